@@ -1,0 +1,453 @@
+/* libredlock: a lock on N independent Redis nodes, held by whoever has a majority of them.
+ *
+ * A client drives all nodes from one libuv loop. A lock object names one resource; acquire, extend
+ * and release are asynchronous and end in a callback:
+ *
+ *     redlock_client_open() -> redlock_lock_new() -> redlock_acquire() -> work
+ *         -> redlock_release() -> redlock_lock_free() -> redlock_client_close()
+ *
+ * The callback contract, for every function that takes a callback:
+ *   - If the function returns 0, its callback runs exactly once, later, from the loop: never inside
+ *     the call that submitted it. If the function returns an error, nothing was submitted and the
+ *     callback never runs.
+ *   - Inside a callback every function of this header may be called, freeing the lock and closing
+ *     the client included. (uv_run() may not: libuv does not nest. Callbacks wait for the outer
+ *     one.)
+ *   - A callback may be NULL where the outcome does not matter.
+ *   - on_lost of one lock runs before any later success of any lock is reported.
+ *
+ * Threads: a client, its locks and its loop belong to one thread; nothing here may be called from
+ * another one. Different clients on different loops are independent, there is no global state.
+ * After fork() the child may not use the client: every function that sends answers
+ * REDLOCK_ERR_FORKED, and the parent's sockets are untouched.
+ *
+ * Units are in the names. Durations given by the caller are int64_t milliseconds; a negative one is
+ * an error and not a very long time. Times returned are uint64_t nanoseconds of redlock_now_ns().
+ *
+ * Strings: a resource is any sequence of 1 to REDLOCK_RESOURCE_MAX bytes, zero bytes included. It
+ * is used as the Redis key as it is.
+ *
+ * The protocol is the one of the Redis page "Distributed Locks with Redis" ("the specification"
+ * below); each function names the step that it implements. What the lock promises and what it does
+ * not: docs/guarantees.md.
+ */
+#ifndef REDLOCK_REDLOCK_H
+#define REDLOCK_REDLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redlock/status.h"
+#include "redlock/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct uv_loop_s; /* libuv's uv_loop_t */
+
+/* -- Limits and constants -- */
+
+#define REDLOCK_NODES_MAX 31        /* nodes of one client */
+#define REDLOCK_RESOURCE_MAX 1024   /* bytes of a resource */
+#define REDLOCK_TTL_MS_MAX 86400000 /* one day */
+#define REDLOCK_TOKEN_LENGTH 40     /* hex digits of a token: 20 random bytes */
+#define REDLOCK_MESSAGE_MAX \
+    512 /* bytes of any message of this library, its terminating zero included */
+#define REDLOCK_NO_LIMIT (-1) /* for tries and wait_ms */
+
+/* The version of the library that is linked, e.g. "0.1.0". Static. Any thread. Since 0.1. */
+REDLOCK_API const char *redlock_version(void);
+
+/* The clock that validity is measured on, in nanoseconds: CLOCK_BOOTTIME on Linux, which goes on
+ * while the machine is suspended and is not moved by changes of the wall clock. Any thread. Since
+ * 0.1. */
+REDLOCK_API uint64_t redlock_now_ns(void);
+
+/* -- Client -- */
+
+typedef struct redlock_client redlock_client; /* opaque: N nodes on one loop */
+typedef struct redlock_lock redlock_lock;     /* opaque: one resource, held or not */
+
+/* status: see redlock_client_open() and redlock_client_close(). data: as given with the callback.
+ * */
+typedef void (*redlock_client_cb)(redlock_client *client, int status, void *data);
+
+/* Memory of one client comes from here. Both functions are called on the loop's thread only (or on
+ * the thread that calls an API function). free must accept NULL. hiredis and libuv allocate for
+ * themselves. */
+typedef struct redlock_allocator {
+    void *(*malloc)(size_t size, void *data);
+    void (*free)(void *pointer, void *data);
+    void *data;
+} redlock_allocator;
+
+/* What a trace hook is told. The pointers are valid during the call only. */
+enum redlock_event_type {
+    REDLOCK_EVENT_NODE_UP = 1, /* node: connected and its handshake is done */
+    REDLOCK_EVENT_NODE_DOWN,   /* node, status: why */
+    REDLOCK_EVENT_ATTEMPT,     /* lock: a round of SET goes out; latency_us 0 */
+    REDLOCK_EVENT_EXTEND,      /* lock: a round of extension goes out */
+    REDLOCK_EVENT_RELEASE,     /* lock: releases go out */
+    REDLOCK_EVENT_REPAIR,      /* lock, node: the key is given back to a node that had lost it */
+    REDLOCK_EVENT_VOTE,        /* lock, node, latency_us, status: 0, ERR_HELD, or why it failed */
+    REDLOCK_EVENT_LATE_VOTE,   /* as VOTE, for a round that is over: not counted */
+    REDLOCK_EVENT_ACQUIRED,    /* lock: held from now on */
+    REDLOCK_EVENT_DONE,        /* lock, status: an operation ended, its callback is about to run */
+    REDLOCK_EVENT_LOST,        /* lock, status: on_lost is about to run */
+    REDLOCK_EVENT_OWED,        /* node: a release could not be delivered, it is owed */
+    REDLOCK_EVENT_OWED_REPAID, /* node: an owed release was answered */
+    REDLOCK_EVENT_OWED_DROPPED /* node: an owed release was given up, the key ends by its ttl */
+};
+
+typedef struct redlock_event {
+    enum redlock_event_type type;
+    int status;               /* a REDLOCK_ code, 0 where none applies */
+    uint64_t now_ns;          /* redlock_now_ns() */
+    const redlock_lock *lock; /* NULL where none applies */
+    const char *node;         /* the node's name, NULL where none applies */
+    uint32_t latency_us;      /* from sending to the answer, for votes */
+} redlock_event;
+
+/* Runs inside the library's own work: it must not call any function of this header that takes a
+ * client or a lock, the getters excepted. */
+typedef void (*redlock_trace_cb)(const redlock_event *event, void *data);
+
+/* Options of a client. Begin with REDLOCK_CLIENT_OPTIONS_INIT, which carries the defaults, and set
+ * what differs: a 0 means 0. The strings and arrays are copied. */
+typedef struct redlock_client_options {
+    size_t size; /* set by the initializer, tells the library which fields the caller knows */
+
+    /* The nodes, 1 to REDLOCK_NODES_MAX independent Redis servers (not replicas of each other):
+     *     redis://[[user]:password@]host[:port][/db]     IPv6 in brackets; port 6379, db 0
+     *     unix://[[user]:password@]/path[?db=n]
+     * User, password and path may be percent-encoded. Quorum is n_nodes / 2 + 1. */
+    const char *const *nodes;
+    size_t n_nodes;
+
+    /* Resolving, connecting and the handshake with one address of a node end after this. 1 to
+     * 3600000. Default 1000. */
+    int64_t connect_timeout_ms;
+
+    /* A vote that has not come after this is counted as failed. 1 to 3600000. Default 250. It is
+     * only ever waited for when a quorum cannot be decided without that vote. A connection whose
+     * oldest request has waited for four times as long is dropped and made anew. */
+    int64_t node_timeout_ms;
+
+    /* The pause before a node is connected again doubles from the first to the second value, each
+     * with a jitter of half of itself. 1 to 3600000. Default 50 and 2000. */
+    int64_t reconnect_min_ms;
+    int64_t reconnect_max_ms;
+
+    /* The allowance for clocks that run at different rates, taken off the validity: ttl *
+     * drift_ratio + drift_ms. 0 <= drift_ratio < 1, at a resolution of one millionth, rounded up; 0
+     * <= drift_ms. Default 0.01 and 2, as in the specification, "Safety arguments". */
+    double drift_ratio;
+    int64_t drift_ms;
+
+    /* on_lost runs so long before the end of validity (and a millisecond for the timer's
+     * resolution), so that a thread that is scheduled a little late is still in time; at most half
+     * of the validity, so a validity of less than 2 ms cannot be told in time. 0 or more.
+     * Default 2. */
+    int64_t lost_margin_ms;
+
+    /* CLIENT SETNAME, so that operators can tell whose connection it is: 1 to 64 printable
+     * characters without spaces. NULL sends none. Default "redlock". A node that forbids the
+     * command is used without. */
+    const char *client_name;
+
+    const redlock_allocator *allocator; /* copied; NULL: malloc and free. Default NULL. */
+    redlock_trace_cb trace;             /* NULL: none, at no cost. Default NULL. */
+    void *trace_data;
+
+    /* If redlock_client_open() itself fails, it puts a sentence that names the option or URL here.
+     * NULL or size 0: none. Passwords never appear in it. Default NULL. */
+    char *error;
+    size_t error_size;
+} redlock_client_options;
+
+#define REDLOCK_CLIENT_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 2, "redlock", NULL, \
+            NULL, NULL, NULL, 0                                                                    \
+    }
+
+/* Opens a client on loop and begins to connect to all nodes.
+ *
+ * loop: must outlive the client; the caller runs it. options: not NULL, copied. on_open: may be
+ * NULL; it runs once, when a quorum of nodes is up and the others have had 50 ms more to join, or
+ * each node has succeeded or failed once, or connect_timeout_ms has passed:
+ *     0                       a quorum of nodes is up
+ *     REDLOCK_ERR_NO_QUORUM   it is not (redlock_client_message() says why, node by node). The
+ *                             client goes on connecting and may be used; it must be closed in any
+ *                             case.
+ *     REDLOCK_ERR_CANCELED    the client was closed first
+ * client: receives the client, also usable before on_open ran: a node that is not up yet counts as
+ * a failed vote.
+ *
+ * Returns 0, or an error with *client set to NULL, nothing left behind, and a sentence in
+ * options->error:
+ *     REDLOCK_ERR_INVALID     an option is out of range, or its size field unknown; loop, options
+ *                             or client is NULL
+ *     REDLOCK_ERR_URL         a URL cannot be parsed: which part of it, and why
+ *     REDLOCK_ERR_NO_TLS      a rediss:// URL, and the library was built without TLS
+ *     REDLOCK_ERR_DUPLICATE   two URLs name one host and port or one path: one server would have
+ *                             two votes
+ *     REDLOCK_ERR_NOMEM, REDLOCK_ERR_SYSTEM
+ * Since 0.1. */
+REDLOCK_API int redlock_client_open(redlock_client **client, struct uv_loop_s *loop,
+                                    const redlock_client_options *options,
+                                    redlock_client_cb on_open, void *data);
+
+/* Closes a client. Operations under way end with REDLOCK_ERR_CANCELED; what its locks hold is
+ * released, and so is what nodes are owed; the answers are waited for no longer than
+ * node_timeout_ms. Then the connections are closed and on_close runs with status 0 (a name look-up
+ * that is under way has to be waited for: the system cannot cancel it). Its locks may
+ * be used (each call answers REDLOCK_ERR_CLOSED) until on_close has returned; then client and locks
+ * are gone, redlock_lock_free() need not have been called. on_lost does not run for locks that
+ * closing releases.
+ *
+ * Returns 0, REDLOCK_ERR_INVALID (client is NULL) or REDLOCK_ERR_CLOSED (called before). After
+ * fork(), in the child, it closes the child's copies of the sockets without a word to the nodes,
+ * leaves the inherited loop alone, runs no callback and returns REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_client_close(redlock_client *client, redlock_client_cb on_close,
+                                     void *data);
+
+/* What is wrong with the nodes now, for people: "3 of 5 nodes up; 127.0.0.1:7004: connection
+ * refused or unreachable (Connection refused); ...". Valid until the next message is asked of this
+ * client or of one of its locks. Never NULL. Since 0.1. */
+REDLOCK_API const char *redlock_client_message(redlock_client *client);
+
+/* -- Lock -- */
+
+/* status: see the function that took the callback. lock: valid during the call, unless the callback
+ * itself frees it. */
+typedef void (*redlock_lock_cb)(redlock_lock *lock, int status, void *data);
+
+/* Makes a lock object for a resource; sends nothing. It can be acquired and released any number of
+ * times. resource is copied. Several lock objects of one resource exclude each other like
+ * strangers.
+ *
+ * Returns 0, REDLOCK_ERR_INVALID (an argument is NULL, or length is 0 or above
+ * REDLOCK_RESOURCE_MAX), REDLOCK_ERR_CLOSED, REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
+REDLOCK_API int redlock_lock_new(redlock_client *client, const void *resource, size_t length,
+                                 redlock_lock **lock);
+
+/* Gives the object up; it may not be used again by the caller. What it holds is released in the
+ * background, an operation under way ends with REDLOCK_ERR_CANCELED (its callback still runs, and
+ * may read the lock). NULL is ignored. Since 0.1. */
+REDLOCK_API void redlock_lock_free(redlock_lock *lock);
+
+/* Options of one acquire. Begin with REDLOCK_ACQUIRE_OPTIONS_INIT; a 0 means 0. */
+typedef struct redlock_acquire_options {
+    size_t size; /* set by the initializer */
+
+    /* The life of the key on each node, and so of the lock if it is not extended. Above the drift
+     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX. Default 10000. */
+    int64_t ttl_ms;
+
+    /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one
+     * attempt; or REDLOCK_NO_LIMIT), whichever is first. Default REDLOCK_NO_LIMIT tries within
+     * 10000 ms. */
+    int64_t tries;
+    int64_t wait_ms;
+
+    /* The pause between two attempts is delay_ms plus a random part of up to jitter_ms, so that
+     * clients that split the votes do not meet again. 0 to 86400000; a pause is never
+     * shorter than 1 ms. Default 50 and 100.
+     * Specification, "Retry on failure". */
+    int64_t delay_ms;
+    int64_t jitter_ms;
+
+    /* A lock with less validity left than this when the callback is about to run is not granted.
+     * Default 1. */
+    int64_t min_validity_ms;
+
+    /* Runs once if the lock ends while it is held and neither released nor freed:
+     *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
+     *     REDLOCK_ERR_LOST      an extension found that a majority of nodes no longer has the token
+     * Stop what the lock protects. The lock is not held any more; what is left of it on the nodes
+     * is being released, and it may be acquired again. Default NULL. */
+    redlock_lock_cb on_lost;
+    void *lost_data;
+} redlock_acquire_options;
+
+#define REDLOCK_ACQUIRE_OPTIONS_INIT \
+    { sizeof(redlock_acquire_options), 10000, REDLOCK_NO_LIMIT, 10000, 50, 100, 1, NULL, NULL }
+
+/* Acquires the lock: SET resource token NX PX ttl on every node at once, with a fresh token for
+ * each attempt; held as soon as a quorum granted and validity = ttl - elapsed - drift is left;
+ * otherwise everything is released on every node and tried again. Specification, "The Redlock
+ * algorithm", steps 1 to 5.
+ *
+ * options: NULL for the defaults; copied. The callback's status:
+ *     0                       the lock is held, redlock_lock_valid_until_ns() says how long
+ *     REDLOCK_ERR_HELD        the tries are over; in the last one others held too many nodes
+ *     REDLOCK_ERR_NO_QUORUM   the tries are over; in the last one too many nodes failed
+ *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late
+ *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt
+ *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
+ *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
+ * After an error nothing of this acquire stays on a live node.
+ *
+ * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option), REDLOCK_ERR_BUSY (an
+ * acquire or a release is under way, or on_lost of the last hold is about to run),
+ * REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
+                                redlock_lock_cb on_done, void *data);
+
+/* Extends a held lock to ttl_ms from now (0: the ttl it was acquired with), on every node that
+ * still has the token. The callback's status:
+ *     0                       renewed by a quorum: validity runs from the moment this was sent
+ *     REDLOCK_ERR_LOST        so many nodes answered that the token is gone that no quorum can have
+ *                             it; on_lost ran
+ *     REDLOCK_ERR_EXPIRED     validity ended first; on_lost ran
+ *     REDLOCK_ERR_UNKNOWN     too many nodes did not answer; validity is what it was, extend again
+ *                             until it ends
+ *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_release(), redlock_lock_free() or
+ *                             redlock_client_close()
+ * A ttl that is shorter than what is left shortens the validity at once, whatever the nodes answer.
+ * The keys keep their longer life until they are released: a command that shortens them might run
+ * late, after a longer extension, and end a lock that is held. A node that had lost the key while a
+ * quorum renewed it is given it back, with the same token. Specification, "Making the algorithm
+ * more reliable: Extending the lock".
+ *
+ * Returns 0, or REDLOCK_ERR_INVALID (ttl_ms negative, above REDLOCK_TTL_MS_MAX or not above the
+ * drift), REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (an extension is under way), REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done,
+                               void *data);
+
+/* Releases a held lock: on every node the key is deleted if it still has this lock's token. The
+ * lock counts as not held from this call on; an extension under way ends with REDLOCK_ERR_CANCELED.
+ * The callback's status:
+ *     0                       a quorum of nodes answered: the next acquire by anybody can succeed
+ *     REDLOCK_ERR_NO_QUORUM   fewer answered; what they are owed is repeated until they do, or
+ *                             until the ttl ends it
+ *     REDLOCK_ERR_LOST        the lock had been lost before: the work may have been unprotected
+ *     REDLOCK_ERR_CANCELED    by redlock_client_close(); it was released all the same
+ * Specification, "The Redlock algorithm", step 5, and "Releasing the lock".
+ *
+ * Returns 0, or REDLOCK_ERR_NOT_HELD (never acquired, or released already), REDLOCK_ERR_BUSY (an
+ * acquire or a release is under way: redlock_cancel() ends an acquire), REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data);
+
+/* Cancels the acquire or the extension under way: it ends with REDLOCK_ERR_CANCELED. The keys of a
+ * cancelled acquire are released; a cancelled extension leaves the lock held as long as it was. An
+ * acquire that has been granted but whose callback has not run yet is cancelled too.
+ *
+ * Returns 0, REDLOCK_ERR_IDLE (nothing under way that can be cancelled), REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_cancel(redlock_lock *lock);
+
+/* 1 if the lock is held and its validity has not ended by the clock at this very moment, else 0.
+ * Ask it after anything that may have blocked the loop. Since 0.1. */
+REDLOCK_API int redlock_lock_is_valid(const redlock_lock *lock);
+
+/* When validity ends, on redlock_now_ns(); 0 if the lock is not held. Since 0.1. */
+REDLOCK_API uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock);
+
+/* How much validity is left now, in whole milliseconds, rounded down; 0 if none. Since 0.1. */
+REDLOCK_API int64_t redlock_lock_remaining_ms(const redlock_lock *lock);
+
+/* The token of the last attempt, REDLOCK_TOKEN_LENGTH hex digits and a zero; "" before the first.
+ * Valid until the next attempt. Whoever has it can release the lock. Since 0.1. */
+REDLOCK_API const char *redlock_lock_token(const redlock_lock *lock);
+
+/* The resource and its length. Valid as long as the lock. Since 0.1. */
+REDLOCK_API const void *redlock_lock_resource(const redlock_lock *lock, size_t *length);
+
+/* The client of a lock. Since 0.1. */
+REDLOCK_API redlock_client *redlock_lock_client(const redlock_lock *lock);
+
+/* What the last round of this lock came to, for people: "held by another: 2 of 5 granted, 3 needed;
+ * 127.0.0.1:7003: held by another; ...". After a call on this lock was refused, why. Valid until
+ * the next message is asked of this client or of one of its locks. Never NULL. Since 0.1. */
+REDLOCK_API const char *redlock_lock_message(redlock_lock *lock);
+
+enum redlock_vote {
+    REDLOCK_VOTE_NONE = 0, /* no round yet */
+    REDLOCK_VOTE_PENDING,  /* no answer yet; the round may be decided without it */
+    REDLOCK_VOTE_GRANTED,  /* acquire: set; extend: renewed; release: deleted */
+    REDLOCK_VOTE_REFUSED, /* acquire: held by another; extend and release: the token is not there */
+    REDLOCK_VOTE_FAILED   /* not sent, no answer, or an error: see reason */
+};
+
+/* One node's part in the last round of a lock. Begin with REDLOCK_NODE_OUTCOME_INIT. */
+typedef struct redlock_node_outcome {
+    size_t size;      /* set by the initializer */
+    const char *node; /* "host:port" or the path; valid as long as the client */
+    enum redlock_vote vote;
+    int reason;          /* why a vote failed: REDLOCK_ERR_NODE_..., NOMEM or SYSTEM; else 0 */
+    uint32_t latency_us; /* from sending to the vote, 0 while pending */
+} redlock_node_outcome;
+
+#define REDLOCK_NODE_OUTCOME_INIT \
+    { sizeof(redlock_node_outcome), NULL, REDLOCK_VOTE_NONE, 0, 0 }
+
+/* Tells how node number index (in the order of the options) voted in the last round. A vote that
+ * comes after the round was decided still appears here, until the next round begins. Returns 0, or
+ * REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
+REDLOCK_API int redlock_lock_outcome(const redlock_lock *lock, size_t index,
+                                     redlock_node_outcome *outcome);
+
+/* -- Statistics -- */
+
+/* Counters since the client was opened. Begin with REDLOCK_STATS_INIT. */
+typedef struct redlock_stats {
+    size_t size;              /* set by the initializer */
+    uint64_t acquires;        /* acquires submitted */
+    uint64_t attempts;        /* rounds of SET */
+    uint64_t granted;         /* acquires that ended with 0 */
+    uint64_t held_by_another; /* ... with ERR_HELD */
+    uint64_t no_quorum;       /* ... with ERR_NO_QUORUM */
+    uint64_t expired;         /* ... with ERR_EXPIRED */
+    uint64_t deadline;        /* ... with ERR_DEADLINE */
+    uint64_t canceled;        /* ... with ERR_CANCELED */
+    uint64_t renewed;         /* extensions that ended with 0 */
+    uint64_t extend_failed;   /* extensions that ended otherwise */
+    uint64_t released;        /* releases that ended with 0 */
+    uint64_t lost;            /* times that on_lost was due */
+    uint64_t repaired;        /* keys given back to nodes */
+    uint64_t late_votes;      /* answers to rounds that were over */
+    uint64_t owed_repaid;     /* owed releases that were answered */
+    uint64_t owed_dropped;    /* owed releases given up: too many, or the key's ttl is over */
+    uint64_t owed;            /* owed releases now */
+    uint64_t locks;           /* lock objects now */
+    uint64_t held;            /* locks held now */
+    uint64_t nodes_up;        /* nodes that can vote now */
+} redlock_stats;
+
+#define REDLOCK_STATS_INIT \
+    { sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
+REDLOCK_API int redlock_client_stats(const redlock_client *client, redlock_stats *stats);
+
+/* One node now. Begin with REDLOCK_NODE_INFO_INIT. */
+typedef struct redlock_node_info {
+    size_t size;          /* set by the initializer */
+    const char *node;     /* "host:port" or the path; valid as long as the client */
+    int up;               /* 1 if it can vote */
+    int reason;           /* why it is not up, REDLOCK_ERR_NODE_...; 0 if it is */
+    const char *detail;   /* what the node or the system said last, or "" (until the loop runs) */
+    uint64_t connects;    /* handshakes that succeeded */
+    uint64_t failures;    /* connections that failed or were lost */
+    uint64_t requests;    /* commands sent, handshakes left out */
+    uint64_t outstanding; /* commands without an answer now */
+    uint64_t owed;        /* releases it is owed now */
+} redlock_node_info;
+
+#define REDLOCK_NODE_INFO_INIT \
+    { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0 }
+
+/* Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
+REDLOCK_API int redlock_client_node(const redlock_client *client, size_t index,
+                                    redlock_node_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_REDLOCK_H */

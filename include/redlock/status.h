@@ -1,0 +1,85 @@
+/* The status codes of libredlock: one table, from which the numbers, the names and the sentences
+ * are made. redlock.h includes this file. */
+#ifndef REDLOCK_STATUS_H
+#define REDLOCK_STATUS_H
+
+#if defined(__GNUC__)
+#define REDLOCK_API __attribute__((visibility("default")))
+#else
+#define REDLOCK_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, value, text). REDLOCK_OK is 0, all errors are negative. The numbers are part of the ABI.
+ *
+ * The first block is returned by functions and says that nothing was submitted. The second block is
+ * what an operation ends with. The third is why one node's vote failed
+ * (redlock_node_outcome.reason). */
+#define REDLOCK_STATUS_MAP(X)                                                            \
+    X(OK, 0, "success")                                                                  \
+    /* returned at once */                                                               \
+    X(ERR_INVALID, -1, "invalid argument or option")                                     \
+    X(ERR_NOMEM, -2, "out of memory")                                                    \
+    X(ERR_SYSTEM, -3, "the operating system or libuv refused")                           \
+    X(ERR_URL, -4, "node URL cannot be used")                                            \
+    X(ERR_NO_TLS, -5, "rediss:// needs TLS, and this library was built without TLS")     \
+    X(ERR_DUPLICATE, -6, "two node URLs name the same server")                           \
+    X(ERR_CLOSED, -7, "the client is closing")                                           \
+    X(ERR_FORKED, -8, "the client was opened before fork(); open one in this process")   \
+    X(ERR_BUSY, -9, "the lock already has an operation under way")                       \
+    X(ERR_NOT_HELD, -10, "the lock is not held")                                         \
+    X(ERR_IDLE, -11, "the lock has no operation that could be cancelled")                \
+    X(ERR_ALREADY_HELD, -12, "the lock object already holds its lock")                   \
+    /* how an operation ends */                                                          \
+    X(ERR_HELD, -20, "held by another")                                                  \
+    X(ERR_NO_QUORUM, -21, "no quorum of nodes")                                          \
+    X(ERR_EXPIRED, -22, "validity ran out")                                              \
+    X(ERR_DEADLINE, -23, "the deadline passed")                                          \
+    X(ERR_CANCELED, -24, "canceled")                                                     \
+    X(ERR_LOST, -25, "a majority of nodes no longer has the token")                      \
+    X(ERR_UNKNOWN, -26, "the outcome of the extension is not known")                     \
+    /* why a node's vote failed */                                                       \
+    X(ERR_NODE_DOWN, -40, "not connected")                                               \
+    X(ERR_NODE_RESOLVE, -41, "host name not resolved")                                   \
+    X(ERR_NODE_CONNECT, -42, "connection refused or unreachable")                        \
+    X(ERR_NODE_TIMEOUT, -43, "no answer in time")                                        \
+    X(ERR_NODE_DISCONNECTED, -44, "connection lost before the answer")                   \
+    X(ERR_NODE_PROTOCOL, -45, "the answer is not what Redis says")                       \
+    X(ERR_NODE_AUTH, -46, "authentication failed")                                       \
+    X(ERR_NODE_PERMISSION, -47, "permission denied by an ACL")                           \
+    X(ERR_NODE_DATABASE, -48, "the database cannot be selected")                         \
+    X(ERR_NODE_LOADING, -49, "loading its dataset")                                      \
+    X(ERR_NODE_READONLY, -50, "read-only replica")                                       \
+    X(ERR_NODE_OOM, -51, "out of memory on the node")                                    \
+    X(ERR_NODE_MISCONF, -52, "refuses writes: persistence or replication misconfigured") \
+    X(ERR_NODE_BUSY, -53, "busy, or too many requests or clients")                       \
+    X(ERR_NODE_CLUSTER, -54,                                                             \
+      "redirects to another server: a Redis Cluster is not an independent node")         \
+    X(ERR_NODE_WRONGTYPE, -55, "the key holds something that is not a string")           \
+    X(ERR_NODE_ERROR, -56, "error reply")                                                \
+    X(ERR_NODE_NOT_ASKED, -57, "not asked, since too few of the others are up")
+
+#define REDLOCK_STATUS_ENUM_(name, value, text) REDLOCK_##name = (value),
+enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_END_ = -1000 };
+#undef REDLOCK_STATUS_ENUM_
+
+/* A sentence for a status code, e.g. "held by another". Never NULL, static. Any thread.
+ * Since 0.1. */
+REDLOCK_API const char *redlock_strerror(int status);
+
+/* The name of a status code without its prefix, e.g. "ERR_HELD"; "ERR_?" for a number that is none.
+ * Static. Any thread. Since 0.1. */
+REDLOCK_API const char *redlock_err_name(int status);
+
+/* 1 if the same call may well succeed later with nothing changed by the caller: HELD, NO_QUORUM,
+ * EXPIRED, DEADLINE, UNKNOWN, BUSY, NOMEM; else 0. Any thread. Since 0.1. */
+REDLOCK_API int redlock_is_retryable(int status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_STATUS_H */

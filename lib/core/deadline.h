@@ -1,0 +1,38 @@
+/* Deadlines in a binary heap, so that one timer serves a hundred thousand locks.
+ *
+ * The items are the caller's (embedded in a lock or a node), and so is the array:
+ * rl_deadlines_reserve() is given a larger one before more items exist than it holds. Setting a
+ * deadline therefore cannot fail.
+ */
+#ifndef RL_CORE_DEADLINE_H
+#define RL_CORE_DEADLINE_H
+
+#include <stdint.h>
+
+#define RL_DEADLINE_UNSET UINT32_MAX
+
+struct rl_deadline {
+    uint64_t at_ns;
+    uint32_t slot; /* where in the heap, RL_DEADLINE_UNSET if not in it */
+    uint32_t tag;  /* the driver's: what the item is part of */
+};
+
+struct rl_deadlines {
+    struct rl_deadline **items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+void rl_deadline_init(struct rl_deadline *item, uint32_t tag);
+
+/* Moves the heap into a larger array. Returns the old one for the caller to free. */
+struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_deadline **items,
+                                          uint32_t capacity);
+
+/* Sets, moves or (RL_NEVER) removes a deadline. */
+void rl_deadlines_set(struct rl_deadlines *heap, struct rl_deadline *item, uint64_t at_ns);
+
+/* The earliest item, or NULL. */
+struct rl_deadline *rl_deadlines_first(const struct rl_deadlines *heap);
+
+#endif

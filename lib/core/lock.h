@@ -1,0 +1,184 @@
+/* The life of one lock: a pure step from an event to the actions that the driver has to take.
+ *
+ *     idle -> ready -> trying -> granted -> held <-> extending
+ *               ^        |          |         \        /   \
+ *               +- backoff <--------+       releasing     lost
+ *
+ * Happy path: ACQUIRE asks the driver to draw a token; ATTEMPT sends SET to the nodes; VOTEs come
+ * in until a quorum granted; TELL, fed just before the user's callback, makes the lock held;
+ * RELEASE deletes it everywhere.
+ *
+ * Failure modes: an attempt that cannot win, comes too late or is cancelled is released on every
+ * node and tried again after a pause, or given up. A held lock ends as lost at the end of its
+ * validity, whatever the network does, or when an extension finds the token gone from too many
+ * nodes.
+ *
+ * The safety argument, on paper:
+ *
+ *  1. Can two hold it? A lock is held from TELL to valid_until. At every instant of that window a
+ *     quorum of nodes has its token: each granted vote belongs to a SET or an extension sent at or
+ *     after round.sent_ns, runs at the node after that, and lives there for ttl by the node's
+ *     clock, which is more than valid_until - sent (quorum.h). Two quorums share a node, which
+ *     holds one token. So no. What this rests on, line by line:
+ *      - only votes of the current round are counted (rl_round_vote compares the id);
+ *      - validity runs from sent_ns, never from an answer;
+ *      - every step first looks at the clock (lock_expire): a vote that arrives after valid_until
+ *        cannot prolong anything, also when the timer has not fired yet;
+ *      - an extension never shortens a key (command.c): one that runs late, after a longer one that
+ *        was counted, would end the lock early. A shorter ttl shortens validity here, alone;
+ *      - TELL looks at the clock again, since the loop may have been blocked after the last vote.
+ *  2. Can a key be orphaned? may_hold has a bit for every node to which a SET of the present token
+ *     was sent and which has not answered that it did not run. Every way out of an attempt or a
+ *     hold goes through lock_release_all(), which releases on all nodes that are up and owes
+ *     (owed.h) those of may_hold that are not. A node that is up gets the release after the SET, on
+ *     one connection.
+ *  3. Can a callback be missed or run twice? Each operation is ended in exactly one place: acquire
+ *     where the state leaves ready/trying/backoff/granted, extend where it leaves extending,
+ *     release where it leaves releasing; lost is set only in lock_lose(), which leaves held or
+ *     extending.
+ *  4. Can a repair take the lock from somebody? A repair is SET NX, so it never overwrites; it is
+ *     sent only while validity lasts, after a round that a quorum renewed, and its answer is
+ *     counted for nothing.
+ */
+#ifndef RL_CORE_LOCK_H
+#define RL_CORE_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/quorum.h"
+#include "core/round.h"
+
+#define RL_TOKEN_LEN 40
+#define RL_NO_LIMIT UINT32_MAX
+
+enum rl_lock_state {
+    RL_IDLE,
+    RL_READY, /* a token is being drawn; the next event is ATTEMPT */
+    RL_TRYING,
+    RL_BACKOFF,
+    RL_GRANTED, /* won, the user does not know yet */
+    RL_HELD,
+    RL_EXTENDING, /* held, with an extension under way */
+    RL_RELEASING,
+    RL_LOST, /* ended by itself, and not released or acquired again since */
+    RL_LOCK_STATES
+};
+
+/* How an operation ended, or why a lock was lost. */
+enum rl_result {
+    RL_RESULT_NONE = 0,
+    RL_RESULT_OK,
+    RL_RESULT_HELD,
+    RL_RESULT_NO_QUORUM,
+    RL_RESULT_EXPIRED,
+    RL_RESULT_DEADLINE,
+    RL_RESULT_CANCELED,
+    RL_RESULT_LOST,
+    RL_RESULT_UNKNOWN
+};
+
+enum rl_event_type {
+    RL_EV_ACQUIRE, /* idle or lost; with `acquire` */
+    RL_EV_ATTEMPT, /* ready; with `token` */
+    RL_EV_VOTE,    /* any state; with `vote` */
+    RL_EV_TICK,    /* any state: the deadline that rl_lock_wake_ns() named has come, or may have */
+    RL_EV_TELL,    /* any state: the driver is about to run the callback of a granted acquire */
+    RL_EV_EXTEND,  /* held; with `ttl_ms` */
+    RL_EV_RELEASE, /* held, extending or lost */
+    RL_EV_CANCEL,  /* ready (no token could be drawn), trying, backoff, granted or extending */
+    RL_EV_ABANDON, /* any state: the user gives the lock up; all its operations end as cancelled */
+    RL_EVENT_TYPES
+};
+
+struct rl_acquire {
+    uint32_t ttl_ms;
+    uint32_t tries;   /* RL_NO_LIMIT: no limit */
+    uint32_t wait_ms; /* RL_NO_LIMIT: no limit */
+    uint32_t delay_ms;
+    uint32_t jitter_ms;
+    uint32_t min_validity_ms;
+};
+
+/* One node's answer to a request. */
+struct rl_ballot_in {
+    uint32_t round; /* the round.id when the request was sent */
+    uint32_t node;
+    enum rl_vote vote;
+    int16_t reason;    /* of a failed vote */
+    bool may_have_run; /* of a failed vote: false if the node answered, with an error */
+};
+
+struct rl_event {
+    enum rl_event_type type;
+    uint64_t now_ns;        /* never goes back for one lock */
+    uint64_t random;        /* fresh; used for the jitter */
+    uint32_t up;            /* nodes that can be sent to now */
+    const int16_t *reasons; /* why the others cannot, one for each node */
+    union {
+        struct rl_acquire acquire;
+        const char *token; /* RL_TOKEN_LEN hex digits, never used before */
+        struct rl_ballot_in vote;
+        uint32_t ttl_ms; /* 0: the ttl of the acquire */
+    } u;
+};
+
+/* What the driver has to do, in this order. Masks have a bit for each node. The token is
+ * lock->token and, for `send`, `repair` and `release`, the one of the time of this step: the driver
+ * acts before it feeds the next event. */
+struct rl_actions {
+    uint32_t release; /* send a release; its answer belongs to no round */
+    uint32_t owe;     /* not up, and may have the key: owe it a release */
+    uint32_t send;    /* send the round's command: SET, extend or release by round.kind */
+    uint32_t repair;  /* send SET NX with ttl_ms; the answer belongs to no round */
+    bool draw;        /* draw a token and feed RL_EV_ATTEMPT, at once */
+    bool tell;        /* feed RL_EV_TELL when the acquire's callback can run, soon */
+    bool late;        /* the vote was late and was not counted */
+    enum rl_result acquired;
+    enum rl_result extended;
+    enum rl_result released;
+    enum rl_result lost;
+};
+
+struct rl_lock {
+    const struct rl_rules *rules;
+    struct rl_round round;
+    uint64_t now_ns;         /* of the last event */
+    uint64_t valid_until_ns; /* 0 unless granted, held or extending */
+    uint64_t lost_at_ns;     /* when a held lock is given up */
+    uint64_t give_up_ns;     /* the acquire's deadline */
+    uint64_t round_until_ns; /* votes still out by then have failed */
+    uint64_t retry_ns;       /* the end of a backoff */
+    struct rl_acquire acquire;
+    uint32_t ttl_ms;   /* of the present round */
+    uint32_t life_ms;  /* the longest ttl that any key of this token was given */
+    uint32_t may_hold; /* nodes that may have a key with the present token */
+    int16_t timeout_reason;
+    uint8_t state;                /* enum rl_lock_state */
+    char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
+};
+
+/* rules and ballots (n of them) must outlive the lock. timeout_reason marks votes that did not
+ * come. */
+void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots,
+                  int16_t timeout_reason);
+
+/* The step. out is overwritten. */
+void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+/* When RL_EV_TICK is due, RL_NEVER if no deadline is set. */
+uint64_t rl_lock_wake_ns(const struct rl_lock *lock);
+
+/* Held, and validity has not ended at now_ns. */
+bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns);
+
+/* Held or extending, whatever the time. */
+bool rl_lock_is_holding(const struct rl_lock *lock);
+
+/* Whether an acquire (ready, trying, backoff, granted) is under way. */
+bool rl_lock_is_acquiring(const struct rl_lock *lock);
+
+const char *rl_lock_state_name(enum rl_lock_state state);
+const char *rl_event_name(enum rl_event_type type);
+
+#endif

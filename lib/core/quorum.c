@@ -1,0 +1,31 @@
+/* See quorum.h for the argument. */
+#include "core/quorum.h"
+
+#include <assert.h>
+
+static_assert(RL_NODES_MAX < 32, "a node mask is 32 bits");
+
+uint32_t rl_quorum(uint32_t n) {
+    assert(n >= 1);
+    assert(n <= RL_NODES_MAX);
+    uint32_t quorum = n / 2 + 1;
+    assert(2 * quorum > n); /* two quorums meet */
+    return quorum;
+}
+
+uint32_t rl_all_nodes(uint32_t n) {
+    assert(n >= 1);
+    assert(n <= RL_NODES_MAX);
+    return (UINT32_C(1) << n) - 1;
+}
+
+uint64_t rl_drift_ns(const struct rl_rules *rules, uint32_t ttl_ms) {
+    assert(rules->drift_ppm <= 1000000);
+    return (uint64_t)ttl_ms * rules->drift_ppm + rules->drift_ns;
+}
+
+uint64_t rl_validity_ns(const struct rl_rules *rules, uint32_t ttl_ms) {
+    uint64_t ttl_ns = ttl_ms * RL_NS_PER_MS;
+    uint64_t drift_ns = rl_drift_ns(rules, ttl_ms);
+    return ttl_ns > drift_ns ? ttl_ns - drift_ns : 0;
+}

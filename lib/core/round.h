@@ -1,0 +1,81 @@
+/* One command fanned out to the nodes, and what they voted.
+ *
+ * Happy path: begin, a vote from each node, decided as soon as the votes allow it.
+ * Failure modes: a node that cannot be asked has failed from the start; votes that do not come are
+ * failed by rl_round_expire(); a vote of an earlier round is recognised by its id and not counted.
+ *
+ * Decided means: won as soon as a quorum said yes, lost as soon as the votes still out cannot bring
+ * one. A round is decided once. Votes that come later are recorded for the caller to look at and
+ * change nothing.
+ */
+#ifndef RL_CORE_ROUND_H
+#define RL_CORE_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/quorum.h"
+
+enum rl_vote {
+    RL_VOTE_NONE = 0, /* no round was begun yet */
+    RL_VOTE_PENDING,
+    RL_VOTE_GRANTED, /* did what was asked */
+    RL_VOTE_REFUSED, /* answered that it cannot: another's token, or none */
+    RL_VOTE_FAILED   /* could not be asked, did not answer, or answered with an error */
+};
+
+enum rl_round_kind {
+    RL_ROUND_ACQUIRE,
+    RL_ROUND_EXTEND,
+    RL_ROUND_RELEASE /* a refusal is as good as a grant: the token is not there */
+};
+
+enum rl_decision { RL_OPEN, RL_WON, RL_DEFEATED };
+
+struct rl_ballot {
+    uint32_t latency_us;
+    int16_t reason; /* of a failed vote; the driver's code, not looked at here */
+    uint8_t vote;   /* enum rl_vote */
+};
+
+struct rl_round {
+    struct rl_ballot *ballots; /* n of them, the caller's memory */
+    uint64_t sent_ns;
+    uint32_t id; /* never 0 once begun; 0 marks requests that belong to no round */
+    uint8_t n;
+    uint8_t granted;
+    uint8_t refused;
+    uint8_t failed;
+    uint8_t kind;     /* enum rl_round_kind */
+    uint8_t decision; /* enum rl_decision */
+};
+
+/* ballots: room for n, set to RL_VOTE_NONE here. */
+void rl_round_init(struct rl_round *round, uint32_t n, struct rl_ballot *ballots);
+
+/* Begins a new round with a new id. Nodes outside `asked` have failed at once, with reasons[node].
+ * */
+void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t now_ns,
+                    uint32_t asked, const int16_t *reasons);
+
+/* Records a vote. Returns false, and changes nothing, if it is late: of an earlier round, or of a
+ * node whose vote is in already (it was given up as failed). */
+bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
+                   int16_t reason, uint64_t now_ns);
+
+/* Fails every vote that is still out. */
+void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns);
+
+/* Ends an open round as lost: its votes no longer matter. */
+void rl_round_abandon(struct rl_round *round);
+
+/* Nodes whose vote is `vote`, as a mask. */
+uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote);
+
+/* Whether so many nodes failed that no quorum of answers was possible, whatever they had said. */
+bool rl_round_without_quorum(const struct rl_round *round);
+
+/* Whether so many nodes refused that no quorum can have granted, now or later. */
+bool rl_round_refused_for_good(const struct rl_round *round);
+
+#endif

@@ -1,0 +1,17 @@
+/* The client's allocator. Nothing else in lib/ may call malloc or free (the tidy test looks). */
+#ifndef RL_MEMORY_H
+#define RL_MEMORY_H
+
+#include <stddef.h>
+
+#include "redlock/redlock.h"
+
+/* user: copied; NULL for malloc and free. */
+void rl_memory_init(redlock_allocator *memory, const redlock_allocator *user);
+
+/* Zeroed; NULL if there is none, or count * size overflows. */
+void *rl_alloc(const redlock_allocator *memory, size_t count, size_t size);
+
+void rl_free(const redlock_allocator *memory, void *pointer);
+
+#endif
