@@ -1,0 +1,236 @@
+/* The inside of a client and its locks: how the pure core meets real nodes.
+ *
+ * One loop turn, seen from here:
+ *   - poll: replies arrive; votes.c turns them into votes and steps the locks' cores; what the
+ *     cores ask for is appended to connections; what ended is queued. No user code runs.
+ *   - prepare (client_turn in loop.c): deadlines that have passed are stepped; then on_lost
+ *     callbacks run, then the others; then every connection that has something to write is flushed;
+ *     then the one timer is armed.
+ * So a callback is never inside the call that submitted it, nor inside hiredis, and a fan-out costs
+ * one write for each node and turn.
+ *
+ * Memory: a lock lives as long as somebody refers to it: the user until redlock_lock_free(), each
+ * call that is out or owed, and the queue of callbacks.
+ */
+#ifndef RL_CLIENT_H
+#define RL_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "core/deadline.h"
+#include "core/lock.h"
+#include "core/owed.h"
+#include "core/quorum.h"
+#include "memory.h"
+#include "redis/node.h"
+#include "redlock/redlock.h"
+
+static_assert(RL_TOKEN_LEN == RL_COMMAND_TOKEN_LEN, "core and redis agree on the token");
+static_assert(RL_NODES_MAX == REDLOCK_NODES_MAX, "core and interface agree on the nodes");
+
+#define RL_CONTAINER(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+enum rl_tag { RL_TAG_LOCK, RL_TAG_NODE, RL_TAG_CLIENT }; /* what an rl_deadline is part of */
+
+/* A command to one node on behalf of a lock. */
+struct rl_call {
+    struct rl_request request; /* while it is out */
+    struct rl_owed_item owed;  /* of a release that was not answered */
+    redlock_lock *lock;        /* a reference */
+    struct rl_call *next_free;
+    uint32_t round; /* 0: of no round */
+    bool repays;    /* an owed release that was sent again */
+};
+
+/* Calls are allocated in blocks, each as large as all before it, and never given back while the
+ * client lives: a load that repeats soon allocates nothing. */
+struct rl_call_block {
+    struct rl_call_block *next;
+    struct rl_call calls[];
+};
+
+struct rl_client_node {
+    struct rl_node node;
+    struct rl_owed owed;
+    struct rl_deadline deadline; /* of the node or of what it is owed */
+    redlock_client *client;
+    uint8_t index;
+    bool is_settled; /* has been up or has failed once */
+};
+
+enum rl_op_kind { RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE, RL_OPS };
+
+/* An operation of the user: submitted, then done, then told. */
+struct rl_op {
+    redlock_lock_cb callback;
+    void *data;
+    int status;
+    bool is_active; /* submitted and not told */
+    bool is_done;   /* status is known */
+};
+
+struct redlock_lock {
+    struct rl_lock core;
+    redlock_client *client;
+    redlock_lock *next; /* all locks of the client */
+    redlock_lock *previous;
+    redlock_lock *next_done; /* the queue of callbacks */
+    redlock_lock *next_lost; /* the queue of on_lost */
+    struct rl_op ops[RL_OPS];
+    redlock_lock_cb on_lost;
+    void *lost_data;
+    int lost_status; /* why, while on_lost is queued */
+    int last_status; /* of the last operation, for messages */
+    uint32_t references;
+    struct rl_deadline deadline;
+    uint16_t resource_length;
+    bool is_freed;      /* by the user */
+    bool is_queued;     /* in the queue of callbacks */
+    bool is_lost_queue; /* in the queue of on_lost */
+    bool tell;          /* granted: RL_EV_TELL is due */
+    char *resource;     /* both behind the struct */
+    struct rl_ballot ballots[];
+};
+
+struct rl_queue {
+    redlock_lock *head;
+    redlock_lock *tail;
+};
+
+enum rl_client_phase {
+    RL_CLIENT_OPEN,     /* in use */
+    RL_CLIENT_CLOSING,  /* releases are out */
+    RL_CLIENT_TEARDOWN, /* handles are closing */
+    RL_CLIENT_GONE      /* on_close runs */
+};
+
+struct redlock_client {
+    redlock_allocator memory;
+    struct rl_io io;
+    struct rl_rules rules;
+    struct rl_node_options node_options;
+    struct rl_client_node *nodes;
+    uint32_t n_nodes;
+    uint32_t up;                   /* nodes that can be sent to, as a mask */
+    int16_t reasons[RL_NODES_MAX]; /* why the others cannot */
+    uint32_t dirty;                /* nodes to flush, as a mask */
+    uint64_t random;               /* state of the jitter */
+    enum rl_client_phase phase;
+    bool in_turn;
+
+    struct rl_deadlines deadlines;
+    struct rl_deadline deadline; /* the client's own: opening and closing */
+    uint64_t armed_ns;           /* when the timer will fire */
+    uv_timer_t timer;
+    uv_prepare_t prepare;
+    uv_idle_t idle; /* active: the loop must not block, callbacks are queued */
+
+    redlock_lock *locks;
+    uint32_t lock_count;
+    struct rl_queue done;
+    struct rl_queue lost;
+    struct rl_call *free_calls;
+    struct rl_call_block *call_blocks;
+    uint32_t call_count; /* in all blocks */
+    uint32_t calls_out;  /* sent, not answered */
+    uint64_t owed;       /* of all nodes */
+
+    redlock_client_cb on_open;
+    void *open_data;
+    bool is_opening;
+    uint64_t open_until_ns;
+    uint64_t quorum_ns; /* since when there is a quorum while opening, or RL_NEVER */
+    redlock_client_cb on_close;
+    void *close_data;
+    uint64_t close_until_ns;
+
+    redlock_stats stats;
+    redlock_trace_cb trace;
+    void *trace_data;
+    const redlock_lock *refused; /* message is why a call on this lock was refused */
+    char message[REDLOCK_MESSAGE_MAX];
+    char client_name[65];
+    char wire[RL_COMMAND_WIRE_MAX];
+};
+
+/* -- options.c -- */
+
+/* Checks and takes over everything but the nodes. error receives the sentence of a failure. */
+int rl_options_apply(redlock_client *client, const redlock_client_options *o, char *error,
+                     size_t error_size);
+/* Copies the caller's options over the defaults, by the size that the caller knows. */
+bool rl_options_copy(void *full, size_t full_size, const void *user, size_t user_size,
+                     size_t smallest);
+int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
+                       struct rl_acquire *out, redlock_acquire_options *full);
+/* A ttl that is usable with min_validity_ms, or REDLOCK_ERR_INVALID and a message. */
+int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms);
+
+/* -- loop.c -- */
+
+void rl_loop_init(redlock_client *client);
+void rl_loop_close(redlock_client *client);
+void rl_loop_queue_done(redlock_lock *lock);
+void rl_loop_queue_lost(redlock_lock *lock);
+/* The user has submitted something: the loop must not block before the next turn. Poll callbacks
+ * need not call it, a turn follows them; a prepare callback that runs after ours, or another
+ * client's turn, would otherwise leave work lying. */
+void rl_loop_wake(redlock_client *client);
+uint64_t rl_loop_random(redlock_client *client);
+
+/* -- client.c -- */
+
+void rl_client_tick(redlock_client *client, uint64_t now_ns);
+void rl_client_check_open(redlock_client *client, uint64_t now_ns);
+void rl_client_check_close(redlock_client *client, uint64_t now_ns);
+void rl_client_node_deadline(struct rl_client_node *node);
+uint32_t rl_client_nodes_up(const redlock_client *client);
+
+/* -- votes.c -- */
+
+/* Steps the lock's core with an event whose type and union are filled in, and does what it asks
+ * for. Returns whether it was a late vote. */
+bool rl_votes_step(redlock_lock *lock, struct rl_event *event);
+void rl_votes_simple(redlock_lock *lock, enum rl_event_type type);
+void rl_votes_answer(struct rl_node *node, struct rl_request *request,
+                     const struct rl_answer *answer);
+/* Sends a node everything that it is owed. */
+void rl_votes_repay(struct rl_client_node *node);
+void rl_votes_forgive(struct rl_client_node *node);
+void rl_votes_free_calls(redlock_client *client);
+
+/* -- lock.c -- */
+
+void rl_lock_ref(redlock_lock *lock);
+void rl_lock_unref(redlock_lock *lock);
+/* Runs the callbacks of operations that are done. */
+void rl_lock_tell(redlock_lock *lock);
+void rl_lock_tell_lost(redlock_lock *lock);
+void rl_lock_destroy(redlock_lock *lock);
+int rl_lock_status(enum rl_result result);
+
+/* -- message.c -- */
+
+void rl_message_refuse(redlock_lock *lock, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static inline void rl_trace(redlock_client *client, enum redlock_event_type type,
+                            const redlock_lock *lock, const struct rl_node *node, int status,
+                            uint32_t latency_us) {
+    if (client->trace != NULL) {
+        redlock_event event = {.type = type,
+                               .status = status,
+                               .now_ns = redlock_now_ns(),
+                               .lock = lock,
+                               .node = node != NULL ? node->url.name : NULL,
+                               .latency_us = latency_us};
+        client->trace(&event, client->trace_data);
+    }
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* The lock of the public interface: arguments are checked, the core is stepped, callbacks are run.
+ *
+ * Can a callback run twice or never? An operation is submitted by setting is_active, ended by the
+ * core setting is_done through note_done() (once, it asserts), and told here by clearing both
+ * before the callback is called. rl_lock_tell() is called for every lock in the queue, and a lock
+ * is in the queue whenever one of its operations is done.
+ */
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+
+/* -- Life -- */
+
+void rl_lock_ref(redlock_lock *lock) {
+    lock->references++;
+}
+
+void rl_lock_destroy(redlock_lock *lock) {
+    redlock_client *client = lock->client;
+    rl_deadlines_set(&client->deadlines, &lock->deadline, RL_NEVER);
+    if (lock->previous != NULL) {
+        lock->previous->next = lock->next;
+    } else {
+        client->locks = lock->next;
+    }
+    if (lock->next != NULL) {
+        lock->next->previous = lock->previous;
+    }
+    client->lock_count--;
+    if (client->refused == lock) {
+        client->refused = NULL;
+    }
+    rl_free(&client->memory, lock);
+}
+
+void rl_lock_unref(redlock_lock *lock) {
+    assert(lock->references > 0);
+    if (--lock->references == 0) {
+        rl_lock_destroy(lock);
+    }
+}
+
+/* Room for one more lock among the deadlines, so that setting one can never fail. */
+static bool reserve_deadline(redlock_client *client) {
+    uint32_t needed = client->lock_count + 1 + client->n_nodes + 1;
+    if (needed <= client->deadlines.capacity) {
+        return true;
+    }
+    uint32_t capacity = 2 * needed;
+    struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
+    if (items == NULL) {
+        return false;
+    }
+    rl_free(&client->memory, rl_deadlines_reserve(&client->deadlines, items, capacity));
+    return true;
+}
+
+int redlock_lock_new(redlock_client *client, const void *resource, size_t length,
+                     redlock_lock **out) {
+    if (out == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    *out = NULL;
+    if (client == NULL || resource == NULL || length == 0 || length > REDLOCK_RESOURCE_MAX) {
+        return REDLOCK_ERR_INVALID;
+    }
+    if (client->phase != RL_CLIENT_OPEN) {
+        return REDLOCK_ERR_CLOSED;
+    }
+    size_t ballots = client->n_nodes * sizeof(struct rl_ballot);
+    redlock_lock *lock = NULL;
+    if (reserve_deadline(client)) {
+        lock = rl_alloc(&client->memory, 1, sizeof *lock + ballots + length);
+    }
+    if (lock == NULL) {
+        return REDLOCK_ERR_NOMEM;
+    }
+    rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
+    rl_deadline_init(&lock->deadline, RL_TAG_LOCK);
+    lock->client = client;
+    lock->references = 1;
+    lock->resource = (char *)lock->ballots + ballots;
+    lock->resource_length = (uint16_t)length;
+    memcpy(lock->resource, resource, length);
+    lock->next = client->locks;
+    if (lock->next != NULL) {
+        lock->next->previous = lock;
+    }
+    client->locks = lock;
+    client->lock_count++;
+    *out = lock;
+    return 0;
+}
+
+void redlock_lock_free(redlock_lock *lock) {
+    if (lock == NULL || lock->is_freed) {
+        return;
+    }
+    lock->is_freed = true;
+    lock->on_lost = NULL;
+    if (lock->client->phase == RL_CLIENT_OPEN && !rl_io_is_forked(&lock->client->io)) {
+        rl_loop_wake(lock->client);
+        rl_votes_simple(lock, RL_EV_ABANDON);
+    }
+    rl_lock_unref(lock);
+}
+
+/* -- Callbacks -- */
+
+static const struct {
+    enum rl_result result;
+    int status;
+} results[] = {
+    {RL_RESULT_OK, 0},
+    {RL_RESULT_HELD, REDLOCK_ERR_HELD},
+    {RL_RESULT_NO_QUORUM, REDLOCK_ERR_NO_QUORUM},
+    {RL_RESULT_EXPIRED, REDLOCK_ERR_EXPIRED},
+    {RL_RESULT_DEADLINE, REDLOCK_ERR_DEADLINE},
+    {RL_RESULT_CANCELED, REDLOCK_ERR_CANCELED},
+    {RL_RESULT_LOST, REDLOCK_ERR_LOST},
+    {RL_RESULT_UNKNOWN, REDLOCK_ERR_UNKNOWN},
+};
+
+int rl_lock_status(enum rl_result result) {
+    assert(result >= RL_RESULT_OK && result <= RL_RESULT_UNKNOWN);
+    assert(results[result - 1].result == result);
+    return results[result - 1].status;
+}
+
+static void count(redlock_stats *stats, enum rl_op_kind kind, int status) {
+    if (kind == RL_OP_EXTEND) {
+        stats->renewed += status == 0;
+        stats->extend_failed += status != 0;
+    } else if (kind == RL_OP_RELEASE) {
+        stats->released += status == 0;
+    } else {
+        stats->granted += status == 0;
+        stats->held_by_another += status == REDLOCK_ERR_HELD;
+        stats->no_quorum += status == REDLOCK_ERR_NO_QUORUM;
+        stats->expired += status == REDLOCK_ERR_EXPIRED;
+        stats->deadline += status == REDLOCK_ERR_DEADLINE;
+        stats->canceled += status == REDLOCK_ERR_CANCELED;
+    }
+}
+
+static void tell_op(redlock_lock *lock, enum rl_op_kind kind) {
+    struct rl_op op = lock->ops[kind];
+    if (!op.is_done) {
+        return;
+    }
+    assert(op.is_active);
+    lock->ops[kind] = (struct rl_op){.callback = NULL};
+    lock->last_status = op.status;
+    count(&lock->client->stats, kind, op.status);
+    if (kind == RL_OP_ACQUIRE && op.status == 0) {
+        rl_trace(lock->client, REDLOCK_EVENT_ACQUIRED, lock, NULL, 0, 0);
+    }
+    rl_trace(lock->client, REDLOCK_EVENT_DONE, lock, NULL, op.status, 0);
+    if (op.callback != NULL) {
+        op.callback(lock, op.status, op.data);
+    }
+}
+
+void rl_lock_tell(redlock_lock *lock) {
+    if (lock->tell) {
+        bool was_queued = lock->is_queued;
+        lock->tell = false;
+        lock->is_queued = true; /* what this ends is told right below, not in another turn */
+        rl_votes_simple(lock, RL_EV_TELL); /* looks at the clock once more */
+        lock->is_queued = was_queued;
+    }
+    tell_op(lock, RL_OP_ACQUIRE);
+    tell_op(lock, RL_OP_EXTEND);
+    tell_op(lock, RL_OP_RELEASE);
+}
+
+void rl_lock_tell_lost(redlock_lock *lock) {
+    lock->client->stats.lost++;
+    rl_trace(lock->client, REDLOCK_EVENT_LOST, lock, NULL, lock->lost_status, 0);
+    redlock_lock_cb callback = lock->on_lost;
+    lock->last_status = lock->lost_status;
+    lock->on_lost = NULL;
+    if (callback != NULL) {
+        callback(lock, lock->lost_status, lock->lost_data);
+    }
+}
+
+/* -- Operations -- */
+
+static int refuse(redlock_lock *lock, int status) {
+    rl_message_refuse(lock, "%s", redlock_strerror(status));
+    return status;
+}
+
+/* What every operation asks first. Brings the lock up to date: one whose validity is over is lost
+ * before anything else is done with it. */
+static int enter(redlock_lock *lock) {
+    if (lock == NULL || lock->is_freed) {
+        return REDLOCK_ERR_INVALID;
+    }
+    redlock_client *client = lock->client;
+    if (rl_io_is_forked(&client->io)) {
+        return refuse(lock, REDLOCK_ERR_FORKED);
+    }
+    if (client->phase != RL_CLIENT_OPEN) {
+        return refuse(lock, REDLOCK_ERR_CLOSED);
+    }
+    if (client->refused == lock) {
+        client->refused = NULL;
+    }
+    rl_loop_wake(client);
+    if (rl_lock_wake_ns(&lock->core) <= redlock_now_ns()) {
+        rl_votes_simple(lock, RL_EV_TICK);
+    }
+    return 0;
+}
+
+static void submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb callback, void *data) {
+    assert(!lock->ops[kind].is_active);
+    lock->ops[kind] = (struct rl_op){.callback = callback, .data = data, .is_active = true};
+}
+
+int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
+                    redlock_lock_cb on_done, void *data) {
+    redlock_acquire_options full;
+    struct rl_event event = {.type = RL_EV_ACQUIRE};
+    int status = enter(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
+        return refuse(lock, REDLOCK_ERR_BUSY);
+    }
+    if (rl_lock_is_holding(&lock->core)) {
+        return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
+    }
+    status = rl_options_acquire(lock, options, &event.u.acquire, &full);
+    if (status != 0) {
+        return status;
+    }
+    if (!lock->is_lost_queue) {
+        lock->on_lost = full.on_lost;
+        lock->lost_data = full.lost_data;
+    } else {
+        return refuse(lock, REDLOCK_ERR_BUSY); /* on_lost of the last hold comes first */
+    }
+    submit(lock, RL_OP_ACQUIRE, on_done, data);
+    lock->client->stats.acquires++;
+    rl_votes_step(lock, &event);
+    return 0;
+}
+
+int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_EXTEND};
+    int status = enter(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (lock->ops[RL_OP_EXTEND].is_active) {
+        return refuse(lock, REDLOCK_ERR_BUSY);
+    }
+    if (lock->core.state != RL_HELD) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    if (ttl_ms != 0) {
+        status = rl_options_ttl(lock, ttl_ms, 0);
+        if (status != 0) {
+            return status;
+        }
+    }
+    event.u.ttl_ms = (uint32_t)ttl_ms;
+    submit(lock, RL_OP_EXTEND, on_done, data);
+    rl_votes_step(lock, &event);
+    return 0;
+}
+
+int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
+    int status = enter(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
+        return refuse(lock, REDLOCK_ERR_BUSY);
+    }
+    if (!rl_lock_is_holding(&lock->core) && lock->core.state != RL_LOST) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    submit(lock, RL_OP_RELEASE, on_done, data);
+    rl_votes_simple(lock, RL_EV_RELEASE);
+    return 0;
+}
+
+int redlock_cancel(redlock_lock *lock) {
+    int status = enter(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (!rl_lock_is_acquiring(&lock->core) && lock->core.state != RL_EXTENDING) {
+        return refuse(lock, REDLOCK_ERR_IDLE);
+    }
+    rl_votes_simple(lock, RL_EV_CANCEL);
+    return 0;
+}
+
+/* -- Getters -- */
+
+int redlock_lock_is_valid(const redlock_lock *lock) {
+    return lock != NULL && !rl_io_is_forked(&lock->client->io) &&
+           rl_lock_is_valid(&lock->core, redlock_now_ns());
+}
+
+uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock) {
+    bool held = rl_lock_is_holding(&lock->core) && !rl_io_is_forked(&lock->client->io);
+    return held ? lock->core.valid_until_ns : 0;
+}
+
+int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
+    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
+    uint64_t now_ns = redlock_now_ns();
+    return until_ns > now_ns ? (int64_t)((until_ns - now_ns) / RL_NS_PER_MS) : 0;
+}
+
+const char *redlock_lock_token(const redlock_lock *lock) {
+    return lock->core.token;
+}
+
+const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {
+    if (length != NULL) {
+        *length = lock->resource_length;
+    }
+    return lock->resource;
+}
+
+redlock_client *redlock_lock_client(const redlock_lock *lock) {
+    return lock->client;
+}

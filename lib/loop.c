@@ -1,0 +1,239 @@
+/* One loop turn: deadlines, callbacks, flush, timer. The order is explained in client.h.
+ *
+ * Can a success be told before a loss that is due? No: before every callback the deadlines that
+ * have passed are stepped and on_lost callbacks run first. A callback that blocks the loop
+ * therefore delays what follows, but cannot put a success before a loss.
+ *
+ * Can the loop block while something is due? What becomes due in a poll callback is seen by the
+ * turn that follows before the next poll. What the user submits from elsewhere (a prepare callback
+ * that runs after ours, another client's callback) starts the idle handle, and so does a queue that
+ * is not empty at the end of a turn: the loop does not block while it is active. Otherwise the
+ * timer is armed for the first deadline.
+ */
+#include <assert.h>
+
+#include "client.h"
+
+#define NAP_NS (UINT64_C(1000) * 1000000)
+
+/* -- The queues: a lock is in each at most once -- */
+
+void rl_loop_queue_done(redlock_lock *lock) {
+    struct rl_queue *queue = &lock->client->done;
+    if (lock->is_queued) {
+        return;
+    }
+    rl_lock_ref(lock);
+    lock->is_queued = true;
+    lock->next_done = NULL;
+    if (queue->tail != NULL) {
+        queue->tail->next_done = lock;
+    } else {
+        queue->head = lock;
+    }
+    queue->tail = lock;
+}
+
+void rl_loop_queue_lost(redlock_lock *lock) {
+    struct rl_queue *queue = &lock->client->lost;
+    if (lock->is_lost_queue) {
+        return;
+    }
+    rl_lock_ref(lock);
+    lock->is_lost_queue = true;
+    lock->next_lost = NULL;
+    if (queue->tail != NULL) {
+        queue->tail->next_lost = lock;
+    } else {
+        queue->head = lock;
+    }
+    queue->tail = lock;
+}
+
+static redlock_lock *take_done(redlock_client *client) {
+    redlock_lock *lock = client->done.head;
+    if (lock != NULL) {
+        assert(lock->is_queued);
+        client->done.head = lock->next_done;
+        if (client->done.head == NULL) {
+            client->done.tail = NULL;
+        }
+        lock->is_queued = false;
+    }
+    return lock;
+}
+
+static redlock_lock *take_lost(redlock_client *client) {
+    redlock_lock *lock = client->lost.head;
+    if (lock != NULL) {
+        assert(lock->is_lost_queue);
+        client->lost.head = lock->next_lost;
+        if (client->lost.head == NULL) {
+            client->lost.tail = NULL;
+        }
+        lock->is_lost_queue = false;
+    }
+    return lock;
+}
+
+/* -- The parts of a turn -- */
+
+static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t now_ns) {
+    struct rl_client_node *node;
+    switch ((enum rl_tag)item->tag) {
+        case RL_TAG_LOCK:
+            rl_votes_simple(RL_CONTAINER(item, redlock_lock, deadline), RL_EV_TICK);
+            break;
+        case RL_TAG_NODE:
+            node = RL_CONTAINER(item, struct rl_client_node, deadline);
+            rl_node_tick(&node->node, now_ns);
+            if (now_ns >= node->owed.retry_ns) {
+                rl_votes_repay(node);
+            }
+            rl_client_node_deadline(node);
+            break;
+        case RL_TAG_CLIENT:
+            rl_client_tick(client, now_ns);
+            break;
+    }
+}
+
+static void run_deadlines(redlock_client *client) {
+    struct rl_deadline *item = rl_deadlines_first(&client->deadlines);
+    uint64_t now_ns = item != NULL ? redlock_now_ns() : 0;
+    while (item != NULL && item->at_ns <= now_ns) {
+        tick_item(client, item, now_ns);
+        assert(item->slot == RL_DEADLINE_UNSET || item->at_ns > now_ns); /* or it would spin */
+        item = rl_deadlines_first(&client->deadlines);
+    }
+}
+
+static void run_lost(redlock_client *client) {
+    redlock_lock *lock;
+    run_deadlines(client);
+    while ((lock = take_lost(client)) != NULL) {
+        rl_lock_tell_lost(lock);
+        rl_lock_unref(lock);
+        run_deadlines(client);
+    }
+}
+
+/* Those that are queued now; what they queue is for the next turn, so that a callback that submits
+ * what fails at once cannot starve the loop. */
+static void run_done(redlock_client *client) {
+    const redlock_lock *last = client->done.tail;
+    bool more = last != NULL;
+    while (more) {
+        redlock_lock *lock = take_done(client);
+        more = lock != last;
+        run_lost(client);
+        rl_lock_tell(lock);
+        rl_lock_unref(lock);
+    }
+}
+
+static void flush(redlock_client *client) {
+    while (client->dirty != 0) {
+        uint32_t dirty = client->dirty;
+        client->dirty = 0;
+        for (uint32_t i = 0; i < client->n_nodes; i++) {
+            if (dirty & UINT32_C(1) << i) {
+                rl_node_flush(&client->nodes[i].node);
+            }
+        }
+    }
+}
+
+static void timer_cb(uv_timer_t *timer) {
+    redlock_client *client = timer->data;
+    client->armed_ns = RL_NEVER; /* the turn that follows looks at the clock */
+}
+
+/* Rounded up to the timer's milliseconds: at most one late, which the margin of on_lost allows for.
+ * At most NAP_NS ahead: libuv's timers stand still while the machine is suspended, and our clock
+ * does not, so this bounds how late a loss is told after waking. */
+static void arm(redlock_client *client) {
+    const struct rl_deadline *first = rl_deadlines_first(&client->deadlines);
+    if (first == NULL || first->at_ns >= client->armed_ns) {
+        return;
+    }
+    uint64_t now_ns = redlock_now_ns();
+    uint64_t left_ns = first->at_ns > now_ns ? first->at_ns - now_ns : 0;
+    if (left_ns > NAP_NS) {
+        left_ns = NAP_NS;
+    }
+    client->armed_ns = now_ns + left_ns;
+    uv_update_time(client->io.loop);
+    uv_timer_start(&client->timer, timer_cb, (left_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS, 0);
+}
+
+static void idle_cb(uv_idle_t *idle) {
+    (void)idle; /* being active is its work */
+}
+
+void rl_loop_wake(redlock_client *client) {
+    if (!client->in_turn) {
+        uv_idle_start(&client->idle, idle_cb); /* the turn stops it */
+    }
+}
+
+static void turn_cb(uv_prepare_t *prepare) {
+    redlock_client *client = prepare->data;
+    if (rl_io_is_forked(&client->io)) {
+        uv_prepare_stop(prepare);
+        return;
+    }
+    if (client->in_turn) {
+        return; /* a callback runs the loop inside the loop; the outer turn goes on later */
+    }
+    client->in_turn = true;
+    run_lost(client);
+    run_done(client);
+    rl_client_check_open(client, redlock_now_ns());
+    rl_client_check_close(client, redlock_now_ns());
+    if (client->phase >= RL_CLIENT_TEARDOWN) {
+        return; /* nothing is queued, nothing may be armed */
+    }
+    flush(client);
+    if (client->done.head != NULL || client->lost.head != NULL) {
+        uv_idle_start(&client->idle, idle_cb);
+    } else {
+        uv_idle_stop(&client->idle);
+    }
+    arm(client);
+    client->in_turn = false;
+}
+
+/* -- Handles -- */
+
+uint64_t rl_loop_random(redlock_client *client) {
+    client->random ^= client->random << 13;
+    client->random ^= client->random >> 7;
+    client->random ^= client->random << 17;
+    return client->random;
+}
+
+static void handle_closed(uv_handle_t *handle) {
+    redlock_client *client = handle->data;
+    rl_io_closed(&client->io);
+}
+
+void rl_loop_init(redlock_client *client) {
+    uv_loop_t *loop = client->io.loop;
+    uv_timer_init(loop, &client->timer); /* these three cannot fail */
+    uv_prepare_init(loop, &client->prepare);
+    uv_idle_init(loop, &client->idle);
+    client->timer.data = client->prepare.data = client->idle.data = client;
+    client->armed_ns = RL_NEVER;
+    uv_prepare_start(&client->prepare, turn_cb);
+    rl_io_opened(&client->io);
+    rl_io_opened(&client->io);
+    rl_io_opened(&client->io);
+}
+
+void rl_loop_close(redlock_client *client) {
+    assert(client->done.head == NULL && client->lost.head == NULL);
+    uv_close((uv_handle_t *)&client->timer, handle_closed);
+    uv_close((uv_handle_t *)&client->prepare, handle_closed);
+    uv_close((uv_handle_t *)&client->idle, handle_closed);
+}

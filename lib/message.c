@@ -1,0 +1,174 @@
+/* What people and programs may ask: sentences, every node's part in a round, statistics.
+ *
+ * Sentences are made when they are asked for, so that an attempt that fails a thousand times a
+ * second costs no formatting. They are bounded, and end in "..." where there was more to say.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+
+/* -- A bounded text -- */
+
+struct text {
+    char *at;
+    size_t left; /* with room for the terminating zero */
+};
+
+static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text->at, text->left, format, args);
+    va_end(args);
+    assert(length >= 0);
+    size_t used = (size_t)length < text->left ? (size_t)length : text->left - 1;
+    text->at += used;
+    text->left -= used;
+}
+
+static struct text begin(redlock_client *client) {
+    client->message[0] = '\0';
+    return (struct text){client->message, sizeof client->message};
+}
+
+static void end(redlock_client *client, const struct text *text) {
+    if (text->left <= 1) {
+        memcpy(client->message + sizeof client->message - 4, "...", 4);
+    }
+}
+
+void rl_message_refuse(redlock_lock *lock, const char *format, ...) {
+    redlock_client *client = lock->client;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(client->message, sizeof client->message, format, args);
+    va_end(args);
+    client->refused = lock;
+}
+
+/* -- Messages -- */
+
+static void add_reason(struct text *text, const struct rl_node *node, int reason) {
+    add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
+    if (node->reason == reason && node->detail[0] != '\0') {
+        add(text, " (%s)", node->detail);
+    }
+}
+
+const char *redlock_client_message(redlock_client *client) {
+    struct text text = begin(client);
+    client->refused = NULL;
+    add(&text, "%u of %u nodes up", (unsigned)rl_client_nodes_up(client),
+        (unsigned)client->n_nodes);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_node *node = &client->nodes[i].node;
+        if (!rl_node_is_up(node)) {
+            add_reason(&text, node, node->reason);
+        }
+    }
+    end(client, &text);
+    return client->message;
+}
+
+const char *redlock_lock_message(redlock_lock *lock) {
+    static const char *const done[] = {[RL_ROUND_ACQUIRE] = "granted",
+                                       [RL_ROUND_EXTEND] = "renewed",
+                                       [RL_ROUND_RELEASE] = "deleted"};
+    static const char *const refused[] = {[RL_ROUND_ACQUIRE] = "held by another",
+                                          [RL_ROUND_EXTEND] = "the token is gone",
+                                          [RL_ROUND_RELEASE] = "the token is gone"};
+    redlock_client *client = lock->client;
+    const struct rl_round *round = &lock->core.round;
+    if (client->refused == lock) {
+        return client->message;
+    }
+    client->refused = NULL;
+    struct text text = begin(client);
+    if (round->id == 0) {
+        add(&text, "nothing has been asked of the nodes yet");
+        return client->message;
+    }
+    bool open = round->decision == RL_OPEN;
+    add(&text, "%s", open ? "under way" : redlock_strerror(lock->last_status));
+    add(&text, ": %u of %u %s, %u needed", (unsigned)round->granted, (unsigned)round->n,
+        done[round->kind], (unsigned)rl_quorum(round->n));
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_node *node = &client->nodes[i].node;
+        if (round->ballots[i].vote == RL_VOTE_REFUSED) {
+            add(&text, "; %.60s: %s", node->url.name, refused[round->kind]);
+        } else if (round->ballots[i].vote == RL_VOTE_FAILED) {
+            add_reason(&text, node, round->ballots[i].reason);
+        } else if (round->ballots[i].vote == RL_VOTE_PENDING) {
+            add(&text, "; %.60s: no answer yet", node->url.name);
+        }
+    }
+    end(client, &text);
+    return client->message;
+}
+
+/* -- Figures -- */
+
+static_assert((int)REDLOCK_VOTE_FAILED == (int)RL_VOTE_FAILED, "votes are the core's votes");
+static_assert((int)REDLOCK_VOTE_PENDING == (int)RL_VOTE_PENDING, "votes are the core's votes");
+
+/* Gives a caller as much of a struct as it knows. */
+static int hand_out(void *out, size_t out_size, void *full, size_t full_size, size_t smallest) {
+    if (out_size < smallest || out_size > full_size) {
+        return REDLOCK_ERR_INVALID;
+    }
+    memcpy(full, &out_size, sizeof out_size); /* the size field stays the caller's */
+    memcpy(out, full, out_size);
+    return 0;
+}
+
+int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_outcome *outcome) {
+    if (lock == NULL || outcome == NULL || index >= lock->client->n_nodes) {
+        return REDLOCK_ERR_INVALID;
+    }
+    const struct rl_ballot *ballot = &lock->ballots[index];
+    redlock_node_outcome full = {
+        .node = lock->client->nodes[index].node.url.name,
+        .vote = (enum redlock_vote)ballot->vote,
+        .reason = ballot->reason,
+        .latency_us = ballot->latency_us,
+    };
+    return hand_out(outcome, outcome->size, &full, sizeof full, sizeof full);
+}
+
+int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
+    if (client == NULL || stats == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    redlock_stats full = client->stats;
+    full.owed = client->owed;
+    for (const redlock_lock *lock = client->locks; lock != NULL; lock = lock->next) {
+        full.locks += !lock->is_freed;
+        full.held += rl_lock_is_holding(&lock->core);
+    }
+    full.nodes_up = rl_client_nodes_up(client);
+    return hand_out(stats, stats->size, &full, sizeof full, sizeof full);
+}
+
+int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
+    if (client == NULL || info == NULL || index >= client->n_nodes) {
+        return REDLOCK_ERR_INVALID;
+    }
+    const struct rl_client_node *place = &client->nodes[index];
+    const struct rl_node *node = &place->node;
+    redlock_node_info full = {
+        .node = node->url.name,
+        .up = rl_node_is_up(node),
+        .reason = node->reason,
+        .detail = node->detail,
+        .connects = node->connects,
+        .failures = node->failures,
+        .requests = node->requests,
+        .outstanding = node->waiting,
+        .owed = place->owed.count,
+    };
+    return hand_out(info, info->size, &full, sizeof full, sizeof full);
+}

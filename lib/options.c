@@ -1,0 +1,215 @@
+/* Options: what is allowed, what is missing, and a sentence for what is wrong.
+ *
+ * Every struct begins with its size as the caller's compiler saw it. Fields that the caller does
+ * not know keep their defaults; a size that is larger than ours comes from a newer header, whose
+ * fields we could not honour, and is refused.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+
+#define DURATION_MS_MAX 3600000 /* connect, node and reconnect times: an hour */
+#define TIMER_MS 1              /* how late a timer of libuv is by its resolution alone */
+
+static void say(char *error, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say(char *error, size_t size, const char *format, ...) {
+    if (error != NULL && size > 0) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(error, size, format, args);
+        va_end(args);
+    }
+}
+
+bool rl_options_copy(void *full, size_t full_size, const void *user, size_t user_size,
+                     size_t smallest) {
+    if (user_size < smallest || user_size > full_size) {
+        return false;
+    }
+    memcpy(full, user, user_size);
+    return true;
+}
+
+/* -- Client -- */
+
+static bool check_duration(const char *name, int64_t value, char *error, size_t size) {
+    if (value >= 1 && value <= DURATION_MS_MAX) {
+        return true;
+    }
+    say(error, size, "%s is %lld: it must be 1 to %d ms", name, (long long)value, DURATION_MS_MAX);
+    return false;
+}
+
+static bool check_times(const redlock_client_options *o, char *error, size_t size) {
+    if (!check_duration("connect_timeout_ms", o->connect_timeout_ms, error, size) ||
+        !check_duration("node_timeout_ms", o->node_timeout_ms, error, size) ||
+        !check_duration("reconnect_min_ms", o->reconnect_min_ms, error, size) ||
+        !check_duration("reconnect_max_ms", o->reconnect_max_ms, error, size)) {
+        return false;
+    }
+    if (o->reconnect_min_ms > o->reconnect_max_ms) {
+        say(error, size, "reconnect_min_ms is %lld, above reconnect_max_ms, which is %lld",
+            (long long)o->reconnect_min_ms, (long long)o->reconnect_max_ms);
+        return false;
+    }
+    return true;
+}
+
+static bool check_drift(const redlock_client_options *o, char *error, size_t size) {
+    if (!(o->drift_ratio >= 0 && o->drift_ratio < 1)) { /* also not a number */
+        say(error, size, "drift_ratio is %g: it must be 0 or more and below 1", o->drift_ratio);
+        return false;
+    }
+    if (o->drift_ms < 0 || o->drift_ms > REDLOCK_TTL_MS_MAX) {
+        say(error, size, "drift_ms is %lld: it must be 0 to %d", (long long)o->drift_ms,
+            REDLOCK_TTL_MS_MAX);
+        return false;
+    }
+    if (o->lost_margin_ms < 0 || o->lost_margin_ms > REDLOCK_TTL_MS_MAX) {
+        say(error, size, "lost_margin_ms is %lld: it must be 0 to %d", (long long)o->lost_margin_ms,
+            REDLOCK_TTL_MS_MAX);
+        return false;
+    }
+    return true;
+}
+
+static bool check_name(const char *name, char *error, size_t size) {
+    size_t length = name != NULL ? strlen(name) : 1;
+    if (length < 1 || length > 64) {
+        say(error, size, "client_name has %zu characters: 1 to 64, or NULL for none", length);
+        return false;
+    }
+    for (const char *at = name; at != NULL && *at != '\0'; at++) {
+        if (*at < '!' || *at > '~') {
+            say(error, size, "client_name has a space or a character that is not printable");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_nodes(const redlock_client_options *o, char *error, size_t size) {
+    if (o->nodes == NULL || o->n_nodes == 0) {
+        say(error, size, "no nodes are given: nodes and n_nodes need at least one URL");
+        return false;
+    }
+    if (o->n_nodes > REDLOCK_NODES_MAX) {
+        say(error, size, "%zu nodes are given: at most %d are of use", o->n_nodes,
+            REDLOCK_NODES_MAX);
+        return false;
+    }
+    return true;
+}
+
+static bool check_allocator(const redlock_allocator *allocator, char *error, size_t size) {
+    if (allocator != NULL && (allocator->malloc == NULL || allocator->free == NULL)) {
+        say(error, size, "allocator: malloc and free must both be set");
+        return false;
+    }
+    return true;
+}
+
+/* In millionths, rounded up. */
+static uint32_t to_ppm(double ratio) {
+    uint32_t ppm = (uint32_t)(ratio * 1e6);
+    return ppm < ratio * 1e6 ? ppm + 1 : ppm;
+}
+
+int rl_options_apply(redlock_client *client, const redlock_client_options *o, char *error,
+                     size_t error_size) {
+    if (!check_nodes(o, error, error_size) || !check_times(o, error, error_size) ||
+        !check_drift(o, error, error_size) || !check_name(o->client_name, error, error_size) ||
+        !check_allocator(o->allocator, error, error_size)) {
+        return REDLOCK_ERR_INVALID;
+    }
+    client->rules = (struct rl_rules){
+        .n = (uint32_t)o->n_nodes,
+        .drift_ppm = to_ppm(o->drift_ratio),
+        .drift_ns = (uint64_t)o->drift_ms * RL_NS_PER_MS,
+        .node_timeout_ns = (uint64_t)o->node_timeout_ms * RL_NS_PER_MS,
+        .lost_margin_ns = ((uint64_t)o->lost_margin_ms + TIMER_MS) * RL_NS_PER_MS,
+        .not_asked_reason = REDLOCK_ERR_NODE_NOT_ASKED,
+    };
+    if (o->client_name != NULL) {
+        snprintf(client->client_name, sizeof client->client_name, "%s", o->client_name);
+    }
+    client->node_options = (struct rl_node_options){
+        .client_name = o->client_name != NULL ? client->client_name : NULL,
+        .connect_timeout_ns = (uint64_t)o->connect_timeout_ms * RL_NS_PER_MS,
+        .stall_ns = 4 * client->rules.node_timeout_ns,
+        .backoff_min_ns = (uint64_t)o->reconnect_min_ms * RL_NS_PER_MS,
+        .backoff_max_ns = (uint64_t)o->reconnect_max_ms * RL_NS_PER_MS,
+    };
+    client->trace = o->trace;
+    client->trace_data = o->trace_data;
+    return 0;
+}
+
+/* -- Acquire and extend -- */
+
+int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms) {
+    if (ttl_ms < 1 || ttl_ms > REDLOCK_TTL_MS_MAX) {
+        rl_message_refuse(lock, "ttl_ms is %lld: it must be 1 to %d", (long long)ttl_ms,
+                          REDLOCK_TTL_MS_MAX);
+        return REDLOCK_ERR_INVALID;
+    }
+    uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)ttl_ms);
+    if (validity_ns <= (uint64_t)min_validity_ms * RL_NS_PER_MS) {
+        double drift_ms = (double)rl_drift_ns(&lock->client->rules, (uint32_t)ttl_ms) / 1e6;
+        rl_message_refuse(lock,
+                          "ttl_ms is %lld: the drift allowance of %.2f ms and min_validity_ms of "
+                          "%lld leave nothing of it; ask for a longer ttl",
+                          (long long)ttl_ms, drift_ms, (long long)min_validity_ms);
+        return REDLOCK_ERR_INVALID;
+    }
+    return 0;
+}
+
+static bool check_range(redlock_lock *lock, const char *name, int64_t value, int64_t least,
+                        int64_t most, bool no_limit) {
+    if ((value >= least && value <= most) || (no_limit && value == REDLOCK_NO_LIMIT)) {
+        return true;
+    }
+    rl_message_refuse(lock, "%s is %lld: it must be %lld to %lld%s", name, (long long)value,
+                      (long long)least, (long long)most, no_limit ? ", or REDLOCK_NO_LIMIT" : "");
+    return false;
+}
+
+static uint32_t or_no_limit(int64_t value) {
+    return value == REDLOCK_NO_LIMIT ? RL_NO_LIMIT : (uint32_t)value;
+}
+
+int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
+                       struct rl_acquire *out, redlock_acquire_options *full) {
+    *full = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
+    size_t smallest = offsetof(redlock_acquire_options, lost_data) + sizeof(void *);
+    if (user != NULL && !rl_options_copy(full, sizeof *full, user, user->size, smallest)) {
+        rl_message_refuse(lock, "options.size is %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
+                          user->size);
+        return REDLOCK_ERR_INVALID;
+    }
+    const int64_t most = UINT32_MAX - 1;
+    if (!check_range(lock, "tries", full->tries, 1, most, true) ||
+        !check_range(lock, "wait_ms", full->wait_ms, 0, most, true) ||
+        !check_range(lock, "delay_ms", full->delay_ms, 0, REDLOCK_TTL_MS_MAX, false) ||
+        !check_range(lock, "jitter_ms", full->jitter_ms, 0, REDLOCK_TTL_MS_MAX, false) ||
+        !check_range(lock, "min_validity_ms", full->min_validity_ms, 0, REDLOCK_TTL_MS_MAX,
+                     false)) {
+        return REDLOCK_ERR_INVALID;
+    }
+    bool once = full->wait_ms == 0;
+    *out = (struct rl_acquire){
+        .ttl_ms = (uint32_t)full->ttl_ms,
+        .tries = once ? 1 : or_no_limit(full->tries),
+        .wait_ms = once ? RL_NO_LIMIT : or_no_limit(full->wait_ms),
+        .delay_ms = (uint32_t)full->delay_ms,
+        .jitter_ms = (uint32_t)full->jitter_ms,
+        .min_validity_ms = (uint32_t)full->min_validity_ms,
+    };
+    return rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms);
+}

@@ -1,0 +1,76 @@
+/* One connection: hiredis on libuv, by our own adapter.
+ *
+ * Happy path: rl_conn_open() connects without blocking, `connected` comes, rl_conn_send() appends
+ * commands, rl_conn_flush() writes all of them with one system call a loop turn, `reply` comes once
+ * for each, in order.
+ *
+ * Failure modes, all of which end in exactly one `broken` event (or in none, if the owner closes
+ * first): refused, reset, end of file, bytes that are not the protocol, a reply that nobody waits
+ * for, a reader's buffer above RL_CONN_BUFFER_MAX, no memory, or rl_conn_break().
+ *
+ * How it differs from the adapter that comes with hiredis:
+ *   - it polls for readability all the time and for writability only while connecting and after a
+ *     partial write, so the steady state needs no epoll_ctl;
+ *   - it writes hiredis's output buffer itself, with MSG_NOSIGNAL: no SIGPIPE on any version;
+ *   - poll errors reach hiredis (it reads, then writes, and so finds them);
+ *   - the hooks are installed only once nothing can fail any more;
+ *   - `broken` is never called from inside a hiredis function, so the owner may do anything there.
+ */
+#ifndef RL_REDIS_CONN_H
+#define RL_REDIS_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis/io.h"
+#include "redis/reply.h"
+
+#define RL_CONN_BUFFER_MAX 65536 /* bytes that a peer may send without completing a reply */
+#define RL_ADDRESS_TEXT_MAX 107
+#define RL_DETAIL_MAX 128
+
+struct rl_address {
+    bool is_unix;
+    uint16_t port;
+    char text[RL_ADDRESS_TEXT_MAX + 1]; /* a numeric address, or a path */
+};
+
+/* The owner's duties:
+ *   - `reply` is called from within hiredis: close nothing there, use rl_conn_break();
+ *   - `dirty` asks for rl_conn_flush() before the loop polls again;
+ *   - after `broken` the connection is gone, its pointer must be forgotten. */
+struct rl_conn_events {
+    void (*connected)(void *owner);
+    void (*reply)(void *owner, const redisReply *reply);
+    void (*dirty)(void *owner);
+    void (*broken)(void *owner, int16_t reason, const char *detail);
+};
+
+struct rl_conn;
+
+/* Begins to connect. NULL if even that failed; *reason and detail tell why. waiting: the owner's
+ * number of requests without an answer, read by the reply guard. */
+struct rl_conn *rl_conn_open(struct rl_io *io, const struct rl_address *address,
+                             const struct rl_conn_events *events, void *owner,
+                             const uint32_t *waiting, int16_t *reason, char detail[RL_DETAIL_MAX]);
+
+/* Appends a command (wire[length] must be 0). False if there is no memory: the connection is broken
+ * then, which the owner is told by the next flush. */
+bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
+
+/* Writes what was appended. May end in `broken`. */
+void rl_conn_flush(struct rl_conn *conn);
+
+/* Marks the connection as not to be trusted: no further reply is delivered and `broken` comes with
+ * this reason, at the end of the event that is being handled or by the next flush. */
+void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail);
+
+/* Closes it now; no event comes any more. Not from inside `reply`. */
+void rl_conn_close(struct rl_conn *conn);
+
+/* Closes the file descriptor and nothing else: for the child after fork(), which shares the
+ * parent's epoll set. */
+void rl_conn_forget(struct rl_conn *conn);
+
+#endif

@@ -1,0 +1,78 @@
+/* See handshake.h. */
+#include "redis/handshake.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "redlock/status.h"
+
+static_assert(RL_URL_USER_MAX + RL_URL_PASSWORD_MAX + 64 < RL_COMMAND_WIRE_MAX, "AUTH fits");
+
+static size_t format(char *wire, const char *a, const char *b, const char *c) {
+    const char *args[] = {a, b, c};
+    size_t count = c != NULL ? 3 : b != NULL ? 2 : 1;
+    size_t length = rl_command_format_args(wire, RL_COMMAND_WIRE_MAX, args, count);
+    assert(length > 0);
+    return length;
+}
+
+size_t rl_handshake_format(enum rl_step step, const struct rl_url *url, const char *client_name,
+                           char *wire) {
+    char db[16];
+    switch (step) {
+        case RL_STEP_AUTH:
+            if (!url->has_password) {
+                return 0;
+            }
+            return url->user[0] != '\0' ? format(wire, "AUTH", url->user, url->password)
+                                        : format(wire, "AUTH", url->password, NULL);
+        case RL_STEP_SELECT:
+            snprintf(db, sizeof db, "%u", (unsigned)url->db);
+            return url->db != 0 ? format(wire, "SELECT", db, NULL) : 0;
+        case RL_STEP_SETNAME:
+            return client_name != NULL ? format(wire, "CLIENT", "SETNAME", client_name) : 0;
+        case RL_STEP_LOAD_RELEASE:
+            return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_RELEASE));
+        case RL_STEP_LOAD_EXTEND:
+            return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_EXTEND));
+        case RL_STEP_PING:
+            return format(wire, "PING", NULL, NULL);
+        case RL_STEPS:
+            break;
+    }
+    assert(false);
+    return 0;
+}
+
+/* An error that only says that this command is not to be had. */
+static bool is_forbidden(int16_t reason) {
+    return reason == REDLOCK_ERR_NODE_PERMISSION || reason == REDLOCK_ERR_NODE_ERROR;
+}
+
+int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
+    int16_t reason = answer->reason;
+    if (answer->verdict == RL_YES) {
+        bool pong = step != RL_STEP_PING || strcmp(answer->text, "PONG") == 0;
+        return (int16_t)(pong ? 0 : REDLOCK_ERR_NODE_PROTOCOL);
+    }
+    if (answer->verdict != RL_ERROR) {
+        return (int16_t)REDLOCK_ERR_NODE_PROTOCOL;
+    }
+    switch (step) {
+        case RL_STEP_AUTH:
+            return (int16_t)(reason == REDLOCK_ERR_NODE_ERROR ? REDLOCK_ERR_NODE_AUTH : reason);
+        case RL_STEP_SELECT:
+            return (int16_t)(reason == REDLOCK_ERR_NODE_ERROR ? REDLOCK_ERR_NODE_DATABASE : reason);
+        case RL_STEP_SETNAME:
+        case RL_STEP_LOAD_RELEASE:
+        case RL_STEP_LOAD_EXTEND:
+            return is_forbidden(reason) ? 0 : reason;
+        case RL_STEP_PING:
+            return reason == REDLOCK_ERR_NODE_PERMISSION ? 0 : reason;
+        case RL_STEPS:
+            break;
+    }
+    return reason;
+}

@@ -1,0 +1,38 @@
+/* What is said on a new connection before it may carry votes.
+ *
+ *     AUTH       if the URL has a password
+ *     SELECT     if the URL has a database other than 0
+ *     CLIENT SETNAME, if wanted; a node that forbids it is used without
+ *     SCRIPT LOAD for release and extend, so that EVALSHA finds them; forbidden: EVAL will do
+ *     PING       answered last: whoever answers it as Redis does is up
+ *
+ * All of it goes out at once; the first answer that rules the node out ends the connection.
+ */
+#ifndef RL_REDIS_HANDSHAKE_H
+#define RL_REDIS_HANDSHAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis/reply.h"
+#include "redis/url.h"
+
+enum rl_step {
+    RL_STEP_AUTH,
+    RL_STEP_SELECT,
+    RL_STEP_SETNAME,
+    RL_STEP_LOAD_RELEASE,
+    RL_STEP_LOAD_EXTEND,
+    RL_STEP_PING,
+    RL_STEPS
+};
+
+/* Writes the command of a step, at most RL_COMMAND_WIRE_MAX bytes. Returns its length, 0 if the
+ * step is left out. client_name may be NULL. */
+size_t rl_handshake_format(enum rl_step step, const struct rl_url *url, const char *client_name,
+                           char *wire);
+
+/* 0 if the handshake goes on after this answer, or why the node cannot be used. */
+int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer);
+
+#endif

@@ -1,0 +1,396 @@
+/* See node.h. */
+#include "redis/node.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "redlock/status.h"
+
+#define IN(state) (1u << (state))
+
+static const uint32_t next_states[RL_NODE_STATES] = {
+    [RL_NODE_IDLE] = IN(RL_NODE_RESOLVING) | IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_RESOLVING] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_CONNECTING] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_HANDSHAKE) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_HANDSHAKE] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_UP) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_UP] = IN(RL_NODE_BACKOFF),
+    [RL_NODE_BACKOFF] = IN(RL_NODE_RESOLVING) | IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_CLOSED] = 0,
+};
+
+static void node_connect(struct rl_node *node);
+
+static void node_move(struct rl_node *node, enum rl_node_state to) {
+    bool allowed = to == RL_NODE_CLOSED || (next_states[node->state] & IN(to)) != 0;
+    assert(allowed);
+    (void)allowed; /* without assertions */
+    node->state = (uint8_t)to;
+}
+
+static void node_set_deadline(struct rl_node *node, uint64_t at_ns) {
+    if (node->deadline_ns != at_ns) {
+        node->deadline_ns = at_ns;
+        node->events->deadline(node);
+    }
+}
+
+static void node_note(struct rl_node *node, int16_t reason, const char *detail) {
+    assert(reason != 0);
+    node->reason = reason;
+    if (detail != node->detail) {
+        snprintf(node->detail, sizeof node->detail, "%s", detail);
+    }
+}
+
+/* -- The end of a connection -- */
+
+static void node_fail_requests(struct rl_node *node) {
+    const struct rl_answer lost = {RL_UNANSWERED, node->reason, node->detail};
+    struct rl_request *request = node->head;
+    node->head = NULL;
+    node->tail = &node->head;
+    node->waiting = 0;
+    while (request != NULL) {
+        struct rl_request *next = request->next;
+        if (request->kind != RL_COMMAND_HANDSHAKE) {
+            node->events->answer(node, request, &lost);
+        }
+        request = next;
+    }
+    assert(node->head == NULL); /* a node that is not up cannot be sent to */
+}
+
+/* A jitter of half of the pause. xorshift is random enough to keep clients apart. */
+static uint64_t node_next_pause(struct rl_node *node) {
+    uint64_t pause_ns = node->pause_ns == 0 ? node->options->backoff_min_ns : node->pause_ns * 2;
+    if (pause_ns > node->options->backoff_max_ns) {
+        pause_ns = node->options->backoff_max_ns;
+    }
+    node->pause_ns = pause_ns;
+    node->random ^= node->random << 13;
+    node->random ^= node->random >> 7;
+    node->random ^= node->random << 17;
+    return pause_ns - node->random % (pause_ns / 2 + 1);
+}
+
+static void node_back_off(struct rl_node *node) {
+    node_move(node, RL_NODE_BACKOFF);
+    node_set_deadline(node, node->clock_ns() + node_next_pause(node));
+}
+
+/* The connection or the attempt at one is over; node->conn and node->resolve are forgotten already.
+ * */
+static void node_failed(struct rl_node *node, int16_t reason, const char *detail) {
+    bool was_up = node->state == RL_NODE_UP;
+    assert(node->conn == NULL && node->resolve == NULL);
+    node->failures++;
+    node_note(node, reason, detail);
+    if (!was_up && node->address_next < node->address_count) {
+        node_fail_requests(node);
+        node_connect(node); /* the name has another address */
+        return;
+    }
+    node_back_off(node);
+    if (was_up) {
+        node->events->down(node);
+    } else {
+        node->events->failed(node);
+    }
+    node_fail_requests(node);
+}
+
+/* -- The handshake -- */
+
+static void node_push(struct rl_node *node, struct rl_request *request) {
+    assert(request->next == NULL);
+    *node->tail = request;
+    node->tail = &request->next;
+    node->waiting++;
+}
+
+static void node_connected(void *owner) {
+    struct rl_node *node = owner;
+    char wire[RL_COMMAND_WIRE_MAX];
+    node_move(node, RL_NODE_HANDSHAKE);
+    node->hint[0] = '\0';
+    for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
+        size_t length = rl_handshake_format(step, &node->url, node->options->client_name, wire);
+        node->steps[step] = (struct rl_request){.kind = RL_COMMAND_HANDSHAKE};
+        if (length > 0 && rl_conn_send(node->conn, wire, length)) {
+            node_push(node, &node->steps[step]);
+        }
+    }
+}
+
+static void node_handshake_answer(struct rl_node *node, const struct rl_request *request,
+                                  const struct rl_answer *answer) {
+    enum rl_step step = (enum rl_step)(request - node->steps);
+    assert(step < RL_STEPS);
+    int16_t reason = rl_handshake_judge(step, answer);
+    if (reason != 0) {
+        rl_conn_break(node->conn, reason, answer->text);
+    } else if (answer->verdict == RL_ERROR && step != RL_STEP_PING) {
+        snprintf(node->hint, sizeof node->hint, "%s", answer->text);
+    } else if (step == RL_STEP_PING) {
+        node_move(node, RL_NODE_UP);
+        node->reason = 0;
+        node->detail[0] = '\0';
+        node->pause_ns = 0;
+        node->connects++;
+        node_set_deadline(node, RL_NEVER_NS);
+        node->events->up(node);
+    }
+}
+
+/* -- Requests and replies -- */
+
+/* The scripts are gone from the node (restart, SCRIPT FLUSH): the same request again, whole. */
+static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
+    char wire[RL_COMMAND_WIRE_MAX];
+    struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
+                                 .whole_script = true,
+                                 .ttl_ms = request->ttl_ms,
+                                 .resource = request->resource,
+                                 .resource_length = request->resource_length,
+                                 .token = request->token};
+    request->whole_script = true;
+    request->next = NULL;
+    if (!rl_conn_send(node->conn, wire, rl_command_format(wire, &command))) {
+        return false;
+    }
+    node_push(node, request);
+    return true;
+}
+
+static void node_reply(void *owner, const redisReply *reply) {
+    struct rl_node *node = owner;
+    struct rl_request *request = node->head;
+    assert(request != NULL); /* the guard lets no reply through that nobody waits for */
+    node->head = request->next;
+    if (node->head == NULL) {
+        node->tail = &node->head;
+    }
+    node->waiting--;
+    struct rl_answer answer = rl_reply_judge((enum rl_command_kind)request->kind, reply);
+    if (answer.verdict == RL_NOT_REDIS) {
+        rl_conn_break(node->conn, answer.reason, answer.text);
+    }
+    if (request->kind == RL_COMMAND_HANDSHAKE) {
+        node_handshake_answer(node, request, &answer);
+        return;
+    }
+    if (answer.verdict == RL_NOSCRIPT && !request->whole_script &&
+        node_resend_whole(node, request)) {
+        return;
+    }
+    node->events->answer(node, request, &answer);
+}
+
+int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
+                     size_t length, uint64_t now_ns) {
+    assert(request->kind != RL_COMMAND_HANDSHAKE);
+    if (node->state != RL_NODE_UP) {
+        return (int16_t)(node->reason != 0 ? node->reason : REDLOCK_ERR_NODE_DOWN);
+    }
+    if (node->waiting >= RL_NODE_REQUESTS_MAX) {
+        return REDLOCK_ERR_NODE_BUSY;
+    }
+    if (!rl_conn_send(node->conn, wire, length)) {
+        return REDLOCK_ERR_NOMEM;
+    }
+    request->next = NULL;
+    request->sent_ns = now_ns;
+    node_push(node, request);
+    node->requests++;
+    if (node->deadline_ns == RL_NEVER_NS) {
+        node_set_deadline(node, now_ns + node->options->stall_ns);
+    }
+    return 0;
+}
+
+/* -- Connecting -- */
+
+static void node_dirty(void *owner) {
+    struct rl_node *node = owner;
+    node->events->dirty(node);
+}
+
+static void node_broken(void *owner, int16_t reason, const char *detail) {
+    struct rl_node *node = owner;
+    node->conn = NULL;
+    if (node->state == RL_NODE_HANDSHAKE && node->hint[0] != '\0' &&
+        reason == REDLOCK_ERR_NODE_DISCONNECTED) {
+        node_failed(node, rl_reply_reason(node->hint), node->hint);
+    } else {
+        node_failed(node, reason, detail);
+    }
+}
+
+static const struct rl_conn_events conn_events = {
+    .connected = node_connected,
+    .reply = node_reply,
+    .dirty = node_dirty,
+    .broken = node_broken,
+};
+
+/* Tries the next address of the list. */
+static void node_connect(struct rl_node *node) {
+    int16_t reason = 0;
+    char detail[RL_DETAIL_MAX];
+    while (node->address_next < node->address_count) {
+        const struct rl_address *address = &node->addresses[node->address_next++];
+        node->conn =
+            rl_conn_open(node->io, address, &conn_events, node, &node->waiting, &reason, detail);
+        if (node->conn != NULL) {
+            node_move(node, RL_NODE_CONNECTING);
+            node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
+            return;
+        }
+    }
+    node_failed(node, reason, detail);
+}
+
+static void node_resolved(void *owner, const struct rl_address *addresses, uint32_t count,
+                          int error) {
+    struct rl_node *node = owner;
+    node->resolve = NULL;
+    if (count == 0) {
+        node_failed(node, REDLOCK_ERR_NODE_RESOLVE, uv_strerror(error));
+        return;
+    }
+    memcpy(node->addresses, addresses, count * sizeof *addresses);
+    node->address_count = count;
+    node_connect(node);
+}
+
+void rl_node_start(struct rl_node *node) {
+    assert(node->state == RL_NODE_IDLE || node->state == RL_NODE_BACKOFF);
+    assert(node->conn == NULL && node->resolve == NULL);
+    int error = 0;
+    node->address_next = 0;
+    node->address_count = 0;
+    if (rl_resolve_numeric(&node->url, &node->addresses[0])) {
+        node->address_count = 1;
+        node_connect(node);
+        return;
+    }
+    node->resolve = rl_resolve_start(node->io, &node->url, node_resolved, node, &error);
+    if (node->resolve == NULL) {
+        node_failed(node, REDLOCK_ERR_NODE_RESOLVE, uv_strerror(error));
+        return;
+    }
+    node_move(node, RL_NODE_RESOLVING);
+    node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
+}
+
+/* -- Deadlines -- */
+
+/* Gives the connection or the look-up up. */
+static void node_drop(struct rl_node *node, int16_t reason, const char *detail) {
+    if (node->conn != NULL) {
+        rl_conn_close(node->conn);
+        node->conn = NULL;
+    }
+    if (node->resolve != NULL) {
+        rl_resolve_orphan(node->resolve);
+        node->resolve = NULL;
+    }
+    node_failed(node, reason, detail);
+}
+
+static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
+    if (node->head == NULL) {
+        node_set_deadline(node, RL_NEVER_NS);
+    } else if (now_ns >= node->head->sent_ns + node->options->stall_ns) {
+        node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connected, but does not answer");
+    } else {
+        node_set_deadline(node, node->head->sent_ns + node->options->stall_ns);
+    }
+}
+
+void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
+    if (now_ns < node->deadline_ns) {
+        return;
+    }
+    switch ((enum rl_node_state)node->state) {
+        case RL_NODE_UP:
+            node_look_for_stall(node, now_ns);
+            break;
+        case RL_NODE_BACKOFF:
+            rl_node_start(node);
+            break;
+        case RL_NODE_RESOLVING:
+            /* It cannot be cancelled, and a second one would only take another thread of the pool:
+             * told as failed, and used when it comes after all. */
+            node_note(node, REDLOCK_ERR_NODE_RESOLVE, "no answer to the look-up in time");
+            node_set_deadline(node, RL_NEVER_NS);
+            node->events->failed(node);
+            break;
+        case RL_NODE_CONNECTING:
+            node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connecting took too long");
+            break;
+        case RL_NODE_HANDSHAKE:
+            node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "accepted, but did not answer");
+            break;
+        case RL_NODE_IDLE:
+        case RL_NODE_CLOSED:
+        case RL_NODE_STATES:
+            assert(false); /* a state without a deadline */
+            break;
+    }
+}
+
+uint64_t rl_node_deadline_ns(const struct rl_node *node) {
+    return node->deadline_ns;
+}
+
+/* -- The rest of the interface -- */
+
+void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *url,
+                  const struct rl_node_options *options, const struct rl_node_events *events,
+                  uint64_t (*clock_ns)(void), uint64_t seed) {
+    memset(node, 0, sizeof *node);
+    node->options = options;
+    node->events = events;
+    node->io = io;
+    node->clock_ns = clock_ns;
+    node->tail = &node->head;
+    node->deadline_ns = RL_NEVER_NS;
+    node->random = seed | 1;
+    node->url = *url;
+    node->state = RL_NODE_IDLE;
+    node->reason = REDLOCK_ERR_NODE_DOWN;
+    assert(options->backoff_min_ns > 0 && options->stall_ns > 0);
+}
+
+bool rl_node_is_up(const struct rl_node *node) {
+    return node->state == RL_NODE_UP;
+}
+
+void rl_node_flush(struct rl_node *node) {
+    if (node->conn != NULL) {
+        rl_conn_flush(node->conn);
+    }
+}
+
+void rl_node_close(struct rl_node *node) {
+    node_move(node, RL_NODE_CLOSED);
+    node->deadline_ns = RL_NEVER_NS;
+    node_note(node, REDLOCK_ERR_CLOSED, "");
+    if (node->conn != NULL) {
+        rl_conn_close(node->conn);
+        node->conn = NULL;
+    }
+    if (node->resolve != NULL) {
+        rl_resolve_orphan(node->resolve);
+        node->resolve = NULL;
+    }
+    node_fail_requests(node);
+}
+
+void rl_node_forget(struct rl_node *node) {
+    if (node->conn != NULL) {
+        rl_conn_forget(node->conn);
+    }
+}

@@ -1,0 +1,185 @@
+/* See reply.h. */
+#include "redis/reply.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "redlock/status.h"
+
+/* -- The guard -- */
+
+static redisReply *guard_slot(const redisReadTask *task, int type) {
+    struct rl_reply_slot *slot = task->privdata;
+    if (task->parent != NULL || *slot->waiting == 0) {
+        return NULL;
+    }
+    memset(&slot->reply, 0, sizeof slot->reply);
+    slot->text[0] = '\0';
+    slot->reply.type = type;
+    slot->reply.str = slot->text;
+    return &slot->reply;
+}
+
+/* Keeps the beginning, without bytes that could deceive whoever reads a log. */
+static void *guard_string(const redisReadTask *task, char *bytes, size_t length) {
+    redisReply *reply = guard_slot(task, task->type);
+    if (reply == NULL) {
+        return NULL;
+    }
+    size_t kept = length < RL_REPLY_TEXT_MAX ? length : RL_REPLY_TEXT_MAX - 1;
+    for (size_t i = 0; i < kept; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        reply->str[i] = (char)(c < 0x20 || c > 0x7e ? '?' : c);
+    }
+    reply->str[kept] = '\0';
+    reply->len = length;
+    return reply;
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *guard_array(const redisReadTask *task, size_t count) {
+#else
+static void *guard_array(const redisReadTask *task, int count) {
+#endif
+    (void)task;
+    (void)count;
+    return NULL; /* none of our commands is answered with one */
+}
+
+static void *guard_integer(const redisReadTask *task, long long integer) {
+    redisReply *reply = guard_slot(task, REDIS_REPLY_INTEGER);
+    if (reply != NULL) {
+        reply->integer = integer;
+    }
+    return reply;
+}
+
+static void *guard_nil(const redisReadTask *task) {
+    /* "$-1" alone: "*-1" and RESP3's are nils too, but no answer to a command of ours */
+    return task->type == REDIS_REPLY_STRING ? guard_slot(task, REDIS_REPLY_NIL) : NULL;
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *guard_double(const redisReadTask *task, double number, char *text, size_t length) {
+    (void)task;
+    (void)number;
+    (void)text;
+    (void)length;
+    return NULL;
+}
+
+static void *guard_bool(const redisReadTask *task, int value) {
+    (void)task;
+    (void)value;
+    return NULL;
+}
+#endif
+
+static void guard_free(void *reply) {
+    (void)reply; /* the slot is the connection's */
+}
+
+static redisReplyObjectFunctions guard = {
+    .createString = guard_string,
+    .createArray = guard_array,
+    .createInteger = guard_integer,
+    .createNil = guard_nil,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = guard_double,
+    .createBool = guard_bool,
+#endif
+    .freeObject = guard_free,
+};
+
+void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting) {
+    assert(reader->len == 0); /* before the first byte */
+    slot->waiting = waiting;
+    reader->fn = &guard;
+    reader->privdata = slot;
+}
+
+/* -- The judge -- */
+
+static const struct {
+    const char *word;
+    int16_t reason;
+} words[] = {
+    {"LOADING", REDLOCK_ERR_NODE_LOADING},     {"READONLY", REDLOCK_ERR_NODE_READONLY},
+    {"MASTERDOWN", REDLOCK_ERR_NODE_READONLY}, {"OOM", REDLOCK_ERR_NODE_OOM},
+    {"NOAUTH", REDLOCK_ERR_NODE_AUTH},         {"WRONGPASS", REDLOCK_ERR_NODE_AUTH},
+    {"DENIED", REDLOCK_ERR_NODE_PERMISSION},   {"NOPERM", REDLOCK_ERR_NODE_PERMISSION},
+    {"MISCONF", REDLOCK_ERR_NODE_MISCONF},     {"NOREPLICAS", REDLOCK_ERR_NODE_MISCONF},
+    {"BUSY", REDLOCK_ERR_NODE_BUSY},           {"MOVED", REDLOCK_ERR_NODE_CLUSTER},
+    {"ASK", REDLOCK_ERR_NODE_CLUSTER},         {"CROSSSLOT", REDLOCK_ERR_NODE_CLUSTER},
+    {"CLUSTERDOWN", REDLOCK_ERR_NODE_CLUSTER}, {"TRYAGAIN", REDLOCK_ERR_NODE_CLUSTER},
+    {"WRONGTYPE", REDLOCK_ERR_NODE_WRONGTYPE},
+};
+
+static bool is_word(const char *at, const char *word) {
+    size_t length = strlen(word);
+    return strncmp(at, word, length) == 0 && (at[length] == ' ' || at[length] == '\0');
+}
+
+/* A script's error comes wrapped by old servers: "ERR Error running script (...): -OOM command not
+ * allowed ...". Looks for the words wherever one begins. */
+static int16_t wrapped_reason(const char *text) {
+    for (const char *at = text; *at != '\0'; at++) {
+        bool begins = at == text || at[-1] == ' ' || at[-1] == '-' || at[-1] == ':';
+        for (size_t i = 0; begins && i < sizeof words / sizeof words[0]; i++) {
+            if (is_word(at, words[i].word)) {
+                return words[i].reason;
+            }
+        }
+    }
+    return REDLOCK_ERR_NODE_ERROR;
+}
+
+int16_t rl_reply_reason(const char *text) {
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (is_word(text, words[i].word)) {
+            return words[i].reason;
+        }
+    }
+    if (strncmp(text, "ERR max number of clients", 25) == 0) {
+        return REDLOCK_ERR_NODE_BUSY;
+    }
+    if (strstr(text, "user executing the script can't") != NULL) {
+        return REDLOCK_ERR_NODE_PERMISSION; /* allowed to run scripts, but not what is in them */
+    }
+    if (strstr(text, "running script") != NULL || strstr(text, "user_script") != NULL) {
+        return wrapped_reason(text);
+    }
+    return REDLOCK_ERR_NODE_ERROR;
+}
+
+static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *text) {
+    return (struct rl_answer){verdict, (int16_t)reason, text};
+}
+
+struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
+    if (reply->type == REDIS_REPLY_ERROR) {
+        bool is_script = kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE;
+        if (is_script && is_word(reply->str, "NOSCRIPT")) {
+            return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, reply->str);
+        }
+        return answer(RL_ERROR, rl_reply_reason(reply->str), reply->str);
+    }
+    if (kind == RL_COMMAND_SET) {
+        if (reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0) {
+            return answer(RL_YES, 0, "");
+        }
+        if (reply->type == REDIS_REPLY_NIL) {
+            return answer(RL_NO, 0, "");
+        }
+    } else if (kind == RL_COMMAND_HANDSHAKE) {
+        if (reply->type == REDIS_REPLY_STATUS || reply->type == REDIS_REPLY_STRING) {
+            return answer(RL_YES, 0, reply->str);
+        }
+    } else if (reply->type == REDIS_REPLY_INTEGER) {
+        if (reply->integer == 0 || reply->integer == 1) {
+            return answer(reply->integer == 1 ? RL_YES : RL_NO, 0, "");
+        }
+    }
+    return answer(RL_NOT_REDIS, REDLOCK_ERR_NODE_PROTOCOL, "an answer that Redis does not give");
+}

@@ -1,0 +1,57 @@
+/* What a node may say, and what it means.
+ *
+ * The guard: hiredis builds reply objects through functions that we give it. Ours accept one flat
+ * reply (status, error, integer, nil, bulk string) for a request that is waiting, and allocate
+ * nothing: the reply is put into one slot of the connection. Anything else (an answer that nobody
+ * asked for, an array, a nested value, a push) is refused by returning NULL, upon which hiredis
+ * ends the connection in good order. Without the guard an unsolicited "+OK" aborts the process and
+ * deep nesting overflows its stack.
+ *
+ * The judge: yes, no, or an error with its reason. Only the exact answers of our own commands are a
+ * yes or a no; an error reply is never a refusal, because the node did not say that another holds
+ * the lock.
+ */
+#ifndef RL_REDIS_REPLY_H
+#define RL_REDIS_REPLY_H
+
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis/command.h"
+
+#define RL_REPLY_TEXT_MAX 128 /* of an error reply so much is kept */
+
+/* One per connection; at the end of the reader's private data. */
+struct rl_reply_slot {
+    const uint32_t *waiting; /* requests without an answer; 0: no reply is acceptable */
+    redisReply reply;
+    char text[RL_REPLY_TEXT_MAX];
+};
+
+/* Puts the guard into a reader, before the first byte is read. slot and *waiting must outlive it.
+ * */
+void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting);
+
+enum rl_verdict {
+    RL_YES,
+    RL_NO,
+    RL_ERROR,     /* the node answered that it did not do it; reason says why */
+    RL_NOSCRIPT,  /* send the whole script */
+    RL_NOT_REDIS, /* an answer that Redis does not give: the connection is not to be trusted */
+    RL_UNANSWERED /* no answer will come: it may have been done or not; reason says why */
+};
+
+struct rl_answer {
+    enum rl_verdict verdict;
+    int16_t reason;   /* REDLOCK_ERR_NODE_... unless yes or no */
+    const char *text; /* the node's own words, "" if none */
+};
+
+struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply);
+
+/* The reason for an error reply's text, e.g. "LOADING Redis is loading the dataset in memory". */
+int16_t rl_reply_reason(const char *text);
+
+#endif
