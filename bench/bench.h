@@ -1,0 +1,43 @@
+/* What the workloads of redlock-bench share, and the workloads themselves.
+ *
+ * Happy path: main.c parses the options, starts nodes if need be, makes the loop and calls one
+ * workload; the workload opens its clients, measures its slices into the report and closes what it
+ * opened.
+ *
+ * Failure modes: a workload that fails puts a sentence into error and returns -1; it has closed
+ * what it opened all the same.
+ *
+ * What it is for: main.c and one file per workload. */
+#ifndef RL_BENCH_BENCH_H
+#define RL_BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "local_nodes.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+#include "slice.h"
+
+struct rl_bench {
+    struct rl_bench_options options;
+    struct rl_local_nodes *local; /* NULL with --nodes */
+    const char *const *nodes;
+    size_t n_nodes;
+    uv_loop_t loop;
+    struct rl_bench_run run;
+    struct rl_bench_progress progress;
+    char key_prefix[48]; /* its own for each run of redlock-bench */
+    char error[1024];
+    bool is_bad_argument; /* error is about --nodes */
+    struct rl_bench_report report;
+};
+
+int rl_bench_cycle(struct rl_bench *bench);
+int rl_bench_stopped(struct rl_bench *bench);
+int rl_bench_contend(struct rl_bench *bench);
+int rl_bench_memory(struct rl_bench *bench);
+
+#endif /* RL_BENCH_BENCH_H */

@@ -1,0 +1,123 @@
+/* The workload cycle: uncontested locks as fast as they go, beside a bare fan-out if wanted.
+ *
+ * Happy path: open the library's client and, with --baseline, the bare connections; warm both up;
+ * then slices of one and the other in turn, the order alternating from pair to pair, so that a
+ * drift of the machine favours neither.
+ *
+ * Failure modes: nodes that are not up end it with the library's or hiredis's sentence. The bare
+ * fan-out needs every node, the library a quorum.
+ *
+ * What it is for: redlock-bench --workload cycle. */
+#include <assert.h>
+#include <stdio.h>
+
+#include "bare.h"
+#include "bench.h"
+#include "cycle_load.h"
+
+struct pair {
+    struct rl_bench *bench;
+    struct rl_bench_cycle_load *load;
+    struct rl_bench_bare *bare; /* NULL without --baseline */
+};
+
+static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, double seconds) {
+    struct rl_bench *bench = pair->bench;
+    if (rl_bench_bare_slice(pair->bare, slice, seconds) != 0) {
+        snprintf(bench->error, sizeof(bench->error), "%s", rl_bench_bare_message(pair->bare));
+        return -1;
+    }
+    return 0;
+}
+
+/* Slice number i of one of the two. */
+static int measure(struct pair *pair, size_t side, size_t i) {
+    struct rl_bench *bench = pair->bench;
+    struct rl_bench_series *series = &bench->report.series[side];
+    struct rl_bench_slice *slice = &series->slices[i];
+    assert(series->n == i);
+    rl_bench_progress_label(&bench->progress, "slice %zu of %lld, %s", i + 1, bench->options.slices,
+                            series->name);
+    int result = side == 0 ? rl_bench_cycle_load_slice(pair->load, slice, bench->options.seconds)
+                           : bare_slice(pair, slice, bench->options.seconds);
+    if (result != 0) {
+        return -1;
+    }
+    series->n++;
+    rl_bench_progress_note(&bench->progress, "slice %zu of %lld, %s: %.0f locks/s", i + 1,
+                           bench->options.slices, series->name, rl_bench_locks_per_s(slice));
+    return 0;
+}
+
+static int measure_pair(struct pair *pair, size_t i) {
+    size_t first = pair->bare != NULL ? i % 2 : 0;
+    if (measure(pair, first, i) != 0) {
+        return -1;
+    }
+    return pair->bare != NULL ? measure(pair, 1 - first, i) : 0;
+}
+
+static int warm_up(struct pair *pair) {
+    struct rl_bench *bench = pair->bench;
+    struct rl_bench_slice *scratch = &bench->report.series[0].slices[0];
+    double seconds = bench->options.warmup;
+    rl_bench_progress_label(&bench->progress, "warming up");
+    if (seconds <= 0) {
+        return 0;
+    }
+    if (rl_bench_cycle_load_slice(pair->load, scratch, seconds) != 0) {
+        return -1;
+    }
+    return pair->bare != NULL ? bare_slice(pair, scratch, seconds) : 0;
+}
+
+/* The library's sentence says which node is down, and why; hiredis would leave us waiting. */
+static int check_all_up(const struct pair *pair) {
+    redlock_client *client = rl_bench_cycle_load_session(pair->load)->client;
+    struct rl_bench *bench = pair->bench;
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    if (redlock_client_stats(client, &stats) == 0 && stats.nodes_up == bench->n_nodes) {
+        return 0;
+    }
+    snprintf(bench->error, sizeof(bench->error), "--baseline needs every node: %s",
+             redlock_client_message(client));
+    return -1;
+}
+
+static int open_pair(struct pair *pair) {
+    struct rl_bench *bench = pair->bench;
+    const struct rl_bench_options *options = &bench->options;
+    if (rl_bench_cycle_load_open(&pair->load, bench) != 0) {
+        return -1;
+    }
+    if (options->baseline == RL_BENCH_BASELINE_NONE) {
+        return 0;
+    }
+    if (check_all_up(pair) != 0) {
+        return -1;
+    }
+    const struct rl_bench_bare_options bare = {
+        .nodes = bench->nodes,
+        .n_nodes = bench->n_nodes,
+        .in_flight = (size_t)options->in_flight,
+        .ttl_ms = options->ttl_ms,
+        .key_prefix = bench->key_prefix,
+        .is_argv = options->baseline == RL_BENCH_BASELINE_ARGV,
+    };
+    return rl_bench_bare_open(&pair->bare, &bench->run, &bare, bench->error, sizeof(bench->error));
+}
+
+int rl_bench_cycle(struct rl_bench *bench) {
+    struct pair pair = {bench, NULL, NULL};
+    bench->report.series[0].name = "libredlock";
+    bench->report.series[0].is_library = true;
+    bench->report.series[1].name = "bare fan-out";
+    int result = open_pair(&pair);
+    result = result == 0 ? warm_up(&pair) : result;
+    for (size_t i = 0; i < (size_t)bench->options.slices && result == 0; i++) {
+        result = measure_pair(&pair, i);
+    }
+    rl_bench_bare_close(pair.bare);
+    rl_bench_cycle_load_close(pair.load);
+    return result;
+}

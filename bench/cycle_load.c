@@ -1,0 +1,159 @@
+/* The load of uncontested cycles: see cycle_load.h for what it is for, how it is used and how it
+ * fails. */
+#include "cycle_load.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap.h"
+
+struct cycle_worker {
+    struct rl_bench_cycle_load *load;
+    redlock_lock *lock;
+    uint64_t sent_ns;
+};
+
+struct rl_bench_cycle_load {
+    struct rl_bench *bench;
+    struct rl_bench_session session;
+    redlock_acquire_options acquire;
+    unsigned generation; /* of the resources' names */
+    size_t n;
+    struct cycle_worker workers[];
+};
+
+static void fail(struct rl_bench *bench, const char *what, redlock_lock *lock) {
+    snprintf(bench->error, sizeof(bench->error), "%s: %s", what, redlock_lock_message(lock));
+    rl_bench_run_fail(&bench->run);
+}
+
+static void acquire_cb(redlock_lock *lock, int status, void *data);
+
+static void acquire(struct cycle_worker *worker, uint64_t now_ns) {
+    struct rl_bench_cycle_load *load = worker->load;
+    worker->sent_ns = now_ns;
+    if (redlock_acquire(worker->lock, &load->acquire, acquire_cb, worker) != 0) {
+        fail(load->bench, "acquire", worker->lock);
+    }
+}
+
+static void acquire_again(struct cycle_worker *worker) {
+    struct rl_bench_run *run = &worker->load->bench->run;
+    uint64_t now_ns = rl_bench_now_ns();
+    if (rl_bench_run_is_over(run, now_ns)) {
+        rl_bench_run_leave(run);
+    } else {
+        acquire(worker, now_ns);
+    }
+}
+
+static void release_cb(redlock_lock *lock, int status, void *data) {
+    (void)lock;
+    struct cycle_worker *worker = data;
+    struct rl_bench_slice *slice = worker->load->bench->run.slice;
+    if (slice == NULL) {
+        return; /* the slice was given up, and the client is being closed */
+    }
+    slice->locks += status == 0;
+    slice->failed += status != 0;
+    acquire_again(worker);
+}
+
+static void acquire_cb(redlock_lock *lock, int status, void *data) {
+    struct cycle_worker *worker = data;
+    struct rl_bench_slice *slice = worker->load->bench->run.slice;
+    if (slice == NULL) {
+        return;
+    }
+    if (status != 0) {
+        slice->failed++;
+        acquire_again(worker);
+        return;
+    }
+    rl_bench_hist_record(&slice->grant, rl_bench_now_ns() - worker->sent_ns);
+    if (redlock_release(lock, release_cb, worker) != 0) {
+        fail(worker->load->bench, "release", lock);
+    }
+}
+
+int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_slice *slice,
+                              double seconds) {
+    struct rl_bench *bench = load->bench;
+    rl_bench_run_begin(&bench->run, slice, seconds, load->n, NULL, NULL);
+    uint64_t allocations = load->session.heap.allocations;
+    uint64_t attempts = rl_bench_session_attempts(&load->session);
+    for (size_t i = 0; i < load->n; i++) {
+        acquire(&load->workers[i], rl_bench_now_ns());
+    }
+    int result = rl_bench_run_finish(&bench->run);
+    slice->allocations = load->session.heap.allocations - allocations;
+    slice->attempts = rl_bench_session_attempts(&load->session) - attempts;
+    if (result != 0 && bench->error[0] == '\0') {
+        snprintf(bench->error, sizeof(bench->error), "the locks' callbacks do not come: %s",
+                 redlock_client_message(load->session.client));
+    } else if (result == 0 && slice->locks == 0) {
+        snprintf(bench->error, sizeof(bench->error), "no lock was granted: %s",
+                 redlock_client_message(load->session.client));
+        result = -1;
+    }
+    return result;
+}
+
+static int make_locks(struct rl_bench_cycle_load *load) {
+    struct rl_bench *bench = load->bench;
+    for (; load->n < (size_t)bench->options.in_flight; load->n++) {
+        struct cycle_worker *worker = &load->workers[load->n];
+        char key[80];
+        int length = snprintf(key, sizeof(key), "%s:our%u:%zu", bench->key_prefix, load->generation,
+                              load->n);
+        int status = redlock_lock_new(load->session.client, key, (size_t)length, &worker->lock);
+        worker->load = load;
+        if (status != 0) {
+            snprintf(bench->error, sizeof(bench->error), "lock: %s", redlock_strerror(status));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int rl_bench_cycle_load_rename(struct rl_bench_cycle_load *load) {
+    assert(load->bench->run.slice == NULL);
+    while (load->n > 0) {
+        load->n--;
+        redlock_lock_free(load->workers[load->n].lock);
+    }
+    load->generation++;
+    return make_locks(load);
+}
+
+int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench) {
+    size_t n = (size_t)bench->options.in_flight;
+    struct rl_bench_cycle_load *made = calloc(1, sizeof(*made) + n * sizeof(struct cycle_worker));
+    *load = made;
+    if (made == NULL) {
+        snprintf(bench->error, sizeof(bench->error), "out of memory");
+        return -1;
+    }
+    made->bench = bench;
+    made->acquire = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
+    made->acquire.ttl_ms = bench->options.ttl_ms;
+    if (rl_bench_session_open(&made->session, bench) != 0) {
+        return -1;
+    }
+    return make_locks(made);
+}
+
+struct rl_bench_session *rl_bench_cycle_load_session(struct rl_bench_cycle_load *load) {
+    return &load->session;
+}
+
+void rl_bench_cycle_load_close(struct rl_bench_cycle_load *load) {
+    if (load == NULL) {
+        return;
+    }
+    rl_bench_session_close(&load->session);
+    assert(load->session.heap.blocks == 0);
+    free(load);
+}

@@ -1,0 +1,37 @@
+/* The load of uncontested cycles: K workers of one client acquire and release, each its own lock.
+ *
+ * Happy path: open, any number of slices, close. A worker asks for its lock, is granted, releases
+ * at once, and asks again when the release is done; there is always just one operation under way
+ * for each worker. Acquire options are the library's defaults but for the ttl.
+ *
+ * Failure modes: an acquire or release that ends otherwise than with success is counted as failed,
+ * and the worker goes on. A call that the library refuses fails the slice, with the reason in
+ * error.
+ *
+ * What it is for: the workloads cycle and stopped. */
+#ifndef RL_BENCH_CYCLE_LOAD_H
+#define RL_BENCH_CYCLE_LOAD_H
+
+#include "bench.h"
+#include "session.h"
+
+struct rl_bench_cycle_load;
+
+/* Runs the loop until the client is up. 0, or -1 with bench->error set; it is to be closed in any
+ * case. */
+int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench);
+
+/* 0, or -1 with bench->error set. */
+int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_slice *slice,
+                              double seconds);
+
+/* Gives every worker a resource that nobody has used before. Between slices. 0, or -1 with
+ * bench->error set. */
+int rl_bench_cycle_load_rename(struct rl_bench_cycle_load *load);
+
+struct rl_bench_session *rl_bench_cycle_load_session(struct rl_bench_cycle_load *load);
+
+/* Runs the loop until the client is closed. NULL is ignored. */
+void rl_bench_cycle_load_close(struct rl_bench_cycle_load *load);
+
+#endif /* RL_BENCH_CYCLE_LOAD_H */

@@ -1,0 +1,168 @@
+/* redlock-bench: how fast the library takes and releases locks.
+ *
+ * Happy path: arguments, nodes of our own unless --nodes names some, one loop, one workload, the
+ * report; then the loop must close with no handle left, and the nodes are stopped.
+ *
+ * Failure modes: one sentence on stderr and exit status 1; status 2 for bad arguments; status 3 if
+ * mutual exclusion was violated. The nodes are stopped in any case, also by SIGINT and SIGTERM
+ * (local_nodes.h).
+ *
+ * What it is for: the figures of the README and of every change that touches speed. */
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include "bench.h"
+
+#define CLOSING_TURNS 100
+
+enum { EXIT_BAD_ARGUMENT = 2, EXIT_VIOLATED = 3 };
+
+static int (*const workloads[RL_BENCH_WORKLOADS])(struct rl_bench *) = {
+    [RL_BENCH_CYCLE] = rl_bench_cycle,
+    [RL_BENCH_CONTEND] = rl_bench_contend,
+    [RL_BENCH_STOPPED] = rl_bench_stopped,
+    [RL_BENCH_MEMORY] = rl_bench_memory,
+};
+
+/* Many clients have many connections. */
+static void allow_files(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void make_key_prefix(struct rl_bench *bench) {
+    uint32_t random[2] = {0, 0};
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+        random[0] = (uint32_t)rl_bench_now_ns();
+    }
+    snprintf(bench->key_prefix, sizeof(bench->key_prefix), "redlock-bench:%08x%08x", random[0],
+             random[1]);
+}
+
+static double expected_s(const struct rl_bench_options *options) {
+    bool two = options->baseline != RL_BENCH_BASELINE_NONE;
+    bool pairs = two || options->workload == RL_BENCH_STOPPED;
+    if (options->workload == RL_BENCH_MEMORY) {
+        return 0;
+    }
+    return options->warmup * (two ? 2 : 1) +
+           options->seconds * (double)options->slices * (pairs ? 2 : 1);
+}
+
+static int make_slices(struct rl_bench *bench) {
+    for (size_t i = 0; i < 2; i++) {
+        bench->report.series[i].slices =
+            calloc((size_t)bench->options.slices, sizeof(struct rl_bench_slice));
+        if (bench->report.series[i].slices == NULL) {
+            snprintf(bench->error, sizeof(bench->error), "out of memory");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int choose_nodes(struct rl_bench *bench) {
+    const struct rl_bench_options *options = &bench->options;
+    if (options->n_nodes > 0) {
+        bench->nodes = (const char *const *)options->nodes;
+        bench->n_nodes = options->n_nodes;
+        return 0;
+    }
+    const struct rl_local_nodes_options local = {
+        .n = (size_t)options->node_count,
+        .server = options->server,
+    };
+    if (rl_local_nodes_start(&bench->local, &local, bench->error, sizeof(bench->error)) != 0) {
+        return -1;
+    }
+    bench->nodes = rl_local_nodes_urls(bench->local);
+    bench->n_nodes = rl_local_nodes_count(bench->local);
+    return 0;
+}
+
+/* Everything was told to close; what is open after a few turns of the loop is a leaked handle. */
+static int close_loop(struct rl_bench *bench) {
+    rl_bench_progress_close(&bench->progress);
+    rl_bench_run_close(&bench->run);
+    for (int turn = 0; turn < CLOSING_TURNS && uv_loop_alive(&bench->loop); turn++) {
+        uv_run(&bench->loop, UV_RUN_NOWAIT);
+    }
+    int result = uv_loop_close(&bench->loop);
+    if (result != 0) {
+        snprintf(bench->error, sizeof(bench->error), "handles were left on the loop: %s",
+                 uv_strerror(result));
+        uv_print_all_handles(&bench->loop, stderr);
+    }
+    return result;
+}
+
+static int run_workload(struct rl_bench *bench) {
+    if (uv_loop_init(&bench->loop) != 0) {
+        snprintf(bench->error, sizeof(bench->error), "no event loop");
+        return -1;
+    }
+    rl_bench_run_init(&bench->run, &bench->loop, bench->local);
+    rl_bench_progress_open(&bench->progress, &bench->loop, expected_s(&bench->options));
+    int result = workloads[bench->options.workload](bench);
+    int closed = close_loop(bench);
+    return result != 0 ? result : closed;
+}
+
+static void print_report(struct rl_bench *bench) {
+    if (bench->options.json) {
+        rl_bench_report_print_json(&bench->report);
+    } else {
+        rl_bench_report_print_table(&bench->report);
+    }
+}
+
+static int run(struct rl_bench *bench) {
+    make_key_prefix(bench);
+    bench->report.options = &bench->options;
+    int result = make_slices(bench);
+    result = result == 0 ? choose_nodes(bench) : result;
+    bench->report.n_nodes = bench->n_nodes;
+    result = result == 0 ? run_workload(bench) : result;
+    rl_local_nodes_stop(bench->local);
+    if (result == 0) {
+        print_report(bench);
+    } else {
+        fprintf(stderr, "redlock-bench: %s%s\n", bench->is_bad_argument ? "--nodes: " : "",
+                bench->error);
+    }
+    free(bench->report.series[0].slices);
+    free(bench->report.series[1].slices);
+    if (bench->report.violations > 0) {
+        fprintf(stderr, "redlock-bench: two clients held one lock at the same time\n");
+        return EXIT_VIOLATED;
+    }
+    if (bench->is_bad_argument) {
+        return EXIT_BAD_ARGUMENT;
+    }
+    return result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+    struct rl_bench *bench = calloc(1, sizeof(*bench));
+    if (bench == NULL) {
+        fputs("redlock-bench: out of memory\n", stderr);
+        return EXIT_FAILURE;
+    }
+    enum rl_bench_parsed parsed = rl_bench_options_parse(&bench->options, argc, argv);
+    int status = parsed == RL_BENCH_PARSED_BAD ? EXIT_BAD_ARGUMENT : EXIT_SUCCESS;
+    if (parsed == RL_BENCH_PARSED) {
+        signal(SIGPIPE, SIG_IGN); /* hiredis of the bare fan-out writes without MSG_NOSIGNAL */
+        allow_files();
+        status = run(bench);
+    }
+    free(bench);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* A client of the library, opened and closed as if that were synchronous.
+ *
+ * Happy path: rl_bench_session_open() opens a client with a counting allocator and runs the loop
+ * until a quorum of nodes is up; rl_bench_session_close() runs it until the client is closed.
+ *
+ * Failure modes: options or URLs that the library refuses, and nodes that are not up, come back as
+ * the library's own sentence. A session whose opening failed is closed like any other.
+ *
+ * What it is for: all workloads; only between slices, since both calls run the loop. */
+#ifndef RL_BENCH_SESSION_H
+#define RL_BENCH_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench.h"
+#include "heap.h"
+#include "redlock/redlock.h"
+
+struct rl_bench_session {
+    struct rl_bench *bench;
+    redlock_client *client; /* NULL: not open */
+    struct rl_bench_heap heap;
+    bool is_done; /* what the loop is run for */
+    int status;
+};
+
+/* The session must stay where it is until it is closed. 0, or -1 with bench->error set. */
+int rl_bench_session_open(struct rl_bench_session *session, struct rl_bench *bench);
+
+/* Waits until every node is up, has answered everything and is owed nothing. 0, or -1 with
+ * bench->error set after timeout_ms. */
+int rl_bench_session_settle(struct rl_bench_session *session, uint64_t timeout_ms);
+
+/* Rounds of SET so far; 0 if the client is not open. */
+uint64_t rl_bench_session_attempts(const struct rl_bench_session *session);
+
+void rl_bench_session_close(struct rl_bench_session *session);
+
+#endif /* RL_BENCH_SESSION_H */

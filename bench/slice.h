@@ -1,0 +1,78 @@
+/* One measured slice: a load runs for so many seconds; what it did and cost is written down.
+ *
+ * Happy path: rl_bench_run_begin() notes clock, CPU time and malloc count; the load starts its
+ * workers. A worker records each lock, stops once rl_bench_run_is_over() and says so by
+ * rl_bench_run_leave(); the last one ends the loop. rl_bench_run_finish() runs the loop until then
+ * and fills in the rest of the slice. The time measured is that from the start to the last worker's
+ * end, and all locks are counted, so nothing falls between.
+ *
+ * Failure modes: workers that do not end GRACE_S seconds after the slice's end are given up: finish
+ * returns -1. rl_bench_run_fail() ends a slice at once.
+ *
+ * What it is for: all workloads of redlock-bench, and the bare fan-out, are measured by this one
+ * yardstick. */
+#ifndef RL_BENCH_SLICE_H
+#define RL_BENCH_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "histogram.h"
+#include "local_nodes.h"
+
+struct rl_bench_slice {
+    double seconds;
+    double cpu_us;        /* user and system time of this process */
+    double node_cpu_us;   /* of all nodes that were started here */
+    uint64_t locks;       /* granted; and released, where the workload releases */
+    uint64_t failed;      /* not granted */
+    uint64_t attempts;    /* rounds of SET, 0 where nobody counts them */
+    uint64_t mallocs;     /* of the loop's thread */
+    uint64_t allocations; /* of the library */
+    uint64_t hand_overs;  /* the holder was another one than the holder before */
+    struct rl_bench_hist grant;
+    struct rl_bench_hist hand_over; /* from the release to the next holder's grant */
+};
+
+struct rl_bench_run {
+    uv_loop_t *loop;
+    const struct rl_local_nodes *local; /* NULL: the nodes are elsewhere */
+    uv_timer_t timer;                   /* first the end of the slice, then the end of patience */
+    struct rl_bench_slice *slice;
+    uint64_t start_ns;
+    uint64_t deadline_ns;
+    double cpu_start_us;
+    uint64_t node_cpu_start_ns;
+    uint64_t mallocs_start;
+    size_t active; /* workers that have not left */
+    bool is_ending;
+    bool is_failed;
+    void (*on_deadline)(void *data); /* may be NULL */
+    void *data;
+};
+
+uint64_t rl_bench_now_ns(void);
+double rl_bench_cpu_us(void);
+
+/* local may be NULL. */
+void rl_bench_run_init(struct rl_bench_run *run, uv_loop_t *loop,
+                       const struct rl_local_nodes *local);
+
+/* on_deadline is for loads whose workers wait for something else than their own next lock. */
+void rl_bench_run_begin(struct rl_bench_run *run, struct rl_bench_slice *slice, double seconds,
+                        size_t workers, void (*on_deadline)(void *data), void *data);
+
+/* now_ns: the worker has read the clock already. */
+bool rl_bench_run_is_over(const struct rl_bench_run *run, uint64_t now_ns);
+void rl_bench_run_leave(struct rl_bench_run *run);
+void rl_bench_run_fail(struct rl_bench_run *run);
+
+/* Runs the loop. 0, or -1 if the load failed or did not end. */
+int rl_bench_run_finish(struct rl_bench_run *run);
+
+/* Gives the timer back to the loop, which must run once more. */
+void rl_bench_run_close(struct rl_bench_run *run);
+
+#endif /* RL_BENCH_SLICE_H */

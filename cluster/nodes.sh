@@ -1,0 +1,311 @@
+#!/bin/sh
+# Independent Redis nodes as plain processes: the five nodes of the demo, the tests and the bench.
+#
+#   nodes.sh start [-n N] [--dir DIR] [--aof]   start N nodes (5), print one URL per line
+#   nodes.sh stop DIR                           stop them and remove what start has made
+#   nodes.sh status DIR                         one line per node
+#   nodes.sh kill DIR I                         node I crashes (SIGKILL)
+#   nodes.sh pause DIR I                        node I hangs (SIGSTOP)
+#   nodes.sh resume DIR I                       ... and goes on (SIGCONT)
+#   nodes.sh restart DIR I                      node I comes up again on its port, empty unless --aof
+#
+# Every node has a folder of its own, DIR/1 to DIR/N, with its configuration, its pid and its log;
+# DIR/urls holds the URLs. Without --dir the folder is a fresh one under TMPDIR, named on stderr.
+#
+# Ports are never fixed: a random one below the kernel's ephemeral range is tried, and another one if
+# Redis finds it in use. A pid is signalled only while it is a server whose working directory is the
+# node's folder, so a pid that the system has given to someone else is left alone.
+#
+# The server is REDIS_SERVER, or redis-server from the PATH.
+set -eu
+
+server=${REDIS_SERVER:-redis-server}
+start_timeout_s=20
+port_tries=50
+mark=.made-by-nodes.sh
+
+say() { printf 'nodes.sh: %s\n' "$*" >&2; }
+die() {
+    say "$*"
+    exit 1
+}
+usage() {
+    sed -n '/^#   nodes.sh/s/^#   //p' "$0" >&2
+    exit 2
+}
+
+need_server() {
+    command -v "$server" >/dev/null 2>&1 ||
+        die "$server is not installed. On Debian and Ubuntu: apt-get install redis-server"
+    command -v redis-cli >/dev/null 2>&1 ||
+        die "redis-cli is not installed. On Debian and Ubuntu: apt-get install redis-tools"
+}
+
+# -- one node ------------------------------------------------------------------------------------
+
+# running PID: does it run? An exited child that nobody has waited for yet does not.
+running() {
+    kill -s 0 "$1" 2>/dev/null && ! grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null
+}
+
+# alive FOLDER: is the recorded pid still this node's server?
+alive() {
+    [ -s "$1/pid" ] || return 1
+    alive_pid=$(cat "$1/pid")
+    case $alive_pid in '' | *[!0-9]*) return 1 ;; esac
+    [ "$(readlink "/proc/$alive_pid/cwd" 2>/dev/null)" = "$1" ] && running "$alive_pid"
+}
+
+# signal FOLDER SIGNAL: 1 if there is no such process any more
+signal() {
+    alive "$1" || return 1
+    kill -s "$2" "$alive_pid" 2>/dev/null
+}
+
+# answers FOLDER: does this very process, and no other server, answer on the node's port?
+answers() {
+    alive "$1" || return 1
+    answers_port=$(cat "$1/port")
+    timeout 2 redis-cli -h 127.0.0.1 -p "$answers_port" info server 2>/dev/null </dev/null |
+        tr -d '\r' | grep -qx "process_id:$alive_pid"
+}
+
+random_port() {
+    # 10000 to 29999: above the well-known ports, below Linux's ephemeral ones (32768 and up), so
+    # that no outgoing connection takes the port of a node that is down for a while.
+    od -An -N2 -tu2 /dev/urandom | awk '{ print 10000 + $1 % 20000 }'
+}
+
+write_conf() {
+    cat >"$1/redis.conf" <<CONF
+bind 127.0.0.1
+port $2
+daemonize no
+logfile redis.log
+save ""
+appendonly $3
+appendfsync everysec
+maxmemory-policy noeviction
+CONF
+    printf '%s\n' "$2" >"$1/port"
+}
+
+# launch FOLDER: one server in the background, nothing of ours open in it. An interruption waits
+# until the pid is recorded: the signals are ignored here, and our traps run afterwards. The server
+# sets its own handlers.
+launch() {
+    : >"$1/redis.log"
+    (
+        trap '' HUP INT TERM
+        cd "$1"
+        "$server" ./redis.conf </dev/null >>stdout.log 2>&1 \
+            3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+        printf '%s\n' "$!" >pid
+    )
+}
+
+# await FOLDER: 0 it answers, 1 it ended
+await() {
+    await_left=$((start_timeout_s * 20))
+    until answers "$1"; do
+        running "$(cat "$1/pid")" || return 1
+        grep -q 'Address already in use' "$1/redis.log" && return 1
+        await_left=$((await_left - 1))
+        [ "$await_left" -gt 0 ] || {
+            say "$1: the server does not answer after $start_timeout_s s; its log ends with:"
+            tail -n 5 "$1/redis.log" >&2
+            return 1
+        }
+        sleep 0.05
+    done
+}
+
+# halt FOLDER: ends the node's server and returns when it is gone
+halt() {
+    signal "$1" CONT || return 0
+    signal "$1" TERM || return 0
+    halt_left=60
+    while alive "$1"; do
+        halt_left=$((halt_left - 1))
+        # Five seconds are enough to end cleanly; then it ends anyhow.
+        [ "$halt_left" -gt 10 ] || signal "$1" KILL || return 0
+        [ "$halt_left" -gt 0 ] || die "$1: process $alive_pid cannot be ended"
+        sleep 0.05
+    done
+}
+
+# -- the commands --------------------------------------------------------------------------------
+
+folders() {
+    for folder in "$1"/[0-9]*; do
+        [ ! -e "$folder/redis.conf" ] || printf '%s\n' "${folder##*/}"
+    done | sort -n
+}
+
+stop_all() {
+    # All at once first, then each is waited for.
+    for i in $(folders "$1"); do
+        signal "$1/$i" CONT || continue
+        signal "$1/$i" TERM || continue
+    done
+    for i in $(folders "$1"); do
+        halt "$1/$i"
+    done
+    for i in $(folders "$1"); do
+        rm -rf "${1:?}/$i"
+    done
+    rm -f "$1/urls"
+    if [ -e "$1/$mark" ]; then
+        # A folder that an interruption left empty is not among folders().
+        rmdir "$1"/[0-9]* 2>/dev/null || :
+        rm -f "$1/$mark"
+        rmdir "$1" 2>/dev/null || say "$1 is kept: it holds files that are not ours"
+    fi
+}
+
+undo() {
+    [ -d "$dir" ] || return 0
+    [ "$made" = no ] || : >"$dir/$mark"
+    stop_all "$dir"
+}
+
+start() {
+    count=5 dir='' aof=no
+    while [ $# -gt 0 ]; do
+        case $1 in
+        -n) [ $# -ge 2 ] || usage; count=$2; shift 2 ;;
+        --dir) [ $# -ge 2 ] || usage; dir=$2; shift 2 ;;
+        --aof) aof=yes; shift ;;
+        *) usage ;;
+        esac
+    done
+    case $count in '' | *[!0-9]* | 0*) die "-n $count: the number of nodes is 1 to 99" ;; esac
+    [ "$count" -le 99 ] || die "-n $count: the number of nodes is 1 to 99"
+    need_server
+
+    # From here on what was made and started is undone again unless all of it comes up.
+    made=no
+    trap 'undo' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    if [ -z "$dir" ]; then
+        made=yes
+        dir=${TMPDIR:-/tmp}/redlock-nodes.$$.$(random_port)
+        mkdir -m 700 "$dir"
+    elif [ ! -d "$dir" ]; then
+        made=yes
+        mkdir -p "$dir"
+    fi
+    dir=$(cd "$dir" && pwd -P)
+    if [ -n "$(folders "$dir")" ]; then
+        trap - EXIT
+        die "$dir already holds nodes. First: sh $0 stop $dir"
+    fi
+    [ "$made" = no ] || : >"$dir/$mark"
+
+    i=0
+    while [ "$i" -lt "$count" ]; do
+        i=$((i + 1))
+        mkdir "$dir/$i"
+        write_conf "$dir/$i" "$(random_port)" "$aof"
+        launch "$dir/$i"
+    done
+    i=0
+    while [ "$i" -lt "$count" ]; do
+        i=$((i + 1))
+        tries=$port_tries
+        until await "$dir/$i"; do
+            tries=$((tries - 1))
+            if [ "$tries" -eq 0 ] || ! grep -q 'Address already in use' "$dir/$i/redis.log"; then
+                say "node $i does not start; its output:"
+                cat "$dir/$i/stdout.log" "$dir/$i/redis.log" >&2
+                exit 1
+            fi
+            halt "$dir/$i"
+            write_conf "$dir/$i" "$(random_port)" "$aof"
+            launch "$dir/$i"
+        done
+        printf 'redis://127.0.0.1:%s\n' "$(cat "$dir/$i/port")" >>"$dir/urls"
+    done
+    say "$count nodes in $dir; to stop them: sh $0 stop $dir"
+    cat "$dir/urls"
+    # They are up and told: too late to be interrupted.
+    trap '' HUP INT TERM
+    trap - EXIT
+}
+
+status() {
+    for i in $(folders "$1"); do
+        if ! alive "$1/$i"; then
+            state=down
+        elif grep -q '^State:[[:space:]]*T' "/proc/$alive_pid/status"; then
+            state=paused
+        else
+            state=up
+        fi
+        printf '%s redis://127.0.0.1:%s %s\n' "$i" "$(cat "$1/$i/port")" "$state"
+    done
+}
+
+restart() {
+    need_server
+    halt "$1"
+    tries=$port_tries
+    restarted=$1
+    trap 'halt "$restarted"; exit 130' HUP INT TERM
+    while
+        launch "$1"
+        ! await "$1"
+    do
+        tries=$((tries - 1))
+        if [ "$tries" -eq 0 ] || ! grep -q 'Address already in use' "$1/redis.log"; then
+            cat "$1/stdout.log" "$1/redis.log" >&2
+            die "node ${1##*/} does not come up again on port $(cat "$1/port"); its output is above"
+        fi
+        halt "$1"
+        sleep 0.1
+    done
+    trap - HUP INT TERM
+}
+
+[ $# -ge 1 ] || usage
+command=$1
+shift
+case $command in
+start)
+    start "$@"
+    exit 0
+    ;;
+stop | status) [ $# -eq 1 ] || usage ;;
+kill | pause | resume | restart) [ $# -eq 2 ] || usage ;;
+*) usage ;;
+esac
+
+[ -d "$1" ] || die "$1: no such folder; it is what 'nodes.sh start' named"
+dir=$(cd "$1" && pwd -P)
+[ -n "$(folders "$dir")" ] || [ -e "$dir/$mark" ] || die "$1 holds no nodes"
+case $command in
+stop)
+    stop_all "$dir"
+    exit 0
+    ;;
+status)
+    status "$dir"
+    exit 0
+    ;;
+esac
+
+case $2 in '' | *[!0-9]*) die "$2: nodes are numbered 1, 2, 3 ..." ;; esac
+node=$dir/$2
+[ -e "$node/redis.conf" ] || die "there is no node $2 in $1"
+case $command in
+kill) signal "$node" KILL || die "node $2 is not running" ;;
+pause) signal "$node" STOP || die "node $2 is not running" ;;
+resume) signal "$node" CONT || die "node $2 is not running" ;;
+restart) restart "$node" ;;
+esac
+if [ "$command" = kill ]; then
+    # When this returns, the node is gone.
+    while alive "$node"; do sleep 0.01; done
+fi

@@ -1,0 +1,142 @@
+#!/bin/sh
+# Installs what is missing of what the demo, or the tests, need, from the distribution's packages.
+#
+#   setup.sh demo    to build the library and the bench and to start nodes
+#   setup.sh test    ... and what the tests need besides
+#
+# It looks first: if nothing is missing it ends at once and touches nothing. Otherwise it says what it
+# installs and why, then runs apt-get, as root or by a sudo that asks for no password. Without either
+# it names the packages and fails. No service is started or enabled by what it installs.
+set -eu
+
+missing='' # package names
+reasons='' # lines to print
+
+# want PACKAGE REASON TEST...: is PACKAGE missing? TEST succeeds if what it brings is there.
+want() {
+    want_package=$1
+    want_reason=$2
+    shift 2
+    "$@" >/dev/null 2>&1 && return
+    missing="$missing $want_package"
+    reasons="$reasons  $(printf '%-19s %s' "$want_package" "$want_reason")
+"
+}
+
+has() { command -v "$1"; }
+has_c_compiler() { command -v cc || command -v gcc; }
+has_universal_ctags() { ctags --version | grep -q Universal; }
+has_clang_format_14() {
+    clang-format-14 --version || clang-format --version | grep -q ' version 14\.'
+}
+# The sanitizers' library and libFuzzer's are not part of the compiler's package.
+has_clang_runtime() {
+    runtime=$(clang -print-resource-dir 2>/dev/null) && ls "$runtime"/lib/*/libclang_rt.asan*
+}
+
+for_demo() {
+    want gcc 'the C compiler' has_c_compiler
+    want libc6-dev "the C library's headers" test -e /usr/include/stdio.h
+    want meson 'the build' has meson
+    want ninja-build 'runs what meson wrote' has ninja
+    want pkg-config 'finds the libraries' has pkg-config
+    want libhiredis-dev 'speaks to Redis' pkg-config --exists hiredis
+    want libuv1-dev 'the event loop' pkg-config --exists libuv
+    want redis-server 'the nodes' has redis-server
+    want redis-tools 'redis-cli, to see that a node is up' has redis-cli
+}
+
+for_test() {
+    want libcmocka-dev 'the unit tests' pkg-config --exists cmocka
+    want g++ 'the headers must compile as C++ too' has g++
+    want clang 'the second compiler' has clang
+    want libclang-rt-dev "clang's sanitizers" has_clang_runtime
+    want clang-format-14 'checks the layout of the source' has_clang_format_14
+    want universal-ctags 'measures functions' has_universal_ctags
+    want shellcheck 'checks the shell scripts' has shellcheck
+    want binutils 'nm and readelf: what the library exports' has readelf
+    want git 'lists the files to check' has git
+    want make 'builds a newer hiredis' has make
+}
+
+case ${1-} in
+demo) for_demo ;;
+test)
+    for_demo
+    for_test
+    ;;
+*)
+    echo "usage: sh cluster/setup.sh demo|test" >&2
+    exit 2
+    ;;
+esac
+[ -n "$missing" ] || exit 0
+
+printf 'To be installed from the packages of this system:\n%s' "$reasons"
+
+as_root=''
+if [ "$(id -u)" -ne 0 ]; then
+    if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+        as_root='sudo -n'
+    else
+        echo "setup.sh: not root, and no sudo without a password. Install them as root:" >&2
+        echo "    apt-get install$missing" >&2
+        exit 1
+    fi
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "setup.sh: no apt-get here. Install what gives you the above; Debian's names are:" >&2
+    echo "   $missing" >&2
+    exit 1
+fi
+
+# Installing redis-server would start a service. Debian asks /usr/sbin/policy-rc.d whether it may:
+# while we install, the answer is no. One that is there already is its owner's and stays.
+policy=/usr/sbin/policy-rc.d
+log=$(mktemp "${TMPDIR:-/tmp}/redlock-setup.XXXXXX")
+made_policy=no
+clean_up() {
+    rm -f "$log"
+    [ "$made_policy" = no ] || $as_root rm -f "$policy"
+}
+trap clean_up EXIT
+trap 'exit 130' HUP INT TERM
+if [ ! -e "$policy" ]; then
+    made_policy=yes
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+    $as_root chmod 755 "$policy"
+fi
+
+# run WHAT COMMAND...: its output is shown only if it fails
+run() {
+    run_what=$1
+    shift
+    echo "$run_what"
+    "$@" >"$log" 2>&1 </dev/null || {
+        cat "$log" >&2
+        echo "setup.sh: '$*' failed; its output is above" >&2
+        exit 1
+    }
+}
+
+# The lists on a fresh machine are empty or old.
+# shellcheck disable=SC2086
+run 'apt-get update ...' $as_root apt-get update
+# Older releases have no such package: there the compiler's own brings it along.
+case $missing in
+*libclang-rt-dev*)
+    apt-cache show libclang-rt-dev >/dev/null 2>&1 ||
+        missing=$(echo "$missing" | sed 's/ libclang-rt-dev//')
+    ;;
+esac
+# shellcheck disable=SC2086
+run "apt-get install$missing ..." $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends $missing
+
+# ... and it would start at the next boot, by systemd's links or by those of System V.
+case $missing in
+*redis-server*)
+    $as_root update-rc.d redis-server disable >/dev/null 2>&1 || :
+    echo 'The service redis-server is neither started nor enabled; nodes are plain processes.'
+    ;;
+esac

@@ -1,0 +1,40 @@
+#include <redlock/redlock.h>
+#include <stdio.h>
+#include <uv.h>
+
+static void on_released(redlock_lock *lock, int status, void *data) {
+    (void)data;
+    printf("release: %s\n", redlock_strerror(status));
+    redlock_client_close(redlock_lock_client(lock), NULL, NULL);
+}
+
+static void on_lock(redlock_lock *lock, int status, void *data) {
+    (void)data;
+    printf("acquire: %s\n", redlock_lock_message(lock)); /* what each node said */
+    if (status == 0) {
+        printf("held for %lld ms\n", (long long)redlock_lock_remaining_ms(lock));
+        redlock_release(lock, on_released, NULL); /* after the work */
+    } else {
+        redlock_client_close(redlock_lock_client(lock), NULL, NULL);
+    }
+}
+
+static void on_open(redlock_client *client, int status, void *data) {
+    redlock_lock *lock = data;
+    printf("open: %s, %s\n", redlock_strerror(status), redlock_client_message(client));
+    if (redlock_lock_new(client, "nightly-report", 14, &lock) == 0) {
+        redlock_acquire(lock, NULL, on_lock, NULL); /* NULL: ttl 10 s, waits up to 10 s */
+    }
+}
+
+int main(int argc, char **argv) {
+    redlock_client *client;
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = (const char *const *)(argv + 1); /* redis://host:port ... */
+    options.n_nodes = (size_t)(argc - 1);
+    if (redlock_client_open(&client, uv_default_loop(), &options, on_open, NULL) != 0) {
+        fprintf(stderr, "usage: hold redis://host:port ...\n");
+        return 2;
+    }
+    return uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+}
