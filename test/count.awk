@@ -1,0 +1,57 @@
+# Reads meson's testlog.json, one test a line, and prints
+#
+#     what   failed: LEG: NAME (RESULT)        for every test that failed
+#     what   skipped: LEG: NAME, N cases
+#     sum PASSED FAILED SKIPPED
+#
+# Counted are the TAP cases on a test's stdout, or, if it has none, the test itself. A program that
+# ends badly although its cases are good is a failure of its own. What failing tests wrote goes to
+# the file `logs`, without the cases that passed.
+
+# The string value of a key, still in JSON's escapes.
+function text(key,    at, rest) {
+    at = index($0, "\"" key "\": \"")
+    if (at == 0) return ""
+    rest = substr($0, at + length(key) + 5)
+    return match(rest, /^([^"\\]|\\.)*/) ? substr(rest, 1, RLENGTH) : ""
+}
+
+function show(log_text,    lines, i, n, line) {
+    n = split(log_text, lines, /\\n/)
+    for (i = 1; i <= n; i++) {
+        line = lines[i]
+        if (line ~ /^ok [0-9]/ || line == "") continue
+        gsub(/\\t/, "\t", line)
+        gsub(/\\"/, "\"", line)
+        gsub(/\\\\/, "\\", line)
+        print "    " line > logs
+    }
+}
+
+{
+    name = text("name")
+    result = text("result")
+    out = "\\n" text("stdout")
+    skips = gsub(/\\nok [0-9][^\\]*# SKIP/, "", out)
+    good = gsub(/\\nok [0-9]/, "", out)
+    bad = gsub(/\\nnot ok [0-9]/, "", out)
+    if (result == "OK" || result == "EXPECTEDFAIL") {
+        if (good + skips == 0) good = 1
+    } else if (result == "SKIP") {
+        if (skips == 0) skips = 1
+    } else {
+        if (bad == 0) bad = 1
+        print "what   failed: " leg ": " name " (" tolower(result) ")"
+        print "\n-- " leg ": " name ": " tolower(result) > logs
+        show(text("stdout"))
+        show(text("stderr"))
+    }
+    if (skips > 0) print "what   skipped: " leg ": " name ", " skips " cases"
+    passed += good
+    failed += bad
+    skipped += skips
+}
+
+END {
+    print "sum " passed + 0, failed + 0, skipped + 0
+}

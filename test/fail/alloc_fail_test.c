@@ -1,0 +1,114 @@
+/* Every allocation of the client's own allocator fails in turn (faults.md, row 28), over the whole
+ * story of scene.h: alone, and with all that come after it. The number of allocations is taken from
+ * a run in which none fails; what a run with a failure did is judged by scene_play(), and here:
+ * nothing is leaked, neither memory nor descriptors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "fail/scene.h"
+
+#define FEWEST 12 /* allocations of the whole story, how ever it is timed */
+
+struct counting {
+    size_t calls; /* of malloc, while inside */
+    size_t live;
+    size_t fail_at; /* from 1; 0: never */
+    bool and_later;
+    bool inside;
+    bool struck;
+};
+
+static struct counting counting;
+
+static void *counting_malloc(size_t size, void *data) {
+    struct counting *c = data;
+    assert_ptr_equal(c, &counting);
+    if (c->inside) {
+        c->calls++;
+        if (c->calls == c->fail_at || (c->and_later && c->calls > c->fail_at)) {
+            c->struck = true;
+            return NULL;
+        }
+    }
+    void *pointer = malloc(size);
+    c->live += pointer != NULL;
+    return pointer;
+}
+
+static void counting_free(void *pointer, void *data) {
+    struct counting *c = data;
+    assert_true(pointer == NULL || c->live > 0);
+    c->live -= pointer != NULL;
+    free(pointer);
+}
+
+static const redlock_allocator allocator = {counting_malloc, counting_free, &counting};
+
+static void now_in(enum scene_where where) {
+    counting.inside = where == SCENE_LIBRARY;
+}
+
+static void play(struct scene_result *result, size_t fail_at, bool and_later) {
+    struct scene_options options = {
+        .allocator = &allocator,
+        .now_in = now_in,
+        .by_name = true,
+        .node_timeout_ms = and_later ? SCENE_HASTY_MS : SCENE_TIMEOUT_MS,
+    };
+    counting = (struct counting){.fail_at = fail_at, .and_later = and_later};
+    scene_play(&options, result);
+    assert_int_equal(counting.live, 0);
+}
+
+static void nothing_fails(void **state) {
+    (void)state;
+    struct scene_result result;
+    play(&result, 0, false);
+    scene_assert_clean(&result);
+    assert_true(counting.calls > FEWEST);
+    print_message("# %zu allocations\n", counting.calls);
+}
+
+/* Plays with failures at 1, 2, ... until the story is over before one strikes. */
+static void sweep(bool and_later) {
+    struct scene_result result;
+    size_t refused = 0, granted = 0, n = 0;
+    play(&result, 0, false); /* what is allocated once and kept is there from now on */
+    size_t descriptors = scene_descriptors();
+    do {
+        play(&result, ++n, and_later);
+        const struct scene_told *open = &result.told[SCENE_OPEN];
+        assert_true(open->returned == 0 || open->returned == REDLOCK_ERR_NOMEM);
+        refused += open->returned != 0;
+        granted += result.told[SCENE_ACQUIRE_A].status == 0;
+        assert_int_equal(scene_descriptors(), descriptors);
+    } while (counting.struck);
+    assert_true(n > FEWEST);
+    assert_true(refused >= 3); /* the client, its nodes, its deadlines */
+    assert_true(granted > 0);
+    print_message("# %zu runs, %zu of them could not open\n", n, refused);
+}
+
+static void one_fails(void **state) {
+    (void)state;
+    sweep(false);
+}
+
+static void one_and_all_later_fail(void **state) {
+    (void)state;
+    sweep(true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_fails),
+        cmocka_unit_test(one_fails),
+        cmocka_unit_test(one_and_all_later_fail),
+    };
+    return cmocka_run_group_tests_name("alloc_fail", tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* System calls and functions of libuv that fail at will, each time or once, while the client works.
+ * A program that is linked with call_hook.c has wrappers of its own in the place of the real ones,
+ * for itself and for its shared libraries (hiredis, libuv).
+ *
+ * Left alone: epoll_ctl() outside uv_poll_init(), because libuv aborts when it fails there; read()
+ * and its like on what is not a socket of the client (libuv's own descriptors).
+ *
+ * write(), writev() and send() without MSG_NOSIGNAL on a socket of the client can raise SIGPIPE:
+ * they are counted. */
+#ifndef FAIL_CALL_HOOK_H
+#define FAIL_CALL_HOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fail/scene.h"
+
+enum call {
+    CALL_SOCKET,
+    CALL_CONNECT,
+    CALL_FCNTL,
+    CALL_SETSOCKOPT,
+    CALL_GETSOCKOPT,
+    CALL_SEND,
+    CALL_READ,        /* read() or recv() */
+    CALL_EPOLL_CTL,   /* adding, within uv_poll_init() */
+    CALL_GETADDRINFO, /* in any thread */
+    CALL_UV_POLL_INIT,
+    CALL_UV_POLL_START,
+    CALL_UV_RANDOM,
+    CALL_UV_GETADDRINFO,
+    CALLS
+};
+
+#define CALL_END_OF_FILE 0 /* as an error of CALL_READ */
+
+struct call_hook {
+    bool inside;         /* calls count, and may fail */
+    bool safe;           /* nothing may fail, in no thread */
+    enum call call;      /* the one that fails ... */
+    int error;           /* ... with this: an errno, an EAI_ of getaddrinfo(), a UV_ of libuv */
+    size_t fail_at;      /* from 1; 0: never */
+    bool and_later;      /* not only number fail_at, but all after it */
+    size_t send_most;    /* send() takes no more bytes at once; 0: as many as it likes */
+    size_t read_most;    /* the same for read() */
+    int sockets_most;    /* not below 0: with so many sockets open, descriptors are used up */
+    size_t count[CALLS]; /* while inside */
+    size_t struck;       /* calls that failed */
+    size_t writes;       /* that could have raised SIGPIPE */
+};
+
+extern struct call_hook call_hook;
+
+/* Nothing fails, nothing has been counted. */
+void call_hook_reset(void);
+
+/* For scene_options.now_in. */
+void call_hook_now_in(enum scene_where where);
+
+#endif /* FAIL_CALL_HOOK_H */

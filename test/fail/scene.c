@@ -1,0 +1,387 @@
+/* See scene.h. Happy path: each step submits and waits. Failure modes: a call is refused (its
+ * callback must not come, the steps that build on it are left out), an operation ends otherwise
+ * (likewise), or does not end (patience ends, and the assertion names the place). */
+#include "fail/scene.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <poll.h>
+#include <uv.h>
+
+#include "fake/fake_node.h"
+
+#define PATIENCE_NS UINT64_C(20000000000)
+
+struct scene {
+    const struct scene_options *options;
+    struct scene_result *result;
+    uv_loop_t loop;       /* the client's */
+    uv_loop_t nodes_loop; /* the nodes' */
+    struct fake_node *nodes[SCENE_NODES];
+    char urls[SCENE_NODES][64];
+    redlock_client *client;
+    redlock_lock *a;
+    redlock_lock *b;
+    bool shielded; /* nothing fails */
+};
+
+/* As long as can be, so that hiredis's buffer has to grow for a command. */
+static char resource[REDLOCK_RESOURCE_MAX];
+
+static void now_in(const struct scene *s, enum scene_where where) {
+    if (s->options->now_in != NULL) {
+        s->options->now_in(s->shielded ? SCENE_SAFE : where);
+    }
+}
+
+static void enter(const struct scene *s) {
+    now_in(s, SCENE_LIBRARY);
+}
+
+static void leave(const struct scene *s) {
+    now_in(s, SCENE_TEST);
+}
+
+/* -- Turning the loops -- */
+
+static void turn(struct scene *s) {
+    struct pollfd fds[2] = {{.fd = uv_backend_fd(&s->loop), .events = POLLIN},
+                            {.fd = uv_backend_fd(&s->nodes_loop), .events = POLLIN}};
+    for (int i = 0; i < 2; i++) {
+        enter(s);
+        uv_run(&s->loop, UV_RUN_NOWAIT);
+        leave(s);
+        uv_run(&s->nodes_loop, UV_RUN_NOWAIT);
+    }
+    poll(fds, 2, 1);
+}
+
+typedef bool condition(const struct scene *s, const void *data);
+
+static bool run_until(struct scene *s, condition *holds, const void *data, uint64_t patience_ns) {
+    uint64_t end_ns = uv_hrtime() + patience_ns;
+    while (!holds(s, data) && uv_hrtime() < end_ns) {
+        turn(s);
+    }
+    return holds(s, data);
+}
+
+static bool was_told(const struct scene *s, const void *data) {
+    (void)s;
+    return ((const struct scene_told *)data)->calls > 0;
+}
+
+static redlock_stats stats_of(const struct scene *s) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    assert_int_equal(redlock_client_stats(s->client, &stats), 0);
+    return stats;
+}
+
+static bool nothing_owed(const struct scene *s, const void *data) {
+    uint64_t outstanding = 0;
+    (void)data;
+    for (size_t i = 0; i < SCENE_NODES; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        assert_int_equal(redlock_client_node(s->client, i, &info), 0);
+        outstanding += info.outstanding;
+    }
+    return stats_of(s).owed == 0 && outstanding == 0;
+}
+
+static bool has_quorum(const struct scene *s, const void *data) {
+    (void)data;
+    return stats_of(s).nodes_up >= SCENE_QUORUM;
+}
+
+/* -- Operations -- */
+
+static void on_lock(redlock_lock *lock, int status, void *data) {
+    struct scene_told *told = data;
+    (void)lock;
+    told->calls++;
+    told->status = status;
+}
+
+static void on_client(redlock_client *client, int status, void *data) {
+    struct scene_told *told = data;
+    (void)client;
+    told->calls++;
+    told->status = status;
+}
+
+static void on_close(redlock_client *client, int status, void *data) {
+    struct scene *s = data;
+    on_client(client, status, &s->result->told[SCENE_CLOSE]);
+    s->result->stats = (redlock_stats)REDLOCK_STATS_INIT;
+    redlock_client_stats(client, &s->result->stats);
+}
+
+static void on_trace(const redlock_event *event, void *data) {
+    struct scene *s = data;
+    bool down = event->type == REDLOCK_EVENT_NODE_DOWN;
+    s->result->stalled += down && event->status == REDLOCK_ERR_NODE_TIMEOUT;
+}
+
+static void on_lost(redlock_lock *lock, int status, void *data) {
+    (void)lock;
+    (void)status;
+    ++*(int *)data;
+}
+
+static struct scene_told *told_of(struct scene *s, enum scene_op op) {
+    return &s->result->told[op];
+}
+
+static void wait_for(struct scene *s, enum scene_op op) {
+    struct scene_told *told = told_of(s, op);
+    if (told->returned == 0 && !run_until(s, was_told, told, PATIENCE_NS)) {
+        fail_msg("operation %d does not end", op);
+    }
+}
+
+static bool succeeded(struct scene *s, enum scene_op op) {
+    struct scene_told *told = told_of(s, op);
+    return told->returned == 0 && told->calls == 1 && told->status == 0;
+}
+
+static redlock_lock *new_lock(struct scene *s, const void *name, size_t length) {
+    redlock_lock *lock = NULL;
+    enter(s);
+    int status = redlock_lock_new(s->client, name, length, &lock);
+    leave(s);
+    assert_true(status == 0 || status == REDLOCK_ERR_NOMEM);
+    assert_true((status == 0) == (lock != NULL));
+    return lock;
+}
+
+static void acquire(struct scene *s, redlock_lock *lock, enum scene_op op, int64_t wait_ms) {
+    redlock_acquire_options o = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    o.ttl_ms = 30000;
+    o.wait_ms = wait_ms;
+    o.delay_ms = 1;
+    o.jitter_ms = 2;
+    o.on_lost = on_lost;
+    o.lost_data = &s->result->lost;
+    if (lock != NULL) {
+        enter(s);
+        told_of(s, op)->returned = redlock_acquire(lock, &o, on_lock, told_of(s, op));
+        leave(s);
+        assert_int_equal(told_of(s, op)->returned, 0);
+        assert_int_equal(told_of(s, op)->calls, 0);
+    }
+}
+
+static void release(struct scene *s, redlock_lock *lock, enum scene_op op) {
+    enter(s);
+    told_of(s, op)->returned = redlock_release(lock, on_lock, told_of(s, op));
+    leave(s);
+    assert_int_equal(told_of(s, op)->returned, 0);
+}
+
+/* -- The story -- */
+
+static void prepare(struct scene *s) {
+    assert_int_equal(uv_loop_init(&s->loop), 0);
+    assert_int_equal(uv_loop_init(&s->nodes_loop), 0);
+    for (size_t i = 0; i < SCENE_NODES; i++) {
+        s->nodes[i] = fake_node_start(&s->nodes_loop);
+        const char *port = strrchr(fake_node_url(s->nodes[i]), ':') + 1;
+        bool by_name = s->options->by_name && i >= 2;
+        snprintf(s->urls[i], sizeof(s->urls[i]), "redis://%s:%s",
+                 by_name ? "localhost" : "127.0.0.1", port);
+    }
+    for (size_t i = 0; i < SCENE_OPS; i++) {
+        s->result->told[i].returned = SCENE_NOT_SUBMITTED;
+    }
+}
+
+static void open_client(struct scene *s) {
+    const char *urls[SCENE_NODES];
+    redlock_client_options o = REDLOCK_CLIENT_OPTIONS_INIT;
+    for (size_t i = 0; i < SCENE_NODES; i++) {
+        urls[i] = s->urls[i];
+    }
+    o.nodes = urls;
+    o.n_nodes = SCENE_NODES;
+    o.connect_timeout_ms = 4 * s->options->node_timeout_ms;
+    o.node_timeout_ms = s->options->node_timeout_ms;
+    o.reconnect_min_ms = 1;
+    o.reconnect_max_ms = 4;
+    o.allocator = s->options->allocator;
+    o.trace = on_trace;
+    o.trace_data = s;
+    o.error = s->result->error;
+    o.error_size = sizeof(s->result->error);
+    struct scene_told *told = told_of(s, SCENE_OPEN);
+    enter(s);
+    told->returned = redlock_client_open(&s->client, &s->loop, &o, on_client, told);
+    leave(s);
+    assert_int_equal(told->calls, 0);
+    assert_true((told->returned == 0) == (s->client != NULL));
+    assert_true((told->returned == 0) == (s->result->error[0] == '\0'));
+    wait_for(s, SCENE_OPEN);
+    if (s->client != NULL) {
+        snprintf(s->result->message, sizeof(s->result->message), "%s",
+                 redlock_client_message(s->client));
+    }
+}
+
+static void contend(struct scene *s) {
+    memset(resource, 'r', sizeof(resource));
+    s->a = new_lock(s, resource, sizeof(resource));
+    s->b = new_lock(s, resource, sizeof(resource));
+    acquire(s, s->a, SCENE_ACQUIRE_A, 0);
+    wait_for(s, SCENE_ACQUIRE_A);
+    acquire(s, s->b, SCENE_ACQUIRE_B, 0);
+    wait_for(s, SCENE_ACQUIRE_B);
+    assert_false(succeeded(s, SCENE_ACQUIRE_A) && succeeded(s, SCENE_ACQUIRE_B));
+    if (succeeded(s, SCENE_ACQUIRE_B)) { /* A failed; let B be out of the way */
+        release(s, s->b, SCENE_RELEASE_B);
+        wait_for(s, SCENE_RELEASE_B);
+    }
+}
+
+static void extend_a(struct scene *s) {
+    struct scene_told *told = told_of(s, SCENE_EXTEND_A);
+    if (succeeded(s, SCENE_ACQUIRE_A)) {
+        enter(s);
+        told->returned = redlock_extend(s->a, 20000, on_lock, told);
+        leave(s);
+        assert_int_equal(told->returned, 0);
+        wait_for(s, SCENE_EXTEND_A);
+    }
+}
+
+/* B waits for A and is cancelled, and once more and is freed. */
+static void give_b_up(struct scene *s) {
+    if (s->b == NULL) {
+        return;
+    }
+    acquire(s, s->b, SCENE_WAIT_B, 5000);
+    turn(s);
+    enter(s);
+    int status = redlock_cancel(s->b);
+    leave(s);
+    assert_true(status == 0 || status == REDLOCK_ERR_IDLE);
+    wait_for(s, SCENE_WAIT_B);
+    assert_false(succeeded(s, SCENE_WAIT_B) && succeeded(s, SCENE_ACQUIRE_A));
+    if (!succeeded(s, SCENE_WAIT_B)) {
+        acquire(s, s->b, SCENE_FREE_B, 5000);
+        turn(s);
+    }
+    enter(s);
+    redlock_lock_free(s->b);
+    leave(s);
+    wait_for(s, SCENE_FREE_B);
+}
+
+/* A releases while one node has forgotten the script and another is away. */
+static void release_a(struct scene *s) {
+    fake_redis_forget_scripts(fake_node_redis(s->nodes[1]));
+    fake_node_refuse(s->nodes[4]);
+    fake_node_drop(s->nodes[4], true);
+    turn(s);
+    if (succeeded(s, SCENE_ACQUIRE_A) && redlock_lock_is_valid(s->a)) {
+        release(s, s->a, SCENE_RELEASE_A);
+        wait_for(s, SCENE_RELEASE_A);
+    }
+    fake_node_listen(s->nodes[4]);
+    /* in vain, if connecting fails all the time */
+    run_until(s, nothing_owed, NULL, 4000000 * (uint64_t)s->options->node_timeout_ms);
+}
+
+/* Nothing fails any more: the client must be as good as new. */
+static void last_cycle(struct scene *s) {
+    s->shielded = true;
+    assert_true(run_until(s, has_quorum, NULL, PATIENCE_NS));
+    redlock_lock *last = new_lock(s, "last", strlen("last"));
+    assert_non_null(last);
+    acquire(s, last, SCENE_LAST_ACQUIRE, 10000);
+    wait_for(s, SCENE_LAST_ACQUIRE);
+    assert_true(succeeded(s, SCENE_LAST_ACQUIRE));
+    release(s, last, SCENE_LAST_RELEASE);
+    wait_for(s, SCENE_LAST_RELEASE);
+    assert_true(run_until(s, nothing_owed, NULL, PATIENCE_NS));
+    s->shielded = false;
+}
+
+static void close_client(struct scene *s) {
+    enter(s);
+    int returned = redlock_client_close(s->client, on_close, s);
+    leave(s);
+    assert_int_equal(returned, 0);
+    told_of(s, SCENE_CLOSE)->returned = returned;
+    wait_for(s, SCENE_CLOSE);
+}
+
+/* What must hold whatever failed. */
+static void finish(struct scene *s) {
+    struct scene_result *r = s->result;
+    enter(s);
+    uv_run(&s->loop, UV_RUN_DEFAULT);
+    leave(s);
+    assert_int_equal(uv_loop_close(&s->loop), 0);
+    for (int i = 0; i < 3; i++) { /* what has been sent arrives */
+        uv_run(&s->nodes_loop, UV_RUN_NOWAIT);
+    }
+    for (size_t i = 0; i < SCENE_NODES; i++) {
+        r->keys += fake_node_keys(s->nodes[i]);
+        fake_node_close(s->nodes[i]);
+    }
+    assert_int_equal(uv_run(&s->nodes_loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&s->nodes_loop), 0);
+    for (size_t i = 0; i < SCENE_OPS; i++) {
+        assert_int_equal(r->told[i].calls, r->told[i].returned == 0 ? 1 : 0);
+    }
+    assert_true(r->keys == 0 || r->stats.owed_dropped > 0);
+}
+
+void scene_play(const struct scene_options *options, struct scene_result *result) {
+    struct scene s = {.options = options, .result = result};
+    memset(result, 0, sizeof(*result));
+    prepare(&s);
+    open_client(&s);
+    if (s.client != NULL) {
+        contend(&s);
+        extend_a(&s);
+        give_b_up(&s);
+        release_a(&s);
+        last_cycle(&s);
+        close_client(&s);
+    }
+    finish(&s);
+}
+
+void scene_assert_clean(const struct scene_result *r) {
+    static const int expected[SCENE_OPS] = {
+        [SCENE_ACQUIRE_B] = REDLOCK_ERR_HELD,
+        [SCENE_WAIT_B] = REDLOCK_ERR_CANCELED,
+        [SCENE_FREE_B] = REDLOCK_ERR_CANCELED,
+    };
+    for (size_t i = 0; i < SCENE_OPS; i++) {
+        int returned = i == SCENE_RELEASE_B ? SCENE_NOT_SUBMITTED : 0;
+        assert_int_equal(r->told[i].returned, returned);
+        assert_int_equal(r->told[i].status, expected[i]);
+    }
+    assert_int_equal(r->keys, 0);
+    assert_int_equal(r->lost, 0);
+    assert_int_equal(r->stats.owed_dropped, 0);
+    assert_true(r->stats.owed_repaid >= 1);
+}
+
+size_t scene_descriptors(void) {
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}

@@ -1,0 +1,180 @@
+/* System calls and libuv's functions fail over the whole story of scene.h (faults.md, row 28): each
+ * of them at its first, second, ... call, with each error that it is known for, alone and with all
+ * calls after it; descriptors are used up; the kernel takes and gives one byte at a time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <netdb.h>
+#include <string.h>
+#include <uv.h>
+
+#include "fail/call_hook.h"
+#include "fail/scene.h"
+
+#define ERRORS_MAX 5
+#define SLOW_MS 10000  /* node_timeout_ms where bytes go one by one */
+#define FIRST_CALLS 40 /* so many are failed each by itself, ... */
+#define STEP 7         /* ... and every so manyeth later one */
+
+static const struct sort {
+    enum call call;
+    bool by_name; /* nodes that have to be looked up */
+    bool once;    /* no system goes on failing in this way */
+    int errors[ERRORS_MAX];
+    size_t n_errors;
+} sorts[] = {
+    {CALL_SOCKET, false, false, {EMFILE, ENOBUFS, EACCES}, 3},
+    {CALL_CONNECT, false, false, {ECONNREFUSED, ENETUNREACH, EADDRNOTAVAIL, EINTR}, 4},
+    {CALL_FCNTL, false, false, {EINVAL}, 1},
+    {CALL_SETSOCKOPT, false, false, {EINVAL}, 1},
+    {CALL_GETSOCKOPT, false, false, {ENOBUFS}, 1},
+    {CALL_SEND, false, false, {EAGAIN, EPIPE, ECONNRESET, ENOBUFS}, 4},
+    {CALL_SEND, false, true, {EINTR}, 1},
+    {CALL_READ, false, false, {EAGAIN, ECONNRESET, ETIMEDOUT, CALL_END_OF_FILE}, 4},
+    {CALL_READ, false, true, {EINTR}, 1},
+    {CALL_EPOLL_CTL, false, false, {ENOSPC, ENOMEM}, 2},
+    {CALL_GETADDRINFO, true, false, {EAI_AGAIN, EAI_MEMORY, EAI_NONAME}, 3},
+    {CALL_UV_POLL_INIT, false, false, {UV_EEXIST, UV_ENOMEM}, 2},
+    {CALL_UV_POLL_START, false, false, {UV_EBADF}, 1},
+    {CALL_UV_RANDOM, false, false, {UV_EIO}, 1},
+    {CALL_UV_GETADDRINFO, true, false, {UV_ENOMEM}, 1},
+};
+
+static void play(struct scene_result *result, bool by_name, int64_t timeout_ms) {
+    struct scene_options options = {
+        .now_in = call_hook_now_in, .by_name = by_name, .node_timeout_ms = timeout_ms};
+    scene_play(&options, result);
+    assert_int_equal(call_hook.writes, 0);
+}
+
+/* -- Each call -- */
+
+static void play_failing(const struct sort *sort, int error, size_t fail_at, bool and_later) {
+    struct scene_result result;
+    size_t descriptors = scene_descriptors();
+    call_hook_reset();
+    call_hook.call = sort->call;
+    call_hook.error = error;
+    call_hook.fail_at = fail_at;
+    call_hook.and_later = and_later;
+    play(&result, sort->by_name, and_later ? SCENE_HASTY_MS : SCENE_TIMEOUT_MS);
+    int opened = result.told[SCENE_OPEN].returned;
+    assert_true(opened == 0 || sort->call == CALL_UV_RANDOM);
+    assert_true(opened == 0 || opened == REDLOCK_ERR_SYSTEM);
+    assert_int_equal(scene_descriptors(), descriptors);
+}
+
+static void sweep(const struct sort *sort, int error, bool and_later) {
+    size_t n = 1, most = 0;
+    do {
+        play_failing(sort, error, n, and_later);
+        most = call_hook.struck > 0 ? n : most;
+        n += n < FIRST_CALLS && !and_later ? 1 : STEP;
+    } while (call_hook.struck > 0);
+    if (most == 0) {
+        fail_msg("call %d is not made at all", (int)sort->call);
+    }
+}
+
+static void each_call_fails(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+        for (size_t e = 0; e < sorts[i].n_errors; e++) {
+            sweep(&sorts[i], sorts[i].errors[e], false);
+        }
+    }
+}
+
+static void each_call_goes_on_failing(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+        for (size_t e = 0; e < sorts[i].n_errors && !sorts[i].once; e++) {
+            sweep(&sorts[i], sorts[i].errors[e], true);
+        }
+    }
+}
+
+/* -- Without randomness there is no lock -- */
+
+static void reports_missing_randomness(void **state) {
+    (void)state;
+    struct scene_result result;
+    call_hook_reset();
+    call_hook.call = CALL_UV_RANDOM;
+    call_hook.error = UV_EIO;
+    call_hook.fail_at = 1;
+    play(&result, false, SCENE_TIMEOUT_MS);
+    assert_int_equal(result.told[SCENE_OPEN].returned, REDLOCK_ERR_SYSTEM);
+    assert_string_equal(result.error, uv_strerror(UV_EIO));
+    call_hook_reset();
+    call_hook.call = CALL_UV_RANDOM;
+    call_hook.error = UV_EIO;
+    call_hook.fail_at = 2; /* the first attempt's token */
+    play(&result, false, SCENE_TIMEOUT_MS);
+    assert_int_equal(result.told[SCENE_ACQUIRE_A].status, REDLOCK_ERR_SYSTEM);
+    assert_int_equal(result.stats.owed_dropped, 0);
+}
+
+/* -- Bytes come and go one by one -- */
+
+static void one_byte_at_a_time(void **state) {
+    (void)state;
+    struct scene_result result;
+    static const size_t most[][2] = {{1, 0}, {0, 1}, {7, 0}, {1, 1}};
+    for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
+        call_hook_reset();
+        call_hook.send_most = most[i][0];
+        call_hook.read_most = most[i][1];
+        play(&result, false, SLOW_MS);
+        scene_assert_clean(&result);
+    }
+}
+
+/* -- No descriptors -- */
+
+static void descriptors_are_used_up(void **state) {
+    (void)state;
+    struct scene_result result;
+    for (int most = 0; most <= SCENE_NODES; most++) {
+        call_hook_reset();
+        call_hook.sockets_most = most;
+        play(&result, false, SCENE_TIMEOUT_MS);
+        const struct scene_told *open = &result.told[SCENE_OPEN];
+        assert_int_equal(open->returned, 0);
+        assert_int_equal(open->status, most < SCENE_QUORUM ? REDLOCK_ERR_NO_QUORUM : 0);
+        assert_true((call_hook.struck > 0) == (most < SCENE_NODES));
+        if (most < SCENE_NODES) {
+            assert_non_null(strstr(result.message, strerror(EMFILE)));
+        }
+        if (most < SCENE_QUORUM) {
+            assert_int_equal(result.told[SCENE_ACQUIRE_A].status, REDLOCK_ERR_NO_QUORUM);
+        } else {
+            assert_int_equal(result.told[SCENE_ACQUIRE_A].status, 0);
+        }
+    }
+}
+
+static void nothing_fails(void **state) {
+    (void)state;
+    struct scene_result result;
+    call_hook_reset();
+    play(&result, true, SCENE_TIMEOUT_MS);
+    scene_assert_clean(&result);
+    for (size_t i = 0; i < CALLS; i++) {
+        assert_true(call_hook.count[i] > 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_fails),      cmocka_unit_test(reports_missing_randomness),
+        cmocka_unit_test(one_byte_at_a_time), cmocka_unit_test(descriptors_are_used_up),
+        cmocka_unit_test(each_call_fails),    cmocka_unit_test(each_call_goes_on_failing),
+    };
+    return cmocka_run_group_tests_name("syscall_fail", tests, NULL, NULL);
+}

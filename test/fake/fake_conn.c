@@ -1,0 +1,319 @@
+/* One connection of a fake node: bytes in, commands, answers out.
+ *
+ * Happy path: the socket is readable, the bytes are appended to the input, each complete command is
+ * obeyed (its rule, or Redis), and what it leads to is queued as a chunk. Chunks leave in order:
+ * each when its time has come, then its end, which may be the connection's.
+ *
+ * Failure modes: the peer closes or resets (the connection ends; while the node is paused, what it
+ * sent is kept and runs at the end of the pause); the peer does not read (the chunk waits until the
+ * socket is writable); what comes in is not RESP (answered like Redis does, and closed). */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fake/fake_parts.h"
+
+#define READ_MAX 65536
+#define PUMP_MAX 262144 /* bytes written at once, so that nobody else starves */
+
+enum end { END_NONE, END_CLOSE, END_RESET };
+
+struct chunk { /* what leaves the node together */
+    struct chunk *next;
+    struct bytes bytes;
+    size_t sent;
+    uint64_t due_ns; /* uv_hrtime() */
+    bool endless;    /* 'x' follows the bytes for ever */
+    enum end end;
+};
+
+struct fake_conn {
+    struct fake_conn *next, *previous;
+    struct fake_node *node;
+    uv_poll_t poll;
+    int fd;
+    struct bytes input;
+    struct chunk *first;
+    struct chunk **last; /* the link that the next chunk goes into */
+    struct fake_session session;
+    unsigned commands;
+    bool ended;   /* a chunk that closes is queued: commands behind it do not run */
+    bool eof;     /* the peer has finished sending */
+    bool blocked; /* the socket takes no more for now */
+    bool closing;
+};
+
+struct fake_conn *fake_conn_next(const struct fake_conn *conn) {
+    return conn->next;
+}
+
+/* -- Closing -- */
+
+static void pop_chunk(struct fake_conn *conn) {
+    struct chunk *chunk = conn->first;
+    assert(chunk != NULL);
+    conn->first = chunk->next;
+    if (conn->first == NULL) {
+        conn->last = &conn->first;
+    }
+    bytes_free(&chunk->bytes);
+    free(chunk);
+}
+
+static void on_poll_closed(uv_handle_t *handle) {
+    struct fake_conn *conn = handle->data;
+    struct fake_node *node = conn->node;
+    assert(conn->closing);
+    while (conn->first != NULL) {
+        pop_chunk(conn);
+    }
+    bytes_free(&conn->input);
+    free(conn);
+    fake_handle_closed(node);
+}
+
+void fake_conn_close(struct fake_conn *conn, bool reset) {
+    if (conn->closing) {
+        return;
+    }
+    conn->closing = true;
+    if (reset) { /* a lingering time of 0 makes close() send RST */
+        struct linger linger = {1, 0};
+        setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+    }
+    uv_poll_stop(&conn->poll);
+    close(conn->fd);
+    uv_close((uv_handle_t *)&conn->poll, on_poll_closed);
+    if (conn->next != NULL) {
+        conn->next->previous = conn->previous;
+    }
+    if (conn->previous != NULL) {
+        conn->previous->next = conn->next;
+    } else {
+        assert(conn->node->conns == conn);
+        conn->node->conns = conn->next;
+    }
+}
+
+/* -- Writing -- */
+
+static struct chunk *push_chunk(struct fake_conn *conn, uint64_t delay_ms) {
+    struct chunk *chunk = calloc(1, sizeof(*chunk));
+    fake_demand(chunk != NULL, "out of memory");
+    chunk->due_ns = uv_hrtime() + delay_ms * 1000000;
+    assert(*conn->last == NULL);
+    *conn->last = chunk;
+    conn->last = &chunk->next;
+    return chunk;
+}
+
+void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length) {
+    assert(!conn->closing);
+    bytes_append(&push_chunk(conn, 0)->bytes, bytes, length);
+}
+
+void fake_conn_end(struct fake_conn *conn) {
+    push_chunk(conn, 0)->end = END_CLOSE;
+    conn->ended = true;
+}
+
+/* Writes a piece of the first chunk. False if the socket takes nothing, or is gone. */
+static bool write_piece(struct fake_conn *conn, size_t max) {
+    static char filler[READ_MAX];
+    struct chunk *chunk = conn->first;
+    const char *from = filler;
+    size_t length = sizeof(filler);
+    if (chunk->sent < chunk->bytes.length) {
+        from = chunk->bytes.data + chunk->sent;
+        length = chunk->bytes.length - chunk->sent;
+    } else {
+        assert(chunk->endless);
+        memset(filler, 'x', sizeof(filler));
+    }
+    ssize_t n = send(conn->fd, from, length < max ? length : max, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0) {
+        conn->blocked = errno == EAGAIN || errno == EWOULDBLOCK;
+        if (!conn->blocked) {
+            fake_conn_close(conn, false);
+        }
+        return false;
+    }
+    conn->node->bytes_out += (uint64_t)n;
+    if (from != filler) {
+        chunk->sent += (size_t)n;
+    }
+    return true;
+}
+
+uint64_t fake_conn_pump(struct fake_conn *conn) {
+    size_t fragment = conn->node->fragment;
+    size_t room = fragment > 0 ? fragment : PUMP_MAX;
+    conn->blocked = false;
+    while (conn->first != NULL && !conn->closing) {
+        struct chunk *chunk = conn->first;
+        if (chunk->due_ns > uv_hrtime()) {
+            return chunk->due_ns;
+        }
+        if (chunk->sent == chunk->bytes.length && !chunk->endless) {
+            if (chunk->end != END_NONE) {
+                fake_conn_close(conn, chunk->end == END_RESET);
+                return UINT64_MAX;
+            }
+            pop_chunk(conn);
+            continue;
+        }
+        if (room == 0) {
+            return 0;
+        }
+        uint64_t before = conn->node->bytes_out;
+        if (!write_piece(conn, room)) {
+            break;
+        }
+        room -= (size_t)(conn->node->bytes_out - before);
+    }
+    if (!conn->closing) {
+        fake_conn_watch(conn);
+    }
+    return UINT64_MAX;
+}
+
+/* -- Commands -- */
+
+static bool executes(enum fake_action action) {
+    return action != FAKE_INSTEAD && action != FAKE_IGNORE && action != FAKE_CLOSE &&
+           action != FAKE_RESET && action != FAKE_ENDLESS;
+}
+
+/* Queues what a rule makes of an answer. */
+static void queue_answer(struct fake_conn *conn, const struct fake_rule *rule,
+                         const struct bytes *answer, const struct bytes *bytes) {
+    enum fake_action action = rule->action;
+    if (action == FAKE_SWALLOW || action == FAKE_IGNORE) {
+        return;
+    }
+    struct chunk *chunk = push_chunk(conn, rule->delay_ms);
+    if (action == FAKE_ANSWER) {
+        bytes_append(&chunk->bytes, answer->data, answer->length);
+    } else if (action == FAKE_CUT) {
+        bytes_append(&chunk->bytes, answer->data, answer->length / 2);
+        chunk->end = END_CLOSE;
+    } else if (action == FAKE_RESET || action == FAKE_EXECUTE_RESET) {
+        chunk->end = END_RESET;
+    } else if (action != FAKE_EXECUTE_CLOSE) {
+        bytes_append(&chunk->bytes, bytes->data, bytes->length);
+    }
+    if (action == FAKE_CLOSE || action == FAKE_EXECUTE_CLOSE) {
+        chunk->end = END_CLOSE;
+    }
+    chunk->endless = action == FAKE_ENDLESS;
+    conn->ended = chunk->end != END_NONE || chunk->endless;
+}
+
+static void obey(struct fake_conn *conn, const struct resp_command *command) {
+    struct fake_rule rule = {.action = FAKE_ANSWER};
+    struct bytes answer = {NULL, 0, 0}, bytes = {NULL, 0, 0};
+    assert(!conn->ended);
+    conn->commands++;
+    fake_rule_note(conn->node, command);
+    fake_rule_take(conn->node, command, conn->commands, &bytes, &rule);
+    if (executes(rule.action)) {
+        fake_redis_execute(conn->node->redis, &conn->session, command, fake_now_ns(conn->node),
+                           &answer);
+    }
+    queue_answer(conn, &rule, &answer, &bytes);
+    bytes_free(&answer);
+    bytes_free(&bytes);
+}
+
+void fake_conn_run(struct fake_conn *conn) {
+    struct resp_command command;
+    size_t used = 0;
+    while (used < conn->input.length && !conn->node->paused && !conn->ended) {
+        ssize_t n = resp_parse(conn->input.data + used, conn->input.length - used, &command);
+        if (n < 0) {
+            static const char error[] = "-ERR Protocol error\r\n";
+            fake_conn_send(conn, error, strlen(error));
+            fake_conn_end(conn);
+        }
+        if (n <= 0) {
+            break;
+        }
+        obey(conn, &command);
+        used += (size_t)n;
+    }
+    bytes_consume(&conn->input, used);
+    if (conn->eof && !conn->node->paused) {
+        fake_conn_close(conn, false);
+    }
+}
+
+/* -- Reading -- */
+
+static void receive(struct fake_conn *conn) {
+    char buffer[READ_MAX];
+    ssize_t n = recv(conn->fd, buffer, sizeof(buffer), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        return;
+    }
+    if (n > 0) {
+        bytes_append(&conn->input, buffer, (size_t)n);
+        conn->node->bytes_in += (uint64_t)n;
+    } else {
+        conn->eof = true;
+    }
+    fake_conn_run(conn);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events) {
+    struct fake_conn *conn = poll->data;
+    assert(!conn->closing);
+    if (status < 0 || (events & UV_READABLE)) {
+        receive(conn);
+    }
+    if (!conn->closing) {
+        if (conn->eof) { /* paused: kept, but there is nothing more to see */
+            fake_conn_watch(conn);
+        }
+        fake_node_pump(conn->node);
+    }
+}
+
+void fake_conn_watch(struct fake_conn *conn) {
+    int events = conn->blocked ? UV_WRITABLE : 0;
+    assert(!conn->closing);
+    if (!conn->node->deaf && !conn->eof) {
+        events |= UV_READABLE;
+    }
+    if (events == 0) {
+        uv_poll_stop(&conn->poll);
+    } else {
+        fake_demand(uv_poll_start(&conn->poll, events, on_poll) == 0, "uv_poll_start");
+    }
+}
+
+void fake_conn_open(struct fake_node *node, int fd) {
+    struct fake_conn *conn = calloc(1, sizeof(*conn));
+    fake_demand(conn != NULL, "out of memory");
+    conn->node = node;
+    conn->fd = fd;
+    conn->last = &conn->first;
+    conn->next = node->conns;
+    if (conn->next != NULL) {
+        conn->next->previous = conn;
+    }
+    node->conns = conn;
+    fake_demand(uv_poll_init_socket(node->loop, &conn->poll, fd) == 0, "uv_poll_init");
+    conn->poll.data = conn;
+    node->handles++;
+    if (node->greeting.length > 0) {
+        fake_conn_send(conn, node->greeting.data, node->greeting.length);
+        if (node->greeting_close) {
+            fake_conn_end(conn);
+        }
+    }
+    fake_conn_watch(conn);
+    fake_node_pump(node);
+}

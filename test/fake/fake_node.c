@@ -1,0 +1,398 @@
+/* See fake_node.h. This file: the node's life, its listening socket, and what holds for all of its
+ * connections. fake_conn.c has one connection, fake_rule.c the rules and the log.
+ *
+ * Happy path: bind, listen, accept; fake_node_pump() after everything that queues an answer.
+ * Failure modes: what only the test's own machine can cause (no socket, no memory) ends the
+ * program; out of descriptors in accept() is left for the next turn. */
+#include "fake/fake_node.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "fake/fake_parts.h"
+
+#define BACKLOG 64
+#define FILLERS (sizeof(((struct fake_node *)0)->fillers) / sizeof(int))
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_un un;
+};
+
+void fake_demand(bool truth, const char *what) {
+    if (!truth) {
+        fprintf(stderr, "fake node: %s: %s\n", what, strerror(errno));
+        abort();
+    }
+}
+
+uint64_t fake_now_ns(const struct fake_node *node) {
+    return uv_hrtime() + node->clock_ahead_ns;
+}
+
+/* -- Writing -- */
+
+static void on_turn(uv_idle_t *turn);
+
+static void on_timer(uv_timer_t *timer) {
+    fake_node_pump(timer->data);
+}
+
+/* Lets every connection write what is due, and arranges for the next time. */
+static void pump_all(struct fake_node *node) {
+    uint64_t next_ns = UINT64_MAX;
+    struct fake_conn *after = NULL;
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = after) {
+        after = fake_conn_next(conn);
+        uint64_t ns = fake_conn_pump(conn);
+        next_ns = ns < next_ns ? ns : next_ns;
+    }
+    uv_timer_stop(&node->timer);
+    if (next_ns == 0) {
+        uv_idle_start(&node->turn, on_turn);
+        return;
+    }
+    uv_idle_stop(&node->turn);
+    if (next_ns != UINT64_MAX) {
+        uint64_t now_ns = uv_hrtime();
+        uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+        uv_update_time(node->loop);
+        uv_timer_start(&node->timer, on_timer, wait_ns / 1000000 + 1, 0);
+    }
+}
+
+static void on_turn(uv_idle_t *turn) {
+    pump_all(turn->data);
+}
+
+void fake_node_pump(struct fake_node *node) {
+    if (node->closing) {
+        return;
+    }
+    if (node->fragment > 0) { /* one piece per turn, so never from here */
+        uv_idle_start(&node->turn, on_turn);
+    } else {
+        pump_all(node);
+    }
+}
+
+/* -- The listening socket -- */
+
+static socklen_t write_address(const struct fake_node *node, union address *address) {
+    memset(address, 0, sizeof(*address));
+    if (node->url[0] == 'u') {
+        address->un.sun_family = AF_UNIX;
+        assert(strlen(node->name) < sizeof(address->un.sun_path));
+        memcpy(address->un.sun_path, node->name, strlen(node->name));
+        return sizeof(address->un);
+    }
+    address->in.sin_family = AF_INET;
+    address->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address->in.sin_port = htons(node->port);
+    return sizeof(address->in);
+}
+
+/* A socket with the node's address. */
+static int bind_socket(struct fake_node *node) {
+    union address address;
+    socklen_t size = write_address(node, &address);
+    int family = address.any.sa_family, on = 1;
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    fake_demand(fd >= 0, "socket");
+    if (family == AF_UNIX) {
+        unlink(node->name);
+    } else {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    }
+    fake_demand(bind(fd, &address.any, size) == 0, "bind");
+    return fd;
+}
+
+static void accept_one(struct fake_node *node, int fd) {
+    int on = 1;
+    if (node->port != 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    }
+    node->accepted++;
+    fake_conn_open(node, fd);
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events) {
+    struct fake_node *node = poll->data;
+    assert(status == 0);
+    assert(events & UV_READABLE);
+    (void)status;
+    (void)events;
+    while (node->listening) {
+        int fd = accept4(node->listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            break;
+        }
+        accept_one(node, fd);
+    }
+}
+
+static void on_listener_closed(uv_handle_t *handle) {
+    struct fake_node *node = handle->data;
+    struct fake_listener *listener = (struct fake_listener *)(void *)handle; /* its first member */
+    assert(node->handles > 0);
+    free(listener);
+    fake_handle_closed(node);
+}
+
+static void close_listener(struct fake_node *node) {
+    if (node->listener != NULL) {
+        uv_poll_stop(&node->listener->poll);
+        close(node->listener->fd);
+        uv_close((uv_handle_t *)&node->listener->poll, on_listener_closed);
+    }
+    for (size_t i = 0; i < FILLERS; i++) {
+        if (node->fillers[i] >= 0) {
+            close(node->fillers[i]);
+            node->fillers[i] = -1;
+        }
+    }
+    node->listener = NULL;
+    node->listening = false;
+}
+
+/* Binds anew, without listening: the port is ours, and connecting to it is refused. */
+static void open_listener(struct fake_node *node) {
+    close_listener(node);
+    struct fake_listener *listener = calloc(1, sizeof(*listener));
+    fake_demand(listener != NULL, "out of memory");
+    listener->fd = bind_socket(node);
+    fake_demand(uv_poll_init_socket(node->loop, &listener->poll, listener->fd) == 0,
+                "uv_poll_init");
+    listener->poll.data = node;
+    node->listener = listener;
+    node->handles++;
+    assert(!node->listening);
+}
+
+void fake_node_refuse(struct fake_node *node) {
+    open_listener(node);
+}
+
+void fake_node_listen(struct fake_node *node) {
+    open_listener(node);
+    fake_demand(listen(node->listener->fd, BACKLOG) == 0, "listen");
+    fake_demand(uv_poll_start(&node->listener->poll, UV_READABLE, on_connection) == 0, "uv_poll");
+    node->listening = true;
+}
+
+void fake_node_vanish(struct fake_node *node) {
+    union address address;
+    assert(node->port != 0);
+    open_listener(node);
+    fake_demand(listen(node->listener->fd, 0) == 0, "listen");
+    socklen_t size = write_address(node, &address);
+    for (size_t i = 0; i < FILLERS; i++) { /* the kernel drops what does not fit into the queue */
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        fake_demand(fd >= 0, "socket");
+        node->fillers[i] = fd;
+        int result = connect(fd, &address.any, size);
+        fake_demand(result == 0 || errno == EINPROGRESS, "connect");
+    }
+}
+
+/* -- Life -- */
+
+static struct fake_node *new_node(uv_loop_t *loop) {
+    struct fake_node *node = calloc(1, sizeof(*node));
+    fake_demand(node != NULL, "out of memory");
+    node->log = calloc(FAKE_LOG_LINES, sizeof(node->log[0]));
+    fake_demand(node->log != NULL, "out of memory");
+    node->loop = loop;
+    node->redis = fake_redis_new();
+    for (size_t i = 0; i < FILLERS; i++) {
+        node->fillers[i] = -1;
+    }
+    uv_timer_init(loop, &node->timer);
+    uv_idle_init(loop, &node->turn);
+    node->timer.data = node;
+    node->turn.data = node;
+    node->handles = 2;
+    return node;
+}
+
+struct fake_node *fake_node_start(uv_loop_t *loop) {
+    struct fake_node *node = new_node(loop);
+    struct sockaddr_in address;
+    socklen_t size = sizeof(address);
+    open_listener(node);
+    getsockname(node->listener->fd, (struct sockaddr *)&address, &size);
+    node->port = ntohs(address.sin_port);
+    assert(node->port != 0);
+    fake_demand(listen(node->listener->fd, BACKLOG) == 0, "listen");
+    fake_demand(uv_poll_start(&node->listener->poll, UV_READABLE, on_connection) == 0, "uv_poll");
+    node->listening = true;
+    snprintf(node->name, sizeof(node->name), "127.0.0.1:%u", (unsigned)node->port);
+    snprintf(node->url, sizeof(node->url), "redis://%s", node->name);
+    return node;
+}
+
+struct fake_node *fake_node_start_unix(uv_loop_t *loop, const char *path) {
+    struct fake_node *node = new_node(loop);
+    snprintf(node->name, sizeof(node->name), "%s", path);
+    snprintf(node->url, sizeof(node->url), "unix://%s", path);
+    fake_node_listen(node);
+    return node;
+}
+
+void fake_handle_closed(struct fake_node *node) {
+    assert(node->handles > 0);
+    node->handles--;
+    if (node->handles > 0 || !node->closing) {
+        return;
+    }
+    fake_node_clear_rules(node);
+    fake_redis_free(node->redis);
+    bytes_free(&node->greeting);
+    free(node->log);
+    free(node);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    fake_handle_closed(handle->data);
+}
+
+void fake_node_close(struct fake_node *node) {
+    assert(!node->closing);
+    fake_node_drop(node, false);
+    close_listener(node);
+    if (node->port == 0) {
+        unlink(node->name);
+    }
+    node->closing = true;
+    uv_close((uv_handle_t *)&node->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&node->turn, on_handle_closed);
+}
+
+const char *fake_node_url(const struct fake_node *node) {
+    return node->url;
+}
+
+const char *fake_node_name(const struct fake_node *node) {
+    return node->name;
+}
+
+struct fake_redis *fake_node_redis(struct fake_node *node) {
+    return node->redis;
+}
+
+/* -- The whole node -- */
+
+void fake_node_drop(struct fake_node *node, bool reset) {
+    while (node->conns != NULL) {
+        fake_conn_close(node->conns, reset);
+    }
+}
+
+void fake_node_restart(struct fake_node *node) {
+    char run_id[41];
+    fake_node_drop(node, true);
+    fake_redis_forget_keys(node->redis);
+    fake_redis_forget_scripts(node->redis);
+    snprintf(run_id, sizeof(run_id), "%040zx", node->accepted);
+    fake_redis_set_info(node->redis, "run_id", run_id);
+    fake_redis_set_info(node->redis, "master_replid", run_id);
+    fake_redis_set_info(node->redis, "uptime_in_seconds", "0");
+}
+
+void fake_node_pause(struct fake_node *node) {
+    node->paused = true;
+}
+
+void fake_node_resume(struct fake_node *node) {
+    struct fake_conn *after = NULL;
+    node->paused = false;
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = after) {
+        after = fake_conn_next(conn);
+        fake_conn_run(conn);
+    }
+    fake_node_pump(node);
+}
+
+void fake_node_set_deaf(struct fake_node *node, bool deaf) {
+    node->deaf = deaf;
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = fake_conn_next(conn)) {
+        fake_conn_watch(conn);
+    }
+}
+
+void fake_node_set_fragment(struct fake_node *node, size_t bytes) {
+    node->fragment = bytes;
+    fake_node_pump(node);
+}
+
+void fake_node_set_greeting(struct fake_node *node, const char *bytes, bool then_close) {
+    bytes_free(&node->greeting);
+    bytes_append_text(&node->greeting, bytes != NULL ? bytes : "");
+    node->greeting_close = then_close;
+}
+
+void fake_node_send(struct fake_node *node, const void *bytes, size_t length) {
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = fake_conn_next(conn)) {
+        fake_conn_send(conn, bytes, length);
+    }
+    fake_node_pump(node);
+}
+
+void fake_node_send_repeated(struct fake_node *node, const char *text, size_t times) {
+    struct bytes bytes = {NULL, 0, 0};
+    for (size_t i = 0; i < times; i++) {
+        bytes_append_text(&bytes, text);
+    }
+    fake_node_send(node, bytes.data, bytes.length);
+    bytes_free(&bytes);
+}
+
+void fake_node_step_clock(struct fake_node *node, uint64_t ms) {
+    node->clock_ahead_ns += ms * 1000000;
+}
+
+/* -- What has happened -- */
+
+size_t fake_node_accepted(const struct fake_node *node) {
+    return node->accepted;
+}
+
+size_t fake_node_connections(const struct fake_node *node) {
+    size_t count = 0;
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = fake_conn_next(conn)) {
+        count++;
+    }
+    return count;
+}
+
+size_t fake_node_keys(const struct fake_node *node) {
+    return fake_redis_keys(node->redis, fake_now_ns(node));
+}
+
+const char *fake_node_get(const struct fake_node *node, const char *key) {
+    return fake_redis_get(node->redis, 0, key, strlen(key), fake_now_ns(node));
+}
+
+void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms) {
+    uint64_t expires_ns = ttl_ms > 0 ? fake_now_ns(node) + ttl_ms * 1000000 : UINT64_MAX;
+    fake_redis_put(node->redis, 0, key, strlen(key), value, expires_ns);
+}
+
+uint64_t fake_node_bytes_out(const struct fake_node *node) {
+    return node->bytes_out;
+}
+
+uint64_t fake_node_bytes_in(const struct fake_node *node) {
+    return node->bytes_in;
+}

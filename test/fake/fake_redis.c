@@ -1,0 +1,429 @@
+/* See fake_redis.h. Happy path: fake_redis_execute() finds the command in a table, checks its
+ * number of arguments, and calls its function, which appends a reply. Failure modes: those of
+ * Redis, told in its words; running out of memory ends the program. */
+#include "fake/fake_redis.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake/fake_keys.h"
+#include "fake/sha1.h"
+
+#define SCRIPTS_MAX 8
+#define INFO_MAX 16
+#define MS 1000000u /* nanoseconds */
+
+enum script_kind { SCRIPT_NONE, SCRIPT_DELETE, SCRIPT_EXTEND };
+
+struct script {
+    char sha1[SHA1_HEX_SIZE];
+    enum script_kind kind;
+};
+
+struct info {
+    char field[32], value[64];
+};
+
+struct fake_redis {
+    struct fake_keys keys;
+    struct script scripts[SCRIPTS_MAX];
+    size_t n_scripts;
+    struct info info[INFO_MAX];
+    size_t n_info;
+    char user[64], password[128]; /* password "": none is needed */
+};
+
+struct call { /* what a command's function sees */
+    struct fake_redis *redis;
+    struct fake_session *session;
+    const struct resp_arg *args;
+    size_t count;
+    uint64_t now_ns;
+    struct bytes *reply;
+};
+
+/* -- Keys -- */
+
+/* The key of the session's database if it is there. */
+static struct fake_key *find_key(const struct call *call, const struct resp_arg *name) {
+    return fake_keys_find(&call->redis->keys, call->session->db, name, call->now_ns);
+}
+
+static bool holds(const struct fake_key *key, const struct resp_arg *value) {
+    assert(key->value.length > 0);
+    return key->value.length - 1 == value->length &&
+           memcmp(key->value.data, value->data, value->length) == 0;
+}
+
+/* -- Replies -- */
+
+static void reply_bulk(struct call *call, const char *data, size_t length) {
+    bytes_append_format(call->reply, "$%zu\r\n", length);
+    bytes_append(call->reply, data, length);
+    bytes_append_text(call->reply, "\r\n");
+}
+
+static void reply_number(struct call *call, long long number) {
+    bytes_append_format(call->reply, ":%lld\r\n", number);
+}
+
+static void reply_text(struct call *call, const char *line) {
+    assert(line[0] == '+' || line[0] == '-' || line[0] == '$');
+    bytes_append_text(call->reply, line);
+    bytes_append_text(call->reply, "\r\n");
+}
+
+static void reply_syntax_error(struct call *call) {
+    reply_text(call, "-ERR syntax error");
+}
+
+/* -- Commands of the connection -- */
+
+static void do_ping(struct call *call) {
+    reply_text(call, "+PONG");
+}
+
+static void do_auth(struct call *call) {
+    const struct fake_redis *redis = call->redis;
+    const struct resp_arg *password = &call->args[call->count - 1];
+    const char *user = redis->user[0] != '\0' ? redis->user : "default";
+    if (redis->password[0] == '\0' && call->count == 2) {
+        reply_text(call,
+                   "-ERR AUTH <password> called without any password configured for the default"
+                   " user. Are you sure your configuration is correct?");
+        return;
+    }
+    struct resp_arg standard = {"default", strlen("default")};
+    const struct resp_arg *said = call->count == 3 ? &call->args[1] : &standard;
+    bool user_right = said->length == strlen(user) && memcmp(said->data, user, said->length) == 0;
+    if (!user_right || password->length != strlen(redis->password) ||
+        memcmp(password->data, redis->password, password->length) != 0) {
+        reply_text(call, "-WRONGPASS invalid username-password pair or user is disabled.");
+        return;
+    }
+    call->session->authenticated = true;
+    reply_text(call, "+OK");
+}
+
+static void do_select(struct call *call) {
+    long long db = 0;
+    if (!resp_number(&call->args[1], &db)) {
+        reply_text(call, "-ERR value is not an integer or out of range");
+    } else if (db < 0 || db >= FAKE_REDIS_DATABASES) {
+        reply_text(call, "-ERR DB index is out of range");
+    } else {
+        call->session->db = (uint32_t)db;
+        reply_text(call, "+OK");
+    }
+}
+
+static void do_client(struct call *call) {
+    if (!resp_is(&call->args[1], "SETNAME") || call->count != 3) {
+        reply_text(call, "-ERR unknown subcommand or wrong number of arguments for 'client'");
+        return;
+    }
+    snprintf(call->session->name, sizeof(call->session->name), "%.*s", (int)call->args[2].length,
+             call->args[2].data);
+    reply_text(call, "+OK");
+}
+
+static void do_info(struct call *call) {
+    struct bytes text = {NULL, 0, 0};
+    bytes_append_text(&text, "# Server\r\n");
+    for (size_t i = 0; i < call->redis->n_info; i++) {
+        const struct info *info = &call->redis->info[i];
+        bytes_append_format(&text, "%s:%s\r\n", info->field, info->value);
+    }
+    reply_bulk(call, text.data, text.length);
+    bytes_free(&text);
+}
+
+/* -- Commands on keys -- */
+
+static void do_set(struct call *call) {
+    bool only_new = false;
+    long long ttl_ms = 0;
+    for (size_t i = 3; i < call->count; i++) {
+        if (resp_is(&call->args[i], "NX")) {
+            only_new = true;
+        } else if (resp_is(&call->args[i], "PX") && i + 1 < call->count) {
+            i++;
+            if (!resp_number(&call->args[i], &ttl_ms)) {
+                reply_text(call, "-ERR value is not an integer or out of range");
+                return;
+            }
+            if (ttl_ms <= 0) {
+                reply_text(call, "-ERR invalid expire time in 'set' command");
+                return;
+            }
+        } else {
+            reply_syntax_error(call);
+            return;
+        }
+    }
+    if (only_new && find_key(call, &call->args[1]) != NULL) {
+        reply_text(call, "$-1");
+        return;
+    }
+    uint64_t expires_ns = ttl_ms > 0 ? call->now_ns + (uint64_t)ttl_ms * MS : UINT64_MAX;
+    fake_keys_put(&call->redis->keys, call->session->db, &call->args[1], &call->args[2],
+                  expires_ns);
+    reply_text(call, "+OK");
+}
+
+static void do_get(struct call *call) {
+    const struct fake_key *key = find_key(call, &call->args[1]);
+    if (key == NULL) {
+        reply_text(call, "$-1");
+    } else {
+        reply_bulk(call, key->value.data, key->value.length - 1);
+    }
+}
+
+static void do_pttl(struct call *call) {
+    const struct fake_key *key = find_key(call, &call->args[1]);
+    if (key == NULL) {
+        reply_number(call, -2);
+    } else if (key->expires_ns == UINT64_MAX) {
+        reply_number(call, -1);
+    } else {
+        reply_number(call, (long long)((key->expires_ns - call->now_ns) / MS));
+    }
+}
+
+/* Sets a key's life, as PEXPIRE does. */
+static void expire_key(struct call *call, struct fake_key *key, const struct resp_arg *ttl) {
+    long long ttl_ms = 0;
+    assert(key != NULL);
+    if (!resp_number(ttl, &ttl_ms)) {
+        reply_text(call, "-ERR value is not an integer or out of range");
+        return;
+    }
+    if (ttl_ms <= 0) {
+        fake_keys_remove(&call->redis->keys, key);
+    } else {
+        key->expires_ns = call->now_ns + (uint64_t)ttl_ms * MS;
+    }
+    reply_number(call, 1);
+}
+
+static void do_del(struct call *call) {
+    struct fake_key *key = find_key(call, &call->args[1]);
+    if (key != NULL) {
+        fake_keys_remove(&call->redis->keys, key);
+    }
+    reply_number(call, key != NULL ? 1 : 0);
+}
+
+static void do_flushall(struct call *call) {
+    fake_redis_forget_keys(call->redis);
+    reply_text(call, "+OK");
+}
+
+/* -- Scripts -- */
+
+static bool contains(const struct resp_arg *text, const char *word) {
+    assert(word[0] != '\0');
+    return memmem(text->data, text->length, word, strlen(word)) != NULL;
+}
+
+static struct script *find_script(struct fake_redis *redis, const struct resp_arg *sha1) {
+    for (size_t i = 0; i < redis->n_scripts; i++) {
+        if (resp_is(sha1, redis->scripts[i].sha1)) {
+            return &redis->scripts[i];
+        }
+    }
+    return NULL;
+}
+
+/* Remembers a script. Returns it, or NULL after an error reply if it is none that we can run. */
+static struct script *load_script(struct call *call, const struct resp_arg *text) {
+    struct script script = {"", SCRIPT_NONE};
+    if (contains(text, "'get'") && contains(text, "'pexpire'")) {
+        script.kind = SCRIPT_EXTEND;
+    } else if (contains(text, "'get'") && contains(text, "'del'")) {
+        script.kind = SCRIPT_DELETE;
+    } else {
+        reply_text(call, "-ERR Error compiling script: the fake node does not know it");
+        return NULL;
+    }
+    sha1_hex(text->data, text->length, script.sha1);
+    struct resp_arg sha1 = {script.sha1, strlen(script.sha1)};
+    struct script *known = find_script(call->redis, &sha1);
+    if (known == NULL) {
+        assert(call->redis->n_scripts < SCRIPTS_MAX);
+        known = &call->redis->scripts[call->redis->n_scripts++];
+        *known = script;
+    }
+    return known;
+}
+
+/* EVAL and EVALSHA: ... 1 key token [ttl] */
+static void run_script(struct call *call, const struct script *script) {
+    size_t wanted = script->kind == SCRIPT_EXTEND ? 6 : 5;
+    if (call->count != wanted || !resp_is(&call->args[2], "1")) {
+        reply_text(call, "-ERR the fake node's scripts take one key");
+        return;
+    }
+    struct fake_key *key = find_key(call, &call->args[3]);
+    if (key == NULL || !holds(key, &call->args[4])) {
+        reply_number(call, 0);
+    } else if (script->kind == SCRIPT_EXTEND) {
+        expire_key(call, key, &call->args[5]);
+    } else {
+        fake_keys_remove(&call->redis->keys, key);
+        reply_number(call, 1);
+    }
+}
+
+static void do_eval(struct call *call) {
+    const struct script *script = load_script(call, &call->args[1]);
+    if (script != NULL) {
+        run_script(call, script);
+    }
+}
+
+static void do_evalsha(struct call *call) {
+    const struct script *script = find_script(call->redis, &call->args[1]);
+    if (script != NULL) {
+        run_script(call, script);
+    } else {
+        reply_text(call, "-NOSCRIPT No matching script. Please use EVAL.");
+    }
+}
+
+static void do_script(struct call *call) {
+    if (resp_is(&call->args[1], "FLUSH")) {
+        fake_redis_forget_scripts(call->redis);
+        reply_text(call, "+OK");
+    } else if (resp_is(&call->args[1], "LOAD") && call->count == 3) {
+        const struct script *script = load_script(call, &call->args[2]);
+        if (script != NULL) {
+            reply_bulk(call, script->sha1, strlen(script->sha1));
+        }
+    } else {
+        reply_text(call, "-ERR unknown subcommand or wrong number of arguments for 'script'");
+    }
+}
+
+/* -- The table -- */
+
+static const struct {
+    const char *name;
+    size_t min, max; /* arguments, the name included */
+    void (*run)(struct call *call);
+} commands[] = {
+    {"auth", 2, 3, do_auth},
+    {"client", 2, 3, do_client},
+    {"del", 2, 2, do_del},
+    {"eval", 3, RESP_ARGS_MAX, do_eval},
+    {"evalsha", 3, RESP_ARGS_MAX, do_evalsha},
+    {"flushall", 1, 1, do_flushall},
+    {"get", 2, 2, do_get},
+    {"info", 1, 2, do_info},
+    {"ping", 1, 1, do_ping},
+    {"pttl", 2, 2, do_pttl},
+    {"script", 2, 3, do_script},
+    {"select", 2, 2, do_select},
+    {"set", 3, 6, do_set},
+};
+
+void fake_redis_execute(struct fake_redis *redis, struct fake_session *session,
+                        const struct resp_command *command, uint64_t now_ns, struct bytes *reply) {
+    struct call call = {redis, session, command->args, command->count, now_ns, reply};
+    assert(command->count > 0);
+    assert(session->db < FAKE_REDIS_DATABASES);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (!resp_is(&command->args[0], commands[i].name)) {
+            continue;
+        }
+        if (command->count < commands[i].min || command->count > commands[i].max) {
+            bytes_append_format(reply, "-ERR wrong number of arguments for '%s' command\r\n",
+                                commands[i].name);
+        } else if (redis->password[0] != '\0' && !session->authenticated &&
+                   commands[i].run != do_auth) {
+            reply_text(&call, "-NOAUTH Authentication required.");
+        } else {
+            commands[i].run(&call);
+        }
+        return;
+    }
+    bytes_append_format(reply, "-ERR unknown command '%.*s', with args beginning with: \r\n",
+                        (int)(command->args[0].length < 64 ? command->args[0].length : 64),
+                        command->args[0].data);
+}
+
+/* -- The test's side -- */
+
+struct fake_redis *fake_redis_new(void) {
+    static const char *const info[][2] = {
+        {"redis_version", "7.0.15"},
+        {"run_id", "0123456789abcdef0123456789abcdef01234567"},
+        {"uptime_in_seconds", "1000000"},
+        {"loading", "0"},
+        {"aof_enabled", "1"},
+        {"role", "master"},
+        {"master_replid", "fedcba9876543210fedcba9876543210fedcba98"},
+        {"maxmemory_policy", "noeviction"},
+    };
+    struct fake_redis *redis = calloc(1, sizeof(*redis));
+    if (redis == NULL) {
+        abort();
+    }
+    for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++) {
+        fake_redis_set_info(redis, info[i][0], info[i][1]);
+    }
+    return redis;
+}
+
+void fake_redis_free(struct fake_redis *redis) {
+    fake_redis_forget_keys(redis);
+    free(redis);
+}
+
+void fake_redis_set_password(struct fake_redis *redis, const char *user, const char *password) {
+    snprintf(redis->user, sizeof(redis->user), "%s", user != NULL ? user : "");
+    snprintf(redis->password, sizeof(redis->password), "%s", password != NULL ? password : "");
+}
+
+void fake_redis_set_info(struct fake_redis *redis, const char *field, const char *value) {
+    struct info *info = redis->info;
+    while (info < redis->info + redis->n_info && strcmp(info->field, field) != 0) {
+        info++;
+    }
+    if (info == redis->info + redis->n_info) {
+        assert(redis->n_info < INFO_MAX);
+        redis->n_info++;
+    }
+    snprintf(info->field, sizeof(info->field), "%s", field);
+    snprintf(info->value, sizeof(info->value), "%s", value);
+}
+
+size_t fake_redis_keys(const struct fake_redis *redis, uint64_t now_ns) {
+    return fake_keys_count(&redis->keys, now_ns);
+}
+
+const char *fake_redis_get(const struct fake_redis *redis, uint32_t db, const void *key,
+                           size_t length, uint64_t now_ns) {
+    struct resp_arg name = {key, length};
+    const struct fake_key *found = fake_keys_find(&redis->keys, db, &name, now_ns);
+    return found != NULL ? found->value.data : NULL;
+}
+
+void fake_redis_put(struct fake_redis *redis, uint32_t db, const void *key, size_t length,
+                    const char *value, uint64_t expires_ns) {
+    assert(db < FAKE_REDIS_DATABASES);
+    struct resp_arg name = {key, length};
+    struct resp_arg content = {value, strlen(value)};
+    fake_keys_put(&redis->keys, db, &name, &content, expires_ns);
+}
+
+void fake_redis_forget_keys(struct fake_redis *redis) {
+    fake_keys_clear(&redis->keys);
+}
+
+void fake_redis_forget_scripts(struct fake_redis *redis) {
+    redis->n_scripts = 0;
+}

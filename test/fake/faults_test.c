@@ -1,0 +1,421 @@
+/* Faults of the network and of whole nodes (rows of faults.md in brackets): refused, silent,
+ * stopped, vanished, reset, half-open, slow, in fragments. With a healthy majority every lock is
+ * granted, and nobody waits for a node that does not answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include "fake/five.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MS 1000000u
+
+static bool is_voted(struct five *f, void *data) {
+    return five_outcome(f, *(const size_t *)data).vote != REDLOCK_VOTE_PENDING;
+}
+
+/* [1] Two nodes refuse from the beginning. They are tried again, but not in a frenzy. */
+static void opens_with_two_that_refuse(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.reconnect_min_ms = 20;
+    f.options.reconnect_max_ms = 100;
+    fake_node_refuse(f.nodes[1]);
+    fake_node_refuse(f.nodes[3]);
+    assert_int_equal(five_open(&f), 0);
+    five_cycle(&f);
+    redlock_node_outcome outcome = five_outcome(&f, 3);
+    assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
+    assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_CONNECT);
+    five_assert_contains(redlock_client_message(f.client), "3 of 5 nodes up");
+    five_assert_contains(redlock_client_message(f.client), "Connection refused");
+    five_assert_contains(redlock_client_message(f.client), fake_node_name(f.nodes[3]));
+    five_run_ms(&f, 300);
+    uint64_t failures = five_info(&f, 1).failures;
+    assert_true(failures >= 3 && failures <= 15); /* 20, 40, 80, 100, 100 ms, less up to half */
+    fake_node_listen(f.nodes[1]);
+    fake_node_listen(f.nodes[3]);
+    five_wait_up(&f, FIVE);
+    five_cycle(&f);
+    five_stop(&f);
+}
+
+/* Three nodes are down: told as such, each with its own reason. */
+static void tells_each_reason_without_a_quorum(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.connect_timeout_ms = 100;
+    f.options.reconnect_min_ms = 60000;
+    f.options.reconnect_max_ms = 60000;
+    fake_node_refuse(f.nodes[0]);
+    fake_redis_set_password(fake_node_redis(f.nodes[2]), NULL, "secret");
+    fake_node_rule(f.nodes[4], (struct fake_rule){.action = FAKE_IGNORE});
+    assert_int_equal(five_open(&f), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_outcome(&f, 0).reason, REDLOCK_ERR_NODE_CONNECT);
+    assert_int_equal(five_outcome(&f, 2).reason, REDLOCK_ERR_NODE_AUTH);
+    assert_int_equal(five_outcome(&f, 4).reason, REDLOCK_ERR_NODE_TIMEOUT);
+    for (size_t i = 0; i < FIVE; i += 2) {
+        assert_int_equal(five_outcome(&f, i).vote, REDLOCK_VOTE_FAILED);
+        five_assert_contains(redlock_lock_message(f.lock), fake_node_name(f.nodes[i]));
+    }
+    five_assert_contains(redlock_lock_message(f.lock), "no quorum of nodes");
+    five_assert_contains(redlock_lock_message(f.lock), "Connection refused");
+    five_assert_contains(redlock_lock_message(f.lock), "NOAUTH");
+    five_assert_contains(redlock_lock_message(f.lock), "no answer in time");
+    assert_int_equal(fake_node_count(f.nodes[1], "SET"), 0); /* what cannot win is not sent */
+    assert_null(strstr(redlock_lock_message(f.lock), "secret"));
+    five_stop(&f);
+}
+
+/* [2] The packets of two nodes vanish: connecting ends by our deadline. */
+static void opens_with_two_behind_a_firewall(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.connect_timeout_ms = 150;
+    fake_node_vanish(f.nodes[0]);
+    fake_node_vanish(f.nodes[1]);
+    uint64_t begin_ns = uv_hrtime();
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(f.opened.status, 0);
+    assert_true(uv_hrtime() - begin_ns < 5000 * (uint64_t)MS); /* the kernel's is two minutes */
+    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
+    five_cycle(&f);
+    five_stop(&f);
+}
+
+/* A grant does not wait for nodes that accept and stay silent, nor for their timeout. */
+static void does_not_wait_for_two_silent_nodes(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.node_timeout_ms = 3000;
+    assert_int_equal(five_open(&f), 0);
+    fake_node_pause(f.nodes[0]);
+    fake_node_rule(f.nodes[1], (struct fake_rule){.action = FAKE_IGNORE});
+    uint64_t begin_ns = uv_hrtime();
+    for (int i = 0; i < 20; i++) {
+        five_cycle(&f);
+    }
+    assert_true(uv_hrtime() - begin_ns < 2000 * (uint64_t)MS);
+    assert_int_equal(five_outcome(&f, 0).vote, REDLOCK_VOTE_PENDING);
+    fake_node_resume(f.nodes[0]);
+    fake_node_clear_rules(f.nodes[1]);
+    fake_node_drop(f.nodes[1], true); /* what it was to be told is told on a new connection */
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    five_stop(&f);
+}
+
+/* Three silent: the deciding votes are waited for, until the node's timeout and no longer. */
+static void waits_for_the_timeout_of_three_silent_nodes(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.node_timeout_ms = 100;
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_pause(f.nodes[i]);
+    }
+    uint64_t begin_ns = uv_hrtime();
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    uint64_t took_ns = uv_hrtime() - begin_ns;
+    assert_true(took_ns >= 99 * (uint64_t)MS && took_ns < 1000 * (uint64_t)MS);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(five_outcome(&f, i).vote, REDLOCK_VOTE_FAILED);
+        assert_int_equal(five_outcome(&f, i).reason, REDLOCK_ERR_NODE_TIMEOUT);
+        fake_node_resume(f.nodes[i]);
+    }
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f); /* the SETs ran late, and so did the releases behind them */
+    five_stop(&f);
+}
+
+/* [4] A peer that reads and never answers, while every cycle writes to it: the oldest request ends
+ * the connection after four times the timeout. */
+static void drops_a_half_open_peer(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.node_timeout_ms = 50;
+    assert_int_equal(five_open(&f), 0);
+    fake_node_set_deaf(f.nodes[3], true);
+    uint64_t begin_ns = uv_hrtime();
+    while (f.downs[3].times == 0) {
+        five_cycle(&f);
+        five_run_ms(&f, 1);
+        assert_true(uv_hrtime() - begin_ns < 5000 * (uint64_t)MS);
+    }
+    assert_true(uv_hrtime() - begin_ns >= 199 * (uint64_t)MS);
+    assert_int_equal(f.downs[3].status, REDLOCK_ERR_NODE_TIMEOUT);
+    fake_node_set_deaf(f.nodes[3], false);
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    five_stop(&f);
+}
+
+/* [3] The SET ran, its answer is lost: no vote, and the key is released after reconnecting. */
+static void releases_what_was_set_without_an_answer(void **state) {
+    (void)state;
+    static const enum fake_action actions[] = {FAKE_EXECUTE_RESET, FAKE_EXECUTE_CLOSE, FAKE_CUT};
+    struct five f;
+    size_t node = 2;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < COUNT(actions); i++) {
+        fake_node_rule(f.nodes[2],
+                       (struct fake_rule){.command = "SET", .times = 1, .action = actions[i]});
+        assert_int_equal(five_acquire(&f, f.lock), 0);
+        assert_true(five_run_until(&f, is_voted, &node));
+        assert_int_equal(five_outcome(&f, 2).vote, REDLOCK_VOTE_FAILED);
+        assert_int_equal(five_outcome(&f, 2).reason, REDLOCK_ERR_NODE_DISCONNECTED);
+        assert_string_equal(fake_node_get(f.nodes[2], FIVE_RESOURCE), redlock_lock_token(f.lock));
+        assert_int_equal(five_release(&f, f.lock), 0);
+        five_wait_up(&f, FIVE);
+        five_wait_repaid(&f);
+        assert_int_equal(fake_node_keys(f.nodes[2]), 0);
+    }
+    five_stop(&f);
+}
+
+/* The same on three nodes: the attempt fails, and all five are released. */
+static void releases_a_lost_attempt_everywhere(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_rule(f.nodes[i], (struct fake_rule){
+                                       .command = "SET", .times = 1, .action = FAKE_EXECUTE_RESET});
+    }
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(fake_node_keys(f.nodes[i]), 0);
+        assert_int_equal(fake_node_count(f.nodes[i], "EVALSHA"), 1);
+    }
+    five_cycle(&f);
+    five_stop(&f);
+}
+
+/* A close or a reset at each step of the handshake, and garbage there. Then the node recovers. */
+static void survives_every_way_to_break_the_handshake(void **state) {
+    (void)state;
+    static const struct fake_rule rules[] = {
+        {.action = FAKE_CLOSE},
+        {.action = FAKE_EXECUTE_CLOSE},
+        {.action = FAKE_RESET},
+        {.action = FAKE_EXECUTE_RESET},
+        {.action = FAKE_CUT},
+        {.action = FAKE_REPLACE, .bytes = "*1\r\n$2\r\nOK\r\n"},
+        {.action = FAKE_REPLACE, .bytes = ":1\r\n"},
+        {.action = FAKE_REPLACE, .bytes = "$-1\r\n"},
+        {.action = FAKE_INSTEAD, .bytes = "HTTP/1.1 400 Bad Request\r\n\r\n"},
+        {.action = FAKE_INSTEAD, .bytes = "-LOADING Redis is loading the dataset in memory\r\n"},
+        {.action = FAKE_ENDLESS, .bytes = "$2000000000\r\n"},
+        {.action = FAKE_REPLACE, .bytes = "+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n"},
+    };
+    for (size_t i = 0; i < COUNT(rules); i++) {
+        for (unsigned step = 1; step <= 4; step++) { /* SETNAME, two SCRIPT LOAD, PING */
+            struct five f;
+            struct fake_rule rule = rules[i];
+            rule.nth = step;
+            rule.times = 2;
+            five_start(&f);
+            fake_node_rule(f.nodes[0], rule);
+            fake_node_rule(f.nodes[4], rule);
+            assert_int_equal(five_open(&f), 0);
+            five_cycle(&f);
+            five_wait_up(&f, FIVE);
+            assert_true(five_info(&f, 0).failures >= 1);
+            five_cycle(&f);
+            five_stop(&f);
+        }
+    }
+}
+
+/* [10] The answer comes after the round was given up, on the same connection: it belongs to that
+ * round, and the next round's answer to the next. */
+static void attributes_late_answers_to_their_round(void **state) {
+    (void)state;
+    struct five f;
+    redlock_lock *other = NULL;
+    size_t node = 0;
+    five_start(&f);
+    f.options.node_timeout_ms = 100; /* a connection is dropped after 400 */
+    assert_int_equal(five_open_n(&f, 1), 0);
+    assert_int_equal(redlock_lock_new(f.client, "other", 5, &other), 0);
+    fake_node_put(f.nodes[0], "other", "a stranger's", 0);
+    fake_node_rule(f.nodes[0], (struct fake_rule){.command = "SET", .times = 1, .delay_ms = 300});
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_acquire(&f, other), REDLOCK_ERR_NO_QUORUM); /* waits behind it */
+    five_wait_repaid(&f);
+    assert_true(five_run_until(&f, is_voted, &node));
+    assert_int_equal(five_acquire(&f, other), REDLOCK_ERR_HELD);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    assert_int_equal(fake_node_accepted(f.nodes[0]), 1);
+    assert_int_equal(five_stats(&f).late_votes, 2);
+    assert_string_equal(fake_node_get(f.nodes[0], FIVE_RESOURCE), redlock_lock_token(f.lock));
+    assert_int_equal(five_release(&f, f.lock), 0);
+    f.may_keep = 1u << 0; /* the stranger's */
+    five_stop(&f);
+}
+
+/* The same lock tries again before the answer of its last attempt has come: that grant is not this
+ * one's, which is refused. */
+static void counts_no_late_grant_for_the_next_attempt(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.node_timeout_ms = 100;
+    assert_int_equal(five_open_n(&f, 1), 0);
+    fake_node_rule(f.nodes[0], (struct fake_rule){.command = "SET", .times = 1, .delay_ms = 150});
+    fake_node_rule(
+        f.nodes[0],
+        (struct fake_rule){
+            .command = "SET", .times = 1, .action = FAKE_INSTEAD, .bytes = "-OOM no memory\r\n"});
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_outcome(&f, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_outcome(&f, 0).reason, REDLOCK_ERR_NODE_OOM);
+    assert_int_equal(five_stats(&f).late_votes, 1);
+    assert_int_equal(fake_node_accepted(f.nodes[0]), 1);
+    five_wait_repaid(&f);
+    five_stop(&f);
+}
+
+/* [9] Every answer in pieces of 1, 2, 3, 7 bytes: the same outcome as whole. */
+static void reads_answers_in_pieces(void **state) {
+    (void)state;
+    static const size_t pieces[] = {1, 2, 3, 7};
+    for (size_t i = 0; i < COUNT(pieces); i++) {
+        struct five f;
+        five_start(&f);
+        for (size_t j = 0; j < FIVE; j++) {
+            fake_node_set_fragment(f.nodes[j], pieces[i]);
+        }
+        assert_int_equal(five_open(&f), 0);
+        assert_int_equal(five_acquire(&f, f.lock), 0);
+        assert_int_equal(five_extend(&f, f.lock), 0);
+        assert_int_equal(five_release(&f, f.lock), 0);
+        for (size_t j = 0; j < FIVE; j++) {
+            fake_node_put(f.nodes[j], FIVE_RESOURCE, "a stranger's", 0);
+        }
+        assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_HELD);
+        assert_int_equal(five_stats(&f).nodes_up, FIVE);
+        f.may_keep = 31;
+        five_stop(&f);
+    }
+}
+
+/* [17] A node stopped beyond the timeout: its SET and its release run late, in order, on the old
+ * connection and the new one; nothing stays. */
+static void leaves_nothing_on_a_node_that_was_stopped(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.node_timeout_ms = 30;
+    f.options.connect_timeout_ms = 50;
+    assert_int_equal(five_open(&f), 0);
+    fake_node_pause(f.nodes[1]);
+    five_cycle(&f);
+    five_wait_down(&f, 1, 1, REDLOCK_ERR_NODE_TIMEOUT);
+    five_run_ms(&f, 120); /* reconnecting is accepted and not answered, twice or so */
+    assert_int_equal(five_info(&f, 1).reason, REDLOCK_ERR_NODE_TIMEOUT);
+    assert_true(five_info(&f, 1).owed > 0);
+    fake_node_resume(f.nodes[1]);
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    assert_true(fake_node_count(f.nodes[1], "SET") == 1);
+    assert_int_equal(fake_node_keys(f.nodes[1]), 0);
+    five_stop(&f);
+}
+
+/* Answers and a reset that arrive together: the answers count, and the rest is told as a reset. */
+static void tells_a_reset_as_such(void **state) {
+    (void)state;
+    struct five f;
+    size_t node = 0;
+    redlock_lock *other = NULL;
+    struct five_done first = {0, 0}, second = {0, 0};
+    five_start(&f);
+    f.options.reconnect_min_ms = 60000; /* so that the detail stays to be seen */
+    f.options.reconnect_max_ms = 60000;
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(redlock_lock_new(f.client, "other", 5, &other), 0);
+    fake_node_rule(
+        f.nodes[0],
+        (struct fake_rule){.command = "SET", .skip = 1, .times = 1, .action = FAKE_EXECUTE_RESET});
+    redlock_acquire_options options = five_one_try(&f);
+    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &first), 0);
+    assert_int_equal(redlock_acquire(other, &options, five_on_lock, &second), 0);
+    assert_int_equal(five_wait(&f, &first), 0);
+    assert_int_equal(five_wait(&f, &second), 0);
+    five_wait_down(&f, 0, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    assert_true(five_run_until(&f, is_voted, &node));
+    assert_int_equal(five_outcome(&f, 0).vote, REDLOCK_VOTE_GRANTED);
+    five_assert_contains(five_info(&f, 0).detail, "reset");
+    five_assert_contains(redlock_lock_message(other), "connection lost before the answer");
+    f.may_keep = 1u << 0; /* it does not come back within this test */
+    five_stop(&f);
+}
+
+/* A socket path and a host name are nodes like any other; a name that is none has a reason of
+ * its own. */
+static void connects_to_paths_and_names(void **state) {
+    (void)state;
+    struct five f;
+    char path[64], name_url[64], unknown[128];
+    five_start(&f);
+    snprintf(path, sizeof(path), "/tmp/five_%d.sock", (int)getpid());
+    fake_node_close(f.nodes[0]);
+    f.nodes[0] = fake_node_start_unix(&f.loop, path);
+    f.urls[0] = fake_node_url(f.nodes[0]);
+    snprintf(name_url, sizeof(name_url), "redis://LOCALHOST%s", strrchr(f.urls[1], ':'));
+    f.urls[1] = name_url;                  /* where it has two addresses, the first may refuse */
+    memset(unknown, 'x', sizeof(unknown)); /* a label of more than 63 is no name: no look-up */
+    memcpy(unknown, "redis://", 8);
+    unknown[sizeof(unknown) - 1] = '\0';
+    f.urls[2] = unknown;
+    assert_int_equal(five_open(&f), 0);
+    five_wait_up(&f, FIVE - 1);
+    assert_string_equal(five_info(&f, 0).node, path);
+    assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_RESOLVE);
+    five_assert_contains(redlock_client_message(f.client), "host name not resolved");
+    five_cycle(&f);
+    assert_int_equal(fake_node_count(f.nodes[0], "SET"), 1);
+    assert_int_equal(fake_node_count(f.nodes[1], "SET"), 1);
+    five_stop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opens_with_two_that_refuse),
+        cmocka_unit_test(tells_each_reason_without_a_quorum),
+        cmocka_unit_test(opens_with_two_behind_a_firewall),
+        cmocka_unit_test(does_not_wait_for_two_silent_nodes),
+        cmocka_unit_test(waits_for_the_timeout_of_three_silent_nodes),
+        cmocka_unit_test(drops_a_half_open_peer),
+        cmocka_unit_test(releases_what_was_set_without_an_answer),
+        cmocka_unit_test(releases_a_lost_attempt_everywhere),
+        cmocka_unit_test(survives_every_way_to_break_the_handshake),
+        cmocka_unit_test(attributes_late_answers_to_their_round),
+        cmocka_unit_test(counts_no_late_grant_for_the_next_attempt),
+        cmocka_unit_test(reads_answers_in_pieces),
+        cmocka_unit_test(leaves_nothing_on_a_node_that_was_stopped),
+        cmocka_unit_test(tells_a_reset_as_such),
+        cmocka_unit_test(connects_to_paths_and_names),
+    };
+    return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
+}

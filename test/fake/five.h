@@ -1,0 +1,120 @@
+/* Five fake nodes, a client on them, and the waiting that every test of a fault does.
+ *
+ *     struct five f;
+ *     five_start(&f);                 nodes listen, options are the client's defaults but for speed
+ *     ... script the nodes, change f.options ...
+ *     five_open(&f);                  returns what on_open was told
+ *     five_acquire(&f, f.lock)        returns the callback's status
+ *     five_stop(&f);                  closes everything and checks what must hold after any fault
+ *
+ * five_stop() asserts: close ended in one callback, no key of ours is left on a node that could be
+ * told, the loop closes with no handle left, no turn of the loop took longer than a second (the
+ * figure is printed: on a quiet machine it is below 10 ms), and the memory did not grow beyond
+ * five.memory_cap while it ran.
+ *
+ * Nothing sleeps: five_run_until() turns the loop until a condition holds, and fails the test after
+ * FIVE_PATIENCE_MS. */
+#ifndef FAKE_FIVE_H
+#define FAKE_FIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "fake/fake_node.h"
+#include "redlock/redlock.h"
+
+#define FIVE 5
+#define FIVE_PATIENCE_MS 10000
+#define FIVE_RESOURCE "orders"
+
+struct five_done { /* what a callback was told */
+    int calls;
+    int status;
+};
+
+struct five_down { /* what the trace hook was told */
+    unsigned times;
+    int status; /* of the last time */
+};
+
+struct five {
+    uv_loop_t loop;
+    uv_timer_t tick; /* lets a turn of the loop end after a millisecond */
+    struct fake_node *nodes[FIVE];
+    const char *urls[FIVE];
+    redlock_client_options options;
+    redlock_client *client;
+    redlock_lock *lock; /* on FIVE_RESOURCE */
+    struct five_done opened, closed, lost;
+    struct five_down downs[FIVE];
+    unsigned may_keep; /* nodes on which a key of ours may be left at the end, as a mask */
+    size_t memory_cap;
+    size_t memory_before, memory_most; /* bytes allocated in this process */
+    uint64_t stall_ns;                 /* the longest turn of the loop */
+};
+
+void five_start(struct five *f);
+
+/* Opens the client on the first n nodes (five_open: all) and waits for on_open. Then each node is
+ * up or has failed once: a hostile one does not get the 50 ms that a slow one gets. */
+int five_open_n(struct five *f, size_t n);
+int five_open(struct five *f);
+
+void five_stop(struct five *f);
+
+/* -- Waiting -- */
+
+typedef bool five_condition(struct five *f, void *data);
+
+/* Turns the loop until the condition holds; true unless patience ended first. */
+bool five_run_until(struct five *f, five_condition *condition, void *data);
+
+/* Turns the loop for so long. */
+void five_run_ms(struct five *f, uint64_t ms);
+
+/* Waits until a callback has been called, and asserts that it is so once. Returns its status. */
+int five_wait(struct five *f, const struct five_done *done);
+
+/* Waits until so many nodes are up. */
+void five_wait_up(struct five *f, size_t count);
+
+/* Waits until one node is up, or is not. */
+void five_wait_node(struct five *f, size_t index, bool up);
+
+/* Waits until one node has been up and gone down so many times; asserts why it last went. */
+void five_wait_down(struct five *f, size_t index, unsigned times, int status);
+
+/* Waits until nothing is owed to anybody and everything has been answered. */
+void five_wait_repaid(struct five *f);
+
+/* Waits until this many commands of this name have come to one node. */
+void five_wait_count(struct five *f, size_t index, const char *command, size_t count);
+
+/* -- The lock -- */
+
+/* Fills a struct five_done. */
+void five_on_lock(redlock_lock *lock, int status, void *data);
+void five_on_client(redlock_client *client, int status, void *data);
+
+/* One try with a ttl of 30 s, and its outcome. */
+int five_acquire(struct five *f, redlock_lock *lock);
+int five_extend(struct five *f, redlock_lock *lock);
+int five_release(struct five *f, redlock_lock *lock);
+
+/* Options of one try; on_lost goes into f->lost. */
+redlock_acquire_options five_one_try(struct five *f);
+
+/* Acquires and releases f->lock: both must work. Afterwards no node that answers has a key. */
+void five_cycle(struct five *f);
+
+/* How node number index voted in the lock's last round. */
+redlock_node_outcome five_outcome(struct five *f, size_t index);
+redlock_node_info five_info(struct five *f, size_t index);
+redlock_stats five_stats(struct five *f);
+
+/* Asserts that a text contains another. */
+void five_assert_contains(const char *text, const char *part);
+
+#endif /* FAKE_FIVE_H */

@@ -1,0 +1,338 @@
+/* Hostile bytes (faults.md, row 29): what one or two of five nodes send costs them their connection
+ * and nobody else anything. Each row is played to a lock that is acquired and released at the same
+ * time: the healthy majority grants it, no key stays, the loop does not stall, memory is capped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/five.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* -- Bytes that nobody asked for -- */
+
+static const char *const unasked[] = {
+    "+OK\r\n",
+    "-ERR who are you\r\n",
+    ":1\r\n",
+    "$-1\r\n",
+    "*-1\r\n",
+    "$5\r\nhello\r\n",
+    "*0\r\n",
+    "*2\r\n+OK\r\n+OK\r\n",
+    ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n", /* a push */
+    ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n",
+    "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n", /* pub/sub of RESP2 */
+    "%1\r\n+a\r\n+b\r\n",
+    "_\r\n",
+    "#t\r\n",
+    ",1.5\r\n",
+    "(123456789012345678901234567890\r\n",
+    "=7\r\ntxt:abc\r\n",
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+    "\x16\x03\x01\x02\x00\x01", /* TLS */
+    "SSH-2.0-OpenSSH_9.2\r\n",
+    "\r\n\r\n",
+    "*2147483647\r\n",
+    "*99999999999999999999\r\n",
+    "*-2147483648\r\n",
+    "*-2\r\n",
+    "$-2\r\n",
+    "$99999999999999999999\r\n",
+    "$x\r\n",
+    ":99999999999999999999\r\n",
+    ":1x\r\n",
+    ":\r\n",
+    "+\r\n",
+    "-\r\n",
+    "~2\r\n+a\r\n+b\r\n",
+    "!5\r\nERR x\r\n",
+    "*1\r\n*1\r\n*1\r\n+x\r\n",
+};
+
+/* One node speaks while it has nothing to say: it is dropped and comes back; others are used. */
+static void survives_what_nobody_asked_for(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < COUNT(unasked); i++) {
+        size_t accepted = fake_node_accepted(f.nodes[2]);
+        fake_node_send(f.nodes[2], unasked[i], strlen(unasked[i]));
+        five_wait_down(&f, 2, (unsigned)i + 1, REDLOCK_ERR_NODE_PROTOCOL);
+        five_cycle(&f);
+        five_wait_node(&f, 2, true);
+        assert_int_equal(fake_node_accepted(f.nodes[2]), accepted + 1);
+        five_wait_repaid(&f);
+    }
+    five_stop(&f);
+}
+
+/* Two of them at once, while the lock is being taken. What they say may be taken for their answer
+ * to SET: a node that says no and runs it all the same keeps a key until its ttl ends. */
+static void survives_two_that_speak_out_of_turn(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.may_keep = 1u << 0 | 1u << 4;
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < COUNT(unasked); i++) {
+        struct five_done done = {0, 0};
+        redlock_acquire_options options = five_one_try(&f);
+        assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
+        fake_node_send(f.nodes[0], unasked[i], strlen(unasked[i]));
+        fake_node_send(f.nodes[4], unasked[COUNT(unasked) - 1 - i],
+                       strlen(unasked[COUNT(unasked) - 1 - i]));
+        assert_int_equal(five_wait(&f, &done), 0);
+        assert_int_equal(five_release(&f, f.lock), 0);
+        five_wait_up(&f, FIVE);
+        five_wait_repaid(&f);
+    }
+    five_stop(&f);
+}
+
+/* -- Wrong answers to what was asked -- */
+
+static const char *const wrong_to_set[] = {
+    ":1\r\n",
+    ":0\r\n",
+    "$2\r\nOK\r\n", /* a bulk string, where Redis sends a status */
+    "+ok\r\n",
+    "+OKAY\r\n",
+    "+O\r\n",
+    "+\r\n",
+    "+QUEUED\r\n",
+    "$0\r\n\r\n",
+    "$4\r\na\r\nb\r\n",
+    "*1\r\n+OK\r\n",
+    "*0\r\n",
+    "*-1\r\n",
+    "_\r\n",
+    "#t\r\n",
+    ">1\r\n+OK\r\n",
+    "%1\r\n+OK\r\n+OK\r\n",
+    "HTTP/1.1 200 OK\r\n\r\n",
+};
+
+static const char *const wrong_to_script[] = {
+    "+OK\r\n", "$1\r\n1\r\n", "$-1\r\n",      "*-1\r\n",
+    ":2\r\n",  ":-1\r\n",     "*1\r\n:1\r\n", ":9223372036854775807\r\n",
+    "_\r\n",   "#t\r\n",      "+1\r\n",
+};
+
+static void expect_protocol_failure(struct five *f, const char *wire) {
+    redlock_node_outcome outcome = five_outcome(f, 1);
+    if (outcome.vote != REDLOCK_VOTE_FAILED || outcome.reason != REDLOCK_ERR_NODE_PROTOCOL) {
+        print_error("%s: vote %d, %s\n", wire, outcome.vote, redlock_err_name(outcome.reason));
+    }
+    assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
+    assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_PROTOCOL);
+}
+
+static bool has_voted(struct five *f, void *data) {
+    return five_outcome(f, *(const size_t *)data).vote != REDLOCK_VOTE_PENDING;
+}
+
+/* A wrong answer to SET is a failed vote, whether or not the SET ran; the key is released. */
+static void takes_no_wrong_answer_for_a_grant(void **state) {
+    (void)state;
+    size_t hostile = 1;
+    for (int executed = 0; executed < 2; executed++) {
+        struct five f;
+        five_start(&f);
+        assert_int_equal(five_open(&f), 0);
+        for (size_t i = 0; i < COUNT(wrong_to_set); i++) {
+            fake_node_rule(f.nodes[1],
+                           (struct fake_rule){.command = "SET",
+                                              .times = 1,
+                                              .action = executed ? FAKE_REPLACE : FAKE_INSTEAD,
+                                              .bytes = wrong_to_set[i]});
+            assert_int_equal(five_acquire(&f, f.lock), 0);
+            assert_true(five_run_until(&f, has_voted, &hostile));
+            expect_protocol_failure(&f, wrong_to_set[i]);
+            assert_int_equal(five_release(&f, f.lock), 0);
+            five_wait_up(&f, FIVE);
+            five_wait_repaid(&f);
+            assert_int_equal(fake_node_keys(f.nodes[1]), 0);
+        }
+        five_stop(&f);
+    }
+}
+
+/* The same for extend and release. What the node did with the release is not known: it is owed. */
+static void takes_no_wrong_answer_for_a_renewal(void **state) {
+    (void)state;
+    struct five f;
+    size_t hostile = 1;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < COUNT(wrong_to_script); i++) {
+        assert_int_equal(five_acquire(&f, f.lock), 0);
+        for (int script = 0; script < 2; script++) {
+            five_wait_up(&f, FIVE);
+            fake_node_rule(f.nodes[1], (struct fake_rule){.command = "EVALSHA",
+                                                          .times = 1,
+                                                          .action = FAKE_INSTEAD,
+                                                          .bytes = wrong_to_script[i]});
+            int status = script ? five_release(&f, f.lock) : five_extend(&f, f.lock);
+            assert_int_equal(status, 0);
+            assert_true(five_run_until(&f, has_voted, &hostile));
+            expect_protocol_failure(&f, wrong_to_script[i]);
+        }
+        five_wait_up(&f, FIVE);
+        five_wait_repaid(&f);
+        assert_int_equal(fake_node_keys(f.nodes[1]), 0);
+    }
+    five_stop(&f);
+}
+
+/* A majority that answers wrongly does not grant. */
+static void needs_three_right_answers(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_rule(
+            f.nodes[i],
+            (struct fake_rule){
+                .command = "SET", .times = 1, .action = FAKE_REPLACE, .bytes = "$2\r\nOK\r\n"});
+    }
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    five_assert_contains(redlock_lock_message(f.lock), "not what Redis says");
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    five_cycle(&f);
+    five_stop(&f);
+}
+
+/* -- Too much -- */
+
+static void play_rule_to_set(const struct fake_rule *rule, size_t n_hostile) {
+    struct five f;
+    five_start(&f);
+    f.memory_cap = 1 << 20;
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < n_hostile; i++) {
+        fake_node_rule(f.nodes[i], *rule);
+    }
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    five_wait_down(&f, 0, 1, REDLOCK_ERR_NODE_PROTOCOL);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    for (size_t i = 0; i < n_hostile; i++) {
+        assert_true(fake_node_bytes_out(f.nodes[i]) < 8u << 20); /* the socket's buffers, mostly */
+    }
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    five_stop(&f);
+}
+
+static void caps_what_has_no_end(void **state) {
+    (void)state;
+    static const char *const beginnings[] = {
+        "$9000000000000000000\r\n", "$2147483647\r\n", "$536870912\r\n", "+", "-", ":1", "$1", "*1",
+        "*1\r\n$1000000000\r\n",
+    };
+    for (size_t i = 0; i < COUNT(beginnings); i++) {
+        struct fake_rule rule = {
+            .command = "SET", .times = 1, .action = FAKE_ENDLESS, .bytes = beginnings[i]};
+        play_rule_to_set(&rule, 2);
+    }
+}
+
+/* Which of them the client takes for an answer to its SET is for the node to say: one that says no
+ * and runs the SET all the same keeps a key until its ttl ends. */
+static void refuses_deep_nesting_and_floods(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool says_no;
+    } rows[] = {
+        {"*1\r\n", false},  {"*2\r\n", false}, {"*2147483647\r\n", false},
+        {"+OK\r\n", false}, {">1\r\n", false}, {"%1\r\n", false},
+        {"\r\n", false},    {"$-1\r\n", true}, {"-\r\n", true},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct five f;
+        five_start(&f);
+        f.memory_cap = 16 << 20; /* the fake nodes' own text */
+        f.may_keep = rows[i].says_no ? 1u << 0 | 1u << 3 : 0;
+        assert_int_equal(five_open(&f), 0);
+        fake_node_send_repeated(f.nodes[0], rows[i].text, 400000);
+        fake_node_send_repeated(f.nodes[3], rows[i].text, 400000);
+        five_cycle(&f);
+        five_wait_down(&f, 0, 1, REDLOCK_ERR_NODE_PROTOCOL);
+        five_wait_down(&f, 3, 1, REDLOCK_ERR_NODE_PROTOCOL);
+        five_wait_up(&f, FIVE);
+        five_wait_repaid(&f);
+        five_stop(&f);
+    }
+}
+
+/* An error with every kind of byte, and a long one: no message is garbled by it. */
+static void keeps_messages_printable(void **state) {
+    (void)state;
+    struct five f;
+    char message[REDLOCK_MESSAGE_MAX];
+    static const char error[] =
+        "-LOADING \x01\x1b[31m\x7f\xc3\xa9 and a text that goes on and on"
+        " and on and on and on and on and on and on and on and on and on"
+        " and on and on and on and on and on \0 and on and on and on\r\n";
+    five_start(&f);
+    f.options.reconnect_min_ms = 60000;
+    f.options.reconnect_max_ms = 60000;
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "PING",
+                                                      .action = FAKE_INSTEAD,
+                                                      .bytes = error,
+                                                      .length = sizeof(error) - 1});
+    }
+    assert_int_equal(five_open(&f), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_LOADING);
+    five_assert_contains(five_info(&f, 0).detail, "LOADING ??[31m??? and a text");
+    snprintf(message, sizeof(message), "%s", redlock_client_message(f.client));
+    assert_int_equal(strlen(message), REDLOCK_MESSAGE_MAX - 1);
+    assert_string_equal(message + strlen(message) - 3, "...");
+    for (const char *c = message; *c != '\0'; c++) {
+        assert_true(*c >= 0x20 && *c < 0x7f);
+    }
+    five_stop(&f);
+}
+
+/* A binary resource reaches every node as it is. */
+static void takes_any_bytes_as_a_resource(void **state) {
+    (void)state;
+    static const char resource[] = "a\0b\r\n$3\r\n\xff";
+    struct five f;
+    redlock_lock *lock = NULL;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(redlock_lock_new(f.client, resource, sizeof(resource) - 1, &lock), 0);
+    assert_int_equal(five_acquire(&f, lock), 0);
+    five_wait_count(&f, 4, "SET", 1);
+    const char *value =
+        fake_redis_get(fake_node_redis(f.nodes[4]), 0, resource, sizeof(resource) - 1, uv_hrtime());
+    assert_string_equal(value, redlock_lock_token(lock));
+    assert_int_equal(five_release(&f, lock), 0);
+    five_stop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(survives_what_nobody_asked_for),
+        cmocka_unit_test(survives_two_that_speak_out_of_turn),
+        cmocka_unit_test(takes_no_wrong_answer_for_a_grant),
+        cmocka_unit_test(takes_no_wrong_answer_for_a_renewal),
+        cmocka_unit_test(needs_three_right_answers),
+        cmocka_unit_test(caps_what_has_no_end),
+        cmocka_unit_test(refuses_deep_nesting_and_floods),
+        cmocka_unit_test(keeps_messages_printable),
+        cmocka_unit_test(takes_any_bytes_as_a_resource),
+    };
+    return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* Releases that a node is owed: it could not be told, did not answer, or answered with an error.
+ * They are repeated until it answers or the key must have expired there; how many are kept is
+ * bounded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/five.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool is_dropped(struct five *f, void *data) {
+    return five_stats(f).owed_dropped >= *(const uint64_t *)data;
+}
+
+/* The node goes away while the lock is held, and comes back with its key. */
+static void repays_after_reconnecting(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    five_wait_count(&f, 2, "SET", 1);
+    fake_node_refuse(f.nodes[2]);
+    fake_node_drop(f.nodes[2], true);
+    five_wait_node(&f, 2, false);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    assert_int_equal(five_stats(&f).owed, 1);
+    assert_int_equal(five_info(&f, 2).owed, 1);
+    assert_int_equal(fake_node_keys(f.nodes[2]), 1);
+    fake_node_listen(f.nodes[2]);
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    assert_int_equal(fake_node_keys(f.nodes[2]), 0);
+    assert_int_equal(five_stats(&f).owed_repaid, 1);
+    assert_int_equal(five_stats(&f).owed_dropped, 0);
+    five_stop(&f);
+}
+
+/* The release is on its way when the connection ends, before or after the node obeyed it. */
+static void repays_what_was_not_answered(void **state) {
+    (void)state;
+    static const enum fake_action actions[] = {FAKE_RESET, FAKE_EXECUTE_RESET, FAKE_CLOSE,
+                                               FAKE_EXECUTE_CLOSE, FAKE_CUT};
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < COUNT(actions); i++) {
+        assert_int_equal(five_acquire(&f, f.lock), 0);
+        five_wait_up(&f, FIVE);
+        fake_node_rule(f.nodes[0],
+                       (struct fake_rule){.command = "EVALSHA", .times = 1, .action = actions[i]});
+        assert_int_equal(five_release(&f, f.lock), 0);
+        five_wait_down(&f, 0, (unsigned)i + 1, REDLOCK_ERR_NODE_DISCONNECTED);
+        five_wait_up(&f, FIVE);
+        five_wait_repaid(&f);
+        assert_int_equal(five_stats(&f).owed_repaid, i + 1);
+        assert_int_equal(fake_node_keys(f.nodes[0]), 0);
+    }
+    five_stop(&f);
+}
+
+/* A repaid release can hurt nobody: by then another may hold the lock. */
+static void repays_without_touching_a_stranger(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    five_wait_count(&f, 4, "SET", 1);
+    fake_node_refuse(f.nodes[4]);
+    fake_node_drop(f.nodes[4], false);
+    five_wait_node(&f, 4, false);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    fake_node_put(f.nodes[4], FIVE_RESOURCE, "a stranger's", 0);
+    fake_node_listen(f.nodes[4]);
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    assert_int_equal(fake_node_count(f.nodes[4], "EVALSHA"), 1);
+    assert_string_equal(fake_node_get(f.nodes[4], FIVE_RESOURCE), "a stranger's");
+    f.may_keep = 1u << 4;
+    five_stop(&f);
+}
+
+/* An error is no answer: again after a pause, on the same connection. */
+static void repeats_after_an_error(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    five_wait_count(&f, 1, "SET", 1);
+    fake_node_rule(f.nodes[1], (struct fake_rule){.command = "EVALSHA",
+                                                  .times = 2,
+                                                  .action = FAKE_INSTEAD,
+                                                  .bytes = "-MISCONF disk is full\r\n"});
+    assert_int_equal(five_release(&f, f.lock), 0);
+    five_wait_count(&f, 1, "EVALSHA", 1);
+    five_run_ms(&f, 20);
+    assert_int_equal(five_stats(&f).owed, 1);
+    five_wait_repaid(&f);
+    assert_int_equal(fake_node_count(f.nodes[1], "EVALSHA"), 3);
+    assert_int_equal(fake_node_keys(f.nodes[1]), 0);
+    assert_int_equal(fake_node_accepted(f.nodes[1]), 1);
+    five_stop(&f);
+}
+
+/* A node that never obeys: given up when the key must have expired there, not asked for ever. */
+static void gives_up_at_the_end_of_the_ttl(void **state) {
+    (void)state;
+    struct five f;
+    struct five_done done = {0, 0};
+    uint64_t one = 1;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    fake_node_rule(f.nodes[1], (struct fake_rule){.command = "EVALSHA",
+                                                  .action = FAKE_INSTEAD,
+                                                  .bytes = "-NOPERM no permissions\r\n"});
+    redlock_acquire_options options = five_one_try(&f);
+    options.ttl_ms = 700;
+    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
+    assert_int_equal(five_wait(&f, &done), 0);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    assert_true(five_run_until(&f, is_dropped, &one));
+    assert_int_equal(five_stats(&f).owed, 0);
+    assert_int_equal(fake_node_keys(f.nodes[1]), 0); /* its ttl is over there, too */
+    size_t asked = fake_node_count(f.nodes[1], "EVALSHA");
+    assert_true(asked >= 2 && asked <= 4);
+    five_run_ms(&f, 600);
+    assert_int_equal(fake_node_count(f.nodes[1], "EVALSHA"), asked);
+    five_stop(&f);
+}
+
+/* However many are owed: the oldest are given up, so memory is bounded. */
+static void keeps_a_bounded_number(void **state) {
+    (void)state;
+    struct five f;
+    enum { LOCKS = 1300, KEPT = 1024 };
+    static redlock_lock *locks[LOCKS];
+    five_start(&f);
+    f.memory_cap = 16 << 20; /* the locks, and their keys on the fake nodes */
+    assert_int_equal(five_open(&f), 0);
+    for (int i = 0; i < LOCKS; i++) {
+        char resource[16];
+        int length = snprintf(resource, sizeof(resource), "r%d", i);
+        assert_int_equal(redlock_lock_new(f.client, resource, (size_t)length, &locks[i]), 0);
+        assert_int_equal(five_acquire(&f, locks[i]), 0);
+    }
+    five_wait_count(&f, 3, "SET", LOCKS);
+    fake_node_refuse(f.nodes[3]);
+    fake_node_drop(f.nodes[3], true);
+    five_wait_node(&f, 3, false);
+    for (int i = 0; i < LOCKS; i++) {
+        redlock_lock_free(locks[i]); /* releases in the background */
+    }
+    assert_int_equal(five_stats(&f).owed, KEPT);
+    assert_int_equal(five_stats(&f).owed_dropped, LOCKS - KEPT);
+    fake_node_listen(f.nodes[3]);
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    assert_int_equal(five_stats(&f).owed_repaid, KEPT);
+    assert_int_equal(fake_node_keys(f.nodes[3]), LOCKS - KEPT);
+    assert_int_equal(five_stats(&f).locks, 1);
+    f.may_keep = 1u << 3; /* those that were given up end by their ttl */
+    five_stop(&f);
+}
+
+/* Closing waits for what is owed no longer than node_timeout_ms, and for answers no longer. */
+static void closes_with_debts(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.node_timeout_ms = 100;
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    five_wait_count(&f, 0, "SET", 1);
+    fake_node_refuse(f.nodes[0]);
+    fake_node_drop(f.nodes[0], true);
+    five_wait_node(&f, 0, false);
+    fake_node_pause(f.nodes[1]);
+    f.may_keep = 1u << 0 | 1u << 1;
+    uint64_t begin_ns = uv_hrtime();
+    five_stop(&f);
+    assert_true(uv_hrtime() - begin_ns >= 99000000);
+    assert_true(uv_hrtime() - begin_ns < 2000000000);
+}
+
+/* Closing with a lock held releases it everywhere first. */
+static void closes_with_a_held_lock(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    five_stop(&f);
+    assert_int_equal(f.lost.calls, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repays_after_reconnecting),
+        cmocka_unit_test(repays_what_was_not_answered),
+        cmocka_unit_test(repays_without_touching_a_stranger),
+        cmocka_unit_test(repeats_after_an_error),
+        cmocka_unit_test(gives_up_at_the_end_of_the_ttl),
+        cmocka_unit_test(keeps_a_bounded_number),
+        cmocka_unit_test(closes_with_debts),
+        cmocka_unit_test(closes_with_a_held_lock),
+    };
+    return cmocka_run_group_tests_name("owed", tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* libFuzzer: any bytes as the answers of a node, through the real guard and judge.
+ *
+ * Input: one line of letters, which commands wait for an answer (S set, E extend, R release, H a
+ * step of the handshake); then the bytes that the node sends. They are read three times: at once,
+ * one by one, and in pieces of three; how they arrive must not matter.
+ *
+ * What each answer came to is compared with the bytes that it was made of, which are taken apart
+ * here without hiredis: only the exact words of our own protocol may be a yes or a no. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "redis/conn.h"
+#include "redis/reply.h"
+#include "redlock/redlock.h"
+
+#define ANSWERS_MAX 64
+#define STREAM_MAX 65536
+
+struct outcome { /* what a stream came to */
+    size_t count;
+    enum rl_verdict verdicts[ANSWERS_MAX];
+    size_t ends[ANSWERS_MAX]; /* of the bytes of each answer */
+    bool refused;             /* the connection ends */
+};
+
+/* An assertion that NDEBUG does not take away. */
+static void demand(bool truth) {
+    if (!truth) {
+        abort();
+    }
+}
+
+static bool is_exactly(const uint8_t *bytes, size_t size, const char *text) {
+    return size == strlen(text) && memcmp(bytes, text, size) == 0;
+}
+
+static bool begins_with(const uint8_t *bytes, size_t size, const char *text) {
+    return size >= strlen(text) && memcmp(bytes, text, strlen(text)) == 0;
+}
+
+/* -- What an answer may come to -- */
+
+static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
+    if (kind == RL_COMMAND_SET) {
+        demand(is_exactly(b, size, yes ? "+OK\r\n" : "$-1\r\n"));
+    } else if (kind == RL_COMMAND_HANDSHAKE) {
+        demand(yes);
+        demand(b[0] == '+' || b[0] == '$');
+    } else {
+        demand(is_exactly(b, size, yes ? ":1\r\n" : ":0\r\n"));
+    }
+}
+
+static void check_answer(enum rl_command_kind kind, const struct rl_answer *answer,
+                         const uint8_t *b, size_t size) {
+    bool decided = answer->verdict == RL_YES || answer->verdict == RL_NO;
+    demand(size >= 3);
+    bool is_bulk = b[0] == '$' || b[0] == '='; /* hiredis skips what is at their end */
+    demand(is_bulk || memcmp(b + size - 2, "\r\n", 2) == 0);
+    demand(answer->verdict != RL_UNANSWERED);
+    demand((answer->reason == 0) == decided);
+    demand(decided ||
+           (answer->reason <= REDLOCK_ERR_NODE_DOWN && answer->reason >= REDLOCK_ERR_NODE_ERROR));
+    if (decided) {
+        check_yes_or_no(kind, answer->verdict == RL_YES, b, size);
+    } else {
+        demand((b[0] == '-') == (answer->verdict != RL_NOT_REDIS));
+        demand(answer->verdict != RL_NOSCRIPT || begins_with(b, size, "-NOSCRIPT"));
+    }
+    demand(strlen(answer->text) < RL_REPLY_TEXT_MAX);
+    for (const char *c = answer->text; *c != '\0'; c++) {
+        demand(*c >= 0x20 && *c < 0x7f);
+    }
+}
+
+/* -- Reading -- */
+
+/* Takes out of the reader what is complete, as hiredis does for a connection. */
+static void take_answers(redisReader *reader, const enum rl_command_kind *kinds, uint32_t *waiting,
+                         const uint8_t *stream, size_t fed, struct outcome *out) {
+    void *reply = NULL;
+    while (!out->refused && redisReaderGetReply(reader, &reply) == REDIS_OK && reply != NULL) {
+        size_t begin = out->count > 0 ? out->ends[out->count - 1] : 0;
+        size_t end = fed - (reader->len - reader->pos);
+        demand(*waiting > 0 && out->count < ANSWERS_MAX && end > begin);
+        struct rl_answer answer = rl_reply_judge(kinds[out->count], reply);
+        check_answer(kinds[out->count], &answer, stream + begin, end - begin);
+        out->verdicts[out->count] = answer.verdict;
+        out->ends[out->count++] = end;
+        out->refused = answer.verdict == RL_NOT_REDIS;
+        --*waiting;
+    }
+    out->refused = out->refused || reader->err != 0;
+    demand(out->refused || reader->len - reader->pos <= fed);
+}
+
+static void read_stream(const enum rl_command_kind *kinds, uint32_t waiting, const uint8_t *stream,
+                        size_t size, size_t piece, struct outcome *out) {
+    struct rl_reply_slot slot;
+    redisReader *reader = redisReaderCreate();
+    demand(reader != NULL);
+    memset(&slot, 0, sizeof(slot));
+    memset(out, 0, sizeof(*out));
+    rl_reply_guard(reader, &slot, &waiting);
+    for (size_t fed = 0; fed < size && !out->refused;) {
+        size_t more = size - fed < piece ? size - fed : piece;
+        demand(redisReaderFeed(reader, (const char *)stream + fed, more) == REDIS_OK);
+        fed += more;
+        take_answers(reader, kinds, &waiting, stream, fed, out);
+    }
+    redisReaderFree(reader);
+}
+
+static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
+    switch (letter) {
+        case 'S':
+            *kind = RL_COMMAND_SET;
+            return true;
+        case 'E':
+            *kind = RL_COMMAND_EXTEND;
+            return true;
+        case 'R':
+            *kind = RL_COMMAND_RELEASE;
+            return true;
+        case 'H':
+            *kind = RL_COMMAND_HANDSHAKE;
+            return true;
+        default:
+            return false;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const size_t pieces[] = {1, 3};
+    enum rl_command_kind kinds[ANSWERS_MAX];
+    struct outcome whole, other;
+    uint32_t waiting = 0;
+    while (waiting < ANSWERS_MAX && waiting < size && kind_of(data[waiting], &kinds[waiting])) {
+        waiting++;
+    }
+    if (waiting >= size || data[waiting] != '\n' || size > STREAM_MAX) {
+        return 0;
+    }
+    const uint8_t *stream = data + waiting + 1;
+    size -= waiting + 1;
+    read_stream(kinds, waiting, stream, size, STREAM_MAX, &whole);
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        read_stream(kinds, waiting, stream, size, pieces[i], &other);
+        demand(other.refused == whole.refused && other.count == whole.count);
+        demand(memcmp(other.verdicts, whole.verdicts, sizeof(whole.verdicts)) == 0);
+        demand(memcmp(other.ends, whole.ends, sizeof(whole.ends)) == 0);
+    }
+    return 0;
+}

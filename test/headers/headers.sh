@@ -1,0 +1,53 @@
+#!/bin/sh
+# Each public header is compiled alone, as C11 and as C++17, with warnings as errors; then every
+# public macro is expanded (macros.c), and macros.c is checked to use every public macro there is.
+#
+#   headers.sh INCLUDE_DIR CC CXX     CXX may be "-": no C++ compiler
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=test/tap.sh
+. "$here/../tap.sh"
+include=$1
+cc=$2
+cxx=$3
+strict='-Wall -Wextra -Wpedantic -Wundef -Wshadow -Werror -fsyntax-only'
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-headers.XXXXXX") || exit 2
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' HUP INT TERM
+
+# compile WHAT FILE: as C11 and as C++17
+compile() {
+    # A compiler may be several words.
+    # shellcheck disable=SC2086
+    $cc -x c -std=c11 $strict -Wstrict-prototypes -I "$include" "$2" >"$scratch/log" 2>&1
+    result "$1 as C11" $? "$scratch/log"
+    if [ "$cxx" = - ]; then
+        skip "$1 as C++17" 'no C++ compiler'
+        return
+    fi
+    # shellcheck disable=SC2086
+    $cxx -x c++ -std=c++17 $strict -I "$include" "$2" >"$scratch/log" 2>&1
+    result "$1 as C++17" $? "$scratch/log"
+}
+
+for header in "$include"/redlock/*.h; do
+    name=redlock/${header##*/}
+    # Twice, so that a missing include guard shows; a C file must declare something.
+    printf '#include "%s"\n#include "%s"\nextern int alone;\n' "$name" "$name" >"$scratch/alone.c"
+    compile "$name" "$scratch/alone.c"
+done
+
+compile 'every macro' "$here/macros.c"
+
+# Include guards end in _H; names that end in _ are for the headers themselves.
+sed -n 's/^#define \(REDLOCK_[A-Z0-9_]*\).*/\1/p' "$include"/redlock/*.h | sort -u |
+    while read -r macro; do
+        case $macro in *_H | *_) continue ;; esac
+        grep -qw "$macro" "$here/macros.c" || echo "$macro is not in test/headers/macros.c"
+    done >"$scratch/log"
+[ ! -s "$scratch/log" ]
+result 'macros.c has them all' $? "$scratch/log"
+
+finish

@@ -1,0 +1,45 @@
+/* Every public macro, expanded where a program would write it. Compiled as C11 and as C++17 by
+ * headers.sh, which also checks that no public macro is missing here. */
+#include "redlock/redlock.h"
+
+REDLOCK_API int api_function(const char *version);
+
+#if REDLOCK_VERSION_MAJOR == 0 && REDLOCK_VERSION_MINOR >= 1 && REDLOCK_VERSION_PATCH >= 0
+static const char version[] = "libredlock " REDLOCK_VERSION;
+#endif
+static const char text[] = REDLOCK_VERSION_TEXT(1, 2, 3);
+
+static char token[REDLOCK_TOKEN_LENGTH + 1];
+static char message[REDLOCK_MESSAGE_MAX];
+static unsigned char resource[REDLOCK_RESOURCE_MAX];
+static const char *nodes[REDLOCK_NODES_MAX];
+
+#define CASE(name, value, sentence) \
+    case REDLOCK_##name:            \
+        return "" sentence[0] + (value);
+
+static int of_status(enum redlock_status status) {
+    switch (status) {
+        REDLOCK_STATUS_MAP(CASE)
+        default:
+            return 0;
+    }
+}
+
+int api_function(const char *given) {
+    redlock_client_options client = REDLOCK_CLIENT_OPTIONS_INIT;
+    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    client.nodes = nodes;
+    acquire.ttl_ms = REDLOCK_TTL_MS_MAX;
+    acquire.tries = REDLOCK_NO_LIMIT;
+    outcome.vote = REDLOCK_VOTE_GRANTED;
+    token[0] = message[0] = given[0];
+    resource[0] = 1;
+    return client.size == sizeof(client) && acquire.size == sizeof(acquire) &&
+           outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
+           info.size == sizeof(info) && token[0] == version[0] && message[0] == text[0] &&
+           resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
+}

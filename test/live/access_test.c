@@ -1,0 +1,325 @@
+/* Who may do what: passwords, ACL users, databases. Each refusal ends as the node's reason, and
+ * none of them shows a password. */
+#include <string.h>
+
+#include "live/live.h"
+
+#define PASSWORD "p@ss/w:rd %41"
+#define ENCODED "p%40ss%2Fw:rd%20%2541"
+#define TTL_MS 30000
+
+/* One client of one node under a URL of its own. */
+struct access {
+    struct live *live;
+    redlock_client *client;
+    redlock_lock *lock;
+    char url[256];
+    int opened;
+};
+
+/* before: what stands before the host, "user:password@" or ""; after: what stands behind the port.
+ */
+static void open_as(struct access *a, struct live *live, const char *before, const char *after) {
+    const char *urls[] = {a->url};
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    a->live = live;
+    snprintf(a->url, sizeof(a->url), "redis://%s127.0.0.1:%d%s", before, live_port(live, 0), after);
+    options.nodes = urls;
+    options.n_nodes = 1;
+    options.reconnect_max_ms = 50;
+    a->opened = live_open(live, &options, &a->client);
+    a->lock = live_lock(a->client, "key");
+}
+
+static void check_refused(struct access *a, int reason, const char *detail) {
+    redlock_acquire_options once = live_once(TTL_MS);
+    LIVE_STATUS(a->opened, REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_node(a->client, 0).reason, reason);
+    LIVE_STATUS(live_acquire(a->live, a->lock, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_outcome(a->lock, 0).reason, reason);
+    const char *messages[] = {redlock_lock_message(a->lock), redlock_client_message(a->client)};
+    for (size_t i = 0; i < 2; i++) {
+        assert_non_null(strstr(messages[i], redlock_strerror(reason)));
+        assert_non_null(strstr(messages[i], detail));
+        assert_null(strstr(messages[i], "p@ss"));
+        assert_null(strstr(messages[i], "p%40ss"));
+    }
+    live_close(a->live, a->client);
+}
+
+/* Acquire, extend, release: what each of them comes to, and why. */
+static void check_cycle(struct access *a, int extended, int released, int reason) {
+    LIVE_STATUS(a->opened, 0);
+    LIVE_STATUS(live_acquire(a->live, a->lock, NULL), 0);
+    LIVE_STATUS(live_extend(a->live, a->lock, 0), extended);
+    LIVE_STATUS(live_outcome(a->lock, 0).reason, extended == 0 ? 0 : reason);
+    LIVE_STATUS(live_release(a->live, a->lock), released);
+    LIVE_STATUS(live_outcome(a->lock, 0).reason, released == 0 ? 0 : reason);
+    if (reason != 0) {
+        assert_non_null(strstr(redlock_lock_message(a->lock), redlock_strerror(reason)));
+    }
+    live_close(a->live, a->client);
+}
+
+static void check_works(struct access *a) {
+    check_cycle(a, 0, 0, 0);
+}
+
+/* -- Passwords -- */
+
+static void start_with_password(struct live *live) {
+    static const char *const args[] = {"--requirepass", PASSWORD, NULL};
+    live->password = PASSWORD;
+    live_start(live, 1, args);
+}
+
+static void right_password(void **state) {
+    struct access a;
+    start_with_password(*state);
+    open_as(&a, *state, ":" ENCODED "@", "");
+    check_works(&a);
+    open_as(&a, *state, "default:" ENCODED "@", "/2");
+    check_works(&a);
+    live_end(*state);
+}
+
+static void wrong_password(void **state) {
+    struct access a;
+    start_with_password(*state);
+    open_as(&a, *state, ":p%40ssWRONG@", "");
+    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
+    open_as(&a, *state, "nobody:" ENCODED "@", "");
+    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
+    live_end(*state);
+}
+
+static void missing_password(void **state) {
+    struct access a;
+    start_with_password(*state);
+    open_as(&a, *state, "", "");
+    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "NOAUTH");
+    live_end(*state);
+}
+
+static void needless_password(void **state) {
+    struct access a;
+    live_start(*state, 1, NULL);
+    open_as(&a, *state, ":" ENCODED "@", "");
+    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "without any password configured");
+    live_end(*state);
+}
+
+/* The operator puts it right: the client comes up by itself. */
+static void password_put_right(void **state) {
+    struct access a;
+    struct live *live = *state;
+    start_with_password(live);
+    open_as(&a, live, ":other@", "");
+    LIVE_STATUS(a.opened, REDLOCK_ERR_NO_QUORUM);
+    live_tell(live, 0, "CONFIG SET requirepass other");
+    live->password = "other";
+    LIVE_UNTIL(live, live_up(a.client) == 1);
+    assert_true(live_node(a.client, 0).failures >= 1);
+    LIVE_STATUS(live_node(a.client, 0).reason, 0);
+    a.opened = 0;
+    check_works(&a);
+    live_end(live);
+}
+
+/* -- ACL users -- */
+
+static void start_with_user(struct live *live, const char *rules) {
+    char command[256];
+    live_start(live, 1, NULL);
+    snprintf(command, sizeof(command), "ACL SETUSER lo:ck on >secret %s", rules);
+    live_tell(live, 0, command);
+}
+
+static void open_as_user(struct access *a, struct live *live, const char *rules) {
+    start_with_user(live, rules);
+    open_as(a, live, "lo%3Ack:secret@", "");
+}
+
+static void user_with_all_it_needs(void **state) {
+    struct access a;
+    open_as_user(&a, *state, "~key +set +get +del +pttl +pexpire +evalsha +eval +ping");
+    check_works(&a); /* neither CLIENT nor SCRIPT */
+    live_end(*state);
+}
+
+static void user_without_ping(void **state) {
+    struct access a;
+    open_as_user(&a, *state, "~* +@all -ping");
+    check_works(&a);
+    live_end(*state);
+}
+
+static void user_without_client(void **state) {
+    struct access a;
+    open_as_user(&a, *state, "~* +@all -client");
+    check_works(&a);
+    live_end(*state);
+}
+
+static void user_without_script_load(void **state) {
+    struct access a;
+    open_as_user(&a, *state, "~* +@all -script|load");
+    check_works(&a); /* by EVAL */
+    live_end(*state);
+}
+
+static void user_without_set(void **state) {
+    struct access a;
+    redlock_acquire_options once = live_once(TTL_MS);
+    open_as_user(&a, *state, "~* +@all -set");
+    LIVE_STATUS(a.opened, 0);
+    LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
+    assert_non_null(strstr(redlock_lock_message(a.lock), "permission denied by an ACL"));
+    assert_int_equal(live_up(a.client), 1); /* an answer is no reason to drop a connection */
+    live_close(a.live, a.client);
+    live_end(*state);
+}
+
+static void user_of_another_key(void **state) {
+    struct access a;
+    redlock_acquire_options once = live_once(TTL_MS);
+    open_as_user(&a, *state, "~other:* +@all");
+    LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
+    live_close(a.live, a.client);
+    live_end(*state);
+}
+
+/* The key then ends by its ttl. */
+static void user_without_scripts(void **state) {
+    struct access a;
+    open_as_user(&a, *state, "~* +@all -eval -evalsha");
+    check_cycle(&a, REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_NODE_PERMISSION);
+    assert_in_range(live_pttl(*state, 0, "key"), 1, 10000);
+    live_end(*state);
+}
+
+/* Allowed to run scripts, but not what is in them. */
+static void user_without_get(void **state) {
+    struct access a;
+    open_as_user(&a, *state, "~* +@all -get");
+    check_cycle(&a, REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_NODE_PERMISSION);
+    live_end(*state);
+}
+
+/* Owed as long as the key can live, repeated in between, and then dropped. */
+static void owed_until_the_ttl(void **state) {
+    struct access a;
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(700);
+    open_as_user(&a, live, "~* +@all -eval -evalsha");
+    LIVE_STATUS(live_acquire(live, a.lock, &once), 0);
+    LIVE_STATUS(live_release(live, a.lock), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(live_stats(a.client).owed, 1);
+    LIVE_UNTIL(live, live_stats(a.client).owed_dropped == 1);
+    assert_int_equal(live_stats(a.client).owed, 0);
+    assert_in_range(live_node(a.client, 0).requests, 3, 5);
+    assert_true(live_no_keys(live));
+    live_close(live, a.client);
+    live_end(live);
+}
+
+/* The permission comes before the ttl ends: the repetition finds it. */
+static void owed_until_allowed(void **state) {
+    struct access a;
+    struct live *live = *state;
+    open_as_user(&a, live, "~* +@all -eval -evalsha");
+    LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
+    LIVE_STATUS(live_release(live, a.lock), REDLOCK_ERR_NO_QUORUM);
+    live_tell(live, 0, "ACL SETUSER lo:ck +eval +evalsha");
+    LIVE_UNTIL(live, live_stats(a.client).owed_repaid == 1);
+    assert_true(live_no_keys(live));
+    live_close(live, a.client);
+    live_end(live);
+}
+
+/* Three of five nodes forbid it, two do not. */
+static void on_three_of_five(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    for (size_t i = 0; i < 3; i++) {
+        LIVE_STATUS(live_acquire(live, lock, &once), 0);
+        LIVE_STATUS(live_release(live, lock), 0);
+        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+        live_tell(live, i, "ACL SETUSER default -set");
+    }
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    for (size_t i = 0; i < 5; i++) {
+        LIVE_STATUS(live_outcome(lock, i).reason, i < 3 ? REDLOCK_ERR_NODE_PERMISSION : 0);
+    }
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* -- Databases -- */
+
+static void wrong_database(void **state) {
+    struct access a;
+    live_start(*state, 1, NULL);
+    open_as(&a, *state, "", "/99");
+    check_refused(&a, REDLOCK_ERR_NODE_DATABASE, "DB index is out of range");
+    live_end(*state);
+}
+
+static void right_database(void **state) {
+    static const char look[] = "redis.call('select', 3) return redis.call('exists', KEYS[1])";
+    struct access a;
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    open_as(&a, live, "", "/3");
+    LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
+    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    assert_int_equal(live_integer(live, 0, "EVAL %s 1 key", look), 1);
+    LIVE_STATUS(live_release(live, a.lock), 0);
+    assert_int_equal(live_integer(live, 0, "EVAL %s 1 key", look), 0);
+    live_close(live, a.client);
+    live_end(live);
+}
+
+/* Also on the connection after the first. */
+static void database_after_reconnecting(void **state) {
+    struct access a;
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    open_as(&a, live, "", "/3");
+    live_tell(live, 0, "CLIENT KILL TYPE normal");
+    LIVE_UNTIL(live, live_node(a.client, 0).connects == 2);
+    LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
+    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    LIVE_STATUS(live_release(live, a.lock), 0);
+    live_close(live, a.client);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(right_password),
+        LIVE_TEST(wrong_password),
+        LIVE_TEST(missing_password),
+        LIVE_TEST(needless_password),
+        LIVE_TEST(password_put_right),
+        LIVE_TEST(user_with_all_it_needs),
+        LIVE_TEST(user_without_ping),
+        LIVE_TEST(user_without_client),
+        LIVE_TEST(user_without_script_load),
+        LIVE_TEST(user_without_set),
+        LIVE_TEST(user_of_another_key),
+        LIVE_TEST(user_without_scripts),
+        LIVE_TEST(user_without_get),
+        LIVE_TEST(owed_until_the_ttl),
+        LIVE_TEST(owed_until_allowed),
+        LIVE_TEST_FIVE(on_three_of_five),
+        LIVE_TEST(wrong_database),
+        LIVE_TEST(right_database),
+        LIVE_TEST(database_after_reconnecting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

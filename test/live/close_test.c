@@ -1,0 +1,345 @@
+/* Closing with everything in flight, on nodes in every condition: each callback comes exactly
+ * once, nothing of ours stays on a node, and libuv has no handle left. Also what is refused: calls
+ * on a lock that is busy, and on a client that is closed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live.h"
+
+#define EACH 10 /* locks in each condition */
+#define TTL_MS 30000
+
+/* What the locks are doing when the client is closed. */
+enum doing { IDLE, ACQUIRING, WAITING, HELD, EXTENDING, RELEASING, BOTH, GRANTED, FREED, DOINGS };
+
+struct crowd {
+    struct live *live;
+    redlock_lock *locks[DOINGS][EACH];
+    struct live_done acquired[DOINGS][EACH];
+    struct live_done extended[DOINGS][EACH];
+    struct live_done released[DOINGS][EACH];
+    struct live_done lost;
+    struct live_done closed;
+    struct live_done opened;
+};
+
+static void acquire(struct crowd *c, enum doing doing, size_t i) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = TTL_MS;
+    options.wait_ms = REDLOCK_NO_LIMIT;
+    options.on_lost = live_lock_cb;
+    options.lost_data = &c->lost;
+    LIVE_STATUS(redlock_acquire(c->locks[doing][i], &options, live_lock_cb, &c->acquired[doing][i]),
+                0);
+}
+
+static bool is_held_first(enum doing doing) {
+    return doing == HELD || doing == EXTENDING || doing == RELEASING || doing == BOTH ||
+           doing == FREED;
+}
+
+static void make_locks(struct crowd *c, struct live *live) {
+    memset(c, 0, sizeof(*c));
+    c->live = live;
+    for (int doing = 0; doing < DOINGS; doing++) {
+        for (size_t i = 0; i < EACH; i++) {
+            char name[32];
+            snprintf(name, sizeof(name), doing == WAITING ? "strange" : "key %d %zu", doing, i);
+            c->locks[doing][i] = live_lock(live->client, name);
+        }
+    }
+    for (size_t i = 0; i < live->n; i++) {
+        live_tell(live, i, "SET strange stranger");
+    }
+}
+
+/* Holds what must be held, and has the strange key waited for. */
+static void prepare(struct crowd *c) {
+    size_t held = 0;
+    for (int doing = 0; doing < DOINGS; doing++) {
+        for (size_t i = 0; i < EACH; i++) {
+            if (is_held_first((enum doing)doing) || doing == WAITING) {
+                acquire(c, (enum doing)doing, i);
+                held += doing != WAITING;
+            }
+        }
+    }
+    LIVE_UNTIL(c->live, live_stats(c->live->client).held == held);
+}
+
+/* The nodes are as the test wants them now. Everything is set going. */
+static void set_going(struct crowd *c) {
+    for (size_t i = 0; i < EACH; i++) {
+        acquire(c, GRANTED, i);
+    }
+    uint64_t end_ns = redlock_now_ns() + 20 * LIVE_MS;
+    uv_run(&c->live->loop, UV_RUN_NOWAIT); /* sent ... */
+    live_block_until(end_ns);              /* ... and answered, where nodes answer */
+    for (size_t i = 0; i < EACH; i++) {
+        acquire(c, ACQUIRING, i);
+        LIVE_STATUS(
+            redlock_extend(c->locks[EXTENDING][i], 0, live_lock_cb, &c->extended[EXTENDING][i]), 0);
+        LIVE_STATUS(
+            redlock_release(c->locks[RELEASING][i], live_lock_cb, &c->released[RELEASING][i]), 0);
+        LIVE_STATUS(redlock_extend(c->locks[BOTH][i], 0, live_lock_cb, &c->extended[BOTH][i]), 0);
+        LIVE_STATUS(redlock_release(c->locks[BOTH][i], live_lock_cb, &c->released[BOTH][i]), 0);
+        redlock_lock_free(c->locks[FREED][i]);
+    }
+}
+
+static void check_once(const struct live_done *done, int status) {
+    assert_int_equal(done->count, 1);
+    LIVE_STATUS(done->status, status);
+}
+
+static void check_told(const struct crowd *c) {
+    for (int doing = 0; doing < DOINGS; doing++) {
+        for (size_t i = 0; i < EACH; i++) {
+            bool extends = doing == EXTENDING || doing == BOTH;
+            bool releases = doing == RELEASING || doing == BOTH;
+            if (doing == IDLE) {
+                assert_int_equal(c->acquired[doing][i].count, 0);
+            } else {
+                bool held = is_held_first((enum doing)doing);
+                check_once(&c->acquired[doing][i], held ? 0 : REDLOCK_ERR_CANCELED);
+            }
+            assert_int_equal(c->extended[doing][i].count, extends);
+            assert_int_equal(c->released[doing][i].count, releases);
+            LIVE_STATUS(c->extended[doing][i].status, extends ? REDLOCK_ERR_CANCELED : 0);
+            LIVE_STATUS(c->released[doing][i].status, releases ? REDLOCK_ERR_CANCELED : 0);
+        }
+    }
+    assert_int_equal(c->lost.count, 0);
+    check_once(&c->closed, 0);
+}
+
+static void close_and_check(struct crowd *c) {
+    struct live *live = c->live;
+    LIVE_STATUS(redlock_client_close(live->client, live_client_cb, &c->closed), 0);
+    LIVE_STATUS(redlock_client_close(live->client, live_client_cb, &c->closed), REDLOCK_ERR_CLOSED);
+    assert_int_equal(c->closed.count, 0);
+    LIVE_UNTIL(live, c->closed.count > 0);
+    live->client = NULL;
+    check_told(c);
+}
+
+/* Nothing but the stranger's key on the nodes that run. */
+static bool is_clean(const struct live *live, size_t from) {
+    for (size_t i = from; i < live->n; i++) {
+        if (live_integer(live, i, "DBSIZE") != 1 || !live_key_is(live, i, "strange", "stranger")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void on_healthy_nodes(void **state) {
+    struct crowd c;
+    make_locks(&c, *state);
+    prepare(&c);
+    set_going(&c);
+    close_and_check(&c);
+    assert_true(is_clean(c.live, 0)); /* all answers were waited for */
+    live_end(c.live);
+}
+
+/* The first so many are stopped, and go on when the client is gone: what they find in their sockets
+ * leaves nothing behind. */
+static void with_stopped(struct live *live, size_t stopped) {
+    struct crowd c;
+    make_locks(&c, live);
+    prepare(&c);
+    for (size_t i = 0; i < stopped; i++) {
+        live_pause(live, i);
+    }
+    set_going(&c);
+    uint64_t before_ns = redlock_now_ns();
+    close_and_check(&c);
+    assert_true(c.closed.at_ns - before_ns < 5000 * LIVE_MS); /* node_timeout_ms is 250 */
+    assert_true(is_clean(live, stopped));
+    for (size_t i = 0; i < stopped; i++) {
+        live_resume(live, i);
+    }
+    LIVE_POLL(live, is_clean(live, 0));
+    live_end(live);
+}
+
+static void with_two_stopped(void **state) {
+    with_stopped(*state, 2);
+}
+
+static void with_all_stopped(void **state) {
+    with_stopped(*state, 5);
+}
+
+static void with_two_killed(void **state) {
+    struct crowd c;
+    make_locks(&c, *state);
+    prepare(&c);
+    live_kill(c.live, 0);
+    live_kill(c.live, 1);
+    set_going(&c);
+    close_and_check(&c);
+    assert_true(is_clean(c.live, 2));
+    live_end(c.live);
+}
+
+/* With one answer in, or some: the loop is turned so many times before closing. */
+static void at_any_moment(void **state) {
+    struct live *live = *state;
+    for (int turns = 0; turns < 30; turns++) {
+        struct crowd c;
+        make_locks(&c, live);
+        prepare(&c);
+        for (size_t i = 0; i < EACH; i++) {
+            acquire(&c, ACQUIRING, i);
+            LIVE_STATUS(redlock_lock_is_valid(c.locks[HELD][i]), 1);
+            LIVE_STATUS(
+                redlock_release(c.locks[RELEASING][i], live_lock_cb, &c.released[RELEASING][i]), 0);
+        }
+        for (int i = 0; i < turns; i++) {
+            uv_run(&live->loop, UV_RUN_NOWAIT);
+        }
+        live_close(live, live->client);
+        live->client = NULL;
+        assert_true(is_clean(live, 0));
+        for (size_t i = 0; i < EACH; i++) {
+            assert_int_equal(c.acquired[ACQUIRING][i].count, 1);
+            assert_int_equal(c.released[RELEASING][i].count, 1);
+            assert_int_equal(c.acquired[WAITING][i].count, 1);
+        }
+        live_open_all(live, NULL);
+    }
+    live_end(live);
+}
+
+/* Before on_open, in each of the turns that it takes to open. */
+static void while_opening(void **state) {
+    struct live *live = *state;
+    live_start(live, 5, NULL);
+    live_kill(live, 4);
+    redlock_client_options options = live_options(live);
+    for (int turns = 0; turns < 20; turns++) {
+        struct live_done opened = {0};
+        struct live_done acquired = {0};
+        redlock_client *client;
+        LIVE_STATUS(redlock_client_open(&client, &live->loop, &options, live_client_cb, &opened),
+                    0);
+        LIVE_STATUS(redlock_acquire(live_lock(client, "key"), NULL, live_lock_cb, &acquired), 0);
+        for (int i = 0; i < turns; i++) {
+            uv_run(&live->loop, UV_RUN_NOWAIT);
+        }
+        int before = opened.count;
+        live_close(live, client);
+        assert_int_equal(opened.count, 1);
+        LIVE_STATUS(opened.status, before == 1 ? 0 : REDLOCK_ERR_CANCELED);
+        assert_int_equal(acquired.count, 1);
+        assert_true(live_no_keys(live));
+    }
+    live_end(live);
+}
+
+/* -- What is refused -- */
+
+static void busy(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_NOT_HELD);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    assert_non_null(strstr(redlock_lock_message(lock), redlock_strerror(REDLOCK_ERR_BUSY)));
+    LIVE_UNTIL(live, done.count == 2);
+    LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), REDLOCK_ERR_ALREADY_HELD);
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
+    LIVE_UNTIL(live, done.count == 3);
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_NOT_HELD);
+    live_end(live);
+    assert_int_equal(done.count, 3);
+}
+
+/* An extension that is cancelled leaves the lock held as long as it was. */
+static void extension_cancelled(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_cancel(lock), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, REDLOCK_ERR_CANCELED);
+    assert_int_equal(redlock_lock_is_valid(lock), 1);
+    assert_true(redlock_lock_valid_until_ns(lock) == until_ns);
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    live_end(live);
+    assert_int_equal(done.count, 1);
+}
+
+struct closed {
+    redlock_lock *lock;
+    int count;
+};
+
+static void check_closed(redlock_client *client, redlock_lock *lock) {
+    redlock_lock *other;
+    LIVE_STATUS(redlock_lock_new(client, "x", 1, &other), REDLOCK_ERR_CLOSED);
+    assert_null(other);
+    LIVE_STATUS(redlock_acquire(lock, NULL, NULL, NULL), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_extend(lock, 0, NULL, NULL), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_release(lock, NULL, NULL), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_client_close(client, NULL, NULL), REDLOCK_ERR_CLOSED);
+    assert_int_equal(redlock_lock_is_valid(lock), 0);
+}
+
+static void closed_cb(redlock_client *client, int status, void *data) {
+    struct closed *closed = data;
+    LIVE_STATUS(status, 0);
+    check_closed(client, closed->lock);
+    closed->count++;
+    live_wake();
+}
+
+static void use_after_close(void **state) {
+    struct live *live = *state;
+    struct closed closed = {.count = 0};
+    redlock_client *client = live->client;
+    closed.lock = live_lock(client, "key");
+    LIVE_STATUS(live_acquire(live, closed.lock, NULL), 0);
+    LIVE_STATUS(redlock_client_close(client, closed_cb, &closed), 0);
+    live->client = NULL;
+    check_closed(client, closed.lock);
+    uv_run(&live->loop, UV_RUN_NOWAIT);
+    check_closed(client, closed.lock);
+    LIVE_UNTIL(live, closed.count == 1);
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(on_healthy_nodes),
+        LIVE_TEST_FIVE(with_two_stopped),
+        LIVE_TEST_FIVE(with_all_stopped),
+        LIVE_TEST_FIVE(with_two_killed),
+        LIVE_TEST_FIVE(at_any_moment),
+        LIVE_TEST(while_opening),
+        LIVE_TEST_FIVE(busy),
+        LIVE_TEST_FIVE(extension_cancelled),
+        LIVE_TEST_FIVE(use_after_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

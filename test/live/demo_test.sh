@@ -1,0 +1,47 @@
+#!/bin/sh
+# examples/demo on five nodes, with and without a node that is killed: it checks its own story.
+#
+#   demo_test.sh NODES_SH DEMO
+set -u
+
+# shellcheck source=test/tap.sh
+. "$(dirname "$0")/../tap.sh"
+nodes_sh=$1
+demo=$2
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-demo.XXXXXX") || exit 2
+clean_up() {
+    [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 130' HUP INT TERM
+log=$scratch/log
+
+sh "$nodes_sh" start -n 5 --dir "$scratch/nodes" >"$log" 2>&1
+result 'five nodes' $? "$log"
+# shellcheck disable=SC2046
+set -- $(cat "$scratch/nodes/urls")
+
+"$demo" "$@" >"$log" 2>&1
+result 'the story' $? "$log"
+"$demo" --kill "sh '$nodes_sh' kill '$scratch/nodes' 5" "$@" >"$log" 2>&1
+result 'the story with one node killed' $? "$log"
+grep -q '127.0.0.1:[0-9]* *failed' "$log"
+result 'it tells which node failed' $? "$log"
+
+# Nothing is left on the nodes.
+for i in 1 2 3 4; do
+    redis-cli -p "$(cat "$scratch/nodes/$i/port")" dbsize
+done >"$log"
+[ "$(sort -u "$log")" = 0 ]
+result 'no key is left' $? "$log"
+
+for i in 1 2 3; do sh "$nodes_sh" kill "$scratch/nodes" "$i"; done
+"$demo" "$@" >"$log" 2>&1
+[ $? -eq 1 ]
+result 'without a quorum it says so and fails' $? "$log"
+grep -q 'refused' "$log"
+result 'and why' $? "$log"
+
+finish

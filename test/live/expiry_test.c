@@ -1,0 +1,290 @@
+/* The end of validity: told once and in time, whatever the loop is doing, and never after a success
+ * that came later. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live.h"
+
+#define LOCKS 100
+#define TTL_MS 200
+
+/* How far behind the end of validity a machine that is busy with other tests may wake us up. The
+ * promise is made for a loop that runs when its timers are due; what this run came to is printed.
+ */
+#define SLACK_NS (250 * LIVE_MS)
+
+struct expiry {
+    uint64_t valid_until_ns;
+    struct live_done lost;
+};
+
+static void lost_cb(redlock_lock *lock, int status, void *data) {
+    struct expiry *expiry = data;
+    assert_int_equal(redlock_lock_is_valid(lock), 0);
+    assert_int_equal(redlock_lock_remaining_ms(lock), 0);
+    live_lock_cb(lock, status, &expiry->lost);
+}
+
+static redlock_lock *hold(struct live *live, const char *resource, int64_t ttl_ms,
+                          struct expiry *expiry) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    redlock_lock *lock = live_lock(live->client, resource);
+    memset(expiry, 0, sizeof(*expiry));
+    options.ttl_ms = ttl_ms;
+    options.on_lost = lost_cb;
+    options.lost_data = expiry;
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    expiry->valid_until_ns = redlock_lock_valid_until_ns(lock);
+    return lock;
+}
+
+/* -- In time -- */
+
+static void told_before_the_end(void **state) {
+    struct live *live = *state;
+    struct expiry expiry[LOCKS];
+    redlock_lock *locks[LOCKS];
+    for (size_t i = 0; i < LOCKS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "key %zu", i);
+        locks[i] = hold(live, name, TTL_MS + 3 * (int64_t)i, &expiry[i]);
+    }
+    LIVE_UNTIL(live, live_stats(live->client).lost == LOCKS);
+    int64_t latest_ns = INT64_MIN;
+    size_t late = 0;
+    for (size_t i = 0; i < LOCKS; i++) {
+        int64_t behind_ns = (int64_t)(expiry[i].lost.at_ns - expiry[i].valid_until_ns);
+        assert_int_equal(expiry[i].lost.count, 1);
+        LIVE_STATUS(expiry[i].lost.status, REDLOCK_ERR_EXPIRED);
+        assert_true(behind_ns <= (int64_t)SLACK_NS);
+        assert_true(behind_ns >= -(int64_t)(10 * LIVE_MS)); /* nor is validity given away */
+        late += behind_ns > 0;
+        latest_ns = behind_ns > latest_ns ? behind_ns : latest_ns;
+    }
+    print_message("# on_lost came at the latest %.2f ms %s the end of validity; %zu of %d late\n",
+                  (double)(latest_ns < 0 ? -latest_ns : latest_ns) / 1e6,
+                  latest_ns < 0 ? "before" : "after", late, LOCKS);
+    for (size_t i = 0; i < LOCKS; i++) {
+        assert_int_equal(redlock_lock_is_valid(locks[i]), 0);
+        LIVE_STATUS(redlock_extend(locks[i], 0, NULL, NULL), REDLOCK_ERR_NOT_HELD);
+    }
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live)); /* what was left of them has been released */
+    live_end(live);
+}
+
+static void told_once(void **state) {
+    struct live *live = *state;
+    struct expiry expiry;
+    redlock_lock *lock = hold(live, "key", 100, &expiry);
+    LIVE_UNTIL(live, expiry.lost.count > 0);
+    live_run_for(live, 150);
+    assert_int_equal(expiry.lost.count, 1);
+    LIVE_STATUS(live_release(live, lock), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_release(lock, NULL, NULL), REDLOCK_ERR_NOT_HELD);
+    assert_int_equal(expiry.lost.count, 1);
+    live_end(live);
+}
+
+static void not_told_when_released(void **state) {
+    struct live *live = *state;
+    struct expiry released, freed;
+    redlock_lock *lock = hold(live, "released", 100, &released);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(hold(live, "freed", 100, &freed));
+    live_run_for(live, 150);
+    assert_int_equal(released.lost.count + freed.lost.count, 0);
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* Three times its ttl by extending it. */
+static void not_told_when_extended(void **state) {
+    struct live *live = *state;
+    struct expiry expiry;
+    redlock_lock *lock = hold(live, "key", 1000, &expiry);
+    uint64_t end_ns = redlock_now_ns() + 3000 * LIVE_MS;
+    while (redlock_now_ns() < end_ns) {
+        live_run_for(live, 100);
+        LIVE_STATUS(live_extend(live, lock, 0), 0);
+    }
+    assert_int_equal(expiry.lost.count, 0);
+    assert_int_equal(redlock_lock_is_valid(lock), 1);
+    LIVE_STATUS(live_release(live, lock), 0);
+    live_end(live);
+}
+
+/* Nobody answers any more: the end comes all the same. */
+static void told_in_silence(void **state) {
+    struct live *live = *state;
+    struct expiry expiry;
+    struct live_done extended = {0};
+    redlock_lock *lock = hold(live, "key", 150, &expiry);
+    for (size_t i = 0; i < 5; i++) {
+        live_pause(live, i);
+    }
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &extended), 0);
+    LIVE_UNTIL(live, extended.count > 0);
+    assert_int_equal(expiry.lost.count, 1);
+    LIVE_STATUS(expiry.lost.status, REDLOCK_ERR_EXPIRED);
+    LIVE_STATUS(extended.status, REDLOCK_ERR_EXPIRED);
+    assert_true(extended.at_ns >= expiry.lost.at_ns);
+    for (size_t i = 0; i < 5; i++) {
+        live_resume(live, i);
+    }
+    LIVE_UNTIL(live, live_up(live->client) == 5 && live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* -- A loop that is blocked -- */
+
+/* What happened, in its order: L for lost, S for a success that was told. */
+struct blocked {
+    redlock_lock *first; /* held, and expires while the loop is blocked */
+    uint64_t block_until_ns;
+    char story[8];
+    int refused;
+};
+
+static void note(struct blocked *b, char what) {
+    size_t length = strlen(b->story);
+    assert_true(length + 1 < sizeof(b->story));
+    b->story[length] = what;
+    live_wake();
+}
+
+static void blocked_lost(redlock_lock *lock, int status, void *data) {
+    struct blocked *b = data;
+    assert_ptr_equal(lock, b->first);
+    LIVE_STATUS(status, REDLOCK_ERR_EXPIRED);
+    note(b, 'L');
+}
+
+static void blocking_success(redlock_lock *lock, int status, void *data) {
+    struct blocked *b = data;
+    (void)lock;
+    LIVE_STATUS(status, 0);
+    note(b, 'S');
+    live_block_until(b->block_until_ns);
+    assert_int_equal(redlock_lock_is_valid(b->first), 0);
+    assert_int_equal(redlock_lock_remaining_ms(b->first), 0);
+}
+
+static void plain_success(redlock_lock *lock, int status, void *data) {
+    struct blocked *b = data;
+    if (status == 0) {
+        assert_int_equal(redlock_lock_is_valid(lock), 1);
+        note(b, 'S');
+    } else {
+        LIVE_STATUS(status, REDLOCK_ERR_EXPIRED);
+        assert_int_equal(redlock_lock_is_valid(lock), 0);
+        b->refused++;
+        note(b, 'X');
+    }
+}
+
+static void hold_first(struct live *live, struct blocked *b) {
+    redlock_acquire_options options = live_once(TTL_MS);
+    memset(b, 0, sizeof(*b));
+    options.on_lost = blocked_lost;
+    options.lost_data = b;
+    b->first = live_lock(live->client, "first");
+    LIVE_STATUS(live_acquire(live, b->first, &options), 0);
+    b->block_until_ns = redlock_lock_valid_until_ns(b->first) + 20 * LIVE_MS;
+}
+
+/* Two grants wait to be told in one turn. The first callback blocks until the held lock is over:
+ * the loss comes before the second grant. */
+static void loss_before_later_success(void **state) {
+    struct live *live = *state;
+    struct blocked b;
+    hold_first(live, &b);
+    redlock_acquire_options options = live_once(10000);
+    redlock_lock *second = live_lock(live->client, "second");
+    redlock_lock *third = live_lock(live->client, "third");
+    LIVE_STATUS(redlock_acquire(second, &options, blocking_success, &b), 0);
+    LIVE_STATUS(redlock_acquire(third, &options, plain_success, &b), 0);
+    LIVE_UNTIL(live, strlen(b.story) == 3);
+    assert_string_equal(b.story, "SLS");
+    live_end(live);
+}
+
+/* A grant that waits behind a callback which blocks until the grant is over is none. */
+static void no_grant_after_its_end(void **state) {
+    struct live *live = *state;
+    struct blocked b;
+    hold_first(live, &b);
+    redlock_acquire_options longer = live_once(10000);
+    redlock_acquire_options shorter = live_once(20);
+    redlock_lock *second = live_lock(live->client, "second");
+    redlock_lock *third = live_lock(live->client, "third");
+    LIVE_STATUS(redlock_acquire(second, &longer, blocking_success, &b), 0);
+    LIVE_STATUS(redlock_acquire(third, &shorter, plain_success, &b), 0);
+    LIVE_UNTIL(live, strlen(b.story) == 3);
+    assert_string_equal(b.story, "SLX");
+    assert_int_equal(b.refused, 1);
+    assert_int_equal(live_stats(live->client).expired, 1);
+    live_end(live);
+}
+
+/* The loop is blocked from outside, with the lock's timer due long ago. */
+static void loss_before_anything(void **state) {
+    struct live *live = *state;
+    struct blocked b;
+    struct live_done done = {0};
+    hold_first(live, &b);
+    redlock_lock *second = live_lock(live->client, "second");
+    LIVE_STATUS(redlock_acquire(second, NULL, plain_success, &b), 0);
+    uv_run(&live->loop, UV_RUN_NOWAIT); /* sent; the answers come while we are blocked */
+    live_block_until(b.block_until_ns);
+    assert_int_equal(redlock_lock_is_valid(b.first), 0);
+    LIVE_STATUS(redlock_extend(b.first, 0, live_lock_cb, &done), REDLOCK_ERR_NOT_HELD);
+    LIVE_UNTIL(live, strlen(b.story) == 2);
+    assert_string_equal(b.story, "LS");
+    assert_int_equal(done.count, 0);
+    live_end(live);
+}
+
+/* An extension whose answers wait behind the block has come too late. */
+static void extension_too_late(void **state) {
+    struct live *live = *state;
+    struct blocked b;
+    struct live_done extended = {0};
+    hold_first(live, &b);
+    LIVE_STATUS(redlock_extend(b.first, 10000, live_lock_cb, &extended), 0);
+    uv_run(&live->loop, UV_RUN_NOWAIT);
+    live_block_until(b.block_until_ns);
+    assert_int_equal(redlock_lock_is_valid(b.first), 0);
+    LIVE_UNTIL(live, extended.count == 1);
+    LIVE_STATUS(extended.status, REDLOCK_ERR_EXPIRED);
+    assert_string_equal(b.story, "L");
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live)); /* although some nodes have extended it */
+    live_end(live);
+}
+
+/* Released by somebody who has not noticed: he is told. */
+static void release_after_the_end(void **state) {
+    struct live *live = *state;
+    struct blocked b;
+    struct live_done released = {0};
+    hold_first(live, &b);
+    live_block_until(b.block_until_ns);
+    LIVE_STATUS(redlock_release(b.first, live_lock_cb, &released), 0);
+    LIVE_UNTIL(live, released.count == 1);
+    LIVE_STATUS(released.status, REDLOCK_ERR_LOST);
+    assert_string_equal(b.story, "L");
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(told_before_the_end),    LIVE_TEST_FIVE(told_once),
+        LIVE_TEST_FIVE(not_told_when_released), LIVE_TEST_FIVE(not_told_when_extended),
+        LIVE_TEST_FIVE(told_in_silence),        LIVE_TEST_FIVE(loss_before_later_success),
+        LIVE_TEST_FIVE(no_grant_after_its_end), LIVE_TEST_FIVE(loss_before_anything),
+        LIVE_TEST_FIVE(extension_too_late),     LIVE_TEST_FIVE(release_after_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

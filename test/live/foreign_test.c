@@ -1,0 +1,143 @@
+/* Keys that are not ours: of another type, or with another token. They cost a vote, no more, and we
+ * never touch them. */
+#include <string.h>
+
+#include "live/live.h"
+
+#define TTL_MS 30000
+
+static void tell_first(const struct live *live, size_t count, const char *command) {
+    for (size_t i = 0; i < count; i++) {
+        live_tell(live, i, command);
+    }
+}
+
+static void check_votes(const redlock_lock *lock, size_t foreign, enum redlock_vote vote,
+                        int reason) {
+    for (size_t i = 0; i < 5; i++) {
+        redlock_node_outcome outcome = live_outcome(lock, i);
+        assert_int_equal(outcome.vote, i < foreign ? vote : REDLOCK_VOTE_GRANTED);
+        LIVE_STATUS(outcome.reason, i < foreign ? reason : 0);
+    }
+}
+
+/* SET NX refuses a list as it refuses any key. Extend and release find another type. */
+static void another_type(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    tell_first(live, 2, "RPUSH key a b c");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    check_votes(lock, 2, REDLOCK_VOTE_REFUSED, 0);
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
+    check_votes(lock, 2, REDLOCK_VOTE_FAILED, REDLOCK_ERR_NODE_WRONGTYPE);
+    assert_non_null(
+        strstr(redlock_lock_message(lock), redlock_strerror(REDLOCK_ERR_NODE_WRONGTYPE)));
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
+    check_votes(lock, 2, REDLOCK_VOTE_FAILED, REDLOCK_ERR_NODE_WRONGTYPE);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(live_integer(live, i, "DBSIZE"), i < 2);
+        assert_int_equal(live_integer(live, i, "LLEN key"), i < 2 ? 3 : 0);
+    }
+    live_end(live);
+}
+
+static void another_type_on_three(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    tell_first(live, 3, "HSET key a 1");
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_HELD);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
+    LIVE_POLL(live, live_integer(live, 4, "DBSIZE") == 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(live_integer(live, i, "HLEN key"), i < 3);
+    }
+    live_end(live);
+}
+
+/* A stranger has two nodes. The whole cycle goes round them, and they keep their key and its ttl.
+ */
+static void another_token_on_two(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    tell_first(live, 2, "SET key stranger PX 500000");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    check_votes(lock, 2, REDLOCK_VOTE_REFUSED, 0);
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5)); /* the repair, too, goes without effect */
+    check_votes(lock, 2, REDLOCK_VOTE_REFUSED, 0);
+    assert_int_equal(live_stats(live->client).repaired, 0);
+    assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 3);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    check_votes(lock, 2, REDLOCK_VOTE_REFUSED, 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(live_key_is(live, i, "key", "stranger"));
+        assert_in_range(live_pttl(live, i, "key"), 400000, 500000);
+    }
+    tell_first(live, 2, "DEL key");
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+static void another_token_on_three(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    redlock_lock *lock = live_lock(live->client, "key");
+    options.tries = 5;
+    options.delay_ms = options.jitter_ms = 1;
+    tell_first(live, 3, "SET key stranger PX 500000");
+    LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_HELD);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    check_votes(lock, 3, REDLOCK_VOTE_REFUSED, 0);
+    assert_int_equal(live_count_keys(live, "key", "stranger"), 3);
+    assert_in_range(live_pttl(live, 0, "key"), 400000, 500000);
+    tell_first(live, 3, "DEL key");
+    assert_true(live_no_keys(live)); /* what the other two granted has been given back */
+    live_end(live);
+}
+
+/* Stolen while we hold it, by somebody who deletes what is not his: told at the next extension, and
+ * the thief's key is neither renewed nor deleted. */
+static void stolen(void **state) {
+    struct live *live = *state;
+    struct live_done lost = {0};
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    once.on_lost = live_lock_cb;
+    once.lost_data = &lost;
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    tell_first(live, 3, "SET key thief PX 500000");
+    assert_int_equal(redlock_lock_is_valid(lock), 1); /* we cannot know */
+    LIVE_STATUS(live_extend(live, lock, 0), REDLOCK_ERR_LOST);
+    assert_int_equal(lost.count, 1);
+    LIVE_STATUS(lost.status, REDLOCK_ERR_LOST);
+    assert_int_equal(redlock_lock_is_valid(lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_int_equal(live_count_keys(live, "key", "thief"), 3);
+    assert_in_range(live_pttl(live, 0, "key"), 400000, 500000);
+    LIVE_STATUS(live_release(live, lock), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_release(lock, NULL, NULL), REDLOCK_ERR_NOT_HELD);
+    tell_first(live, 3, "DEL key");
+    assert_true(live_no_keys(live));
+    assert_int_equal(lost.count, 1);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(another_type),
+        LIVE_TEST_FIVE(another_type_on_three),
+        LIVE_TEST_FIVE(another_token_on_two),
+        LIVE_TEST_FIVE(another_token_on_three),
+        LIVE_TEST_FIVE(stolen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

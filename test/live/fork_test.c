@@ -1,0 +1,183 @@
+/* After fork(): the child's copy of a client answers ERR_FORKED to every call and can be closed;
+ * the parent's client, its sockets and its loop do not notice. */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live/live.h"
+
+#define TTL_MS 30000
+
+/* In the child nothing may be asserted by cmocka, which would go on with the parent's tests: the
+ * exit code is the line that went wrong. */
+#define CHILD_CHECK(condition)         \
+    do {                               \
+        if (!(condition)) {            \
+            _exit(1 + __LINE__ % 250); \
+        }                              \
+    } while (0)
+
+static void never(redlock_lock *lock, int status, void *data) {
+    (void)lock, (void)status, (void)data;
+    _exit(251);
+}
+
+static void never_client(redlock_client *client, int status, void *data) {
+    (void)client, (void)status, (void)data;
+    _exit(252);
+}
+
+static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_lock *idle) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    CHILD_CHECK(redlock_lock_is_valid(held) == 0);
+    CHILD_CHECK(redlock_acquire(idle, NULL, never, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_acquire(held, NULL, never, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_extend(held, 0, never, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_release(held, never, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_cancel(held) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_client_stats(client, &stats) == 0);
+    CHILD_CHECK(strlen(redlock_lock_message(held)) > 0);
+    CHILD_CHECK(strlen(redlock_client_message(client)) > 0);
+    redlock_lock_free(idle);
+    CHILD_CHECK(redlock_client_close(client, never_client, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_client_close(client, never_client, NULL) != 0);
+    CHILD_CHECK(redlock_release(held, never, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_lock_is_valid(held) == 0);
+    _exit(0);
+}
+
+static void wait_for_child(pid_t pid) {
+    int status = 0;
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) != 0) {
+        print_error("the child's check in a line that is %d mod 250 failed\n",
+                    WEXITSTATUS(status) - 1);
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void check_parent(struct live *live, redlock_lock *held, redlock_lock *idle) {
+    assert_int_equal(redlock_lock_is_valid(held), 1);
+    LIVE_STATUS(live_extend(live, held, TTL_MS), 0);
+    for (int i = 0; i < 20; i++) {
+        LIVE_STATUS(live_acquire(live, idle, NULL), 0);
+        LIVE_STATUS(live_release(live, idle), 0);
+    }
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_int_equal(live_count_keys(live, "held", redlock_lock_token(held)), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(live_node(live->client, i).connects, 1); /* no socket was lost */
+        assert_int_equal(live_node(live->client, i).failures, 0);
+    }
+}
+
+static void parent_goes_on(void **state) {
+    struct live *live = *state;
+    redlock_lock *held = live_lock(live->client, "held");
+    redlock_lock *idle = live_lock(live->client, "idle");
+    redlock_acquire_options options = live_once(TTL_MS);
+    LIVE_STATUS(live_acquire(live, held, &options), 0);
+    for (int round = 0; round < 3; round++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            child(live->client, held, idle);
+        }
+        wait_for_child(pid);
+        check_parent(live, held, idle);
+    }
+    LIVE_STATUS(live_release(live, held), 0);
+    live_end(live);
+    assert_true(live_no_keys(live));
+}
+
+/* With requests out, and the answers coming while there are two processes. */
+static void in_the_middle_of_a_round(void **state) {
+    struct live *live = *state;
+    struct live_done extended = {0};
+    struct live_done acquired = {0};
+    redlock_lock *held = live_lock(live->client, "held");
+    redlock_lock *idle = live_lock(live->client, "idle");
+    redlock_acquire_options options = live_once(TTL_MS);
+    LIVE_STATUS(live_acquire(live, held, &options), 0);
+    LIVE_STATUS(redlock_extend(held, 0, live_lock_cb, &extended), 0);
+    uv_run(&live->loop, UV_RUN_NOWAIT);
+    LIVE_STATUS(redlock_acquire(idle, &options, live_lock_cb, &acquired), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        child(live->client, held, idle);
+    }
+    LIVE_UNTIL(live, extended.count == 1 && acquired.count == 1);
+    wait_for_child(pid);
+    LIVE_STATUS(extended.status, 0);
+    LIVE_STATUS(acquired.status, 0);
+    LIVE_STATUS(live_release(live, idle), 0);
+    check_parent(live, held, idle);
+    live_end(live);
+    assert_true(live_no_keys(live));
+}
+
+struct own {
+    uv_loop_t loop;
+    int count;
+    int status;
+};
+
+static void own_cb(redlock_lock *lock, int status, void *data) {
+    struct own *own = data;
+    (void)lock;
+    own->count++;
+    own->status = status;
+    uv_stop(&own->loop);
+}
+
+/* The child opens a client of its own on a loop of its own, and excludes its parent like anybody.
+ */
+static _Noreturn void child_with_its_own(struct live *live) {
+    struct own own = {.count = 0};
+    redlock_client *client = NULL;
+    redlock_lock *lock = NULL;
+    redlock_client_options options = live_options(live);
+    redlock_acquire_options once = live_once(TTL_MS);
+    CHILD_CHECK(redlock_client_close(live->client, never_client, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(uv_loop_init(&own.loop) == 0);
+    CHILD_CHECK(redlock_client_open(&client, &own.loop, &options, NULL, NULL) == 0);
+    while (live_up(client) < 5) {
+        uv_run(&own.loop, UV_RUN_ONCE);
+    }
+    CHILD_CHECK(redlock_lock_new(client, "held", 4, &lock) == 0);
+    CHILD_CHECK(redlock_acquire(lock, &once, own_cb, &own) == 0);
+    while (own.count == 0) {
+        uv_run(&own.loop, UV_RUN_ONCE);
+    }
+    CHILD_CHECK(own.count == 1 && own.status == REDLOCK_ERR_HELD);
+    CHILD_CHECK(redlock_client_close(client, NULL, NULL) == 0);
+    CHILD_CHECK(uv_run(&own.loop, UV_RUN_DEFAULT) == 0);
+    CHILD_CHECK(uv_loop_close(&own.loop) == 0);
+    _exit(0);
+}
+
+static void child_opens_its_own(void **state) {
+    struct live *live = *state;
+    redlock_lock *held = live_lock(live->client, "held");
+    redlock_acquire_options options = live_once(TTL_MS);
+    LIVE_STATUS(live_acquire(live, held, &options), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        child_with_its_own(live);
+    }
+    wait_for_child(pid);
+    check_parent(live, held, live_lock(live->client, "idle"));
+    live_end(live);
+    assert_true(live_no_keys(live));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(parent_goes_on),
+        LIVE_TEST_FIVE(in_the_middle_of_a_round),
+        LIVE_TEST_FIVE(child_opens_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

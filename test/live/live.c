@@ -1,0 +1,248 @@
+/* The frame of a live test: loop, client, locks. See live.h. */
+#include "live/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uv_loop_t *running; /* the loop of the test that runs */
+static struct live *failed;
+
+/* -- The frame -- */
+
+int live_setup(void **state) {
+    struct live *live = calloc(1, sizeof(*live));
+    if (live == NULL || uv_loop_init(&live->loop) != 0) {
+        free(live);
+        return -1;
+    }
+    uv_timer_init(&live->loop, &live->watchdog);
+    uv_unref((uv_handle_t *)&live->watchdog);
+    running = &live->loop;
+    *state = live;
+    return 0;
+}
+
+int live_setup_five(void **state) {
+    if (live_setup(state) != 0) {
+        return -1;
+    }
+    live_start(*state, 5, NULL);
+    live_open_all(*state, NULL);
+    return 0;
+}
+
+int live_teardown(void **state) {
+    struct live *live = *state;
+    for (size_t i = 0; i < live->n_sets; i++) {
+        rl_local_nodes_stop(live->sets[i]);
+    }
+    if (!live->is_ended) {
+        print_error("the test did not come to live_end()\n");
+        live->next_failed = failed; /* the client lives on; LeakSanitizer need not say so */
+        failed = live;
+        return -1;
+    }
+    free(live);
+    return 0;
+}
+
+void live_end(struct live *live) {
+    if (live->client != NULL) {
+        live_close(live, live->client);
+        live->client = NULL;
+    }
+    uv_close((uv_handle_t *)&live->watchdog, NULL);
+    assert_int_equal(uv_run(&live->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&live->loop), 0);
+    live->is_ended = true;
+}
+
+static void late_cb(uv_timer_t *timer) {
+    struct live *live = timer->data;
+    live->is_late = true;
+}
+
+static void wake_cb(uv_timer_t *timer) {
+    *(bool *)timer->data = true;
+}
+
+void live_watch(struct live *live, uint64_t patience_ms) {
+    live->is_late = false;
+    live->watchdog.data = live;
+    uv_update_time(&live->loop);
+    uv_timer_start(&live->watchdog, late_cb, patience_ms, 0);
+}
+
+void live_turn(struct live *live, unsigned poll_ms, const char *what, const char *file, int line) {
+    if (live->is_late) {
+        print_error("waited in vain for: %s\n", what);
+        if (live->client != NULL) {
+            print_error("%s\n", redlock_client_message(live->client));
+        }
+        _fail(file, line);
+    }
+    if (poll_ms == 0) {
+        uv_run(&live->loop, UV_RUN_ONCE);
+    } else {
+        live_run_for(live, poll_ms);
+    }
+}
+
+void live_run_for(struct live *live, unsigned ms) {
+    uv_timer_t timer;
+    bool is_over = false;
+    uv_timer_init(&live->loop, &timer);
+    timer.data = &is_over;
+    uv_update_time(&live->loop);
+    uv_timer_start(&timer, wake_cb, ms, 0);
+    while (!is_over) {
+        uv_run(&live->loop, UV_RUN_ONCE);
+    }
+    uv_close((uv_handle_t *)&timer, NULL);
+    uv_run(&live->loop, UV_RUN_NOWAIT); /* libuv lets go of the timer before this returns */
+}
+
+void live_wake(void) {
+    uv_stop(running);
+}
+
+void live_block_until(uint64_t at_ns) {
+    while (redlock_now_ns() < at_ns) {
+    }
+}
+
+/* -- Clients -- */
+
+redlock_client_options live_options(const struct live *live) {
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = live->urls;
+    options.n_nodes = live->n;
+    options.reconnect_max_ms = 100; /* the tests that kill nodes need not wait for long */
+    return options;
+}
+
+void live_client_cb(redlock_client *client, int status, void *data) {
+    struct live_done *done = data;
+    (void)client;
+    done->count++;
+    done->status = status;
+    done->at_ns = redlock_now_ns();
+    live_wake();
+}
+
+int live_open(struct live *live, const redlock_client_options *options, redlock_client **client) {
+    struct live_done done = {0};
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    redlock_client_options full = *options;
+    full.error = error;
+    full.error_size = sizeof(error);
+    int status = redlock_client_open(client, &live->loop, &full, live_client_cb, &done);
+    if (status != 0) {
+        print_error("%s\n", error);
+    }
+    LIVE_STATUS(status, 0);
+    assert_int_equal(done.count, 0);
+    LIVE_UNTIL(live, done.count > 0);
+    assert_int_equal(done.count, 1);
+    return done.status;
+}
+
+void live_close(struct live *live, redlock_client *client) {
+    struct live_done done = {0};
+    LIVE_STATUS(redlock_client_close(client, live_client_cb, &done), 0);
+    assert_int_equal(done.count, 0);
+    LIVE_UNTIL(live, done.count > 0);
+    assert_int_equal(done.count, 1);
+    LIVE_STATUS(done.status, 0);
+}
+
+void live_open_all(struct live *live, const redlock_client_options *options) {
+    redlock_client_options defaults = live_options(live);
+    assert_null(live->client);
+    options = options != NULL ? options : &defaults;
+    LIVE_STATUS(live_open(live, options, &live->client), 0);
+    LIVE_UNTIL(live, live_up(live->client) == options->n_nodes);
+}
+
+redlock_stats live_stats(const redlock_client *client) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    LIVE_STATUS(redlock_client_stats(client, &stats), 0);
+    return stats;
+}
+
+uint64_t live_up(const redlock_client *client) {
+    return live_stats(client).nodes_up;
+}
+
+redlock_node_info live_node(const redlock_client *client, size_t i) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    LIVE_STATUS(redlock_client_node(client, i, &info), 0);
+    return info;
+}
+
+bool live_is_quiet(const redlock_client *client, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        redlock_node_info info = live_node(client, i);
+        if (info.outstanding != 0 || info.owed != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -- Locks -- */
+
+void live_lock_cb(redlock_lock *lock, int status, void *data) {
+    live_client_cb(redlock_lock_client(lock), status, data);
+}
+
+redlock_lock *live_lock(redlock_client *client, const char *resource) {
+    redlock_lock *lock = NULL;
+    LIVE_STATUS(redlock_lock_new(client, resource, strlen(resource), &lock), 0);
+    return lock;
+}
+
+redlock_acquire_options live_once(int64_t ttl_ms) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = ttl_ms;
+    options.tries = 1;
+    return options;
+}
+
+redlock_node_outcome live_outcome(const redlock_lock *lock, size_t i) {
+    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+    LIVE_STATUS(redlock_lock_outcome(lock, i, &outcome), 0);
+    return outcome;
+}
+
+size_t live_votes(const redlock_lock *lock, size_t n, enum redlock_vote vote) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        count += live_outcome(lock, i).vote == vote;
+    }
+    return count;
+}
+
+static int wait_for(struct live *live, int submitted, struct live_done *done) {
+    LIVE_STATUS(submitted, 0);
+    assert_int_equal(done->count, 0); /* not inside the call that submitted it */
+    LIVE_UNTIL(live, done->count > 0);
+    assert_int_equal(done->count, 1);
+    return done->status;
+}
+
+int live_acquire(struct live *live, redlock_lock *lock, const redlock_acquire_options *options) {
+    struct live_done done = {0};
+    return wait_for(live, redlock_acquire(lock, options, live_lock_cb, &done), &done);
+}
+
+int live_extend(struct live *live, redlock_lock *lock, int64_t ttl_ms) {
+    struct live_done done = {0};
+    return wait_for(live, redlock_extend(lock, ttl_ms, live_lock_cb, &done), &done);
+}
+
+int live_release(struct live *live, redlock_lock *lock) {
+    struct live_done done = {0};
+    return wait_for(live, redlock_release(lock, live_lock_cb, &done), &done);
+}

@@ -1,0 +1,168 @@
+/* What the live tests share: real redis-servers, one loop, one client, and a look into the nodes.
+ *
+ * A test is a function of struct live *, run by LIVE_TEST() or LIVE_TEST_FIVE() in its list: the
+ * setup makes the loop (and, for the latter, five nodes and a client to which all five are up), the
+ * teardown stops the nodes, also after a failure. A test ends with live_end(), which closes what is
+ * open and demands that libuv has no handle left; the teardown fails a test that forgot it.
+ *
+ *     LIVE_UNTIL(live, done.count == 1);     runs the loop until callbacks have made it true
+ *     LIVE_POLL(live, live_no_keys(live));   the same for what only the nodes know
+ *
+ * The first wakes the loop by nothing but a watchdog, so that a wake-up which the library forgot is
+ * found. Both fail the test after LIVE_PATIENCE_MS.
+ *
+ * Node i is number i in the order of starting. Nodes are asked over blocking connections of our own
+ * (live_ask() and its like), which are opened and closed each time. */
+#ifndef LIVE_LIVE_H
+#define LIVE_LIVE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <hiredis/hiredis.h>
+#include <uv.h>
+
+#include "redlock/redlock.h"
+
+#include "local_nodes.h"
+
+#define LIVE_NODES_MAX 8
+#define LIVE_PATIENCE_MS 30000
+#define LIVE_POLL_MS 5
+#define LIVE_MS UINT64_C(1000000) /* in nanoseconds */
+
+struct live {
+    uv_loop_t loop;
+    uv_timer_t watchdog;
+    bool is_late; /* the watchdog has fired */
+    bool is_ended;
+    struct live *next_failed;
+    redlock_client *client; /* NULL, or closed by live_end() */
+    size_t n;
+    struct {
+        struct rl_local_nodes *set;
+        size_t index;
+        char url[64];
+    } node[LIVE_NODES_MAX];
+    const char *urls[LIVE_NODES_MAX];
+    const char *password; /* of the nodes' default user, for our own questions; or NULL */
+    size_t n_sets;
+    struct rl_local_nodes *sets[LIVE_NODES_MAX];
+};
+
+/* -- The frame -- */
+
+int live_setup(void **state);
+int live_setup_five(void **state);
+int live_teardown(void **state);
+
+#define LIVE_TEST(function) cmocka_unit_test_setup_teardown(function, live_setup, live_teardown)
+#define LIVE_TEST_FIVE(function) \
+    cmocka_unit_test_setup_teardown(function, live_setup_five, live_teardown)
+
+/* Closes live->client and demands that nothing is left on the loop. */
+void live_end(struct live *live);
+
+/* One turn of the loop. poll_ms: how long it may block, 0 for as long as it likes. Fails the test
+ * once the watchdog that live_watch() set has fired. */
+void live_turn(struct live *live, unsigned poll_ms, const char *what, const char *file, int line);
+void live_watch(struct live *live, uint64_t patience_ms);
+
+#define LIVE_WAIT_(live, condition, poll_ms)                              \
+    do {                                                                  \
+        live_watch((live), LIVE_PATIENCE_MS);                             \
+        while (!(condition)) {                                            \
+            live_turn((live), (poll_ms), #condition, __FILE__, __LINE__); \
+        }                                                                 \
+    } while (0)
+#define LIVE_UNTIL(live, condition) LIVE_WAIT_(live, condition, 0)
+#define LIVE_POLL(live, condition) LIVE_WAIT_(live, condition, LIVE_POLL_MS)
+
+/* Runs the loop for a time, to see that something does not happen. */
+void live_run_for(struct live *live, unsigned ms);
+
+/* Blocks, so that the loop cannot run. */
+void live_block_until(uint64_t at_ns);
+
+/* -- Nodes -- */
+
+/* Adds n nodes. args: more arguments for redis-server, NULL-terminated, or NULL. */
+void live_start(struct live *live, size_t n, const char *const *args);
+
+void live_kill(struct live *live, size_t i);
+void live_restart(struct live *live, size_t i);
+void live_pause(struct live *live, size_t i);
+void live_resume(struct live *live, size_t i);
+int live_port(const struct live *live, size_t i);
+
+/* Asks a node; the reply is the caller's. An error reply is a reply. */
+redisReply *live_ask(const struct live *live, size_t i, const char *format, ...);
+
+/* As live_ask(), for what must succeed. */
+void live_tell(const struct live *live, size_t i, const char *format, ...);
+void live_tell_all(const struct live *live, const char *command);
+long long live_integer(const struct live *live, size_t i, const char *format, ...);
+
+bool live_key_is(const struct live *live, size_t i, const char *key, const char *value);
+long long live_pttl(const struct live *live, size_t i, const char *key);
+
+/* On how many of the nodes that run a key has this value; whether none of them has any key. */
+size_t live_count_keys(const struct live *live, const char *key, const char *value);
+bool live_no_keys(const struct live *live);
+
+/* -- Clients and locks -- */
+
+/* The defaults, with all nodes; reconnect_max_ms is 100. */
+redlock_client_options live_options(const struct live *live);
+
+/* Opens a client and runs the loop until on_open; returns its status. */
+int live_open(struct live *live, const redlock_client_options *options, redlock_client **client);
+void live_close(struct live *live, redlock_client *client);
+
+/* Opens live->client with options, or the defaults if NULL, and waits until all nodes are up. */
+void live_open_all(struct live *live, const redlock_client_options *options);
+
+uint64_t live_up(const redlock_client *client);
+redlock_stats live_stats(const redlock_client *client);
+redlock_node_info live_node(const redlock_client *client, size_t i);
+redlock_node_outcome live_outcome(const redlock_lock *lock, size_t i);
+
+/* Votes of one kind in the last round. */
+size_t live_votes(const redlock_lock *lock, size_t n, enum redlock_vote vote);
+
+/* Whether every request of the client has been answered, and no release is owed. */
+bool live_is_quiet(const redlock_client *client, size_t n);
+
+/* To be called by every callback of a test's own: ends the turn of the loop. Callbacks run before
+ * the loop polls, and it would wait for the next event before anybody looks at what they did. */
+void live_wake(void);
+
+/* What a callback leaves behind. Begin with {0}; data of the callback is its address. */
+struct live_done {
+    int count;
+    int status;
+    uint64_t at_ns;
+};
+void live_lock_cb(redlock_lock *lock, int status, void *data);
+void live_client_cb(redlock_client *client, int status, void *data);
+
+redlock_lock *live_lock(redlock_client *client, const char *resource);
+
+/* An acquire with one try. */
+redlock_acquire_options live_once(int64_t ttl_ms);
+
+/* Submit, run the loop until the callback, see that it ran once; return its status. */
+int live_acquire(struct live *live, redlock_lock *lock, const redlock_acquire_options *options);
+int live_extend(struct live *live, redlock_lock *lock, int64_t ttl_ms);
+int live_release(struct live *live, redlock_lock *lock);
+
+/* Status codes by name, which is what one wants to read. */
+#define LIVE_STATUS(status, wanted) \
+    assert_string_equal(redlock_err_name(status), redlock_err_name(wanted))
+
+#endif

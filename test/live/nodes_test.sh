@@ -1,0 +1,109 @@
+#!/bin/sh
+# cluster/nodes.sh: what it starts it stops, and nothing else.
+#
+#   nodes_test.sh NODES_SH
+set -u
+
+# shellcheck source=test/tap.sh
+. "$(dirname "$0")/../tap.sh"
+nodes_sh=$1
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-nodes-test.XXXXXX") || exit 2
+dir=$scratch/nodes
+stranger=''
+clean_up() {
+    [ -z "$stranger" ] || kill "$stranger"
+    [ ! -e "$dir" ] || sh "$nodes_sh" stop "$dir"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 130' HUP INT TERM
+log=$scratch/log
+
+nodes() { sh "$nodes_sh" "$@" >"$log" 2>&1; }
+port() { cat "$dir/$1/port"; }
+ask() { timeout 2 redis-cli -p "$(port "$1")" ping 2>&1; }
+# runs PID: is it there, and not just waiting to be waited for?
+runs() { grep -q '^State:[[:space:]]*[RSDTtI]' "/proc/$1/status" 2>/dev/null; }
+
+sh "$nodes_sh" start -n 3 --dir "$dir" >"$scratch/out" 2>"$log"
+result 'start' $? "$log"
+diff "$scratch/out" "$dir/urls" >"$log" && [ "$(wc -l <"$scratch/out")" -eq 3 ]
+result 'it prints one URL a node, as in urls' $? "$log"
+[ "$(ask 1)$(ask 2)$(ask 3)" = PONGPONGPONG ]
+result 'all of them answer' $?
+[ "$(redis-cli -p "$(port 1)" config get maxmemory-policy | tail -n 1)" = noeviction ]
+result 'they do not evict' $?
+nodes start --dir "$dir"
+[ $? -eq 1 ] && grep -q 'already holds nodes' "$log"
+result 'a folder in use is refused' $? "$log"
+
+redis-cli -p "$(port 2)" set a b >"$log"
+nodes kill "$dir" 2 && [ "$(ask 2)" != PONG ]
+result 'kill' $? "$log"
+nodes kill "$dir" 2
+[ $? -eq 1 ] && grep -q 'not running' "$log"
+result 'kill of a dead node is refused' $? "$log"
+old=$(port 2)
+nodes restart "$dir" 2 && [ "$(ask 2)" = PONG ] && [ "$(port 2)" = "$old" ]
+result 'restart on the same port' $? "$log"
+[ "$(redis-cli -p "$old" dbsize)" = 0 ]
+result 'it comes back empty' $?
+
+nodes pause "$dir" 3 && nodes status "$dir" && grep -q '^3 .* paused$' "$log"
+result 'pause' $? "$log"
+nodes resume "$dir" 3 && [ "$(ask 3)" = PONG ]
+result 'resume' $? "$log"
+
+nodes restart "$dir" 4
+[ $? -eq 1 ] && grep -q 'no node 4' "$log"
+result 'a node that does not exist is refused' $? "$log"
+nodes start -n 0
+[ $? -eq 1 ] && grep -q '1 to 99' "$log"
+result 'no nodes are refused' $? "$log"
+REDIS_SERVER=no-such-server nodes start --dir "$scratch/x"
+[ $? -eq 1 ] && grep -q 'apt-get install redis-server' "$log" && [ ! -e "$scratch/x" ]
+result 'without a server it names the package' $? "$log"
+REDIS_SERVER=false nodes start --dir "$scratch/x"
+[ $? -eq 1 ] && [ ! -e "$scratch/x" ]
+result 'a server that ends at once leaves nothing' $? "$log"
+
+# A pid that has become somebody else's.
+pids=$(cat "$dir"/*/pid)
+sleep 300 &
+stranger=$!
+echo "$stranger" >"$scratch/pid"
+nodes kill "$dir" 1
+cp "$scratch/pid" "$dir/1/pid"
+nodes kill "$dir" 1
+[ $? -eq 1 ] && runs "$stranger"
+result 'a pid of somebody else is not signalled' $? "$log"
+
+nodes pause "$dir" 2
+nodes stop "$dir" && [ ! -e "$dir" ]
+result 'stop, a paused node too' $? "$log"
+left=0
+for pid in $pids; do
+    ! runs "$pid" || left=$((left + 1))
+done
+[ "$left" -eq 0 ] && runs "$stranger"
+result 'no server is left, and the stranger is' $?
+
+# With its output as a pipe: a server that kept it open would hold the reader for ever.
+mkdir "$dir" "$dir/mine"
+# shellcheck disable=SC2016
+timeout 20 sh -c 'sh "$1" start -n 1 --dir "$2" 2>/dev/null | cat' sh "$nodes_sh" "$dir" >"$log"
+result 'start in a pipe ends' $? "$log"
+nodes stop "$dir" && [ -d "$dir/mine" ] && rmdir "$dir/mine" && rmdir "$dir"
+result 'a folder that was there before stays' $? "$log"
+
+sh "$nodes_sh" start -n 20 --dir "$dir" >"$log" 2>&1 &
+starter=$!
+# As soon as one server has been started ...
+while [ ! -s "$dir/1/pid" ]; do :; done
+kill "$starter"
+wait "$starter"
+[ $? -eq 143 ] && [ ! -e "$dir" ]
+result 'start that is interrupted leaves nothing' $? "$log"
+
+finish

@@ -1,0 +1,204 @@
+/* Connections that break, and what comes after: the node is up again by itself, with everything
+ * that it needs; a held lock does not notice; and a node that stays away is not asked too often. */
+#include <string.h>
+
+#include "live/live.h"
+
+#define TTL_MS 30000
+
+static void cycle(struct live *live, redlock_client *client, size_t n) {
+    redlock_lock *lock = live_lock(client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+    LIVE_UNTIL(live, live_is_quiet(client, n));
+    assert_true(live_no_keys(live));
+}
+
+static void open_with(struct live *live, size_t n, int64_t node_timeout_ms, int64_t pause_min_ms,
+                      int64_t pause_max_ms) {
+    live_start(live, n, NULL);
+    redlock_client_options options = live_options(live);
+    options.connect_timeout_ms = 100;
+    options.node_timeout_ms = node_timeout_ms;
+    options.reconnect_min_ms = pause_min_ms;
+    options.reconnect_max_ms = pause_max_ms;
+    live_open_all(live, &options);
+}
+
+/* The same port, another process, no scripts. */
+static void restarted(void **state) {
+    struct live *live = *state;
+    open_with(live, 1, 250, 5, 20);
+    for (uint64_t i = 1; i <= 5; i++) {
+        cycle(live, live->client, 1);
+        assert_int_equal(live_node(live->client, 0).connects, i);
+        live_kill(live, 0);
+        LIVE_UNTIL(live, live_up(live->client) == 0);
+        live_restart(live, 0);
+        LIVE_UNTIL(live, live_up(live->client) == 1);
+    }
+    assert_true(live_node(live->client, 0).failures >= 5);
+    LIVE_STATUS(live_node(live->client, 0).reason, 0);
+    assert_string_equal(live_node(live->client, 0).detail, "");
+    live_end(live);
+}
+
+/* Killed while its answer is outstanding: writes wait on the node until it is told to go on. */
+static void killed_with_requests_out(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    open_with(live, 1, 5000, 5, 20);
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options once = live_once(TTL_MS);
+    live_tell(live, 0, "CLIENT PAUSE 100000 WRITE");
+    LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &done), 0);
+    uv_run(&live->loop, UV_RUN_NOWAIT);
+    assert_int_equal(live_node(live->client, 0).outstanding, 1);
+    live_tell(live, 0, "CLIENT KILL TYPE normal SKIPME yes");
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_DISCONNECTED);
+    assert_non_null(strstr(redlock_lock_message(lock), "connection lost before the answer"));
+    live_tell(live, 0, "CLIENT UNPAUSE");
+    LIVE_UNTIL(live, live_up(live->client) == 1 && live_is_quiet(live->client, 1));
+    assert_int_equal(live_stats(live->client).owed_repaid, 1); /* the SET may have run */
+    assert_true(live_no_keys(live));
+    cycle(live, live->client, 1);
+    live_end(live);
+}
+
+/* All five connections at once. Losing them is not losing the lock. */
+static void held_across(void **state) {
+    struct live *live = *state;
+    struct live_done lost = {0};
+    redlock_acquire_options options = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    options.on_lost = live_lock_cb;
+    options.lost_data = &lost;
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
+    for (uint64_t i = 0; i < 5; i++) {
+        live_tell_all(live, "CLIENT KILL TYPE normal SKIPME yes");
+        LIVE_UNTIL(live, live_up(live->client) < 5);
+        assert_int_equal(redlock_lock_is_valid(lock), 1);
+        assert_true(redlock_lock_valid_until_ns(lock) == until_ns);
+        LIVE_UNTIL(live, live_up(live->client) == 5);
+        LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+        until_ns = redlock_lock_valid_until_ns(lock);
+    }
+    assert_int_equal(live_stats(live->client).repaired, 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    assert_int_equal(lost.count, 0);
+    live_end(live);
+}
+
+/* Half open: the kernel takes what we send, and nobody answers. The lock goes on being extended by
+ * the other nodes, and the silent one is dropped all the same, four node_timeouts after its oldest
+ * request. */
+static void half_open(void **state) {
+    struct live *live = *state;
+    open_with(live, 5, 50, 5, 20);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    live_pause(live, 2);
+    uint64_t before_ns = redlock_now_ns();
+    while (live_up(live->client) == 5) {
+        LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+        live_run_for(live, 10);
+    }
+    uint64_t took_ns = redlock_now_ns() - before_ns;
+    assert_in_range(took_ns / LIVE_MS, 200, 2000);
+    LIVE_STATUS(live_node(live->client, 2).reason, REDLOCK_ERR_NODE_TIMEOUT);
+    assert_int_equal(live_node(live->client, 2).outstanding, 0);
+    /* a new connection is accepted by the kernel, and not greeted by the node */
+    uint64_t failures = live_node(live->client, 2).failures;
+    LIVE_UNTIL(live, live_node(live->client, 2).failures > failures);
+    LIVE_STATUS(live_node(live->client, 2).reason, REDLOCK_ERR_NODE_TIMEOUT);
+    live_resume(live, 2);
+    LIVE_UNTIL(live, live_up(live->client) == 5);
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* Idle connections that nobody answers on are not dropped: there is no request to answer. */
+static void idle_is_no_stall(void **state) {
+    struct live *live = *state;
+    open_with(live, 1, 20, 5, 20);
+    cycle(live, live->client, 1);
+    live_run_for(live, 300);
+    assert_int_equal(live_node(live->client, 0).connects, 1);
+    assert_int_equal(live_node(live->client, 0).failures, 0);
+    cycle(live, live->client, 1);
+    live_end(live);
+}
+
+/* How many attempts at a dead node in a second. */
+static uint64_t attempts_in_a_second(struct live *live, int64_t pause_min_ms,
+                                     int64_t pause_max_ms) {
+    open_with(live, 1, 250, pause_min_ms, pause_max_ms);
+    live_kill(live, 0);
+    LIVE_UNTIL(live, live_up(live->client) == 0);
+    uint64_t before = live_node(live->client, 0).failures;
+    live_run_for(live, 1000);
+    return live_node(live->client, 0).failures - before;
+}
+
+/* Pauses of 40 ms with a jitter of half of it: 20 to 40. */
+static void backoff_is_bounded(void **state) {
+    struct live *live = *state;
+    uint64_t attempts = attempts_in_a_second(live, 40, 40);
+    print_message("# %llu attempts at a dead node in a second, with pauses of 20 to 40 ms\n",
+                  (unsigned long long)attempts);
+    assert_in_range(attempts, 5, 51);
+    live_end(live);
+}
+
+/* 10, 20, 40, 80, 160, 320, 500: no more than 9, were each of them cut in half. */
+static void backoff_doubles(void **state) {
+    struct live *live = *state;
+    uint64_t attempts = attempts_in_a_second(live, 10, 500);
+    assert_in_range(attempts, 4, 10);
+    live_restart(live, 0);
+    LIVE_UNTIL(live, live_up(live->client) == 1);
+    cycle(live, live->client, 1);
+    live_end(live);
+}
+
+/* Nodes come and go under a lock that is taken and released all the time. */
+static void restless(void **state) {
+    struct live *live = *state;
+    open_with(live, 5, 100, 5, 20);
+    redlock_lock *lock = live_lock(live->client, "key");
+    for (size_t i = 0; i < 10; i++) {
+        live_kill(live, i % 5);
+        live_tell(live, (i + 1) % 5, "CLIENT KILL TYPE normal SKIPME yes");
+        for (int j = 0; j < 5; j++) {
+            LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+            (void)live_release(live, lock); /* may miss its quorum */
+        }
+        live_restart(live, i % 5);
+        LIVE_UNTIL(live, live_up(live->client) == 5);
+    }
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_int_equal(live_stats(live->client).owed_dropped, 0);
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(restarted),        LIVE_TEST(killed_with_requests_out),
+        LIVE_TEST_FIVE(held_across), LIVE_TEST(half_open),
+        LIVE_TEST(idle_is_no_stall), LIVE_TEST(backoff_is_bounded),
+        LIVE_TEST(backoff_doubles),  LIVE_TEST(restless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* Nodes that answer, and refuse: replicas, full memory, failed persistence, too many clients, a
+ * pause. Each is a failed vote with its reason, never "held by another", and none of them costs a
+ * quorum. */
+#include <string.h>
+
+#include "live/live.h"
+
+#define TTL_MS 30000
+
+static bool info_has(const struct live *live, size_t i, const char *what) {
+    redisReply *reply = live_ask(live, i, "INFO");
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    bool has = strstr(reply->str, what) != NULL;
+    freeReplyObject(reply);
+    return has;
+}
+
+/* Two nodes refuse: granted by the others. Three: no quorum. spoil() makes one node refuse. */
+static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t), int reason) {
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    spoil(live, 0);
+    spoil(live, 1);
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(live_outcome(lock, i).vote,
+                         i < 2 ? REDLOCK_VOTE_FAILED : REDLOCK_VOTE_GRANTED);
+        LIVE_STATUS(live_outcome(lock, i).reason, i < 2 ? reason : 0);
+    }
+    LIVE_STATUS(live_release(live, lock), 0);
+    spoil(live, 2);
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_outcome(lock, 2).reason, reason);
+    assert_non_null(strstr(redlock_lock_message(lock), redlock_strerror(reason)));
+    assert_int_equal(live_up(live->client), 5); /* they are up, and may do better next time */
+    LIVE_POLL(live, live_integer(live, 3, "DBSIZE") == 0 && live_integer(live, 4, "DBSIZE") == 0);
+}
+
+static void good_again(struct live *live) {
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_GRANTED) == 5);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* -- Replicas -- */
+
+static void make_replica(struct live *live, size_t i) {
+    live_tell(live, 4, "CONFIG SET repl-diskless-sync-delay 0");
+    live_tell(live, i, "REPLICAOF 127.0.0.1 %d", live_port(live, 4));
+    LIVE_POLL(live, info_has(live, i, "master_link_status:up"));
+}
+
+static void replicas(void **state) {
+    struct live *live = *state;
+    refuse_with(live, make_replica, REDLOCK_ERR_NODE_READONLY);
+    for (size_t i = 0; i < 3; i++) {
+        live_tell(live, i, "REPLICAOF NO ONE");
+    }
+    good_again(live);
+}
+
+/* Demoted while we hold: it may not renew, the others do. */
+static void demoted_while_held(void **state) {
+    struct live *live = *state;
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    make_replica(live, 0);
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
+    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_READONLY);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    live_tell(live, 0, "REPLICAOF NO ONE");
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    good_again(live);
+}
+
+/* -- Memory -- */
+
+static void fill_memory(struct live *live, size_t i) {
+    live_tell(live, i, "CONFIG SET maxmemory 1");
+}
+
+static void full_memory(void **state) {
+    struct live *live = *state;
+    refuse_with(live, fill_memory, REDLOCK_ERR_NODE_OOM);
+    live_tell_all(live, "CONFIG SET maxmemory 0");
+    good_again(live);
+}
+
+/* What is held can be extended and released: neither needs memory. */
+static void full_memory_while_held(void **state) {
+    struct live *live = *state;
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    live_tell_all(live, "CONFIG SET maxmemory 1");
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_GRANTED) == 5);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_tell_all(live, "CONFIG SET maxmemory 0");
+    good_again(live);
+}
+
+/* -- Persistence and replication -- */
+
+static void want_replicas(struct live *live, size_t i) {
+    live_tell(live, i, "CONFIG SET min-replicas-to-write 1");
+}
+
+static void too_few_replicas(void **state) {
+    struct live *live = *state;
+    refuse_with(live, want_replicas, REDLOCK_ERR_NODE_MISCONF);
+    live_tell_all(live, "CONFIG SET min-replicas-to-write 0");
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5)); /* releases it did not allow are repeated */
+    good_again(live);
+}
+
+/* A snapshot that cannot be written. */
+static void fail_to_save(struct live *live, size_t i) {
+    live_tell(live, i, "CONFIG SET dir /proc");
+    live_tell(live, i, "CONFIG SET save %s", "3600 1");
+    live_tell(live, i, "BGSAVE");
+    LIVE_POLL(live, info_has(live, i, "rdb_last_bgsave_status:err"));
+}
+
+static void failed_snapshot(void **state) {
+    static const char *const args[] = {"--enable-protected-configs", "yes", NULL};
+    struct live *live = *state;
+    live_start(live, 5, args);
+    live_open_all(live, NULL);
+    refuse_with(live, fail_to_save, REDLOCK_ERR_NODE_MISCONF);
+    live_tell_all(live, "CONFIG SET stop-writes-on-bgsave-error no");
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    good_again(live);
+}
+
+/* -- Clients -- */
+
+static void too_many_clients(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    redisContext *other = redisConnect("127.0.0.1", live_port(live, 0));
+    assert_non_null(other);
+    freeReplyObject(redisCommand(other, "CONFIG SET maxclients 1"));
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_BUSY);
+    assert_non_null(strstr(redlock_client_message(live->client), "max number of clients"));
+    freeReplyObject(redisCommand(other, "CONFIG SET maxclients 100"));
+    LIVE_UNTIL(live, live_up(live->client) == 1);
+    redisFree(other);
+    live_end(live);
+}
+
+/* -- A pause -- */
+
+static void open_patient(struct live *live) {
+    live_start(live, 5, NULL);
+    redlock_client_options options = live_options(live);
+    options.node_timeout_ms = 10000;
+    live_open_all(live, &options);
+}
+
+static void pause_first(const struct live *live, size_t count, int ms) {
+    for (size_t i = 0; i < count; i++) {
+        live_tell(live, i, "CLIENT PAUSE %d ALL", ms);
+    }
+}
+
+/* Longer than the ttl. Nobody waits longer than a grant could be worth anything, and what the
+ * nodes do when they go on leaves nothing. */
+static void paused_beyond_the_ttl(void **state) {
+    struct live *live = *state;
+    open_patient(live);
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options once = live_once(200);
+    uint64_t before_ns = redlock_now_ns();
+    pause_first(live, 3, 600);
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
+    assert_in_range((redlock_now_ns() - before_ns) / LIVE_MS, 190, 5000);
+    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* Validity ends as if the answer had come at once, however long it took. */
+static void check_validity(const redlock_lock *lock, uint64_t before_ns) {
+    uint64_t took_ns = redlock_now_ns() - before_ns;
+    uint64_t validity_ns = (TTL_MS - TTL_MS / 100 - 2) * LIVE_MS;
+    assert_true(took_ns > 200 * LIVE_MS); /* or this would show nothing */
+    assert_in_range(redlock_lock_valid_until_ns(lock), before_ns + validity_ns,
+                    before_ns + validity_ns + took_ns / 2);
+}
+
+/* Shorter than the ttl: granted, but validity counts from the moment of sending. */
+static void validity_from_sending(void **state) {
+    struct live *live = *state;
+    open_patient(live);
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options once = live_once(TTL_MS);
+    pause_first(live, 3, 600);
+    uint64_t before_ns = redlock_now_ns();
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    check_validity(lock, before_ns);
+    pause_first(live, 3, 600);
+    before_ns = redlock_now_ns();
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    check_validity(lock, before_ns);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(replicas),         LIVE_TEST_FIVE(demoted_while_held),
+        LIVE_TEST_FIVE(full_memory),      LIVE_TEST_FIVE(full_memory_while_held),
+        LIVE_TEST_FIVE(too_few_replicas), LIVE_TEST(failed_snapshot),
+        LIVE_TEST(too_many_clients),      LIVE_TEST(paused_beyond_the_ttl),
+        LIVE_TEST(validity_from_sending),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* The scripts on real nodes: their hashes are those that Redis computes, they are loaded when a
+ * node comes up, and a node that has forgotten them (SCRIPT FLUSH, restart) costs nobody anything.
+ */
+#include <string.h>
+
+#include "live/live.h"
+#include "redis/command.h"
+
+#define TTL_MS 30000
+
+static long long loaded(const struct live *live, size_t i, enum rl_command_kind kind) {
+    redisReply *reply = live_ask(live, i, "SCRIPT EXISTS %s", rl_command_script_sha1(kind));
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(reply->elements, 1);
+    long long is_loaded = reply->element[0]->integer;
+    freeReplyObject(reply);
+    return is_loaded;
+}
+
+static void check_hash(const struct live *live, enum rl_command_kind kind) {
+    redisReply *reply = live_ask(live, 0, "SCRIPT LOAD %s", rl_command_script(kind));
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    assert_string_equal(reply->str, rl_command_script_sha1(kind));
+    freeReplyObject(reply);
+}
+
+static void hashes(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    check_hash(live, RL_COMMAND_RELEASE);
+    check_hash(live, RL_COMMAND_EXTEND);
+    live_end(live);
+}
+
+static void loaded_when_up(void **state) {
+    struct live *live = *state;
+    for (size_t i = 0; i < live->n; i++) {
+        assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE), 1);
+        assert_int_equal(loaded(live, i, RL_COMMAND_EXTEND), 1);
+    }
+    live_end(live);
+}
+
+static void cycle(struct live *live, redlock_lock *lock, bool extend, bool flush) {
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    if (flush) {
+        live_tell_all(live, "SCRIPT FLUSH");
+    }
+    if (extend) {
+        LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+        assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_GRANTED), 5);
+        for (size_t i = 0; i < 5; i++) {
+            assert_in_range(live_pttl(live, i, "key"), TTL_MS / 2, TTL_MS);
+        }
+    }
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_GRANTED), 5);
+    assert_true(live_no_keys(live));
+}
+
+/* EVAL loads what it runs, so each script is flushed away for a turn of its own. */
+static void flushed(void **state) {
+    struct live *live = *state;
+    redlock_lock *lock = live_lock(live->client, "key");
+    cycle(live, lock, true, true);
+    cycle(live, lock, false, true);
+    cycle(live, lock, true, false);
+    for (size_t i = 0; i < live->n; i++) {
+        assert_int_equal(live_node(live->client, i).connects, 1);
+        assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE), 1);
+    }
+    live_end(live);
+}
+
+/* A release that belongs to no round: of an attempt that lost. */
+static void flushed_before_a_loser_releases(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    for (size_t i = 0; i < 3; i++) {
+        live_tell(live, i, "SET key stranger");
+    }
+    live_tell_all(live, "SCRIPT FLUSH");
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_HELD);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_int_equal(live_count_keys(live, "key", "stranger"), 3);
+    assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 0);
+    assert_int_equal(live_integer(live, 4, "DBSIZE"), 0);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(hashes),
+        LIVE_TEST_FIVE(loaded_when_up),
+        LIVE_TEST_FIVE(flushed),
+        LIVE_TEST_FIVE(flushed_before_a_loser_releases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+#!/bin/sh
+# Every test.
+#
+#   sh test/run.sh                        all that CI does: the four legs below, one after the other
+#   sh test/run.sh --compiler gcc|clang   one leg: built with this compiler
+#   sh test/run.sh --sanitize             one leg: clang, ASan with leaks, UBSan, fuzzers
+#   sh test/run.sh --hiredis1             one leg: gcc, hiredis 1.x, ASan and UBSan
+#
+# --compiler and --sanitize go together. What follows -- is handed to "meson test": names of tests,
+# or --suite unit. It installs what is missing first (cluster/setup.sh says what and why). Each leg is
+# built in build/test/LEG, and has its logs there.
+#
+# The last line is "N passed, N failed": single cases, not programs. The exit status is 0 if none
+# failed. No process is left behind: one that a test leaves is ended here and counts as a failure.
+set -u
+exec </dev/null
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root" || exit 2
+
+usage() {
+    sed -n '/^#   sh test\/run.sh/s/^#   //p' "$0" >&2
+    exit 2
+}
+
+compiler='' sanitize=no hiredis1=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --compiler)
+        case ${2-} in gcc | clang) compiler=$2 ;; *) usage ;; esac
+        shift 2
+        ;;
+    --sanitize) sanitize=yes; shift ;;
+    --hiredis1) hiredis1=yes; shift ;;
+    --) shift; break ;;
+    *) usage ;;
+    esac
+done
+
+passed=0 failed=0 skipped=0
+child=''
+summary=''
+tmp=''
+
+# -- processes -----------------------------------------------------------------------------------
+
+# What our tests start inherits REDLOCK_TEST_RUN, or works in a folder below our TMPDIR (a
+# redis-server hides its environment). By these two marks, and by nothing else, it is found again.
+ours() {
+    for proc in /proc/[0-9]*; do
+        ours_pid=${proc#/proc/}
+        [ "$ours_pid" != $$ ] || continue
+        case $(readlink "$proc/cwd" 2>/dev/null) in
+        "$tmp" | "$tmp"/*) echo "$ours_pid" ;;
+        *)
+            tr '\0' '\n' 2>/dev/null <"$proc/environ" | grep -qx "REDLOCK_TEST_RUN=$tmp" &&
+                echo "$ours_pid"
+            ;;
+        esac
+    done 2>/dev/null
+}
+
+# Ends what is left, names it, and returns 1 if there was anything. This shell's own helpers are in
+# the list for as long as they run, so only what is there twice counts.
+sweep() {
+    ours >"$tmp/first"
+    swept=''
+    for pid in $(ours); do
+        grep -qx "$pid" "$tmp/first" || continue
+        swept="$swept $pid ($(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null))"
+        kill -s CONT "$pid" 2>/dev/null
+        kill -s KILL "$pid" 2>/dev/null
+    done
+    [ -z "$swept" ]
+}
+
+clean_up() {
+    trap '' HUP INT TERM PIPE
+    if [ -n "$child" ]; then
+        # meson ends its tests when it is told to end.
+        kill "$child" 2>/dev/null
+        wait "$child" 2>/dev/null
+    fi
+    if [ -n "$tmp" ]; then
+        sweep
+        rm -rf "$tmp"
+    fi
+}
+trap clean_up EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 141' PIPE
+
+# run COMMAND...: in the background, since a shell that waits can be interrupted. The lock (9) is
+# handed down only to the command that takes it: what a test leaves running must not hold it.
+run() {
+    if [ "$1" = flock ]; then
+        "$@" &
+    else
+        "$@" 9>&- &
+    fi
+    child=$!
+    wait "$child"
+    run_status=$?
+    child=''
+    return "$run_status"
+}
+
+# -- one leg -------------------------------------------------------------------------------------
+
+fail() {
+    failed=$((failed + 1))
+    summary="$summary  failed: $*
+"
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    summary="$summary  skipped: $*
+"
+}
+
+# count LEG: adds up what meson wrote of each test, and shows what those wrote that failed
+count() {
+    awk -v leg="$1" -v logs="$tmp/logs" -f test/count.awk \
+        "build/test/$1/meson-logs/testlog.json" >"$tmp/count"
+    [ ! -e "$tmp/logs" ] || cat "$tmp/logs"
+    rm -f "$tmp/logs"
+    summary="$summary$(sed -n 's/^what //p' "$tmp/count" | sed 's/$/\\n/' | tr -d '\n')"
+    # shellcheck disable=SC2046
+    set -- $(sed -n 's/^sum //p' "$tmp/count")
+    passed=$((passed + $1))
+    failed=$((failed + $2))
+    skipped=$((skipped + $3))
+}
+
+# leg NAME COMPILER SETUP_OPTIONS TEST_OPTIONS [WHAT WAS GIVEN AFTER --]...
+leg() {
+    leg=$1
+    leg_cc=$2
+    leg_setup=$3
+    leg_test=$4
+    shift 4
+    leg_dir=build/test/$leg
+    echo
+    echo "== $leg: $leg_cc $leg_setup"
+    # Another compiler or other options are another build.
+    if [ "$(cat "$leg_dir/.redlock-setup" 2>/dev/null)" != "$leg_cc $leg_setup" ] ||
+        [ ! -e "$leg_dir/build.ninja" ]; then
+        rm -rf "$leg_dir"
+        # shellcheck disable=SC2086
+        CC=$leg_cc run meson setup "$leg_dir" -Dwerror=true $leg_setup >"$tmp/log" 2>&1 || {
+            cat "$tmp/log"
+            fail "$leg: meson setup"
+            return
+        }
+        echo "$leg_cc $leg_setup" >"$leg_dir/.redlock-setup"
+    fi
+    run ninja -C "$leg_dir" >"$tmp/log" 2>&1 || {
+        grep -v '^\[[0-9]*/[0-9]*\]' "$tmp/log"
+        fail "$leg: the build"
+        return
+    }
+    rm -f "$leg_dir/meson-logs/testlog.json"
+    # shellcheck disable=SC2086
+    run meson test -C "$leg_dir" --no-rebuild $leg_test "$@"
+    if [ -s "$leg_dir/meson-logs/testlog.json" ]; then
+        count "$leg"
+    else
+        fail "$leg: no test ran"
+    fi
+    sweep || fail "$leg: processes left behind:$swept"
+}
+
+gcc_leg() { leg gcc gcc '' '' "$@"; }
+
+# ... as it is shipped: optimised, without assertions. The source is tidy or not in one leg.
+clang_leg() { leg clang clang '--buildtype=release' '--no-suite tidy' "$@"; }
+
+# clang leaves the sanitizers' names in a shared library open, hence lundef.
+sanitize_leg() {
+    if [ "$1" = gcc ]; then
+        sanitize_more=''
+    else
+        sanitize_more='-Db_lundef=false -Dfuzz=true'
+    fi
+    sanitize_cc=$1
+    shift
+    leg "sanitize-$sanitize_cc" "$sanitize_cc" "-Db_sanitize=address,undefined $sanitize_more" \
+        '--no-suite tidy --no-suite package -t 3' "$@"
+}
+
+hiredis1_leg() {
+    echo
+    run sh test/hiredis1.sh build/hiredis1 >"$tmp/hiredis1" 2>&1
+    hiredis1_status=$?
+    cat "$tmp/hiredis1"
+    case $hiredis1_status in
+    0)
+        leg hiredis1 gcc \
+            "-Db_sanitize=address,undefined -Dhiredis_root=$root/build/hiredis1" \
+            '--no-suite tidy -t 3' "$@"
+        ;;
+    77) skip "hiredis1: $(tail -n 1 "$tmp/hiredis1")" ;;
+    *) fail 'hiredis1: its build' ;;
+    esac
+}
+
+# -- all of it -----------------------------------------------------------------------------------
+
+sh cluster/setup.sh test || {
+    echo '0 passed, 1 failed'
+    exit 1
+}
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/redlock-test.XXXXXX") || exit 2
+export TMPDIR="$tmp" REDLOCK_TEST_RUN="$tmp"
+# Any report ends the program with an error, leaks included.
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+unset CC CFLAGS CPPFLAGS LDFLAGS DESTDIR
+
+# Two of these at once would build over each other.
+mkdir -p build/test
+exec 9>build/test/.lock
+flock -n 9 || {
+    echo 'waiting for another test/run.sh of this tree to end'
+    run flock 9
+}
+
+if [ "$sanitize" = yes ]; then
+    sanitize_leg "${compiler:-clang}" "$@"
+elif [ -n "$compiler" ]; then
+    "${compiler}_leg" "$@"
+elif [ "$hiredis1" = no ]; then
+    gcc_leg "$@"
+    clang_leg "$@"
+    sanitize_leg clang "$@"
+    hiredis1=yes
+fi
+[ "$hiredis1" = no ] || hiredis1_leg "$@"
+
+echo
+printf '%b' "$summary"
+[ "$skipped" -eq 0 ] || echo "$skipped skipped"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,116 @@
+#!/bin/sh
+# The controls: each known way to build Redlock wrongly must be caught by the checker within a stated
+# number of seeds, and so must each broken assumption. TAP; a control that is not caught fails.
+#
+#   controls.sh --cc CC --root DIR --sim PROGRAM
+#
+# A control of the kind "patch" is broken/NAME.patch, applied to a copy of lib/core and linked with the
+# simulator, with the core's own assertions off: it is the checker that has to catch it. The kind "break"
+# is a switch of the simulator, for what is wrong in the driver, the node or the clock. The kind "preset"
+# breaks an assumption and nothing else: what Redlock cannot do.
+#
+# A patch that no longer applies fails its controls: bring it up to date with lib/core.
+set -u
+
+cc=cc
+root=
+sim=
+while [ $# -gt 1 ]; do
+    case $1 in
+    --cc) cc=$2 ;;
+    --root) root=$2 ;;
+    --sim) sim=$2 ;;
+    *) break ;;
+    esac
+    shift 2
+done
+if [ $# -gt 0 ] || [ -z "$root" ] || [ -z "$sim" ]; then
+    echo "usage: controls.sh --cc CC --root DIR --sim PROGRAM" >&2
+    exit 2
+fi
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-controls.XXXXXX") || exit 2
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' HUP INT TERM
+
+# kind, name, violation to be found, seeds that are enough, what the runner is given
+controls='
+patch  late-reply              validity  100   --preset swarm
+patch  late-reply              overlap   1000  --preset clocks
+patch  validity-from-reply     validity  20    --preset swarm
+patch  validity-from-reply     overlap   1000  --preset clocks
+patch  no-drift                validity  20    --preset clocks
+patch  no-drift                overlap   1000  --preset clocks
+patch  no-release              orphan    50    --preset swarm
+patch  gone-is-renewed         validity  200   --preset network
+patch  gone-is-renewed         overlap   1000  --preset network
+patch  half-quorum             validity  50    --preset quiet
+patch  half-quorum             overlap   50    --preset quiet
+patch  repair-when-lost        revived   500   --preset clocks
+patch  unanswered-did-not-run  orphan    500   --preset restarts
+patch  no-second-look          success   2000  --preset clocks
+patch  late-vote-prolongs      revived   500   --preset clocks
+break  one-token               validity  200   --preset network
+break  one-token               overlap   500   --preset network
+break  blind-release           overlap   50    --preset quiet
+break  drop-owed               orphan    300   --preset restarts
+break  stopped-clock           validity  50    --preset clocks
+break  stopped-clock           overlap   200   --preset clocks
+break  extend-shortens         validity  1000  --preset network --nodes 5
+preset amnesia                 overlap   100   --preset amnesia
+preset steps                   overlap   100   --preset steps
+'
+
+# build NAME: $scratch/NAME, the simulator with a broken core
+build() {
+    mkdir -p "$scratch/$1.d" && cp -R "$root/lib/core" "$scratch/$1.d/" || return 1
+    (cd "$scratch/$1.d" && patch -s -p1 -F0 <"$root/test/sim/broken/$1.patch") ||
+        { echo "broken/$1.patch does not apply to lib/core any more"; return 1; }
+    # $cc may be several words.
+    # shellcheck disable=SC2086
+    $cc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -w -I"$scratch/$1.d" -I"$root/test" \
+        -o "$scratch/$1" "$scratch"/*.o "$scratch/$1.d"/core/*.c
+}
+
+# The simulator is compiled once for all patches.
+objects() {
+    for source in "$root"/test/sim/*.c; do
+        name=$(basename "$source" .c)
+        case $name in golden*) continue ;; esac
+        # shellcheck disable=SC2086
+        $cc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -w -I"$root/lib" -I"$root/test" \
+            -c -o "$scratch/$name.o" "$source" &
+    done
+    wait
+}
+
+objects
+number=0
+failed=0
+printf '%s' "$controls" | grep -v '^$' >"$scratch/controls"
+while read -r kind name violation seeds arguments; do
+    number=$((number + 1))
+    case $kind in
+    patch)
+        program=$scratch/$name
+        [ -x "$program" ] || build "$name" >"$scratch/log" 2>&1
+        ;;
+    break)
+        program=$sim
+        arguments="--break $name $arguments"
+        ;;
+    preset) program=$sim ;;
+    esac
+    # shellcheck disable=SC2086
+    if [ -x "$program" ] &&
+        "$program" $arguments --seeds "1..$seeds" --expect "$violation" --no-progress \
+            >"$scratch/log" 2>&1; then
+        echo "ok $number - $name: $(sed -n '1s/: .*//p' "$scratch/log") of at most $seeds"
+    else
+        failed=1
+        echo "not ok $number - $name ($violation, within $seeds seeds, $arguments)"
+        sed 's/^/# /' "$scratch/log"
+    fi
+done <"$scratch/controls"
+echo "1..$number"
+exit $failed

@@ -1,0 +1,32 @@
+/* Faults: what strikes, whom, and for how long. Kinds, rate and length are options; every fault
+ * ends by itself but those that last for the whole safety phase. All that is broken is healed by
+ * sim_faults_heal(), a minority of the nodes perhaps excepted. */
+#ifndef SIM_FAULT_H
+#define SIM_FAULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/options.h"
+
+struct sim_world;
+
+void sim_faults_start(struct sim_world *world);
+
+/* SIM_EV_FAULT */
+void sim_faults_strike(struct sim_world *world);
+
+/* One fault by name, for stories. a: client, b: node; duration: how long. */
+void sim_fault_apply(struct sim_world *world, enum sim_fault fault, uint32_t client, uint32_t node,
+                     uint64_t duration_ns);
+
+/* A client has been granted a lock and has not told its user: it may be stopped just now. */
+void sim_fault_at_grant(struct sim_world *world, uint32_t client);
+
+/* Whether drawing a token fails. */
+bool sim_fault_no_token(struct sim_world *world);
+
+/* The end of the safety phase. */
+void sim_faults_heal(struct sim_world *world);
+
+#endif

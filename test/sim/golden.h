@@ -1,0 +1,43 @@
+/* Stories: short scripts in a world without chance, told in full and compared with the files in
+ * golden/. They say what the protocol does, in the order in which it does it; a change of the
+ * protocol shows up as a change of a story. Each world has one lock for each client, nodes that are
+ * 1 ms away, and clocks without error.
+ */
+#ifndef SIM_GOLDEN_H
+#define SIM_GOLDEN_H
+
+#include <stdint.h>
+
+#include "sim/options.h"
+
+enum sim_act {
+    SIM_ACT_END,     /* of the script; the story ends here */
+    SIM_ACT_ACQUIRE, /* a: ttl_ms, b: pause between attempts in ms, 0 for one attempt */
+    SIM_ACT_EXTEND,  /* a: ttl_ms, 0 for that of the acquire */
+    SIM_ACT_RELEASE,
+    SIM_ACT_CANCEL,
+    SIM_ACT_FAR,  /* the node is a ms further away for commands, b ms for replies */
+    SIM_ACT_FAULT /* a: enum sim_fault, b: for how long, ms */
+};
+
+struct sim_line {
+    uint32_t at_ms;
+    uint8_t act;
+    uint8_t client; /* from 1 */
+    uint8_t node;   /* from 1 */
+    uint32_t a, b;
+};
+
+#define SIM_LINES_MAX 24
+
+struct sim_story {
+    const char *name; /* of the file */
+    const char *text; /* what it is about */
+    uint32_t nodes;
+    struct sim_line lines[SIM_LINES_MAX];
+};
+
+extern const struct sim_story sim_stories[];
+extern const uint32_t sim_story_count;
+
+#endif

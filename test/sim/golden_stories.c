@@ -1,0 +1,120 @@
+/* The scripts of the stories, see golden.h. */
+#include "sim/golden.h"
+
+#define ACQUIRE(at, client, ttl, pause) \
+    { at, SIM_ACT_ACQUIRE, client, 1, ttl, pause }
+#define EXTEND(at, client, ttl) \
+    { at, SIM_ACT_EXTEND, client, 1, ttl, 0 }
+#define RELEASE(at, client) \
+    { at, SIM_ACT_RELEASE, client, 1, 0, 0 }
+#define CANCEL(at, client) \
+    { at, SIM_ACT_CANCEL, client, 1, 0, 0 }
+#define FAR(at, client, node, there, back) \
+    { at, SIM_ACT_FAR, client, node, there, back }
+#define FAULT(at, client, node, fault, for_ms) \
+    { at, SIM_ACT_FAULT, client, node, fault, for_ms }
+#define CUT(at, client, node, for_ms) FAULT(at, client, node, SIM_FAULT_PARTITION, for_ms)
+#define END(at) \
+    { at, SIM_ACT_END, 1, 1, 0, 0 }
+
+const struct sim_story sim_stories[] = {
+    {"01-clean-grant",
+     "Nobody contests the lock and nothing fails. The grant needs the third of five answers; the\n"
+     "other two count for the lock as well.",
+     5,
+     {ACQUIRE(0, 1, 1000, 0), RELEASE(300, 1), END(400)}},
+    {"02-split-vote",
+     "Two clients ask at the same moment, and each reaches two of four nodes first. Neither has "
+     "the\n"
+     "three that it needs: both undo what they did, wait for different times, and the first to "
+     "come\n"
+     "back wins.",
+     4,
+     {FAR(0, 1, 3, 5, 0), FAR(0, 1, 4, 5, 0), FAR(0, 2, 1, 5, 0), FAR(0, 2, 2, 5, 0),
+      ACQUIRE(0, 1, 1000, 40), ACQUIRE(0, 2, 1000, 90), RELEASE(150, 1), RELEASE(250, 2),
+      END(300)}},
+    {"03-two-dead-nodes",
+     "Two of five nodes are down. They have no vote and cost no time.",
+     5,
+     {FAULT(0, 1, 4, SIM_FAULT_NODE_REFUSE, 100000), FAULT(0, 1, 5, SIM_FAULT_NODE_REFUSE, 100000),
+      ACQUIRE(100, 1, 1000, 0), RELEASE(300, 1), END(350)}},
+    {"04-late-grant",
+     "One node answers after the grant. Its vote changes nothing but how many keys there are.",
+     5,
+     {FAR(0, 1, 5, 10, 20), ACQUIRE(0, 1, 1000, 0), RELEASE(200, 1), END(300)}},
+    {"05-lost-and-released",
+     "The second client holds four nodes; the first gets the fifth. That is no quorum, so it gives "
+     "the\n"
+     "fifth back at once: it undoes its token on every node, also on those that refused.",
+     5,
+     {CUT(0, 2, 5, 300), ACQUIRE(10, 2, 1000, 0), ACQUIRE(100, 1, 1000, 0), END(150)}},
+    {"06-renewed",
+     "An extension is a round like any other: validity runs anew from its sending.",
+     5,
+     {ACQUIRE(0, 1, 1000, 0), EXTEND(500, 1, 0), RELEASE(1200, 1), END(1250)}},
+    {"07-unknown-then-renewed",
+     "Three of five nodes are out of reach when the client extends. After node_timeout it knows "
+     "no\n"
+     "more than that, and validity stays what it was. The second attempt, in time, renews it.",
+     5,
+     {ACQUIRE(0, 1, 1000, 0), CUT(400, 1, 1, 100), CUT(400, 1, 2, 100), CUT(400, 1, 3, 100),
+      EXTEND(410, 1, 0), EXTEND(550, 1, 0), RELEASE(700, 1), END(750)}},
+    {"08-lost-by-expiry",
+     "Every node is out of reach for longer than the ttl. The holder is told before its validity\n"
+     "ends, by its own clock. What it could not release it owes, and repays when it is connected\n"
+     "again.",
+     3,
+     {ACQUIRE(0, 1, 500, 0), CUT(100, 1, 1, 800), CUT(100, 1, 2, 800), CUT(100, 1, 3, 800),
+      END(1500)}},
+    {"09-cancelled-in-flight",
+     "The user cancels when the SETs have run and no answer is in. The releases follow the SETs on "
+     "the\n"
+     "same connections.",
+     3,
+     {FAR(0, 1, 1, 0, 10), FAR(0, 1, 2, 0, 10), FAR(0, 1, 3, 0, 10), ACQUIRE(0, 1, 1000, 0),
+      CANCEL(5, 1), END(50)}},
+    {"10-owed-release-repaid",
+     "A node is out of reach when the lock is released. Two of three suffice for the release to\n"
+     "succeed; the third is owed it, until it has answered on a new connection.",
+     3,
+     {ACQUIRE(0, 1, 5000, 0), CUT(100, 1, 3, 500), RELEASE(150, 1), END(1000)}},
+    {"11-repaired",
+     "A node restarts empty (nothing guards its vote in this world). The next extension is renewed "
+     "by\n"
+     "the other two, and the node that lost the key is given it back: SET NX, so it could never "
+     "have\n"
+     "been taken from anybody.",
+     3,
+     {ACQUIRE(0, 1, 2000, 0), FAULT(200, 1, 2, SIM_FAULT_AMNESIA, 10), EXTEND(500, 1, 0),
+      RELEASE(700, 1), END(750)}},
+    {"12-late-set",
+     "A SET is still under way on a connection that was given up; the release overtakes it on the "
+     "next\n"
+     "one. The key that it sets is an orphan, and ends by its ttl: the second client has to wait "
+     "for\n"
+     "that node, and for that node only.",
+     3,
+     {FAULT(0, 1, 3, SIM_FAULT_STRAY, 400), ACQUIRE(1, 1, 600, 0), RELEASE(200, 1),
+      ACQUIRE(450, 2, 600, 0), RELEASE(500, 2), ACQUIRE(1050, 2, 600, 0), RELEASE(1100, 2),
+      END(1200)}},
+    {"13-late-extension",
+     "An extension by 300 ms is still under way on a connection that was given up when a longer "
+     "one is\n"
+     "renewed by two of three nodes. When it runs, it must not cut short what the holder relies "
+     "on: the\n"
+     "script only ever lengthens a life. Otherwise the second client would be granted two nodes "
+     "at\n"
+     "1300 ms, while the first still holds the lock.",
+     3,
+     {ACQUIRE(10, 1, 1000, 0), FAULT(300, 1, 2, SIM_FAULT_STRAY, 500), EXTEND(301, 1, 300),
+      CUT(490, 1, 3, 1500), EXTEND(500, 1, 2000), ACQUIRE(1300, 2, 1000, 0), RELEASE(1400, 1),
+      ACQUIRE(1450, 2, 1000, 0), END(1500)}},
+    {"14-answers-too-late",
+     "The client is stopped for longer than the ttl while the answers are under way. When it goes "
+     "on, a\n"
+     "quorum has said yes, but validity runs from the sending and is over: that is not a grant.",
+     3,
+     {ACQUIRE(10, 1, 300, 0), FAULT(11, 1, 1, SIM_FAULT_CLIENT_PAUSE, 600), END(800)}},
+};
+
+const uint32_t sim_story_count = sizeof sim_stories / sizeof sim_stories[0];

@@ -1,0 +1,201 @@
+/* A client's connection to one node, as lib/redis/node.c keeps it: connect, say hello, send, match
+ * the replies in order, look for stalls, back off and connect again.
+ *
+ * When a connection ends, the node is down first, then every request on it has its answer (none),
+ * and what was under way on it may still reach the node.
+ */
+#include <assert.h>
+
+#include "sim/client.h"
+#include "sim/world.h"
+
+static void note(const struct sim_link *link, enum sim_note_kind kind) {
+    sim_trace(link->client->world, (struct sim_note){.kind = (uint8_t)kind,
+                                                     .client = link->client->index,
+                                                     .lock = SIM_NOBODY,
+                                                     .node = link->node});
+}
+
+void sim_link_deadline(struct sim_link *link) {
+    uint64_t at_ns = link->deadline_ns;
+    if (sim_link_is_up(link) && link->owed.retry_ns < at_ns) {
+        at_ns = link->owed.retry_ns;
+    }
+    rl_deadlines_set(&link->client->deadlines, &link->deadline, at_ns);
+}
+
+static void set_deadline(struct sim_link *link, uint64_t at_ns) {
+    if (link->deadline_ns != at_ns) {
+        link->deadline_ns = at_ns;
+        sim_link_deadline(link);
+    }
+}
+
+bool sim_link_is_up(const struct sim_link *link) {
+    return link->state == SIM_LINK_UP;
+}
+
+/* -- The end of a connection -- */
+
+static void back_off(struct sim_link *link) {
+    struct sim_world *world = link->client->world;
+    uint64_t least_ns = world->options.reconnect_min_ms * RL_NS_PER_MS;
+    uint64_t most_ns = world->options.reconnect_max_ms * RL_NS_PER_MS;
+    uint64_t pause_ns = link->pause_ns == 0 ? least_ns : 2 * link->pause_ns;
+    link->pause_ns = pause_ns < most_ns ? pause_ns : most_ns;
+    link->state = SIM_LINK_BACKOFF;
+    uint64_t jitter_ns = sim_between(&world->core_random, 0, link->pause_ns / 2);
+    set_deadline(link, sim_client_now(link->client) + link->pause_ns - jitter_ns);
+}
+
+static void fail_requests(struct sim_link *link) {
+    struct sim_call *call = link->head;
+    link->head = NULL;
+    link->tail = &link->head;
+    while (call != NULL) {
+        struct sim_call *next = call->next;
+        sim_votes_answer(link, call, SIM_ANSWER_NONE);
+        call = next;
+    }
+    assert(link->head == NULL);
+}
+
+static void failed(struct sim_link *link) {
+    struct sim_client *client = link->client;
+    bool was_up = sim_link_is_up(link);
+    sim_conn_close(client->world, link->conn);
+    link->conn = NULL;
+    back_off(link);
+    client->reasons[link->node] = SIM_REASON_DOWN;
+    if (was_up) {
+        client->up &= ~(UINT32_C(1) << link->node);
+        note(link, SIM_NOTE_DOWN);
+    }
+    fail_requests(link);
+}
+
+void sim_link_broken(struct sim_link *link) {
+    failed(link);
+    sim_loop_schedule(link->client);
+}
+
+/* -- Connecting -- */
+
+static void send_hello(struct sim_link *link) {
+    struct sim_world *world = link->client->world;
+    struct sim_message *message = sim_message_new(world, link->conn);
+    message->command = SIM_HELLO;
+    sim_net_send(world, message, SIM_TO_NODE);
+}
+
+void sim_link_start(struct sim_link *link) {
+    struct sim_client *client = link->client;
+    assert(link->conn == NULL && link->head == NULL);
+    link->conn = sim_conn_open(client->world, client->index, link->node);
+    link->state = SIM_LINK_CONNECTING;
+    set_deadline(link,
+                 sim_client_now(client) + client->world->options.connect_timeout_ms * RL_NS_PER_MS);
+    send_hello(link);
+}
+
+static void connected(struct sim_link *link) {
+    struct sim_client *client = link->client;
+    link->state = SIM_LINK_UP;
+    link->pause_ns = 0;
+    link->up_since_ns = client->world->now_ns;
+    set_deadline(link, RL_NEVER);
+    client->up |= UINT32_C(1) << link->node;
+    client->reasons[link->node] = 0;
+    note(link, SIM_NOTE_UP);
+    if (client->world->options.broken == SIM_BREAK_DROP_OWED) {
+        sim_votes_forgive(link);
+    }
+    sim_votes_repay(link);
+}
+
+/* -- Requests -- */
+
+void sim_link_send(struct sim_link *link, struct sim_call *call) {
+    assert(sim_link_is_up(link));
+    call->next = NULL;
+    call->is_flushed = false;
+    call->number = ++link->numbers;
+    call->made_ns = link->client->world->now_ns;
+    call->sent_ns = sim_client_now(link->client);
+    *link->tail = call;
+    link->tail = &call->next;
+    link->client->dirty |= UINT32_C(1) << link->node;
+    if (link->deadline_ns == RL_NEVER) {
+        uint64_t stall_ns = 4 * link->client->rules.node_timeout_ns;
+        set_deadline(link, call->sent_ns + stall_ns);
+    }
+}
+
+void sim_link_flush(struct sim_link *link) {
+    struct sim_world *world = link->client->world;
+    for (struct sim_call *call = link->head; call != NULL; call = call->next) {
+        if (!call->is_flushed) {
+            struct sim_message *message = sim_message_new(world, link->conn);
+            call->is_flushed = true;
+            message->made_ns = call->made_ns;
+            message->number = call->number;
+            message->token = call->token;
+            message->ttl_ms = call->ttl_ms;
+            message->command = call->command;
+            message->resource = call->lock->resource;
+            sim_net_send(world, message, SIM_TO_NODE);
+        }
+    }
+}
+
+void sim_link_reply(struct sim_link *link, const struct sim_message *message) {
+    static const enum sim_answer answers[] = {
+        [SIM_YES] = SIM_ANSWER_YES, [SIM_NO] = SIM_ANSWER_NO, [SIM_ERROR] = SIM_ANSWER_ERROR};
+    if (message->command == SIM_HELLO) {
+        connected(link);
+    } else {
+        struct sim_call *call = link->head;
+        assert(call != NULL);
+        assert(call->number == message->number);
+        link->head = call->next;
+        if (link->head == NULL) {
+            link->tail = &link->head;
+        }
+        sim_votes_answer(link, call, answers[message->verdict]);
+    }
+    sim_loop_schedule(link->client);
+}
+
+/* -- Deadlines -- */
+
+static void look_for_stall(struct sim_link *link, uint64_t now_ns) {
+    uint64_t stall_ns = 4 * link->client->rules.node_timeout_ns;
+    if (link->head == NULL) {
+        set_deadline(link, RL_NEVER);
+    } else if (now_ns >= link->head->sent_ns + stall_ns) {
+        failed(link);
+    } else {
+        set_deadline(link, link->head->sent_ns + stall_ns);
+    }
+}
+
+void sim_link_tick(struct sim_link *link) {
+    uint64_t now_ns = sim_client_now(link->client);
+    if (now_ns >= link->deadline_ns) {
+        switch ((enum sim_link_state)link->state) {
+            case SIM_LINK_UP:
+                look_for_stall(link, now_ns);
+                break;
+            case SIM_LINK_BACKOFF:
+                sim_link_start(link);
+                break;
+            case SIM_LINK_CONNECTING:
+                failed(link);
+                break;
+        }
+    }
+    if (sim_link_is_up(link) && now_ns >= link->owed.retry_ns) {
+        sim_votes_repay(link);
+    }
+    sim_link_deadline(link);
+}

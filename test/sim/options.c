@@ -1,0 +1,241 @@
+/* See options.h. */
+#include "sim/options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/quorum.h"
+#include "sim/random.h"
+
+#define BIT(fault) (UINT32_C(1) << (fault))
+#define MS RL_NS_PER_MS
+
+static const char *const preset_names[SIM_PRESETS] = {
+    [SIM_QUIET] = "quiet",       [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
+    [SIM_RESTARTS] = "restarts", [SIM_SWARM] = "swarm",     [SIM_AMNESIA] = "amnesia",
+    [SIM_STEPS] = "steps",       [SIM_STORY] = "story",
+};
+
+static const char *const fault_names[SIM_FAULTS] = {
+    [SIM_FAULT_RESET] = "reset",
+    [SIM_FAULT_STRAY] = "stray commands",
+    [SIM_FAULT_HALF_OPEN] = "half-open",
+    [SIM_FAULT_PARTITION] = "partition",
+    [SIM_FAULT_FOREVER] = "partition for good",
+    [SIM_FAULT_CLOG] = "clog",
+    [SIM_FAULT_NODE_PAUSE] = "node pause",
+    [SIM_FAULT_NODE_RESTART] = "node restart",
+    [SIM_FAULT_NODE_REFUSE] = "node down",
+    [SIM_FAULT_NODE_ERROR] = "node errors",
+    [SIM_FAULT_NODE_BACK] = "clock back",
+    [SIM_FAULT_NODE_FROZEN] = "clock frozen",
+    [SIM_FAULT_CLIENT_PAUSE] = "client pause",
+    [SIM_FAULT_CLIENT_SUSPEND] = "client suspend",
+    [SIM_FAULT_AMNESIA] = "amnesia",
+    [SIM_FAULT_STEP] = "clock step",
+    [SIM_FAULT_LOSS] = "loss",
+    [SIM_FAULT_BLOCK] = "blocked loop",
+    [SIM_FAULT_GRANT_PAUSE] = "pause at a grant",
+    [SIM_FAULT_NO_TOKEN] = "no randomness",
+};
+
+static const char *const break_names[SIM_BREAKS] = {
+    [SIM_BREAK_NONE] = "none",
+    [SIM_BREAK_ONE_TOKEN] = "one-token",
+    [SIM_BREAK_BLIND_RELEASE] = "blind-release",
+    [SIM_BREAK_DROP_OWED] = "drop-owed",
+    [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
+    [SIM_BREAK_EXTEND_SHORTENS] = "extend-shortens",
+};
+
+const char *sim_preset_name(enum sim_preset preset) {
+    return preset_names[preset];
+}
+
+const char *sim_fault_name(enum sim_fault fault) {
+    return fault_names[fault];
+}
+
+const char *sim_break_name(enum sim_break broken) {
+    return break_names[broken];
+}
+
+bool sim_options_within_promise(const struct sim_options *options) {
+    return !(options->faults & (BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STEP)));
+}
+
+/* -- Deriving -- */
+
+static const uint32_t network_faults = BIT(SIM_FAULT_RESET) | BIT(SIM_FAULT_STRAY) |
+                                       BIT(SIM_FAULT_HALF_OPEN) | BIT(SIM_FAULT_PARTITION) |
+                                       BIT(SIM_FAULT_FOREVER) | BIT(SIM_FAULT_CLOG);
+static const uint32_t clock_faults = BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN) |
+                                     BIT(SIM_FAULT_CLIENT_PAUSE) | BIT(SIM_FAULT_CLIENT_SUSPEND);
+static const uint32_t restart_faults = BIT(SIM_FAULT_NODE_PAUSE) | BIT(SIM_FAULT_NODE_RESTART) |
+                                       BIT(SIM_FAULT_NODE_REFUSE) | BIT(SIM_FAULT_NODE_ERROR);
+
+static void derive_size(struct sim_options *options, struct sim_random *random) {
+    static const uint32_t sizes[] = {1, 2, 3, 3, 3, 4, 5, 5, 5, 6, 7};
+    uint32_t size = sizes[sim_pick(random, sizeof sizes / sizeof sizes[0])];
+    options->nodes = options->nodes == 0 ? size : options->nodes;
+    options->clients = (uint32_t)sim_skewed(random, 2, SIM_CLIENTS_MAX + 1);
+    options->clients -= options->clients > SIM_CLIENTS_MAX;
+    options->locks = (uint32_t)sim_between(random, 1, SIM_LOCKS_MAX);
+    options->resources = (uint32_t)sim_between(random, 1, SIM_RESOURCES_MAX);
+}
+
+static void derive_times(struct sim_options *options, struct sim_random *random) {
+    options->node_timeout_ms = (uint32_t)sim_skewed(random, 20, 300);
+    options->connect_timeout_ms = (uint32_t)sim_between(random, 50, 1000);
+    options->reconnect_min_ms = (uint32_t)sim_between(random, 1, 50);
+    options->reconnect_max_ms = (uint32_t)sim_between(random, 50, 2000);
+    options->lost_margin_ms = 2;
+    options->delay_min_ns = sim_between(random, 20000, MS);
+    options->delay_max_ns = options->delay_min_ns + sim_skewed(random, 50000, 40 * MS);
+    options->loop_lag_ns = 50000;
+    options->timer_lag_ns = MS;
+    options->ttl_min_ms = (uint32_t)sim_between(random, 60, 500);
+    options->ttl_max_ms = options->ttl_min_ms + (uint32_t)sim_skewed(random, 0, 5000);
+    options->think_max_ms = (uint32_t)sim_skewed(random, 10, 1000);
+    options->extend_percent = (uint32_t)sim_between(random, 30, 95);
+    options->hold_percent = (uint32_t)sim_skewed(random, 2, 125);
+}
+
+static void derive_network(struct sim_options *options, struct sim_random *random) {
+    options->loss_ppm = (uint32_t)sim_skewed(random, 0, 20000);
+    options->clog_ns = sim_skewed(random, 10 * MS, 4000 * MS);
+}
+
+static void derive_clocks(struct sim_options *options, struct sim_random *random) {
+    options->clock_drift_ppm = options->drift_ppm; /* the whole of it */
+    options->clock_wave_ns = sim_between(random, 0, MS * 3 / 10);
+}
+
+/* A part of what there is: faults that always come together hide each other. */
+static void derive_swarm(struct sim_options *options, struct sim_random *random) {
+    uint32_t all = network_faults | clock_faults | restart_faults;
+    options->faults = all & (uint32_t)sim_random(random);
+    if (sim_chance(random, 50)) {
+        derive_network(options, random);
+    }
+    if (options->faults & BIT(SIM_FAULT_CLOG) && options->clog_ns == 0) {
+        options->clog_ns = sim_skewed(random, 10 * MS, 4000 * MS);
+    }
+    if (sim_chance(random, 60)) {
+        derive_clocks(options, random);
+    }
+    if (sim_chance(random, 30)) {
+        options->block_percent = (uint32_t)sim_between(random, 1, 10);
+        options->grant_percent = (uint32_t)sim_between(random, 0, 10);
+    }
+}
+
+static void derive_faults(struct sim_options *options, struct sim_random *random) {
+    switch (options->preset) {
+        case SIM_NETWORK:
+            options->faults = network_faults;
+            derive_network(options, random);
+            break;
+        case SIM_CLOCKS:
+            options->faults = clock_faults;
+            options->block_percent = (uint32_t)sim_between(random, 0, 5);
+            options->grant_percent = (uint32_t)sim_between(random, 0, 10);
+            derive_clocks(options, random);
+            break;
+        case SIM_RESTARTS:
+            options->faults = restart_faults;
+            break;
+        case SIM_SWARM:
+            derive_swarm(options, random);
+            break;
+        case SIM_AMNESIA:
+            options->faults = BIT(SIM_FAULT_AMNESIA);
+            break;
+        case SIM_STEPS:
+            options->faults = BIT(SIM_FAULT_STEP);
+            break;
+        case SIM_QUIET:
+        case SIM_STORY:
+        case SIM_PRESETS:
+            break;
+    }
+    options->fault_ns = sim_skewed(random, 20 * MS, 5000 * MS);
+    options->fault_gap_ns = options->fault_ns / sim_between(random, 1, 20) + MS;
+}
+
+static struct sim_options story_options(struct sim_options options) {
+    options.clients = 2;
+    options.locks = 1;
+    options.resources = 1;
+    options.node_timeout_ms = 50;
+    options.connect_timeout_ms = 200;
+    options.reconnect_min_ms = 50;
+    options.reconnect_max_ms = 500;
+    options.lost_margin_ms = 2;
+    options.delay_min_ns = options.delay_max_ns = MS;
+    options.ttl_min_ms = options.ttl_max_ms = 1000;
+    return options;
+}
+
+struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uint32_t nodes,
+                                      uint32_t steps) {
+    struct sim_options options = {.seed = seed,
+                                  .preset = preset,
+                                  .steps = steps,
+                                  .nodes = nodes,
+                                  .drift_ppm = 10000,
+                                  .drift_ms = 2};
+    if (preset == SIM_STORY) {
+        return story_options(options);
+    }
+    static const uint32_t drifts_ppm[] = {2000, 10000, 10000, 20000};
+    struct sim_random random = sim_random_stream(seed, 0);
+    options.drift_ppm = drifts_ppm[sim_pick(&random, 4)];
+    options.same_ttl = sim_chance(&random, 30);
+    options.steps = steps == 0 ? (uint32_t)sim_between(&random, 500, 5000) : steps;
+    derive_size(&options, &random);
+    derive_times(&options, &random);
+    derive_faults(&options, &random);
+    return options;
+}
+
+/* -- Printing -- */
+
+static void print_faults(const struct sim_options *options) {
+    printf("faults          every %.3f ms, up to %.3f ms long:",
+           (double)options->fault_gap_ns / 1e6, (double)options->fault_ns / 1e6);
+    const char *comma = " ";
+    for (uint32_t i = 0; i < SIM_FAULTS; i++) {
+        if (options->faults & BIT(i)) {
+            printf("%s%s", comma, fault_names[i]);
+            comma = ", ";
+        }
+    }
+    printf("%s\n", options->faults == 0 ? " none" : "");
+}
+
+void sim_options_print(const struct sim_options *options) {
+    printf("seed            %" PRIu64 "\n", options->seed);
+    printf("preset          %s%s%s\n", preset_names[options->preset],
+           options->broken != SIM_BREAK_NONE ? ", broken: " : "",
+           options->broken != SIM_BREAK_NONE ? break_names[options->broken] : "");
+    printf("size            %u nodes, %u clients with %u locks each, %u resources, %u steps\n",
+           options->nodes, options->clients, options->locks, options->resources, options->steps);
+    printf("allowance       drift %u ppm + %u ms, lost margin %u ms\n", options->drift_ppm,
+           options->drift_ms, options->lost_margin_ms);
+    printf("timeouts        node %u ms, connect %u ms, reconnect %u to %u ms\n",
+           options->node_timeout_ms, options->connect_timeout_ms, options->reconnect_min_ms,
+           options->reconnect_max_ms);
+    printf("network         delay %.3f to %.3f ms, loss %u ppm, clogged up to %.3f ms\n",
+           (double)options->delay_min_ns / 1e6, (double)options->delay_max_ns / 1e6,
+           options->loss_ppm, (double)options->clog_ns / 1e6);
+    printf("clocks          drift up to %d ppm between two, wave %.3f ms\n",
+           (int)options->clock_drift_ppm, (double)options->clock_wave_ns / 1e6);
+    print_faults(options);
+    printf(
+        "users           ttl %u to %u ms%s, %u %% extend, think up to %u ms, "
+        "hold up to %u %%, %u %% of callbacks block, %u %% of grants stop the client\n",
+        options->ttl_min_ms, options->ttl_max_ms, options->same_ttl ? " (extended alike)" : "",
+        options->extend_percent, options->think_max_ms, options->hold_percent,
+        options->block_percent, options->grant_percent);
+}

@@ -1,0 +1,133 @@
+/* What one history is made of. Everything is derived from a preset and one 64-bit seed, so that the
+ * seed replays the history; sim_options_print() shows what was derived.
+ *
+ * Presets, each within what design.md section 1 promises under:
+ *     quiet     nothing goes wrong but contention
+ *     network   delays, losses, resets, partitions, clogging, half-open connections, late commands
+ *     clocks    drift up to the whole allowance, periodic error, nodes' clocks frozen or set back,
+ *               clients stopped and suspended
+ *     restarts  nodes refuse, pause, answer errors, restart with their memory
+ *     swarm     a random subset of all of these, in random strength
+ *
+ * And what is not promised, for the assumption controls:
+ *     amnesia   nodes restart without memory, and nothing guards their vote
+ *     steps     nodes' clocks step forward by more than a ttl
+ */
+#ifndef SIM_OPTIONS_H
+#define SIM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIM_NODES_MAX 7
+#define SIM_CLIENTS_MAX 6
+#define SIM_LOCKS_MAX 3 /* of one client */
+#define SIM_RESOURCES_MAX 3
+
+enum sim_preset {
+    SIM_QUIET,
+    SIM_NETWORK,
+    SIM_CLOCKS,
+    SIM_RESTARTS,
+    SIM_SWARM,
+    SIM_AMNESIA,
+    SIM_STEPS,
+    SIM_STORY, /* no randomness: golden.h */
+    SIM_PRESETS
+};
+
+/* Kinds of faults. The ones that strike at one moment are in the order of fault.c's table. */
+enum sim_fault {
+    SIM_FAULT_RESET,        /* a connection is reset */
+    SIM_FAULT_STRAY,        /* a connection is reset, but its commands still arrive, much later */
+    SIM_FAULT_HALF_OPEN,    /* a connection swallows everything, and nobody is told */
+    SIM_FAULT_PARTITION,    /* a link carries nothing, in one direction or both */
+    SIM_FAULT_FOREVER,      /* the same, until the end of the safety phase */
+    SIM_FAULT_CLOG,         /* a link is slow */
+    SIM_FAULT_NODE_PAUSE,   /* a node is stopped; what it received runs when it goes on */
+    SIM_FAULT_NODE_RESTART, /* down for a moment, memory kept */
+    SIM_FAULT_NODE_REFUSE,  /* down for long, memory kept */
+    SIM_FAULT_NODE_ERROR,   /* SETs (OOM) or all commands (LOADING, READONLY) are answered errors */
+    SIM_FAULT_NODE_BACK,    /* a node's clock steps back */
+    SIM_FAULT_NODE_FROZEN,  /* a node's clock stands for a while */
+    SIM_FAULT_CLIENT_PAUSE, /* SIGSTOP */
+    SIM_FAULT_CLIENT_SUSPEND, /* its machine sleeps */
+    SIM_FAULT_AMNESIA,        /* a node restarts empty: outside of the promise */
+    SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the promise */
+    SIM_FAULT_LOSS,           /* a message is lost, and its connection with it */
+    SIM_FAULT_BLOCK,          /* a callback blocks the client's loop */
+    SIM_FAULT_GRANT_PAUSE,    /* a client is stopped between the quorum and the callback */
+    SIM_FAULT_NO_TOKEN,       /* the system has no randomness for a token */
+    SIM_FAULTS
+};
+
+#define SIM_FAULTS_STRIKING SIM_FAULT_LOSS /* below this: scheduled by fault.c */
+
+/* Wrong drivers and clocks for the negative controls; those in the core are patches (broken/). */
+enum sim_break {
+    SIM_BREAK_NONE,
+    SIM_BREAK_ONE_TOKEN,       /* one token for all attempts of a lock */
+    SIM_BREAK_BLIND_RELEASE,   /* nodes delete without comparing */
+    SIM_BREAK_DROP_OWED,       /* what a node is owed is forgotten when it is connected again */
+    SIM_BREAK_STOPPED_CLOCK,   /* validity on a clock that stops in suspend */
+    SIM_BREAK_EXTEND_SHORTENS, /* the extend script sets a shorter life, too: a late one then cuts
+                                * short what a later one gave */
+    SIM_BREAKS
+};
+
+struct sim_options {
+    uint64_t seed;
+    enum sim_preset preset;
+    enum sim_break broken;
+    uint32_t steps; /* of the safety phase */
+    uint32_t nodes;
+    uint32_t clients;
+    uint32_t locks; /* of each client */
+    uint32_t resources;
+
+    uint32_t drift_ppm; /* the library's allowance */
+    uint32_t drift_ms;
+    uint32_t node_timeout_ms;
+    uint32_t connect_timeout_ms;
+    uint32_t reconnect_min_ms;
+    uint32_t reconnect_max_ms;
+    uint32_t lost_margin_ms;
+
+    uint64_t delay_min_ns; /* of a message, one way */
+    uint64_t delay_max_ns;
+    uint64_t loop_lag_ns;  /* at most, from polling to the rest of the turn */
+    uint64_t timer_lag_ns; /* at most, how late a timer fires; libuv counts milliseconds */
+    uint32_t loss_ppm;     /* of the messages */
+    uint64_t clog_ns;      /* at most, how much later a message comes on a clogged link */
+
+    int64_t clock_drift_ppm; /* at most, of a node plus of a client */
+    uint64_t clock_wave_ns;  /* at most, of a node and of a client each */
+
+    uint32_t faults;       /* kinds that strike, as a mask */
+    uint64_t fault_gap_ns; /* on average between two */
+    uint64_t fault_ns;     /* at most, how long one lasts */
+
+    uint32_t ttl_min_ms;
+    uint32_t ttl_max_ms;
+    uint32_t think_max_ms;
+    uint32_t extend_percent; /* of what holders do */
+    uint32_t hold_percent;   /* of what is left of validity, at most, before a holder does it */
+    uint32_t block_percent;  /* of callbacks that block the loop */
+    uint32_t grant_percent;  /* of grants at which the client is stopped */
+    bool same_ttl;           /* a lock is extended by the ttl that it was acquired with */
+};
+
+/* nodes, steps: 0 to derive them. */
+struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uint32_t nodes,
+                                      uint32_t steps);
+
+void sim_options_print(const struct sim_options *options);
+
+/* Whether the promise's assumptions hold in such histories. */
+bool sim_options_within_promise(const struct sim_options *options);
+
+const char *sim_preset_name(enum sim_preset preset);
+const char *sim_fault_name(enum sim_fault fault);
+const char *sim_break_name(enum sim_break broken);
+
+#endif

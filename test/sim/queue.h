@@ -1,0 +1,53 @@
+/* What is going to happen, in the order in which it will: a binary heap of events.
+ *
+ * The order: by time; at one time the continuation of a loop turn that was interrupted comes first
+ * (SIM_FIRST), then everything else in the order in which it was scheduled. An event that has to
+ * wait (its target is paused, its link is cut) is put back with its old place among its equals, so
+ * waiting never reorders one connection.
+ *
+ * Nothing here fails: memory that is not there ends the program.
+ */
+#ifndef SIM_QUEUE_H
+#define SIM_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sim_event_kind {
+    SIM_EV_DELIVER, /* a command reaches its node */
+    SIM_EV_REPLY,   /* a reply reaches its client */
+    SIM_EV_BREAK,   /* a client notices that a connection is gone */
+    SIM_EV_WAKE,    /* a client's timer fires */
+    SIM_EV_TURN,    /* the part of a client's loop turn that follows the polling */
+    SIM_EV_USER,    /* the user of a lock does something */
+    SIM_EV_NODE,    /* a paused node goes on, or one that was down is started */
+    SIM_EV_FAULT,   /* a fault strikes */
+    SIM_EV_STORY    /* the next line of a story's script */
+};
+
+struct sim_event {
+    uint64_t at_ns;
+    uint64_t order; /* among events of one time; 0: to be given by sim_queue_add() */
+    void *what;     /* a message or a connection */
+    uint32_t arg;   /* a generation: the event is void if it is no longer the present one */
+    uint8_t kind;   /* enum sim_event_kind */
+    uint8_t client;
+    uint8_t node; /* or lock */
+};
+
+struct sim_queue {
+    struct sim_event *events;
+    uint32_t count;
+    uint32_t capacity;
+    uint64_t scheduled;
+};
+
+#define SIM_LATER (UINT64_C(1) << 62) /* added to the order of all but what comes first */
+
+void sim_queue_add(struct sim_queue *queue, const struct sim_event *event);
+void sim_queue_add_first(struct sim_queue *queue, const struct sim_event *event);
+
+/* False if nothing is scheduled. */
+bool sim_queue_take(struct sim_queue *queue, struct sim_event *out);
+
+#endif

@@ -1,0 +1,62 @@
+/* What happened: notes of a fixed size in a ring. They cost little while nobody reads them, and are
+ * told as sentences when a check fails (the last ones) or in a golden story (all of them). */
+#ifndef SIM_TRACE_H
+#define SIM_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SIM_TRACE_MAX 256
+
+struct sim_world;
+
+enum sim_note_kind {
+    SIM_NOTE_ACQUIRE, /* a: ttl_ms */
+    SIM_NOTE_SEND,    /* a: command, b: mask of nodes */
+    SIM_NOTE_REPAIR,  /* b: mask of nodes */
+    SIM_NOTE_UNDO,    /* b: mask of nodes */
+    SIM_NOTE_RAN,     /* a: command, b: verdict, c: ttl_ms */
+    SIM_NOTE_VOTE,    /* a: command, b: answer, c: late */
+    SIM_NOTE_STATE,   /* a: the lock's state */
+    SIM_NOTE_DONE,    /* a: operation, b: result */
+    SIM_NOTE_LOST,    /* b: result */
+    SIM_NOTE_OWED,
+    SIM_NOTE_REPAY, /* a: how many */
+    SIM_NOTE_REPAID,
+    SIM_NOTE_EXTEND, /* a: ttl_ms */
+    SIM_NOTE_RELEASE,
+    SIM_NOTE_CANCEL,
+    SIM_NOTE_ABANDON,
+    SIM_NOTE_UP,
+    SIM_NOTE_DOWN,
+    SIM_NOTE_EXPIRED, /* a key, by the node's clock */
+    SIM_NOTE_FAULT,   /* a: kind, b: direction, c: for how long, ms */
+    SIM_NOTE_NODE_ON, /* a node goes on or is started */
+    SIM_NOTE_HEAL,
+    SIM_NOTE_KINDS
+};
+
+#define SIM_NOBODY 0xff
+
+struct sim_note {
+    uint64_t at_ns;
+    uint32_t token;
+    uint32_t a, b, c;
+    uint8_t kind;
+    uint8_t client, lock, node, resource; /* SIM_NOBODY if of none */
+};
+
+struct sim_trace {
+    struct sim_note ring[SIM_TRACE_MAX];
+    uint64_t count;
+    FILE *story; /* NULL: nothing is written before a check fails */
+    uint64_t since_ns;
+};
+
+void sim_trace(struct sim_world *world, struct sim_note note);
+
+/* The last notes, oldest first. */
+void sim_trace_print(const struct sim_world *world, uint32_t last, FILE *out);
+
+#endif

@@ -1,0 +1,70 @@
+/* What the unit tests have in common: cmocka with the headers that it needs first, randomness that
+ * can be replayed, and a way to see that an assertion of the library fires.
+ */
+#ifndef UNIT_CHECK_H
+#define UNIT_CHECK_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MS UINT64_C(1000000) /* in ns */
+
+/* splitmix64: every seed is a good one. */
+static inline uint64_t random_next(uint64_t *state) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* 0 to limit - 1 */
+static inline uint32_t random_below(uint64_t *state, uint32_t limit) {
+    return (uint32_t)(random_next(state) % limit);
+}
+
+/* The seed of a test: REDLOCK_SEED, or always the same one. Printed, so that a run can be replayed.
+ */
+static inline uint64_t random_seed(void) {
+    const char *text = getenv("REDLOCK_SEED");
+    uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : UINT64_C(20260721);
+    printf("# REDLOCK_SEED=%llu\n", (unsigned long long)seed);
+    return seed;
+}
+
+/* Whether the process is aborted by run(): it is tried in a child. Where the library is built
+ * without assertions there is nothing to see, so it is taken for granted there. */
+static inline bool dies(void (*run)(void *), void *data) {
+#ifdef NDEBUG
+    (void)run;
+    (void)data;
+    return true;
+#else
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        /* quiet, also if a check of a test fails in the child, which would go on from there */
+        if (freopen("/dev/null", "w", stderr) != NULL &&
+            freopen("/dev/null", "w", stdout) != NULL) {
+            run(data);
+        }
+        _exit(0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+#endif
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* The commands as bytes: what goes over the wire, to the last of them. */
+#include "redis/command.h"
+
+#include "redlock/redlock.h"
+#include "unit/check.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef01234567"
+
+struct sized {
+    const char *bytes;
+    size_t length;
+};
+
+#define SIZED(text) \
+    { text, sizeof(text) - 1 }
+
+struct row {
+    enum rl_command_kind kind;
+    bool whole_script;
+    uint32_t ttl_ms;
+    struct sized resource;
+    struct sized wanted;
+};
+
+#define EXTEND_SHA "fad456264071373a49423a0503fce02a428cad4d"
+#define RELEASE_SHA "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"
+#define EXTEND_TEXT                                            \
+    "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end " \
+    "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "    \
+    "redis.call('pexpire',KEYS[1],ARGV[2]) end return 1"
+#define RELEASE_TEXT \
+    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
+
+static const struct row rows[] = {
+    {RL_COMMAND_SET, false, 10000, SIZED("door"),
+     SIZED("*6\r\n$3\r\nSET\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n")},
+    {RL_COMMAND_SET, false, 1, SIZED("a"),
+     SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$40\r\n" TOKEN
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n1\r\n")},
+    {RL_COMMAND_SET, true, UINT32_MAX, SIZED("two words"), /* SET is no script */
+     SIZED("*6\r\n$3\r\nSET\r\n$9\r\ntwo words\r\n$40\r\n" TOKEN
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$10\r\n4294967295\r\n")},
+    /* bytes that would end an inline command or a C string */
+    {RL_COMMAND_SET, false, 86400000, SIZED("a\0b\r\nDEL c\r\n\xff"),
+     SIZED("*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$8\r\n86400000\r\n")},
+    {RL_COMMAND_SET, false, 5, SIZED("\0"),
+     SIZED("*6\r\n$3\r\nSET\r\n$1\r\n\0\r\n$40\r\n" TOKEN
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n")},
+    {RL_COMMAND_EXTEND, false, 10000, SIZED("door"),
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
+           "\r\n$5\r\n10000\r\n")},
+    {RL_COMMAND_EXTEND, true, 20, SIZED("d\0\r\n"),
+     SIZED("*6\r\n$4\r\nEVAL\r\n$159\r\n" EXTEND_TEXT
+           "\r\n$1\r\n1\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n$2\r\n20\r\n")},
+    {RL_COMMAND_RELEASE, false, 10000, SIZED("door"),
+     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
+           "\r\n")},
+    {RL_COMMAND_RELEASE, true, 0, SIZED("\r\n"),
+     SIZED("*5\r\n$4\r\nEVAL\r\n$88\r\n" RELEASE_TEXT "\r\n$1\r\n1\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN
+           "\r\n")},
+};
+
+static size_t format(char *wire, const struct row *row) {
+    struct rl_command command = {
+        .kind = row->kind,
+        .whole_script = row->whole_script,
+        .ttl_ms = row->ttl_ms,
+        .resource = row->resource.bytes,
+        .resource_length = row->resource.length,
+        .token = TOKEN,
+    };
+    return rl_command_format(wire, &command);
+}
+
+static void writes_each_byte(void **state) {
+    (void)state;
+    assert_int_equal(strlen(EXTEND_TEXT), 159);
+    assert_int_equal(strlen(RELEASE_TEXT), 88);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char wire[RL_COMMAND_WIRE_MAX];
+        memset(wire, 0x5a, sizeof wire);
+        size_t length = format(wire, &rows[i]);
+        assert_int_equal(length, rows[i].wanted.length);
+        assert_memory_equal(wire, rows[i].wanted.bytes, length);
+        assert_int_equal(wire[length], '\0'); /* hiredis looks there */
+        assert_int_equal(wire[length + 1], 0x5a);
+    }
+}
+
+/* The largest of each kind fits, and would with a byte more. */
+static void has_room_for_every_command(void **state) {
+    (void)state;
+    char resource[REDLOCK_RESOURCE_MAX];
+    char *wire = malloc(RL_COMMAND_WIRE_MAX); /* so that a byte too many is seen by ASan */
+    memset(resource, '\n', sizeof resource);
+    for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_RELEASE; kind++) {
+        struct row row = {kind, true, UINT32_MAX, {resource, sizeof resource}, {NULL, 0}};
+        size_t length = format(wire, &row);
+        assert_true(length > REDLOCK_RESOURCE_MAX);
+        assert_true(length + 1 < RL_COMMAND_WIRE_MAX);
+        assert_int_equal(wire[length], '\0');
+        assert_memory_equal(wire + length - 2, "\r\n", 2);
+        assert_non_null(memmem(wire, length, resource, sizeof resource));
+    }
+    free(wire);
+}
+
+static void writes_any_arguments(void **state) {
+    (void)state;
+    static const char *const args[] = {"AUTH", "", "p\r\nw"};
+    static const char wanted[] = "*3\r\n$4\r\nAUTH\r\n$0\r\n\r\n$4\r\np\r\nw\r\n";
+    char wire[64];
+    size_t length = rl_command_format_args(wire, sizeof wire, args, COUNT(args));
+    assert_int_equal(length, sizeof wanted - 1);
+    assert_memory_equal(wire, wanted, sizeof wanted);
+}
+
+static void writes_nothing_beyond_its_buffer(void **state) {
+    (void)state;
+    static const char *const args[] = {"SCRIPT", "LOAD", "return 1"};
+    char wanted[64];
+    size_t needed = rl_command_format_args(wanted, sizeof wanted, args, COUNT(args)) + 1;
+    for (size_t capacity = 1; capacity < sizeof wanted; capacity++) {
+        char *wire = malloc(capacity);
+        size_t length = rl_command_format_args(wire, capacity, args, COUNT(args));
+        assert_int_equal(length, capacity >= needed ? needed - 1 : 0);
+        free(wire);
+    }
+}
+
+static void names_its_scripts(void **state) {
+    (void)state;
+    assert_string_equal(rl_command_script(RL_COMMAND_EXTEND), EXTEND_TEXT);
+    assert_string_equal(rl_command_script(RL_COMMAND_RELEASE), RELEASE_TEXT);
+    assert_string_equal(rl_command_script_sha1(RL_COMMAND_EXTEND), EXTEND_SHA);
+    assert_string_equal(rl_command_script_sha1(RL_COMMAND_RELEASE), RELEASE_SHA);
+}
+
+static void format_wrong(void *data) {
+    char wire[RL_COMMAND_WIRE_MAX];
+    format(wire, data);
+}
+
+static void script_of_set(void *data) {
+    (void)data;
+    rl_command_script(RL_COMMAND_SET);
+}
+
+static void asserts_what_it_is_given(void **state) {
+    (void)state;
+    char resource[REDLOCK_RESOURCE_MAX + 1] = "";
+    struct row wrongs[] = {
+        {RL_COMMAND_SET, false, 1, {resource, 0}, {NULL, 0}},
+        {RL_COMMAND_SET, false, 1, {resource, sizeof resource}, {NULL, 0}},
+        {RL_COMMAND_HANDSHAKE, false, 1, {resource, 1}, {NULL, 0}},
+    };
+    for (size_t i = 0; i < COUNT(wrongs); i++) {
+        assert_true(dies(format_wrong, &wrongs[i]));
+    }
+    assert_true(dies(script_of_set, NULL));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_each_byte),     cmocka_unit_test(has_room_for_every_command),
+        cmocka_unit_test(writes_any_arguments), cmocka_unit_test(writes_nothing_beyond_its_buffer),
+        cmocka_unit_test(names_its_scripts),    cmocka_unit_test(asserts_what_it_is_given),
+    };
+    return cmocka_run_group_tests_name("command", tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* The heap of deadlines against a plain array that is searched from end to end. */
+#include "core/deadline.h"
+
+#include "core/quorum.h"
+#include "unit/check.h"
+
+#define ITEMS 64u
+
+struct fixture {
+    struct rl_deadlines heap;
+    struct rl_deadline items[ITEMS];
+    uint64_t at_ns[ITEMS]; /* what each was set to, RL_NEVER if it is not set */
+};
+
+static void fixture_init(struct fixture *f, uint32_t capacity) {
+    memset(f, 0, sizeof *f);
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        rl_deadline_init(&f->items[i], i + 100);
+        f->at_ns[i] = RL_NEVER;
+    }
+    struct rl_deadline **array = malloc(capacity * sizeof *array);
+    assert_null(rl_deadlines_reserve(&f->heap, array, capacity));
+}
+
+static void fixture_free(struct fixture *f) {
+    free(f->heap.items);
+}
+
+/* A larger array, as the driver does it: the old one is overwritten before it is freed. */
+static void fixture_grow(struct fixture *f, uint32_t capacity) {
+    struct rl_deadline **larger = malloc(capacity * sizeof *larger);
+    uint32_t before = f->heap.capacity;
+    struct rl_deadline **old = rl_deadlines_reserve(&f->heap, larger, capacity);
+    assert_int_equal(f->heap.capacity, capacity);
+    memset(old, 0x5a, before * sizeof *old);
+    free(old);
+}
+
+static void fixture_check(const struct fixture *f) {
+    const struct rl_deadlines *heap = &f->heap;
+    uint64_t least_ns = RL_NEVER;
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        const struct rl_deadline *item = &f->items[i];
+        assert_int_equal(item->at_ns, f->at_ns[i]);
+        assert_int_equal(item->tag, i + 100);
+        assert_int_equal(item->slot == RL_DEADLINE_UNSET, f->at_ns[i] == RL_NEVER);
+        if (f->at_ns[i] != RL_NEVER) {
+            set++;
+            least_ns = f->at_ns[i] < least_ns ? f->at_ns[i] : least_ns;
+            assert_true(item->slot < heap->count);
+            assert_ptr_equal(heap->items[item->slot], item);
+        }
+    }
+    assert_int_equal(heap->count, set);
+    for (uint32_t i = 1; i < heap->count; i++) {
+        assert_true(heap->items[(i - 1) / 2]->at_ns <= heap->items[i]->at_ns);
+    }
+    const struct rl_deadline *first = rl_deadlines_first(heap);
+    if (set == 0) {
+        assert_null(first);
+    } else {
+        assert_int_equal(first->at_ns, least_ns);
+    }
+}
+
+static void fixture_set(struct fixture *f, uint32_t i, uint64_t at_ns) {
+    rl_deadlines_set(&f->heap, &f->items[i], at_ns);
+    f->at_ns[i] = at_ns;
+}
+
+static void is_empty_at_first(void **state) {
+    (void)state;
+    struct rl_deadlines none = {NULL, 0, 0};
+    assert_null(rl_deadlines_first(&none));
+    struct fixture f;
+    fixture_init(&f, 1);
+    fixture_check(&f);
+    fixture_set(&f, 3, RL_NEVER); /* removing what was never set */
+    fixture_check(&f);
+    fixture_set(&f, 3, 0);
+    fixture_check(&f);
+    fixture_set(&f, 3, RL_NEVER);
+    fixture_check(&f);
+    fixture_free(&f);
+}
+
+static void gives_the_earliest_first(void **state) {
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ITEMS);
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        fixture_set(&f, i, (i * 37) % ITEMS);
+    }
+    for (uint32_t wanted = 0; wanted < ITEMS; wanted++) {
+        struct rl_deadline *first = rl_deadlines_first(&f.heap);
+        assert_int_equal(first->at_ns, wanted);
+        fixture_set(&f, first->tag - 100, RL_NEVER);
+        fixture_check(&f);
+    }
+    assert_null(rl_deadlines_first(&f.heap));
+    fixture_free(&f);
+}
+
+/* The last element moves into the hole; it may have to go up as well as down. */
+static void removes_from_the_middle(void **state) {
+    (void)state;
+    static const uint64_t times[] = {1, 100, 2, 110, 120, 3, 4, 130, 140, 150, 160, 5};
+    for (uint32_t hole = 0; hole < COUNT(times); hole++) {
+        struct fixture f;
+        fixture_init(&f, ITEMS);
+        for (uint32_t i = 0; i < COUNT(times); i++) {
+            fixture_set(&f, i, times[i]);
+        }
+        fixture_set(&f, hole, RL_NEVER);
+        fixture_check(&f);
+        fixture_free(&f);
+    }
+}
+
+static void does_what_an_array_does(void **state) {
+    (void)state;
+    uint64_t random = random_seed();
+    for (uint32_t run = 0; run < 100; run++) {
+        struct fixture f;
+        fixture_init(&f, 8);
+        uint32_t spread = 1u << random_below(&random, 31); /* few times: many are equal */
+        for (uint32_t step = 0; step < 500; step++) {
+            uint32_t i = random_below(&random, ITEMS);
+            bool remove = random_below(&random, 3) == 0;
+            if (f.heap.count == f.heap.capacity) {
+                fixture_grow(&f, f.heap.capacity + 1 + random_below(&random, 16));
+            }
+            fixture_set(&f, i, remove ? RL_NEVER : random_below(&random, spread));
+            fixture_check(&f);
+        }
+        fixture_free(&f);
+    }
+}
+
+static void set_beyond_capacity(void *data) {
+    struct fixture *f = data;
+    rl_deadlines_set(&f->heap, &f->items[0], 1);
+    rl_deadlines_set(&f->heap, &f->items[1], 1);
+}
+
+static void reserve_too_few(void *data) {
+    struct fixture *f = data;
+    rl_deadlines_reserve(&f->heap, f->heap.items, 0);
+}
+
+static void asserts_its_room(void **state) {
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1);
+    assert_true(dies(set_beyond_capacity, &f));
+    fixture_set(&f, 0, 1);
+    assert_true(dies(reserve_too_few, &f));
+    fixture_free(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_empty_at_first),       cmocka_unit_test(gives_the_earliest_first),
+        cmocka_unit_test(removes_from_the_middle), cmocka_unit_test(does_what_an_array_does),
+        cmocka_unit_test(asserts_its_room),
+    };
+    return cmocka_run_group_tests_name("core_deadline", tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* Whole lives of a lock: acquired, extended, released, lost, cancelled, abandoned, acquired again,
+ * in every order that lock.h allows, each round with every outcome of every vote, with time passing
+ * to the next deadline at each point. Then the same at random, with more nodes, odd rules and votes
+ * that come rounds too late. What is checked after every step is in lock_world.h.
+ */
+#include "unit/lock_explore.h"
+
+/* -- Everything, with a bound on the rounds -- */
+
+struct life {
+    uint32_t n;
+    uint32_t rounds_max;
+    uint32_t n_ups;
+    uint32_t ups[4]; /* the nodes that may be up when something ends or begins */
+    struct rl_acquire wish;
+};
+
+static uint64_t states_lived;
+static uint64_t ends_lived[RL_RESULT_UNKNOWN + 1][4]; /* by result; acquired, extended, ... */
+
+static void live(const struct world *w, const struct life *life);
+
+static void note_ends(const struct rl_actions *x) {
+    ends_lived[x->acquired][0]++;
+    ends_lived[x->extended][1]++;
+    ends_lived[x->released][2]++;
+    ends_lived[x->lost][3]++;
+}
+
+/* Begins something, or ends it. */
+static void live_event(const struct world *w, const struct life *life, enum rl_event_type type,
+                       uint32_t up, uint32_t ttl_ms) {
+    struct world next;
+    uint64_t now_ns = w->lock.now_ns;
+    world_copy(&next, w);
+    if (type == RL_EV_ACQUIRE) {
+        world_acquire(&next, life->wish, now_ns);
+    } else if (type == RL_EV_ATTEMPT) {
+        world_attempt(&next, now_ns, up);
+    } else if (type == RL_EV_EXTEND) {
+        world_extend(&next, ttl_ms, now_ns, up);
+    } else if (type == RL_EV_TICK) {
+        world_tick(&next, up);
+    } else {
+        world_simple(&next, type, now_ns, up);
+    }
+    note_ends(&next.out);
+    live(&next, life);
+}
+
+static bool has_a_point(const struct world *w, const struct life *life, enum rl_event_type type) {
+    bool begins_round = type == RL_EV_ACQUIRE || type == RL_EV_ATTEMPT || type == RL_EV_EXTEND;
+    if (begins_round && w->lock.round.id >= life->rounds_max) {
+        return false;
+    }
+    if (type == RL_EV_TICK) {
+        return rl_lock_wake_ns(&w->lock) != RL_NEVER;
+    }
+    return type != RL_EV_VOTE && world_allows(w, type) &&
+           (type != RL_EV_TELL || w->lock.state == RL_GRANTED);
+}
+
+static void live_votes(const struct world *w, const struct life *life) {
+    for (uint32_t node = 0; node < life->n; node++) {
+        for (enum answer a = GRANTS; a < ANSWERS && model_out(&w->model) >> node & 1; a++) {
+            for (uint32_t i = 0; i < life->n_ups; i++) {
+                struct world next;
+                world_copy(&next, w);
+                world_vote_of(&next, w->lock.round.id, node, a, w->lock.now_ns, life->ups[i]);
+                note_ends(&next.out);
+                live(&next, life);
+            }
+        }
+    }
+}
+
+static void live(const struct world *w, const struct life *life) {
+    static const uint32_t ttls_ms[] = {0, 40, 20000};
+    if (world_seen(w, life->rounds_max)) {
+        return;
+    }
+    states_lived++;
+    live_votes(w, life);
+    for (enum rl_event_type type = RL_EV_ACQUIRE; type < RL_EVENT_TYPES; type++) {
+        for (uint32_t i = 0; i < life->n_ups && has_a_point(w, life, type); i++) {
+            live_event(w, life, type, life->ups[i], 0);
+            for (uint32_t j = 1; j < COUNT(ttls_ms) && type == RL_EV_EXTEND; j++) {
+                live_event(w, life, type, life->ups[i], ttls_ms[j]);
+            }
+        }
+    }
+}
+
+static void keeps_its_promises_in_every_life(void **state) {
+    (void)state;
+    const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1};
+    const struct life lives[] = {
+        {1, 5, 2, {1, 0}, wish},
+        {2, 4, 4, {3, 0, 1, 2}, wish},
+        {3, 4, 2, {7, 2}, wish},
+    };
+    for (size_t i = 0; i < COUNT(lives); i++) {
+        struct world w;
+        world_init(&w, usual_rules(lives[i].n));
+        live(&w, &lives[i]);
+    }
+    /* each way to end has been lived through */
+    static const enum rl_result acquired[] = {
+        RL_RESULT_OK, RL_RESULT_HELD, RL_RESULT_NO_QUORUM, RL_RESULT_DEADLINE, RL_RESULT_CANCELED,
+    };
+    static const enum rl_result extended[] = {
+        RL_RESULT_OK, RL_RESULT_LOST, RL_RESULT_UNKNOWN, RL_RESULT_EXPIRED, RL_RESULT_CANCELED,
+    };
+    static const enum rl_result released[] = {RL_RESULT_OK, RL_RESULT_LOST, RL_RESULT_NO_QUORUM,
+                                              RL_RESULT_CANCELED};
+    for (size_t i = 0; i < COUNT(acquired); i++) {
+        assert_true(ends_lived[acquired[i]][0] > 0);
+    }
+    for (size_t i = 0; i < COUNT(extended); i++) {
+        assert_true(ends_lived[extended[i]][1] > 0);
+    }
+    for (size_t i = 0; i < COUNT(released); i++) {
+        assert_true(ends_lived[released[i]][2] > 0);
+    }
+    assert_true(ends_lived[RL_RESULT_EXPIRED][3] > 0);
+    assert_true(ends_lived[RL_RESULT_LOST][3] > 0);
+}
+
+/* -- At random -- */
+
+#define REQUESTS_MAX 512u
+
+struct request {
+    uint32_t round;
+    uint32_t node;
+};
+
+struct walk {
+    struct world world;
+    uint64_t random;
+    uint32_t up;
+    uint32_t yes; /* of 16 answers so many grant */
+    struct request requests[REQUESTS_MAX];
+    uint32_t count;
+};
+
+static struct rl_rules random_rules(uint64_t *random) {
+    static const uint32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 5, 3, 31};
+    return (struct rl_rules){
+        .n = sizes[random_below(random, COUNT(sizes))],
+        .drift_ppm = random_below(random, 3) * 10000,
+        .drift_ns = random_below(random, 3) * MS + random_below(random, 2),
+        .node_timeout_ns = (1 + random_below(random, 300)) * MS,
+        .lost_margin_ns = random_below(random, 3) * 20 * MS,
+    };
+}
+
+static struct rl_acquire random_wish(uint64_t *random) {
+    return (struct rl_acquire){
+        .ttl_ms = 20 + random_below(random, 500),
+        .tries = random_below(random, 2) ? 1 + random_below(random, 4) : RL_NO_LIMIT,
+        .wait_ms = random_below(random, 2) ? 1 + random_below(random, 1000) : RL_NO_LIMIT,
+        .delay_ms = random_below(random, 60),
+        .jitter_ms = random_below(random, 60),
+        .min_validity_ms = random_below(random, 4),
+    };
+}
+
+/* Each command is answered once at most, perhaps after the connection was lost and made anew. */
+static void walk_note_requests(struct walk *walk) {
+    const struct world *w = &walk->world;
+    for (uint32_t node = 0; node < w->rules.n; node++) {
+        if (w->out.send >> node & 1) {
+            uint32_t i = walk->count < REQUESTS_MAX ? walk->count++
+                                                    : random_below(&walk->random, REQUESTS_MAX);
+            walk->requests[i] = (struct request){w->lock.round.id, node};
+        }
+    }
+}
+
+/* The oldest requests are the likeliest to be answered. */
+static void walk_vote(struct walk *walk, uint64_t now_ns) {
+    uint32_t range = random_below(&walk->random, walk->count) + 1;
+    uint32_t i = random_below(&walk->random, range);
+    struct request request = walk->requests[i];
+    bool yes = random_below(&walk->random, 16) < walk->yes;
+    enum answer answer = yes ? GRANTS : (enum answer)(1 + random_below(&walk->random, 3));
+    walk->requests[i] = walk->requests[--walk->count];
+    world_vote_of(&walk->world, request.round, request.node, answer, now_ns, walk->up);
+}
+
+static uint64_t walk_time(struct walk *walk) {
+    const struct world *w = &walk->world;
+    uint64_t moments[32];
+    size_t n_moments = world_moments(w, moments);
+    switch (random_below(&walk->random, 12)) {
+        case 0:
+            return moments[random_below(&walk->random, (uint32_t)n_moments)];
+        case 1:
+            return w->lock.now_ns + random_below(&walk->random, 100) * MS;
+        default:
+            return w->lock.now_ns + random_below(&walk->random, MS);
+    }
+}
+
+static void walk_event(struct walk *walk, enum rl_event_type type, uint64_t now_ns) {
+    struct world *w = &walk->world;
+    if (type == RL_EV_ACQUIRE) {
+        world_acquire(w, random_wish(&walk->random), now_ns);
+    } else if (type == RL_EV_ATTEMPT) {
+        world_attempt(w, now_ns, walk->up);
+    } else if (type == RL_EV_EXTEND) {
+        bool same = random_below(&walk->random, 2) == 0;
+        world_extend(w, same ? 0 : 20 + random_below(&walk->random, 500), now_ns, walk->up);
+    } else {
+        world_simple(w, type, now_ns, walk->up);
+    }
+}
+
+/* What a driver and its user do, with their habits: a token is drawn at once, a grant is told soon.
+ */
+static void walk_step(struct walk *walk) {
+    struct world *w = &walk->world;
+    uint64_t now_ns = walk_time(walk);
+    enum rl_event_type type = (enum rl_event_type)random_below(&walk->random, RL_EVENT_TYPES);
+    w->random = random_next(&walk->random);
+    if (random_below(&walk->random, 20) == 0) {
+        walk->up = (uint32_t)(random_next(&walk->random) | random_next(&walk->random));
+        walk->up &= world_all(w);
+    }
+    if (w->lock.state == RL_READY && random_below(&walk->random, 8) != 0) {
+        walk_event(walk, RL_EV_ATTEMPT, now_ns);
+    } else if (w->lock.state == RL_GRANTED && random_below(&walk->random, 4) != 0) {
+        walk_event(walk, RL_EV_TELL, now_ns);
+    } else if (walk->count > 0 && random_below(&walk->random, 3) != 0) {
+        walk_vote(walk, now_ns);
+    } else if (w->lock.state == RL_BACKOFF && random_below(&walk->random, 2) == 0) {
+        world_tick(w, walk->up);
+    } else if (type != RL_EV_VOTE && world_allows(w, type) &&
+               (type != RL_EV_ABANDON || random_below(&walk->random, 4) == 0)) {
+        walk_event(walk, type, now_ns);
+    } else {
+        return;
+    }
+    note_ends(&w->out);
+    walk_note_requests(walk);
+}
+
+static void keeps_its_promises_at_random(void **state) {
+    (void)state;
+    uint64_t random = random_seed();
+    memset(ends_lived, 0, sizeof ends_lived);
+    for (uint32_t run = 0; run < 4000; run++) {
+        struct walk walk = {.random = random_next(&random)};
+        world_init(&walk.world, random_rules(&walk.random));
+        walk.world.lock.round.id = walk.world.model.id = random_below(&random, 2) ? 0 : UINT32_MAX;
+        walk.up = world_all(&walk.world);
+        walk.yes = 4 + random_below(&walk.random, 13);
+        for (uint32_t step = 0; step < 300; step++) {
+            walk_step(&walk);
+        }
+    }
+    for (enum rl_result result = RL_RESULT_OK; result <= RL_RESULT_CANCELED; result++) {
+        assert_true(ends_lived[result][0] > 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_its_promises_at_random),
+        cmocka_unit_test(keeps_its_promises_in_every_life),
+    };
+    return cmocka_run_group_tests_name("core_lock_life", tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/* The arithmetic of Redlock: quorums that meet, and a validity that is exact to the nanosecond. */
+#include "core/quorum.h"
+
+#include "unit/check.h"
+
+#define DAY_MS 86400000u
+
+static uint32_t bits_of(uint32_t mask) {
+    uint32_t bits = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        bits++;
+    }
+    return bits;
+}
+
+static void is_the_least_majority(void **state) {
+    (void)state;
+    static const uint32_t wanted[] = {0, 1, 2, 2, 3, 3, 4, 4};
+    for (uint32_t n = 1; n <= RL_NODES_MAX; n++) {
+        uint32_t quorum = rl_quorum(n);
+        assert_true(quorum <= n);
+        assert_true(2 * quorum > n);        /* two of them cannot be apart */
+        assert_true(2 * (quorum - 1) <= n); /* two smaller ones could */
+        if (n < COUNT(wanted)) {
+            assert_int_equal(quorum, wanted[n]);
+        }
+    }
+}
+
+static void any_two_meet(void **state) {
+    (void)state;
+    for (uint32_t n = 1; n <= 7; n++) {
+        uint32_t quorum = rl_quorum(n);
+        bool smaller_ones_meet = true;
+        for (uint32_t a = 0; a < 1u << n; a++) {
+            for (uint32_t b = 0; b < 1u << n; b++) {
+                if (bits_of(a) >= quorum && bits_of(b) >= quorum) {
+                    assert_true((a & b) != 0);
+                }
+                if (bits_of(a) >= quorum - 1 && bits_of(b) >= quorum - 1 && (a & b) == 0) {
+                    smaller_ones_meet = false;
+                }
+            }
+        }
+        assert_false(smaller_ones_meet); /* so the quorum is not larger than it must be */
+    }
+}
+
+static void has_a_bit_for_each_node(void **state) {
+    (void)state;
+    for (uint32_t n = 1; n <= RL_NODES_MAX; n++) {
+        assert_int_equal(bits_of(rl_all_nodes(n)), n);
+        assert_true((rl_all_nodes(n) & UINT32_C(1) << (n - 1)) != 0);
+        assert_true((rl_all_nodes(n) & UINT32_C(1) << 31) == 0);
+    }
+}
+
+struct row {
+    uint32_t ttl_ms, drift_ppm;
+    uint64_t drift_ns; /* the constant part */
+    uint64_t wanted_drift_ns, wanted_validity_ns;
+};
+
+static void is_exact(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        /* the defaults: 0.01 and 2 ms */
+        {10000, 10000, 2 * MS, 102 * MS, 9898 * MS},
+        {1000, 10000, 2 * MS, 12 * MS, 988 * MS},
+        {100, 10000, 2 * MS, 3 * MS, 97 * MS},
+        {30000, 10000, 2 * MS, 302 * MS, 29698 * MS},
+        /* parts of a millisecond are kept */
+        {1, 10000, 0, 10000, 990000},
+        {3, 333333, 1, 1000000, 2000000},
+        {3, 1, 0, 3, 2999997},
+        {12345, 12345, 678, 152399703, 12192600297},
+        /* no allowance, all of it */
+        {1, 0, 0, 0, MS},
+        {1000, 1000000, 0, 1000 * MS, 0},
+        /* the drift eats the ttl, to the last nanosecond and beyond */
+        {2, 10000, 2 * MS, 2020000, 0},
+        {3, 10000, 2 * MS, 2030000, 970000},
+        {2, 0, 2 * MS, 2 * MS, 0},
+        {2, 0, 2 * MS - 1, 2 * MS - 1, 1},
+        {1, 0, 86400000 * MS, 86400000 * MS, 0},
+        {0, 10000, 2 * MS, 2 * MS, 0},
+        /* a day, and all that fits */
+        {DAY_MS, 10000, 2 * MS, 864002 * MS, 85535998 * MS},
+        {DAY_MS, 999999, 0, 86399913600000, 86400000},
+        {DAY_MS, 0, 0, 0, 86400000000000},
+        {UINT32_MAX, 10000, 0, 42949672950000, 4252017622050000},
+        {UINT32_MAX, 1000000, DAY_MS * MS, 4381367295000000, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct row *row = &rows[i];
+        struct rl_rules rules = {.n = 5, .drift_ppm = row->drift_ppm, .drift_ns = row->drift_ns};
+        assert_int_equal(rl_drift_ns(&rules, row->ttl_ms), row->wanted_drift_ns);
+        assert_int_equal(rl_validity_ns(&rules, row->ttl_ms), row->wanted_validity_ns);
+    }
+}
+
+static void grows_with_the_ttl(void **state) {
+    (void)state;
+    struct rl_rules rules = {.n = 3, .drift_ppm = 10000, .drift_ns = 2 * MS};
+    uint64_t before_ns = 0;
+    for (uint32_t ttl_ms = 1; ttl_ms <= DAY_MS; ttl_ms += ttl_ms / 3 + 1) {
+        uint64_t validity_ns = rl_validity_ns(&rules, ttl_ms);
+        assert_true(validity_ns >= before_ns);
+        assert_true(validity_ns == 0 || validity_ns + rl_drift_ns(&rules, ttl_ms) == ttl_ms * MS);
+        before_ns = validity_ns;
+    }
+}
+
+static void quorum_of(void *data) {
+    rl_quorum(*(const uint32_t *)data);
+}
+
+static void all_nodes_of(void *data) {
+    rl_all_nodes(*(const uint32_t *)data);
+}
+
+static void refuses_other_sizes(void **state) {
+    (void)state;
+    uint32_t wrong[] = {0, RL_NODES_MAX + 1, UINT32_MAX};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        assert_true(dies(quorum_of, &wrong[i]));
+        assert_true(dies(all_nodes_of, &wrong[i]));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_the_least_majority),   cmocka_unit_test(any_two_meet),
+        cmocka_unit_test(has_a_bit_for_each_node), cmocka_unit_test(is_exact),
+        cmocka_unit_test(grows_with_the_ttl),      cmocka_unit_test(refuses_other_sizes),
+    };
+    return cmocka_run_group_tests_name("core_quorum", tests, NULL, NULL);
+}

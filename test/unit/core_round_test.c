@@ -1,0 +1,372 @@
+/* A round, exhaustively: N = 1 to 7 nodes, every set of nodes that can be asked, every outcome of
+ * every vote, in every order of arrival, for each kind of round. What must come of it is worked out
+ * by an oracle from the votes in the order in which they came, by the specification's words:
+ *
+ *     won when so many have said yes that they are a majority of all nodes; defeated when the votes
+ *     that are still out, had they all said yes, would not make one. The first of the two that
+ *     becomes true stays.
+ *
+ * All orders: from every state each pending node votes next, in each way. Two orders that lead to
+ * the same ballots and the same decision have the same future, so each such state is gone through
+ * once; for N up to 4 each order is walked on its own as well.
+ */
+#include "core/round.h"
+
+#include "unit/check.h"
+
+#define N_MAX 7u
+#define SENT_NS (50 * MS)
+
+struct walk {
+    struct rl_round round;
+    struct rl_ballot ballots[N_MAX];
+    int16_t reasons[N_MAX];
+    /* what came, in its order; those that could not be asked are first */
+    enum rl_vote votes[N_MAX];
+    uint32_t nodes[N_MAX];
+    uint32_t count;
+    bool seen_all; /* no memory: walk each order on its own */
+};
+
+static uint8_t seen[3][1u << (2 * N_MAX)]; /* by decision, then two bits of each ballot */
+static uint64_t states_walked;
+
+static struct walk walk_copy(const struct walk *from) {
+    struct walk copy = *from;
+    return copy;
+}
+
+static void walk_adopt(struct walk *walk) {
+    walk->round.ballots = walk->ballots;
+}
+
+/* -- The oracle -- */
+
+static uint32_t majority_of(uint32_t n) {
+    uint32_t some = 0;
+    while (some + some <= n) {
+        some++;
+    }
+    return some;
+}
+
+static uint32_t count_votes(const struct walk *walk, uint32_t first, enum rl_vote vote) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < first; i++) {
+        count += walk->votes[i] == vote;
+    }
+    return count;
+}
+
+/* The votes of nodes that could not be asked are all in before anything can be decided. */
+static enum rl_decision oracle(const struct walk *walk, uint32_t not_asked) {
+    uint32_t n = walk->round.n;
+    for (uint32_t in = not_asked; in <= walk->count; in++) {
+        uint32_t yes = count_votes(walk, in, RL_VOTE_GRANTED);
+        if (walk->round.kind == RL_ROUND_RELEASE) {
+            yes += count_votes(walk, in, RL_VOTE_REFUSED);
+        }
+        if (yes >= majority_of(n)) {
+            return RL_WON;
+        }
+        if (yes + (n - in) < majority_of(n)) {
+            return RL_DEFEATED;
+        }
+    }
+    return RL_OPEN;
+}
+
+/* Could a majority have granted, if all that did not refuse had? And: has a majority answered, or
+ * might it yet? */
+static bool oracle_refused_for_good(const struct walk *walk) {
+    uint32_t others = walk->round.n - count_votes(walk, walk->count, RL_VOTE_REFUSED);
+    return others < majority_of(walk->round.n);
+}
+
+static bool oracle_without_quorum(const struct walk *walk) {
+    uint32_t answers = walk->round.n - count_votes(walk, walk->count, RL_VOTE_FAILED);
+    return answers < majority_of(walk->round.n);
+}
+
+static enum rl_vote vote_of(const struct walk *walk, uint32_t node) {
+    for (uint32_t i = 0; i < walk->count; i++) {
+        if (walk->nodes[i] == node) {
+            return walk->votes[i];
+        }
+    }
+    return RL_VOTE_PENDING;
+}
+
+static void check_against_oracle(const struct walk *walk, uint32_t not_asked) {
+    const struct rl_round *round = &walk->round;
+    assert_int_equal(round->decision, oracle(walk, not_asked));
+    assert_int_equal(round->granted, count_votes(walk, walk->count, RL_VOTE_GRANTED));
+    assert_int_equal(round->refused, count_votes(walk, walk->count, RL_VOTE_REFUSED));
+    assert_int_equal(round->failed, count_votes(walk, walk->count, RL_VOTE_FAILED));
+    assert_int_equal(rl_round_refused_for_good(round), oracle_refused_for_good(walk));
+    assert_int_equal(rl_round_without_quorum(round), oracle_without_quorum(walk));
+    for (uint32_t node = 0; node < round->n; node++) {
+        enum rl_vote vote = vote_of(walk, node);
+        assert_int_equal(walk->ballots[node].vote, vote);
+        for (enum rl_vote v = RL_VOTE_PENDING; v <= RL_VOTE_FAILED; v++) {
+            assert_int_equal(rl_round_mask(round, v) >> node & 1, v == vote);
+        }
+    }
+}
+
+/* -- What must change nothing, and what ends a round, tried in every state -- */
+
+static void assert_unchanged(const struct walk *a, const struct walk *b) {
+    assert_memory_equal(&a->round.sent_ns, &b->round.sent_ns, sizeof a->round.sent_ns);
+    assert_int_equal(a->round.id, b->round.id);
+    assert_int_equal(a->round.decision, b->round.decision);
+    assert_int_equal(a->round.granted, b->round.granted);
+    assert_int_equal(a->round.refused, b->round.refused);
+    assert_int_equal(a->round.failed, b->round.failed);
+    for (uint32_t i = 0; i < a->round.n; i++) {
+        assert_int_equal(a->ballots[i].vote, b->ballots[i].vote);
+        assert_int_equal(a->ballots[i].reason, b->ballots[i].reason);
+        assert_int_equal(a->ballots[i].latency_us, b->ballots[i].latency_us);
+    }
+}
+
+static void try_late_votes(const struct walk *walk) {
+    const uint32_t id = walk->round.id;
+    const uint32_t ids[] = {id, id - 1, id + 1, 0, UINT32_MAX};
+    struct walk copy = walk_copy(walk);
+    walk_adopt(&copy);
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        for (uint32_t node = 0; node < walk->round.n; node++) {
+            for (enum rl_vote v = RL_VOTE_GRANTED; v <= RL_VOTE_FAILED; v++) {
+                if (ids[i] != id || vote_of(walk, node) != RL_VOTE_PENDING) {
+                    assert_false(rl_round_vote(&copy.round, ids[i], node, v, -9, 3 * SENT_NS));
+                }
+            }
+        }
+    }
+    assert_unchanged(walk, &copy);
+}
+
+static void try_expiry(const struct walk *walk, uint32_t not_asked) {
+    struct walk copy = walk_copy(walk);
+    walk_adopt(&copy);
+    rl_round_expire(&copy.round, -43, SENT_NS + 250 * MS);
+    for (uint32_t node = 0; node < walk->round.n; node++) {
+        if (vote_of(walk, node) == RL_VOTE_PENDING) {
+            copy.nodes[copy.count] = node;
+            copy.votes[copy.count++] = RL_VOTE_FAILED;
+            assert_int_equal(copy.ballots[node].reason, -43);
+            assert_int_equal(copy.ballots[node].latency_us, 250000);
+        }
+    }
+    check_against_oracle(&copy, not_asked);
+    assert_int_not_equal(copy.round.decision, RL_OPEN);
+}
+
+static void try_abandoning(const struct walk *walk) {
+    struct walk copy = walk_copy(walk);
+    walk_adopt(&copy);
+    rl_round_abandon(&copy.round);
+    bool was_open = walk->round.decision == RL_OPEN;
+    assert_int_equal(copy.round.decision, was_open ? RL_DEFEATED : walk->round.decision);
+    enum rl_decision decision = copy.round.decision;
+    for (uint32_t node = 0; node < walk->round.n; node++) { /* they are all too late */
+        bool pending = vote_of(walk, node) == RL_VOTE_PENDING;
+        bool taken =
+            rl_round_vote(&copy.round, walk->round.id, node, RL_VOTE_GRANTED, 0, 2 * SENT_NS);
+        assert_int_equal(taken, pending);
+        assert_int_equal(copy.round.decision, decision);
+    }
+}
+
+/* -- The walk -- */
+
+static bool was_seen(const struct walk *walk) {
+    uint32_t key = 0;
+    for (uint32_t i = 0; i < walk->round.n; i++) {
+        key = key << 2 | (walk->ballots[i].vote - (uint32_t)RL_VOTE_PENDING);
+    }
+    bool before = seen[walk->round.decision][key];
+    seen[walk->round.decision][key] = 1;
+    return before && !walk->seen_all;
+}
+
+static void walk_on(const struct walk *walk, uint32_t not_asked) {
+    if (was_seen(walk)) {
+        return;
+    }
+    states_walked++;
+    check_against_oracle(walk, not_asked);
+    if (!walk->seen_all) {
+        try_late_votes(walk);
+        try_expiry(walk, not_asked);
+        try_abandoning(walk);
+    }
+    for (uint32_t node = 0; node < walk->round.n; node++) {
+        if (vote_of(walk, node) != RL_VOTE_PENDING) {
+            continue;
+        }
+        for (enum rl_vote v = RL_VOTE_GRANTED; v <= RL_VOTE_FAILED; v++) {
+            struct walk next = walk_copy(walk);
+            walk_adopt(&next);
+            uint64_t now_ns = SENT_NS + (walk->count + 1) * MS;
+            assert_true(rl_round_vote(&next.round, walk->round.id, node, v, -50, now_ns));
+            assert_int_equal(next.ballots[node].latency_us, (walk->count + 1) * 1000);
+            assert_int_equal(next.ballots[node].reason, v == RL_VOTE_FAILED ? -50 : 0);
+            next.nodes[next.count] = node;
+            next.votes[next.count++] = v;
+            walk_on(&next, not_asked);
+        }
+    }
+}
+
+static void walk_from(uint32_t n, enum rl_round_kind kind, uint32_t asked, bool each_order) {
+    struct walk walk = {.seen_all = each_order};
+    rl_round_init(&walk.round, n, walk.ballots);
+    for (uint32_t i = 0; i < n; i++) {
+        walk.reasons[i] = (int16_t)(-100 - (int)i);
+    }
+    rl_round_begin(&walk.round, kind, SENT_NS, asked, walk.reasons);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(asked >> i & 1)) {
+            walk.nodes[walk.count] = i;
+            walk.votes[walk.count++] = RL_VOTE_FAILED;
+            assert_int_equal(walk.ballots[i].reason, walk.reasons[i]);
+            assert_int_equal(walk.ballots[i].latency_us, 0);
+        }
+    }
+    memset(seen, 0, sizeof seen);
+    walk_on(&walk, walk.count);
+}
+
+static void is_decided_as_the_oracle_says(void **state) {
+    (void)state;
+    for (uint32_t n = 1; n <= N_MAX; n++) {
+        for (uint32_t asked = 0; asked < 1u << n; asked++) {
+            walk_from(n, RL_ROUND_ACQUIRE, asked, false);
+            if (n <= 6 || asked == (1u << n) - 1) { /* as ACQUIRE, but for the sign of a refusal */
+                walk_from(n, RL_ROUND_EXTEND, asked, false);
+                walk_from(n, RL_ROUND_RELEASE, asked, false);
+            }
+        }
+    }
+    assert_true(states_walked > 100000);
+}
+
+static void is_decided_so_in_each_order(void **state) {
+    (void)state;
+    for (uint32_t n = 1; n <= 4; n++) {
+        for (uint32_t asked = 0; asked < 1u << n; asked++) {
+            walk_from(n, RL_ROUND_ACQUIRE, asked, true);
+            walk_from(n, RL_ROUND_RELEASE, asked, true);
+        }
+    }
+    walk_from(5, RL_ROUND_ACQUIRE, 31, true);
+}
+
+/* -- The rest -- */
+
+static void has_no_votes_before_it_begins(void **state) {
+    (void)state;
+    struct rl_round round;
+    struct rl_ballot ballots[3];
+    memset(ballots, 0x5a, sizeof ballots);
+    rl_round_init(&round, 3, ballots);
+    assert_int_equal(round.id, 0);
+    assert_int_equal(round.decision, RL_DEFEATED);
+    assert_int_equal(rl_round_mask(&round, RL_VOTE_NONE), 7);
+    /* 0 is the id of requests of no round: such an answer is never counted */
+    assert_false(rl_round_vote(&round, 0, 1, RL_VOTE_GRANTED, 0, 5));
+    assert_int_equal(rl_round_mask(&round, RL_VOTE_NONE), 7);
+    assert_int_equal(ballots[1].reason, 0);
+    assert_int_equal(ballots[1].latency_us, 0);
+}
+
+static void has_an_id_of_its_own(void **state) {
+    (void)state;
+    struct rl_round round;
+    struct rl_ballot ballots[1];
+    rl_round_init(&round, 1, ballots);
+    rl_round_begin(&round, RL_ROUND_ACQUIRE, 1, 1, NULL);
+    assert_int_equal(round.id, 1);
+    rl_round_abandon(&round);
+    rl_round_begin(&round, RL_ROUND_EXTEND, 2, 1, NULL);
+    assert_int_equal(round.id, 2);
+    assert_false(rl_round_vote(&round, 1, 0, RL_VOTE_GRANTED, 0, 3));
+    assert_int_equal(round.decision, RL_OPEN);
+    rl_round_abandon(&round);
+    round.id = UINT32_MAX;
+    rl_round_begin(&round, RL_ROUND_EXTEND, 4, 1, NULL);
+    assert_int_equal(round.id, 1); /* and never 0 */
+}
+
+static void measures_latency(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t after_ns;
+        uint32_t wanted_us;
+    } rows[] = {
+        {0, 0},
+        {999, 0},
+        {1000, 1},
+        {UINT64_C(4294967295) * 1000 - 1, UINT32_MAX - 1},
+        {UINT64_C(4294967295) * 1000, UINT32_MAX},
+        {UINT64_C(4294967296) * 1000, UINT32_MAX}, /* 71 minutes and more */
+        {UINT64_MAX - SENT_NS, UINT32_MAX},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_round round;
+        struct rl_ballot ballots[2];
+        rl_round_init(&round, 2, ballots);
+        rl_round_begin(&round, RL_ROUND_ACQUIRE, SENT_NS, 3, NULL);
+        rl_round_vote(&round, 1, 0, RL_VOTE_GRANTED, -1, SENT_NS + rows[i].after_ns);
+        assert_int_equal(ballots[0].latency_us, rows[i].wanted_us);
+        assert_int_equal(ballots[0].reason, 0); /* a grant needs none */
+    }
+}
+
+static void begin_twice(void *data) {
+    rl_round_begin(data, RL_ROUND_ACQUIRE, SENT_NS, 1, NULL);
+}
+
+static void ask_too_many(void *data) {
+    rl_round_abandon(data);
+    rl_round_begin(data, RL_ROUND_ACQUIRE, SENT_NS, 8, NULL);
+}
+
+static void vote_from_nobody(void *data) {
+    rl_round_vote(data, 1, 3, RL_VOTE_GRANTED, 0, SENT_NS);
+}
+
+static void vote_nothing(void *data) {
+    rl_round_vote(data, 1, 0, RL_VOTE_PENDING, 0, SENT_NS);
+}
+
+static void vote_before_asked(void *data) {
+    rl_round_vote(data, 1, 0, RL_VOTE_GRANTED, 0, SENT_NS - 1);
+}
+
+static void asserts_what_it_is_given(void **state) {
+    (void)state;
+    static void (*const wrongs[])(void *) = {begin_twice, ask_too_many, vote_from_nobody,
+                                             vote_nothing, vote_before_asked};
+    struct rl_round round;
+    struct rl_ballot ballots[3];
+    rl_round_init(&round, 3, ballots);
+    rl_round_begin(&round, RL_ROUND_ACQUIRE, SENT_NS, 7, NULL);
+    for (size_t i = 0; i < COUNT(wrongs); i++) {
+        assert_true(dies(wrongs[i], &round));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_decided_as_the_oracle_says),
+        cmocka_unit_test(is_decided_so_in_each_order),
+        cmocka_unit_test(has_no_votes_before_it_begins),
+        cmocka_unit_test(has_an_id_of_its_own),
+        cmocka_unit_test(measures_latency),
+        cmocka_unit_test(asserts_what_it_is_given),
+    };
+    return cmocka_run_group_tests_name("core_round", tests, NULL, NULL);
+}

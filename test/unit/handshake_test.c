@@ -1,0 +1,126 @@
+/* The handshake: what is said for which URL, and which answers rule a node out. */
+#include "redis/handshake.h"
+
+#include "redlock/redlock.h"
+#include "unit/check.h"
+
+/* All steps for a URL, one line each: the arguments, read back out of the RESP. */
+static void said(const char *text, const char *name, char *out, size_t size) {
+    struct rl_url url;
+    size_t used = 0;
+    assert_int_equal(rl_url_parse(text, &url, NULL, 0), 0);
+    for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
+        char wire[RL_COMMAND_WIRE_MAX];
+        size_t length = rl_handshake_format(step, &url, name, wire);
+        const char *at = wire;
+        assert_true(length < sizeof wire);
+        for (long n = length > 0 ? strtol(wire + 1, NULL, 10) : 0; n > 0; n--) {
+            at = strchr(at, '$');
+            assert_non_null(at);
+            char *end = NULL;
+            long bytes = strtol(at + 1, &end, 10);
+            at = end + 2 + bytes;
+            used += (size_t)snprintf(out + used, size - used, "%.*s%c", (int)bytes, end + 2,
+                                     n > 1 ? ' ' : '\n');
+            assert_true(used < size);
+        }
+        assert_true(length == 0 || at + 2 == wire + length);
+    }
+}
+
+#define LOADS "SCRIPT LOAD if release\nSCRIPT LOAD if extend\nPING\n"
+
+/* The scripts are long: their place is taken by their names. */
+static void shorten(char *text) {
+    static const enum rl_command_kind kinds[] = {RL_COMMAND_RELEASE, RL_COMMAND_EXTEND};
+    static const char *const names[] = {"if release", "if extend"};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        const char *script = rl_command_script(kinds[i]);
+        char *at = strstr(text, script);
+        assert_non_null(at);
+        size_t length = strlen(names[i]);
+        memcpy(at, names[i], length);
+        memmove(at + length, at + strlen(script), strlen(at + strlen(script)) + 1);
+    }
+}
+
+static void says_what_the_url_asks_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *name, *wanted;
+    } rows[] = {
+        {"redis://h", NULL, LOADS},
+        {"redis://h/0", "redlock", "CLIENT SETNAME redlock\n" LOADS},
+        {"redis://h/15", NULL, "SELECT 15\n" LOADS},
+        {"redis://h/2147483647", NULL, "SELECT 2147483647\n" LOADS},
+        {"redis://:secret@h", NULL, "AUTH secret\n" LOADS},
+        {"redis://me:s%20t@h/1", "x", "AUTH me s t\nSELECT 1\nCLIENT SETNAME x\n" LOADS},
+        {"unix:///run/r?db=3", "n", "SELECT 3\nCLIENT SETNAME n\n" LOADS},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char out[2048];
+        said(rows[i].url, rows[i].name, out, sizeof out);
+        shorten(out);
+        assert_string_equal(out, rows[i].wanted);
+    }
+}
+
+static void has_room_for_the_longest_password(void **state) {
+    (void)state;
+    struct rl_url url = {.has_password = true};
+    char wire[RL_COMMAND_WIRE_MAX];
+    memset(url.user, 'u', RL_URL_USER_MAX);
+    memset(url.password, 'p', RL_URL_PASSWORD_MAX);
+    size_t length = rl_handshake_format(RL_STEP_AUTH, &url, NULL, wire);
+    assert_true(length > RL_URL_USER_MAX + RL_URL_PASSWORD_MAX);
+    assert_int_equal(wire[length], '\0');
+}
+
+#define GOES_ON 0
+#define R(name) REDLOCK_ERR_NODE_##name
+
+static void rules_out_who_must_be_ruled_out(void **state) {
+    (void)state;
+    static const int16_t reasons[] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)};
+    static const int16_t wanted[RL_STEPS][COUNT(reasons)] = {
+        [RL_STEP_AUTH] = {R(AUTH), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
+        [RL_STEP_SELECT] = {R(DATABASE), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
+        [RL_STEP_SETNAME] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+        [RL_STEP_LOAD_RELEASE] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+        [RL_STEP_LOAD_EXTEND] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+        [RL_STEP_PING] = {R(ERROR), R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+    };
+    for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
+        for (size_t i = 0; i < COUNT(reasons); i++) {
+            struct rl_answer answer = {RL_ERROR, reasons[i], "ERR x"};
+            assert_int_equal(rl_handshake_judge(step, &answer), wanted[step][i]);
+        }
+    }
+}
+
+static void takes_the_answers_of_redis_only(void **state) {
+    (void)state;
+    for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
+        bool ping = step == RL_STEP_PING;
+        struct rl_answer pong = {RL_YES, 0, "PONG"};
+        struct rl_answer ok = {RL_YES, 0, "OK"};
+        struct rl_answer not_redis = {RL_NOT_REDIS, R(PROTOCOL), "x"};
+        struct rl_answer noscript = {RL_NOSCRIPT, R(ERROR), "NOSCRIPT"};
+        struct rl_answer no = {RL_NO, 0, ""};
+        assert_int_equal(rl_handshake_judge(step, &pong), GOES_ON);
+        assert_int_equal(rl_handshake_judge(step, &ok), ping ? R(PROTOCOL) : GOES_ON);
+        assert_int_equal(rl_handshake_judge(step, &not_redis), R(PROTOCOL));
+        assert_int_equal(rl_handshake_judge(step, &noscript), R(PROTOCOL));
+        assert_int_equal(rl_handshake_judge(step, &no), R(PROTOCOL));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_what_the_url_asks_for),
+        cmocka_unit_test(has_room_for_the_longest_password),
+        cmocka_unit_test(rules_out_who_must_be_ruled_out),
+        cmocka_unit_test(takes_the_answers_of_redis_only),
+    };
+    return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);
+}

@@ -1,0 +1,495 @@
+/* Options, without any server: every one of them out of range in each direction, what is said about
+ * it, and that nothing stays behind. The nodes are sockets that do not exist. */
+#include <math.h>
+#include <uv.h>
+
+#include "redlock/redlock.h"
+#include "unit/check.h"
+
+#define NOWHERE "unix:///nonexistent-redlock/"
+
+static const char *const five[] = {NOWHERE "0", NOWHERE "1", NOWHERE "2", NOWHERE "3", NOWHERE "4"};
+
+/* -- An allocator that counts -- */
+
+static void *count_malloc(size_t size, void *data) {
+    *(int *)data += 1;
+    return malloc(size);
+}
+
+static void count_free(void *pointer, void *data) {
+    *(int *)data -= pointer != NULL;
+    free(pointer);
+}
+
+static int blocks; /* that are out */
+static const redlock_allocator counting = {count_malloc, count_free, &blocks};
+
+static redlock_client_options good_options(char *error, size_t size) {
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = five;
+    options.n_nodes = COUNT(five);
+    options.allocator = &counting;
+    options.error = error;
+    options.error_size = size;
+    return options;
+}
+
+/* -- Opening that fails -- */
+
+static void never(redlock_client *client, int status, void *data) {
+    (void)client;
+    (void)status;
+    (void)data;
+    fail_msg("a callback of what was not submitted");
+}
+
+/* Opens, and expects this status and both words in the sentence. Nothing may stay behind. */
+static void assert_refused(const redlock_client_options *options, int status, const char *word,
+                           const char *other) {
+    uv_loop_t loop;
+    redlock_client *client = (redlock_client *)&loop; /* anything but NULL */
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(redlock_client_open(&client, &loop, options, never, NULL), status);
+    assert_null(client);
+    if (word != NULL && (!strstr(options->error, word) || !strstr(options->error, other))) {
+        print_error("not about %s and %s: %s\n", word, other, options->error);
+        fail();
+    }
+    assert_int_equal(blocks, 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0); /* no handle was left on it */
+}
+
+struct number_row {
+    size_t offset;
+    const char *name;
+    int64_t least, most;
+};
+
+#define NUMBER(name, least, most) \
+    { offsetof(redlock_client_options, name), #name, least, most }
+
+static const struct number_row numbers[] = {
+    NUMBER(connect_timeout_ms, 1, 3600000),  NUMBER(node_timeout_ms, 1, 3600000),
+    NUMBER(reconnect_min_ms, 1, 3600000),    NUMBER(reconnect_max_ms, 1, 3600000),
+    NUMBER(drift_ms, 0, REDLOCK_TTL_MS_MAX), NUMBER(lost_margin_ms, 0, REDLOCK_TTL_MS_MAX),
+};
+
+static void set_number(redlock_client_options *options, const struct number_row *row,
+                       int64_t value) {
+    memcpy((char *)options + row->offset, &value, sizeof value);
+}
+
+static void names_the_number_that_is_out_of_range(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        const int64_t wrong[] = {numbers[i].least - 1, numbers[i].most + 1, -1, INT64_MIN,
+                                 INT64_MAX};
+        for (size_t j = 0; j < COUNT(wrong); j++) {
+            char error[REDLOCK_MESSAGE_MAX] = "left over";
+            char value[32];
+            redlock_client_options options = good_options(error, sizeof error);
+            set_number(&options, &numbers[i], wrong[j]);
+            snprintf(value, sizeof value, "%lld", (long long)wrong[j]);
+            assert_refused(&options, REDLOCK_ERR_INVALID, numbers[i].name, value);
+        }
+    }
+    char error[REDLOCK_MESSAGE_MAX];
+    redlock_client_options options = good_options(error, sizeof error);
+    options.reconnect_min_ms = 2001; /* the largest is 2000 */
+    assert_refused(&options, REDLOCK_ERR_INVALID, "reconnect_min_ms", "reconnect_max_ms");
+}
+
+static void refuses_a_ratio_that_is_none(void **state) {
+    (void)state;
+    static const double wrong[] = {
+        -0.000001, -1, 1, 1.5, 1e300, -1e300, (double)NAN, (double)INFINITY, (double)-INFINITY};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char error[REDLOCK_MESSAGE_MAX];
+        redlock_client_options options = good_options(error, sizeof error);
+        options.drift_ratio = wrong[i];
+        assert_refused(&options, REDLOCK_ERR_INVALID, "drift_ratio", "below 1");
+    }
+}
+
+static void refuses_a_name_that_redis_would(void **state) {
+    (void)state;
+    char too_long[66];
+    memset(too_long, 'a', sizeof too_long - 1);
+    too_long[sizeof too_long - 1] = '\0';
+    const char *const wrong[] = {"",      too_long,  "two words", "line\n",
+                                 "tab\t", "del\x7f", "\xc3\xa9"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char error[REDLOCK_MESSAGE_MAX];
+        redlock_client_options options = good_options(error, sizeof error);
+        options.client_name = wrong[i];
+        assert_refused(&options, REDLOCK_ERR_INVALID, "client_name", "");
+    }
+}
+
+static void refuses_half_an_allocator(void **state) {
+    (void)state;
+    static const redlock_allocator wrong[] = {
+        {NULL, count_free, NULL}, {count_malloc, NULL, NULL}, {NULL, NULL, NULL}};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char error[REDLOCK_MESSAGE_MAX];
+        redlock_client_options options = good_options(error, sizeof error);
+        options.allocator = &wrong[i];
+        assert_refused(&options, REDLOCK_ERR_INVALID, "allocator", "malloc");
+    }
+}
+
+static void refuses_a_number_of_nodes_that_is_of_no_use(void **state) {
+    (void)state;
+    static const struct {
+        size_t n_nodes;
+        const char *word;
+    } rows[] = {{0, "no nodes"}, {32, "32"}, {64, "64"}, {SIZE_MAX, "at most 31"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char error[REDLOCK_MESSAGE_MAX];
+        redlock_client_options options = good_options(error, sizeof error);
+        options.n_nodes = rows[i].n_nodes;
+        assert_refused(&options, REDLOCK_ERR_INVALID, rows[i].word, "nodes");
+    }
+    char error[REDLOCK_MESSAGE_MAX];
+    redlock_client_options options = good_options(error, sizeof error);
+    options.nodes = NULL;
+    assert_refused(&options, REDLOCK_ERR_INVALID, "nodes", "URL");
+}
+
+struct url_row {
+    const char *nodes[3];
+    size_t n_nodes;
+    int status;
+    const char *word, *other;
+};
+
+static void says_which_url_and_why(void **state) {
+    (void)state;
+    static const struct url_row rows[] = {
+        {{NOWHERE "a", NOWHERE "a"}, 2, REDLOCK_ERR_DUPLICATE, &(NOWHERE "a")[7], "nodes 0 and 1"},
+        {{NOWHERE "a", NOWHERE "b", NOWHERE "a?db=3"},
+         3,
+         REDLOCK_ERR_DUPLICATE,
+         "0 and 2",
+         "two votes"},
+        {{"redis://h", "redis://u:secret@H:6379/1"}, 2, REDLOCK_ERR_DUPLICATE, "h:6379", "0 and 1"},
+        {{"redis://127.0.0.1:1", "redis://[::ffff:127.0.0.1]:1"},
+         2,
+         REDLOCK_ERR_DUPLICATE,
+         "0",
+         "1"},
+        {{NOWHERE "a", "rediss://h"}, 2, REDLOCK_ERR_NO_TLS, "rediss://h", "TLS"},
+        {{NOWHERE "a", NOWHERE "b", "redis://h:0"}, 3, REDLOCK_ERR_URL, "redis://h:0", "port"},
+        {{NOWHERE "a", NULL}, 2, REDLOCK_ERR_URL, "empty", "redis://HOST:PORT"},
+        {{"redis://u:secret@h:x"}, 1, REDLOCK_ERR_URL, "***", "port"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char error[REDLOCK_MESSAGE_MAX];
+        redlock_client_options options = good_options(error, sizeof error);
+        options.nodes = rows[i].nodes;
+        options.n_nodes = rows[i].n_nodes;
+        assert_refused(&options, rows[i].status, rows[i].word, rows[i].other);
+        assert_null(strstr(error, "secret"));
+    }
+}
+
+/* A struct of another size is of another version, or was never initialised: no field of it is
+ * trusted. */
+static void refuses_a_size_that_it_does_not_know(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0,
+                                   1,
+                                   sizeof(size_t),
+                                   sizeof(redlock_client_options) - 1,
+                                   sizeof(redlock_client_options) + 1,
+                                   SIZE_MAX};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        char error[REDLOCK_MESSAGE_MAX] = "untouched";
+        redlock_client_options options = good_options(error, sizeof error);
+        options.size = sizes[i];
+        assert_refused(&options, REDLOCK_ERR_INVALID, "untouched", "");
+    }
+}
+
+static void can_do_without_a_place_for_the_sentence(void **state) {
+    (void)state;
+    redlock_client_options options = good_options(NULL, REDLOCK_MESSAGE_MAX);
+    options.n_nodes = 0;
+    assert_refused(&options, REDLOCK_ERR_INVALID, NULL, NULL);
+    options.n_nodes = 1;
+    options.nodes = (const char *const[]){"redis://"};
+    assert_refused(&options, REDLOCK_ERR_URL, NULL, NULL);
+    options.nodes = (const char *const[]){NOWHERE "a", NOWHERE "a"};
+    options.n_nodes = 2;
+    assert_refused(&options, REDLOCK_ERR_DUPLICATE, NULL, NULL);
+    for (size_t size = 0; size < 60; size++) { /* or with a small one */
+        char error[64];
+        memset(error, 0x5a, sizeof error);
+        options = good_options(error, size);
+        options.n_nodes = 0;
+        assert_refused(&options, REDLOCK_ERR_INVALID, NULL, NULL);
+        assert_int_equal(error[size], 0x5a);
+        assert_true(size == 0 || strlen(error) < size);
+    }
+}
+
+static void refuses_null(void **state) {
+    (void)state;
+    uv_loop_t loop;
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    redlock_client *client = NULL;
+    redlock_client_options options = good_options(error, sizeof error);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(redlock_client_open(NULL, &loop, &options, never, NULL), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_client_open(&client, &loop, NULL, never, NULL), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_client_open(&client, NULL, &options, never, NULL),
+                     REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(error, "loop"));
+    assert_null(client);
+    assert_int_equal(redlock_client_close(NULL, never, NULL), REDLOCK_ERR_INVALID);
+    assert_int_equal(blocks, 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* -- A client that is open, for what needs one -- */
+
+static uv_loop_t open_loop;
+static redlock_client *open_client;
+
+static void open_good(const redlock_client_options *options) {
+    assert_int_equal(uv_loop_init(&open_loop), 0);
+    assert_int_equal(redlock_client_open(&open_client, &open_loop, options, NULL, NULL), 0);
+    assert_non_null(open_client);
+}
+
+static void close_good(void) {
+    assert_int_equal(redlock_client_close(open_client, NULL, NULL), 0);
+    assert_int_equal(uv_run(&open_loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&open_loop), 0);
+    assert_int_equal(blocks, 0);
+}
+
+static void takes_the_ends_of_each_range(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        for (int end = 0; end < 2; end++) {
+            char error[REDLOCK_MESSAGE_MAX] = "left over";
+            redlock_client_options options = good_options(error, sizeof error);
+            options.reconnect_min_ms = 1;
+            set_number(&options, &numbers[i], end ? numbers[i].most : numbers[i].least);
+            if (options.reconnect_min_ms > options.reconnect_max_ms) {
+                options.reconnect_max_ms = options.reconnect_min_ms;
+            }
+            open_good(&options);
+            assert_string_equal(error, "");
+            close_good();
+        }
+    }
+    static const double ratios[] = {0, 1e-9, 0.999999};
+    for (size_t i = 0; i < COUNT(ratios); i++) {
+        redlock_client_options options = good_options(NULL, 0);
+        options.drift_ratio = ratios[i];
+        options.client_name = i == 0 ? NULL : "~!";
+        open_good(&options);
+        close_good();
+    }
+}
+
+static void takes_up_to_31_nodes(void **state) {
+    (void)state;
+    char urls[REDLOCK_NODES_MAX][64];
+    const char *nodes[REDLOCK_NODES_MAX];
+    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
+        snprintf(urls[i], sizeof urls[i], NOWHERE "%zu", i);
+        nodes[i] = urls[i];
+    }
+    for (size_t n = 1; n <= REDLOCK_NODES_MAX; n += 10) {
+        redlock_client_options options = good_options(NULL, 0);
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        options.nodes = nodes;
+        options.n_nodes = n;
+        open_good(&options);
+        assert_int_equal(redlock_client_node(open_client, n - 1, &info), 0);
+        assert_string_equal(info.node, urls[n - 1] + 7);
+        assert_int_equal(redlock_client_node(open_client, n, &info), REDLOCK_ERR_INVALID);
+        close_good();
+    }
+}
+
+/* -- Locks and acquires -- */
+
+static void not_called(redlock_lock *lock, int status, void *data) {
+    (void)lock;
+    (void)status;
+    (void)data;
+    fail_msg("a callback of what was not submitted");
+}
+
+static void bounds_the_resource(void **state) {
+    (void)state;
+    char resource[REDLOCK_RESOURCE_MAX + 1] = "a\0\r\n\xff";
+    redlock_client_options options = good_options(NULL, 0);
+    redlock_lock *lock = NULL;
+    open_good(&options);
+    for (size_t length = 0; length <= sizeof resource; length += length < 5 ? 1 : 255) {
+        bool good = length >= 1 && length <= REDLOCK_RESOURCE_MAX;
+        int status = redlock_lock_new(open_client, resource, length, &lock);
+        assert_int_equal(status, good ? 0 : REDLOCK_ERR_INVALID);
+        assert_int_equal(lock != NULL, good);
+        if (good) {
+            size_t got = 0;
+            assert_memory_equal(redlock_lock_resource(lock, &got), resource, length);
+            assert_int_equal(got, length);
+            assert_ptr_equal(redlock_lock_client(lock), open_client);
+            redlock_lock_free(lock);
+        }
+    }
+    assert_int_equal(redlock_lock_new(NULL, "a", 1, &lock), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(open_client, NULL, 1, &lock), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(open_client, "a", 1, NULL), REDLOCK_ERR_INVALID);
+    redlock_lock_free(NULL);
+    close_good();
+}
+
+#define ACQUIRE(name, ...)                                \
+    {                                                     \
+        offsetof(redlock_acquire_options, name), #name, { \
+            __VA_ARGS__                                   \
+        }                                                 \
+    }
+
+static const struct {
+    size_t offset;
+    const char *name;
+    int64_t wrong[6]; /* a 0 at the end is none, unless it is the first */
+} acquire_rows[] = {
+    ACQUIRE(ttl_ms, 0, -1, INT64_MIN, INT64_MAX, 86400001),
+    ACQUIRE(ttl_ms, 1, 2, 3), /* 2.03 ms of drift and 1 ms of min_validity leave nothing of it */
+    ACQUIRE(tries, 0, -2, INT64_MIN, INT64_MAX, 4294967295),
+    ACQUIRE(wait_ms, -2, INT64_MIN, INT64_MAX, 4294967295),
+    ACQUIRE(delay_ms, -1, INT64_MIN, INT64_MAX, 86400001),
+    ACQUIRE(jitter_ms, -1, INT64_MIN, INT64_MAX, 86400001),
+    ACQUIRE(min_validity_ms, -1, INT64_MIN, INT64_MAX, 86400001),
+    ACQUIRE(min_validity_ms, 9898, 86400000), /* the ttl's validity is just this */
+};
+
+static void names_the_acquire_option_that_is_out_of_range(void **state) {
+    (void)state;
+    redlock_client_options options = good_options(NULL, 0);
+    redlock_lock *lock = NULL;
+    open_good(&options);
+    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+    for (size_t i = 0; i < COUNT(acquire_rows); i++) {
+        for (size_t j = 0; j < 6 && (j == 0 || acquire_rows[i].wrong[j] != 0); j++) {
+            redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+            char value[32];
+            memcpy((char *)&acquire + acquire_rows[i].offset, &acquire_rows[i].wrong[j],
+                   sizeof(int64_t));
+            snprintf(value, sizeof value, "%lld", (long long)acquire_rows[i].wrong[j]);
+            int status = redlock_acquire(lock, &acquire, not_called, NULL);
+            const char *message = redlock_lock_message(lock);
+            if (status == 0 || !strstr(message, acquire_rows[i].name) || !strstr(message, value)) {
+                print_error("%s %s: %s\n", acquire_rows[i].name, value, message);
+            }
+            assert_int_equal(status, REDLOCK_ERR_INVALID);
+            assert_non_null(strstr(message, acquire_rows[i].name));
+            assert_non_null(strstr(message, value));
+        }
+    }
+    for (size_t size = 0; size < 2 * sizeof(redlock_acquire_options); size += 8) {
+        redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+        if (size != acquire.size) {
+            acquire.size = size;
+            assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL),
+                             REDLOCK_ERR_INVALID);
+            assert_non_null(strstr(redlock_lock_message(lock), "size"));
+        }
+    }
+    close_good();
+}
+
+static void note_status(redlock_lock *lock, int status, void *data) {
+    (void)lock;
+    assert_int_equal(*(int *)data, 1); /* not yet, and once only */
+    *(int *)data = status;
+}
+
+/* No node can be reached, so each of them ends on its own or is cancelled. */
+static void takes_the_ends_of_each_acquire_range(void **state) {
+    (void)state;
+    static const struct {
+        redlock_acquire_options options;
+        int wanted; /* CANCELED: it would go on trying */
+    } rows[] = {
+#define ROW(ttl, tries, wait, delay, jitter, min, wanted) \
+    {{sizeof(redlock_acquire_options), ttl, tries, wait, delay, jitter, min, NULL, NULL}, wanted}
+        ROW(4, 1, 10000, 0, 0, 1, REDLOCK_ERR_NO_QUORUM),
+        ROW(3, 2, REDLOCK_NO_LIMIT, 0, 0, 0, REDLOCK_ERR_NO_QUORUM),
+        ROW(86400000, REDLOCK_NO_LIMIT, 0, 86400000, 86400000, 1, REDLOCK_ERR_NO_QUORUM),
+        ROW(86400000, REDLOCK_NO_LIMIT, 1, 86400000, 0, 85535997, REDLOCK_ERR_DEADLINE),
+        ROW(10000, 4294967294, 4294967294, 86400000, 86400000, 9897, REDLOCK_ERR_CANCELED),
+        ROW(10000, REDLOCK_NO_LIMIT, REDLOCK_NO_LIMIT, 86400000, 1, 0, REDLOCK_ERR_CANCELED),
+#undef ROW
+    };
+    redlock_client_options options = good_options(NULL, 0);
+    redlock_lock *lock = NULL;
+    open_good(&options);
+    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int status = 1;
+        assert_int_equal(redlock_acquire(lock, &rows[i].options, note_status, &status), 0);
+        assert_int_equal(status, 1); /* never inside the call that submits */
+        if (rows[i].wanted == REDLOCK_ERR_CANCELED) {
+            assert_int_equal(redlock_cancel(lock), 0);
+        }
+        while (status == 1) {
+            uv_run(&open_loop, UV_RUN_ONCE);
+        }
+        assert_int_equal(status, rows[i].wanted);
+    }
+    close_good();
+}
+
+static void has_nothing_to_end_before_an_acquire(void **state) {
+    (void)state;
+    redlock_client_options options = good_options(NULL, 0);
+    redlock_lock *lock = NULL;
+    open_good(&options);
+    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+    assert_int_equal(redlock_release(lock, not_called, NULL), REDLOCK_ERR_NOT_HELD);
+    assert_int_equal(redlock_extend(lock, 0, not_called, NULL), REDLOCK_ERR_NOT_HELD);
+    assert_int_equal(redlock_cancel(lock), REDLOCK_ERR_IDLE);
+    assert_int_equal(redlock_lock_is_valid(lock), 0);
+    assert_int_equal(redlock_lock_is_valid(NULL), 0);
+    assert_int_equal(redlock_lock_valid_until_ns(lock), 0);
+    assert_int_equal(redlock_lock_remaining_ms(lock), 0);
+    assert_string_equal(redlock_lock_token(lock), "");
+    assert_int_equal(redlock_acquire(NULL, NULL, not_called, NULL), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_extend(NULL, 0, not_called, NULL), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_release(NULL, not_called, NULL), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_cancel(NULL), REDLOCK_ERR_INVALID);
+    close_good();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_the_number_that_is_out_of_range),
+        cmocka_unit_test(refuses_a_ratio_that_is_none),
+        cmocka_unit_test(refuses_a_name_that_redis_would),
+        cmocka_unit_test(refuses_half_an_allocator),
+        cmocka_unit_test(refuses_a_number_of_nodes_that_is_of_no_use),
+        cmocka_unit_test(says_which_url_and_why),
+        cmocka_unit_test(refuses_a_size_that_it_does_not_know),
+        cmocka_unit_test(can_do_without_a_place_for_the_sentence),
+        cmocka_unit_test(refuses_null),
+        cmocka_unit_test(takes_the_ends_of_each_range),
+        cmocka_unit_test(takes_up_to_31_nodes),
+        cmocka_unit_test(bounds_the_resource),
+        cmocka_unit_test(names_the_acquire_option_that_is_out_of_range),
+        cmocka_unit_test(takes_the_ends_of_each_acquire_range),
+        cmocka_unit_test(has_nothing_to_end_before_an_acquire),
+    };
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* What a node may say. The guard is driven through hiredis's own reader, with bytes as they would
+ * come from the socket; the judge then says what the reply means. */
+#include "redis/reply.h"
+
+#include <hiredis/hiredis.h>
+
+#include "redlock/redlock.h"
+#include "unit/check.h"
+
+struct fixture {
+    redisReader *reader;
+    struct rl_reply_slot slot;
+    uint32_t waiting;
+};
+
+static void fixture_init(struct fixture *f, uint32_t waiting) {
+    memset(f, 0x5a, sizeof *f);
+    f->waiting = waiting;
+    f->reader = redisReaderCreate();
+    rl_reply_guard(f->reader, &f->slot, &f->waiting);
+}
+
+static void fixture_free(struct fixture *f) {
+    redisReaderFree(f->reader);
+}
+
+/* The first reply out of these bytes; NULL if the guard or hiredis refused them, or more are
+ * needed. */
+static redisReply *read_reply(struct fixture *f, const void *bytes, size_t length) {
+    void *reply = NULL;
+    redisReaderFeed(f->reader, bytes, length);
+    if (redisReaderGetReply(f->reader, &reply) != REDIS_OK) {
+        assert_int_not_equal(f->reader->err, 0);
+        return NULL;
+    }
+    return reply;
+}
+
+static redisReply *read_text(struct fixture *f, const char *text) {
+    return read_reply(f, text, strlen(text));
+}
+
+/* -- The guard -- */
+
+static void accepts_the_flat_replies(void **state) {
+    (void)state;
+    static const struct {
+        const char *wire;
+        int type;
+        const char *text;
+        long long integer;
+    } rows[] = {
+        {"+OK\r\n", REDIS_REPLY_STATUS, "OK", 0},
+        {"+\r\n", REDIS_REPLY_STATUS, "", 0},
+        {"-ERR no\r\n", REDIS_REPLY_ERROR, "ERR no", 0},
+        {":1\r\n", REDIS_REPLY_INTEGER, "", 1},
+        {":-7\r\n", REDIS_REPLY_INTEGER, "", -7},
+        {"$-1\r\n", REDIS_REPLY_NIL, "", 0},
+        {"$4\r\nPONG\r\n", REDIS_REPLY_STRING, "PONG", 0},
+        {"$0\r\n\r\n", REDIS_REPLY_STRING, "", 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        for (size_t piece = 1; piece <= strlen(rows[i].wire); piece++) { /* in fragments too */
+            struct fixture f;
+            redisReply *reply = NULL;
+            fixture_init(&f, 1);
+            for (size_t at = 0; at < strlen(rows[i].wire); at += piece) {
+                size_t left = strlen(rows[i].wire) - at;
+                assert_null(reply);
+                reply = read_reply(&f, rows[i].wire + at, left < piece ? left : piece);
+            }
+            assert_ptr_equal(reply, &f.slot.reply); /* nothing was allocated */
+            assert_int_equal(reply->type, rows[i].type);
+            assert_string_equal(reply->str, rows[i].text);
+            assert_int_equal(reply->integer, rows[i].integer);
+            fixture_free(&f);
+        }
+    }
+}
+
+static void refuses_everything_else(void **state) {
+    (void)state;
+    static const char *const wires[] = {
+        "*0\r\n",
+        "*-1\r\n", /* a nil of sorts, but none of our commands is answered with it */
+        "*1\r\n$2\r\nOK\r\n",
+        "*2\r\n:1\r\n:2\r\n",
+        "*1\r\n*1\r\n*1\r\n+OK\r\n",
+        "*2147483647\r\n",
+        "*4294967296\r\n",
+        "#t\r\n",
+        ",1.5\r\n",
+        "%1\r\n+a\r\n+b\r\n",
+        "~1\r\n+a\r\n",
+        ">2\r\n+invalidate\r\n*1\r\n+k\r\n",
+        "|1\r\n+a\r\n+b\r\n+OK\r\n",
+        "HTTP/1.1 400 Bad Request\r\n",
+        "\r\n",
+        "$-5\r\n",
+        "$x\r\n",
+        ":9x\r\n",
+    };
+    for (size_t i = 0; i < COUNT(wires); i++) {
+        struct fixture f;
+        fixture_init(&f, 1);
+        redisReply *reply = read_text(&f, wires[i]);
+        if (reply != NULL || f.reader->err == 0) {
+            print_error("accepted: %s", wires[i]);
+        }
+        assert_null(reply);
+        assert_int_not_equal(f.reader->err, 0);
+        fixture_free(&f);
+    }
+}
+
+/* 400,000 levels overflow the stack of hiredis's own functions when they are freed. */
+static void refuses_nesting_without_end(void **state) {
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1);
+    size_t length = 400000 * 4;
+    char *wire = malloc(length);
+    for (size_t i = 0; i < length; i++) {
+        wire[i] = "*1\r\n"[i % 4];
+    }
+    assert_null(read_reply(&f, wire, length));
+    assert_int_not_equal(f.reader->err, 0);
+    free(wire);
+    fixture_free(&f);
+}
+
+static void refuses_what_nobody_asked_for(void **state) {
+    (void)state;
+    static const char *const wires[] = {"+OK\r\n", "-ERR x\r\n",  ":1\r\n",
+                                        "$-1\r\n", "$1\r\na\r\n", "*-1\r\n"};
+    for (size_t i = 0; i < COUNT(wires); i++) {
+        struct fixture f;
+        fixture_init(&f, 0);
+        assert_null(read_text(&f, wires[i]));
+        assert_int_not_equal(f.reader->err, 0);
+        fixture_free(&f);
+    }
+    struct fixture f; /* the second answer to one request */
+    fixture_init(&f, 1);
+    assert_non_null(read_text(&f, "+OK\r\n+OK\r\n"));
+    f.waiting = 0;
+    assert_null(read_text(&f, ""));
+    assert_int_not_equal(f.reader->err, 0);
+    fixture_free(&f);
+}
+
+static void keeps_the_beginning_of_a_long_text(void **state) {
+    (void)state;
+    static const size_t lengths[] = {RL_REPLY_TEXT_MAX - 2,
+                                     RL_REPLY_TEXT_MAX - 1,
+                                     RL_REPLY_TEXT_MAX,
+                                     RL_REPLY_TEXT_MAX + 1,
+                                     60000,
+                                     2000000};
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        struct fixture f;
+        fixture_init(&f, 1);
+        char *wire = malloc(lengths[i] + 3);
+        memset(wire, 'a', lengths[i] + 3);
+        wire[0] = '-';
+        memcpy(wire + lengths[i] + 1, "\r\n", 2);
+        const redisReply *reply = read_reply(&f, wire, lengths[i] + 3);
+        assert_non_null(reply);
+        size_t kept = lengths[i] < RL_REPLY_TEXT_MAX ? lengths[i] : RL_REPLY_TEXT_MAX - 1;
+        assert_int_equal(strlen(reply->str), kept);
+        free(wire);
+        fixture_free(&f);
+    }
+}
+
+/* A log must not be deceived by what a node says. */
+static void keeps_printable_bytes_only(void **state) {
+    (void)state;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        struct fixture f;
+        char wire[] = "$3\r\nx?y\r\n";
+        wire[5] = (char)byte;
+        fixture_init(&f, 1);
+        const redisReply *reply = read_reply(&f, wire, sizeof wire - 1);
+        assert_non_null(reply);
+        assert_int_equal(strlen(reply->str), 3);
+        bool printable = byte >= 0x20 && byte <= 0x7e;
+        assert_int_equal((unsigned char)reply->str[1], printable ? byte : '?');
+        fixture_free(&f);
+    }
+}
+
+static void guard_too_late(void *data) {
+    struct fixture *f = data;
+    redisReaderFeed(f->reader, "+", 1);
+    rl_reply_guard(f->reader, &f->slot, &f->waiting);
+}
+
+static void comes_before_the_first_byte(void **state) {
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1);
+    assert_true(dies(guard_too_late, &f));
+    fixture_free(&f);
+}
+
+/* -- The judge -- */
+
+static struct rl_answer judge(struct fixture *f, enum rl_command_kind kind, const char *wire) {
+    fixture_init(f, 1);
+    const redisReply *reply = read_text(f, wire);
+    assert_non_null(reply);
+    struct rl_answer answer = rl_reply_judge(kind, reply);
+    fixture_free(f);
+    return answer;
+}
+
+static void takes_exact_answers_only(void **state) {
+    (void)state;
+    static const struct {
+        const char *wire;
+        enum rl_verdict set, script, handshake; /* script: EXTEND and RELEASE */
+    } rows[] = {
+        {"+OK\r\n", RL_YES, RL_NOT_REDIS, RL_YES},
+        {"$-1\r\n", RL_NO, RL_NOT_REDIS, RL_NOT_REDIS},
+        {":1\r\n", RL_NOT_REDIS, RL_YES, RL_NOT_REDIS},
+        {":0\r\n", RL_NOT_REDIS, RL_NO, RL_NOT_REDIS},
+        {":2\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_NOT_REDIS},
+        {":-1\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_NOT_REDIS},
+        {":4294967297\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_NOT_REDIS},
+        {"+QUEUED\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_YES},
+        {"+ok\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_YES},
+        {"+OK \r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_YES},
+        {"$2\r\nOK\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_YES},
+        {"+\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_YES},
+        {"+PONG\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_YES},
+        {"-ERR no\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
+        {"-\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
+        {"-OK\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
+        {"-NOSCRIPT No matching script.\r\n", RL_NOSCRIPT, RL_NOSCRIPT, RL_NOSCRIPT},
+        {"-NOSCRIPTS\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fixture f;
+        assert_int_equal(judge(&f, RL_COMMAND_SET, rows[i].wire).verdict, rows[i].set);
+        assert_int_equal(judge(&f, RL_COMMAND_EXTEND, rows[i].wire).verdict, rows[i].script);
+        assert_int_equal(judge(&f, RL_COMMAND_RELEASE, rows[i].wire).verdict, rows[i].script);
+        assert_int_equal(judge(&f, RL_COMMAND_HANDSHAKE, rows[i].wire).verdict, rows[i].handshake);
+    }
+}
+
+static void is_not_fooled_by_a_zero(void **state) {
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1);
+    const redisReply *reply = read_reply(&f, "+OK\0NOT\r\n", 9);
+    assert_non_null(reply);
+    assert_int_equal(rl_reply_judge(RL_COMMAND_SET, reply).verdict, RL_NOT_REDIS);
+    fixture_free(&f);
+}
+
+static void gives_a_reason(void **state) {
+    (void)state;
+    struct fixture f;
+    struct rl_answer answer = judge(&f, RL_COMMAND_SET, "-LOADING Redis is loading\r\n");
+    assert_int_equal(answer.reason, REDLOCK_ERR_NODE_LOADING);
+    assert_string_equal(answer.text, "LOADING Redis is loading");
+    answer = judge(&f, RL_COMMAND_SET, ":5\r\n");
+    assert_int_equal(answer.reason, REDLOCK_ERR_NODE_PROTOCOL);
+    assert_true(strlen(answer.text) > 0);
+    answer = judge(&f, RL_COMMAND_SET, "+OK\r\n");
+    assert_int_equal(answer.reason, 0);
+    assert_string_equal(answer.text, "");
+    answer = judge(&f, RL_COMMAND_RELEASE, ":0\r\n");
+    assert_int_equal(answer.reason, 0);
+    answer = judge(&f, RL_COMMAND_HANDSHAKE, "+PONG\r\n");
+    assert_string_equal(answer.text, "PONG");
+}
+
+static void knows_the_words_of_redis(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int wanted;
+    } rows[] = {
+        {"LOADING Redis is loading the dataset in memory", REDLOCK_ERR_NODE_LOADING},
+        {"READONLY You can't write against a read only replica.", REDLOCK_ERR_NODE_READONLY},
+        {"MASTERDOWN Link with MASTER is down", REDLOCK_ERR_NODE_READONLY},
+        {"OOM command not allowed when used memory > 'maxmemory'.", REDLOCK_ERR_NODE_OOM},
+        {"NOAUTH Authentication required.", REDLOCK_ERR_NODE_AUTH},
+        {"WRONGPASS invalid username-password pair", REDLOCK_ERR_NODE_AUTH},
+        {"NOPERM this user has no permissions", REDLOCK_ERR_NODE_PERMISSION},
+        {"DENIED Redis is running in protected mode", REDLOCK_ERR_NODE_PERMISSION},
+        {"MISCONF Errors writing to the AOF file", REDLOCK_ERR_NODE_MISCONF},
+        {"NOREPLICAS Not enough good replicas to write.", REDLOCK_ERR_NODE_MISCONF},
+        {"BUSY Redis is busy running a script.", REDLOCK_ERR_NODE_BUSY},
+        {"ERR max number of clients reached", REDLOCK_ERR_NODE_BUSY},
+        {"MOVED 3999 127.0.0.1:6381", REDLOCK_ERR_NODE_CLUSTER},
+        {"ASK 3999 127.0.0.1:6381", REDLOCK_ERR_NODE_CLUSTER},
+        {"CROSSSLOT Keys in request don't hash to the same slot", REDLOCK_ERR_NODE_CLUSTER},
+        {"CLUSTERDOWN The cluster is down", REDLOCK_ERR_NODE_CLUSTER},
+        {"TRYAGAIN Multiple keys request during rehashing", REDLOCK_ERR_NODE_CLUSTER},
+        {"WRONGTYPE Operation against a key", REDLOCK_ERR_NODE_WRONGTYPE},
+        {"OOM", REDLOCK_ERR_NODE_OOM},
+        /* not these words, or not where they begin */
+        {"", REDLOCK_ERR_NODE_ERROR},
+        {"ERR unknown command", REDLOCK_ERR_NODE_ERROR},
+        {"LOADINGS x", REDLOCK_ERR_NODE_ERROR},
+        {"loading x", REDLOCK_ERR_NODE_ERROR},
+        {" OOM x", REDLOCK_ERR_NODE_ERROR},
+        {"ERR the key is OOM", REDLOCK_ERR_NODE_ERROR},
+        {"ERR max number of things", REDLOCK_ERR_NODE_ERROR},
+        /* a script's error, wrapped by old and new servers */
+        {"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed",
+         REDLOCK_ERR_NODE_OOM},
+        {"ERR Error running script (call to f_1): @user_script: 1: -READONLY You can't write",
+         REDLOCK_ERR_NODE_READONLY},
+        {"ERR user_script:1: MISCONF Redis is configured script: f_1", REDLOCK_ERR_NODE_MISCONF},
+        {"WRONGTYPE Operation script: f_1, on @user_script:1.", REDLOCK_ERR_NODE_WRONGTYPE},
+        {"ERR Error running script: -OOM command not allowed", REDLOCK_ERR_NODE_OOM},
+        {"ERR Error running script: xOOM xREADONLY", REDLOCK_ERR_NODE_ERROR},
+        {"ERR Error running script (call to f_1): unknown", REDLOCK_ERR_NODE_ERROR},
+        {"ERR user_script:1:NOPERM", REDLOCK_ERR_NODE_PERMISSION},
+        {"ERR The user executing the script can't run this command script: f_1",
+         REDLOCK_ERR_NODE_PERMISSION},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (rl_reply_reason(rows[i].text) != rows[i].wanted) {
+            print_error("%s\n", rows[i].text);
+        }
+        assert_int_equal(rl_reply_reason(rows[i].text), rows[i].wanted);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accepts_the_flat_replies),
+        cmocka_unit_test(refuses_everything_else),
+        cmocka_unit_test(refuses_nesting_without_end),
+        cmocka_unit_test(refuses_what_nobody_asked_for),
+        cmocka_unit_test(keeps_the_beginning_of_a_long_text),
+        cmocka_unit_test(keeps_printable_bytes_only),
+        cmocka_unit_test(comes_before_the_first_byte),
+        cmocka_unit_test(takes_exact_answers_only),
+        cmocka_unit_test(is_not_fooled_by_a_zero),
+        cmocka_unit_test(gives_a_reason),
+        cmocka_unit_test(knows_the_words_of_redis),
+    };
+    return cmocka_run_group_tests_name("reply", tests, NULL, NULL);
+}

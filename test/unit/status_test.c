@@ -1,0 +1,96 @@
+/* The status codes: every one has a name, a text and its own number; and the version is the
+ * header's. */
+#include "redlock/redlock.h"
+#include "unit/check.h"
+
+static const struct {
+    int value;
+    const char *name;
+    const char *text;
+} map[] = {
+#define ROW(name, value, text) {(value), #name, text},
+    REDLOCK_STATUS_MAP(ROW)
+#undef ROW
+};
+
+static void has_a_name_and_a_text_for_each(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(map); i++) {
+        assert_string_equal(redlock_err_name(map[i].value), map[i].name);
+        assert_string_equal(redlock_strerror(map[i].value), map[i].text);
+        assert_true(strlen(map[i].text) > 0);
+        assert_true(strlen(map[i].text) < 100);
+        assert_null(strpbrk(map[i].text, "\r\n"));
+        assert_true(i == 0 ? map[i].value == 0 : map[i].value < 0);
+        assert_true(i == 0 || strncmp(map[i].name, "ERR_", 4) == 0);
+    }
+}
+
+static void tells_them_apart(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(map); i++) {
+        for (size_t j = 0; j < i; j++) {
+            assert_int_not_equal(map[i].value, map[j].value);
+            assert_string_not_equal(map[i].name, map[j].name);
+            assert_string_not_equal(map[i].text, map[j].text);
+        }
+    }
+}
+
+/* The numbers are part of the ABI: a few from each block. */
+static void keeps_its_numbers(void **state) {
+    (void)state;
+    assert_int_equal(REDLOCK_OK, 0);
+    assert_int_equal(REDLOCK_ERR_INVALID, -1);
+    assert_int_equal(REDLOCK_ERR_ALREADY_HELD, -12);
+    assert_int_equal(REDLOCK_ERR_HELD, -20);
+    assert_int_equal(REDLOCK_ERR_UNKNOWN, -26);
+    assert_int_equal(REDLOCK_ERR_NODE_DOWN, -40);
+    assert_int_equal(REDLOCK_ERR_NODE_ERROR, -56);
+}
+
+static void is_not_confused_by_other_numbers(void **state) {
+    (void)state;
+    static const int others[] = {1, -13, -19, -27, -39, -99, -1000, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        assert_string_equal(redlock_err_name(others[i]), "ERR_?");
+        assert_true(strlen(redlock_strerror(others[i])) > 0);
+        assert_int_equal(redlock_is_retryable(others[i]), 0);
+    }
+}
+
+static void says_what_may_be_tried_again(void **state) {
+    (void)state;
+    static const int retryable[] = {
+        REDLOCK_ERR_HELD,    REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_DEADLINE,
+        REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_BUSY,      REDLOCK_ERR_NOMEM,
+    };
+    for (size_t i = 0; i < COUNT(map); i++) {
+        int wanted = 0;
+        for (size_t j = 0; j < COUNT(retryable); j++) {
+            wanted |= map[i].value == retryable[j];
+        }
+        assert_int_equal(redlock_is_retryable(map[i].value), wanted);
+    }
+}
+
+static void knows_its_version(void **state) {
+    (void)state;
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "%d.%d.%d", REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR,
+             REDLOCK_VERSION_PATCH);
+    assert_string_equal(redlock_version(), wanted);
+    assert_string_equal(redlock_version(), REDLOCK_VERSION);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_a_name_and_a_text_for_each),
+        cmocka_unit_test(tells_them_apart),
+        cmocka_unit_test(keeps_its_numbers),
+        cmocka_unit_test(is_not_confused_by_other_numbers),
+        cmocka_unit_test(says_what_may_be_tried_again),
+        cmocka_unit_test(knows_its_version),
+    };
+    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
+}
