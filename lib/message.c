@@ -167,7 +167,7 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .connects = node->connects,
         .failures = node->failures,
         .requests = node->requests,
-        .outstanding = node->waiting,
+        .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* no handshakes */
         .owed = place->owed.count,
     };
     return hand_out(info, info->size, &full, sizeof full, sizeof full);

@@ -435,7 +435,7 @@ typedef struct redlock_node_info {
     uint64_t connects;    /* handshakes that succeeded */
     uint64_t failures;    /* connections that failed or were lost */
     uint64_t requests;    /* commands sent, handshakes left out */
-    uint64_t outstanding; /* commands without an answer now */
+    uint64_t outstanding; /* commands without an answer now, handshakes left out */
     uint64_t owed;        /* releases it is owed now */
 } redlock_node_info;
 

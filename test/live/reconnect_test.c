@@ -101,7 +101,7 @@ static void held_across(void **state) {
  * request. */
 static void half_open(void **state) {
     struct live *live = *state;
-    open_with(live, 5, 50, 5, 20);
+    open_with(live, 5, 100, 5, 20);
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -112,9 +112,8 @@ static void half_open(void **state) {
         live_run_for(live, 10);
     }
     uint64_t took_ns = redlock_now_ns() - before_ns;
-    assert_in_range(took_ns / LIVE_MS, 200, 2000);
+    assert_in_range(took_ns / LIVE_MS, 400, 4000);
     LIVE_STATUS(live_node(live->client, 2).reason, REDLOCK_ERR_NODE_TIMEOUT);
-    assert_int_equal(live_node(live->client, 2).outstanding, 0);
     /* a new connection is accepted by the kernel, and not greeted by the node */
     uint64_t failures = live_node(live->client, 2).failures;
     LIVE_UNTIL(live, live_node(live->client, 2).failures > failures);
@@ -131,9 +130,9 @@ static void half_open(void **state) {
 /* Idle connections that nobody answers on are not dropped: there is no request to answer. */
 static void idle_is_no_stall(void **state) {
     struct live *live = *state;
-    open_with(live, 1, 20, 5, 20);
+    open_with(live, 1, 60, 5, 20);
     cycle(live, live->client, 1);
-    live_run_for(live, 300);
+    live_run_for(live, 600);
     assert_int_equal(live_node(live->client, 0).connects, 1);
     assert_int_equal(live_node(live->client, 0).failures, 0);
     cycle(live, live->client, 1);

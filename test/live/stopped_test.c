@@ -97,7 +97,7 @@ static void three_time_out(void **state) {
 /* So long that their connections are dropped: what they are owed is repeated on new ones. */
 static void dropped_and_owed(void **state) {
     struct live *live = *state;
-    open_with_timeout(live, 25);
+    open_with_timeout(live, 50);
     redlock_lock *lock = live_lock(live->client, "key");
     pause_first(live, 2);
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
@@ -116,7 +116,7 @@ static void dropped_and_owed(void **state) {
 /* The connections are dropped while the lock is held. */
 static void dropped_while_held(void **state) {
     struct live *live = *state;
-    open_with_timeout(live, 25);
+    open_with_timeout(live, 50);
     redlock_lock *lock = live_lock(live->client, "key");
     pause_first(live, 2);
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
@@ -132,7 +132,7 @@ static void dropped_while_held(void **state) {
 static void attempts_under_silence(void **state) {
     struct live *live = *state;
     struct live_done done = {0};
-    open_with_timeout(live, 25);
+    open_with_timeout(live, 50);
     redlock_lock *lock = live_lock(live->client, "key");
     pause_first(live, 3);
     LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), 0);

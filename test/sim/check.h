@@ -17,7 +17,7 @@
  * told of the loss. A token is given up when its lock is neither trying, granted nor held with it.
  *
  * A loss may be told up to a timer's lag late if, when validity was set, little of it was left: the
- * margin is then a quarter of that, and can be shorter than libuv's millisecond.
+ * margin is then half of that, and can be shorter than libuv's millisecond.
  *
  * The orphan rule has one exception, which Redlock cannot close: a SET that arrives on an older
  * connection after the release that was to undo it. Its key ends by its ttl.

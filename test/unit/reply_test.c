@@ -237,7 +237,7 @@ static void takes_exact_answers_only(void **state) {
         {"-ERR no\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
         {"-\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
         {"-OK\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
-        {"-NOSCRIPT No matching script.\r\n", RL_NOSCRIPT, RL_NOSCRIPT, RL_NOSCRIPT},
+        {"-NOSCRIPT No matching script.\r\n", RL_ERROR, RL_NOSCRIPT, RL_ERROR},
         {"-NOSCRIPTS\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -1,0 +1,114 @@
+/* Work that is submitted after the client's own turn of the loop, and before the loop polls: from a
+ * prepare callback that runs later than ours, and from another client's callback. Nothing else wakes
+ * the loop here, so what the library left lying stays lying, until the watchdog ends the test. */
+#include "live/live.h"
+
+/* libuv runs prepare callbacks in the reverse order of starting: one that was started before the
+ * client runs after it. */
+struct late {
+    uv_prepare_t prepare;
+    void (*submit)(struct late *late); /* NULL: nothing to do */
+    redlock_lock *lock;
+    redlock_client *client;
+    struct live_done done;
+};
+
+static void late_cb(uv_prepare_t *prepare) {
+    struct late *late = prepare->data;
+    void (*submit)(struct late *) = late->submit;
+    late->submit = NULL;
+    if (submit != NULL) {
+        submit(late);
+    }
+}
+
+static void open_behind(struct live *live, struct late *late) {
+    *late = (struct late){.submit = NULL};
+    uv_prepare_init(&live->loop, &late->prepare);
+    late->prepare.data = late;
+    uv_prepare_start(&late->prepare, late_cb);
+    live_start(live, 3, NULL);
+    live_open_all(live, NULL);
+    late->client = live->client;
+}
+
+/* Lets the timers run out that the library may have armed for something earlier (the longest is the
+ * stall of a request, a second): one of them would wake the loop by chance. */
+static void let_timers_pass(struct live *live) {
+    live_run_for(live, 2200);
+}
+
+static void submit_acquire(struct late *late) {
+    assert_int_equal(redlock_acquire(late->lock, NULL, live_lock_cb, &late->done), 0);
+}
+
+static void submit_free(struct late *late) {
+    redlock_lock_free(late->lock);
+}
+
+static void submit_close(struct late *late) {
+    assert_int_equal(redlock_client_close(late->client, live_client_cb, &late->done), 0);
+}
+
+static void from_a_later_prepare(void **state) {
+    struct live *live = *state;
+    struct late late;
+    open_behind(live, &late);
+    late.lock = live_lock(live->client, "key");
+    let_timers_pass(live);
+    late.submit = submit_acquire;
+    LIVE_UNTIL(live, late.done.count == 1);
+    LIVE_STATUS(late.done.status, 0);
+    late.submit = submit_free;
+    LIVE_UNTIL(live, late.submit == NULL && live_is_quiet(live->client, 3));
+    assert_true(live_no_keys(live));
+    late.done = (struct live_done){0};
+    let_timers_pass(live);
+    late.submit = submit_close;
+    LIVE_UNTIL(live, late.done.count == 1);
+    live->client = NULL;
+    uv_close((uv_handle_t *)&late.prepare, NULL);
+    live_end(live);
+}
+
+/* -- Two clients on one loop -- */
+
+struct relay {
+    redlock_lock *next;
+    struct live_done done;
+};
+
+static void relay_cb(redlock_lock *lock, int status, void *data) {
+    struct relay *relay = data;
+    (void)lock;
+    assert_int_equal(status, 0);
+    assert_int_equal(redlock_acquire(relay->next, NULL, live_lock_cb, &relay->done), 0);
+    live_wake();
+}
+
+static void from_another_clients_callback(void **state) {
+    struct live *live = *state;
+    redlock_client *second = NULL;
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &second), 0);
+    redlock_lock *first = live_lock(live->client, "first");
+    struct relay there = {.next = live_lock(second, "second")};
+    struct relay back = {.next = first};
+    let_timers_pass(live);
+    assert_int_equal(redlock_acquire(first, NULL, relay_cb, &there), 0);
+    LIVE_UNTIL(live, there.done.count == 1);
+    assert_int_equal(live_release(live, first), 0);
+    assert_int_equal(redlock_release(there.next, relay_cb, &back), 0);
+    LIVE_UNTIL(live, back.done.count == 1);
+    LIVE_STATUS(back.done.status, 0);
+    live_close(live, second);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(from_a_later_prepare),
+        LIVE_TEST_FIVE(from_another_clients_callback),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
