@@ -233,9 +233,10 @@ static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool
 }
 
 /* Sends one command to each node of a mask. Returns the nodes to which it could not be sent, and
- * why. */
+ * why. A release that could not is owed where the key may be; what is owed for nothing would push
+ * out what is owed for a reason. */
 static uint32_t send_to(redlock_lock *lock, uint32_t mask, enum rl_command_kind kind,
-                        uint32_t round, int16_t why[RL_NODES_MAX]) {
+                        uint32_t round, uint32_t may_have, int16_t why[RL_NODES_MAX]) {
     redlock_client *client = lock->client;
     uint32_t failed = 0;
     size_t length = 0;
@@ -247,7 +248,7 @@ static uint32_t send_to(redlock_lock *lock, uint32_t mask, enum rl_command_kind 
         if (call == NULL) {
             failed |= UINT32_C(1) << i;
             why[i] = REDLOCK_ERR_NOMEM;
-            client->stats.owed_dropped += kind == RL_COMMAND_RELEASE;
+            client->stats.owed_dropped += (kind == RL_COMMAND_RELEASE) && (may_have >> i & 1);
             continue;
         }
         call_fill(call, kind, round);
@@ -264,7 +265,7 @@ static uint32_t send_to(redlock_lock *lock, uint32_t mask, enum rl_command_kind 
             continue;
         }
         failed |= UINT32_C(1) << i;
-        if (kind == RL_COMMAND_RELEASE) {
+        if (kind == RL_COMMAND_RELEASE && (may_have & UINT32_C(1) << i)) {
             owe(&client->nodes[i], call);
         } else {
             call_give_back(call);
@@ -299,7 +300,7 @@ static void fail_votes(redlock_lock *lock, uint32_t mask, uint32_t round, const 
     }
 }
 
-static void send_round(redlock_lock *lock, uint32_t mask) {
+static void send_round(redlock_lock *lock, uint32_t mask, uint32_t may_have) {
     static const struct {
         enum rl_command_kind command;
         enum redlock_event_type event;
@@ -312,7 +313,7 @@ static void send_round(redlock_lock *lock, uint32_t mask) {
     uint32_t id = round->id;
     rl_trace(lock->client, kinds[round->kind].event, lock, NULL, 0, 0);
     int16_t why[RL_NODES_MAX];
-    uint32_t failed = send_to(lock, mask, kinds[round->kind].command, id, why);
+    uint32_t failed = send_to(lock, mask, kinds[round->kind].command, id, may_have, why);
     fail_votes(lock, failed, id, why);
 }
 
@@ -345,11 +346,28 @@ static void attempt(redlock_lock *lock) {
     rl_votes_step(lock, &event);
 }
 
+/* Leaves nodes out of an attempt whose oldest request is out for longer than a vote is waited for:
+ * a SET would only queue up behind it, and be one more key to clean up when a stopped node goes on.
+ * */
+static void leave_out_silent(redlock_client *client, struct rl_event *event,
+                             int16_t reasons[RL_NODES_MAX]) {
+    memcpy(reasons, client->reasons, sizeof client->reasons);
+    event->reasons = reasons;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_request *oldest = client->nodes[i].node.head;
+        if (oldest != NULL && rl_node_is_up(&client->nodes[i].node) &&
+            event->now_ns > oldest->sent_ns + client->rules.node_timeout_ns) {
+            event->up &= ~(UINT32_C(1) << i);
+            reasons[i] = REDLOCK_ERR_NODE_TIMEOUT;
+        }
+    }
+}
+
 static void perform(redlock_lock *lock, const struct rl_actions *actions) {
     int16_t why[RL_NODES_MAX]; /* of no consequence where no round counts the votes */
     if (actions->release != 0) {
         rl_trace(lock->client, REDLOCK_EVENT_RELEASE, lock, NULL, 0, 0);
-        send_to(lock, actions->release, RL_COMMAND_RELEASE, 0, why);
+        send_to(lock, actions->release, RL_COMMAND_RELEASE, 0, actions->may_have, why);
     }
     owe_to(lock, actions->owe);
     if (actions->lost != RL_RESULT_NONE) {
@@ -368,10 +386,10 @@ static void perform(redlock_lock *lock, const struct rl_actions *actions) {
         rl_loop_queue_done(lock);
     }
     if (actions->repair != 0) {
-        send_to(lock, actions->repair, RL_COMMAND_SET, 0, why);
+        send_to(lock, actions->repair, RL_COMMAND_SET, 0, 0, why);
     }
     if (actions->send != 0) {
-        send_round(lock, actions->send);
+        send_round(lock, actions->send, actions->may_have);
     }
     if (actions->draw) {
         attempt(lock);
@@ -385,6 +403,10 @@ bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     event->random = rl_loop_random(client);
     event->up = client->up;
     event->reasons = client->reasons;
+    int16_t reasons[RL_NODES_MAX];
+    if (event->type == RL_EV_ATTEMPT) {
+        leave_out_silent(client, event, reasons);
+    }
     rl_lock_step(&lock->core, event, &actions);
     if (event->type == RL_EV_VOTE) {
         trace_vote(lock, &event->u.vote, actions.late);

@@ -130,8 +130,9 @@ typedef struct redlock_client_options {
     int64_t connect_timeout_ms;
 
     /* A vote that has not come after this is counted as failed. 1 to 3600000. Default 250. It is
-     * only ever waited for when a quorum cannot be decided without that vote. A connection whose
-     * oldest request has waited for four times as long is dropped and made anew. */
+     * only ever waited for when a quorum cannot be decided without that vote. A node whose oldest
+     * request has waited longer is left out of new attempts until it answers; after four times as
+     * long its connection is dropped and made anew. */
     int64_t node_timeout_ms;
 
     /* The pause before a node is connected again doubles from the first to the second value, each

@@ -68,6 +68,7 @@ static void lock_release_all(struct rl_lock *lock, const struct rl_event *event,
     }
     out->release |= event->up;
     out->owe |= lock->may_hold & ~event->up;
+    out->may_have |= lock->may_hold;
     lock->may_hold = 0;
     rl_round_abandon(&lock->round);
 }
@@ -325,6 +326,7 @@ static void on_release(struct rl_lock *lock, const struct rl_event *event, struc
     lock_move(lock, RL_RELEASING);
     lock_begin_round(lock, event, out, RL_ROUND_RELEASE);
     out->owe = lock->may_hold & ~event->up;
+    out->may_have = lock->may_hold;
     lock_after_votes(lock, event, out);
 }
 

@@ -129,11 +129,13 @@ struct rl_event {
 struct rl_actions {
     uint32_t release; /* send a release; its answer belongs to no round */
     uint32_t owe;     /* not up, and may have the key: owe it a release */
-    uint32_t send;    /* send the round's command: SET, extend or release by round.kind */
-    uint32_t repair;  /* send SET NX with ttl_ms; the answer belongs to no round */
-    bool draw;        /* draw a token and feed RL_EV_ATTEMPT, at once */
-    bool tell;        /* feed RL_EV_TELL when the acquire's callback can run, soon */
-    bool late;        /* the vote was late and was not counted */
+    uint32_t
+        may_have;    /* of all nodes, at a release: where it cannot be sent to one, owe it there */
+    uint32_t send;   /* send the round's command: SET, extend or release by round.kind */
+    uint32_t repair; /* send SET NX with ttl_ms; the answer belongs to no round */
+    bool draw;       /* draw a token and feed RL_EV_ATTEMPT, at once */
+    bool tell;       /* feed RL_EV_TELL when the acquire's callback can run, soon */
+    bool late;       /* the vote was late and was not counted */
     enum rl_result acquired;
     enum rl_result extended;
     enum rl_result released;

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define RL_OWED_MAX 1024u                          /* items of one node */
+#define RL_OWED_MAX 4096u                          /* items of one node */
 #define RL_OWED_RETRY_NS (UINT64_C(500) * 1000000) /* the pause after an error */
 
 struct rl_owed_item {

@@ -172,6 +172,7 @@ static void node_reply(void *owner, const redisReply *reply) {
         node->tail = &node->head;
     }
     node->waiting--;
+    node->answers++;
     struct rl_answer answer = rl_reply_judge((enum rl_command_kind)request->kind, reply);
     if (answer.verdict == RL_NOT_REDIS) {
         rl_conn_break(node->conn, answer.reason, answer.text);
@@ -193,7 +194,8 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     if (node->state != RL_NODE_UP) {
         return (int16_t)(node->reason != 0 ? node->reason : REDLOCK_ERR_NODE_DOWN);
     }
-    if (node->waiting >= RL_NODE_REQUESTS_MAX) {
+    bool is_release = request->kind == RL_COMMAND_RELEASE; /* may take the room that SETs leave */
+    if (node->waiting >= (is_release ? RL_NODE_REQUESTS_MAX : RL_NODE_REQUESTS_MAX / 2)) {
         return REDLOCK_ERR_NODE_BUSY;
     }
     if (!rl_conn_send(node->conn, wire, length)) {
@@ -204,6 +206,7 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     node_push(node, request);
     node->requests++;
     if (node->deadline_ns == RL_NEVER_NS) {
+        node->answers_seen = node->answers;
         node_set_deadline(node, now_ns + node->options->stall_ns);
     }
     return 0;
@@ -302,6 +305,10 @@ static void node_drop(struct rl_node *node, int16_t reason, const char *detail) 
 static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
     if (node->head == NULL) {
         node_set_deadline(node, RL_NEVER_NS);
+    } else if (node->answers != node->answers_seen) {
+        /* It is behind, and at work: ending the connection would only cost its answers. */
+        node->answers_seen = node->answers;
+        node_set_deadline(node, now_ns + node->options->stall_ns);
     } else if (now_ns >= node->head->sent_ns + node->options->stall_ns) {
         node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connected, but does not answer");
     } else {

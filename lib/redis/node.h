@@ -108,6 +108,8 @@ struct rl_node {
     uint64_t connects;
     uint64_t failures;
     uint64_t requests;
+    uint64_t answers;
+    uint64_t answers_seen;      /* when the stall deadline was set */
     uint8_t state;              /* enum rl_node_state */
     int16_t reason;             /* why it is not up; 0 if it is */
     char detail[RL_DETAIL_MAX]; /* what the node or the system said last */

@@ -140,7 +140,7 @@ static void gives_up_at_the_end_of_the_ttl(void **state) {
 static void keeps_a_bounded_number(void **state) {
     (void)state;
     struct five f;
-    enum { LOCKS = 1300, KEPT = 1024 };
+    enum { LOCKS = 4400, KEPT = 4096 };
     static redlock_lock *locks[LOCKS];
     five_start(&f);
     f.memory_cap = 16 << 20; /* the locks, and their keys on the fake nodes */

@@ -120,6 +120,10 @@ static void told_in_silence(void **state) {
     struct live *live = *state;
     struct expiry expiry;
     struct live_done extended = {0};
+    live_start(live, 5, NULL);
+    redlock_client_options options = live_options(live);
+    options.node_timeout_ms = 10000; /* or the extension would be of unknown outcome before */
+    live_open_all(live, &options);
     redlock_lock *lock = hold(live, "key", 1000, &expiry);
     for (size_t i = 0; i < 5; i++) {
         live_pause(live, i);
@@ -287,11 +291,16 @@ static void release_after_the_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(told_before_the_end),    LIVE_TEST_FIVE(told_once),
-        LIVE_TEST_FIVE(not_told_when_released), LIVE_TEST_FIVE(not_told_when_extended),
-        LIVE_TEST_FIVE(told_in_silence),        LIVE_TEST_FIVE(loss_before_later_success),
-        LIVE_TEST_FIVE(no_grant_after_its_end), LIVE_TEST_FIVE(loss_before_anything),
-        LIVE_TEST_FIVE(extension_too_late),     LIVE_TEST_FIVE(release_after_the_end),
+        LIVE_TEST_FIVE(told_before_the_end),
+        LIVE_TEST_FIVE(told_once),
+        LIVE_TEST_FIVE(not_told_when_released),
+        LIVE_TEST_FIVE(not_told_when_extended),
+        LIVE_TEST(told_in_silence),
+        LIVE_TEST_FIVE(loss_before_later_success),
+        LIVE_TEST_FIVE(no_grant_after_its_end),
+        LIVE_TEST_FIVE(loss_before_anything),
+        LIVE_TEST_FIVE(extension_too_late),
+        LIVE_TEST_FIVE(release_after_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Work that is submitted after the client's own turn of the loop, and before the loop polls: from a
- * prepare callback that runs later than ours, and from another client's callback. Nothing else wakes
- * the loop here, so what the library left lying stays lying, until the watchdog ends the test. */
+ * prepare callback that runs later than ours, and from another client's callback. Nothing else
+ * wakes the loop here, so what the library left lying stays lying, until the watchdog ends the
+ * test. */
 #include "live/live.h"
 
 /* libuv runs prepare callbacks in the reverse order of starting: one that was started before the

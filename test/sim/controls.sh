@@ -43,11 +43,11 @@ patch  no-drift                validity  20    --preset clocks
 patch  no-drift                overlap   1000  --preset clocks
 patch  no-release              orphan    50    --preset swarm
 patch  gone-is-renewed         validity  200   --preset network
-patch  gone-is-renewed         overlap   1000  --preset network
+patch  gone-is-renewed         overlap   4000  --preset network
 patch  half-quorum             validity  50    --preset quiet
 patch  half-quorum             overlap   50    --preset quiet
 patch  repair-when-lost        revived   500   --preset clocks
-patch  unanswered-did-not-run  orphan    500   --preset restarts
+patch  unanswered-did-not-run  orphan    2000  --preset restarts
 patch  no-second-look          success   2000  --preset clocks
 patch  late-vote-prolongs      revived   500   --preset clocks
 break  one-token               validity  200   --preset network

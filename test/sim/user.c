@@ -51,7 +51,7 @@ static void acquire(struct sim_lock *lock) {
     struct rl_acquire options = {.ttl_ms = random_ttl(lock),
                                  .tries = RL_NO_LIMIT,
                                  .wait_ms = (uint32_t)sim_skewed(random, 1, 10000),
-                                 .delay_ms = (uint32_t)sim_skewed(random, 1, 100),
+                                 .delay_ms = (uint32_t)sim_skewed(random, 0, 100),
                                  .jitter_ms = (uint32_t)sim_skewed(random, 0, 200)};
     if (sim_chance(random, 40)) {
         options.tries = (uint32_t)sim_between(random, 1, 4);
