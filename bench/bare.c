@@ -134,8 +134,9 @@ static int fan_out_formatted(struct bare_worker *worker, redisCallbackFn *callba
                              const struct bare_command *command) {
     struct rl_bench_bare *bare = worker->bare;
     char *text;
-    int length = redisFormatCommandArgv(&text, command->n, (const char **)(uintptr_t)command->args,
-                                        command->lengths);
+    /* an int in hiredis 0.14, a long long in 1.x */
+    long long length = redisFormatCommandArgv(
+        &text, command->n, (const char **)(uintptr_t)command->args, command->lengths);
     int result = length < 0 ? REDIS_ERR : REDIS_OK;
     for (size_t i = 0; i < bare->n && result == REDIS_OK; i++) {
         result = redisAsyncFormattedCommand(bare->nodes[i], callback, worker, text, (size_t)length);
