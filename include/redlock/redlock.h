@@ -13,6 +13,8 @@
  *   - Inside a callback every function of this header may be called, freeing the lock and closing
  *     the client included. (uv_run() may not: libuv does not nest. Callbacks wait for the outer
  *     one.)
+ *   - Callbacks run just before the loop polls. Do not wait for one by repeating uv_run() with
+ *     UV_RUN_ONCE: that call blocks until the next event. Call uv_stop() in the callback.
  *   - A callback may be NULL where the outcome does not matter.
  *   - on_lost of one lock runs before any later success of any lock is reported.
  *
