@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "share.h"
+
 #define JOIN_NS (UINT64_C(50) * 1000000) /* on_open waits so long for more than a quorum */
 
 uint64_t redlock_now_ns(void) {
@@ -168,6 +170,7 @@ static void free_client(redlock_client *client) {
         memset(client->nodes, 0, client->n_nodes * sizeof client->nodes[0]);
     }
     rl_free(&memory, client->nodes);
+    rl_resources_free(&client->resources);
     rl_free(&memory, client->deadlines.items);
     rl_free(&memory, client);
 }
@@ -178,6 +181,7 @@ static void all_closed(struct rl_io *io);
 static int prepare_client(redlock_client *client, struct uv_loop_s *loop,
                           const redlock_client_options *o) {
     rl_memory_init(&client->memory, o->allocator);
+    client->resources.memory = &client->memory;
     client->io = (struct rl_io){
         .loop = loop, .memory = &client->memory, .pid = getpid(), .all_closed = all_closed};
     int status = rl_options_apply(client, o, o->error, o->error_size);
@@ -189,6 +193,7 @@ static int prepare_client(redlock_client *client, struct uv_loop_s *loop,
         return fail_open(o->error, o->error_size, REDLOCK_ERR_SYSTEM, uv_strerror(error));
     }
     client->random |= 1;
+    client->resources.seed = client->random;
     client->n_nodes = client->rules.n;
     client->nodes = rl_alloc(&client->memory, client->n_nodes, sizeof client->nodes[0]);
     uint32_t capacity = client->n_nodes + 1;
@@ -324,8 +329,12 @@ int redlock_client_close(redlock_client *client, redlock_client_cb on_close, voi
     client->on_close = on_close;
     client->close_data = data;
     client->close_until_ns = redlock_now_ns() + client->rules.node_timeout_ns;
-    for (redlock_lock *lock = client->locks; lock != NULL; lock = lock->next) {
-        rl_votes_simple(lock, RL_EV_ABANDON);
+    redlock_lock *next;
+    for (redlock_lock *lock = client->locks; lock != NULL; lock = next) {
+        rl_lock_ref(lock);
+        rl_share_abandon(lock);
+        next = lock->next;
+        rl_lock_unref(lock);
     }
     rl_deadlines_set(&client->deadlines, &client->deadline, client->close_until_ns);
     rl_loop_wake(client);

@@ -1,11 +1,12 @@
 /* The inside of a client and its locks: how the pure core meets real nodes.
  *
- * One loop turn, seen from here:
+ * One iteration of the loop, seen from here:
  *   - poll: replies arrive; votes.c turns them into votes and steps the locks' cores; what the
  *     cores ask for is appended to connections; what ended is queued. No user code runs.
- *   - prepare (client_turn in loop.c): deadlines that have passed are stepped; then on_lost
- *     callbacks run, then the others; then every connection that has something to write is flushed;
- *     then the one timer is armed.
+ *   - the turn (loop.c): deadlines that have passed are stepped; then on_lost callbacks run, then
+ *     the others; then the locks whose turn in line has come ask; then every connection that has
+ *     something to write is flushed; then the one timer is armed. Before the poll there is another
+ *     turn, for what was submitted outside of callbacks.
  * So a callback is never inside the call that submitted it, nor inside hiredis, and a fan-out costs
  * one write for each node and turn.
  *
@@ -28,6 +29,8 @@
 #include "memory.h"
 #include "redis/node.h"
 #include "redlock/redlock.h"
+#include "redlock/token.h"
+#include "resource.h"
 
 static_assert(RL_TOKEN_LEN == RL_COMMAND_TOKEN_LEN, "core and redis agree on the token");
 static_assert(RL_NODES_MAX == REDLOCK_NODES_MAX, "core and interface agree on the nodes");
@@ -81,19 +84,40 @@ struct redlock_lock {
     redlock_lock *previous;
     redlock_lock *next_done; /* the queue of callbacks */
     redlock_lock *next_lost; /* the queue of on_lost */
+    redlock_lock *next_turn; /* the queue of turns */
     struct rl_op ops[RL_OPS];
     redlock_lock_cb on_lost;
     void *lost_data;
-    int lost_status; /* why, while on_lost is queued */
-    int last_status; /* of the last operation, for messages */
+    redlock_lock_cb on_renew;
+    void *renew_data;
+    int lost_status;  /* why, while on_lost is queued */
+    int renew_status; /* of the watchdog's last extension, while on_renew is due */
+    int last_status;  /* of the last operation, for messages */
     uint32_t references;
     struct rl_deadline deadline;
-    uint16_t resource_length;
+
+    /* Sharing, see share.h. */
+    uint64_t owner;
+    redlock_lock *via;     /* the lock whose hold this one shares (a reference), or NULL */
+    redlock_lock *sharers; /* the locks that share this one's hold */
+    redlock_lock *next_sharer;
+    redlock_lock *for_extend; /* whose extension, or release, of this core is under way */
+    redlock_lock *for_release;
+    uint32_t depth; /* acquires of this object that were told and not released */
+    bool joins;     /* an acquire that shares a hold is done and not told */
+    bool owes_lost; /* its hold was lost; the release that follows says so */
+
+    uint16_t resource_count;
     bool is_freed;      /* by the user */
     bool is_queued;     /* in the queue of callbacks */
     bool is_lost_queue; /* in the queue of on_lost */
-    bool tell;          /* granted: RL_EV_TELL is due */
-    char *resource;     /* both behind the struct */
+    bool has_turn;      /* in the queue of turns */
+    bool turn_pauses;   /* ... and is to let others go first */
+    bool is_in_line;
+    bool tell;             /* granted: RL_EV_TELL is due */
+    bool renew;            /* on_renew is due */
+    struct rl_seat *seats; /* one for each resource; both behind the struct */
+    struct rl_resource **resources;
     struct rl_ballot ballots[];
 };
 
@@ -122,18 +146,22 @@ struct redlock_client {
     uint64_t random;               /* state of the jitter */
     enum rl_client_phase phase;
     bool in_turn;
+    bool is_woken; /* something was submitted, or the timer has fired, since the last turn */
 
     struct rl_deadlines deadlines;
     struct rl_deadline deadline; /* the client's own: opening and closing */
     uint64_t armed_ns;           /* when the timer will fire */
     uv_timer_t timer;
     uv_prepare_t prepare;
+    uv_check_t check;
     uv_idle_t idle; /* active: the loop must not block, callbacks are queued */
 
     redlock_lock *locks;
     uint32_t lock_count;
     struct rl_queue done;
     struct rl_queue lost;
+    struct rl_queue turns;
+    struct rl_resources resources;
     struct rl_call *free_calls;
     struct rl_call_block *call_blocks;
     uint32_t call_count; /* in all blocks */
@@ -177,6 +205,9 @@ void rl_loop_init(redlock_client *client);
 void rl_loop_close(redlock_client *client);
 void rl_loop_queue_done(redlock_lock *lock);
 void rl_loop_queue_lost(redlock_lock *lock);
+void rl_loop_queue_turn(redlock_lock *lock);
+/* The first of those that were queued; its reference goes to the caller. NULL if there is none. */
+redlock_lock *rl_loop_take_turn(redlock_client *client);
 /* The user has submitted something: the loop must not block before the next turn. Poll callbacks
  * need not call it, a turn follows them; a prepare callback that runs after ours, or another
  * client's turn, would otherwise leave work lying. */

@@ -7,9 +7,10 @@
  */
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client.h"
+#include "line.h"
+#include "share.h"
 
 /* -- Life -- */
 
@@ -19,6 +20,7 @@ void rl_lock_ref(redlock_lock *lock) {
 
 void rl_lock_destroy(redlock_lock *lock) {
     redlock_client *client = lock->client;
+    assert(!lock->is_in_line || client->phase == RL_CLIENT_GONE);
     rl_deadlines_set(&client->deadlines, &lock->deadline, RL_NEVER);
     if (lock->previous != NULL) {
         lock->previous->next = lock->next;
@@ -31,6 +33,9 @@ void rl_lock_destroy(redlock_lock *lock) {
     client->lock_count--;
     if (client->refused == lock) {
         client->refused = NULL;
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        rl_resource_put(&client->resources, lock->resources[i]);
     }
     rl_free(&client->memory, lock);
 }
@@ -70,20 +75,31 @@ int redlock_lock_new(redlock_client *client, const void *resource, size_t length
         return REDLOCK_ERR_CLOSED;
     }
     size_t ballots = client->n_nodes * sizeof(struct rl_ballot);
+    size_t seats = sizeof(struct rl_seat);
+    struct rl_resource *shared = NULL;
     redlock_lock *lock = NULL;
     if (reserve_deadline(client)) {
-        lock = rl_alloc(&client->memory, 1, sizeof *lock + ballots + length);
+        shared = rl_resource_get(&client->resources, resource, length);
+    }
+    if (shared != NULL) {
+        lock = rl_alloc(&client->memory, 1,
+                        sizeof *lock + ballots + seats + sizeof(struct rl_resource *));
     }
     if (lock == NULL) {
+        if (shared != NULL) {
+            rl_resource_put(&client->resources, shared);
+        }
         return REDLOCK_ERR_NOMEM;
     }
     rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
     rl_deadline_init(&lock->deadline, RL_TAG_LOCK);
     lock->client = client;
     lock->references = 1;
-    lock->resource = (char *)lock->ballots + ballots;
-    lock->resource_length = (uint16_t)length;
-    memcpy(lock->resource, resource, length);
+    lock->seats = (struct rl_seat *)(void *)((char *)lock->ballots + ballots);
+    lock->resources = (struct rl_resource **)(void *)((char *)lock->seats + seats);
+    lock->resource_count = 1;
+    lock->resources[0] = shared;
+    rl_seat_init(&lock->seats[0], &shared->turns, lock);
     lock->next = client->locks;
     if (lock->next != NULL) {
         lock->next->previous = lock;
@@ -100,9 +116,10 @@ void redlock_lock_free(redlock_lock *lock) {
     }
     lock->is_freed = true;
     lock->on_lost = NULL;
+    lock->on_renew = NULL;
     if (lock->client->phase == RL_CLIENT_OPEN && !rl_io_is_forked(&lock->client->io)) {
         rl_loop_wake(lock->client);
-        rl_votes_simple(lock, RL_EV_ABANDON);
+        rl_share_abandon(lock);
     }
     rl_lock_unref(lock);
 }
@@ -121,10 +138,11 @@ static const struct {
     {RL_RESULT_CANCELED, REDLOCK_ERR_CANCELED},
     {RL_RESULT_LOST, REDLOCK_ERR_LOST},
     {RL_RESULT_UNKNOWN, REDLOCK_ERR_UNKNOWN},
+    {RL_RESULT_MAX_HOLD, REDLOCK_ERR_MAX_HOLD},
 };
 
 int rl_lock_status(enum rl_result result) {
-    assert(result >= RL_RESULT_OK && result <= RL_RESULT_UNKNOWN);
+    assert(result >= RL_RESULT_OK && result <= RL_RESULT_MAX_HOLD);
     assert(results[result - 1].result == result);
     return results[result - 1].status;
 }
@@ -156,6 +174,12 @@ static void tell_op(redlock_lock *lock, enum rl_op_kind kind) {
     count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
         rl_trace(lock->client, REDLOCK_EVENT_ACQUIRED, lock, NULL, 0, 0);
+        lock->joins = false;
+        lock->depth++;
+        assert(rl_share_is_held(lock));
+        if (lock->via == NULL && lock->depth == 1) {
+            rl_share_admit(lock);
+        }
     }
     rl_trace(lock->client, REDLOCK_EVENT_DONE, lock, NULL, op.status, 0);
     if (op.callback != NULL) {
@@ -174,6 +198,12 @@ void rl_lock_tell(redlock_lock *lock) {
     tell_op(lock, RL_OP_ACQUIRE);
     tell_op(lock, RL_OP_EXTEND);
     tell_op(lock, RL_OP_RELEASE);
+    if (lock->renew) {
+        lock->renew = false;
+        if (lock->on_renew != NULL && rl_share_is_held(lock)) {
+            lock->on_renew(lock, lock->renew_status, lock->renew_data);
+        }
+    }
 }
 
 void rl_lock_tell_lost(redlock_lock *lock) {
@@ -211,8 +241,9 @@ static int enter(redlock_lock *lock) {
         client->refused = NULL;
     }
     rl_loop_wake(client);
-    if (rl_lock_wake_ns(&lock->core) <= redlock_now_ns()) {
-        rl_votes_simple(lock, RL_EV_TICK);
+    redlock_lock *carrier = rl_share_carrier(lock);
+    if (rl_lock_wake_ns(&carrier->core) <= redlock_now_ns()) {
+        rl_votes_simple(carrier, RL_EV_TICK);
     }
     return 0;
 }
@@ -222,32 +253,104 @@ static void submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb cal
     lock->ops[kind] = (struct rl_op){.callback = callback, .data = data, .is_active = true};
 }
 
+/* What an acquire and an adoption have in common. */
+static int check_acquire(redlock_lock *lock) {
+    bool is_busy = lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active ||
+                   lock->core.state == RL_RELEASING || lock->is_lost_queue;
+    return is_busy ? REDLOCK_ERR_BUSY : 0;
+}
+
+static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
+    lock->on_lost = full->on_lost;
+    lock->lost_data = full->lost_data;
+    lock->on_renew = full->on_renew;
+    lock->renew_data = full->renew_data;
+    lock->owner = full->owner;
+    lock->owes_lost = false;
+    lock->renew = false;
+}
+
 int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                     redlock_lock_cb on_done, void *data) {
     redlock_acquire_options full;
     struct rl_event event = {.type = RL_EV_ACQUIRE};
+    bool part;
     int status = enter(lock);
     if (status != 0) {
         return status;
     }
-    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
-        return refuse(lock, REDLOCK_ERR_BUSY);
-    }
-    if (rl_lock_is_holding(&lock->core)) {
-        return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
+    status = check_acquire(lock);
+    if (status != 0) {
+        return refuse(lock, status);
     }
     status = rl_options_acquire(lock, options, &event.u.acquire, &full);
     if (status != 0) {
         return status;
     }
-    if (!lock->is_lost_queue) {
-        lock->on_lost = full.on_lost;
-        lock->lost_data = full.lost_data;
-    } else {
-        return refuse(lock, REDLOCK_ERR_BUSY); /* on_lost of the last hold comes first */
+    if (rl_share_is_held(lock) && (full.owner == 0 || full.owner != lock->owner)) {
+        return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
     }
+    redlock_lock *carrier = rl_share_find(lock, full.owner, &part);
+    if (part) {
+        return refuse(lock, REDLOCK_ERR_PART_HELD);
+    }
+    if (carrier == NULL && rl_lock_is_holding(&lock->core)) {
+        return refuse(lock, REDLOCK_ERR_BUSY); /* it still carries the hold of others */
+    }
+    take_callbacks(lock, &full);
     submit(lock, RL_OP_ACQUIRE, on_done, data);
     lock->client->stats.acquires++;
+    if (carrier != NULL) {
+        rl_share_join(lock, carrier);
+    } else {
+        event.u.acquire.waits = rl_line_enter(lock);
+        rl_votes_step(lock, &event);
+    }
+    return 0;
+}
+
+static bool is_token(const char *token) {
+    return token != NULL && strlen(token) == RL_TOKEN_LEN &&
+           strspn(token, "0123456789abcdef") == RL_TOKEN_LEN;
+}
+
+static int refuse_token(redlock_lock *lock) {
+    rl_message_refuse(lock, "the token must be %d hex digits, as redlock_lock_token() gives it",
+                      REDLOCK_TOKEN_LENGTH);
+    return REDLOCK_ERR_INVALID;
+}
+
+int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_options *options,
+                  redlock_lock_cb on_done, void *data) {
+    redlock_acquire_options full;
+    struct rl_event event = {.type = RL_EV_ADOPT};
+    int status = enter(lock);
+    if (status != 0) {
+        return status;
+    }
+    status = check_acquire(lock);
+    if (status == 0 && rl_lock_is_holding(&rl_share_carrier(lock)->core)) {
+        status = REDLOCK_ERR_ALREADY_HELD;
+    }
+    if (status == 0 && rl_line_is_busy(lock)) {
+        status = REDLOCK_ERR_BUSY;
+    }
+    if (status != 0) {
+        return refuse(lock, status);
+    }
+    if (!is_token(token)) {
+        return refuse_token(lock);
+    }
+    status = rl_options_acquire(lock, options, &event.u.adopt.acquire, &full);
+    if (status != 0) {
+        return status;
+    }
+    full.owner = 0;
+    take_callbacks(lock, &full);
+    submit(lock, RL_OP_ACQUIRE, on_done, data);
+    lock->client->stats.acquires++;
+    event.u.adopt.token = token;
+    rl_line_enter(lock);
     rl_votes_step(lock, &event);
     return 0;
 }
@@ -258,10 +361,12 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
     if (status != 0) {
         return status;
     }
-    if (lock->ops[RL_OP_EXTEND].is_active) {
+    redlock_lock *carrier = rl_share_carrier(lock);
+    bool is_extending = carrier->core.state == RL_EXTENDING && !carrier->core.renews;
+    if (lock->ops[RL_OP_EXTEND].is_active || (rl_share_is_held(lock) && is_extending)) {
         return refuse(lock, REDLOCK_ERR_BUSY);
     }
-    if (lock->core.state != RL_HELD) {
+    if (!rl_share_is_held(lock)) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
     }
     if (ttl_ms != 0) {
@@ -272,7 +377,8 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
     }
     event.u.ttl_ms = (uint32_t)ttl_ms;
     submit(lock, RL_OP_EXTEND, on_done, data);
-    rl_votes_step(lock, &event);
+    carrier->for_extend = carrier != lock ? lock : NULL;
+    rl_votes_step(carrier, &event);
     return 0;
 }
 
@@ -284,11 +390,54 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
         return refuse(lock, REDLOCK_ERR_BUSY);
     }
-    if (!rl_lock_is_holding(&lock->core) && lock->core.state != RL_LOST) {
+    if (!rl_share_is_held(lock) && !lock->owes_lost) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
     }
     submit(lock, RL_OP_RELEASE, on_done, data);
-    rl_votes_simple(lock, RL_EV_RELEASE);
+    rl_share_release(lock);
+    return 0;
+}
+
+int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb on_done,
+                          void *data) {
+    struct rl_event event = {.type = RL_EV_RELEASE};
+    int status = enter(lock);
+    if (status != 0) {
+        return status;
+    }
+    status = check_acquire(lock);
+    if (status == 0 && rl_lock_is_holding(&rl_share_carrier(lock)->core)) {
+        status = REDLOCK_ERR_ALREADY_HELD;
+    }
+    if (status != 0) {
+        return refuse(lock, status);
+    }
+    if (!is_token(token)) {
+        return refuse_token(lock);
+    }
+    event.u.token = token;
+    lock->owes_lost = false;
+    submit(lock, RL_OP_RELEASE, on_done, data);
+    rl_votes_step(lock, &event);
+    return 0;
+}
+
+int redlock_disown(redlock_lock *lock) {
+    int status = enter(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (!rl_share_is_held(lock)) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    if (lock->via != NULL || lock->depth > 1 || lock->joins || rl_share_has_others(lock)) {
+        return refuse(lock, REDLOCK_ERR_BUSY);
+    }
+    rl_votes_simple(lock, RL_EV_DISOWN);
+    if (lock->core.state == RL_LOST) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD); /* at this very moment; on_lost says so */
+    }
+    lock->depth = 0;
     return 0;
 }
 
@@ -297,23 +446,28 @@ int redlock_cancel(redlock_lock *lock) {
     if (status != 0) {
         return status;
     }
-    if (!rl_lock_is_acquiring(&lock->core) && lock->core.state != RL_EXTENDING) {
+    if (rl_share_cancel(lock)) {
+        return 0;
+    }
+    redlock_lock *carrier = rl_share_carrier(lock);
+    bool extends = lock->ops[RL_OP_EXTEND].is_active && carrier->core.state == RL_EXTENDING;
+    if (!rl_lock_is_acquiring(&lock->core) && !extends) {
         return refuse(lock, REDLOCK_ERR_IDLE);
     }
-    rl_votes_simple(lock, RL_EV_CANCEL);
+    rl_votes_simple(extends ? carrier : lock, RL_EV_CANCEL);
     return 0;
 }
 
 /* -- Getters -- */
 
 int redlock_lock_is_valid(const redlock_lock *lock) {
-    return lock != NULL && !rl_io_is_forked(&lock->client->io) &&
-           rl_lock_is_valid(&lock->core, redlock_now_ns());
+    return lock != NULL && lock->depth > 0 && !rl_io_is_forked(&lock->client->io) &&
+           rl_lock_is_valid(&rl_share_carrier(lock)->core, redlock_now_ns());
 }
 
 uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock) {
-    bool held = rl_lock_is_holding(&lock->core) && !rl_io_is_forked(&lock->client->io);
-    return held ? lock->core.valid_until_ns : 0;
+    bool held = rl_share_is_held(lock) && !rl_io_is_forked(&lock->client->io);
+    return held ? rl_share_carrier(lock)->core.valid_until_ns : 0;
 }
 
 int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
@@ -323,14 +477,14 @@ int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
 }
 
 const char *redlock_lock_token(const redlock_lock *lock) {
-    return lock->core.token;
+    return rl_share_carrier(lock)->core.token;
 }
 
 const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {
     if (length != NULL) {
-        *length = lock->resource_length;
+        *length = lock->resources[0]->length;
     }
-    return lock->resource;
+    return lock->resources[0]->bytes;
 }
 
 redlock_client *redlock_lock_client(const redlock_lock *lock) {

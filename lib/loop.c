@@ -1,18 +1,20 @@
-/* One loop turn: deadlines, callbacks, flush, timer. The order is explained in client.h.
+/* One turn: deadlines, callbacks, turns in line, flush, timer. It runs after each poll and, for
+ * what was submitted since, before each poll. The order is explained in client.h.
  *
  * Can a success be told before a loss that is due? No: before every callback the deadlines that
  * have passed are stepped and on_lost callbacks run first. A callback that blocks the loop
  * therefore delays what follows, but cannot put a success before a loss.
  *
  * Can the loop block while something is due? What becomes due in a poll callback is seen by the
- * turn that follows before the next poll. What the user submits from elsewhere (a prepare callback
- * that runs after ours, another client's callback) starts the idle handle, and so does a queue that
- * is not empty at the end of a turn: the loop does not block while it is active. Otherwise the
- * timer is armed for the first deadline.
+ * turn right after the poll. What the user submits from elsewhere (a prepare callback that runs
+ * after ours, another client's callback) starts the idle handle, and so does a queue that is not
+ * empty at the end of a turn: the loop does not block while it is active. Otherwise the timer is
+ * armed for the first deadline.
  */
 #include <assert.h>
 
 #include "client.h"
+#include "line.h"
 
 #define NAP_NS (UINT64_C(1000) * 1000000)
 
@@ -72,6 +74,31 @@ static redlock_lock *take_lost(redlock_client *client) {
             client->lost.tail = NULL;
         }
         lock->is_lost_queue = false;
+    }
+    return lock;
+}
+
+void rl_loop_queue_turn(redlock_lock *lock) {
+    struct rl_queue *queue = &lock->client->turns;
+    assert(lock->has_turn);
+    rl_lock_ref(lock);
+    lock->next_turn = NULL;
+    if (queue->tail != NULL) {
+        queue->tail->next_turn = lock;
+    } else {
+        queue->head = lock;
+    }
+    queue->tail = lock;
+}
+
+redlock_lock *rl_loop_take_turn(redlock_client *client) {
+    redlock_lock *lock = client->turns.head;
+    if (lock != NULL) {
+        assert(lock->has_turn);
+        client->turns.head = lock->next_turn;
+        if (client->turns.head == NULL) {
+            client->turns.tail = NULL;
+        }
     }
     return lock;
 }
@@ -146,7 +173,8 @@ static void flush(redlock_client *client) {
 
 static void timer_cb(uv_timer_t *timer) {
     redlock_client *client = timer->data;
-    client->armed_ns = RL_NEVER; /* the turn that follows looks at the clock */
+    client->armed_ns = RL_NEVER;
+    client->is_woken = true; /* the turn that follows looks at the clock */
 }
 
 /* Rounded up to the timer's milliseconds: at most one late, which the margin of on_lost allows for.
@@ -173,35 +201,58 @@ static void idle_cb(uv_idle_t *idle) {
 
 void rl_loop_wake(redlock_client *client) {
     if (!client->in_turn) {
+        client->is_woken = true;
         uv_idle_start(&client->idle, idle_cb); /* the turn stops it */
     }
 }
 
-static void turn_cb(uv_prepare_t *prepare) {
-    redlock_client *client = prepare->data;
+/* Returns whether callbacks have run. */
+static bool turn(redlock_client *client) {
     if (rl_io_is_forked(&client->io)) {
-        uv_prepare_stop(prepare);
-        return;
+        uv_prepare_stop(&client->prepare);
+        uv_check_stop(&client->check);
+        return false;
     }
     if (client->in_turn) {
-        return; /* a callback runs the loop inside the loop; the outer turn goes on later */
+        return false; /* a callback runs the loop inside the loop; the outer turn goes on later */
     }
     client->in_turn = true;
+    client->is_woken = false;
+    bool was_opening = client->is_opening;
+    run_deadlines(client);
+    bool tells = client->lost.head != NULL || client->done.head != NULL;
     run_lost(client);
     run_done(client);
+    rl_line_run(client);
     rl_client_check_open(client, redlock_now_ns());
     rl_client_check_close(client, redlock_now_ns());
     if (client->phase >= RL_CLIENT_TEARDOWN) {
-        return; /* nothing is queued, nothing may be armed */
+        return false; /* nothing is queued, nothing may be armed */
     }
     flush(client);
     if (client->done.head != NULL || client->lost.head != NULL) {
+        client->is_woken = true;
         uv_idle_start(&client->idle, idle_cb);
     } else {
         uv_idle_stop(&client->idle);
     }
     arm(client);
     client->in_turn = false;
+    return tells || was_opening != client->is_opening;
+}
+
+/* After the poll: what it brought. */
+static void check_cb(uv_check_t *check) {
+    turn(check->data);
+}
+
+/* Before the poll: what the user has submitted, and timers. A callback may have been what the user
+ * of UV_RUN_ONCE waits for: the poll must not block then. */
+static void prepare_cb(uv_prepare_t *prepare) {
+    redlock_client *client = prepare->data;
+    if (client->is_woken && turn(client)) {
+        uv_idle_start(&client->idle, idle_cb);
+    }
 }
 
 /* -- Handles -- */
@@ -220,12 +271,16 @@ static void handle_closed(uv_handle_t *handle) {
 
 void rl_loop_init(redlock_client *client) {
     uv_loop_t *loop = client->io.loop;
-    uv_timer_init(loop, &client->timer); /* these three cannot fail */
+    uv_timer_init(loop, &client->timer); /* these four cannot fail */
     uv_prepare_init(loop, &client->prepare);
+    uv_check_init(loop, &client->check);
     uv_idle_init(loop, &client->idle);
-    client->timer.data = client->prepare.data = client->idle.data = client;
+    client->timer.data = client->prepare.data = client->check.data = client->idle.data = client;
     client->armed_ns = RL_NEVER;
-    uv_prepare_start(&client->prepare, turn_cb);
+    client->is_woken = true;
+    uv_prepare_start(&client->prepare, prepare_cb);
+    uv_check_start(&client->check, check_cb);
+    rl_io_opened(&client->io);
     rl_io_opened(&client->io);
     rl_io_opened(&client->io);
     rl_io_opened(&client->io);
@@ -235,5 +290,6 @@ void rl_loop_close(redlock_client *client) {
     assert(client->done.head == NULL && client->lost.head == NULL);
     uv_close((uv_handle_t *)&client->timer, handle_closed);
     uv_close((uv_handle_t *)&client->prepare, handle_closed);
+    uv_close((uv_handle_t *)&client->check, handle_closed);
     uv_close((uv_handle_t *)&client->idle, handle_closed);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "share.h"
 
 /* -- A bounded text -- */
 
@@ -82,7 +83,7 @@ const char *redlock_lock_message(redlock_lock *lock) {
                                           [RL_ROUND_EXTEND] = "the token is gone",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
     redlock_client *client = lock->client;
-    const struct rl_round *round = &lock->core.round;
+    const struct rl_round *round = &rl_share_carrier(lock)->core.round;
     if (client->refused == lock) {
         return client->message;
     }
@@ -129,7 +130,7 @@ int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_ou
     if (lock == NULL || outcome == NULL || index >= lock->client->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
-    const struct rl_ballot *ballot = &lock->ballots[index];
+    const struct rl_ballot *ballot = &rl_share_carrier(lock)->ballots[index];
     redlock_node_outcome full = {
         .node = lock->client->nodes[index].node.url.name,
         .vote = (enum redlock_vote)ballot->vote,
@@ -148,6 +149,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
     for (const redlock_lock *lock = client->locks; lock != NULL; lock = lock->next) {
         full.locks += !lock->is_freed;
         full.held += rl_lock_is_holding(&lock->core);
+        full.waiting += lock->core.state == RL_WAITING;
     }
     full.nodes_up = rl_client_nodes_up(client);
     return hand_out(stats, stats->size, &full, sizeof full, sizeof full);

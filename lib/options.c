@@ -180,6 +180,30 @@ static bool check_range(redlock_lock *lock, const char *name, int64_t value, int
     return false;
 }
 
+/* The watchdog: 0 for none, or after how much of the validity it extends. */
+static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint32_t *renew_ms) {
+    int64_t renew = full->renew_ms;
+    *renew_ms = 0;
+    if (!full->auto_extend) {
+        return true;
+    }
+    if (renew == REDLOCK_THIRD_OF_TTL) {
+        renew = full->ttl_ms / 3;
+    }
+    uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)full->ttl_ms);
+    uint64_t margin_ns = lock->client->rules.lost_margin_ns;
+    if (renew < 1 || (uint64_t)renew * RL_NS_PER_MS + margin_ns >= validity_ns) {
+        rl_message_refuse(
+            lock,
+            "renew_ms is %lld: with ttl_ms %lld it must be at least 1, and leave some "
+            "of the %.2f ms of validity before lost_margin_ms; ask for a longer ttl",
+            (long long)renew, (long long)full->ttl_ms, (double)validity_ns / 1e6);
+        return false;
+    }
+    *renew_ms = (uint32_t)renew;
+    return true;
+}
+
 static uint32_t or_no_limit(int64_t value) {
     return value == REDLOCK_NO_LIMIT ? RL_NO_LIMIT : (uint32_t)value;
 }
@@ -187,7 +211,7 @@ static uint32_t or_no_limit(int64_t value) {
 int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
                        struct rl_acquire *out, redlock_acquire_options *full) {
     *full = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
-    size_t smallest = offsetof(redlock_acquire_options, lost_data) + sizeof(void *);
+    size_t smallest = offsetof(redlock_acquire_options, owner) + sizeof(uint64_t);
     if (user != NULL && !rl_options_copy(full, sizeof *full, user, user->size, smallest)) {
         rl_message_refuse(lock, "options.size is %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
                           user->size);
@@ -199,7 +223,14 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
         !check_range(lock, "delay_ms", full->delay_ms, 0, REDLOCK_TTL_MS_MAX, false) ||
         !check_range(lock, "jitter_ms", full->jitter_ms, 0, REDLOCK_TTL_MS_MAX, false) ||
         !check_range(lock, "min_validity_ms", full->min_validity_ms, 0, REDLOCK_TTL_MS_MAX,
-                     false)) {
+                     false) ||
+        !check_range(lock, "auto_extend", full->auto_extend, 0, 1, false) ||
+        !check_range(lock, "max_hold_ms", full->max_hold_ms, 1, most, true)) {
+        return REDLOCK_ERR_INVALID;
+    }
+    int status = rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms);
+    uint32_t renew_ms;
+    if (status != 0 || !watch(lock, full, &renew_ms)) {
         return REDLOCK_ERR_INVALID;
     }
     bool once = full->wait_ms == 0;
@@ -210,6 +241,8 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
         .delay_ms = (uint32_t)full->delay_ms,
         .jitter_ms = (uint32_t)full->jitter_ms,
         .min_validity_ms = (uint32_t)full->min_validity_ms,
+        .renew_ms = renew_ms,
+        .max_hold_ms = full->max_hold_ms == REDLOCK_NO_LIMIT ? 0 : (uint32_t)full->max_hold_ms,
     };
-    return rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms);
+    return 0;
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "client.h"
+#include "line.h"
+#include "share.h"
 
 /* -- Calls: allocated once, used again -- */
 
@@ -72,8 +74,8 @@ static void call_fill(struct rl_call *call, enum rl_command_kind kind, uint32_t 
     call->round = round;
     call->repays = false;
     call->request = (struct rl_request){
-        .resource = call->lock->resource,
-        .resource_length = call->lock->resource_length,
+        .resource = call->lock->resources[0]->bytes,
+        .resource_length = (uint16_t)call->lock->resources[0]->length,
         .ttl_ms = core->ttl_ms,
         .kind = (uint8_t)kind,
     };
@@ -319,11 +321,15 @@ static void send_round(redlock_lock *lock, uint32_t mask, uint32_t may_have) {
 
 static void note_done(redlock_lock *lock, enum rl_op_kind kind, enum rl_result result) {
     if (result != RL_RESULT_NONE) {
-        struct rl_op *op = &lock->ops[kind];
-        assert(op->is_active && !op->is_done);
-        op->is_done = true;
-        op->status = rl_lock_status(result);
-        rl_loop_queue_done(lock);
+        rl_share_end(lock, kind, rl_lock_status(result));
+    }
+}
+
+static void note_renewed(redlock_lock *lock, enum rl_result result) {
+    if (result != RL_RESULT_NONE) {
+        lock->client->stats.renewed += result == RL_RESULT_OK;
+        lock->client->stats.extend_failed += result != RL_RESULT_OK;
+        rl_share_renewed(lock, rl_lock_status(result));
     }
 }
 
@@ -370,17 +376,13 @@ static void perform(redlock_lock *lock, const struct rl_actions *actions) {
         send_to(lock, actions->release, RL_COMMAND_RELEASE, 0, actions->may_have, why);
     }
     owe_to(lock, actions->owe);
-    if (actions->lost != RL_RESULT_NONE) {
-        struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
-        lock->lost_status = rl_lock_status(actions->lost);
-        rl_loop_queue_lost(lock);
-        if (extend->is_done && extend->status == 0) {
-            extend->status = lock->lost_status; /* renewed, but over before it could be told */
-        }
-    }
     note_done(lock, RL_OP_ACQUIRE, actions->acquired);
     note_done(lock, RL_OP_EXTEND, actions->extended);
     note_done(lock, RL_OP_RELEASE, actions->released);
+    note_renewed(lock, actions->renewed);
+    if (actions->lost != RL_RESULT_NONE) {
+        rl_share_lost(lock, rl_lock_status(actions->lost));
+    }
     if (actions->tell) {
         lock->tell = true;
         rl_loop_queue_done(lock);
@@ -399,6 +401,7 @@ static void perform(redlock_lock *lock, const struct rl_actions *actions) {
 bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;
     struct rl_actions actions;
+    rl_lock_ref(lock); /* what ends here may be the last that refers to it */
     event->now_ns = redlock_now_ns();
     event->random = rl_loop_random(client);
     event->up = client->up;
@@ -412,7 +415,9 @@ bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
         trace_vote(lock, &event->u.vote, actions.late);
     }
     perform(lock, &actions);
+    rl_line_update(lock);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
+    rl_lock_unref(lock);
     return actions.late;
 }
 

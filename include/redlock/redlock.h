@@ -13,10 +13,13 @@
  *   - Inside a callback every function of this header may be called, freeing the lock and closing
  *     the client included. (uv_run() may not: libuv does not nest. Callbacks wait for the outer
  *     one.)
- *   - Callbacks run just before the loop polls. Do not wait for one by repeating uv_run() with
- *     UV_RUN_ONCE: that call blocks until the next event. Call uv_stop() in the callback.
  *   - A callback may be NULL where the outcome does not matter.
  *   - on_lost of one lock runs before any later success of any lock is reported.
+ *
+ * Waiting: locks of one client that want the same resource form a line. Only the first in line asks
+ * the nodes; when it is done the next one asks at once, so that a thousand waiters in one process
+ * cost the nodes what one costs. After a second of being handed on within one client the line lets
+ * others go first once, by the pause between two attempts. Clients exclude each other on the nodes.
  *
  * Threads: a client, its locks and its loop belong to one thread; nothing here may be called from
  * another one. Different clients on different loops are independent, there is no global state.
@@ -56,7 +59,8 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 #define REDLOCK_TOKEN_LENGTH 40     /* hex digits of a token: 20 random bytes */
 #define REDLOCK_MESSAGE_MAX \
     512 /* bytes of any message of this library, its terminating zero included */
-#define REDLOCK_NO_LIMIT (-1) /* for tries and wait_ms */
+#define REDLOCK_NO_LIMIT (-1)     /* for tries, wait_ms and max_hold_ms */
+#define REDLOCK_THIRD_OF_TTL (-1) /* for renew_ms */
 
 /* The version of the library that is linked, e.g. "0.1.0". Static. Any thread. Since 0.1. */
 REDLOCK_API const char *redlock_version(void);
@@ -228,8 +232,8 @@ REDLOCK_API const char *redlock_client_message(redlock_client *client);
 typedef void (*redlock_lock_cb)(redlock_lock *lock, int status, void *data);
 
 /* Makes a lock object for a resource; sends nothing. It can be acquired and released any number of
- * times. resource is copied. Several lock objects of one resource exclude each other like
- * strangers.
+ * times. resource is copied. Several lock objects of one resource exclude each other (but see
+ * `owner` of redlock_acquire_options).
  *
  * Returns 0, REDLOCK_ERR_INVALID (an argument is NULL, or length is 0 or above
  * REDLOCK_RESOURCE_MAX), REDLOCK_ERR_CLOSED, REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
@@ -250,7 +254,8 @@ typedef struct redlock_acquire_options {
     int64_t ttl_ms;
 
     /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one
-     * attempt; or REDLOCK_NO_LIMIT), whichever is first. Default REDLOCK_NO_LIMIT tries within
+     * attempt; or REDLOCK_NO_LIMIT), whichever is first. In line behind another lock of this client
+     * each pause between two attempts counts as one. Default REDLOCK_NO_LIMIT tries within
      * 10000 ms. */
     int64_t tries;
     int64_t wait_ms;
@@ -269,14 +274,47 @@ typedef struct redlock_acquire_options {
     /* Runs once if the lock ends while it is held and neither released nor freed:
      *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
      *     REDLOCK_ERR_LOST      an extension found that a majority of nodes no longer has the token
+     *     REDLOCK_ERR_MAX_HOLD  max_hold_ms is over
      * Stop what the lock protects. The lock is not held any more; what is left of it on the nodes
      * is being released, and it may be acquired again. Default NULL. */
     redlock_lock_cb on_lost;
     void *lost_data;
+
+    /* The watchdog. 1: the lock is extended to its ttl again and again until it is released or
+     * lost: whenever renew_ms of its validity are used up (up to an eighth earlier, at random, so
+     * that many locks spread out), and after a short pause if the outcome was unknown. Nodes that
+     * miss the key are given it back. An extension by the caller takes precedence. Default 0. */
+    int auto_extend;
+
+    /* 1 to less than the validity that ttl_ms gives, or REDLOCK_THIRD_OF_TTL. A lock whose renewals
+     * all fail is lost when the validity ends: leave room for several. Default
+     * REDLOCK_THIRD_OF_TTL. */
+    int64_t renew_ms;
+
+    /* The lock ends so long after the attempt that won it, however it is extended; on_lost says
+     * REDLOCK_ERR_MAX_HOLD. 1 or more, or REDLOCK_NO_LIMIT. Default REDLOCK_NO_LIMIT. */
+    int64_t max_hold_ms;
+
+    /* Runs after each extension by the watchdog: 0, or REDLOCK_ERR_UNKNOWN (validity is what it
+     * was). Default NULL. */
+    redlock_lock_cb on_renew;
+    void *renew_data;
+
+    /* Who acquires, for reentrancy: a thread's or a task's number; 0 is nobody. If this client has
+     * a lock object of the same resources that is held for the same owner, the acquire succeeds at
+     * once and shares that hold: one token, one validity, one watchdog with the options of the
+     * first acquire; on_lost and on_renew are each object's own. It may be the same object:
+     * acquired n times, it is released n times. The last release of the owner releases. What an
+     * owner holds only a part of cannot be acquired with more (REDLOCK_ERR_PART_HELD): he would
+     * wait for himself. Default 0. */
+    uint64_t owner;
 } redlock_acquire_options;
 
-#define REDLOCK_ACQUIRE_OPTIONS_INIT \
-    { sizeof(redlock_acquire_options), 10000, REDLOCK_NO_LIMIT, 10000, 50, 100, 1, NULL, NULL }
+#define REDLOCK_ACQUIRE_OPTIONS_INIT                                                             \
+    {                                                                                            \
+        sizeof(redlock_acquire_options), 10000, REDLOCK_NO_LIMIT, 10000, 50, 100, 1, NULL, NULL, \
+            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0                             \
+    }
 
 /* Acquires the lock: SET resource token NX PX ttl on every node at once, with a fresh token for
  * each attempt; held as soon as a quorum granted and validity = ttl - elapsed - drift is left;
@@ -294,8 +332,10 @@ typedef struct redlock_acquire_options {
  * After an error nothing of this acquire stays on a live node.
  *
  * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option), REDLOCK_ERR_BUSY (an
- * acquire or a release is under way, or on_lost of the last hold is about to run),
- * REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+ * acquire or a release is under way, or on_lost of the last hold is about to run, or the object was
+ * released but its hold is still shared by other objects of the owner), REDLOCK_ERR_ALREADY_HELD
+ * (without an owner, or by another one), REDLOCK_ERR_PART_HELD, REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
 
@@ -306,7 +346,7 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  *                             it; on_lost ran
  *     REDLOCK_ERR_EXPIRED     validity ended first; on_lost ran
  *     REDLOCK_ERR_UNKNOWN     too many nodes did not answer; validity is what it was, extend again
- *                             until it ends
+ *                             until it ends (the watchdog, if there is one, does)
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_release(), redlock_lock_free() or
  *                             redlock_client_close()
  * A ttl that is shorter than what is left shortens the validity at once, whatever the nodes answer.
@@ -340,8 +380,8 @@ REDLOCK_API int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, voi
  * cancelled acquire are released; a cancelled extension leaves the lock held as long as it was. An
  * acquire that has been granted but whose callback has not run yet is cancelled too.
  *
- * Returns 0, REDLOCK_ERR_IDLE (nothing under way that can be cancelled), REDLOCK_ERR_CLOSED,
- * REDLOCK_ERR_FORKED. Since 0.1. */
+ * Returns 0, REDLOCK_ERR_IDLE (nothing under way that can be cancelled; the watchdog's extensions
+ * cannot), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /* 1 if the lock is held and its validity has not ended by the clock at this very moment, else 0.
@@ -358,7 +398,7 @@ REDLOCK_API int64_t redlock_lock_remaining_ms(const redlock_lock *lock);
  * Valid until the next attempt. Whoever has it can release the lock. Since 0.1. */
 REDLOCK_API const char *redlock_lock_token(const redlock_lock *lock);
 
-/* The resource and its length. Valid as long as the lock. Since 0.1. */
+/* The resource and its length, of several the first. Valid as long as the lock. Since 0.1. */
 REDLOCK_API const void *redlock_lock_resource(const redlock_lock *lock, size_t *length);
 
 /* The client of a lock. Since 0.1. */
@@ -395,62 +435,10 @@ typedef struct redlock_node_outcome {
 REDLOCK_API int redlock_lock_outcome(const redlock_lock *lock, size_t index,
                                      redlock_node_outcome *outcome);
 
-/* -- Statistics -- */
-
-/* Counters since the client was opened. Begin with REDLOCK_STATS_INIT. */
-typedef struct redlock_stats {
-    size_t size;              /* set by the initializer */
-    uint64_t acquires;        /* acquires submitted */
-    uint64_t attempts;        /* rounds of SET */
-    uint64_t granted;         /* acquires that ended with 0 */
-    uint64_t held_by_another; /* ... with ERR_HELD */
-    uint64_t no_quorum;       /* ... with ERR_NO_QUORUM */
-    uint64_t expired;         /* ... with ERR_EXPIRED */
-    uint64_t deadline;        /* ... with ERR_DEADLINE */
-    uint64_t canceled;        /* ... with ERR_CANCELED */
-    uint64_t renewed;         /* extensions that ended with 0 */
-    uint64_t extend_failed;   /* extensions that ended otherwise */
-    uint64_t released;        /* releases that ended with 0 */
-    uint64_t lost;            /* times that on_lost was due */
-    uint64_t repaired;        /* keys given back to nodes */
-    uint64_t late_votes;      /* answers to rounds that were over */
-    uint64_t owed_repaid;     /* owed releases that were answered */
-    uint64_t owed_dropped;    /* owed releases given up: too many, or the key's ttl is over */
-    uint64_t owed;            /* owed releases now */
-    uint64_t locks;           /* lock objects now */
-    uint64_t held;            /* locks held now */
-    uint64_t nodes_up;        /* nodes that can vote now */
-} redlock_stats;
-
-#define REDLOCK_STATS_INIT \
-    { sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-
-/* Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
-REDLOCK_API int redlock_client_stats(const redlock_client *client, redlock_stats *stats);
-
-/* One node now. Begin with REDLOCK_NODE_INFO_INIT. */
-typedef struct redlock_node_info {
-    size_t size;          /* set by the initializer */
-    const char *node;     /* "host:port" or the path; valid as long as the client */
-    int up;               /* 1 if it can vote */
-    int reason;           /* why it is not up, REDLOCK_ERR_NODE_...; 0 if it is */
-    const char *detail;   /* what the node or the system said last, or "" (until the loop runs) */
-    uint64_t connects;    /* handshakes that succeeded */
-    uint64_t failures;    /* connections that failed or were lost */
-    uint64_t requests;    /* commands sent, handshakes left out */
-    uint64_t outstanding; /* commands without an answer now, handshakes left out */
-    uint64_t owed;        /* releases it is owed now */
-} redlock_node_info;
-
-#define REDLOCK_NODE_INFO_INIT \
-    { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0 }
-
-/* Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
-REDLOCK_API int redlock_client_node(const redlock_client *client, size_t index,
-                                    redlock_node_info *info);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "redlock/stats.h"
 
 #endif /* REDLOCK_REDLOCK_H */

@@ -33,6 +33,9 @@ extern "C" {
     X(ERR_NOT_HELD, -10, "the lock is not held")                                         \
     X(ERR_IDLE, -11, "the lock has no operation that could be cancelled")                \
     X(ERR_ALREADY_HELD, -12, "the lock object already holds its lock")                   \
+    X(ERR_PART_HELD, -13, "the owner holds a part of these resources already")           \
+    X(ERR_NOT_OWNER, -14, "held by another thread")                                      \
+    X(ERR_WRONG_THREAD, -15, "this would wait for the thread that it is called on")      \
     /* how an operation ends */                                                          \
     X(ERR_HELD, -20, "held by another")                                                  \
     X(ERR_NO_QUORUM, -21, "no quorum of nodes")                                          \
@@ -41,6 +44,7 @@ extern "C" {
     X(ERR_CANCELED, -24, "canceled")                                                     \
     X(ERR_LOST, -25, "a majority of nodes no longer has the token")                      \
     X(ERR_UNKNOWN, -26, "the outcome of the extension is not known")                     \
+    X(ERR_MAX_HOLD, -27, "the longest time that it may be held is over")                 \
     /* why a node's vote failed */                                                       \
     X(ERR_NODE_DOWN, -40, "not connected")                                               \
     X(ERR_NODE_RESOLVE, -41, "host name not resolved")                                   \

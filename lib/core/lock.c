@@ -6,69 +6,27 @@
 #include "core/lock.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
+#include "core/lock_state.h"
 #include "core/retry.h"
+#include "core/watch.h"
 
-#define IN(state) (1u << (state))
-
-static const struct {
-    const char *name;
-    uint32_t next; /* allowed moves */
-} states[RL_LOCK_STATES] = {
-    [RL_IDLE] = {"idle", IN(RL_READY)},
-    [RL_READY] = {"ready", IN(RL_TRYING) | IN(RL_IDLE)},
-    [RL_TRYING] = {"trying", IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_BACKOFF] = {"backoff", IN(RL_READY) | IN(RL_IDLE)},
-    [RL_GRANTED] = {"granted", IN(RL_HELD) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_HELD] = {"held", IN(RL_EXTENDING) | IN(RL_RELEASING) | IN(RL_LOST) | IN(RL_IDLE)},
-    [RL_EXTENDING] = {"extending", IN(RL_HELD) | IN(RL_RELEASING) | IN(RL_LOST) | IN(RL_IDLE)},
-    [RL_RELEASING] = {"releasing", IN(RL_IDLE)},
-    [RL_LOST] = {"lost", IN(RL_READY) | IN(RL_IDLE)},
-};
-
-static bool lock_is(const struct rl_lock *lock, uint32_t set) {
-    return (IN(lock->state) & set) != 0;
-}
-
-#define IS_ACQUIRING (IN(RL_READY) | IN(RL_TRYING) | IN(RL_BACKOFF) | IN(RL_GRANTED))
-#define IS_HOLDING (IN(RL_HELD) | IN(RL_EXTENDING))
-#define HAS_VALIDITY (IN(RL_GRANTED) | IS_HOLDING)
-
-static void lock_move(struct rl_lock *lock, enum rl_lock_state to) {
-    assert(states[lock->state].next & IN(to));
-    lock->state = (uint8_t)to;
-    if (!lock_is(lock, HAS_VALIDITY)) {
-        lock->valid_until_ns = 0;
-    }
-}
-
-static void lock_invariant(const struct rl_lock *lock) {
-    assert(lock->state < RL_LOCK_STATES);
-    assert((lock->valid_until_ns != 0) == lock_is(lock, HAS_VALIDITY));
-    assert((lock->may_hold & ~rl_all_nodes(lock->rules->n)) == 0);
-    assert((lock->round.decision == RL_OPEN) ==
-           lock_is(lock, IN(RL_TRYING) | IN(RL_EXTENDING) | IN(RL_RELEASING)));
-    if (lock_is(lock, IS_HOLDING)) {
-        assert(lock->lost_at_ns <= lock->valid_until_ns);
-        assert(lock->now_ns < lock->valid_until_ns);
-    }
-    if (lock_is(lock, IN(RL_IDLE) | IN(RL_LOST) | IN(RL_BACKOFF))) {
-        assert(lock->may_hold == 0); /* what may be out there has been released or is owed */
-    }
-}
+#define NOTICE_SPREAD_NS (3 * RL_NS_PER_MS)
+#define LIFE_MS_MAX 86400000u
 
 /* -- Leaving: everything that ends an attempt or a hold comes through here -- */
 
 static void lock_release_all(struct rl_lock *lock, const struct rl_event *event,
                              struct rl_actions *out) {
-    if (lock->state == RL_BACKOFF) {
+    if (lock_is(lock, IN(RL_BACKOFF) | IN(RL_WAITING))) {
         return; /* the last attempt has been released, there is no other yet */
     }
-    out->release |= event->up;
-    out->owe |= lock->may_hold & ~event->up;
-    out->may_have |= lock->may_hold;
+    if (!lock->adopts) {
+        out->release |= event->up;
+        out->owe |= lock->may_hold & ~event->up;
+        out->may_have |= lock->may_hold;
+    }
     lock->may_hold = 0;
     rl_round_abandon(&lock->round);
 }
@@ -81,13 +39,13 @@ static void lock_attempt_failed(struct rl_lock *lock, const struct rl_event *eve
                                                           lock->acquire.jitter_ms, event->random);
     if (lock->acquire.tries == 0) {
         out->acquired = why;
-        lock_move(lock, RL_IDLE);
+        rl_lock_move(lock, RL_IDLE);
     } else if (retry_ns >= lock->give_up_ns) {
         out->acquired = RL_RESULT_DEADLINE;
-        lock_move(lock, RL_IDLE);
+        rl_lock_move(lock, RL_IDLE);
     } else {
         lock->retry_ns = retry_ns;
-        lock_move(lock, RL_BACKOFF);
+        rl_lock_move(lock, RL_BACKOFF);
     }
 }
 
@@ -95,24 +53,38 @@ static void lock_end_acquire(struct rl_lock *lock, const struct rl_event *event,
                              struct rl_actions *out, enum rl_result why) {
     lock_release_all(lock, event, out);
     out->acquired = why;
-    lock_move(lock, RL_IDLE);
+    rl_lock_move(lock, RL_IDLE);
+}
+
+/* The extension under way is over. Of the watchdog's, nobody but on_renew waits for the outcome. */
+static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum rl_result result) {
+    assert(lock->state == RL_EXTENDING);
+    if (!lock->renews) {
+        out->extended = result;
+    } else if (result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN) {
+        out->renewed = result;
+    }
+    lock->renews = false;
 }
 
 static void lock_lose(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                       enum rl_result why) {
     assert(lock_is(lock, IS_HOLDING));
     if (lock->state == RL_EXTENDING) {
-        out->extended = why;
+        lock_end_extend(lock, out, why);
     }
     lock_release_all(lock, event, out);
     out->lost = why;
-    lock_move(lock, RL_LOST);
+    rl_lock_move(lock, RL_LOST);
 }
 
 /* -- The clock -- */
 
 /* Sets the end of validity, and the moment before it at which a holder is told. */
 static void lock_set_validity(struct rl_lock *lock, uint64_t until_ns) {
+    if (until_ns > lock->hold_until_ns) {
+        until_ns = lock->hold_until_ns;
+    }
     uint64_t left_ns = until_ns > lock->now_ns ? until_ns - lock->now_ns : 0;
     uint64_t margin_ns = lock->rules->lost_margin_ns;
     if (margin_ns > left_ns / 2) {
@@ -120,6 +92,26 @@ static void lock_set_validity(struct rl_lock *lock, uint64_t until_ns) {
     }
     lock->valid_until_ns = until_ns;
     lock->lost_at_ns = until_ns - margin_ns;
+}
+
+/* Why validity ends at valid_until_ns. */
+static enum rl_result lock_end_of_validity(const struct rl_lock *lock) {
+    return lock->valid_until_ns == lock->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
+}
+
+/* When the watchdog is to extend next. */
+static void lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown) {
+    lock->renew_ns = RL_NEVER;
+    if (lock->acquire.renew_ms != 0 && lock->valid_until_ns != lock->hold_until_ns) {
+        uint64_t validity_ns = rl_validity_ns(lock->rules, lock->acquire.ttl_ms);
+        uint64_t renew_ns = lock->acquire.renew_ms * RL_NS_PER_MS;
+        lock->renew_ns =
+            rl_watch_next_ns(lock->valid_until_ns, validity_ns, renew_ns, event->random);
+        uint64_t soon_ns = event->now_ns + rl_watch_retry_ns(validity_ns, event->random);
+        if (unknown && lock->renew_ns < soon_ns) {
+            lock->renew_ns = soon_ns;
+        }
+    }
 }
 
 static bool lock_too_late(const struct rl_lock *lock) {
@@ -130,7 +122,7 @@ static bool lock_too_late(const struct rl_lock *lock) {
 static void lock_expire(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     if (lock_is(lock, IS_HOLDING) && event->now_ns >= lock->valid_until_ns) {
-        lock_lose(lock, event, out, RL_RESULT_EXPIRED);
+        lock_lose(lock, event, out, lock_end_of_validity(lock));
     } else if (lock->state == RL_GRANTED && lock_too_late(lock)) {
         lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
     }
@@ -153,14 +145,19 @@ static void lock_begin_round(struct rl_lock *lock, const struct rl_event *event,
 static void lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
                                  struct rl_actions *out) {
     if (lock->round.decision == RL_WON) {
-        lock_move(lock, RL_GRANTED);
+        rl_lock_move(lock, RL_GRANTED);
+        lock->hold_until_ns = lock->acquire.max_hold_ms == 0
+                                  ? RL_NEVER
+                                  : lock->round.sent_ns + lock->acquire.max_hold_ms * RL_NS_PER_MS;
         lock_set_validity(lock, lock->round.sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
         if (lock_too_late(lock)) {
             lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
         } else {
             out->tell = true;
         }
-    } else if (rl_round_without_quorum(&lock->round)) {
+    } else if (lock->adopts && rl_round_refused_for_good(&lock->round)) {
+        lock_attempt_failed(lock, event, out, RL_RESULT_LOST);
+    } else if (lock->adopts || rl_round_without_quorum(&lock->round)) {
         lock_attempt_failed(lock, event, out, RL_RESULT_NO_QUORUM);
     } else {
         lock_attempt_failed(lock, event, out, RL_RESULT_HELD);
@@ -180,21 +177,23 @@ static void lock_extend_decided(struct rl_lock *lock, const struct rl_event *eve
                                 struct rl_actions *out) {
     if (lock->round.decision == RL_WON) {
         lock_set_validity(lock, lock->round.sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
-        out->extended = RL_RESULT_OK;
-        lock_move(lock, RL_HELD);
+        lock_end_extend(lock, out, RL_RESULT_OK);
+        rl_lock_move(lock, RL_HELD);
+        lock_plan_renewal(lock, event, false);
         lock_repair(lock, event, out, rl_round_mask(&lock->round, RL_VOTE_REFUSED));
     } else if (rl_round_refused_for_good(&lock->round)) {
         lock_lose(lock, event, out, RL_RESULT_LOST);
     } else {
-        out->extended = RL_RESULT_UNKNOWN;
-        lock_move(lock, RL_HELD);
+        lock_end_extend(lock, out, RL_RESULT_UNKNOWN);
+        rl_lock_move(lock, RL_HELD);
+        lock_plan_renewal(lock, event, true);
     }
 }
 
 static void lock_release_decided(struct rl_lock *lock, struct rl_actions *out) {
     out->released = lock->round.decision == RL_WON ? RL_RESULT_OK : RL_RESULT_NO_QUORUM;
     lock->may_hold = 0; /* the requests themselves become owed if they are not answered */
-    lock_move(lock, RL_IDLE);
+    rl_lock_move(lock, RL_IDLE);
 }
 
 /* Moves on if the round under way is decided. */
@@ -212,7 +211,38 @@ static void lock_after_votes(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
+static void lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
+                              struct rl_actions *out, uint32_t ttl_ms) {
+    assert(lock->state == RL_HELD);
+    lock->ttl_ms = ttl_ms;
+    uint64_t until_ns = event->now_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
+    assert(until_ns > event->now_ns);
+    if (until_ns < lock->valid_until_ns) {
+        lock_set_validity(lock, until_ns);
+    }
+    if (lock->ttl_ms > lock->life_ms) {
+        lock->life_ms = lock->ttl_ms;
+    }
+    rl_lock_move(lock, RL_EXTENDING);
+    lock_begin_round(lock, event, out, RL_ROUND_EXTEND);
+    lock_after_votes(lock, event, out);
+}
+
 /* -- The handlers of the events -- */
+
+/* In line: each pause costs a try, as if the nodes had been asked and had refused. */
+static void lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    assert(lock->state == RL_WAITING);
+    lock->retry_ns = RL_NEVER;
+    if (lock->acquire.tries != RL_NO_LIMIT) {
+        lock->acquire.tries--;
+        lock->retry_ns = event->now_ns + rl_retry_delay_ns(lock->acquire.delay_ms,
+                                                           lock->acquire.jitter_ms, event->random);
+    }
+    if (lock->acquire.tries == 0) {
+        lock_end_acquire(lock, event, out, RL_RESULT_HELD);
+    }
+}
 
 static void on_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_acquire *acquire = &event->u.acquire;
@@ -222,8 +252,50 @@ static void on_acquire(struct rl_lock *lock, const struct rl_event *event, struc
     lock->give_up_ns = acquire->wait_ms == RL_NO_LIMIT
                            ? RL_NEVER
                            : event->now_ns + acquire->wait_ms * RL_NS_PER_MS;
-    lock_move(lock, RL_READY);
-    out->draw = true;
+    if (acquire->waits) {
+        rl_lock_move(lock, RL_WAITING);
+        lock_wait(lock, event, out);
+    } else {
+        rl_lock_move(lock, RL_READY);
+        out->draw = true;
+    }
+}
+
+static void on_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    assert(lock->state == RL_WAITING);
+    assert(lock->acquire.tries >= 1);
+    if (event->u.pause) {
+        lock_attempt_failed(lock, event, out, RL_RESULT_HELD);
+    } else {
+        rl_lock_move(lock, RL_READY);
+        out->draw = true;
+    }
+}
+
+/* Several clients may hear of one release: the few milliseconds keep them from splitting the votes.
+ */
+static void on_notice(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    (void)out;
+    uint64_t retry_ns = event->now_ns + event->random % NOTICE_SPREAD_NS;
+    if (lock->state == RL_BACKOFF && retry_ns < lock->retry_ns) {
+        lock->retry_ns = retry_ns;
+    }
+}
+
+/* One attempt, with extensions in place of SETs. A node that is down may have the key as well. */
+static void on_adopt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
+    lock->acquire = event->u.adopt.acquire;
+    lock->acquire.tries = 0;
+    lock->give_up_ns = RL_NEVER;
+    lock->ttl_ms = lock->life_ms = lock->acquire.ttl_ms;
+    memcpy(lock->token, event->u.adopt.token, RL_TOKEN_LEN);
+    lock->adopts = true;
+    rl_lock_move(lock, RL_READY);
+    rl_lock_move(lock, RL_TRYING);
+    lock_begin_round(lock, event, out, RL_ROUND_EXTEND);
+    lock->may_hold = rl_all_nodes(lock->rules->n);
+    lock_after_votes(lock, event, out);
 }
 
 static void on_attempt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
@@ -234,7 +306,7 @@ static void on_attempt(struct rl_lock *lock, const struct rl_event *event, struc
     if (lock->acquire.tries != RL_NO_LIMIT) {
         lock->acquire.tries--;
     }
-    lock_move(lock, RL_TRYING);
+    rl_lock_move(lock, RL_TRYING);
     lock_begin_round(lock, event, out, RL_ROUND_ACQUIRE);
     lock->may_hold = event->up;
     lock_after_votes(lock, event, out);
@@ -270,13 +342,19 @@ static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct r
 }
 
 static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    bool acquiring = lock_is(lock, IN(RL_TRYING) | IN(RL_BACKOFF));
+    bool acquiring = lock_is(lock, IN(RL_WAITING) | IN(RL_TRYING) | IN(RL_BACKOFF));
     if (lock_is(lock, IS_HOLDING) && event->now_ns >= lock->lost_at_ns) {
-        lock_lose(lock, event, out, RL_RESULT_EXPIRED);
+        lock_lose(lock, event, out, lock_end_of_validity(lock));
+    } else if (lock->state == RL_HELD && event->now_ns >= lock->renew_ns) {
+        lock->renews = true;
+        lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
+    } else if (lock->state == RL_WAITING && event->now_ns >= lock->retry_ns &&
+               event->now_ns < lock->give_up_ns) {
+        lock_wait(lock, event, out);
     } else if (acquiring && event->now_ns >= lock->give_up_ns) {
         lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
     } else if (lock->state == RL_BACKOFF && event->now_ns >= lock->retry_ns) {
-        lock_move(lock, RL_READY);
+        rl_lock_move(lock, RL_READY);
         out->draw = true;
     } else if (lock->round.decision == RL_OPEN && event->now_ns >= lock->round_until_ns) {
         rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
@@ -285,45 +363,51 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
 }
 
 static void on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    (void)event; /* lock_expire() has ended a grant that came too late */
+    /* lock_expire() has ended a grant that came too late */
     if (lock->state == RL_GRANTED) {
-        lock_move(lock, RL_HELD);
+        rl_lock_move(lock, RL_HELD);
+        lock->adopts = false;
         lock_set_validity(lock, lock->valid_until_ns);
+        lock_plan_renewal(lock, event, false);
         out->acquired = RL_RESULT_OK;
     }
 }
 
+/* A holder ends its hold, or an extension: what is under way is cancelled. */
+static void lock_stop_extend(struct rl_lock *lock, struct rl_actions *out) {
+    assert(lock_is(lock, IS_HOLDING));
+    if (lock->state == RL_EXTENDING) {
+        lock_end_extend(lock, out, RL_RESULT_CANCELED);
+        rl_round_abandon(&lock->round);
+        rl_lock_move(lock, RL_HELD);
+    }
+}
+
 static void on_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    if (lock->state == RL_EXTENDING && lock->renews) {
+        lock_stop_extend(lock, out); /* the caller's takes precedence */
+    }
     if (lock->state != RL_HELD) {
         out->extended = RL_RESULT_EXPIRED; /* lock_expire() was first */
         return;
     }
-    lock->ttl_ms = event->u.ttl_ms != 0 ? event->u.ttl_ms : lock->acquire.ttl_ms;
-    uint64_t until_ns = event->now_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
-    assert(until_ns > event->now_ns);
-    if (until_ns < lock->valid_until_ns) {
-        lock_set_validity(lock, until_ns);
-    }
-    if (lock->ttl_ms > lock->life_ms) {
-        lock->life_ms = lock->ttl_ms;
-    }
-    lock_move(lock, RL_EXTENDING);
-    lock_begin_round(lock, event, out, RL_ROUND_EXTEND);
-    lock_after_votes(lock, event, out);
+    lock_begin_extend(lock, event, out,
+                      event->u.ttl_ms != 0 ? event->u.ttl_ms : lock->acquire.ttl_ms);
 }
 
 static void on_release(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    if (lock->state == RL_LOST) {
+    if (lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)) && event->u.token != NULL) {
+        memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
+        lock->life_ms = LIFE_MS_MAX; /* it was set by somebody else, who knows how long */
+        lock->may_hold = rl_all_nodes(lock->rules->n);
+    } else if (lock->state == RL_LOST) {
         out->released = RL_RESULT_LOST; /* lock_lose() released what there was */
-        lock_move(lock, RL_IDLE);
+        rl_lock_move(lock, RL_IDLE);
         return;
+    } else {
+        lock_stop_extend(lock, out);
     }
-    assert(lock_is(lock, IS_HOLDING));
-    if (lock->state == RL_EXTENDING) {
-        out->extended = RL_RESULT_CANCELED;
-        rl_round_abandon(&lock->round);
-    }
-    lock_move(lock, RL_RELEASING);
+    rl_lock_move(lock, RL_RELEASING);
     lock_begin_round(lock, event, out, RL_ROUND_RELEASE);
     out->owe = lock->may_hold & ~event->up;
     out->may_have = lock->may_hold;
@@ -331,13 +415,11 @@ static void on_release(struct rl_lock *lock, const struct rl_event *event, struc
 }
 
 static void on_cancel(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    if (lock->state == RL_EXTENDING) {
-        out->extended = RL_RESULT_CANCELED;
-        rl_round_abandon(&lock->round);
-        lock_move(lock, RL_HELD);
+    if (lock->state == RL_EXTENDING && !lock->renews) {
+        lock_stop_extend(lock, out);
     } else if (lock->state == RL_READY) { /* there is no token, so nothing to release */
         out->acquired = RL_RESULT_CANCELED;
-        lock_move(lock, RL_IDLE);
+        rl_lock_move(lock, RL_IDLE);
     } else if (lock_is(lock, IS_ACQUIRING)) {
         lock_end_acquire(lock, event, out, RL_RESULT_CANCELED);
     }
@@ -351,12 +433,24 @@ static void on_abandon(struct rl_lock *lock, const struct rl_event *event, struc
         out->released = RL_RESULT_CANCELED; /* its requests are out or owed */
         lock->may_hold = 0;
         rl_round_abandon(&lock->round);
+    } else if (lock_is(lock, IS_ACQUIRING)) {
+        lock_end_acquire(lock, event, out, RL_RESULT_CANCELED);
+        return;
     } else if (lock->state != RL_LOST) {
-        out->acquired = lock_is(lock, IS_ACQUIRING) ? RL_RESULT_CANCELED : RL_RESULT_NONE;
-        out->extended = lock->state == RL_EXTENDING ? RL_RESULT_CANCELED : RL_RESULT_NONE;
+        lock_stop_extend(lock, out);
         lock_release_all(lock, event, out);
     }
-    lock_move(lock, RL_IDLE);
+    rl_lock_move(lock, RL_IDLE);
+}
+
+static void on_disown(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    (void)event;
+    if (lock->state == RL_LOST) {
+        return; /* lock_expire() was first */
+    }
+    lock_stop_extend(lock, out);
+    lock->may_hold = 0; /* others may need the keys */
+    rl_lock_move(lock, RL_IDLE);
 }
 
 static const struct {
@@ -367,7 +461,9 @@ static const struct {
     [RL_EV_VOTE] = {"vote", on_vote},          [RL_EV_TICK] = {"tick", on_tick},
     [RL_EV_TELL] = {"tell", on_tell},          [RL_EV_EXTEND] = {"extend", on_extend},
     [RL_EV_RELEASE] = {"release", on_release}, [RL_EV_CANCEL] = {"cancel", on_cancel},
-    [RL_EV_ABANDON] = {"abandon", on_abandon},
+    [RL_EV_ABANDON] = {"abandon", on_abandon}, [RL_EV_TURN] = {"turn", on_turn},
+    [RL_EV_NOTICE] = {"notice", on_notice},    [RL_EV_ADOPT] = {"adopt", on_adopt},
+    [RL_EV_DISOWN] = {"disown", on_disown},
 };
 
 /* -- The interface -- */
@@ -376,7 +472,7 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_
                   int16_t timeout_reason) {
     *lock = (struct rl_lock){.rules = rules, .timeout_reason = timeout_reason, .state = RL_IDLE};
     rl_round_init(&lock->round, rules->n, ballots);
-    lock_invariant(lock);
+    rl_lock_invariant(lock);
 }
 
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
@@ -387,58 +483,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     lock->now_ns = event->now_ns;
     lock_expire(lock, event, out);
     events[event->type].handle(lock, event, out);
-    lock_invariant(lock);
-}
-
-uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
-    uint64_t wake_ns = RL_NEVER;
-    uint64_t also_ns = RL_NEVER;
-    switch ((enum rl_lock_state)lock->state) {
-        case RL_TRYING:
-            wake_ns = lock->round_until_ns;
-            also_ns = lock->give_up_ns;
-            break;
-        case RL_BACKOFF:
-            wake_ns = lock->retry_ns;
-            also_ns = lock->give_up_ns;
-            break;
-        case RL_GRANTED:
-            wake_ns = lock->valid_until_ns;
-            break;
-        case RL_HELD:
-            wake_ns = lock->lost_at_ns;
-            break;
-        case RL_EXTENDING:
-            wake_ns = lock->round_until_ns;
-            also_ns = lock->lost_at_ns;
-            break;
-        case RL_RELEASING:
-            wake_ns = lock->round_until_ns;
-            break;
-        case RL_IDLE:
-        case RL_READY:
-        case RL_LOST:
-        case RL_LOCK_STATES:
-            break;
-    }
-    return wake_ns < also_ns ? wake_ns : also_ns;
-}
-
-bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns) {
-    return lock_is(lock, IS_HOLDING) && now_ns < lock->valid_until_ns;
-}
-
-bool rl_lock_is_holding(const struct rl_lock *lock) {
-    return lock_is(lock, IS_HOLDING);
-}
-
-bool rl_lock_is_acquiring(const struct rl_lock *lock) {
-    return lock_is(lock, IS_ACQUIRING);
-}
-
-const char *rl_lock_state_name(enum rl_lock_state state) {
-    assert(state < RL_LOCK_STATES);
-    return states[state].name;
+    rl_lock_invariant(lock);
 }
 
 const char *rl_event_name(enum rl_event_type type) {

@@ -1,12 +1,15 @@
 /* The life of one lock: a pure step from an event to the actions that the driver has to take.
  *
  *     idle -> ready -> trying -> granted -> held <-> extending
- *               ^        |          |         \        /   \
- *               +- backoff <--------+       releasing     lost
+ *      |      ^  ^       |          |         \        /   \
+ *      v      |  +- backoff <-------+       releasing     lost
+ *     waiting-+
  *
  * Happy path: ACQUIRE asks the driver to draw a token; ATTEMPT sends SET to the nodes; VOTEs come
  * in until a quorum granted; TELL, fed just before the user's callback, makes the lock held;
- * RELEASE deletes it everywhere.
+ * RELEASE deletes it everywhere. A lock that is not first in its client's line (turns.h) waits for
+ * TURN before it asks. With a watchdog (watch.h) the lock extends itself. ADOPT begins with a token
+ * that is held already, and DISOWN leaves one behind.
  *
  * Failure modes: an attempt that cannot win, comes too late or is cancelled is released on every
  * node and tried again after a pause, or given up. A held lock ends as lost at the end of its
@@ -36,7 +39,10 @@
  *     where the state leaves ready/trying/backoff/granted, extend where it leaves extending,
  *     release where it leaves releasing; lost is set only in lock_lose(), which leaves held or
  *     extending.
- *  4. Can a repair take the lock from somebody? A repair is SET NX, so it never overwrites; it is
+ *  4. Can an adoption make two holders? For the nodes it is one holder with one token, before and
+ *     after; validity comes from a round of extensions that a quorum answered, exactly as in 1. An
+ *     adoption that fails releases nothing: the token may be somebody's.
+ *  5. Can a repair take the lock from somebody? A repair is SET NX, so it never overwrites; it is
  *     sent only while validity lasts, after a round that a quorum renewed, and its answer is
  *     counted for nothing.
  */
@@ -54,7 +60,8 @@
 
 enum rl_lock_state {
     RL_IDLE,
-    RL_READY, /* a token is being drawn; the next event is ATTEMPT */
+    RL_WAITING, /* in line behind another lock of this client */
+    RL_READY,   /* a token is being drawn; the next event is ATTEMPT */
     RL_TRYING,
     RL_BACKOFF,
     RL_GRANTED, /* won, the user does not know yet */
@@ -75,7 +82,8 @@ enum rl_result {
     RL_RESULT_DEADLINE,
     RL_RESULT_CANCELED,
     RL_RESULT_LOST,
-    RL_RESULT_UNKNOWN
+    RL_RESULT_UNKNOWN,
+    RL_RESULT_MAX_HOLD
 };
 
 enum rl_event_type {
@@ -85,9 +93,13 @@ enum rl_event_type {
     RL_EV_TICK,    /* any state: the deadline that rl_lock_wake_ns() named has come, or may have */
     RL_EV_TELL,    /* any state: the driver is about to run the callback of a granted acquire */
     RL_EV_EXTEND,  /* held; with `ttl_ms` */
-    RL_EV_RELEASE, /* held, extending or lost */
-    RL_EV_CANCEL,  /* ready (no token could be drawn), trying, backoff, granted or extending */
+    RL_EV_RELEASE, /* held, extending or lost; idle or lost with `token`: of somebody else's */
+    RL_EV_CANCEL,  /* ready (no token could be drawn), waiting to granted, or extending */
     RL_EV_ABANDON, /* any state: the user gives the lock up; all its operations end as cancelled */
+    RL_EV_TURN,    /* waiting: first in line now; with `pause` */
+    RL_EV_NOTICE,  /* any state: somebody has released, it may be worth trying at once */
+    RL_EV_ADOPT,   /* idle or lost; with `adopt` */
+    RL_EV_DISOWN,  /* held or extending; lost: it comes too late and does nothing */
     RL_EVENT_TYPES
 };
 
@@ -98,6 +110,14 @@ struct rl_acquire {
     uint32_t delay_ms;
     uint32_t jitter_ms;
     uint32_t min_validity_ms;
+    uint32_t renew_ms;    /* the watchdog extends when so much validity is used up; 0: none */
+    uint32_t max_hold_ms; /* 0: no limit */
+    bool waits;           /* not first in line */
+};
+
+struct rl_adopt {
+    struct rl_acquire acquire;
+    const char *token; /* RL_TOKEN_LEN hex digits */
 };
 
 /* One node's answer to a request. */
@@ -117,9 +137,11 @@ struct rl_event {
     const int16_t *reasons; /* why the others cannot, one for each node */
     union {
         struct rl_acquire acquire;
-        const char *token; /* RL_TOKEN_LEN hex digits, never used before */
+        struct rl_adopt adopt;
+        const char *token; /* RL_TOKEN_LEN hex digits; of an attempt never used before */
         struct rl_ballot_in vote;
         uint32_t ttl_ms; /* 0: the ttl of the acquire */
+        bool pause;      /* let others go first: ask after a pause */
     } u;
 };
 
@@ -138,6 +160,7 @@ struct rl_actions {
     bool late;       /* the vote was late and was not counted */
     enum rl_result acquired;
     enum rl_result extended;
+    enum rl_result renewed; /* by the watchdog: OK or UNKNOWN */
     enum rl_result released;
     enum rl_result lost;
 };
@@ -148,15 +171,19 @@ struct rl_lock {
     uint64_t now_ns;         /* of the last event */
     uint64_t valid_until_ns; /* 0 unless granted, held or extending */
     uint64_t lost_at_ns;     /* when a held lock is given up */
+    uint64_t hold_until_ns;  /* validity never goes beyond; RL_NEVER: no limit */
+    uint64_t renew_ns;       /* the watchdog's next extension, RL_NEVER if there is none */
     uint64_t give_up_ns;     /* the acquire's deadline */
     uint64_t round_until_ns; /* votes still out by then have failed */
-    uint64_t retry_ns;       /* the end of a backoff */
+    uint64_t retry_ns;       /* the end of a backoff, or when waiting costs a try */
     struct rl_acquire acquire;
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t may_hold; /* nodes that may have a key with the present token */
     int16_t timeout_reason;
     uint8_t state;                /* enum rl_lock_state */
+    bool adopts;                  /* the attempt is an adoption: what it finds is not ours to end */
+    bool renews;                  /* the extension under way is the watchdog's */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 
@@ -177,8 +204,11 @@ bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns);
 /* Held or extending, whatever the time. */
 bool rl_lock_is_holding(const struct rl_lock *lock);
 
-/* Whether an acquire (ready, trying, backoff, granted) is under way. */
+/* Whether an acquire (waiting, ready, trying, backoff, granted) is under way. */
 bool rl_lock_is_acquiring(const struct rl_lock *lock);
+
+/* Whether the lock keeps its place in line: it asks the nodes, holds, or waits for its turn. */
+bool rl_lock_is_in_line(const struct rl_lock *lock);
 
 const char *rl_lock_state_name(enum rl_lock_state state);
 const char *rl_event_name(enum rl_event_type type);

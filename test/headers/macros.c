@@ -35,6 +35,7 @@ int api_function(const char *given) {
     client.nodes = nodes;
     acquire.ttl_ms = REDLOCK_TTL_MS_MAX;
     acquire.tries = REDLOCK_NO_LIMIT;
+    acquire.renew_ms = REDLOCK_THIRD_OF_TTL;
     outcome.vote = REDLOCK_VOTE_GRANTED;
     token[0] = message[0] = given[0];
     resource[0] = 1;

@@ -98,6 +98,9 @@ void live_kill(struct live *live, size_t i);
 void live_restart(struct live *live, size_t i);
 void live_pause(struct live *live, size_t i);
 void live_resume(struct live *live, size_t i);
+/* What was submitted is sent, and the answers of the nodes from `first` on are in the sockets when
+ * this returns, unread: those nodes stand still while the loop is turned. */
+void live_send(struct live *live, size_t first);
 int live_port(const struct live *live, size_t i);
 
 /* Asks a node; the reply is the caller's. An error reply is a reply. */

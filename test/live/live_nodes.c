@@ -38,6 +38,17 @@ void live_resume(struct live *live, size_t i) {
     assert_int_equal(rl_local_nodes_resume(live->node[i].set, live->node[i].index), 0);
 }
 
+void live_send(struct live *live, size_t first) {
+    for (size_t i = first; i < live->n; i++) {
+        live_pause(live, i);
+    }
+    uv_run(&live->loop, UV_RUN_NOWAIT);
+    for (size_t i = first; i < live->n; i++) {
+        live_resume(live, i);
+    }
+    live_block_until(redlock_now_ns() + 20 * LIVE_MS);
+}
+
 int live_port(const struct live *live, size_t i) {
     return rl_local_nodes_port(live->node[i].set, live->node[i].index);
 }

@@ -16,7 +16,7 @@ struct life {
 };
 
 static uint64_t states_lived;
-static uint64_t ends_lived[RL_RESULT_UNKNOWN + 1][4]; /* by result; acquired, extended, ... */
+static uint64_t ends_lived[RL_RESULT_MAX_HOLD + 1][5]; /* by result; acquired, extended, ... */
 
 static void live(const struct world *w, const struct life *life);
 
@@ -25,6 +25,7 @@ static void note_ends(const struct rl_actions *x) {
     ends_lived[x->extended][1]++;
     ends_lived[x->released][2]++;
     ends_lived[x->lost][3]++;
+    ends_lived[x->renewed][4]++;
 }
 
 /* Begins something, or ends it. */
@@ -37,6 +38,8 @@ static void live_event(const struct world *w, const struct life *life, enum rl_e
         world_acquire(&next, life->wish, now_ns);
     } else if (type == RL_EV_ATTEMPT) {
         world_attempt(&next, now_ns, up);
+    } else if (type == RL_EV_ADOPT) {
+        world_take_over(&next, life->wish, now_ns, up);
     } else if (type == RL_EV_EXTEND) {
         world_extend(&next, ttl_ms, now_ns, up);
     } else if (type == RL_EV_TICK) {
@@ -49,7 +52,10 @@ static void live_event(const struct world *w, const struct life *life, enum rl_e
 }
 
 static bool has_a_point(const struct world *w, const struct life *life, enum rl_event_type type) {
-    bool begins_round = type == RL_EV_ACQUIRE || type == RL_EV_ATTEMPT || type == RL_EV_EXTEND;
+    bool begins_round =
+        type == RL_EV_ACQUIRE || type == RL_EV_ATTEMPT || type == RL_EV_EXTEND ||
+        type == RL_EV_ADOPT ||
+        (type == RL_EV_TICK && w->lock.state == RL_HELD && w->lock.acquire.renew_ms);
     if (begins_round && w->lock.round.id >= life->rounds_max) {
         return false;
     }
@@ -93,11 +99,12 @@ static void live(const struct world *w, const struct life *life) {
 
 static void keeps_its_promises_in_every_life(void **state) {
     (void)state;
-    const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1};
+    const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1, 0, 0, false};
+    /* with a watchdog, a limit and a line */
+    const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true};
     const struct life lives[] = {
-        {1, 5, 2, {1, 0}, wish},
-        {2, 4, 4, {3, 0, 1, 2}, wish},
-        {3, 4, 2, {7, 2}, wish},
+        {1, 5, 2, {1, 0}, wish}, {2, 4, 4, {3, 0, 1, 2}, wish}, {3, 4, 2, {7, 2}, wish},
+        {1, 6, 2, {1, 0}, kept}, {2, 5, 2, {3, 1}, kept},       {3, 4, 2, {7, 2}, kept},
     };
     for (size_t i = 0; i < COUNT(lives); i++) {
         struct world w;
@@ -124,6 +131,9 @@ static void keeps_its_promises_in_every_life(void **state) {
     }
     assert_true(ends_lived[RL_RESULT_EXPIRED][3] > 0);
     assert_true(ends_lived[RL_RESULT_LOST][3] > 0);
+    assert_true(ends_lived[RL_RESULT_MAX_HOLD][3] > 0);
+    assert_true(ends_lived[RL_RESULT_OK][4] > 0);
+    assert_true(ends_lived[RL_RESULT_UNKNOWN][4] > 0);
 }
 
 /* -- At random -- */
@@ -163,6 +173,9 @@ static struct rl_acquire random_wish(uint64_t *random) {
         .delay_ms = random_below(random, 60),
         .jitter_ms = random_below(random, 60),
         .min_validity_ms = random_below(random, 4),
+        .renew_ms = random_below(random, 2) ? 1 + random_below(random, 10) : 0,
+        .max_hold_ms = random_below(random, 4) == 0 ? 5 + random_below(random, 2000) : 0,
+        .waits = random_below(random, 2),
     };
 }
 
@@ -209,6 +222,11 @@ static void walk_event(struct walk *walk, enum rl_event_type type, uint64_t now_
         world_acquire(w, random_wish(&walk->random), now_ns);
     } else if (type == RL_EV_ATTEMPT) {
         world_attempt(w, now_ns, walk->up);
+    } else if (type == RL_EV_ADOPT) {
+        world_take_over(w, random_wish(&walk->random), now_ns, walk->up);
+    } else if (type == RL_EV_RELEASE && w->lock.state == RL_LOST &&
+               random_below(&walk->random, 2) == 0) {
+        world_release_token(w, now_ns, walk->up);
     } else if (type == RL_EV_EXTEND) {
         bool same = random_below(&walk->random, 2) == 0;
         world_extend(w, same ? 0 : 20 + random_below(&walk->random, 500), now_ns, walk->up);

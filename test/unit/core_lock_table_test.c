@@ -10,6 +10,10 @@ static void world_in(struct world *w, enum rl_lock_state state) {
     }
     if (state == RL_HELD || state >= RL_EXTENDING) {
         world_hold(w, usual_acquire(), 7);
+    } else if (state == RL_WAITING) {
+        struct rl_acquire acquire = usual_acquire();
+        acquire.waits = true;
+        world_acquire(w, acquire, START_NS);
     } else {
         world_acquire(w, usual_acquire(), START_NS);
     }
@@ -47,48 +51,69 @@ static const struct row table[] = {
     {RL_IDLE, RL_EV_TICK, RL_IDLE, NO, NO, NO, NO},
     {RL_IDLE, RL_EV_TELL, RL_IDLE, NO, NO, NO, NO},
     {RL_IDLE, RL_EV_ABANDON, RL_IDLE, NO, NO, NO, NO},
+    {RL_IDLE, RL_EV_NOTICE, RL_IDLE, NO, NO, NO, NO},
+    {RL_IDLE, RL_EV_ADOPT, RL_TRYING, NO, NO, NO, NO},
+    {RL_WAITING, RL_EV_VOTE, RL_WAITING, NO, NO, NO, NO},
+    {RL_WAITING, RL_EV_TICK, RL_WAITING, NO, NO, NO, NO},
+    {RL_WAITING, RL_EV_TELL, RL_WAITING, NO, NO, NO, NO},
+    {RL_WAITING, RL_EV_TURN, RL_READY, NO, NO, NO, NO},
+    {RL_WAITING, RL_EV_NOTICE, RL_WAITING, NO, NO, NO, NO},
+    {RL_WAITING, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_WAITING, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_READY, RL_EV_ATTEMPT, RL_TRYING, NO, NO, NO, NO},
     {RL_READY, RL_EV_VOTE, RL_READY, NO, NO, NO, NO},
     {RL_READY, RL_EV_TICK, RL_READY, NO, NO, NO, NO},
     {RL_READY, RL_EV_TELL, RL_READY, NO, NO, NO, NO},
     {RL_READY, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_READY, RL_EV_NOTICE, RL_READY, NO, NO, NO, NO},
     {RL_READY, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_TRYING, RL_EV_VOTE, RL_GRANTED, NO, NO, NO, NO},
     {RL_TRYING, RL_EV_TICK, RL_TRYING, NO, NO, NO, NO},
     {RL_TRYING, RL_EV_TELL, RL_TRYING, NO, NO, NO, NO},
     {RL_TRYING, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_TRYING, RL_EV_NOTICE, RL_TRYING, NO, NO, NO, NO},
     {RL_TRYING, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_BACKOFF, RL_EV_VOTE, RL_BACKOFF, NO, NO, NO, NO},
     {RL_BACKOFF, RL_EV_TICK, RL_BACKOFF, NO, NO, NO, NO},
     {RL_BACKOFF, RL_EV_TELL, RL_BACKOFF, NO, NO, NO, NO},
     {RL_BACKOFF, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_BACKOFF, RL_EV_NOTICE, RL_BACKOFF, NO, NO, NO, NO},
     {RL_BACKOFF, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_GRANTED, RL_EV_VOTE, RL_GRANTED, NO, NO, NO, NO},
     {RL_GRANTED, RL_EV_TICK, RL_GRANTED, NO, NO, NO, NO},
     {RL_GRANTED, RL_EV_TELL, RL_HELD, RL_RESULT_OK, NO, NO, NO},
     {RL_GRANTED, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_GRANTED, RL_EV_NOTICE, RL_GRANTED, NO, NO, NO, NO},
     {RL_GRANTED, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_HELD, RL_EV_VOTE, RL_HELD, NO, NO, NO, NO},
     {RL_HELD, RL_EV_TICK, RL_HELD, NO, NO, NO, NO},
     {RL_HELD, RL_EV_TELL, RL_HELD, NO, NO, NO, NO},
     {RL_HELD, RL_EV_EXTEND, RL_EXTENDING, NO, NO, NO, NO},
     {RL_HELD, RL_EV_RELEASE, RL_RELEASING, NO, NO, NO, NO},
+    {RL_HELD, RL_EV_NOTICE, RL_HELD, NO, NO, NO, NO},
+    {RL_HELD, RL_EV_DISOWN, RL_IDLE, NO, NO, NO, NO},
     {RL_HELD, RL_EV_ABANDON, RL_IDLE, NO, NO, NO, NO},
     {RL_EXTENDING, RL_EV_VOTE, RL_EXTENDING, NO, NO, NO, NO},
     {RL_EXTENDING, RL_EV_TICK, RL_EXTENDING, NO, NO, NO, NO},
     {RL_EXTENDING, RL_EV_TELL, RL_EXTENDING, NO, NO, NO, NO},
     {RL_EXTENDING, RL_EV_RELEASE, RL_RELEASING, NO, RL_RESULT_CANCELED, NO, NO},
     {RL_EXTENDING, RL_EV_CANCEL, RL_HELD, NO, RL_RESULT_CANCELED, NO, NO},
+    {RL_EXTENDING, RL_EV_NOTICE, RL_EXTENDING, NO, NO, NO, NO},
+    {RL_EXTENDING, RL_EV_DISOWN, RL_IDLE, NO, RL_RESULT_CANCELED, NO, NO},
     {RL_EXTENDING, RL_EV_ABANDON, RL_IDLE, NO, RL_RESULT_CANCELED, NO, NO},
     {RL_RELEASING, RL_EV_VOTE, RL_RELEASING, NO, NO, NO, NO},
     {RL_RELEASING, RL_EV_TICK, RL_RELEASING, NO, NO, NO, NO},
     {RL_RELEASING, RL_EV_TELL, RL_RELEASING, NO, NO, NO, NO},
+    {RL_RELEASING, RL_EV_NOTICE, RL_RELEASING, NO, NO, NO, NO},
     {RL_RELEASING, RL_EV_ABANDON, RL_IDLE, NO, NO, RL_RESULT_CANCELED, NO},
     {RL_LOST, RL_EV_ACQUIRE, RL_READY, NO, NO, NO, NO},
     {RL_LOST, RL_EV_VOTE, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_TICK, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_TELL, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_RELEASE, RL_IDLE, NO, NO, RL_RESULT_LOST, NO},
+    {RL_LOST, RL_EV_NOTICE, RL_LOST, NO, NO, NO, NO},
+    {RL_LOST, RL_EV_ADOPT, RL_TRYING, NO, NO, NO, NO},
+    {RL_LOST, RL_EV_DISOWN, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_ABANDON, RL_IDLE, NO, NO, NO, NO},
 };
 
@@ -100,6 +125,8 @@ static void feed(struct world *w, enum rl_event_type type) {
         world_attempt(w, now_ns, 7);
     } else if (type == RL_EV_VOTE) {
         world_vote(w, 2, GRANTS, now_ns);
+    } else if (type == RL_EV_ADOPT) {
+        world_take_over(w, usual_acquire(), now_ns, 7);
     } else {
         world_simple(w, type, now_ns, 7);
     }
@@ -136,16 +163,20 @@ static void feed_illegal(void *data) {
     struct rl_actions out;
     world_in(&w, illegal->state);
     struct rl_event e = world_event(&w, illegal->type, w.lock.now_ns, 7);
-    e.u.acquire = usual_acquire();
-    if (illegal->type == RL_EV_ATTEMPT) {
+    if (illegal->type == RL_EV_ACQUIRE) {
+        e.u.acquire = usual_acquire();
+    } else if (illegal->type == RL_EV_ATTEMPT) {
         e.u.token = w.token;
+    } else if (illegal->type == RL_EV_ADOPT) {
+        e.u.adopt = (struct rl_adopt){usual_acquire(), w.token};
     }
     rl_lock_step(&w.lock, &e, &out);
 }
 
 static void aborts_on_what_is_not_allowed(void **state) {
     (void)state;
-    static const enum rl_event_type types[] = {RL_EV_ACQUIRE, RL_EV_ATTEMPT, RL_EV_RELEASE};
+    static const enum rl_event_type types[] = {RL_EV_ACQUIRE, RL_EV_ATTEMPT, RL_EV_RELEASE,
+                                               RL_EV_TURN,    RL_EV_ADOPT,   RL_EV_DISOWN};
     for (uint32_t s = 0; s < RL_LOCK_STATES; s++) {
         for (size_t i = 0; i < COUNT(types); i++) {
             struct illegal illegal = {(enum rl_lock_state)s, types[i]};

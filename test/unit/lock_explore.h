@@ -12,16 +12,20 @@
 
 /* The events that lock.h allows in each state. */
 static const uint32_t allowed_events[RL_LOCK_STATES] = {
-#define ALWAYS_ (1u << RL_EV_VOTE | 1u << RL_EV_TICK | 1u << RL_EV_TELL | 1u << RL_EV_ABANDON)
-    [RL_IDLE] = ALWAYS_ | 1u << RL_EV_ACQUIRE,
+#define ALWAYS_                                                                    \
+    (1u << RL_EV_VOTE | 1u << RL_EV_TICK | 1u << RL_EV_TELL | 1u << RL_EV_NOTICE | \
+     1u << RL_EV_ABANDON)
+    [RL_IDLE] = ALWAYS_ | 1u << RL_EV_ACQUIRE | 1u << RL_EV_ADOPT,
+    [RL_WAITING] = ALWAYS_ | 1u << RL_EV_TURN | 1u << RL_EV_CANCEL,
     [RL_READY] = ALWAYS_ | 1u << RL_EV_ATTEMPT | 1u << RL_EV_CANCEL,
     [RL_TRYING] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_BACKOFF] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_GRANTED] = ALWAYS_ | 1u << RL_EV_CANCEL,
-    [RL_HELD] = ALWAYS_ | 1u << RL_EV_EXTEND | 1u << RL_EV_RELEASE,
-    [RL_EXTENDING] = ALWAYS_ | 1u << RL_EV_RELEASE | 1u << RL_EV_CANCEL,
+    [RL_HELD] = ALWAYS_ | 1u << RL_EV_EXTEND | 1u << RL_EV_RELEASE | 1u << RL_EV_DISOWN,
+    [RL_EXTENDING] = ALWAYS_ | 1u << RL_EV_RELEASE | 1u << RL_EV_CANCEL | 1u << RL_EV_DISOWN,
     [RL_RELEASING] = ALWAYS_,
-    [RL_LOST] = ALWAYS_ | 1u << RL_EV_ACQUIRE | 1u << RL_EV_RELEASE,
+    [RL_LOST] = ALWAYS_ | 1u << RL_EV_ACQUIRE | 1u << RL_EV_RELEASE | 1u << RL_EV_ADOPT |
+                1u << RL_EV_DISOWN,
 #undef ALWAYS_
 };
 
@@ -47,7 +51,15 @@ static inline uint64_t world_hash(const struct world *w) {
         state_is(w, ACQUIRES) && lock->give_up_ns != RL_NEVER ? lock->give_up_ns - now_ns : 0,
         round->decision == RL_OPEN ? lock->round_until_ns - now_ns : 0,
         lock->state == RL_BACKOFF ? lock->retry_ns - now_ns : 0,
-        now_ns - round->sent_ns,
+        lock->state == RL_WAITING && lock->retry_ns != RL_NEVER ? lock->retry_ns - now_ns : 0,
+        lock->state == RL_HELD && lock->renew_ns != RL_NEVER ? lock->renew_ns - now_ns : 0,
+        state_is(w, HOLDS) && lock->acquire.max_hold_ms != 0 ? lock->hold_until_ns - now_ns : 0,
+        lock->acquire.renew_ms,
+        lock->acquire.max_hold_ms,
+        lock->acquire.waits,
+        lock->renews,
+        lock->adopts,
+        round->decision == RL_OPEN ? now_ns - round->sent_ns : 0,
         lock->acquire.tries,
         lock->acquire.wait_ms,
         lock->acquire.ttl_ms,
@@ -137,6 +149,8 @@ static inline void world_try(const struct world *w, enum rl_event_type type, uin
         world_acquire(&copy, usual_acquire(), now_ns);
     } else if (type == RL_EV_ATTEMPT) {
         world_attempt(&copy, now_ns, up);
+    } else if (type == RL_EV_ADOPT) {
+        world_take_over(&copy, usual_acquire(), now_ns, up);
     } else if (type == RL_EV_EXTEND) {
         world_extend(&copy, ttls_ms[now_ns % COUNT(ttls_ms)], now_ns, up);
     } else {

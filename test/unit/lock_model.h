@@ -9,6 +9,7 @@
 
 #include "core/lock.h"
 #include "core/retry.h"
+#include "core/watch.h"
 #include "unit/check.h"
 
 struct model {
@@ -20,6 +21,10 @@ struct model {
     uint64_t retry_ns;
     uint64_t valid_until_ns;
     uint64_t lost_ns;
+    uint64_t hold_until_ns; /* max_hold_ms */
+    uint64_t renew_ns;      /* the watchdog's next extension */
+    bool renews;            /* the extension under way is the watchdog's */
+    bool adopts;            /* the attempt under way is an adoption */
     uint32_t ttl_ms;
     uint32_t may_hold;
     /* the last round */
@@ -68,15 +73,35 @@ static inline bool model_holds(const struct model *m) {
 }
 
 static inline bool model_acquires(const struct model *m) {
-    return m->state >= RL_READY && m->state <= RL_GRANTED;
+    return m->state >= RL_WAITING && m->state <= RL_GRANTED;
 }
 
 /* The loss is told a margin before the end, half of what is left at most. */
 static inline void model_valid_until(struct model *m, uint64_t until_ns) {
+    until_ns = until_ns < m->hold_until_ns ? until_ns : m->hold_until_ns;
     uint64_t half_ns = (until_ns - m->now_ns) / 2;
     uint64_t margin_ns = m->rules->lost_margin_ns;
     m->valid_until_ns = until_ns;
     m->lost_ns = until_ns - (margin_ns < half_ns ? margin_ns : half_ns);
+}
+
+static inline enum rl_result model_why_over(const struct model *m) {
+    return m->valid_until_ns == m->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
+}
+
+/* A lock that the watchdog keeps, and that may still grow older, is extended in time. */
+static inline void model_plan(struct model *m, const struct rl_event *e, bool unknown) {
+    bool may_grow = m->wish.renew_ms != 0 && m->valid_until_ns < m->hold_until_ns;
+    uint64_t validity_ns = model_validity(m, m->wish.ttl_ms);
+    m->renew_ns = UINT64_MAX;
+    if (may_grow) {
+        m->renew_ns = rl_watch_next_ns(m->valid_until_ns, validity_ns,
+                                       (uint64_t)m->wish.renew_ms * 1000000, e->random);
+        uint64_t pause_ns = rl_watch_retry_ns(validity_ns, e->random);
+        if (unknown && m->renew_ns < m->now_ns + pause_ns) {
+            m->renew_ns = m->now_ns + pause_ns;
+        }
+    }
 }
 
 /* -- Ends -- */
@@ -84,12 +109,26 @@ static inline void model_valid_until(struct model *m, uint64_t until_ns) {
 static inline void model_end(struct model *m, enum rl_lock_state state) {
     m->state = state;
     m->valid_until_ns = 0;
+    m->adopts = false;
+}
+
+/* The watchdog hears only whether it worked. */
+static inline void model_extension_over(struct model *m, struct rl_actions *x, enum rl_result why) {
+    if (!m->renews) {
+        x->extended = why;
+    } else if (why == RL_RESULT_OK || why == RL_RESULT_UNKNOWN) {
+        x->renewed = why;
+    }
+    m->renews = false;
 }
 
 /* An attempt or a hold is over: nothing that a SET may have reached is left alone. */
 static inline void model_let_go(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    x->release = m->state == RL_BACKOFF ? x->release : e->up; /* there it has been done */
-    x->owe |= m->may_hold & ~e->up;
+    bool done_before = m->state == RL_BACKOFF || m->state == RL_WAITING;
+    if (!done_before && !m->adopts) { /* what is adopted may be somebody else's */
+        x->release = e->up;
+        x->owe |= m->may_hold & ~e->up;
+    }
     m->may_hold = 0;
     m->open = false;
 }
@@ -109,7 +148,9 @@ static inline void model_attempt_over(struct model *m, const struct rl_event *e,
 
 static inline void model_lose(struct model *m, const struct rl_event *e, struct rl_actions *x,
                               enum rl_result why) {
-    x->extended = m->state == RL_EXTENDING ? why : x->extended;
+    if (m->state == RL_EXTENDING) {
+        model_extension_over(m, x, why);
+    }
     x->lost = why;
     model_let_go(m, e, x);
     model_end(m, RL_LOST);
@@ -143,7 +184,10 @@ static inline void model_acquire_decided(struct model *m, const struct rl_event 
     uint32_t answers = m->rules->n - set_size(m->failed);
     if (m->won) {
         m->state = RL_GRANTED;
-        m->valid_until_ns = m->sent_ns + model_validity(m, m->ttl_ms);
+        m->hold_until_ns = m->wish.max_hold_ms == 0
+                               ? UINT64_MAX
+                               : m->sent_ns + (uint64_t)m->wish.max_hold_ms * 1000000;
+        model_valid_until(m, m->sent_ns + model_validity(m, m->ttl_ms));
         if (model_grant_is_late(m)) {
             model_attempt_over(m, e, x, RL_RESULT_EXPIRED);
         } else {
@@ -151,23 +195,28 @@ static inline void model_acquire_decided(struct model *m, const struct rl_event 
         }
     } else {
         bool none = answers < model_majority(m);
-        model_attempt_over(m, e, x, none ? RL_RESULT_NO_QUORUM : RL_RESULT_HELD);
+        bool gone = m->rules->n - set_size(m->no) < model_majority(m);
+        enum rl_result not_adopted = gone ? RL_RESULT_LOST : RL_RESULT_NO_QUORUM;
+        enum rl_result not_set = none ? RL_RESULT_NO_QUORUM : RL_RESULT_HELD;
+        model_attempt_over(m, e, x, m->adopts ? not_adopted : not_set);
     }
 }
 
 static inline void model_extend_decided(struct model *m, const struct rl_event *e,
                                         struct rl_actions *x) {
     if (m->won) {
-        x->extended = RL_RESULT_OK;
+        model_extension_over(m, x, RL_RESULT_OK);
         x->repair = m->no & e->up;
         m->may_hold |= x->repair;
         m->state = RL_HELD;
         model_valid_until(m, m->sent_ns + model_validity(m, m->ttl_ms));
+        model_plan(m, e, false);
     } else if (m->rules->n - set_size(m->no) < model_majority(m)) {
         model_lose(m, e, x, RL_RESULT_LOST);
     } else {
-        x->extended = RL_RESULT_UNKNOWN;
+        model_extension_over(m, x, RL_RESULT_UNKNOWN);
         m->state = RL_HELD;
+        model_plan(m, e, true);
     }
 }
 
@@ -180,7 +229,7 @@ static inline void model_count(struct model *m, const struct rl_event *e, struct
     }
     m->open = false;
     m->won = yes >= model_majority(m);
-    if (m->kind == RL_ROUND_ACQUIRE) {
+    if (m->state == RL_TRYING) {
         model_acquire_decided(m, e, x);
     } else if (m->kind == RL_ROUND_EXTEND) {
         model_extend_decided(m, e, x);
@@ -193,6 +242,19 @@ static inline void model_count(struct model *m, const struct rl_event *e, struct
 
 /* -- Events -- */
 
+/* In line each pause costs a try. */
+static inline void model_wait(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    m->retry_ns = UINT64_MAX;
+    if (m->wish.tries != RL_NO_LIMIT) {
+        m->wish.tries--;
+        m->retry_ns = m->now_ns + rl_retry_delay_ns(m->wish.delay_ms, m->wish.jitter_ms, e->random);
+    }
+    if (m->wish.tries == 0) {
+        x->acquired = RL_RESULT_HELD;
+        model_end(m, RL_IDLE);
+    }
+}
+
 static inline void model_acquire(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     m->wish = e->u.acquire;
     m->give_up_ns = UINT64_MAX;
@@ -201,6 +263,40 @@ static inline void model_acquire(struct model *m, const struct rl_event *e, stru
     }
     m->state = RL_READY;
     x->draw = true;
+    if (m->wish.waits) {
+        x->draw = false;
+        m->state = RL_WAITING;
+        model_wait(m, e, x);
+    }
+}
+
+static inline void model_turn(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    if (e->u.pause) {
+        model_attempt_over(m, e, x, RL_RESULT_HELD);
+    } else {
+        m->state = RL_READY;
+        x->draw = true;
+    }
+}
+
+static inline void model_notice(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    (void)x;
+    uint64_t soon_ns = m->now_ns + e->random % 3000000;
+    if (m->state == RL_BACKOFF && soon_ns < m->retry_ns) {
+        m->retry_ns = soon_ns;
+    }
+}
+
+static inline void model_adopt(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    m->wish = e->u.adopt.acquire;
+    m->wish.tries = 0;
+    m->give_up_ns = UINT64_MAX;
+    m->ttl_ms = m->wish.ttl_ms;
+    m->adopts = true;
+    m->state = RL_TRYING;
+    model_round(m, e, x, RL_ROUND_EXTEND);
+    m->may_hold = model_all(m);
+    model_count(m, e, x);
 }
 
 static inline void model_attempt(struct model *m, const struct rl_event *e, struct rl_actions *x) {
@@ -241,14 +337,31 @@ static inline void model_vote(struct model *m, const struct rl_event *e, struct 
     }
 }
 
+static inline void model_begin_extend(struct model *m, const struct rl_event *e,
+                                      struct rl_actions *x, uint32_t ttl_ms) {
+    m->ttl_ms = ttl_ms;
+    uint64_t shorter_ns = m->now_ns + model_validity(m, m->ttl_ms);
+    if (shorter_ns < m->valid_until_ns) {
+        model_valid_until(m, shorter_ns);
+    }
+    m->state = RL_EXTENDING;
+    model_round(m, e, x, RL_ROUND_EXTEND);
+    model_count(m, e, x);
+}
+
 static inline void model_tick(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    bool may_give_up = m->state == RL_TRYING || m->state == RL_BACKOFF;
+    bool may_give_up = m->state == RL_TRYING || m->state == RL_BACKOFF || m->state == RL_WAITING;
     if (model_holds(m) && m->now_ns >= m->lost_ns) {
-        model_lose(m, e, x, RL_RESULT_EXPIRED);
+        model_lose(m, e, x, model_why_over(m));
+    } else if (m->state == RL_HELD && m->now_ns >= m->renew_ns) {
+        m->renews = true;
+        model_begin_extend(m, e, x, m->wish.ttl_ms);
     } else if (may_give_up && m->now_ns >= m->give_up_ns) {
         model_let_go(m, e, x);
         x->acquired = RL_RESULT_DEADLINE;
         model_end(m, RL_IDLE);
+    } else if (m->state == RL_WAITING && m->now_ns >= m->retry_ns) {
+        model_wait(m, e, x);
     } else if (m->state == RL_BACKOFF && m->now_ns >= m->retry_ns) {
         m->state = RL_READY;
         x->draw = true;
@@ -259,27 +372,28 @@ static inline void model_tick(struct model *m, const struct rl_event *e, struct 
 }
 
 static inline void model_extend(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    if (m->state == RL_EXTENDING && m->renews) {
+        m->renews = m->open = false;
+        m->state = RL_HELD;
+    }
     if (m->state != RL_HELD) {
         x->extended = RL_RESULT_EXPIRED;
         return;
     }
-    m->ttl_ms = e->u.ttl_ms == 0 ? m->wish.ttl_ms : e->u.ttl_ms;
-    uint64_t shorter_ns = m->now_ns + model_validity(m, m->ttl_ms);
-    if (shorter_ns < m->valid_until_ns) {
-        model_valid_until(m, shorter_ns);
-    }
-    m->state = RL_EXTENDING;
-    model_round(m, e, x, RL_ROUND_EXTEND);
-    model_count(m, e, x);
+    model_begin_extend(m, e, x, e->u.ttl_ms == 0 ? m->wish.ttl_ms : e->u.ttl_ms);
 }
 
 static inline void model_release(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    if (m->state == RL_LOST) {
+    if (!model_holds(m) && e->u.token != NULL) {
+        m->may_hold = model_all(m);
+    } else if (m->state == RL_LOST) {
         x->released = RL_RESULT_LOST;
         model_end(m, RL_IDLE);
         return;
     }
-    x->extended = m->state == RL_EXTENDING ? RL_RESULT_CANCELED : RL_RESULT_NONE;
+    if (m->state == RL_EXTENDING) {
+        model_extension_over(m, x, RL_RESULT_CANCELED);
+    }
     model_end(m, RL_RELEASING);
     model_round(m, e, x, RL_ROUND_RELEASE);
     x->owe = m->may_hold & ~e->up;
@@ -287,8 +401,8 @@ static inline void model_release(struct model *m, const struct rl_event *e, stru
 }
 
 static inline void model_cancel(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    if (m->state == RL_EXTENDING) {
-        x->extended = RL_RESULT_CANCELED;
+    if (m->state == RL_EXTENDING && !m->renews) {
+        model_extension_over(m, x, RL_RESULT_CANCELED);
         m->open = false;
         m->state = RL_HELD;
     } else if (model_acquires(m)) {
@@ -309,9 +423,24 @@ static inline void model_abandon(struct model *m, const struct rl_event *e, stru
         m->may_hold = 0;
         m->open = false;
     } else if (model_holds(m)) {
-        x->extended = m->state == RL_EXTENDING ? RL_RESULT_CANCELED : RL_RESULT_NONE;
+        if (m->state == RL_EXTENDING) {
+            model_extension_over(m, x, RL_RESULT_CANCELED);
+        }
         model_let_go(m, e, x);
     }
+    model_end(m, RL_IDLE);
+}
+
+static inline void model_disown(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    (void)e;
+    if (m->state == RL_LOST) {
+        return; /* its validity ended in this moment */
+    }
+    if (m->state == RL_EXTENDING) {
+        model_extension_over(m, x, RL_RESULT_CANCELED);
+    }
+    m->may_hold = 0;
+    m->open = false;
     model_end(m, RL_IDLE);
 }
 
@@ -319,7 +448,7 @@ static inline void model_step(struct model *m, const struct rl_event *e, struct 
     *x = (struct rl_actions){.late = false};
     m->now_ns = e->now_ns;
     if (model_holds(m) && m->now_ns >= m->valid_until_ns) {
-        model_lose(m, e, x, RL_RESULT_EXPIRED);
+        model_lose(m, e, x, model_why_over(m));
     } else if (m->state == RL_GRANTED && model_grant_is_late(m)) {
         model_attempt_over(m, e, x, RL_RESULT_EXPIRED);
     }
@@ -329,13 +458,17 @@ static inline void model_step(struct model *m, const struct rl_event *e, struct 
         [RL_EV_VOTE] = model_vote,       [RL_EV_TICK] = model_tick,
         [RL_EV_EXTEND] = model_extend,   [RL_EV_RELEASE] = model_release,
         [RL_EV_CANCEL] = model_cancel,   [RL_EV_ABANDON] = model_abandon,
+        [RL_EV_TURN] = model_turn,       [RL_EV_NOTICE] = model_notice,
+        [RL_EV_ADOPT] = model_adopt,     [RL_EV_DISOWN] = model_disown,
     };
     if (e->type != RL_EV_TELL) {
         handle[e->type](m, e, x);
     } else if (m->state == RL_GRANTED) {
         m->state = RL_HELD;
+        m->adopts = false;
         x->acquired = RL_RESULT_OK;
         model_valid_until(m, m->valid_until_ns);
+        model_plan(m, e, false);
     }
 }
 
@@ -343,15 +476,18 @@ static inline uint64_t model_wake(const struct model *m) {
     uint64_t wake_ns = UINT64_MAX;
     if (m->open) {
         wake_ns = m->until_ns;
-    } else if (m->state == RL_BACKOFF) {
+    } else if (m->state == RL_BACKOFF || m->state == RL_WAITING) {
         wake_ns = m->retry_ns;
+    } else if (m->state == RL_HELD) {
+        wake_ns = m->renew_ns;
     } else if (m->state == RL_GRANTED) {
         wake_ns = m->valid_until_ns;
     }
     if (model_holds(m) && m->lost_ns < wake_ns) {
         wake_ns = m->lost_ns;
     }
-    if ((m->state == RL_TRYING || m->state == RL_BACKOFF) && m->give_up_ns < wake_ns) {
+    bool may_give_up = m->state == RL_TRYING || m->state == RL_BACKOFF || m->state == RL_WAITING;
+    if (may_give_up && m->give_up_ns < wake_ns) {
         wake_ns = m->give_up_ns;
     }
     return wake_ns;

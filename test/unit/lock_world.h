@@ -46,7 +46,7 @@ struct world {
     uint32_t reached;    /* nodes that may have the key with the present token */
     uint32_t unanswered; /* of those that were sent the SET */
     uint32_t set_round;  /* the round of that SET */
-    bool acquiring, extending, releasing, holding;
+    bool adopting, acquiring, extending, releasing, holding;
     uint64_t random; /* that the next events bring */
     char token[RL_TOKEN_LEN + 1];
     /* how it came to this */
@@ -128,8 +128,10 @@ static inline bool state_is(const struct world *w, uint32_t states) {
     return (1u << w->lock.state & states) != 0;
 }
 
-#define NOT_OUT (1u << RL_IDLE | 1u << RL_READY | 1u << RL_BACKOFF | 1u << RL_LOST)
-#define ACQUIRES (1u << RL_READY | 1u << RL_TRYING | 1u << RL_BACKOFF | 1u << RL_GRANTED)
+#define NOT_OUT \
+    (1u << RL_IDLE | 1u << RL_WAITING | 1u << RL_READY | 1u << RL_BACKOFF | 1u << RL_LOST)
+#define ACQUIRES \
+    (1u << RL_WAITING | 1u << RL_READY | 1u << RL_TRYING | 1u << RL_BACKOFF | 1u << RL_GRANTED)
 #define HOLDS (1u << RL_HELD | 1u << RL_EXTENDING)
 
 static inline void ledger_keys(struct world *w, const struct rl_event *e) {
@@ -150,10 +152,19 @@ static inline void ledger_keys(struct world *w, const struct rl_event *e) {
         CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
         w->reached = w->unanswered = x->send;
         w->set_round = w->lock.round.id;
+    } else if (e->type == RL_EV_DISOWN && x->lost == RL_RESULT_NONE) {
+        CHECK(w, x->release == 0 && x->owe == 0 && x->send == 0); /* others may need the keys */
+        w->reached = 0;
     } else if (state_is(w, NOT_OUT | 1u << RL_RELEASING)) {
         CHECK(w, (w->reached & ~told) == 0);
         w->reached = 0;
     }
+    if (x->acquired == RL_RESULT_OK && w->adopting) {
+        w->reached = world_all(w); /* who adopts answers for every key of the token */
+    } else if (w->adopting) {
+        CHECK(w, x->release == 0 && x->owe == 0); /* it is not ours to end */
+    }
+    w->adopting = w->adopting && x->acquired == RL_RESULT_NONE;
     if (x->repair != 0) {
         CHECK(w, w->lock.state == RL_HELD && e->now_ns < w->lock.valid_until_ns);
         CHECK(w, (x->repair & ~w->model.no) == 0);
@@ -172,12 +183,13 @@ static inline void ledger_operations(struct world *w, const struct rl_event *e) 
     w->extending = w->extending && x->extended == RL_RESULT_NONE;
     w->releasing = w->releasing && x->released == RL_RESULT_NONE;
     w->holding = w->holding || x->acquired == RL_RESULT_OK;
-    if (x->lost != RL_RESULT_NONE || e->type == RL_EV_RELEASE || e->type == RL_EV_ABANDON) {
+    if (x->lost != RL_RESULT_NONE || e->type == RL_EV_RELEASE || e->type == RL_EV_ABANDON ||
+        e->type == RL_EV_DISOWN) {
         w->holding = false;
     }
     CHECK(w, w->acquiring == state_is(w, ACQUIRES));
     CHECK(w, w->acquiring == rl_lock_is_acquiring(&w->lock));
-    CHECK(w, w->extending == (w->lock.state == RL_EXTENDING));
+    CHECK(w, w->extending == (w->lock.state == RL_EXTENDING && !w->lock.renews));
     CHECK(w, w->releasing == (w->lock.state == RL_RELEASING));
     CHECK(w, w->holding == state_is(w, HOLDS));
     CHECK(w, !x->tell || w->lock.state == RL_GRANTED);
@@ -189,6 +201,7 @@ static inline void ledger_validity(const struct world *w, const struct rl_event 
     CHECK(w, rl_lock_is_valid(&w->lock, e->now_ns) == w->holding);
     CHECK(w, !w->holding || rl_lock_is_valid(&w->lock, until_ns - 1));
     CHECK(w, !w->holding || w->lock.lost_at_ns <= until_ns);
+    CHECK(w, w->lock.acquire.max_hold_ms == 0 || !w->holding || until_ns <= w->model.hold_until_ns);
     CHECK(w, !rl_lock_is_valid(&w->lock, until_ns));
     CHECK(w, !rl_lock_is_valid(&w->lock, UINT64_MAX));
 }
@@ -210,6 +223,7 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     CHECK(w, x->late == wanted->late);
     CHECK(w, x->acquired == wanted->acquired);
     CHECK(w, x->extended == wanted->extended);
+    CHECK(w, x->renewed == wanted->renewed);
     CHECK(w, x->released == wanted->released);
     CHECK(w, x->lost == wanted->lost);
     CHECK(w, lock->valid_until_ns == m->valid_until_ns);
@@ -245,7 +259,8 @@ static inline void world_note(struct world *w, const struct rl_event *e) {
 static inline void world_step(struct world *w, const struct rl_event *e) {
     struct rl_actions wanted;
     uint32_t before = 1u << w->lock.state;
-    w->acquiring = w->acquiring || e->type == RL_EV_ACQUIRE;
+    w->adopting = w->adopting || e->type == RL_EV_ADOPT;
+    w->acquiring = w->acquiring || e->type == RL_EV_ACQUIRE || e->type == RL_EV_ADOPT;
     w->extending = w->extending || e->type == RL_EV_EXTEND;
     w->releasing = w->releasing || e->type == RL_EV_RELEASE;
     model_step(&w->model, e, &wanted);
@@ -281,6 +296,23 @@ static inline void world_simple(struct world *w, enum rl_event_type type, uint64
 static inline void world_acquire(struct world *w, struct rl_acquire acquire, uint64_t now_ns) {
     struct rl_event e = world_event(w, RL_EV_ACQUIRE, now_ns, world_all(w));
     e.u.acquire = acquire;
+    world_step(w, &e);
+}
+
+/* A token that somebody else holds, or held. */
+static inline void world_take_over(struct world *w, struct rl_acquire acquire, uint64_t now_ns,
+                                   uint32_t up) {
+    struct rl_event e = world_event(w, RL_EV_ADOPT, now_ns, up);
+    memset(w->token, 'a', RL_TOKEN_LEN);
+    e.u.adopt.acquire = acquire;
+    e.u.adopt.token = w->token;
+    world_step(w, &e);
+}
+
+static inline void world_release_token(struct world *w, uint64_t now_ns, uint32_t up) {
+    struct rl_event e = world_event(w, RL_EV_RELEASE, now_ns, up);
+    memset(w->token, 'b', RL_TOKEN_LEN);
+    e.u.token = w->token;
     world_step(w, &e);
 }
 

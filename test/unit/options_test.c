@@ -423,8 +423,10 @@ static void takes_the_ends_of_each_acquire_range(void **state) {
         redlock_acquire_options options;
         int wanted; /* CANCELED: it would go on trying */
     } rows[] = {
-#define ROW(ttl, tries, wait, delay, jitter, min, wanted) \
-    {{sizeof(redlock_acquire_options), ttl, tries, wait, delay, jitter, min, NULL, NULL}, wanted}
+#define ROW(ttl, tries, wait, delay, jitter, min, wanted)                                       \
+    {{sizeof(redlock_acquire_options), ttl, tries, wait, delay, jitter, min, NULL, NULL, 0, -1, \
+      -1, NULL, NULL, 0},                                                                       \
+     wanted}
         ROW(4, 1, 10000, 0, 0, 1, REDLOCK_ERR_NO_QUORUM),
         ROW(3, 2, REDLOCK_NO_LIMIT, 0, 0, 0, REDLOCK_ERR_NO_QUORUM),
         ROW(86400000, REDLOCK_NO_LIMIT, 0, 86400000, 86400000, 1, REDLOCK_ERR_NO_QUORUM),

@@ -1,0 +1,74 @@
+/* What a client and its nodes have done so far, and how they are now. redlock.h includes this file.
+ *
+ * Reading costs nothing worth mentioning and may be done at any time, in every callback and in the
+ * trace hook; by the client's thread, as everything in redlock.h.
+ */
+#ifndef REDLOCK_STATS_H
+#define REDLOCK_STATS_H
+
+#include "redlock/redlock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Counters since the client was opened. Begin with REDLOCK_STATS_INIT. */
+typedef struct redlock_stats {
+    size_t size;              /* set by the initializer */
+    uint64_t acquires;        /* acquires submitted */
+    uint64_t attempts;        /* rounds of SET */
+    uint64_t granted;         /* acquires that ended with 0 */
+    uint64_t held_by_another; /* ... with ERR_HELD */
+    uint64_t no_quorum;       /* ... with ERR_NO_QUORUM */
+    uint64_t expired;         /* ... with ERR_EXPIRED */
+    uint64_t deadline;        /* ... with ERR_DEADLINE */
+    uint64_t canceled;        /* ... with ERR_CANCELED */
+    uint64_t renewed;         /* extensions that ended with 0, the watchdog's included */
+    uint64_t extend_failed;   /* extensions that ended otherwise */
+    uint64_t released;        /* releases that ended with 0 */
+    uint64_t lost;            /* times that on_lost was due */
+    uint64_t repaired;        /* keys given back to nodes */
+    uint64_t late_votes;      /* answers to rounds that were over */
+    uint64_t owed_repaid;     /* owed releases that were answered */
+    uint64_t owed_dropped;    /* owed releases given up: too many, or the key's ttl is over */
+    uint64_t owed;            /* owed releases now */
+    uint64_t locks;           /* lock objects now */
+    uint64_t held;            /* locks held now */
+    uint64_t nodes_up;        /* nodes that can vote now */
+    uint64_t waiting;         /* acquires now that wait behind another lock of this client */
+    uint64_t handed_over;     /* turns to ask that such a lock gave to the next */
+    uint64_t shared;          /* acquires that joined a hold of their owner */
+} redlock_stats;
+
+#define REDLOCK_STATS_INIT \
+    { sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
+REDLOCK_API int redlock_client_stats(const redlock_client *client, redlock_stats *stats);
+
+/* One node now. Begin with REDLOCK_NODE_INFO_INIT. */
+typedef struct redlock_node_info {
+    size_t size;          /* set by the initializer */
+    const char *node;     /* "host:port" or the path; valid as long as the client */
+    int up;               /* 1 if it can vote */
+    int reason;           /* why it is not up, REDLOCK_ERR_NODE_...; 0 if it is */
+    const char *detail;   /* what the node or the system said last, or "" (until the loop runs) */
+    uint64_t connects;    /* handshakes that succeeded */
+    uint64_t failures;    /* connections that failed or were lost */
+    uint64_t requests;    /* commands sent, handshakes left out */
+    uint64_t outstanding; /* commands without an answer now, handshakes left out */
+    uint64_t owed;        /* releases it is owed now */
+} redlock_node_info;
+
+#define REDLOCK_NODE_INFO_INIT \
+    { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0 }
+
+/* Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
+REDLOCK_API int redlock_client_node(const redlock_client *client, size_t index,
+                                    redlock_node_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_STATS_H */

@@ -1,0 +1,26 @@
+/* See watch.h. */
+#include "core/watch.h"
+
+#include <assert.h>
+
+uint64_t rl_watch_next_ns(uint64_t valid_until_ns, uint64_t validity_ns, uint64_t renew_ns,
+                          uint64_t random) {
+    assert(renew_ns > 0 && renew_ns < validity_ns);
+    uint64_t early_ns = random % (renew_ns / 8 + 1);
+    uint64_t before_end_ns = validity_ns - renew_ns + early_ns;
+    assert(before_end_ns <= validity_ns);
+    return valid_until_ns > before_end_ns ? valid_until_ns - before_end_ns : 0;
+}
+
+uint64_t rl_watch_retry_ns(uint64_t validity_ns, uint64_t random) {
+    uint64_t pause_ns = validity_ns / 20;
+    if (pause_ns < RL_WATCH_RETRY_NS_MIN) {
+        pause_ns = RL_WATCH_RETRY_NS_MIN;
+    }
+    if (pause_ns > RL_WATCH_RETRY_NS_MAX) {
+        pause_ns = RL_WATCH_RETRY_NS_MAX;
+    }
+    uint64_t with_jitter_ns = pause_ns - random % (pause_ns / 4);
+    assert(with_jitter_ns > pause_ns / 2 && with_jitter_ns <= pause_ns);
+    return with_jitter_ns;
+}

@@ -1,0 +1,27 @@
+/* The lines of a client's locks (core/turns.h), driven: who comes, who leaves, whose turn it is.
+ *
+ * Turns are given by the loop's turn, after the callbacks and before the flush, so that the SET of
+ * the next follows the release of the one before it in one write. They are not given on the spot:
+ * a thousand waiters that fail at once must not be a thousand nested calls.
+ */
+#ifndef RL_LINE_H
+#define RL_LINE_H
+
+#include <stdbool.h>
+
+#include "client.h"
+
+/* At the end of the line of each of its resources. Returns whether it must wait. */
+bool rl_line_enter(redlock_lock *lock);
+
+/* Whether anybody of this client is in one of the lock's lines. */
+bool rl_line_is_busy(const redlock_lock *lock);
+
+/* To be called after every step of a lock: one that neither asks nor holds leaves the lines, and
+ * the next ones are given their turn. */
+void rl_line_update(redlock_lock *lock);
+
+/* Steps those whose turn has come. */
+void rl_line_run(redlock_client *client);
+
+#endif
