@@ -171,6 +171,7 @@ static void free_client(redlock_client *client) {
     }
     rl_free(&memory, client->nodes);
     rl_resources_free(&client->resources);
+    rl_free(&memory, client->io.wire);
     rl_free(&memory, client->deadlines.items);
     rl_free(&memory, client);
 }

@@ -107,17 +107,19 @@ struct redlock_lock {
     bool joins;     /* an acquire that shares a hold is done and not told */
     bool owes_lost; /* its hold was lost; the release that follows says so */
 
-    uint16_t resource_count;
-    bool is_freed;      /* by the user */
-    bool is_queued;     /* in the queue of callbacks */
-    bool is_lost_queue; /* in the queue of on_lost */
-    bool has_turn;      /* in the queue of turns */
-    bool turn_pauses;   /* ... and is to let others go first */
+    uint32_t resource_count;
+    struct rl_target target; /* the resources and the holder, for commands */
+    bool is_freed;           /* by the user */
+    bool is_queued;          /* in the queue of callbacks */
+    bool is_lost_queue;      /* in the queue of on_lost */
+    bool has_turn;           /* in the queue of turns */
+    bool turn_pauses;        /* ... and is to let others go first */
     bool is_in_line;
     bool tell;             /* granted: RL_EV_TELL is due */
     bool renew;            /* on_renew is due */
-    struct rl_seat *seats; /* one for each resource; both behind the struct */
+    struct rl_seat *seats; /* one for each resource; these three behind the struct */
     struct rl_resource **resources;
+    struct rl_bytes *names;
     struct rl_ballot ballots[];
 };
 
@@ -183,7 +185,6 @@ struct redlock_client {
     const redlock_lock *refused; /* message is why a call on this lock was refused */
     char message[REDLOCK_MESSAGE_MAX];
     char client_name[65];
-    char wire[RL_COMMAND_WIRE_MAX];
 };
 
 /* -- options.c -- */

@@ -18,96 +18,11 @@ void rl_lock_ref(redlock_lock *lock) {
     lock->references++;
 }
 
-void rl_lock_destroy(redlock_lock *lock) {
-    redlock_client *client = lock->client;
-    assert(!lock->is_in_line || client->phase == RL_CLIENT_GONE);
-    rl_deadlines_set(&client->deadlines, &lock->deadline, RL_NEVER);
-    if (lock->previous != NULL) {
-        lock->previous->next = lock->next;
-    } else {
-        client->locks = lock->next;
-    }
-    if (lock->next != NULL) {
-        lock->next->previous = lock->previous;
-    }
-    client->lock_count--;
-    if (client->refused == lock) {
-        client->refused = NULL;
-    }
-    for (uint32_t i = 0; i < lock->resource_count; i++) {
-        rl_resource_put(&client->resources, lock->resources[i]);
-    }
-    rl_free(&client->memory, lock);
-}
-
 void rl_lock_unref(redlock_lock *lock) {
     assert(lock->references > 0);
     if (--lock->references == 0) {
         rl_lock_destroy(lock);
     }
-}
-
-/* Room for one more lock among the deadlines, so that setting one can never fail. */
-static bool reserve_deadline(redlock_client *client) {
-    uint32_t needed = client->lock_count + 1 + client->n_nodes + 1;
-    if (needed <= client->deadlines.capacity) {
-        return true;
-    }
-    uint32_t capacity = 2 * needed;
-    struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
-    if (items == NULL) {
-        return false;
-    }
-    rl_free(&client->memory, rl_deadlines_reserve(&client->deadlines, items, capacity));
-    return true;
-}
-
-int redlock_lock_new(redlock_client *client, const void *resource, size_t length,
-                     redlock_lock **out) {
-    if (out == NULL) {
-        return REDLOCK_ERR_INVALID;
-    }
-    *out = NULL;
-    if (client == NULL || resource == NULL || length == 0 || length > REDLOCK_RESOURCE_MAX) {
-        return REDLOCK_ERR_INVALID;
-    }
-    if (client->phase != RL_CLIENT_OPEN) {
-        return REDLOCK_ERR_CLOSED;
-    }
-    size_t ballots = client->n_nodes * sizeof(struct rl_ballot);
-    size_t seats = sizeof(struct rl_seat);
-    struct rl_resource *shared = NULL;
-    redlock_lock *lock = NULL;
-    if (reserve_deadline(client)) {
-        shared = rl_resource_get(&client->resources, resource, length);
-    }
-    if (shared != NULL) {
-        lock = rl_alloc(&client->memory, 1,
-                        sizeof *lock + ballots + seats + sizeof(struct rl_resource *));
-    }
-    if (lock == NULL) {
-        if (shared != NULL) {
-            rl_resource_put(&client->resources, shared);
-        }
-        return REDLOCK_ERR_NOMEM;
-    }
-    rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
-    rl_deadline_init(&lock->deadline, RL_TAG_LOCK);
-    lock->client = client;
-    lock->references = 1;
-    lock->seats = (struct rl_seat *)(void *)((char *)lock->ballots + ballots);
-    lock->resources = (struct rl_resource **)(void *)((char *)lock->seats + seats);
-    lock->resource_count = 1;
-    lock->resources[0] = shared;
-    rl_seat_init(&lock->seats[0], &shared->turns, lock);
-    lock->next = client->locks;
-    if (lock->next != NULL) {
-        lock->next->previous = lock;
-    }
-    client->locks = lock;
-    client->lock_count++;
-    *out = lock;
-    return 0;
 }
 
 void redlock_lock_free(redlock_lock *lock) {

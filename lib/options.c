@@ -192,7 +192,8 @@ static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint3
     }
     uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)full->ttl_ms);
     uint64_t margin_ns = lock->client->rules.lost_margin_ns;
-    if (renew < 1 || (uint64_t)renew * RL_NS_PER_MS + margin_ns >= validity_ns) {
+    if (renew < 1 || renew > full->ttl_ms ||
+        (uint64_t)renew * RL_NS_PER_MS + margin_ns >= validity_ns) {
         rl_message_refuse(
             lock,
             "renew_ms is %lld: with ttl_ms %lld it must be at least 1, and leave some "

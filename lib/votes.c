@@ -71,11 +71,13 @@ void rl_votes_free_calls(redlock_client *client) {
 
 static void call_fill(struct rl_call *call, enum rl_command_kind kind, uint32_t round) {
     const struct rl_lock *core = &call->lock->core;
+    if (kind == RL_COMMAND_SET && call->lock->target.n > 1) {
+        kind = RL_COMMAND_SET_ALL;
+    }
     call->round = round;
     call->repays = false;
     call->request = (struct rl_request){
-        .resource = call->lock->resources[0]->bytes,
-        .resource_length = (uint16_t)call->lock->resources[0]->length,
+        .target = &call->lock->target,
         .ttl_ms = core->ttl_ms,
         .kind = (uint8_t)kind,
     };
@@ -89,10 +91,9 @@ static void call_fill(struct rl_call *call, enum rl_command_kind kind, uint32_t 
 static size_t format(redlock_client *client, const struct rl_request *request) {
     struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
                                  .ttl_ms = request->ttl_ms,
-                                 .resource = request->resource,
-                                 .resource_length = request->resource_length,
+                                 .target = request->target,
                                  .token = request->token};
-    return rl_command_format(client->wire, &command);
+    return rl_command_format(client->io.wire, &command);
 }
 
 /* -- Debts -- */
@@ -142,7 +143,7 @@ void rl_votes_repay(struct rl_client_node *node) {
         call->repays = true;
         call->round = 0;
         size_t length = format(client, &call->request);
-        if (rl_node_send(&node->node, &call->request, client->wire, length, now_ns) != 0) {
+        if (rl_node_send(&node->node, &call->request, client->io.wire, length, now_ns) != 0) {
             rl_owed_unanswered(&node->owed, &call->owed);
             node->owed.retry_ns = now_ns + RL_OWED_RETRY_NS;
             break;
@@ -209,7 +210,7 @@ void rl_votes_answer(struct rl_node *node, struct rl_request *request,
             .may_have_run = answer->verdict == RL_UNANSWERED || answer->verdict == RL_NOT_REDIS,
         };
         client->stats.late_votes += rl_votes_step(call->lock, &event);
-    } else if (call->request.kind == RL_COMMAND_SET && answer->verdict == RL_YES) {
+    } else if (call->request.kind <= RL_COMMAND_SET_ALL && answer->verdict == RL_YES) {
         client->stats.repaired++;
     }
     votes_settle(place, call, answer);
@@ -260,7 +261,7 @@ static uint32_t send_to(redlock_lock *lock, uint32_t mask, enum rl_command_kind 
         if (kind == RL_COMMAND_SET && round == 0) {
             rl_trace(client, REDLOCK_EVENT_REPAIR, lock, &client->nodes[i].node, 0, 0);
         }
-        why[i] = rl_node_send(&client->nodes[i].node, &call->request, client->wire, length,
+        why[i] = rl_node_send(&client->nodes[i].node, &call->request, client->io.wire, length,
                               lock->core.now_ns);
         if (why[i] == 0) {
             client->calls_out++;

@@ -54,6 +54,8 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 /* -- Limits and constants -- */
 
 #define REDLOCK_NODES_MAX 31        /* nodes of one client */
+#define REDLOCK_RESOURCES_MAX 64    /* resources of one lock */
+#define REDLOCK_HOLDER_MAX 64       /* bytes of a holder's name */
 #define REDLOCK_RESOURCE_MAX 1024   /* bytes of a resource */
 #define REDLOCK_TTL_MS_MAX 86400000 /* one day */
 #define REDLOCK_TOKEN_LENGTH 40     /* hex digits of a token: 20 random bytes */
@@ -239,6 +241,47 @@ typedef void (*redlock_lock_cb)(redlock_lock *lock, int status, void *data);
  * REDLOCK_RESOURCE_MAX), REDLOCK_ERR_CLOSED, REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
 REDLOCK_API int redlock_lock_new(redlock_client *client, const void *resource, size_t length,
                                  redlock_lock **lock);
+
+/* Any sequence of bytes. */
+typedef struct redlock_bytes {
+    const void *data;
+    size_t length;
+} redlock_bytes;
+
+/* What a lock is of. Begin with REDLOCK_LOCK_OPTIONS_INIT. Everything is copied, and stays as it is
+ * as long as the lock lives. */
+typedef struct redlock_lock_options {
+    size_t size; /* set by the initializer */
+
+    /* 1 to REDLOCK_RESOURCES_MAX different resources, in any order. With more than one the lock is
+     * of all of them or of none: each node sets all the keys in one step or no key at all, so that
+     * nobody ever waits while holding a part, and there is no deadlock. All keys of a lock have one
+     * token, and live and end together. */
+    const redlock_bytes *resources;
+    size_t n_resources;
+
+    /* A name for people and for redlock_query(), stored behind the token: 1 to REDLOCK_HOLDER_MAX
+     * printable characters without spaces. NULL: none. Default NULL. */
+    const char *holder;
+
+    /* 1: its release is announced on the nodes (PUBLISH on the channel "redlock:" resource), and
+     * its acquire listens and tries again at once instead of when its pause is over. It costs a
+     * second connection to each node while somebody waits, and works among locks that have it set.
+     * Default 0. */
+    int notify;
+} redlock_lock_options;
+
+#define REDLOCK_LOCK_OPTIONS_INIT \
+    { sizeof(redlock_lock_options), NULL, 0, NULL, 0 }
+
+/* As redlock_lock_new(), with options. error receives a sentence of a failure if error_size is not
+ * 0.
+ *
+ * Returns 0, REDLOCK_ERR_INVALID (a count or length is out of range, a resource is named twice, the
+ * holder's name cannot be stored, the size field is unknown), REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
+REDLOCK_API int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *options,
+                                      redlock_lock **lock, char *error, size_t error_size);
 
 /* Gives the object up; it may not be used again by the caller. What it holds is released in the
  * background, an operation under way ends with REDLOCK_ERR_CANCELED (its callback still runs, and

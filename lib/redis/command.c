@@ -8,24 +8,59 @@
 
 #include "redlock/redlock.h"
 
-/* The hashes are compared with what a real node computes by the live tests; a wrong one would only
- * cost the detour over EVAL. */
-static const struct {
+/* One resource; several; and a release that is announced, of any number. */
+enum variant { ONE, SEVERAL, ANNOUNCED, VARIANTS };
+
+struct script {
     const char *text;
     const char *sha1;
-} scripts[] = {
-    [RL_COMMAND_EXTEND] = {"if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
-                           "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "
-                           "redis.call('pexpire',KEYS[1],ARGV[2]) end return 1",
-                           "fad456264071373a49423a0503fce02a428cad4d"},
-    [RL_COMMAND_RELEASE] = {"if redis.call('get',KEYS[1])==ARGV[1] then "
-                            "return redis.call('del',KEYS[1]) end return 0",
-                            "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"},
 };
 
+/* The hashes are compared with what a real node computes by the live tests; a wrong one would only
+ * cost the detour over EVAL.
+ *
+ * A release looks at each key by pcall: one of another type cannot have the value, and must not
+ * keep the others from being deleted. Other errors are told, after the work is done. An
+ * announcement that a node forbids does not count as an error.
+ */
+static const struct script scripts[][VARIANTS] = {
+    [RL_COMMAND_SET_ALL] =
+        {[SEVERAL] = {"for i=1,#KEYS do local v=redis.call('get',KEYS[i]) "
+                      "if v and v~=ARGV[1] then return 0 end end "
+                      "for i=1,#KEYS do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) end "
+                      "return 1",
+                      "ff753c1c8cfc9059e370674d77bfbf5f152aa401"}},
+    [RL_COMMAND_EXTEND] =
+        {[ONE] = {"if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
+                  "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "
+                  "redis.call('pexpire',KEYS[1],ARGV[2]) end return 1",
+                  "fad456264071373a49423a0503fce02a428cad4d"},
+         [SEVERAL] =
+             {"for i=1,#KEYS do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
+              "for i=1,#KEYS do if redis.call('pttl',KEYS[i])<tonumber(ARGV[2]) then "
+              "redis.call('pexpire',KEYS[i],ARGV[2]) end end return 1",
+              "e3322986cc411d9f12b2cc1d6eb53927698cb977"}},
+    [RL_COMMAND_RELEASE] =
+        {[ONE] = {"if redis.call('get',KEYS[1])==ARGV[1] then "
+                  "return redis.call('del',KEYS[1]) end return 0",
+                  "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"},
+         [SEVERAL] = {"local n,e=0 for i=1,#KEYS do local v=redis.pcall('get',KEYS[i]) "
+                      "if v==ARGV[1] then n=1 redis.call('del',KEYS[i]) "
+                      "elseif type(v)=='table' and not string.find(v.err,'WRONGTYPE',1,true) "
+                      "then e=v end end return e or n",
+                      "da14326bf607ac1dc20e1aa96b204e87677d044d"},
+         [ANNOUNCED] = {"local n,e=0 for i=1,#KEYS do local v=redis.pcall('get',KEYS[i]) "
+                        "if v==ARGV[1] then n=1 redis.call('del',KEYS[i]) "
+                        "redis.pcall('publish','redlock:'..KEYS[i],'') "
+                        "elseif type(v)=='table' and not string.find(v.err,'WRONGTYPE',1,true) "
+                        "then e=v end end return e or n",
+                        "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"}},
+};
+
+#define SCRIPT_MAX 320 /* the longest, and some */
+#define FRAME_MAX 32   /* "$65536\r\n" and "\r\n" around an argument */
+
 static_assert(RL_COMMAND_TOKEN_LEN == REDLOCK_TOKEN_LENGTH, "one length of a token");
-static_assert(RL_COMMAND_WIRE_MAX > REDLOCK_RESOURCE_MAX + 160 + 40 + 20 + 100,
-              "resource, script, token, numbers and their framing");
 
 struct writer {
     char *at;
@@ -73,33 +108,67 @@ static void put_number(struct writer *w, uint32_t number) {
     put_bulk(w, digits, (size_t)length);
 }
 
+static void put_value(struct writer *w, const struct rl_command *command) {
+    const struct rl_target *target = command->target;
+    size_t behind = target->holder_length > 0 ? 1 + (size_t)target->holder_length : 0;
+    put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
+    put_bytes(w, command->token, RL_COMMAND_TOKEN_LEN);
+    if (behind > 0) {
+        put_bytes(w, ":", 1);
+        put_bytes(w, target->holder, target->holder_length);
+    }
+    put_bytes(w, "\r\n", 2);
+}
+
 static void put_set(struct writer *w, const struct rl_command *command) {
     put_count(w, '*', 6);
     put_text(w, "SET");
-    put_bulk(w, command->resource, command->resource_length);
-    put_bulk(w, command->token, RL_COMMAND_TOKEN_LEN);
+    put_bulk(w, command->target->resources[0].data, command->target->resources[0].length);
+    put_value(w, command);
     put_text(w, "NX");
     put_text(w, "PX");
     put_number(w, command->ttl_ms);
 }
 
+static const struct script *script_of(const struct rl_command *command) {
+    enum variant variant = command->target->n > 1 ? SEVERAL : ONE;
+    if (command->kind == RL_COMMAND_RELEASE && command->target->notifies) {
+        variant = ANNOUNCED;
+    }
+    return &scripts[command->kind][variant];
+}
+
 static void put_script(struct writer *w, const struct rl_command *command) {
-    bool extend = command->kind == RL_COMMAND_EXTEND;
-    put_count(w, '*', extend ? 6 : 5);
+    const struct script *script = script_of(command);
+    const struct rl_target *target = command->target;
+    bool has_ttl = command->kind != RL_COMMAND_RELEASE;
+    put_count(w, '*', 3 + target->n + (has_ttl ? 2 : 1));
     put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
-    put_text(w, command->whole_script ? scripts[command->kind].text : scripts[command->kind].sha1);
-    put_text(w, "1");
-    put_bulk(w, command->resource, command->resource_length);
-    put_bulk(w, command->token, RL_COMMAND_TOKEN_LEN);
-    if (extend) {
+    put_text(w, command->whole_script ? script->text : script->sha1);
+    put_number(w, target->n);
+    for (uint32_t i = 0; i < target->n; i++) {
+        put_bulk(w, target->resources[i].data, target->resources[i].length);
+    }
+    put_value(w, command);
+    if (has_ttl) {
         put_number(w, command->ttl_ms);
     }
 }
 
+size_t rl_command_room(const struct rl_target *target) {
+    size_t room = SCRIPT_MAX + RL_COMMAND_TOKEN_LEN + REDLOCK_HOLDER_MAX + 8 * FRAME_MAX;
+    for (uint32_t i = 0; i < target->n; i++) {
+        room += target->resources[i].length + FRAME_MAX;
+    }
+    return room;
+}
+
 size_t rl_command_format(char *wire, const struct rl_command *command) {
+    const struct rl_target *target = command->target;
     assert(command->kind != RL_COMMAND_HANDSHAKE);
-    assert(command->resource_length >= 1 && command->resource_length <= REDLOCK_RESOURCE_MAX);
-    struct writer w = {wire, RL_COMMAND_WIRE_MAX, false};
+    assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
+    struct writer w = {wire, rl_command_room(target), false};
+    assert((command->kind != RL_COMMAND_SET || target->n == 1));
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);
     } else {
@@ -123,10 +192,22 @@ size_t rl_command_format_args(char *wire, size_t capacity, const char *const *ar
 
 const char *rl_command_script(enum rl_command_kind kind) {
     assert(kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE);
-    return scripts[kind].text;
+    return scripts[kind][ONE].text;
 }
 
 const char *rl_command_script_sha1(enum rl_command_kind kind) {
     assert(kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE);
-    return scripts[kind].sha1;
+    return scripts[kind][ONE].sha1;
+}
+
+const char *rl_command_script_at(size_t index, const char **sha1) {
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+        for (size_t j = 0; j < VARIANTS; j++) {
+            if (scripts[i][j].text != NULL && index-- == 0) {
+                *sha1 = scripts[i][j].sha1;
+                return scripts[i][j].text;
+            }
+        }
+    }
+    return NULL;
 }

@@ -1,8 +1,18 @@
 /* The commands that the protocol sends, written as RESP once for a whole fan-out.
  *
- * SET and its NX and PX options are the specification's step 2. Release and extend compare the
- * token and act in one step, which Redis offers as a script: sent by its hash (EVALSHA), and whole
- * (EVAL) to a node that answers NOSCRIPT.
+ * With one resource an acquire is SET with NX and PX, the specification's step 2. Release and
+ * extend compare the value and act in one step, which Redis offers as a script: sent by its hash
+ * (EVALSHA), and whole (EVAL) to a node that answers NOSCRIPT.
+ *
+ * With several resources each command is one script over all keys. A node sets all of them or none,
+ * renews all or none, and that is its one vote, so the core needs no change. Why two still cannot
+ * hold one resource: a grant means that a quorum of nodes have this value under *each* key of the
+ * lock; two locks that share a resource therefore share a node that would have two values under one
+ * key. That holds against locks of one resource and plain clients as well, since the keys are the
+ * same. A script runs alone on its node, and looks at all keys before it sets the first, so a
+ * refusal or an error (a key of another type) leaves nothing behind.
+ *
+ * The value is the token, and behind it, if there is one, a colon and the holder's name.
  */
 #ifndef RL_REDIS_COMMAND_H
 #define RL_REDIS_COMMAND_H
@@ -13,8 +23,23 @@
 
 #define RL_COMMAND_TOKEN_LEN 40
 
+struct rl_bytes {
+    const void *data;
+    size_t length;
+};
+
+/* What a lock is of. It does not change while a request refers to it. */
+struct rl_target {
+    const struct rl_bytes *resources;
+    uint32_t n;
+    uint8_t holder_length; /* 0: none */
+    bool notifies;         /* a release is announced */
+    const char *holder;
+};
+
 enum rl_command_kind {
-    RL_COMMAND_SET,      /* SET resource token NX PX ttl: OK, or nil */
+    RL_COMMAND_SET,      /* one resource, set where nothing is: OK, or nil */
+    RL_COMMAND_SET_ALL,  /* several, set where nothing is under any of them: 1, or 0 */
     RL_COMMAND_EXTEND,   /* compare and pexpire, never to a shorter life: 1, or 0 */
     RL_COMMAND_RELEASE,  /* compare and delete: 1, or 0 */
     RL_COMMAND_HANDSHAKE /* a step of the handshake, see handshake.h */
@@ -24,23 +49,27 @@ struct rl_command {
     enum rl_command_kind kind;
     bool whole_script; /* EVAL rather than EVALSHA */
     uint32_t ttl_ms;   /* SET and EXTEND */
-    const void *resource;
-    size_t resource_length;
+    const struct rl_target *target;
     const char *token; /* RL_COMMAND_TOKEN_LEN bytes */
 };
 
-/* Room for any command with a resource of REDLOCK_RESOURCE_MAX bytes, and its terminating zero. */
-#define RL_COMMAND_WIRE_MAX 1536
+#define RL_COMMAND_WIRE_MAX 1024 /* room for a step of the handshake */
+
+/* Room for every command with this target, whole scripts and the terminating zero included. */
+size_t rl_command_room(const struct rl_target *target);
 
 /* Writes the command and a terminating zero (hiredis looks past the end). Returns its length. wire
- * has room for RL_COMMAND_WIRE_MAX bytes. */
+ * has rl_command_room() bytes. */
 size_t rl_command_format(char *wire, const struct rl_command *command);
 
 /* As rl_command_format() for any list of arguments; 0 if it does not fit into capacity. */
 size_t rl_command_format_args(char *wire, size_t capacity, const char *const *args, size_t count);
 
-/* The script of EXTEND or RELEASE, and its SHA-1 in hex. */
+/* The script of EXTEND or RELEASE for one resource, and its SHA-1 in hex. */
 const char *rl_command_script(enum rl_command_kind kind);
 const char *rl_command_script_sha1(enum rl_command_kind kind);
+
+/* All scripts, for tests: number index, and its SHA-1; NULL when there are no more. */
+const char *rl_command_script_at(size_t index, const char **sha1);
 
 #endif

@@ -18,6 +18,8 @@ struct rl_io {
     pid_t pid;                          /* of the process that opened it */
     uint32_t open;                      /* handles and requests that libuv will call back */
     void (*all_closed)(struct rl_io *); /* called whenever open comes down to 0 */
+    char *wire;                         /* a command is written here, and copied at once */
+    size_t wire_room;                   /* enough for every target that there is */
 };
 
 /* In a child after fork(): the sockets and what is in their buffers are the parent's. */

@@ -147,13 +147,13 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
 
 /* The scripts are gone from the node (restart, SCRIPT FLUSH): the same request again, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
-    char wire[RL_COMMAND_WIRE_MAX];
+    char *wire = node->io->wire;
     struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
                                  .whole_script = true,
                                  .ttl_ms = request->ttl_ms,
-                                 .resource = request->resource,
-                                 .resource_length = request->resource_length,
+                                 .target = request->target,
                                  .token = request->token};
+    assert(node->io->wire_room >= rl_command_room(request->target));
     request->whole_script = true;
     request->next = NULL;
     if (!rl_conn_send(node->conn, wire, rl_command_format(wire, &command))) {

@@ -54,9 +54,8 @@ enum rl_node_state {
 struct rl_request {
     struct rl_request *next;
     uint64_t sent_ns;
-    const void *resource; /* as long as the request is out */
+    const struct rl_target *target; /* as long as the request is out */
     uint32_t ttl_ms;
-    uint16_t resource_length;
     uint8_t kind; /* enum rl_command_kind */
     bool whole_script;
     char token[RL_COMMAND_TOKEN_LEN];

@@ -159,11 +159,16 @@ static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
     if (reply->type == REDIS_REPLY_ERROR) {
-        bool is_script = kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE;
+        bool is_script =
+            kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE;
         if (is_script && is_word(reply->str, "NOSCRIPT")) {
             return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, reply->str);
         }
-        return answer(RL_ERROR, rl_reply_reason(reply->str), reply->str);
+        int16_t reason = rl_reply_reason(reply->str);
+        if (kind == RL_COMMAND_RELEASE && reason == REDLOCK_ERR_NODE_WRONGTYPE) {
+            return answer(RL_NO, 0, ""); /* what is under the key cannot be our token */
+        }
+        return answer(RL_ERROR, reason, reply->str);
     }
     if (kind == RL_COMMAND_SET) {
         if (reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0) {

@@ -12,7 +12,9 @@ static const char text[] = REDLOCK_VERSION_TEXT(1, 2, 3);
 static char token[REDLOCK_TOKEN_LENGTH + 1];
 static char message[REDLOCK_MESSAGE_MAX];
 static unsigned char resource[REDLOCK_RESOURCE_MAX];
+static char holder[REDLOCK_HOLDER_MAX + 1];
 static const char *nodes[REDLOCK_NODES_MAX];
+static redlock_bytes resources[REDLOCK_RESOURCES_MAX];
 
 #define CASE(name, value, sentence) \
     case REDLOCK_##name:            \
@@ -29,10 +31,13 @@ static int of_status(enum redlock_status status) {
 int api_function(const char *given) {
     redlock_client_options client = REDLOCK_CLIENT_OPTIONS_INIT;
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     client.nodes = nodes;
+    lock.resources = resources;
+    lock.holder = holder;
     acquire.ttl_ms = REDLOCK_TTL_MS_MAX;
     acquire.tries = REDLOCK_NO_LIMIT;
     acquire.renew_ms = REDLOCK_THIRD_OF_TTL;
@@ -41,6 +46,6 @@ int api_function(const char *given) {
     resource[0] = 1;
     return client.size == sizeof(client) && acquire.size == sizeof(acquire) &&
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
-           info.size == sizeof(info) && token[0] == version[0] && message[0] == text[0] &&
-           resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
+           info.size == sizeof(info) && lock.size == sizeof(lock) && token[0] == version[0] &&
+           message[0] == text[0] && resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
 }

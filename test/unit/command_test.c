@@ -20,10 +20,17 @@ struct row {
     uint32_t ttl_ms;
     struct sized resource;
     struct sized wanted;
+    uint32_t n; /* resources: the one above, "next", CRLF */
+    const char *holder;
+    bool notifies;
 };
 
 #define EXTEND_SHA "fad456264071373a49423a0503fce02a428cad4d"
 #define RELEASE_SHA "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"
+#define SET_SEVERAL_SHA "ff753c1c8cfc9059e370674d77bfbf5f152aa401"
+#define EXTEND_SEVERAL_SHA "e3322986cc411d9f12b2cc1d6eb53927698cb977"
+#define RELEASE_SEVERAL_SHA "da14326bf607ac1dc20e1aa96b204e87677d044d"
+#define ANNOUNCED_SHA "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"
 #define EXTEND_TEXT                                            \
     "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end " \
     "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "    \
@@ -34,41 +41,80 @@ struct row {
 static const struct row rows[] = {
     {RL_COMMAND_SET, false, 10000, SIZED("door"),
      SIZED("*6\r\n$3\r\nSET\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n")},
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n"),
+     1, NULL, false},
     {RL_COMMAND_SET, false, 1, SIZED("a"),
-     SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n1\r\n")},
+     SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n1\r\n"),
+     1, NULL, false},
     {RL_COMMAND_SET, true, UINT32_MAX, SIZED("two words"), /* SET is no script */
      SIZED("*6\r\n$3\r\nSET\r\n$9\r\ntwo words\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$10\r\n4294967295\r\n")},
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$10\r\n4294967295\r\n"),
+     1, NULL, false},
     /* bytes that would end an inline command or a C string */
     {RL_COMMAND_SET, false, 86400000, SIZED("a\0b\r\nDEL c\r\n\xff"),
      SIZED("*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$8\r\n86400000\r\n")},
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$8\r\n86400000\r\n"),
+     1, NULL, false},
     {RL_COMMAND_SET, false, 5, SIZED("\0"),
      SIZED("*6\r\n$3\r\nSET\r\n$1\r\n\0\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n")},
+           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n"),
+     1, NULL, false},
     {RL_COMMAND_EXTEND, false, 10000, SIZED("door"),
      SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
-           "\r\n$5\r\n10000\r\n")},
+           "\r\n$5\r\n10000\r\n"),
+     1, NULL, false},
     {RL_COMMAND_EXTEND, true, 20, SIZED("d\0\r\n"),
      SIZED("*6\r\n$4\r\nEVAL\r\n$159\r\n" EXTEND_TEXT
-           "\r\n$1\r\n1\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n$2\r\n20\r\n")},
+           "\r\n$1\r\n1\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n$2\r\n20\r\n"),
+     1, NULL, false},
     {RL_COMMAND_RELEASE, false, 10000, SIZED("door"),
      SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
-           "\r\n")},
+           "\r\n"),
+     1, NULL, false},
     {RL_COMMAND_RELEASE, true, 0, SIZED("\r\n"),
      SIZED("*5\r\n$4\r\nEVAL\r\n$88\r\n" RELEASE_TEXT "\r\n$1\r\n1\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN
-           "\r\n")},
+           "\r\n"),
+     1, NULL, false},
+    /* with a holder; announced; several */
+    {RL_COMMAND_SET, false, 9, SIZED("a"),
+     SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$44\r\n" TOKEN
+           ":h:1\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n9\r\n"),
+     1, "h:1", true},
+    {RL_COMMAND_EXTEND, false, 20, SIZED("a"),
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
+           ":h\r\n$2\r\n20\r\n"),
+     1, "h", true},
+    {RL_COMMAND_RELEASE, false, 20, SIZED("a"),
+     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" ANNOUNCED_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
+           ":h\r\n"),
+     1, "h", true},
+    {RL_COMMAND_SET_ALL, false, 9, SIZED("a"),
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_SEVERAL_SHA
+           "\r\n$1\r\n3\r\n$1\r\na\r\n$4\r\nnext\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
+     3, NULL, false},
+    {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
+     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SEVERAL_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
+     2, NULL, true},
+    {RL_COMMAND_RELEASE, false, 9, SIZED("a"),
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SEVERAL_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n"),
+     2, NULL, false},
 };
 
 static size_t format(char *wire, const struct row *row) {
+    struct rl_bytes names[3] = {
+        {row->resource.bytes, row->resource.length}, {"next", 4}, {"\r\n", 2}};
+    struct rl_target target = {.resources = names,
+                               .n = row->n,
+                               .notifies = row->notifies,
+                               .holder = row->holder,
+                               .holder_length = row->holder ? (uint8_t)strlen(row->holder) : 0};
     struct rl_command command = {
         .kind = row->kind,
         .whole_script = row->whole_script,
         .ttl_ms = row->ttl_ms,
-        .resource = row->resource.bytes,
-        .resource_length = row->resource.length,
+        .target = &target,
         .token = TOKEN,
     };
     return rl_command_format(wire, &command);
@@ -79,7 +125,7 @@ static void writes_each_byte(void **state) {
     assert_int_equal(strlen(EXTEND_TEXT), 159);
     assert_int_equal(strlen(RELEASE_TEXT), 88);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        char wire[RL_COMMAND_WIRE_MAX];
+        char wire[2048];
         memset(wire, 0x5a, sizeof wire);
         size_t length = format(wire, &rows[i]);
         assert_int_equal(length, rows[i].wanted.length);
@@ -89,22 +135,30 @@ static void writes_each_byte(void **state) {
     }
 }
 
-/* The largest of each kind fits, and would with a byte more. */
+/* The largest of each kind fits into the room that was asked for. */
 static void has_room_for_every_command(void **state) {
     (void)state;
-    char resource[REDLOCK_RESOURCE_MAX];
-    char *wire = malloc(RL_COMMAND_WIRE_MAX); /* so that a byte too many is seen by ASan */
-    memset(resource, '\n', sizeof resource);
-    for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_RELEASE; kind++) {
-        struct row row = {kind, true, UINT32_MAX, {resource, sizeof resource}, {NULL, 0}};
-        size_t length = format(wire, &row);
-        assert_true(length > REDLOCK_RESOURCE_MAX);
-        assert_true(length + 1 < RL_COMMAND_WIRE_MAX);
-        assert_int_equal(wire[length], '\0');
-        assert_memory_equal(wire + length - 2, "\r\n", 2);
-        assert_non_null(memmem(wire, length, resource, sizeof resource));
+    static char name[REDLOCK_RESOURCE_MAX];
+    static char holder[REDLOCK_HOLDER_MAX];
+    struct rl_bytes names[REDLOCK_RESOURCES_MAX];
+    memset(name, '\n', sizeof name);
+    memset(holder, 'h', sizeof holder);
+    for (uint32_t n = 1; n <= REDLOCK_RESOURCES_MAX; n++) {
+        names[n - 1] = (struct rl_bytes){name, n % 3 ? sizeof name : 1};
+        struct rl_target target = {names, n, sizeof holder, n % 2, holder};
+        char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
+        for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_RELEASE; kind++) {
+            if (kind == (n > 1 ? RL_COMMAND_SET : RL_COMMAND_SET_ALL)) {
+                continue;
+            }
+            struct rl_command command = {kind, true, UINT32_MAX, &target, TOKEN};
+            size_t length = rl_command_format(wire, &command);
+            assert_int_equal(wire[length], '\0');
+            assert_memory_equal(wire + length - 2, "\r\n", 2);
+            assert_non_null(memmem(wire, length, name, names[n - 1].length));
+        }
+        free(wire);
     }
-    free(wire);
 }
 
 static void writes_any_arguments(void **state) {
@@ -136,10 +190,17 @@ static void names_its_scripts(void **state) {
     assert_string_equal(rl_command_script(RL_COMMAND_RELEASE), RELEASE_TEXT);
     assert_string_equal(rl_command_script_sha1(RL_COMMAND_EXTEND), EXTEND_SHA);
     assert_string_equal(rl_command_script_sha1(RL_COMMAND_RELEASE), RELEASE_SHA);
+    size_t count = 0;
+    const char *sha1;
+    while (rl_command_script_at(count, &sha1) != NULL) {
+        assert_int_equal(strlen(sha1), 40);
+        count++;
+    }
+    assert_int_equal(count, 6);
 }
 
 static void format_wrong(void *data) {
-    char wire[RL_COMMAND_WIRE_MAX];
+    static char wire[80000];
     format(wire, data);
 }
 
@@ -150,11 +211,10 @@ static void script_of_set(void *data) {
 
 static void asserts_what_it_is_given(void **state) {
     (void)state;
-    char resource[REDLOCK_RESOURCE_MAX + 1] = "";
     struct row wrongs[] = {
-        {RL_COMMAND_SET, false, 1, {resource, 0}, {NULL, 0}},
-        {RL_COMMAND_SET, false, 1, {resource, sizeof resource}, {NULL, 0}},
-        {RL_COMMAND_HANDSHAKE, false, 1, {resource, 1}, {NULL, 0}},
+        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, 0, NULL, false},
+        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, REDLOCK_RESOURCES_MAX + 1, NULL, false},
+        {RL_COMMAND_HANDSHAKE, false, 1, SIZED("a"), {NULL, 0}, 1, NULL, false},
     };
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         assert_true(dies(format_wrong, &wrongs[i]));

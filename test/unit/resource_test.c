@@ -1,0 +1,80 @@
+/* The table of resources: one entry for each name, whatever bytes it has, also if memory fails. */
+#include "resource.h"
+
+#include <stdlib.h>
+
+#include "unit/check.h"
+
+#define NAMES 5000u
+
+static uint32_t failing; /* the allocation, counted from 1, that fails; 0: none */
+
+static void *counted_malloc(size_t size, void *data) {
+    (void)data;
+    return failing != 0 && --failing == 0 ? NULL : malloc(size);
+}
+
+static void counted_free(void *pointer, void *data) {
+    (void)data;
+    free(pointer);
+}
+
+static const redlock_allocator memory = {counted_malloc, counted_free, NULL};
+
+static void keeps_names_apart(void **state) {
+    (void)state;
+    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
+    static struct rl_resource *all[NAMES];
+    failing = 0;
+    for (uint32_t i = 0; i < NAMES; i++) {
+        all[i] = rl_resource_get(&table, &i, sizeof i); /* zero bytes and all */
+        assert_non_null(all[i]);
+        assert_int_equal(all[i]->length, sizeof i);
+        assert_memory_equal(all[i]->bytes, &i, sizeof i);
+    }
+    assert_int_equal(table.count, NAMES);
+    assert_true(table.chain_count >= NAMES / 2);
+    uint32_t seven = 7;
+    struct rl_resource *shorter = rl_resource_get(&table, &seven, 3);
+    assert_ptr_not_equal(shorter, all[7]);
+    rl_resource_put(&table, shorter);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        assert_ptr_equal(rl_resource_get(&table, &i, sizeof i), all[i]);
+        assert_int_equal(all[i]->references, 2);
+        rl_resource_put(&table, all[i]);
+    }
+    for (uint32_t i = NAMES; i-- > 0;) {
+        rl_resource_put(&table, all[i]);
+    }
+    assert_int_equal(table.count, 0);
+    rl_resources_free(&table);
+}
+
+/* Without memory for more chains it goes on with those that it has. */
+static void lives_with_little_memory(void **state) {
+    (void)state;
+    for (uint32_t nth = 1; nth < 60; nth++) {
+        struct rl_resources table = {.memory = &memory, .seed = nth};
+        struct rl_resource *got[64];
+        uint32_t count = 0;
+        failing = nth;
+        for (uint32_t i = 0; i < COUNT(got); i++) {
+            got[count] = rl_resource_get(&table, &i, sizeof i);
+            count += got[count] != NULL;
+        }
+        assert_true(count >= COUNT(got) - 1);
+        while (count > 0) {
+            rl_resource_put(&table, got[--count]);
+        }
+        rl_resources_free(&table);
+    }
+    failing = 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_names_apart),
+        cmocka_unit_test(lives_with_little_memory),
+    };
+    return cmocka_run_group_tests_name("resource", tests, NULL, NULL);
+}
