@@ -39,5 +39,7 @@ int rl_bench_cycle(struct rl_bench *bench);
 int rl_bench_stopped(struct rl_bench *bench);
 int rl_bench_contend(struct rl_bench *bench);
 int rl_bench_memory(struct rl_bench *bench);
+int rl_bench_keep(struct rl_bench *bench);
+int rl_bench_line(struct rl_bench *bench);
 
 #endif /* RL_BENCH_BENCH_H */

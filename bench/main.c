@@ -23,10 +23,9 @@
 enum { EXIT_BAD_ARGUMENT = 2, EXIT_VIOLATED = 3 };
 
 static int (*const workloads[RL_BENCH_WORKLOADS])(struct rl_bench *) = {
-    [RL_BENCH_CYCLE] = rl_bench_cycle,
-    [RL_BENCH_CONTEND] = rl_bench_contend,
-    [RL_BENCH_STOPPED] = rl_bench_stopped,
-    [RL_BENCH_MEMORY] = rl_bench_memory,
+    [RL_BENCH_CYCLE] = rl_bench_cycle,     [RL_BENCH_CONTEND] = rl_bench_contend,
+    [RL_BENCH_STOPPED] = rl_bench_stopped, [RL_BENCH_MEMORY] = rl_bench_memory,
+    [RL_BENCH_KEEP] = rl_bench_keep,       [RL_BENCH_LINE] = rl_bench_line,
 };
 
 /* Many clients have many connections. */
@@ -52,6 +51,9 @@ static double expected_s(const struct rl_bench_options *options) {
     bool pairs = two || options->workload == RL_BENCH_STOPPED;
     if (options->workload == RL_BENCH_MEMORY) {
         return 0;
+    }
+    if (options->workload == RL_BENCH_KEEP || options->workload == RL_BENCH_LINE) {
+        return options->seconds;
     }
     return options->warmup * (two ? 2 : 1) +
            options->seconds * (double)options->slices * (pairs ? 2 : 1);

@@ -15,10 +15,11 @@
 #define UNSET (-1)
 #define FOR(workload) (1u << (workload))
 #define FOR_ALL (FOR(RL_BENCH_WORKLOADS) - 1)
-#define FOR_SLICES (FOR_ALL & ~FOR(RL_BENCH_MEMORY))
+#define FOR_LINE_AND_KEEP (FOR(RL_BENCH_LINE) | FOR(RL_BENCH_KEEP))
+#define FOR_SLICES (FOR_ALL & ~FOR(RL_BENCH_MEMORY) & ~FOR_LINE_AND_KEEP)
 
-static const char *const workload_names[RL_BENCH_WORKLOADS] = {"cycle", "contend", "stopped",
-                                                               "memory"};
+static const char *const workload_names[RL_BENCH_WORKLOADS] = {"cycle",  "contend", "stopped",
+                                                               "memory", "keep",    "line"};
 
 /* A number, whole or not; both kinds are written with the same row. */
 struct number {
@@ -38,15 +39,15 @@ struct number {
 static const struct number numbers[] = {
     WHOLE("node-count", node_count, 1, REDLOCK_NODES_MAX, "5", FOR_ALL),
     WHOLE("stop-nodes", stop_nodes, 1, REDLOCK_NODES_MAX, "2", FOR(RL_BENCH_STOPPED)),
-    WHOLE("in-flight", in_flight, 1, 100000, "64", FOR_ALL),
+    WHOLE("in-flight", in_flight, 1, 100000, "64", FOR_ALL & ~FOR(RL_BENCH_LINE)),
     WHOLE("clients", clients, 1, 1000, "8", FOR(RL_BENCH_CONTEND)),
-    WHOLE("locks", locks, 1, 10000000, "10000", FOR(RL_BENCH_MEMORY)),
+    WHOLE("locks", locks, 1, 10000000, "10000", FOR(RL_BENCH_MEMORY) | FOR_LINE_AND_KEEP),
     WHOLE("slices", slices, 1, 1000, "5", FOR_SLICES),
     WHOLE("ttl-ms", ttl_ms, 10, REDLOCK_TTL_MS_MAX, "10000", FOR_ALL),
     WHOLE("hold-ms", hold_ms, 0, 60000, "1", FOR(RL_BENCH_CONTEND)),
     WHOLE("delay-ms", delay_ms, 0, 60000, "50", FOR(RL_BENCH_CONTEND)),
     WHOLE("jitter-ms", jitter_ms, 0, 60000, "100", FOR(RL_BENCH_CONTEND)),
-    SECONDS("seconds", seconds, 0.05, 3600, "2", FOR_SLICES),
+    SECONDS("seconds", seconds, 0.05, 3600, "2", FOR_SLICES | FOR_LINE_AND_KEEP),
     SECONDS("warmup", warmup, 0, 3600, "1", FOR_SLICES),
 };
 #define N_NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
@@ -118,7 +119,8 @@ static int parse_workload(struct rl_bench_options *options, const char *text) {
             return 0;
         }
     }
-    return complain("--workload \"%s\" is unknown; give cycle, contend, stopped or memory", text);
+    return complain(
+        "--workload \"%s\" is unknown; give cycle, contend, stopped, memory, keep or line", text);
 }
 
 static int parse_baseline(struct rl_bench_options *options, const char *text) {
@@ -181,7 +183,7 @@ static void set_defaults(struct rl_bench_options *options) {
         .stop_nodes = UNSET,
         .in_flight = UNSET,
         .clients = 8,
-        .locks = 10000,
+        .locks = UNSET,
         .slices = 5,
         .ttl_ms = UNSET,
         .hold_ms = 1,
@@ -198,7 +200,11 @@ static void fill_in(struct rl_bench_options *options) {
         options->in_flight = options->workload == RL_BENCH_CONTEND ? 1 : 64;
     }
     if (options->ttl_ms == UNSET) {
-        options->ttl_ms = options->workload == RL_BENCH_MEMORY ? 60000 : 10000;
+        bool many = options->workload == RL_BENCH_MEMORY || options->workload == RL_BENCH_KEEP;
+        options->ttl_ms = many ? 60000 : 10000;
+    }
+    if (options->locks == UNSET) {
+        options->locks = options->workload == RL_BENCH_LINE ? 1000 : 10000;
     }
     if (options->node_count == UNSET) {
         options->node_count = 5;
@@ -256,6 +262,16 @@ static void list_options(struct option *all) {
     memcpy(all + N_NUMBERS, words, sizeof(words));
 }
 
+/* --help or --version */
+static void answer(bool help) {
+    if (!help) {
+        printf("redlock-bench %s\n", redlock_version());
+    }
+    for (size_t i = 0; help && rl_bench_help[i] != NULL; i++) {
+        fputs(rl_bench_help[i], stdout);
+    }
+}
+
 enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, int argc,
                                             char **argv) {
     struct option all[N_NUMBERS + N_WORDS + 1];
@@ -270,9 +286,7 @@ enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, in
             break;
         }
         if (found == OPT_HELP || found == OPT_VERSION) {
-            fputs(found == OPT_HELP ? rl_bench_help : "redlock-bench ", stdout);
-            fputs(found == OPT_HELP ? "" : redlock_version(), stdout);
-            fputs(found == OPT_HELP ? "" : "\n", stdout);
+            answer(found == OPT_HELP);
             return RL_BENCH_PARSED_DONE;
         }
         if (found == '?') {

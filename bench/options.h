@@ -20,6 +20,8 @@ enum rl_bench_workload {
     RL_BENCH_CONTEND,
     RL_BENCH_STOPPED,
     RL_BENCH_MEMORY,
+    RL_BENCH_KEEP,
+    RL_BENCH_LINE,
     RL_BENCH_WORKLOADS
 };
 
@@ -61,7 +63,7 @@ enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, in
 
 const char *rl_bench_workload_name(enum rl_bench_workload workload);
 
-/* The text of --help. */
-extern const char rl_bench_help[];
+/* The text of --help in pieces, NULL behind the last. */
+extern const char *const rl_bench_help[];
 
 #endif /* RL_BENCH_OPTIONS_H */

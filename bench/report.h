@@ -39,6 +39,25 @@ struct rl_bench_memory_figures {
     double held_heap_bytes;
 };
 
+struct rl_bench_keep_figures {
+    size_t locks;
+    double seconds;
+    double bytes_per_lock; /* of the library's allocator, requests under way included */
+    double cpu_share;      /* of one processor */
+    double renewals_per_s;
+    uint64_t unknown;                 /* renewals of which nobody knows */
+    uint64_t lost;                    /* while the nodes answered */
+    struct rl_bench_hist told_before; /* on_lost before the end of validity, all nodes stopped */
+    struct rl_bench_hist told_after;  /* ... and after it, which must not be */
+};
+
+struct rl_bench_line_figures {
+    size_t waiters;
+    double hand_overs_per_s;
+    double commands_per_hand_over; /* that one node saw */
+    double cpu_us_per_hand_over;   /* of this process */
+};
+
 struct rl_bench_report {
     const struct rl_bench_options *options;
     size_t n_nodes;
@@ -48,6 +67,8 @@ struct rl_bench_report {
     uint64_t violations;                /* two holders at one time */
     uint64_t least_grants, most_grants; /* contend: of one client */
     struct rl_bench_memory_figures memory;
+    struct rl_bench_keep_figures keep;
+    struct rl_bench_line_figures line;
 };
 
 typedef double rl_bench_metric(const struct rl_bench_slice *slice);

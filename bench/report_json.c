@@ -133,6 +133,30 @@ static void print_memory(const struct rl_bench_memory_figures *figures) {
                  counted ? figures->held_heap_bytes : RL_BENCH_NOT_MEASURED);
 }
 
+static void print_keep(const struct rl_bench_keep_figures *figures) {
+    print_member("locks", (double)figures->locks);
+    print_member("seconds", figures->seconds);
+    print_member("renewals_per_s", figures->renewals_per_s);
+    print_member("cpu_share", figures->cpu_share);
+    print_member("bytes_per_lock", figures->bytes_per_lock);
+    print_member("unknown", (double)figures->unknown);
+    print_member("lost", (double)figures->lost);
+    print_member("told_in_time", (double)figures->told_before.count);
+    print_member("told_before_p50_ms",
+                 (double)rl_bench_hist_percentile_ns(&figures->told_before, 0.5) / 1e6);
+    print_member("told_before_p1_ms",
+                 (double)rl_bench_hist_percentile_ns(&figures->told_before, 0.01) / 1e6);
+    print_member("told_late", (double)figures->told_after.count);
+    print_member("told_late_max_ms", (double)figures->told_after.max_ns / 1e6);
+}
+
+static void print_line(const struct rl_bench_line_figures *figures) {
+    print_member("waiters", (double)figures->waiters);
+    print_member("hand_overs_per_s", figures->hand_overs_per_s);
+    print_member("commands_per_hand_over", figures->commands_per_hand_over);
+    print_member("cpu_us_per_hand_over", figures->cpu_us_per_hand_over);
+}
+
 void rl_bench_report_print_json(const struct rl_bench_report *report) {
     const struct rl_bench_options *options = report->options;
     printf("{\n  \"workload\":\"%s\",\n  \"version\":\"%s\"",
@@ -142,6 +166,10 @@ void rl_bench_report_print_json(const struct rl_bench_report *report) {
     print_member("ttl_ms", (double)options->ttl_ms);
     if (options->workload == RL_BENCH_MEMORY) {
         print_memory(&report->memory);
+    } else if (options->workload == RL_BENCH_KEEP) {
+        print_keep(&report->keep);
+    } else if (options->workload == RL_BENCH_LINE) {
+        print_line(&report->line);
     } else {
         print_ours(report);
         print_raw(report);
@@ -151,7 +179,7 @@ void rl_bench_report_print_json(const struct rl_bench_report *report) {
     } else if (options->workload == RL_BENCH_CONTEND) {
         print_contend(report);
     }
-    if (options->workload != RL_BENCH_MEMORY) {
+    if (options->workload <= RL_BENCH_STOPPED) {
         print_slices(report);
     }
     printf("\n}\n");

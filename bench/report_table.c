@@ -83,10 +83,12 @@ static void print_head(const struct rl_bench_report *report) {
             printf(" with %lld locks each", options->in_flight);
         }
         printf(", held for %lld ms, ttl %lld ms", options->hold_ms, options->ttl_ms);
+    } else if (options->workload == RL_BENCH_LINE) {
+        printf("ttl %lld ms", options->ttl_ms);
     } else {
         printf("%lld in flight, ttl %lld ms", options->in_flight, options->ttl_ms);
     }
-    if (options->workload != RL_BENCH_MEMORY) {
+    if (options->workload <= RL_BENCH_STOPPED) {
         printf(", %lld x %g s", options->slices, options->seconds);
     }
     printf("\n\n");
@@ -192,6 +194,34 @@ static void print_memory(const struct rl_bench_report *report) {
         counted ? " Whole process: hiredis, libuv and the heap's own overhead included." : "");
 }
 
+static void print_keep(const struct rl_bench_report *report) {
+    const struct rl_bench_keep_figures *f = &report->keep;
+    printf("%zu locks that renew themselves, kept for %.0f s\n\n", f->locks, f->seconds);
+    printf("%-34s%12.0f\n", "renewals per second", f->renewals_per_s);
+    printf("%-34s%12.1f\n", "client CPU, % of one processor", f->cpu_share * 100);
+    printf("%-34s%12.0f\n", "bytes per lock", f->bytes_per_lock);
+    printf("%-34s%12llu\n", "renewals with unknown outcome", (unsigned long long)f->unknown);
+    printf("%-34s%12llu\n", "lost", (unsigned long long)f->lost);
+    if (f->told_before.count + f->told_after.count > 0) {
+        const struct rl_bench_hist *before = &f->told_before;
+        printf("\nThen all nodes were stopped. on_lost ran before the end of validity by\n");
+        printf("%-34s%12.2f\n", "  median, ms",
+               (double)rl_bench_hist_percentile_ns(before, 0.5) / 1e6);
+        printf("%-34s%12.2f\n", "  1 % of the locks less than, ms",
+               (double)rl_bench_hist_percentile_ns(before, 0.01) / 1e6);
+        printf("%-34s%12llu\n", "told too late", (unsigned long long)f->told_after.count);
+        printf("%-34s%12.2f\n", "  by at most, ms", (double)f->told_after.max_ns / 1e6);
+    }
+}
+
+static void print_line(const struct rl_bench_report *report) {
+    const struct rl_bench_line_figures *f = &report->line;
+    printf("%zu locks of one client wait for one resource\n\n", f->waiters);
+    printf("%-34s%12.0f\n", "hand-overs per second", f->hand_overs_per_s);
+    printf("%-34s%12.3f\n", "commands per hand-over on a node", f->commands_per_hand_over);
+    printf("%-34s%12.1f\n", "client CPU, us per hand-over", f->cpu_us_per_hand_over);
+}
+
 void rl_bench_report_print_table(const struct rl_bench_report *report) {
     print_head(report);
     switch (report->options->workload) {
@@ -200,6 +230,12 @@ void rl_bench_report_print_table(const struct rl_bench_report *report) {
             break;
         case RL_BENCH_MEMORY:
             print_memory(report);
+            break;
+        case RL_BENCH_KEEP:
+            print_keep(report);
+            break;
+        case RL_BENCH_LINE:
+            print_line(report);
             break;
         default:
             print_cycle(report);
