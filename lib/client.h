@@ -112,7 +112,8 @@ struct redlock_lock {
     bool is_freed;           /* by the user */
     bool is_queued;          /* in the queue of callbacks */
     bool is_lost_queue;      /* in the queue of on_lost */
-    bool has_turn;           /* in the queue of turns */
+    bool is_turn_queue;      /* in the queue of turns */
+    bool has_turn;           /* its turn in line has come, and it has not been told */
     bool turn_pauses;        /* ... and is to let others go first */
     bool is_in_line;
     bool tell;             /* granted: RL_EV_TELL is due */

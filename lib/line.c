@@ -1,9 +1,10 @@
 /* See line.h.
  *
- * Can a turn be missed? A seat becomes first only when another leaves, and rl_line_update() looks
- * at every seat that has become first. A lock that has a turn is in the queue until the loop's
- * turn, which always follows: what steps a lock is either a turn itself, or an event of the poll
- * before it, or a call of the user, who wakes the loop (rl_loop_wake).
+ * Can a turn be missed? A waiting lock can go on only after an active one has left one of its
+ * lines, and rl_line_update() looks at every line that an active lock has left. A lock that has its
+ * turn is active, and in the queue until the loop's turn, which always follows: what steps a lock is
+ * either a turn itself, or an event of the poll before it, or a call of the user, who wakes the
+ * loop.
  */
 #include "line.h"
 
@@ -11,14 +12,18 @@
 
 bool rl_line_enter(redlock_lock *lock) {
     assert(!lock->is_in_line);
-    rl_seats_take(lock->seats, lock->resource_count);
+    rl_seats_take(lock->seats);
     lock->is_in_line = true;
-    return !rl_seats_are_first(lock->seats, lock->resource_count);
+    if (!rl_seats_may_ask(lock->seats)) {
+        return true;
+    }
+    rl_seats_ask(lock->seats);
+    return false;
 }
 
 bool rl_line_is_busy(const redlock_lock *lock) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        if (lock->seats[i].turns->first != NULL) {
+        if (lock->seats[i].turns->active != NULL) {
             return true;
         }
     }
@@ -26,12 +31,11 @@ bool rl_line_is_busy(const redlock_lock *lock) {
 }
 
 static void give_turn(redlock_lock *lock, bool pause) {
-    if (!rl_seats_are_first(lock->seats, lock->resource_count)) {
-        return; /* it waits in another line */
-    }
-    lock->turn_pauses = lock->turn_pauses || pause;
-    if (!lock->has_turn) {
-        lock->has_turn = true;
+    assert(!lock->has_turn);
+    rl_seats_ask(lock->seats);
+    lock->has_turn = true;
+    lock->turn_pauses = pause;
+    if (!lock->is_turn_queue) {
         rl_loop_queue_turn(lock);
     }
 }
@@ -40,12 +44,19 @@ void rl_line_update(redlock_lock *lock) {
     if (!lock->is_in_line || rl_lock_is_in_line(&lock->core)) {
         return;
     }
-    lock->is_in_line = false;
+    bool is_free[REDLOCK_RESOURCES_MAX];
+    lock->is_in_line = lock->has_turn = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        bool pause = false;
-        struct rl_seat *next = rl_seat_leave(&lock->seats[i], lock->core.now_ns, &pause);
-        if (next != NULL) {
-            give_turn(next->owner, pause);
+        is_free[i] = rl_seat_leave(&lock->seats[i]);
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_turns *turns = lock->seats[i].turns;
+        bool pause;
+        if (is_free[i] && turns->active == NULL) {
+            struct rl_seat *next = rl_turns_next(turns, lock->core.now_ns, &pause);
+            if (next != NULL) {
+                give_turn(next->owner, pause);
+            }
         }
     }
 }
@@ -55,8 +66,10 @@ void rl_line_run(redlock_client *client) {
     while ((lock = rl_loop_take_turn(client)) != NULL) {
         struct rl_event event = {.type = RL_EV_TURN};
         event.u.pause = lock->turn_pauses;
-        lock->has_turn = lock->turn_pauses = false;
-        if (lock->core.state == RL_WAITING && client->phase == RL_CLIENT_OPEN) {
+        bool has_turn = lock->has_turn; /* it may have left the line since */
+        lock->has_turn = false;
+        if (has_turn && client->phase == RL_CLIENT_OPEN) {
+            assert(lock->core.state == RL_WAITING);
             client->stats.handed_over++;
             rl_votes_step(lock, &event);
         }

@@ -11,14 +11,14 @@
 
 #include "client.h"
 
-/* At the end of the line of each of its resources. Returns whether it must wait. */
+/* Into the line of each of its resources. Returns whether it must wait. */
 bool rl_line_enter(redlock_lock *lock);
 
-/* Whether anybody of this client is in one of the lock's lines. */
+/* Whether another lock of this client asks for one of the lock's resources, or holds it. */
 bool rl_line_is_busy(const redlock_lock *lock);
 
-/* To be called after every step of a lock: one that neither asks nor holds leaves the lines, and
- * the next ones are given their turn. */
+/* To be called after every step of a lock: one that neither asks, holds nor waits leaves the lines,
+ * and the next ones are given their turn. */
 void rl_line_update(redlock_lock *lock);
 
 /* Steps those whose turn has come. */

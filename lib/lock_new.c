@@ -172,7 +172,7 @@ static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
         lock->resources[i] = resource;
         lock->names[i] = (struct rl_bytes){resource->bytes, resource->length};
         lock->resource_count++;
-        rl_seat_init(&lock->seats[i], &resource->turns, lock);
+        rl_seat_init(lock->seats, lock->target.n, i, &resource->turns, lock);
     }
     return true;
 }

@@ -80,8 +80,9 @@ static redlock_lock *take_lost(redlock_client *client) {
 
 void rl_loop_queue_turn(redlock_lock *lock) {
     struct rl_queue *queue = &lock->client->turns;
-    assert(lock->has_turn);
+    assert(!lock->is_turn_queue);
     rl_lock_ref(lock);
+    lock->is_turn_queue = true;
     lock->next_turn = NULL;
     if (queue->tail != NULL) {
         queue->tail->next_turn = lock;
@@ -94,7 +95,8 @@ void rl_loop_queue_turn(redlock_lock *lock) {
 redlock_lock *rl_loop_take_turn(redlock_client *client) {
     redlock_lock *lock = client->turns.head;
     if (lock != NULL) {
-        assert(lock->has_turn);
+        assert(lock->is_turn_queue);
+        lock->is_turn_queue = false;
         client->turns.head = lock->next_turn;
         if (client->turns.head == NULL) {
             client->turns.tail = NULL;
@@ -230,7 +232,7 @@ static bool turn(redlock_client *client) {
         return false; /* nothing is queued, nothing may be armed */
     }
     flush(client);
-    if (client->done.head != NULL || client->lost.head != NULL) {
+    if (client->done.head != NULL || client->lost.head != NULL || client->turns.head != NULL) {
         client->is_woken = true;
         uv_idle_start(&client->idle, idle_cb);
     } else {

@@ -132,16 +132,16 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
     return true;
 }
 
-/* The lock that is first in line, if it is held for this owner now. */
+/* The active lock of a line, if it is held for this owner now. */
 static redlock_lock *held_by(const struct rl_turns *turns, uint64_t owner) {
-    redlock_lock *first = turns->first != NULL ? turns->first->owner : NULL;
-    if (first == NULL || first->owner != owner || !has_users(first)) {
+    redlock_lock *active = turns->active != NULL ? turns->active->owner : NULL;
+    if (active == NULL || active->owner != owner || !has_users(active)) {
         return NULL;
     }
-    if (rl_lock_wake_ns(&first->core) <= redlock_now_ns()) {
-        rl_votes_simple(first, RL_EV_TICK);
+    if (rl_lock_wake_ns(&active->core) <= redlock_now_ns()) {
+        rl_votes_simple(active, RL_EV_TICK);
     }
-    return rl_lock_is_holding(&first->core) ? first : NULL;
+    return rl_lock_is_holding(&active->core) ? active : NULL;
 }
 
 redlock_lock *rl_share_find(redlock_lock *lock, uint64_t owner, bool *part) {
@@ -185,7 +185,7 @@ static void admit_one(redlock_lock *lock, redlock_lock *carrier) {
 
 void rl_share_admit(redlock_lock *carrier) {
     for (uint32_t i = 0; carrier->owner != 0 && i < carrier->resource_count; i++) {
-        struct rl_seat *next = carrier->seats[i].next;
+        struct rl_seat *next = carrier->seats[i].turns->first;
         while (next != NULL) {
             redlock_lock *lock = next->owner;
             next = next->next;

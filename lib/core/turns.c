@@ -4,36 +4,70 @@
 #include <assert.h>
 #include <stddef.h>
 
-void rl_seat_init(struct rl_seat *seat, struct rl_turns *turns, void *owner) {
+void rl_seat_init(struct rl_seat *all, uint32_t n, uint32_t i, struct rl_turns *turns,
+                  void *owner) {
+    assert(i < n);
     assert(turns != NULL);
     assert(owner != NULL);
-    *seat = (struct rl_seat){.turns = turns, .owner = owner};
+    all[i] = (struct rl_seat){.turns = turns, .all = all, .n = n, .owner = owner};
 }
 
-void rl_seats_take(struct rl_seat *seats, uint32_t n) {
-    assert(n >= 1);
-    for (uint32_t i = 0; i < n; i++) {
-        struct rl_turns *turns = seats[i].turns;
-        assert(!seats[i].is_taken);
-        seats[i].is_taken = true;
-        seats[i].next = NULL;
-        seats[i].previous = turns->last;
+void rl_seats_take(struct rl_seat *all) {
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct rl_turns *turns = all[i].turns;
+        assert(!all[i].is_taken);
+        all[i].is_taken = true;
+        all[i].next = NULL;
+        all[i].previous = turns->last;
         if (turns->last != NULL) {
-            turns->last->next = &seats[i];
+            turns->last->next = &all[i];
         } else {
-            turns->first = &seats[i];
+            turns->first = &all[i];
         }
-        turns->last = &seats[i];
+        turns->last = &all[i];
     }
 }
 
-bool rl_seats_are_first(const struct rl_seat *seats, uint32_t n) {
-    bool first = true;
-    for (uint32_t i = 0; i < n; i++) {
-        assert(seats[i].is_taken);
-        first = first && seats[i].turns->first == &seats[i];
+bool rl_seats_may_ask(const struct rl_seat *all) {
+    bool free = true;
+    for (uint32_t i = 0; i < all->n; i++) {
+        assert(all[i].is_taken);
+        free = free && all[i].turns->active == NULL;
     }
-    return first;
+    return free;
+}
+
+void rl_seats_ask(struct rl_seat *all) {
+    assert(rl_seats_may_ask(all));
+    for (uint32_t i = 0; i < all->n; i++) {
+        all[i].turns->active = &all[i];
+    }
+}
+
+bool rl_seat_leave(struct rl_seat *seat) {
+    struct rl_turns *turns = seat->turns;
+    bool was_active = turns->active == seat;
+    assert(seat->is_taken);
+    assert((turns->first == seat) == (seat->previous == NULL));
+    if (seat->previous != NULL) {
+        seat->previous->next = seat->next;
+    } else {
+        turns->first = seat->next;
+    }
+    if (seat->next != NULL) {
+        seat->next->previous = seat->previous;
+    } else {
+        turns->last = seat->previous;
+    }
+    seat->is_taken = false;
+    seat->next = seat->previous = NULL;
+    if (was_active) {
+        turns->active = NULL;
+    }
+    if (turns->first == NULL) {
+        turns->since_ns = 0;
+    }
+    return was_active;
 }
 
 /* The line goes on to the next: for how long already? */
@@ -48,32 +82,12 @@ static bool turns_are_unfair(struct rl_turns *turns, uint64_t now_ns) {
     return true;
 }
 
-struct rl_seat *rl_seat_leave(struct rl_seat *seat, uint64_t now_ns, bool *pause) {
-    struct rl_turns *turns = seat->turns;
-    bool was_first = turns->first == seat;
-    assert(seat->is_taken);
-    assert(was_first == (seat->previous == NULL));
-    if (was_first) {
-        turns->first = seat->next;
-    } else {
-        seat->previous->next = seat->next;
+struct rl_seat *rl_turns_next(struct rl_turns *turns, uint64_t now_ns, bool *pause) {
+    assert(turns->active == NULL);
+    struct rl_seat *seat = turns->first;
+    while (seat != NULL && !rl_seats_may_ask(seat->all)) {
+        seat = seat->next;
     }
-    if (seat->next != NULL) {
-        seat->next->previous = seat->previous;
-    } else {
-        turns->last = seat->previous;
-    }
-    seat->is_taken = false;
-    seat->next = seat->previous = NULL;
-    if (turns->first == NULL) {
-        turns->since_ns = 0;
-        return NULL;
-    }
-    if (!was_first) {
-        return NULL;
-    }
-    if (turns_are_unfair(turns, now_ns)) {
-        *pause = true;
-    }
-    return turns->first;
+    *pause = seat != NULL && turns_are_unfair(turns, now_ns);
+    return seat;
 }

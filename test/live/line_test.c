@@ -162,6 +162,31 @@ static void leaves_from_every_place(void **state) {
     live_end(live);
 }
 
+/* Its turn has come, but before it can ask it leaves, and comes back behind the next one. */
+static void has_its_turn_no_more(void **state) {
+    struct live *live = *state;
+    static struct crowd c;
+    struct live_done done = {0};
+    redlock_acquire_options options = patient();
+    make_crowd(&c, live, 3, "key");
+    for (int i = 0; i < 20; i++) {
+        done.count = 0;
+        c.count = c.gone = 0;
+        LIVE_STATUS(live_acquire(live, c.locks[0], &options), 0);
+        LIVE_STATUS(redlock_acquire(c.locks[1], &options, live_lock_cb, &done), 0);
+        LIVE_STATUS(redlock_acquire(c.locks[2], &options, served, NULL), 0);
+        LIVE_STATUS(redlock_release(c.locks[0], NULL, NULL), 0); /* the turn is given */
+        LIVE_STATUS(redlock_cancel(c.locks[1]), 0);
+        LIVE_UNTIL(live, done.count == 1);
+        LIVE_STATUS(done.status, REDLOCK_ERR_CANCELED);
+        LIVE_STATUS(redlock_acquire(c.locks[1], &options, served, NULL), 0);
+        LIVE_UNTIL(live, c.gone == 2);
+        assert_int_equal(c.served[0], 2);
+        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    }
+    live_end(live);
+}
+
 /* A deadline runs in line too, and so do tries; who asks for one try does not stand in line. */
 static void runs_out_of_patience(void **state) {
     struct live *live = *state;
@@ -259,6 +284,7 @@ int main(void) {
         LIVE_TEST_FIVE(serves_in_order_at_the_cost_of_one),
         LIVE_TEST_FIVE(waits_in_silence),
         LIVE_TEST_FIVE(leaves_from_every_place),
+        LIVE_TEST_FIVE(has_its_turn_no_more),
         LIVE_TEST_FIVE(runs_out_of_patience),
         LIVE_TEST_FIVE(goes_on_after_a_loss),
         LIVE_TEST_FIVE(is_fair_to_strangers),

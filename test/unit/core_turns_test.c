@@ -1,4 +1,4 @@
-/* Lines: who is first, who is next, whatever order they come and leave in. Compared with a plain
+/* Lines: who may ask and who is next, whatever order they come and leave in. Compared with a plain
  * list that is searched each time. */
 #include "core/turns.h"
 
@@ -9,7 +9,8 @@
 
 struct lock {
     struct rl_seat seats[LINES];
-    uint32_t n;
+    uint32_t mask; /* its lines */
+    bool is_active;
 };
 
 struct queue {
@@ -19,63 +20,88 @@ struct queue {
     uint32_t count;
 };
 
+static uint32_t size_of(uint32_t mask) {
+    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
+}
+
 static void queue_init(struct queue *q, const uint32_t masks[LOCKS]) {
     memset(q, 0, sizeof *q);
     for (uint32_t i = 0; i < LOCKS; i++) {
+        struct lock *lock = &q->locks[i];
+        uint32_t seat = 0;
+        lock->mask = masks[i];
         for (uint32_t line = 0; line < LINES; line++) {
             if (masks[i] >> line & 1) {
-                rl_seat_init(&q->locks[i].seats[q->locks[i].n++], &q->turns[line], &q->locks[i]);
+                rl_seat_init(lock->seats, size_of(masks[i]), seat++, &q->turns[line], lock);
             }
         }
     }
 }
 
-static uint32_t mask_of(const struct queue *q, uint32_t i) {
+/* Lines with an active lock. */
+static uint32_t busy(const struct queue *q) {
     uint32_t mask = 0;
-    for (uint32_t s = 0; s < q->locks[i].n; s++) {
-        mask |= 1u << (q->locks[i].seats[s].turns - q->turns);
+    for (uint32_t i = 0; i < LOCKS; i++) {
+        if (q->locks[i].is_active) {
+            assert_int_equal(mask & q->locks[i].mask, 0); /* one for each line */
+            mask |= q->locks[i].mask;
+        }
     }
     return mask;
 }
 
-/* First where nobody who came before wants one of the same. */
-static bool is_first(const struct queue *q, uint32_t place) {
-    bool first = true;
-    for (uint32_t before = 0; before < place; before++) {
-        first = first && !(mask_of(q, q->order[before]) & mask_of(q, q->order[place]));
-    }
-    return first;
-}
-
+/* Whoever can go on has gone on: nobody waits but for an active lock. */
 static void check(const struct queue *q) {
-    uint32_t firsts = 0;
     for (uint32_t place = 0; place < q->count; place++) {
         const struct lock *lock = &q->locks[q->order[place]];
-        assert_int_equal(rl_seats_are_first(lock->seats, lock->n), is_first(q, place));
-        firsts += is_first(q, place);
+        assert_int_equal(rl_seats_may_ask(lock->seats), (busy(q) & lock->mask) == 0);
+        assert_true(lock->is_active || (busy(q) & lock->mask) != 0);
     }
-    assert_true(q->count == 0 || firsts > 0); /* somebody can always go on */
+}
+
+static void come(struct queue *q, uint32_t i) {
+    struct lock *lock = &q->locks[i];
+    rl_seats_take(lock->seats);
+    q->order[q->count++] = i;
+    if (rl_seats_may_ask(lock->seats)) {
+        rl_seats_ask(lock->seats);
+        lock->is_active = true;
+    }
+}
+
+/* The first in the order of coming that wants this line and whose lines are all free. */
+static struct lock *wanted_next(struct queue *q, uint32_t line) {
+    for (uint32_t place = 0; place < q->count; place++) {
+        struct lock *lock = &q->locks[q->order[place]];
+        if ((lock->mask >> line & 1) && (busy(q) & lock->mask) == 0) {
+            return lock;
+        }
+    }
+    return NULL;
 }
 
 static void leave(struct queue *q, uint32_t place) {
-    uint32_t i = q->order[place];
-    bool before[LOCKS] = {false};
-    bool named[LOCKS] = {false};
-    for (uint32_t p = 0; p < q->count; p++) {
-        before[q->order[p]] = is_first(q, p);
-    }
-    for (uint32_t s = 0; s < q->locks[i].n; s++) {
-        bool pause = false;
-        struct rl_seat *next = rl_seat_leave(&q->locks[i].seats[s], 1, &pause);
-        if (next != NULL) {
-            named[(struct lock *)next->owner - q->locks] = true;
-        }
-        assert_false(pause);
-    }
+    struct lock *lock = &q->locks[q->order[place]];
     memmove(&q->order[place], &q->order[place + 1], (q->count - place - 1) * sizeof q->order[0]);
     q->count--;
-    for (uint32_t p = 0; p < q->count; p++) { /* who became first was named */
-        assert_true(before[q->order[p]] || !is_first(q, p) || named[q->order[p]]);
+    for (uint32_t s = 0; s < size_of(lock->mask); s++) {
+        assert_int_equal(rl_seat_leave(&lock->seats[s]), lock->is_active);
+    }
+    bool was_active = lock->is_active;
+    lock->is_active = false;
+    for (uint32_t s = 0; s < size_of(lock->mask) && was_active; s++) {
+        struct rl_turns *turns = lock->seats[s].turns;
+        bool pause = false;
+        if (turns->active == NULL) {
+            struct lock *wanted = wanted_next(q, (uint32_t)(turns - q->turns));
+            struct rl_seat *next = rl_turns_next(turns, 1, &pause);
+            assert_ptr_equal(next != NULL ? next->owner : NULL, wanted);
+            if (wanted != NULL) {
+                rl_seats_ask(next->all);
+                wanted->is_active = true;
+            }
+        }
+        assert_false(pause);
     }
 }
 
@@ -98,8 +124,7 @@ static void keeps_every_order(void **state) {
             if (place < q.count) {
                 leave(&q, place);
             } else {
-                rl_seats_take(q.locks[i].seats, q.locks[i].n);
-                q.order[q.count++] = i;
+                come(&q, i);
             }
             check(&q);
         }
@@ -125,29 +150,31 @@ static void lets_others_go_first(void **state) {
     };
     queue_init(&q, masks);
     for (uint32_t i = 0; i < LOCKS; i++) {
-        rl_seats_take(q.locks[i].seats, 1);
+        come(&q, i);
     }
     for (uint32_t i = 0; i < COUNT(steps); i++) {
         bool pause = false;
-        struct rl_seat *next = rl_seat_leave(&q.locks[i].seats[0], steps[i].at_ns, &pause);
+        assert_true(rl_seat_leave(&q.locks[i].seats[0]));
+        struct rl_seat *next = rl_turns_next(&q.turns[0], steps[i].at_ns, &pause);
         assert_ptr_equal(next, &q.locks[i + 1].seats[0]);
         assert_int_equal(pause, steps[i].pause);
+        rl_seats_ask(next);
     }
     bool pause = false;
-    assert_null(rl_seat_leave(&q.locks[5].seats[0], start_ns + 9 * RL_TURNS_FAIR_NS, &pause));
+    assert_true(rl_seat_leave(&q.locks[5].seats[0]));
+    assert_null(rl_turns_next(&q.turns[0], start_ns + 9 * RL_TURNS_FAIR_NS, &pause));
     assert_false(pause);
     assert_int_equal(q.turns[0].since_ns, 0);
 }
 
 static void take_twice(void *data) {
     struct queue *q = data;
-    rl_seats_take(q->locks[0].seats, 1);
+    rl_seats_take(q->locks[0].seats);
 }
 
 static void leave_twice(void *data) {
     struct queue *q = data;
-    bool pause;
-    rl_seat_leave(&q->locks[1].seats[0], 0, &pause);
+    rl_seat_leave(&q->locks[1].seats[0]);
 }
 
 static void asserts_what_it_is_given(void **state) {
@@ -155,7 +182,7 @@ static void asserts_what_it_is_given(void **state) {
     struct queue q;
     const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
     queue_init(&q, masks);
-    rl_seats_take(q.locks[0].seats, 1);
+    rl_seats_take(q.locks[0].seats);
     assert_true(dies(take_twice, &q));
     assert_true(dies(leave_twice, &q));
 }
