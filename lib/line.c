@@ -2,8 +2,8 @@
  *
  * Can a turn be missed? A waiting lock can go on only after an active one has left one of its
  * lines, and rl_line_update() looks at every line that an active lock has left. A lock that has its
- * turn is active, and in the queue until the loop's turn, which always follows: what steps a lock is
- * either a turn itself, or an event of the poll before it, or a call of the user, who wakes the
+ * turn is active, and in the queue until the loop's turn, which always follows: what steps a lock
+ * is either a turn itself, or an event of the poll before it, or a call of the user, who wakes the
  * loop.
  */
 #include "line.h"
