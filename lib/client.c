@@ -4,10 +4,10 @@
  * a failure leaves nothing behind. Then every node is started; a node that fails is tried again for
  * as long as the client lives.
  *
- * Closing: every lock is abandoned (operations end as cancelled, what is held is released), then
- * the answers are waited for until all are in or node_timeout has passed, then the nodes are
- * closed, then the handles, and when libuv has let go of the last one on_close runs and the memory
- * goes.
+ * Closing: every lock is abandoned (operations end as cancelled, what is held is released) and every
+ * query cancelled, then the answers that locks need are waited for until all are in or node_timeout
+ * has passed, then the nodes are closed, then the handles, and when libuv has let go of the last one
+ * on_close runs and the memory goes.
  */
 #include "client.h"
 
@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "query.h"
 #include "share.h"
 
 #define JOIN_NS (UINT64_C(50) * 1000000) /* on_open waits so long for more than a quorum */
@@ -86,14 +87,55 @@ static void node_failed(struct rl_node *node) {
     place->client->reasons[place->index] = node->reason;
 }
 
+/* An answer goes to whoever sent the command. */
+static void node_answer(struct rl_node *node, struct rl_request *request,
+                        const struct rl_answer *answer) {
+    if (request->kind == RL_COMMAND_READ) {
+        rl_query_answer(node, request, answer);
+    } else {
+        rl_votes_answer(node, request, answer);
+    }
+}
+
 static const struct rl_node_events node_events = {
-    .answer = rl_votes_answer,
+    .answer = node_answer,
     .up = node_up,
     .down = node_down,
     .failed = node_failed,
     .deadline = node_deadline,
     .dirty = node_dirty,
 };
+
+/* -- Room, taken before it is needed -- */
+
+bool rl_client_reserve_deadline(redlock_client *client) {
+    uint32_t needed = client->lock_count + client->query_count + 1 + client->n_nodes + 1;
+    if (needed <= client->deadlines.capacity) {
+        return true;
+    }
+    uint32_t capacity = 2 * needed;
+    struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
+    if (items == NULL) {
+        return false;
+    }
+    rl_free(&client->memory, rl_deadlines_reserve(&client->deadlines, items, capacity));
+    return true;
+}
+
+bool rl_client_reserve_wire(redlock_client *client, const struct rl_target *target) {
+    size_t room = rl_command_room(target);
+    if (room <= client->io.wire_room) {
+        return true;
+    }
+    char *wire = rl_alloc(&client->memory, 1, room);
+    if (wire == NULL) {
+        return false;
+    }
+    rl_free(&client->memory, client->io.wire);
+    client->io.wire = wire;
+    client->io.wire_room = room;
+    return true;
+}
 
 /* -- Opening -- */
 
@@ -270,6 +312,7 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
 
 static void all_closed(struct rl_io *io) {
     redlock_client *client = RL_CONTAINER(io, redlock_client, io);
+    assert(client->queries == NULL);
     client->phase = RL_CLIENT_GONE;
     if (client->on_close != NULL) {
         client->on_close(client, 0, client->close_data);
@@ -287,7 +330,8 @@ void rl_client_check_close(redlock_client *client, uint64_t now_ns) {
     if (client->is_opening) {
         end_opening(client, REDLOCK_ERR_CANCELED);
     }
-    bool told = client->done.head == NULL && client->lost.head == NULL;
+    bool told =
+        client->done.head == NULL && client->lost.head == NULL && client->asked.head == NULL;
     bool answered = client->calls_out == 0 && client->owed == 0;
     if (!told || (!answered && now_ns < client->close_until_ns)) {
         return;
@@ -337,6 +381,7 @@ int redlock_client_close(redlock_client *client, redlock_client_cb on_close, voi
         next = lock->next;
         rl_lock_unref(lock);
     }
+    rl_query_cancel_all(client);
     rl_deadlines_set(&client->deadlines, &client->deadline, client->close_until_ns);
     rl_loop_wake(client);
     return 0;

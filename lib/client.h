@@ -4,7 +4,7 @@
  *   - poll: replies arrive; votes.c turns them into votes and steps the locks' cores; what the
  *     cores ask for is appended to connections; what ended is queued. No user code runs.
  *   - the turn (loop.c): deadlines that have passed are stepped; then on_lost callbacks run, then
- *     the others; then the locks whose turn in line has come ask; then every connection that has
+ *     the others, those of queries last; then the locks whose turn in line has come ask; then every connection that has
  *     something to write is flushed; then the one timer is armed. Before the poll there is another
  *     turn, for what was submitted outside of callbacks.
  * So a callback is never inside the call that submitted it, nor inside hiredis, and a fan-out costs
@@ -38,7 +38,12 @@ static_assert(RL_NODES_MAX == REDLOCK_NODES_MAX, "core and interface agree on th
 #define RL_CONTAINER(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-enum rl_tag { RL_TAG_LOCK, RL_TAG_NODE, RL_TAG_CLIENT }; /* what an rl_deadline is part of */
+enum rl_tag {
+    RL_TAG_LOCK,
+    RL_TAG_NODE,
+    RL_TAG_CLIENT,
+    RL_TAG_QUERY
+}; /* what an rl_deadline is part of */
 
 /* A command to one node on behalf of a lock. */
 struct rl_call {
@@ -129,6 +134,11 @@ struct rl_queue {
     redlock_lock *tail;
 };
 
+struct rl_query_queue {
+    redlock_query *head;
+    redlock_query *tail;
+};
+
 enum rl_client_phase {
     RL_CLIENT_OPEN,     /* in use */
     RL_CLIENT_CLOSING,  /* releases are out */
@@ -164,6 +174,9 @@ struct redlock_client {
     struct rl_queue done;
     struct rl_queue lost;
     struct rl_queue turns;
+    redlock_query *queries; /* see query.h */
+    uint32_t query_count;
+    struct rl_query_queue asked; /* those that are finished and not told */
     struct rl_resources resources;
     struct rl_call *free_calls;
     struct rl_call_block *call_blocks;
@@ -201,6 +214,9 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
 /* A ttl that is usable with min_validity_ms, or REDLOCK_ERR_INVALID and a message. */
 int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms);
 
+/* Gives a caller as much of a struct as it knows. */
+int rl_options_hand_out(void *out, size_t out_size, void *full, size_t full_size, size_t smallest);
+
 /* -- loop.c -- */
 
 void rl_loop_init(redlock_client *client);
@@ -223,6 +239,10 @@ void rl_client_check_open(redlock_client *client, uint64_t now_ns);
 void rl_client_check_close(redlock_client *client, uint64_t now_ns);
 void rl_client_node_deadline(struct rl_client_node *node);
 uint32_t rl_client_nodes_up(const redlock_client *client);
+/* Room for the deadline of one more lock or query, and to write any command of target, so that
+ * neither can fail later. False: no memory. */
+bool rl_client_reserve_deadline(redlock_client *client);
+bool rl_client_reserve_wire(redlock_client *client, const struct rl_target *target);
 
 /* -- votes.c -- */
 

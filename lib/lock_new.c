@@ -36,37 +36,6 @@ void rl_lock_destroy(redlock_lock *lock) {
     rl_free(&client->memory, lock);
 }
 
-/* Room for one more lock among the deadlines, so that setting one can never fail. */
-static bool reserve_deadline(redlock_client *client) {
-    uint32_t needed = client->lock_count + 1 + client->n_nodes + 1;
-    if (needed <= client->deadlines.capacity) {
-        return true;
-    }
-    uint32_t capacity = 2 * needed;
-    struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
-    if (items == NULL) {
-        return false;
-    }
-    rl_free(&client->memory, rl_deadlines_reserve(&client->deadlines, items, capacity));
-    return true;
-}
-
-/* Room to write any command of this lock. */
-static bool reserve_wire(redlock_client *client, const struct rl_target *target) {
-    size_t room = rl_command_room(target);
-    if (room <= client->io.wire_room) {
-        return true;
-    }
-    char *wire = rl_alloc(&client->memory, 1, room);
-    if (wire == NULL) {
-        return false;
-    }
-    rl_free(&client->memory, client->io.wire);
-    client->io.wire = wire;
-    client->io.wire_room = room;
-    return true;
-}
-
 /* -- Options -- */
 
 struct complaint {
@@ -211,13 +180,13 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         complain(&to, "%s", redlock_strerror(REDLOCK_ERR_CLOSED));
         return REDLOCK_ERR_CLOSED;
     }
-    redlock_lock *lock = reserve_deadline(client) ? lay_out(client, &o) : NULL;
+    redlock_lock *lock = rl_client_reserve_deadline(client) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
         rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
         rl_deadline_init(&lock->deadline, RL_TAG_LOCK);
         enlist(lock);
-        if (!take_resources(lock, &o) || !reserve_wire(client, &lock->target)) {
+        if (!take_resources(lock, &o) || !rl_client_reserve_wire(client, &lock->target)) {
             rl_lock_unref(lock);
             lock = NULL;
         }

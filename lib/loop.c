@@ -15,6 +15,7 @@
 
 #include "client.h"
 #include "line.h"
+#include "query.h"
 
 #define NAP_NS (UINT64_C(1000) * 1000000)
 
@@ -124,6 +125,9 @@ static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t
         case RL_TAG_CLIENT:
             rl_client_tick(client, now_ns);
             break;
+        case RL_TAG_QUERY:
+            rl_query_tick(item);
+            break;
     }
 }
 
@@ -159,6 +163,21 @@ static void run_done(redlock_client *client) {
         rl_lock_tell(lock);
         rl_lock_unref(lock);
     }
+}
+
+static void run_queries(redlock_client *client) {
+    const redlock_query *last = client->asked.tail;
+    bool more = last != NULL;
+    while (more) {
+        redlock_query *query = rl_query_take(client);
+        more = query != last;
+        run_lost(client);
+        rl_query_tell(query);
+    }
+}
+
+static bool has_callbacks(const redlock_client *client) {
+    return client->lost.head != NULL || client->done.head != NULL || client->asked.head != NULL;
 }
 
 static void flush(redlock_client *client) {
@@ -222,9 +241,10 @@ static bool turn(redlock_client *client) {
     client->is_woken = false;
     bool was_opening = client->is_opening;
     run_deadlines(client);
-    bool tells = client->lost.head != NULL || client->done.head != NULL;
+    bool tells = has_callbacks(client);
     run_lost(client);
     run_done(client);
+    run_queries(client);
     rl_line_run(client);
     rl_client_check_open(client, redlock_now_ns());
     rl_client_check_close(client, redlock_now_ns());
@@ -232,7 +252,7 @@ static bool turn(redlock_client *client) {
         return false; /* nothing is queued, nothing may be armed */
     }
     flush(client);
-    if (client->done.head != NULL || client->lost.head != NULL || client->turns.head != NULL) {
+    if (has_callbacks(client) || client->turns.head != NULL) {
         client->is_woken = true;
         uv_idle_start(&client->idle, idle_cb);
     } else {
@@ -289,7 +309,7 @@ void rl_loop_init(redlock_client *client) {
 }
 
 void rl_loop_close(redlock_client *client) {
-    assert(client->done.head == NULL && client->lost.head == NULL);
+    assert(!has_callbacks(client));
     uv_close((uv_handle_t *)&client->timer, handle_closed);
     uv_close((uv_handle_t *)&client->prepare, handle_closed);
     uv_close((uv_handle_t *)&client->check, handle_closed);

@@ -116,16 +116,6 @@ const char *redlock_lock_message(redlock_lock *lock) {
 static_assert((int)REDLOCK_VOTE_FAILED == (int)RL_VOTE_FAILED, "votes are the core's votes");
 static_assert((int)REDLOCK_VOTE_PENDING == (int)RL_VOTE_PENDING, "votes are the core's votes");
 
-/* Gives a caller as much of a struct as it knows. */
-static int hand_out(void *out, size_t out_size, void *full, size_t full_size, size_t smallest) {
-    if (out_size < smallest || out_size > full_size) {
-        return REDLOCK_ERR_INVALID;
-    }
-    memcpy(full, &out_size, sizeof out_size); /* the size field stays the caller's */
-    memcpy(out, full, out_size);
-    return 0;
-}
-
 int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_outcome *outcome) {
     if (lock == NULL || outcome == NULL || index >= lock->client->n_nodes) {
         return REDLOCK_ERR_INVALID;
@@ -137,7 +127,7 @@ int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_ou
         .reason = ballot->reason,
         .latency_us = ballot->latency_us,
     };
-    return hand_out(outcome, outcome->size, &full, sizeof full, sizeof full);
+    return rl_options_hand_out(outcome, outcome->size, &full, sizeof full, sizeof full);
 }
 
 int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
@@ -152,7 +142,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
         full.waiting += lock->core.state == RL_WAITING;
     }
     full.nodes_up = rl_client_nodes_up(client);
-    return hand_out(stats, stats->size, &full, sizeof full, sizeof full);
+    return rl_options_hand_out(stats, stats->size, &full, sizeof full, sizeof full);
 }
 
 int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
@@ -172,5 +162,5 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* no handshakes */
         .owed = place->owed.count,
     };
-    return hand_out(info, info->size, &full, sizeof full, sizeof full);
+    return rl_options_hand_out(info, info->size, &full, sizeof full, sizeof full);
 }

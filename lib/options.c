@@ -35,6 +35,15 @@ bool rl_options_copy(void *full, size_t full_size, const void *user, size_t user
     return true;
 }
 
+int rl_options_hand_out(void *out, size_t out_size, void *full, size_t full_size, size_t smallest) {
+    if (out_size < smallest || out_size > full_size) {
+        return REDLOCK_ERR_INVALID;
+    }
+    memcpy(full, &out_size, sizeof out_size); /* the size field stays the caller's */
+    memcpy(out, full, out_size);
+    return 0;
+}
+
 /* -- Client -- */
 
 static bool check_duration(const char *name, int64_t value, char *error, size_t size) {

@@ -260,8 +260,8 @@ typedef struct redlock_lock_options {
     const redlock_bytes *resources;
     size_t n_resources;
 
-    /* A name for people and for redlock_query(), stored behind the token: 1 to REDLOCK_HOLDER_MAX
-     * printable characters without spaces. NULL: none. Default NULL. */
+    /* A name for people and for redlock_query_holder(), stored behind the token: 1 to
+     * REDLOCK_HOLDER_MAX printable characters without spaces. NULL: none. Default NULL. */
     const char *holder;
 
     /* 1: its release is announced on the nodes (PUBLISH on the channel "redlock:" resource), and

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/sighting.h"
 #include "redlock/redlock.h"
 
 /* One resource; several; and a release that is announced, of any number. */
@@ -22,6 +23,9 @@ struct script {
  * A release looks at each key by pcall: one of another type cannot have the value, and must not
  * keep the others from being deleted. Other errors are told, after the work is done. An
  * announcement that a node forbids does not count as an error.
+ *
+ * Who holds a key is asked by a script as well: its life and its value are then of one moment, and
+ * the value, which may be anybody's and of any size, is cut on the node.
  */
 static const struct script scripts[][VARIANTS] = {
     [RL_COMMAND_SET_ALL] =
@@ -55,12 +59,19 @@ static const struct script scripts[][VARIANTS] = {
                         "elseif type(v)=='table' and not string.find(v.err,'WRONGTYPE',1,true) "
                         "then e=v end end return e or n",
                         "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"}},
+    [RL_COMMAND_READ] =
+        {[ONE] = {"local t=redis.call('type',KEYS[1]).ok if t=='none' then return false end "
+                  "local p=string.format('%.0f ',redis.call('pttl',KEYS[1])) "
+                  "if t=='string' then return p..'s'..redis.call('getrange',KEYS[1],0,105) end "
+                  "return p..'t'..t",
+                  "459a6f17e5ef77b303561f0e93163b4dc12bdbd1"}},
 };
 
 #define SCRIPT_MAX 320 /* the longest, and some */
 #define FRAME_MAX 32   /* "$65536\r\n" and "\r\n" around an argument */
 
 static_assert(RL_COMMAND_TOKEN_LEN == REDLOCK_TOKEN_LENGTH, "one length of a token");
+static_assert(RL_SIGHTING_TEXT_MAX == 1 + 105, "the script of READ cuts there");
 
 struct writer {
     char *at;
@@ -141,15 +152,18 @@ static const struct script *script_of(const struct rl_command *command) {
 static void put_script(struct writer *w, const struct rl_command *command) {
     const struct script *script = script_of(command);
     const struct rl_target *target = command->target;
-    bool has_ttl = command->kind != RL_COMMAND_RELEASE;
-    put_count(w, '*', 3 + target->n + (has_ttl ? 2 : 1));
+    bool has_value = command->kind != RL_COMMAND_READ;
+    bool has_ttl = has_value && command->kind != RL_COMMAND_RELEASE;
+    put_count(w, '*', 3 + target->n + has_value + has_ttl);
     put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
     put_text(w, command->whole_script ? script->text : script->sha1);
     put_number(w, target->n);
     for (uint32_t i = 0; i < target->n; i++) {
         put_bulk(w, target->resources[i].data, target->resources[i].length);
     }
-    put_value(w, command);
+    if (has_value) {
+        put_value(w, command);
+    }
     if (has_ttl) {
         put_number(w, command->ttl_ms);
     }
@@ -168,7 +182,9 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     assert(command->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
     struct writer w = {wire, rl_command_room(target), false};
-    assert((command->kind != RL_COMMAND_SET || target->n == 1));
+    bool is_of_one = command->kind == RL_COMMAND_SET || command->kind == RL_COMMAND_READ;
+    assert(!is_of_one || target->n == 1);
+    (void)is_of_one; /* without assertions */
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);
     } else {

@@ -42,6 +42,7 @@ enum rl_command_kind {
     RL_COMMAND_SET_ALL,  /* several, set where nothing is under any of them: 1, or 0 */
     RL_COMMAND_EXTEND,   /* compare and pexpire, never to a shorter life: 1, or 0 */
     RL_COMMAND_RELEASE,  /* compare and delete: 1, or 0 */
+    RL_COMMAND_READ,     /* who holds the one resource: see sighting.h, or nil; changes nothing */
     RL_COMMAND_HANDSHAKE /* a step of the handshake, see handshake.h */
 };
 
@@ -50,7 +51,7 @@ struct rl_command {
     bool whole_script; /* EVAL rather than EVALSHA */
     uint32_t ttl_ms;   /* SET and EXTEND */
     const struct rl_target *target;
-    const char *token; /* RL_COMMAND_TOKEN_LEN bytes */
+    const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ */
 };
 
 #define RL_COMMAND_WIRE_MAX 1024 /* room for a step of the handshake */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "redis/sighting.h"
 #include "redlock/status.h"
 
 /* -- The guard -- */
@@ -159,8 +160,7 @@ static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
     if (reply->type == REDIS_REPLY_ERROR) {
-        bool is_script =
-            kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE;
+        bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE;
         if (is_script && is_word(reply->str, "NOSCRIPT")) {
             return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, reply->str);
         }
@@ -173,6 +173,15 @@ struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *rep
     if (kind == RL_COMMAND_SET) {
         if (reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0) {
             return answer(RL_YES, 0, "");
+        }
+        if (reply->type == REDIS_REPLY_NIL) {
+            return answer(RL_NO, 0, "");
+        }
+    } else if (kind == RL_COMMAND_READ) {
+        struct rl_sighting ignored;
+        if (reply->type == REDIS_REPLY_STRING && reply->len < RL_REPLY_TEXT_MAX &&
+            rl_sighting_parse(reply->str, &ignored)) {
+            return answer(RL_YES, 0, reply->str);
         }
         if (reply->type == REDIS_REPLY_NIL) {
             return answer(RL_NO, 0, "");

@@ -46,7 +46,7 @@ enum rl_verdict {
 struct rl_answer {
     enum rl_verdict verdict;
     int16_t reason;   /* REDLOCK_ERR_NODE_... unless yes or no */
-    const char *text; /* the node's own words, "" if none */
+    const char *text; /* the node's own words, "" if none; of a READ what it has */
 };
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply);

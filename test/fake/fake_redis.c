@@ -15,7 +15,7 @@
 #define INFO_MAX 16
 #define MS 1000000u /* nanoseconds */
 
-enum script_kind { SCRIPT_NONE, SCRIPT_DELETE, SCRIPT_EXTEND };
+enum script_kind { SCRIPT_NONE, SCRIPT_DELETE, SCRIPT_EXTEND, SCRIPT_SET, SCRIPT_READ };
 
 struct script {
     char sha1[SHA1_HEX_SIZE];
@@ -182,6 +182,11 @@ static void do_get(struct call *call) {
     }
 }
 
+static long long pttl_of(const struct call *call, const struct fake_key *key) {
+    assert(key->expires_ns != UINT64_MAX);
+    return (long long)((key->expires_ns - call->now_ns) / MS);
+}
+
 static void do_pttl(struct call *call) {
     const struct fake_key *key = find_key(call, &call->args[1]);
     if (key == NULL) {
@@ -189,24 +194,8 @@ static void do_pttl(struct call *call) {
     } else if (key->expires_ns == UINT64_MAX) {
         reply_number(call, -1);
     } else {
-        reply_number(call, (long long)((key->expires_ns - call->now_ns) / MS));
+        reply_number(call, pttl_of(call, key));
     }
-}
-
-/* Sets a key's life, as PEXPIRE does. */
-static void expire_key(struct call *call, struct fake_key *key, const struct resp_arg *ttl) {
-    long long ttl_ms = 0;
-    assert(key != NULL);
-    if (!resp_number(ttl, &ttl_ms)) {
-        reply_text(call, "-ERR value is not an integer or out of range");
-        return;
-    }
-    if (ttl_ms <= 0) {
-        fake_keys_remove(&call->redis->keys, key);
-    } else {
-        key->expires_ns = call->now_ns + (uint64_t)ttl_ms * MS;
-    }
-    reply_number(call, 1);
 }
 
 static void do_del(struct call *call) {
@@ -241,8 +230,12 @@ static struct script *find_script(struct fake_redis *redis, const struct resp_ar
 /* Remembers a script. Returns it, or NULL after an error reply if it is none that we can run. */
 static struct script *load_script(struct call *call, const struct resp_arg *text) {
     struct script script = {"", SCRIPT_NONE};
-    if (contains(text, "'get'") && contains(text, "'pexpire'")) {
+    if (contains(text, "'getrange'")) {
+        script.kind = SCRIPT_READ;
+    } else if (contains(text, "'get'") && contains(text, "'pexpire'")) {
         script.kind = SCRIPT_EXTEND;
+    } else if (contains(text, "'get'") && contains(text, "'set'")) {
+        script.kind = SCRIPT_SET;
     } else if (contains(text, "'get'") && contains(text, "'del'")) {
         script.kind = SCRIPT_DELETE;
     } else {
@@ -260,22 +253,100 @@ static struct script *load_script(struct call *call, const struct resp_arg *text
     return known;
 }
 
-/* EVAL and EVALSHA: ... 1 key token [ttl] */
-static void run_script(struct call *call, const struct script *script) {
-    size_t wanted = script->kind == SCRIPT_EXTEND ? 6 : 5;
-    if (call->count != wanted || !resp_is(&call->args[2], "1")) {
-        reply_text(call, "-ERR the fake node's scripts take one key");
+struct keys { /* what a script is about: EVAL ... n key... value [ttl] */
+    const struct resp_arg *names;
+    size_t n;
+    const struct resp_arg *args; /* behind the keys */
+    uint64_t until_ns;           /* the end of a ttl that begins now */
+};
+
+static bool has_value(const struct call *call, const struct resp_arg *name,
+                      const struct resp_arg *value) {
+    const struct fake_key *key = find_key(call, name);
+    return key != NULL && holds(key, value);
+}
+
+static void run_set(struct call *call, const struct keys *keys) {
+    for (size_t i = 0; i < keys->n; i++) {
+        if (find_key(call, &keys->names[i]) != NULL &&
+            !has_value(call, &keys->names[i], &keys->args[0])) {
+            reply_number(call, 0);
+            return;
+        }
+    }
+    for (size_t i = 0; i < keys->n; i++) {
+        if (find_key(call, &keys->names[i]) == NULL) {
+            fake_keys_put(&call->redis->keys, call->session->db, &keys->names[i], &keys->args[0],
+                          keys->until_ns);
+        }
+    }
+    reply_number(call, 1);
+}
+
+static void run_extend(struct call *call, const struct keys *keys) {
+    for (size_t i = 0; i < keys->n; i++) {
+        if (!has_value(call, &keys->names[i], &keys->args[0])) {
+            reply_number(call, 0);
+            return;
+        }
+    }
+    for (size_t i = 0; i < keys->n; i++) {
+        struct fake_key *key = find_key(call, &keys->names[i]);
+        /* never to a shorter life; but PTTL says -1 of a key without end, and the script compares */
+        if (keys->until_ns > key->expires_ns || key->expires_ns == UINT64_MAX) {
+            key->expires_ns = keys->until_ns;
+        }
+    }
+    reply_number(call, 1);
+}
+
+static void run_delete(struct call *call, const struct keys *keys) {
+    long long deleted = 0;
+    for (size_t i = 0; i < keys->n; i++) {
+        if (has_value(call, &keys->names[i], &keys->args[0])) {
+            fake_keys_remove(&call->redis->keys, find_key(call, &keys->names[i]));
+            deleted = 1;
+        }
+    }
+    reply_number(call, deleted);
+}
+
+static void run_read(struct call *call, const struct keys *keys) {
+    const struct fake_key *key = find_key(call, &keys->names[0]);
+    struct bytes text = {NULL, 0, 0};
+    if (key == NULL) {
+        reply_text(call, "$-1");
         return;
     }
-    struct fake_key *key = find_key(call, &call->args[3]);
-    if (key == NULL || !holds(key, &call->args[4])) {
-        reply_number(call, 0);
-    } else if (script->kind == SCRIPT_EXTEND) {
-        expire_key(call, key, &call->args[5]);
-    } else {
-        fake_keys_remove(&call->redis->keys, key);
-        reply_number(call, 1);
+    long long ms = key->expires_ns == UINT64_MAX ? -1 : pttl_of(call, key);
+    size_t length = key->value.length - 1;
+    bytes_append_format(&text, "%lld s", ms);
+    bytes_append(&text, key->value.data, length < 106 ? length : 106);
+    reply_bulk(call, text.data, text.length);
+    bytes_free(&text);
+}
+
+static void run_script(struct call *call, const struct script *script) {
+    static const struct {
+        size_t args;
+        void (*run)(struct call *call, const struct keys *keys);
+    } kinds[] = {[SCRIPT_DELETE] = {1, run_delete},
+                 [SCRIPT_EXTEND] = {2, run_extend},
+                 [SCRIPT_SET] = {2, run_set},
+                 [SCRIPT_READ] = {0, run_read}};
+    long long n = 0, ttl_ms = 0;
+    size_t args = kinds[script->kind].args;
+    if (!resp_number(&call->args[2], &n) || n < 1 || call->count != 3 + (size_t)n + args) {
+        reply_text(call, "-ERR the fake node's scripts take keys, a value and a ttl");
+        return;
     }
+    struct keys keys = {call->args + 3, (size_t)n, call->args + 3 + n, 0};
+    if (args == 2 && (!resp_number(&keys.args[1], &ttl_ms) || ttl_ms <= 0)) {
+        reply_text(call, "-ERR invalid expire time in 'set' command");
+        return;
+    }
+    keys.until_ns = call->now_ns + (uint64_t)ttl_ms * MS;
+    kinds[script->kind].run(call, &keys);
 }
 
 static void do_eval(struct call *call) {

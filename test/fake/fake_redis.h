@@ -2,9 +2,10 @@
  *
  * It follows Redis 7.0 for what is here: PING, AUTH, SELECT (16 databases), CLIENT SETNAME, SCRIPT
  * LOAD and FLUSH, SET with NX and PX, GET, PTTL, DEL, FLUSHALL, INFO, and EVALSHA and EVAL
- * of the two scripts of a lock. Those are known by what they do: a text with 'pexpire' in
- * it compares and extends, one with 'del' compares and deletes. Everything else is answered with
- * Redis's error.
+ * of the scripts of a lock, with any number of keys that a command here can have. Those are known by
+ * what they do: a text with 'getrange' in it tells who holds a key, one with 'pexpire' compares and
+ * extends, one with 'set' sets all keys or none, one with 'del' compares and deletes (and announces
+ * nothing, since nobody can listen here). Everything else is answered with Redis's error.
  *
  * Time is an argument, in nanoseconds of any clock that never goes back. A key is gone once its
  * time is reached. */

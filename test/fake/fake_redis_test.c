@@ -18,6 +18,8 @@
 
 #define RELEASE "'get',KEYS[1]==ARGV[1]'del',KEYS[1]" /* enough to be known by */
 #define EXTEND "'get',KEYS[1]==ARGV[1]'pexpire',KEYS[1],ARGV[2]"
+#define SET_ALL "'get',KEYS[i]'set',KEYS[i],ARGV[1],'NX'"
+#define READ "'getrange',KEYS[1]"
 
 struct fixture {
     struct fake_redis *redis;
@@ -140,11 +142,48 @@ static void runs_the_scripts_of_a_lock(void **state) {
     assert_reply(f, "EVAL unknown 0",
                  "-ERR Error compiling script: the fake node does not know it"
                  "\r\n");
-    assert_reply(f, "EVAL " RELEASE " 2 k v", "-ERR the fake node's scripts take one key\r\n");
+    assert_reply(f, "SET k v PX 9000", "+OK\r\n");
+    assert_reply(f, "EVAL " EXTEND " 1 k v 5000", ":1\r\n");
+    assert_reply(f, "PTTL k", ":9000\r\n"); /* never to a shorter life */
+    assert_reply(f, "DEL k", ":1\r\n");
+    assert_reply(f, "EVAL " RELEASE " 2 k v",
+                 "-ERR the fake node's scripts take keys, a value and a ttl\r\n");
     assert_reply(f, "SCRIPT FLUSH", "+OK\r\n");
     assert_reply(f, line, "-NOSCRIPT No matching script. Please use EVAL.\r\n");
     assert_reply(f, "EVAL " RELEASE " 1 k v", ":0\r\n"); /* which loads it */
     assert_reply(f, line, ":0\r\n");
+}
+
+static void runs_the_scripts_of_several_keys(void **state) {
+    struct fixture *f = *state;
+    assert_reply(f, "SET b stranger", "+OK\r\n");
+    assert_reply(f, "EVAL " SET_ALL " 2 a b v 5000", ":0\r\n");
+    assert_int_equal(fake_redis_keys(f->redis, f->now_ns), 1); /* all or none */
+    assert_reply(f, "SET b v PX 1000", "+OK\r\n");
+    assert_reply(f, "EVAL " EXTEND " 2 a b v 5000", ":0\r\n");
+    assert_reply(f, "PTTL b", ":1000\r\n");
+    assert_reply(f, "EVAL " SET_ALL " 2 a b v 5000", ":1\r\n");
+    assert_reply(f, "PTTL a", ":5000\r\n");
+    assert_reply(f, "PTTL b", ":1000\r\n");
+    assert_reply(f, "EVAL " EXTEND " 2 a b v 3000", ":1\r\n");
+    assert_reply(f, "PTTL a", ":5000\r\n");
+    assert_reply(f, "PTTL b", ":3000\r\n");
+    assert_reply(f, "EVAL " RELEASE " 2 a b other", ":0\r\n");
+    assert_reply(f, "DEL b", ":1\r\n");
+    assert_reply(f, "EVAL " RELEASE " 2 a b v", ":1\r\n");
+    assert_int_equal(fake_redis_keys(f->redis, f->now_ns), 0);
+    assert_reply(f, "EVAL " SET_ALL " 1 a v 0", "-ERR invalid expire time in 'set' command\r\n");
+}
+
+static void tells_who_holds_a_key(void **state) {
+    struct fixture *f = *state;
+    assert_reply(f, "EVAL " READ " 1 k", "$-1\r\n");
+    assert_reply(f, "SET k value", "+OK\r\n");
+    assert_reply(f, "EVAL " READ " 1 k", "$9\r\n-1 svalue\r\n");
+    assert_reply(f, "SET k value PX 1500", "+OK\r\n");
+    assert_reply(f, "EVAL " READ " 1 k", "$11\r\n1500 svalue\r\n");
+    assert_reply(f, "EVAL " READ " 1 k v",
+                 "-ERR the fake node's scripts take keys, a value and a ttl\r\n");
 }
 
 static void hashes_as_the_standard_says(void **state) {
@@ -226,6 +265,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(keeps_databases_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lets_keys_expire, set_up, tear_down),
         cmocka_unit_test_setup_teardown(runs_the_scripts_of_a_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(runs_the_scripts_of_several_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_who_holds_a_key, set_up, tear_down),
         cmocka_unit_test(hashes_as_the_standard_says),
         cmocka_unit_test_setup_teardown(asks_for_the_password, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tells_what_it_is, set_up, tear_down),

@@ -1,6 +1,7 @@
 /* Every public macro, expanded where a program would write it. Compiled as C11 and as C++17 by
  * headers.sh, which also checks that no public macro is missing here. */
 #include "redlock/redlock.h"
+#include "redlock/token.h"
 
 REDLOCK_API int api_function(const char *version);
 
@@ -36,6 +37,7 @@ int api_function(const char *given) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     client.nodes = nodes;
+    redlock_sight sight = REDLOCK_SIGHT_INIT;
     lock.resources = resources;
     lock.holder = holder;
     acquire.ttl_ms = REDLOCK_TTL_MS_MAX;
@@ -46,6 +48,7 @@ int api_function(const char *given) {
     resource[0] = 1;
     return client.size == sizeof(client) && acquire.size == sizeof(acquire) &&
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
-           info.size == sizeof(info) && lock.size == sizeof(lock) && token[0] == version[0] &&
-           message[0] == text[0] && resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
+           info.size == sizeof(info) && lock.size == sizeof(lock) && sight.size == sizeof(sight) &&
+           token[0] == version[0] && message[0] == text[0] && resource[0] != 0 &&
+           of_status(REDLOCK_ERR_HELD) != 0;
 }

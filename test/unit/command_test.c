@@ -31,12 +31,18 @@ struct row {
 #define EXTEND_SEVERAL_SHA "e3322986cc411d9f12b2cc1d6eb53927698cb977"
 #define RELEASE_SEVERAL_SHA "da14326bf607ac1dc20e1aa96b204e87677d044d"
 #define ANNOUNCED_SHA "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"
+#define READ_SHA "459a6f17e5ef77b303561f0e93163b4dc12bdbd1"
 #define EXTEND_TEXT                                            \
     "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end " \
     "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "    \
     "redis.call('pexpire',KEYS[1],ARGV[2]) end return 1"
 #define RELEASE_TEXT \
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
+#define READ_TEXT                                                                  \
+    "local t=redis.call('type',KEYS[1]).ok if t=='none' then return false end "    \
+    "local p=string.format('%.0f ',redis.call('pttl',KEYS[1])) "                   \
+    "if t=='string' then return p..'s'..redis.call('getrange',KEYS[1],0,105) end " \
+    "return p..'t'..t"
 
 static const struct row rows[] = {
     {RL_COMMAND_SET, false, 10000, SIZED("door"),
@@ -100,6 +106,11 @@ static const struct row rows[] = {
      SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SEVERAL_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n"),
      2, NULL, false},
+    /* who holds it: no value, no ttl */
+    {RL_COMMAND_READ, false, 9, SIZED("a\0"),
+     SIZED("*4\r\n$7\r\nEVALSHA\r\n$40\r\n" READ_SHA "\r\n$1\r\n1\r\n$2\r\na\0\r\n"), 1, "h", true},
+    {RL_COMMAND_READ, true, 9, SIZED("a"),
+     SIZED("*4\r\n$4\r\nEVAL\r\n$223\r\n" READ_TEXT "\r\n$1\r\n1\r\n$1\r\na\r\n"), 1, NULL, false},
 };
 
 static size_t format(char *wire, const struct row *row) {
@@ -124,6 +135,7 @@ static void writes_each_byte(void **state) {
     (void)state;
     assert_int_equal(strlen(EXTEND_TEXT), 159);
     assert_int_equal(strlen(RELEASE_TEXT), 88);
+    assert_int_equal(strlen(READ_TEXT), 223);
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[2048];
         memset(wire, 0x5a, sizeof wire);
@@ -147,8 +159,9 @@ static void has_room_for_every_command(void **state) {
         names[n - 1] = (struct rl_bytes){name, n % 3 ? sizeof name : 1};
         struct rl_target target = {names, n, sizeof holder, n % 2, holder};
         char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
-        for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_RELEASE; kind++) {
-            if (kind == (n > 1 ? RL_COMMAND_SET : RL_COMMAND_SET_ALL)) {
+        for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_READ; kind++) {
+            bool is_of_one = kind == RL_COMMAND_SET || kind == RL_COMMAND_READ;
+            if ((n > 1 && is_of_one) || (n == 1 && kind == RL_COMMAND_SET_ALL)) {
                 continue;
             }
             struct rl_command command = {kind, true, UINT32_MAX, &target, TOKEN};
@@ -196,7 +209,7 @@ static void names_its_scripts(void **state) {
         assert_int_equal(strlen(sha1), 40);
         count++;
     }
-    assert_int_equal(count, 6);
+    assert_int_equal(count, 7);
 }
 
 static void format_wrong(void *data) {
@@ -215,6 +228,7 @@ static void asserts_what_it_is_given(void **state) {
         {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, 0, NULL, false},
         {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, REDLOCK_RESOURCES_MAX + 1, NULL, false},
         {RL_COMMAND_HANDSHAKE, false, 1, SIZED("a"), {NULL, 0}, 1, NULL, false},
+        {RL_COMMAND_READ, false, 1, SIZED("a"), {NULL, 0}, 2, NULL, false},
     };
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         assert_true(dies(format_wrong, &wrongs[i]));

@@ -249,6 +249,53 @@ static void takes_exact_answers_only(void **state) {
     }
 }
 
+/* The form of what a query's script answers; sighting_test.c looks at what is in it. */
+static void takes_a_sighting(void **state) {
+    (void)state;
+    static const struct {
+        const char *wire;
+        enum rl_verdict wanted;
+    } rows[] = {
+        {"$-1\r\n", RL_NO},
+        {"$4\r\n5 sx\r\n", RL_YES},
+        {"$4\r\n-1 s\r\n", RL_YES},
+        {"$7\r\n0 tlist\r\n", RL_YES},
+        {"$5\r\n5 s\0\xff\r\n", RL_YES},
+        {"+5 sx\r\n", RL_NOT_REDIS},
+        {":1\r\n", RL_NOT_REDIS},
+        {":0\r\n", RL_NOT_REDIS},
+        {"+OK\r\n", RL_NOT_REDIS},
+        {"$0\r\n\r\n", RL_NOT_REDIS},
+        {"$2\r\nsx\r\n", RL_NOT_REDIS},
+        {"-NOSCRIPT No matching script.\r\n", RL_NOSCRIPT},
+        {"-LOADING x\r\n", RL_ERROR},
+        {"-WRONGTYPE x\r\n", RL_ERROR},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fixture f;
+        fixture_init(&f, 1);
+        const redisReply *reply = rows[i].wire[1] == '5' && rows[i].wire[0] == '$'
+                                      ? read_reply(&f, rows[i].wire, 11)
+                                      : read_text(&f, rows[i].wire);
+        assert_non_null(reply);
+        assert_int_equal(rl_reply_judge(RL_COMMAND_READ, reply).verdict, rows[i].wanted);
+        fixture_free(&f);
+    }
+    for (size_t length = 100; length < 200; length++) { /* no longer than the script cuts it */
+        char wire[256];
+        struct fixture f;
+        int head = snprintf(wire, sizeof wire, "$%zu\r\n1234567890123456789 s", length);
+        memset(wire + head, 'v', length - 21);
+        memcpy(wire + head + length - 21, "\r\n", 2);
+        fixture_init(&f, 1);
+        const redisReply *reply = read_reply(&f, wire, (size_t)head + length - 21 + 2);
+        assert_non_null(reply);
+        assert_int_equal(rl_reply_judge(RL_COMMAND_READ, reply).verdict,
+                         length <= 127 ? RL_YES : RL_NOT_REDIS);
+        fixture_free(&f);
+    }
+}
+
 static void is_not_fooled_by_a_zero(void **state) {
     (void)state;
     struct fixture f;
@@ -342,6 +389,7 @@ int main(void) {
         cmocka_unit_test(keeps_printable_bytes_only),
         cmocka_unit_test(comes_before_the_first_byte),
         cmocka_unit_test(takes_exact_answers_only),
+        cmocka_unit_test(takes_a_sighting),
         cmocka_unit_test(is_not_fooled_by_a_zero),
         cmocka_unit_test(gives_a_reason),
         cmocka_unit_test(knows_the_words_of_redis),

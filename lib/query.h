@@ -1,0 +1,39 @@
+/* Queries: every node is asked once who holds a resource. The public part is in redlock/token.h.
+ *
+ *     redlock_query_holder(): RL_COMMAND_READ to every node that is up
+ *         -> all have answered, or node_timeout has passed, or the client closes
+ *         -> the callback, in the next turn of the loop (client.h)
+ *
+ * Nothing is changed on a node, so nothing is owed, nothing has to be undone, and closing does not
+ * wait for answers.
+ *
+ * Can the callback be missed or run twice? A query is finished in one place, which puts it into the
+ * queue of the turn, once (it asserts): in the call itself if no node can be asked, by the last
+ * answer, by its deadline, or by closing. The queue is emptied before the client goes.
+ *
+ * Memory: requests that are out refer to the query's name and looks, so it lives until it was told
+ * and each of them is answered, the last by the end of its connection. An answer that comes after
+ * the query was finished changes nothing.
+ */
+#ifndef RL_QUERY_H
+#define RL_QUERY_H
+
+#include <stdbool.h>
+
+#include "client.h"
+
+/* -- For the loop -- */
+
+void rl_query_tick(struct rl_deadline *item);
+/* The first of those that are finished, out of the queue; NULL if there is none. */
+redlock_query *rl_query_take(redlock_client *client);
+/* Runs its callback; the query may be gone then. */
+void rl_query_tell(redlock_query *query);
+
+/* -- For the client -- */
+
+void rl_query_answer(struct rl_node *node, struct rl_request *request,
+                     const struct rl_answer *answer);
+void rl_query_cancel_all(redlock_client *client);
+
+#endif

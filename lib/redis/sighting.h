@@ -1,0 +1,33 @@
+/* What a node has under a key, as the script of RL_COMMAND_READ tells it.
+ *
+ * The script answers nil for a key that does not exist, else one flat string, so that the reply
+ * guard need not know arrays: the remaining life in ms (-1: it never ends), a space, and either 's'
+ * and the beginning of the value, or 't' and the name of a type that is not a string. The value is
+ * cut on the node: a foreign one may be as large as the node's memory.
+ *
+ * Failure mode: what does not have this form is no answer of Redis. A value that this library
+ * cannot have written is no failure: it is told to people by its beginning, as printable text (the
+ * guard has replaced other bytes).
+ */
+#ifndef RL_REDIS_SIGHTING_H
+#define RL_REDIS_SIGHTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "redis/command.h"
+
+#define RL_SIGHTING_NAME_MAX 64 /* of a holder's name */
+#define RL_SIGHTING_VALUE_MAX (RL_COMMAND_TOKEN_LEN + 1 + RL_SIGHTING_NAME_MAX) /* of our kind */
+#define RL_SIGHTING_TEXT_MAX (RL_SIGHTING_VALUE_MAX + 1) /* one more byte tells a longer value */
+
+struct rl_sighting {
+    int64_t remaining_ms;                  /* -1: the key never ends */
+    char token[RL_COMMAND_TOKEN_LEN + 1];  /* "" if the value is not of our kind */
+    char holder[RL_SIGHTING_TEXT_MAX + 1]; /* see redlock_sight in redlock/token.h */
+};
+
+/* False if text is not what the script answers. */
+bool rl_sighting_parse(const char *text, struct rl_sighting *out);
+
+#endif
