@@ -1,5 +1,6 @@
 /* Every public macro, expanded where a program would write it. Compiled as C11 and as C++17 by
  * headers.sh, which also checks that no public macro is missing here. */
+#include "redlock/blocking.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 
@@ -36,10 +37,12 @@ int api_function(const char *given) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    redlock_mutex_options mutex = REDLOCK_MUTEX_OPTIONS_INIT;
     client.nodes = nodes;
     redlock_sight sight = REDLOCK_SIGHT_INIT;
     lock.resources = resources;
     lock.holder = holder;
+    mutex.owner = mutex.owner == REDLOCK_OWNER_THREAD ? REDLOCK_OWNER_OBJECT : REDLOCK_OWNER_MAX;
     acquire.ttl_ms = REDLOCK_TTL_MS_MAX;
     acquire.tries = REDLOCK_NO_LIMIT;
     acquire.renew_ms = REDLOCK_THIRD_OF_TTL;
@@ -49,6 +52,6 @@ int api_function(const char *given) {
     return client.size == sizeof(client) && acquire.size == sizeof(acquire) &&
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
            info.size == sizeof(info) && lock.size == sizeof(lock) && sight.size == sizeof(sight) &&
-           token[0] == version[0] && message[0] == text[0] && resource[0] != 0 &&
-           of_status(REDLOCK_ERR_HELD) != 0;
+           mutex.size == sizeof(mutex) && token[0] == version[0] && message[0] == text[0] &&
+           resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
 }

@@ -1,0 +1,269 @@
+/* libredlock for programs with threads: a client with a loop thread of its own, and locks that are
+ * used like a pthread mutex.
+ *
+ *     redlock_blocking_open() -> redlock_mutex_new() -> redlock_mutex_lock() -> work
+ *         -> redlock_mutex_unlock() -> redlock_mutex_free() -> redlock_blocking_close()
+ *
+ * Threads: every function here may be called from every thread at any time, but for two rules. A
+ * mutex may not be freed, nor a client be closed a second time, while another thread may begin a
+ * call on it. And on the loop thread, that is inside on_lost, the functions that wait (those whose
+ * text says so) return REDLOCK_ERR_WRONG_THREAD at once: the thread would wait for itself.
+ *
+ * Owner: a mutex is held by a thread, not by whoever has the pointer. Its thread may lock it again,
+ * also through other mutex objects of the same resources, and unlocks it as many times; another
+ * thread can neither unlock nor extend it. Let each thread unlock what it holds before it ends:
+ * nobody else can, and the lock would be renewed until it is closed (max_hold_ms bounds that). A
+ * task that moves from thread to thread has a mutex object of its own with `owner` set.
+ *
+ * Time: a call ends when its timeout is over, by what the loop thread sees; a call that asks nodes
+ * which do not answer ends after node_timeout_ms. Nothing here waits without end but a lock with
+ * REDLOCK_NO_LIMIT, and that ends when the client is closed.
+ *
+ * Loss: a lock ends while it is held if a quorum of nodes cannot be reached for its whole validity,
+ * or forgets it. Ask redlock_mutex_is_valid() before each step that must not be done twice, or give
+ * on_lost. After a loss the holder must still unlock (and hears REDLOCK_ERR_LOST).
+ *
+ * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
+ * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
+ * signal. Cancellation: pthread_cancel() does not take effect inside a call that waits.
+ *
+ * fork(): in the child every function returns REDLOCK_ERR_FORKED, or "nothing is held", and touches
+ * nothing: another thread may have held a lock of this library or of malloc when the process was
+ * copied. What the child inherits stays as it is until it ends or calls exec (the sockets are
+ * closed by exec). The child opens a client of its own.
+ *
+ * What a lock promises and what not: docs/guarantees.md. The asynchronous interface, on which this
+ * one is built, is redlock.h; statuses and units are the same.
+ */
+#ifndef REDLOCK_BLOCKING_H
+#define REDLOCK_BLOCKING_H
+
+#include "redlock/redlock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- Client -- */
+
+typedef struct redlock_blocking redlock_blocking; /* opaque: N nodes and a thread */
+typedef struct redlock_mutex redlock_mutex;       /* opaque: a lock that threads use */
+
+/* Opens a client and starts its thread. Waits until a quorum of nodes is up, or each node has
+ * succeeded or failed once, or connect_timeout_ms has passed.
+ *
+ * options: as for redlock_client_open(); copied. The allocator and the trace hook are called on
+ * several threads: on the loop thread, and the allocator also on those that open, close, make and
+ * free. error receives a sentence also for REDLOCK_ERR_NO_QUORUM. The strings that error and
+ * allocator point to are not used after the call; allocator->data must live as long as the client
+ * and its mutexes.
+ *
+ * Returns 0, or:
+ *     REDLOCK_ERR_NO_QUORUM   fewer nodes are up. *blocking is set, the client goes on connecting
+ *                             and may be used; it must be closed.
+ *     REDLOCK_ERR_INVALID, REDLOCK_ERR_URL, REDLOCK_ERR_NO_TLS, REDLOCK_ERR_DUPLICATE,
+ *     REDLOCK_ERR_NOMEM       as for redlock_client_open(); *blocking is NULL
+ *     REDLOCK_ERR_SYSTEM      also if no thread, pipe or mutex could be had; *blocking is NULL
+ * Since 0.1. */
+REDLOCK_API int redlock_blocking_open(redlock_blocking **blocking,
+                                      const redlock_client_options *options);
+
+/* Closes a client. Calls that wait in other threads end with REDLOCK_ERR_CANCELED, later ones with
+ * REDLOCK_ERR_CLOSED; what is held is released, on_lost does not run for it. Waits until that has
+ * been answered, no longer than node_timeout_ms (and for a name look-up under way, which cannot be
+ * cancelled), and until the thread has ended. Mutexes stay objects that answer REDLOCK_ERR_CLOSED
+ * until they are freed, so a thread that still has one does no harm. The client may not be used
+ * again by the caller.
+ *
+ * Returns 0, REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED (another thread is closing it),
+ * REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED (nothing was done). Since 0.1. */
+REDLOCK_API int redlock_blocking_close(redlock_blocking *blocking);
+
+/* Statistics of the client, as redlock_client_stats(). Waits for the loop thread. Returns 0,
+ * REDLOCK_ERR_INVALID (NULL, size unknown), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
+ * REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
+REDLOCK_API int redlock_blocking_stats(redlock_blocking *blocking, redlock_stats *stats);
+
+/* What is wrong with the nodes now, as redlock_client_message(), copied into buffer and cut to size
+ * (REDLOCK_MESSAGE_MAX is enough for all). Waits for the loop thread. Returns 0, or as
+ * redlock_blocking_stats(), with buffer empty. Since 0.1. */
+REDLOCK_API int redlock_blocking_message(redlock_blocking *blocking, char *buffer, size_t size);
+
+/* -- Mutex -- */
+
+/* Runs on the loop thread; status: see on_lost. It must be quick, all locks of the client wait for
+ * it: set a flag, close a socket, wake a thread. It may call redlock_mutex_is_valid(),
+ * redlock_mutex_remaining_ms() (nothing is left), redlock_mutex_token() and
+ * redlock_mutex_message(). mutex: valid during the call, and as long as it is not freed. */
+typedef void (*redlock_mutex_cb)(redlock_mutex *mutex, int status, void *data);
+
+/* Each thread is its own owner, see `owner` of redlock_mutex_options. */
+#define REDLOCK_OWNER_THREAD 0u
+/* The mutex object is its own owner. */
+#define REDLOCK_OWNER_OBJECT UINT64_MAX
+/* The largest number that a program can choose. */
+#define REDLOCK_OWNER_MAX ((UINT64_C(1) << 63) - 1)
+
+/* Options of a mutex. Begin with REDLOCK_MUTEX_OPTIONS_INIT, which carries the defaults, and set
+ * what differs: a 0 means 0. Copied. Out of range, ttl_ms and what follows until min_validity_ms is
+ * told by redlock_mutex_lock(), with a sentence in redlock_mutex_message(). */
+typedef struct redlock_mutex_options {
+    size_t size; /* set by the initializer */
+
+    /* As in redlock_acquire_options, with the same ranges and defaults, but that auto_extend is 1:
+     * the loop thread renews the lock until it is unlocked, lost, or max_hold_ms is over. */
+    int64_t ttl_ms;          /* Default 10000. */
+    int auto_extend;         /* Default 1. */
+    int64_t renew_ms;        /* Default REDLOCK_THIRD_OF_TTL. */
+    int64_t max_hold_ms;     /* Default REDLOCK_NO_LIMIT. */
+    int64_t delay_ms;        /* Default 50. */
+    int64_t jitter_ms;       /* Default 100. */
+    int64_t min_validity_ms; /* Default 1. */
+
+    /* Who locks:
+     *     REDLOCK_OWNER_THREAD      the thread that calls
+     *     1 to REDLOCK_OWNER_MAX    the owner of that number, whichever thread calls: a task that
+     *                               moves between threads. Mutex objects of one number and the same
+     *                               resources share a hold.
+     *     REDLOCK_OWNER_OBJECT      this object: every thread that has it may unlock it
+     * Owners exclude each other, threads that act for one owner do not: with the latter two each
+     * task needs a mutex object of its own. Default REDLOCK_OWNER_THREAD. */
+    uint64_t owner;
+
+    /* Runs once for each loss, on the loop thread, at the moment that redlock.h promises: before
+     * validity ends.
+     *     REDLOCK_ERR_EXPIRED    validity is about to end; it was not extended in time
+     *     REDLOCK_ERR_LOST       an extension found that too many nodes no longer have the token
+     *     REDLOCK_ERR_MAX_HOLD   max_hold_ms is over
+     * Default NULL. */
+    redlock_mutex_cb on_lost;
+    void *lost_data;
+
+    /* If making the mutex fails, it puts a sentence here. NULL or size 0: none. Default NULL. */
+    char *error;
+    size_t error_size;
+} redlock_mutex_options;
+
+#define REDLOCK_MUTEX_OPTIONS_INIT                                                                \
+    {                                                                                             \
+        sizeof(redlock_mutex_options), 10000, 1, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 50, 100, \
+            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0                                          \
+    }
+
+/* Makes a mutex for a resource of length bytes; sends nothing to the nodes. Mutex objects of one
+ * resource exclude each other, in one process as in many. options: NULL for the defaults. Waits for
+ * the loop thread.
+ *
+ * Returns 0, or, with *mutex set to NULL:
+ *     REDLOCK_ERR_INVALID   an argument is NULL, length is 0 or above REDLOCK_RESOURCE_MAX, owner
+ *                           is out of range, or the size field unknown
+ *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM,
+ *     REDLOCK_ERR_NOMEM
+ * Since 0.1. */
+REDLOCK_API int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t length,
+                                  const redlock_mutex_options *options, redlock_mutex **mutex);
+
+/* Gives a mutex up. What the caller holds by it is released in the background. NULL is ignored.
+ * Waits for the loop thread, and, if the client is being closed, until it is closed.
+ *
+ * Returns 0, and the object is gone; or, and it is not:
+ *     REDLOCK_ERR_BUSY           a call of another thread is under way on it
+ *     REDLOCK_ERR_NOT_OWNER      another owner holds it, or has lost it and not unlocked it
+ *     REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
+ * Since 0.1. */
+REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
+
+/* Locks, and waits for it up to timeout_ms: 0 for one attempt, REDLOCK_NO_LIMIT for any time, up to
+ * 4294967294. A thread that holds it already succeeds at once. Threads of one client wait in line;
+ * with 0 it does not wait behind them.
+ *
+ * Returns:
+ *     0                         held; redlock_mutex_remaining_ms() says for how long, if it is not
+ *                               renewed
+ *     REDLOCK_ERR_DEADLINE      timeout_ms passed, or would pass before the next attempt
+ *     REDLOCK_ERR_HELD          held by another; only with timeout_ms 0
+ *     REDLOCK_ERR_NO_QUORUM     too many nodes failed; only with timeout_ms 0
+ *     REDLOCK_ERR_EXPIRED       a quorum granted it too late; only with timeout_ms 0
+ *     REDLOCK_ERR_CANCELED      the client was closed
+ *     REDLOCK_ERR_LOST          the caller's last hold was lost, and is not unlocked yet
+ *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
+ *     REDLOCK_ERR_PART_HELD     the owner holds a part of these resources already
+ *     REDLOCK_ERR_INVALID       mutex is NULL, timeout_ms or an option of the mutex out of range
+ *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM,
+ *     REDLOCK_ERR_SYSTEM
+ * After an error nothing is held by this call. Since 0.1. */
+REDLOCK_API int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms);
+
+/* As redlock_mutex_lock() with 0: at most one attempt. Waits for the nodes no longer than
+ * node_timeout_ms. Since 0.1. */
+REDLOCK_API int redlock_mutex_try_lock(redlock_mutex *mutex);
+
+/* Unlocks once. redlock_mutex_is_valid() is false before this begins to wait. The last unlock of
+ * the owner waits until a quorum of nodes has deleted the lock, no longer than node_timeout_ms.
+ *
+ * Returns:
+ *     0                         a quorum answered: the next lock by anybody can succeed; or the
+ *                               owner has locked it more than once and still holds it
+ *     REDLOCK_ERR_LOST          it had been lost before: the work may have been unprotected. Once
+ *                               for each lock.
+ *     REDLOCK_ERR_NO_QUORUM     fewer answered; what they are owed is repeated until they do, or
+ *                               until the ttl ends it
+ *     REDLOCK_ERR_NOT_OWNER     another owner holds it
+ *     REDLOCK_ERR_NOT_HELD      nobody holds it by this object
+ *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
+ *     REDLOCK_ERR_CANCELED      the client was closed; it was released all the same
+ *     REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
+ *     REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
+ * Since 0.1. */
+REDLOCK_API int redlock_mutex_unlock(redlock_mutex *mutex);
+
+/* Extends what the caller holds to ttl_ms from now (0: the ttl of the options), and waits for the
+ * answer, no longer than node_timeout_ms. With auto_extend it is of use for another ttl, or to have
+ * a quorum's word at this moment.
+ *
+ * Returns:
+ *     0                         renewed by a quorum
+ *     REDLOCK_ERR_UNKNOWN       too many nodes did not answer; validity is what it was
+ *     REDLOCK_ERR_LOST          lost, now or before: too many nodes no longer have the token
+ *     REDLOCK_ERR_EXPIRED       lost: validity ended first
+ *     REDLOCK_ERR_NOT_OWNER     another owner holds it
+ *     REDLOCK_ERR_NOT_HELD      nobody holds it by this object
+ *     REDLOCK_ERR_BUSY          the same owner is extending it in another thread
+ *     REDLOCK_ERR_CANCELED      the client was closed, or another thread of the owner unlocked it
+ *     REDLOCK_ERR_INVALID       mutex is NULL, or ttl_ms out of range
+ *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
+ * Since 0.1. */
+REDLOCK_API int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms);
+
+/* 1 if the caller holds it and its validity has not ended by the clock at this very moment, else 0
+ * (NULL and after fork too). It takes no lock and never waits; a thread that has locked it may also
+ * ask in a signal handler. Since 0.1. */
+REDLOCK_API int redlock_mutex_is_valid(const redlock_mutex *mutex);
+
+/* How much validity the caller has left now, in whole milliseconds, rounded down; 0 if none. As
+ * redlock_mutex_is_valid() in everything else. Since 0.1. */
+REDLOCK_API int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex);
+
+/* Copies the token of what the caller holds, or of what it has lost and not unlocked, into buffer:
+ * REDLOCK_TOKEN_LENGTH hex digits and a zero. Inside on_lost it is the token that was lost. Does
+ * not wait.
+ *
+ * Returns 0, or, with buffer empty: REDLOCK_ERR_NOT_HELD (also if another owner holds it),
+ * REDLOCK_ERR_INVALID (NULL, or size is not above REDLOCK_TOKEN_LENGTH), REDLOCK_ERR_FORKED.
+ * Since 0.1. */
+REDLOCK_API int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size);
+
+/* Copies what the last failure on this mutex came to, for people, into buffer, cut to size: "held
+ * by another: 2 of 5 granted, 3 needed; 127.0.0.1:7003: held by another; ...". A failure is what a
+ * call on it ended with or why it was refused, or a loss; of several threads' the last; "" if there
+ * was none. REDLOCK_MESSAGE_MAX is enough for all. Does not wait.
+ *
+ * Returns 0, or, with buffer empty: REDLOCK_ERR_INVALID (NULL or size 0), REDLOCK_ERR_FORKED.
+ * Since 0.1. */
+REDLOCK_API int redlock_mutex_message(redlock_mutex *mutex, char *buffer, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_BLOCKING_H */

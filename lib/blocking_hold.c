@@ -1,0 +1,436 @@
+/* What the loop thread does for a mutex: lock objects of the asynchronous API, one for each owner
+ * that wants the mutex, holds it, or has lost it and not unlocked it.
+ *
+ * Happy path: lock takes a lock object that nobody uses and submits an acquire for the owner; its
+ * callback publishes the validity and answers the caller; unlock takes the validity back, submits
+ * the release, and its callback answers.
+ *
+ * Failure modes: the owner has locked already (counted here, nobody is asked); another one holds
+ * it (the asynchronous API keeps the line); the hold is lost (on_lost publishes that at once, and
+ * every unlock that is still to come says so); the client is closed (the callbacks come as
+ * cancelled).
+ *
+ * Can two owners be told that they hold it? valid_until_ns is set only when an acquire, an extension
+ * or a renewal of this owner was told by the asynchronous API, and taken back before the release is
+ * submitted, when it is lost, and before the client is closed; that API tells a loss before any
+ * later success. publish() asserts that nobody else's validity stands.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "blocking.h"
+#include "memory.h"
+
+/* -- What others see -- */
+
+/* No lock: readers are in blocking_mutex.c. */
+static void publish(struct rl_hold *hold) {
+    redlock_mutex *mutex = hold->mutex;
+    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
+    if (owner != hold->owner) {
+        assert(atomic_load(&mutex->valid_until_ns) == 0);
+        atomic_store_explicit(&mutex->owner, hold->owner, memory_order_release);
+    }
+    atomic_store_explicit(&mutex->valid_until_ns, redlock_lock_valid_until_ns(hold->lock),
+                          memory_order_release);
+}
+
+/* Not valid any more. The owner stays: it may still ask for its token. */
+static void withdraw(struct rl_hold *hold) {
+    redlock_mutex *mutex = hold->mutex;
+    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) == hold->owner) {
+        atomic_store_explicit(&mutex->valid_until_ns, 0, memory_order_release);
+    }
+}
+
+/* Withdrawn before, and the owner has unlocked. */
+static void forget_owner(struct rl_hold *hold) {
+    redlock_mutex *mutex = hold->mutex;
+    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) == hold->owner) {
+        assert(atomic_load(&mutex->valid_until_ns) == 0);
+        atomic_store_explicit(&mutex->owner, 0, memory_order_release);
+    }
+}
+
+static void say(redlock_mutex *mutex, const char *sentence) {
+    uv_mutex_lock(&mutex->blocking->gate);
+    rl_ask_say(mutex->message, sizeof mutex->message, sentence);
+    uv_mutex_unlock(&mutex->blocking->gate);
+}
+
+/* The answer, and for a failure the sentence; lock: whose message it is, or NULL for the status's.
+ */
+static void answer(struct rl_ask *ask, redlock_lock *lock, int status) {
+    if (status != 0) {
+        say(ask->mutex, lock != NULL ? redlock_lock_message(lock) : redlock_strerror(status));
+    }
+    rl_ask_answer(ask, status);
+}
+
+/* -- Callbacks of the lock objects -- */
+
+static void lost_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    redlock_mutex *mutex = hold->mutex;
+    withdraw(hold);
+    assert(hold->depth > 0 || hold->is_unlocking);
+    hold->is_lost = true;
+    say(mutex, redlock_lock_message(lock));
+    if (mutex->options.on_lost != NULL) {
+        mutex->options.on_lost(mutex, status, mutex->options.lost_data);
+    }
+}
+
+static void renew_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    (void)lock, (void)status;
+    if (hold->depth > 0 && !hold->is_lost) {
+        publish(hold);
+    }
+}
+
+static struct rl_ask *take_ask(struct rl_hold *hold) {
+    struct rl_ask *ask = hold->ask;
+    assert(ask != NULL);
+    hold->ask = NULL;
+    return ask;
+}
+
+static void acquired_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    redlock_mutex *mutex = hold->mutex;
+    assert(hold->depth == 0 && !hold->is_unlocking);
+    if (status == 0) {
+        hold->depth = 1;
+        hold->is_lost = false;
+        uv_mutex_lock(&mutex->blocking->gate); /* owner and token change as one */
+        rl_ask_say(mutex->token, sizeof mutex->token, redlock_lock_token(lock));
+        publish(hold);
+        uv_mutex_unlock(&mutex->blocking->gate);
+    }
+    answer(take_ask(hold), lock, status);
+}
+
+static void released_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    assert(hold->depth == 0 && hold->is_unlocking);
+    hold->is_unlocking = hold->is_lost = false;
+    answer(take_ask(hold), lock, status);
+}
+
+static void extended_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    struct rl_ask *ask = hold->extend;
+    assert(ask != NULL);
+    hold->extend = NULL;
+    if (status == 0 && hold->depth > 0 && !hold->is_lost) {
+        publish(hold);
+    }
+    answer(ask, lock, status);
+}
+
+/* -- Lock objects -- */
+
+/* What this owner has to do with the mutex, or NULL. */
+static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
+    struct rl_hold *hold = mutex->holds;
+    while (hold != NULL && (hold->owner != owner || (hold->depth == 0 && hold->ask == NULL))) {
+        hold = hold->next;
+    }
+    return hold;
+}
+
+static bool is_free(const struct rl_hold *hold) {
+    return hold->depth == 0 && hold->ask == NULL && hold->extend == NULL;
+}
+
+static bool is_held(const redlock_mutex *mutex) {
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->depth > 0 && !hold->is_lost) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Held, or waited for. */
+static bool is_wanted(const redlock_mutex *mutex) {
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if ((hold->depth > 0 && !hold->is_lost) || (hold->ask != NULL && !hold->is_unlocking)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int make_hold(redlock_mutex *mutex, struct rl_hold **out) {
+    struct rl_hold *hold = rl_alloc(&mutex->blocking->memory, 1, sizeof *hold);
+    if (hold == NULL) {
+        return REDLOCK_ERR_NOMEM;
+    }
+    int status =
+        redlock_lock_new(mutex->blocking->client, mutex->resource, mutex->length, &hold->lock);
+    if (status != 0) {
+        rl_free(&mutex->blocking->memory, hold);
+        return status;
+    }
+    hold->mutex = mutex;
+    hold->next = mutex->holds;
+    mutex->holds = hold;
+    *out = hold;
+    return 0;
+}
+
+static void free_holds(redlock_mutex *mutex, bool locks_too) {
+    while (mutex->holds != NULL) {
+        struct rl_hold *hold = mutex->holds;
+        mutex->holds = hold->next;
+        assert(hold->ask == NULL && hold->extend == NULL);
+        if (locks_too) {
+            redlock_lock_free(hold->lock);
+        }
+        rl_free(&mutex->blocking->memory, hold);
+    }
+}
+
+/* -- Making and freeing -- */
+
+void rl_hold_make(struct rl_ask *ask) {
+    redlock_mutex *mutex = ask->mutex;
+    redlock_blocking *blocking = ask->blocking;
+    struct rl_hold *hold;
+    int status = make_hold(mutex, &hold);
+    if (status == 0) {
+        mutex->next = blocking->mutexes;
+        if (mutex->next != NULL) {
+            mutex->next->previous = mutex;
+        }
+        blocking->mutexes = mutex;
+    }
+    rl_ask_answer(ask, status);
+}
+
+static int may_free(const redlock_mutex *mutex, uint64_t owner) {
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->ask != NULL || hold->extend != NULL) {
+            return REDLOCK_ERR_BUSY;
+        }
+    }
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->depth > 0 && hold->owner != owner) {
+            return REDLOCK_ERR_NOT_OWNER;
+        }
+    }
+    return 0;
+}
+
+static void unlink_mutex(redlock_mutex *mutex) {
+    redlock_blocking *blocking = mutex->blocking;
+    if (mutex->previous != NULL) {
+        mutex->previous->next = mutex->next;
+    } else {
+        assert(blocking->mutexes == mutex);
+        blocking->mutexes = mutex->next;
+    }
+    if (mutex->next != NULL) {
+        mutex->next->previous = mutex->previous;
+    }
+}
+
+void rl_hold_free(struct rl_ask *ask) {
+    int status = may_free(ask->mutex, ask->owner);
+    if (status == 0) {
+        unlink_mutex(ask->mutex);
+        free_holds(ask->mutex, true);
+        rl_ask_answer(ask, 0);
+    } else {
+        answer(ask, NULL, status);
+    }
+}
+
+/* -- Lock -- */
+
+/* How much of the timeout is left; the loop thread may have been busy. */
+static int64_t left_ms(const struct rl_ask *ask) {
+    int64_t spent_ms = (int64_t)((redlock_now_ns() - ask->asked_ns) / 1000000);
+    if (ask->ms == REDLOCK_NO_LIMIT) {
+        return REDLOCK_NO_LIMIT;
+    }
+    return spent_ms < ask->ms ? ask->ms - spent_ms : 0;
+}
+
+static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
+    const redlock_mutex_options *from = &hold->mutex->options;
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = from->ttl_ms;
+    options.wait_ms = left_ms(ask);
+    options.delay_ms = from->delay_ms;
+    options.jitter_ms = from->jitter_ms;
+    options.min_validity_ms = from->min_validity_ms;
+    options.auto_extend = from->auto_extend;
+    options.renew_ms = from->renew_ms;
+    options.max_hold_ms = from->max_hold_ms;
+    options.on_lost = lost_cb;
+    options.lost_data = hold;
+    options.on_renew = renew_cb;
+    options.renew_data = hold;
+    options.owner = ask->owner;
+    int status = redlock_acquire(hold->lock, &options, acquired_cb, hold);
+    if (status == 0) {
+        assert(is_free(hold));
+        hold->owner = ask->owner;
+        hold->is_lost = false;
+        hold->ask = ask;
+    }
+    return status;
+}
+
+/* The owner has it, or is in the middle of something with it. */
+static int lock_again(struct rl_hold *hold) {
+    if (hold->ask != NULL) {
+        return REDLOCK_ERR_BUSY;
+    }
+    assert(hold->depth > 0);
+    if (hold->is_lost || !redlock_lock_is_valid(hold->lock)) {
+        return REDLOCK_ERR_LOST;
+    }
+    hold->depth++;
+    return 0;
+}
+
+void rl_hold_lock(struct rl_ask *ask) {
+    redlock_mutex *mutex = ask->mutex;
+    struct rl_hold *hold = hold_of(mutex, ask->owner);
+    if (hold != NULL) {
+        answer(ask, NULL, lock_again(hold));
+        return;
+    }
+    if (ask->ms == 0 && is_wanted(mutex)) {
+        answer(ask, NULL, REDLOCK_ERR_HELD);
+        return;
+    }
+    /* A lock object that nobody uses may still carry the hold of other mutexes of its last owner:
+     * it is busy then, and another one does. */
+    int status = REDLOCK_ERR_BUSY;
+    for (hold = mutex->holds; hold != NULL && status == REDLOCK_ERR_BUSY; hold = hold->next) {
+        if (is_free(hold)) {
+            status = acquire(hold, ask);
+            if (status != 0 && status != REDLOCK_ERR_BUSY) {
+                answer(ask, hold->lock, status);
+                return;
+            }
+        }
+    }
+    if (status == 0) {
+        return;
+    }
+    status = make_hold(mutex, &hold);
+    if (status == 0) {
+        status = acquire(hold, ask);
+        if (status == 0) {
+            return;
+        }
+    } else {
+        hold = NULL;
+    }
+    answer(ask, hold != NULL ? hold->lock : NULL, status);
+}
+
+/* -- Unlock -- */
+
+/* Why this owner cannot unlock or extend. */
+static int not_his(const redlock_mutex *mutex) {
+    return is_held(mutex) ? REDLOCK_ERR_NOT_OWNER : REDLOCK_ERR_NOT_HELD;
+}
+
+/* The last unlock of a hold that stands, or did until now. */
+static void unlock_last(struct rl_hold *hold, struct rl_ask *ask) {
+    withdraw(hold);
+    forget_owner(hold);
+    hold->depth = 0;
+    if (hold->is_lost) {
+        hold->is_lost = false;
+        answer(ask, NULL, REDLOCK_ERR_LOST);
+        return;
+    }
+    int status = redlock_release(hold->lock, released_cb, hold);
+    if (status == 0) {
+        hold->is_unlocking = true;
+        hold->ask = ask;
+    } else {
+        answer(ask, hold->lock, status);
+    }
+}
+
+void rl_hold_unlock(struct rl_ask *ask) {
+    struct rl_hold *hold = hold_of(ask->mutex, ask->owner);
+    if (hold == NULL) {
+        answer(ask, NULL, not_his(ask->mutex));
+    } else if (hold->ask != NULL) {
+        answer(ask, NULL, REDLOCK_ERR_BUSY);
+    } else if (hold->depth > 1) {
+        bool is_lost = hold->is_lost || !redlock_lock_is_valid(hold->lock);
+        hold->depth--;
+        answer(ask, NULL, is_lost ? REDLOCK_ERR_LOST : 0);
+    } else {
+        unlock_last(hold, ask);
+    }
+}
+
+/* -- Extend -- */
+
+/* An extension to a shorter ttl shortens what the owner holds at once, also through the other
+ * mutexes that share the hold. */
+static void publish_shared(redlock_blocking *blocking, uint64_t owner) {
+    for (redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
+        struct rl_hold *hold = hold_of(mutex, owner);
+        if (hold != NULL && hold->depth > 0 && !hold->is_lost) {
+            publish(hold);
+        }
+    }
+}
+
+void rl_hold_extend(struct rl_ask *ask) {
+    struct rl_hold *hold = hold_of(ask->mutex, ask->owner);
+    if (hold == NULL || hold->depth == 0) {
+        answer(ask, NULL, not_his(ask->mutex));
+        return;
+    }
+    if (hold->is_lost) {
+        answer(ask, NULL, REDLOCK_ERR_LOST);
+        return;
+    }
+    uint64_t until_ns = redlock_lock_valid_until_ns(hold->lock);
+    int status = redlock_extend(hold->lock, ask->ms, extended_cb, hold);
+    if (status == 0) {
+        hold->extend = ask;
+        if (redlock_lock_valid_until_ns(hold->lock) < until_ns) {
+            publish_shared(ask->blocking, ask->owner);
+        }
+    } else if (status == REDLOCK_ERR_NOT_HELD) {
+        answer(ask, NULL, REDLOCK_ERR_LOST); /* at this very moment */
+    } else {
+        answer(ask, hold->lock, status);
+    }
+}
+
+/* -- The client's end -- */
+
+void rl_hold_end_all(redlock_blocking *blocking) {
+    for (redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
+        for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+            if (hold->depth > 0) {
+                withdraw(hold);
+            }
+        }
+    }
+}
+
+void rl_hold_drop_all(redlock_blocking *blocking) {
+    while (blocking->mutexes != NULL) {
+        redlock_mutex *mutex = blocking->mutexes;
+        unlink_mutex(mutex);
+        free_holds(mutex, false);
+    }
+}

@@ -1,0 +1,215 @@
+/* The mutex as its callers see it: arguments are checked, the owner is found out, the loop thread
+ * is asked (blocking.h); what needs no waiting is read from atomics or under the gate.
+ *
+ * Can a thread take another owner's validity for its own? valid_until_ns is read first, then the
+ * owner: if the validity was published for another owner, the owner that is read after it is that
+ * one or a later one, and not the caller, who has not locked it since.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blocking.h"
+#include "memory.h"
+
+#define TIMEOUT_MS_MAX (INT64_C(4294967294)) /* what redlock_acquire() takes */
+
+static uint64_t owner_of_call(const redlock_mutex *mutex) {
+    return mutex->own_owner != 0 ? mutex->own_owner : rl_owner_of_thread();
+}
+
+/* -- Making and freeing -- */
+
+static int fail_new(const redlock_mutex_options *options, int status, const char *sentence) {
+    rl_ask_say(options->error, options->error_size, sentence);
+    return status;
+}
+
+static int check_new(redlock_blocking *blocking, const void *resource, size_t length,
+                     const redlock_mutex_options *options) {
+    if (blocking == NULL || resource == NULL) {
+        return fail_new(options, REDLOCK_ERR_INVALID, "the client or the resource is NULL");
+    }
+    if (length == 0 || length > REDLOCK_RESOURCE_MAX) {
+        char text[REDLOCK_MESSAGE_MAX];
+        snprintf(text, sizeof text, "the resource has %zu bytes: it must have 1 to %d", length,
+                 REDLOCK_RESOURCE_MAX);
+        return fail_new(options, REDLOCK_ERR_INVALID, text);
+    }
+    if (options->owner > REDLOCK_OWNER_MAX && options->owner != REDLOCK_OWNER_OBJECT) {
+        return fail_new(options, REDLOCK_ERR_INVALID,
+                        "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
+                        "threads");
+    }
+    int status = rl_ask_check(blocking);
+    return status == 0 ? 0 : fail_new(options, status, redlock_strerror(status));
+}
+
+int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t length,
+                      const redlock_mutex_options *user, redlock_mutex **out) {
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    struct rl_ask ask = {.run = rl_hold_make};
+    if (out == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    *out = NULL;
+    if (user != NULL) {
+        size_t smallest = offsetof(redlock_mutex_options, error_size) + sizeof user->error_size;
+        if (user->size < smallest || user->size > sizeof options) {
+            return REDLOCK_ERR_INVALID;
+        }
+        memcpy(&options, user, user->size);
+    }
+    int status = check_new(blocking, resource, length, &options);
+    if (status != 0) {
+        return status;
+    }
+    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, sizeof *mutex + length);
+    if (mutex == NULL) {
+        return fail_new(&options, REDLOCK_ERR_NOMEM, redlock_strerror(REDLOCK_ERR_NOMEM));
+    }
+    mutex->blocking = blocking;
+    mutex->options = options;
+    mutex->own_owner = options.owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : options.owner;
+    mutex->length = length;
+    memcpy(mutex->resource, resource, length);
+    ask.mutex = mutex;
+    rl_blocking_ref(blocking);
+    status = rl_ask_send(blocking, &ask);
+    if (status != 0) {
+        rl_free(&blocking->memory, mutex);
+        rl_blocking_unref(blocking);
+        return fail_new(&options, status, redlock_strerror(status));
+    }
+    *out = mutex;
+    return 0;
+}
+
+/* The client is being closed: its thread still looks at the mutex until it is down. */
+static void wait_until_down(redlock_blocking *blocking) {
+    uv_mutex_lock(&blocking->gate);
+    assert(blocking->is_closing);
+    while (!blocking->is_down) {
+        uv_cond_wait(&blocking->changed, &blocking->gate);
+    }
+    uv_mutex_unlock(&blocking->gate);
+}
+
+int redlock_mutex_free(redlock_mutex *mutex) {
+    struct rl_ask ask = {.run = rl_hold_free, .mutex = mutex};
+    if (mutex == NULL) {
+        return 0;
+    }
+    redlock_blocking *blocking = mutex->blocking;
+    ask.owner = owner_of_call(mutex);
+    int status = rl_ask_send(blocking, &ask);
+    if (status == REDLOCK_ERR_CLOSED) {
+        wait_until_down(blocking);
+    } else if (status != 0) {
+        return status;
+    }
+    rl_free(&blocking->memory, mutex);
+    rl_blocking_unref(blocking);
+    return 0;
+}
+
+/* -- Calls that wait -- */
+
+/* What the loop thread has not seen has no sentence yet. */
+static int ask_loop(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms) {
+    struct rl_ask ask = {.run = run, .mutex = mutex, .ms = ms};
+    if (mutex == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    ask.owner = owner_of_call(mutex);
+    int status = rl_ask_send(mutex->blocking, &ask);
+    if (status == REDLOCK_ERR_CLOSED || status == REDLOCK_ERR_WRONG_THREAD ||
+        status == REDLOCK_ERR_SYSTEM) {
+        uv_mutex_lock(&mutex->blocking->gate);
+        rl_ask_say(mutex->message, sizeof mutex->message, redlock_strerror(status));
+        uv_mutex_unlock(&mutex->blocking->gate);
+    }
+    return status;
+}
+
+int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms) {
+    bool is_good =
+        (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
+    if (mutex != NULL && !is_good && rl_ask_check(mutex->blocking) == 0) {
+        uv_mutex_lock(&mutex->blocking->gate);
+        snprintf(mutex->message, sizeof mutex->message,
+                 "timeout_ms is %lld: it must be 0 to %lld, or REDLOCK_NO_LIMIT",
+                 (long long)timeout_ms, (long long)TIMEOUT_MS_MAX);
+        uv_mutex_unlock(&mutex->blocking->gate);
+    }
+    return is_good ? ask_loop(mutex, rl_hold_lock, timeout_ms) : REDLOCK_ERR_INVALID;
+}
+
+int redlock_mutex_try_lock(redlock_mutex *mutex) {
+    return redlock_mutex_lock(mutex, 0);
+}
+
+int redlock_mutex_unlock(redlock_mutex *mutex) {
+    return ask_loop(mutex, rl_hold_unlock, 0);
+}
+
+int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms) {
+    return ask_loop(mutex, rl_hold_extend, ttl_ms);
+}
+
+/* -- Looking -- */
+
+static uint64_t left_ns(const redlock_mutex *mutex) {
+    if (mutex == NULL || mutex->blocking->pid != getpid()) {
+        return 0;
+    }
+    uint64_t until_ns = atomic_load_explicit(&mutex->valid_until_ns, memory_order_acquire);
+    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_acquire);
+    uint64_t now_ns = redlock_now_ns();
+    return until_ns > now_ns && owner == owner_of_call(mutex) ? until_ns - now_ns : 0;
+}
+
+int redlock_mutex_is_valid(const redlock_mutex *mutex) {
+    return left_ns(mutex) > 0;
+}
+
+int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex) {
+    return (int64_t)(left_ns(mutex) / 1000000);
+}
+
+int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
+    if (mutex == NULL || buffer == NULL || size <= REDLOCK_TOKEN_LENGTH) {
+        rl_ask_say(buffer, size, "");
+        return REDLOCK_ERR_INVALID;
+    }
+    buffer[0] = '\0';
+    int status = rl_ask_check(mutex->blocking);
+    if (status == REDLOCK_ERR_FORKED) {
+        return status;
+    }
+    bool is_callback = status == REDLOCK_ERR_WRONG_THREAD;
+    uv_mutex_lock(&mutex->blocking->gate);
+    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_acquire);
+    bool is_his = is_callback || (owner != 0 && owner == owner_of_call(mutex));
+    if (is_his) {
+        rl_ask_say(buffer, size, mutex->token);
+    }
+    uv_mutex_unlock(&mutex->blocking->gate);
+    return is_his ? 0 : REDLOCK_ERR_NOT_HELD;
+}
+
+int redlock_mutex_message(redlock_mutex *mutex, char *buffer, size_t size) {
+    if (mutex == NULL || buffer == NULL || size == 0) {
+        return REDLOCK_ERR_INVALID;
+    }
+    buffer[0] = '\0';
+    if (rl_ask_check(mutex->blocking) == REDLOCK_ERR_FORKED) {
+        return REDLOCK_ERR_FORKED;
+    }
+    uv_mutex_lock(&mutex->blocking->gate);
+    rl_ask_say(buffer, size, mutex->message);
+    uv_mutex_unlock(&mutex->blocking->gate);
+    return 0;
+}

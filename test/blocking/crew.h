@@ -1,0 +1,54 @@
+/* What the tests of the blocking API share: a client on the nodes of the live fixture
+ * (live/live.h), and threads that use it.
+ *
+ * cmocka's assertions may be used by the main thread only, so a thread leaves what it saw in its
+ * struct member, and the main thread looks at it after crew_join(). The main thread waits for what
+ * others do with LIVE_POLL(live, ...). */
+#ifndef BLOCKING_CREW_H
+#define BLOCKING_CREW_H
+
+#include <stdatomic.h>
+
+#include "live/live.h"
+#include "redlock/blocking.h"
+
+struct member {
+    uv_thread_t thread;
+    redlock_blocking *blocking;
+    redlock_mutex *mutex;
+    int64_t timeout_ms;
+    int status;       /* of what it did last */
+    int other;        /* whatever the test wants */
+    atomic_int stage; /* how far it is; the test and the thread agree what that means */
+    uv_sem_t go_on;   /* posted by crew_go_on() */
+    void *data;
+};
+
+void crew_start(struct member *member, void (*run)(void *member));
+void crew_join(struct member *member);
+
+/* For a thread: waits for the test's crew_go_on(). */
+void crew_wait(struct member *member);
+void crew_go_on(struct member *member);
+
+/* A thread's work: one call, its status in ->status, then stage 1. */
+void crew_lock(void *member);   /* redlock_mutex_lock(->timeout_ms) */
+void crew_unlock(void *member); /* redlock_mutex_unlock() */
+void crew_extend(void *member); /* redlock_mutex_extend(->timeout_ms) */
+
+/* A thread's work: locks (->status, stage 1), waits, unlocks (->other). */
+void crew_hold(void *member);
+
+/* All of it in another thread; returns what the call returned. */
+int crew_do(redlock_mutex *mutex, void (*run)(void *member), int64_t ms);
+
+/* A client on all nodes of the fixture: reconnect_max_ms is 100, node_timeout_ms the default. */
+redlock_blocking *crew_open(const struct live *live);
+redlock_mutex *crew_mutex(redlock_blocking *blocking, const char *resource,
+                          const redlock_mutex_options *options);
+redlock_stats crew_stats(redlock_blocking *blocking);
+
+/* Closes what is not NULL, and the fixture. */
+void crew_end(struct live *live, redlock_blocking *blocking);
+
+#endif

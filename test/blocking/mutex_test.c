@@ -1,0 +1,237 @@
+/* One mutex, few threads: every call, every refusal. */
+#include <string.h>
+
+#include "blocking/crew.h"
+
+static redlock_blocking *begin(struct live *live) {
+    live_start(live, 5, NULL);
+    return crew_open(live);
+}
+
+static void free_mutex(redlock_mutex *mutex) {
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+}
+
+static void lock_and_unlock(void **state) {
+    struct live *live = *state;
+    char token[REDLOCK_TOKEN_LENGTH + 1] = "x";
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0);
+    assert_int_equal(redlock_mutex_remaining_ms(mutex), 0);
+    LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), REDLOCK_ERR_NOT_HELD);
+    assert_string_equal(token, "");
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 1);
+    assert_in_range(redlock_mutex_remaining_ms(mutex), 5000, 9897);
+    LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), 0);
+    LIVE_POLL(live, live_count_keys(live, "one", token) == 5);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_NOT_HELD);
+    LIVE_POLL(live, live_no_keys(live));
+    free_mutex(mutex);
+    LIVE_STATUS(redlock_mutex_free(NULL), 0);
+    crew_end(live, blocking);
+}
+
+static void look_as_another(void *data) {
+    struct member *member = data;
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    member->status = redlock_mutex_is_valid(member->mutex);
+    member->other = redlock_mutex_token(member->mutex, token, sizeof token);
+    if (redlock_mutex_remaining_ms(member->mutex) != 0) {
+        member->status = -1;
+    }
+}
+
+static void another_thread_is_not_the_owner(void **state) {
+    struct live *live = *state;
+    struct member other = {.status = 7};
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(crew_do(mutex, crew_unlock, 0), REDLOCK_ERR_NOT_OWNER);
+    LIVE_STATUS(crew_do(mutex, crew_extend, 0), REDLOCK_ERR_NOT_OWNER);
+    LIVE_STATUS(crew_do(mutex, crew_lock, 0), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_do(mutex, crew_lock, 200), REDLOCK_ERR_DEADLINE);
+    other.mutex = mutex;
+    crew_start(&other, look_as_another);
+    crew_join(&other);
+    assert_int_equal(other.status, 0); /* not valid for that thread */
+    LIVE_STATUS(other.other, REDLOCK_ERR_NOT_HELD);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 1);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    LIVE_STATUS(crew_do(mutex, crew_unlock, 0), REDLOCK_ERR_NOT_HELD);
+    free_mutex(mutex);
+    crew_end(live, blocking);
+}
+
+static void a_thread_locks_again(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *one = crew_mutex(blocking, "one", NULL);
+    redlock_mutex *twin = crew_mutex(blocking, "one", NULL);
+    char first[REDLOCK_TOKEN_LENGTH + 1];
+    char second[REDLOCK_TOKEN_LENGTH + 1];
+    LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
+    LIVE_STATUS(redlock_mutex_try_lock(one), 0);
+    LIVE_STATUS(redlock_mutex_lock(twin, 0), 0); /* through another object */
+    LIVE_STATUS(redlock_mutex_token(one, first, sizeof first), 0);
+    LIVE_STATUS(redlock_mutex_token(twin, second, sizeof second), 0);
+    assert_string_equal(first, second);
+    assert_int_equal(crew_stats(blocking).attempts, 1);
+    LIVE_STATUS(redlock_mutex_unlock(one), 0);
+    LIVE_STATUS(redlock_mutex_unlock(one), 0);
+    assert_int_equal(redlock_mutex_is_valid(one), 0);
+    assert_int_equal(redlock_mutex_is_valid(twin), 1);
+    LIVE_STATUS(redlock_mutex_unlock(one), REDLOCK_ERR_NOT_HELD);
+    /* `one` still carries the hold of `twin`: another thread waits for it all the same. */
+    LIVE_STATUS(crew_do(one, crew_lock, 0), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_do(one, crew_lock, 100), REDLOCK_ERR_DEADLINE);
+    LIVE_STATUS(redlock_mutex_unlock(twin), 0);
+    LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
+    LIVE_STATUS(redlock_mutex_unlock(one), 0);
+    free_mutex(one);
+    free_mutex(twin);
+    crew_end(live, blocking);
+}
+
+static void extend(void **state) {
+    struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.auto_extend = 0;
+    options.ttl_ms = 20000;
+    redlock_mutex *one = crew_mutex(blocking, "one", &options);
+    redlock_mutex *twin = crew_mutex(blocking, "one", &options);
+    LIVE_STATUS(redlock_mutex_extend(one, 0), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
+    LIVE_STATUS(redlock_mutex_lock(twin, 5000), 0);
+    LIVE_STATUS(redlock_mutex_extend(one, 60000), 0);
+    assert_in_range(redlock_mutex_remaining_ms(one), 40000, 60000);
+    LIVE_STATUS(redlock_mutex_extend(one, -1), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_extend(one, 1), REDLOCK_ERR_INVALID); /* the drift eats it */
+    LIVE_STATUS(redlock_mutex_extend(one, 10000), 0);
+    assert_in_range(redlock_mutex_remaining_ms(one), 1, 10000);
+    assert_in_range(redlock_mutex_remaining_ms(twin), 1, 10000); /* it is the same hold */
+    LIVE_STATUS(redlock_mutex_extend(one, 0), 0);
+    assert_in_range(redlock_mutex_remaining_ms(one), 10001, 20000);
+    LIVE_STATUS(redlock_mutex_unlock(one), 0);
+    LIVE_STATUS(redlock_mutex_unlock(twin), 0);
+    free_mutex(one);
+    free_mutex(twin);
+    crew_end(live, blocking);
+}
+
+/* An owner that is not a thread: a task's number, or the object itself. */
+static void owners_that_move(void **state) {
+    struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *thread = crew_mutex(blocking, "one", NULL);
+    options.owner = 1; /* not the same as the first thread */
+    redlock_mutex *task = crew_mutex(blocking, "one", &options);
+    redlock_mutex *same = crew_mutex(blocking, "one", &options);
+    options.owner = REDLOCK_OWNER_OBJECT;
+    redlock_mutex *object = crew_mutex(blocking, "one", &options);
+    redlock_mutex *alike = crew_mutex(blocking, "one", &options);
+
+    LIVE_STATUS(crew_do(task, crew_lock, 5000), 0);
+    assert_int_equal(redlock_mutex_is_valid(task), 1); /* here too */
+    LIVE_STATUS(redlock_mutex_try_lock(same), 0);
+    LIVE_STATUS(redlock_mutex_try_lock(thread), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_mutex_try_lock(object), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_do(task, crew_extend, 0), 0);
+    LIVE_STATUS(redlock_mutex_unlock(task), 0);
+    LIVE_STATUS(crew_do(same, crew_unlock, 0), 0);
+
+    LIVE_STATUS(redlock_mutex_lock(object, 5000), 0);
+    LIVE_STATUS(redlock_mutex_try_lock(alike), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_mutex_try_lock(thread), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_do(object, crew_unlock, 0), 0);
+    free_mutex(thread);
+    free_mutex(task);
+    free_mutex(same);
+    free_mutex(object);
+    free_mutex(alike);
+    crew_end(live, blocking);
+}
+
+static void say(redlock_mutex *mutex, const char *wanted) {
+    char text[REDLOCK_MESSAGE_MAX];
+    LIVE_STATUS(redlock_mutex_message(mutex, text, sizeof text), 0);
+    if (strstr(text, wanted) == NULL) {
+        print_error("\"%s\" is not in \"%s\"\n", wanted, text);
+    }
+    assert_non_null(strstr(text, wanted));
+}
+
+static void bad_input(void **state) {
+    struct live *live = *state;
+    char text[REDLOCK_MESSAGE_MAX] = "";
+    redlock_mutex *mutex;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.error = text;
+    options.error_size = sizeof text;
+    LIVE_STATUS(redlock_mutex_new(blocking, "a", 0, &options, &mutex), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "0 bytes"));
+    LIVE_STATUS(redlock_mutex_new(NULL, "a", 1, &options, &mutex), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_new(blocking, NULL, 1, &options, &mutex), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_new(blocking, "a", 1, &options, NULL), REDLOCK_ERR_INVALID);
+    options.owner = REDLOCK_OWNER_MAX + 1;
+    LIVE_STATUS(redlock_mutex_new(blocking, "a", 1, &options, &mutex), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "owner"));
+    assert_null(mutex);
+    options.owner = REDLOCK_OWNER_MAX;
+    options.size++;
+    LIVE_STATUS(redlock_mutex_new(blocking, "a", 1, &options, &mutex), REDLOCK_ERR_INVALID);
+    options.size--;
+    options.ttl_ms = 0;
+    mutex = crew_mutex(blocking, "a", &options);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 100), REDLOCK_ERR_INVALID);
+    say(mutex, "ttl_ms is 0");
+    LIVE_STATUS(redlock_mutex_lock(mutex, -2), REDLOCK_ERR_INVALID);
+    say(mutex, "timeout_ms is -2");
+    LIVE_STATUS(redlock_mutex_lock(mutex, INT64_C(4294967295)), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_lock(NULL, 0), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_unlock(NULL), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_token(mutex, text, REDLOCK_TOKEN_LENGTH), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_message(mutex, text, 0), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_mutex_is_valid(NULL), 0);
+    LIVE_STATUS(redlock_blocking_stats(blocking, NULL), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_blocking_close(NULL), REDLOCK_ERR_INVALID);
+    free_mutex(mutex);
+    crew_end(live, blocking);
+}
+
+static void messages(void **state) {
+    struct live *live = *state;
+    char text[REDLOCK_MESSAGE_MAX];
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    say(mutex, "");
+    live_tell_all(live, "SET one someone");
+    LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_HELD);
+    say(mutex, "held by another: 0 of 5 granted, 3 needed");
+    LIVE_STATUS(redlock_blocking_message(blocking, text, sizeof text), 0);
+    assert_non_null(strstr(text, "5 of 5 nodes up"));
+    LIVE_STATUS(redlock_blocking_message(blocking, text, 4), 0);
+    assert_string_equal(text, "5 o");
+    free_mutex(mutex);
+    crew_end(live, blocking);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(lock_and_unlock),
+        LIVE_TEST(another_thread_is_not_the_owner),
+        LIVE_TEST(a_thread_locks_again),
+        LIVE_TEST(extend),
+        LIVE_TEST(owners_that_move),
+        LIVE_TEST(bad_input),
+        LIVE_TEST(messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
