@@ -51,6 +51,13 @@
 
 #include "redlock/blocking.h"
 
+/* What a mutex is made from, and the mutex. */
+struct rl_making {
+    const redlock_lock_options *target;
+    const redlock_mutex_options *options;
+    redlock_mutex *made;
+};
+
 /* A call that waits; on its caller's stack. */
 struct rl_ask {
     void (*run)(struct rl_ask *ask); /* on the loop thread; it sees to the answer */
@@ -60,7 +67,8 @@ struct rl_ask {
     uint64_t asked_ns;
     int64_t ms;           /* the timeout of a lock, the ttl of an extension */
     redlock_stats *stats; /* where these go */
-    char *text;           /* where a sentence goes, or NULL */
+    struct rl_making *making;
+    char *text; /* where a sentence goes, or NULL */
     size_t text_size;
     /* By the gate. */
     struct rl_ask *next;
@@ -104,8 +112,8 @@ struct redlock_mutex {
     redlock_mutex *next;
     redlock_mutex *previous;
     struct rl_hold *holds;
-    size_t length;
-    unsigned char resource[];
+    redlock_lock_options target;
+    redlock_bytes room[]; /* the resources, then their bytes, then the holder's name */
 };
 
 struct redlock_blocking {
@@ -156,16 +164,28 @@ uint64_t rl_owner_draw(void);
 /* The calling thread's. */
 uint64_t rl_owner_of_thread(void);
 
-/* -- blocking_hold.c: the asks of a mutex, on the loop thread -- */
+/* -- blocking_mutex.c -- */
 
+/* The sentence of the last failure. Any thread. */
+void rl_mutex_say(redlock_mutex *mutex, const char *sentence);
+
+/* -- blocking_make.c: on the loop thread -- */
+
+/* Asks: to make a mutex, to free one. */
 void rl_hold_make(struct rl_ask *ask);
 void rl_hold_free(struct rl_ask *ask);
+/* One more lock object. */
+int rl_hold_new(redlock_mutex *mutex, struct rl_hold **hold);
+/* The client is gone, and all locks with it. */
+void rl_hold_drop_all(redlock_blocking *blocking);
+
+/* -- blocking_hold.c: on the loop thread -- */
+
+/* Asks. */
 void rl_hold_lock(struct rl_ask *ask);
 void rl_hold_unlock(struct rl_ask *ask);
 void rl_hold_extend(struct rl_ask *ask);
 /* The client is about to be closed: nothing is valid any more. */
 void rl_hold_end_all(redlock_blocking *blocking);
-/* The client is gone, and all locks with it. */
-void rl_hold_drop_all(redlock_blocking *blocking);
 
 #endif

@@ -10,17 +10,14 @@
  * every unlock that is still to come says so); the client is closed (the callbacks come as
  * cancelled).
  *
- * Can two owners be told that they hold it? valid_until_ns is set only when an acquire, an extension
- * or a renewal of this owner was told by the asynchronous API, and taken back before the release is
- * submitted, when it is lost, and before the client is closed; that API tells a loss before any
- * later success. publish() asserts that nobody else's validity stands.
+ * Can two owners be told that they hold it? valid_until_ns is set only when an acquire, an
+ * extension or a renewal of this owner was told by the asynchronous API, and taken back before the
+ * release is submitted, when it is lost, and before the client is closed; that API tells a loss
+ * before any later success. publish() asserts that nobody else's validity stands.
  */
 #include <assert.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "blocking.h"
-#include "memory.h"
 
 /* -- What others see -- */
 
@@ -53,17 +50,12 @@ static void forget_owner(struct rl_hold *hold) {
     }
 }
 
-static void say(redlock_mutex *mutex, const char *sentence) {
-    uv_mutex_lock(&mutex->blocking->gate);
-    rl_ask_say(mutex->message, sizeof mutex->message, sentence);
-    uv_mutex_unlock(&mutex->blocking->gate);
-}
-
 /* The answer, and for a failure the sentence; lock: whose message it is, or NULL for the status's.
  */
 static void answer(struct rl_ask *ask, redlock_lock *lock, int status) {
     if (status != 0) {
-        say(ask->mutex, lock != NULL ? redlock_lock_message(lock) : redlock_strerror(status));
+        rl_mutex_say(ask->mutex,
+                     lock != NULL ? redlock_lock_message(lock) : redlock_strerror(status));
     }
     rl_ask_answer(ask, status);
 }
@@ -76,7 +68,7 @@ static void lost_cb(redlock_lock *lock, int status, void *data) {
     withdraw(hold);
     assert(hold->depth > 0 || hold->is_unlocking);
     hold->is_lost = true;
-    say(mutex, redlock_lock_message(lock));
+    rl_mutex_say(mutex, redlock_lock_message(lock));
     if (mutex->options.on_lost != NULL) {
         mutex->options.on_lost(mutex, status, mutex->options.lost_data);
     }
@@ -164,91 +156,6 @@ static bool is_wanted(const redlock_mutex *mutex) {
     return false;
 }
 
-static int make_hold(redlock_mutex *mutex, struct rl_hold **out) {
-    struct rl_hold *hold = rl_alloc(&mutex->blocking->memory, 1, sizeof *hold);
-    if (hold == NULL) {
-        return REDLOCK_ERR_NOMEM;
-    }
-    int status =
-        redlock_lock_new(mutex->blocking->client, mutex->resource, mutex->length, &hold->lock);
-    if (status != 0) {
-        rl_free(&mutex->blocking->memory, hold);
-        return status;
-    }
-    hold->mutex = mutex;
-    hold->next = mutex->holds;
-    mutex->holds = hold;
-    *out = hold;
-    return 0;
-}
-
-static void free_holds(redlock_mutex *mutex, bool locks_too) {
-    while (mutex->holds != NULL) {
-        struct rl_hold *hold = mutex->holds;
-        mutex->holds = hold->next;
-        assert(hold->ask == NULL && hold->extend == NULL);
-        if (locks_too) {
-            redlock_lock_free(hold->lock);
-        }
-        rl_free(&mutex->blocking->memory, hold);
-    }
-}
-
-/* -- Making and freeing -- */
-
-void rl_hold_make(struct rl_ask *ask) {
-    redlock_mutex *mutex = ask->mutex;
-    redlock_blocking *blocking = ask->blocking;
-    struct rl_hold *hold;
-    int status = make_hold(mutex, &hold);
-    if (status == 0) {
-        mutex->next = blocking->mutexes;
-        if (mutex->next != NULL) {
-            mutex->next->previous = mutex;
-        }
-        blocking->mutexes = mutex;
-    }
-    rl_ask_answer(ask, status);
-}
-
-static int may_free(const redlock_mutex *mutex, uint64_t owner) {
-    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
-        if (hold->ask != NULL || hold->extend != NULL) {
-            return REDLOCK_ERR_BUSY;
-        }
-    }
-    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
-        if (hold->depth > 0 && hold->owner != owner) {
-            return REDLOCK_ERR_NOT_OWNER;
-        }
-    }
-    return 0;
-}
-
-static void unlink_mutex(redlock_mutex *mutex) {
-    redlock_blocking *blocking = mutex->blocking;
-    if (mutex->previous != NULL) {
-        mutex->previous->next = mutex->next;
-    } else {
-        assert(blocking->mutexes == mutex);
-        blocking->mutexes = mutex->next;
-    }
-    if (mutex->next != NULL) {
-        mutex->next->previous = mutex->previous;
-    }
-}
-
-void rl_hold_free(struct rl_ask *ask) {
-    int status = may_free(ask->mutex, ask->owner);
-    if (status == 0) {
-        unlink_mutex(ask->mutex);
-        free_holds(ask->mutex, true);
-        rl_ask_answer(ask, 0);
-    } else {
-        answer(ask, NULL, status);
-    }
-}
-
 /* -- Lock -- */
 
 /* How much of the timeout is left; the loop thread may have been busy. */
@@ -325,7 +232,7 @@ void rl_hold_lock(struct rl_ask *ask) {
     if (status == 0) {
         return;
     }
-    status = make_hold(mutex, &hold);
+    status = rl_hold_new(mutex, &hold);
     if (status == 0) {
         status = acquire(hold, ask);
         if (status == 0) {
@@ -424,13 +331,5 @@ void rl_hold_end_all(redlock_blocking *blocking) {
                 withdraw(hold);
             }
         }
-    }
-}
-
-void rl_hold_drop_all(redlock_blocking *blocking) {
-    while (blocking->mutexes != NULL) {
-        redlock_mutex *mutex = blocking->mutexes;
-        unlink_mutex(mutex);
-        free_holds(mutex, false);
     }
 }

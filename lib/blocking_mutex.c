@@ -20,6 +20,12 @@ static uint64_t owner_of_call(const redlock_mutex *mutex) {
     return mutex->own_owner != 0 ? mutex->own_owner : rl_owner_of_thread();
 }
 
+void rl_mutex_say(redlock_mutex *mutex, const char *sentence) {
+    uv_mutex_lock(&mutex->blocking->gate);
+    rl_ask_say(mutex->message, sizeof mutex->message, sentence);
+    uv_mutex_unlock(&mutex->blocking->gate);
+}
+
 /* -- Making and freeing -- */
 
 static int fail_new(const redlock_mutex_options *options, int status, const char *sentence) {
@@ -27,30 +33,9 @@ static int fail_new(const redlock_mutex_options *options, int status, const char
     return status;
 }
 
-static int check_new(redlock_blocking *blocking, const void *resource, size_t length,
-                     const redlock_mutex_options *options) {
-    if (blocking == NULL || resource == NULL) {
-        return fail_new(options, REDLOCK_ERR_INVALID, "the client or the resource is NULL");
-    }
-    if (length == 0 || length > REDLOCK_RESOURCE_MAX) {
-        char text[REDLOCK_MESSAGE_MAX];
-        snprintf(text, sizeof text, "the resource has %zu bytes: it must have 1 to %d", length,
-                 REDLOCK_RESOURCE_MAX);
-        return fail_new(options, REDLOCK_ERR_INVALID, text);
-    }
-    if (options->owner > REDLOCK_OWNER_MAX && options->owner != REDLOCK_OWNER_OBJECT) {
-        return fail_new(options, REDLOCK_ERR_INVALID,
-                        "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
-                        "threads");
-    }
-    int status = rl_ask_check(blocking);
-    return status == 0 ? 0 : fail_new(options, status, redlock_strerror(status));
-}
-
-int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t length,
-                      const redlock_mutex_options *user, redlock_mutex **out) {
+int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
+                           const redlock_mutex_options *user, redlock_mutex **out) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    struct rl_ask ask = {.run = rl_hold_make};
     if (out == NULL) {
         return REDLOCK_ERR_INVALID;
     }
@@ -62,29 +47,35 @@ int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t l
         }
         memcpy(&options, user, user->size);
     }
-    int status = check_new(blocking, resource, length, &options);
+    if (blocking == NULL || lock == NULL) {
+        return fail_new(&options, REDLOCK_ERR_INVALID, "the client or the lock options are NULL");
+    }
+    if (options.owner > REDLOCK_OWNER_MAX && options.owner != REDLOCK_OWNER_OBJECT) {
+        return fail_new(&options, REDLOCK_ERR_INVALID,
+                        "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
+                        "threads");
+    }
+    char sentence[REDLOCK_MESSAGE_MAX] = "";
+    struct rl_making making = {.target = lock, .options = &options};
+    struct rl_ask ask = {.run = rl_hold_make, .making = &making};
+    ask.text = sentence;
+    ask.text_size = sizeof sentence;
+    int status = rl_ask_send(blocking, &ask);
     if (status != 0) {
-        return status;
+        return fail_new(&options, status,
+                        sentence[0] != '\0' ? sentence : redlock_strerror(status));
     }
-    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, sizeof *mutex + length);
-    if (mutex == NULL) {
-        return fail_new(&options, REDLOCK_ERR_NOMEM, redlock_strerror(REDLOCK_ERR_NOMEM));
-    }
-    mutex->blocking = blocking;
-    mutex->options = options;
-    mutex->own_owner = options.owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : options.owner;
-    mutex->length = length;
-    memcpy(mutex->resource, resource, length);
-    ask.mutex = mutex;
-    rl_blocking_ref(blocking);
-    status = rl_ask_send(blocking, &ask);
-    if (status != 0) {
-        rl_free(&blocking->memory, mutex);
-        rl_blocking_unref(blocking);
-        return fail_new(&options, status, redlock_strerror(status));
-    }
-    *out = mutex;
+    *out = making.made;
     return 0;
+}
+
+int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t length,
+                      const redlock_mutex_options *options, redlock_mutex **mutex) {
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes one = {resource, length};
+    lock.resources = &one;
+    lock.n_resources = 1;
+    return redlock_mutex_new_with(blocking, &lock, options, mutex);
 }
 
 /* The client is being closed: its thread still looks at the mutex until it is down. */
@@ -127,9 +118,7 @@ static int ask_loop(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64
     int status = rl_ask_send(mutex->blocking, &ask);
     if (status == REDLOCK_ERR_CLOSED || status == REDLOCK_ERR_WRONG_THREAD ||
         status == REDLOCK_ERR_SYSTEM) {
-        uv_mutex_lock(&mutex->blocking->gate);
-        rl_ask_say(mutex->message, sizeof mutex->message, redlock_strerror(status));
-        uv_mutex_unlock(&mutex->blocking->gate);
+        rl_mutex_say(mutex, redlock_strerror(status));
     }
     return status;
 }
@@ -138,11 +127,11 @@ int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms) {
     bool is_good =
         (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
     if (mutex != NULL && !is_good && rl_ask_check(mutex->blocking) == 0) {
-        uv_mutex_lock(&mutex->blocking->gate);
-        snprintf(mutex->message, sizeof mutex->message,
+        char sentence[REDLOCK_MESSAGE_MAX];
+        snprintf(sentence, sizeof sentence,
                  "timeout_ms is %lld: it must be 0 to %lld, or REDLOCK_NO_LIMIT",
                  (long long)timeout_ms, (long long)TIMEOUT_MS_MAX);
-        uv_mutex_unlock(&mutex->blocking->gate);
+        rl_mutex_say(mutex, sentence);
     }
     return is_good ? ask_loop(mutex, rl_hold_lock, timeout_ms) : REDLOCK_ERR_INVALID;
 }

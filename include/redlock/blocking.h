@@ -52,11 +52,10 @@ typedef struct redlock_mutex redlock_mutex;       /* opaque: a lock that threads
 /* Opens a client and starts its thread. Waits until a quorum of nodes is up, or each node has
  * succeeded or failed once, or connect_timeout_ms has passed.
  *
- * options: as for redlock_client_open(); copied. The allocator and the trace hook are called on
- * several threads: on the loop thread, and the allocator also on those that open, close, make and
- * free. error receives a sentence also for REDLOCK_ERR_NO_QUORUM. The strings that error and
- * allocator point to are not used after the call; allocator->data must live as long as the client
- * and its mutexes.
+ * options: as for redlock_client_open(); copied. The trace hook is called on the loop thread, the
+ * allocator there and on the threads that open, close and free, also at one time; its data must
+ * live as long as the client and its mutexes. error receives a sentence also for
+ * REDLOCK_ERR_NO_QUORUM, and is not used after this call.
  *
  * Returns 0, or:
  *     REDLOCK_ERR_NO_QUORUM   fewer nodes are up. *blocking is set, the client goes on connecting
@@ -162,6 +161,12 @@ typedef struct redlock_mutex_options {
  * Since 0.1. */
 REDLOCK_API int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t length,
                                   const redlock_mutex_options *options, redlock_mutex **mutex);
+
+/* As redlock_mutex_new(), for what redlock_lock_options can say: several resources, a holder's
+ * name, announced releases. lock: copied. REDLOCK_ERR_INVALID as for redlock_lock_new_with().
+ * Since 0.1. */
+REDLOCK_API int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
+                                       const redlock_mutex_options *options, redlock_mutex **mutex);
 
 /* Gives a mutex up. What the caller holds by it is released in the background. NULL is ignored.
  * Waits for the loop thread, and, if the client is being closed, until it is closed.

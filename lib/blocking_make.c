@@ -1,0 +1,169 @@
+/* Mutexes and their lock objects, made and freed on the loop thread.
+ *
+ * A mutex has one lock object from the beginning, whose making checks what the program asked for;
+ * others are made when several owners want the mutex at one time, from the mutex's own copy of the
+ * options. They go with the mutex, or with the client.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "blocking.h"
+#include "memory.h"
+
+/* -- Lock objects -- */
+
+static int add_hold(redlock_mutex *mutex, redlock_lock *lock, struct rl_hold **out) {
+    struct rl_hold *hold = rl_alloc(&mutex->blocking->memory, 1, sizeof *hold);
+    if (hold == NULL) {
+        return REDLOCK_ERR_NOMEM;
+    }
+    hold->lock = lock;
+    hold->mutex = mutex;
+    hold->next = mutex->holds;
+    mutex->holds = hold;
+    *out = hold;
+    return 0;
+}
+
+int rl_hold_new(redlock_mutex *mutex, struct rl_hold **out) {
+    redlock_lock *lock;
+    int status = redlock_lock_new_with(mutex->blocking->client, &mutex->target, &lock, NULL, 0);
+    if (status == 0) {
+        status = add_hold(mutex, lock, out);
+        if (status != 0) {
+            redlock_lock_free(lock);
+        }
+    }
+    return status;
+}
+
+static void free_holds(redlock_mutex *mutex, bool locks_too) {
+    while (mutex->holds != NULL) {
+        struct rl_hold *hold = mutex->holds;
+        mutex->holds = hold->next;
+        assert(hold->ask == NULL && hold->extend == NULL);
+        if (locks_too) {
+            redlock_lock_free(hold->lock);
+        }
+        rl_free(&mutex->blocking->memory, hold);
+    }
+}
+
+/* -- Making -- */
+
+static size_t room_for(const redlock_lock_options *target) {
+    size_t room = target->n_resources * sizeof target->resources[0];
+    for (size_t i = 0; i < target->n_resources; i++) {
+        room += target->resources[i].length;
+    }
+    return room + (target->holder != NULL ? strlen(target->holder) + 1 : 0);
+}
+
+/* What was checked already, into the room behind the mutex. */
+static void copy_target(redlock_mutex *mutex, const redlock_lock_options *target) {
+    redlock_bytes *resources = mutex->room;
+    unsigned char *at = (unsigned char *)(resources + target->n_resources);
+    mutex->target = *target;
+    mutex->target.resources = resources;
+    for (size_t i = 0; i < target->n_resources; i++) {
+        size_t length = target->resources[i].length;
+        memcpy(at, target->resources[i].data, length);
+        resources[i] = (redlock_bytes){at, length};
+        at += length;
+    }
+    if (target->holder != NULL) {
+        memcpy(at, target->holder, strlen(target->holder) + 1);
+        mutex->target.holder = (const char *)at;
+    }
+}
+
+static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
+                                 const struct rl_making *making) {
+    struct rl_hold *hold;
+    size_t size = sizeof(redlock_mutex) + room_for(making->target);
+    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, size);
+    if (mutex == NULL) {
+        return NULL;
+    }
+    uint64_t owner = making->options->owner;
+    mutex->blocking = blocking;
+    mutex->options = *making->options;
+    mutex->own_owner = owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : owner;
+    copy_target(mutex, making->target);
+    if (add_hold(mutex, lock, &hold) != 0) {
+        rl_free(&blocking->memory, mutex);
+        return NULL;
+    }
+    mutex->next = blocking->mutexes;
+    if (mutex->next != NULL) {
+        mutex->next->previous = mutex;
+    }
+    blocking->mutexes = mutex;
+    rl_blocking_ref(blocking);
+    return mutex;
+}
+
+void rl_hold_make(struct rl_ask *ask) {
+    struct rl_making *making = ask->making;
+    redlock_lock *lock;
+    int status = redlock_lock_new_with(ask->blocking->client, making->target, &lock, ask->text,
+                                       ask->text_size);
+    if (status == 0) {
+        making->made = make_mutex(ask->blocking, lock, making);
+        if (making->made == NULL) {
+            redlock_lock_free(lock);
+            status = REDLOCK_ERR_NOMEM;
+            rl_ask_say(ask->text, ask->text_size, redlock_strerror(status));
+        }
+    }
+    rl_ask_answer(ask, status);
+}
+
+/* -- Freeing -- */
+
+static int may_free(const redlock_mutex *mutex, uint64_t owner) {
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->ask != NULL || hold->extend != NULL) {
+            return REDLOCK_ERR_BUSY;
+        }
+    }
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->depth > 0 && hold->owner != owner) {
+            return REDLOCK_ERR_NOT_OWNER;
+        }
+    }
+    return 0;
+}
+
+static void unlink_mutex(redlock_mutex *mutex) {
+    redlock_blocking *blocking = mutex->blocking;
+    if (mutex->previous != NULL) {
+        mutex->previous->next = mutex->next;
+    } else {
+        assert(blocking->mutexes == mutex);
+        blocking->mutexes = mutex->next;
+    }
+    if (mutex->next != NULL) {
+        mutex->next->previous = mutex->previous;
+    }
+}
+
+void rl_hold_free(struct rl_ask *ask) {
+    int status = may_free(ask->mutex, ask->owner);
+    if (status == 0) {
+        unlink_mutex(ask->mutex);
+        free_holds(ask->mutex, true);
+        rl_ask_answer(ask, 0);
+    } else {
+        rl_mutex_say(ask->mutex, redlock_strerror(status));
+        rl_ask_answer(ask, status);
+    }
+}
+
+void rl_hold_drop_all(redlock_blocking *blocking) {
+    while (blocking->mutexes != NULL) {
+        redlock_mutex *mutex = blocking->mutexes;
+        unlink_mutex(mutex);
+        free_holds(mutex, false);
+    }
+}
