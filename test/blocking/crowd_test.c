@@ -1,0 +1,358 @@
+/* Many threads: exclusion, hand-over, closing and freeing under their feet. */
+#include <stdio.h>
+#include <string.h>
+
+#include "blocking/crew.h"
+
+#define CROWD 8
+#define ROUNDS 20
+#define THREADS 64
+#define RESOURCES 16
+
+static redlock_blocking *begin(struct live *live) {
+    live_start(live, 5, NULL);
+    return crew_open(live);
+}
+
+/* -- Exclusion -- */
+
+struct count {
+    long value; /* not atomic: the lock guards it */
+    int inside;
+    int worst; /* what `inside` was at most */
+};
+
+static void count_one(void *data) {
+    struct member *member = data;
+    struct count *count = member->data;
+    for (int i = 0; i < ROUNDS && member->status == 0; i++) {
+        member->status = redlock_mutex_lock(member->mutex, LIVE_PATIENCE_MS);
+        if (member->status == 0) {
+            long value = count->value;
+            count->inside++;
+            count->worst = count->inside > count->worst ? count->inside : count->worst;
+            live_block_until(redlock_now_ns() + LIVE_MS / 20); /* others would come in here */
+            count->inside--;
+            count->value = value + 1;
+            member->status = redlock_mutex_unlock(member->mutex);
+        }
+    }
+}
+
+static void count_in(redlock_blocking *blocking, redlock_mutex *shared) {
+    struct count count = {0};
+    struct member members[CROWD] = {{0}};
+    for (int i = 0; i < CROWD; i++) {
+        members[i].mutex = shared != NULL ? shared : crew_mutex(blocking, "counter", NULL);
+        members[i].data = &count;
+        crew_start(&members[i], count_one);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        crew_join(&members[i]);
+        LIVE_STATUS(members[i].status, 0);
+        if (shared == NULL) {
+            LIVE_STATUS(redlock_mutex_free(members[i].mutex), 0);
+        }
+    }
+    assert_int_equal(count.value, CROWD * ROUNDS);
+    assert_int_equal(count.worst, 1);
+}
+
+static void exact_count(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "counter", NULL);
+    count_in(blocking, mutex);
+    count_in(blocking, NULL); /* each thread with a mutex object of its own */
+    assert_int_equal(crew_stats(blocking).granted, 2 * CROWD * ROUNDS);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    crew_end(live, blocking);
+    assert_true(live_no_keys(live));
+}
+
+/* Two clients exclude each other on the nodes, as two processes do. Nothing but the nodes orders
+ * their threads, which no checker of races can see: so what they count with is atomic, each step by
+ * itself, and the lock makes the steps one. */
+struct apart {
+    _Atomic long value;
+    atomic_int inside;
+    atomic_int overlaps;
+};
+
+static void count_apart(void *data) {
+    struct member *member = data;
+    struct apart *apart = member->data;
+    for (int i = 0; i < ROUNDS && member->status == 0; i++) {
+        member->status = redlock_mutex_lock(member->mutex, LIVE_PATIENCE_MS);
+        if (member->status == 0) {
+            long value = atomic_load(&apart->value);
+            atomic_fetch_add(&apart->overlaps, atomic_fetch_add(&apart->inside, 1));
+            live_block_until(redlock_now_ns() + LIVE_MS / 2);
+            atomic_fetch_sub(&apart->inside, 1);
+            atomic_store(&apart->value, value + 1);
+            member->status = redlock_mutex_unlock(member->mutex);
+        }
+    }
+}
+
+static void exact_count_of_two_clients(void **state) {
+    struct live *live = *state;
+    struct apart apart = {0};
+    struct member members[2] = {{0}};
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *clients[2] = {begin(live), crew_open(live)};
+    options.delay_ms = 1;
+    options.jitter_ms = 5;
+    for (int i = 0; i < 2; i++) {
+        members[i].mutex = crew_mutex(clients[i], "counter", &options);
+        members[i].data = &apart;
+        crew_start(&members[i], count_apart);
+    }
+    for (int i = 0; i < 2; i++) {
+        crew_join(&members[i]);
+        LIVE_STATUS(members[i].status, 0);
+        LIVE_STATUS(redlock_mutex_free(members[i].mutex), 0);
+        LIVE_STATUS(redlock_blocking_close(clients[i]), 0);
+    }
+    assert_int_equal(atomic_load(&apart.value), 2 * ROUNDS);
+    assert_int_equal(atomic_load(&apart.overlaps), 0);
+    crew_end(live, NULL);
+}
+
+struct market {
+    redlock_mutex *mutexes[RESOURCES];
+    int stock[RESOURCES];
+};
+
+static void trade(void *data) {
+    struct member *member = data;
+    struct market *market = member->data;
+    for (int i = 0; i < RESOURCES && member->status == 0; i++) {
+        int at = (member->other + i) % RESOURCES;
+        member->status = redlock_mutex_lock(market->mutexes[at], LIVE_PATIENCE_MS);
+        if (member->status == 0) {
+            market->stock[at]++;
+            member->status = redlock_mutex_unlock(market->mutexes[at]);
+        }
+    }
+}
+
+static void many_threads_and_resources(void **state) {
+    struct live *live = *state;
+    char name[32];
+    struct market market = {.stock = {0}};
+    static struct member members[THREADS];
+    redlock_blocking *blocking = begin(live);
+    for (int i = 0; i < RESOURCES; i++) {
+        snprintf(name, sizeof name, "stock-%d", i);
+        market.mutexes[i] = crew_mutex(blocking, name, NULL);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        members[i] = (struct member){.data = &market, .other = i};
+        crew_start(&members[i], trade);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        crew_join(&members[i]);
+        LIVE_STATUS(members[i].status, 0);
+    }
+    for (int i = 0; i < RESOURCES; i++) {
+        assert_int_equal(market.stock[i], THREADS);
+        LIVE_STATUS(redlock_mutex_free(market.mutexes[i]), 0);
+    }
+    assert_int_equal(crew_stats(blocking).locks, 0);
+    crew_end(live, blocking);
+    assert_true(live_no_keys(live));
+}
+
+/* -- All of several resources -- */
+
+static void several_resources(void **state) {
+    struct live *live = *state;
+    char text[REDLOCK_MESSAGE_MAX] = "";
+    char names[2][4] = {"a", "bb"};
+    redlock_bytes both[2] = {{names[0], 1}, {names[1], 2}};
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_mutex *pair;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *one = crew_mutex(blocking, "bb", NULL);
+    lock.resources = both;
+    lock.n_resources = 2;
+    lock.holder = "worker-7";
+    LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, NULL, &pair), 0);
+    memset(names, 'x', sizeof names); /* it was copied */
+    LIVE_STATUS(redlock_mutex_lock(pair, 5000), 0);
+    LIVE_STATUS(crew_do(one, crew_lock, 0), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_mutex_try_lock(one), REDLOCK_ERR_PART_HELD);
+    assert_int_equal(live_integer(live, 0, "EXISTS a bb"), 2);
+    LIVE_STATUS(redlock_mutex_unlock(pair), 0);
+    LIVE_STATUS(crew_do(pair, crew_lock, 5000), 0); /* by a lock object made of the copy, maybe */
+    LIVE_STATUS(redlock_mutex_free(pair), REDLOCK_ERR_NOT_OWNER);
+    both[1] = both[0];
+    options.error = text;
+    options.error_size = sizeof text;
+    LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &pair), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "name each once"));
+    assert_null(pair);
+    LIVE_STATUS(redlock_mutex_free(one), 0);
+    assert_int_equal(crew_stats(blocking).locks, 1);
+    crew_end(live, blocking);
+}
+
+/* -- Time -- */
+
+static void timeouts(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    struct member holder = {.mutex = mutex, .timeout_ms = 5000};
+    crew_start(&holder, crew_hold);
+    LIVE_POLL(live, atomic_load(&holder.stage) == 1);
+    uint64_t began_ns = redlock_now_ns();
+    LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 300), REDLOCK_ERR_DEADLINE);
+    uint64_t took_ns = redlock_now_ns() - began_ns;
+    assert_true(took_ns >= 290 * LIVE_MS);
+    assert_true(took_ns < 5000 * LIVE_MS);
+    crew_go_on(&holder);
+    LIVE_STATUS(redlock_mutex_lock(mutex, REDLOCK_NO_LIMIT), 0); /* handed over */
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    crew_join(&holder);
+    LIVE_STATUS(holder.other, 0);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    crew_end(live, blocking);
+}
+
+static void one_owner_in_two_threads(void **state) {
+    struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.owner = 7;
+    redlock_mutex *mutex = crew_mutex(blocking, "one", &options);
+    struct member waits = {.mutex = mutex, .timeout_ms = LIVE_PATIENCE_MS};
+    live_tell_all(live, "SET one someone");
+    crew_start(&waits, crew_lock);
+    LIVE_POLL(live, crew_stats(blocking).acquires == 1);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_BUSY);
+    live_tell_all(live, "DEL one");
+    crew_join(&waits);
+    LIVE_STATUS(waits.status, 0);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    crew_end(live, blocking);
+}
+
+/* -- The end -- */
+
+static void freed_while_used(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    struct member holder = {.mutex = mutex, .timeout_ms = 5000};
+    struct member waits = {.mutex = mutex, .timeout_ms = LIVE_PATIENCE_MS};
+    crew_start(&holder, crew_hold);
+    LIVE_POLL(live, atomic_load(&holder.stage) == 1);
+    LIVE_STATUS(redlock_mutex_free(mutex), REDLOCK_ERR_NOT_OWNER);
+    crew_start(&waits, crew_lock);
+    LIVE_POLL(live, crew_stats(blocking).waiting == 1);
+    LIVE_STATUS(redlock_mutex_free(mutex), REDLOCK_ERR_BUSY);
+    crew_go_on(&holder);
+    crew_join(&holder);
+    crew_join(&waits);
+    LIVE_STATUS(waits.status, 0); /* and ended while it held */
+    LIVE_STATUS(redlock_mutex_free(mutex), REDLOCK_ERR_NOT_OWNER);
+    crew_end(live, blocking);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    assert_true(live_no_keys(live));
+}
+
+static void freed_while_held(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    crew_end(live, blocking);
+}
+
+static void closed_while_threads_wait(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    struct member members[CROWD] = {{0}};
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    for (int i = 0; i < CROWD; i++) {
+        members[i].mutex = mutex;
+        members[i].timeout_ms = REDLOCK_NO_LIMIT;
+        crew_start(&members[i], crew_lock);
+    }
+    LIVE_POLL(live, crew_stats(blocking).waiting == CROWD);
+    LIVE_STATUS(redlock_blocking_close(blocking), 0);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0);
+    for (int i = 0; i < CROWD; i++) {
+        crew_join(&members[i]);
+        LIVE_STATUS(members[i].status, REDLOCK_ERR_CANCELED);
+    }
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_mutex_extend(mutex, 0), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    assert_true(live_no_keys(live));
+    crew_end(live, NULL);
+}
+
+/* Uses its mutex until it is closed, and frees it then, whatever the others are doing. */
+static void use_until_closed(void *data) {
+    struct member *member = data;
+    do {
+        atomic_store(&member->stage, 1);
+        member->status = redlock_mutex_lock(member->mutex, 1000);
+        if (member->status == 0) {
+            member->status = redlock_mutex_unlock(member->mutex);
+        }
+    } while (member->status == 0 || member->status == REDLOCK_ERR_DEADLINE);
+    member->other = redlock_mutex_free(member->mutex);
+}
+
+static void closed_and_freed_at_once(void **state) {
+    struct live *live = *state;
+    live_start(live, 5, NULL);
+    for (int round = 0; round < 10; round++) {
+        redlock_blocking *blocking = crew_open(live);
+        struct member members[CROWD] = {{0}};
+        for (int i = 0; i < CROWD; i++) {
+            members[i].mutex = crew_mutex(blocking, i % 2 == 0 ? "even" : "odd", NULL);
+            crew_start(&members[i], use_until_closed);
+        }
+        for (int i = 0; i < CROWD; i++) {
+            LIVE_POLL(live, atomic_load(&members[i].stage) == 1);
+        }
+        LIVE_STATUS(redlock_blocking_close(blocking), 0);
+        for (int i = 0; i < CROWD; i++) {
+            crew_join(&members[i]);
+            assert_true(members[i].status == REDLOCK_ERR_CLOSED ||
+                        members[i].status == REDLOCK_ERR_CANCELED);
+            LIVE_STATUS(members[i].other, 0);
+        }
+    }
+    assert_true(live_no_keys(live));
+    crew_end(live, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(exact_count),
+        LIVE_TEST(exact_count_of_two_clients),
+        LIVE_TEST(many_threads_and_resources),
+        LIVE_TEST(several_resources),
+        LIVE_TEST(timeouts),
+        LIVE_TEST(one_owner_in_two_threads),
+        LIVE_TEST(freed_while_used),
+        LIVE_TEST(freed_while_held),
+        LIVE_TEST(closed_while_threads_wait),
+        LIVE_TEST(closed_and_freed_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
