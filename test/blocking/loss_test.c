@@ -1,0 +1,214 @@
+/* A lock that ends by itself: told on the loop thread in time, seen by is_valid in all threads, and
+ * said by unlock. */
+#include <string.h>
+
+#include "blocking/crew.h"
+
+/* What on_lost saw. Written on the loop thread; read when count has become what is waited for. */
+struct loss {
+    atomic_int count;
+    redlock_blocking *blocking;
+    int status;
+    uint64_t at_ns;
+    int is_valid;
+    int64_t remaining_ms;
+    int token_status;
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    char message[REDLOCK_MESSAGE_MAX];
+    int wrong[8]; /* of the calls that would wait for the thread they are called on */
+};
+
+static void on_lost(redlock_mutex *mutex, int status, void *data) {
+    struct loss *loss = data;
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    redlock_mutex *other;
+    char text[8];
+    loss->at_ns = redlock_now_ns();
+    loss->status = status;
+    loss->is_valid = redlock_mutex_is_valid(mutex);
+    loss->remaining_ms = redlock_mutex_remaining_ms(mutex);
+    loss->token_status = redlock_mutex_token(mutex, loss->token, sizeof loss->token);
+    redlock_mutex_message(mutex, loss->message, sizeof loss->message);
+    loss->wrong[0] = redlock_mutex_lock(mutex, 1000);
+    loss->wrong[1] = redlock_mutex_unlock(mutex);
+    loss->wrong[2] = redlock_mutex_extend(mutex, 0);
+    loss->wrong[3] = redlock_mutex_free(mutex);
+    loss->wrong[4] = redlock_mutex_new(loss->blocking, "x", 1, NULL, &other);
+    loss->wrong[5] = redlock_blocking_stats(loss->blocking, &stats);
+    loss->wrong[6] = redlock_blocking_message(loss->blocking, text, sizeof text);
+    loss->wrong[7] = redlock_blocking_close(loss->blocking);
+    atomic_fetch_add(&loss->count, 1);
+}
+
+static redlock_mutex *begin(struct live *live, struct loss *loss, redlock_mutex_options *options) {
+    live_start(live, 5, NULL);
+    loss->blocking = crew_open(live);
+    options->on_lost = on_lost;
+    options->lost_data = loss;
+    return crew_mutex(loss->blocking, "one", options);
+}
+
+static void end(struct live *live, struct loss *loss, redlock_mutex *mutex) {
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    crew_end(live, loss->blocking);
+}
+
+static void pause_all(struct live *live) {
+    for (size_t i = 0; i < live->n; i++) {
+        live_pause(live, i);
+    }
+}
+
+static void resume_all(struct live *live) {
+    for (size_t i = 0; i < live->n; i++) {
+        live_resume(live, i);
+    }
+}
+
+static void check_inside(const struct loss *loss) {
+    assert_int_equal(loss->is_valid, 0);
+    assert_int_equal(loss->remaining_ms, 0);
+    LIVE_STATUS(loss->token_status, 0);
+    for (size_t i = 0; i < sizeof loss->wrong / sizeof loss->wrong[0]; i++) {
+        LIVE_STATUS(loss->wrong[i], REDLOCK_ERR_WRONG_THREAD);
+    }
+}
+
+/* All nodes stand still. The validity that the owner saw last is at most as long as it was. */
+static void told_in_time(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    options.ttl_ms = 1500;
+    redlock_mutex *mutex = begin(live, &loss, &options);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), 0);
+    LIVE_POLL(live, crew_stats(loss.blocking).renewed >= 2); /* by the loop thread */
+    pause_all(live);
+    uint64_t valid_until_ns = 0;
+    while (atomic_load(&loss.count) == 0) {
+        uint64_t now_ns = redlock_now_ns();
+        uint64_t left_ms = (uint64_t)redlock_mutex_remaining_ms(mutex);
+        if (left_ms > 0) {
+            valid_until_ns = now_ns + (left_ms + 1) * LIVE_MS; /* it was rounded down */
+        }
+        live_run_for(live, 1);
+    }
+    LIVE_STATUS(loss.status, REDLOCK_ERR_EXPIRED);
+    assert_true(valid_until_ns != 0);
+    assert_true(loss.at_ns <= valid_until_ns);
+    check_inside(&loss);
+    assert_string_equal(loss.token, token);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0);
+    LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), 0); /* still to be seen */
+    assert_string_equal(loss.token, token);
+    LIVE_STATUS(redlock_mutex_extend(mutex, 0), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 100), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST); /* once for each lock */
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_NOT_HELD);
+    resume_all(live);
+    LIVE_STATUS(redlock_mutex_lock(mutex, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    assert_int_equal(atomic_load(&loss.count), 1);
+    end(live, &loss, mutex);
+}
+
+/* The nodes forget the token; the next extension finds out. */
+static void the_token_is_gone(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_mutex *mutex = begin(live, &loss, &options);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_POLL(live, live_integer(live, 4, "EXISTS one") == 1); /* votes that came late are in */
+    live_tell_all(live, "FLUSHALL");
+    assert_int_equal(redlock_mutex_is_valid(mutex), 1); /* by all that is known */
+    LIVE_STATUS(redlock_mutex_extend(mutex, 0), REDLOCK_ERR_LOST);
+    assert_int_equal(atomic_load(&loss.count), 1);
+    LIVE_STATUS(loss.status, REDLOCK_ERR_LOST);
+    assert_true(strlen(loss.message) > 0);
+    check_inside(&loss);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0);
+
+    /* Somebody else takes it; the one that lost it sees nothing of that. */
+    struct member other = {.mutex = mutex, .timeout_ms = 5000};
+    crew_start(&other, crew_hold);
+    LIVE_POLL(live, atomic_load(&other.stage) == 1);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0);
+    assert_int_equal(redlock_mutex_remaining_ms(mutex), 0);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_NOT_OWNER);
+    crew_go_on(&other);
+    crew_join(&other);
+    LIVE_STATUS(other.status, 0);
+    LIVE_STATUS(other.other, 0); /* it was his until he unlocked it */
+    end(live, &loss, mutex);
+}
+
+static void no_longer_than_max_hold(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    options.ttl_ms = 500;
+    options.max_hold_ms = 1200; /* more than two lives of the keys */
+    redlock_mutex *mutex = begin(live, &loss, &options);
+    uint64_t began_ns = redlock_now_ns();
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_POLL(live, atomic_load(&loss.count) == 1);
+    LIVE_STATUS(loss.status, REDLOCK_ERR_MAX_HOLD);
+    assert_true(loss.at_ns >= began_ns + 1000 * LIVE_MS);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
+    LIVE_POLL(live, live_no_keys(live));
+    end(live, &loss, mutex);
+}
+
+/* Nobody renews it: it ends, and another thread gets it while the first has not unlocked. */
+static void without_renewal(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    options.ttl_ms = 600;
+    options.auto_extend = 0;
+    redlock_mutex *mutex = begin(live, &loss, &options);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(crew_do(mutex, crew_lock, LIVE_PATIENCE_MS), 0);
+    assert_int_equal(atomic_load(&loss.count), 1);
+    LIVE_STATUS(loss.status, REDLOCK_ERR_EXPIRED);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
+    LIVE_POLL(live, atomic_load(&loss.count) == 2); /* of the thread that has ended */
+    LIVE_STATUS(redlock_mutex_free(mutex), REDLOCK_ERR_NOT_OWNER); /* never unlocked by it */
+    crew_end(live, loss.blocking);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+}
+
+static void renewed_for_long(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    options.ttl_ms = 1000;
+    redlock_mutex *mutex = begin(live, &loss, &options);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    uint64_t until_ns = redlock_now_ns() + 4000 * LIVE_MS;
+    while (redlock_now_ns() < until_ns) {
+        assert_int_equal(redlock_mutex_is_valid(mutex), 1);
+        live_run_for(live, 20);
+    }
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    assert_int_equal(atomic_load(&loss.count), 0);
+    end(live, &loss, mutex);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(told_in_time),
+        LIVE_TEST(the_token_is_gone),
+        LIVE_TEST(no_longer_than_max_hold),
+        LIVE_TEST(without_renewal),
+        LIVE_TEST(renewed_for_long),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
