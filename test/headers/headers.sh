@@ -39,6 +39,18 @@ for header in "$include"/redlock/*.h; do
     compile "$name" "$scratch/alone.c"
 done
 
+for header in "$include"/redlock/*.hpp; do
+    name=redlock/${header##*/}
+    if [ "$cxx" = - ]; then
+        skip "$name as C++17" 'no C++ compiler'
+        continue
+    fi
+    printf '#include "%s"\n#include "%s"\n' "$name" "$name" >"$scratch/alone.cpp"
+    # shellcheck disable=SC2086
+    $cxx -x c++ -std=c++17 $strict -I "$include" "$scratch/alone.cpp" >"$scratch/log" 2>&1
+    result "$name as C++17" $? "$scratch/log"
+done
+
 compile 'every macro' "$here/macros.c"
 
 # Include guards end in _H; names that end in _ are for the headers themselves.

@@ -1,0 +1,508 @@
+// libredlock for C++17: a client, a mutex and a guard over blocking.h, nothing but this header.
+//
+//     redlock::client client({"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"});
+//     redlock::mutex mutex(client, "nightly-report");
+//     {
+//         redlock::guard guard(mutex, std::chrono::seconds(10));
+//         while (work_is_left() && guard.valid()) {
+//             do_a_part();
+//         }
+//     }
+//
+// redlock::mutex has what the standard asks of a timed mutex, so std::unique_lock,
+// std::lock_guard and std::scoped_lock work with it. Each of its member functions is the function
+// of blocking.h of the same name, which says what it does, who may call it, what can go wrong.
+//
+// Errors: a function that cannot do what it is asked to throws redlock::error, whose code() is the
+// status and whose what() is the sentence. Destructors and unlock() do not throw, since
+// std::lock_guard unlocks in its destructor: what an unlock came to is returned by
+// redlock::mutex::release() and redlock::guard::release(). Memory that runs out throws
+// std::bad_alloc, from C++, or redlock::error with REDLOCK_ERR_NOMEM, from the library.
+//
+// Link with libredlock. Since 0.1.
+#ifndef REDLOCK_REDLOCK_HPP
+#define REDLOCK_REDLOCK_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "redlock/blocking.h"
+
+namespace redlock {
+
+// -- Errors --
+
+namespace detail {
+
+class status_category final : public std::error_category {
+   public:
+    const char *name() const noexcept override {
+        return "redlock";
+    }
+    std::string message(int status) const override {
+        return redlock_strerror(status);
+    }
+};
+
+}  // namespace detail
+
+// The category of all statuses of libredlock: code.value() is a REDLOCK_ERR_ number.
+inline const std::error_category &category() noexcept {
+    static const detail::status_category one;
+    return one;
+}
+
+// A status as std::error_code; false if it is 0.
+inline std::error_code make_error_code(int status) noexcept {
+    return std::error_code(status, category());
+}
+
+// What is thrown. what(): the sentence, and the status in words.
+class error : public std::system_error {
+   public:
+    error(int status, const std::string &sentence)
+        : std::system_error(make_error_code(status), sentence) {
+    }
+    explicit error(int status) : std::system_error(make_error_code(status)) {
+    }
+
+    // REDLOCK_ERR_...
+    int status() const noexcept {
+        return code().value();
+    }
+    // Whether the same call may well succeed later, as redlock_is_retryable().
+    bool is_retryable() const noexcept {
+        return redlock_is_retryable(status()) != 0;
+    }
+};
+
+namespace detail {
+
+[[noreturn]] inline void fail(int status, const char *sentence) {
+    if (sentence[0] == '\0') {
+        throw error(status);
+    }
+    throw error(status, sentence);
+}
+
+// Of a call on a mutex.
+inline void check(redlock_mutex *mutex, int status) {
+    if (status != 0) {
+        char sentence[REDLOCK_MESSAGE_MAX] = "";
+        redlock_mutex_message(mutex, sentence, sizeof sentence);
+        fail(status, sentence);
+    }
+}
+
+// A ttl of 0 is an error here: for the ttl of the options there is the function without one.
+inline void extend(redlock_mutex *mutex, std::chrono::milliseconds ttl) {
+    check(mutex, redlock_mutex_extend(mutex, ttl.count() == 0 ? -1 : ttl.count()));
+}
+
+inline std::string token(redlock_mutex *mutex) {
+    char token[REDLOCK_TOKEN_LENGTH + 1] = "";
+    const int status = redlock_mutex_token(mutex, token, sizeof token);
+    if (status != 0) {
+        throw error(status);
+    }
+    return token;
+}
+
+// Rounded up, so that a wait is never shorter than it was asked to be; what does not fit is cut to
+// the longest wait there is, 49 days. What is over already is one attempt.
+template <class Rep, class Period>
+std::int64_t to_timeout_ms(const std::chrono::duration<Rep, Period> &time) {
+    constexpr std::int64_t longest = 4294967294;
+    const double ms = std::chrono::duration<double, std::milli>(time).count();
+    if (!(ms > 0)) {
+        return 0;
+    }
+    if (ms >= static_cast<double>(longest)) {
+        return longest;
+    }
+    const auto whole = static_cast<std::int64_t>(ms);
+    return static_cast<double>(whole) < ms ? whole + 1 : whole;
+}
+
+}  // namespace detail
+
+// -- Client --
+
+// redlock_blocking: N nodes and a thread. Every member may be called from every thread, but for
+// close(), moving and destruction, which no other thread's first use of the object may meet.
+class client {
+   public:
+    // nodes: URLs. options: as for redlock_blocking_open(); its nodes and error are not used.
+    // Without a quorum it is open all the same, and opened() says so. Throws what is said to leave
+    // no client behind.
+    explicit client(const std::vector<std::string> &nodes,
+                    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT) {
+        char sentence[REDLOCK_MESSAGE_MAX] = "";
+        std::vector<const char *> urls;
+        urls.reserve(nodes.size());
+        for (const std::string &node : nodes) {
+            urls.push_back(node.c_str());
+        }
+        options.nodes = urls.data();
+        options.n_nodes = urls.size();
+        options.error = sentence;
+        options.error_size = sizeof sentence;
+        opened_ = redlock_blocking_open(&blocking_, &options);
+        if (blocking_ == nullptr) {
+            detail::fail(opened_, sentence);
+        }
+    }
+
+    client(const client &) = delete;
+    client &operator=(const client &) = delete;
+    client(client &&other) noexcept
+        : blocking_(std::exchange(other.blocking_, nullptr)), opened_(other.opened_) {
+    }
+    client &operator=(client &&other) noexcept {
+        if (this != &other) {
+            close();
+            blocking_ = std::exchange(other.blocking_, nullptr);
+            opened_ = other.opened_;
+        }
+        return *this;
+    }
+    // As close(). Not inside on_lost, where nothing may wait: the client would stay open for ever.
+    ~client() {
+        close();
+    }
+
+    // What opening came to: false for a quorum of nodes, or REDLOCK_ERR_NO_QUORUM.
+    std::error_code opened() const noexcept {
+        return make_error_code(opened_);
+    }
+
+    // Ends what waits (with REDLOCK_ERR_CANCELED) and releases what is held. Mutexes may be
+    // destroyed before or after. Once; later calls do nothing.
+    void close() noexcept {
+        if (blocking_ != nullptr) {
+            redlock_blocking_close(std::exchange(blocking_, nullptr));
+        }
+    }
+
+    // What is wrong with the nodes now. Throws.
+    std::string message() const {
+        char sentence[REDLOCK_MESSAGE_MAX] = "";
+        const int status = redlock_blocking_message(blocking_, sentence, sizeof sentence);
+        if (status != 0) {
+            throw error(status);
+        }
+        return sentence;
+    }
+
+    // Throws.
+    redlock_stats stats() const {
+        redlock_stats stats = REDLOCK_STATS_INIT;
+        const int status = redlock_blocking_stats(blocking_, &stats);
+        if (status != 0) {
+            throw error(status);
+        }
+        return stats;
+    }
+
+    // For functions of blocking.h; NULL once it is closed or moved from.
+    redlock_blocking *handle() const noexcept {
+        return blocking_;
+    }
+
+   private:
+    redlock_blocking *blocking_ = nullptr;
+    int opened_ = 0;
+};
+
+// -- Mutex --
+
+// As redlock_mutex_options and redlock_lock_options, with the same defaults.
+struct mutex_options {
+    std::chrono::milliseconds ttl{10000};
+    bool auto_extend = true;
+    std::optional<std::chrono::milliseconds> renew;     // none: a third of the ttl
+    std::optional<std::chrono::milliseconds> max_hold;  // none: no limit
+    std::chrono::milliseconds delay{50};
+    std::chrono::milliseconds jitter{100};
+    std::chrono::milliseconds min_validity{1};
+    std::uint64_t owner = REDLOCK_OWNER_THREAD;
+    std::string holder;  // empty: none
+    bool notify = false;
+    // Runs on the loop thread; it must be quick and must not throw (std::terminate).
+    std::function<void(int status)> on_lost;
+};
+
+// redlock_mutex: a lock that threads use. An object that was moved from can be destroyed or
+// assigned to, and answers REDLOCK_ERR_INVALID to everything else.
+class mutex {
+   public:
+    // Throws.
+    mutex(const client &client, std::string_view resource, const mutex_options &options = {})
+        : mutex(client, std::vector<std::string_view>{resource}, options) {
+    }
+
+    // All of several resources or none.
+    mutex(const client &client, std::initializer_list<std::string_view> resources,
+          const mutex_options &options = {})
+        : mutex(client, std::vector<std::string_view>(resources), options) {
+    }
+
+    mutex(const client &client, const std::vector<std::string_view> &resources,
+          const mutex_options &options = {}) {
+        std::vector<redlock_bytes> names;
+        names.reserve(resources.size());
+        for (const std::string_view &resource : resources) {
+            names.push_back(redlock_bytes{resource.data(), resource.size()});
+        }
+        redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+        lock.resources = names.data();
+        lock.n_resources = names.size();
+        lock.holder = options.holder.empty() ? nullptr : options.holder.c_str();
+        lock.notify = options.notify ? 1 : 0;
+        state_ = make(client, lock, options);
+    }
+
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+    mutex(mutex &&) noexcept = default;
+    mutex &operator=(mutex &&) noexcept = default;
+    // What the calling thread holds is released. As with std::mutex, no other thread may hold it or
+    // use it; if one does, the lock object underneath stays for it.
+    ~mutex() = default;
+
+    // -- As std::timed_mutex --
+
+    // Waits without a limit. Throws.
+    void lock() {
+        detail::check(handle(), redlock_mutex_lock(handle(), REDLOCK_NO_LIMIT));
+    }
+
+    // One attempt. False if it is held by another, or was granted too late; throws everything else,
+    // REDLOCK_ERR_NO_QUORUM too: nobody can have it then, and it is not a matter of waiting.
+    bool try_lock() {
+        return is_locked(redlock_mutex_lock(handle(), 0));
+    }
+
+    // False if the time is over; throws everything else.
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &time) {
+        return is_locked(redlock_mutex_lock(handle(), detail::to_timeout_ms(time)));
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
+        return try_lock_for(time - Clock::now());
+    }
+
+    // Unlocks; what it came to is not told.
+    void unlock() noexcept {
+        redlock_mutex_unlock(handle());
+    }
+
+    // -- What a lock on other machines has besides --
+
+    // Unlocks, and tells: REDLOCK_ERR_LOST if the work may have been unprotected, and so on.
+    std::error_code release() noexcept {
+        return make_error_code(redlock_mutex_unlock(handle()));
+    }
+
+    // To the ttl of the options. Throws.
+    void extend() {
+        detail::check(handle(), redlock_mutex_extend(handle(), 0));
+    }
+    void extend(std::chrono::milliseconds ttl) {
+        detail::extend(handle(), ttl);
+    }
+
+    bool valid() const noexcept {
+        return redlock_mutex_is_valid(handle()) != 0;
+    }
+
+    std::chrono::milliseconds remaining() const noexcept {
+        return std::chrono::milliseconds(redlock_mutex_remaining_ms(handle()));
+    }
+
+    // Throws.
+    std::string token() const {
+        return detail::token(handle());
+    }
+
+    // The last failure's sentence; "" if there was none. Throws.
+    std::string message() const {
+        char sentence[REDLOCK_MESSAGE_MAX] = "";
+        const int status = redlock_mutex_message(handle(), sentence, sizeof sentence);
+        if (status != 0) {
+            throw error(status);
+        }
+        return sentence;
+    }
+
+    // For functions of blocking.h; NULL once it is moved from.
+    redlock_mutex *handle() const noexcept {
+        return state_ != nullptr ? state_->mutex : nullptr;
+    }
+    using native_handle_type = redlock_mutex *;
+    native_handle_type native_handle() const noexcept {
+        return handle();
+    }
+
+   private:
+    // On the heap, since the library keeps its address.
+    struct state {
+        redlock_mutex *mutex = nullptr;
+        std::function<void(int)> on_lost;
+    };
+    struct end {
+        // A lock that another thread uses is not freed, and then on_lost may still run.
+        void operator()(state *state) const noexcept {
+            if (redlock_mutex_free(state->mutex) == 0) {
+                delete state;
+            }
+        }
+    };
+
+    static void lost(redlock_mutex *, int status, void *data) noexcept {
+        static_cast<state *>(data)->on_lost(status);
+    }
+
+    static std::int64_t count(const std::optional<std::chrono::milliseconds> &time, int none) {
+        return time.has_value() ? time->count() : none;
+    }
+
+    static std::unique_ptr<state, end> make(const client &client, const redlock_lock_options &lock,
+                                            const mutex_options &from) {
+        char sentence[REDLOCK_MESSAGE_MAX] = "";
+        redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+        std::unique_ptr<state, end> made(new state);
+        made->on_lost = from.on_lost;
+        options.ttl_ms = from.ttl.count();
+        options.auto_extend = from.auto_extend ? 1 : 0;
+        options.renew_ms = count(from.renew, REDLOCK_THIRD_OF_TTL);
+        options.max_hold_ms = count(from.max_hold, REDLOCK_NO_LIMIT);
+        options.delay_ms = from.delay.count();
+        options.jitter_ms = from.jitter.count();
+        options.min_validity_ms = from.min_validity.count();
+        options.owner = from.owner;
+        if (made->on_lost) {
+            options.on_lost = lost;
+            options.lost_data = made.get();
+        }
+        options.error = sentence;
+        options.error_size = sizeof sentence;
+        const int status = redlock_mutex_new_with(client.handle(), &lock, &options, &made->mutex);
+        if (status != 0) {
+            detail::fail(status, sentence);
+        }
+        return made;
+    }
+
+    bool is_locked(int status) {
+        if (status == REDLOCK_ERR_HELD || status == REDLOCK_ERR_DEADLINE ||
+            status == REDLOCK_ERR_EXPIRED) {
+            return false;
+        }
+        detail::check(handle(), status);
+        return true;
+    }
+
+    std::unique_ptr<state, end> state_;
+};
+
+// -- Guard --
+
+// A lock for the time of a scope, with a look at how long it still holds. It belongs to the thread
+// that made it, and the mutex must outlive it. Move it within that thread.
+class guard {
+   public:
+    // Waits without a limit. Throws.
+    explicit guard(mutex &mutex) : mutex_(mutex.handle()) {
+        mutex.lock();
+    }
+
+    // Waits so long; throws, REDLOCK_ERR_DEADLINE if that is over.
+    template <class Rep, class Period>
+    guard(mutex &mutex, const std::chrono::duration<Rep, Period> &time) : mutex_(mutex.handle()) {
+        detail::check(mutex_, redlock_mutex_lock(mutex_, detail::to_timeout_ms(time)));
+    }
+
+    // One attempt, see mutex::try_lock(); owns() tells. Throws.
+    guard(mutex &mutex, std::try_to_lock_t) : mutex_(mutex.try_lock() ? mutex.handle() : nullptr) {
+    }
+
+    // Takes over what the thread has locked already.
+    guard(mutex &mutex, std::adopt_lock_t) noexcept : mutex_(mutex.handle()) {
+    }
+
+    guard(const guard &) = delete;
+    guard &operator=(const guard &) = delete;
+    guard(guard &&other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {
+    }
+    guard &operator=(guard &&other) noexcept {
+        if (this != &other) {
+            (void)release();
+            mutex_ = std::exchange(other.mutex_, nullptr);
+        }
+        return *this;
+    }
+    ~guard() {
+        (void)release();
+    }
+
+    // Whether there is something that this guard will unlock; whether it is still valid is another
+    // question.
+    bool owns() const noexcept {
+        return mutex_ != nullptr;
+    }
+
+    // Whether the lock is held at this moment. Ask before each step that must not be done twice.
+    bool valid() const noexcept {
+        return redlock_mutex_is_valid(mutex_) != 0;
+    }
+    explicit operator bool() const noexcept {
+        return valid();
+    }
+
+    std::chrono::milliseconds remaining() const noexcept {
+        return std::chrono::milliseconds(redlock_mutex_remaining_ms(mutex_));
+    }
+
+    // As mutex::extend(). Throws.
+    void extend() {
+        detail::check(mutex_, redlock_mutex_extend(mutex_, 0));
+    }
+    void extend(std::chrono::milliseconds ttl) {
+        detail::extend(mutex_, ttl);
+    }
+
+    // Throws.
+    std::string token() const {
+        return detail::token(mutex_);
+    }
+
+    // Unlocks now, and tells what it came to: false for 0, REDLOCK_ERR_LOST if the work may have
+    // been unprotected, and so on. The guard owns nothing after it; without anything to unlock it
+    // returns REDLOCK_ERR_NOT_HELD.
+    std::error_code release() noexcept {
+        if (mutex_ == nullptr) {
+            return make_error_code(REDLOCK_ERR_NOT_HELD);
+        }
+        return make_error_code(redlock_mutex_unlock(std::exchange(mutex_, nullptr)));
+    }
+
+   private:
+    redlock_mutex *mutex_;
+};
+
+}  // namespace redlock
+
+#endif  // REDLOCK_REDLOCK_HPP

@@ -1,0 +1,288 @@
+// redlock.hpp in use: with the standard's locks, as a guard, its errors, moves and ends. cmocka's
+// assertions are for the main thread: others leave what they saw in variables.
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "redlock/redlock.hpp"
+
+extern "C" {
+#include "blocking/crew_nodes.h"
+}
+
+using namespace std::chrono_literals;
+
+// -- What can be said without running --
+
+static_assert(!std::is_copy_constructible_v<redlock::client>);
+static_assert(!std::is_copy_constructible_v<redlock::mutex>);
+static_assert(!std::is_copy_constructible_v<redlock::guard>);
+static_assert(!std::is_copy_assignable_v<redlock::guard>);
+static_assert(std::is_nothrow_move_constructible_v<redlock::client>);
+static_assert(std::is_nothrow_move_assignable_v<redlock::client>);
+static_assert(std::is_nothrow_move_constructible_v<redlock::mutex>);
+static_assert(std::is_nothrow_move_assignable_v<redlock::mutex>);
+static_assert(std::is_nothrow_move_constructible_v<redlock::guard>);
+static_assert(std::is_nothrow_move_assignable_v<redlock::guard>);
+static_assert(std::is_nothrow_destructible_v<redlock::client>);
+static_assert(std::is_nothrow_destructible_v<redlock::mutex>);
+static_assert(std::is_nothrow_destructible_v<redlock::guard>);
+static_assert(noexcept(std::declval<redlock::mutex &>().unlock()));
+static_assert(std::is_base_of_v<std::system_error, redlock::error>);
+
+namespace {
+
+std::vector<std::string> urls(struct crew_nodes *nodes) {
+    std::vector<std::string> all;
+    for (size_t i = 0; i < crew_nodes_count(nodes); i++) {
+        all.emplace_back(crew_nodes_url(nodes, i));
+    }
+    return all;
+}
+
+// The status of the error that is thrown, 0 if none is.
+template <class Function>
+int thrown(Function function) {
+    try {
+        function();
+    } catch (const redlock::error &error) {
+        return error.status();
+    }
+    return 0;
+}
+
+template <class Function>
+void in_a_thread(Function function) {
+    std::thread(function).join();
+}
+
+#define STATUS(got, wanted) assert_string_equal(redlock_err_name(got), redlock_err_name(wanted))
+
+}  // namespace
+
+extern "C" {
+
+static void as_a_standard_mutex(void **state) {
+    redlock::client client(urls(crew_nodes_of(state)));
+    redlock::mutex a(client, "a");
+    redlock::mutex b(client, "b");
+    STATUS(client.opened().value(), 0);
+    {
+        std::lock_guard<redlock::mutex> lock(a);
+        assert_true(a.valid());
+        bool got = true;
+        in_a_thread([&] { got = a.try_lock(); });
+        assert_false(got);
+    }
+    assert_false(a.valid());
+    {
+        std::unique_lock<redlock::mutex> lock(a, 5s);
+        assert_true(lock.owns_lock());
+        int got = 0;
+        in_a_thread([&] {
+            std::unique_lock<redlock::mutex> other(a, std::try_to_lock);
+            std::unique_lock<redlock::mutex> later(a, 100ms);
+            std::unique_lock<redlock::mutex> until(a, std::chrono::steady_clock::now() + 50ms);
+            got = other.owns_lock() + later.owns_lock() + until.owns_lock();
+        });
+        assert_int_equal(got, 0);
+        lock.unlock();
+        lock.lock();
+        std::unique_lock<redlock::mutex> moved(std::move(lock));
+        assert_true(moved.owns_lock());
+    }
+    assert_false(a.valid());
+    {
+        std::scoped_lock<redlock::mutex, redlock::mutex> both(a, b);
+        assert_true(a.valid() && b.valid());
+    }
+    assert_true(!a.valid() && !b.valid());
+    assert_true(a.try_lock_for(5s));
+    assert_true(a.try_lock_until(std::chrono::system_clock::now() + 5s));  // again
+    a.unlock();
+    a.unlock();
+    STATUS(a.release().value(), REDLOCK_ERR_NOT_HELD);
+    assert_true(a.try_lock_for(std::chrono::hours::max()));  // cut, not wrapped around
+    a.unlock();
+}
+
+static void many_threads(void **state) {
+    redlock::client client(urls(crew_nodes_of(state)));
+    redlock::mutex mutex(client, "counter");
+    long count = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; i++) {
+        threads.emplace_back([&] {
+            for (int j = 0; j < 20; j++) {
+                std::lock_guard<redlock::mutex> lock(mutex);
+                const long value = count;
+                std::this_thread::yield();
+                count = value + 1;
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    assert_int_equal(count, 6 * 20);
+}
+
+static void as_a_guard(void **state) {
+    redlock::client client(urls(crew_nodes_of(state)));
+    redlock::mutex_options options;
+    options.ttl = 20s;
+    options.holder = "test";
+    redlock::mutex mutex(client, {"one", "two"}, options);
+    std::optional<redlock::guard> kept;
+    {
+        redlock::guard guard(mutex);
+        assert_true(guard.owns());
+        assert_true(guard.valid());
+        assert_true(static_cast<bool>(guard));
+        assert_true(guard.remaining() > 10s && guard.remaining() <= 20s);
+        assert_int_equal(guard.token().size(), REDLOCK_TOKEN_LENGTH);
+        assert_string_equal(guard.token().c_str(), mutex.token().c_str());
+        guard.extend(60s);
+        assert_true(guard.remaining() > 30s);
+        guard.extend();
+        STATUS(thrown([&] { guard.extend(0s); }), REDLOCK_ERR_INVALID);
+        redlock::guard moved(std::move(guard));
+        assert_false(guard.owns());
+        assert_false(guard.valid());
+        STATUS(guard.release().value(), REDLOCK_ERR_NOT_HELD);
+        assert_true(moved.valid());
+        kept.emplace(std::move(moved));
+    }
+    assert_true(kept->valid());
+    bool got = true;
+    int why = 0;
+    in_a_thread([&] {
+        redlock::guard other(mutex, std::try_to_lock);
+        got = other.owns();
+        why = thrown([&] { redlock::guard waits(mutex, 100ms); });
+    });
+    assert_false(got);
+    STATUS(why, REDLOCK_ERR_DEADLINE);
+    STATUS(kept->release().value(), 0);
+    assert_false(kept->owns());
+    assert_false(mutex.valid());
+    mutex.lock();
+    {
+        redlock::guard adopted(mutex, std::adopt_lock);
+        redlock::guard again(mutex, 5s);
+        *kept = std::move(again);
+    }
+    assert_true(mutex.valid());
+    kept.reset();
+    assert_false(mutex.valid());
+}
+
+static void errors(void **state) {
+    std::string sentence;
+    STATUS(thrown([] { redlock::client none({}); }), REDLOCK_ERR_INVALID);
+    try {
+        redlock::client bad({"http://x"});
+    } catch (const std::system_error &error) {
+        sentence = error.what();
+        assert_true(error.code() == redlock::make_error_code(REDLOCK_ERR_URL));
+        assert_string_equal(error.code().category().name(), "redlock");
+        assert_string_equal(error.code().message().c_str(), redlock_strerror(REDLOCK_ERR_URL));
+    }
+    assert_non_null(std::strstr(sentence.c_str(), "http"));
+    redlock::client client(urls(crew_nodes_of(state)));
+    STATUS(thrown([&] { redlock::mutex none(client, ""); }), REDLOCK_ERR_INVALID);
+    STATUS(thrown([&] { redlock::mutex twice(client, {"a", "a"}); }), REDLOCK_ERR_INVALID);
+    redlock::mutex_options options;
+    options.ttl = -1s;
+    redlock::mutex mutex(client, "a", options);
+    try {
+        mutex.lock();
+        fail();
+    } catch (const redlock::error &error) {
+        assert_non_null(std::strstr(error.what(), "ttl_ms is -1000"));
+        assert_false(error.is_retryable());
+    }
+    assert_non_null(std::strstr(mutex.message().c_str(), "ttl_ms is -1000"));
+    STATUS(thrown([&] { (void)mutex.token(); }), REDLOCK_ERR_NOT_HELD);
+    STATUS(thrown([&] { mutex.extend(); }), REDLOCK_ERR_NOT_HELD);
+    redlock::mutex moved(std::move(mutex));
+    STATUS(thrown([&] { mutex.lock(); }), REDLOCK_ERR_INVALID);
+    assert_false(mutex.valid());
+    assert_true(mutex.remaining() == 0ms);
+    mutex.unlock();
+}
+
+static void lost(void **state) {
+    struct crew_nodes *nodes = crew_nodes_of(state);
+    redlock::client client(urls(nodes));
+    std::mutex gate;
+    std::condition_variable changed;
+    int status = 0;
+    redlock::mutex_options options;
+    options.ttl = 1s;
+    options.on_lost = [&](int why) {
+        std::lock_guard<std::mutex> lock(gate);
+        status = why;
+        changed.notify_all();
+    };
+    std::optional<redlock::mutex> mutex;
+    mutex.emplace(redlock::mutex(client, "one", options));  // moved: on_lost is not disturbed
+    redlock::guard guard(*mutex);
+    crew_nodes_pause(nodes);
+    {
+        std::unique_lock<std::mutex> lock(gate);
+        changed.wait(lock, [&] { return status != 0; });
+    }
+    STATUS(status, REDLOCK_ERR_EXPIRED);
+    assert_false(guard.valid());
+    assert_true(guard.remaining() == 0ms);
+    crew_nodes_resume(nodes);
+    STATUS(guard.release().value(), REDLOCK_ERR_LOST);
+}
+
+static void ends_in_any_order(void **state) {
+    std::optional<redlock::client> client(urls(crew_nodes_of(state)));
+    redlock::mutex mutex(*client, "one");
+    {
+        redlock::guard guard(mutex);
+        assert_int_equal(client->stats().held, 1);
+        assert_non_null(std::strstr(client->message().c_str(), "3 of 3 nodes up"));
+        redlock::client moved(std::move(*client));
+        client.reset();
+        assert_true(guard.valid());
+        int why = 0;
+        std::thread waits([&] { why = thrown([&] { mutex.lock(); }); });
+        while (moved.stats().waiting == 0) {
+            std::this_thread::yield();
+        }
+        moved.close();
+        moved.close();
+        waits.join();
+        STATUS(why, REDLOCK_ERR_CANCELED);
+        assert_false(guard.valid());
+        STATUS(thrown([&] { mutex.lock(); }), REDLOCK_ERR_CLOSED);
+        STATUS(thrown([&] { (void)moved.stats(); }), REDLOCK_ERR_INVALID);
+        STATUS(thrown([&] { redlock::mutex late(moved, "x"); }), REDLOCK_ERR_INVALID);
+    }  // the guard unlocks in vain, the client is gone before the mutex
+}
+
+}  // extern "C"
+
+int main() {
+    const struct CMUnitTest tests[] = {
+        CREW_NODES_TEST(as_a_standard_mutex),
+        CREW_NODES_TEST(many_threads),
+        CREW_NODES_TEST(as_a_guard),
+        CREW_NODES_TEST(errors),
+        CREW_NODES_TEST(lost),
+        CREW_NODES_TEST(ends_in_any_order),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
