@@ -4,10 +4,10 @@
  * a failure leaves nothing behind. Then every node is started; a node that fails is tried again for
  * as long as the client lives.
  *
- * Closing: every lock is abandoned (operations end as cancelled, what is held is released) and every
- * query cancelled, then the answers that locks need are waited for until all are in or node_timeout
- * has passed, then the nodes are closed, then the handles, and when libuv has let go of the last one
- * on_close runs and the memory goes.
+ * Closing: every lock is abandoned (operations end as cancelled, what is held is released) and
+ * every query cancelled, then the answers that locks need are waited for until all are in or
+ * node_timeout has passed, then the nodes are closed, then the handles, and when libuv has let go
+ * of the last one on_close runs and the memory goes.
  */
 #include "client.h"
 

@@ -4,9 +4,9 @@
  *   - poll: replies arrive; votes.c turns them into votes and steps the locks' cores; what the
  *     cores ask for is appended to connections; what ended is queued. No user code runs.
  *   - the turn (loop.c): deadlines that have passed are stepped; then on_lost callbacks run, then
- *     the others, those of queries last; then the locks whose turn in line has come ask; then every connection that has
- *     something to write is flushed; then the one timer is armed. Before the poll there is another
- *     turn, for what was submitted outside of callbacks.
+ *     the others, those of queries last; then the locks whose turn in line has come ask; then every
+ *     connection that has something to write is flushed; then the one timer is armed. Before the
+ *     poll there is another turn, for what was submitted outside of callbacks.
  * So a callback is never inside the call that submitted it, nor inside hiredis, and a fan-out costs
  * one write for each node and turn.
  *

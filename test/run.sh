@@ -1,9 +1,10 @@
 #!/bin/sh
 # Every test.
 #
-#   sh test/run.sh                        all that CI does: the four legs below, one after the other
+#   sh test/run.sh                        all that CI does: the five legs below, one after the other
 #   sh test/run.sh --compiler gcc|clang   one leg: built with this compiler
 #   sh test/run.sh --sanitize             one leg: clang, ASan with leaks, UBSan, fuzzers
+#   sh test/run.sh --tsan                 one leg: clang, TSan, the tests of what has threads
 #   sh test/run.sh --hiredis1             one leg: gcc, hiredis 1.x, ASan and UBSan
 #
 # --compiler and --sanitize go together. What follows -- is handed to "meson test": names of tests,
@@ -23,7 +24,7 @@ usage() {
     exit 2
 }
 
-compiler='' sanitize=no hiredis1=no
+compiler='' sanitize=no tsan=no hiredis1=no
 while [ $# -gt 0 ]; do
     case $1 in
     --compiler)
@@ -31,6 +32,7 @@ while [ $# -gt 0 ]; do
         shift 2
         ;;
     --sanitize) sanitize=yes; shift ;;
+    --tsan) tsan=yes; shift ;;
     --hiredis1) hiredis1=yes; shift ;;
     --) shift; break ;;
     *) usage ;;
@@ -143,6 +145,7 @@ leg() {
     leg_test=$4
     shift 4
     leg_dir=build/test/$leg
+    case $leg_cc in clang) leg_cxx=clang++ ;; *) leg_cxx=g++ ;; esac
     echo
     echo "== $leg: $leg_cc $leg_setup"
     # Another compiler or other options are another build.
@@ -150,7 +153,8 @@ leg() {
         [ ! -e "$leg_dir/build.ninja" ]; then
         rm -rf "$leg_dir"
         # shellcheck disable=SC2086
-        CC=$leg_cc run meson setup "$leg_dir" -Dwerror=true $leg_setup >"$tmp/log" 2>&1 || {
+        CC=$leg_cc CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true $leg_setup \
+            >"$tmp/log" 2>&1 || {
             cat "$tmp/log"
             fail "$leg: meson setup"
             return
@@ -191,6 +195,11 @@ sanitize_leg() {
         '--no-suite tidy --no-suite package --no-suite valgrind -t 3' "$@"
 }
 
+# Only what has threads: the rest of the library belongs to one.
+tsan_leg() {
+    leg tsan clang '-Db_sanitize=thread -Db_lundef=false' '--suite threads -t 3' "$@"
+}
+
 hiredis1_leg() {
     echo
     run sh test/hiredis1.sh build/hiredis1 >"$tmp/hiredis1" 2>&1
@@ -219,7 +228,7 @@ export TMPDIR="$tmp" REDLOCK_TEST_RUN="$tmp"
 # Any report ends the program with an error, leaks included.
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-unset CC CFLAGS CPPFLAGS LDFLAGS DESTDIR
+unset CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS DESTDIR
 
 # Two of these at once would build over each other.
 mkdir -p build/test
@@ -229,7 +238,9 @@ flock -n 9 || {
     run flock 9
 }
 
-if [ "$sanitize" = yes ]; then
+if [ "$tsan" = yes ]; then
+    tsan_leg "$@"
+elif [ "$sanitize" = yes ]; then
     sanitize_leg "${compiler:-clang}" "$@"
 elif [ -n "$compiler" ]; then
     "${compiler}_leg" "$@"
@@ -237,6 +248,7 @@ elif [ "$hiredis1" = no ]; then
     gcc_leg "$@"
     clang_leg "$@"
     sanitize_leg clang "$@"
+    tsan_leg "$@"
     hiredis1=yes
 fi
 [ "$hiredis1" = no ] || hiredis1_leg "$@"

@@ -292,7 +292,7 @@ static void run_extend(struct call *call, const struct keys *keys) {
     }
     for (size_t i = 0; i < keys->n; i++) {
         struct fake_key *key = find_key(call, &keys->names[i]);
-        /* never to a shorter life; but PTTL says -1 of a key without end, and the script compares */
+        /* never to a shorter life; but PTTL is -1 for a key without end, and the script compares */
         if (keys->until_ns > key->expires_ns || key->expires_ns == UINT64_MAX) {
             key->expires_ns = keys->until_ns;
         }

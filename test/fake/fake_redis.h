@@ -1,9 +1,9 @@
 /* A small Redis without a socket: keys, scripts and the commands that a lock client sends.
  *
  * It follows Redis 7.0 for what is here: PING, AUTH, SELECT (16 databases), CLIENT SETNAME, SCRIPT
- * LOAD and FLUSH, SET with NX and PX, GET, PTTL, DEL, FLUSHALL, INFO, and EVALSHA and EVAL
- * of the scripts of a lock, with any number of keys that a command here can have. Those are known by
- * what they do: a text with 'getrange' in it tells who holds a key, one with 'pexpire' compares and
+ * LOAD and FLUSH, SET with NX and PX, GET, PTTL, DEL, FLUSHALL, INFO, and EVALSHA and EVAL of the
+ * scripts of a lock, with any number of keys that a command here can have. Those are known by what
+ * they do: a text with 'getrange' in it tells who holds a key, one with 'pexpire' compares and
  * extends, one with 'set' sets all keys or none, one with 'del' compares and deletes (and announces
  * nothing, since nobody can listen here). Everything else is answered with Redis's error.
  *

@@ -64,7 +64,7 @@ static void shows_what_is_not_ours(void **state) {
     }
 }
 
-/* Of 105 bytes and less all is shown, of 106, which may have been more, three are given for dots. */
+/* Of 105 bytes and less all is shown; of 106, which may have been more, three are for dots. */
 static void marks_what_was_cut(void **state) {
     (void)state;
     for (size_t length = 1; length <= 110; length++) {
