@@ -1,0 +1,56 @@
+/* What the clients of one process write down: the history that the checker reads afterwards.
+ *
+ *   register.log             one line per act of a holder, of all processes, in the order in which
+ *                            they took place: each is one write() to a file opened with O_APPEND
+ *   set-acks.log             (lock-set) one line per number whose addition was acknowledged
+ *   clients/<process>.jsonl  one object per line: waits, grants, refusals, losses, releases, counts
+ *
+ * A line of the register, seven fields:
+ *
+ *   <t_ns> <client> <what> <resource> <token> <valid_until_ns> <sequence>
+ *
+ * The register stands for the thing that a lock protects, so nobody but a holder may write enter,
+ * write and exit into it; extend and lost are notes beside it.
+ *
+ * How it can fail: a record that cannot be written whole would hide what happened, so the program
+ * ends at once, with status 3 and the reason. Its window then stays open in the history, which the
+ * checker can deal with.
+ */
+#ifndef CHAOS_JOURNAL_H
+#define CHAOS_JOURNAL_H
+
+#include <stdint.h>
+
+#define CHAOS_UNUSABLE 3 /* exit status: the record of the run is not to be trusted */
+
+struct chaos_journal {
+    int register_fd, acks_fd, story_fd;
+};
+
+struct chaos_record {
+    uint64_t t_ns;
+    const char *client;
+    const char *what; /* enter, write, exit; extend, lost; ack */
+    const char *resource;
+    const char *token;
+    uint64_t valid_until_ns;
+    uint64_t sequence; /* of the hold, unique among all processes of a run; of an ack: the number */
+};
+
+/* Opens, and makes what is missing below dir. Ends the program on failure. */
+void chaos_journal_open(struct chaos_journal *journal, const char *dir, int process);
+void chaos_journal_close(struct chaos_journal *journal);
+
+void chaos_journal_act(const struct chaos_journal *journal, const struct chaos_record *record);
+void chaos_journal_ack(const struct chaos_journal *journal, const struct chaos_record *record);
+
+/* One object of the story: time and client, then what format makes, which is the inside of an
+ * object: "\"what\":\"wait\"". */
+__attribute__((format(printf, 3, 4))) void chaos_journal_story(const struct chaos_journal *journal,
+                                                               const char *client,
+                                                               const char *format, ...);
+
+/* Ends the program: what, then the system's reason. */
+__attribute__((noreturn)) void chaos_journal_die(const char *what);
+
+#endif /* CHAOS_JOURNAL_H */

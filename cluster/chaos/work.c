@@ -1,0 +1,188 @@
+/* The work under a lock: writes in small steps, each only while the lock is valid. See worker.h.
+ *
+ *   enter ... write ... (extend) ... write ... exit
+ *
+ * It ends early, with a note "lost", when on_lost runs or when a step finds that the lock is not
+ * valid any more, whichever comes first. The control "ignore-validity" does neither: it works to
+ * its end.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "set.h"
+#include "worker.h"
+
+#define SHORT_STEPS 3
+/* Of 128 works so many are extended, and so many outlast their lock; the others are short. */
+#define PLANS 128
+#define PLANS_EXTENDED 5
+#define PLANS_OUTLAST 3
+
+static const char *const plan_names[] = {"short", "extended", "outlast"};
+
+static void step(struct chaos_worker *worker);
+
+static struct chaos_record record_of(const struct chaos_worker *worker, uint64_t t_ns,
+                                     const char *what) {
+    return (struct chaos_record){t_ns,
+                                 worker->name,
+                                 what,
+                                 worker->resource,
+                                 worker->token,
+                                 worker->valid_until_ns,
+                                 worker->sequence};
+}
+
+static void note(const struct chaos_worker *worker, uint64_t t_ns, const char *what) {
+    struct chaos_record record = record_of(worker, t_ns, what);
+    assert(worker->valid_until_ns > 0);
+    chaos_journal_act(&worker->process->journal, &record);
+}
+
+/* May a holder act now? The clock is read before the question, so that the time recorded for an act
+ * is never later than the answer. */
+static int may_act(const struct chaos_worker *worker, uint64_t *t_ns) {
+    *t_ns = redlock_now_ns();
+    return worker->process->settings.control == CHAOS_IGNORE_VALIDITY ||
+           redlock_lock_is_valid(worker->lock);
+}
+
+/* An act of a holder. Returns 0 if the lock is not valid any more: nothing was written. */
+static int act(const struct chaos_worker *worker, const char *what) {
+    uint64_t t_ns;
+    assert(worker->is_working);
+    if (!may_act(worker, &t_ns)) {
+        return 0;
+    }
+    note(worker, t_ns, what);
+    return 1;
+}
+
+static void work_over(struct chaos_worker *worker) {
+    assert(worker->is_working);
+    uv_timer_stop(&worker->timer);
+    worker->is_working = 0;
+    chaos_set_forget(worker);
+    chaos_worker_worked(worker);
+}
+
+/* The hold ended before the work did. */
+static void work_cut_short(struct chaos_worker *worker) {
+    note(worker, redlock_now_ns(), "lost");
+    work_over(worker);
+}
+
+void chaos_work_lost(struct chaos_worker *worker, int status) {
+    chaos_journal_story(&worker->process->journal, worker->name,
+                        "\"what\":\"lost\",\"resource\":\"%s\",\"status\":\"%s\","
+                        "\"plan\":\"%s\",\"left_us\":%" PRId64,
+                        worker->resource, redlock_err_name(status), plan_names[worker->plan],
+                        ((int64_t)worker->valid_until_ns - (int64_t)redlock_now_ns()) / 1000);
+    if (worker->is_working && worker->process->settings.control != CHAOS_IGNORE_VALIDITY) {
+        work_cut_short(worker);
+    }
+}
+
+/* -- Extending -- */
+
+static void extended_cb(redlock_lock *lock, int status, void *data) {
+    struct chaos_worker *worker = data;
+    if (lock != worker->lock) {
+        return; /* of a hold that is over */
+    }
+    worker->is_extending = 0;
+    chaos_journal_story(&worker->process->journal, worker->name,
+                        "\"what\":\"extend\",\"resource\":\"%s\",\"status\":\"%s\"",
+                        worker->resource, redlock_err_name(status));
+    if (status == 0 && worker->is_working) {
+        uint64_t t_ns = redlock_now_ns();
+        uint64_t valid_until_ns = redlock_lock_valid_until_ns(lock);
+        if (valid_until_ns > 0) {
+            worker->valid_until_ns = valid_until_ns;
+            note(worker, t_ns, "extend");
+        }
+    }
+}
+
+/* Once a third of the ttl is used up. What cannot be extended now is tried again at the next step;
+ * what cannot be extended at all is found out there too. */
+static void extend_if_due(struct chaos_worker *worker) {
+    const int64_t ttl_ms = worker->process->settings.ttl_ms;
+    if (worker->plan == CHAOS_EXTENDED && !worker->is_extending &&
+        redlock_lock_remaining_ms(worker->lock) < ttl_ms - ttl_ms / 3) {
+        worker->is_extending = redlock_extend(worker->lock, 0, extended_cb, worker) == 0;
+    }
+}
+
+/* -- Steps -- */
+
+static void last_step(struct chaos_worker *worker) {
+    if (worker->process->settings.workload == CHAOS_LOCK_SET &&
+        !(act(worker, "write") && chaos_set_add(worker, may_act))) {
+        work_cut_short(worker);
+    } else if (act(worker, "exit")) {
+        work_over(worker);
+    } else {
+        work_cut_short(worker);
+    }
+}
+
+static void step(struct chaos_worker *worker) {
+    assert(worker->is_working && worker->steps_left > 0);
+    if (worker->process->is_stopping) {
+        worker->steps_left = 1;
+    }
+    if (--worker->steps_left == 0) {
+        last_step(worker);
+    } else if (act(worker, "write")) {
+        extend_if_due(worker);
+        chaos_worker_after(worker, worker->step_ms, step);
+    } else {
+        work_cut_short(worker);
+    }
+}
+
+/* How long, and in how many steps. */
+static void draw_plan(struct chaos_worker *worker) {
+    const struct chaos_settings *settings = &worker->process->settings;
+    const uint64_t ttl_ms = (uint64_t)settings->ttl_ms;
+    const uint64_t work_ms = (uint64_t)settings->work_ms;
+    uint64_t lot = chaos_worker_draw(worker, PLANS);
+    uint64_t total_ms = work_ms / 2 + chaos_worker_draw(worker, work_ms + 1);
+
+    worker->plan = CHAOS_SHORT;
+    worker->step_ms = total_ms / SHORT_STEPS;
+    worker->steps_left = SHORT_STEPS;
+    if (lot < PLANS_EXTENDED + PLANS_OUTLAST) {
+        worker->plan = lot < PLANS_EXTENDED ? CHAOS_EXTENDED : CHAOS_OUTLAST;
+        total_ms = ttl_ms * (lot < PLANS_EXTENDED ? 6 : 11) / 10;
+        total_ms += chaos_worker_draw(worker, ttl_ms / 2);
+        worker->step_ms = ttl_ms / 20 > work_ms / 4 ? ttl_ms / 20 : work_ms / 4;
+        worker->step_ms += worker->step_ms == 0;
+        worker->steps_left = (int)(total_ms / worker->step_ms) + 1;
+    }
+    assert(worker->steps_left > 0);
+}
+
+void chaos_work_begin(struct chaos_worker *worker) {
+    uint64_t now_ns = redlock_now_ns();
+    assert(!worker->is_working && worker->set == NULL);
+    worker->is_working = 1;
+    worker->is_extending = 0;
+    draw_plan(worker);
+    chaos_journal_story(&worker->process->journal, worker->name,
+                        "\"what\":\"grant\",\"resource\":\"%s\",\"status\":\"OK\",\"token\":\"%s\","
+                        "\"wait_us\":%" PRIu64 ",\"valid_until_ns\":%" PRIu64 ",\"plan\":\"%s\"",
+                        worker->resource, worker->token, (now_ns - worker->wait_ns) / 1000,
+                        worker->valid_until_ns, plan_names[worker->plan]);
+    if (!act(worker, "enter")) {
+        work_cut_short(worker);
+        return;
+    }
+    if (worker->process->settings.workload == CHAOS_LOCK_SET) {
+        chaos_set_read(worker);
+    }
+    chaos_worker_after(worker, worker->step_ms, step);
+}
