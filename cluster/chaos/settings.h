@@ -1,7 +1,7 @@
 /* The options of redlock-chaos-client: who the clients are, what they lock, what they do with it.
  *
  * Every bad option ends the program with status 2 and a sentence that names it, before anything of
- * the run is touched.
+ * the run is touched. (A URL that the library refuses does so too, a little later.)
  */
 #ifndef CHAOS_SETTINGS_H
 #define CHAOS_SETTINGS_H

@@ -107,6 +107,7 @@ static void tell_release(struct chaos_worker *worker, const char *status) {
 
 static void released_cb(redlock_lock *lock, int status, void *data) {
     struct chaos_worker *worker = data;
+    (void)lock;
     assert(lock == worker->lock);
     tell_release(worker, redlock_err_name(status));
     worker_next(worker);
@@ -145,6 +146,7 @@ void chaos_worker_worked(struct chaos_worker *worker) {
 
 static void lost_cb(redlock_lock *lock, int status, void *data) {
     struct chaos_worker *worker = data;
+    (void)lock;
     assert(lock == worker->lock && !worker->is_lost);
     worker->is_lost = 1;
     chaos_work_lost(worker, status);
@@ -199,6 +201,7 @@ static void worker_wait(struct chaos_worker *worker) {
 
 static void opened_cb(redlock_client *client, int status, void *data) {
     struct chaos_worker *worker = data;
+    (void)client;
     if (worker->is_closing) {
         return;
     }
