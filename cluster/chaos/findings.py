@@ -1,0 +1,35 @@
+"""A finding: one kind of thing that was looked for, how often it was found, and examples."""
+
+EXAMPLES_MAX = 12
+
+# What a finding means for the verdict.
+VIOLATION = "violation"  # the lock broke its promise
+EXPLAINED = "explained"  # ... while something was broken that the promise rests on
+APART = "apart"  # no lock can prevent it: the resource has to (a fencing token)
+NOTE = "note"
+
+# What a wrong lock is caught by.
+SAFETY = ("overlap", "late-act", "validity", "token", "lost-update")
+
+
+class Finding:
+    def __init__(self, kind, weight, title, text=""):
+        self.kind = kind
+        self.weight = weight
+        self.title = title  # "Two clients held one lock at once"
+        self.text = text  # what it means, or what the limit is
+        self.skipped = ""  # why it was not looked for, if it was not
+        self.count = 0
+        self.examples = []
+        self.marks = []  # (t_ns, client or node, until_ns): where the report points to
+
+    def add(self, example, t_ns=None, who=None, until_ns=None):
+        self.count += 1
+        if len(self.examples) < EXAMPLES_MAX:
+            self.examples.append(example)
+        if t_ns is not None and len(self.marks) < 500:
+            self.marks.append((t_ns, who, until_ns))
+
+    def as_dict(self):
+        return {"kind": self.kind, "weight": self.weight, "title": self.title, "text": self.text,
+                "skipped": self.skipped, "count": self.count, "examples": self.examples, "marks": self.marks}

@@ -1,0 +1,139 @@
+"""Safety: did two clients ever hold one lock, and did a holder act outside its validity?
+
+A window is the time from a hold's enter to its end: while it was valid and not over, and in any case
+until it last acted as a holder. Windows of one resource must not overlap.
+
+An overlap is explained if a fault that takes away an assumption of Redlock can have taken a vote of
+the earlier hold: it was at work between the moment when that hold's validity was asked for (not
+later than a ttl before the validity ends) and the moment when the other one entered. The damage of
+such a fault may show up to one ttl after its end.
+"""
+from findings import APART, EXPLAINED, VIOLATION, Finding
+from history import process_of
+
+
+def describe(history, hold):
+    extended = f", extended {len(hold.renewals) - 1} times" if hold.renewals else ""
+    return (f"{hold.client} from {history.seconds(hold.enter_ns):.4f} s to "
+            f"{history.seconds(hold.window_end_ns):.4f} s (ended: {hold.ended}, valid until "
+            f"{history.seconds(hold.valid_until_ns):.4f} s{extended}, token {hold.token[:8]})")
+
+
+def pairs(holds):
+    """All pairs (earlier, later) of one resource whose windows overlap."""
+    by_resource = {}
+    for hold in holds:
+        by_resource.setdefault(hold.resource, []).append(hold)
+    for resource in sorted(by_resource):
+        open_holds = []
+        for hold in sorted(by_resource[resource], key=lambda hold: hold.enter_ns):
+            open_holds = [other for other in open_holds if other.window_end_ns > hold.enter_ns]
+            for other in open_holds:
+                if other.client != hold.client:
+                    yield other, hold
+            open_holds.append(hold)
+
+
+def explanation(history, earlier, later):
+    """The fault that can have let later in while earlier held, or None."""
+    begin = earlier.valid_until_at(later.enter_ns) - history.ttl_ns
+    for fault in history.faults:
+        end = (fault.end_ns or history.end_ns) + history.ttl_ns
+        if fault.breaks and fault.begin_ns <= later.enter_ns and end >= begin:
+            return fault
+    return None
+
+
+def was_stopped(history, hold, t_ns, valid_until_ns):
+    """Was the holder's process stopped when its validity ended, until it acted late at t_ns?"""
+    return any(begin <= t_ns and end >= valid_until_ns
+               for begin, end in history.stops(process_of(hold.client)))
+
+
+def find_overlaps(history):
+    """Also returns {(earlier, later): fault or None} for those who look for the consequences."""
+    found = Finding("overlap", VIOLATION, "Two clients held one lock at once")
+    explained = Finding(
+        "overlap-explained", EXPLAINED, "... while a node had lost its keys or its clock had jumped",
+        "a fault had just taken away what Redlock assumes of its nodes: Redlock's own limit")
+    paused = Finding("overlap-paused", APART, "... by a stopped process that acted when it went on",
+                     "no lock can stop a holder that is paused between its look and its act")
+    known = {}
+    for earlier, later in pairs(history.holds):
+        fault = None
+        where = found
+        if later.enter_ns >= min(earlier.valid_until_ns, earlier.end_ns):
+            # It overlaps only because the earlier one worked on: no fault of a node explains that.
+            if all(was_stopped(history, earlier, *late) for late in earlier.late_acts or [(0, 0)]):
+                where = paused
+        else:
+            fault = explanation(history, earlier, later)
+            where = explained if fault else found
+        known[earlier, later] = fault
+        overlap_ns = min(earlier.window_end_ns, later.window_end_ns) - later.enter_ns
+        why = ""
+        if fault:
+            why = (f"; explained by {fault.name} on {fault.node or 'all nodes'} at "
+                   f"{history.seconds(fault.begin_ns):.3f} s")
+        where.add(f"{later.resource}, {overlap_ns / 1e6:.3f} ms: {describe(history, earlier)} and "
+                  f"{describe(history, later)}{why}", later.enter_ns, later.client,
+                  later.enter_ns + overlap_ns)
+    return found, explained, paused, known
+
+
+def find_late_acts(history):
+    """Acts after the end of validity. A process that was stopped in that time is counted apart."""
+    found = Finding("late-act", VIOLATION, "A holder acted after its validity had ended")
+    paused = Finding("late-act-paused", APART, "A stopped process acted late when it went on",
+                     "no lock can stop a holder that is paused between its look and its act")
+    for hold in history.holds:
+        for t_ns, valid_until_ns in hold.late_acts or []:
+            is_excused = was_stopped(history, hold, t_ns, valid_until_ns)
+            where = paused if is_excused else found
+            where.add(f"{hold.resource}: {hold.client} acted at {history.seconds(t_ns):.4f} s, "
+                      f"{(t_ns - valid_until_ns) / 1e6:.3f} ms after the end of validity",
+                      t_ns, hold.client)
+    return found, paused
+
+
+def find_late_landings(history):
+    """The order of the register's lines is the order in which the writes took place. A write that
+    lands behind the enter of the next holder, though its writer had looked before that: the writer
+    stood still between its look and its write."""
+    found = Finding("late-landing", APART, "A write landed after the next holder had begun",
+                    "its process stood still between its look at the validity and its write")
+    for hold, t_ns, other in history.late_landings:
+        found.add(f"{hold.resource}: {hold.client} looked at {history.seconds(t_ns):.4f} s, and "
+                  f"its write is behind that of {other.client}, which entered at "
+                  f"{history.seconds(other.enter_ns):.4f} s", t_ns, hold.client)
+    return found
+
+
+def find_wrong_validity(history):
+    found = Finding("validity", VIOLATION, "A lock was said to be valid for longer than its ttl")
+    for hold in history.holds:
+        for t_ns, until in hold.renewals or [(hold.enter_ns, hold.valid_until_ns)]:
+            if until - t_ns > history.ttl_ns:
+                found.add(f"{hold.resource}: {hold.client} at {history.seconds(t_ns):.4f} s is told "
+                          f"{(until - t_ns) / 1e6:.3f} ms", t_ns, hold.client)
+    return found
+
+
+def find_shared_tokens(history):
+    found = Finding("token", VIOLATION, "Two holds had the same token")
+    first = {}
+    for hold in history.holds:
+        other = first.setdefault(hold.token, hold)
+        if other is not hold:
+            found.add(f"{hold.token}: {describe(history, other)} and {describe(history, hold)}",
+                      hold.enter_ns, hold.client)
+    return found
+
+
+def count_handovers(history):
+    """How often a resource went from one client to another: what puts a lock to the test."""
+    last, number = {}, 0
+    for hold in history.holds:
+        number += last.get(hold.resource, hold.client) != hold.client
+        last[hold.resource] = hold.client
+    return number
