@@ -299,6 +299,11 @@ def close_windows(history):
                 hold.end_ns, hold.ended = hold.valid_until_ns, "unknown"
         # It held while it was valid and not over, and in any case until it last acted as a holder.
         hold.window_end_ns = max(hold.last_act_ns, min(hold.valid_until_ns, hold.end_ns))
+    for hold, _, other in history.late_landings:
+        # Its line is behind the other's enter, and it gives the lock back after its last line only:
+        # as far as it was valid it still held when the other entered.
+        hold.window_end_ns = max(hold.window_end_ns,
+                                 min(hold.valid_until_ns, other.enter_ns + 1))
 
 
 def read_story(history, path):

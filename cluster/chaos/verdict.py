@@ -22,10 +22,11 @@ def headline(verdict):
                 f"The lock is wrong on purpose (\"{control}\"), and nothing shows it: the run was "
                 "too short, or the checker is blind.")
     if verdict["status"] == 1:
-        first = (f"THE LOCK DID NOT HOLD: {plural(verdict['violations'], 'violation')}."
-                 if any(finding["count"] for finding in verdict["findings"]
-                        if finding["kind"] in SAFETY) else f"FAILED: {plural(verdict['violations'], 'violation')}, though no two clients "
-                 "held one lock at once.")
+        first = f"THE LOCK DID NOT HOLD: {plural(verdict['violations'], 'violation')}."
+        if not any(finding["count"] for finding in verdict["findings"]
+                   if finding["kind"] in SAFETY):
+            first = (f"FAILED: {plural(verdict['violations'], 'violation')}, though no two clients "
+                     "held one lock at once.")
         if control:
             return first, (f"That is right: this is the negative control \"{control}\", a lock that "
                            "is wrong on purpose.")

@@ -1,0 +1,676 @@
+#!/usr/bin/env python3
+"""The checker against histories made by hand: for each thing that it looks for one history in which
+it must be found, and one beside it, as like as can be, in which it must not."""
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "cluster" / "chaos")]
+
+import checker  # noqa: E402
+import tap  # noqa: E402
+from made_run import TTL_MS, VALID_MS, Run, ns  # noqa: E402
+
+SAFE, VIOLATED, UNUSABLE = 0, 1, 2
+
+
+class Case(unittest.TestCase):
+    def judge(self, run, **limits):
+        folder = run.write()
+        self.verdict = checker.check(str(folder), **limits)
+        self.assertTrue((folder / "verdict.json").exists())
+        self.assertTrue((folder / "verdict.txt").read_text())
+        return self.verdict
+
+    def found(self):
+        """kind -> count of all that was found but notes"""
+        return {finding["kind"]: finding["count"] for finding in self.verdict["findings"]
+                if finding["count"] and finding["weight"] != "note"}
+
+    def expect(self, run, status, found=None, **limits):
+        verdict = self.judge(run, **limits)
+        self.assertEqual((verdict["status"], self.found()), (status, found or {}),
+                         "\n".join(verdict["summary"]))
+        return verdict
+
+
+class Overlap(Case):
+    def test_turns_pass(self):
+        run = Run()
+        run.usual()
+        verdict = self.expect(run, SAFE)
+        self.assertEqual(verdict["grants"], 99)
+        self.assertEqual(verdict["handovers"], 98)
+
+    def test_one_nanosecond(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6050)
+        run.hold("c2.1", 6049.999999, 6080)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_end_to_end_passes(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6050)
+        run.hold("c2.1", 6050, 6080)
+        self.expect(run, SAFE)
+
+    def test_two_resources_pass(self):
+        run = Run()
+        run.usual(resource="chaos-1")
+        run.usual(resource="chaos-2", clients=("c3.1", "c4.1"))
+        self.expect(run, SAFE)
+
+    def test_inside_and_across(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6900)
+        run.hold("c2.1", 6100, 6200)
+        run.hold("c3.1", 6300, 6950)
+        self.expect(run, VIOLATED, {"overlap": 2})
+
+    def test_clients_of_one_process(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6050)
+        run.hold("c1.2", 6040, 6080)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_far_behind_the_others(self):
+        """A long hold overlaps one that begins after several others have come and gone."""
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6900)
+        run.hold("c2.1", 6899, 6910)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+
+class WindowsWithoutAnEnd(Case):
+    def test_valid_until_counts(self):
+        """Nobody knows what became of it: it may hold until its validity is over."""
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c3.1", 6000, None, ended=None)
+        run.hold("c2.1", 6900, 6950)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_after_the_validity_passes(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c3.1", 6000, None, ended=None)
+        run.hold("c2.1", 6999 + 1, 7050)
+        self.expect(run, SAFE)
+
+    def test_extended(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c3.1", 6000, None, ended=None, extends=(6500,))
+        run.hold("c2.1", 7400, 7450)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_killed_ends_it(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c3.1", 6000, None, ended=None)
+        run.fault("client-kill", 6100, client="c3")
+        run.hold("c2.1", 6200, 6250)
+        self.expect(run, SAFE)
+
+    def test_killed_later_does_not(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c3.1", 6000, None, ended=None)
+        run.fault("client-kill", 6300, client="c3")
+        run.hold("c2.1", 6200, 6250)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_another_process_killed_does_not(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c3.1", 6000, None, ended=None)
+        run.hold("c30.1", 6000, 6010, resource="chaos-2")
+        run.fault("client-kill", 6100, client="c30")
+        run.hold("c2.1", 6200, 6250)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_stopped_and_going_on_still_holds(self):
+        """A process that is stopped and goes on in time has held all the while."""
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c3.1", 6000, 6500)
+        run.fault("client-stop", 6100, 6400, client="c3")
+        run.hold("c2.1", 6200, 6250)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_lost_ends_it(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6500, ended="lost")
+        run.hold("c2.1", 6500, 6550)
+        self.expect(run, SAFE)
+
+    def test_lost_too_late_to_matter(self):
+        """It was stopped, and learned of the end only on waking: it did nothing after it."""
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 8000, ended="lost")
+        run.fault("client-stop", 6100, 7990, client="c1")
+        run.hold("c2.1", 6000 + VALID_MS + 5, 7100)
+        self.expect(run, SAFE)
+
+
+class LateActs(Case):
+    def test_exit_after_the_end(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 7000)
+        self.expect(run, VIOLATED, {"late-act": 1})
+
+    def test_exit_before_the_end_passes(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 5999 + VALID_MS - 0.001)
+        self.expect(run, SAFE)
+
+    def test_write_after_the_end(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 7100, ended="lost", writes=(6500, 7050))
+        self.expect(run, VIOLATED, {"late-act": 1})
+
+    def test_enter_after_the_end(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6010, ended="lost", sent_ms=5000)
+        self.expect(run, VIOLATED, {"late-act": 1})
+
+    def test_extended_passes(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 7400, extends=(6500,), writes=(7050,))
+        self.expect(run, SAFE)
+
+    def test_stopped_meanwhile_is_apart(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 7500)
+        run.fault("client-stop", 6100, 7490, client="c1")
+        self.expect(run, SAFE, {"late-act-paused": 1})
+
+    def test_stopped_meanwhile_with_another_holder_is_apart(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 7500)
+        run.fault("client-stop", 6100, 7490, client="c1")
+        run.hold("c2.1", 7100, 7600)
+        self.expect(run, SAFE, {"late-act-paused": 1, "overlap-paused": 1})
+
+    def test_stopped_at_another_time(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 7500)
+        run.fault("client-stop", 6100, 6200, client="c1")
+        run.hold("c2.1", 7100, 7600)
+        self.expect(run, VIOLATED, {"late-act": 1, "overlap": 1})
+
+    def landing(self, valid_ms):
+        """c1.1 looks at 6040 and writes its exit, but the line is behind c2.1's enter at 6100."""
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c2.1", 6100, 6200)
+        run.hold("c1.1", 6000, 6040, valid_ms=valid_ms)
+        run.lines = [(6150 if " c1.1 exit " in line and ms == 6040 else ms, line)
+                     for ms, line in run.lines]
+        return run
+
+    def test_landing_late_is_apart(self):
+        self.expect(self.landing(valid_ms=100), SAFE, {"late-landing": 1})
+
+    def test_landing_late_while_valid(self):
+        """It had not given the lock back when the other entered."""
+        self.expect(self.landing(valid_ms=102), VIOLATED, {"late-landing": 1, "overlap": 1})
+
+
+class Explained(Case):
+    def overlapping(self, fault=None, **fields):
+        run = Run(seconds=20)
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6500)
+        run.hold("c2.1", 6200, 6250)
+        if fault:
+            run.fault(fault, **fields)
+        return run
+
+    def test_every_breaking_fault(self):
+        for name in ("sigkill-empty", "flushall", "failover", "clock-step", "clock-back", "evict"):
+            with self.subTest(name):
+                run = self.overlapping(name, begin_ms=6100, end_ms=6150, node="n2")
+                self.expect(run, SAFE, {"overlap-explained": 1})
+                self.assertIn(name, self.verdict["findings"][1]["examples"][0])
+
+    def test_other_faults_explain_nothing(self):
+        for name in ("sigkill", "sigstop", "partition", "reset", "delay", "client-pause",
+                     "script-flush", "clock-drift", "demote", "client-stop", "oom"):
+            with self.subTest(name):
+                run = self.overlapping(name, begin_ms=6100, end_ms=6150, node="n2")
+                self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_the_event_says_so(self):
+        run = self.overlapping("new-fault", begin_ms=6100, end_ms=6150, node="n2", breaks=True)
+        self.expect(run, SAFE, {"overlap-explained": 1})
+        run = self.overlapping("flushall", begin_ms=6100, end_ms=6150, node="n2", breaks=False)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_damage_up_to_a_ttl_later(self):
+        sent_ms = 5999 + VALID_MS - TTL_MS
+        run = self.overlapping("flushall", begin_ms=4800, end_ms=sent_ms - TTL_MS + 1, node="n1")
+        self.expect(run, SAFE, {"overlap-explained": 1})
+
+    def test_too_long_before(self):
+        sent_ms = 5999 + VALID_MS - TTL_MS
+        run = self.overlapping("flushall", begin_ms=4800, end_ms=sent_ms - TTL_MS - 1, node="n1")
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_after_the_other_had_entered(self):
+        run = self.overlapping("flushall", begin_ms=6201, end_ms=6300, node="n1")
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_renewed_since(self):
+        """A renewal by a quorum makes good what was lost before it."""
+        run = Run(seconds=20)
+        run.usual(end_ms=4000)
+        run.fault("flushall", 6010, 6011, node="n1")
+        run.hold("c1.1", 6000, 9900, extends=(6600, 7200, 7800, 8400, 9000))
+        run.hold("c2.1", 9500, 9600)
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_a_fault_does_not_excuse_working_on(self):
+        run = Run(seconds=20)
+        run.usual(end_ms=4000)
+        run.fault("flushall", 6010, 7011, node="n1")
+        run.hold("c1.1", 6000, 7500)
+        run.hold("c2.1", 7100, 7200)
+        self.expect(run, VIOLATED, {"late-act": 1, "overlap": 1})
+
+
+class OtherPromises(Case):
+    def test_validity_beyond_the_ttl(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6050, valid_ms=TTL_MS + 1.001)
+        self.expect(run, VIOLATED, {"validity": 1})
+
+    def test_validity_of_the_ttl_passes(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6050, valid_ms=TTL_MS + 1)
+        self.expect(run, SAFE)
+
+    def test_renewal_beyond_the_ttl(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6600, valid_ms=TTL_MS + 0.5, extends=(6500,))
+        self.expect(run, VIOLATED, {"validity": 1})
+
+    def test_one_token_twice(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6050, token="f" * 40)
+        run.hold("c2.1", 7000, 7050, token="f" * 40)
+        self.expect(run, VIOLATED, {"token": 1})
+
+    def test_orphans(self):
+        run = Run()
+        run.usual()
+        run.event(12000, "orphan", node="n2", resource="chaos-1", pttl_ms=-1)
+        run.event(12000, "orphan", node="n3", resource="chaos-1", pttl_ms=900,
+                  explained="clock-back")
+        self.expect(run, VIOLATED, {"orphan": 1, "orphan-explained": 1})
+
+    def test_explained_orphan_passes(self):
+        run = Run()
+        run.usual()
+        run.event(12000, "orphan", node="n3", resource="chaos-1", pttl_ms=900,
+                  explained="clock-back")
+        self.expect(run, SAFE, {"orphan-explained": 1})
+
+
+class LockSet(Case):
+    def adding(self, **second):
+        run = Run()
+        run.usual(end_ms=5000)
+        one = run.hold("c1.1", 6000, 6300)
+        run.add_to_set(one, 6290, "c1.1", is_there=second.pop("is_there", True))
+        return run, one
+
+    def test_all_there(self):
+        run, _ = self.adding()
+        two = run.hold("c2.1", 6300, 6400)
+        run.add_to_set(two, 6390, "c2.1")
+        verdict = self.expect(run, SAFE)
+        self.assertEqual(verdict["acks"], 2)
+
+    def test_put_aside(self):
+        """A part of the set that was put aside counts."""
+        run, one = self.adding(is_there=False)
+        run.add_to_set(run.hold("c2.1", 6400, 6500), 6490, "c2.1")
+        run.sets["chaos-1.77"] = [one]
+        self.expect(run, SAFE)
+
+    def test_lost(self):
+        run, _ = self.adding(is_there=False)
+        two = run.hold("c2.1", 6310, 6400)
+        run.add_to_set(two, 6390, "c2.1")
+        self.expect(run, VIOLATED, {"lost-update": 1})
+
+    def test_of_another_resource_is_lost(self):
+        run, one = self.adding(is_there=False)
+        run.add_to_set(run.hold("c2.1", 6400, 6500), 6490, "c2.1")
+        run.sets["chaos-2"] = [one]
+        self.expect(run, VIOLATED, {"lost-update": 1})
+
+    def test_by_an_overlap_that_is_explained(self):
+        run, _ = self.adding(is_there=False)
+        two = run.hold("c2.1", 6200, 6400)
+        run.add_to_set(two, 6390, "c2.1")
+        run.fault("failover", 6050, 6150, node="n1")
+        self.expect(run, SAFE, {"overlap-explained": 1, "lost-update-explained": 1})
+
+    def test_by_a_process_that_was_stopped(self):
+        """c2.1 looks, is stopped, goes on after its validity, and renames."""
+        run = Run()
+        run.usual(end_ms=4000)
+        two = run.hold("c2.1", 5000, None, ended=None)
+        run.fault("client-stop", 5100, 7000, client="c2")
+        one = run.hold("c1.1", 6000, 6300)
+        run.add_to_set(one, 6290, "c1.1", is_there=False)
+        run.add_to_set(two, 7001, "c2.1")
+        self.expect(run, SAFE, {"lost-update-paused": 1})
+
+    def test_stopped_at_another_time(self):
+        run = Run()
+        run.usual(end_ms=4000)
+        two = run.hold("c2.1", 5000, None, ended=None)
+        run.fault("client-stop", 5100, 5200, client="c2")
+        one = run.hold("c1.1", 6000, 6300)
+        run.add_to_set(one, 6290, "c1.1", is_there=False)
+        run.add_to_set(two, 7001, "c2.1")
+        self.expect(run, VIOLATED, {"lost-update": 1})
+
+    def test_the_sets_are_gone(self):
+        run, _ = self.adding(is_there=False)
+        run.sets = {}
+        self.judge(run)
+        self.assertIn("set/ is gone", self.verdict["reasons"][0])
+
+
+class Liveness(Case):
+    def dry(self, seconds=60, **run):
+        """Nobody gets anything between 5 s and 50 s, though c1.1 and c2.1 ask for it."""
+        made = Run(seconds=seconds, **run)
+        made.usual(end_ms=5000)
+        made.usual(begin_ms=50000, end_ms=seconds * 1000)
+        for client in ("c1.1", "c2.1"):
+            for ms in range(5000, 49900, 5000):
+                made.story(ms, client, "wait", resource="chaos-1")
+                made.story(ms + 4990, client, "denied", resource="chaos-1", status="ERR_DEADLINE")
+        return made
+
+    def test_stalled(self):
+        verdict = self.expect(self.dry(), VIOLATED, {"stall": 1})
+        self.assertAlmostEqual(verdict["stall_ms"], 45000, delta=300)
+
+    def test_limit(self):
+        self.expect(self.dry(), SAFE, stall_s=46)
+        self.expect(self.dry(), VIOLATED, {"stall": 1}, stall_s=44)
+        self.expect(self.dry(), VIOLATED, {"starved": 2}, stall_s=46, starved_s=44)
+
+    def test_without_a_quorum(self):
+        run = self.dry()
+        for node in ("n1", "n2", "n3"):
+            run.state(5000, node, "down")
+            run.state(48000, node, "up")
+        self.expect(run, SAFE)
+
+    def test_minority_away(self):
+        run = self.dry()
+        for node in ("n1", "n2"):
+            run.state(5000, node, "cut")
+            run.state(48000, node, "up")
+        self.expect(run, VIOLATED, {"stall": 1})
+
+    def test_every_state_but_up_counts_as_away(self):
+        for state in ("paused", "cut", "down", "loading", "slow"):
+            with self.subTest(state):
+                run = self.dry()
+                for node in ("n1", "n3", "n5"):
+                    run.state(5000, node, state)
+                    run.state(48000, node, "up")
+                self.expect(run, SAFE)
+
+    def test_all_processes_stopped(self):
+        run = self.dry()
+        run.fault("client-stop", 5000, 49000, client="c1")
+        run.fault("client-stop", 5000, 49000, client="c2")
+        self.expect(run, SAFE)
+
+    def test_one_process_stopped(self):
+        run = self.dry()
+        run.fault("client-stop", 5000, 49000, client="c1")
+        self.expect(run, VIOLATED, {"stall": 1})
+
+    def test_nobody_asks(self):
+        run = Run(seconds=60)
+        run.usual(end_ms=5000)
+        run.usual(begin_ms=50000, end_ms=60000)
+        self.expect(run, SAFE)
+
+    def test_scenario_is_not_judged(self):
+        self.expect(self.dry(liveness=False), SAFE)
+
+    def test_one_client_starves(self):
+        run = Run(seconds=100)
+        run.usual(end_ms=100000)
+        run.hold("c3.1", 40, 45, resource="chaos-2")
+        run.story(1000, "c3.1", "wait", resource="chaos-1")
+        run.story(99000, "c3.1", "denied", resource="chaos-1", status="ERR_DEADLINE")
+        self.expect(run, VIOLATED, {"starved": 1})
+
+    def test_a_client_that_waits_and_gets_it_passes(self):
+        run = Run(seconds=100)
+        run.usual(end_ms=100000)
+        for ms in (1000, 30000, 60000):
+            run.hold("c3.1", ms + 20000, ms + 20005, resource="chaos-2", waited_ms=20000)
+        self.expect(run, SAFE)
+
+
+class Processes(Case):
+    def test_crash(self):
+        run = Run()
+        run.usual()
+        run.story(3000, "c3.1", "open", status="OK")
+        run.write()
+        (run.folder / "clients" / "3.jsonl").write_text(
+            '{"t_ns":%d,"client":"c3.1","what":"open","status":"OK"}\n' % ns(3000))
+        verdict = checker.check(str(run.folder))
+        self.assertEqual(verdict["status"], VIOLATED)
+        self.assertIn("c3", str(verdict["findings"]))
+
+    def test_killed_passes(self):
+        run = Run()
+        run.usual()
+        run.story(3000, "c3.1", "open", status="OK")
+        run.fault("client-kill", 3001, client="c3")
+        self.expect(run, SAFE)
+
+    def test_leak(self):
+        run = Run()
+        run.usual()
+        run.story(9000, "c1", "end", leaked=1)
+        self.expect(run, VIOLATED, {"crash": 1})
+
+    def samples(self, kb, fds, who="c1", seconds=120):
+        run = Run(seconds=seconds)
+        run.usual(end_ms=seconds * 1000)
+        for second in range(seconds):
+            share = second / seconds
+            run.event(second * 1000, "sample", node=who if who[0] == "n" else None,
+                      client=who if who[0] == "c" else None, rss_kb=round(20000 + share * kb),
+                      fds=round(40 + share * fds))
+        return run
+
+    def test_growth(self):
+        self.expect(self.samples(20000, 0), VIOLATED, {"growth": 1})
+        self.expect(self.samples(0, 40), VIOLATED, {"growth": 1})
+
+    def test_steady_passes(self):
+        self.expect(self.samples(4000, 4), SAFE)
+        self.assertIn("c1", self.verdict["growth"])
+
+    def test_a_node_may_grow(self):
+        self.expect(self.samples(200000, 0, who="n1"), SAFE)
+        self.assertIn("n1", self.verdict["growth"])
+
+    def test_too_short_to_tell(self):
+        self.expect(self.samples(200000, 0, seconds=30), SAFE)
+
+
+class Records(Case):
+    """What killed processes and full disks leave."""
+
+    def test_torn_last_line(self):
+        run = Run()
+        run.usual()
+        run.write()
+        with (run.folder / "register.log").open("a") as file:
+            file.write(f"{ns(9990)} c1.1 enter chaos-1 00")
+        with (run.folder / "clients" / "1.jsonl").open("a") as file:
+            file.write('{"t_ns":12,"cli')
+        with (run.folder / "events.jsonl").open("a") as file:
+            file.write('{"t_ns"')
+        verdict = checker.check(str(run.folder))
+        self.assertEqual(verdict["status"], SAFE)
+        self.assertEqual(verdict["findings"][-1]["count"], 3)
+
+    def test_torn_line_with_the_next_one_glued_on(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6100)
+        run.hold("c2.1", 6050, 6060)
+        run.lines = [(ms, f"{ns(ms)} c9.1 ent{line}" if ms == 6050 else line)
+                     for ms, line in run.lines]
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_no_grant(self):
+        run = Run()
+        run.story(10, "c1.1", "wait", resource="chaos-1")
+        run.story(20, "c1.1", "denied", resource="chaos-1", status="ERR_NO_QUORUM")
+        self.expect(run, UNUSABLE)
+
+    def test_no_contention(self):
+        run = Run()
+        run.usual(clients=("c1.1",))
+        self.expect(run, UNUSABLE)
+
+    def test_violation_outweighs(self):
+        run = Run()
+        run.hold("c1.1", 6000, 7000)
+        self.expect(run, VIOLATED, {"late-act": 1})
+
+    def test_reported_error(self):
+        run = Run()
+        run.usual()
+        run.event(5000, "error", detail="n3 could not be healed")
+        self.expect(run, UNUSABLE)
+        self.assertIn("n3 could not be healed", self.verdict["reasons"][0])
+
+    def test_exit_that_nobody_entered(self):
+        run = Run()
+        run.usual()
+        run.record(9990, "c7.1", "exit", "chaos-1", "a" * 40, 9995, 4711)
+        self.expect(run, UNUSABLE)
+
+    def test_clock_that_goes_back(self):
+        run = Run()
+        run.usual()
+        run.lines.append((9995, f"{ns(100)} c1.1 enter chaos-2 {'b' * 40} {ns(1000)} 4712"))
+        self.expect(run, UNUSABLE)
+
+    def test_garbage(self):
+        run = Run()
+        run.usual()
+        run.lines += [(9000 + i, "garbage") for i in range(20)]
+        self.expect(run, UNUSABLE)
+
+    def test_missing_files(self):
+        for name in ("run.json", "register.log", "events.jsonl"):
+            with self.subTest(name):
+                run = Run()
+                run.usual()
+                run.write()
+                (run.folder / name).unlink()
+                self.assertEqual(checker.check(str(run.folder))["status"], UNUSABLE)
+
+    def test_no_folder(self):
+        self.assertEqual(checker.check("/nonexistent")["status"], UNUSABLE)
+
+    def test_field_missing(self):
+        run = Run(ttl_ms=None)
+        run.usual()
+        self.expect(run, UNUSABLE)
+        self.assertIn("ttl_ms", self.verdict["reasons"][0])
+
+    def test_broken_off(self):
+        run = Run(ended_ns=None)
+        run.usual(end_ms=5000)
+        self.expect(run, SAFE)
+
+    def test_next_enter_ends_a_hold(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, None, ended=None)
+        run.hold("c1.1", 6100, 6110, resource="chaos-2")
+        run.hold("c2.1", 6200, 6250)
+        self.expect(run, SAFE)
+
+
+class Controls(Case):
+    def test_caught(self):
+        run = Run(control="quorum1")
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6050)
+        run.hold("c2.1", 6040, 6080)
+        verdict = self.expect(run, VIOLATED, {"overlap": 1})
+        self.assertIs(verdict["control_caught"], True)
+        self.assertIn("That is right", verdict["summary"][1])
+
+    def test_not_caught(self):
+        run = Run(control="quorum1")
+        run.usual()
+        verdict = self.expect(run, SAFE)
+        self.assertIs(verdict["control_caught"], False)
+        self.assertIn("NOT CAUGHT", verdict["summary"][0])
+
+    def test_a_stall_is_no_catch(self):
+        run = Run(control="quorum1")
+        run.usual()
+        run.story(9000, "c1", "end", leaked=1)
+        verdict = self.expect(run, VIOLATED, {"crash": 1})
+        self.assertIs(verdict["control_caught"], False)
+
+
+class Text(Case):
+    def test_every_verdict_says_what_it_is(self):
+        run = Run()
+        run.usual()
+        self.assertEqual(self.judge(run)["summary"][0], "The lock held.")
+        run.hold("c3.1", 9000, 9900)
+        first = self.judge(run)["summary"][0]
+        self.assertIn("DID NOT HOLD", first)
+        run = Run()
+        self.assertIn("CANNOT BE JUDGED", self.judge(run)["summary"][0])
+
+
+if __name__ == "__main__":
+    tap.main()
