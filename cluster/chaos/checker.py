@@ -16,13 +16,14 @@ import json
 import sys
 from pathlib import Path
 
-import history as history_of
 import leftovers
 import liveness as liveness_of
+import reading
 import spans
 import updates
 import windows
 from findings import APART, EXPLAINED, NOTE, SAFETY, VIOLATION
+from history import Unusable, count
 from verdict import as_text
 
 HELD, VIOLATED, UNUSABLE = 0, 1, 2
@@ -158,7 +159,7 @@ def plans(story):
     losses = {}
     for _, status, plan in story.lost:
         on_purpose = plan == "outlast" and status == "ERR_EXPIRED"
-        history_of.count(losses, "on purpose" if on_purpose else status)
+        count(losses, "on purpose" if on_purpose else status)
     return losses
 
 
@@ -183,8 +184,8 @@ def check(folder, stall_s=None, starved_s=None):
     """Judges the run in this folder, writes verdict.json and verdict.txt there, returns the
     verdict."""
     try:
-        verdict = judge(history_of.read(folder), stall_s, starved_s)
-    except history_of.Unusable as error:
+        verdict = judge(reading.read(folder), stall_s, starved_s)
+    except Unusable as error:
         verdict = unusable(folder, error)
     if Path(folder).is_dir():
         (Path(folder) / "verdict.json").write_text(json.dumps(verdict, indent=1) + "\n")

@@ -32,4 +32,5 @@ class Finding:
 
     def as_dict(self):
         return {"kind": self.kind, "weight": self.weight, "title": self.title, "text": self.text,
-                "skipped": self.skipped, "count": self.count, "examples": self.examples, "marks": self.marks}
+                "skipped": self.skipped, "count": self.count, "examples": self.examples,
+                "marks": self.marks}

@@ -1,7 +1,7 @@
 """Liveness: while a quorum of nodes was up and somebody waited, were locks granted?
 
-Only such time counts in which a quorum was up without a break, so a fault that takes the quorum away
-starts the watch anew. A client is not waiting while its process is stopped.
+Only such time counts in which a quorum was up without a break, so a fault that takes the quorum
+away starts the watch anew. A client is not waiting while its process is stopped.
 """
 from bisect import bisect_left, bisect_right
 

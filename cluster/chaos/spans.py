@@ -1,4 +1,5 @@
-"""Spans of time: sorted lists of (begin, end) in nanoseconds, end not included, that do not touch."""
+"""Spans of time: sorted lists of (begin, end) in nanoseconds, without the end, that do not touch.
+"""
 
 
 def union(spans):

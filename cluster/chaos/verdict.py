@@ -28,9 +28,9 @@ def headline(verdict):
             first = (f"FAILED: {plural(verdict['violations'], 'violation')}, though no two clients "
                      "held one lock at once.")
         if control:
-            return first, (f"That is right: this is the negative control \"{control}\", a lock that "
-                           "is wrong on purpose.")
-        return first, "What was violated is marked with ! below."
+            return first, (f"That is right: this is the negative control \"{control}\", a lock "
+                           "that is wrong on purpose.")
+        return first, "What was violated is listed below."
     if verdict["explained"]:
         return ("The lock held wherever Redlock promises it.",
                 f"{plural(verdict['explained'], 'overlap')} where a fault broke what it assumes.")
@@ -39,9 +39,9 @@ def headline(verdict):
 
 def about_run(verdict):
     run = verdict["run"]
-    clients = f"{run.get('clients', len(verdict['clients']))} clients"
-    if run.get("processes"):
-        clients += f" in {run['processes']} processes"
+    processes = {client.split(".")[0] for client in verdict["clients"]}
+    clients = (f"{plural(len(verdict['clients']), 'client')} in "
+               f"{plural(len(processes), 'process', 'processes')}")
     scenario = f", scenario {run['scenario']}" if run.get("scenario") else ""
     yield (f"{verdict['seconds']:.0f} s on {len(run['nodes'])} nodes (quorum {run['quorum']}, "
            f"backend {run.get('backend', '?')}), {clients}, ttl {run['ttl_ms']} ms, seed "

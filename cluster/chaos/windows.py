@@ -1,7 +1,7 @@
 """Safety: did two clients ever hold one lock, and did a holder act outside its validity?
 
-A window is the time from a hold's enter to its end: while it was valid and not over, and in any case
-until it last acted as a holder. Windows of one resource must not overlap.
+A window is the time from a hold's enter to its end: while it was valid and not over, and in any
+case until it last acted as a holder. Windows of one resource must not overlap.
 
 An overlap is explained if a fault that takes away an assumption of Redlock can have taken a vote of
 the earlier hold: it was at work between the moment when that hold's validity was asked for (not
@@ -54,7 +54,7 @@ def find_overlaps(history):
     """Also returns {(earlier, later): fault or None} for those who look for the consequences."""
     found = Finding("overlap", VIOLATION, "Two clients held one lock at once")
     explained = Finding(
-        "overlap-explained", EXPLAINED, "... while a node had lost its keys or its clock had jumped",
+        "overlap-explained", EXPLAINED, "... while a node had lost keys or its clock had jumped",
         "a fault had just taken away what Redlock assumes of its nodes: Redlock's own limit")
     paused = Finding("overlap-paused", APART, "... by a stopped process that acted when it went on",
                      "no lock can stop a holder that is paused between its look and its act")
@@ -114,8 +114,8 @@ def find_wrong_validity(history):
     for hold in history.holds:
         for t_ns, until in hold.renewals or [(hold.enter_ns, hold.valid_until_ns)]:
             if until - t_ns > history.ttl_ns:
-                found.add(f"{hold.resource}: {hold.client} at {history.seconds(t_ns):.4f} s is told "
-                          f"{(until - t_ns) / 1e6:.3f} ms", t_ns, hold.client)
+                found.add(f"{hold.resource}: {hold.client} at {history.seconds(t_ns):.4f} s is "
+                          f"told {(until - t_ns) / 1e6:.3f} ms", t_ns, hold.client)
     return found
 
 

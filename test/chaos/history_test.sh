@@ -1,6 +1,6 @@
 #!/bin/sh
-# The clients of chaos runs on five real nodes, without faults, and the checker's verdict on them: the
-# lock holds, and each lock that is wrong on purpose is caught.
+# The clients of chaos runs on five real nodes, without faults, and the checker's verdict on them:
+# the lock holds, and each lock that is wrong on purpose is caught.
 #
 #   history_test.sh NODES_SH CLIENT CHECKER                            as a test
 #   history_test.sh NODES_SH CLIENT CHECKER DIR CONTROL SECONDS [...]  one run by hand, kept in DIR;
@@ -78,6 +78,12 @@ run() {
     start "$@" && collect && describe "$1" "$2"
 }
 
+# tell WHAT FAULT CLIENT ID: an event of the run "killed"
+tell() {
+    printf '{"t_ns":%s,"what":"%s","fault":"%s","client":"%s","id":%s}\n' \
+        "$(now_ns)" "$@" >>"$scratch/killed/events.jsonl"
+}
+
 # verdict DIR STATUS: is this the checker's?
 verdict() {
     python3 "$checker" "$1" >"$log"
@@ -132,16 +138,13 @@ start "$scratch/killed" none
 sleep 2
 # shellcheck disable=SC2086
 set -- $pids
-echo "{\"t_ns\":$(now_ns),\"what\":\"begin\",\"fault\":\"client-kill\",\"client\":\"c1\",\"id\":1}" \
-    >>"$scratch/killed/events.jsonl"
+tell begin client-kill c1 1
 kill -s KILL "$1"
-echo "{\"t_ns\":$(now_ns),\"what\":\"begin\",\"fault\":\"client-stop\",\"client\":\"c2\",\"id\":2}" \
-    >>"$scratch/killed/events.jsonl"
+tell begin client-stop c2 2
 kill -s STOP "$2"
 sleep 1.5
 kill -s CONT "$2"
-echo "{\"t_ns\":$(now_ns),\"what\":\"end\",\"fault\":\"client-stop\",\"client\":\"c2\",\"id\":2}" \
-    >>"$scratch/killed/events.jsonl"
+tell end client-stop c2 2
 sleep 1
 kill -s TERM "$2" "$3"
 wait "$1" 2>/dev/null

@@ -1,0 +1,235 @@
+"""Reads a chaos run from its folder: see journal.h for what the clients write.
+
+The files are taken as they are after processes were killed: a last line may be torn, an enter may
+have no exit, an event no end. What cannot be read is counted, not guessed.
+"""
+import json
+import re
+
+from history import ACTS, Fault, History, Hold, Story, Unusable, count, process_of
+
+RECORD = re.compile(r"(\d+) (c\d+\.\d+) (enter|write|exit|extend|lost|ack) (\S+) (\S+) "
+                    r"(\d+) (\d+)$")
+
+
+def objects(history, path):
+    """The objects of a file with one to a line."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        history.problems.append(f"{path.name} cannot be read: {error.strerror}")
+        return
+    for line in data.split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError:
+            history.odd_one(f"unreadable lines in {path.name}")
+            continue
+        if isinstance(value, dict) and isinstance(value.get("t_ns"), int):
+            yield value
+        else:
+            history.odd_one(f"unreadable lines in {path.name}")
+
+
+def read_run(history):
+    path = history.folder / "run.json"
+    try:
+        run = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{path} cannot be read: {error}") from error
+    for field in ("nodes", "quorum", "ttl_ms", "started_ns"):
+        if not isinstance(run, dict) or not run.get(field):
+            raise Unusable(f"{path} does not say \"{field}\"")
+    history.run = run
+
+
+def read_events(history):
+    begun = {}
+    for event in objects(history, history.folder / "events.jsonl"):
+        what = event.get("what")
+        key = event.get("id", (event.get("fault"), event.get("node"), event.get("client")))
+        if what == "begin":
+            fault = Fault(event)
+            history.faults.append(fault)
+            begun[key] = fault
+        elif what == "end":
+            if key in begun:
+                begun.pop(key).end_ns = event["t_ns"]
+        elif what == "state":
+            history.states.setdefault(event.get("node"), []).append(
+                (event["t_ns"], event.get("state")))
+        elif what == "sample":
+            history.samples.setdefault(event.get("node") or event.get("client"), []).append(
+                (event["t_ns"], event.get("rss_kb"), event.get("fds")))
+        elif what == "orphan":
+            history.orphans.append(event)
+        elif what == "error":
+            history.problems.append(f"chaos.sh reported: {event.get('detail')}")
+
+
+def records(history, path):
+    """Seven fields of each record; what is glued to the rest of a torn line is found again."""
+    try:
+        file = path.open(encoding="ascii", errors="replace")
+    except OSError as error:
+        history.problems.append(f"{path.name} cannot be read: {error.strerror}")
+        return
+    with file:
+        for line in file:
+            history.lines += 1
+            match = RECORD.match(line) if line.endswith("\n") else None
+            if match is None:
+                history.odd_one(f"torn lines in {path.name}")
+                match = RECORD.search(line) if line.endswith("\n") else None
+            if match is not None:
+                t_ns, client, what, resource, token, valid_until_ns, sequence = match.groups()
+                yield (int(t_ns), client, what, resource, token, int(valid_until_ns),
+                       int(sequence))
+
+
+def read_register(history):
+    present = {}  # client -> its hold that is not over
+    newest = {}  # resource -> the hold whose enter is the latest line
+    clocks = {}
+    for t_ns, client, what, resource, token, valid, sequence in records(
+            history, history.folder / "register.log"):
+        if t_ns < clocks.get(client, 0):
+            history.odd_one("records of one client whose time goes back")
+        clocks[client] = t_ns
+        hold = present.get(client)
+        if what == "enter":
+            if hold is not None:
+                hold.end_ns, hold.ended = t_ns, "next"
+            hold = present[client] = Hold(t_ns, client, resource, token, valid, sequence)
+            history.holds.append(hold)
+        elif hold is None or hold.sequence != sequence:
+            history.odd_one("records of a hold that nobody entered")
+            continue
+        follow(hold, what, t_ns, valid)
+        last = newest.get(resource)
+        if what in ACTS and last is not None and last is not hold and t_ns < last.enter_ns:
+            history.late_landings.append((hold, t_ns, last))
+        if what == "enter" and (last is None or t_ns >= last.enter_ns):
+            newest[resource] = hold
+        if what in ("exit", "lost"):
+            hold.end_ns, hold.ended = t_ns, what
+            del present[client]
+
+
+def follow(hold, what, t_ns, valid_until_ns):
+    """Takes one record into its hold."""
+    if what == "extend":
+        if hold.renewals is None:
+            hold.renewals = [(hold.enter_ns, hold.valid_until_ns)]
+        hold.renewals.append((t_ns, valid_until_ns))
+        hold.valid_until_ns = max(hold.valid_until_ns, valid_until_ns)
+    elif what in ACTS:
+        hold.last_act_ns = max(hold.last_act_ns, t_ns)
+        if t_ns >= hold.valid_until_ns:
+            hold.late_acts = (hold.late_acts or []) + [(t_ns, hold.valid_until_ns)]
+
+
+def close_windows(history):
+    """When each hold was over: see window_end()."""
+    kills, stopped = {}, {}
+    for hold in history.holds:
+        process = process_of(hold.client)
+        if process not in kills:
+            kills[process] = history.killed_ns(process)
+            last_stop = (history.stops(process) or [(None, None)])[-1]
+            stopped[process] = last_stop[0] if last_stop[1] == history.end_ns else None
+        if hold.end_ns is None:
+            for when, ended in ((kills[process], "killed"), (stopped[process], "stopped")):
+                if when is not None and when >= hold.enter_ns:
+                    hold.end_ns, hold.ended = when, ended
+                    break
+            else:
+                hold.end_ns, hold.ended = hold.valid_until_ns, "unknown"
+        # It held while it was valid and not over, and in any case until it last acted as a holder.
+        hold.window_end_ns = max(hold.last_act_ns, min(hold.valid_until_ns, hold.end_ns))
+    for hold, _, other in history.late_landings:
+        # Its line is behind the other's enter, and it gives the lock back after its last line only:
+        # as far as it was valid it still held when the other entered.
+        hold.window_end_ns = max(hold.window_end_ns,
+                                 min(hold.valid_until_ns, other.enter_ns + 1))
+
+
+def read_story(history, path):
+    waiting = {}  # client -> since when
+    attempts = {}
+    for event in objects(history, path):
+        t_ns, what, client = event["t_ns"], event.get("what"), str(event.get("client"))
+        process = history.processes.setdefault(
+            process_of(client), {"first": t_ns, "last": t_ns, "ended": False, "leaked": False})
+        process["last"] = t_ns
+        if "." not in client:
+            process["ended"] |= what == "end"
+            process["leaked"] |= what == "end" and bool(event.get("leaked"))
+            continue
+        story = history.clients.setdefault(client, Story())
+        story.times = [story.times[0] or t_ns, t_ns]
+        if what == "wait":
+            waiting[client] = t_ns
+        elif what in ("grant", "denied"):
+            since = waiting.pop(client, None)
+            if since is not None:
+                story.waits.append((since, t_ns, what == "grant"))
+            if what == "grant":
+                story.grants.append((t_ns, int(event.get("wait_us") or 0), event.get("plan")))
+            else:
+                count(story.denied, event.get("status"))
+        elif what == "lost":
+            story.lost.append((t_ns, event.get("status"), event.get("plan")))
+        elif what == "release":
+            count(story.released, event.get("status"))
+        elif what == "count":
+            attempts[client] = int(event.get("attempts") or 0)
+    for client, since in waiting.items():
+        process = history.processes[process_of(client)]
+        history.clients[client].waits.append((since, max(since, process["last"]), False))
+    for client, number in attempts.items():
+        history.clients[client].attempts += number
+
+
+def read_sets(history):
+    """The lock-set workload: what was acknowledged, and what is there. RESOURCE.NUMBER is a part
+    of RESOURCE that was put aside."""
+    if not (history.folder / "set-acks.log").exists():
+        return
+    for t_ns, client, _, resource, _, _, number in records(history,
+                                                           history.folder / "set-acks.log"):
+        history.acks.setdefault(resource, {})[number] = (t_ns, client)
+    folder = history.folder / "set"
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        resource = re.sub(r"\.\d+$", "", path.name)
+        if path.name.startswith("."):
+            continue  # the unfinished file of a client that was killed
+        for line in path.read_text(encoding="ascii", errors="replace").split():
+            if line.isdigit():
+                history.sets.setdefault(resource, set()).add(int(line))
+            else:
+                history.odd_one("unreadable lines in set/")
+
+
+def read(folder):
+    """The history in this folder. Raises Unusable if there is nothing to judge."""
+    history = History(folder)
+    if not history.folder.is_dir():
+        raise Unusable(f"{folder} is no folder")
+    read_run(history)
+    read_events(history)
+    read_register(history)
+    for path in sorted((history.folder / "clients").glob("*.jsonl")):
+        read_story(history, path)
+    read_sets(history)
+    if not history.run.get("ended_ns"):
+        # Broken off: it ended with the last thing that is known of it.
+        times = [hold.last_act_ns for hold in history.holds[-1000:]]
+        times += [process["last"] for process in history.processes.values()]
+        times += [told[-1][0] for told in history.states.values()]
+        history.run["ended_ns"] = max(times, default=history.begin_ns + 1)
+        history.odd_one("run.json without an end")
+    close_windows(history)
+    return history
