@@ -28,7 +28,7 @@ static const char usage[] =
     "\n"
     "  --nodes URL,...   the nodes: redis://host:port\n"
     "  --dir DIR         the folder of the run; it exists\n"
-    "  --process P       this process's number in the run, 1 to 999: its clients are cP.1, cP.2 "
+    "  --process P       this process's number in the run, 1 to 99999: its clients are cP.1, cP.2 "
     "...\n"
     "  --clients K       clients in this process, each with connections of its own (4)\n"
     "  --resources R     how many resources they contend for (2)\n"
@@ -50,7 +50,7 @@ struct number {
 enum { PROCESS, CLIENTS, RESOURCES, TTL_MS, WAIT_MS, WORK_MS, SEED, SECONDS, N_NUMBERS };
 
 static const struct number number_rows[N_NUMBERS] = {
-    [PROCESS] = {"process", 1, 999, 0},
+    [PROCESS] = {"process", 1, 99999, 0},
     [CLIENTS] = {"clients", 1, 999, 4},
     [RESOURCES] = {"resources", 1, 999, 2},
     [TTL_MS] = {"ttl-ms", 50, REDLOCK_TTL_MS_MAX, 2000},
@@ -156,7 +156,7 @@ static int require(const struct chaos_settings *settings) {
         return refuse("--dir is missing: the folder that the record of the run goes to");
     }
     if (settings->process == 0) {
-        return refuse("--process is missing: this process's number, 1 to 999");
+        return refuse("--process is missing: this process's number, 1 to 99999");
     }
     if (settings->control == CHAOS_QUORUM1 && settings->n_nodes < 2) {
         return refuse("--control quorum1: with one node a quorum of one is right; name more nodes");

@@ -29,7 +29,7 @@ struct chaos_settings {
     size_t n_nodes;
     char *text; /* owned */
     const char *dir;
-    int process; /* 1 to 999 */
+    int process; /* 1 to 99999, no two of one run have the same */
     int clients; /* in this process, 1 to 999 */
     int resources;
     int64_t ttl_ms, wait_ms, work_ms;

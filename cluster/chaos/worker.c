@@ -12,13 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "blind.h"
 
 #define RETRY_DELAY_MS 10
 #define RETRY_JITTER_MS 30
-#define HOLDS_PER_PROCESS 1000000u /* sequences of two processes of one run do not meet */
+#define HOLDS_PER_CLIENT 1000000u /* sequences of two clients of one run do not meet */
 
 static void worker_wait(struct chaos_worker *worker);
 
@@ -230,7 +229,7 @@ void chaos_worker_open(struct chaos_worker *worker, struct chaos_process *proces
     worker->number = number;
     worker->random = process->settings.seed * 1000003u + (uint64_t)number;
     worker->sequence =
-        ((uint64_t)getpid() * 1000u + (uint64_t)number) * HOLDS_PER_PROCESS; /* below 2^53 */
+        ((uint64_t)process->settings.process * 1000u + (uint64_t)number) * HOLDS_PER_CLIENT;
     snprintf(worker->name, sizeof(worker->name), "c%d.%d", process->settings.process, number);
     must(worker, uv_timer_init(&process->loop, &worker->timer) == 0 ? 0 : REDLOCK_ERR_SYSTEM,
          "timer");

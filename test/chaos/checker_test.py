@@ -49,6 +49,17 @@ class Overlap(Case):
         run.hold("c2.1", 6049.999999, 6080)
         self.expect(run, VIOLATED, {"overlap": 1})
 
+    def test_it_is_told_where_and_how_long(self):
+        run = Run()
+        run.usual(end_ms=5000)
+        run.hold("c1.1", 6000, 6500)
+        run.hold("c2.1", 6200, 6230)
+        self.expect(run, VIOLATED, {"overlap": 1})
+        overlap = self.verdict["findings"][0]
+        self.assertIn("chaos-1, 30.000 ms: c1.1 from 6.0000 s to 6.5000 s", overlap["examples"][0])
+        self.assertIn("c2.1 from 6.2000 s to 6.2300 s", overlap["examples"][0])
+        self.assertEqual(overlap["marks"], [(ns(6200), "c2.1", ns(6230))])
+
     def test_end_to_end_passes(self):
         run = Run()
         run.usual(end_ms=5000)
