@@ -206,9 +206,10 @@ def read_sets(history):
         resource = re.sub(r"\.\d+$", "", path.name)
         if path.name.startswith("."):
             continue  # the unfinished file of a client that was killed
+        numbers = history.sets.setdefault(resource, set())
         for line in path.read_text(encoding="ascii", errors="replace").split():
             if line.isdigit():
-                history.sets.setdefault(resource, set()).add(int(line))
+                numbers.add(int(line))
             else:
                 history.odd_one("unreadable lines in set/")
 

@@ -27,6 +27,11 @@ class Case(unittest.TestCase):
         return {finding["kind"]: finding["count"] for finding in self.verdict["findings"]
                 if finding["count"] and finding["weight"] != "note"}
 
+    def skipped(self, kind):
+        """Why this was not looked for."""
+        return next(finding["skipped"] for finding in self.verdict["findings"]
+                    if finding["kind"] == kind)
+
     def expect(self, run, status, found=None, **limits):
         verdict = self.judge(run, **limits)
         self.assertEqual((verdict["status"], self.found()), (status, found or {}),
@@ -361,6 +366,13 @@ class LockSet(Case):
         run.add_to_set(two, 6390, "c2.1")
         verdict = self.expect(run, SAFE)
         self.assertEqual(verdict["acks"], 2)
+        self.assertEqual(self.skipped("lost-update"), "")
+
+    def test_another_workload_is_not_judged(self):
+        run = Run()
+        run.usual()
+        self.expect(run, SAFE)
+        self.assertIn("no lock-set", self.skipped("lost-update"))
 
     def test_put_aside(self):
         """A part of the set that was put aside counts."""
@@ -387,6 +399,22 @@ class LockSet(Case):
         run.add_to_set(two, 6390, "c2.1")
         run.fault("failover", 6050, 6150, node="n1")
         self.expect(run, SAFE, {"overlap-explained": 1, "lost-update-explained": 1})
+
+    def test_by_a_process_that_was_killed_right_after_it(self):
+        """c2.1 wrote back what it had read too early, and did not live to acknowledge that."""
+        run, _ = self.adding(is_there=False)
+        run.hold("c2.1", 6200, None, ended=None)
+        run.fault("client-kill", 6350, client="c2")
+        run.fault("failover", 6050, 6150, node="n1")
+        self.expect(run, SAFE, {"overlap-explained": 1, "lost-update-explained": 1})
+
+    def test_not_by_a_holder_that_gave_up(self):
+        """c2.1 wrote nothing, so the fault that let it in explains nothing."""
+        run, _ = self.adding(is_there=False)
+        run.hold("c2.1", 6200, 6250, ended="lost")
+        run.fault("failover", 6050, 6150, node="n1")
+        self.expect(run, VIOLATED, {"overlap-explained": 1, "lost-update": 1})
+        self.assertIn("nobody known", str(self.verdict["findings"]))
 
     def test_by_a_process_that_was_stopped(self):
         """c2.1 looks, is stopped, goes on after its validity, and renames."""
