@@ -61,7 +61,7 @@ def client_table(history, liveness):
             "lost": len(story.lost), "attempts": story.attempts,
             "wait_us_p50": percentile(waits, 0.5), "wait_us_max": percentile(waits, 1),
             "held_ms": round(held.get(client, 0) / 1e6),
-            "starved_ms": round((dry[1] - dry[0]) / 1e6) if dry else 0,
+        "starved_ms": round((dry[1] - dry[0]) / 1e6) if dry else 0,
         }
     return table
 
@@ -142,6 +142,7 @@ def judge(history, stall_s=None, starved_s=None):
         "wait_us": wait_summary(history),
         "stall_ms": round((liveness.overall[1] - liveness.overall[0]) / 1e6)
         if liveness.overall else 0,
+        "idle_ms": round((liveness.idle[1] - liveness.idle[0]) / 1e6) if liveness.idle else 0,
         "starved_ms": round(max(dry, default=0) / 1e6),
         "seconds": round((history.end_ns - history.begin_ns) / 1e9, 3),
         "quorum_ms": round(liveness.quorum_ns / 1e6),

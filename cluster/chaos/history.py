@@ -145,7 +145,7 @@ class Story:
     __slots__ = ("waits", "grants", "denied", "lost", "attempts", "released", "times")
 
     def __init__(self):
-        self.waits = []  # [(begin, end, granted)]
+        self.waits = []  # [(begin, end, granted, resource)]
         self.grants = []  # [(t_ns, wait_us, plan)]
         self.denied = {}  # status -> how often
         self.lost = []  # [(t_ns, status, plan)]

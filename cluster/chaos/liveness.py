@@ -41,6 +41,25 @@ def longest_dry(times, watched):
     return best
 
 
+def longest_idle(history, running, quorum):
+    """The longest time for which a lock was wanted and held by nobody, a quorum being up, or None.
+    The key of a holder that was killed lives on for a ttl."""
+    wanted, held = {}, {}
+    for client, story in history.clients.items():
+        by_resource = {}
+        for begin, end, _, resource in story.waits:
+            by_resource.setdefault(resource, []).append((begin, end))
+        for resource, waits in by_resource.items():
+            wanted.setdefault(resource, []).extend(
+                spans.intersect(spans.union(waits), running[process_of(client)]))
+    for hold in history.holds:
+        held.setdefault(hold.resource, []).append((hold.enter_ns, hold.window_end_ns))
+    return spans.longest([
+        span for resource, waits in wanted.items()
+        for span in spans.without(spans.intersect(spans.union(waits), quorum),
+                                  spans.union(held.get(resource, [])))])
+
+
 class Liveness:
     def __init__(self, history):
         quorum = history.quorum_spans()
@@ -53,7 +72,7 @@ class Liveness:
             # From the first wait after a grant to the next grant: refusals and the pauses after
             # them are part of it.
             waiting, since = [], None
-            for begin, end, was_granted in story.waits:
+            for begin, end, was_granted, _ in story.waits:
                 since = begin if since is None else since
                 if was_granted:
                     waiting.append((since, end))
@@ -65,6 +84,7 @@ class Liveness:
             grants += granted
             waits += waiting
         self.overall = longest_dry(grants, spans.intersect(spans.union(waits), quorum))
+        self.idle = longest_idle(history, running, quorum)
 
 
 def find_stalls(history, liveness, stall_s, starved_s):

@@ -171,11 +171,11 @@ def read_story(history, path):
         story = history.clients.setdefault(client, Story())
         story.times = [story.times[0] or t_ns, t_ns]
         if what == "wait":
-            waiting[client] = t_ns
+            waiting[client] = (t_ns, event.get("resource"))
         elif what in ("grant", "denied"):
             since = waiting.pop(client, None)
             if since is not None:
-                story.waits.append((since, t_ns, what == "grant"))
+                story.waits.append((since[0], t_ns, what == "grant", since[1]))
             if what == "grant":
                 story.grants.append((t_ns, int(event.get("wait_us") or 0), event.get("plan")))
             else:
@@ -188,7 +188,8 @@ def read_story(history, path):
             attempts[client] = int(event.get("attempts") or 0)
     for client, since in waiting.items():
         process = history.processes[process_of(client)]
-        history.clients[client].waits.append((since, max(since, process["last"]), False))
+        history.clients[client].waits.append(
+            (since[0], max(since[0], process["last"]), False, since[1]))
     for client, number in attempts.items():
         history.clients[client].attempts += number
 

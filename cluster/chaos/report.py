@@ -72,7 +72,7 @@ def tiles(verdict):
         (f"{verdict['handovers']:,}".replace(",", " "), "handed over to another client"),
         (milliseconds(verdict["wait_us"]["p50"]), "median wait"),
         (milliseconds(verdict["wait_us"]["p99"]), "99 of 100 waits are shorter"),
-        (seconds(verdict["stall_ms"]), "longest time without a grant"),
+        (milliseconds(verdict["idle_ms"] * 1000), "longest wait for a lock that was free"),
         (f"{min(1, share):.0%}", "of the time a quorum was up"),
         (str(sum(row["count"] for row in verdict["faults"].values())), "faults injected"),
     ]

@@ -151,7 +151,7 @@ class Timeline:
         svg.text(LEFT - 8, y + 8, client, "lane end")
         svg.text(LEFT + WIDTH + 8, y + 8, str(len(story.grants) if story else len(holds)), "lane")
         if story:
-            waits = spans.union((begin, end) for begin, end, _ in story.waits)
+            waits = spans.union((begin, end) for begin, end, _, _ in story.waits)
             svg.path(blocks(waits, scale, y + 3, LANE_BAR - 6), "waiting", f"{client}: waiting")
         held = spans.union((hold.enter_ns, hold.window_end_ns) for hold in holds)
         svg.path(blocks(held, scale, y, LANE_BAR, power=0.5), "holding", f"{client}: holding")

@@ -67,8 +67,9 @@ def about_work(verdict):
         told = ", ".join(f"{what} {number}" for what, number in counts.items())
         yield f"{title}: {told or 'never'}"
     share = verdict["quorum_ms"] / max(1, verdict["seconds"] * 1000)
-    yield (f"a quorum was up {min(1, share):.1%} of the time; the longest time without any grant "
-           f"meanwhile {verdict['stall_ms'] / 1000:.1f} s, of one client that waited "
+    yield (f"a quorum was up {min(1, share):.1%} of the time; meanwhile a lock that was wanted and "
+           f"free was not granted for {verdict['idle_ms'] / 1000:.2f} s at the longest, no lock at "
+           f"all for {verdict['stall_ms'] / 1000:.1f} s, and a client that waited had none for "
            f"{verdict['starved_ms'] / 1000:.1f} s")
 
 

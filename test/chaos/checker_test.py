@@ -465,6 +465,34 @@ class Liveness(Case):
         self.expect(self.dry(), VIOLATED, {"stall": 1}, stall_s=44)
         self.expect(self.dry(), VIOLATED, {"starved": 2}, stall_s=46, starved_s=44)
 
+    def test_a_free_lock_that_is_wanted(self):
+        """chaos-2 is held from 1000 to 1900, and wanted from 1200 on; it is granted at 2150."""
+        run = Run()
+        run.usual()
+        run.hold("c3.1", 1000, 1900, resource="chaos-2")
+        run.hold("c4.1", 2150, 2200, resource="chaos-2", waited_ms=950)
+        self.assertEqual(self.expect(run, SAFE)["idle_ms"], 250)
+
+    def test_a_free_lock_without_a_quorum(self):
+        run = Run()
+        run.usual()
+        for node in ("n1", "n2", "n3"):
+            run.state(1900, node, "down")
+            run.state(2100, node, "up")
+        run.hold("c3.1", 1000, 1900, resource="chaos-2")
+        run.hold("c4.1", 2150, 2200, resource="chaos-2", waited_ms=950)
+        self.assertEqual(self.expect(run, SAFE)["idle_ms"], 50)
+
+    def test_usual_limit(self):
+        """10 s and three ttl."""
+        for pause_ms, status, found in ((12_500, SAFE, {}), (13_500, VIOLATED, {"stall": 1})):
+            run = Run(seconds=40)
+            run.usual(end_ms=5000)
+            run.usual(begin_ms=4900 + pause_ms, end_ms=40_000)
+            run.story(4990, "c1.1", "wait", resource="chaos-1")
+            run.story(4900 + pause_ms, "c1.1", "denied", resource="chaos-1", status="ERR_DEADLINE")
+            self.expect(run, status, found)
+
     def test_without_a_quorum(self):
         run = self.dry()
         for node in ("n1", "n2", "n3"):
@@ -536,6 +564,14 @@ class Processes(Case):
         self.assertEqual(verdict["status"], VIOLATED)
         self.assertIn("c3", str(verdict["findings"]))
 
+    def test_broken_off_by_hand_passes(self):
+        run = Run(interrupted=True)
+        run.usual()
+        run.write()
+        (run.folder / "clients" / "3.jsonl").write_text(
+            '{"t_ns":%d,"client":"c3.1","what":"open","status":"OK"}\n' % ns(3000))
+        self.assertEqual(checker.check(str(run.folder))["status"], SAFE)
+
     def test_killed_passes(self):
         run = Run()
         run.usual()
@@ -566,6 +602,7 @@ class Processes(Case):
     def test_steady_passes(self):
         self.expect(self.samples(4000, 4), SAFE)
         self.assertIn("c1", self.verdict["growth"])
+        self.assertEqual(self.skipped("growth"), "")
 
     def test_a_node_may_grow(self):
         self.expect(self.samples(200000, 0, who="n1"), SAFE)
@@ -573,6 +610,7 @@ class Processes(Case):
 
     def test_too_short_to_tell(self):
         self.expect(self.samples(200000, 0, seconds=30), SAFE)
+        self.assertIn("60 s", self.skipped("growth"))
 
 
 class Records(Case):
