@@ -61,7 +61,7 @@ def client_table(history, liveness):
             "lost": len(story.lost), "attempts": story.attempts,
             "wait_us_p50": percentile(waits, 0.5), "wait_us_max": percentile(waits, 1),
             "held_ms": round(held.get(client, 0) / 1e6),
-        "starved_ms": round((dry[1] - dry[0]) / 1e6) if dry else 0,
+            "starved_ms": round((dry[1] - dry[0]) / 1e6) if dry else 0,
         }
     return table
 

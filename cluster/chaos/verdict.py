@@ -67,10 +67,10 @@ def about_work(verdict):
         told = ", ".join(f"{what} {number}" for what, number in counts.items())
         yield f"{title}: {told or 'never'}"
     share = verdict["quorum_ms"] / max(1, verdict["seconds"] * 1000)
-    yield (f"a quorum was up {min(1, share):.1%} of the time; meanwhile a lock that was wanted and "
-           f"free was not granted for {verdict['idle_ms'] / 1000:.2f} s at the longest, no lock at "
-           f"all for {verdict['stall_ms'] / 1000:.1f} s, and a client that waited had none for "
-           f"{verdict['starved_ms'] / 1000:.1f} s")
+    yield f"a quorum was up {min(1, share):.1%} of the time; meanwhile, at the longest,"
+    yield f"  a lock that was wanted and free was not granted for {verdict['idle_ms'] / 1000:.2f} s"
+    yield f"  nobody was granted any lock for {verdict['stall_ms'] / 1000:.2f} s"
+    yield f"  a client that waited was granted none for {verdict['starved_ms'] / 1000:.2f} s"
 
 
 def about_findings(verdict):

@@ -601,11 +601,13 @@ class Processes(Case):
 
     def test_steady_passes(self):
         self.expect(self.samples(4000, 4), SAFE)
+        self.expect(self.samples(8500, 4), SAFE)  # more than a quarter, less than 8 MiB
         self.assertIn("c1", self.verdict["growth"])
         self.assertEqual(self.skipped("growth"), "")
 
     def test_a_node_may_grow(self):
         self.expect(self.samples(200000, 0, who="n1"), SAFE)
+        self.assertIn("no client process", self.skipped("growth"))
         self.assertIn("n1", self.verdict["growth"])
 
     def test_too_short_to_tell(self):
@@ -697,6 +699,14 @@ class Records(Case):
         run.usual()
         self.expect(run, UNUSABLE)
         self.assertIn("ttl_ms", self.verdict["reasons"][0])
+
+    def test_a_line_that_is_no_event(self):
+        run = Run()
+        run.usual()
+        run.write()
+        with (run.folder / "events.jsonl").open("a") as file:
+            file.write('[1]\n{"what":"begin"}\n7\n')
+        self.assertEqual(checker.check(str(run.folder))["status"], SAFE)
 
     def test_broken_off(self):
         run = Run(ended_ns=None)
