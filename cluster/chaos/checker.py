@@ -136,6 +136,7 @@ def judge(history, stall_s=None, starved_s=None):
         "grants": grants, "handovers": handovers, "holds": len(history.holds),
         "attempts": sum(story.attempts for story in history.clients.values()),
         "denied": merged(story.denied for story in history.clients.values()),
+        "released": merged(story.released for story in history.clients.values()),
         "lost": merged(plans(story) for story in history.clients.values()),
         "extended": sum(len(hold.renewals) - 1 for hold in history.holds if hold.renewals),
         "acks": sum(len(acks) for acks in history.acks.values()),

@@ -142,7 +142,7 @@ class History:
 
 class Story:
     """What one client told of itself."""
-    __slots__ = ("waits", "grants", "denied", "lost", "attempts", "released", "times")
+    __slots__ = ("waits", "grants", "denied", "lost", "attempts", "released")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
@@ -151,7 +151,6 @@ class Story:
         self.lost = []  # [(t_ns, status, plan)]
         self.attempts = 0
         self.released = {}  # status -> how often
-        self.times = [None, None]  # first and last word
 
 
 def count(counts, key):

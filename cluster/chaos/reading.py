@@ -169,7 +169,6 @@ def read_story(history, path):
             process["leaked"] |= what == "end" and bool(event.get("leaked"))
             continue
         story = history.clients.setdefault(client, Story())
-        story.times = [story.times[0] or t_ns, t_ns]
         if what == "wait":
             waiting[client] = (t_ns, event.get("resource"))
         elif what in ("grant", "denied"):

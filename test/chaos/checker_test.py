@@ -141,6 +141,15 @@ class WindowsWithoutAnEnd(Case):
         run.hold("c2.1", 6200, 6250)
         self.expect(run, VIOLATED, {"overlap": 1})
 
+    def test_stopped_for_good_ends_it(self):
+        for begin_ms, status, found in ((6100, SAFE, {}), (6300, VIOLATED, {"overlap": 1})):
+            run = Run()
+            run.usual(end_ms=5000)
+            run.hold("c3.1", 6000, None, ended=None)
+            run.fault("client-stop", begin_ms, client="c3")
+            run.hold("c2.1", 6200, 6250)
+            self.expect(run, status, found)
+
     def test_another_process_killed_does_not(self):
         run = Run()
         run.usual(end_ms=5000)
@@ -745,6 +754,27 @@ class Controls(Case):
         run.story(9000, "c1", "end", leaked=1)
         verdict = self.expect(run, VIOLATED, {"crash": 1})
         self.assertIs(verdict["control_caught"], False)
+
+
+class Counts(Case):
+    def test_what_the_clients_told(self):
+        run = Run()
+        run.usual(end_ms=9000)
+        run.hold("c1.1", 9100, 9900, extends=(9400, 9700))
+        run.story(9200, "c1.1", "count", attempts=30)
+        run.story(9900, "c1.1", "count", attempts=50)
+        run.story(9900, "c2.1", "count", attempts=7)
+        run.story(9300, "c1.1", "lost", status="ERR_EXPIRED", plan="outlast")
+        run.story(9310, "c1.1", "lost", status="ERR_EXPIRED", plan="short")
+        run.story(9320, "c2.1", "lost", status="ERR_LOST", plan="outlast")
+        run.story(9330, "c2.1", "denied", status="ERR_HELD")
+        verdict = self.expect(run, SAFE)
+        self.assertEqual(verdict["attempts"], 57)
+        self.assertEqual(verdict["extended"], 2)
+        self.assertEqual(verdict["lost"], {"ERR_EXPIRED": 1, "ERR_LOST": 1, "on purpose": 1})
+        self.assertEqual(verdict["denied"], {"ERR_HELD": 1})
+        self.assertEqual(verdict["clients"]["c1.1"]["lost"], 2)
+        self.assertEqual(verdict["wait_us"]["p50"], 5000)
 
 
 class Text(Case):
