@@ -1,8 +1,10 @@
 #!/bin/sh
 # Installs what is missing of what the demo, or the tests, need, from the distribution's packages.
 #
-#   setup.sh demo    to build the library and the bench and to start nodes
-#   setup.sh test    ... and what the tests need besides
+#   setup.sh demo      to build the library and the bench and to start nodes
+#   setup.sh chaos     ... and to break the nodes: cluster/chaos.sh
+#   setup.sh compose   the Docker engine and compose; the engine is not started
+#   setup.sh test      all but compose, and what the tests need besides
 #
 # It looks first: if nothing is missing it ends at once and touches nothing. Otherwise it says what it
 # installs and why, then runs apt-get, as root or by a sudo that asks for no password. Without either
@@ -25,6 +27,7 @@ want() {
 
 has() { command -v "$1"; }
 has_c_compiler() { command -v cc || command -v gcc; }
+has_compose() { docker compose version || docker-compose version; }
 has_universal_ctags() { ctags --version | grep -q Universal; }
 has_clang_format_14() {
     clang-format-14 --version || clang-format --version | grep -q ' version 14\.'
@@ -46,6 +49,20 @@ for_demo() {
     want redis-tools 'redis-cli, to see that a node is up' has redis-cli
 }
 
+for_chaos() {
+    want python3 'runs the chaos script' has python3
+    want iproute2 'network namespaces and slow links' has ip
+    want iptables 'drops packets between clients and nodes' has iptables
+}
+
+for_compose() {
+    want docker.io 'the engine' has dockerd
+    want docker-compose 'starts five containers' has_compose
+    want util-linux 'nsenter, into a container' has nsenter
+    want redis-server 'is put into the image' has redis-server
+    want redis-tools 'redis-cli, the same' has redis-cli
+}
+
 for_test() {
     want libcmocka-dev 'the unit tests' pkg-config --exists cmocka
     want g++ 'the headers must compile as C++ too' has g++
@@ -62,12 +79,18 @@ for_test() {
 
 case ${1-} in
 demo) for_demo ;;
+chaos)
+    for_demo
+    for_chaos
+    ;;
+compose) for_compose ;;
 test)
     for_demo
+    for_chaos
     for_test
     ;;
 *)
-    echo "usage: sh cluster/setup.sh demo|test" >&2
+    echo "usage: sh cluster/setup.sh demo|chaos|compose|test" >&2
     exit 2
     ;;
 esac
@@ -139,5 +162,12 @@ case $missing in
 *redis-server*)
     $as_root update-rc.d redis-server disable >/dev/null 2>&1 || :
     echo 'The service redis-server is neither started nor enabled; nodes are plain processes.'
+    ;;
+esac
+case $missing in
+*docker.io*)
+    $as_root update-rc.d docker disable >/dev/null 2>&1 || :
+    $as_root systemctl disable docker.socket >/dev/null 2>&1 || :
+    echo 'The Docker engine is neither started nor enabled. By hand, as root: dockerd'
     ;;
 esac

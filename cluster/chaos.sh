@@ -1,0 +1,50 @@
+#!/bin/sh
+# Chaos: five real Redis nodes are broken while clients lock, and a judge reads their history afterwards.
+#
+#   sh cluster/chaos.sh                  half a minute, all faults, local processes
+#   sh cluster/chaos.sh --help           everything else
+#
+# It installs what is missing (setup.sh says what and why), builds into build/chaos, and runs
+# cluster/chaos/main.py. If REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build makes, nothing
+# is installed or built. Whatever the script starts is ended, also when it is interrupted.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$root/build/chaos
+
+# quietly WHAT COMMAND...: its output is shown only if it fails
+quietly() {
+    quietly_what=$1
+    shift
+    quietly_output=$("$@" 2>&1 </dev/null) || {
+        printf '%s\n' "$quietly_output" >&2
+        echo "chaos.sh: $quietly_what failed; the output is above" >&2
+        exit 2
+    }
+}
+
+if [ -z "${REDLOCK_CHAOS_CLIENT-}" ] || [ -z "${REDLOCK_CHAOS_CLOCK-}" ]; then
+    case " $* " in
+    *' --help '* | *' -h '* | *' --list '* | *' --plan '*) ;;
+    *)
+        sh "$root/cluster/setup.sh" chaos >&2
+        case " $* " in
+        *' compose '* | *'=compose '*) sh "$root/cluster/setup.sh" compose >&2 ;;
+        esac
+        if [ ! -e "$build/build.ninja" ]; then
+            rm -rf "$build"
+            quietly 'meson setup' meson setup "$build" "$root" --buildtype=release \
+                -Dtests=false -Dbench=false -Dexamples=false
+        fi
+        quietly 'the build' ninja -C "$build"
+        ;;
+    esac
+    REDLOCK_CHAOS_CLIENT=$build/cluster/chaos/redlock-chaos-client
+    REDLOCK_CHAOS_CLOCK=$build/cluster/chaos/redlock-chaos-clock.so
+    export REDLOCK_CHAOS_CLIENT REDLOCK_CHAOS_CLOCK
+fi
+command -v python3 >/dev/null 2>&1 || {
+    echo 'chaos.sh: python3 is not installed; as root: sh cluster/setup.sh chaos' >&2
+    exit 2
+}
+exec python3 -B "$root/cluster/chaos/main.py" "$@"

@@ -1,0 +1,174 @@
+"""The client processes: redlock-chaos-client, started, stopped, killed, replaced and ended.
+
+Happy path: Clients(...).start(), then faults by slot ("c2" is the second one), then finish(). A slot's
+process has a number of its own; the one that takes a killed one's place has the next number that
+nobody has had, so that no name is used twice in a history.
+
+Failure modes: a process that ends by itself, or that does not end when it is told to, raises ChaosError
+with what it wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from server import ChaosError
+
+# Beyond the longest wait and work: a client finishes what it does when it is told to end.
+FINISH_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """What every client process is told; see redlock-chaos-client --help."""
+
+    program: Path
+    urls: list[str]
+    folder: Path
+    clients: int
+    resources: int
+    ttl_ms: int
+    wait_ms: int
+    work_ms: int
+    seed: int
+    workload: str
+    control: str | None
+    seconds: float
+
+    def command(self, process: int) -> list[str]:
+        settings = {
+            "nodes": ",".join(self.urls),
+            "dir": self.folder,
+            "process": process,
+            "clients": self.clients,
+            "resources": self.resources,
+            "ttl-ms": self.ttl_ms,
+            "wait-ms": self.wait_ms,
+            "work-ms": self.work_ms,
+            "seed": self.seed * 1000 + process,
+            "workload": self.workload,
+            # It is ended by a signal; this is for the case that nobody sends it.
+            "seconds": int(self.seconds) + 600,
+        }
+        if self.control is not None:
+            settings["control"] = self.control
+        words = [str(self.program)]
+        for name, value in settings.items():
+            words += [f"--{name}", str(value)]
+        return words
+
+
+@dataclass
+class _Process:
+    number: int
+    popen: subprocess.Popen[bytes]
+    expected_end: bool = False
+
+
+class Clients:
+    """One thread a slot at a time; the sampler reads running() beside it."""
+
+    def __init__(self, load: Load, processes: int) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._count = processes
+        self._started = 0
+        self._slots: dict[str, _Process] = {}
+
+    def start(self) -> None:
+        for slot in range(1, self._count + 1):
+            self._spawn(f"c{slot}")
+
+    def _spawn(self, slot: str) -> None:
+        with self._lock:
+            self._started += 1
+            number = self._started
+            output = self._load.folder / "clients" / f"{number}.log"
+            with output.open("wb") as log:
+                popen = subprocess.Popen(
+                    self._load.command(number),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,  # the terminal's SIGINT is for the script alone
+                )
+            self._slots[slot] = _Process(number, popen)
+
+    def name(self, slot: str) -> str:
+        """The slot's process as it is called in the history."""
+        return f"c{self._slots[slot].number}"
+
+    def running(self) -> list[tuple[str, int]]:
+        """Name and pid of each process that runs."""
+        with self._lock:
+            slots = list(self._slots.values())
+        return [(f"c{one.number}", one.popen.pid) for one in slots if one.popen.poll() is None]
+
+    def stop(self, slot: str) -> None:
+        self._slots[slot].popen.send_signal(signal.SIGSTOP)
+
+    def go_on(self, slot: str) -> None:
+        self._slots[slot].popen.send_signal(signal.SIGCONT)
+
+    def kill(self, slot: str) -> None:
+        process = self._slots[slot]
+        process.expected_end = True
+        process.popen.kill()
+        process.popen.wait()
+
+    def replace(self, slot: str) -> None:
+        """A new process in the place of one that was killed."""
+        assert self._slots[slot].popen.poll() is not None
+        self._spawn(slot)
+
+    def check(self) -> None:
+        """Raises ChaosError if a process ended that nobody had ended."""
+        with self._lock:
+            slots = list(self._slots.values())
+        for process in slots:
+            status = process.popen.poll()
+            if status is not None and not process.expected_end:
+                raise ChaosError(f"client process {process.number} {_ended(status)}:\n{self._said(process)}")
+
+    def finish(self) -> None:
+        """Tells all to end after their present work, and waits for it."""
+        running = [one for one in self._slots.values() if one.popen.poll() is None]
+        for process in running:
+            process.expected_end = True
+            process.popen.send_signal(signal.SIGCONT)
+            process.popen.terminate()
+        until = time.monotonic() + FINISH_TIMEOUT_S + self._load.wait_ms / 1000
+        for process in running:
+            try:
+                status = process.popen.wait(max(0.0, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise ChaosError(
+                    f"client process {process.number} does not end after SIGTERM:\n{self._said(process)}"
+                ) from None
+            if status != 0:
+                raise ChaosError(f"client process {process.number} {_ended(status)}:\n{self._said(process)}")
+
+    def close(self) -> None:
+        """Whatever still runs ends now."""
+        for process in self._slots.values():
+            if process.popen.poll() is None:
+                process.popen.kill()
+                process.popen.wait()
+
+    def _said(self, process: _Process) -> str:
+        log = self._load.folder / "clients" / f"{process.number}.log"
+        return log.read_text(errors="replace")[-2000:].rstrip() or "(it wrote nothing)"
+
+
+def _ended(status: int) -> str:
+    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+
+
+def is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)

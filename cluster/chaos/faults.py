@@ -1,0 +1,86 @@
+"""The catalogue of faults: what can be done to a node or to a client process.
+
+Each fault says what it does in one line (shown by --list), whether it breaks an assumption that
+Redlock stands on, in which state a node counts while it lasts, and how long it lasts in units of the
+ttl. What a fault does to a node is in inject.py; which backend can do it, the backend says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One entry of the catalogue. state: as in events.jsonl; for_ttl: shortest and longest."""
+
+    name: str
+    text: str
+    state: str = "up"
+    breaks: bool = False
+    for_ttl: tuple[float, float] = (0.5, 3.0)
+    target: str = "node"
+
+
+_ALL = (
+    Fault("sigkill", "SIGKILL; the node comes back with its data (AOF)", "down"),
+    Fault(
+        "sigkill-empty",
+        "SIGKILL; the node comes back at once, without its data",
+        "down",
+        breaks=True,
+        for_ttl=(0.05, 0.3),
+    ),
+    Fault("sigstop", "SIGSTOP for longer than the ttl, then SIGCONT", "paused", for_ttl=(1.2, 3.0)),
+    Fault("partition", "nothing passes between the clients and the node", "cut"),
+    Fault("partition-in", "requests to the node are lost, its answers are not", "cut"),
+    Fault("partition-out", "answers of the node are lost, requests are not", "cut"),
+    Fault("reset", "connections to the node are reset, again and again", "slow", for_ttl=(0.1, 0.6)),
+    Fault("delay", "the node's answers come late", "slow"),
+    Fault("loss", "packets to and from the node are lost at random", "slow"),
+    Fault("client-pause", "CLIENT PAUSE ALL: commands wait in the node", "paused"),
+    Fault("script-flush", "SCRIPT FLUSH: the node forgets the release script", for_ttl=(0.1, 0.2)),
+    Fault("flushall", "FLUSHALL: the node forgets its keys", breaks=True, for_ttl=(0.1, 0.2)),
+    Fault("demote", "the node becomes a replica (READONLY), then a primary again", "down"),
+    Fault(
+        "failover",
+        "the primary dies, a replica that has not got the last locks yet takes its address",
+        "down",
+        breaks=True,
+        for_ttl=(0.1, 0.3),
+    ),
+    Fault("clock-step", "the node's clock jumps ahead by more than the ttl", "up", breaks=True),
+    Fault("clock-back", "the node's clock jumps back, and ahead again later", "up", breaks=True),
+    Fault("clock-drift", "the node's clock is 0.4 % fast or slow: within the allowance"),
+    Fault("evict", "the node's memory is full and its policy evicts keys", "down", breaks=True),
+    Fault("oom", "the node's memory is full and it refuses writes (noeviction)", "down"),
+    Fault(
+        "client-stop",
+        "a client process is stopped for up to twice the ttl",
+        "up",
+        for_ttl=(0.3, 2.0),
+        target="client",
+    ),
+    Fault(
+        "client-kill",
+        "a client process is killed; another one takes its place",
+        "up",
+        for_ttl=(0.1, 1.0),
+        target="client",
+    ),
+)
+
+CATALOGUE: dict[str, Fault] = {fault.name: fault for fault in _ALL}
+
+
+def parse(names: str) -> list[str]:
+    """A list as given to --faults; "all" is every fault. Unknown names raise ValueError."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if wanted == ["all"]:
+        return list(CATALOGUE)
+    for name in wanted:
+        if name not in CATALOGUE:
+            raise ValueError(f"there is no fault {name!r}; they are: {', '.join(CATALOGUE)}")
+    if not wanted:
+        raise ValueError("an empty list of faults; for a run without any: --scenario calm")
+    return list(dict.fromkeys(wanted))

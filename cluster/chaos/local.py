@@ -1,0 +1,110 @@
+"""The local backend: redis-server processes of this machine behind a proxy, without any rights.
+
+Happy path: each server listens on a port that the system chose, clients know the proxy's port. So the
+proxy can cut, delay and reset, and can put a replica behind the same address. Failure modes: a port that
+somebody else takes between choosing and listening makes start() try another one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+
+from backend import Backend
+from clock import Clock
+from node import Node
+from process import RedisProcess, find_redis_server
+from proxy_control import Proxy, ProxyNetwork
+from server import ChaosError, Server
+
+HOST = "127.0.0.1"
+PORT_TRIES = 20
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+class LocalNode(Node):
+    """A node behind the proxy."""
+
+    def __init__(
+        self, backend: "LocalBackend", server: Server, url: str, clock: Clock, network: ProxyNetwork
+    ) -> None:
+        super().__init__(server.name, url, server, clock, network)
+        self._backend = backend
+        self._link = network
+
+    def make_replica(self) -> Server:
+        replica = self._backend.launch(self.name)
+        replica.call("REPLICAOF", *self.server.replication_address())
+        return replica
+
+    def take_over(self, replica: Server) -> None:
+        self._link.lead_to(replica.replication_address())
+        self._backend.forget(self.server)
+
+
+class LocalBackend(Backend):
+    """Servers of one node live in work/n1/1, work/n1/2 ...: one more with each failover."""
+
+    name = "local"
+
+    def __init__(self, work: Path, count: int, clock_library: Path) -> None:
+        super().__init__(work, count, clock_library)
+        self._proxy: Proxy | None = None
+        self._servers: list[RedisProcess] = []  # all that may run
+        self._launched = 0
+
+    def check(self) -> None:
+        find_redis_server()
+
+    def start(self) -> None:
+        clocks = {}
+        upstreams = {}
+        for number in range(1, self.count + 1):
+            name = f"n{number}"
+            (self.work / name).mkdir()
+            clocks[name] = Clock(self.work / name / "clock")
+            host, port = self.launch(name).replication_address()
+            upstreams[name] = f"{host}:{port}"
+        self._proxy = Proxy(upstreams, self.work / "proxy.log")
+        for server in self._servers:
+            url = f"redis://{HOST}:{self._proxy.ports[server.name]}"
+            network = ProxyNetwork(self._proxy, server.name)
+            self.nodes.append(LocalNode(self, server, url, clocks[server.name], network))
+
+    def launch(self, name: str) -> RedisProcess:
+        """A new server that answers, on a port of its own."""
+        environment = self.clock_environment(self.work / name / "clock")
+        for _ in range(PORT_TRIES):
+            self._launched += 1
+            folder = self.work / name / str(self._launched)
+            server = RedisProcess(name, folder, (HOST, free_port()), [], environment)
+            self._servers.append(server)
+            server.launch()
+            try:
+                server.wait_up()
+                return server
+            except ChaosError as failed:
+                self.forget(server)
+                if "Address already in use" not in str(failed):
+                    raise
+        raise ChaosError(f"{name}: no free port in {PORT_TRIES} tries")
+
+    def forget(self, server: Server) -> None:
+        """Ends a server that is not needed any more."""
+        assert isinstance(server, RedisProcess)
+        server.kill()
+        self._servers.remove(server)
+        shutil.rmtree(server.folder)
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.kill()
+        if self._proxy is not None:
+            self._proxy.close()

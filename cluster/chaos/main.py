@@ -1,0 +1,189 @@
+"""chaos.sh: see options.py for what can be asked, run.py for what a run is.
+
+Exit status: 0 held, 1 violation, 2 the run proves nothing, 128 + n ended by signal n and held until then.
+Failure modes: every ChaosError is one sentence on stderr and status 2; whatever was started is ended in
+each case, also when a signal comes while nodes are starting.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from argparse import Namespace
+from pathlib import Path
+
+from backend import Backend
+from clients import is_program
+from compose import ComposeBackend
+from faults import parse as parse_faults
+from judge import judge, print_verdict
+from local import LocalBackend
+from netns import NetnsBackend
+from options import LISTING, parse
+from run import Run, Settings
+from scenarios import SCENARIOS, Scenario, of_faults
+from schedule import Plan, Step, plan
+from server import ChaosError
+
+UNUSABLE = 2
+_BACKENDS: dict[str, type[Backend]] = {
+    "local": LocalBackend,
+    "netns": NetnsBackend,
+    "compose": ComposeBackend,
+}
+
+
+def choose(asked: Namespace, backend: Backend) -> Scenario:
+    """The scenario that was asked for; "all" leaves out, and says so, what the backend cannot do."""
+    if asked.faults:
+        try:
+            scenario = of_faults(parse_faults(asked.faults))
+        except ValueError as wrong:
+            raise ChaosError(f"--faults: {wrong}") from wrong
+    else:
+        scenario = SCENARIOS[asked.scenario or "all"]
+    missing = [name for name in scenario.faults if name in backend.cannot]
+    if missing and scenario.name == "all":
+        for name in missing:
+            print(f"left out: {name}: {backend.cannot[name]}", file=sys.stderr)
+        kept = tuple(name for name in scenario.faults if name not in missing)
+        return Scenario(scenario.name, scenario.text, kept)
+    if missing:
+        raise ChaosError(f"backend {backend.name} cannot do {missing[0]}: {backend.cannot[missing[0]]}")
+    return scenario
+
+
+def make_plan(asked: Namespace, scenario: Scenario) -> list[Step]:
+    what = Plan(asked.seed, asked.seconds, asked.ttl_ms, asked.nodes, asked.processes)
+    try:
+        return plan(what, scenario)
+    except ValueError as wrong:
+        raise ChaosError(str(wrong)) from wrong
+
+
+def find_file(given: str | None, variable: str, what: str) -> Path:
+    """A file that the build made: from the option, or from the environment that chaos.sh sets."""
+    name = given or os.environ.get(variable)
+    if not name:
+        raise ChaosError(f"{what} is not built; run this as: sh cluster/chaos.sh, which builds it")
+    path = Path(name).resolve()
+    if not path.is_file():
+        raise ChaosError(f"{path}: there is no such file; it is to be {what}")
+    return path
+
+
+def settings(asked: Namespace, scenario: Scenario, steps: list[Step]) -> Settings:
+    program = find_file(asked.client, "REDLOCK_CHAOS_CLIENT", "redlock-chaos-client")
+    if not is_program(program):
+        raise ChaosError(f"{program} cannot be executed")
+    return Settings(
+        seed=asked.seed,
+        seconds=asked.seconds,
+        scenario=scenario,
+        faults=scenario.faults,
+        steps=tuple(steps),
+        processes=asked.processes,
+        clients=asked.clients,
+        resources=asked.resources,
+        ttl_ms=asked.ttl_ms,
+        wait_ms=asked.wait_ms,
+        work_ms=asked.work_ms,
+        workload=asked.workload,
+        control=asked.control,
+        program=program,
+    )
+
+
+def report_folder(asked: Namespace, work: Path) -> Path:
+    """The run's folder: new, or empty; inside the work folder if nobody wants to keep it."""
+    if not asked.report:
+        folder = work / "run"
+        folder.mkdir()
+        return folder
+    folder = Path(asked.report).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ChaosError(f"--report {asked.report}: the folder is not empty; name a new one")
+    return folder
+
+
+def keep(folder: Path, work: Path) -> Path:
+    """Keeps the folder of a run that did not hold, which nobody had asked to keep."""
+    if folder.parent != work:
+        return folder
+    kept = Path(tempfile.mkdtemp(prefix="redlock-chaos-kept."))
+    shutil.copytree(folder, kept, dirs_exist_ok=True)
+    return kept
+
+
+class Signals:
+    """SIGINT and SIGTERM end the run in order; which one came first is remembered."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.first = 0
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        self.first = self.first or number
+        self.stop.set()
+
+
+def chaos(asked: Namespace, work: Path) -> int:
+    clock_library = Path("/nonexistent")
+    if not asked.plan:
+        clock_library = find_file(asked.clock_library, "REDLOCK_CHAOS_CLOCK", "the clock library")
+    backend = _BACKENDS[asked.backend](work, asked.nodes, clock_library)
+    if not asked.plan:
+        backend.check()
+    scenario = choose(asked, backend)
+    steps = make_plan(asked, scenario)
+    if asked.plan:
+        for step in steps:
+            print(json.dumps(step.as_json()))
+        return 0
+    signals = Signals()
+    folder = report_folder(asked, work)
+    run = Run(settings(asked, scenario, steps), backend, folder, signals.stop)
+    print(
+        f"seed {asked.seed}, scenario {scenario.name}, backend {backend.name}, {len(steps)} faults; "
+        f"{asked.processes} processes of {asked.clients} clients, ttl {asked.ttl_ms} ms",
+        file=sys.stderr,
+    )
+    try:
+        run.execute()
+    finally:
+        run.close()
+    verdict = judge(folder, run.errors)
+    status = int(str(verdict["status"]))
+    if status != 0:
+        folder = keep(folder, work)
+    print_verdict(verdict, asked.json)
+    if asked.report or status != 0:
+        print(f"the run's history and report: {folder}", file=sys.stderr)
+    return 128 + signals.first if status == 0 and signals.first else status
+
+
+def main(arguments: list[str]) -> int:
+    asked = parse(arguments)
+    if asked.list:
+        print(LISTING)
+        return 0
+    work = Path(tempfile.mkdtemp(prefix="redlock-chaos."))
+    try:
+        return chaos(asked, work)
+    except ChaosError as failed:
+        print(f"chaos.sh: {failed}", file=sys.stderr)
+        return UNUSABLE
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""The command line of chaos.sh: what can be asked, in words that teach.
+
+Happy path: parse() gives the namespace. Failure modes: argparse ends the program with status 2 and a
+sentence that names the option; check_numbers() does the same for values that make no sense.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Sequence
+
+from faults import CATALOGUE
+from scenarios import SCENARIOS
+
+_ABOUT = """\
+Breaks real Redis nodes while many clients in several processes take locks on them and do guarded
+work, and says afterwards whether two clients ever held one lock. The judge reads the history
+that the clients wrote to a file outside Redis; it shares no code with the library.
+"""
+
+_MORE = """\
+A first run, half a minute, five redis-server processes, all faults in random order:
+
+    sh cluster/chaos.sh --report /tmp/run      and look at /tmp/run/report.html
+
+What one fault does, and what it looks like when an assumption of Redlock is broken:
+
+    sh cluster/chaos.sh --scenario failover --seconds 20
+    sh cluster/chaos.sh --faults sigstop,partition --seed 7
+
+Whether the judge can say no: each of these must end in a violation.
+
+    sh cluster/chaos.sh --control quorum1      clients that ask one node of five each
+    sh cluster/chaos.sh --control blind-release     release by a plain DEL
+    sh cluster/chaos.sh --control ignore-validity --scenario pause     clients that work on after the end
+
+The same seed gives the same faults at the same times on every machine; --plan prints them and ends. What
+the clients do in between depends on the machine's timing.
+
+Backends: local needs redis-server and no rights; partitions, resets, delay and loss are made by a
+proxy. netns needs root: each node has a network namespace of its own, and packets are dropped by the
+kernel. compose needs root and a Docker engine: the containers of cluster/docker-compose.yml.
+
+Exit status: 0 held, 1 violation, 2 the run proves nothing (the reason is printed), 128 + n: ended by
+signal n, and what there was until then held.
+"""
+
+
+def _listing() -> str:
+    lines = ["Scenarios (--scenario):"]
+    for scenario in SCENARIOS.values():
+        promise = "" if scenario.liveness else " [no liveness: a majority is broken at times]"
+        lines.append(f"  {scenario.name:14} {scenario.text}{promise}")
+    lines += ["", "Faults (--faults); * breaks an assumption that Redlock stands on:"]
+    for fault in CATALOGUE.values():
+        lines.append(f"{'*' if fault.breaks else ' ':>2}{fault.name:15} {fault.text}")
+    return "\n".join(lines)
+
+
+LISTING = _listing()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="chaos.sh",
+        description=_ABOUT,
+        epilog=_MORE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--backend", choices=("local", "netns", "compose"), default="local", help="where nodes run (local)")
+    add("--scenario", choices=tuple(SCENARIOS), help="what happens, see --list (all)")
+    add("--faults", metavar="LIST", help="instead of a scenario: these faults, or all; see --list")
+    add("--list", action="store_true", help="print the scenarios and the faults, and end")
+    add("--plan", action="store_true", help="print which fault would happen when, and end")
+    add("--seed", type=int, help="of the schedule and of the clients (drawn and printed)")
+    add("--seconds", type=float, default=30, help="how long the clients run (30)")
+    add("--processes", type=int, default=3, help="client processes (3)")
+    add("--clients", type=int, default=4, help="clients in each process (4)")
+    add("--resources", type=int, default=3, help="locks that they compete for (3)")
+    add("--ttl-ms", type=int, default=1500, help="ttl of a lock; faults last in proportion (1500)")
+    add("--wait-ms", type=int, default=5000, help="how long a client waits for a lock (5000)")
+    add("--work-ms", type=int, default=30, help="guarded work under a lock, roughly (30)")
+    add("--nodes", type=int, default=5, help="how many nodes; compose has 5 (5)")
+    add("--workload", choices=("register", "lock-set"), default="register", help="the guarded work (register)")
+    add(
+        "--control",
+        choices=("quorum1", "blind-release", "ignore-validity"),
+        help="clients that are wrong on purpose: the run must end in a violation",
+    )
+    add("--report", metavar="DIR", help="keep the run's folder here, with report.html in it")
+    add("--json", action="store_true", help="print the verdict as JSON instead of text")
+    add("--client", metavar="FILE", help=argparse.SUPPRESS)
+    add("--clock-library", metavar="FILE", help=argparse.SUPPRESS)
+    return parser
+
+
+_RANGES = {
+    "seconds": (1, 86400),
+    "processes": (1, 64),
+    "clients": (1, 256),
+    "resources": (1, 1000),
+    "ttl_ms": (200, 60000),
+    "wait_ms": (1, 600000),
+    "work_ms": (1, 60000),
+    "nodes": (1, 15),
+    "seed": (0, 2**31),
+}
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if asked.seed is None:
+        # Small enough to be typed again.
+        asked.seed = random.SystemRandom().randrange(1, 1_000_000)
+    for name, (least, most) in _RANGES.items():
+        if not least <= getattr(asked, name) <= most:
+            option = "--" + name.replace("_", "-")
+            parser.error(f"{option} {getattr(asked, name)}: it is {least} to {most}")
+    if asked.scenario and asked.faults:
+        parser.error("--scenario and --faults exclude each other: a scenario is a list of faults")
+    if asked.backend == "compose" and asked.nodes != 5:
+        parser.error("--nodes: cluster/docker-compose.yml has 5")
+    return asked

@@ -1,0 +1,113 @@
+"""One redis-server as a process of this machine, maybe inside a network namespace.
+
+Happy path: a folder with its configuration, data, log and socket; AOF on, noeviction, no snapshots,
+the clock preloaded. A crash (SIGKILL) loses nothing that was answered: the AOF is written before the
+answer goes out, only a crash of the whole machine could lose its last second.
+
+Failure modes: a missing redis-server raises ChaosError with the package's name. A port that somebody else
+took meanwhile is left to the caller (Server.wait_up shows the log).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from server import GONE_TIMEOUT_S, ChaosError, Server
+
+# Of the unix socket's address, with its ending zero.
+SOCKET_PATH_MAX = 107
+
+_CONF = """\
+bind {host}
+port {port}
+protected-mode no
+unixsocket {socket}
+unixsocketperm 700
+daemonize no
+logfile {log}
+dir {data}
+save ""
+appendonly yes
+appendfsync everysec
+maxmemory-policy noeviction
+repl-diskless-sync yes
+repl-diskless-sync-delay 0
+"""
+
+
+def find_redis_server() -> str:
+    """The server's program: REDIS_SERVER, or redis-server from the PATH."""
+    program = os.environ.get("REDIS_SERVER") or shutil.which("redis-server")
+    if not program:
+        raise ChaosError("redis-server is not installed; as root: sh cluster/setup.sh chaos")
+    return program
+
+
+class RedisProcess(Server):
+    """prefix: put before the command, to run it inside a namespace. It must exec, not fork."""
+
+    def __init__(
+        self, name: str, folder: Path, address: tuple[str, int], prefix: list[str], env: dict[str, str]
+    ) -> None:
+        super().__init__(name, folder / "redis.sock", folder / "redis.log")
+        if len(str(self.socket)) > SOCKET_PATH_MAX:
+            raise ChaosError(f"{self.socket} is too long for a socket; set TMPDIR to a shorter folder")
+        self.folder = folder
+        self.address = address
+        self._data = folder / "data"
+        self._data.mkdir(parents=True)
+        self._command = prefix + [find_redis_server(), str(folder / "redis.conf")]
+        self._env = {**os.environ, **env}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        assert self.pid() is None
+        conf = _CONF.format(
+            host=self.address[0],
+            port=self.address[1],
+            socket=self.socket,
+            log=self.log,
+            data=self._data,
+        )
+        (self.folder / "redis.conf").write_text(conf)
+        self.socket.unlink(missing_ok=True)
+        with (self.folder / "output").open("ab") as output:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self.folder,
+                env=self._env,
+                start_new_session=True,  # the terminal's SIGINT is for the script alone
+            )
+
+    def wipe(self) -> None:
+        assert self.pid() is None
+        shutil.rmtree(self._data)
+        self._data.mkdir()
+
+    def pid(self) -> int | None:
+        if self._process is None or self._process.poll() is not None:
+            return None
+        return self._process.pid
+
+    def reap(self) -> None:
+        if self._process is None:
+            return
+        try:
+            self._process.wait(GONE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise ChaosError(f"{self.name}: process {self._process.pid} cannot be ended") from None
+        self._process = None
+
+    def replication_address(self) -> tuple[str, int]:
+        return self.address
+
+    def log_end(self) -> str:
+        text = super().log_end()
+        output = self.folder / "output"
+        return text + "\n" + output.read_text(errors="replace") if output.exists() else text

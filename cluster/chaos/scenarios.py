@@ -1,0 +1,73 @@
+"""The named scenarios: which faults, on how many nodes at once, and what must hold meanwhile.
+
+A scenario is a set of faults and a number; schedule.py makes a run out of it. Where at_once is below
+a quorum, locks must go on being granted (liveness). A scenario that breaks a majority says so, and
+only safety is asked of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from faults import CATALOGUE
+
+MINORITY = "minority"  # at most N - quorum nodes are broken at the same time
+MAJORITY = "majority"  # a quorum of nodes is broken at the same instant, then all are healed
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """pace: longest pause between two faults, in units of the ttl."""
+
+    name: str
+    text: str
+    faults: tuple[str, ...]
+    at_once: str = MINORITY
+    pace: float = 0.8
+
+    @property
+    def liveness(self) -> bool:
+        return self.at_once == MINORITY
+
+    @property
+    def breaks(self) -> list[str]:
+        return [name for name in self.faults if CATALOGUE[name].breaks]
+
+
+_NETWORK = ("partition", "partition-in", "partition-out", "reset", "delay", "loss")
+_ALL = (
+    Scenario("all", "every fault that the backend can do, in random order", tuple(CATALOGUE)),
+    Scenario(
+        "sound",
+        "every fault that breaks no assumption: any overlap is a violation",
+        tuple(name for name, fault in CATALOGUE.items() if not fault.breaks),
+    ),
+    Scenario("calm", "no fault at all: what the figures are without", ()),
+    Scenario("kill", "nodes crash and come back with their data", ("sigkill",)),
+    Scenario("amnesia", "nodes crash and come back empty at once", ("sigkill-empty",)),
+    Scenario("pause", "nodes hang for longer than the ttl", ("sigstop", "client-pause")),
+    Scenario("partition", "nodes are cut off, in one direction or both", _NETWORK[:3]),
+    Scenario("flaky", "resets, delay and loss", _NETWORK[3:]),
+    Scenario("split", "a majority is cut off, then healed", _NETWORK[:3], MAJORITY, 2.0),
+    Scenario(
+        "blackout",
+        "a majority dies or hangs at once, then comes back with its data",
+        ("sigkill", "sigstop"),
+        MAJORITY,
+        2.0,
+    ),
+    Scenario("scripts", "nodes forget scripts and refuse writes", ("script-flush", "oom", "demote")),
+    Scenario("flush", "somebody runs FLUSHALL on a node", ("flushall",)),
+    Scenario("failover", "stale replicas take over their primary's address", ("failover",)),
+    Scenario("drift", "nodes' clocks drift within the allowance", ("clock-drift",)),
+    Scenario("clock", "nodes' clocks jump past the ttl", ("clock-step", "clock-back")),
+    Scenario("evict", "nodes evict keys under memory pressure", ("evict",)),
+    Scenario("clients", "client processes are stopped and killed", ("client-stop", "client-kill")),
+)
+
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}
+
+
+def of_faults(names: list[str]) -> Scenario:
+    """The scenario of --faults: these, on a minority of the nodes at once."""
+    return Scenario("faults", "the faults that were named, in random order", tuple(names))
