@@ -175,14 +175,12 @@ def main(arguments: list[str]) -> int:
     if asked.list:
         print(LISTING)
         return 0
-    work = Path(tempfile.mkdtemp(prefix="redlock-chaos."))
     try:
-        return chaos(asked, work)
-    except ChaosError as failed:
+        with tempfile.TemporaryDirectory(prefix="redlock-chaos.", ignore_cleanup_errors=True) as work:
+            return chaos(asked, Path(work))
+    except (ChaosError, OSError) as failed:
         print(f"chaos.sh: {failed}", file=sys.stderr)
         return UNUSABLE
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 if __name__ == "__main__":

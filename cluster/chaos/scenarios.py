@@ -44,7 +44,6 @@ _ALL = (
     ),
     Scenario("calm", "no fault at all: what the figures are without", ()),
     Scenario("kill", "nodes crash and come back with their data", ("sigkill",)),
-    Scenario("amnesia", "nodes crash and come back empty at once", ("sigkill-empty",)),
     Scenario("pause", "nodes hang for longer than the ttl", ("sigstop", "client-pause")),
     Scenario("partition", "nodes are cut off, in one direction or both", _NETWORK[:3]),
     Scenario("flaky", "resets, delay and loss", _NETWORK[3:]),
@@ -57,12 +56,16 @@ _ALL = (
         2.0,
     ),
     Scenario("scripts", "nodes forget scripts and refuse writes", ("script-flush", "oom", "demote")),
-    Scenario("flush", "somebody runs FLUSHALL on a node", ("flushall",)),
-    Scenario("failover", "stale replicas take over their primary's address", ("failover",)),
     Scenario("drift", "nodes' clocks drift within the allowance", ("clock-drift",)),
-    Scenario("clock", "nodes' clocks jump past the ttl", ("clock-step", "clock-back")),
-    Scenario("evict", "nodes evict keys under memory pressure", ("evict",)),
     Scenario("clients", "client processes are stopped and killed", ("client-stop", "client-kill")),
+    # What Redlock does not promise to survive, on as many nodes as it takes to see it.
+    Scenario("amnesia", "a majority crashes and comes back empty", ("sigkill-empty",), MAJORITY, 2.0),
+    Scenario("flush", "somebody runs FLUSHALL on a majority", ("flushall",), MAJORITY, 2.0),
+    Scenario("failover", "stale replicas take over from a majority", ("failover",), MAJORITY, 2.0),
+    Scenario(
+        "clock", "the clocks of a majority jump past the ttl", ("clock-step", "clock-back"), MAJORITY, 2.0
+    ),
+    Scenario("evict", "a majority evicts keys under memory pressure", ("evict",), MAJORITY, 2.0),
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

@@ -1,0 +1,306 @@
+"""Each fault of cluster/chaos.sh does to a real node what it says, and leaves it whole.
+
+    faults_test.py ROOT CLOCK_LIBRARY [BACKEND]
+
+One node of the backend (local if not named). A client's view comes over the node's URL, by plain sockets; what
+the fault does is seen from there, or in the node itself.
+"""
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(sys.argv[1])
+CLOCK = Path(sys.argv[2])
+BACKEND = sys.argv[3] if len(sys.argv) > 3 else "local"
+sys.path[:0] = [str(ROOT / "cluster" / "chaos"), str(ROOT / "test" / "chaos")]
+
+import tap
+from faults import CATALOGUE
+from inject import DRIFT_PPM, FILLER_PREFIX, inject
+from local import LocalBackend
+from netns import NetnsBackend
+from resp import RedisError
+from schedule import Step
+
+SHORT_S = 0.6  # what does not answer within this, over loopback, is held back
+LONG_S = 20.0
+tested = set()
+
+
+class Client:
+    """One connection by the node's URL, as any client has it."""
+
+    def __init__(self, node, timeout_s=LONG_S):
+        host, port = node.url.removeprefix("redis://").split(":")
+        self.socket = socket.create_connection((host, int(port)), timeout_s)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def ask(self, line, timeout_s=LONG_S):
+        """The first line of the answer; None if none comes in time."""
+        self.socket.settimeout(timeout_s)
+        self.socket.sendall(line.encode() + b"\r\n")
+        return self.hear(timeout_s)
+
+    def hear(self, timeout_s=LONG_S):
+        self.socket.settimeout(timeout_s)
+        try:
+            data = self.socket.recv(4096)
+        except TimeoutError:
+            return None
+        if not data:
+            raise ConnectionResetError("closed")
+        return data.split(b"\r\n")[0].decode()
+
+
+class Faults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = Path(tempfile.mkdtemp(prefix="redlock-faults."))
+        kind = {"local": LocalBackend, "netns": NetnsBackend}[BACKEND]
+        cls.backend = kind(cls.work, 1, CLOCK)
+        cls.addClassCleanup(shutil.rmtree, cls.work)
+        cls.addClassCleanup(cls.backend.close)
+        cls.backend.check()
+        cls.backend.start()
+        cls.node = cls.backend.nodes[0]
+
+    def setUp(self):
+        self.call("FLUSHALL")
+
+    def call(self, *words):
+        return self.node.server.call(*words)
+
+    def begin(self, fault, for_ms=1500, seed=1):
+        """Does the damage; the rest of the fault is healed by heal()."""
+        tested.add(fault)
+        self.injection = inject(Step(1, 0, fault, "n1", for_ms, seed), self.node)
+        return next(self.injection)
+
+    def heal(self):
+        """After it the node serves a new client as if nothing had been."""
+        for _ in self.injection:
+            pass
+        deadline = time.monotonic() + LONG_S
+        while True:
+            try:
+                with Client(self.node) as client:
+                    self.assertEqual(client.ask("SET healed yes"), "+OK")
+                    return
+            except OSError:
+                self.assertLess(time.monotonic(), deadline, "not healed")
+
+    def test_sigkill(self):
+        self.call("SET", "kept", "yes")
+        self.begin("sigkill")
+        self.assertIsNone(self.node.server.pid())
+        self.heal()
+        self.assertEqual(self.call("GET", "kept"), "yes")
+
+    def test_sigkill_empty(self):
+        self.call("SET", "kept", "yes")
+        self.begin("sigkill-empty")
+        self.heal()
+        self.assertIsNone(self.call("GET", "kept"))
+
+    def test_sigstop(self):
+        with Client(self.node) as client:
+            self.begin("sigstop")
+            self.assertIsNone(client.ask("PING", SHORT_S))
+            state = Path(f"/proc/{self.node.server.pid()}/stat").read_text().rpartition(")")[2]
+            self.assertEqual(state.split()[0], "T")
+            self.heal()
+            self.assertEqual(client.hear(), "+PONG")
+
+    def cut(self, fault, reaches_node):
+        """An answer never comes; whether the request was executed depends on the direction."""
+        with Client(self.node) as client:
+            self.assertEqual(client.ask("PING"), "+PONG")
+            self.begin(fault)
+            self.assertIsNone(client.ask("SET sent yes", SHORT_S))
+            self.assertEqual(self.call("GET", "sent"), "yes" if reaches_node else None)
+            self.heal()
+            self.assertEqual(client.hear(), "+OK")  # repeated until it passed, as packets are
+
+    def test_partition(self):
+        self.cut("partition", False)
+
+    def test_partition_in(self):
+        self.cut("partition-in", False)
+
+    def test_partition_out(self):
+        self.cut("partition-out", True)
+
+    def test_reset(self):
+        with Client(self.node) as client:
+            self.assertEqual(client.ask("PING"), "+PONG")
+            self.begin("reset")
+            with self.assertRaises((ConnectionResetError, BrokenPipeError)):
+                client.ask("PING")
+                client.ask("PING")
+        with self.assertRaises((ConnectionResetError, ConnectionRefusedError, BrokenPipeError)):
+            with Client(self.node) as client:
+                client.ask("PING")
+                client.ask("PING")
+        self.heal()
+
+    def slowest(self, requests=60):
+        """The longest time for one of so many requests with much to carry, in seconds."""
+        slowest = 0.0
+        with Client(self.node) as client:
+            for _ in range(requests):
+                asked = time.monotonic()
+                self.assertIsNotNone(client.ask("PING " + "x" * 200))
+                slowest = max(slowest, time.monotonic() - asked)
+        return slowest
+
+    def test_delay(self):
+        self.begin("delay", seed=3)
+        self.assertGreater(self.slowest(20), 0.02)
+        self.heal()
+
+    def test_loss(self):
+        self.begin("loss")
+        self.assertGreater(self.slowest(), 0.15)  # some packet had to be repeated
+        self.heal()
+
+    def test_client_pause(self):
+        with Client(self.node) as client:
+            self.begin("client-pause", for_ms=1200)
+            asked = time.monotonic()
+            self.assertEqual(client.ask("PING"), "+PONG")
+            self.assertGreater(time.monotonic() - asked, 0.5)
+            self.heal()
+
+    def test_script_flush(self):
+        digest = self.call("SCRIPT", "LOAD", "return 1")
+        self.assertEqual(self.call("SCRIPT", "EXISTS", digest), [1])
+        self.begin("script-flush")
+        self.assertEqual(self.call("SCRIPT", "EXISTS", digest), [0])
+        self.heal()
+
+    def test_flushall(self):
+        self.call("SET", "kept", "yes")
+        self.assertIn("1 keys", self.begin("flushall").detail)
+        self.assertIsNone(self.call("GET", "kept"))
+        self.heal()
+
+    def test_demote(self):
+        self.call("SET", "kept", "yes")
+        self.begin("demote")
+        with Client(self.node) as client:
+            self.assertRegex(client.ask("SET sent yes"), "^-READONLY")
+            self.assertEqual(client.ask("GET kept"), "$3")
+        self.heal()
+
+    def test_failover(self):
+        """What the primary answered while the replica was behind is gone; the URL is the same."""
+        self.call("SET", "old", "yes")
+        url, primary = self.node.url, self.node.server
+        pid = primary.pid()
+
+        def write_and_die():
+            self.call("SET", "late", "yes")
+            del primary.kill  # the class's own from here on
+            primary.kill()
+
+        primary.kill = write_and_die
+        self.begin("failover")
+        self.assertNotEqual(self.node.server.pid(), pid)
+        self.assertEqual(self.node.url, url)
+        with Client(self.node) as client:
+            self.assertEqual(client.ask("GET old"), "$3")
+            self.assertEqual(client.ask("GET late"), "$-1")
+            self.assertEqual(client.ask("ROLE"), "*3")
+        self.heal()
+        self.begin("failover")  # and again, from the replica that is the primary now
+        self.assertEqual(self.call("GET", "healed"), "yes")
+        self.heal()
+        self.begin("sigkill")  # it comes back behind the same address
+        self.heal()
+        self.assertEqual(self.call("GET", "healed"), "yes")
+
+    def away_s(self):
+        """How far the node's clock is ahead of ours, by the quickest of some answers."""
+        best = (LONG_S, 0.0)
+        with self.node.server.connect() as connection:
+            for _ in range(50):
+                asked = time.time()
+                seconds, micros = connection.call("TIME")
+                took = time.time() - asked
+                best = min(best, (took, int(seconds) + int(micros) / 1e6 - asked - took / 2))
+        return best[1]
+
+    def test_clock_step(self):
+        self.call("SET", "lock", "token", "PX", 1500)
+        self.begin("clock-step", for_ms=2000)
+        self.assertIsNone(self.call("GET", "lock"))
+        self.assertGreater(self.away_s(), 1.9)
+        self.heal()
+        self.assertLess(abs(self.away_s()), 0.5)
+
+    def test_clock_back(self):
+        self.call("SET", "lock", "token", "PX", 1000)
+        self.begin("clock-back", for_ms=5000)
+        self.assertLess(self.away_s(), -4.5)
+        self.assertGreater(self.call("PTTL", "lock"), 4000)
+        self.heal()
+        self.assertLess(abs(self.away_s()), 0.5)
+
+    def test_clock_drift(self):
+        signs = set()
+        for seed in range(1, 6):
+            before = self.away_s()
+            began = time.monotonic()
+            damage = self.begin("clock-drift", seed=seed)
+            time.sleep(1.0)  # the drift of one second is what is measured
+            gained = self.away_s() - before
+            rate_ppm = int(damage.detail.split()[0])
+            self.assertEqual(abs(rate_ppm), DRIFT_PPM)
+            should = rate_ppm * 1e-6 * (time.monotonic() - began)
+            self.assertLess(abs(gained - should), abs(should) / 2)
+            self.heal()
+            signs.add(rate_ppm > 0)
+        self.assertEqual(signs, {True, False})
+
+    def test_evict(self):
+        damage = self.begin("evict")
+        self.call("SET", "lock", "token", "PX", 60_000)
+        deadline = time.monotonic() + LONG_S
+        while self.call("GET", "lock") is not None:
+            damage.again()
+            self.assertLess(time.monotonic(), deadline, "not evicted")
+        self.heal()
+        self.assertEqual(self.call("CONFIG", "GET", "maxmemory-policy")[1], "noeviction")
+        self.assertEqual(self.call("KEYS", FILLER_PREFIX + "*"), [])
+
+    def test_oom(self):
+        limit = self.call("CONFIG", "GET", "maxmemory")
+        self.begin("oom")
+        with Client(self.node) as client:
+            self.assertRegex(client.ask("SET sent yes"), "^-OOM")
+        with self.assertRaisesRegex(RedisError, "OOM"):
+            self.call("SET", "sent", "yes")
+        self.heal()
+        self.assertEqual(self.call("CONFIG", "GET", "maxmemory"), limit)
+
+    def test_zz_every_fault_of_a_node_was_tried(self):
+        self.assertEqual(tested, {n for n, fault in CATALOGUE.items() if fault.target == "node"})
+
+
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda *_: sys.exit(130))
+if BACKEND == "netns" and (os.geteuid() != 0 or not shutil.which("iptables")):
+    print("ok 1 - faults in network namespaces # SKIP not root, or no iptables\n1..1")
+    sys.exit(0)
+tap.main()

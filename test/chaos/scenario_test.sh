@@ -1,0 +1,37 @@
+#!/bin/sh
+# A short seeded run of one scenario of cluster/chaos.sh on local processes: it must hold.
+#
+#   scenario_test.sh ROOT SCENARIO SECONDS
+#
+# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made. Overlaps that a broken assumption explains
+# are no violation; docs/operations.md says which scenario breaks which.
+set -u
+
+# shellcheck source=test/tap.sh
+. "$(dirname "$0")/../tap.sh"
+root=$1
+scenario=$2
+seconds=$3
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-scenario.XXXXXX") || exit 2
+child=''
+clean_up() {
+    [ -z "$child" ] || kill "$child" 2>/dev/null
+    [ -z "$child" ] || wait "$child"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 130' HUP INT TERM
+
+sh "$root/cluster/chaos.sh" --scenario "$scenario" --seconds "$seconds" --seed 4 --ttl-ms 700 \
+    --wait-ms 4000 --processes 2 --clients 3 --resources 2 --workload lock-set \
+    --report "$scratch/run" >"$scratch/log" 2>&1 &
+child=$!
+wait "$child"
+status=$?
+child=''
+[ "$status" -eq 0 ]
+result "$scenario holds" $? "$scratch/log"
+[ -s "$scratch/run/report.html" ]
+result "$scenario has a report" $? "$scratch/log"
+finish

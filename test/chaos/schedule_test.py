@@ -1,0 +1,105 @@
+"""The schedule of cluster/chaos.sh: a pure function of the seed that never breaks more than it says.
+
+    schedule_test.py ROOT [SCENARIO...]     SCENARIO: those that the suite runs
+"""
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(sys.argv[1])
+sys.path[:0] = [str(ROOT / "cluster" / "chaos"), str(ROOT / "test" / "chaos")]
+
+import tap
+from faults import CATALOGUE, parse
+from scenarios import MINORITY, SCENARIOS
+from schedule import CALM_MS, Plan, plan
+
+SEEDS = range(1, 101)
+
+
+def make(name, seed=1, seconds=60.0, ttl_ms=1000, nodes=5, processes=3):
+    return plan(Plan(seed, seconds, ttl_ms, nodes, processes), SCENARIOS[name])
+
+
+class Schedule(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_steps(self):
+        self.assertEqual(make("all", seed=7), make("all", seed=7))
+        self.assertNotEqual(make("all", seed=7), make("all", seed=8))
+
+    def test_a_known_seed_gives_known_steps_on_every_machine(self):
+        steps = [(step.at_ms, step.fault, step.target, step.for_ms) for step in make("all", seed=5)]
+        self.assertEqual(
+            steps[:3],
+            [
+                (500, "client-pause", "n3", 827),
+                (1127, "oom", "n2", 1430),
+                (1395, "client-kill", "c3", 744),
+            ],
+        )
+
+    def test_at_most_a_minority_is_broken_at_once(self):
+        for name, scenario in SCENARIOS.items():
+            if scenario.at_once != MINORITY:
+                continue
+            for seed in SEEDS:
+                steps = [step for step in make(name, seed) if step.target[0] == "n"]
+                for step in steps:
+                    broken = {
+                        other.target
+                        for other in steps
+                        if other.at_ms <= step.at_ms < other.at_ms + other.for_ms
+                    }
+                    self.assertLessEqual(len(broken), 2, f"{name}, seed {seed}: {step}")
+
+    def test_a_majority_is_broken_where_it_is_said(self):
+        said = [name for name, scenario in SCENARIOS.items() if not scenario.liveness]
+        self.assertTrue({"split", "blackout", "amnesia"} <= set(said))
+        for name in said:
+            steps = make(name)
+            first = [step.target for step in steps if step.at_ms == steps[0].at_ms]
+            self.assertEqual(len(set(first)), 3)
+
+    def test_nobody_is_broken_twice_at_once(self):
+        for name in SCENARIOS:
+            for seed in SEEDS:
+                end_ms = {}
+                for step in make(name, seed):
+                    self.assertGreaterEqual(step.at_ms, end_ms.get(step.target, 0), f"{name} {seed}")
+                    end_ms[step.target] = step.at_ms + step.for_ms
+
+    def test_a_client_process_is_left(self):
+        for seed in SEEDS:
+            steps = make("clients", seed)
+            for step in steps:
+                at_once = [s for s in steps if s.at_ms <= step.at_ms < s.at_ms + s.for_ms]
+                self.assertLessEqual(len({s.target for s in at_once}), 2)
+
+    def test_everything_ends_before_the_run_does(self):
+        for name in SCENARIOS:
+            for seed in SEEDS:
+                for step in make(name, seed, seconds=20):
+                    self.assertLessEqual(step.at_ms + step.for_ms, 20_000 - CALM_MS)
+
+    def test_a_long_run_has_every_fault(self):
+        for seed in SEEDS:
+            had = {step.fault for step in make("all", seed, seconds=120)}
+            self.assertEqual(had, set(CATALOGUE))
+
+    def test_a_run_that_is_too_short_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "too short"):
+            make("pause", seconds=1, ttl_ms=5000)
+
+    def test_one_node_is_never_broken(self):
+        with self.assertRaises(ValueError):
+            make("kill", nodes=1)
+
+    def test_a_list_of_faults(self):
+        self.assertEqual(parse("sigstop, oom,sigstop"), ["sigstop", "oom"])
+        with self.assertRaisesRegex(ValueError, "no fault 'sigstopp'"):
+            parse("sigstop,sigstopp")
+
+    def test_the_suite_runs_every_scenario(self):
+        self.assertEqual(set(sys.argv[2:]), set(SCENARIOS) - {"all", "sound"})
+
+
+tap.main()
