@@ -3,9 +3,9 @@
 #
 #   image.sh [NAME]    NAME is redlock-redis if it is not given
 #
-# The image holds redis-server and redis-cli (packages redis-server and redis-tools), a shell and grep for
-# the health check, and the libraries that they name. Where a registry can be reached, the official
-# image does as well: see docker-compose.yml.
+# The image holds redis-server and redis-cli (packages redis-server and redis-tools), a shell and
+# grep for the health check, and the libraries that they name. Where a registry can be reached, the
+# official image does as well: see docker-compose.yml.
 set -eu
 
 name=${1:-redlock-redis}
@@ -17,7 +17,8 @@ die() {
 }
 
 for tool in redis-server redis-cli sh grep ldd docker; do
-    command -v "$tool" >/dev/null || die "$tool is not installed; as root: sh cluster/setup.sh compose"
+    command -v "$tool" >/dev/null ||
+        die "$tool is not installed; as root: sh cluster/setup.sh compose"
 done
 docker info >/dev/null 2>&1 || die 'no Docker engine answers; start one (dockerd, as root)'
 

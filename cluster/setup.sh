@@ -6,9 +6,9 @@
 #   setup.sh compose   the Docker engine and compose; the engine is not started
 #   setup.sh test      all but compose, and what the tests need besides
 #
-# It looks first: if nothing is missing it ends at once and touches nothing. Otherwise it says what it
-# installs and why, then runs apt-get, as root or by a sudo that asks for no password. Without either
-# it names the packages and fails. No service is started or enabled by what it installs.
+# It looks first: if nothing is missing it ends at once and touches nothing. Otherwise it says what
+# it installs and why, then runs apt-get, as root or by a sudo that asks for no password. Without
+# either it names the packages and fails. No service is started or enabled by what it installs.
 set -eu
 
 missing='' # package names

@@ -1,7 +1,7 @@
 # Reads meson's testlog.json, one test a line, and prints
 #
 #     what   failed: LEG: NAME (RESULT)        for every test that failed
-#     what   skipped: LEG: NAME, N cases
+#     what   skipped: LEG: NAME, N cases: WHY
 #     sum PASSED FAILED SKIPPED
 #
 # Counted are the TAP cases on a test's stdout, or, if it has none, the test itself. A program that
@@ -32,6 +32,8 @@ function show(log_text,    lines, i, n, line) {
     name = text("name")
     result = text("result")
     out = "\\n" text("stdout")
+    # Why the first one was skipped: "no Docker engine".
+    why = match(out, /# SKIP [^\\]+/) ? ": " substr(out, RSTART + 7, RLENGTH - 7) : ""
     skips = gsub(/\\nok [0-9][^\\]*# SKIP/, "", out)
     good = gsub(/\\nok [0-9]/, "", out)
     bad = gsub(/\\nnot ok [0-9]/, "", out)
@@ -46,7 +48,7 @@ function show(log_text,    lines, i, n, line) {
         show(text("stdout"))
         show(text("stderr"))
     }
-    if (skips > 0) print "what   skipped: " leg ": " name ", " skips " cases"
+    if (skips > 0) print "what   skipped: " leg ": " name ", " skips " cases" why
     passed += good
     failed += bad
     skipped += skips

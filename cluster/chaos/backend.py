@@ -1,8 +1,8 @@
 """A backend: where the nodes run, and which faults can be done to them there.
 
-Happy path: check() says nothing, start() brings up the nodes, close() removes everything that start()
-made, also after a start that failed half way. Failure modes: check() and start() raise ChaosError that
-names what is missing and the remedy.
+Happy path: check() says nothing, start() brings up the nodes, close() removes everything that
+start() made, also after a start that failed half way. Failure modes: check() and start() raise
+ChaosError that names what is missing and the remedy.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The client processes: redlock-chaos-client, started, stopped, killed, replaced and ended.
 
-Happy path: Clients(...).start(), then faults by slot ("c2" is the second one), then finish(). A slot's
-process has a number of its own; the one that takes a killed one's place has the next number that
-nobody has had, so that no name is used twice in a history.
+Happy path: Clients(...).start(), then faults by slot ("c2" is the second one), then finish(). A
+slot's process has a number of its own; the one that takes a killed one's place has the next number
+that nobody has had, so that no name is used twice in a history.
 
-Failure modes: a process that ends by itself, or that does not end when it is told to, raises ChaosError
-with what it wrote.
+Failure modes: a process that ends by itself, or that does not end when it is told to, raises
+ChaosError with what it wrote.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Clients:
         for process in slots:
             status = process.popen.poll()
             if status is not None and not process.expected_end:
-                raise ChaosError(f"client process {process.number} {_ended(status)}:\n{self._said(process)}")
+                raise self._failed(process, _ended(status))
 
     def finish(self) -> None:
         """Tells all to end after their present work, and waits for it."""
@@ -148,11 +148,9 @@ class Clients:
             try:
                 status = process.popen.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
-                raise ChaosError(
-                    f"client process {process.number} does not end after SIGTERM:\n{self._said(process)}"
-                ) from None
+                raise self._failed(process, "does not end after SIGTERM") from None
             if status != 0:
-                raise ChaosError(f"client process {process.number} {_ended(status)}:\n{self._said(process)}")
+                raise self._failed(process, _ended(status))
 
     def close(self) -> None:
         """Whatever still runs ends now."""
@@ -161,13 +159,16 @@ class Clients:
                 process.popen.kill()
                 process.popen.wait()
 
-    def _said(self, process: _Process) -> str:
+    def _failed(self, process: _Process, what: str) -> ChaosError:
         log = self._load.folder / "clients" / f"{process.number}.log"
-        return log.read_text(errors="replace")[-2000:].rstrip() or "(it wrote nothing)"
+        said = log.read_text(errors="replace")[-2000:].rstrip() or "(it wrote nothing)"
+        return ChaosError(f"client process {process.number} {what}:\n{said}")
 
 
 def _ended(status: int) -> str:
-    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    if status < 0:
+        return f"ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
 
 
 def is_program(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """The file that moves one node's wall clock; clock.c, preloaded into the node, reads it.
 
-Happy path: Clock(path) makes the file with the real time in it; step() and drift() take effect at the
-node's next look at its clock. Failure modes: a file that cannot be made raises OSError.
+Happy path: Clock(path) makes the file with the real time in it; step() and drift() take effect at
+the node's next look at its clock. Failure modes: a file that cannot be made raises OSError.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """The compose backend: the five containers of cluster/docker-compose.yml, each with a replica.
 
-Happy path: the cluster is brought up under a project name, a subnet and ports of this run's own, with an
-overlay that mounts each node's data, socket and clock from this machine. Clients use the containers'
-addresses. Packets are dropped by iptables inside the containers' network namespaces (nsenter). At a failover
-the replica moves to its dead primary's address; the primary's container waits to be the next replica.
+Happy path: the cluster is brought up under a project name, a subnet and ports of this run's own,
+with an overlay that mounts each node's data, socket and clock from this machine. Clients use the
+containers' addresses. Packets are dropped by iptables inside the containers' network namespaces
+(nsenter). At a failover the replica moves to its dead primary's address; the primary's container
+waits to be the next replica.
 
-Failure modes: not root, no engine, no compose: check() says so. close() removes containers, network and
-volumes, also after a start that failed half way.
+Failure modes: not root, no engine, no compose: check() says so. close() removes containers, network
+and volumes, also after a start that failed half way.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ IMAGE = "redlock-redis"
 CLUSTER = Path(__file__).resolve().parent.parent
 # What docker-compose.yml starts, and the socket and the log besides.
 COMMAND = (
-    "redis-server --protected-mode no --maxmemory 64mb --maxmemory-policy noeviction --appendonly yes "
-    "--appendfsync everysec --save '' --unixsocket /run/redlock/redis.sock --unixsocketperm 777 "
-    "--repl-diskless-sync-delay 0 --logfile /data/redis.log"
+    "redis-server --protected-mode no --maxmemory 64mb --maxmemory-policy noeviction "
+    "--appendonly yes --appendfsync everysec --save '' --unixsocket /run/redlock/redis.sock "
+    "--unixsocketperm 777 --repl-diskless-sync-delay 0 --logfile /data/redis.log"
 )
 
 
@@ -44,7 +45,9 @@ def compose_command() -> list[str]:
             tried = subprocess.run([*command, "version"], capture_output=True, check=False)
             if tried.returncode == 0:
                 return command
-    raise ChaosError("neither 'docker compose' nor docker-compose is there; sh cluster/setup.sh compose")
+    raise ChaosError(
+        "neither 'docker compose' nor docker-compose is there; as root: sh cluster/setup.sh compose"
+    )
 
 
 def free_ports() -> str:
@@ -64,7 +67,9 @@ def free_ports() -> str:
 class ComposeNode(Node):
     """server and spare change places at a failover."""
 
-    def __init__(self, server: Container, spare: Container, clock: Clock, network_name: str) -> None:
+    def __init__(
+        self, server: Container, spare: Container, clock: Clock, network_name: str
+    ) -> None:
         network = NamespaceNetwork(self._inside, PORT)
         super().__init__(server.name, f"redis://{server.host}:{PORT}", server, clock, network)
         self._spare = spare

@@ -1,8 +1,8 @@
 """One redis-server in a container of the compose cluster.
 
-Happy path: as Server says. The container's data and socket are folders of this machine, so that the script
-reaches the socket past the container's network and removes data by itself; its process is known to this
-machine too, and gets signals directly, as it would if it crashed.
+Happy path: as Server says. The container's data and socket are folders of this machine, so that the
+script reaches the socket past the container's network and removes data by itself; its process is
+known to this machine too, and gets signals directly, as it would if it crashed.
 
 Failure modes: what docker says when it refuses, as ChaosError.
 """
@@ -19,7 +19,7 @@ PORT = 6379
 
 
 class Container(Server):
-    """ident: the container's id. host: its address in the cluster's network, changed by a failover."""
+    """ident: the id. host: its address in the cluster's network, moved by a failover."""
 
     def __init__(self, name: str, ident: str, folder: Path, host: str) -> None:
         super().__init__(name, folder / "run" / "redis.sock", folder / "data" / "redis.log")

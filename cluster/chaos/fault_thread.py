@@ -1,7 +1,7 @@
 """One fault from its beginning to its end, on a thread of its own, and its record.
 
-Happy path: begin (damage done), wait, heal, end. A stop of the run ends the wait early; the fault is
-healed then as at its time. Failure modes: whatever goes wrong is written as an error event and
+Happy path: begin (damage done), wait, heal, end. A stop of the run ends the wait early; the fault
+is healed then as at its time. Failure modes: whatever goes wrong is written as an error event and
 handed to the run, which ends: a fault that was half done proves nothing.
 """
 
@@ -51,7 +51,9 @@ class FaultThread(threading.Thread):
             self._record.event(now_ns(), "error", detail=text)
             self._on_error(text)
 
-    def _write(self, t_ns: int, what: str, node: str | None, client: str | None, detail: str) -> None:
+    def _write(
+        self, t_ns: int, what: str, node: str | None, client: str | None, detail: str
+    ) -> None:
         self._record.event(
             t_ns,
             what,

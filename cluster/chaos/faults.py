@@ -1,8 +1,8 @@
 """The catalogue of faults: what can be done to a node or to a client process.
 
 Each fault says what it does in one line (shown by --list), whether it breaks an assumption that
-Redlock stands on, in which state a node counts while it lasts, and how long it lasts in units of the
-ttl. What a fault does to a node is in inject.py; which backend can do it, the backend says.
+Redlock stands on, in which state a node counts while it lasts, and how long it lasts in units of
+the ttl. What a fault does to a node is in inject.py; which backend can do it, the backend says.
 """
 
 from __future__ import annotations
@@ -35,7 +35,12 @@ _ALL = (
     Fault("partition", "nothing passes between the clients and the node", "cut"),
     Fault("partition-in", "requests to the node are lost, its answers are not", "cut"),
     Fault("partition-out", "answers of the node are lost, requests are not", "cut"),
-    Fault("reset", "connections to the node are reset, again and again", "slow", for_ttl=(0.1, 0.6)),
+    Fault(
+        "reset",
+        "connections to the node are reset, again and again",
+        "slow",
+        for_ttl=(0.1, 0.6),
+    ),
     Fault("delay", "the node's answers come late", "slow"),
     Fault("loss", "packets to and from the node are lost at random", "slow"),
     Fault("client-pause", "CLIENT PAUSE ALL: commands wait in the node", "paused"),

@@ -1,9 +1,10 @@
 """What each fault does to a node. The catalogue's words are in faults.py.
 
-Happy path: inject(step, node) is a generator. Up to its yield it does the damage; after it, it heals.
-What it yields says what was done, and maybe what is to be done again and again meanwhile.
+Happy path: inject(step, node) is a generator. Up to its yield it does the damage; after it, it
+heals. What it yields says what was done, and maybe what is to be done again and again meanwhile.
 
-Failure modes: what cannot be done raises ChaosError, RedisError or OSError: the run proves nothing then.
+Failure modes: what cannot be done raises ChaosError, RedisError or OSError: the run proves nothing
+then.
 """
 
 from __future__ import annotations

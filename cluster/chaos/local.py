@@ -1,8 +1,8 @@
 """The local backend: redis-server processes of this machine behind a proxy, without any rights.
 
-Happy path: each server listens on a port that the system chose, clients know the proxy's port. So the
-proxy can cut, delay and reset, and can put a replica behind the same address. Failure modes: a port that
-somebody else takes between choosing and listening makes start() try another one.
+Happy path: each server listens on a port that the system chose, clients know the proxy's port. So
+the proxy can cut, delay and reset, and can put a replica behind the same address. Failure modes: a
+port that somebody else takes between choosing and listening makes start() try another one.
 """
 
 from __future__ import annotations

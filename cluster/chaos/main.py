@@ -1,8 +1,8 @@
 """chaos.sh: see options.py for what can be asked, run.py for what a run is.
 
-Exit status: 0 held, 1 violation, 2 the run proves nothing, 128 + n ended by signal n and held until then.
-Failure modes: every ChaosError is one sentence on stderr and status 2; whatever was started is ended in
-each case, also when a signal comes while nodes are starting.
+Exit status: 0 held, 1 violation, 2 the run proves nothing, 128 + n ended by signal n and held until
+then. Failure modes: every ChaosError is one sentence on stderr and status 2; whatever was started
+is ended in each case, also when a signal comes while nodes are starting.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BACKENDS: dict[str, type[Backend]] = {
 
 
 def choose(asked: Namespace, backend: Backend) -> Scenario:
-    """The scenario that was asked for; "all" leaves out, and says so, what the backend cannot do."""
+    """The scenario asked for; "all" leaves out, and says so, what the backend cannot do."""
     if asked.faults:
         try:
             scenario = of_faults(parse_faults(asked.faults))
@@ -54,7 +54,8 @@ def choose(asked: Namespace, backend: Backend) -> Scenario:
         kept = tuple(name for name in scenario.faults if name not in missing)
         return Scenario(scenario.name, scenario.text, kept)
     if missing:
-        raise ChaosError(f"backend {backend.name} cannot do {missing[0]}: {backend.cannot[missing[0]]}")
+        why = backend.cannot[missing[0]]
+        raise ChaosError(f"backend {backend.name} cannot do {missing[0]}: {why}")
     return scenario
 
 
@@ -152,8 +153,9 @@ def chaos(asked: Namespace, work: Path) -> int:
     folder = report_folder(asked, work)
     run = Run(settings(asked, scenario, steps), backend, folder, signals.stop)
     print(
-        f"seed {asked.seed}, scenario {scenario.name}, backend {backend.name}, {len(steps)} faults; "
-        f"{asked.processes} processes of {asked.clients} clients, ttl {asked.ttl_ms} ms",
+        f"seed {asked.seed}, scenario {scenario.name}, backend {backend.name}, "
+        f"{len(steps)} faults; {asked.processes} processes of {asked.clients} clients, "
+        f"ttl {asked.ttl_ms} ms",
         file=sys.stderr,
     )
     try:
@@ -176,7 +178,7 @@ def main(arguments: list[str]) -> int:
         print(LISTING)
         return 0
     try:
-        with tempfile.TemporaryDirectory(prefix="redlock-chaos.", ignore_cleanup_errors=True) as work:
+        with tempfile.TemporaryDirectory(prefix="redlock-chaos.") as work:
             return chaos(asked, Path(work))
     except (ChaosError, OSError) as failed:
         print(f"chaos.sh: {failed}", file=sys.stderr)

@@ -1,12 +1,13 @@
 """The netns backend: each node in a network namespace of its own, so that packets really are lost.
 
 Happy path: for each node a namespace redlock-PID-nI and a pair of linked devices, rlPIDnIh here and
-rlPIDnI inside, with two addresses out of a /30 that is nobody's. The client's packets to the node cross that
-link; the kernel inside drops, resets and slows them. A replica runs on another port of the same
-namespace and takes over the primary's port.
+rlPIDnI inside, with two addresses out of a /30 that is nobody's. The client's packets to the node
+cross that link; the kernel inside drops, resets and slows them. A replica runs on another port of
+the same namespace and takes over the primary's port.
 
-Failure modes: not root, no ip or iptables, or a kernel without them: check() says so. close() removes
-namespaces and devices by their names, which carry our pid, also after a start that failed half way.
+Failure modes: not root, no ip or iptables, or a kernel without them: check() says so. close()
+removes namespaces and devices by their names, which carry our pid, also after a start that failed
+half way.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What can be done to the way between the clients and one node.
 
-Happy path: one of cut(), reset(), delay(), loss(); heal() undoes it. NamespaceNetwork does it with the
-kernel's own means inside the node's network namespace: iptables drops and resets, tc limits the rate.
-The local backend has ProxyNetwork (proxy_control.py) instead.
+Happy path: one of cut(), reset(), delay(), loss(); heal() undoes it. NamespaceNetwork does it with
+the kernel's own means inside the node's network namespace: iptables drops and resets, tc limits the
+rate. The local backend has ProxyNetwork (proxy_control.py) instead.
 
 Failure modes: a tool that is missing or refuses raises ChaosError with its own words.
 """
@@ -25,7 +25,12 @@ def run(*command: str) -> str:
     """Runs a tool and gives its output; ChaosError with what it said if it fails."""
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as failed:
         raise ChaosError(f"{' '.join(command)}: {failed}") from failed
@@ -59,7 +64,7 @@ class Network(ABC):
 
 
 class NamespaceNetwork(Network):
-    """inside() gives the words that run a command in the node's namespace; port is the node's own."""
+    """inside() gives the words that run a command in the node's namespace; port: the node's."""
 
     def __init__(self, inside: Callable[[], list[str]], port: int) -> None:
         self._inside = inside

@@ -1,7 +1,7 @@
 """One node of the cluster: its server of the moment, its clock, its network.
 
-The server changes at a failover; the URL, which is all that clients know, does not. A backend derives
-its node from Node and says how a replica is made and how it takes over the address.
+The server changes at a failover; the URL, which is all that clients know, does not. A backend
+derives its node from Node and says how a replica is made and how it takes over the address.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Node(ABC):
     def fail_over(self, lag_s: float) -> None:
         """The primary dies lag_s after the replica got its last write from it.
 
-        The replica is detached first, so what the primary answers from then on is what an asynchronous
-        replication had not sent yet when the primary died.
+        The replica is detached first, so what the primary answers from then on is what an
+        asynchronous replication had not sent yet when the primary died.
         """
         replica = self.make_replica()
         replica.wait_up()

@@ -1,7 +1,7 @@
 """The command line of chaos.sh: what can be asked, in words that teach.
 
-Happy path: parse() gives the namespace. Failure modes: argparse ends the program with status 2 and a
-sentence that names the option; check_numbers() does the same for values that make no sense.
+Happy path: parse() gives the namespace. Failure modes: argparse ends the program with status 2 and
+a sentence that names the option; check_numbers() does the same for values that make no sense.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ What one fault does, and what it looks like when an assumption of Redlock is bro
 
 Whether the judge can say no: each of these must end in a violation.
 
-    sh cluster/chaos.sh --control quorum1      clients that ask one node of five each
-    sh cluster/chaos.sh --control blind-release     release by a plain DEL
-    sh cluster/chaos.sh --control ignore-validity --scenario pause     clients that work on after the end
+    sh cluster/chaos.sh --control quorum1      clients that ask one node of five each sh
+    cluster/chaos.sh --control blind-release     release by a plain DEL sh cluster/chaos.sh
+    --control ignore-validity --scenario pause     clients that work on after the end
 
-The same seed gives the same faults at the same times on every machine; --plan prints them and ends. What
-the clients do in between depends on the machine's timing.
+The same seed gives the same faults at the same times on every machine; --plan prints them and ends.
+What the clients do in between depends on the machine's timing.
 
 Backends: local needs redis-server and no rights; partitions, resets, delay and loss are made by a
-proxy. netns needs root: each node has a network namespace of its own, and packets are dropped by the
-kernel. compose needs root and a Docker engine: the containers of cluster/docker-compose.yml.
+proxy. netns needs root: each node has a network namespace of its own, and packets are dropped by
+the kernel. compose needs root and a Docker engine: the containers of cluster/docker-compose.yml.
 
-Exit status: 0 held, 1 violation, 2 the run proves nothing (the reason is printed), 128 + n: ended by
-signal n, and what there was until then held.
+Exit status: 0 held, 1 violation, 2 the run proves nothing (the reason is printed), 128 + n: ended
+by signal n, and what there was until then held.
 """
 
 
@@ -70,7 +70,8 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--backend", choices=("local", "netns", "compose"), default="local", help="where nodes run (local)")
+    backends = ("local", "netns", "compose")
+    add("--backend", choices=backends, default="local", help="where nodes run (local)")
     add("--scenario", choices=tuple(SCENARIOS), help="what happens, see --list (all)")
     add("--faults", metavar="LIST", help="instead of a scenario: these faults, or all; see --list")
     add("--list", action="store_true", help="print the scenarios and the faults, and end")
@@ -84,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--wait-ms", type=int, default=5000, help="how long a client waits for a lock (5000)")
     add("--work-ms", type=int, default=30, help="guarded work under a lock, roughly (30)")
     add("--nodes", type=int, default=5, help="how many nodes; compose has 5 (5)")
-    add("--workload", choices=("register", "lock-set"), default="register", help="the guarded work (register)")
+    workloads = ("register", "lock-set")
+    add("--workload", choices=workloads, default="register", help="the guarded work (register)")
     add(
         "--control",
         choices=("quorum1", "blind-release", "ignore-validity"),

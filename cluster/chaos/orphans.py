@@ -1,8 +1,9 @@
 """Keys that a lock left behind: what is still on a node when every ttl is over.
 
 Happy path: the clients have ended; settle() waits one ttl and a little more, then scan() finds
-nothing. What it finds is written as an event; the checker judges. A key on a node whose clock was moved
-ends late for that reason, and the event says so. Failure modes: a node that does not answer raises.
+nothing. What it finds is written as an event; the checker judges. A key on a node whose clock was
+moved ends late for that reason, and the event says so. Failure modes: a node that does not answer
+raises.
 """
 
 from __future__ import annotations

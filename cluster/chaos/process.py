@@ -1,11 +1,11 @@
 """One redis-server as a process of this machine, maybe inside a network namespace.
 
 Happy path: a folder with its configuration, data, log and socket; AOF on, noeviction, no snapshots,
-the clock preloaded. A crash (SIGKILL) loses nothing that was answered: the AOF is written before the
-answer goes out, only a crash of the whole machine could lose its last second.
+the clock preloaded. A crash (SIGKILL) loses nothing that was answered: the AOF is written before
+the answer goes out, only a crash of the whole machine could lose its last second.
 
-Failure modes: a missing redis-server raises ChaosError with the package's name. A port that somebody else
-took meanwhile is left to the caller (Server.wait_up shows the log).
+Failure modes: a missing redis-server raises ChaosError with the package's name. A port that
+somebody else took meanwhile is left to the caller (Server.wait_up shows the log).
 """
 
 from __future__ import annotations
@@ -50,11 +50,16 @@ class RedisProcess(Server):
     """prefix: put before the command, to run it inside a namespace. It must exec, not fork."""
 
     def __init__(
-        self, name: str, folder: Path, address: tuple[str, int], prefix: list[str], env: dict[str, str]
+        self,
+        name: str,
+        folder: Path,
+        address: tuple[str, int],
+        prefix: list[str],
+        env: dict[str, str],
     ) -> None:
         super().__init__(name, folder / "redis.sock", folder / "redis.log")
         if len(str(self.socket)) > SOCKET_PATH_MAX:
-            raise ChaosError(f"{self.socket} is too long for a socket; set TMPDIR to a shorter folder")
+            raise ChaosError(f"{self.socket} is too long for a socket; set TMPDIR to a shorter one")
         self.folder = folder
         self.address = address
         self._data = folder / "data"

@@ -1,8 +1,9 @@
 """What the terminal shows while a run runs.
 
-Happy path: on a terminal one line that is written anew each second; otherwise a line now and then, so
-that a log stays short. Counts come from the client processes' own records, read as they grow; the verdict
-does not use them. Failure modes: none of its own; a record that is not there yet counts as nothing.
+Happy path: on a terminal one line that is written anew each second; otherwise a line now and then,
+so that a log stays short. Counts come from the client processes' own records, read as they grow;
+the verdict does not use them. Failure modes: none of its own; a record that is not there yet counts
+as nothing.
 """
 
 from __future__ import annotations
@@ -62,9 +63,10 @@ class Progress:
         span_s = elapsed_s - self._at_s
         rate = (self._counter.grants - self._grants) / span_s if span_s > 0.5 else 0.0
         self._grants, self._at_s = self._counter.grants, elapsed_s
+        now = ", ".join(active) or "all nodes whole"
         line = (
             f"{elapsed_s:5.0f} of {self._seconds:g} s  {self._counter.grants} grants "
-            f"({rate:.0f}/s), {self._counter.others} denied  {', '.join(active) or 'all nodes whole'}"
+            f"({rate:.0f}/s), {self._counter.others} denied  {now}"
         )
         if self._tty:
             width = shutil.get_terminal_size().columns - 1

@@ -1,18 +1,19 @@
-"""The way between clients and the nodes of the local backend: a process of its own, one port per node.
+"""The way between clients and the nodes of the local backend: a process of its own, one port per
+node.
 
-Happy path: started with one upstream per node (host:port), it prints one JSON line, the ports that it
-listens on; then it reads one JSON line per change from its standard input, applies it, and answers
-"ok". It ends when its standard input does. The settings of one node's link:
+Happy path: started with one upstream per node (host:port), it prints one JSON line, the ports that
+it listens on; then it reads one JSON line per change from its standard input, applies it, and
+answers "ok". It ends when its standard input does. The settings of one node's link:
 
     to_node, from_node   false: what comes in this direction waits. The kernel does the same with a
                          connection whose packets are lost: it repeats them until they pass.
-    reset                true: connections are reset, present ones and new ones
-    delay_ms             each piece waits up to so long (half of it at least)
-    loss                 this share of pieces waits for RETRANSMIT_S, as the kernel repeats a lost packet
-    upstream             host:port of the server behind it, for new connections
+    reset                true: connections are reset, present ones and new ones delay_ms
+    each piece waits up to so long (half of it at least) loss                 this share of pieces
+    waits for RETRANSMIT_S, as the kernel repeats a lost packet upstream             host:port of
+    the server behind it, for new connections
 
-Failure modes: an upstream that refuses or closes costs the client its connection by a reset. A line that is
-not understood ends the process with a traceback; the script notices at the next change.
+Failure modes: an upstream that refuses or closes costs the client its connection by a reset. A line
+that is not understood ends the process with a traceback; the script notices at the next change.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a run leaves behind: run.json, and events.jsonl with one object a line.
 
-Happy path: Record(folder) opens the events; each is written whole and at once, so that a run that is
-broken off can still be read. Times are nanoseconds of CLOCK_BOOTTIME, the clock that the
-library measures validity on. Events are written when they are over, with the time when they began:
-the file is not quite in order of time. Failure modes: a full disk raises OSError and ends the run.
+Happy path: Record(folder) opens the events; each is written whole and at once, so that a run that
+is broken off can still be read. Times are nanoseconds of CLOCK_BOOTTIME, the clock that the library
+measures validity on. Events are written when they are over, with the time when they began: the file
+is not quite in order of time. Failure modes: a full disk raises OSError and ends the run.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One run: nodes up, clients up, faults by the schedule, everything ended, keys counted.
 
 Happy path: execute() returns when the history is complete in the run's folder; judge.py judges it.
-Failure modes: ChaosError, OSError and RedisError end the run early and are recorded as an "error" event;
-a signal ends it early, with all faults healed. In each case close() ends what was started: the caller
-calls it in a finally.
+Failure modes: ChaosError, OSError and RedisError end the run early and are recorded as an "error"
+event; a signal ends it early, with all faults healed. In each case close() ends what was started:
+the caller calls it in a finally.
 """
 
 from __future__ import annotations

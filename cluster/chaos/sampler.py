@@ -1,7 +1,7 @@
 """Memory and open files of nodes and client processes, out of /proc, into the record.
 
-Happy path: sample() once a second. Failure modes: a process that ends meanwhile is left out; that is
-not an error.
+Happy path: sample() once a second. Failure modes: a process that ends meanwhile is left out; that
+is not an error.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ def usage(pid: int) -> tuple[int, int] | None:
 
 
 def sample(record: Record, nodes: list[Node], clients: Clients) -> None:
-    for node in nodes:
-        pid = node.server.pid()
-        used = usage(pid) if pid is not None else None
-        if used is not None:
-            record.event(now_ns(), "sample", node=node.name, client=None, rss_kb=used[0], fds=used[1])
-    for name, pid in clients.running():
+    servers = [(node.name, node.server.pid()) for node in nodes]
+    whom: list[tuple[str | None, str | None, int]] = []
+    whom += [(name, None, pid) for name, pid in servers if pid is not None]
+    whom += [(None, name, pid) for name, pid in clients.running()]
+    for node_name, client, pid in whom:
         used = usage(pid)
         if used is not None:
-            record.event(now_ns(), "sample", node=None, client=name, rss_kb=used[0], fds=used[1])
+            rss_kb, fds = used
+            record.event(
+                now_ns(), "sample", node=node_name, client=client, rss_kb=rss_kb, fds=fds
+            )

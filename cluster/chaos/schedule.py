@@ -1,12 +1,13 @@
 """When which fault befalls whom: a pure function of the seed and the run's settings.
 
 Happy path: plan() gives steps in order of time. The same arguments give the same steps on every
-machine and with every Python 3 (random.Random's generator and its randrange are stable), so a run is
-repeated by its seed. Times are in milliseconds since the clients were started.
+machine and with every Python 3 (random.Random's generator and its randrange are stable), so a run
+is repeated by its seed. Times are in milliseconds since the clients were started.
 
-What it keeps: never two faults on one node or one client process at the same time; in a scenario for
-a minority, at most N - quorum nodes are broken or still recovering; the last fault ends early enough for
-the cluster to be whole at the end. Failure modes: a run too short for any fault raises ValueError.
+What it keeps: never two faults on one node or one client process at the same time; in a scenario
+for a minority, at most N - quorum nodes are broken or still recovering; the last fault ends early
+enough for the cluster to be whole at the end. Failure modes: a run too short for any fault raises
+ValueError.
 """
 
 from __future__ import annotations

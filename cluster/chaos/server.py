@@ -1,10 +1,11 @@
 """One Redis server, whatever it runs in: what the process and the container have in common.
 
-Happy path: launch(), wait_up(), signals and kill(), launch() again. A server is known by its process
-id; it is looked up anew before each signal, so that an id which the system has given to
+Happy path: launch(), wait_up(), signals and kill(), launch() again. A server is known by its
+process id; it is looked up anew before each signal, so that an id which the system has given to
 someone else is left alone.
 
-Failure modes: a server that does not come up or does not end raises ChaosError with the end of its log.
+Failure modes: a server that does not come up or does not end raises ChaosError with the end of its
+log.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Addresses for the nodes of one run: a /24 out of 10.0.0.0/8 that this machine does not use.
 
-Happy path: free_prefix() gives "10.x.y", from the script's own pid on, so that two runs at the same time do
-not choose the same. Failure modes: a machine that uses all of 10.0.0.0/8, by one wide route, raises
-ChaosError.
+Happy path: free_prefix() gives "10.x.y", from the script's own pid on, so that two runs at the same
+time do not choose the same. Failure modes: a machine that uses all of 10.0.0.0/8, by one wide
+route, raises ChaosError.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 #!/bin/sh
-# cluster/docker-compose.yml with a real engine: five healthy nodes, the bench, a crash, replicas, chaos.
+# cluster/docker-compose.yml with a real engine: five healthy nodes, the bench, a crash, replicas,
+# chaos.
 #
 #   compose_test.sh ROOT BENCH
 #
-# Where no Docker engine answers, or no compose is installed, it is one skipped case. Project name, ports,
-# subnet and image are this run's own, and all of it is removed at the end. No image is pulled: cluster/image.sh
-# builds one.
+# Where no Docker engine answers, or no compose is installed, it is one skipped case. Project name,
+# ports, subnet and image are this run's own, and all of it is removed at the end. No image is
+# pulled: cluster/image.sh builds one.
 set -u
 
 # shellcheck source=test/tap.sh

@@ -2,8 +2,8 @@
 
     faults_test.py ROOT CLOCK_LIBRARY [BACKEND]
 
-One node of the backend (local if not named). A client's view comes over the node's URL, by plain sockets; what
-the fault does is seen from there, or in the node itself.
+One node of the backend (local if not named). A client's view comes over the node's URL, by plain
+sockets; what the fault does is seen from there, or in the node itself.
 """
 import os
 import shutil
@@ -56,7 +56,7 @@ class Client:
         self.socket.settimeout(timeout_s)
         try:
             data = self.socket.recv(4096)
-        except TimeoutError:
+        except socket.timeout:
             return None
         if not data:
             raise ConnectionResetError("closed")

@@ -1,10 +1,11 @@
 #!/bin/sh
-# A short seeded run of one scenario of cluster/chaos.sh on local processes: it must hold.
+# A short seeded run of one scenario of cluster/chaos.sh on local processes: it must hold. Or, with
+# clients that are wrong on purpose: it must not.
 #
-#   scenario_test.sh ROOT SCENARIO SECONDS
+#   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL]
 #
-# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made. Overlaps that a broken assumption explains
-# are no violation; docs/operations.md says which scenario breaks which.
+# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made. Overlaps that a broken
+# assumption explains are no violation; docs/operations.md says which scenario breaks which.
 set -u
 
 # shellcheck source=test/tap.sh
@@ -12,6 +13,7 @@ set -u
 root=$1
 scenario=$2
 seconds=$3
+control=${4-}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-scenario.XXXXXX") || exit 2
 child=''
@@ -25,13 +27,18 @@ trap 'exit 130' HUP INT TERM
 
 sh "$root/cluster/chaos.sh" --scenario "$scenario" --seconds "$seconds" --seed 4 --ttl-ms 700 \
     --wait-ms 4000 --processes 2 --clients 3 --resources 2 --workload lock-set \
-    --report "$scratch/run" >"$scratch/log" 2>&1 &
+    --report "$scratch/run" ${control:+--control "$control"} >"$scratch/log" 2>&1 &
 child=$!
 wait "$child"
 status=$?
 child=''
-[ "$status" -eq 0 ]
-result "$scenario holds" $? "$scratch/log"
+if [ -z "$control" ]; then
+    [ "$status" -eq 0 ]
+    result "$scenario holds" $? "$scratch/log"
+else
+    [ "$status" -eq 1 ]
+    result "$control is caught" $? "$scratch/log"
+fi
 [ -s "$scratch/run/report.html" ]
 result "$scenario has a report" $? "$scratch/log"
 finish

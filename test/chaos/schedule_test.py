@@ -1,4 +1,5 @@
-"""The schedule of cluster/chaos.sh: a pure function of the seed that never breaks more than it says.
+"""The schedule of cluster/chaos.sh: a pure function of the seed that never breaks more than it
+says.
 
     schedule_test.py ROOT [SCENARIO...]     SCENARIO: those that the suite runs
 """
@@ -64,7 +65,8 @@ class Schedule(unittest.TestCase):
             for seed in SEEDS:
                 end_ms = {}
                 for step in make(name, seed):
-                    self.assertGreaterEqual(step.at_ms, end_ms.get(step.target, 0), f"{name} {seed}")
+                    free_ms = end_ms.get(step.target, 0)
+                    self.assertGreaterEqual(step.at_ms, free_ms, f"{name} {seed}")
                     end_ms[step.target] = step.at_ms + step.for_ms
 
     def test_a_client_process_is_left(self):

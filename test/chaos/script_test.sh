@@ -33,7 +33,8 @@ refused() {
 # left_behind: processes that work below our TMPDIR, or were told about a file there
 left_behind() {
     for proc in /proc/[0-9]*; do
-        if readlink "$proc/cwd" | grep -q "^$TMPDIR/" || tr '\0' ' ' <"$proc/cmdline" | grep -q " $TMPDIR/"; then
+        if readlink "$proc/cwd" | grep -q "^$TMPDIR/" ||
+            tr '\0' ' ' <"$proc/cmdline" | grep -q " $TMPDIR/"; then
             echo "$proc $(tr '\0' ' ' <"$proc/cmdline")"
         fi
     done 2>/dev/null
@@ -44,7 +45,8 @@ result 'help teaches' $? "$log"
 chaos --list && grep -q '^  failover ' "$log" && grep -q '^ \*failover ' "$log"
 result 'scenarios and faults are listed' $? "$log"
 
-chaos --plan --seed 9 && cp "$log" "$scratch/plan" && chaos --plan --seed 9 && cmp "$log" "$scratch/plan"
+chaos --plan --seed 9 && cp "$log" "$scratch/plan" &&
+    chaos --plan --seed 9 && cmp "$log" "$scratch/plan"
 result 'a seed has one plan' $? "$log"
 
 chaos --faults sigstop,rain
@@ -99,7 +101,8 @@ for number in 130 143; do
     name=TERM
     [ "$number" -ne 130 ] || name=INT
     # A shell starts what is in the background with SIGINT ignored; Python sets its own handler.
-    sh "$root/cluster/chaos.sh" --scenario pause --seconds 60 --report "$scratch/$name" >"$log" 2>&1 &
+    sh "$root/cluster/chaos.sh" --scenario pause --seconds 60 --report "$scratch/$name" \
+        >"$log" 2>&1 &
     child=$!
     until grep -q '"begin"' "$scratch/$name/events.jsonl" 2>/dev/null; do
         kill -s 0 "$child" 2>/dev/null || break
