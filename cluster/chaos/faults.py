@@ -31,6 +31,12 @@ _ALL = (
         breaks=True,
         for_ttl=(0.05, 0.3),
     ),
+    Fault(
+        "sigkill-late",
+        "SIGKILL; the node comes back without its data, but not before the ttl is over",
+        "down",
+        for_ttl=(1.2, 2.0),
+    ),
     Fault("sigstop", "SIGSTOP for longer than the ttl, then SIGCONT", "paused", for_ttl=(1.2, 3.0)),
     Fault("partition", "nothing passes between the clients and the node", "cut"),
     Fault("partition-in", "requests to the node are lost, its answers are not", "cut"),

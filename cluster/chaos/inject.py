@@ -193,6 +193,7 @@ def _setting(connection: Connection, name: str) -> str:
 _INJECTIONS: dict[str, Callable[[Node, Step, random.Random], Injection]] = {
     "sigkill": _sigkill,
     "sigkill-empty": _sigkill_empty,
+    "sigkill-late": _sigkill_empty,  # later, that is all
     "sigstop": _sigstop,
     "partition": _partition,
     "partition-in": _partition,

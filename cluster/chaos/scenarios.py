@@ -64,6 +64,9 @@ _ALL = (
     Scenario(
         "amnesia", "a majority crashes and comes back empty", ("sigkill-empty",), MAJORITY, 2.0
     ),
+    Scenario(
+        "late", "the same, but back only when the ttl is over", ("sigkill-late",), MAJORITY, 2.0
+    ),
     Scenario("flush", "somebody runs FLUSHALL on a majority", ("flushall",), MAJORITY, 2.0),
     Scenario("failover", "stale replicas take over from a majority", ("failover",), MAJORITY, 2.0),
     Scenario(

@@ -108,10 +108,14 @@ class Faults(unittest.TestCase):
         self.assertEqual(self.call("GET", "kept"), "yes")
 
     def test_sigkill_empty(self):
-        self.call("SET", "kept", "yes")
-        self.begin("sigkill-empty")
-        self.heal()
-        self.assertIsNone(self.call("GET", "kept"))
+        for fault in ("sigkill-empty", "sigkill-late"):
+            self.call("SET", "kept", "yes")
+            self.begin(fault)
+            self.heal()
+            self.assertIsNone(self.call("GET", "kept"))
+
+    def test_a_late_restart_is_later_than_the_ttl(self):
+        self.assertGreater(CATALOGUE["sigkill-late"].for_ttl[0], 1.1)
 
     def test_sigstop(self):
         with Client(self.node) as client:

@@ -32,9 +32,9 @@ class Schedule(unittest.TestCase):
         self.assertEqual(
             steps[:3],
             [
-                (500, "client-pause", "n3", 827),
-                (1127, "oom", "n2", 1430),
-                (1395, "client-kill", "c3", 744),
+                (500, "client-kill", "c3", 334),
+                (710, "client-stop", "c1", 1005),
+                (960, "clock-back", "n5", 1468),
             ],
         )
 
