@@ -265,6 +265,12 @@ self_test() {
         echo "#include $name" >"$in"
         expect "$name in bench" "user-includes bench/a.c:1: $name" bench/a.c
         expect "$name in test passes" nothing test/a.c
+        expect "$name in cli" "user-includes cli/a.c:1: $name" cli/a.c
+    done
+    for name in '"redis/url.h"' '"redis/command.h"'; do
+        echo "#include $name" >"$in"
+        expect "$name in cli" "user-includes cli/a.c:1: $name" cli/a.c
+        expect "$name in doctor passes" nothing cli/doctor_a.c
     done
     echo '#include "redlock/redlock.h"' >"$in"
     expect 'the public header in examples passes' nothing examples/a.c

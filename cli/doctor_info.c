@@ -1,0 +1,79 @@
+/* What INFO says, line by line: "name:value". Fields that a server does not have stay empty;
+ * numbers that are none stay 0. See doctor.h. */
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "say.h"
+
+#define TEXT(name, field) \
+    { name, offsetof(struct rl_facts, field), false }
+#define NUMBER(name, field) \
+    { name, offsetof(struct rl_facts, field), true }
+
+static const struct {
+    const char *name;
+    size_t offset;
+    bool is_number;
+} fields[] = {
+    TEXT("redis_version", version),
+    TEXT("redis_mode", mode),
+    TEXT("run_id", run_id),
+    TEXT("master_replid", replid),
+    TEXT("role", role),
+    TEXT("maxmemory_policy", policy),
+    TEXT("aof_last_write_status", aof_write),
+    TEXT("rdb_last_bgsave_status", bgsave),
+    TEXT("server_name", server),
+    NUMBER("connected_slaves", replicas),
+    NUMBER("uptime_in_seconds", uptime_s),
+    NUMBER("maxmemory", maxmemory),
+    NUMBER("used_memory", used_memory),
+    NUMBER("aof_enabled", aof_enabled),
+    NUMBER("loading", loading),
+    NUMBER("evicted_keys", evicted),
+};
+
+/* The value of a line, or NULL. */
+static const char *find(const char *info, const char *name, size_t *length) {
+    size_t name_length = strlen(name);
+    for (const char *line = info; line != NULL && *line != '\0';) {
+        if (strncmp(line, name, name_length) == 0 && line[name_length] == ':') {
+            *length = strcspn(line + name_length + 1, "\r\n");
+            return line + name_length + 1;
+        }
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    return NULL;
+}
+
+static void read_text(const char *info, const char *name, char *out) {
+    size_t length = 0;
+    const char *value = find(info, name, &length);
+    rl_say_clean(value != NULL ? value : "", length, out, RL_FACT_MAX);
+}
+
+void rl_doctor_read_info(struct rl_facts *facts, const char *info) {
+    char host[RL_FACT_MAX], port[RL_FACT_MAX];
+    assert(info != NULL);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        char *field = (char *)facts + fields[i].offset;
+        char text[RL_FACT_MAX];
+        read_text(info, fields[i].name, fields[i].is_number ? text : field);
+        if (fields[i].is_number) {
+            *(int64_t *)(void *)field = strtoll(text, NULL, 10);
+        }
+    }
+    read_text(info, "master_host", host);
+    read_text(info, "master_port", port);
+    snprintf(facts->master, sizeof facts->master, "%s%s%s", host, host[0] != '\0' ? ":" : "", port);
+    if (strcmp(facts->server, "valkey") == 0) {
+        read_text(info, "valkey_version", facts->version);
+    }
+    memcpy(facts->server, strcmp(facts->server, "valkey") == 0 ? "Valkey" : "Redis",
+           sizeof "Valkey");
+}

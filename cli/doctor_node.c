@@ -1,0 +1,265 @@
+/* What the facts of one node mean. Each check is a function; it adds one finding, good or bad, with
+ * a text that says what is the case and a remedy that says what to do. Texts of good findings have
+ * no figures in them, so that those of several nodes can be shown as one. See doctor.h. */
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "duration.h"
+#include "say.h"
+
+#define CLOCK_MS_MAX 1000 /* clocks that NTP looks after are nearer */
+#define FULL_PERCENT 90
+
+#define ADD(level, remedy, ...) \
+    rl_findings_add(findings, check, RL_LEVEL_##level, node, remedy, __VA_ARGS__)
+
+static bool is(const char *text, const char *word) {
+    return strcmp(text, word) == 0;
+}
+
+static void judge_reachable(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "reachable";
+    if (facts->is_reachable) {
+        ADD(OK, NULL, "it answers");
+    } else if (is(facts->failed_at, "connect")) {
+        ADD(ERROR,
+            "is it running, is the address right, does it listen there (bind, protected-mode), "
+            "does a firewall drop it?",
+            "no connection: %s", facts->failure);
+    } else if (is(facts->failed_at, "AUTH") && !facts->url.has_password) {
+        ADD(ERROR, "put the password into its URL: redis://user:password@host", "AUTH: %s",
+            facts->failure);
+    } else {
+        ADD(ERROR,
+            is(facts->failed_at, "AUTH")
+                ? "put the right user and password into its URL (special characters as %XX), or "
+                  "none if the node wants none"
+                : "name a database that it has, or none",
+            "%s: %s", facts->failed_at, facts->failure);
+    }
+}
+
+static void judge_version(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "version";
+    int major = 0, minor = 0, patch = 0;
+    char *end = NULL;
+    major = (int)strtol(facts->version, &end, 10);
+    minor = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
+    patch = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
+    long version = major * 10000L + minor * 100L + patch;
+    if (version < 20612) {
+        ADD(ERROR, "SET NX PX came with Redis 2.6.12: use a newer one", "%s %s", facts->server,
+            facts->version);
+    } else if (version < 60200) {
+        ADD(NOTE, "its line gets no fixes any more: plan for a newer one", "%s %s", facts->server,
+            facts->version);
+    } else {
+        ADD(OK, NULL, "%s %s", facts->server, facts->version);
+    }
+}
+
+static void judge_mode(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "mode";
+    if (is(facts->mode, "cluster")) {
+        ADD(ERROR, "Redlock wants independent servers: use ones with cluster-enabled no",
+            "a part of a Redis Cluster");
+    } else if (is(facts->mode, "sentinel")) {
+        ADD(ERROR, "name the servers themselves", "a Sentinel, which stores nothing");
+    } else {
+        ADD(OK, NULL, "stands alone");
+    }
+}
+
+static void judge_role(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "role";
+    if (is(facts->role, "slave")) {
+        ADD(ERROR, "name an independent server, or make it one: REPLICAOF NO ONE",
+            "a replica of %s: it cannot be written to", facts->master);
+    } else if (facts->replicas > 0) {
+        ADD(WARNING,
+            "let no failover promote one: it may not have received a lock that is held. Lock nodes "
+            "need no replicas, they are each other's",
+            "a primary with %" PRId64 " replica%s", facts->replicas,
+            facts->replicas == 1 ? "" : "s");
+    } else {
+        ADD(OK, NULL, "a primary, without replicas");
+    }
+}
+
+static void judge_persistence(struct rl_findings *findings, const struct rl_facts *facts,
+                              int node) {
+    const char *check = "persistence";
+    char ttl[RL_DURATION_TEXT_MAX], remedy[256];
+    rl_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
+    snprintf(remedy, sizeof remedy,
+             "set appendonly yes and appendfsync always; or, after a crash, start it only when the "
+             "longest ttl (%s) has passed",
+             ttl);
+    if (facts->aof_enabled == 0 && (!facts->has_config || facts->save[0] == '\0')) {
+        ADD(WARNING, remedy, "%s: a restart forgets the locks that are held",
+            facts->has_config ? "nothing is saved" : "no AOF");
+    } else if (facts->aof_enabled == 0) {
+        ADD(WARNING, remedy, "snapshots only: a restart forgets the locks that are held");
+    } else if (!facts->has_config) {
+        ADD(NOTE, "allow CONFIG GET, or look at appendfsync yourself",
+            "AOF; whether each write is flushed is not known");
+    } else if (is(facts->appendfsync, "always")) {
+        ADD(OK, NULL, "AOF, flushed at each write");
+    } else if (is(facts->appendfsync, "everysec")) {
+        ADD(NOTE, remedy, "AOF, flushed each second: a power failure forgets up to a second");
+    } else {
+        ADD(WARNING, remedy, "AOF, flushed when the system likes to");
+    }
+    if (facts->aof_enabled != 0 && is(facts->aof_write, "err")) {
+        ADD(ERROR, "look at its log: is the disk full?", "its AOF cannot be written");
+    }
+}
+
+static void judge_eviction(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "eviction";
+    double percent =
+        facts->maxmemory > 0 ? 100.0 * (double)facts->used_memory / (double)facts->maxmemory : 0;
+    if (is(facts->policy, "noeviction")) {
+        if (percent >= FULL_PERCENT) {
+            ADD(WARNING, "raise maxmemory, or move other data elsewhere",
+                "noeviction, but its memory is full to %.0f %%: then it refuses locks", percent);
+            return;
+        }
+        ADD(OK, NULL, "noeviction");
+    } else if (facts->maxmemory > 0) {
+        ADD(ERROR, "set maxmemory-policy noeviction", "%s with maxmemory set: it may evict locks%s",
+            facts->policy, facts->evicted > 0 ? ", and has evicted keys" : "");
+    } else {
+        ADD(WARNING, "set maxmemory-policy noeviction, before somebody sets maxmemory",
+            "%s, without effect as long as maxmemory is 0", facts->policy);
+    }
+}
+
+static void judge_uptime(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "uptime";
+    char ttl[RL_DURATION_TEXT_MAX], up[RL_DURATION_TEXT_MAX], remedy[128];
+    int64_t left_ms = facts->args->ttl_ms - facts->uptime_s * 1000;
+    bool forgets = facts->aof_enabled == 0 || !is(facts->appendfsync, "always");
+    rl_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
+    if (facts->loading != 0) {
+        ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
+    } else if (left_ms > 0 && forgets) {
+        snprintf(remedy, sizeof remedy, "give no locks for another %" PRId64 " s",
+                 left_ms / 1000 + 1);
+        ADD(WARNING, remedy,
+            "up for %s, less than the longest ttl (%s): it may have forgotten locks",
+            rl_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
+    } else {
+        ADD(OK, NULL, "up for longer than the longest ttl, %s", ttl);
+    }
+}
+
+static void judge_latency(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "latency";
+    double limit_ms = (double)facts->args->node_timeout_ms;
+    if (!facts->has_clock) {
+        return;
+    }
+    if (facts->latency_ms > limit_ms) {
+        ADD(ERROR, "raise --node-timeout above it, or use a nearer node",
+            "%.0f ms at best: its votes come too late (--node-timeout is %.0f ms)",
+            facts->latency_ms, limit_ms);
+    } else if (facts->latency_max_ms > limit_ms / 2) {
+        ADD(WARNING, "look for slow commands (SLOWLOG GET), swapping or a bad link",
+            "%.0f ms once of %d times: near --node-timeout (%.0f ms)", facts->latency_max_ms,
+            RL_DOCTOR_SAMPLES, limit_ms);
+    } else {
+        ADD(OK, NULL, "well below --node-timeout, %.0f ms", limit_ms);
+    }
+}
+
+static void judge_clock(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "clock";
+    double offset_ms = fabs(facts->clock_ms) - facts->clock_error_ms;
+    char shown[32];
+    if (!facts->has_clock) {
+        ADD(NOTE, "allow TIME to this user", "not known: TIME is refused");
+    } else if (offset_ms > CLOCK_MS_MAX) {
+        ADD(WARNING,
+            "run NTP on both, with slewing (chrony, without makestep after the start): a clock "
+            "that is set forward ends locks early",
+            "%s %s this machine's: is one of the two not kept in time?",
+            rl_say_duration(fabs(facts->clock_ms), shown, sizeof shown),
+            facts->clock_ms > 0 ? "ahead of" : "behind");
+    } else {
+        ADD(OK, NULL, "agrees with this machine's");
+    }
+}
+
+static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    static const struct {
+        const char *name;
+        const char *right;
+        enum rl_level level;
+    } trials[RL_TRIALS] = {
+        [RL_TRIAL_SET] = {"SET", "+set", RL_LEVEL_ERROR},
+        [RL_TRIAL_EXTEND] = {"the script that extends",
+                             "+eval +evalsha +script|load +get +pttl +pexpire", RL_LEVEL_ERROR},
+        [RL_TRIAL_RELEASE] = {"the script that releases", "+eval +evalsha +script|load +get +del",
+                              RL_LEVEL_ERROR},
+        [RL_TRIAL_PUBLISH] = {"PUBLISH", "+publish &redlock:*", RL_LEVEL_WARNING},
+        [RL_TRIAL_SUBSCRIBE] = {"SUBSCRIBE", "+subscribe &redlock:*", RL_LEVEL_WARNING},
+    };
+    const char *check = "commands";
+    bool all_good = true;
+    for (int i = 0; i < RL_TRIALS; i++) {
+        char remedy[256];
+        const char *said = facts->trials[i];
+        bool is_acl = strncmp(said, "NOPERM", 6) == 0;
+        if (said[0] == '\0') {
+            continue;
+        }
+        all_good = false;
+        snprintf(remedy, sizeof remedy,
+                 is_acl ? "allow it: ACL SETUSER NAME %s, and the keys of your locks (doctor tries "
+                          "--key-prefix redlock-doctor:)"
+                        : "without it no lock works here; the node's words say why%.0s",
+                 trials[i].right);
+        if (trials[i].level == RL_LEVEL_WARNING) {
+            snprintf(remedy, sizeof remedy,
+                     "allow it (%s): without it who waits is not woken, but tries again after a "
+                     "pause",
+                     trials[i].right);
+        }
+        rl_findings_add(findings, check, trials[i].level, node, remedy, "%s is refused: %s",
+                        trials[i].name, said);
+    }
+    if (all_good) {
+        ADD(OK, NULL, "SET, the scripts of extend and release, PUBLISH, SUBSCRIBE are allowed");
+    }
+}
+
+void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    assert(node >= 0);
+    judge_reachable(findings, facts, node);
+    if (!facts->is_reachable) {
+        return;
+    }
+    if (facts->no_info[0] != '\0') {
+        rl_findings_add(findings, "mode", RL_LEVEL_WARNING, node,
+                        "allow it: ACL SETUSER NAME +info; or run doctor as another user",
+                        "role, persistence, eviction, uptime and identity are not known, INFO is "
+                        "refused: %s",
+                        facts->no_info);
+    } else {
+        judge_version(findings, facts, node);
+        judge_mode(findings, facts, node);
+        judge_role(findings, facts, node);
+        judge_persistence(findings, facts, node);
+        judge_eviction(findings, facts, node);
+        judge_uptime(findings, facts, node);
+    }
+    judge_latency(findings, facts, node);
+    judge_clock(findings, facts, node);
+    judge_trials(findings, facts, node);
+}

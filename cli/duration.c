@@ -1,0 +1,77 @@
+/* See duration.h. */
+#include "duration.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS_MAX (INT64_C(1000) * 86400 * 1000) /* nobody waits for more than a thousand days */
+
+static const struct {
+    const char *name;
+    int64_t ms;
+} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+#define N_UNITS (sizeof units / sizeof units[0])
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static int64_t unit_of(const char *name) {
+    for (size_t i = 0; i < N_UNITS; i++) {
+        if (strcmp(name, units[i].name) == 0) {
+            return units[i].ms;
+        }
+    }
+    return 0;
+}
+
+const char *rl_duration_parse(const char *text, int64_t *ms) {
+    int64_t thousandths = 0;
+    int64_t place = 1000; /* of the next digit, 1000 before the point */
+    const char *c = text;
+    if (!is_digit(*c)) {
+        return "a duration is a number and a unit: 500ms, 10s, 5m, 2h or 1d";
+    }
+    for (; is_digit(*c); c++) {
+        thousandths = thousandths * 10 + (*c - '0') * 1000;
+        if (thousandths > MS_MAX) {
+            return "it is too long; at most 1000d";
+        }
+    }
+    if (*c == '.') {
+        for (c++; is_digit(*c); c++) {
+            place /= 10;
+            if (place == 0) {
+                return "at most three digits can follow the point";
+            }
+            thousandths += (*c - '0') * place;
+        }
+    }
+    int64_t unit = *c == '\0' && thousandths == 0 ? 1 : unit_of(c);
+    if (unit == 0) {
+        return *c == '\0' ? "the unit is missing: write 500ms, 10s, 5m, 2h or 1d"
+                          : "the unit is not known: write ms, s, m, h or d";
+    }
+    if (thousandths > MS_MAX / unit * 1000) {
+        return "it is too long; at most 1000d";
+    }
+    assert(thousandths >= 0);
+    *ms = thousandths * unit / 1000;
+    return NULL;
+}
+
+const char *rl_duration_show(int64_t ms, char *out, size_t size) {
+    size_t i = N_UNITS - 1;
+    assert(ms >= 0);
+    while (i > 0 && (ms == 0 || ms % units[i].ms != 0)) {
+        i--;
+    }
+    if (ms == 0) {
+        i = 1;
+    }
+    snprintf(out, size, "%" PRId64 "%s", ms / units[i].ms, units[i].name);
+    return out;
+}

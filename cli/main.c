@@ -1,0 +1,74 @@
+/* redlock(1): the command's name is looked up, its arguments are read, it runs.
+ *
+ * Failure modes: no command, or one that is not known, says so and ends with RL_EXIT_USAGE. Output
+ * that cannot be written (a full disk, a closed pipe) ends with RL_EXIT_SYSTEM: a script must not
+ * take an empty token for a lock. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "commands.h"
+#include "exits.h"
+#include "say.h"
+
+static int (*const commands[RL_CMDS])(struct rl_args *) = {
+    [RL_CMD_RUN] = rl_cmd_run,       [RL_CMD_ACQUIRE] = rl_cmd_acquire,
+    [RL_CMD_EXTEND] = rl_cmd_extend, [RL_CMD_RELEASE] = rl_cmd_release,
+    [RL_CMD_STATUS] = rl_cmd_status, [RL_CMD_ELECT] = NULL,
+    [RL_CMD_DOCTOR] = rl_cmd_doctor,
+};
+
+static int run_command(enum rl_command_name command, int argc, char **argv) {
+    struct rl_args args;
+    int exit_status = RL_EXIT_OK;
+    if (rl_args_parse(&args, command, argc, argv, &exit_status) == RL_ARGS_READY) {
+        exit_status = commands[command](&args);
+    }
+    rl_args_free(&args);
+    return exit_status;
+}
+
+static int unknown(const char *name) {
+    char shown[64];
+    rl_say_clean(name, strlen(name), shown, sizeof shown);
+    if (name[0] == '-') {
+        return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
+    }
+    return rl_fail(RL_EXIT_USAGE,
+                   "\"%s\" is not a command; there are run, status, doctor, acquire, extend "
+                   "and release",
+                   shown);
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2) {
+        return rl_fail(RL_EXIT_USAGE, "no command; try redlock --help");
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        rl_help_overview();
+        return RL_EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("redlock %s\n", redlock_version());
+        return RL_EXIT_OK;
+    }
+    for (int i = 0; i < RL_CMDS; i++) {
+        if (commands[i] != NULL &&
+            strcmp(argv[1], rl_args_command_text((enum rl_command_name)i)) == 0) {
+            return run_command((enum rl_command_name)i, argc - 1, argv + 1);
+        }
+    }
+    return unknown(argv[1]);
+}
+
+int main(int argc, char **argv) {
+    int exit_status = dispatch(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return rl_fail(RL_EXIT_SYSTEM, "the output cannot be written: %s", strerror(errno));
+    }
+    return exit_status;
+}

@@ -1,0 +1,265 @@
+/* redlock run: a command that holds a lock while it runs.
+ *
+ * Happy path: acquire, start the command (work.h), renew by the library's watchdog, release
+ * once the command's process group is empty, end with its status. With --repeat this goes
+ * round.
+ *
+ * Failure modes: not acquired (-E, or too few nodes); the command cannot be started; the lock
+ * is lost, which ends the command; interrupted while waiting (128 + n). Each has its own exit
+ * status: exits.h.
+ *
+ * Can two commands run under one lock? The command is started after the acquire's callback and
+ * is gone before validity ends: the library tells the loss lost_margin_ms before that, which is
+ * the grace and a little more, and the guard does not depend on this process. */
+#include "run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "duration.h"
+#include "exits.h"
+#include "say.h"
+#include "session.h"
+#include "tell.h"
+#include "work.h"
+
+#define DRIFT_RATIO_INVERSE 100 /* 1 %, and 2 ms: the client's defaults */
+#define DRIFT_MS 2
+
+struct run {
+    struct rl_session session;
+    struct rl_args *args;
+    struct rl_tell tell;
+    struct rl_work work;
+    redlock_lock *lock;
+    char holder[RL_HOLDER_TEXT_MAX];
+    bool is_working;
+    bool is_lost;
+    bool ignores_loss;
+    uv_timer_t pause;
+};
+
+/* -- Checks -- */
+
+static int64_t validity_of(int64_t ttl_ms) {
+    return ttl_ms - (ttl_ms + DRIFT_RATIO_INVERSE - 1) / DRIFT_RATIO_INVERSE - DRIFT_MS;
+}
+
+/* A renewal begins when a third of the ttl is used up. One may hang for node_timeout_ms, and there
+ * has to be time for another before the loss is told; the loss is told no earlier than at half of
+ * the validity. */
+static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t grace_ms) {
+    int64_t validity_ms = validity_of(ttl_ms);
+    int64_t margin_ms = RL_WORK_LOST_MS(grace_ms);
+    return margin_ms <= validity_ms / 2 &&
+           ttl_ms / 3 + args->node_timeout_ms <= validity_ms - margin_ms;
+}
+
+int rl_run_check_ttl(const struct rl_args *args) {
+    char ttl[RL_DURATION_TEXT_MAX], grace[RL_DURATION_TEXT_MAX], timeout[RL_DURATION_TEXT_MAX];
+    char enough[RL_DURATION_TEXT_MAX];
+    struct rl_args other = *args;
+    if (is_long_enough(args, args->ttl_ms, rl_args_grace_ms(args))) {
+        return 0;
+    }
+    while (!is_long_enough(&other, other.ttl_ms, rl_args_grace_ms(&other)) &&
+           other.ttl_ms < REDLOCK_TTL_MS_MAX) {
+        other.ttl_ms += 100 - other.ttl_ms % 100;
+    }
+    return rl_fail(RL_EXIT_USAGE,
+                   "--ttl %s is too short to renew the lock (a node may take --node-timeout %s to "
+                   "answer) and to end the command in time (--grace %s); give --ttl %s or more",
+                   rl_duration_show(args->ttl_ms, ttl, sizeof ttl),
+                   rl_duration_show(args->node_timeout_ms, timeout, sizeof timeout),
+                   rl_duration_show(rl_args_grace_ms(args), grace, sizeof grace),
+                   rl_duration_show(other.ttl_ms, enough, sizeof enough));
+}
+
+static int check_words(const struct rl_args *args) {
+    if (args->n_words == 0) {
+        return rl_fail(RL_EXIT_USAGE, "run: which lock? redlock run KEY -- COMMAND");
+    }
+    if (args->n_words > 1) {
+        char shown[64];
+        rl_say_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
+        return rl_fail(RL_EXIT_USAGE,
+                       "run: \"%s\" follows the key; write -- before the command, and a comma "
+                       "between keys",
+                       shown);
+    }
+    if (args->child == NULL || args->child[0] == NULL) {
+        return rl_fail(RL_EXIT_USAGE, "run: which command? redlock run KEY -- COMMAND");
+    }
+    return 0;
+}
+
+/* -- The command's environment -- */
+
+bool rl_run_variables(struct rl_variables *variables, const char *keys, const char *token,
+                      int64_t valid_ms) {
+    size_t used = 0;
+    memset(variables, 0, sizeof *variables);
+    bool done = asprintf(&variables->list[used++], "REDLOCK_KEY=%s", keys) >= 0;
+    if (done && token != NULL) {
+        done = asprintf(&variables->list[used++], "REDLOCK_TOKEN=%s", token) >= 0;
+    }
+    done = done && asprintf(&variables->list[used++], "REDLOCK_VALID_MS=%" PRId64, valid_ms) >= 0;
+    assert(used < RL_RUN_VARIABLES);
+    if (!done) {
+        variables->list[used - 1] = NULL; /* asprintf() leaves it undefined */
+        rl_run_variables_free(variables);
+    }
+    return done;
+}
+
+void rl_run_variables_free(struct rl_variables *variables) {
+    for (size_t i = 0; i < RL_RUN_VARIABLES; i++) {
+        free(variables->list[i]);
+        variables->list[i] = NULL;
+    }
+}
+
+/* -- One round -- */
+
+static void on_lost(redlock_lock *lock, int status, void *data) {
+    struct run *run = data;
+    run->is_lost = true;
+    rl_tell_lost(&run->tell, status, redlock_lock_message(lock),
+                 !run->is_working    ? "the command is not started"
+                 : run->ignores_loss ? "the command goes on without it"
+                                     : "the command is ended");
+    if (run->is_working) {
+        rl_work_lost(&run->work);
+    }
+}
+
+static void on_renew(redlock_lock *lock, int status, void *data) {
+    struct run *run = data;
+    rl_tell_renewed(&run->tell, status, redlock_lock_remaining_ms(lock));
+    if (run->is_working) {
+        rl_work_renewed(&run->work, redlock_lock_valid_until_ns(lock));
+    }
+}
+
+static void on_end(struct rl_work *work, int status, void *data) {
+    struct run *run = data;
+    (void)work;
+    run->is_working = false;
+    rl_tell_ended(&run->tell, status);
+    rl_session_done(&run->session, status);
+}
+
+static bool acquire(struct run *run, int *exit_status) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.auto_extend = 1;
+    options.on_lost = on_lost;
+    options.lost_data = run;
+    options.on_renew = on_renew;
+    options.renew_data = run;
+    run->is_lost = false;
+    return rl_session_acquire(&run->session, run->lock, run->args->words[0], &options, exit_status);
+}
+
+static int work(struct run *run) {
+    struct rl_variables variables;
+    char token[RL_TOKEN_TEXT_MAX];
+    rl_token_show(redlock_lock_token(run->lock), run->holder, token);
+    rl_tell_acquired(&run->tell, token, redlock_lock_remaining_ms(run->lock));
+    if (!rl_run_variables(&variables, run->args->words[0], token,
+                          redlock_lock_remaining_ms(run->lock))) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    int status =
+        rl_work_start(&run->work, &run->session.loop, run->args->child,
+                      (const char *const *)variables.list, redlock_lock_valid_until_ns(run->lock),
+                      rl_args_grace_ms(run->args), !run->ignores_loss, on_end, run);
+    rl_run_variables_free(&variables);
+    if (status != 0) {
+        run->args->is_repeated = false; /* it will not be there the next time either */
+        return status;
+    }
+    run->is_working = true;
+    return rl_session_wait(&run->session);
+}
+
+/* Returns the status that stands: the command's, or that of the loss. */
+static int release(struct run *run, int exit_status) {
+    int status = REDLOCK_ERR_LOST;
+    if (!run->is_lost) {
+        status = redlock_release(run->lock, rl_session_lock_cb, &run->session);
+        status = status == 0 ? rl_session_wait(&run->session) : status;
+    }
+    if (status != REDLOCK_ERR_LOST) {
+        rl_tell_released(&run->tell, status, redlock_lock_message(run->lock));
+        return exit_status;
+    }
+    return run->ignores_loss ? exit_status : RL_EXIT_LOST;
+}
+
+/* -- Round after round -- */
+
+static void on_pause(uv_timer_t *timer) {
+    struct run *run = timer->data;
+    rl_session_done(&run->session, 0);
+}
+
+/* False: it was interrupted, there is no next round. */
+static bool pause_and_go_on(struct run *run, int exit_status) {
+    bool is_hopeless = exit_status == RL_EXIT_USAGE || exit_status == RL_EXIT_SYSTEM;
+    if (!run->args->is_repeated || run->session.caught != 0 || is_hopeless ||
+        exit_status == RL_EXIT_SIGNAL + SIGINT) {
+        return false;
+    }
+    uv_timer_init(&run->session.loop, &run->pause);
+    run->pause.data = run;
+    uv_update_time(&run->session.loop);
+    uv_timer_start(&run->pause, on_pause, (uint64_t)run->args->repeat_ms, 0);
+    run->session.is_interruptible = true;
+    rl_session_wait(&run->session);
+    run->session.is_interruptible = false;
+    uv_close((uv_handle_t *)&run->pause, NULL);
+    return run->session.caught == 0;
+}
+
+static int rounds(struct run *run) {
+    int exit_status;
+    do {
+        if (acquire(run, &exit_status)) {
+            bool can_start = redlock_lock_is_valid(run->lock);
+            exit_status = release(run, can_start ? work(run) : RL_EXIT_LOST);
+        }
+    } while (pause_and_go_on(run, exit_status));
+    return exit_status;
+}
+
+int rl_cmd_run(struct rl_args *args) {
+    struct run *run = calloc(1, sizeof *run);
+    if (run == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    int status = check_words(args);
+    status = status == 0 ? rl_run_check_ttl(args) : status;
+    run->args = args;
+    run->ignores_loss = args->on_lost != NULL && strcmp(args->on_lost, "ignore") == 0;
+    if (status == 0) {
+        run->tell = (struct rl_tell){args, stderr, args->words[0]};
+        snprintf(run->holder, sizeof run->holder, "%s", args->holder != NULL ? args->holder : "");
+        if (args->holder == NULL) {
+            rl_session_holder((long)getpid(), run->holder, sizeof run->holder);
+        }
+        status = rl_session_open(&run->session, args, RL_WORK_LOST_MS(rl_args_grace_ms(args)));
+    }
+    if (status == 0) {
+        status = rl_session_lock(&run->session, args->words[0], run->holder, &run->lock);
+        status = status == 0 ? rounds(run) : status;
+        rl_session_close(&run->session);
+    }
+    free(run);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* What run and elect have in common: the checks before, and what the command finds in its
+ * environment. */
+#ifndef RL_CLI_RUN_H
+#define RL_CLI_RUN_H
+
+#include "args.h"
+#include "token.h"
+
+#define RL_RUN_VARIABLES 4
+
+struct rl_variables {
+    char *list[RL_RUN_VARIABLES]; /* "NAME=value", NULL at the end */
+};
+
+/* Whether the ttl leaves time to renew, and to end the command. Returns 0 or an exit status. */
+int rl_run_check_ttl(const struct rl_args *args);
+
+/* REDLOCK_KEY, REDLOCK_TOKEN (NULL: none), REDLOCK_VALID_MS. False: no memory. */
+bool rl_run_variables(struct rl_variables *variables, const char *keys, const char *token,
+                      int64_t valid_ms);
+void rl_run_variables_free(struct rl_variables *variables);
+
+#endif

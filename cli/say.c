@@ -1,0 +1,132 @@
+/* Sentences for people: see say.h. */
+#include "say.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "utf8.h"
+
+#define COLUMNS_DEFAULT 80
+#define COLUMNS_MIN 40
+#define COLUMNS_MAX 120
+
+static void say_list(const char *format, va_list args) {
+    fflush(stdout); /* so that both streams are read in the order of what happened */
+    fputs("redlock: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("\n", stderr);
+}
+
+void rl_say(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say_list(format, args);
+    va_end(args);
+}
+
+int rl_fail(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say_list(format, args);
+    va_end(args);
+    return status;
+}
+
+const char *rl_say_clean(const char *text, size_t length, char *out, size_t size) {
+    assert(size > 0);
+    size_t used = 0;
+    for (size_t i = 0; i < length;) {
+        size_t step = rl_utf8_length(text + i, length - i);
+        bool printable = step > 1 || (step == 1 && text[i] >= 0x20 && text[i] != 0x7f);
+        size_t bytes = printable ? step : 1;
+        if (used + bytes >= size) {
+            break;
+        }
+        memcpy(out + used, printable ? text + i : "?", bytes);
+        used += bytes;
+        i += step > 0 ? step : 1;
+    }
+    assert(used < size);
+    out[used] = '\0';
+    return out;
+}
+
+int rl_say_columns(const char *text) {
+    int columns = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        columns += ((unsigned char)*c & 0xc0) != 0x80; /* what continues a character takes none */
+    }
+    return columns;
+}
+
+bool rl_say_is_colored(FILE *file) {
+    const char *off = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    bool is_dumb = terminal == NULL || strcmp(terminal, "dumb") == 0;
+    return (off == NULL || off[0] == '\0') && !is_dumb && isatty(fileno(file));
+}
+
+void rl_say_painted(enum rl_paint paint, const char *text, int width) {
+    static const char *const codes[] = {
+        [RL_PAINT_GOOD] = "\033[32m",
+        [RL_PAINT_WARN] = "\033[33m",
+        [RL_PAINT_BAD] = "\033[31m",
+        [RL_PAINT_FAINT] = "\033[2m",
+    };
+    bool colored = paint != RL_PAINT_NONE && rl_say_is_colored(stdout);
+    int padding = width - rl_say_columns(text);
+    printf("%s%s%s%*s", colored ? codes[paint] : "", text, colored ? "\033[0m" : "",
+           padding > 0 ? padding : 0, "");
+}
+
+static int columns_of_terminal(void) {
+    struct winsize window;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) {
+        return COLUMNS_DEFAULT;
+    }
+    int columns = window.ws_col;
+    return columns < COLUMNS_MIN ? COLUMNS_MIN : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
+}
+
+void rl_say_wrapped(const char *text, int indent) {
+    int columns = columns_of_terminal();
+    int at = indent;
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+        char word[512];
+        rl_say_clean(text, length, word, sizeof word);
+        int width = rl_say_columns(word);
+        if (at > indent && at + 1 + width > columns) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        }
+        at += printf("%s", at > indent ? " " : "");
+        fputs(word, stdout);
+        at += width;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputs("\n", stdout);
+}
+
+const char *rl_say_duration(double ms, char *out, size_t size) {
+    static const struct {
+        double ms;
+        const char *name;
+    } units[] = {{86400e3, "d"}, {3600e3, "h"}, {60e3, "min"}, {1e3, "s"}, {1, "ms"}};
+    size_t i = 0;
+    /* Two of a unit at least, so that 90 s is not "1.5 min". */
+    while (i + 1 < sizeof units / sizeof units[0] && ms < units[i].ms * (i < 3 ? 2 : 1)) {
+        i++;
+    }
+    double value = ms / units[i].ms;
+    assert(value >= 0);
+    int digits = value >= 10 ? 0 : value >= 1 ? 1 : 2;
+    snprintf(out, size, "%.*f %s", value > 0 ? digits : 0, value, units[i].name);
+    return out;
+}

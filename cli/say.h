@@ -1,0 +1,41 @@
+/* What redlock(1) says to people: sentences on stderr, and text on stdout that cannot harm a
+ * terminal.
+ *
+ * Failure modes: none of its own. What comes from a node, a file or an argument may contain escape
+ * sequences: it goes through rl_say_text() or rl_say_clean(), which show '?' for what is not
+ * printable. Colours are for a terminal only, and NO_COLOR turns them off (no-color.org). */
+#ifndef RL_CLI_SAY_H
+#define RL_CLI_SAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* "redlock: ..." on stderr. */
+void rl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, and returns status: a check can end with it. */
+int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* text as it may be shown: control characters and broken UTF-8 as '?', cut to size. Returns out. */
+const char *rl_say_clean(const char *text, size_t length, char *out, size_t size);
+
+/* How many columns the text takes, as far as one column a character goes. */
+int rl_say_columns(const char *text);
+
+enum rl_paint { RL_PAINT_NONE, RL_PAINT_GOOD, RL_PAINT_WARN, RL_PAINT_BAD, RL_PAINT_FAINT };
+
+/* Whether file may be coloured. */
+bool rl_say_is_colored(FILE *file);
+
+/* text, coloured if stdout may be, and padded to width columns. */
+void rl_say_painted(enum rl_paint paint, const char *text, int width);
+
+/* text on stdout, broken at spaces so that no line is longer than the terminal (80 columns if there
+ * is none). It begins at column indent, where the cursor is; so do the lines after the first. */
+void rl_say_wrapped(const char *text, int indent);
+
+/* "8.2 s", "15 min", "0.3 ms": a duration in three digits. */
+const char *rl_say_duration(double ms, char *out, size_t size);
+
+#endif

@@ -1,0 +1,241 @@
+/* redlock acquire, extend and release: a lock in three processes of a script.
+ *
+ * Happy path: acquire prints the token and disowns the lock, so that its keys stay when the process
+ * ends. extend adopts the lock by its token, which renews it on every node, and disowns it again.
+ * release deletes what still has the token.
+ *
+ * Failure modes: nobody renews between these commands, so the lock may be gone: extend and release
+ * then end with RL_EXIT_LOST. A token that was not printed by acquire is refused before anything is
+ * sent. If acquire cannot print the token (a closed pipe), the lock is released again. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "exits.h"
+#include "json.h"
+#include "say.h"
+#include "session.h"
+#include "token.h"
+
+struct script {
+    struct rl_session session;
+    struct rl_token token;
+    redlock_lock *lock;
+    const char *keys;
+    uint64_t released_ms;
+};
+
+#define LOOK_MS 5 /* how often late votes are looked for */
+
+/* -- Arguments -- */
+
+static int check_words(struct script *script, struct rl_args *args, bool takes_token) {
+    const char *command = rl_args_command_text(args->command);
+    int most = takes_token ? 2 : 1;
+    if (args->child != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "%s: it runs no command; leave -- out, or use redlock run",
+                       command);
+    }
+    if (args->n_words == 0) {
+        return rl_fail(RL_EXIT_USAGE, "%s: which lock? see redlock %s --help", command, command);
+    }
+    if (args->n_words > most) {
+        char shown[64];
+        rl_say_clean(args->words[most], strlen(args->words[most]), shown, sizeof shown);
+        return rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is too much; several keys have a comma between",
+                       command, shown);
+    }
+    script->keys = args->words[0];
+    if (!takes_token) {
+        return 0;
+    }
+    const char *text = args->n_words == 2 ? args->words[1] : getenv("REDLOCK_TOKEN");
+    if (text == NULL) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "%s: which token? Give what acquire printed, or set "
+                       "REDLOCK_TOKEN",
+                       command);
+    }
+    const char *why = rl_token_parse(&script->token, text);
+    return why == NULL ? 0 : rl_fail(RL_EXIT_USAGE, "%s: TOKEN: %s", command, why);
+}
+
+static int begin(struct script *script, struct rl_args *args) {
+    int status = rl_session_open(&script->session, args, 2);
+    const char *holder = script->token.holder[0] != '\0' ? script->token.holder : NULL;
+    return status != 0 ? status
+                       : rl_session_lock(&script->session, script->keys, holder, &script->lock);
+}
+
+/* -- Output -- */
+
+/* One line of JSON: what came of it. */
+static void print_json(struct script *script, int status, const char *token) {
+    struct rl_json json = {.file = stdout};
+    rl_json_open(&json, NULL, '{');
+    rl_json_text(&json, "key", script->keys);
+    rl_json_text(&json, "status", redlock_err_name(status));
+    if (token != NULL) {
+        rl_json_text(&json, "token", token);
+        rl_json_number(&json, "valid_ms", redlock_lock_remaining_ms(script->lock));
+    }
+    rl_json_text(&json, "message", redlock_lock_message(script->lock));
+    rl_json_close(&json, '}');
+    rl_json_end(&json);
+}
+
+static int release_own(struct script *script) {
+    if (redlock_release(script->lock, rl_session_lock_cb, &script->session) == 0) {
+        rl_session_wait(&script->session);
+    }
+    return rl_fail(RL_EXIT_SYSTEM, "the token cannot be written (%s); the lock is released",
+                   strerror(errno));
+}
+
+/* -- Commands -- */
+
+static int acquire(struct script *script, struct rl_args *args) {
+    char token[RL_TOKEN_TEXT_MAX];
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    int status;
+    if (!rl_session_acquire(&script->session, script->lock, script->keys, &options, &status)) {
+        if (args->json && script->session.outcome != 0) {
+            print_json(script, script->session.outcome, NULL);
+        }
+        return status;
+    }
+    rl_token_show(redlock_lock_token(script->lock), script->token.holder, token);
+    if (args->json) {
+        print_json(script, 0, token);
+    } else {
+        printf("%s\n", token);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return release_own(script);
+    }
+    if (args->verbose) {
+        rl_say("%s", redlock_lock_message(script->lock));
+    }
+    status = redlock_disown(script->lock);
+    return status == 0 ? 0 : rl_session_refused(script->lock, script->keys, status);
+}
+
+static int extend(struct script *script, struct rl_args *args) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = args->ttl_ms;
+    int status = redlock_adopt(script->lock, script->token.digits, &options, rl_session_lock_cb,
+                               &script->session);
+    status = status == 0 ? rl_session_wait(&script->session) : status;
+    if (args->json) {
+        char token[RL_TOKEN_TEXT_MAX];
+        rl_token_show(script->token.digits, script->token.holder, token);
+        print_json(script, status, status == 0 ? token : NULL);
+    }
+    if (status != 0) {
+        return rl_session_refused(script->lock, script->keys, status);
+    }
+    if (args->verbose) {
+        rl_say("%s", redlock_lock_message(script->lock));
+    }
+    status = redlock_disown(script->lock);
+    return status == 0 ? 0 : rl_session_refused(script->lock, script->keys, status);
+}
+
+/* What is known of a release: 0: a quorum had the token; LOST: no quorum can have had it;
+ * UNKNOWN: answers are missing that decide it. */
+static int judge_release(struct script *script) {
+    size_t n = script->session.args->n_nodes, quorum = n / 2 + 1;
+    size_t deleted = 0, gone = 0;
+    for (size_t i = 0; i < n; i++) {
+        redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+        redlock_lock_outcome(script->lock, i, &outcome);
+        deleted += outcome.vote == REDLOCK_VOTE_GRANTED;
+        gone += outcome.vote == REDLOCK_VOTE_REFUSED;
+    }
+    assert(deleted + gone <= n);
+    return deleted >= quorum ? 0 : gone > n - quorum ? REDLOCK_ERR_LOST : REDLOCK_ERR_UNKNOWN;
+}
+
+static void on_look(uv_timer_t *timer) {
+    struct script *script = timer->data;
+    uint64_t waited_ms = uv_now(&script->session.loop) - script->released_ms;
+    if (judge_release(script) != REDLOCK_ERR_UNKNOWN ||
+        waited_ms >= (uint64_t)script->session.args->node_timeout_ms) {
+        rl_session_done(&script->session, 0);
+    }
+}
+
+/* The library is content when a quorum has answered; whether the token was there may need one
+ * answer more. */
+static void await_votes(struct script *script) {
+    uv_timer_t timer;
+    uv_timer_init(&script->session.loop, &timer);
+    timer.data = script;
+    script->released_ms = uv_now(&script->session.loop);
+    uv_timer_start(&timer, on_look, 0, LOOK_MS);
+    rl_session_wait(&script->session);
+    uv_close((uv_handle_t *)&timer, NULL);
+    uv_run(&script->session.loop, UV_RUN_NOWAIT);
+}
+
+static int release(struct script *script, struct rl_args *args) {
+    int status = redlock_release_token(script->lock, script->token.digits, rl_session_lock_cb,
+                                       &script->session);
+    status = status == 0 ? rl_session_wait(&script->session) : status;
+    if (status == 0) {
+        await_votes(script);
+        status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
+    }
+    if (args->json) {
+        print_json(script, status, NULL);
+    }
+    if (status == REDLOCK_ERR_LOST) {
+        char shown[128];
+        return rl_fail(RL_EXIT_LOST, "%s: it was not held by this token any more",
+                       rl_say_clean(script->keys, strlen(script->keys), shown, sizeof shown));
+    }
+    if (status != 0) {
+        return rl_session_refused(script->lock, script->keys, status);
+    }
+    if (args->verbose) {
+        rl_say("%s", redlock_lock_message(script->lock));
+    }
+    return 0;
+}
+
+static int run(struct rl_args *args, bool takes_token,
+               int (*work)(struct script *, struct rl_args *)) {
+    struct script *script = calloc(1, sizeof *script);
+    if (script == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    int status = check_words(script, args, takes_token);
+    if (status == 0 && !takes_token) {
+        if (args->holder != NULL) {
+            snprintf(script->token.holder, sizeof script->token.holder, "%s", args->holder);
+        } else { /* the script lives on, this process does not */
+            rl_session_holder((long)getppid(), script->token.holder, sizeof script->token.holder);
+        }
+    }
+    status = status == 0 ? begin(script, args) : status;
+    status = status == 0 ? work(script, args) : status;
+    rl_session_close(&script->session);
+    free(script);
+    return status;
+}
+
+int rl_cmd_acquire(struct rl_args *args) {
+    return run(args, false, acquire);
+}
+
+int rl_cmd_extend(struct rl_args *args) {
+    return run(args, true, extend);
+}
+
+int rl_cmd_release(struct rl_args *args) {
+    return run(args, true, release);
+}

@@ -1,0 +1,247 @@
+/* See session.h. */
+#include "session.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exits.h"
+#include "keys.h"
+#include "say.h"
+#include "status.h"
+
+/* -- The loop -- */
+
+void rl_session_done(struct rl_session *session, int status) {
+    session->is_done = true;
+    session->status = status;
+    uv_stop(&session->loop);
+}
+
+void rl_session_lock_cb(redlock_lock *lock, int status, void *session) {
+    (void)lock;
+    rl_session_done(session, status);
+}
+
+static void client_cb(redlock_client *client, int status, void *session) {
+    (void)client;
+    rl_session_done(session, status);
+}
+
+int rl_session_wait(struct rl_session *session) {
+    while (!session->is_done) {
+        uv_run(&session->loop, UV_RUN_DEFAULT);
+    }
+    session->is_done = false;
+    return session->status;
+}
+
+static void on_signal(int signal_number, void *data) {
+    struct rl_session *session = data;
+    session->caught = signal_number;
+    if (session->acquiring != NULL) {
+        redlock_cancel(session->acquiring);
+    }
+    if (session->is_interruptible) {
+        rl_session_done(session, REDLOCK_ERR_CANCELED);
+    }
+}
+
+/* -- Open and close -- */
+
+int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lost_margin_ms) {
+    static const int list[] = {SIGINT, SIGTERM, SIGHUP, 0};
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    memset(session, 0, sizeof *session);
+    session->args = args;
+    options.nodes = args->nodes;
+    options.n_nodes = args->n_nodes;
+    options.node_timeout_ms = args->node_timeout_ms;
+    options.connect_timeout_ms = args->connect_timeout_ms;
+    options.lost_margin_ms = lost_margin_ms;
+    options.client_name = "redlock-cli";
+    options.error = error;
+    options.error_size = sizeof error;
+    if (uv_loop_init(&session->loop) != 0) {
+        return rl_fail(RL_EXIT_SYSTEM, "the system gives no event loop");
+    }
+    int status =
+        redlock_client_open(&session->client, &session->loop, &options, client_cb, session);
+    if (status != 0) {
+        uv_loop_close(&session->loop);
+        bool is_usage = status != REDLOCK_ERR_NOMEM && status != REDLOCK_ERR_SYSTEM;
+        return rl_fail(is_usage ? RL_EXIT_USAGE : RL_EXIT_SYSTEM, "%s: %s", args->nodes_from,
+                       error[0] != '\0' ? error : redlock_strerror(status));
+    }
+    session->is_open = true;
+    rl_signals_open(&session->signals, &session->loop, list, on_signal, session);
+    status = rl_session_wait(session);
+    if (args->verbose && status == 0) {
+        rl_say("%s", redlock_client_message(session->client));
+    }
+    return 0;
+}
+
+void rl_session_close(struct rl_session *session) {
+    if (!session->is_open) {
+        return;
+    }
+    rl_signals_close(&session->signals);
+    if (redlock_client_close(session->client, client_cb, session) == 0) {
+        rl_session_wait(session);
+    }
+    uv_run(&session->loop, UV_RUN_DEFAULT);
+    int left = uv_loop_close(&session->loop);
+    assert(left == 0);
+    (void)left;
+    session->is_open = false;
+}
+
+/* -- Locks -- */
+
+void rl_session_holder(long number, char *out, size_t size) {
+    char host[48] = "";
+    if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') {
+        snprintf(host, sizeof host, "localhost");
+    }
+    for (char *c = host; *c != '\0'; c++) {
+        *c = *c > 0x20 && *c < 0x7f ? *c : '?';
+    }
+    snprintf(out, size, "%s:%ld", host, number);
+}
+
+int rl_session_lock(struct rl_session *session, const char *keys_text, const char *holder,
+                    redlock_lock **lock) {
+    struct rl_keys keys;
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    int exit_status = 0;
+    const char *why = rl_keys_parse(&keys, keys_text);
+    *lock = NULL;
+    if (why != NULL) {
+        exit_status = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+    } else {
+        options.resources = keys.items;
+        options.n_resources = keys.count;
+        options.holder = holder;
+        options.notify = 1;
+        int status = redlock_lock_new_with(session->client, &options, lock, error, sizeof error);
+        if (status != 0) {
+            exit_status = rl_fail(status == REDLOCK_ERR_NOMEM ? RL_EXIT_SYSTEM : RL_EXIT_USAGE,
+                                  "%s", error[0] != '\0' ? error : redlock_strerror(status));
+        }
+    }
+    rl_keys_free(&keys);
+    return exit_status;
+}
+
+int rl_session_why_not(redlock_lock *lock, size_t n_nodes, int status) {
+    size_t failed = 0;
+    if (status == REDLOCK_ERR_NO_QUORUM) {
+        return RL_EXIT_NO_QUORUM;
+    }
+    for (size_t i = 0; i < n_nodes && status == REDLOCK_ERR_DEADLINE; i++) {
+        redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+        redlock_lock_outcome(lock, i, &outcome);
+        failed += outcome.vote == REDLOCK_VOTE_FAILED;
+    }
+    return failed > n_nodes - (n_nodes / 2 + 1) ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
+}
+
+int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
+    char shown[128];
+    rl_say_clean(keys, strlen(keys), shown, sizeof shown);
+    const char *message = redlock_lock_message(lock);
+    switch (status) {
+        case REDLOCK_ERR_INVALID:
+            return rl_fail(RL_EXIT_USAGE, "%s: %s", shown, message);
+        case REDLOCK_ERR_NO_QUORUM:
+        case REDLOCK_ERR_UNKNOWN:
+        case REDLOCK_ERR_EXPIRED:
+            return rl_fail(RL_EXIT_NO_QUORUM, "%s: %s", shown, message);
+        case REDLOCK_ERR_LOST:
+        case REDLOCK_ERR_NOT_HELD:
+            return rl_fail(RL_EXIT_LOST, "%s: %s", shown, message);
+        default:
+            return rl_fail(RL_EXIT_SYSTEM, "%s: %s", shown, message);
+    }
+}
+
+static int not_acquired(struct rl_session *session, redlock_lock *lock, const char *keys,
+                        int status) {
+    char shown[128];
+    rl_say_clean(keys, strlen(keys), shown, sizeof shown);
+    if (session->caught != 0) {
+        return RL_EXIT_SIGNAL + session->caught;
+    }
+    if (status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_NOMEM) {
+        return rl_fail(RL_EXIT_SYSTEM, "%s: %s", shown, redlock_lock_message(lock));
+    }
+    int exit_status = rl_session_why_not(lock, session->args->n_nodes, status);
+    if (exit_status == RL_EXIT_HELD) {
+        exit_status = (int)session->args->conflict_status;
+        if (exit_status != 0 || session->args->verbose) {
+            char holder[192];
+            bool found = rl_status_holder(session, keys, holder, sizeof holder);
+            rl_say("%s: not acquired: %s", shown, found ? holder : "another was faster");
+        }
+        return exit_status;
+    }
+    return rl_fail(exit_status, "%s: not acquired: %s", shown, redlock_lock_message(lock));
+}
+
+/* Who waits for nodes wants to know that it is them. */
+static void tell_waiting(struct rl_session *session) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    redlock_client_stats(session->client, &stats);
+    if (stats.nodes_up < session->args->n_nodes / 2 + 1) {
+        rl_say("waiting for nodes: %s", redlock_client_message(session->client));
+    }
+}
+
+/* An acquire that was granted while a signal came is given back. */
+static int give_back(struct rl_session *session, redlock_lock *lock) {
+    if (redlock_release(lock, rl_session_lock_cb, session) == 0) {
+        rl_session_wait(session);
+    }
+    return RL_EXIT_SIGNAL + session->caught;
+}
+
+bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
+                        redlock_acquire_options *options, int *exit_status) {
+    const struct rl_args *args = session->args;
+    options->ttl_ms = args->ttl_ms;
+    options->wait_ms = args->wait_ms;
+    if (args->no_wait) {
+        options->wait_ms = REDLOCK_NO_LIMIT;
+        options->tries = 1;
+    } else {
+        tell_waiting(session);
+    }
+    if (session->caught != 0) {
+        *exit_status = RL_EXIT_SIGNAL + session->caught;
+        return false;
+    }
+    int status = redlock_acquire(lock, options, rl_session_lock_cb, session);
+    if (status != 0) {
+        *exit_status = rl_session_refused(lock, keys, status);
+        return false;
+    }
+    session->acquiring = lock;
+    status = rl_session_wait(session);
+    session->acquiring = NULL;
+    session->outcome = status;
+    if (status != 0) {
+        *exit_status = not_acquired(session, lock, keys, status);
+    } else if (session->caught != 0) {
+        *exit_status = give_back(session, lock);
+    } else {
+        *exit_status = RL_EXIT_OK;
+        return true;
+    }
+    return false;
+}

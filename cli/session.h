@@ -1,0 +1,68 @@
+/* One client on one loop, for commands that read from top to bottom.
+ *
+ *     rl_session_open() -> rl_session_lock() -> redlock_...(.., rl_session_lock_cb, session)
+ *         -> rl_session_wait() -> rl_session_close()
+ *
+ * rl_session_wait() runs the loop until the callback of the call before it has come.
+ *
+ * Failure modes: the client cannot be opened (a bad URL: RL_EXIT_USAGE); too few nodes answer,
+ * which is no end here: who waits for a lock also waits for nodes. SIGINT, SIGTERM or SIGHUP
+ * while an acquire is waited for cancel it, so that no key stays behind; session->caught is the
+ * signal. */
+#ifndef RL_CLI_SESSION_H
+#define RL_CLI_SESSION_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "args.h"
+#include "redlock/redlock.h"
+#include "redlock/token.h"
+#include "signals.h"
+
+#define RL_HOLDER_TEXT_MAX (REDLOCK_HOLDER_MAX + 1)
+
+struct rl_session {
+    uv_loop_t loop;
+    redlock_client *client;
+    struct rl_args *args;
+    struct rl_signals signals;
+    redlock_lock *acquiring; /* what a signal cancels */
+    bool is_done;
+    int status;  /* that the callback brought */
+    int outcome; /* of the last acquire */
+    int caught;  /* the signal that ended the waiting, 0 */
+    bool is_open;
+    bool is_interruptible; /* a signal ends the waiting */
+};
+
+/* lost_margin_ms: see redlock_client_options. Returns 0 or an exit status. session->status is how
+ * the client opened: 0, or REDLOCK_ERR_NO_QUORUM, which was told on stderr. */
+int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lost_margin_ms);
+void rl_session_close(struct rl_session *session);
+
+/* Runs the loop until rl_session_done(). Returns session->status. */
+int rl_session_wait(struct rl_session *session);
+void rl_session_done(struct rl_session *session, int status);
+void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
+
+/* A lock of "KEY[,KEY...]", stored with the holder's name. Returns 0 or an exit status. */
+int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
+                    redlock_lock **lock);
+
+/* Acquires as --wait and --no-wait say. options: what differs from the defaults; ttl and wait are
+ * filled in by this. Returns whether the lock is held; if not, why was said, and *exit_status is
+ * what it means (which -E can make 0). */
+bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
+                        redlock_acquire_options *options, int *exit_status);
+
+/* Which of two it was that an acquire did not get through: RL_EXIT_HELD or RL_EXIT_NO_QUORUM. */
+int rl_session_why_not(redlock_lock *lock, size_t n_nodes, int status);
+
+/* Says that a call on a lock was refused, or how an operation ended. Returns the exit status. */
+int rl_session_refused(redlock_lock *lock, const char *keys, int status);
+
+/* "host:number", the usual name of a holder. */
+void rl_session_holder(long number, char *out, size_t size);
+
+#endif

@@ -1,0 +1,40 @@
+/* See signals.h. */
+#include "signals.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdbool.h>
+
+static void on_signal(uv_signal_t *handle, int signal_number) {
+    struct rl_signals *signals = handle->data;
+    signals->callback(signal_number, signals->data);
+}
+
+static bool is_ignored(int signal_number) {
+    struct sigaction now;
+    return sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *list,
+                     rl_signal_cb callback, void *data) {
+    signals->count = 0;
+    signals->callback = callback;
+    signals->data = data;
+    for (; *list != 0; list++) {
+        assert(signals->count < RL_SIGNALS_MAX);
+        uv_signal_t *handle = &signals->handles[signals->count];
+        if ((*list != SIGCHLD && is_ignored(*list)) || uv_signal_init(loop, handle) != 0) {
+            continue;
+        }
+        handle->data = signals;
+        uv_signal_start(handle, on_signal, *list);
+        signals->count++;
+    }
+}
+
+void rl_signals_close(struct rl_signals *signals) {
+    for (size_t i = 0; i < signals->count; i++) {
+        uv_close((uv_handle_t *)&signals->handles[i], NULL);
+    }
+    signals->count = 0;
+}

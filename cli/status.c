@@ -1,0 +1,256 @@
+/* redlock status: who holds a lock, node by node, and whether anybody has a quorum.
+ *
+ * Happy path: every node is asked for every key; a table for each key, or one line of JSON.
+ *
+ * Failure modes: nodes that do not answer have their reason in the table; fewer answers than a
+ * quorum end with RL_EXIT_NO_QUORUM, whatever those that answered say. What it shows is over
+ * when it is shown. */
+#include "status.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "exits.h"
+#include "json.h"
+#include "keys.h"
+#include "say.h"
+#include "token.h"
+
+#define NODE_WIDTH_MAX 40
+#define HOLDER_WIDTH_MAX 32
+#define LEFT_WIDTH 9
+
+/* One look at one key. The strings of the sights are copied, they end with the callback. */
+struct look {
+    struct rl_session *session;
+    redlock_bytes key;
+    size_t n;
+    size_t answered, holding; /* nodes; that have the quorum's token */
+    bool is_held;             /* by a quorum */
+    char token[RL_TOKEN_TEXT_MAX];
+    char holder[REDLOCK_HOLDER_MAX + 1];
+    int64_t remaining_ms;
+    struct sight {
+        redlock_sight s;
+        char token[REDLOCK_TOKEN_LENGTH + 1];
+        char holder[REDLOCK_HOLDER_MAX + 1];
+    } sights[REDLOCK_NODES_MAX];
+};
+
+/* -- The look -- */
+
+static void on_query(redlock_query *query, int status, void *data) {
+    struct look *look = data;
+    const char *token = "", *holder = "";
+    look->is_held = redlock_query_quorum(query, &token, &holder, &look->remaining_ms) == 1;
+    if (look->is_held) {
+        rl_token_show(token, holder, look->token);
+        rl_say_clean(holder, strlen(holder), look->holder, sizeof look->holder);
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        struct sight *sight = &look->sights[i];
+        sight->s = (redlock_sight)REDLOCK_SIGHT_INIT;
+        int known = redlock_query_sight(query, i, &sight->s);
+        assert(known == 0);
+        (void)known;
+        const char *text = sight->s.holder != NULL ? sight->s.holder : "";
+        rl_say_clean(text, strlen(text), sight->holder, sizeof sight->holder);
+        snprintf(sight->token, sizeof sight->token, "%s",
+                 sight->s.token != NULL ? sight->s.token : "");
+        look->answered += sight->s.status == 0;
+        look->holding += look->is_held && sight->s.is_held && strcmp(sight->token, token) == 0;
+    }
+    rl_session_done(look->session, status);
+}
+
+/* Returns the query's status. */
+static int ask(struct look *look, struct rl_session *session, redlock_bytes key) {
+    memset(look, 0, sizeof *look);
+    look->session = session;
+    look->key = key;
+    look->n = session->args->n_nodes;
+    int status = redlock_query_holder(session->client, key.data, key.length, on_query, look);
+    return status == 0 ? rl_session_wait(session) : status;
+}
+
+bool rl_status_holder(struct rl_session *session, const char *keys_text, char *out, size_t size) {
+    struct rl_keys keys;
+    static struct look look;
+    bool found = false;
+    if (rl_keys_parse(&keys, keys_text) == NULL) {
+        for (size_t i = 0; i < keys.count && !found; i++) {
+            char left[32];
+            found = ask(&look, session, keys.items[i]) == 0 && look.is_held;
+            if (found) {
+                snprintf(out, size, "held by %s for another %s",
+                         look.holder[0] != '\0' ? look.holder : "somebody without a name",
+                         rl_say_duration((double)look.remaining_ms, left, sizeof left));
+            }
+        }
+    }
+    rl_keys_free(&keys);
+    return found;
+}
+
+/* -- Its screen -- */
+
+static void print_head(const struct look *look) {
+    char key[256], left[32];
+    size_t quorum = look->n / 2 + 1;
+    size_t held = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        held += look->sights[i].s.status == 0 && look->sights[i].s.is_held;
+    }
+    rl_say_clean(look->key.data, look->key.length, key, sizeof key);
+    if (look->is_held) {
+        printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
+               look->holder[0] != '\0' ? look->holder : "somebody without a name",
+               rl_say_duration((double)look->remaining_ms, left, sizeof left), look->holding,
+               look->n, quorum);
+    } else if (look->answered < quorum) {
+        printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
+               look->n, quorum);
+    } else if (held == 0) {
+        printf("%s: free\n", key);
+    } else {
+        printf("%s: nobody has a quorum; keys are left on %zu of %zu nodes\n", key, held, look->n);
+    }
+}
+
+static void print_sight(const struct sight *sight, int node_width, int holder_width) {
+    char left[32] = "", latency[32];
+    printf("  %-*s", node_width, sight->s.node);
+    if (sight->s.status != 0) {
+        rl_say_painted(RL_PAINT_BAD, redlock_strerror(sight->s.status), 0);
+        printf("\n");
+        return;
+    }
+    const char *holder = sight->holder;
+    if (!sight->s.is_held) {
+        holder = "-";
+    } else if (sight->token[0] == '\0') {
+        holder = "not a lock";
+    } else if (holder[0] == '\0') {
+        holder = "no name";
+    }
+    if (sight->s.is_held) {
+        rl_say_duration(sight->s.remaining_ms > 0 ? (double)sight->s.remaining_ms : 0, left,
+                        sizeof left);
+    }
+    printf("%-*s%-*s%s\n", holder_width, holder, LEFT_WIDTH,
+           sight->s.is_held && sight->s.remaining_ms < 0 ? "for ever" : left,
+           rl_say_duration(sight->s.latency_us / 1e3, latency, sizeof latency));
+}
+
+static int width_of(int width, const char *text, int max) {
+    int columns = rl_say_columns(text);
+    columns = columns > width ? columns : width;
+    return columns < max ? columns : max;
+}
+
+static void print_screen(const struct look *look) {
+    int node_width = 4, holder_width = 10;
+    for (size_t i = 0; i < look->n; i++) {
+        node_width = width_of(node_width, look->sights[i].s.node, NODE_WIDTH_MAX);
+        holder_width = width_of(holder_width, look->sights[i].holder, HOLDER_WIDTH_MAX);
+    }
+    node_width += 2;
+    holder_width += 2;
+    print_head(look);
+    printf("\n  %-*s%-*s%-*s%s\n", node_width, "node", holder_width, "holder", LEFT_WIDTH, "left",
+           "latency");
+    for (size_t i = 0; i < look->n; i++) {
+        print_sight(&look->sights[i], node_width, holder_width);
+    }
+}
+
+/* -- JSON -- */
+
+static void print_json(const struct look *look) {
+    struct rl_json json = {.file = stdout};
+    rl_json_open(&json, NULL, '{');
+    rl_json_bytes(&json, "key", look->key.data, look->key.length);
+    rl_json_bool(&json, "held", look->is_held);
+    rl_json_text(&json, "holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL);
+    rl_json_text(&json, "token", look->is_held ? look->token : NULL);
+    if (look->is_held) {
+        rl_json_number(&json, "remaining_ms", look->remaining_ms);
+    }
+    rl_json_number(&json, "answered", (int64_t)look->answered);
+    rl_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
+    rl_json_open(&json, "nodes", '[');
+    for (size_t i = 0; i < look->n; i++) {
+        const struct sight *sight = &look->sights[i];
+        rl_json_open(&json, NULL, '{');
+        rl_json_text(&json, "node", sight->s.node);
+        rl_json_text(&json, "status", redlock_err_name(sight->s.status));
+        if (sight->s.status == 0) {
+            rl_json_bool(&json, "held", sight->s.is_held != 0);
+            rl_json_real(&json, "latency_ms", sight->s.latency_us / 1e3);
+        }
+        if (sight->s.status == 0 && sight->s.is_held) {
+            rl_json_text(&json, "token", sight->token[0] != '\0' ? sight->token : NULL);
+            rl_json_text(&json, "holder", sight->holder[0] != '\0' ? sight->holder : NULL);
+            rl_json_number(&json, "remaining_ms", sight->s.remaining_ms);
+        }
+        rl_json_close(&json, '}');
+    }
+    rl_json_close(&json, ']');
+    rl_json_close(&json, '}');
+    rl_json_end(&json);
+}
+
+/* -- The command -- */
+
+/* All keys of one word. Returns the worst: NO_QUORUM, then free (1), then 0; or another error. */
+static int show(struct rl_session *session, const char *word, bool is_first) {
+    static struct look look;
+    struct rl_keys keys;
+    int worst = RL_EXIT_OK;
+    const char *why = rl_keys_parse(&keys, word);
+    if (why != NULL) {
+        worst = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+    }
+    for (size_t i = 0; why == NULL && i < keys.count; i++) {
+        int status = ask(&look, session, keys.items[i]);
+        if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
+            worst = rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+            break;
+        }
+        if (session->args->json) {
+            print_json(&look);
+        } else {
+            printf("%s", is_first && i == 0 ? "" : "\n");
+            print_screen(&look);
+        }
+        int exit_status = status != 0    ? RL_EXIT_NO_QUORUM
+                          : look.is_held ? RL_EXIT_OK
+                                         : RL_EXIT_HELD;
+        worst = exit_status > worst ? exit_status : worst;
+    }
+    rl_keys_free(&keys);
+    return worst;
+}
+
+int rl_cmd_status(struct rl_args *args) {
+    static struct rl_session session;
+    int worst = RL_EXIT_OK;
+    if (args->n_words == 0 || args->child != NULL) {
+        return rl_fail(RL_EXIT_USAGE, args->child != NULL
+                                          ? "status: it runs no command; leave -- out"
+                                          : "status: of which lock? redlock status KEY...");
+    }
+    int status = rl_session_open(&session, args, 2);
+    if (status != 0) {
+        return status;
+    }
+    for (int i = 0; i < args->n_words && session.caught == 0; i++) {
+        status = show(&session, args->words[i], i == 0);
+        worst = status > worst ? status : worst;
+    }
+    int caught = session.caught;
+    rl_session_close(&session);
+    return caught != 0 ? RL_EXIT_SIGNAL + caught : worst;
+}

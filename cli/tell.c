@@ -1,0 +1,94 @@
+/* See tell.h. Nothing can fail here. */
+#include "tell.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "json.h"
+#include "say.h"
+
+static struct rl_json begin(const struct rl_tell *tell, const char *event) {
+    struct rl_json json = {.file = tell->file};
+    rl_json_open(&json, NULL, '{');
+    rl_json_text(&json, "event", event);
+    rl_json_text(&json, "key", tell->keys);
+    return json;
+}
+
+static void end(struct rl_json *json) {
+    rl_json_close(json, '}');
+    rl_json_end(json);
+}
+
+static const char *clean(const struct rl_tell *tell, char out[128]) {
+    return rl_say_clean(tell->keys, strlen(tell->keys), out, 128);
+}
+
+void rl_tell_acquired(const struct rl_tell *tell, const char *token, int64_t valid_ms) {
+    char shown[128], left[32];
+    if (tell->args->json) {
+        struct rl_json json = begin(tell, "acquired");
+        if (token != NULL) {
+            rl_json_text(&json, "token", token);
+        }
+        rl_json_number(&json, "valid_ms", valid_ms);
+        end(&json);
+    }
+    if (tell->args->verbose) {
+        rl_say("%s: acquired, valid for %s unless renewed", clean(tell, shown),
+               rl_say_duration((double)valid_ms, left, sizeof left));
+    }
+}
+
+void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms) {
+    char shown[128], left[32];
+    if (tell->args->json) {
+        struct rl_json json = begin(tell, "renewed");
+        rl_json_text(&json, "status", redlock_err_name(status));
+        rl_json_number(&json, "valid_ms", valid_ms);
+        end(&json);
+    }
+    if (tell->args->verbose) {
+        rl_say("%s: %s, valid for %s", clean(tell, shown),
+               status == 0 ? "renewed" : "not renewed yet",
+               rl_say_duration((double)valid_ms, left, sizeof left));
+    }
+}
+
+void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then) {
+    char shown[128];
+    if (tell->args->json) {
+        struct rl_json json = begin(tell, "lost");
+        rl_json_text(&json, "status", redlock_err_name(status));
+        rl_json_text(&json, "message", message);
+        end(&json);
+    } else {
+        rl_say("%s: the lock was lost: %s; %s", clean(tell, shown), message, then);
+    }
+}
+
+void rl_tell_ended(const struct rl_tell *tell, int exit_status) {
+    char shown[128];
+    if (tell->args->json) {
+        struct rl_json json = begin(tell, "ended");
+        rl_json_number(&json, "exit_status", exit_status);
+        end(&json);
+    }
+    if (tell->args->verbose) {
+        rl_say("%s: the command ended with status %d", clean(tell, shown), exit_status);
+    }
+}
+
+void rl_tell_released(const struct rl_tell *tell, int status, const char *message) {
+    char shown[128];
+    if (tell->args->json) {
+        struct rl_json json = begin(tell, "released");
+        rl_json_text(&json, "status", redlock_err_name(status));
+        end(&json);
+    }
+    if (tell->args->verbose || (status != 0 && !tell->args->json)) {
+        rl_say("%s: %s%s%s", clean(tell, shown),
+               status == 0 ? "released" : "not released: ", status == 0 ? "" : message,
+               status == 0 ? "" : "; it ends with its ttl");
+    }
+}

@@ -1,0 +1,25 @@
+/* What run and elect tell while they work: sentences with --verbose, JSON lines with --json.
+ * Both go to stderr when stdout is the command's. */
+#ifndef RL_CLI_TELL_H
+#define RL_CLI_TELL_H
+
+#include <stdio.h>
+
+#include "args.h"
+#include "redlock/redlock.h"
+
+struct rl_tell {
+    const struct rl_args *args;
+    FILE *file; /* of JSON */
+    const char *keys;
+};
+
+/* token may be NULL. */
+void rl_tell_acquired(const struct rl_tell *tell, const char *token, int64_t valid_ms);
+void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms);
+/* Always told: with neither option as a sentence on stderr. */
+void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then);
+void rl_tell_ended(const struct rl_tell *tell, int exit_status);
+void rl_tell_released(const struct rl_tell *tell, int status, const char *message);
+
+#endif

@@ -1,0 +1,64 @@
+/* See terminal.h. */
+#include "terminal.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+
+void rl_terminal_open(struct rl_terminal *terminal) {
+    terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    terminal->is_given = false;
+}
+
+void rl_terminal_close(struct rl_terminal *terminal) {
+    assert(!terminal->is_given);
+    if (terminal->fd >= 0) {
+        close(terminal->fd);
+        terminal->fd = -1;
+    }
+}
+
+/* tcsetpgrp() from the background raises SIGTTOU, which would stop us. */
+static bool set_foreground(int fd, pid_t group) {
+    sigset_t set, old;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    bool done = tcsetpgrp(fd, group) == 0;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return done;
+}
+
+bool rl_terminal_give(struct rl_terminal *terminal, pid_t group) {
+    if (terminal->fd < 0 || tcgetpgrp(terminal->fd) != getpgrp()) {
+        return false;
+    }
+    terminal->is_given = set_foreground(terminal->fd, group);
+    return terminal->is_given;
+}
+
+void rl_terminal_take(struct rl_terminal *terminal, pid_t group) {
+    if (terminal->is_given && tcgetpgrp(terminal->fd) == group) {
+        set_foreground(terminal->fd, getpgrp());
+    }
+    terminal->is_given = false;
+}
+
+bool rl_terminal_stop_self(int signal_number) {
+    struct sigaction plain = {.sa_handler = SIG_DFL}, handler;
+    sigset_t set, old, pending;
+    assert(signal_number == SIGTSTP || signal_number == SIGTTIN || signal_number == SIGTTOU);
+    sigemptyset(&plain.sa_mask);
+    sigemptyset(&set);
+    sigaddset(&set, SIGCONT); /* held back, so that it can be seen below */
+    sigprocmask(SIG_BLOCK, &set, &old);
+    sigaction(signal_number, &plain, &handler);
+    raise(signal_number);
+    sigaction(signal_number, &handler, NULL);
+    sigpending(&pending);
+    bool was_stopped = sigismember(&pending, SIGCONT) == 1;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return was_stopped;
+}

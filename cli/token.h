@@ -1,0 +1,24 @@
+/* A token as redlock(1) prints and reads it: the 40 hex digits, and behind a colon the holder's
+ * name that it was stored with. Both are needed to extend or release it: the nodes compare the
+ * whole.
+ *
+ * Failure modes: what is no token is refused with a sentence, before anything is sent. */
+#ifndef RL_CLI_TOKEN_H
+#define RL_CLI_TOKEN_H
+
+#include "redlock/redlock.h"
+
+#define RL_TOKEN_TEXT_MAX (REDLOCK_TOKEN_LENGTH + 1 + REDLOCK_HOLDER_MAX + 1)
+
+struct rl_token {
+    char digits[REDLOCK_TOKEN_LENGTH + 1];
+    char holder[REDLOCK_HOLDER_MAX + 1]; /* "": none */
+};
+
+/* Returns NULL, or why not: a clause. */
+const char *rl_token_parse(struct rl_token *token, const char *text);
+
+/* "digits:holder", or "digits" if holder is NULL or "". Returns out. */
+const char *rl_token_show(const char *digits, const char *holder, char out[RL_TOKEN_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,81 @@
+# What the tests of redlock(1) share; to be sourced with the arguments REDLOCK NODES_SH.
+#
+#   start_nodes N [OPTION]...   N nodes below $nodes; REDLOCK_NODES names them
+#   stop_nodes
+#   port I                      of node I
+#   await COMMAND...            until it succeeds, for at most 20 s
+#   status WHAT WANTED COMMAND...   one case: the command's exit status; output in $out and $err
+#   says WHAT PATTERN [FILE]        one case: a line of FILE ($err) matches
+# shellcheck shell=sh disable=SC2034
+
+# shellcheck source=test/tap.sh
+. "$(dirname "$0")/../tap.sh"
+redlock=$1
+nodes_sh=$2
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-cli.XXXXXX") || exit 2
+nodes=$scratch/nodes
+out=$scratch/out
+err=$scratch/err
+log=$scratch/log
+left='' # pids to end
+
+clean_up() {
+    for clean_pid in $left; do kill -s KILL "$clean_pid" 2>/dev/null; done
+    [ ! -e "$nodes" ] || sh "$nodes_sh" stop "$nodes"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 130' HUP INT TERM
+
+# Nothing of whoever runs the tests.
+unset REDLOCK_NODES REDLOCK_CONFIG REDLOCK_TOKEN XDG_CONFIG_HOME
+export HOME="$scratch" LC_ALL=C
+
+start_nodes() {
+    start_n=$1
+    shift
+    sh "$nodes_sh" start -n "$start_n" --dir "$nodes" "$@" >"$log" 2>&1 || {
+        result 'nodes' 1 "$log"
+        finish
+        exit 1
+    }
+    REDLOCK_NODES=$(paste -sd, "$nodes/urls")
+    export REDLOCK_NODES
+}
+
+stop_nodes() { sh "$nodes_sh" stop "$nodes" >"$log" 2>&1; }
+port() { cat "$nodes/$1/port"; }
+each_node() {
+    for each_i in $(seq "$(wc -l <"$nodes/urls")"); do sh "$nodes_sh" "$1" "$nodes" "$each_i"; done
+}
+
+await() {
+    await_left=400
+    until "$@" >/dev/null 2>&1; do
+        await_left=$((await_left - 1))
+        [ "$await_left" -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+# runs PID: is it there, and not just waiting to be waited for?
+runs() { grep -q '^State:[[:space:]]*[RSDTtI]' "/proc/$1/status" 2>/dev/null; }
+gone() { ! runs "$1"; }
+is_stopped() { grep -q '^State:[[:space:]]*[Tt]' "/proc/$1/status" 2>/dev/null; }
+
+status() {
+    status_what=$1
+    status_wanted=$2
+    shift 2
+    "$@" >"$out" 2>"$err" </dev/null
+    status_got=$?
+    [ "$status_got" -eq "$status_wanted" ]
+    result "$status_what: status $status_wanted" $? "$err"
+    [ "$status_got" -eq "$status_wanted" ] || echo "# it is $status_got"
+}
+
+says() {
+    grep -q -e "$2" "${3:-$err}"
+    result "$1" $? "${3:-$err}"
+}

@@ -1,0 +1,282 @@
+#!/bin/sh
+# redlock run: what passes through, what it ends with, and what becomes of the command when the lock
+# is lost. Arguments: REDLOCK NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+start_nodes 3
+
+# -- a command that ends --
+
+status 'success' 0 "$redlock" run k -- true
+status 'its own status' 3 "$redlock" run k -- sh -c 'exit 3'
+status 'ended by a signal' 137 "$redlock" run k -- sh -c 'kill -KILL $$'
+status 'free again' 1 "$redlock" status k
+
+printf 'one\ntwo\n' | "$redlock" run k -- sort -r >"$out"
+[ "$(cat "$out")" = "$(printf 'two\none')" ]
+result 'stdin and stdout pass' $? "$out"
+"$redlock" run k -- sh -c 'echo word >&2' >"$out" 2>"$err"
+[ "$(cat "$err")" = word ] && [ ! -s "$out" ]
+result 'stderr passes, and nothing else is said' $? "$err"
+"$redlock" run 'a b' -- sh -c 'exec 3>&-; ls -l /proc/self/fd' >"$out" 2>&1
+! grep -q socket "$out"
+result 'the command inherits no connection' $? "$out"
+
+# shellcheck disable=SC2016
+"$redlock" run --holder me a,b -- \
+    sh -c 'echo "$REDLOCK_KEY $REDLOCK_TOKEN $REDLOCK_VALID_MS"; redlock=$0; "$redlock" status a b
+           "$redlock" extend "$REDLOCK_KEY" && echo extended' "$redlock" >"$out" 2>"$err"
+says 'REDLOCK_KEY, _TOKEN, _VALID_MS' '^a,b [0-9a-f]\{40\}:me 2[0-9]\{4\}$' "$out"
+[ "$(grep -c ': held by me for another [0-9]* s, on 3 of 3 nodes' "$out")" -eq 2 ]
+result 'both keys are held meanwhile' $? "$out"
+says 'the token in the environment is the lock' '^extended$' "$out"
+
+status 'no such command' 127 "$redlock" run k -- no-such-command
+says '... and it says what to do' 'no-such-command: no such command in PATH; give its full path'
+status 'no such file' 127 "$redlock" run k -- "$scratch/none"
+: >"$scratch/plain"
+status 'not executable' 126 "$redlock" run k -- "$scratch/plain"
+says '... and it says what to do' 'chmod +x'
+printf '#!/no/such/interpreter\n' >"$scratch/script"
+chmod +x "$scratch/script"
+status 'its interpreter is missing' 126 "$redlock" run k -- "$scratch/script"
+says '... and it says so' 'the interpreter in its first line'
+status 'free after all these' 1 "$redlock" status k
+
+# -- two that want the same --
+
+# hold KEY [OPTION]...: a run in the background that holds KEY until it is signalled; sets $pid, and
+# $child once the command runs. SIGINT is not ignored in it, as a shell would have it.
+hold() {
+    hold_key=$1
+    shift
+    rm -f "$scratch/child"
+    # shellcheck disable=SC2016
+    env --default-signal=INT "$redlock" run "$@" "$hold_key" -- \
+        sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec sleep 1000' "$scratch/child" \
+        >"$out.bg" 2>"$err.bg" &
+    pid=$!
+    left="$left $pid"
+    await test -s "$scratch/child"
+    child=$(cat "$scratch/child")
+}
+
+hold k
+status 'another has it' 1 "$redlock" run --no-wait k -- touch "$scratch/ran"
+says '... and it says who' "k: not acquired: held by [^ ]*:$pid for another"
+status '-E' 42 "$redlock" run --no-wait -E 42 k -- touch "$scratch/ran"
+status '-E 0, for cron' 0 "$redlock" run --no-wait -E 0 k -- touch "$scratch/ran"
+[ ! -s "$err" ]
+result '... is silent' $? "$err"
+status '--wait ends' 1 "$redlock" run --wait 300ms k -- touch "$scratch/ran"
+[ ! -e "$scratch/ran" ]
+result 'none of these ran the command' $?
+status 'another key is free' 0 "$redlock" run --no-wait other -- true
+
+"$redlock" run k -- touch "$scratch/ran" 2>"$err" &
+waiter=$!
+left="$left $waiter"
+kill -s TERM "$pid"
+wait "$pid"
+[ $? -eq 143 ] && gone "$child"
+result 'SIGTERM is passed on, status 143' $?
+wait "$waiter" && [ -e "$scratch/ran" ]
+result 'who waits is next' $? "$err"
+
+hold k
+"$redlock" run k -- touch "$scratch/ran2" 2>"$err" &
+waiter=$!
+left="$left $waiter"
+await sh -c "redis-cli -p $(port 1) pubsub channels | grep -q k" # it listens, so it waits
+kill -s TERM "$waiter"
+wait "$waiter"
+[ $? -eq 143 ] && [ ! -e "$scratch/ran2" ] && runs "$child"
+result 'who waits can be interrupted, status 143' $?
+kill -s HUP "$pid"
+wait "$pid"
+[ $? -eq 129 ]
+result 'SIGHUP is passed on' $?
+
+# -- signals --
+
+# shellcheck disable=SC2016
+env --default-signal=INT "$redlock" run k -- \
+    sh -c 'trap "echo got INT" INT; echo ready; while :; do sleep 0.05; done' >"$out" 2>"$err" &
+pid=$!
+left="$left $pid"
+await grep -q ready "$out"
+kill -s INT "$pid"
+await grep -q 'got INT' "$out" && runs "$pid"
+result 'one SIGINT is passed on' $? "$out"
+kill -s INT "$pid"
+wait "$pid"
+[ $? -eq 137 ]
+result 'the second one kills: status 137' $? "$err"
+says '... and says so' 'second SIGINT'
+status 'free again' 1 "$redlock" status k
+
+"$redlock" run k -- sh -c 'trap "echo got USR1; exit 7" USR1; echo ready; while :; do sleep 0.05; done' \
+    >"$out" 2>"$err" &
+pid=$!
+left="$left $pid"
+await grep -q ready "$out"
+kill -s USR1 "$pid"
+wait "$pid"
+[ $? -eq 7 ] && grep -q 'got USR1' "$out"
+result 'SIGUSR1 is passed on' $? "$out"
+
+# -- a command that forks away --
+
+# shellcheck disable=SC2016
+"$redlock" run k -- sh -c 'sleep 1000 & echo $! >"$0"; exit 5' "$scratch/fork" 2>"$err" &
+pid=$!
+left="$left $pid"
+await test -s "$scratch/fork"
+away=$(cat "$scratch/fork")
+status 'it has forked away: the lock stays' 1 "$redlock" run --no-wait k -- true
+runs "$pid" && runs "$away"
+result '... and redlock waits for it' $?
+kill "$away"
+wait "$pid"
+[ $? -eq 5 ]
+result '... and ends with the status of the first process' $?
+
+# -- loss --
+
+ms() { echo $(($(date +%s%N) / 1000000)); }
+
+hold k --ttl 2s
+each_node pause
+began=$(ms)
+wait "$pid"
+lost=$?
+took=$(($(ms) - began))
+[ "$lost" -eq 75 ]
+result 'all nodes stopped: status 75' $? "$err.bg"
+gone "$child"
+result '... the command is ended' $?
+# The keys live for 2 s after the last renewal, which was before the pause.
+[ "$took" -le 2000 ]
+result '... before the lock is' $? "$err.bg"
+echo "# after $took ms of at most 2000"
+says '... and it says so' 'k: the lock was lost: .*; the command is ended' "$err.bg"
+each_node resume
+
+# shellcheck disable=SC2016
+"$redlock" run --ttl 2s k -- sh -c \
+    'trap "" TERM; echo $$ >"$0"; while :; do date +%s%N >"$0.beat"; sleep 0.02; done' "$scratch/stubborn" \
+    2>"$err" &
+pid=$!
+left="$left $pid"
+await test -s "$scratch/stubborn"
+child=$(cat "$scratch/stubborn")
+each_node pause
+began=$(ms)
+wait "$pid"
+lost=$?
+took=$(($(cat "$scratch/stubborn.beat") / 1000000 - began)) # when it was last alive
+[ "$lost" -eq 75 ] && gone "$child" && [ "$took" -le 2000 ]
+result 'a command that ignores SIGTERM is killed in time, status 75' $? "$err"
+echo "# after $took ms of at most 2000"
+each_node resume
+
+# With stdin piped, and the writer still writing.
+(while echo line; do sleep 0.05; done) 2>/dev/null | {
+    # shellcheck disable=SC2016
+    "$redlock" run --ttl 2s k -- sh -c 'echo $$ >"$0"; exec cat >/dev/null' "$scratch/cat" 2>"$err"
+    echo $? >"$scratch/status"
+} &
+pipeline=$!
+left="$left $pipeline"
+await test -s "$scratch/cat"
+each_node pause
+wait "$pipeline"
+[ "$(cat "$scratch/status")" -eq 75 ] && gone "$(cat "$scratch/cat")"
+result 'lost while stdin is piped: status 75' $? "$err"
+each_node resume
+
+# shellcheck disable=SC2016
+"$redlock" run --ttl 2s k -- sh -c 'sleep 1000 & echo $! >"$0"; exit 5' "$scratch/fork2" 2>"$err" &
+pid=$!
+left="$left $pid"
+await test -s "$scratch/fork2"
+each_node pause
+wait "$pid"
+[ $? -eq 75 ] && gone "$(cat "$scratch/fork2")"
+result 'one that has forked away is ended, too' $? "$err"
+each_node resume
+
+for i in 1 2 3; do redis-cli -p "$(port "$i")" flushall >/dev/null; done
+hold k --ttl 2s
+for i in 1 2 3; do redis-cli -p "$(port "$i")" flushall >/dev/null; done
+wait "$pid"
+[ $? -eq 75 ] && gone "$child"
+result 'the nodes forget: status 75' $? "$err.bg"
+
+hold k --ttl 2s --on-lost=ignore
+each_node pause
+await grep -q 'goes on without it' "$err.bg"
+result '--on-lost=ignore says so' $? "$err.bg"
+runs "$child"
+result '... and the command goes on' $?
+kill "$child"
+wait "$pid"
+[ $? -eq 143 ]
+result '... and its status is returned' $? "$err.bg"
+each_node resume
+
+# -- redlock itself fails --
+
+hold k --ttl 2s
+kill -s KILL "$pid"
+await gone "$child"
+result 'redlock is killed: so is the command' $? "$err.bg"
+says '... and somebody says so' 'redlock was killed' "$err.bg"
+
+await "$redlock" run --no-wait k -- true
+hold k --ttl 2s
+kill -s STOP "$pid"
+began=$(ms)
+await gone "$child"
+took=$(($(ms) - began))
+gone "$child" && [ "$took" -le 2000 ]
+result 'redlock is stopped: the command is ended before the lock is' $?
+echo "# after $took ms of at most 2000"
+kill -s CONT "$pid"
+wait "$pid"
+[ $? -eq 75 ]
+result '... and when it goes on it ends with 75' $? "$err.bg"
+
+# -- again and again --
+
+"$redlock" run --repeat=50ms k -- sh -c 'echo run; exit 9' >"$out" 2>"$err" &
+pid=$!
+left="$left $pid"
+three() { [ "$(wc -l <"$out")" -ge 3 ]; }
+await three
+result '--repeat' $? "$err"
+kill -s TERM "$pid"
+await gone "$pid"
+result '... until SIGTERM comes' $?
+await "$redlock" run --no-wait k -- true
+result '... and the lock is free' $?
+
+# -- no quorum --
+
+sh "$nodes_sh" kill "$nodes" 1
+status 'one of three is down' 0 "$redlock" run k -- true
+sh "$nodes_sh" kill "$nodes" 2
+status 'two of three are down' 69 "$redlock" run --no-wait k -- true
+says '... and it says which and why' "127.0.0.1:$(port 2): .*refused"
+status 'two of three are down, with --wait' 69 "$redlock" run --wait 300ms k -- true
+"$redlock" run k -- true 2>"$err" &
+pid=$!
+left="$left $pid"
+await grep -q 'waiting for nodes' "$err"
+sh "$nodes_sh" restart "$nodes" 1
+wait "$pid"
+result 'who waits for ever also waits for nodes' $? "$err"
+
+finish
