@@ -31,6 +31,7 @@ struct rl_conn {
     bool polls_write;
     bool is_broken;
     bool silent; /* the owner has closed it: no events */
+    bool listens;
     int16_t reason;
     char detail[RL_DETAIL_MAX];
     uv_poll_t poll;
@@ -200,6 +201,13 @@ struct rl_conn *rl_conn_open(struct rl_io *io, const struct rl_address *address,
     return conn;
 }
 
+void rl_conn_listen(struct rl_conn *conn, struct rl_heard *heard, const uint32_t *waiting) {
+    assert(conn->context != NULL && !conn->connected);
+    assert(conn->events->heard != NULL);
+    conn->listens = true;
+    rl_heard_guard(conn->context->c.reader, heard, waiting);
+}
+
 /* -- Events -- */
 
 /* Ends what is broken. The last thing that an event does: the owner may do anything in `broken`. */
@@ -251,8 +259,33 @@ static void conn_write(struct rl_conn *conn) {
     }
 }
 
+/* What redisAsyncHandleRead() does, without its list of callbacks. */
+static void conn_hear(struct rl_conn *conn) {
+    redisContext *c = &conn->context->c;
+    void *complete = NULL;
+    int status = redisBufferRead(c);
+    if (status != REDIS_OK) {
+        conn_note(conn, REDLOCK_ERR_NODE_DISCONNECTED, c->errstr);
+        return;
+    }
+    do {
+        complete = NULL;
+        status = redisReaderGetReply(c->reader, &complete);
+        if (status == REDIS_OK && complete != NULL) {
+            conn->events->heard(conn->owner);
+        }
+    } while (status == REDIS_OK && complete != NULL && !conn->is_broken);
+    if (status != REDIS_OK) {
+        conn_note(conn, REDLOCK_ERR_NODE_PROTOCOL, "said what was not asked for");
+    }
+}
+
 static void conn_read(struct rl_conn *conn) {
-    redisAsyncHandleRead(conn->context);
+    if (conn->listens && conn->connected) {
+        conn_hear(conn);
+    } else {
+        redisAsyncHandleRead(conn->context);
+    }
     const redisReader *reader = conn->context != NULL ? conn->context->c.reader : NULL;
     if (reader != NULL && reader->len - reader->pos > RL_CONN_BUFFER_MAX) {
         conn_note(conn, REDLOCK_ERR_NODE_PROTOCOL, "a reply that does not end");
@@ -284,9 +317,22 @@ static void conn_poll_cb(uv_poll_t *poll, int status, int events) {
 
 /* -- The rest of the interface -- */
 
+/* The answer will come as `heard`. */
+static bool conn_append(struct rl_conn *conn, const char *wire, size_t length) {
+    if (redisAppendFormattedCommand(&conn->context->c, wire, length) != REDIS_OK) {
+        rl_conn_break(conn, REDLOCK_ERR_NOMEM, "no memory for a command");
+        return false;
+    }
+    conn_add_write(conn);
+    return true;
+}
+
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length) {
     assert(conn->context != NULL);
     assert(wire[length] == '\0');
+    if (conn->listens) {
+        return conn_append(conn, wire, length);
+    }
     redisCallback *last = conn->context->replies.tail;
     int status = redisAsyncFormattedCommand(conn->context, conn_on_reply, NULL, wire, length);
     /* 0.14 does not look whether its callback could be allocated, and would abort on the answer. */

@@ -15,6 +15,10 @@
  *   - poll errors reach hiredis (it reads, then writes, and so finds them);
  *   - the hooks are installed only once nothing can fail any more;
  *   - `broken` is never called from inside a hiredis function, so the owner may do anything there.
+ *
+ * A connection that listens to channels (rl_conn_listen()) is read without hiredis's list of
+ * callbacks, which aborts the process over some orders of (un)subscribing: the bytes go through
+ * hiredis's reader and the guard of heard.h, and `heard` comes for whatever is complete.
  */
 #ifndef RL_REDIS_CONN_H
 #define RL_REDIS_CONN_H
@@ -23,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "redis/heard.h"
 #include "redis/io.h"
 #include "redis/reply.h"
 
@@ -37,12 +42,15 @@ struct rl_address {
 };
 
 /* The owner's duties:
- *   - `reply` is called from within hiredis: close nothing there, use rl_conn_break();
+ *   - `reply` and `heard` are called while bytes are read: do not close this connection there, use
+ *     rl_conn_break();
+ *   - `heard` may be NULL for a connection that does not listen, `reply` for one that does;
  *   - `dirty` asks for rl_conn_flush() before the loop polls again;
  *   - after `broken` the connection is gone, its pointer must be forgotten. */
 struct rl_conn_events {
     void (*connected)(void *owner);
     void (*reply)(void *owner, const redisReply *reply);
+    void (*heard)(void *owner);
     void (*dirty)(void *owner);
     void (*broken)(void *owner, int16_t reason, const char *detail);
 };
@@ -54,6 +62,10 @@ struct rl_conn;
 struct rl_conn *rl_conn_open(struct rl_io *io, const struct rl_address *address,
                              const struct rl_conn_events *events, void *owner,
                              const uint32_t *waiting, int16_t *reason, char detail[RL_DETAIL_MAX]);
+
+/* Makes it a connection that listens. Right after opening it; heard is filled in before each
+ * `heard`, and waiting is the one that was given to rl_conn_open(). */
+void rl_conn_listen(struct rl_conn *conn, struct rl_heard *heard, const uint32_t *waiting);
 
 /* Appends a command (wire[length] must be 0). False if there is no memory: the connection is broken
  * then, which the owner is told by the next flush. */

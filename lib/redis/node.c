@@ -62,21 +62,23 @@ static void node_fail_requests(struct rl_node *node) {
 }
 
 /* A jitter of half of the pause. xorshift is random enough to keep clients apart. */
-static uint64_t node_next_pause(struct rl_node *node) {
-    uint64_t pause_ns = node->pause_ns == 0 ? node->options->backoff_min_ns : node->pause_ns * 2;
-    if (pause_ns > node->options->backoff_max_ns) {
-        pause_ns = node->options->backoff_max_ns;
+uint64_t rl_node_pause_ns(const struct rl_node_options *options, uint64_t *last_ns,
+                          uint64_t *random) {
+    uint64_t pause_ns = *last_ns == 0 ? options->backoff_min_ns : *last_ns * 2;
+    if (pause_ns > options->backoff_max_ns) {
+        pause_ns = options->backoff_max_ns;
     }
-    node->pause_ns = pause_ns;
-    node->random ^= node->random << 13;
-    node->random ^= node->random >> 7;
-    node->random ^= node->random << 17;
-    return pause_ns - node->random % (pause_ns / 2 + 1);
+    *last_ns = pause_ns;
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return pause_ns - *random % (pause_ns / 2 + 1);
 }
 
 static void node_back_off(struct rl_node *node) {
     node_move(node, RL_NODE_BACKOFF);
-    node_set_deadline(node, node->clock_ns() + node_next_pause(node));
+    node_set_deadline(
+        node, node->clock_ns() + rl_node_pause_ns(node->options, &node->pause_ns, &node->random));
 }
 
 /* The connection or the attempt at one is over; node->conn and node->resolve are forgotten already.
@@ -373,6 +375,11 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
 
 bool rl_node_is_up(const struct rl_node *node) {
     return node->state == RL_NODE_UP;
+}
+
+const struct rl_address *rl_node_address(const struct rl_node *node) {
+    assert(node->conn != NULL && node->address_next > 0);
+    return &node->addresses[node->address_next - 1];
 }
 
 void rl_node_flush(struct rl_node *node) {

@@ -132,6 +132,14 @@ bool rl_node_is_up(const struct rl_node *node);
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                      size_t length, uint64_t now_ns);
 
+/* Where it is connected to; only while it is up. */
+const struct rl_address *rl_node_address(const struct rl_node *node);
+
+/* The next pause before connecting: it doubles from *last_ns (0: the first) up to the cap, with a
+ * jitter of half of itself. */
+uint64_t rl_node_pause_ns(const struct rl_node_options *options, uint64_t *last_ns,
+                          uint64_t *random);
+
 void rl_node_flush(struct rl_node *node);
 
 /* To be called when rl_node_deadline_ns() has come. */

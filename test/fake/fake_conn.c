@@ -115,6 +115,11 @@ void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length) {
     bytes_append(&push_chunk(conn, 0)->bytes, bytes, length);
 }
 
+bool fake_conn_listens(const struct fake_conn *conn, const struct resp_arg *channel) {
+    const struct fake_channels *channels = &conn->session.channels;
+    return channel != NULL ? fake_channels_has(channels, channel) : channels->count > 0;
+}
+
 void fake_conn_end(struct fake_conn *conn) {
     push_chunk(conn, 0)->end = END_CLOSE;
     conn->ended = true;

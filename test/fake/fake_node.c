@@ -215,6 +215,7 @@ static struct fake_node *new_node(uv_loop_t *loop) {
     fake_demand(node->log != NULL, "out of memory");
     node->loop = loop;
     node->redis = fake_redis_new();
+    fake_redis_on_publish(node->redis, fake_publish_carry, node);
     for (size_t i = 0; i < FILLERS; i++) {
         node->fillers[i] = -1;
     }

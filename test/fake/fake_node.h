@@ -148,6 +148,15 @@ void fake_node_set_greeting(struct fake_node *node, const char *bytes, bool then
 /* Writes bytes to every connection now, asked or not. */
 void fake_node_send(struct fake_node *node, const void *bytes, size_t length);
 
+/* The same for the connections that listen to some channel. */
+void fake_node_send_listeners(struct fake_node *node, const void *bytes, size_t length);
+
+/* Ends the connections that listen to some channel. */
+void fake_node_drop_listeners(struct fake_node *node, bool reset);
+
+/* Publishes a message, as another client would. Returns how many connections hear it. */
+size_t fake_node_publish(struct fake_node *node, const char *channel, const char *payload);
+
 /* As fake_node_send(), for a string repeated many times, e.g. "*1\r\n" 400,000 times. */
 void fake_node_send_repeated(struct fake_node *node, const char *text, size_t times);
 
@@ -158,7 +167,9 @@ void fake_node_step_clock(struct fake_node *node, uint64_t ms);
 
 size_t fake_node_accepted(const struct fake_node *node);    /* connections since the start */
 size_t fake_node_connections(const struct fake_node *node); /* open now */
-size_t fake_node_keys(const struct fake_node *node);        /* alive now, in all databases */
+size_t fake_node_listeners(const struct fake_node *node,
+                           const char *channel);     /* ... that listen; NULL: to any channel */
+size_t fake_node_keys(const struct fake_node *node); /* alive now, in all databases */
 
 /* The value of a key of database 0, or NULL. Valid until the loop runs. */
 const char *fake_node_get(const struct fake_node *node, const char *key);

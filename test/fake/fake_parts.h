@@ -73,6 +73,11 @@ bool fake_rule_take(struct fake_node *node, const struct resp_command *command, 
 /* Counts a command and writes it into the log. */
 void fake_rule_note(struct fake_node *node, const struct resp_command *command);
 
+/* -- fake_publish.c -- */
+
+size_t fake_publish_carry(void *data, const struct resp_arg *channel,
+                          const struct resp_arg *payload);
+
 /* -- fake_conn.c -- */
 
 /* Takes over an accepted socket. */
@@ -83,6 +88,9 @@ void fake_conn_run(struct fake_conn *conn);
 
 /* Queues bytes behind what waits already. */
 void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length);
+
+/* Whether it listens to this channel; to any, if channel is NULL. */
+bool fake_conn_listens(const struct fake_conn *conn, const struct resp_arg *channel);
 
 /* Closes behind what waits already; commands that come in later do not run. */
 void fake_conn_end(struct fake_conn *conn);

@@ -33,6 +33,8 @@ struct fake_redis {
     struct info info[INFO_MAX];
     size_t n_info;
     char user[64], password[128]; /* password "": none is needed */
+    fake_publish *publish;
+    void *publish_data;
 };
 
 struct call { /* what a command's function sees */
@@ -138,6 +140,28 @@ static void do_info(struct call *call) {
     }
     reply_bulk(call, text.data, text.length);
     bytes_free(&text);
+}
+
+/* -- Channels -- */
+
+static void do_subscribe(struct call *call) {
+    size_t count = fake_channels_add(&call->session->channels, &call->args[1]);
+    fake_channels_confirm(call->reply, "subscribe", &call->args[1], count);
+}
+
+static void do_unsubscribe(struct call *call) {
+    size_t count = fake_channels_remove(&call->session->channels, &call->args[1]);
+    fake_channels_confirm(call->reply, "unsubscribe", &call->args[1], count);
+}
+
+static size_t publish(struct call *call, const struct resp_arg *channel,
+                      const struct resp_arg *payload) {
+    struct fake_redis *redis = call->redis;
+    return redis->publish != NULL ? redis->publish(redis->publish_data, channel, payload) : 0;
+}
+
+static void do_publish(struct call *call) {
+    reply_number(call, (long long)publish(call, &call->args[1], &call->args[2]));
 }
 
 /* -- Commands on keys -- */
@@ -396,9 +420,12 @@ static const struct {
     {"info", 1, 2, do_info},
     {"ping", 1, 1, do_ping},
     {"pttl", 2, 2, do_pttl},
+    {"publish", 3, 3, do_publish},
     {"script", 2, 3, do_script},
     {"select", 2, 2, do_select},
     {"set", 3, 6, do_set},
+    {"subscribe", 2, 2, do_subscribe},
+    {"unsubscribe", 2, 2, do_unsubscribe},
 };
 
 void fake_redis_execute(struct fake_redis *redis, struct fake_session *session,
@@ -416,6 +443,12 @@ void fake_redis_execute(struct fake_redis *redis, struct fake_session *session,
         } else if (redis->password[0] != '\0' && !session->authenticated &&
                    commands[i].run != do_auth) {
             reply_text(&call, "-NOAUTH Authentication required.");
+        } else if (session->channels.count > 0 && commands[i].run != do_subscribe &&
+                   commands[i].run != do_unsubscribe && commands[i].run != do_ping) {
+            bytes_append_format(reply,
+                                "-ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "
+                                "PING / QUIT / RESET are allowed in this context\r\n",
+                                commands[i].name);
         } else {
             commands[i].run(&call);
         }
@@ -452,6 +485,11 @@ struct fake_redis *fake_redis_new(void) {
 void fake_redis_free(struct fake_redis *redis) {
     fake_redis_forget_keys(redis);
     free(redis);
+}
+
+void fake_redis_on_publish(struct fake_redis *redis, fake_publish *carry, void *data) {
+    redis->publish = carry;
+    redis->publish_data = data;
 }
 
 void fake_redis_set_password(struct fake_redis *redis, const char *user, const char *password) {

@@ -1,11 +1,12 @@
 /* A small Redis without a socket: keys, scripts and the commands that a lock client sends.
  *
  * It follows Redis 7.0 for what is here: PING, AUTH, SELECT (16 databases), CLIENT SETNAME, SCRIPT
- * LOAD and FLUSH, SET with NX and PX, GET, PTTL, DEL, FLUSHALL, INFO, and EVALSHA and EVAL of the
- * scripts of a lock, with any number of keys that a command here can have. Those are known by what
- * they do: a text with 'getrange' in it tells who holds a key, one with 'pexpire' compares and
- * extends, one with 'set' sets all keys or none, one with 'del' compares and deletes (and announces
- * nothing, since nobody can listen here). Everything else is answered with Redis's error.
+ * LOAD and FLUSH, SET with NX and PX, GET, PTTL, DEL, FLUSHALL, INFO, SUBSCRIBE and UNSUBSCRIBE of
+ * one channel, PUBLISH (see fake_redis_on_publish()), and EVALSHA and EVAL of the scripts of a lock,
+ * with any number of keys that a command here can have. Those are known by what they do: a text
+ * with 'getrange' in it tells who holds a key, one with 'pexpire' compares and extends, one with
+ * 'set' sets all keys or none, one with 'del' compares and deletes, and announces it if there is
+ * 'publish' in it. Everything else is answered with Redis's error.
  *
  * Time is an argument, in nanoseconds of any clock that never goes back. A key is gone once its
  * time is reached. */
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "fake/bytes.h"
+#include "fake/fake_channels.h"
 #include "fake/resp.h"
 
 #define FAKE_REDIS_DATABASES 16
@@ -27,10 +29,16 @@ struct fake_session { /* what a connection has set for itself; {0} at its beginn
     uint32_t db;
     bool authenticated;
     char name[65];
+    struct fake_channels channels;
 };
 
 struct fake_redis *fake_redis_new(void);
 void fake_redis_free(struct fake_redis *redis);
+
+/* Who is to carry a published message to the connections that listen; it returns how many do. */
+typedef size_t fake_publish(void *data, const struct resp_arg *channel,
+                            const struct resp_arg *payload);
+void fake_redis_on_publish(struct fake_redis *redis, fake_publish *publish, void *data);
 
 /* Runs one command and appends its reply. */
 void fake_redis_execute(struct fake_redis *redis, struct fake_session *session,

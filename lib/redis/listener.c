@@ -1,0 +1,291 @@
+/* See listener.h. */
+#include "redis/listener.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "redis/handshake.h"
+#include "redlock/status.h"
+
+#define IN(state) (1u << (state))
+#define WIRE_MAX (RL_CHANNEL_MAX + 64)
+
+static_assert(WIRE_MAX <= RL_COMMAND_WIRE_MAX, "SUBSCRIBE is no longer than other commands");
+
+static const struct {
+    const char *name;
+    uint32_t next; /* allowed moves, besides the one to off */
+} states[RL_LISTENER_STATES] = {
+    [RL_LISTENER_OFF] = {"off", IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF)},
+    [RL_LISTENER_CONNECTING] = {"connecting", IN(RL_LISTENER_HANDSHAKE) | IN(RL_LISTENER_BACKOFF)},
+    [RL_LISTENER_HANDSHAKE] = {"handshake", IN(RL_LISTENER_UP) | IN(RL_LISTENER_BACKOFF) |
+                                                IN(RL_LISTENER_REFUSED)},
+    [RL_LISTENER_UP] = {"up", IN(RL_LISTENER_BACKOFF) | IN(RL_LISTENER_REFUSED)},
+    [RL_LISTENER_BACKOFF] = {"backoff", IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF)},
+    [RL_LISTENER_REFUSED] = {"refused", IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF)},
+};
+
+/* What is said first: the part of a node's handshake that is not about scripts. */
+static const enum rl_step steps[] = {RL_STEP_AUTH, RL_STEP_SELECT, RL_STEP_SETNAME, RL_STEP_PING};
+#define N_STEPS (sizeof steps / sizeof steps[0])
+
+static void listener_move(struct rl_listener *listener, enum rl_listener_state to) {
+    assert(to == RL_LISTENER_OFF || (states[listener->state].next & IN(to)) != 0);
+    listener->state = (uint8_t)to;
+    assert((listener->conn != NULL) ==
+           ((IN(to) &
+             (IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_HANDSHAKE) | IN(RL_LISTENER_UP))) != 0));
+}
+
+static void listener_set_deadline(struct rl_listener *listener, uint64_t at_ns) {
+    if (listener->deadline_ns != at_ns) {
+        listener->deadline_ns = at_ns;
+        listener->events->deadline(listener);
+    }
+}
+
+/* -- The end of a connection -- */
+
+static void listener_failed(struct rl_listener *listener, int16_t reason, const char *detail) {
+    bool was_up = listener->state == RL_LISTENER_UP;
+    bool is_refused = reason == REDLOCK_ERR_NODE_PERMISSION;
+    uint64_t pause_ns = RL_LISTENER_REFUSED_NS;
+    assert(listener->conn == NULL && reason != 0);
+    listener->failures++;
+    listener->waiting = 0;
+    listener->reason = reason;
+    if (detail != listener->detail) {
+        snprintf(listener->detail, sizeof listener->detail, "%s", detail);
+    }
+    if (!is_refused) {
+        pause_ns = rl_node_pause_ns(listener->options, &listener->pause_ns, &listener->random);
+    }
+    listener_move(listener, is_refused ? RL_LISTENER_REFUSED : RL_LISTENER_BACKOFF);
+    listener_set_deadline(listener, listener->clock_ns() + pause_ns);
+    if (was_up) {
+        listener->events->down(listener);
+    }
+    if (is_refused) {
+        listener->events->refused(listener);
+    }
+}
+
+static void listener_broken(void *owner, int16_t reason, const char *detail) {
+    struct rl_listener *listener = owner;
+    listener->conn = NULL;
+    listener_failed(listener, reason, detail);
+}
+
+/* -- What is heard -- */
+
+static void listener_greeted(struct rl_listener *listener) {
+    listener_move(listener, RL_LISTENER_UP);
+    listener->reason = 0;
+    listener->detail[0] = '\0';
+    listener->pause_ns = 0;
+    listener->connects++;
+    listener_set_deadline(listener, RL_NEVER_NS);
+    listener->events->up(listener);
+}
+
+static void listener_step_answered(struct rl_listener *listener) {
+    size_t at = 0;
+    while (at < N_STEPS && !(listener->steps & IN(at))) {
+        at++;
+    }
+    assert(at < N_STEPS); /* the guard lets no answer through that nobody waits for */
+    listener->steps &= ~IN(at);
+    struct rl_answer answer = rl_reply_judge(RL_COMMAND_HANDSHAKE, &listener->heard.reply);
+    int16_t reason = rl_handshake_judge(steps[at], &answer);
+    if (reason != 0) {
+        rl_conn_break(listener->conn, reason, answer.text);
+    } else if (steps[at] == RL_STEP_PING) {
+        listener_greeted(listener);
+    }
+}
+
+/* An error in answer to SUBSCRIBE. Forbidden: by an ACL, or the server has no such command. */
+static void listener_denied(struct rl_listener *listener) {
+    int16_t reason = rl_reply_reason(listener->heard.text);
+    if (reason == REDLOCK_ERR_NODE_ERROR) {
+        reason = REDLOCK_ERR_NODE_PERMISSION;
+    }
+    rl_conn_break(listener->conn, reason, listener->heard.text);
+}
+
+static bool listener_is_asked(struct rl_listener *listener) {
+    const struct rl_heard *heard = &listener->heard;
+    if (listener->state != RL_LISTENER_UP) {
+        return false;
+    }
+    if (heard->kind == RL_HEARD_MESSAGE) {
+        return listener->events->message(listener, heard->channel, heard->channel_length);
+    }
+    return listener->events->confirmed(listener, heard->channel, heard->channel_length,
+                                       heard->kind == RL_HEARD_SUBSCRIBED);
+}
+
+static void listener_heard(void *owner) {
+    struct rl_listener *listener = owner;
+    enum rl_heard_kind kind = listener->heard.kind;
+    assert(kind != RL_HEARD_NOTHING);
+    if (kind != RL_HEARD_MESSAGE) {
+        assert(listener->waiting > 0);
+        listener->waiting--;
+    }
+    if (kind == RL_HEARD_STATUS || kind == RL_HEARD_ERROR) {
+        if (listener->state == RL_LISTENER_HANDSHAKE) {
+            listener_step_answered(listener);
+        } else if (kind == RL_HEARD_ERROR) {
+            listener_denied(listener);
+        } else {
+            rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "answered with a status");
+        }
+    } else if (!listener_is_asked(listener)) {
+        rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL,
+                      "spoke of a channel that was not asked for");
+    }
+}
+
+/* -- Connecting -- */
+
+static void listener_connected(void *owner) {
+    struct rl_listener *listener = owner;
+    char wire[RL_COMMAND_WIRE_MAX];
+    listener_move(listener, RL_LISTENER_HANDSHAKE);
+    listener->steps = 0;
+    for (size_t i = 0; i < N_STEPS; i++) {
+        size_t length =
+            rl_handshake_format(steps[i], listener->url, listener->options->client_name, wire);
+        if (length > 0 && rl_conn_send(listener->conn, wire, length)) {
+            listener->steps |= IN(i);
+            listener->waiting++;
+        }
+    }
+    memset(wire, 0, sizeof wire); /* a password may have been in it */
+}
+
+static void listener_dirty(void *owner) {
+    struct rl_listener *listener = owner;
+    listener->events->dirty(listener);
+}
+
+static const struct rl_conn_events conn_events = {
+    .connected = listener_connected,
+    .heard = listener_heard,
+    .dirty = listener_dirty,
+    .broken = listener_broken,
+};
+
+static void listener_connect(struct rl_listener *listener) {
+    int16_t reason = 0;
+    char detail[RL_DETAIL_MAX];
+    listener->waiting = 0;
+    listener->conn = rl_conn_open(listener->io, &listener->address, &conn_events, listener,
+                                  &listener->waiting, &reason, detail);
+    if (listener->conn == NULL) {
+        listener_failed(listener, reason, detail);
+        return;
+    }
+    rl_conn_listen(listener->conn, &listener->heard, &listener->waiting);
+    listener_move(listener, RL_LISTENER_CONNECTING);
+    listener_set_deadline(listener, listener->clock_ns() + listener->options->connect_timeout_ns);
+}
+
+/* -- The interface -- */
+
+void rl_listener_init(struct rl_listener *listener, struct rl_io *io, const struct rl_url *url,
+                      const struct rl_node_options *options,
+                      const struct rl_listener_events *events, uint64_t (*clock_ns)(void),
+                      uint64_t seed) {
+    memset(listener, 0, sizeof *listener);
+    listener->options = options;
+    listener->events = events;
+    listener->url = url;
+    listener->io = io;
+    listener->clock_ns = clock_ns;
+    listener->deadline_ns = RL_NEVER_NS;
+    listener->random = seed | 1;
+    listener->state = RL_LISTENER_OFF;
+}
+
+void rl_listener_open(struct rl_listener *listener, const struct rl_address *address) {
+    if (listener->state == RL_LISTENER_OFF) {
+        listener->address = *address;
+        listener_connect(listener);
+    }
+}
+
+bool rl_listener_ask(struct rl_listener *listener, const char *channel, size_t length,
+                     bool subscribe) {
+    char wire[WIRE_MAX];
+    assert(listener->state == RL_LISTENER_UP);
+    assert(length > 0 && length <= RL_CHANNEL_MAX);
+    const char *word = subscribe ? "SUBSCRIBE" : "UNSUBSCRIBE";
+    int head =
+        snprintf(wire, sizeof wire, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n", strlen(word), word, length);
+    assert(head > 0 && (size_t)head + length + 3 <= sizeof wire);
+    memcpy(wire + head, channel, length);
+    memcpy(wire + head + length, "\r\n", 3);
+    if (!rl_conn_send(listener->conn, wire, (size_t)head + length + 2)) {
+        return false;
+    }
+    listener->waiting++;
+    return true;
+}
+
+bool rl_listener_is_up(const struct rl_listener *listener) {
+    return listener->state == RL_LISTENER_UP;
+}
+
+void rl_listener_flush(struct rl_listener *listener) {
+    if (listener->conn != NULL) {
+        rl_conn_flush(listener->conn);
+    }
+}
+
+void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns) {
+    if (now_ns < listener->deadline_ns) {
+        return;
+    }
+    switch ((enum rl_listener_state)listener->state) {
+        case RL_LISTENER_BACKOFF:
+        case RL_LISTENER_REFUSED:
+            listener_connect(listener);
+            break;
+        case RL_LISTENER_CONNECTING:
+        case RL_LISTENER_HANDSHAKE:
+            rl_conn_close(listener->conn);
+            listener->conn = NULL;
+            listener_failed(listener, REDLOCK_ERR_NODE_TIMEOUT, "no answer in time");
+            break;
+        case RL_LISTENER_OFF:
+        case RL_LISTENER_UP:
+        case RL_LISTENER_STATES:
+            assert(false); /* a state without a deadline */
+            break;
+    }
+}
+
+void rl_listener_close(struct rl_listener *listener) {
+    if (listener->conn != NULL) {
+        rl_conn_close(listener->conn);
+        listener->conn = NULL;
+    }
+    listener->waiting = 0;
+    listener->reason = 0;
+    listener_move(listener, RL_LISTENER_OFF);
+    listener_set_deadline(listener, RL_NEVER_NS);
+}
+
+void rl_listener_forget(struct rl_listener *listener) {
+    if (listener->conn != NULL) {
+        rl_conn_forget(listener->conn);
+    }
+}
+
+const char *rl_listener_state_name(enum rl_listener_state state) {
+    assert(state < RL_LISTENER_STATES);
+    return states[state].name;
+}

@@ -1,0 +1,119 @@
+/* A second connection to a node, for hearing what is published on channels.
+ *
+ *     off -> connecting -> handshake -> up
+ *      ^         |             |         |
+ *      |         +-------------+---------+--> backoff, or refused -> connecting
+ *      +--- rl_listener_close(), from everywhere
+ *
+ * Happy path: rl_listener_open() with the address that the node's first connection has, `up`,
+ * rl_listener_ask() for each channel, `confirmed` for each of them, `message` again and again.
+ *
+ * It lives beside a node's first connection: the owner opens it only while that one is up and
+ * closes it when that one goes down, so a node that is dead or silent costs nothing more here, and
+ * no name is looked up.
+ *
+ * Failure modes: it is refused or lost, or says what it was not asked for. Each ends this
+ * connection alone: `down` comes if it was up, and it is made anew after the same growing, jittered
+ * pause as a first connection. A user whom an ACL forbids to listen is left alone for
+ * RL_LISTENER_REFUSED_NS: `refused` says so once.
+ *
+ * Can it harm the votes? It sends no vote, is counted in no round, and nothing waits for it: what
+ * is not heard costs the pause between two attempts, as without it.
+ */
+#ifndef RL_REDIS_LISTENER_H
+#define RL_REDIS_LISTENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis/conn.h"
+#include "redis/heard.h"
+#include "redis/io.h"
+#include "redis/node.h"
+#include "redis/url.h"
+
+#define RL_LISTENER_REFUSED_NS (UINT64_C(60) * 1000000000)
+
+enum rl_listener_state {
+    RL_LISTENER_OFF,
+    RL_LISTENER_CONNECTING,
+    RL_LISTENER_HANDSHAKE,
+    RL_LISTENER_UP,
+    RL_LISTENER_BACKOFF,
+    RL_LISTENER_REFUSED,
+    RL_LISTENER_STATES
+};
+
+struct rl_listener;
+
+/* The owner's duties. In all of these it may ask this listener for channels and send to nodes; it
+ * must not close this listener.
+ *   - `up`: connected, and subscribed to nothing yet;
+ *   - `down`: subscribed to nothing any more;
+ *   - `refused`: listening is forbidden there;
+ *   - `confirmed`, `message`: false if this was not asked for, which ends the connection;
+ *   - `deadline`: deadline_ns has changed;
+ *   - `dirty`: call rl_listener_flush() before the loop polls again. */
+struct rl_listener_events {
+    void (*up)(struct rl_listener *listener);
+    void (*down)(struct rl_listener *listener);
+    void (*refused)(struct rl_listener *listener);
+    bool (*confirmed)(struct rl_listener *listener, const char *channel, size_t length,
+                      bool subscribed);
+    bool (*message)(struct rl_listener *listener, const char *channel, size_t length);
+    void (*deadline)(struct rl_listener *listener);
+    void (*dirty)(struct rl_listener *listener);
+};
+
+struct rl_listener {
+    const struct rl_node_options *options;
+    const struct rl_listener_events *events;
+    const struct rl_url *url;
+    struct rl_io *io;
+    uint64_t (*clock_ns)(void);
+    struct rl_conn *conn;
+    struct rl_address address;
+    uint64_t deadline_ns;
+    uint64_t pause_ns; /* the last backoff */
+    uint64_t random;   /* state of the jitter */
+    uint64_t connects;
+    uint64_t failures;
+    uint32_t waiting; /* commands without an answer */
+    uint32_t steps;   /* of the handshake, without an answer, as a mask */
+    uint8_t state;    /* enum rl_listener_state */
+    int16_t reason;   /* why it is not up; 0 if it is or was not wanted */
+    char detail[RL_DETAIL_MAX];
+    struct rl_heard heard;
+};
+
+/* url, options, events and io outlive it. seed: any number, different for each. */
+void rl_listener_init(struct rl_listener *listener, struct rl_io *io, const struct rl_url *url,
+                      const struct rl_node_options *options,
+                      const struct rl_listener_events *events, uint64_t (*clock_ns)(void),
+                      uint64_t seed);
+
+/* Begins to connect, if it is off. `up` comes later; of the other events only `deadline` may come
+ * inside this call. */
+void rl_listener_open(struct rl_listener *listener, const struct rl_address *address);
+
+/* Subscribes to one channel, or ends that; only while it is up. False if there is no memory: the
+ * connection is broken then, and `down` comes. */
+bool rl_listener_ask(struct rl_listener *listener, const char *channel, size_t length,
+                     bool subscribe);
+
+bool rl_listener_is_up(const struct rl_listener *listener);
+void rl_listener_flush(struct rl_listener *listener);
+
+/* To be called when deadline_ns has come. */
+void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns);
+
+/* Off, at once and without an event. Not from inside one. */
+void rl_listener_close(struct rl_listener *listener);
+
+/* In the child after fork(): closes the descriptor, touches nothing else. */
+void rl_listener_forget(struct rl_listener *listener);
+
+const char *rl_listener_state_name(enum rl_listener_state state);
+
+#endif

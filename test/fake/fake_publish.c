@@ -1,0 +1,57 @@
+/* The connections of a fake node that listen to channels: who they are, and what they are told. See
+ * fake_node.h. Failure mode: a connection that has ended is not in the node's list any more. */
+#include <string.h>
+
+#include "fake/fake_parts.h"
+
+size_t fake_node_listeners(const struct fake_node *node, const char *channel) {
+    struct resp_arg name = {channel, channel != NULL ? strlen(channel) : 0};
+    size_t count = 0;
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = fake_conn_next(conn)) {
+        count += fake_conn_listens(conn, channel != NULL ? &name : NULL);
+    }
+    return count;
+}
+
+void fake_node_send_listeners(struct fake_node *node, const void *bytes, size_t length) {
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = fake_conn_next(conn)) {
+        if (fake_conn_listens(conn, NULL)) {
+            fake_conn_send(conn, bytes, length);
+        }
+    }
+    fake_node_pump(node);
+}
+
+void fake_node_drop_listeners(struct fake_node *node, bool reset) {
+    struct fake_conn *conn = node->conns;
+    while (conn != NULL) {
+        struct fake_conn *next = fake_conn_next(conn);
+        if (fake_conn_listens(conn, NULL)) {
+            fake_conn_close(conn, reset);
+        }
+        conn = next;
+    }
+}
+
+size_t fake_publish_carry(void *data, const struct resp_arg *channel,
+                          const struct resp_arg *payload) {
+    struct fake_node *node = data;
+    struct bytes message = {NULL, 0, 0};
+    size_t count = 0;
+    fake_channels_message(&message, channel, payload);
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = fake_conn_next(conn)) {
+        if (fake_conn_listens(conn, channel)) {
+            fake_conn_send(conn, message.data, message.length);
+            count++;
+        }
+    }
+    bytes_free(&message);
+    fake_node_pump(node);
+    return count;
+}
+
+size_t fake_node_publish(struct fake_node *node, const char *channel, const char *payload) {
+    struct resp_arg name = {channel, strlen(channel)};
+    struct resp_arg content = {payload, strlen(payload)};
+    return fake_publish_carry(node, &name, &content);
+}

@@ -1,0 +1,441 @@
+/* One listener against a fake node: its life, and what it makes of every answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/fake_node.h"
+#include "redis/listener.h"
+
+#define PATIENCE_NS UINT64_C(10000000000)
+#define CHANNEL "redlock:a"
+
+struct world {
+    uv_loop_t loop;
+    uv_timer_t tick;
+    struct fake_node *node;
+    struct rl_listener listener;
+    struct rl_url url;
+    struct rl_address address;
+    struct rl_node_options options;
+    struct rl_io io;
+    redlock_allocator memory;
+    bool closed;
+    bool is_dirty;
+    int up, down, refused, subscribed, unsubscribed, messages;
+    bool ask; /* subscribe to CHANNEL whenever it is up */
+};
+
+static struct world *world_of(struct rl_listener *listener) {
+    return (struct world *)(void *)((char *)listener - offsetof(struct world, listener));
+}
+
+/* -- The owner's part -- */
+
+static void on_up(struct rl_listener *listener) {
+    struct world *w = world_of(listener);
+    w->up++;
+    if (w->ask) {
+        assert_true(rl_listener_ask(listener, CHANNEL, strlen(CHANNEL), true));
+    }
+}
+
+static void on_down(struct rl_listener *listener) {
+    world_of(listener)->down++;
+}
+
+static void on_refused(struct rl_listener *listener) {
+    world_of(listener)->refused++;
+}
+
+static bool is_ours(const char *channel, size_t length) {
+    return length == strlen(CHANNEL) && memcmp(channel, CHANNEL, length) == 0;
+}
+
+static bool on_confirmed(struct rl_listener *listener, const char *channel, size_t length,
+                         bool subscribed) {
+    struct world *w = world_of(listener);
+    w->subscribed += subscribed;
+    w->unsubscribed += !subscribed;
+    return is_ours(channel, length);
+}
+
+static bool on_message(struct rl_listener *listener, const char *channel, size_t length) {
+    struct world *w = world_of(listener);
+    w->messages++;
+    return is_ours(channel, length);
+}
+
+static void on_deadline(struct rl_listener *listener) {
+    (void)listener; /* looked at in every turn */
+}
+
+static void on_dirty(struct rl_listener *listener) {
+    world_of(listener)->is_dirty = true;
+}
+
+static const struct rl_listener_events events = {
+    .up = on_up,
+    .down = on_down,
+    .refused = on_refused,
+    .confirmed = on_confirmed,
+    .message = on_message,
+    .deadline = on_deadline,
+    .dirty = on_dirty,
+};
+
+/* -- The frame -- */
+
+static void tick_cb(uv_timer_t *timer) {
+    (void)timer; /* lets a turn of the loop end */
+}
+
+static void all_closed(struct rl_io *io) {
+    struct world *w = (struct world *)(void *)((char *)io - offsetof(struct world, io));
+    w->closed = true;
+}
+
+static void turn(struct world *w) {
+    while (w->is_dirty) {
+        w->is_dirty = false;
+        rl_listener_flush(&w->listener);
+    }
+    if (redlock_now_ns() >= w->listener.deadline_ns) {
+        rl_listener_tick(&w->listener, redlock_now_ns());
+    }
+    uv_run(&w->loop, UV_RUN_ONCE);
+}
+
+#define UNTIL(w, condition)                               \
+    do {                                                  \
+        uint64_t end_ns = redlock_now_ns() + PATIENCE_NS; \
+        while (!(condition)) {                            \
+            assert_true(redlock_now_ns() < end_ns);       \
+            turn(w);                                      \
+        }                                                 \
+    } while (0)
+
+static void run_ms(struct world *w, uint64_t ms) {
+    uint64_t end_ns = redlock_now_ns() + ms * 1000000;
+    while (redlock_now_ns() < end_ns) {
+        turn(w);
+    }
+}
+
+static void start(struct world *w) {
+    memset(w, 0, sizeof *w);
+    rl_memory_init(&w->memory, NULL);
+    assert_int_equal(uv_loop_init(&w->loop), 0);
+    uv_timer_init(&w->loop, &w->tick);
+    uv_timer_start(&w->tick, tick_cb, 1, 1);
+    w->node = fake_node_start(&w->loop);
+    assert_int_equal(rl_url_parse(fake_node_url(w->node), &w->url, NULL, 0), 0);
+    assert_true(rl_resolve_numeric(&w->url, &w->address));
+    w->options = (struct rl_node_options){.client_name = "me",
+                                          .connect_timeout_ns = 300000000,
+                                          .stall_ns = 1000000000,
+                                          .backoff_min_ns = 1000000,
+                                          .backoff_max_ns = 8000000};
+    w->io = (struct rl_io){
+        .loop = &w->loop, .memory = &w->memory, .pid = getpid(), .all_closed = all_closed};
+    rl_listener_init(&w->listener, &w->io, &w->url, &w->options, &events, redlock_now_ns, 7);
+    w->ask = true;
+}
+
+static void open_up(struct world *w) {
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->subscribed == 1);
+    assert_int_equal(w->up, 1);
+    assert_true(rl_listener_is_up(&w->listener));
+}
+
+static void end(struct world *w) {
+    rl_listener_close(&w->listener);
+    assert_int_equal(w->listener.state, RL_LISTENER_OFF);
+    fake_node_close(w->node);
+    uv_close((uv_handle_t *)&w->tick, NULL);
+    assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    assert_int_equal(w->io.open, 0);
+}
+
+/* -- What goes well -- */
+
+static void hears_messages(void **state) {
+    struct world w;
+    (void)state;
+    start(&w);
+    open_up(&w);
+    assert_string_equal(fake_node_log(w.node, 0), "CLIENT SETNAME me");
+    assert_string_equal(fake_node_log(w.node, 1), "PING");
+    assert_string_equal(fake_node_log(w.node, 2), "SUBSCRIBE " CHANNEL);
+    for (int i = 1; i <= 100; i++) {
+        assert_int_equal(fake_node_publish(w.node, CHANNEL, "x"), 1);
+    }
+    assert_int_equal(fake_node_publish(w.node, "another", "x"), 0);
+    UNTIL(&w, w.messages == 100);
+    assert_true(rl_listener_ask(&w.listener, CHANNEL, strlen(CHANNEL), false));
+    UNTIL(&w, w.unsubscribed == 1);
+    assert_int_equal(fake_node_publish(w.node, CHANNEL, "x"), 0);
+    assert_true(rl_listener_ask(&w.listener, CHANNEL, strlen(CHANNEL), true));
+    UNTIL(&w, w.subscribed == 2);
+    assert_int_equal(fake_node_publish(w.node, CHANNEL, ""), 1);
+    UNTIL(&w, w.messages == 101);
+    assert_int_equal(w.down, 0);
+    end(&w);
+}
+
+static void hears_byte_by_byte(void **state) {
+    struct world w;
+    (void)state;
+    start(&w);
+    fake_node_set_fragment(w.node, 1);
+    open_up(&w);
+    fake_node_publish(w.node, CHANNEL, "0123456789012345678901234567890123456789");
+    fake_node_publish(w.node, CHANNEL, "");
+    UNTIL(&w, w.messages == 2);
+    assert_int_equal(w.down, 0);
+    end(&w);
+}
+
+static void says_password_and_database(void **state) {
+    struct world w;
+    char url[128];
+    (void)state;
+    start(&w);
+    fake_redis_set_password(fake_node_redis(w.node), "me", "secret");
+    snprintf(url, sizeof url, "redis://me:secret@%s/3", fake_node_name(w.node));
+    assert_int_equal(rl_url_parse(url, &w.url, NULL, 0), 0);
+    open_up(&w);
+    assert_string_equal(fake_node_log(w.node, 0), "AUTH me secret");
+    assert_string_equal(fake_node_log(w.node, 1), "SELECT 3");
+    end(&w);
+}
+
+/* -- What does not -- */
+
+static void is_made_anew_when_it_is_lost(void **state) {
+    struct world w;
+    (void)state;
+    start(&w);
+    open_up(&w);
+    for (int i = 1; i <= 5; i++) {
+        fake_node_drop(w.node, i % 2 == 0);
+        UNTIL(&w, w.down == i);
+        UNTIL(&w, w.subscribed == i + 1);
+    }
+    assert_int_equal(w.listener.failures, 5);
+    assert_int_equal(w.listener.connects, 6);
+    end(&w);
+}
+
+static void waits_longer_each_time(void **state) {
+    struct world w;
+    (void)state;
+    start(&w);
+    fake_node_refuse(w.node);
+    rl_listener_open(&w.listener, &w.address);
+    UNTIL(&w, w.listener.failures == 8);
+    assert_int_equal(w.listener.pause_ns, w.options.backoff_max_ns);
+    assert_int_equal(w.up, 0);
+    assert_int_equal(w.down, 0);
+    assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_CONNECT);
+    fake_node_listen(w.node);
+    UNTIL(&w, w.subscribed == 1);
+    assert_int_equal(w.listener.pause_ns, 0);
+    end(&w);
+}
+
+static void does_not_wait_for_ever(void **state) {
+    struct world w;
+    (void)state;
+    start(&w);
+    fake_node_pause(w.node); /* accepts, and says nothing */
+    rl_listener_open(&w.listener, &w.address);
+    UNTIL(&w, w.listener.failures == 1);
+    assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_TIMEOUT);
+    fake_node_resume(w.node);
+    UNTIL(&w, w.subscribed >= 1);
+    end(&w);
+}
+
+/* Forbidden: not tried again before long, and no other failure is made of it. */
+static void is_content_with_a_refusal(void **state) {
+    static const char *const answers[] = {
+        "-NOPERM this user has no permissions to access one of the channels used as arguments\r\n",
+        "-NOPERM this user has no permissions to run the 'subscribe' command\r\n",
+        "-ERR unknown command 'SUBSCRIBE'\r\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        struct world w;
+        start(&w);
+        fake_node_rule(w.node,
+                       (struct fake_rule){
+                           .command = "SUBSCRIBE", .action = FAKE_INSTEAD, .bytes = answers[i]});
+        rl_listener_open(&w.listener, &w.address);
+        UNTIL(&w, w.refused == 1);
+        assert_int_equal(w.up, 1);
+        assert_int_equal(w.down, 1);
+        assert_int_equal(w.listener.state, RL_LISTENER_REFUSED);
+        assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_PERMISSION);
+        assert_true(strncmp(answers[i] + 1, w.listener.detail, 20) == 0);
+        run_ms(&w, 50);
+        assert_int_equal(fake_node_accepted(w.node), 1);
+        fake_node_clear_rules(w.node);
+        rl_listener_tick(&w.listener, w.listener.deadline_ns); /* as if a minute had passed */
+        UNTIL(&w, w.subscribed == 1);
+        end(&w);
+    }
+}
+
+static void tries_again_after_another_error(void **state) {
+    struct world w;
+    (void)state;
+    start(&w);
+    fake_node_rule(w.node, (struct fake_rule){.command = "SUBSCRIBE",
+                                              .times = 2,
+                                              .action = FAKE_INSTEAD,
+                                              .bytes = "-BUSY Redis is busy\r\n"});
+    rl_listener_open(&w.listener, &w.address);
+    UNTIL(&w, w.subscribed == 1);
+    assert_int_equal(w.refused, 0);
+    assert_int_equal(w.listener.failures, 2);
+    end(&w);
+}
+
+static void survives_a_failing_handshake(void **state) {
+    static const char *const commands[] = {"CLIENT", "PING"};
+    static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_CUT};
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        for (size_t a = 0; a < 3; a++) {
+            struct world w;
+            start(&w);
+            fake_node_rule(w.node, (struct fake_rule){
+                                       .command = commands[c], .times = 1, .action = actions[a]});
+            rl_listener_open(&w.listener, &w.address);
+            UNTIL(&w, w.subscribed == 1);
+            assert_int_equal(w.listener.failures, 1);
+            assert_int_equal(w.down, 0);
+            end(&w);
+        }
+    }
+}
+
+/* Each costs the connection once, and it is made anew. Nothing of it is taken for a message. */
+static void drops_what_was_not_asked_for(void **state) {
+    static const char *const payloads[] = {
+        "+OK\r\n",
+        ":1\r\n",
+        "-ERR no\r\n",
+        "$2\r\nOK\r\n",
+        "*0\r\n",
+        "*3\r\n$7\r\nmessage\r\n$9\r\nredlock:b\r\n$1\r\nx\r\n",
+        "*3\r\n$7\r\nmessage\r\n$0\r\n\r\n$1\r\nx\r\n",
+        "*3\r\n$9\r\nsubscribe\r\n$9\r\nredlock:a\r\n:1\r\n",
+        "*3\r\n$11\r\nunsubscribe\r\n$9\r\nredlock:a\r\n:0\r\n",
+        "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$9\r\nredlock:a\r\n$1\r\nx\r\n",
+        ">3\r\n$7\r\nmessage\r\n$9\r\nredlock:a\r\n$1\r\nx\r\n",
+        "*2147483647\r\n",
+        "HTTP/1.1 400 Bad Request\r\n",
+        "\x16\x03\x01\x02\x05\x01",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
+        struct world w;
+        start(&w);
+        open_up(&w);
+        fake_node_send_listeners(w.node, payloads[i], strlen(payloads[i]));
+        fake_node_send_listeners(w.node, "\r\n", 2);
+        UNTIL(&w, w.down == 1);
+        assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_PROTOCOL);
+        UNTIL(&w, w.listener.connects == 2 && w.listener.waiting == 0);
+        int before = w.messages;
+        assert_true(before <= 1); /* of a channel that nobody asked for: seen, and refused */
+        fake_node_publish(w.node, CHANNEL, "x");
+        UNTIL(&w, w.messages == before + 1);
+        assert_int_equal(w.down, 1);
+        end(&w);
+    }
+}
+
+/* A bulk that never ends: dropped when the buffer is full, and the loop never stands still. */
+static void drops_what_does_not_end(void **state) {
+    static const char *const beginnings[] = {
+        "*3\r\n$7\r\nmessage\r\n$9\r\nredlock:a\r\n$9000000000\r\n",
+        "*3\r\n$9000000000\r\n",
+        "+",
+        "*",
+    };
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct world w;
+        start(&w);
+        fake_node_rule(w.node, (struct fake_rule){.command = "SUBSCRIBE",
+                                                  .times = 1,
+                                                  .action = FAKE_ENDLESS,
+                                                  .bytes = beginnings[i]});
+        rl_listener_open(&w.listener, &w.address);
+        UNTIL(&w, w.down == 1);
+        assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_PROTOCOL);
+        UNTIL(&w, w.subscribed == 1);
+        end(&w);
+    }
+}
+
+/* Off, from every state, and usable again. */
+static void closes_in_every_state(void **state) {
+    (void)state;
+    for (int wanted = RL_LISTENER_OFF; wanted < RL_LISTENER_STATES; wanted++) {
+        struct world w;
+        start(&w);
+        if (wanted == RL_LISTENER_REFUSED) {
+            fake_node_rule(w.node, (struct fake_rule){.command = "SUBSCRIBE",
+                                                      .times = 1,
+                                                      .action = FAKE_INSTEAD,
+                                                      .bytes = "-NOPERM no\r\n"});
+        } else if (wanted == RL_LISTENER_BACKOFF) {
+            fake_node_refuse(w.node);
+        } else if (wanted == RL_LISTENER_HANDSHAKE) {
+            fake_node_pause(w.node);
+        }
+        if (wanted != RL_LISTENER_OFF) {
+            rl_listener_open(&w.listener, &w.address);
+            UNTIL(&w, w.listener.state == wanted);
+        }
+        rl_listener_close(&w.listener);
+        int down = w.down;
+        run_ms(&w, 20);
+        assert_int_equal(w.down, down);
+        assert_int_equal(w.listener.state, RL_LISTENER_OFF);
+        assert_int_equal(w.io.open, 0);
+        if (wanted == RL_LISTENER_BACKOFF) {
+            fake_node_listen(w.node);
+        }
+        fake_node_resume(w.node);
+        rl_listener_open(&w.listener, &w.address);
+        UNTIL(&w, w.subscribed >= 1);
+        end(&w);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hears_messages),
+        cmocka_unit_test(hears_byte_by_byte),
+        cmocka_unit_test(says_password_and_database),
+        cmocka_unit_test(is_made_anew_when_it_is_lost),
+        cmocka_unit_test(waits_longer_each_time),
+        cmocka_unit_test(does_not_wait_for_ever),
+        cmocka_unit_test(is_content_with_a_refusal),
+        cmocka_unit_test(tries_again_after_another_error),
+        cmocka_unit_test(survives_a_failing_handshake),
+        cmocka_unit_test(drops_what_was_not_asked_for),
+        cmocka_unit_test(drops_what_does_not_end),
+        cmocka_unit_test(closes_in_every_state),
+    };
+    return cmocka_run_group_tests_name("listener", tests, NULL, NULL);
+}
