@@ -70,6 +70,7 @@ static void node_up(struct rl_node *node) {
     client->reasons[place->index] = 0;
     place->is_settled = true;
     rl_trace(client, REDLOCK_EVENT_NODE_UP, NULL, node, 0, 0);
+    rl_topic_node_up(client, place->index);
     rl_votes_repay(place);
 }
 
@@ -79,6 +80,7 @@ static void node_down(struct rl_node *node) {
     client->up &= ~(UINT32_C(1) << place->index);
     client->reasons[place->index] = node->reason;
     rl_trace(client, REDLOCK_EVENT_NODE_DOWN, NULL, node, node->reason, 0);
+    rl_topic_node_down(client, place->index);
 }
 
 static void node_failed(struct rl_node *node) {
@@ -109,7 +111,8 @@ static const struct rl_node_events node_events = {
 /* -- Room, taken before it is needed -- */
 
 bool rl_client_reserve_deadline(redlock_client *client) {
-    uint32_t needed = client->lock_count + client->query_count + 1 + client->n_nodes + 1;
+    uint32_t needed =
+        client->lock_count + client->query_count + 1 + client->n_nodes + RL_CLIENT_DEADLINES;
     if (needed <= client->deadlines.capacity) {
         return true;
     }
@@ -239,7 +242,7 @@ static int prepare_client(redlock_client *client, struct uv_loop_s *loop,
     client->resources.seed = client->random;
     client->n_nodes = client->rules.n;
     client->nodes = rl_alloc(&client->memory, client->n_nodes, sizeof client->nodes[0]);
-    uint32_t capacity = client->n_nodes + 1;
+    uint32_t capacity = client->n_nodes + RL_CLIENT_DEADLINES;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
     if (items != NULL) {
         rl_deadlines_reserve(&client->deadlines, items, capacity);
@@ -248,6 +251,7 @@ static int prepare_client(redlock_client *client, struct uv_loop_s *loop,
         return fail_open(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
     rl_deadline_init(&client->deadline, RL_TAG_CLIENT);
+    rl_notice_init(client);
     for (uint32_t i = 0; i < client->n_nodes && status == 0; i++) {
         status = parse_node(client, o, i, client->random);
     }
@@ -342,6 +346,7 @@ void rl_client_check_close(redlock_client *client, uint64_t now_ns) {
         rl_votes_forgive(&client->nodes[i]);
     }
     client->up = 0;
+    rl_notice_close(client);
     rl_loop_close(client);
 }
 
@@ -356,6 +361,7 @@ static int close_forked(redlock_client *client) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         rl_node_forget(&client->nodes[i].node);
     }
+    rl_notice_forget(client);
     client->phase = RL_CLIENT_GONE;
     return REDLOCK_ERR_FORKED;
 }

@@ -27,6 +27,7 @@
 #include "core/owed.h"
 #include "core/quorum.h"
 #include "memory.h"
+#include "notice.h"
 #include "redis/node.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
@@ -38,11 +39,14 @@ static_assert(RL_NODES_MAX == REDLOCK_NODES_MAX, "core and interface agree on th
 #define RL_CONTAINER(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
+#define RL_CLIENT_DEADLINES 2 /* the client's own and the notices', besides all others */
+
 enum rl_tag {
     RL_TAG_LOCK,
     RL_TAG_NODE,
     RL_TAG_CLIENT,
-    RL_TAG_QUERY
+    RL_TAG_QUERY,
+    RL_TAG_NOTICE
 }; /* what an rl_deadline is part of */
 
 /* A command to one node on behalf of a lock. */
@@ -121,6 +125,8 @@ struct redlock_lock {
     bool has_turn;           /* its turn in line has come, and it has not been told */
     bool turn_pauses;        /* ... and is to let others go first */
     bool is_in_line;
+    bool announces;        /* a release is of what was won, not of an attempt that failed */
+    bool listens;          /* its topics know it */
     bool tell;             /* granted: RL_EV_TELL is due */
     bool renew;            /* on_renew is due */
     struct rl_seat *seats; /* one for each resource; these three behind the struct */
@@ -178,6 +184,7 @@ struct redlock_client {
     uint32_t query_count;
     struct rl_query_queue asked; /* those that are finished and not told */
     struct rl_resources resources;
+    struct rl_notice notice;
     struct rl_call *free_calls;
     struct rl_call_block *call_blocks;
     uint32_t call_count; /* in all blocks */

@@ -128,6 +128,9 @@ static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t
         case RL_TAG_QUERY:
             rl_query_tick(item);
             break;
+        case RL_TAG_NOTICE:
+            rl_notice_tick(client, now_ns);
+            break;
     }
 }
 
@@ -190,6 +193,7 @@ static void flush(redlock_client *client) {
             }
         }
     }
+    rl_notice_flush(client);
 }
 
 static void timer_cb(uv_timer_t *timer) {

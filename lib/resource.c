@@ -44,6 +44,22 @@ static void grow(struct rl_resources *table) {
     rl_free(table->memory, old);
 }
 
+static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, const void *bytes,
+                                size_t length) {
+    struct rl_resource *found = chain;
+    while (found != NULL && (found->hash != hash || found->length != length ||
+                             memcmp(found->bytes, bytes, length) != 0)) {
+        found = found->next;
+    }
+    return found;
+}
+
+struct rl_resource *rl_resource_find(const struct rl_resources *table, const void *bytes,
+                                     size_t length) {
+    uint64_t hash = hash_of(table, bytes, length);
+    return table->chain_count > 0 ? find(*chain_of(table, hash), hash, bytes, length) : NULL;
+}
+
 struct rl_resource *rl_resource_get(struct rl_resources *table, const void *bytes, size_t length) {
     uint64_t hash = hash_of(table, bytes, length);
     if (table->count >= table->chain_count) {
@@ -53,12 +69,10 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, const void *byte
         return NULL;
     }
     struct rl_resource **chain = chain_of(table, hash);
-    for (struct rl_resource *found = *chain; found != NULL; found = found->next) {
-        if (found->hash == hash && found->length == length &&
-            memcmp(found->bytes, bytes, length) == 0) {
-            found->references++;
-            return found;
-        }
+    struct rl_resource *found = find(*chain, hash, bytes, length);
+    if (found != NULL) {
+        found->references++;
+        return found;
     }
     struct rl_resource *made = rl_alloc(table->memory, 1, sizeof *made + length);
     if (made != NULL) {

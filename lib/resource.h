@@ -16,6 +16,7 @@
 struct rl_resource {
     struct rl_resource *next; /* in its chain */
     struct rl_turns turns;
+    struct rl_topic *topic; /* if releases of it are listened for (notice.h), or NULL */
     uint64_t hash;
     uint32_t references;
     uint32_t length;
@@ -33,6 +34,10 @@ struct rl_resources {
 
 /* A reference to the resource of this name, which is made if there is none; NULL without memory. */
 struct rl_resource *rl_resource_get(struct rl_resources *table, const void *bytes, size_t length);
+
+/* The resource of this name without a reference, or NULL. */
+struct rl_resource *rl_resource_find(const struct rl_resources *table, const void *bytes,
+                                     size_t length);
 
 void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
 

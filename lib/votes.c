@@ -80,6 +80,7 @@ static void call_fill(struct rl_call *call, enum rl_command_kind kind, uint32_t 
         .target = &call->lock->target,
         .ttl_ms = core->ttl_ms,
         .kind = (uint8_t)kind,
+        .announces = call->lock->announces,
     };
     memcpy(call->request.token, core->token, RL_TOKEN_LEN);
     if (kind == RL_COMMAND_RELEASE) {
@@ -90,6 +91,7 @@ static void call_fill(struct rl_call *call, enum rl_command_kind kind, uint32_t 
 
 static size_t format(redlock_client *client, const struct rl_request *request) {
     struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
+                                 .announces = request->announces,
                                  .ttl_ms = request->ttl_ms,
                                  .target = request->target,
                                  .token = request->token};
@@ -348,6 +350,7 @@ static void attempt(redlock_lock *lock) {
         token[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
     lock->client->stats.attempts++;
+    rl_notice_begin(lock);
     struct rl_event event = {.type = RL_EV_ATTEMPT};
     event.u.token = token;
     rl_votes_step(lock, &event);
@@ -411,12 +414,15 @@ bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     if (event->type == RL_EV_ATTEMPT) {
         leave_out_silent(client, event, reasons);
     }
+    bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
+    lock->announces = was_won || event->type == RL_EV_RELEASE;
     rl_lock_step(&lock->core, event, &actions);
     if (event->type == RL_EV_VOTE) {
         trace_vote(lock, &event->u.vote, actions.late);
     }
     perform(lock, &actions);
     rl_line_update(lock);
+    rl_notice_follow(lock);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
     rl_lock_unref(lock);
     return actions.late;

@@ -143,7 +143,7 @@ static void put_set(struct writer *w, const struct rl_command *command) {
 
 static const struct script *script_of(const struct rl_command *command) {
     enum variant variant = command->target->n > 1 ? SEVERAL : ONE;
-    if (command->kind == RL_COMMAND_RELEASE && command->target->notifies) {
+    if (command->kind == RL_COMMAND_RELEASE && command->announces && command->target->notifies) {
         variant = ANNOUNCED;
     }
     return &scripts[command->kind][variant];

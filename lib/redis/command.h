@@ -49,6 +49,7 @@ enum rl_command_kind {
 struct rl_command {
     enum rl_command_kind kind;
     bool whole_script; /* EVAL rather than EVALSHA */
+    bool announces;    /* RELEASE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* SET and EXTEND */
     const struct rl_target *target;
     const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ */

@@ -11,8 +11,6 @@
 #define IN(state) (1u << (state))
 #define WIRE_MAX (RL_CHANNEL_MAX + 64)
 
-static_assert(WIRE_MAX <= RL_COMMAND_WIRE_MAX, "SUBSCRIBE is no longer than other commands");
-
 static const struct {
     const char *name;
     uint32_t next; /* allowed moves, besides the one to off */
@@ -63,11 +61,8 @@ static void listener_failed(struct rl_listener *listener, int16_t reason, const 
     }
     listener_move(listener, is_refused ? RL_LISTENER_REFUSED : RL_LISTENER_BACKOFF);
     listener_set_deadline(listener, listener->clock_ns() + pause_ns);
-    if (was_up) {
+    if (was_up || is_refused) {
         listener->events->down(listener);
-    }
-    if (is_refused) {
-        listener->events->refused(listener);
     }
 }
 

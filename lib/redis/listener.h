@@ -14,8 +14,8 @@
  *
  * Failure modes: it is refused or lost, or says what it was not asked for. Each ends this
  * connection alone: `down` comes if it was up, and it is made anew after the same growing, jittered
- * pause as a first connection. A user whom an ACL forbids to listen is left alone for
- * RL_LISTENER_REFUSED_NS: `refused` says so once.
+ * pause as a first connection. Where an ACL forbids to listen it is left alone for
+ * RL_LISTENER_REFUSED_NS.
  *
  * Can it harm the votes? It sends no vote, is counted in no round, and nothing waits for it: what
  * is not heard costs the pause between two attempts, as without it.
@@ -50,15 +50,13 @@ struct rl_listener;
 /* The owner's duties. In all of these it may ask this listener for channels and send to nodes; it
  * must not close this listener.
  *   - `up`: connected, and subscribed to nothing yet;
- *   - `down`: subscribed to nothing any more;
- *   - `refused`: listening is forbidden there;
+ *   - `down`: subscribed to nothing any more, or (state refused) not allowed to be: see reason;
  *   - `confirmed`, `message`: false if this was not asked for, which ends the connection;
  *   - `deadline`: deadline_ns has changed;
  *   - `dirty`: call rl_listener_flush() before the loop polls again. */
 struct rl_listener_events {
     void (*up)(struct rl_listener *listener);
     void (*down)(struct rl_listener *listener);
-    void (*refused)(struct rl_listener *listener);
     bool (*confirmed)(struct rl_listener *listener, const char *channel, size_t length,
                       bool subscribed);
     bool (*message)(struct rl_listener *listener, const char *channel, size_t length);

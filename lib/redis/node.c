@@ -152,6 +152,7 @@ static bool node_resend_whole(struct rl_node *node, struct rl_request *request) 
     char *wire = node->io->wire;
     struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
                                  .whole_script = true,
+                                 .announces = request->announces,
                                  .ttl_ms = request->ttl_ms,
                                  .target = request->target,
                                  .token = request->token};

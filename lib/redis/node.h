@@ -58,6 +58,7 @@ struct rl_request {
     uint32_t ttl_ms;
     uint8_t kind; /* enum rl_command_kind */
     bool whole_script;
+    bool announces; /* a release of what was held */
     char token[RL_COMMAND_TOKEN_LEN];
 };
 

@@ -43,11 +43,10 @@ static void on_up(struct rl_listener *listener) {
 }
 
 static void on_down(struct rl_listener *listener) {
-    world_of(listener)->down++;
-}
-
-static void on_refused(struct rl_listener *listener) {
-    world_of(listener)->refused++;
+    struct world *w = world_of(listener);
+    assert_true(w->url.name[0] != '\0' && !rl_listener_is_up(listener));
+    w->down++;
+    w->refused += listener->state == RL_LISTENER_REFUSED;
 }
 
 static bool is_ours(const char *channel, size_t length) {
@@ -79,7 +78,6 @@ static void on_dirty(struct rl_listener *listener) {
 static const struct rl_listener_events events = {
     .up = on_up,
     .down = on_down,
-    .refused = on_refused,
     .confirmed = on_confirmed,
     .message = on_message,
     .deadline = on_deadline,

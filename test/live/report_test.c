@@ -54,6 +54,12 @@ static const char *event_name(enum redlock_event_type type) {
             return "repaid";
         case REDLOCK_EVENT_OWED_DROPPED:
             return "dropped";
+        case REDLOCK_EVENT_LISTEN_UP:
+            return "listen-up";
+        case REDLOCK_EVENT_LISTEN_DOWN:
+            return "listen-down";
+        case REDLOCK_EVENT_NOTICE:
+            return "notice";
     }
     return "?";
 }

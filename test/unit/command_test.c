@@ -124,10 +124,22 @@ static size_t format(char *wire, const struct row *row) {
     struct rl_command command = {
         .kind = row->kind,
         .whole_script = row->whole_script,
+        .announces = true,
         .ttl_ms = row->ttl_ms,
         .target = &target,
         .token = TOKEN,
     };
+    if (row->kind == RL_COMMAND_RELEASE && !row->notifies) { /* both must want it */
+        char also[2048];
+        assert_true(rl_command_room(&target) <= sizeof also);
+        target.notifies = true;
+        command.announces = false;
+        size_t length = rl_command_format(also, &command);
+        target.notifies = false;
+        command.announces = true;
+        assert_int_equal(rl_command_format(wire, &command), length);
+        assert_memory_equal(also, wire, length);
+    }
     return rl_command_format(wire, &command);
 }
 
@@ -164,7 +176,7 @@ static void has_room_for_every_command(void **state) {
             if ((n > 1 && is_of_one) || (n == 1 && kind == RL_COMMAND_SET_ALL)) {
                 continue;
             }
-            struct rl_command command = {kind, true, UINT32_MAX, &target, TOKEN};
+            struct rl_command command = {kind, true, true, UINT32_MAX, &target, TOKEN};
             size_t length = rl_command_format(wire, &command);
             assert_int_equal(wire[length], '\0');
             assert_memory_equal(wire + length - 2, "\r\n", 2);
