@@ -10,6 +10,7 @@
  * of the last one on_close runs and the memory goes.
  */
 #include "client.h"
+#include "election.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -111,8 +112,8 @@ static const struct rl_node_events node_events = {
 /* -- Room, taken before it is needed -- */
 
 bool rl_client_reserve_deadline(redlock_client *client) {
-    uint32_t needed =
-        client->lock_count + client->query_count + 1 + client->n_nodes + RL_CLIENT_DEADLINES;
+    uint32_t users = client->lock_count + client->query_count + client->election_count;
+    uint32_t needed = users + 1 + client->n_nodes + RL_CLIENT_DEADLINES;
     if (needed <= client->deadlines.capacity) {
         return true;
     }
@@ -321,6 +322,7 @@ static void all_closed(struct rl_io *io) {
     if (client->on_close != NULL) {
         client->on_close(client, 0, client->close_data);
     }
+    rl_election_end_all(client);
     while (client->locks != NULL) {
         rl_lock_destroy(client->locks);
     }

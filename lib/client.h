@@ -46,7 +46,8 @@ enum rl_tag {
     RL_TAG_NODE,
     RL_TAG_CLIENT,
     RL_TAG_QUERY,
-    RL_TAG_NOTICE
+    RL_TAG_NOTICE,
+    RL_TAG_ELECTION
 }; /* what an rl_deadline is part of */
 
 /* A command to one node on behalf of a lock. */
@@ -177,6 +178,8 @@ struct redlock_client {
 
     redlock_lock *locks;
     uint32_t lock_count;
+    struct redlock_election *elections;
+    uint32_t election_count;
     struct rl_queue done;
     struct rl_queue lost;
     struct rl_queue turns;

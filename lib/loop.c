@@ -14,6 +14,7 @@
 #include <assert.h>
 
 #include "client.h"
+#include "election.h"
 #include "line.h"
 #include "query.h"
 
@@ -130,6 +131,9 @@ static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t
             break;
         case RL_TAG_NOTICE:
             rl_notice_tick(client, now_ns);
+            break;
+        case RL_TAG_ELECTION:
+            rl_observe_tick(RL_CONTAINER(item, redlock_election, deadline), now_ns);
             break;
     }
 }
