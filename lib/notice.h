@@ -83,7 +83,7 @@ void rl_notice_follow(redlock_lock *lock);
 /* Tries once, soon, if the lock is pausing between two attempts. */
 void rl_notice_wake(redlock_lock *lock);
 
-/* Begins to tell, or not any more. False if it could not be arranged: no memory, too many topics. */
+/* Begins to tell, or not any more. False if it cannot be had: no memory, too many topics. */
 bool rl_notice_watch(redlock_client *client, struct rl_ear *ear, struct rl_resource *resource);
 void rl_notice_unwatch(redlock_client *client, struct rl_ear *ear);
 

@@ -111,7 +111,7 @@ static bool is_nobody(const redlock_election *election, const redlock_query *que
     return most + silent < rl_quorum(n);
 }
 
-/* Keys end on all nodes within moments of each other: one millisecond more lets the last one end. */
+/* Keys end on all nodes within moments of each other: a millisecond more lets the last one end. */
 static void note_holder(redlock_election *election, const char *holder, int64_t remaining_ms) {
     election->quick_ms = 0;
     election->expires_ns = RL_NEVER;

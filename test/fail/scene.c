@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include "fake/fake_node.h"
+#include "redlock/election.h"
 
 #define PATIENCE_NS UINT64_C(20000000000)
 
@@ -296,6 +297,77 @@ static void release_a(struct scene *s) {
     run_until(s, nothing_owed, NULL, 4000000 * (uint64_t)s->options->node_timeout_ms);
 }
 
+/* -- The leader -- */
+
+static void on_election(redlock_election *election, int status, void *data) {
+    struct scene_told *told = data;
+    (void)election;
+    told->calls++;
+    told->status = status;
+}
+
+static redlock_election *new_election(struct scene *s) {
+    redlock_election *election = NULL;
+    redlock_election_options o = REDLOCK_ELECTION_OPTIONS_INIT;
+    o.name = "led";
+    o.name_length = strlen("led");
+    o.ttl_ms = 30000;
+    o.poll_ms = 20;
+    o.on_elected = on_election;
+    o.data = told_of(s, SCENE_ELECT);
+    enter(s);
+    int status = redlock_election_new(s->client, &o, &election, NULL, 0);
+    leave(s);
+    assert_true(status == 0 || status == REDLOCK_ERR_NOMEM);
+    assert_true((status == 0) == (election != NULL));
+    return election;
+}
+
+static bool is_listened(const struct scene *s, const void *data) {
+    size_t n = 0;
+    (void)data;
+    for (size_t i = 0; i < SCENE_NODES; i++) {
+        n += fake_node_listeners(s->nodes[i], "redlock:led");
+    }
+    return n == SCENE_NODES;
+}
+
+/* Somebody else leads and lets go, which the nodes publish. Without memory nobody may be elected at
+ * all, so neither is waited for longer than it takes. */
+static void lead(struct scene *s) {
+    uint64_t patience_ns = 8000000 * (uint64_t)s->options->node_timeout_ms;
+    for (size_t i = 0; i < SCENE_NODES; i++) {
+        fake_node_put(s->nodes[i], "led", "stranger", 3600000);
+    }
+    redlock_election *election = new_election(s);
+    if (election != NULL) {
+        enter(s);
+        int status = redlock_election_campaign(election);
+        leave(s);
+        assert_int_equal(status, 0);
+        run_until(s, is_listened, NULL, patience_ns / 8);
+    }
+    for (size_t i = 0; i < SCENE_NODES; i++) {
+        fake_node_put(s->nodes[i], "led", "stranger", 1);
+        fake_node_publish(s->nodes[i], "redlock:led", "");
+    }
+    if (election == NULL) {
+        return;
+    }
+    struct scene_told *elected = told_of(s, SCENE_ELECT), *resigned = told_of(s, SCENE_RESIGN);
+    run_until(s, was_told, elected, patience_ns);
+    enter(s);
+    int status = redlock_election_resign(election, on_election, resigned);
+    leave(s);
+    assert_true(status == 0 || status == REDLOCK_ERR_IDLE); /* no random bytes: it is over */
+    resigned->returned = status == 0 ? 0 : SCENE_NOT_SUBMITTED;
+    wait_for(s, SCENE_RESIGN);
+    elected->returned = elected->calls > 0 ? 0 : SCENE_NOT_SUBMITTED;
+    enter(s);
+    redlock_election_free(election);
+    leave(s);
+}
+
 /* Nothing fails any more: the client must be as good as new. */
 static void last_cycle(struct scene *s) {
     s->shielded = true;
@@ -352,6 +424,7 @@ void scene_play(const struct scene_options *options, struct scene_result *result
         extend_a(&s);
         give_b_up(&s);
         release_a(&s);
+        lead(&s);
         last_cycle(&s);
         close_client(&s);
     }

@@ -2,7 +2,8 @@
  *
  *     open on five fake nodes; A acquires, B is refused; A extends; B waits, is cancelled, waits
  *     again and is freed; one node forgets its scripts and one dies; A releases; the dead one comes
- *     back and is told; then, with nothing failing any more, a last lock is acquired and released,
+ *     back and is told; a leader is elected after a stranger, by a notice if it can be heard, and
+ *     resigns; then, with nothing failing any more, a last lock is acquired and released,
  *     which must work; close
  *
  * What must hold however it went is asserted by scene_play(): each callback that was promised came
@@ -36,6 +37,8 @@ enum scene_op {
     SCENE_WAIT_B,
     SCENE_FREE_B,
     SCENE_RELEASE_A,
+    SCENE_ELECT,
+    SCENE_RESIGN,
     SCENE_LAST_ACQUIRE,
     SCENE_LAST_RELEASE,
     SCENE_CLOSE,

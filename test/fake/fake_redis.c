@@ -8,34 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake/fake_keys.h"
+#include "fake/fake_redis_parts.h"
 #include "fake/sha1.h"
 
-#define SCRIPTS_MAX 8
-#define INFO_MAX 16
 #define MS 1000000u /* nanoseconds */
-
-enum script_kind { SCRIPT_NONE, SCRIPT_DELETE, SCRIPT_EXTEND, SCRIPT_SET, SCRIPT_READ };
-
-struct script {
-    char sha1[SHA1_HEX_SIZE];
-    enum script_kind kind;
-};
-
-struct info {
-    char field[32], value[64];
-};
-
-struct fake_redis {
-    struct fake_keys keys;
-    struct script scripts[SCRIPTS_MAX];
-    size_t n_scripts;
-    struct info info[INFO_MAX];
-    size_t n_info;
-    char user[64], password[128]; /* password "": none is needed */
-    fake_publish *publish;
-    void *publish_data;
-};
 
 struct call { /* what a command's function sees */
     struct fake_redis *redis;
@@ -253,7 +229,7 @@ static struct script *find_script(struct fake_redis *redis, const struct resp_ar
 
 /* Remembers a script. Returns it, or NULL after an error reply if it is none that we can run. */
 static struct script *load_script(struct call *call, const struct resp_arg *text) {
-    struct script script = {"", SCRIPT_NONE};
+    struct script script = {"", SCRIPT_NONE, contains(text, "'publish'")};
     if (contains(text, "'getrange'")) {
         script.kind = SCRIPT_READ;
     } else if (contains(text, "'get'") && contains(text, "'pexpire'")) {
@@ -282,6 +258,7 @@ struct keys { /* what a script is about: EVAL ... n key... value [ttl] */
     size_t n;
     const struct resp_arg *args; /* behind the keys */
     uint64_t until_ns;           /* the end of a ttl that begins now */
+    bool announces;
 };
 
 static bool has_value(const struct call *call, const struct resp_arg *name,
@@ -324,12 +301,24 @@ static void run_extend(struct call *call, const struct keys *keys) {
     reply_number(call, 1);
 }
 
+static void announce(struct call *call, const struct resp_arg *key) {
+    struct bytes name = {NULL, 0, 0};
+    bytes_append_text(&name, "redlock:");
+    bytes_append(&name, key->data, key->length);
+    struct resp_arg channel = {name.data, name.length}, nothing = {"", 0};
+    publish(call, &channel, &nothing);
+    bytes_free(&name);
+}
+
 static void run_delete(struct call *call, const struct keys *keys) {
     long long deleted = 0;
     for (size_t i = 0; i < keys->n; i++) {
         if (has_value(call, &keys->names[i], &keys->args[0])) {
             fake_keys_remove(&call->redis->keys, find_key(call, &keys->names[i]));
             deleted = 1;
+            if (keys->announces) {
+                announce(call, &keys->names[i]);
+            }
         }
     }
     reply_number(call, deleted);
@@ -364,7 +353,7 @@ static void run_script(struct call *call, const struct script *script) {
         reply_text(call, "-ERR the fake node's scripts take keys, a value and a ttl");
         return;
     }
-    struct keys keys = {call->args + 3, (size_t)n, call->args + 3 + n, 0};
+    struct keys keys = {call->args + 3, (size_t)n, call->args + 3 + n, 0, script->announces};
     if (args == 2 && (!resp_number(&keys.args[1], &ttl_ms) || ttl_ms <= 0)) {
         reply_text(call, "-ERR invalid expire time in 'set' command");
         return;
@@ -457,82 +446,4 @@ void fake_redis_execute(struct fake_redis *redis, struct fake_session *session,
     bytes_append_format(reply, "-ERR unknown command '%.*s', with args beginning with: \r\n",
                         (int)(command->args[0].length < 64 ? command->args[0].length : 64),
                         command->args[0].data);
-}
-
-/* -- The test's side -- */
-
-struct fake_redis *fake_redis_new(void) {
-    static const char *const info[][2] = {
-        {"redis_version", "7.0.15"},
-        {"run_id", "0123456789abcdef0123456789abcdef01234567"},
-        {"uptime_in_seconds", "1000000"},
-        {"loading", "0"},
-        {"aof_enabled", "1"},
-        {"role", "master"},
-        {"master_replid", "fedcba9876543210fedcba9876543210fedcba98"},
-        {"maxmemory_policy", "noeviction"},
-    };
-    struct fake_redis *redis = calloc(1, sizeof(*redis));
-    if (redis == NULL) {
-        abort();
-    }
-    for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++) {
-        fake_redis_set_info(redis, info[i][0], info[i][1]);
-    }
-    return redis;
-}
-
-void fake_redis_free(struct fake_redis *redis) {
-    fake_redis_forget_keys(redis);
-    free(redis);
-}
-
-void fake_redis_on_publish(struct fake_redis *redis, fake_publish *carry, void *data) {
-    redis->publish = carry;
-    redis->publish_data = data;
-}
-
-void fake_redis_set_password(struct fake_redis *redis, const char *user, const char *password) {
-    snprintf(redis->user, sizeof(redis->user), "%s", user != NULL ? user : "");
-    snprintf(redis->password, sizeof(redis->password), "%s", password != NULL ? password : "");
-}
-
-void fake_redis_set_info(struct fake_redis *redis, const char *field, const char *value) {
-    struct info *info = redis->info;
-    while (info < redis->info + redis->n_info && strcmp(info->field, field) != 0) {
-        info++;
-    }
-    if (info == redis->info + redis->n_info) {
-        assert(redis->n_info < INFO_MAX);
-        redis->n_info++;
-    }
-    snprintf(info->field, sizeof(info->field), "%s", field);
-    snprintf(info->value, sizeof(info->value), "%s", value);
-}
-
-size_t fake_redis_keys(const struct fake_redis *redis, uint64_t now_ns) {
-    return fake_keys_count(&redis->keys, now_ns);
-}
-
-const char *fake_redis_get(const struct fake_redis *redis, uint32_t db, const void *key,
-                           size_t length, uint64_t now_ns) {
-    struct resp_arg name = {key, length};
-    const struct fake_key *found = fake_keys_find(&redis->keys, db, &name, now_ns);
-    return found != NULL ? found->value.data : NULL;
-}
-
-void fake_redis_put(struct fake_redis *redis, uint32_t db, const void *key, size_t length,
-                    const char *value, uint64_t expires_ns) {
-    assert(db < FAKE_REDIS_DATABASES);
-    struct resp_arg name = {key, length};
-    struct resp_arg content = {value, strlen(value)};
-    fake_keys_put(&redis->keys, db, &name, &content, expires_ns);
-}
-
-void fake_redis_forget_keys(struct fake_redis *redis) {
-    fake_keys_clear(&redis->keys);
-}
-
-void fake_redis_forget_scripts(struct fake_redis *redis) {
-    redis->n_scripts = 0;
 }
