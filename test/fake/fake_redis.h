@@ -1,12 +1,6 @@
 /* A small Redis without a socket: keys, scripts and the commands that a lock client sends.
  *
  * It follows Redis 7.0 for what is here: PING, AUTH, SELECT (16 databases), CLIENT SETNAME, SCRIPT
- * LOAD and FLUSH, SET with NX and PX, GET, PTTL, DEL, FLUSHALL, INFO, SUBSCRIBE and UNSUBSCRIBE of
- * one channel, PUBLISH (see fake_redis_on_publish()), and EVALSHA and EVAL of the scripts of a lock,
- * with any number of keys that a command here can have. Those are known by what they do: a text
- * with 'getrange' in it tells who holds a key, one with 'pexpire' compares and extends, one with
- * 'set' sets all keys or none, one with 'del' compares and deletes, and announces it if there is
- * 'publish' in it. Everything else is answered with Redis's error.
  * LOAD and FLUSH, SET with NX and PX, GET, PTTL, DEL, FLUSHALL, INFO, SUBSCRIBE and UNSUBSCRIBE
  * of one channel, PUBLISH (see fake_redis_on_publish()), and EVALSHA and EVAL of the scripts of a
  * lock, with any number of keys that a command here can have. Those are known by what they do: a
