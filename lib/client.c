@@ -199,7 +199,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
     if (status == 0) {
         rl_node_init(&place->node, &client->io, &url, &client->node_options, &node_events,
                      redlock_now_ns, seed + i * UINT64_C(0x9e3779b97f4a7c15));
-        rl_owed_init(&place->owed);
+        rl_owed_init(&place->owed, RL_OWED_MAX);
         rl_deadline_init(&place->deadline, RL_TAG_NODE);
         place->client = client;
         place->index = (uint8_t)i;

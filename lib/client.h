@@ -23,9 +23,11 @@
 #include <uv.h>
 
 #include "core/deadline.h"
+#include "core/driver.h"
 #include "core/lock.h"
 #include "core/owed.h"
 #include "core/quorum.h"
+#include "core/sent.h"
 #include "memory.h"
 #include "notice.h"
 #include "redis/node.h"
@@ -34,6 +36,7 @@
 #include "resource.h"
 
 static_assert(RL_TOKEN_LEN == RL_COMMAND_TOKEN_LEN, "core and redis agree on the token");
+static_assert(RL_OWED_MAX <= RL_NODE_REQUESTS_MAX / 2, "what is owed fits into one sending");
 static_assert(RL_NODES_MAX == REDLOCK_NODES_MAX, "core and interface agree on the nodes");
 
 #define RL_CONTAINER(pointer, type, member) \
@@ -53,11 +56,9 @@ enum rl_tag {
 /* A command to one node on behalf of a lock. */
 struct rl_call {
     struct rl_request request; /* while it is out */
-    struct rl_owed_item owed;  /* of a release that was not answered */
+    struct rl_sent sent;       /* what the core has to know of it; while it is owed, too */
     redlock_lock *lock;        /* a reference */
     struct rl_call *next_free;
-    uint32_t round; /* 0: of no round */
-    bool repays;    /* an owed release that was sent again */
 };
 
 /* Calls are allocated in blocks, each as large as all before it, and never given back while the
@@ -75,8 +76,6 @@ struct rl_client_node {
     uint8_t index;
     bool is_settled; /* has been up or has failed once */
 };
-
-enum rl_op_kind { RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE, RL_OPS };
 
 /* An operation of the user: submitted, then done, then told. */
 struct rl_op {
@@ -209,6 +208,7 @@ struct redlock_client {
     const redlock_lock *refused; /* message is why a call on this lock was refused */
     char message[REDLOCK_MESSAGE_MAX];
     char client_name[65];
+    size_t wire_length; /* of the command in io.wire, while a fan-out is under way */
 };
 
 /* -- options.c -- */
@@ -254,7 +254,7 @@ uint32_t rl_client_nodes_up(const redlock_client *client);
 bool rl_client_reserve_deadline(redlock_client *client);
 bool rl_client_reserve_wire(redlock_client *client, const struct rl_target *target);
 
-/* -- votes.c -- */
+/* -- votes.c: the client's driver (core/driver.h) -- */
 
 /* Steps the lock's core with an event whose type and union are filled in, and does what it asks
  * for. Returns whether it was a late vote. */

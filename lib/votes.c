@@ -1,10 +1,11 @@
-/* Between the core and the nodes: actions become commands, answers become votes, and releases that
- * are not answered become debts.
+/* The client's driver: what the core decides (core/driver.h, core/sent.h) is done to real nodes.
+ * Commands are sent, outcomes become votes, and releases that are not answered become debts.
  *
  * Can a key be orphaned here? A release is one rl_call from the moment that the core asks for it
  * until the node answered it: out (in the node's list), or owed (in the node's debts), and only
- * freed by votes_settle(). The exception is a release for which there is no memory: it is counted
- * as dropped and the key ends by its ttl.
+ * freed by settle(), when the core says that it is done, or by owe_drop(), when it says that it is
+ * given up. The exception is a release for which there is no memory: it is counted as dropped and
+ * the key ends by its ttl.
  *
  * No function here calls user code, the trace hook excepted.
  */
@@ -69,33 +70,30 @@ void rl_votes_free_calls(redlock_client *client) {
     client->free_calls = NULL;
 }
 
-static void call_fill(struct rl_call *call, enum rl_command_kind kind, uint32_t round) {
+static redlock_lock *lock_of(struct rl_lock *core) {
+    return RL_CONTAINER(core, redlock_lock, core);
+}
+
+static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_sent_kind kind) {
+    static const enum rl_command_kind kinds[RL_SENT_KINDS] = {
+        [RL_SENT_SET] = RL_COMMAND_SET,
+        [RL_SENT_EXTEND] = RL_COMMAND_EXTEND,
+        [RL_SENT_RELEASE] = RL_COMMAND_RELEASE,
+    };
+    bool several = kind == RL_SENT_SET && lock->target.n > 1;
+    return several ? RL_COMMAND_SET_ALL : kinds[kind];
+}
+
+static void call_fill(struct rl_call *call, enum rl_sent_kind kind, uint32_t round) {
     const struct rl_lock *core = &call->lock->core;
-    if (kind == RL_COMMAND_SET && call->lock->target.n > 1) {
-        kind = RL_COMMAND_SET_ALL;
-    }
-    call->round = round;
-    call->repays = false;
+    rl_sent_init(&call->sent, core, kind, round);
     call->request = (struct rl_request){
         .target = &call->lock->target,
         .ttl_ms = core->ttl_ms,
-        .kind = (uint8_t)kind,
+        .kind = (uint8_t)command_kind(call->lock, kind),
         .announces = call->lock->announces,
     };
     memcpy(call->request.token, core->token, RL_TOKEN_LEN);
-    if (kind == RL_COMMAND_RELEASE) {
-        uint64_t drift_ns = rl_drift_ns(core->rules, core->life_ms);
-        rl_owed_item_init(&call->owed, core->life_ms * RL_NS_PER_MS + drift_ns);
-    }
-}
-
-static size_t format(redlock_client *client, const struct rl_request *request) {
-    struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
-                                 .announces = request->announces,
-                                 .ttl_ms = request->ttl_ms,
-                                 .target = request->target,
-                                 .token = request->token};
-    return rl_command_format(client->io.wire, &command);
 }
 
 /* -- Debts -- */
@@ -108,50 +106,45 @@ static void owe_changed(struct rl_client_node *node, uint32_t count_before) {
 
 static void owe_drop(struct rl_client_node *node, struct rl_owed_item *item) {
     if (item != NULL) {
-        struct rl_call *call = RL_CONTAINER(item, struct rl_call, owed);
+        struct rl_call *call = RL_CONTAINER(item, struct rl_call, sent.owed);
         node->client->stats.owed_dropped++;
         rl_trace(node->client, REDLOCK_EVENT_OWED_DROPPED, NULL, &node->node, 0, 0);
         call_give_back(call);
     }
 }
 
-/* The node may have the key and could not be told, or did not answer. */
-static void owe(struct rl_client_node *node, struct rl_call *call) {
+static void owe(struct rl_client_node *node, struct rl_call *call, enum rl_debt debt) {
     uint32_t before = node->owed.count;
-    rl_trace(node->client, REDLOCK_EVENT_OWED, call->lock, &node->node, 0, 0);
-    struct rl_owed_item *given_up = rl_owed_unanswered(&node->owed, &call->owed);
-    if (rl_node_is_up(&node->node) && node->owed.retry_ns == RL_NEVER) {
-        node->owed.retry_ns = redlock_now_ns() + RL_OWED_RETRY_NS; /* it was too busy to be told */
+    struct rl_owed_item *given_up = rl_owed_add(&node->owed, &call->sent.owed, debt,
+                                                rl_node_is_up(&node->node), redlock_now_ns());
+    if (debt == RL_DEBT_UNANSWERED) {
+        rl_trace(node->client, REDLOCK_EVENT_OWED, call->lock, &node->node, 0, 0);
     }
     owe_changed(node, before);
     owe_drop(node, given_up);
 }
 
-static void owe_again(struct rl_client_node *node, struct rl_call *call) {
-    uint32_t before = node->owed.count;
-    struct rl_owed_item *given_up = rl_owed_refused(&node->owed, &call->owed, redlock_now_ns());
-    owe_changed(node, before);
-    owe_drop(node, given_up);
+static bool repay_one(struct rl_owed_item *item, void *data) {
+    struct rl_client_node *node = data;
+    redlock_client *client = node->client;
+    struct rl_call *call = RL_CONTAINER(item, struct rl_call, sent.owed);
+    struct rl_request *request = &call->request;
+    struct rl_command command = {.kind = RL_COMMAND_RELEASE,
+                                 .announces = request->announces,
+                                 .target = request->target,
+                                 .token = request->token};
+    request->whole_script = false;
+    rl_sent_again(&call->sent);
+    client->wire_length = rl_command_format(client->io.wire, &command);
+    bool sent = rl_node_send(&node->node, request, client->io.wire, client->wire_length,
+                             redlock_now_ns()) == 0;
+    client->calls_out += sent;
+    return sent;
 }
 
 void rl_votes_repay(struct rl_client_node *node) {
-    redlock_client *client = node->client;
     uint32_t before = node->owed.count;
-    uint64_t now_ns = redlock_now_ns();
-    node->owed.retry_ns = RL_NEVER;
-    for (uint32_t left = before; left > 0; left--) {
-        struct rl_call *call = RL_CONTAINER(rl_owed_take(&node->owed), struct rl_call, owed);
-        call->request.whole_script = false;
-        call->repays = true;
-        call->round = 0;
-        size_t length = format(client, &call->request);
-        if (rl_node_send(&node->node, &call->request, client->io.wire, length, now_ns) != 0) {
-            rl_owed_unanswered(&node->owed, &call->owed);
-            node->owed.retry_ns = now_ns + RL_OWED_RETRY_NS;
-            break;
-        }
-        client->calls_out++;
-    }
+    rl_owed_repay(&node->owed, redlock_now_ns(), repay_one, node);
     owe_changed(node, before);
 }
 
@@ -166,59 +159,50 @@ void rl_votes_forgive(struct rl_client_node *node) {
 
 /* -- Answers -- */
 
-static bool call_is_answered(const struct rl_answer *answer) {
-    return answer->verdict == RL_YES || answer->verdict == RL_NO;
-}
-
-/* What becomes of a call after its answer: done with, or owed. */
-static void votes_settle(struct rl_client_node *node, struct rl_call *call,
-                         const struct rl_answer *answer) {
+static void settle(struct rl_client_node *node, struct rl_call *call, enum rl_outcome outcome) {
     redlock_client *client = node->client;
-    if (call->request.kind != RL_COMMAND_RELEASE) {
-        call_give_back(call);
-    } else if (call_is_answered(answer)) {
-        if (call->repays) {
+    switch (rl_sent_end(&call->sent, outcome)) {
+        case RL_END_OWED:
+            owe(node, call, RL_DEBT_UNANSWERED);
+            return;
+        case RL_END_OWED_AGAIN:
+            owe(node, call, RL_DEBT_REFUSED);
+            return;
+        case RL_END_REPAID:
             client->stats.owed_repaid++;
             rl_trace(client, REDLOCK_EVENT_OWED_REPAID, call->lock, &node->node, 0, 0);
-        }
-        call_give_back(call);
-    } else if (answer->verdict == RL_ERROR || answer->verdict == RL_NOSCRIPT) {
-        owe_again(node, call);
-    } else {
-        owe(node, call);
+            break;
+        case RL_END_REPAIRED:
+            client->stats.repaired++;
+            break;
+        case RL_END_DONE:
+            break;
     }
-}
-
-static enum rl_vote to_vote(const struct rl_answer *answer) {
-    if (answer->verdict == RL_YES) {
-        return RL_VOTE_GRANTED;
-    }
-    return answer->verdict == RL_NO ? RL_VOTE_REFUSED : RL_VOTE_FAILED;
+    call_give_back(call);
 }
 
 void rl_votes_answer(struct rl_node *node, struct rl_request *request,
                      const struct rl_answer *answer) {
+    static const enum rl_outcome outcomes[] = {
+        [RL_YES] = RL_OUTCOME_YES,
+        [RL_NO] = RL_OUTCOME_NO,
+        [RL_ERROR] = RL_OUTCOME_ERROR,
+        [RL_NOSCRIPT] = RL_OUTCOME_NOSCRIPT,
+        [RL_NOT_REDIS] = RL_OUTCOME_NONSENSE,
+        [RL_UNANSWERED] = RL_OUTCOME_UNANSWERED,
+    };
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     struct rl_call *call = RL_CONTAINER(request, struct rl_call, request);
-    redlock_client *client = place->client;
-    client->calls_out--;
-    if (call->round != 0) {
-        struct rl_event event = {.type = RL_EV_VOTE};
-        event.u.vote = (struct rl_ballot_in){
-            .round = call->round,
-            .node = place->index,
-            .vote = to_vote(answer),
-            .reason = answer->reason,
-            .may_have_run = answer->verdict == RL_UNANSWERED || answer->verdict == RL_NOT_REDIS,
-        };
-        client->stats.late_votes += rl_votes_step(call->lock, &event);
-    } else if (call->request.kind <= RL_COMMAND_SET_ALL && answer->verdict == RL_YES) {
-        client->stats.repaired++;
+    enum rl_outcome outcome = outcomes[answer->verdict];
+    struct rl_event event;
+    place->client->calls_out--;
+    if (rl_sent_vote(&call->sent, place->index, outcome, answer->reason, &event)) {
+        place->client->stats.late_votes += rl_votes_step(call->lock, &event);
     }
-    votes_settle(place, call, answer);
+    settle(place, call, outcome);
 }
 
-/* -- Actions -- */
+/* -- The driver: what each is to do is said in core/driver.h -- */
 
 static int vote_status(const struct rl_ballot_in *vote) {
     if (vote->vote == RL_VOTE_GRANTED) {
@@ -237,195 +221,153 @@ static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool
     }
 }
 
-/* Sends one command to each node of a mask. Returns the nodes to which it could not be sent, and
- * why. A release that could not is owed where the key may be; what is owed for nothing would push
- * out what is owed for a reason. */
-static uint32_t send_to(redlock_lock *lock, uint32_t mask, enum rl_command_kind kind,
-                        uint32_t round, uint32_t may_have, int16_t why[RL_NODES_MAX]) {
+static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
+    const struct rl_request *oldest = lock_of(core)->client->nodes[node].node.head;
+    return oldest != NULL ? oldest->sent_ns : RL_NEVER;
+}
+
+static void stepped(struct rl_lock *core, const struct rl_event *event,
+                    const struct rl_actions *actions) {
+    if (event->type == RL_EV_VOTE) {
+        trace_vote(lock_of(core), &event->u.vote, actions->late);
+    }
+}
+
+static void trace_fan_out(redlock_lock *lock, enum rl_sent_kind kind, uint32_t round,
+                          uint32_t nodes) {
+    static const enum redlock_event_type types[] = {[RL_SENT_SET] = REDLOCK_EVENT_ATTEMPT,
+                                                    [RL_SENT_EXTEND] = REDLOCK_EVENT_EXTEND,
+                                                    [RL_SENT_RELEASE] = REDLOCK_EVENT_RELEASE};
     redlock_client *client = lock->client;
-    uint32_t failed = 0;
-    size_t length = 0;
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        if (!(mask & UINT32_C(1) << i)) {
-            continue;
-        }
-        struct rl_call *call = call_take(lock);
-        if (call == NULL) {
-            failed |= UINT32_C(1) << i;
-            why[i] = REDLOCK_ERR_NOMEM;
-            client->stats.owed_dropped += (kind == RL_COMMAND_RELEASE) && (may_have >> i & 1);
-            continue;
-        }
-        call_fill(call, kind, round);
-        if (length == 0) {
-            length = format(client, &call->request);
-        }
-        if (kind == RL_COMMAND_SET && round == 0) {
+    if (kind != RL_SENT_SET || round != 0) {
+        rl_trace(client, types[kind], lock, NULL, 0, 0);
+        return;
+    }
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        if (nodes >> i & 1) {
             rl_trace(client, REDLOCK_EVENT_REPAIR, lock, &client->nodes[i].node, 0, 0);
         }
-        why[i] = rl_node_send(&client->nodes[i].node, &call->request, client->io.wire, length,
-                              lock->core.now_ns);
-        if (why[i] == 0) {
-            client->calls_out++;
-            continue;
-        }
-        failed |= UINT32_C(1) << i;
-        if (kind == RL_COMMAND_RELEASE && (may_have & UINT32_C(1) << i)) {
-            owe(&client->nodes[i], call);
-        } else {
-            call_give_back(call);
-        }
     }
-    return failed;
 }
 
-static void owe_to(redlock_lock *lock, uint32_t mask) {
+/* Formats the command once for all nodes. */
+static void fan_out(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round, uint32_t nodes) {
+    redlock_lock *lock = lock_of(core);
+    struct rl_command command = {.kind = command_kind(lock, kind),
+                                 .announces = lock->announces,
+                                 .ttl_ms = core->ttl_ms,
+                                 .target = &lock->target,
+                                 .token = core->token};
+    if (lock->client->trace != NULL) {
+        trace_fan_out(lock, kind, round, nodes);
+    }
+    lock->client->wire_length = rl_command_format(lock->client->io.wire, &command);
+}
+
+static int16_t send_one(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round,
+                        uint32_t node) {
+    redlock_lock *lock = lock_of(core);
     redlock_client *client = lock->client;
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        if (mask & UINT32_C(1) << i) {
-            struct rl_call *call = call_take(lock);
-            if (call == NULL) {
-                client->stats.owed_dropped++;
-                continue;
-            }
-            call_fill(call, RL_COMMAND_RELEASE, 0);
-            owe(&client->nodes[i], call);
-        }
+    struct rl_call *call = call_take(lock);
+    if (call == NULL) {
+        return REDLOCK_ERR_NOMEM;
     }
-}
-
-static void fail_votes(redlock_lock *lock, uint32_t mask, uint32_t round, const int16_t *why) {
-    for (uint32_t i = 0; i < lock->client->n_nodes; i++) {
-        if (mask & UINT32_C(1) << i) {
-            struct rl_event event = {.type = RL_EV_VOTE};
-            event.u.vote = (struct rl_ballot_in){
-                .round = round, .node = i, .vote = RL_VOTE_FAILED, .reason = why[i]};
-            rl_votes_step(lock, &event);
-        }
+    call_fill(call, kind, round);
+    int16_t why = rl_node_send(&client->nodes[node].node, &call->request, client->io.wire,
+                               client->wire_length, core->now_ns);
+    if (why == 0) {
+        client->calls_out++;
+    } else {
+        call_give_back(call);
     }
+    return why;
 }
 
-static void send_round(redlock_lock *lock, uint32_t mask, uint32_t may_have) {
-    static const struct {
-        enum rl_command_kind command;
-        enum redlock_event_type event;
-    } kinds[] = {
-        [RL_ROUND_ACQUIRE] = {RL_COMMAND_SET, REDLOCK_EVENT_ATTEMPT},
-        [RL_ROUND_EXTEND] = {RL_COMMAND_EXTEND, REDLOCK_EVENT_EXTEND},
-        [RL_ROUND_RELEASE] = {RL_COMMAND_RELEASE, REDLOCK_EVENT_RELEASE},
-    };
-    const struct rl_round *round = &lock->core.round;
-    uint32_t id = round->id;
-    rl_trace(lock->client, kinds[round->kind].event, lock, NULL, 0, 0);
-    int16_t why[RL_NODES_MAX];
-    uint32_t failed = send_to(lock, mask, kinds[round->kind].command, id, may_have, why);
-    fail_votes(lock, failed, id, why);
-}
-
-static void note_done(redlock_lock *lock, enum rl_op_kind kind, enum rl_result result) {
-    if (result != RL_RESULT_NONE) {
-        rl_share_end(lock, kind, rl_lock_status(result));
-    }
-}
-
-static void note_renewed(redlock_lock *lock, enum rl_result result) {
-    if (result != RL_RESULT_NONE) {
-        lock->client->stats.renewed += result == RL_RESULT_OK;
-        lock->client->stats.extend_failed += result != RL_RESULT_OK;
-        rl_share_renewed(lock, rl_lock_status(result));
-    }
-}
-
-/* Draws the token of an attempt. Without randomness there is no lock. */
-static void attempt(redlock_lock *lock) {
-    unsigned char bytes[RL_TOKEN_LEN / 2];
-    char token[RL_TOKEN_LEN];
-    if (uv_random(NULL, NULL, bytes, sizeof bytes, 0, NULL) != 0) {
-        rl_votes_simple(lock, RL_EV_CANCEL);
-        lock->ops[RL_OP_ACQUIRE].status = REDLOCK_ERR_SYSTEM;
+static void owe_release(struct rl_lock *core, uint32_t node) {
+    redlock_lock *lock = lock_of(core);
+    struct rl_call *call = call_take(lock);
+    if (call == NULL) {
+        lock->client->stats.owed_dropped++;
         return;
+    }
+    call_fill(call, RL_SENT_RELEASE, 0);
+    owe(&lock->client->nodes[node], call, RL_DEBT_UNANSWERED);
+}
+
+static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result result) {
+    rl_share_end(lock_of(core), op, rl_lock_status(result));
+}
+
+static void renewed(struct rl_lock *core, enum rl_result result) {
+    redlock_lock *lock = lock_of(core);
+    lock->client->stats.renewed += result == RL_RESULT_OK;
+    lock->client->stats.extend_failed += result != RL_RESULT_OK;
+    rl_share_renewed(lock, rl_lock_status(result));
+}
+
+static void lost(struct rl_lock *core, enum rl_result why) {
+    rl_share_lost(lock_of(core), rl_lock_status(why));
+}
+
+static void tell(struct rl_lock *core) {
+    redlock_lock *lock = lock_of(core);
+    lock->tell = true;
+    rl_loop_queue_done(lock);
+}
+
+static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN]) {
+    unsigned char bytes[RL_TOKEN_LEN / 2];
+    if (uv_random(NULL, NULL, bytes, sizeof bytes, 0, NULL) != 0) {
+        return false;
     }
     for (size_t i = 0; i < sizeof bytes; i++) {
         token[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         token[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
+    redlock_lock *lock = lock_of(core);
     lock->client->stats.attempts++;
     rl_notice_begin(lock);
-    struct rl_event event = {.type = RL_EV_ATTEMPT};
-    event.u.token = token;
-    rl_votes_step(lock, &event);
+    return true;
 }
 
-/* Leaves nodes out of an attempt whose oldest request is out for longer than a vote is waited for:
- * a SET would only queue up behind it, and be one more key to clean up when a stopped node goes on.
- * */
-static void leave_out_silent(redlock_client *client, struct rl_event *event,
-                             int16_t reasons[RL_NODES_MAX]) {
-    memcpy(reasons, client->reasons, sizeof client->reasons);
-    event->reasons = reasons;
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_request *oldest = client->nodes[i].node.head;
-        if (oldest != NULL && rl_node_is_up(&client->nodes[i].node) &&
-            event->now_ns > oldest->sent_ns + client->rules.node_timeout_ns) {
-            event->up &= ~(UINT32_C(1) << i);
-            reasons[i] = REDLOCK_ERR_NODE_TIMEOUT;
-        }
-    }
+static void undrawn(struct rl_lock *core) {
+    lock_of(core)->ops[RL_OP_ACQUIRE].status = REDLOCK_ERR_SYSTEM;
 }
 
-static void perform(redlock_lock *lock, const struct rl_actions *actions) {
-    int16_t why[RL_NODES_MAX]; /* of no consequence where no round counts the votes */
-    if (actions->release != 0) {
-        rl_trace(lock->client, REDLOCK_EVENT_RELEASE, lock, NULL, 0, 0);
-        send_to(lock, actions->release, RL_COMMAND_RELEASE, 0, actions->may_have, why);
-    }
-    owe_to(lock, actions->owe);
-    note_done(lock, RL_OP_ACQUIRE, actions->acquired);
-    note_done(lock, RL_OP_EXTEND, actions->extended);
-    note_done(lock, RL_OP_RELEASE, actions->released);
-    note_renewed(lock, actions->renewed);
-    if (actions->lost != RL_RESULT_NONE) {
-        rl_share_lost(lock, rl_lock_status(actions->lost));
-    }
-    if (actions->tell) {
-        lock->tell = true;
-        rl_loop_queue_done(lock);
-    }
-    if (actions->repair != 0) {
-        send_to(lock, actions->repair, RL_COMMAND_SET, 0, 0, why);
-    }
-    if (actions->send != 0) {
-        send_round(lock, actions->send, actions->may_have);
-    }
-    if (actions->draw) {
-        attempt(lock);
-    }
+static void feed(struct rl_lock *core, struct rl_event *event) {
+    rl_votes_step(lock_of(core), event);
 }
+
+static const struct rl_driver driver = {
+    .oldest_ns = oldest_ns,
+    .stepped = stepped,
+    .fan_out = fan_out,
+    .send = send_one,
+    .owe = owe_release,
+    .ended = ended,
+    .renewed = renewed,
+    .lost = lost,
+    .tell = tell,
+    .draw = draw,
+    .undrawn = undrawn,
+    .feed = feed,
+};
 
 bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;
-    struct rl_actions actions;
     rl_lock_ref(lock); /* what ends here may be the last that refers to it */
     event->now_ns = redlock_now_ns();
     event->random = rl_loop_random(client);
     event->up = client->up;
     event->reasons = client->reasons;
-    int16_t reasons[RL_NODES_MAX];
-    if (event->type == RL_EV_ATTEMPT) {
-        leave_out_silent(client, event, reasons);
-    }
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;
-    rl_lock_step(&lock->core, event, &actions);
-    if (event->type == RL_EV_VOTE) {
-        trace_vote(lock, &event->u.vote, actions.late);
-    }
-    perform(lock, &actions);
+    bool late = rl_drive(&lock->core, event, &driver);
     rl_line_update(lock);
     rl_notice_follow(lock);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
     rl_lock_unref(lock);
-    return actions.late;
+    return late;
 }
 
 void rl_votes_simple(redlock_lock *lock, enum rl_event_type type) {

@@ -6,12 +6,14 @@
 
 #include "core/quorum.h"
 
-void rl_owed_init(struct rl_owed *owed) {
-    *owed = (struct rl_owed){.head = NULL, .retry_ns = RL_NEVER};
+void rl_owed_init(struct rl_owed *owed, uint32_t max) {
+    assert(max > 0);
+    *owed = (struct rl_owed){.head = NULL, .max = max, .retry_ns = RL_NEVER};
     owed->tail = &owed->head;
 }
 
-void rl_owed_item_init(struct rl_owed_item *item, uint64_t life_ns) {
+void rl_owed_item_init(struct rl_owed_item *item, const struct rl_rules *rules, uint32_t life_ms) {
+    uint64_t life_ns = life_ms * RL_NS_PER_MS + rl_drift_ns(rules, life_ms);
     assert(life_ns > 0);
     *item = (struct rl_owed_item){.life_ns = life_ns, .until_ns = RL_NEVER};
 }
@@ -23,26 +25,47 @@ static void owed_append(struct rl_owed *owed, struct rl_owed_item *item) {
     owed->count++;
 }
 
-struct rl_owed_item *rl_owed_unanswered(struct rl_owed *owed, struct rl_owed_item *item) {
-    assert(owed->count <= RL_OWED_MAX);
-    owed_append(owed, item);
-    return owed->count > RL_OWED_MAX ? rl_owed_take(owed) : NULL;
-}
-
-struct rl_owed_item *rl_owed_refused(struct rl_owed *owed, struct rl_owed_item *item,
-                                     uint64_t now_ns) {
-    /* The connection keeps order, so the SET ran before this answer or never will: from now on the
-     * key has one life at most. */
-    if (item->until_ns == RL_NEVER) {
-        item->until_ns = now_ns + item->life_ns;
-    }
-    if (now_ns >= item->until_ns) {
-        return item;
-    }
+static void owed_retry_after_pause(struct rl_owed *owed, uint64_t now_ns) {
     if (owed->retry_ns == RL_NEVER) {
         owed->retry_ns = now_ns + RL_OWED_RETRY_NS;
     }
-    return rl_owed_unanswered(owed, item);
+}
+
+/* Whether the key must have expired. The connection keeps order, so the SET ran before the first
+ * refusal or never will: from then on the key has one life at most. */
+static bool owed_is_over(struct rl_owed_item *item, uint64_t now_ns) {
+    if (item->until_ns == RL_NEVER) {
+        item->until_ns = now_ns + item->life_ns;
+    }
+    return now_ns >= item->until_ns;
+}
+
+struct rl_owed_item *rl_owed_add(struct rl_owed *owed, struct rl_owed_item *item, enum rl_debt debt,
+                                 bool is_up, uint64_t now_ns) {
+    assert(debt != RL_DEBT_NONE);
+    assert(owed->count <= owed->max);
+    bool is_refused = debt == RL_DEBT_REFUSED;
+    if (is_refused && owed_is_over(item, now_ns)) {
+        return item;
+    }
+    owed_append(owed, item);
+    struct rl_owed_item *given_up = owed->count > owed->max ? rl_owed_take(owed) : NULL;
+    if (is_refused || is_up) {
+        owed_retry_after_pause(owed, now_ns);
+    }
+    return given_up;
+}
+
+void rl_owed_repay(struct rl_owed *owed, uint64_t now_ns,
+                   bool (*send)(struct rl_owed_item *item, void *data), void *data) {
+    owed->retry_ns = RL_NEVER;
+    for (uint32_t left = owed->count; left > 0; left--) {
+        struct rl_owed_item *item = rl_owed_take(owed);
+        if (!send(item, data)) {
+            rl_owed_add(owed, item, RL_DEBT_UNANSWERED, true, now_ns);
+            break;
+        }
+    }
 }
 
 struct rl_owed_item *rl_owed_take(struct rl_owed *owed) {

@@ -71,6 +71,13 @@ void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, 
     world->check.tokens[token].released[node] = conn;
 }
 
+void sim_check_dropped(struct sim_world *world, uint32_t node, uint32_t token) {
+    assert(token >= 1 && token <= world->check.token_count);
+    assert(world->clients[world->check.tokens[token].client].links[node].owed.count ==
+           world->options.owed_max);
+    world->check.tokens[token].dropped |= UINT32_C(1) << node;
+}
+
 void sim_check_asked(const struct sim_call *call) {
     struct sim_world *world = call->lock->client->world;
     if (world->check.tokens[call->token].given_up_ns != NEVER) {
@@ -97,7 +104,7 @@ static void hold_until(const struct sim_lock *lock, struct sim_hold *hold) {
     hold->late_ns = is_short ? world->options.timer_lag_ns + world->options.loop_lag_ns : 0;
 }
 
-void sim_check_begin(const struct sim_lock *lock, enum sim_op_kind op) {
+void sim_check_begin(const struct sim_lock *lock, enum rl_op_kind op) {
     bool *active = &lock->client->world->check.active[lock->client->index][lock->index][op];
     assert(!*active);
     *active = true;
@@ -115,7 +122,7 @@ static bool loss_is_due(const struct sim_client *client) {
     return false;
 }
 
-void sim_check_end(const struct sim_lock *lock, enum sim_op_kind op, enum rl_result result) {
+void sim_check_end(const struct sim_lock *lock, enum rl_op_kind op, enum rl_result result) {
     struct sim_world *world = lock->client->world;
     bool *active = &world->check.active[lock->client->index][lock->index][op];
     if (!*active) {
@@ -123,11 +130,11 @@ void sim_check_end(const struct sim_lock *lock, enum sim_op_kind op, enum rl_res
                        lock->client->index + 1);
     }
     *active = false;
-    if (result == RL_RESULT_OK && op != SIM_OP_RELEASE && loss_is_due(lock->client)) {
+    if (result == RL_RESULT_OK && op != RL_OP_RELEASE && loss_is_due(lock->client)) {
         sim_check_fail(world, SIM_SUCCESS, "c%d was told a success while a loss was due",
                        lock->client->index + 1);
     }
-    if (result == RL_RESULT_OK && op == SIM_OP_ACQUIRE) {
+    if (result == RL_RESULT_OK && op == RL_OP_ACQUIRE) {
         sim_check_hold(lock);
     }
 }
@@ -277,7 +284,8 @@ static void check_key(struct sim_world *world, uint32_t node, const struct sim_k
     }
     const struct sim_link *link = &world->clients[token->client].links[node];
     bool late_set = token->released[node] > key->conn;
-    if (late_set || !sim_link_is_up(link) || !sim_conn_is_sound(world, link->conn)) {
+    bool dropped = token->dropped >> node & 1;
+    if (late_set || dropped || !sim_link_is_up(link) || !sim_conn_is_sound(world, link->conn)) {
         return;
     }
     uint64_t since_ns = token->given_up_ns;
@@ -308,7 +316,7 @@ void sim_check_step(struct sim_world *world) {
 /* -- When everything is over -- */
 
 static void check_lock_over(struct sim_world *world, uint32_t client, uint32_t lock) {
-    for (uint32_t op = 0; op < SIM_OPS; op++) {
+    for (uint32_t op = 0; op < RL_OPS; op++) {
         if (world->check.active[client][lock][op]) {
             sim_check_fail(world, SIM_ONCE, "c%u: operation %u never ended", (unsigned)client + 1,
                            (unsigned)op);

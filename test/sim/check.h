@@ -19,8 +19,9 @@
  * A loss may be told up to a timer's lag late if, when validity was set, little of it was left: the
  * margin is then half of that, and can be shorter than libuv's millisecond.
  *
- * The orphan rule has one exception, which Redlock cannot close: a SET that arrives on an older
- * connection after the release that was to undo it. Its key ends by its ttl.
+ * The orphan rule has two exceptions. One Redlock cannot close: a SET that arrives on an older
+ * connection after the release that was to undo it. The other is the bound on what is owed: the
+ * oldest release beyond it is given up. In both the key ends by its ttl.
  */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
@@ -52,6 +53,7 @@ enum sim_violation {
 struct sim_token {
     uint64_t given_up_ns;             /* UINT64_MAX while it is in use */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
+    uint32_t dropped;                 /* nodes that were owed too much to keep its release */
     uint8_t client;
     uint8_t lock;
 };
@@ -71,7 +73,7 @@ struct sim_check {
     uint32_t token_count;
     uint32_t token_capacity;
     struct sim_hold holds[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
-    bool active[SIM_CLIENTS_MAX][SIM_LOCKS_MAX][SIM_OPS];
+    bool active[SIM_CLIENTS_MAX][SIM_LOCKS_MAX][RL_OPS];
     uint64_t busy_until_ns[SIM_CLIENTS_MAX];             /* when the loop was last blocked */
     uint64_t trouble_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX]; /* nothing gets through for sure before */
     enum sim_violation found;
@@ -82,9 +84,9 @@ struct sim_check {
 /* -- Announcements -- */
 
 uint32_t sim_check_token(struct sim_world *world, const struct sim_lock *lock);
-void sim_check_begin(const struct sim_lock *lock, enum sim_op_kind op);
+void sim_check_begin(const struct sim_lock *lock, enum rl_op_kind op);
 void sim_check_wanted(const struct sim_lock *lock, const struct rl_acquire *acquire);
-void sim_check_end(const struct sim_lock *lock, enum sim_op_kind op, enum rl_result result);
+void sim_check_end(const struct sim_lock *lock, enum rl_op_kind op, enum rl_result result);
 void sim_check_hold(const struct sim_lock *lock);
 void sim_check_let_go(const struct sim_lock *lock);
 void sim_check_lost(const struct sim_lock *lock);
@@ -96,6 +98,8 @@ void sim_check_trouble(struct sim_world *world, uint32_t client, uint32_t node, 
 void sim_check_clock(const struct sim_client *client);
 /* A node ran a release. */
 void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, uint32_t conn);
+/* A release is given up because the node is owed too much. */
+void sim_check_dropped(struct sim_world *world, uint32_t node, uint32_t token);
 /* A command that sets or prolongs was asked for. */
 void sim_check_asked(const struct sim_call *call);
 

@@ -3,7 +3,9 @@
  *
  * What corresponds to what:
  *     link.c     lib/redis/node.c  connecting, requests in order, stalls, backoff
- *     votes.c    lib/votes.c       actions become commands, answers become votes, debts are kept
+ *     votes.c    lib/votes.c       the driver (core/driver.h); it decides nothing: what is done in
+ *                                  which order, what an answer means and what becomes of a release
+ *                                  is the core's
  *     loop.c     lib/loop.c        the turn: deadlines, on_lost, callbacks, flush, timer
  *     lock.c     lib/lock.c        what a user may call, and the callbacks
  *
@@ -22,9 +24,11 @@
 #include <stdint.h>
 
 #include "core/deadline.h"
+#include "core/driver.h"
 #include "core/lock.h"
 #include "core/owed.h"
 #include "core/quorum.h"
+#include "core/sent.h"
 #include "sim/clock.h"
 #include "sim/net.h"
 #include "sim/options.h"
@@ -33,24 +37,19 @@ struct sim_world;
 struct sim_client;
 struct sim_lock;
 
-/* How a request ended. */
-enum sim_answer { SIM_ANSWER_YES, SIM_ANSWER_NO, SIM_ANSWER_ERROR, SIM_ANSWER_NONE };
-
-enum { SIM_REASON_DOWN = -1, SIM_REASON_TIMEOUT = -2, SIM_REASON_ERROR = -3 };
+enum { SIM_REASON_DOWN = -1, SIM_REASON_TIMEOUT = -2, SIM_REASON_ERROR = -3, SIM_REASON_BUSY = -4 };
 
 /* A command to one node on behalf of a lock: rl_call and rl_request in one. */
 struct sim_call {
     struct sim_call *next; /* in the node's list, or free */
-    struct rl_owed_item owed;
+    struct rl_sent sent;
     struct sim_lock *lock;
     uint64_t made_ns; /* true time */
     uint64_t sent_ns; /* the client's */
     uint32_t number;
-    uint32_t round; /* 0: of no round */
     uint32_t token;
     uint32_t ttl_ms;
-    uint8_t command;
-    bool repays;
+    uint8_t command; /* enum sim_command, of sent.kind */
     bool is_flushed;
 };
 
@@ -62,6 +61,7 @@ struct sim_link {
     struct sim_conn *conn;
     struct sim_call *head; /* without an answer, oldest first */
     struct sim_call **tail;
+    uint32_t waiting; /* how many */
     struct rl_owed owed;
     struct rl_deadline deadline; /* of the node or of what it is owed */
     uint64_t deadline_ns;        /* of the node */
@@ -71,8 +71,6 @@ struct sim_link {
     uint8_t node;
     uint8_t state;
 };
-
-enum sim_op_kind { SIM_OP_ACQUIRE, SIM_OP_EXTEND, SIM_OP_RELEASE, SIM_OPS };
 
 struct sim_op {
     bool is_active;
@@ -87,13 +85,14 @@ struct sim_lock {
     struct sim_client *client;
     struct sim_lock *next_done;
     struct sim_lock *next_lost;
-    struct sim_op ops[SIM_OPS];
+    struct sim_op ops[RL_OPS];
     enum rl_result lost_result;
     uint32_t first_token; /* for SIM_BREAK_ONE_TOKEN */
     uint32_t user_generation;
     uint32_t probe_left; /* user.c, in the liveness phase */
     uint8_t index;
     uint8_t resource;
+    uint8_t state_told; /* the last state in the trace */
     bool is_done_queue;
     bool is_lost_queue;
     bool tell;
@@ -146,18 +145,19 @@ void sim_loop_busy(struct sim_client *client, uint64_t until_ns);
 
 void sim_link_start(struct sim_link *link);
 bool sim_link_is_up(const struct sim_link *link);
-void sim_link_send(struct sim_link *link, struct sim_call *call);
+/* 0, or why it cannot be sent. */
+int16_t sim_link_send(struct sim_link *link, struct sim_call *call);
 void sim_link_flush(struct sim_link *link);
 void sim_link_tick(struct sim_link *link);
 void sim_link_reply(struct sim_link *link, const struct sim_message *message);
 void sim_link_broken(struct sim_link *link);
 void sim_link_deadline(struct sim_link *link);
 
-/* -- votes.c -- */
+/* -- votes.c: the driver (core/driver.h) -- */
 
 void sim_votes_step(struct sim_lock *lock, struct rl_event *event);
 void sim_votes_simple(struct sim_lock *lock, enum rl_event_type type);
-void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum sim_answer answer);
+void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome answer);
 void sim_votes_repay(struct sim_link *link);
 /* Forgets what a node is owed. */
 void sim_votes_forgive(struct sim_link *link);

@@ -56,7 +56,7 @@ break  blind-release           overlap   50    --preset quiet
 break  drop-owed               orphan    300   --preset restarts
 break  stopped-clock           validity  50    --preset clocks
 break  stopped-clock           overlap   200   --preset clocks
-break  extend-shortens         validity  1000  --preset network --nodes 5
+break  extend-shortens         validity  3000  --preset network --nodes 5
 preset amnesia                 overlap   100   --preset amnesia
 preset steps                   overlap   100   --preset steps
 '

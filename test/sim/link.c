@@ -52,9 +52,10 @@ static void fail_requests(struct sim_link *link) {
     struct sim_call *call = link->head;
     link->head = NULL;
     link->tail = &link->head;
+    link->waiting = 0;
     while (call != NULL) {
         struct sim_call *next = call->next;
-        sim_votes_answer(link, call, SIM_ANSWER_NONE);
+        sim_votes_answer(link, call, RL_OUTCOME_UNANSWERED);
         call = next;
     }
     assert(link->head == NULL);
@@ -115,8 +116,14 @@ static void connected(struct sim_link *link) {
 
 /* -- Requests -- */
 
-void sim_link_send(struct sim_link *link, struct sim_call *call) {
+int16_t sim_link_send(struct sim_link *link, struct sim_call *call) {
     assert(sim_link_is_up(link));
+    uint32_t most = link->client->world->options.requests_max;
+    bool is_release = call->command == SIM_RELEASE; /* may take the room that SETs leave */
+    if (link->waiting >= (is_release ? most : most / 2)) {
+        link->client->world->stats.busy++;
+        return SIM_REASON_BUSY;
+    }
     call->next = NULL;
     call->is_flushed = false;
     call->number = ++link->numbers;
@@ -124,11 +131,13 @@ void sim_link_send(struct sim_link *link, struct sim_call *call) {
     call->sent_ns = sim_client_now(link->client);
     *link->tail = call;
     link->tail = &call->next;
+    link->waiting++;
     link->client->dirty |= UINT32_C(1) << link->node;
     if (link->deadline_ns == RL_NEVER) {
         uint64_t stall_ns = 4 * link->client->rules.node_timeout_ns;
         set_deadline(link, call->sent_ns + stall_ns);
     }
+    return 0;
 }
 
 void sim_link_flush(struct sim_link *link) {
@@ -149,8 +158,8 @@ void sim_link_flush(struct sim_link *link) {
 }
 
 void sim_link_reply(struct sim_link *link, const struct sim_message *message) {
-    static const enum sim_answer answers[] = {
-        [SIM_YES] = SIM_ANSWER_YES, [SIM_NO] = SIM_ANSWER_NO, [SIM_ERROR] = SIM_ANSWER_ERROR};
+    static const enum rl_outcome answers[] = {
+        [SIM_YES] = RL_OUTCOME_YES, [SIM_NO] = RL_OUTCOME_NO, [SIM_ERROR] = RL_OUTCOME_ERROR};
     if (message->command == SIM_HELLO) {
         connected(link);
     } else {
@@ -161,6 +170,7 @@ void sim_link_reply(struct sim_link *link, const struct sim_message *message) {
         if (link->head == NULL) {
             link->tail = &link->head;
         }
+        link->waiting--;
         sim_votes_answer(link, call, answers[message->verdict]);
     }
     sim_loop_schedule(link->client);

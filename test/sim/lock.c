@@ -16,7 +16,7 @@ static void note(const struct sim_lock *lock, struct sim_note note) {
 
 /* -- Callbacks -- */
 
-static void tell_op(struct sim_lock *lock, enum sim_op_kind kind) {
+static void tell_op(struct sim_lock *lock, enum rl_op_kind kind) {
     struct sim_op op = lock->ops[kind];
     if (!op.is_done) {
         return;
@@ -26,9 +26,9 @@ static void tell_op(struct sim_lock *lock, enum sim_op_kind kind) {
     sim_check_end(lock, kind, op.result);
     lock->client->world->stats.results[op.result]++;
     note(lock, (struct sim_note){.kind = SIM_NOTE_DONE, .a = kind, .b = op.result});
-    if (kind == SIM_OP_ACQUIRE) {
+    if (kind == RL_OP_ACQUIRE) {
         sim_user_acquired(lock, op.result);
-    } else if (kind == SIM_OP_EXTEND) {
+    } else if (kind == RL_OP_EXTEND) {
         sim_user_extended(lock, op.result);
     } else {
         sim_user_released(lock, op.result);
@@ -40,9 +40,9 @@ void sim_lock_tell(struct sim_lock *lock) {
         lock->tell = false;
         sim_votes_simple(lock, RL_EV_TELL);
     }
-    tell_op(lock, SIM_OP_ACQUIRE);
-    tell_op(lock, SIM_OP_EXTEND);
-    tell_op(lock, SIM_OP_RELEASE);
+    tell_op(lock, RL_OP_ACQUIRE);
+    tell_op(lock, RL_OP_EXTEND);
+    tell_op(lock, RL_OP_RELEASE);
 }
 
 void sim_lock_tell_lost(struct sim_lock *lock) {
@@ -60,7 +60,7 @@ static void enter(struct sim_lock *lock) {
     sim_loop_schedule(lock->client);
 }
 
-static void submit(struct sim_lock *lock, enum sim_op_kind kind) {
+static void submit(struct sim_lock *lock, enum rl_op_kind kind) {
     assert(!lock->ops[kind].is_active);
     lock->ops[kind] = (struct sim_op){.is_active = true};
     sim_check_begin(lock, kind);
@@ -73,12 +73,12 @@ static bool is_holding(const struct sim_lock *lock) {
 bool sim_lock_acquire(struct sim_lock *lock, const struct rl_acquire *acquire) {
     struct rl_event event = {.type = RL_EV_ACQUIRE};
     enter(lock);
-    if (lock->ops[SIM_OP_ACQUIRE].is_active || lock->ops[SIM_OP_RELEASE].is_active ||
+    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active ||
         is_holding(lock) || lock->is_lost_queue) {
         return false;
     }
     note(lock, (struct sim_note){.kind = SIM_NOTE_ACQUIRE, .a = acquire->ttl_ms});
-    submit(lock, SIM_OP_ACQUIRE);
+    submit(lock, RL_OP_ACQUIRE);
     sim_check_wanted(lock, acquire);
     event.u.acquire = *acquire;
     sim_votes_step(lock, &event);
@@ -88,11 +88,11 @@ bool sim_lock_acquire(struct sim_lock *lock, const struct rl_acquire *acquire) {
 bool sim_lock_extend(struct sim_lock *lock, uint32_t ttl_ms) {
     struct rl_event event = {.type = RL_EV_EXTEND};
     enter(lock);
-    if (lock->ops[SIM_OP_EXTEND].is_active || lock->core.state != RL_HELD) {
+    if (lock->ops[RL_OP_EXTEND].is_active || lock->core.state != RL_HELD) {
         return false;
     }
     note(lock, (struct sim_note){.kind = SIM_NOTE_EXTEND, .a = ttl_ms});
-    submit(lock, SIM_OP_EXTEND);
+    submit(lock, RL_OP_EXTEND);
     event.u.ttl_ms = ttl_ms;
     sim_votes_step(lock, &event);
     return true;
@@ -100,13 +100,13 @@ bool sim_lock_extend(struct sim_lock *lock, uint32_t ttl_ms) {
 
 bool sim_lock_release(struct sim_lock *lock) {
     enter(lock);
-    if (lock->ops[SIM_OP_ACQUIRE].is_active || lock->ops[SIM_OP_RELEASE].is_active ||
+    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active ||
         (!is_holding(lock) && lock->core.state != RL_LOST)) {
         return false;
     }
     note(lock, (struct sim_note){.kind = SIM_NOTE_RELEASE});
     sim_check_let_go(lock);
-    submit(lock, SIM_OP_RELEASE);
+    submit(lock, RL_OP_RELEASE);
     sim_votes_simple(lock, RL_EV_RELEASE);
     return true;
 }

@@ -234,7 +234,7 @@ void sim_client_start(struct sim_world *world, uint32_t index) {
         link->tail = &link->head;
         link->deadline_ns = RL_NEVER;
         client->reasons[i] = SIM_REASON_DOWN;
-        rl_owed_init(&link->owed);
+        rl_owed_init(&link->owed, options->owed_max);
         rl_deadline_init(&link->deadline, TAG_NODE);
         sim_link_start(link);
     }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/owed.h"
 #include "core/quorum.h"
 #include "sim/random.h"
 
@@ -163,6 +164,20 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
     options->fault_gap_ns = options->fault_ns / sim_between(random, 1, 20) + MS;
 }
 
+/* Small in some histories, so that a node is too busy to be told, or is owed too much. As in the
+ * client, what is owed fits into what an idle node can be sent. */
+static void derive_limits(struct sim_options *options) {
+    struct sim_random random = sim_random_stream(options->seed, 6);
+    if (sim_chance(&random, 40)) {
+        options->requests_max = (uint32_t)sim_skewed(&random, 4, 64);
+        options->owed_max = options->requests_max / 2;
+    }
+    if (sim_chance(&random, 30)) {
+        options->owed_max =
+            (uint32_t)sim_between(&random, 1, options->owed_max < 24 ? options->owed_max : 24);
+    }
+}
+
 static struct sim_options story_options(struct sim_options options) {
     options.clients = 2;
     options.locks = 1;
@@ -184,7 +199,9 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
                                   .steps = steps,
                                   .nodes = nodes,
                                   .drift_ppm = 10000,
-                                  .drift_ms = 2};
+                                  .drift_ms = 2,
+                                  .requests_max = 65536,
+                                  .owed_max = RL_OWED_MAX};
     if (preset == SIM_STORY) {
         return story_options(options);
     }
@@ -196,6 +213,7 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
     derive_size(&options, &random);
     derive_times(&options, &random);
     derive_faults(&options, &random);
+    derive_limits(&options);
     return options;
 }
 
@@ -226,6 +244,8 @@ void sim_options_print(const struct sim_options *options) {
     printf("timeouts        node %u ms, connect %u ms, reconnect %u to %u ms\n",
            options->node_timeout_ms, options->connect_timeout_ms, options->reconnect_min_ms,
            options->reconnect_max_ms);
+    printf("limits          %u requests out to a node, %u releases owed to it\n",
+           options->requests_max, options->owed_max);
     printf("network         delay %.3f to %.3f ms, loss %u ppm, clogged up to %.3f ms\n",
            (double)options->delay_min_ns / 1e6, (double)options->delay_max_ns / 1e6,
            options->loss_ppm, (double)options->clog_ns / 1e6);

@@ -93,6 +93,9 @@ struct sim_options {
     uint32_t reconnect_max_ms;
     uint32_t lost_margin_ms;
 
+    uint32_t requests_max; /* without an answer from one node; more are refused as busy */
+    uint32_t owed_max;     /* debts of one node; more are not kept */
+
     uint64_t delay_min_ns; /* of a message, one way */
     uint64_t delay_max_ns;
     uint64_t loop_lag_ns;  /* at most, from polling to the rest of the turn */

@@ -184,6 +184,8 @@ static void print_summary(const struct arguments *arguments, const struct totals
     printf("%" PRIu64 " late votes, %" PRIu64 " repairs, %" PRIu64 " owed, %" PRIu64
            " repaid, %" PRIu64 " late SETs; ",
            sum->late_votes, sum->repairs, sum->owed, sum->repaid, sum->late_sets);
+    printf("%" PRIu64 " dropped, %" PRIu64 " not sent, %" PRIu64 " left out; ", sum->dropped,
+           sum->busy, sum->left_out);
     print_faults(sum);
     printf("%.0f histories/s, %.0f steps/s\n", (double)totals->histories / seconds,
            (double)sum->steps / seconds);

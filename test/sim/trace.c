@@ -10,12 +10,12 @@
 static const char *const commands[] =
     {[SIM_HELLO] = "hello", [SIM_SET] = "SET", [SIM_EXTEND] = "extend", [SIM_RELEASE] = "release"};
 static const char *const verdicts[] = {[SIM_YES] = "done", [SIM_NO] = "no", [SIM_ERROR] = "error"};
-static const char *const answers[] = {[SIM_ANSWER_YES] = "yes",
-                                      [SIM_ANSWER_NO] = "no",
-                                      [SIM_ANSWER_ERROR] = "an error",
-                                      [SIM_ANSWER_NONE] = "no answer"};
+static const char *const answers[] = {[RL_OUTCOME_YES] = "yes",
+                                      [RL_OUTCOME_NO] = "no",
+                                      [RL_OUTCOME_ERROR] = "an error",
+                                      [RL_OUTCOME_UNANSWERED] = "no answer"};
 static const char *const ops[] =
-    {[SIM_OP_ACQUIRE] = "acquire", [SIM_OP_EXTEND] = "extend", [SIM_OP_RELEASE] = "release"};
+    {[RL_OP_ACQUIRE] = "acquire", [RL_OP_EXTEND] = "extend", [RL_OP_RELEASE] = "release"};
 static const char *const results[] = {
     [RL_RESULT_NONE] = "nothing",       [RL_RESULT_OK] = "ok",
     [RL_RESULT_HELD] = "held",          [RL_RESULT_NO_QUORUM] = "no quorum",

@@ -1,6 +1,5 @@
-/* Between a client's cores and its nodes, as lib/votes.c: actions become commands, answers become
- * votes, and releases that are not answered become debts. The order of what perform() does is the
- * order of struct rl_actions, and is the same in both.
+/* The simulator's driver: what the core decides (core/driver.h, core/sent.h, core/owed.h) is done
+ * to simulated links, as lib/votes.c does it to real nodes. Nothing is decided here.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -11,7 +10,12 @@
 #include "sim/fault.h"
 #include "sim/world.h"
 
-#define CALL_OF(item) ((struct sim_call *)(void *)((char *)(item)-offsetof(struct sim_call, owed)))
+#define CALL_OF(item) \
+    ((struct sim_call *)(void *)((char *)(item)-offsetof(struct sim_call, sent.owed)))
+
+static struct sim_lock *lock_of(struct rl_lock *core) {
+    return (struct sim_lock *)(void *)((char *)core - offsetof(struct sim_lock, core));
+}
 
 static void note(const struct sim_lock *lock, struct sim_note note) {
     note.client = lock->client->index;
@@ -29,7 +33,10 @@ static uint32_t token_of(const struct rl_lock *core) {
     return (uint32_t)strtoul(digits, NULL, 16);
 }
 
-static struct sim_call *call_take(struct sim_lock *lock, enum sim_command command, uint32_t round) {
+static const enum sim_command commands[RL_SENT_KINDS] =
+    {[RL_SENT_SET] = SIM_SET, [RL_SENT_EXTEND] = SIM_EXTEND, [RL_SENT_RELEASE] = SIM_RELEASE};
+
+static struct sim_call *call_take(struct sim_lock *lock, enum rl_sent_kind kind, uint32_t round) {
     struct sim_client *client = lock->client;
     struct sim_call *call = client->free_calls;
     if (call != NULL) {
@@ -42,14 +49,10 @@ static struct sim_call *call_take(struct sim_lock *lock, enum sim_command comman
     }
     const struct rl_lock *core = &lock->core;
     *call = (struct sim_call){.lock = lock,
-                              .round = round,
                               .token = token_of(core),
                               .ttl_ms = core->ttl_ms,
-                              .command = (uint8_t)command};
-    if (command == SIM_RELEASE) {
-        uint64_t drift_ns = rl_drift_ns(core->rules, core->life_ms);
-        rl_owed_item_init(&call->owed, core->life_ms * RL_NS_PER_MS + drift_ns);
-    }
+                              .command = (uint8_t)commands[kind]};
+    rl_sent_init(&call->sent, core, kind, round);
     return call;
 }
 
@@ -61,36 +64,46 @@ static void call_give_back(struct sim_call *call) {
 
 /* -- Debts -- */
 
-static void owe(struct sim_link *link, struct sim_call *call) {
-    link->client->world->stats.owed++;
-    note(call->lock,
-         (struct sim_note){.kind = SIM_NOTE_OWED, .node = link->node, .token = call->token});
-    struct rl_owed_item *given_up = rl_owed_unanswered(&link->owed, &call->owed);
-    assert(given_up == NULL); /* the simulated world is too small for that */
-    (void)given_up;
+/* Too busy to be told: whatever it has to be told may come that much later. */
+static void excuse(const struct sim_link *link) {
+    struct sim_world *world = link->client->world;
+    sim_check_trouble(world, link->client->index, link->node, world->now_ns);
+}
+
+static void owe(struct sim_link *link, struct sim_call *call, enum rl_debt debt) {
+    struct sim_world *world = link->client->world;
+    struct rl_owed_item *given_up = rl_owed_add(&link->owed, &call->sent.owed, debt,
+                                                sim_link_is_up(link), sim_client_now(link->client));
+    if (debt == RL_DEBT_UNANSWERED) {
+        world->stats.owed++;
+        note(call->lock,
+             (struct sim_note){.kind = SIM_NOTE_OWED, .node = link->node, .token = call->token});
+    }
+    if (given_up != NULL) {
+        if (given_up != &call->sent.owed) { /* not because its key must be gone */
+            world->stats.dropped++;
+            sim_check_dropped(world, link->node, CALL_OF(given_up)->token);
+        }
+        call_give_back(CALL_OF(given_up));
+    }
     sim_link_deadline(link);
 }
 
-static void owe_again(struct sim_link *link, struct sim_call *call) {
-    struct rl_owed_item *given_up =
-        rl_owed_refused(&link->owed, &call->owed, sim_client_now(link->client));
-    sim_link_deadline(link);
-    if (given_up != NULL) {
-        call_give_back(CALL_OF(given_up));
+static bool repay_one(struct rl_owed_item *item, void *data) {
+    struct sim_link *link = data;
+    struct sim_call *call = CALL_OF(item);
+    rl_sent_again(&call->sent);
+    if (sim_link_send(link, call) != 0) {
+        excuse(link);
+        return false;
     }
+    note(call->lock,
+         (struct sim_note){.kind = SIM_NOTE_REPAY, .node = link->node, .token = call->token});
+    return true;
 }
 
 void sim_votes_repay(struct sim_link *link) {
-    uint32_t left = link->owed.count;
-    link->owed.retry_ns = RL_NEVER;
-    for (; left > 0; left--) {
-        struct sim_call *call = CALL_OF(rl_owed_take(&link->owed));
-        call->repays = true;
-        call->round = 0;
-        note(call->lock,
-             (struct sim_note){.kind = SIM_NOTE_REPAY, .node = link->node, .token = call->token});
-        sim_link_send(link, call);
-    }
+    rl_owed_repay(&link->owed, sim_client_now(link->client), repay_one, link);
     sim_link_deadline(link);
 }
 
@@ -103,96 +116,104 @@ void sim_votes_forgive(struct sim_link *link) {
 
 /* -- Answers -- */
 
-static void settle(struct sim_link *link, struct sim_call *call, enum sim_answer answer) {
-    if (call->command != SIM_RELEASE) {
-        call_give_back(call);
-    } else if (answer == SIM_ANSWER_YES || answer == SIM_ANSWER_NO) {
-        if (call->repays) {
-            link->client->world->stats.repaid++;
+static void settle(struct sim_link *link, struct sim_call *call, enum rl_outcome outcome) {
+    struct sim_stats *stats = &link->client->world->stats;
+    switch (rl_sent_end(&call->sent, outcome)) {
+        case RL_END_OWED:
+            owe(link, call, RL_DEBT_UNANSWERED);
+            return;
+        case RL_END_OWED_AGAIN:
+            owe(link, call, RL_DEBT_REFUSED);
+            return;
+        case RL_END_REPAID:
+            stats->repaid++;
             note(call->lock,
                  (struct sim_note){
                      .kind = SIM_NOTE_REPAID, .node = link->node, .token = call->token});
-        }
-        call_give_back(call);
-    } else if (answer == SIM_ANSWER_ERROR) {
-        owe_again(link, call);
-    } else {
-        owe(link, call);
+            break;
+        case RL_END_REPAIRED:
+            stats->repairs++;
+            break;
+        case RL_END_DONE:
+            break;
     }
+    call_give_back(call);
 }
 
-static struct rl_ballot_in ballot_of(const struct sim_link *link, const struct sim_call *call,
-                                     enum sim_answer answer) {
-    static const enum rl_vote votes[] = {[SIM_ANSWER_YES] = RL_VOTE_GRANTED,
-                                         [SIM_ANSWER_NO] = RL_VOTE_REFUSED,
-                                         [SIM_ANSWER_ERROR] = RL_VOTE_FAILED,
-                                         [SIM_ANSWER_NONE] = RL_VOTE_FAILED};
-    return (struct rl_ballot_in){
-        .round = call->round,
-        .node = link->node,
-        .vote = votes[answer],
-        .reason = answer == SIM_ANSWER_ERROR ? SIM_REASON_ERROR : SIM_REASON_DOWN,
-        .may_have_run = answer == SIM_ANSWER_NONE};
-}
-
-void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum sim_answer answer) {
-    if (call->round != 0) {
-        struct rl_event event = {.type = RL_EV_VOTE};
-        event.u.vote = ballot_of(link, call, answer);
+void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome outcome) {
+    int16_t reason = outcome == RL_OUTCOME_ERROR ? SIM_REASON_ERROR : SIM_REASON_DOWN;
+    struct rl_event event;
+    if (rl_sent_vote(&call->sent, link->node, outcome, reason, &event)) {
         note(call->lock, (struct sim_note){.kind = SIM_NOTE_VOTE,
                                            .node = link->node,
                                            .token = call->token,
                                            .a = call->command,
-                                           .b = answer});
+                                           .b = outcome});
         sim_votes_step(call->lock, &event);
-    } else if (call->command == SIM_SET && answer == SIM_ANSWER_YES) {
-        link->client->world->stats.repairs++;
     }
-    settle(link, call, answer);
+    settle(link, call, outcome);
 }
 
-/* -- Actions -- */
+/* -- The driver: what each is to do is said in core/driver.h -- */
 
-/* All nodes of the mask are up: the core was told which are. */
-static void send_to(struct sim_lock *lock, uint32_t mask, enum sim_command command,
-                    uint32_t round) {
-    struct sim_client *client = lock->client;
-    for (uint32_t i = 0; i < client->rules.n; i++) {
-        if (mask & UINT32_C(1) << i) {
-            struct sim_call *call = call_take(lock, command, round);
-            if (command != SIM_RELEASE) {
-                sim_check_asked(call);
-            }
-            sim_link_send(&client->links[i], call);
-        }
-    }
+static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
+    const struct sim_call *oldest = lock_of(core)->client->links[node].head;
+    return oldest != NULL ? oldest->sent_ns : RL_NEVER;
 }
 
-static void owe_to(struct sim_lock *lock, uint32_t mask) {
-    for (uint32_t i = 0; i < lock->client->rules.n; i++) {
-        if (mask & UINT32_C(1) << i) {
-            owe(&lock->client->links[i], call_take(lock, SIM_RELEASE, 0));
-        }
+static void stepped(struct rl_lock *core, const struct rl_event *event,
+                    const struct rl_actions *actions) {
+    struct sim_lock *lock = lock_of(core);
+    struct sim_stats *stats = &lock->client->world->stats;
+    stats->late_votes += actions->late;
+    for (uint32_t left = lock->client->up & ~event->up; left != 0; left &= left - 1) {
+        stats->left_out++;
     }
+    if (lock->state_told != core->state) {
+        note(lock, (struct sim_note){.kind = SIM_NOTE_STATE,
+                                     .node = SIM_NOBODY,
+                                     .token = token_of(core),
+                                     .a = core->state,
+                                     .c = lock->state_told});
+        lock->state_told = core->state;
+    }
+    sim_check_lock(lock);
 }
 
-static void send_round(struct sim_lock *lock, uint32_t mask) {
-    static const enum sim_command commands[] = {[RL_ROUND_ACQUIRE] = SIM_SET,
-                                                [RL_ROUND_EXTEND] = SIM_EXTEND,
-                                                [RL_ROUND_RELEASE] = SIM_RELEASE};
-    const struct rl_round *round = &lock->core.round;
-    note(lock, (struct sim_note){.kind = SIM_NOTE_SEND,
-                                 .node = SIM_NOBODY,
-                                 .token = token_of(&lock->core),
-                                 .a = commands[round->kind],
-                                 .b = mask});
-    send_to(lock, mask, commands[round->kind], round->id);
+static void fan_out(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round, uint32_t nodes) {
+    struct sim_note what = {.kind = SIM_NOTE_SEND,
+                            .node = SIM_NOBODY,
+                            .token = token_of(core),
+                            .a = commands[kind],
+                            .b = nodes};
+    if (round == 0) {
+        what.kind = kind == RL_SENT_SET ? SIM_NOTE_REPAIR : SIM_NOTE_UNDO;
+    }
+    note(lock_of(core), what);
 }
 
-static void note_done(struct sim_lock *lock, enum sim_op_kind kind, enum rl_result result) {
-    if (result == RL_RESULT_NONE) {
-        return;
+static int16_t send_one(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round,
+                        uint32_t node) {
+    struct sim_lock *lock = lock_of(core);
+    struct sim_link *link = &lock->client->links[node];
+    struct sim_call *call = call_take(lock, kind, round);
+    int16_t why = sim_link_send(link, call);
+    if (why != 0) {
+        excuse(link);
+        call_give_back(call);
+    } else if (kind != RL_SENT_RELEASE) {
+        sim_check_asked(call);
     }
+    return why;
+}
+
+static void owe_release(struct rl_lock *core, uint32_t node) {
+    struct sim_lock *lock = lock_of(core);
+    owe(&lock->client->links[node], call_take(lock, RL_SENT_RELEASE, 0), RL_DEBT_UNANSWERED);
+}
+
+static void ended(struct rl_lock *core, enum rl_op_kind kind, enum rl_result result) {
+    struct sim_lock *lock = lock_of(core);
     struct sim_op *op = &lock->ops[kind];
     if (!op->is_active || op->is_done) {
         sim_check_fail(lock->client->world, SIM_ONCE, "operation %d of c%d ended, but was not open",
@@ -204,79 +225,71 @@ static void note_done(struct sim_lock *lock, enum sim_op_kind kind, enum rl_resu
     sim_loop_queue_done(lock);
 }
 
-static void draw(struct sim_lock *lock) {
+static void renewed(struct rl_lock *core, enum rl_result result) {
+    (void)core; /* nobody has a watchdog here */
+    (void)result;
+}
+
+static void lost(struct rl_lock *core, enum rl_result why) {
+    struct sim_lock *lock = lock_of(core);
+    lock->lost_result = why;
+    sim_loop_queue_lost(lock);
+}
+
+static void tell(struct rl_lock *core) {
+    struct sim_lock *lock = lock_of(core);
+    lock->tell = true;
+    sim_loop_queue_done(lock);
+    sim_fault_at_grant(lock->client->world, lock->client->index);
+}
+
+static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN]) {
+    struct sim_lock *lock = lock_of(core);
     struct sim_world *world = lock->client->world;
     if (sim_fault_no_token(world)) {
-        sim_votes_simple(lock, RL_EV_CANCEL);
-        return;
+        return false;
     }
     bool again = world->options.broken == SIM_BREAK_ONE_TOKEN && lock->first_token != 0;
     uint32_t number = again ? lock->first_token : sim_check_token(world, lock);
-    char token[RL_TOKEN_LEN + 1];
-    snprintf(token, sizeof token, "%08x%032x", (unsigned)number, 0u);
+    char digits[RL_TOKEN_LEN + 1];
+    snprintf(digits, sizeof digits, "%08x%032x", (unsigned)number, 0u);
+    memcpy(token, digits, RL_TOKEN_LEN);
     if (lock->first_token == 0) {
         lock->first_token = number;
     }
-    struct rl_event event = {.type = RL_EV_ATTEMPT};
-    event.u.token = token;
-    sim_votes_step(lock, &event);
+    return true;
 }
 
-static void perform(struct sim_lock *lock, const struct rl_actions *actions) {
-    if (actions->release != 0) {
-        note(lock, (struct sim_note){.kind = SIM_NOTE_UNDO,
-                                     .node = SIM_NOBODY,
-                                     .token = token_of(&lock->core),
-                                     .b = actions->release});
-        send_to(lock, actions->release, SIM_RELEASE, 0);
-    }
-    owe_to(lock, actions->owe);
-    if (actions->lost != RL_RESULT_NONE) {
-        lock->lost_result = actions->lost;
-        sim_loop_queue_lost(lock);
-    }
-    note_done(lock, SIM_OP_ACQUIRE, actions->acquired);
-    note_done(lock, SIM_OP_EXTEND, actions->extended);
-    note_done(lock, SIM_OP_RELEASE, actions->released);
-    if (actions->tell) {
-        lock->tell = true;
-        sim_loop_queue_done(lock);
-        sim_fault_at_grant(lock->client->world, lock->client->index);
-    }
-    if (actions->repair != 0) {
-        note(lock, (struct sim_note){.kind = SIM_NOTE_REPAIR,
-                                     .node = SIM_NOBODY,
-                                     .token = token_of(&lock->core),
-                                     .b = actions->repair});
-        send_to(lock, actions->repair, SIM_SET, 0);
-    }
-    if (actions->send != 0) {
-        send_round(lock, actions->send);
-    }
-    if (actions->draw) {
-        draw(lock);
-    }
+static void undrawn(struct rl_lock *core) {
+    (void)core; /* cancelled is how it is told here */
 }
+
+static void feed(struct rl_lock *core, struct rl_event *event) {
+    sim_votes_step(lock_of(core), event);
+}
+
+static const struct rl_driver driver = {
+    .oldest_ns = oldest_ns,
+    .stepped = stepped,
+    .fan_out = fan_out,
+    .send = send_one,
+    .owe = owe_release,
+    .ended = ended,
+    .renewed = renewed,
+    .lost = lost,
+    .tell = tell,
+    .draw = draw,
+    .undrawn = undrawn,
+    .feed = feed,
+};
 
 void sim_votes_step(struct sim_lock *lock, struct rl_event *event) {
     struct sim_client *client = lock->client;
-    struct rl_actions actions;
     event->now_ns = sim_client_now(client);
     event->random = sim_random(&client->world->core_random);
     event->up = client->up;
     event->reasons = client->reasons;
-    uint8_t before = lock->core.state;
-    rl_lock_step(&lock->core, event, &actions);
-    client->world->stats.late_votes += actions.late;
-    if (lock->core.state != before) {
-        note(lock, (struct sim_note){.kind = SIM_NOTE_STATE,
-                                     .node = SIM_NOBODY,
-                                     .token = token_of(&lock->core),
-                                     .a = lock->core.state,
-                                     .c = before});
-    }
-    sim_check_lock(lock);
-    perform(lock, &actions);
+    rl_drive(&lock->core, event, &driver);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
 }
 

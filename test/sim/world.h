@@ -60,6 +60,9 @@ struct sim_stats {
     uint64_t repairs;
     uint64_t owed;
     uint64_t repaid;
+    uint64_t dropped;   /* debts that were too many */
+    uint64_t busy;      /* commands that a node was too busy for */
+    uint64_t left_out;  /* of attempts: silent nodes */
     uint64_t late_sets; /* ran after the release that was to undo them */
     uint64_t results[RL_RESULT_UNKNOWN + 1];
     uint64_t faults[SIM_FAULTS];

@@ -6,14 +6,28 @@
 #include "unit/check.h"
 
 #define ITEMS (RL_OWED_MAX + 8)
+#define LIFE_MS 900
 #define LIFE_NS (1000 * MS)
+
+/* 90 ms and 10 ms of drift for a life of 900 ms */
+static const struct rl_rules rules = {.n = 3, .drift_ppm = 100000, .drift_ns = 10 * MS};
 
 static struct rl_owed_item items[ITEMS];
 
+/* Of a node that is down. */
+static struct rl_owed_item *unanswered(struct rl_owed *owed, struct rl_owed_item *item) {
+    return rl_owed_add(owed, item, RL_DEBT_UNANSWERED, false, 1);
+}
+
+static struct rl_owed_item *refused(struct rl_owed *owed, struct rl_owed_item *item,
+                                    uint64_t now_ns) {
+    return rl_owed_add(owed, item, RL_DEBT_REFUSED, true, now_ns);
+}
+
 static void prepare(struct rl_owed *owed) {
-    rl_owed_init(owed);
+    rl_owed_init(owed, RL_OWED_MAX);
     for (uint32_t i = 0; i < ITEMS; i++) {
-        rl_owed_item_init(&items[i], LIFE_NS);
+        rl_owed_item_init(&items[i], &rules, LIFE_MS);
     }
 }
 
@@ -40,7 +54,7 @@ static void keeps_the_order(void **state) {
     prepare(&owed);
     for (uint32_t run = 0; run < 2; run++) { /* the second time on a list that was emptied */
         for (uint32_t i = 0; i < 5; i++) {
-            assert_null(rl_owed_unanswered(&owed, &items[i]));
+            assert_null(unanswered(&owed, &items[i]));
             assert_int_equal(owed.count, i + 1);
         }
         for (uint32_t i = 0; i < 5; i++) {
@@ -49,10 +63,10 @@ static void keeps_the_order(void **state) {
         }
         assert_empty(&owed);
     }
-    rl_owed_unanswered(&owed, &items[0]);
-    rl_owed_unanswered(&owed, &items[1]);
+    unanswered(&owed, &items[0]);
+    unanswered(&owed, &items[1]);
     assert_ptr_equal(rl_owed_take(&owed), &items[0]);
-    rl_owed_unanswered(&owed, &items[0]); /* again: now behind the other */
+    unanswered(&owed, &items[0]); /* again: now behind the other */
     assert_ptr_equal(rl_owed_take(&owed), &items[1]);
     assert_ptr_equal(rl_owed_take(&owed), &items[0]);
     assert_empty(&owed);
@@ -63,10 +77,10 @@ static void gives_the_oldest_up_beyond_its_bound(void **state) {
     struct rl_owed owed;
     prepare(&owed);
     for (uint32_t i = 0; i < RL_OWED_MAX; i++) {
-        assert_null(rl_owed_unanswered(&owed, &items[i]));
+        assert_null(unanswered(&owed, &items[i]));
     }
     for (uint32_t i = RL_OWED_MAX; i < ITEMS; i++) {
-        assert_ptr_equal(rl_owed_unanswered(&owed, &items[i]), &items[i - RL_OWED_MAX]);
+        assert_ptr_equal(unanswered(&owed, &items[i]), &items[i - RL_OWED_MAX]);
         assert_int_equal(owed.count, RL_OWED_MAX);
     }
     for (uint32_t i = ITEMS - RL_OWED_MAX; i < ITEMS; i++) {
@@ -81,7 +95,7 @@ static void never_gives_up_the_unanswered(void **state) {
     struct rl_owed owed;
     prepare(&owed);
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_null(rl_owed_unanswered(&owed, &items[0]));
+        assert_null(unanswered(&owed, &items[0]));
         assert_int_equal(owed.retry_ns, RL_NEVER); /* the node's return is what is waited for */
         assert_int_equal(items[0].until_ns, RL_NEVER);
         assert_ptr_equal(rl_owed_take(&owed), &items[0]);
@@ -95,7 +109,7 @@ static void tries_the_refused_for_one_life(void **state) {
     const uint64_t first_ns = 7000 * MS;
     uint64_t now_ns = first_ns;
     uint32_t tries = 0;
-    while (rl_owed_refused(&owed, &items[0], now_ns) == NULL) {
+    while (refused(&owed, &items[0], now_ns) == NULL) {
         assert_int_equal(items[0].until_ns, first_ns + LIFE_NS); /* from the first answer on */
         assert_int_equal(owed.retry_ns, now_ns + RL_OWED_RETRY_NS);
         now_ns = owed.retry_ns;
@@ -113,11 +127,11 @@ static void gives_the_refused_up_at_the_end_of_its_life(void **state) {
     struct rl_owed owed;
     prepare(&owed);
     for (uint32_t i = 0; i < 2; i++) {
-        assert_null(rl_owed_refused(&owed, &items[i], 100));
+        assert_null(refused(&owed, &items[i], 100));
         assert_ptr_equal(rl_owed_take(&owed), &items[i]);
     }
-    assert_null(rl_owed_refused(&owed, &items[0], 100 + LIFE_NS - 1)); /* alive to the last ns */
-    assert_ptr_equal(rl_owed_refused(&owed, &items[1], 100 + LIFE_NS), &items[1]);
+    assert_null(refused(&owed, &items[0], 100 + LIFE_NS - 1)); /* alive to the last ns */
+    assert_ptr_equal(refused(&owed, &items[1], 100 + LIFE_NS), &items[1]);
     assert_int_equal(owed.count, 1);
 }
 
@@ -126,20 +140,20 @@ static void remembers_the_first_refusal(void **state) {
     (void)state;
     struct rl_owed owed;
     prepare(&owed);
-    rl_owed_refused(&owed, &items[0], 100);
+    refused(&owed, &items[0], 100);
     rl_owed_take(&owed);
-    rl_owed_unanswered(&owed, &items[0]);
+    unanswered(&owed, &items[0]);
     rl_owed_take(&owed);
-    assert_ptr_equal(rl_owed_refused(&owed, &items[0], 100 + LIFE_NS), &items[0]);
+    assert_ptr_equal(refused(&owed, &items[0], 100 + LIFE_NS), &items[0]);
 }
 
 static void retries_at_the_earliest(void **state) {
     (void)state;
     struct rl_owed owed;
     prepare(&owed);
-    rl_owed_unanswered(&owed, &items[0]);
-    rl_owed_refused(&owed, &items[1], 10 * MS);
-    rl_owed_refused(&owed, &items[2], 20 * MS);
+    unanswered(&owed, &items[0]);
+    refused(&owed, &items[1], 10 * MS);
+    refused(&owed, &items[2], 20 * MS);
     assert_int_equal(owed.retry_ns, 10 * MS + RL_OWED_RETRY_NS);
     rl_owed_take(&owed);
     rl_owed_take(&owed);
@@ -153,10 +167,97 @@ static void bounds_the_refused_too(void **state) {
     struct rl_owed owed;
     prepare(&owed);
     for (uint32_t i = 0; i < RL_OWED_MAX; i++) {
-        assert_null(rl_owed_refused(&owed, &items[i], 5));
+        assert_null(refused(&owed, &items[i], 5));
     }
-    assert_ptr_equal(rl_owed_refused(&owed, &items[RL_OWED_MAX], 5), &items[0]);
+    assert_ptr_equal(refused(&owed, &items[RL_OWED_MAX], 5), &items[0]);
     assert_int_equal(owed.count, RL_OWED_MAX);
+}
+
+/* The node is up and too busy to be told: nobody will come back, so only time can bring another
+ * try. */
+static void retries_what_was_not_sent(void **state) {
+    (void)state;
+    struct rl_owed owed;
+    prepare(&owed);
+    assert_null(rl_owed_add(&owed, &items[0], RL_DEBT_UNANSWERED, true, 3 * MS));
+    assert_int_equal(owed.retry_ns, 3 * MS + RL_OWED_RETRY_NS);
+    assert_int_equal(items[0].until_ns, RL_NEVER); /* and not given up: it was not refused */
+    assert_null(rl_owed_add(&owed, &items[1], RL_DEBT_UNANSWERED, true, 4 * MS));
+    assert_int_equal(owed.retry_ns, 3 * MS + RL_OWED_RETRY_NS);
+}
+
+static void keeps_as_few_as_it_is_told(void **state) {
+    (void)state;
+    struct rl_owed owed;
+    for (uint32_t max = 1; max < 5; max++) {
+        prepare(&owed);
+        rl_owed_init(&owed, max);
+        for (uint32_t i = 0; i < max + 3; i++) {
+            bool is_up = i % 2 == 1;
+            struct rl_owed_item *oldest = i < max ? NULL : &items[i - max];
+            assert_ptr_equal(rl_owed_add(&owed, &items[i], RL_DEBT_UNANSWERED, is_up, MS), oldest);
+            assert_int_equal(owed.retry_ns == RL_NEVER, i == 0); /* the pause outlives the oldest */
+        }
+        assert_int_equal(owed.count, max);
+    }
+}
+
+static void lives_for_ttl_and_drift(void **state) {
+    (void)state;
+    struct rl_owed_item item;
+    for (uint32_t ms = 1; ms < 100000; ms = ms * 3 + 1) {
+        rl_owed_item_init(&item, &rules, ms);
+        assert_int_equal(item.life_ns, ms * MS + ms * MS / 10 + 10 * MS);
+        assert_int_equal(item.until_ns, RL_NEVER);
+    }
+}
+
+/* -- Sending again -- */
+
+struct sender {
+    uint32_t room; /* so many can be sent */
+    uint32_t count;
+    struct rl_owed_item *sent[8];
+    struct rl_owed_item *not_sent;
+};
+
+static bool send_again(struct rl_owed_item *item, void *data) {
+    struct sender *sender = data;
+    assert_null(sender->not_sent); /* nothing more is tried */
+    assert_null(item->next);
+    if (sender->count == sender->room) {
+        sender->not_sent = item;
+        return false;
+    }
+    sender->sent[sender->count++] = item;
+    return true;
+}
+
+/* For every number of debts, and every number that the node can be sent. */
+static void repays_the_oldest_first(void **state) {
+    (void)state;
+    struct rl_owed owed;
+    for (uint32_t debts = 0; debts <= 8; debts++) {
+        for (uint32_t room = 0; room <= debts; room++) {
+            struct sender sender = {.room = room};
+            prepare(&owed);
+            for (uint32_t i = 0; i < debts; i++) {
+                refused(&owed, &items[i], 5 * MS);
+            }
+            rl_owed_repay(&owed, 600 * MS, send_again, &sender);
+            assert_int_equal(sender.count, room);
+            for (uint32_t i = 0; i < room; i++) {
+                assert_ptr_equal(sender.sent[i], &items[i]);
+            }
+            assert_int_equal(owed.count, debts - room); /* none is forgotten, or sent twice */
+            if (room == debts) {
+                assert_empty(&owed);
+                continue;
+            }
+            assert_ptr_equal(sender.not_sent, &items[room]);
+            assert_int_equal(owed.retry_ns, 600 * MS + RL_OWED_RETRY_NS);
+        }
+    }
 }
 
 int main(void) {
@@ -170,6 +271,10 @@ int main(void) {
         cmocka_unit_test(remembers_the_first_refusal),
         cmocka_unit_test(retries_at_the_earliest),
         cmocka_unit_test(bounds_the_refused_too),
+        cmocka_unit_test(retries_what_was_not_sent),
+        cmocka_unit_test(keeps_as_few_as_it_is_told),
+        cmocka_unit_test(lives_for_ttl_and_drift),
+        cmocka_unit_test(repays_the_oldest_first),
     };
     return cmocka_run_group_tests_name("core_owed", tests, NULL, NULL);
 }

@@ -1,0 +1,143 @@
+/* See driver.h. */
+#include "core/driver.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define BIT(node) (UINT32_C(1) << (node))
+
+/* -- Before the step -- */
+
+bool rl_is_silent(const struct rl_rules *rules, uint64_t oldest_ns, uint64_t now_ns) {
+    return oldest_ns != RL_NEVER && now_ns > oldest_ns + rules->node_timeout_ns;
+}
+
+static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
+                             int16_t reasons[RL_NODES_MAX], const struct rl_driver *driver) {
+    const uint32_t n = lock->rules->n;
+    memcpy(reasons, event->reasons, n * sizeof reasons[0]);
+    event->reasons = reasons;
+    for (uint32_t i = 0; i < n; i++) {
+        if (event->up & BIT(i) &&
+            rl_is_silent(lock->rules, driver->oldest_ns(lock, i), event->now_ns)) {
+            event->up &= ~BIT(i);
+            reasons[i] = lock->timeout_reason;
+        }
+    }
+}
+
+/* -- After the step -- */
+
+/* Sends one command to each node of a mask. Returns the nodes to which it could not be sent, and
+ * why. */
+static uint32_t send_to(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round,
+                        uint32_t nodes, uint32_t may_have, int16_t why[RL_NODES_MAX],
+                        const struct rl_driver *driver) {
+    uint32_t failed = 0;
+    driver->fan_out(lock, kind, round, nodes);
+    for (uint32_t i = 0; i < lock->rules->n; i++) {
+        if (!(nodes & BIT(i))) {
+            continue;
+        }
+        why[i] = driver->send(lock, kind, round, i);
+        if (why[i] != 0) {
+            failed |= BIT(i);
+            if (kind == RL_SENT_RELEASE && may_have & BIT(i)) {
+                driver->owe(lock, i);
+            }
+        }
+    }
+    return failed;
+}
+
+static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
+                       const struct rl_driver *driver) {
+    static const enum rl_sent_kind kinds[] = {[RL_ROUND_ACQUIRE] = RL_SENT_SET,
+                                              [RL_ROUND_EXTEND] = RL_SENT_EXTEND,
+                                              [RL_ROUND_RELEASE] = RL_SENT_RELEASE};
+    int16_t why[RL_NODES_MAX];
+    uint32_t round = lock->round.id; /* a failed vote may end it, and begin another */
+    assert(round != 0);
+    uint32_t failed = send_to(lock, kinds[lock->round.kind], round, actions->send,
+                              actions->may_have, why, driver);
+    for (uint32_t i = 0; failed >> i != 0; i++) {
+        if (failed & BIT(i)) {
+            struct rl_event event = {.type = RL_EV_VOTE};
+            event.u.vote = (struct rl_ballot_in){
+                .round = round, .node = i, .vote = RL_VOTE_FAILED, .reason = why[i]};
+            driver->feed(lock, &event);
+        }
+    }
+}
+
+static void end_operations(struct rl_lock *lock, const struct rl_actions *actions,
+                           const struct rl_driver *driver) {
+    const enum rl_result results[RL_OPS] = {[RL_OP_ACQUIRE] = actions->acquired,
+                                            [RL_OP_EXTEND] = actions->extended,
+                                            [RL_OP_RELEASE] = actions->released};
+    for (enum rl_op_kind op = RL_OP_ACQUIRE; op < RL_OPS; op++) {
+        if (results[op] != RL_RESULT_NONE) {
+            driver->ended(lock, op, results[op]);
+        }
+    }
+    if (actions->renewed != RL_RESULT_NONE) {
+        driver->renewed(lock, actions->renewed);
+    }
+    if (actions->lost != RL_RESULT_NONE) {
+        driver->lost(lock, actions->lost);
+    }
+}
+
+/* Without a token there is no attempt. */
+static void begin_attempt(struct rl_lock *lock, const struct rl_driver *driver) {
+    char token[RL_TOKEN_LEN];
+    struct rl_event event = {.type = RL_EV_ATTEMPT};
+    if (driver->draw(lock, token)) {
+        event.u.token = token;
+        driver->feed(lock, &event);
+    } else {
+        event.type = RL_EV_CANCEL;
+        driver->feed(lock, &event);
+        driver->undrawn(lock);
+    }
+}
+
+static void perform(struct rl_lock *lock, const struct rl_actions *actions,
+                    const struct rl_driver *driver) {
+    int16_t why[RL_NODES_MAX]; /* of no consequence where no round counts the votes */
+    if (actions->release != 0) {
+        send_to(lock, RL_SENT_RELEASE, 0, actions->release, actions->may_have, why, driver);
+    }
+    for (uint32_t i = 0; actions->owe >> i != 0; i++) {
+        if (actions->owe & BIT(i)) {
+            driver->owe(lock, i);
+        }
+    }
+    end_operations(lock, actions, driver);
+    if (actions->tell) {
+        driver->tell(lock);
+    }
+    if (actions->repair != 0) {
+        send_to(lock, RL_SENT_SET, 0, actions->repair, 0, why, driver);
+    }
+    if (actions->send != 0) {
+        send_round(lock, actions, driver);
+    }
+    if (actions->draw) {
+        begin_attempt(lock, driver);
+    }
+}
+
+bool rl_drive(struct rl_lock *lock, struct rl_event *event, const struct rl_driver *driver) {
+    struct rl_actions actions;
+    int16_t reasons[RL_NODES_MAX];
+    const int16_t *given = event->reasons;
+    if (event->type == RL_EV_ATTEMPT) {
+        leave_out_silent(lock, event, reasons, driver);
+    }
+    rl_lock_step(lock, event, &actions);
+    driver->stepped(lock, event, &actions);
+    event->reasons = given;
+    perform(lock, &actions, driver);
+    return actions.late;
+}
