@@ -60,6 +60,9 @@ static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
     assert(round != 0);
     uint32_t failed = send_to(lock, kinds[lock->round.kind], round, actions->send,
                               actions->may_have, why, driver);
+    if (lock->round.kind == RL_ROUND_ACQUIRE) {
+        lock->may_hold &= ~failed; /* now: the first failed vote may end the attempt */
+    }
     for (uint32_t i = 0; failed >> i != 0; i++) {
         if (failed & BIT(i)) {
             struct rl_event event = {.type = RL_EV_VOTE};
