@@ -101,8 +101,7 @@ struct redlock_mutex {
     redlock_blocking *blocking;
     redlock_mutex_options options;
     uint64_t own_owner; /* 0: the thread's that calls */
-    /* Lock-free. Written by the loop thread: owner first, valid_until_ns last; read the other way
-     * round, so that nobody takes another owner's validity for his own. */
+    /* See blocking_valid.c. */
     _Atomic uint64_t valid_until_ns; /* 0: not held */
     _Atomic uint64_t owner;          /* who holds it, or has lost it and not unlocked; 0: nobody */
     /* By the gate. */
@@ -163,6 +162,16 @@ void rl_blocking_unref(redlock_blocking *blocking);
 uint64_t rl_owner_draw(void);
 /* The calling thread's. */
 uint64_t rl_owner_of_thread(void);
+
+/* -- blocking_valid.c -- */
+
+/* Loop thread: held by owner until then; not valid any more, but the owner may still ask for its
+ * token; unlocked. The latter two do nothing if another owner holds it. */
+void rl_valid_publish(redlock_mutex *mutex, uint64_t owner, uint64_t until_ns);
+void rl_valid_withdraw(redlock_mutex *mutex, uint64_t owner);
+void rl_valid_forget(redlock_mutex *mutex, uint64_t owner);
+/* Any thread. 0: it is not valid, or not for this owner. */
+uint64_t rl_valid_left_ns(const redlock_mutex *mutex, uint64_t owner);
 
 /* -- blocking_mutex.c -- */
 

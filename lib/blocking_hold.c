@@ -13,41 +13,16 @@
  * Can two owners be told that they hold it? valid_until_ns is set only when an acquire, an
  * extension or a renewal of this owner was told by the asynchronous API, and taken back before the
  * release is submitted, when it is lost, and before the client is closed; that API tells a loss
- * before any later success. publish() asserts that nobody else's validity stands.
+ * before any later success. rl_valid_publish() asserts that nobody else's stands.
  */
 #include <assert.h>
 
 #include "blocking.h"
 
-/* -- What others see -- */
+/* -- Telling -- */
 
-/* No lock: readers are in blocking_mutex.c. */
-static void publish(struct rl_hold *hold) {
-    redlock_mutex *mutex = hold->mutex;
-    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
-    if (owner != hold->owner) {
-        assert(atomic_load(&mutex->valid_until_ns) == 0);
-        atomic_store_explicit(&mutex->owner, hold->owner, memory_order_release);
-    }
-    atomic_store_explicit(&mutex->valid_until_ns, redlock_lock_valid_until_ns(hold->lock),
-                          memory_order_release);
-}
-
-/* Not valid any more. The owner stays: it may still ask for its token. */
-static void withdraw(struct rl_hold *hold) {
-    redlock_mutex *mutex = hold->mutex;
-    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) == hold->owner) {
-        atomic_store_explicit(&mutex->valid_until_ns, 0, memory_order_release);
-    }
-}
-
-/* Withdrawn before, and the owner has unlocked. */
-static void forget_owner(struct rl_hold *hold) {
-    redlock_mutex *mutex = hold->mutex;
-    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) == hold->owner) {
-        assert(atomic_load(&mutex->valid_until_ns) == 0);
-        atomic_store_explicit(&mutex->owner, 0, memory_order_release);
-    }
+static void publish(const struct rl_hold *hold) {
+    rl_valid_publish(hold->mutex, hold->owner, redlock_lock_valid_until_ns(hold->lock));
 }
 
 /* The answer, and for a failure the sentence; lock: whose message it is, or NULL for the status's.
@@ -65,7 +40,7 @@ static void answer(struct rl_ask *ask, redlock_lock *lock, int status) {
 static void lost_cb(redlock_lock *lock, int status, void *data) {
     struct rl_hold *hold = data;
     redlock_mutex *mutex = hold->mutex;
-    withdraw(hold);
+    rl_valid_withdraw(mutex, hold->owner);
     assert(hold->depth > 0 || hold->is_unlocking);
     hold->is_lost = true;
     rl_mutex_say(mutex, redlock_lock_message(lock));
@@ -146,25 +121,16 @@ static bool is_held(const redlock_mutex *mutex) {
     return false;
 }
 
-/* Held, or waited for. */
-static bool is_wanted(const redlock_mutex *mutex) {
-    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
-        if ((hold->depth > 0 && !hold->is_lost) || (hold->ask != NULL && !hold->is_unlocking)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* -- Lock -- */
 
-/* How much of the timeout is left; the loop thread may have been busy. */
+/* How much of the timeout is left; the loop thread may have been busy. Not 0 unless it was: that is
+ * one attempt, with other statuses. */
 static int64_t left_ms(const struct rl_ask *ask) {
     int64_t spent_ms = (int64_t)((redlock_now_ns() - ask->asked_ns) / 1000000);
-    if (ask->ms == REDLOCK_NO_LIMIT) {
-        return REDLOCK_NO_LIMIT;
+    if (ask->ms == REDLOCK_NO_LIMIT || ask->ms == 0) {
+        return ask->ms;
     }
-    return spent_ms < ask->ms ? ask->ms - spent_ms : 0;
+    return spent_ms < ask->ms ? ask->ms - spent_ms : 1;
 }
 
 static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
@@ -213,10 +179,6 @@ void rl_hold_lock(struct rl_ask *ask) {
         answer(ask, NULL, lock_again(hold));
         return;
     }
-    if (ask->ms == 0 && is_wanted(mutex)) {
-        answer(ask, NULL, REDLOCK_ERR_HELD);
-        return;
-    }
     /* A lock object that nobody uses may still carry the hold of other mutexes of its last owner:
      * it is busy then, and another one does. */
     int status = REDLOCK_ERR_BUSY;
@@ -233,15 +195,14 @@ void rl_hold_lock(struct rl_ask *ask) {
         return;
     }
     status = rl_hold_new(mutex, &hold);
-    if (status == 0) {
-        status = acquire(hold, ask);
-        if (status == 0) {
-            return;
-        }
-    } else {
-        hold = NULL;
+    if (status != 0) {
+        answer(ask, NULL, status);
+        return;
     }
-    answer(ask, hold != NULL ? hold->lock : NULL, status);
+    status = acquire(hold, ask);
+    if (status != 0) {
+        answer(ask, hold->lock, status);
+    }
 }
 
 /* -- Unlock -- */
@@ -253,8 +214,7 @@ static int not_his(const redlock_mutex *mutex) {
 
 /* The last unlock of a hold that stands, or did until now. */
 static void unlock_last(struct rl_hold *hold, struct rl_ask *ask) {
-    withdraw(hold);
-    forget_owner(hold);
+    rl_valid_forget(hold->mutex, hold->owner);
     hold->depth = 0;
     if (hold->is_lost) {
         hold->is_lost = false;
@@ -328,7 +288,7 @@ void rl_hold_end_all(redlock_blocking *blocking) {
     for (redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
         for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
             if (hold->depth > 0) {
-                withdraw(hold);
+                rl_valid_withdraw(mutex, hold->owner);
             }
         }
     }

@@ -1,15 +1,11 @@
 /* The mutex as its callers see it: arguments are checked, the owner is found out, the loop thread
- * is asked (blocking.h); what needs no waiting is read from atomics or under the gate.
- *
- * Can a thread take another owner's validity for its own? valid_until_ns is read first, then the
- * owner: if the validity was published for another owner, the owner that is read after it is that
- * one or a later one, and not the caller, who has not locked it since.
+ * is asked (blocking.h); what needs no waiting is read from atomics (blocking_valid.c) or under the
+ * gate.
  */
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "blocking.h"
 #include "memory.h"
@@ -150,22 +146,12 @@ int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms) {
 
 /* -- Looking -- */
 
-static uint64_t left_ns(const redlock_mutex *mutex) {
-    if (mutex == NULL || mutex->blocking->pid != getpid()) {
-        return 0;
-    }
-    uint64_t until_ns = atomic_load_explicit(&mutex->valid_until_ns, memory_order_acquire);
-    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_acquire);
-    uint64_t now_ns = redlock_now_ns();
-    return until_ns > now_ns && owner == owner_of_call(mutex) ? until_ns - now_ns : 0;
-}
-
 int redlock_mutex_is_valid(const redlock_mutex *mutex) {
-    return left_ns(mutex) > 0;
+    return mutex != NULL && rl_valid_left_ns(mutex, owner_of_call(mutex)) > 0;
 }
 
 int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex) {
-    return (int64_t)(left_ns(mutex) / 1000000);
+    return mutex == NULL ? 0 : (int64_t)(rl_valid_left_ns(mutex, owner_of_call(mutex)) / 1000000);
 }
 
 int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {

@@ -191,6 +191,9 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  *     REDLOCK_ERR_EXPIRED       a quorum granted it too late; only with timeout_ms 0
  *     REDLOCK_ERR_CANCELED      the client was closed
  *     REDLOCK_ERR_LOST          the caller's last hold was lost, and is not unlocked yet
+ *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_MAX_HOLD
+ *                               the owner held it through another mutex object, and lost it while
+ *                               this call was about to share it
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
  *     REDLOCK_ERR_PART_HELD     the owner holds a part of these resources already
  *     REDLOCK_ERR_INVALID       mutex is NULL, timeout_ms or an option of the mutex out of range

@@ -174,6 +174,7 @@ static void several_resources(void **state) {
     redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_mutex *pair;
+    redlock_mutex *none;
     redlock_blocking *blocking = begin(live);
     redlock_mutex *one = crew_mutex(blocking, "bb", NULL);
     lock.resources = both;
@@ -191,20 +192,23 @@ static void several_resources(void **state) {
     both[1] = both[0];
     options.error = text;
     options.error_size = sizeof text;
-    LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &pair), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &none), REDLOCK_ERR_INVALID);
     assert_non_null(strstr(text, "name each once"));
-    assert_null(pair);
+    assert_null(none);
     LIVE_STATUS(redlock_mutex_free(one), 0);
-    assert_int_equal(crew_stats(blocking).locks, 1);
+    assert_true(crew_stats(blocking).locks <= 2); /* the lock objects of `pair` */
     crew_end(live, blocking);
+    LIVE_STATUS(redlock_mutex_free(pair), 0);
 }
 
 /* -- Time -- */
 
 static void timeouts(void **state) {
     struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
-    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    options.delay_ms = 20000; /* an attempt in line would take so long */
+    redlock_mutex *mutex = crew_mutex(blocking, "one", &options);
     struct member holder = {.mutex = mutex, .timeout_ms = 5000};
     crew_start(&holder, crew_hold);
     LIVE_POLL(live, atomic_load(&holder.stage) == 1);
@@ -213,7 +217,7 @@ static void timeouts(void **state) {
     LIVE_STATUS(redlock_mutex_lock(mutex, 300), REDLOCK_ERR_DEADLINE);
     uint64_t took_ns = redlock_now_ns() - began_ns;
     assert_true(took_ns >= 290 * LIVE_MS);
-    assert_true(took_ns < 5000 * LIVE_MS);
+    assert_true(took_ns < 10000 * LIVE_MS);
     crew_go_on(&holder);
     LIVE_STATUS(redlock_mutex_lock(mutex, REDLOCK_NO_LIMIT), 0); /* handed over */
     LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
