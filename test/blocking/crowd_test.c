@@ -247,6 +247,55 @@ static void one_owner_in_two_threads(void **state) {
     crew_end(live, blocking);
 }
 
+/* What can be asked without waiting, while others lock, unlock and fail: every sentence is whole,
+ * and nobody's lock is valid for another. */
+static void look(void *data) {
+    struct member *member = data;
+    char text[REDLOCK_MESSAGE_MAX];
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    for (int i = 0; i < 100 * ROUNDS; i++) {
+        member->other += redlock_mutex_is_valid(member->mutex);
+        member->other += redlock_mutex_remaining_ms(member->mutex) != 0;
+        member->other += redlock_mutex_token(member->mutex, token, sizeof token) == 0;
+        redlock_mutex_message(member->mutex, text, sizeof text);
+        bool is_whole = strcmp(text, "") == 0 ||
+                        strcmp(text, redlock_strerror(REDLOCK_ERR_NOT_HELD)) == 0 ||
+                        strcmp(text, redlock_strerror(REDLOCK_ERR_NOT_OWNER)) == 0;
+        member->status = is_whole ? member->status : -1;
+    }
+    atomic_store(&member->stage, 1);
+}
+
+static void fail_and_lock(void *data) {
+    struct member *member = data;
+    struct member *looker = member->data;
+    while (atomic_load(&looker->stage) == 0 && member->status == 0) {
+        redlock_mutex_unlock(member->mutex); /* which it does not hold */
+        member->status = redlock_mutex_lock(member->mutex, LIVE_PATIENCE_MS);
+        member->other += member->status == 0 && !redlock_mutex_is_valid(member->mutex);
+        redlock_mutex_unlock(member->mutex);
+    }
+}
+
+static void looked_at_while_used(void **state) {
+    struct live *live = *state;
+    struct member members[4] = {{0}};
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    for (int i = 0; i < 4; i++) {
+        members[i].mutex = mutex;
+        members[i].data = &members[0];
+        crew_start(&members[i], i == 0 ? look : fail_and_lock);
+    }
+    for (int i = 0; i < 4; i++) {
+        crew_join(&members[i]);
+        LIVE_STATUS(members[i].status, 0);
+        assert_int_equal(members[i].other, 0);
+    }
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    crew_end(live, blocking);
+}
+
 /* -- The end -- */
 
 static void freed_while_used(void **state) {
@@ -353,6 +402,7 @@ int main(void) {
         LIVE_TEST(several_resources),
         LIVE_TEST(timeouts),
         LIVE_TEST(one_owner_in_two_threads),
+        LIVE_TEST(looked_at_while_used),
         LIVE_TEST(freed_while_used),
         LIVE_TEST(freed_while_held),
         LIVE_TEST(closed_while_threads_wait),
