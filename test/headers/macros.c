@@ -1,6 +1,7 @@
 /* Every public macro, expanded where a program would write it. Compiled as C11 and as C++17 by
  * headers.sh, which also checks that no public macro is missing here. */
 #include "redlock/blocking.h"
+#include "redlock/election.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 
@@ -13,6 +14,7 @@ static const char text[] = REDLOCK_VERSION_TEXT(1, 2, 3);
 
 static char token[REDLOCK_TOKEN_LENGTH + 1];
 static char message[REDLOCK_MESSAGE_MAX];
+static char candidate[REDLOCK_CANDIDATE_MAX + 1];
 static unsigned char resource[REDLOCK_RESOURCE_MAX];
 static char holder[REDLOCK_HOLDER_MAX + 1];
 static const char *nodes[REDLOCK_NODES_MAX];
@@ -38,6 +40,7 @@ int api_function(const char *given) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     redlock_mutex_options mutex = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_election_options election = REDLOCK_ELECTION_OPTIONS_INIT;
     client.nodes = nodes;
     redlock_sight sight = REDLOCK_SIGHT_INIT;
     lock.resources = resources;
@@ -47,11 +50,12 @@ int api_function(const char *given) {
     acquire.tries = REDLOCK_NO_LIMIT;
     acquire.renew_ms = REDLOCK_THIRD_OF_TTL;
     outcome.vote = REDLOCK_VOTE_GRANTED;
-    token[0] = message[0] = given[0];
+    token[0] = message[0] = candidate[0] = given[0];
     resource[0] = 1;
     return client.size == sizeof(client) && acquire.size == sizeof(acquire) &&
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
            info.size == sizeof(info) && lock.size == sizeof(lock) && sight.size == sizeof(sight) &&
-           mutex.size == sizeof(mutex) && token[0] == version[0] && message[0] == text[0] &&
-           resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
+           mutex.size == sizeof(mutex) && election.size == sizeof(election) && candidate[0] != 0 &&
+           token[0] == version[0] && message[0] == text[0] && resource[0] != 0 &&
+           of_status(REDLOCK_ERR_HELD) != 0;
 }
