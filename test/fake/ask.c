@@ -1,0 +1,70 @@
+/* See ask.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/ask.h"
+
+int ask(struct asked *asked) {
+    return redlock_query_holder(asked->f->client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), on_asked,
+                                asked);
+}
+
+void on_asked(redlock_query *query, int status, void *data) {
+    struct asked *asked = data;
+    const char *token = "none", *holder = "none";
+    asked->calls++;
+    asked->status = status;
+    for (size_t i = 0; i < FIVE; i++) {
+        redlock_sight sight = REDLOCK_SIGHT_INIT;
+        assert_int_equal(redlock_query_sight(query, i, &sight), 0);
+        assert_string_equal(sight.node, fake_node_name(asked->f->nodes[i]));
+        snprintf(asked->tokens[i], sizeof(asked->tokens[i]), "%s", sight.token);
+        snprintf(asked->holders[i], sizeof(asked->holders[i]), "%s", sight.holder);
+        assert_true(sight.is_held || (sight.token[0] == '\0' && sight.holder[0] == '\0'));
+        assert_true(sight.is_held || sight.remaining_ms == 0);
+        assert_true(sight.status == 0 || !sight.is_held);
+        asked->sights[i] = sight;
+    }
+    asked->has_quorum = redlock_query_quorum(query, &token, &holder, &asked->remaining_ms);
+    assert_int_equal(redlock_query_quorum(query, NULL, NULL, NULL), asked->has_quorum);
+    snprintf(asked->token, sizeof(asked->token), "%s", token);
+    snprintf(asked->holder, sizeof(asked->holder), "%s", holder);
+    if (asked->asks_again) {
+        asked->asks_again = false;
+        assert_int_equal(ask(asked), 0);
+    }
+    if (asked->closes) {
+        redlock_client *client = asked->f->client;
+        asked->f->client = NULL;
+        assert_int_equal(redlock_client_close(client, five_on_client, &asked->f->closed), 0);
+    }
+}
+
+bool was_told(struct five *f, void *data) {
+    const struct asked *asked = data;
+    (void)f;
+    return asked->calls > 0;
+}
+
+int asked_once(struct asked *asked, struct five *f) {
+    memset(asked, 0, sizeof(*asked));
+    asked->f = f;
+    assert_int_equal(ask(asked), 0);
+    assert_int_equal(asked->calls, 0); /* never inside the call */
+    assert_true(five_run_until(f, was_told, asked));
+    assert_int_equal(asked->calls, 1);
+    return asked->status;
+}
+
+void ask_begin(struct five *f, int64_t node_timeout_ms) {
+    five_start(f);
+    f->options.node_timeout_ms = node_timeout_ms;
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+}

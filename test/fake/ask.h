@@ -1,0 +1,43 @@
+/* A query by the client of five.h: asked, and what its callback was told.
+ *
+ *     struct asked asked;
+ *     assert_int_equal(asked_once(&asked, &f), 0);
+ *
+ * The callback asserts what holds of every sight. */
+#ifndef FAKE_ASK_H
+#define FAKE_ASK_H
+
+#include "fake/five.h"
+#include "redlock/token.h"
+
+#define ASK_QUICK_MS 400     /* node_timeout where it is waited for */
+#define ASK_PATIENT_MS 20000 /* ... and where it is not */
+
+struct asked { /* what a query's callback was told */
+    struct five *f;
+    int calls, status;
+    redlock_sight sights[FIVE];
+    char tokens[FIVE][64], holders[FIVE][128];
+    int has_quorum;
+    char token[64], holder[128];
+    int64_t remaining_ms;
+    bool closes, asks_again; /* what the callback does besides */
+};
+
+/* Opens f's client, all nodes up. */
+void ask_begin(struct five *f, int64_t node_timeout_ms);
+
+/* Submits a query of FIVE_RESOURCE; asked->f is set, the rest counts on. Returns the call's status.
+ */
+int ask(struct asked *asked);
+
+/* The callback that ask() submits. */
+void on_asked(redlock_query *query, int status, void *data);
+
+/* For five_run_until(): data is a struct asked. */
+bool was_told(struct five *f, void *data);
+
+/* Begins anew, asks, waits; returns the callback's status. */
+int asked_once(struct asked *asked, struct five *f);
+
+#endif /* FAKE_ASK_H */

@@ -1,0 +1,200 @@
+/* The life of a query: its callback comes once, from the loop and not from the call, also when the
+ * client closes, and the memory goes. Bad arguments and missing memory are told at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/ask.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void ends_with_the_client(void **state) {
+    (void)state;
+    struct five f;
+    struct asked asked[3];
+    ask_begin(&f, ASK_PATIENT_MS);
+    memset(asked, 0, sizeof(asked));
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "EVALSHA", .action = FAKE_IGNORE});
+    }
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        asked[i].f = &f;
+        assert_int_equal(ask(&asked[i]), 0);
+    }
+    five_run_ms(&f, 20); /* it is on its way; nobody answers */
+    redlock_client *client = f.client;
+    uint64_t begin_ns = redlock_now_ns();
+    assert_int_equal(redlock_client_close(client, five_on_client, &f.closed), 0);
+    assert_int_equal(asked[0].calls, 0);
+    assert_int_equal(ask(&asked[0]), REDLOCK_ERR_CLOSED);
+    assert_int_equal(five_wait(&f, &f.closed), 0);
+    assert_true(redlock_now_ns() - begin_ns < ASK_PATIENT_MS / 2 * UINT64_C(1000000));
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        assert_int_equal(asked[i].calls, 1);
+        assert_int_equal(asked[i].status, REDLOCK_ERR_CANCELED);
+        assert_int_equal(asked[i].sights[0].status, REDLOCK_ERR_CANCELED);
+    }
+    f.client = NULL;
+    f.closed.calls = 0; /* five_stop() closes no client */
+    five_stop(&f);
+}
+
+/* Closing and asking again from inside the callback, with other queries under way. */
+static void may_do_anything_in_its_callback(void **state) {
+    (void)state;
+    struct five f;
+    struct asked again, closing, other;
+    ask_begin(&f, ASK_PATIENT_MS);
+    memset(&again, 0, sizeof(again));
+    memset(&closing, 0, sizeof(closing));
+    memset(&other, 0, sizeof(other));
+    again.f = closing.f = other.f = &f;
+    again.asks_again = closing.closes = true;
+    assert_int_equal(ask(&again), 0);
+    assert_true(five_run_until(&f, was_told, &again));
+    assert_int_equal(ask(&closing), 0);
+    assert_int_equal(ask(&other), 0);
+    assert_int_equal(five_wait(&f, &f.closed), 0);
+    assert_int_equal(again.calls, 2);
+    assert_int_equal(again.status, 0);
+    assert_int_equal(closing.calls, 1);
+    assert_int_equal(closing.status, 0);
+    assert_int_equal(other.calls, 1);
+    f.closed.calls = 0;
+    five_stop(&f);
+}
+
+/* No node up: known in the call, told from the loop. */
+static void is_told_later_if_nobody_is_asked(void **state) {
+    (void)state;
+    struct five f;
+    struct asked asked;
+    five_start(&f);
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_refuse(f.nodes[i]);
+    }
+    assert_int_equal(five_open(&f), REDLOCK_ERR_NO_QUORUM);
+    uint64_t begin_ns = redlock_now_ns();
+    assert_int_equal(asked_once(&asked, &f), REDLOCK_ERR_NO_QUORUM);
+    assert_true(redlock_now_ns() - begin_ns < 200 * UINT64_C(1000000)); /* nothing is waited for */
+    five_stop(&f);
+}
+
+/* Three kinds of memory may be missing: the deadline's place, the query, and room to write. */
+static size_t mallocs, fail_at;
+
+static void *failing_malloc(size_t size, void *data) {
+    (void)data;
+    return ++mallocs == fail_at ? NULL : malloc(size);
+}
+
+static void failing_free(void *pointer, void *data) {
+    (void)data;
+    free(pointer);
+}
+
+static void needs_memory(void **state) {
+    (void)state;
+    static const redlock_allocator allocator = {failing_malloc, failing_free, NULL};
+    struct five f;
+    struct asked asked;
+    char name[REDLOCK_RESOURCE_MAX];
+    size_t failures = 0;
+    memset(name, 'n', sizeof(name)); /* longer than the room that the lock has made */
+    memset(&asked, 0, sizeof(asked));
+    asked.f = &f;
+    fail_at = 0;
+    five_start(&f);
+    f.options.allocator = &allocator;
+    f.options.node_timeout_ms = ASK_PATIENT_MS;
+    assert_int_equal(five_open(&f), 0);
+    int status = REDLOCK_ERR_NOMEM;
+    for (size_t i = 1; status != 0; i++) {
+        mallocs = 0;
+        fail_at = i;
+        status = redlock_query_holder(f.client, name, sizeof(name), on_asked, &asked);
+        assert_true(status == 0 || status == REDLOCK_ERR_NOMEM);
+        failures += status != 0;
+    }
+    fail_at = 0;
+    assert_int_equal(failures, 2); /* the heap of deadlines has room left */
+    assert_true(five_run_until(&f, was_told, &asked));
+    assert_int_equal(asked.calls, 1);
+    assert_int_equal(asked.status, 0);
+    /* and now as many as make the heap grow */
+    int calls = 1;
+    for (size_t i = 0; i < 50; i++) {
+        fail_at = 1 + i % 2;
+        mallocs = 0;
+        calls += ask(&asked) == 0;
+    }
+    fail_at = 0;
+    while (asked.calls < calls) {
+        five_run_ms(&f, 1);
+    }
+    assert_int_equal(asked.calls, calls);
+    five_stop(&f);
+}
+
+static void refuses_bad_arguments(void **state) {
+    (void)state;
+    struct five f;
+    struct asked asked = {.f = &f};
+    redlock_sight sight = REDLOCK_SIGHT_INIT;
+    char name[REDLOCK_RESOURCE_MAX + 1] = "";
+    ask_begin(&f, ASK_PATIENT_MS);
+    assert_int_equal(redlock_query_holder(NULL, name, 1, on_asked, &asked), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_holder(f.client, NULL, 1, on_asked, &asked),
+                     REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_holder(f.client, name, 0, on_asked, &asked),
+                     REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_holder(f.client, name, sizeof(name), on_asked, &asked),
+                     REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_holder(f.client, name, 1, NULL, &asked), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_sight(NULL, 0, &sight), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_quorum(NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(redlock_query_holder(f.client, name, sizeof(name) - 1, on_asked, &asked), 0);
+    assert_true(five_run_until(&f, was_told, &asked));
+    five_stop(&f);
+}
+
+static void check_sizes(redlock_query *query, int status, void *data) {
+    struct asked *asked = data;
+    redlock_sight sight = REDLOCK_SIGHT_INIT;
+    assert_int_equal(redlock_query_sight(query, FIVE, &sight), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_sight(query, 0, NULL), REDLOCK_ERR_INVALID);
+    sight.size = sizeof(sight) + 1;
+    assert_int_equal(redlock_query_sight(query, 0, &sight), REDLOCK_ERR_INVALID);
+    sight.size = sizeof(sight) - 1;
+    assert_int_equal(redlock_query_sight(query, 0, &sight), REDLOCK_ERR_INVALID);
+    asked->status = status;
+    asked->calls++;
+}
+
+static void refuses_unknown_sizes(void **state) {
+    (void)state;
+    struct five f;
+    struct asked asked = {.f = &f};
+    ask_begin(&f, ASK_PATIENT_MS);
+    assert_int_equal(redlock_query_holder(f.client, "k", 1, check_sizes, &asked), 0);
+    assert_true(five_run_until(&f, was_told, &asked));
+    assert_int_equal(asked.status, 0);
+    five_stop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_with_the_client),
+        cmocka_unit_test(may_do_anything_in_its_callback),
+        cmocka_unit_test(is_told_later_if_nobody_is_asked),
+        cmocka_unit_test(needs_memory),
+        cmocka_unit_test(refuses_bad_arguments),
+        cmocka_unit_test(refuses_unknown_sizes),
+    };
+    return cmocka_run_group_tests_name("query_life", tests, NULL, NULL);
+}
