@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "live/live.h"
+#include "redlock/token.h"
 
 #define TTL_MS 30000
 
@@ -27,6 +28,11 @@ static void never_client(redlock_client *client, int status, void *data) {
     _exit(252);
 }
 
+static void never_query(redlock_query *query, int status, void *data) {
+    (void)query, (void)status, (void)data;
+    _exit(253);
+}
+
 static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_lock *idle) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     CHILD_CHECK(redlock_lock_is_valid(held) == 0);
@@ -35,6 +41,7 @@ static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_
     CHILD_CHECK(redlock_extend(held, 0, never, NULL) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_release(held, never, NULL) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_cancel(held) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_query_holder(client, "k", 1, never_query, NULL) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_client_stats(client, &stats) == 0);
     CHILD_CHECK(strlen(redlock_lock_message(held)) > 0);
     CHILD_CHECK(strlen(redlock_client_message(client)) > 0);

@@ -1,0 +1,280 @@
+/* Queries on real nodes: what an operator sees of a lock that is held, free, split, whose nodes are
+ * down, and of keys that are not ours. */
+#include <string.h>
+
+#include "live/live.h"
+#include "redlock/token.h"
+
+#define TTL_MS 30000
+#define PATIENT_MS 10000
+#define TOKEN_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define TOKEN_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+struct seen {
+    struct live *live;
+    int count, status;
+    redlock_sight sights[LIVE_NODES_MAX];
+    char tokens[LIVE_NODES_MAX][64], holders[LIVE_NODES_MAX][160];
+    int has_quorum;
+    char token[64], holder[128];
+    int64_t remaining_ms;
+};
+
+/* node_timeout_ms is what a query waits for, and this machine may be busy. */
+static struct live *five(void **state, int64_t node_timeout_ms) {
+    struct live *live = *state;
+    live_start(live, 5, NULL);
+    redlock_client_options options = live_options(live);
+    options.node_timeout_ms = node_timeout_ms;
+    live_open_all(live, &options);
+    return live;
+}
+
+static void seen_cb(redlock_query *query, int status, void *data) {
+    struct seen *seen = data;
+    const char *token = "", *holder = "";
+    seen->count++;
+    seen->status = status;
+    for (size_t i = 0; i < seen->live->n; i++) {
+        seen->sights[i] = (redlock_sight)REDLOCK_SIGHT_INIT;
+        LIVE_STATUS(redlock_query_sight(query, i, &seen->sights[i]), 0);
+        snprintf(seen->tokens[i], sizeof(seen->tokens[i]), "%s", seen->sights[i].token);
+        snprintf(seen->holders[i], sizeof(seen->holders[i]), "%s", seen->sights[i].holder);
+    }
+    seen->has_quorum = redlock_query_quorum(query, &token, &holder, &seen->remaining_ms);
+    snprintf(seen->token, sizeof(seen->token), "%s", token);
+    snprintf(seen->holder, sizeof(seen->holder), "%s", holder);
+    live_wake();
+}
+
+static int look_at(struct live *live, const void *name, size_t length, struct seen *seen) {
+    memset(seen, 0, sizeof(*seen));
+    seen->live = live;
+    LIVE_STATUS(redlock_query_holder(live->client, name, length, seen_cb, seen), 0);
+    assert_int_equal(seen->count, 0);
+    LIVE_UNTIL(live, seen->count > 0);
+    assert_int_equal(seen->count, 1);
+    return seen->status;
+}
+
+static int look(struct live *live, struct seen *seen) {
+    return look_at(live, "key", 3, seen);
+}
+
+static redlock_lock *named_lock(redlock_client *client, const char *name, const char *holder) {
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes bytes = {name, strlen(name)};
+    redlock_lock *lock = NULL;
+    char error[REDLOCK_MESSAGE_MAX];
+    options.resources = &bytes;
+    options.n_resources = 1;
+    options.holder = holder;
+    LIVE_STATUS(redlock_lock_new_with(client, &options, &lock, error, sizeof(error)), 0);
+    return lock;
+}
+
+/* Another client looks, first at a free lock, then at a held one, then at a free one again. */
+static void held_and_free(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    redlock_client *other = NULL;
+    redlock_client_options client_options = live_options(live);
+    redlock_acquire_options once = live_once(TTL_MS);
+    LIVE_STATUS(live_open(live, &client_options, &other), 0);
+    redlock_lock *lock = named_lock(other, "key", "cron@host-1/4711");
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 0);
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(other, 5));
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 1);
+    assert_string_equal(seen.token, redlock_lock_token(lock));
+    assert_string_equal(seen.holder, "cron@host-1/4711");
+    assert_in_range(seen.remaining_ms, TTL_MS / 2, TTL_MS);
+    for (size_t i = 0; i < 5; i++) {
+        char value[128];
+        assert_int_equal(seen.sights[i].is_held, 1);
+        LIVE_STATUS(seen.sights[i].status, 0);
+        assert_string_equal(seen.sights[i].node, live_node(live->client, i).node);
+        assert_string_equal(seen.tokens[i], redlock_lock_token(lock));
+        assert_in_range(seen.sights[i].remaining_ms, TTL_MS / 2, TTL_MS);
+        /* as an operator sees it with GET */
+        snprintf(value, sizeof(value), "%s:cron@host-1/4711", redlock_lock_token(lock));
+        assert_true(live_key_is(live, i, "key", value));
+    }
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(other, 5));
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 0);
+    for (size_t i = 0; i < 5; i++) {
+        LIVE_STATUS(seen.sights[i].status, 0);
+        assert_int_equal(seen.sights[i].is_held, 0);
+    }
+    live_close(live, other);
+    live_end(live);
+}
+
+static void split(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    for (size_t i = 0; i < 4; i++) {
+        live_tell(live, i, "SET key %s PX 60000", i < 2 ? TOKEN_A : TOKEN_B ":b");
+    }
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(seen.sights[i].is_held, i < 4);
+        assert_string_equal(seen.tokens[i], i < 2 ? TOKEN_A : i < 4 ? TOKEN_B : "");
+        assert_string_equal(seen.holders[i], i == 2 || i == 3 ? "b" : "");
+    }
+    live_tell_all(live, "FLUSHALL");
+    live_end(live);
+}
+
+/* Two of five killed: the others decide. Three: their answers can be read all the same. */
+static void nodes_down(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = named_lock(live->client, "key", "me");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    for (size_t dead = 1; dead <= 3; dead++) {
+        live_kill(live, dead - 1);
+        LIVE_UNTIL(live, live_up(live->client) == 5 - dead);
+        LIVE_STATUS(look(live, &seen), dead <= 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
+        assert_int_equal(seen.has_quorum, dead <= 2);
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(seen.sights[i].status == 0, i >= dead);
+            assert_int_equal(seen.sights[i].is_held, i >= dead);
+            assert_true(i < dead || strcmp(seen.tokens[i], redlock_lock_token(lock)) == 0);
+        }
+    }
+    live_end(live);
+}
+
+/* Stopped nodes are waited for, and told. */
+static void nodes_stopped(void **state) {
+    struct live *live = five(state, 1000);
+    struct seen seen;
+    LIVE_STATUS(look(live, &seen), 0); /* the script is known now */
+    live_pause(live, 0);
+    live_pause(live, 1);
+    LIVE_STATUS(look(live, &seen), 0);
+    LIVE_STATUS(seen.sights[0].status, REDLOCK_ERR_NODE_TIMEOUT);
+    LIVE_STATUS(seen.sights[1].status, REDLOCK_ERR_NODE_TIMEOUT);
+    LIVE_STATUS(seen.sights[4].status, 0);
+    live_resume(live, 0);
+    live_resume(live, 1);
+    live_end(live);
+}
+
+/* What was never ours, and how it reads. */
+static void foreign(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    live_tell(live, 0, "SET key stranger PX 60000");
+    live_tell(live, 1, "RPUSH key a b");
+    live_tell(live, 2, "SETRANGE key 100000000 x"); /* 100 MB: cut on the node */
+    live_tell(live, 3, "SET key %b", "a\0\r\n\xff", (size_t)5);
+    live_tell(live, 4, "SET key %s", ""); /* an empty one without an end */
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 0);
+    static const char *const holders[] = {"stranger", "(list)", NULL, "a????", "(empty string)"};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(seen.sights[i].is_held, 1);
+        assert_string_equal(seen.tokens[i], "");
+        assert_true(holders[i] == NULL || strcmp(seen.holders[i], holders[i]) == 0);
+    }
+    assert_int_equal(strlen(seen.holders[2]), 106);
+    assert_string_equal(seen.holders[2] + 102, "?...");
+    assert_in_range(seen.sights[0].remaining_ms, 30000, 60000);
+    assert_int_equal(seen.sights[1].remaining_ms, -1);
+    static const char *const types[] = {"HSET key a b", "SADD key a", "ZADD key 1 a",
+                                        "XADD key * a b", "PFADD key a"};
+    static const char *const names[] = {"(hash)", "(set)", "(zset)", "(stream)", NULL};
+    for (size_t i = 0; i < 5; i++) {
+        live_tell(live, i, "DEL key");
+        live_tell(live, i, types[i]);
+    }
+    live_tell(live, 4, "PEXPIREAT key 9223372036854775807"); /* the longest life that there is */
+    LIVE_STATUS(look(live, &seen), 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(names[i] == NULL || strcmp(seen.holders[i], names[i]) == 0);
+        assert_int_equal(seen.sights[i].is_held, 1);
+    }
+    assert_true(seen.sights[4].remaining_ms > INT64_MAX / 2);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(live_node(live->client, i).connects, 1); /* nobody was dropped */
+    }
+    live_tell_all(live, "FLUSHALL");
+    live_end(live);
+}
+
+/* A holder that somebody made persistent. */
+static void without_ttl(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = named_lock(live->client, "key", "me");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    for (size_t persistent = 1; persistent <= 3; persistent++) {
+        live_tell(live, persistent - 1, "PERSIST key");
+        LIVE_STATUS(look(live, &seen), 0);
+        assert_int_equal(seen.has_quorum, 1);
+        assert_int_equal(seen.sights[0].remaining_ms, -1);
+        assert_int_equal(seen.remaining_ms == -1, persistent == 3); /* the third longest of five */
+    }
+    LIVE_STATUS(live_release(live, lock), 0);
+    live_end(live);
+}
+
+/* Names of any bytes and length; the room for a longer one is made when it is asked for. */
+static void any_name(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    char name[REDLOCK_RESOURCE_MAX];
+    memset(name, '\n', sizeof(name));
+    name[7] = '\0';
+    for (size_t i = 0; i < 5; i++) {
+        live_tell(live, i, "SET %b %s", name, sizeof(name), TOKEN_A ":x");
+        live_tell(live, i, "SET %b %s", name, (size_t)8, TOKEN_B);
+    }
+    LIVE_STATUS(look_at(live, name, sizeof(name), &seen), 0);
+    assert_string_equal(seen.token, TOKEN_A);
+    assert_string_equal(seen.holder, "x");
+    LIVE_STATUS(look_at(live, name, 8, &seen), 0);
+    assert_string_equal(seen.token, TOKEN_B);
+    live_tell_all(live, "FLUSHALL");
+    live_end(live);
+}
+
+/* It changes nothing on a node: neither keys nor their lives; and it may be asked of a replica. */
+static void changes_nothing(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    LIVE_STATUS(look(live, &seen), 0);
+    for (size_t i = 0; i < 5; i++) {
+        live_tell(live, i, "SET key %s", TOKEN_A);
+        live_tell(live, i, "REPLICAOF 127.0.0.1 1");
+    }
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_string_equal(seen.token, TOKEN_A);
+    assert_int_equal(seen.remaining_ms, -1);
+    for (size_t i = 0; i < 5; i++) {
+        live_tell(live, i, "REPLICAOF NO ONE");
+        assert_int_equal(live_integer(live, i, "DBSIZE"), 1);
+    }
+    live_tell_all(live, "FLUSHALL");
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(held_and_free), LIVE_TEST(split),           LIVE_TEST(nodes_down),
+        LIVE_TEST(nodes_stopped), LIVE_TEST(foreign),         LIVE_TEST(without_ttl),
+        LIVE_TEST(any_name),      LIVE_TEST(changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
