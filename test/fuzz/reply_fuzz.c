@@ -1,7 +1,7 @@
 /* libFuzzer: any bytes as the answers of a node, through the real guard and judge.
  *
- * Input: one line of letters, which commands wait for an answer (S set, E extend, R release, H a
- * step of the handshake); then the bytes that the node sends. They are read three times: at once,
+ * Input: one line of letters, which commands wait for an answer (S set, A set of several, E extend,
+ * R release, Q query, H a step of the handshake); then the bytes that the node sends. They are read three times: at once,
  * one by one, and in pieces of three; how they arrive must not matter.
  *
  * What each answer came to is compared with the bytes that it was made of, which are taken apart
@@ -13,6 +13,7 @@
 
 #include "redis/conn.h"
 #include "redis/reply.h"
+#include "redis/sighting.h"
 #include "redlock/redlock.h"
 
 #define ANSWERS_MAX 64
@@ -42,9 +43,28 @@ static bool begins_with(const uint8_t *bytes, size_t size, const char *text) {
 
 /* -- What an answer may come to -- */
 
+/* A bulk string of "-1" or digits, a space, and 's', or 't' and a name. */
+static bool is_sighting(const uint8_t *b, size_t size) {
+    const uint8_t *end = b + size - 2;
+    const uint8_t *at = memchr(b, '\n', size);
+    if (b[0] != '$' || at == NULL || end - ++at > RL_REPLY_TEXT_MAX - 1) {
+        return false;
+    }
+    bool is_minus_one = end - at > 3 && memcmp(at, "-1 ", 3) == 0;
+    const uint8_t *digits = at;
+    at += is_minus_one ? 2 : 0;
+    while (!is_minus_one && at < end && *at >= '0' && *at <= '9') {
+        at++;
+    }
+    return at > digits && end - at >= 2 && at[0] == ' ' &&
+           (at[1] == 's' || (at[1] == 't' && end - at >= 3));
+}
+
 static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
     if (kind == RL_COMMAND_SET) {
         demand(is_exactly(b, size, yes ? "+OK\r\n" : "$-1\r\n"));
+    } else if (kind == RL_COMMAND_READ) {
+        demand(yes ? is_sighting(b, size) : is_exactly(b, size, "$-1\r\n"));
     } else if (kind == RL_COMMAND_HANDSHAKE) {
         demand(yes);
         demand(b[0] == '+' || b[0] == '$');
@@ -75,6 +95,19 @@ static void check_answer(enum rl_command_kind kind, const struct rl_answer *answ
     }
 }
 
+/* What a query shows of it is bounded and printable, and a token is one. */
+static void check_sighting(const char *text) {
+    struct rl_sighting seen;
+    demand(rl_sighting_parse(text, &seen));
+    demand(seen.remaining_ms >= -1);
+    demand(seen.token[0] == '\0' ||
+           (strlen(seen.token) == RL_COMMAND_TOKEN_LEN &&
+            strspn(seen.token, "0123456789abcdef") == RL_COMMAND_TOKEN_LEN &&
+            strlen(seen.holder) <= RL_SIGHTING_NAME_MAX));
+    demand(seen.token[0] != '\0' || seen.holder[0] != '\0');
+    demand(strlen(seen.holder) <= RL_SIGHTING_TEXT_MAX);
+}
+
 /* -- Reading -- */
 
 /* Takes out of the reader what is complete, as hiredis does for a connection. */
@@ -87,6 +120,9 @@ static void take_answers(redisReader *reader, const enum rl_command_kind *kinds,
         demand(*waiting > 0 && out->count < ANSWERS_MAX && end > begin);
         struct rl_answer answer = rl_reply_judge(kinds[out->count], reply);
         check_answer(kinds[out->count], &answer, stream + begin, end - begin);
+        if (kinds[out->count] == RL_COMMAND_READ && answer.verdict == RL_YES) {
+            check_sighting(answer.text);
+        }
         out->verdicts[out->count] = answer.verdict;
         out->ends[out->count++] = end;
         out->refused = answer.verdict == RL_NOT_REDIS;
@@ -117,6 +153,12 @@ static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
     switch (letter) {
         case 'S':
             *kind = RL_COMMAND_SET;
+            return true;
+        case 'A':
+            *kind = RL_COMMAND_SET_ALL;
+            return true;
+        case 'Q':
+            *kind = RL_COMMAND_READ;
             return true;
         case 'E':
             *kind = RL_COMMAND_EXTEND;
