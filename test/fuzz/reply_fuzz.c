@@ -1,8 +1,8 @@
 /* libFuzzer: any bytes as the answers of a node, through the real guard and judge.
  *
  * Input: one line of letters, which commands wait for an answer (S set, A set of several, E extend,
- * R release, Q query, H a step of the handshake); then the bytes that the node sends. They are read three times: at once,
- * one by one, and in pieces of three; how they arrive must not matter.
+ * R release, Q query, H a step of the handshake); then the bytes that the node sends. They are read
+ * three times: at once, one by one, and in pieces of three; how they arrive must not matter.
  *
  * What each answer came to is compared with the bytes that it was made of, which are taken apart
  * here without hiredis: only the exact words of our own protocol may be a yes or a no. */
@@ -68,6 +68,8 @@ static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *
     } else if (kind == RL_COMMAND_HANDSHAKE) {
         demand(yes);
         demand(b[0] == '+' || b[0] == '$');
+    } else if (kind == RL_COMMAND_RELEASE && !yes && b[0] == '-') {
+        demand(memmem(b, size, "WRONGTYPE", 9) != NULL); /* what is there cannot be our token */
     } else {
         demand(is_exactly(b, size, yes ? ":1\r\n" : ":0\r\n"));
     }
