@@ -140,6 +140,7 @@ static void waits_for_the_silent_ones(void **state) {
         for (size_t i = 0; i < FIVE; i++) {
             assert_int_equal(asked.sights[i].status, i < silent ? REDLOCK_ERR_NODE_TIMEOUT : 0);
             assert_int_equal(asked.sights[i].latency_us > 0, i >= silent);
+            assert_int_equal(f.downs[i].times, 0); /* it ended by its own deadline */
         }
     }
     five_stop(&f);

@@ -294,6 +294,79 @@ static void as_large_as_may_be(void **state) {
     live_end(live);
 }
 
+/* -- Rivals -- */
+
+#define RIVALS 4
+#define TURNS 15
+
+struct rival {
+    redlock_lock *lock;
+    int turns;
+    int others; /* resources of it that another valid lock had too */
+};
+
+static struct rival rivals[RIVALS];
+
+static void rival_wants(struct rival *rival);
+
+static void rival_released(redlock_lock *lock, int status, void *data) {
+    struct rival *rival = data;
+    (void)lock;
+    LIVE_STATUS(status, 0);
+    if (++rival->turns < TURNS) {
+        rival_wants(rival);
+    }
+    live_wake();
+}
+
+static void rival_has(redlock_lock *lock, int status, void *data) {
+    LIVE_STATUS(status, 0);
+    for (size_t i = 0; i < RIVALS; i++) { /* all of them have a resource in common */
+        ((struct rival *)data)->others +=
+            rivals[i].lock != lock && redlock_lock_is_valid(rivals[i].lock);
+    }
+    LIVE_STATUS(redlock_release(lock, rival_released, data), 0);
+    live_wake();
+}
+
+static void rival_wants(struct rival *rival) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = TTL_MS; /* so that a deadlock would outlast our patience */
+    options.wait_ms = REDLOCK_NO_LIMIT;
+    options.delay_ms = 1;
+    options.jitter_ms = 10;
+    LIVE_STATUS(redlock_acquire(rival->lock, &options, rival_has, rival), 0);
+}
+
+static bool rivals_are_done(void) {
+    for (size_t i = 0; i < RIVALS; i++) {
+        if (rivals[i].turns < TURNS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Two clients want the same two resources in opposite orders, and each lock has all its turns:
+ * nobody waits for the other with a part in hand. */
+static void in_opposite_orders(void **state) {
+    static const char *const names[RIVALS] = {"ab", "ba", "abc", "cba"};
+    struct live *live = *state;
+    redlock_client *other = another(live);
+    memset(rivals, 0, sizeof(rivals));
+    for (size_t i = 0; i < RIVALS; i++) {
+        rivals[i].lock = letters(i % 2 ? other : live->client, names[i], NULL);
+        rival_wants(&rivals[i]);
+    }
+    LIVE_UNTIL(live, rivals_are_done());
+    for (size_t i = 0; i < RIVALS; i++) {
+        assert_int_equal(rivals[i].others, 0);
+    }
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
 /* -- What cannot be made -- */
 
 static void refuses(redlock_client *client, const redlock_lock_options *options, const char *part) {
@@ -362,7 +435,7 @@ int main(void) {
         LIVE_TEST_FIVE(releases_what_it_can), LIVE_TEST_FIVE(a_key_deleted),
         LIVE_TEST_FIVE(never_shortens),       LIVE_TEST_FIVE(expires),
         LIVE_TEST_FIVE(of_a_holder),          LIVE_TEST_FIVE(as_large_as_may_be),
-        LIVE_TEST_FIVE(bad_options),
+        LIVE_TEST_FIVE(in_opposite_orders),   LIVE_TEST_FIVE(bad_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
