@@ -4,6 +4,12 @@
  * do to the table of keys what Redis and our scripts do; a key is gone when the node's clock, in
  * whole milliseconds, has reached its end.
  *
+ * Locks of several resources are not simulated: each node runs their command as one step over all
+ * keys, and answers with one vote, so for the core a lock of several is a lock of one, and what is
+ * shown here holds for it. That it also holds for each resource by itself, against locks that share
+ * only a part of them, is argued in lib/redis/command.h and tried on real nodes (live/several,
+ * live/storm).
+ *
  * Failure modes: the node is down (every connection is reset, nothing runs); paused (commands wait,
  * and run when it goes on, even if their connection was closed meanwhile; connections are read in
  * any order, each in its own); answering errors; restarted, with its keys or without.
