@@ -133,7 +133,7 @@ static void split(void **state) {
 
 /* Two of five killed: the others decide. Three: their answers can be read all the same. */
 static void nodes_down(void **state) {
-    struct live *live = five(state, PATIENT_MS);
+    struct live *live = five(state, 1500);
     struct seen seen;
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = named_lock(live->client, "key", "me");
