@@ -155,8 +155,9 @@ static void put_script(struct writer *w, const struct rl_command *command) {
     bool has_value = command->kind != RL_COMMAND_READ;
     bool has_ttl = has_value && command->kind != RL_COMMAND_RELEASE;
     put_count(w, '*', 3 + target->n + has_value + has_ttl);
-    put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
-    put_text(w, command->whole_script ? script->text : script->sha1);
+    bool whole = command->whole_script || command->kind == RL_COMMAND_SET_ALL;
+    put_text(w, whole ? "EVAL" : "EVALSHA");
+    put_text(w, whole ? script->text : script->sha1);
     put_number(w, target->n);
     for (uint32_t i = 0; i < target->n; i++) {
         put_bulk(w, target->resources[i].data, target->resources[i].length);

@@ -12,6 +12,10 @@
  * same. A script runs alone on its node, and looks at all keys before it sets the first, so a
  * refusal or an error (a key of another type) leaves nothing behind.
  *
+ * An acquire of several is always sent whole: an EVALSHA that is answered NOSCRIPT runs when it is
+ * sent again, behind a release that was sent meanwhile, and its keys would stay until their ttl
+ * ends. Extensions and releases may run late: they do nothing where the value is gone.
+ *
  * The value is the token, and behind it, if there is one, a colon and the holder's name.
  */
 #ifndef RL_REDIS_COMMAND_H
@@ -48,7 +52,7 @@ enum rl_command_kind {
 
 struct rl_command {
     enum rl_command_kind kind;
-    bool whole_script; /* EVAL rather than EVALSHA */
+    bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET and SET_ALL */
     bool announces;    /* RELEASE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* SET and EXTEND */
     const struct rl_target *target;

@@ -160,8 +160,9 @@ static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
     if (reply->type == REDIS_REPLY_ERROR) {
-        bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE;
-        if (is_script && is_word(reply->str, "NOSCRIPT")) {
+        bool is_hash = kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE ||
+                       kind == RL_COMMAND_READ; /* others must not be sent again */
+        if (is_hash && is_word(reply->str, "NOSCRIPT")) {
             return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, reply->str);
         }
         int16_t reason = rl_reply_reason(reply->str);

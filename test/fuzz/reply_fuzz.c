@@ -90,6 +90,7 @@ static void check_answer(enum rl_command_kind kind, const struct rl_answer *answ
     } else {
         demand((b[0] == '-') == (answer->verdict != RL_NOT_REDIS));
         demand(answer->verdict != RL_NOSCRIPT || begins_with(b, size, "-NOSCRIPT"));
+        demand(answer->verdict != RL_NOSCRIPT || kind != RL_COMMAND_SET_ALL);
     }
     demand(strlen(answer->text) < RL_REPLY_TEXT_MAX);
     for (const char *c = answer->text; *c != '\0'; c++) {

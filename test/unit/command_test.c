@@ -27,7 +27,11 @@ struct row {
 
 #define EXTEND_SHA "fad456264071373a49423a0503fce02a428cad4d"
 #define RELEASE_SHA "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"
-#define SET_SEVERAL_SHA "ff753c1c8cfc9059e370674d77bfbf5f152aa401"
+#define SET_SEVERAL_TEXT                                                        \
+    "for i=1,#KEYS do local v=redis.call('get',KEYS[i]) "                       \
+    "if v and v~=ARGV[1] then return 0 end end "                                \
+    "for i=1,#KEYS do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) end " \
+    "return 1"
 #define EXTEND_SEVERAL_SHA "e3322986cc411d9f12b2cc1d6eb53927698cb977"
 #define RELEASE_SEVERAL_SHA "da14326bf607ac1dc20e1aa96b204e87677d044d"
 #define ANNOUNCED_SHA "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"
@@ -94,8 +98,9 @@ static const struct row rows[] = {
      SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" ANNOUNCED_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
            ":h\r\n"),
      1, "h", true},
+    /* an acquire is never sent by its hash */
     {RL_COMMAND_SET_ALL, false, 9, SIZED("a"),
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_SEVERAL_SHA
+     SIZED("*8\r\n$4\r\nEVAL\r\n$174\r\n" SET_SEVERAL_TEXT
            "\r\n$1\r\n3\r\n$1\r\na\r\n$4\r\nnext\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
      3, NULL, false},
     {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
@@ -148,6 +153,7 @@ static void writes_each_byte(void **state) {
     assert_int_equal(strlen(EXTEND_TEXT), 159);
     assert_int_equal(strlen(RELEASE_TEXT), 88);
     assert_int_equal(strlen(READ_TEXT), 223);
+    assert_int_equal(strlen(SET_SEVERAL_TEXT), 174);
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[2048];
         memset(wire, 0x5a, sizeof wire);
