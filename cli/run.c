@@ -40,6 +40,7 @@ struct run {
     redlock_lock *lock;
     char holder[RL_HOLDER_TEXT_MAX];
     bool is_working;
+    bool has_started; /* in this round */
     bool is_lost;
     bool ignores_loss;
     uv_timer_t pause;
@@ -131,7 +132,8 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
     struct run *run = data;
     run->is_lost = true;
     rl_tell_lost(&run->tell, status, redlock_lock_message(lock),
-                 !run->is_working    ? "the command is not started"
+                 !run->has_started   ? "the command is not started"
+                 : !run->is_working  ? "the command has ended"
                  : run->ignores_loss ? "the command goes on without it"
                                      : "the command is ended");
     if (run->is_working) {
@@ -163,6 +165,7 @@ static bool acquire(struct run *run, int *exit_status) {
     options.on_renew = on_renew;
     options.renew_data = run;
     run->is_lost = false;
+    run->has_started = false;
     return rl_session_acquire(&run->session, run->lock, run->args->words[0], &options, exit_status);
 }
 
@@ -185,6 +188,7 @@ static int work(struct run *run) {
         return status;
     }
     run->is_working = true;
+    run->has_started = true;
     return rl_session_wait(&run->session);
 }
 

@@ -1,0 +1,170 @@
+#!/bin/sh
+# redlock(1), its arguments: every wrong one is named, with a remedy, and nothing is done. The
+# configuration file: file, line, remedy. Arguments: REDLOCK NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+
+# bad WHAT PATTERN ARGUMENT...: one case: status 64, and a line on stderr that matches, and no other
+bad() {
+    bad_what=$1
+    bad_pattern=$2
+    shift 2
+    "$redlock" "$@" >"$out" 2>"$err" </dev/null
+    [ $? -eq 64 ] && [ ! -s "$out" ] && grep -q -e "^redlock: .*$bad_pattern" "$err"
+    result "$bad_what" $? "$err"
+}
+
+bad 'no command' 'no command; try redlock --help'
+bad 'unknown command' '"lock" is not a command; there are run' lock
+bad 'a command that would harm a terminal' '"?\[31m" is not' "$(printf '\033[31m')"
+bad 'option before the command' '\-\-json: options follow the command' --json status k
+bad 'no nodes' 'no nodes are named. Give --nodes' status k
+REDLOCK_NODES=redis://127.0.0.1:1
+export REDLOCK_NODES
+
+bad 'unknown option' '\-\-frob is not an option of run; see redlock run --help' run --frob k -- true
+bad 'unknown letter' '\-x is not an option of run' run -x k -- true
+bad 'value missing' '\-\-ttl needs a value' run k --ttl
+bad 'value too much' '\-\-json takes no value' run --json=1 k -- true
+bad 'option of another command' '\-\-grace has no meaning for acquire' acquire --grace 1s k
+bad 'duration without a unit' '\-\-ttl "10": the unit is missing: write 500ms, 10s' run --ttl 10 k -- true
+bad 'unknown unit' '\-\-wait "10y": the unit is not known: write ms, s' run --wait 10y k -- true
+bad 'no duration' '\-\-wait "soon": a duration is a number and a unit' run -w soon k -- true
+bad 'negative duration' '\-\-wait "-1s": a duration is' run --wait -1s k -- true
+bad 'ttl 0' '\-\-ttl "0": it takes 1ms to 1d' run --ttl 0 k -- true
+bad 'ttl of two days' '\-\-ttl "48h": it takes 1ms to 1d' run --ttl 48h k -- true
+bad 'far too long' '\-\-wait "99999999999999999999s": it is too long' run -w 99999999999999999999s k -- true
+bad 'too exact' 'at most three digits' run --wait 1.0001s k -- true
+bad '-E 256' '\-\-conflict-exit-code "256": it takes a number from 0 to 255' run -E 256 k -- true
+bad '-E x' 'conflict-exit-code "1x"' run -E 1x k -- true
+bad 'on-lost' '\-\-on-lost "die": it takes one of kill|ignore' run --on-lost die k -- true
+bad 'empty holder' '\-\-holder "": it is empty (a variable' run --holder '' k -- true
+bad 'holder with a space' 'holder' run --holder 'a b' k -- true
+bad '--wait and --no-wait' 'exclude each other' run --wait 1s --no-wait k -- true
+bad '--grace and ignore' 'no meaning with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
+bad '--repeat and --no-wait' 'leave --no-wait out' run --repeat --no-wait k -- true
+bad 'no key' 'which lock? redlock run KEY -- COMMAND' run -- true
+bad 'empty key' 'KEY: a key is empty' run '' -- true
+bad 'a comma too much' 'KEY: a key is empty' run a,,b -- true
+bad 'a key twice' 'KEY: a key is named twice' run a,b,a -- true
+bad 'a key too long' 'KEY: a key is longer than 1024' run "$(printf '%01025d' 0)" -- true
+bad 'no command to run' 'which command? redlock run KEY -- COMMAND' run k
+bad 'nothing behind --' 'which command?' run k --
+bad 'no -- before the command' '"true" follows the key; write -- before the command' run k true
+bad 'ttl too short to renew' '\-\-ttl 300ms is too short .* give --ttl [0-9a-z]* or more' run --ttl 300ms k -- true
+bad 'grace longer than the ttl' '(--grace 10s); give --ttl 2[0-9][0-9]*' run --ttl 10s --grace 10s k -- true
+sed -n 's/.*give --ttl \([0-9a-z]*\) or more.*/\1/p' "$err" >"$scratch/enough"
+status 'the ttl that it names is enough' 69 "$redlock" run --no-wait --ttl "$(cat "$scratch/enough")" \
+    --grace 10s k -- true
+
+bad 'no token' 'which token? Give what acquire printed' extend k
+bad 'a wrong token' 'TOKEN: not a token; give what acquire printed' release k 1234
+bad 'an empty token' 'TOKEN: it is empty (a variable' release k ''
+bad 'a word too much' '"c" is too much' release a b c
+bad 'acquire runs nothing' 'leave -- out, or use redlock run' acquire k -- true
+bad 'status of nothing' 'of which lock' status
+bad 'doctor takes no words' '"k" is too much' doctor k
+
+for url in http://h redis://h:0 redis://:@h 127.0.0.1 rediss://h unix://; do
+    bad "URL $url" '\-\-nodes: ' status --nodes "$url" k
+    bad "URL $url, doctor" '\-\-nodes: ' doctor --nodes "$url"
+done
+bad 'a node twice' 'nodes 0 and 1 are both h:6379' run --nodes redis://h,redis://h k -- true
+bad 'an empty place in the list' 'a URL is missing before or after a comma' status --nodes redis://a,,redis://b k
+bad 'an empty list' 'it is empty (a variable' status --nodes '' k
+# shellcheck disable=SC2046
+bad 'too many nodes' 'too many nodes; at most 31' status --nodes \
+    "$(printf 'redis://h%s,' $(seq 32) | sed 's/,$//')" k
+"$redlock" status --nodes 'redis://:se,cret@h:x' k 2>"$err"
+! grep -q 'cret' "$err"
+result 'no password is shown' $? "$err"
+REDLOCK_NODES=, bad 'REDLOCK_NODES' 'REDLOCK_NODES: it is empty' status k
+
+# -- the configuration file --
+
+conf=$scratch/redlock.conf
+
+# broken WHAT PATTERN LINE...: one case: status 78, and "FILE:LINE" with the pattern
+broken() {
+    broken_what=$1
+    broken_pattern=$2
+    shift 2
+    printf '%s\n' "$@" >"$conf"
+    "$redlock" status --config "$conf" k >"$out" 2>"$err"
+    [ $? -eq 78 ] && grep -q -e "^redlock: $conf:$broken_pattern" "$err"
+    result "config: $broken_what" $? "$err"
+}
+
+broken 'a mistyped name' '2: "tll": not a setting; did you mean "ttl"?' '# comment' 'tll = 3s'
+broken 'an unknown name' '1: "retries": not a setting. There are: nodes ttl' 'retries = 3'
+broken 'no =' '3: "ttl 3s": no = in it; write name = value' '' '# x' 'ttl 3s'
+broken 'no value' '1: "ttl": a value is missing' 'ttl ='
+broken 'no name' '1: "": a name is missing' '= 3'
+broken 'a bad value' '1: "3": the unit is missing' 'ttl = 3'
+broken 'set twice' '3: "ttl": set in line 1 already; remove one' 'ttl = 3s' '' 'ttl = 4s'
+broken 'a comment behind a value' '1: "ttl": a comment needs a line of its own' 'ttl = 3s # three'
+broken 'nodes' '1: "nodes": a URL is missing' 'nodes = redis://a,,'
+broken 'a bad value of a setting that is not used' '1: "1": the unit is missing' 'grace = 1'
+printf 'ttl\000 = 3s\n' >"$conf"
+status 'config: not text' 78 "$redlock" status --config "$conf" k
+says '... and it says so' 'redlock.conf:1: "": not text'
+status 'config: missing' 78 "$redlock" status --config "$scratch/none" k
+says '... and it says so' '\-\-config: .*/none: No such file or directory; name a file'
+status 'config: a folder' 78 "$redlock" status --config "$scratch" k
+REDLOCK_CONFIG=$scratch/none status 'REDLOCK_CONFIG: missing' 78 "$redlock" status k
+says '... and it says so' '^redlock: REDLOCK_CONFIG: '
+
+# Which of them wins is told by whose node is asked.
+asks() {
+    asks_what=$1
+    asks_node=$2
+    shift 2
+    "$redlock" status --json "$@" k 2>"$err" | grep -q "\"node\": \"$asks_node\""
+    result "$asks_what" $? "$err"
+}
+unset REDLOCK_NODES
+mkdir -p "$HOME/.config/redlock"
+echo 'nodes = redis://127.0.0.1:2' >"$HOME/.config/redlock/redlock.conf"
+asks '~/.config is read' 127.0.0.1:2
+mkdir -p "$scratch/xdg/redlock"
+echo 'nodes = redis://127.0.0.1:3' >"$scratch/xdg/redlock/redlock.conf"
+XDG_CONFIG_HOME=$scratch/xdg asks 'XDG_CONFIG_HOME is' 127.0.0.1:3
+printf 'nodes = redis://127.0.0.1:4\n# more\nnodes = redis://127.0.0.1:5 \n' >"$conf"
+export REDLOCK_CONFIG="$conf"
+asks 'REDLOCK_CONFIG wins over it' 127.0.0.1:4
+asks 'nodes add up' 127.0.0.1:5
+export REDLOCK_NODES=redis://127.0.0.1:6
+asks 'REDLOCK_NODES wins over a file' 127.0.0.1:6
+asks '--nodes wins over all' 127.0.0.1:7 --nodes redis://127.0.0.1:7
+unset REDLOCK_NODES REDLOCK_CONFIG
+printf 'nodes = redis://:secret@127.0.0.1:2\n' >"$conf"
+chmod 644 "$conf"
+"$redlock" status --config "$conf" k >"$out" 2>"$err"
+says 'a password that others can read is told' 'others can read the passwords in it; chmod 600'
+chmod 600 "$conf"
+"$redlock" status --config "$conf" k >"$out" 2>"$err"
+! grep -q chmod "$err"
+result '... and not if they cannot' $? "$err"
+printf 'nodes = redis://127.0.0.1:2\nttl = 300ms\n' >"$conf"
+"$redlock" run --config "$conf" k -- true 2>"$err"
+says 'the file sets the ttl' '\-\-ttl 300ms is too short'
+"$redlock" run --config "$conf" --ttl 200ms k -- true 2>"$err"
+says 'the command line wins' '\-\-ttl 200ms is too short'
+
+# -- help --
+
+for command in '' run status doctor acquire extend release elect; do
+    # shellcheck disable=SC2086
+    "$redlock" $command --help >"$out" 2>"$err" && [ ! -s "$err" ] && grep -q '^Usage: redlock' "$out" &&
+        grep -q '^Example\|^Try' "$out" && ! grep -q '.\{81\}' "$out"
+    result "help $command: usage, examples, 80 columns" $? "$out"
+done
+[ "$("$redlock" --version)" = "redlock $("$redlock" --version | sed 's/.* //')" ]
+result '--version' $?
+"$redlock" --help >/dev/full 2>"$err"
+[ $? -eq 71 ] && grep -q 'the output cannot be written' "$err"
+result 'output that cannot be written is an error' $? "$err"
+
+finish
