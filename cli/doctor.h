@@ -87,11 +87,14 @@ struct rl_findings {
 /* doctor_ask.c: fills in facts[i] for each node. Returns 0 or an exit status (a URL is bad). */
 int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args);
 
+/* Why the context has failed. */
+struct redisContext;
+const char *rl_doctor_error(const struct redisContext *context);
+
 /* doctor_info.c: what INFO said. */
 void rl_doctor_read_info(struct rl_facts *facts, const char *info);
 
 /* doctor_trial.c: tries our commands over context, a redisContext. */
-struct redisContext;
 void rl_doctor_try(struct rl_facts *facts, struct redisContext *context);
 
 /* doctor_node.c */

@@ -4,6 +4,7 @@
  * Failure modes: each step that fails says why and ends the questions to that node; a question that
  * is forbidden (INFO, CONFIG, TIME) leaves its facts unknown and the next one is asked. */
 #include <assert.h>
+#include <errno.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,13 @@ static struct timeval timeval_of(int64_t ms) {
     return (struct timeval){.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
 }
 
+/* hiredis sets the socket's timeout, and a read that ran into it fails with EAGAIN. */
+const char *rl_doctor_error(const redisContext *context) {
+    bool is_timeout =
+        context->err == REDIS_ERR_IO && strcmp(context->errstr, strerror(EAGAIN)) == 0;
+    return is_timeout ? "no answer in time" : context->errstr;
+}
+
 /* -- Single steps: false ends the questions -- */
 
 static bool fail(struct rl_facts *facts, const char *step, const char *why) {
@@ -38,7 +46,7 @@ static bool fail(struct rl_facts *facts, const char *step, const char *why) {
 /* The reply, or NULL after an error, which is left in facts->failure. */
 static redisReply *checked(struct rl_facts *facts, redisContext *context, redisReply *reply) {
     if (reply == NULL || reply->type == REDIS_REPLY_ERROR) {
-        fail(facts, NULL, reply != NULL ? reply->str : context->errstr);
+        fail(facts, NULL, reply != NULL ? reply->str : rl_doctor_error(context));
         if (reply != NULL) {
             freeReplyObject(reply);
         }
@@ -72,7 +80,8 @@ static bool say_hello(struct rl_facts *facts, redisContext *context) {
     bool must_log_in =
         reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOAUTH", 6) == 0;
     if (reply == NULL || must_log_in) {
-        fail(facts, must_log_in ? "AUTH" : "connect", reply != NULL ? reply->str : context->errstr);
+        fail(facts, must_log_in ? "AUTH" : "connect",
+             reply != NULL ? reply->str : rl_doctor_error(context));
     }
     if (reply != NULL) {
         freeReplyObject(reply);
@@ -144,7 +153,7 @@ static void ask(void *data) {
                                 ? redisConnectUnixWithTimeout(url->path, connect)
                                 : redisConnectWithTimeout(url->host, url->port, connect);
     if (context == NULL || context->err != 0) {
-        fail(facts, "connect", context != NULL ? context->errstr : "out of memory");
+        fail(facts, "connect", context != NULL ? rl_doctor_error(context) : "out of memory");
     } else {
         redisSetTimeout(context, timeval_of(answer_ms > ANSWER_MS_MIN ? answer_ms : ANSWER_MS_MIN));
         facts->is_reachable = say_hello(facts, context);

@@ -220,11 +220,17 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
             continue;
         }
         all_good = false;
-        snprintf(remedy, sizeof remedy,
-                 is_acl ? "allow it: ACL SETUSER NAME %s, and the keys of your locks (doctor tries "
-                          "--key-prefix redlock-doctor:)"
-                        : "without it no lock works here; the node's words say why%.0s",
-                 trials[i].right);
+        if (is_acl) {
+            const char *prefix = facts->args->key_prefix;
+            snprintf(
+                remedy, sizeof remedy,
+                "allow it: ACL SETUSER %.40s %s, and the keys of your locks (doctor tries %.40s*; "
+                "--key-prefix changes that)",
+                facts->url.user[0] != '\0' ? facts->url.user : "default", trials[i].right,
+                prefix != NULL ? prefix : "redlock-doctor:");
+        } else {
+            snprintf(remedy, sizeof remedy, "no lock works here without it; the node says why");
+        }
         if (trials[i].level == RL_LEVEL_WARNING) {
             snprintf(remedy, sizeof remedy,
                      "allow it (%s): without it who waits is not woken, but tries again after a "

@@ -40,7 +40,7 @@ static void make_names(struct trial *trial) {
 /* Notes what is wrong with a reply, and frees it. */
 static bool note(struct trial *trial, enum rl_trial which, redisReply *reply, bool is_good) {
     char *out = trial->facts->trials[which];
-    const char *why = reply == NULL                      ? trial->context->errstr
+    const char *why = reply == NULL                      ? rl_doctor_error(trial->context)
                       : reply->type == REDIS_REPLY_ERROR ? reply->str
                       : is_good                          ? ""
                                                          : "the answer is not what Redis says";

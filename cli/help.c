@@ -26,6 +26,7 @@ static const char overview[] =
     "  acquire KEY           for scripts: take a lock, print its token\n"
     "  extend KEY TOKEN      for scripts: renew it\n"
     "  release KEY TOKEN     for scripts: give it back\n"
+    "  elect NAME            campaign: one of several machines leads at a time\n"
     "  redlock COMMAND --help explains one of them; man redlock explains all.\n"
     "\n"
     "Try, with the nodes of your own:\n"

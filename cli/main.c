@@ -17,7 +17,7 @@
 static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_RUN] = rl_cmd_run,       [RL_CMD_ACQUIRE] = rl_cmd_acquire,
     [RL_CMD_EXTEND] = rl_cmd_extend, [RL_CMD_RELEASE] = rl_cmd_release,
-    [RL_CMD_STATUS] = rl_cmd_status, [RL_CMD_ELECT] = NULL,
+    [RL_CMD_STATUS] = rl_cmd_status, [RL_CMD_ELECT] = rl_cmd_elect,
     [RL_CMD_DOCTOR] = rl_cmd_doctor,
 };
 
@@ -38,8 +38,8 @@ static int unknown(const char *name) {
         return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
     }
     return rl_fail(RL_EXIT_USAGE,
-                   "\"%s\" is not a command; there are run, status, doctor, acquire, extend "
-                   "and release",
+                   "\"%s\" is not a command; there are run, status, doctor, acquire, extend, "
+                   "release and elect",
                    shown);
 }
 
@@ -57,8 +57,7 @@ static int dispatch(int argc, char **argv) {
         return RL_EXIT_OK;
     }
     for (int i = 0; i < RL_CMDS; i++) {
-        if (commands[i] != NULL &&
-            strcmp(argv[1], rl_args_command_text((enum rl_command_name)i)) == 0) {
+        if (strcmp(argv[1], rl_args_command_text((enum rl_command_name)i)) == 0) {
             return run_command((enum rl_command_name)i, argc - 1, argv + 1);
         }
     }

@@ -127,7 +127,7 @@ asks() {
 unset REDLOCK_NODES
 mkdir -p "$HOME/.config/redlock"
 echo 'nodes = redis://127.0.0.1:2' >"$HOME/.config/redlock/redlock.conf"
-asks '~/.config is read' 127.0.0.1:2
+asks 'the .config of HOME is read' 127.0.0.1:2
 mkdir -p "$scratch/xdg/redlock"
 echo 'nodes = redis://127.0.0.1:3' >"$scratch/xdg/redlock/redlock.conf"
 XDG_CONFIG_HOME=$scratch/xdg asks 'XDG_CONFIG_HOME is' 127.0.0.1:3

@@ -1,0 +1,298 @@
+/* redlock elect: one of several machines leads at a time.
+ *
+ * Happy path: campaign. Without a command, say who leads whenever that changes. With one, run it
+ * while we lead (work.h); when it ends by itself, resign and end with its status, or, with
+ * --repeat, campaign again after a pause.
+ *
+ * Failure modes: the leadership is lost, which ends the command, and the campaign goes on; a signal
+ * resigns and ends with 128 + n, or is the command's if there is one; the command cannot be
+ * started.
+ *
+ * Can two commands of one election run? Ours is gone before our validity ends, as under run. If we
+ * are elected again while the last command is still being ended, the next one waits for its end. */
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "exits.h"
+#include "json.h"
+#include "redlock/election.h"
+#include "run.h"
+#include "say.h"
+#include "session.h"
+#include "tell.h"
+#include "work.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define LOOKS_PER_TTL 30 /* how often the end of validity is read anew */
+#define LOOK_MS_MIN 10
+#define MARGIN_MS 2 /* without a command: the library's own */
+
+struct elect {
+    struct rl_session session;
+    struct rl_args *args;
+    struct rl_tell tell;
+    struct rl_work work;
+    redlock_election *election;
+    uv_timer_t look;
+    uv_timer_t pause;
+    bool is_working;
+    bool is_lost;   /* the command that runs is being ended */
+    bool is_ending; /* no command is started any more */
+};
+
+/* -- What is told -- */
+
+static void tell_event(const struct elect *elect, const char *event, const char *leader,
+                       const char *message) {
+    struct rl_json json = {.file = elect->tell.file};
+    rl_json_open(&json, NULL, '{');
+    rl_json_text(&json, "event", event);
+    rl_json_text(&json, "election", elect->tell.keys);
+    rl_json_text(&json, "leader", leader);
+    rl_json_text(&json, "candidate", redlock_election_candidate(elect->election));
+    if (message != NULL) {
+        rl_json_text(&json, "message", message);
+    }
+    rl_json_close(&json, '}');
+    rl_json_end(&json);
+}
+
+static void on_leader(redlock_election *election, const char *leader, void *data) {
+    struct elect *elect = data;
+    char shown[REDLOCK_CANDIDATE_MAX + 1] = "nobody";
+    if (leader != NULL) {
+        rl_say_clean(leader, strlen(leader), shown, sizeof shown);
+    }
+    if (elect->args->json) {
+        tell_event(elect, "leader", leader, NULL);
+    } else if (elect->args->child == NULL) {
+        printf("%s leads%s\n", shown,
+               leader != NULL && redlock_election_is_leader(election) ? " (we)" : "");
+        fflush(stdout);
+    } else if (elect->args->verbose) {
+        rl_say("%s: %s leads", elect->tell.keys, shown);
+    }
+}
+
+/* -- The command -- */
+
+static uint64_t valid_until_ns(const struct elect *elect) {
+    int64_t left_ms = redlock_election_remaining_ms(elect->election);
+    return redlock_now_ns() + (uint64_t)left_ms * NS_PER_MS;
+}
+
+static void on_look(uv_timer_t *timer) {
+    struct elect *elect = timer->data;
+    if (elect->is_working && !elect->is_lost && redlock_election_is_leader(elect->election)) {
+        rl_work_renewed(&elect->work, valid_until_ns(elect));
+    }
+}
+
+static void start(struct elect *elect);
+
+static void on_end(struct rl_work *work, int status, void *data) {
+    struct elect *elect = data;
+    (void)work;
+    elect->is_working = false;
+    rl_tell_ended(&elect->tell, status);
+    if (!elect->is_lost || elect->session.caught != 0) {
+        elect->is_ending = true;
+        rl_session_done(&elect->session, elect->is_lost ? RL_EXIT_LOST : status);
+        return;
+    }
+    elect->is_lost = false;
+    elect->session.is_interruptible = true;
+    if (redlock_election_is_leader(elect->election)) {
+        start(elect); /* elected again in the meantime */
+    }
+}
+
+static void start(struct elect *elect) {
+    struct rl_variables variables;
+    int64_t valid_ms = redlock_election_remaining_ms(elect->election);
+    int status = RL_EXIT_SYSTEM;
+    assert(!elect->is_working);
+    if (elect->is_ending) {
+        return;
+    }
+    if (rl_run_variables(&variables, elect->args->words[0], NULL, valid_ms)) {
+        status = rl_work_start(&elect->work, &elect->session.loop, elect->args->child,
+                               (const char *const *)variables.list, valid_until_ns(elect),
+                               rl_args_grace_ms(elect->args), true, on_end, elect);
+        rl_run_variables_free(&variables);
+    }
+    if (status != 0) {
+        elect->args->is_repeated = false;
+        elect->is_ending = true;
+        rl_session_done(&elect->session, status);
+        return;
+    }
+    elect->is_working = true;
+    elect->session.is_interruptible = false;
+}
+
+/* -- The election -- */
+
+static void on_elected(redlock_election *election, int status, void *data) {
+    struct elect *elect = data;
+    assert(status == 0);
+    (void)status;
+    if (elect->args->json) {
+        tell_event(elect, "elected", redlock_election_candidate(election), NULL);
+    } else if (elect->args->verbose) {
+        rl_say("%s: elected as %s", elect->tell.keys, redlock_election_candidate(election));
+    }
+    if (elect->args->child != NULL && !elect->is_working) {
+        start(elect);
+    }
+}
+
+static void on_lost(redlock_election *election, int status, void *data) {
+    struct elect *elect = data;
+    const char *message = redlock_election_message(election);
+    if (status == REDLOCK_ERR_SYSTEM) {
+        rl_say("%s: %s", elect->tell.keys, message);
+        elect->is_ending = true;
+        if (!elect->is_working) {
+            rl_session_done(&elect->session, RL_EXIT_SYSTEM);
+        }
+        return;
+    }
+    if (elect->args->json) {
+        tell_event(elect, "lost", NULL, message);
+    } else {
+        rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, message,
+               elect->is_working ? "; the command is ended" : "");
+    }
+    if (elect->is_working) {
+        elect->is_lost = true;
+        rl_work_lost(&elect->work);
+    }
+}
+
+static void on_resigned(redlock_election *election, int status, void *data) {
+    (void)election;
+    rl_session_done(data, status);
+}
+
+static void resign(struct elect *elect) {
+    elect->session.is_interruptible = false;
+    if (redlock_election_resign(elect->election, on_resigned, &elect->session) == 0) {
+        rl_session_wait(&elect->session);
+    }
+}
+
+static void on_pause(uv_timer_t *timer) {
+    struct elect *elect = timer->data;
+    rl_session_done(&elect->session, 0);
+}
+
+static void wait_a_while(struct elect *elect) {
+    uv_update_time(&elect->session.loop);
+    uv_timer_start(&elect->pause, on_pause, (uint64_t)elect->args->repeat_ms, 0);
+    elect->session.is_interruptible = true;
+    rl_session_wait(&elect->session);
+    uv_timer_stop(&elect->pause);
+}
+
+/* Until a signal comes, or the command has ended by itself. */
+static int campaign(struct elect *elect) {
+    int exit_status = RL_EXIT_OK;
+    do {
+        elect->is_ending = elect->is_lost = false;
+        elect->session.is_interruptible = true;
+        int status = redlock_election_campaign(elect->election);
+        if (status != 0) {
+            return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+        }
+        exit_status = rl_session_wait(&elect->session);
+        if (exit_status == REDLOCK_ERR_CANCELED) {
+            exit_status = RL_EXIT_SIGNAL + elect->session.caught;
+        }
+        elect->is_ending = true;
+        resign(elect);
+        if (elect->args->is_repeated && elect->session.caught == 0 &&
+            exit_status != RL_EXIT_SIGNAL + SIGINT) {
+            wait_a_while(elect);
+        }
+    } while (elect->args->is_repeated && elect->session.caught == 0 &&
+             exit_status != RL_EXIT_SIGNAL + SIGINT);
+    return exit_status;
+}
+
+static int open_election(struct elect *elect) {
+    const struct rl_args *args = elect->args;
+    redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    options.name = args->words[0];
+    options.name_length = strlen(args->words[0]);
+    options.candidate = args->id;
+    options.ttl_ms = args->ttl_ms;
+    options.on_elected = on_elected;
+    options.on_lost = on_lost;
+    options.on_leader = on_leader;
+    options.data = elect;
+    int status = redlock_election_new(elect->session.client, &options, &elect->election, error,
+                                      sizeof error);
+    if (status != 0) {
+        return rl_fail(status == REDLOCK_ERR_INVALID ? RL_EXIT_USAGE : RL_EXIT_SYSTEM, "elect: %s",
+                       error[0] != '\0' ? error : redlock_strerror(status));
+    }
+    uv_timer_init(&elect->session.loop, &elect->look);
+    uv_timer_init(&elect->session.loop, &elect->pause);
+    elect->look.data = elect->pause.data = elect;
+    int64_t look_ms = args->ttl_ms / LOOKS_PER_TTL;
+    look_ms = look_ms > LOOK_MS_MIN ? look_ms : LOOK_MS_MIN;
+    uv_timer_start(&elect->look, on_look, (uint64_t)look_ms, (uint64_t)look_ms);
+    return 0;
+}
+
+static int check_words(const struct rl_args *args) {
+    if (args->n_words == 0) {
+        return rl_fail(RL_EXIT_USAGE, "elect: which election? redlock elect NAME");
+    }
+    if (args->n_words > 1) {
+        char shown[64];
+        rl_say_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
+        return rl_fail(RL_EXIT_USAGE, "elect: \"%s\" follows the name; write -- before the command",
+                       shown);
+    }
+    if (args->child != NULL && args->child[0] == NULL) {
+        return rl_fail(RL_EXIT_USAGE, "elect: which command? Give one after --, or leave it out");
+    }
+    if (args->child == NULL && args->is_repeated) {
+        return rl_fail(RL_EXIT_USAGE, "elect: --repeat needs a command; leave it out");
+    }
+    return args->child != NULL ? rl_run_check_ttl(args) : 0;
+}
+
+int rl_cmd_elect(struct rl_args *args) {
+    struct elect *elect = calloc(1, sizeof *elect);
+    if (elect == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    bool has_command = args->child != NULL;
+    int status = check_words(args);
+    elect->args = args;
+    elect->tell = (struct rl_tell){args, has_command ? stderr : stdout, args->words[0]};
+    if (status == 0) {
+        int64_t margin_ms = has_command ? RL_WORK_LOST_MS(rl_args_grace_ms(args)) : MARGIN_MS;
+        status = rl_session_open(&elect->session, args, margin_ms);
+    }
+    if (status == 0) {
+        status = open_election(elect);
+        if (status == 0) {
+            status = campaign(elect);
+            redlock_election_free(elect->election);
+            uv_close((uv_handle_t *)&elect->look, NULL);
+            uv_close((uv_handle_t *)&elect->pause, NULL);
+        }
+        rl_session_close(&elect->session);
+    }
+    free(elect);
+    return status;
+}

@@ -1,0 +1,140 @@
+#!/bin/sh
+# redlock doctor: each finding on a node that is so. Arguments: REDLOCK NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+start_nodes 3
+ask() {
+    ask_i=$1
+    shift
+    redis-cli -p "$(port "$ask_i")" "$@" >/dev/null 2>&1
+}
+url() { sed -n "$1p" "$nodes/urls"; }
+
+# finds WHAT LEVEL CHECK PATTERN [STATUS [OPTION]...]: one case: a finding is on the screen with a
+# remedy under it (unless it is ok), the lines joined
+finds() {
+    finds_what=$1
+    finds_level=$2
+    finds_check=$3
+    finds_pattern=$4
+    finds_status=$5
+    shift 5
+    "$redlock" doctor --ttl 1s "$@" >"$out" 2>"$err"
+    finds_got=$?
+    awk '/^(ok|note|warning|error) /{ if (line) print line; line = $0; next }
+         { sub(/^ +/, " "); line = line $0 } END { print line }' "$out" >"$out.joined"
+    finds_remedy='.*remedy'
+    [ "$finds_level" != ok ] || finds_remedy=
+    [ "$finds_got" -eq "$finds_status" ] &&
+        grep -q -e "^$finds_level  *$finds_check  *.*$finds_pattern$finds_remedy" "$out.joined"
+    result "$finds_what: $finds_level, status $finds_status" $? "$out"
+}
+one() { printf '%s' "127.0.0.1:$(port "$1")"; }
+
+older() { [ "$(redis-cli -p "$(port 3)" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" -ge 1 ]; }
+await older
+for i in 1 2 3; do
+    ask "$i" config set appendonly yes
+    ask "$i" config set appendfsync always
+done
+status 'nothing to complain of' 0 "$redlock" doctor --ttl 1s
+says '... and it says so' '^These nodes can be trusted with locks.$' "$out"
+[ "$(grep -c '^ok ' "$out")" -ge 12 ] && ! grep -q '^warning\|^error' "$out"
+result 'every check is ok' $? "$out"
+! grep -q '.\{81\}' "$out" && ! grep -q "$(printf '\033')" "$out"
+result '80 columns, no colours in a file' $? "$out"
+[ "$(redis-cli -p "$(port 1)" dbsize)" = 0 ]
+result 'no key is left' $?
+if command -v script >/dev/null; then
+    TERM=xterm script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
+    grep -q "$(printf '\033\\[32mok')" "$out"
+    result 'colours on a terminal' $? "$out"
+    TERM=xterm NO_COLOR=1 script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
+    ! grep -q "$(printf '\033')" "$out"
+    result '... and none with NO_COLOR' $? "$out"
+fi
+
+ask 1 config set appendfsync everysec
+finds 'AOF each second' note persistence "flushed each second.*($(one 1))" 0
+ask 1 config set appendonly no
+finds 'no AOF' warning persistence "nothing is saved: a restart forgets.*($(one 1))" 1
+ask 1 config set save '3600 1'
+finds 'snapshots' warning persistence 'snapshots only' 1
+ask 1 config set appendonly yes
+ask 1 config set appendfsync always
+
+ask 2 config set maxmemory-policy allkeys-lru
+finds 'allkeys-lru without maxmemory' warning eviction "allkeys-lru, without effect.*($(one 2))" 1
+ask 2 config set maxmemory 100mb
+finds 'allkeys-lru with maxmemory' error eviction 'allkeys-lru with maxmemory set' 2
+ask 2 config set maxmemory-policy noeviction
+finds 'noeviction with maxmemory' ok eviction 'noeviction (all 3)' 0
+ask 2 config set maxmemory 1mb
+finds 'its memory is full' error commands 'SET is refused: OOM' 2
+grep -q 'its memory is full to' "$out.joined"
+result '... and eviction says so too' $? "$out"
+ask 2 config set maxmemory 0
+
+status 'up for less than the ttl, but nothing is forgotten' 0 "$redlock" doctor --ttl 1d
+ask 1 config set appendfsync everysec
+"$redlock" doctor --ttl 1d >"$out"
+[ $? -eq 1 ] && grep -q 'warning  uptime .*less than the longest' "$out"
+result 'up for less than the ttl, and it may forget: a warning' $? "$out"
+ask 1 config set appendfsync always
+
+ask 3 replicaof 127.0.0.1 "$(port 1)"
+linked() { redis-cli -p "$(port 3)" info replication | grep -q 'master_link_status:up'; }
+await linked
+finds 'a replica' error role "a replica of 127.0.0.1:$(port 1).*($(one 3))" 2
+grep -q "warning *role *a primary with 1 replica ($(one 1))" "$out.joined"
+result '... and its primary has one' $? "$out"
+grep -q 'error *identity .*belong to one replication' "$out.joined"
+result '... and both are one replication' $? "$out"
+ask 3 replicaof no one
+await sh -c "redis-cli -p $(port 1) info replication | grep -q connected_slaves:0"
+
+finds 'one server by two names' error identity "127.0.0.1:$(port 1) and localhost:$(port 1) are one server" 2 \
+    --nodes "$(url 1),redis://localhost:$(port 1),$(url 2)"
+finds 'two databases of a server' error identity 'are one server' 2 \
+    --nodes "$(url 1),$(url 1)/1,$(url 2)"
+finds 'one node' warning number 'one node' 1 --nodes "$(url 2)"
+finds 'two nodes' warning number 'two nodes: both are needed' 1 --nodes "$(url 1),$(url 2)"
+
+ask 1 acl setuser weak on '>pw' '~*' '&*' +ping +info +time
+finds 'a user without rights' error commands "SET is refused: NOPERM" 2 \
+    --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
+grep -q 'remedy *allow it: ACL SETUSER weak +set' "$out.joined"
+result '... and how to give him those' $? "$out"
+ask 1 acl setuser weak +set +eval +evalsha '+script|load' +get
+finds 'a user who may not delete' error commands 'the script that releases is refused' 2 \
+    --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
+[ "$(redis-cli -p "$(port 1)" keys 'redlock-doctor:*' | wc -l)" -le 3 ]
+result '... whose keys end by their ttl' $?
+ask 1 acl setuser weak +del +pttl +pexpire -info
+finds 'a user without INFO' warning mode 'INFO is refused' 1 \
+    --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
+finds '... and without PUBLISH' warning commands 'PUBLISH is refused' 1 \
+    --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
+ask 1 acl setuser keyed on '>pw' '~mine:*' '&*' +@all
+finds 'a user for some keys' error commands 'SET is refused: NOPERM' 2 \
+    --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
+finds '--key-prefix' ok commands 'are allowed (all 3)' 0 --key-prefix mine: \
+    --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
+finds 'a wrong password' error reachable 'AUTH: WRONGPASS' 2 \
+    --nodes "redis://weak:no@$(one 1),$(url 2),$(url 3)"
+ask 1 config set requirepass secret
+finds 'no password' error reachable 'AUTH: NOAUTH' 2
+redis-cli -p "$(port 1)" -a secret config set requirepass '' >/dev/null 2>&1
+
+sh "$nodes_sh" kill "$nodes" 3
+finds 'a node is down' error reachable "no connection: Connection refused ($(one 3))" 2
+grep -q 'ok *quorum *2 of 3 nodes can be used, 2 are needed' "$out.joined"
+result '... and a quorum is left' $? "$out"
+sh "$nodes_sh" kill "$nodes" 2
+finds 'two are down' error quorum '1 of 3 nodes can be used, 2 are needed' 2
+sh "$nodes_sh" pause "$nodes" 1
+finds 'a node hangs' error reachable 'no connection: no answer in time' 2 --node-timeout 100ms
+
+finish

@@ -1,0 +1,65 @@
+#!/bin/sh
+# redlock elect: who leads is told, a command runs while it leads. Arguments: REDLOCK NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+start_nodes 3
+
+"$redlock" elect --ttl 3s --id one boss >"$out.1" 2>"$err.1" &
+one=$!
+left="$left $one"
+await grep -q '^one leads (we)$' "$out.1"
+result 'the first one leads' $? "$out.1"
+# shellcheck disable=SC2016
+"$redlock" elect --ttl 3s --id two --json boss -- \
+    sh -c 'echo $$ >"$0"; echo "$REDLOCK_KEY"; exec sleep 1000' "$scratch/two" >"$out.2" 2>"$err.2" &
+two=$!
+left="$left $two"
+await grep -q '"leader": "one"' "$err.2" && [ ! -e "$scratch/two" ]
+result 'the second one sees it, and does not run' $? "$err.2"
+kill -s TERM "$one"
+wait "$one"
+[ $? -eq 143 ]
+result 'SIGTERM resigns: status 143' $? "$err.1"
+await test -s "$scratch/two"
+result 'the second one follows' $? "$err.2"
+says '... and says so' '"event": "elected"' "$err.2"
+[ "$(cat "$out.2")" = boss ]
+result 'its command runs, with REDLOCK_KEY' $? "$out.2"
+child=$(cat "$scratch/two")
+rm "$scratch/two"
+
+each_node pause
+await gone "$child"
+result 'no quorum: the command is ended' $? "$err.2"
+await grep -q '"event": "lost"' "$err.2"
+result '... and the loss is told' $? "$err.2"
+each_node resume
+await test -s "$scratch/two"
+result '... and it is elected again when the nodes are back' $? "$err.2"
+child=$(cat "$scratch/two")
+kill -s KILL "$two"
+await gone "$child"
+result 'killed: its command is ended, too' $? "$err.2"
+
+"$redlock" elect --ttl 3s --id three boss -- sh -c 'exit 6' >"$out" 2>"$err"
+[ $? -eq 6 ]
+result 'a dead leader is followed; the status is the command'"'"'s' $? "$err"
+"$redlock" elect --ttl 3s --id four --repeat=50ms boss -- sh -c 'echo run' >"$out" 2>"$err" &
+four=$!
+left="$left $four"
+twice() { [ "$(wc -l <"$out")" -ge 2 ]; }
+await twice
+result '--repeat' $? "$err"
+kill -s TERM "$four"
+await gone "$four"
+result '... until SIGTERM' $?
+
+status 'no such command' 127 "$redlock" elect --ttl 3s boss -- no-such-command
+status 'no name' 64 "$redlock" elect
+status '--repeat without a command' 64 "$redlock" elect --repeat boss
+status 'a bad id' 64 "$redlock" elect --id 'a b' boss
+says '... is named' 'candidate'
+
+finish

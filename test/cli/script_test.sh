@@ -1,0 +1,119 @@
+#!/bin/sh
+# redlock acquire, extend, release, status: a lock in several processes of a script; and their JSON.
+# Arguments: REDLOCK NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+start_nodes 3
+ttl_of() { redis-cli -p "$(port "$1")" pttl "$2"; }
+
+status 'acquire' 0 "$redlock" acquire --holder me k
+token=$(cat "$out")
+echo "$token" | grep -qx '[0-9a-f]\{40\}:me'
+result 'it prints the token and nothing else' $? "$out"
+[ "$(redis-cli -p "$(port 1)" get k)" = "$token" ]
+result 'which is what the nodes have' $?
+status 'the lock outlives the process' 1 "$redlock" acquire --no-wait k
+says '... and it says who has it' 'k: not acquired: held by me for another'
+status 'extend' 0 "$redlock" extend --ttl 1h k "$token"
+[ "$(ttl_of 1 k)" -gt 3500000 ] && [ "$(ttl_of 3 k)" -gt 3500000 ]
+result 'the nodes have the new ttl' $?
+REDLOCK_TOKEN=$token status 'the token can come from the environment' 0 "$redlock" extend k
+other=$(echo "$token" | tr 0-9a-f 1-9a-f0)
+status 'extend with another token' 75 "$redlock" extend k "$other"
+status 'release with another token' 75 "$redlock" release k "$other"
+status 'release without the holder' 75 "$redlock" release k "${token%:me}"
+status 'it is still held' 0 "$redlock" status k
+status 'release' 0 "$redlock" release k "$token"
+[ ! -s "$out" ] && [ ! -s "$err" ]
+result '... is silent' $? "$err"
+status 'release again' 75 "$redlock" release k "$token"
+says '... and it says why' 'k: it was not held by this token any more'
+status 'extend after release' 75 "$redlock" extend k "$token"
+status 'it is free' 1 "$redlock" status k
+
+status 'an acquire that is short' 0 "$redlock" acquire --ttl 100ms k
+status 'it ends by its ttl' 0 "$redlock" acquire --wait 5s --ttl 100ms k
+status 'two keys' 0 "$redlock" acquire a,b
+both=$(cat "$out")
+status 'one of them' 1 "$redlock" acquire --no-wait b
+status 'a release in another order' 0 "$redlock" release b,a "$both"
+status 'a comma in a key' 0 "$redlock" acquire 'x\,y'
+[ "$(redis-cli -p "$(port 1)" exists x,y)" = 1 ]
+result '... is one key' $?
+"$redlock" acquire k2 >/dev/full 2>"$err"
+[ $? -eq 71 ] && [ "$(redis-cli -p "$(port 1)" exists k2)" = 0 ]
+result 'a token that cannot be printed is released' $? "$err"
+
+# -- status --
+
+token=$("$redlock" acquire --holder me k)
+status 'one held, one free' 1 "$redlock" status k free
+says 'a held one' '^k: held by me for another [0-9.]* s, on 3 of 3 nodes (2 needed)$' "$out"
+says 'a free one' '^free: free$' "$out"
+[ "$(grep -c "^  127.0.0.1:$(port 1)" "$out")" -eq 2 ]
+result 'each node has its line' $? "$out"
+redis-cli -p "$(port 1)" set odd thing >/dev/null
+status 'a foreign value' 1 "$redlock" status odd
+says '... is told' "127.0.0.1:$(port 1) *not a lock *for ever" "$out"
+redis-cli -p "$(port 1)" set odd "$(printf '\033[31mred')" >/dev/null
+"$redlock" status odd >"$out"
+! grep -q "$(printf '\033')" "$out"
+result 'a value that would harm a terminal does not' $? "$out"
+sh "$nodes_sh" kill "$nodes" 3
+status 'a node is down' 0 "$redlock" status k
+says '... which is told' "127.0.0.1:$(port 3) *connection refused" "$out"
+sh "$nodes_sh" kill "$nodes" 2
+status 'two are down' 69 "$redlock" status k
+says '... so nobody knows' '^k: not known, 1 of 3 nodes answer (2 needed)$' "$out"
+status 'extend' 69 "$redlock" extend k "$token"
+status 'release' 69 "$redlock" release k "$token"
+sh "$nodes_sh" restart "$nodes" 2
+sh "$nodes_sh" restart "$nodes" 3
+
+# -- JSON: each line is one value --
+
+# A small parser: strings are taken out first, then brackets must match.
+cat >"$scratch/json.awk" <<'AWK'
+{
+    text = $0
+    gsub(/"([^"\\]|\\["\\\/bfnrt]|\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f])*"/, "s", text)
+    gsub(/-?[0-9]+(\.[0-9]+)?|true|false|null/, "v", text)
+    gsub(/[ ]/, "", text)
+    do {
+        before = text
+        gsub(/\[\]|\{\}|\[[sv](,[sv])*\]|\{s:[sv](,s:[sv])*\}/, "v", text)
+    } while (text != before)
+    if (text != "v") { print "not JSON: " $0; bad = 1 }
+}
+END { exit bad || NR == 0 }
+AWK
+json() { awk -f "$scratch/json.awk" "$1"; }
+echo '{"a": [1, {"b": "\u001b"}], "c": }' >"$log"
+! json "$log" >/dev/null
+result 'the parser finds what is no JSON' $?
+
+odd=$(printf 'q"\\\\\t\351\303\251')
+"$redlock" acquire --json "$odd" >"$out"
+json "$out" && grep -q '"status": "OK"' "$out" && grep -q '"valid_ms": [0-9]' "$out"
+result 'acquire --json, of a key with quotes and broken UTF-8' $? "$out"
+"$redlock" acquire --json --no-wait "$odd" >"$out" 2>/dev/null
+[ $? -eq 1 ] && json "$out" && grep -q '"status": "ERR_HELD"' "$out"
+result '... held' $? "$out"
+token=$("$redlock" acquire j)
+"$redlock" extend --json j "$token" >"$out" && json "$out" && grep -q "\"token\": \"$token\"" "$out"
+result 'extend --json' $? "$out"
+"$redlock" status --json j "$odd" none >"$out"
+[ "$(wc -l <"$out")" -eq 3 ] && json "$out" && grep -q '"held": false' "$out"
+result 'status --json: a line for each key' $? "$out"
+"$redlock" release --json j "$token" >"$out" && json "$out"
+result 'release --json' $? "$out"
+"$redlock" doctor --json >"$out"
+json "$out"
+result 'doctor --json' $? "$out"
+"$redlock" run --json k3 -- echo plain >"$out" 2>"$err"
+[ "$(cat "$out")" = plain ] && json "$err" && grep -q '"event": "ended".*"exit_status": 0' "$err"
+result 'run --json: on stderr, since stdout is the command'"'"'s' $? "$err"
+
+finish
