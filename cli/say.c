@@ -15,6 +15,8 @@
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 120
 
+static void say_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
 static void say_list(const char *format, va_list args) {
     fflush(stdout); /* so that both streams are read in the order of what happened */
     fputs("redlock: ", stderr);
