@@ -71,9 +71,9 @@ void rl_doctor_read_info(struct rl_facts *facts, const char *info) {
     read_text(info, "master_host", host);
     read_text(info, "master_port", port);
     snprintf(facts->master, sizeof facts->master, "%s%s%s", host, host[0] != '\0' ? ":" : "", port);
-    if (strcmp(facts->server, "valkey") == 0) {
+    bool is_valkey = strcmp(facts->server, "valkey") == 0;
+    if (is_valkey) {
         read_text(info, "valkey_version", facts->version);
     }
-    memcpy(facts->server, strcmp(facts->server, "valkey") == 0 ? "Valkey" : "Redis",
-           sizeof "Valkey");
+    snprintf(facts->server, sizeof facts->server, is_valkey ? "Valkey" : "Redis");
 }

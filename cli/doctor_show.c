@@ -110,6 +110,8 @@ static void name_nodes(const struct rl_findings *findings, const struct rl_findi
     }
     if (count == n && n > 1) {
         snprintf(out, size, " (all %zu)", n);
+    } else if (count > 1 && finding->level == RL_LEVEL_OK) {
+        snprintf(out, size, " (%zu of %zu)", count, n); /* which are not is told elsewhere */
     } else if (used + 1 < size) {
         snprintf(out + used, size - used, ")");
     }
@@ -141,10 +143,17 @@ static void print_verdict(const struct rl_findings *findings) {
     if (errors + warnings == 0) {
         rl_say_painted(RL_PAINT_GOOD, "These nodes can be trusted with locks.", 0);
     } else {
-        char text[128];
-        snprintf(text, sizeof text, "%zu error%s, %zu warning%s: %s", errors,
-                 errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s",
-                 errors > 0 ? "do not trust these nodes with locks before the errors are mended."
+        char text[160], errors_text[32] = "", more[32] = "";
+        if (errors > 0) {
+            snprintf(errors_text, sizeof errors_text, "%zu error%s", errors,
+                     errors == 1 ? "" : "s");
+        }
+        if (warnings > 0) {
+            snprintf(more, sizeof more, "%zu warning%s", warnings, warnings == 1 ? "" : "s");
+        }
+        snprintf(text, sizeof text, "%s%s%s: %s", errors_text,
+                 errors > 0 && warnings > 0 ? ", " : "", more,
+                 errors > 0 ? "do not trust these nodes before the errors are mended."
                             : "usable, if you can live with what is said above.");
         rl_say_painted(errors > 0 ? RL_PAINT_BAD : RL_PAINT_WARN, text, 0);
     }

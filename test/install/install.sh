@@ -44,6 +44,12 @@ readelf -d "$lib/libredlock.so" >"$log" 2>&1
 grep -q "SONAME.*\[libredlock\.so\.$soversion\]" "$log"
 result "its soname ends in $soversion" $? "$log"
 
+[ "$(LD_LIBRARY_PATH='' "$prefix/bin/redlock" --version 2>"$log")" = "redlock $version" ]
+result 'redlock(1) runs without the shared library' $? "$log"
+[ -s "$prefix/share/man/man1/redlock.1" ] &&
+    [ -s "$prefix/share/bash-completion/completions/redlock" ]
+result 'its manual and completion are installed' $?
+
 # build_and_run NAME PKG_CONFIG_FLAGS
 build_and_run() {
     # shellcheck disable=SC2046,SC2086
