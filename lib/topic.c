@@ -26,6 +26,7 @@ static void topic_invariant(const struct rl_topic *topic) {
     assert((topic->leaving & ~topic->asked) == 0);
     assert(!topic->is_ending || !rl_topic_is_wanted(topic));
     assert(topic->resource->topic == topic);
+    (void)topic; /* without assertions */
 }
 
 /* -- Topics -- */

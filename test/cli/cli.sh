@@ -10,7 +10,7 @@
 
 # shellcheck source=test/tap.sh
 . "$(dirname "$0")/../tap.sh"
-redlock=$1
+redlock=$(cd "$(dirname "$1")" && pwd)/${1##*/} # meson gives a relative path
 nodes_sh=$2
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-cli.XXXXXX") || exit 2

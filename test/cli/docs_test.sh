@@ -25,7 +25,7 @@ if man --version >/dev/null 2>&1; then
 fi
 
 # Options, settings and exit statuses that the program knows are in the manual.
-tr -d '\\' <"$manual" >"$scratch/manual"
+sed 's/[\\]//g' "$manual" >"$scratch/manual"
 for command in run status doctor acquire extend release elect; do
     "$redlock" "$command" --help >"$out"
     sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p' "$out" | while read -r option; do
