@@ -86,6 +86,13 @@ class Server(ABC):
             return self.call("PING") == "PONG"
 
         self._wait(answers, UP_TIMEOUT_S, "does not answer")
+        self._check_clock()
+
+    def _check_clock(self) -> None:
+        """The loader only warns of a library that it cannot preload; here that is an error."""
+        pid = self.pid()
+        if pid is not None and "/clock\n" not in Path(f"/proc/{pid}/maps").read_text():
+            raise ChaosError(f"{self.name} does not use the clock that is to be preloaded into it")
 
     def wait_synced(self) -> None:
         """Waits until a replica has got its primary's data."""

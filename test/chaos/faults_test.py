@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(sys.argv[1])
-CLOCK = Path(sys.argv[2])
+CLOCK = Path(sys.argv[2]).resolve()
 BACKEND = sys.argv[3] if len(sys.argv) > 3 else "local"
 sys.path[:0] = [str(ROOT / "cluster" / "chaos"), str(ROOT / "test" / "chaos")]
 
@@ -27,6 +27,7 @@ from local import LocalBackend
 from netns import NetnsBackend
 from resp import RedisError
 from schedule import Step
+from server import ChaosError
 
 SHORT_S = 0.6  # what does not answer within this, over loopback, is held back
 LONG_S = 20.0
@@ -76,6 +77,7 @@ class Faults(unittest.TestCase):
         cls.node = cls.backend.nodes[0]
 
     def setUp(self):
+        self.addCleanup(self.node.heal)  # for the next one, if this one fails half way
         self.call("FLUSHALL")
 
     def call(self, *words):
@@ -297,6 +299,18 @@ class Faults(unittest.TestCase):
             self.call("SET", "sent", "yes")
         self.heal()
         self.assertEqual(self.call("CONFIG", "GET", "maxmemory"), limit)
+
+    def test_a_server_without_the_clock_is_refused(self):
+        preload = self.backend.clock_library
+        self.backend.clock_library = Path("/nonexistent/clock.so")
+        try:
+            with self.assertRaisesRegex(ChaosError, "does not use the clock"):
+                self.node.make_replica().wait_up()
+        finally:
+            self.backend.clock_library = preload
+            for server in self.backend._servers[:]:
+                if server is not self.node.server:
+                    self.backend.forget(server)
 
     def test_zz_every_fault_of_a_node_was_tried(self):
         self.assertEqual(tested, {n for n, fault in CATALOGUE.items() if fault.target == "node"})
