@@ -28,10 +28,15 @@ if [ -z "${REDLOCK_CHAOS_CLIENT-}" ] || [ -z "${REDLOCK_CHAOS_CLOCK-}" ]; then
     case " $* " in
     *' --help '* | *' -h '* | *' --list '* | *' --plan '*) ;;
     *)
-        sh "$root/cluster/setup.sh" chaos >&2
+        # Local processes need no more than the demo and Python.
         case " $* " in
-        *' compose '* | *'=compose '*) sh "$root/cluster/setup.sh" compose >&2 ;;
+        *' compose '* | *'=compose '*) set_up='chaos compose' ;;
+        *' netns '* | *'=netns '*) set_up=chaos ;;
+        *) command -v python3 >/dev/null 2>&1 && set_up=demo || set_up=chaos ;;
         esac
+        for what in $set_up; do
+            sh "$root/cluster/setup.sh" "$what" >&2
+        done
         if [ ! -e "$build/build.ninja" ]; then
             rm -rf "$build"
             quietly 'meson setup' meson setup "$build" "$root" --buildtype=release \
