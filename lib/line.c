@@ -10,6 +10,8 @@
 
 #include <assert.h>
 
+#include "mark.h"
+
 bool rl_line_enter(redlock_lock *lock) {
     assert(!lock->is_in_line);
     rl_seats_take(lock->seats);
@@ -68,7 +70,9 @@ void rl_line_run(redlock_client *client) {
         event.u.pause = lock->turn_pauses;
         bool has_turn = lock->has_turn; /* it may have left the line since */
         lock->has_turn = false;
-        if (has_turn && client->phase == RL_CLIENT_OPEN) {
+        if (!has_turn) {
+            RL_MARK(TURN_TAKEN_BACK);
+        } else if (client->phase == RL_CLIENT_OPEN) {
             assert(lock->core.state == RL_WAITING);
             client->stats.handed_over++;
             rl_votes_step(lock, &event);

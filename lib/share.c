@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "mark.h"
+
 redlock_lock *rl_share_carrier(const redlock_lock *lock) {
     return lock->via != NULL ? lock->via : (redlock_lock *)(uintptr_t)lock;
 }
@@ -212,6 +214,7 @@ bool rl_share_cancel(redlock_lock *lock) {
 
 static void lose(redlock_lock *lock, int status) {
     if (lock->joins) {
+        RL_MARK(LOST_BEFORE_TOLD);
         lock->joins = false;
         lock->ops[RL_OP_ACQUIRE].status = status;
     }

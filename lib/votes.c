@@ -14,6 +14,7 @@
 
 #include "client.h"
 #include "line.h"
+#include "mark.h"
 #include "share.h"
 
 /* -- Calls: allocated once, used again -- */
@@ -270,6 +271,7 @@ static int16_t send_one(struct rl_lock *core, enum rl_sent_kind kind, uint32_t r
     redlock_client *client = lock->client;
     struct rl_call *call = call_take(lock);
     if (call == NULL) {
+        RL_MARK(SEND_NO_MEMORY);
         return REDLOCK_ERR_NOMEM;
     }
     call_fill(call, kind, round);
@@ -288,6 +290,8 @@ static void owe_release(struct rl_lock *core, uint32_t node) {
     struct rl_call *call = call_take(lock);
     if (call == NULL) {
         lock->client->stats.owed_dropped++;
+        rl_trace(lock->client, REDLOCK_EVENT_OWED_DROPPED, lock, &lock->client->nodes[node].node,
+                 REDLOCK_ERR_NOMEM, 0);
         return;
     }
     call_fill(call, RL_SENT_RELEASE, 0);

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "mark.h"
+
 #define BIT(node) (UINT32_C(1) << (node))
 
 /* -- Before the step -- */
@@ -20,6 +22,7 @@ static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
     for (uint32_t i = 0; i < n; i++) {
         if (event->up & BIT(i) &&
             rl_is_silent(lock->rules, driver->oldest_ns(lock, i), event->now_ns)) {
+            RL_MARK(SILENT_LEFT_OUT);
             event->up &= ~BIT(i);
             reasons[i] = lock->timeout_reason;
         }

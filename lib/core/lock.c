@@ -11,6 +11,7 @@
 #include "core/lock_state.h"
 #include "core/retry.h"
 #include "core/watch.h"
+#include "mark.h"
 
 #define NOTICE_SPREAD_NS (3 * RL_NS_PER_MS)
 #define LIFE_MS_MAX 86400000u
@@ -124,6 +125,7 @@ static void lock_expire(struct rl_lock *lock, const struct rl_event *event,
     if (lock_is(lock, IS_HOLDING) && event->now_ns >= lock->valid_until_ns) {
         lock_lose(lock, event, out, lock_end_of_validity(lock));
     } else if (lock->state == RL_GRANTED && lock_too_late(lock)) {
+        RL_MARK(GRANT_TOO_LATE);
         lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
     }
 }
@@ -336,6 +338,7 @@ static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct r
         out->late = true;
         if (lock->state == RL_HELD && lock->round.kind == RL_ROUND_EXTEND &&
             lock->round.decision == RL_WON && in->vote == RL_VOTE_REFUSED) {
+            RL_MARK(LATE_REPAIR);
             lock_repair(lock, event, out, bit);
         }
     }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/quorum.h"
+#include "mark.h"
 
 void rl_owed_init(struct rl_owed *owed, uint32_t max) {
     assert(max > 0);
@@ -46,10 +47,15 @@ struct rl_owed_item *rl_owed_add(struct rl_owed *owed, struct rl_owed_item *item
     assert(owed->count <= owed->max);
     bool is_refused = debt == RL_DEBT_REFUSED;
     if (is_refused && owed_is_over(item, now_ns)) {
+        RL_MARK(DEBT_OUTLIVED);
         return item;
     }
     owed_append(owed, item);
-    struct rl_owed_item *given_up = owed->count > owed->max ? rl_owed_take(owed) : NULL;
+    struct rl_owed_item *given_up = NULL;
+    if (owed->count > owed->max) {
+        RL_MARK(DEBT_OLDEST);
+        given_up = rl_owed_take(owed);
+    }
     if (is_refused || is_up) {
         owed_retry_after_pause(owed, now_ns);
     }
@@ -62,6 +68,7 @@ void rl_owed_repay(struct rl_owed *owed, uint64_t now_ns,
     for (uint32_t left = owed->count; left > 0; left--) {
         struct rl_owed_item *item = rl_owed_take(owed);
         if (!send(item, data)) {
+            RL_MARK(DEBT_NOT_SENT);
             rl_owed_add(owed, item, RL_DEBT_UNANSWERED, true, now_ns);
             break;
         }

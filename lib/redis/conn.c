@@ -22,6 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "mark.h"
+
 struct rl_conn {
     redisAsyncContext *context; /* NULL once hiredis has let go */
     struct rl_io *io;
@@ -249,6 +251,9 @@ static void conn_write(struct rl_conn *conn) {
     } else if (written > 0) {
         sdsrange(c->obuf, (int)written, -1);
     }
+    if (partial) {
+        RL_MARK(PARTIAL_WRITE);
+    }
     if (partial != conn->polls_write) {
         conn->polls_write = partial;
         int events = UV_READABLE | (partial ? UV_WRITABLE : 0);
@@ -288,6 +293,7 @@ static void conn_read(struct rl_conn *conn) {
     }
     const redisReader *reader = conn->context != NULL ? conn->context->c.reader : NULL;
     if (reader != NULL && reader->len - reader->pos > RL_CONN_BUFFER_MAX) {
+        RL_MARK(REPLY_WITHOUT_END);
         conn_note(conn, REDLOCK_ERR_NODE_PROTOCOL, "a reply that does not end");
     }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mark.h"
 #include "redlock/status.h"
 
 #define IN(state) (1u << (state))
@@ -157,6 +158,7 @@ static bool node_resend_whole(struct rl_node *node, struct rl_request *request) 
                                  .target = request->target,
                                  .token = request->token};
     assert(node->io->wire_room >= rl_command_room(request->target));
+    RL_MARK(SCRIPT_FORGOTTEN);
     request->whole_script = true;
     request->next = NULL;
     if (!rl_conn_send(node->conn, wire, rl_command_format(wire, &command))) {
@@ -313,6 +315,7 @@ static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
         node->answers_seen = node->answers;
         node_set_deadline(node, now_ns + node->options->stall_ns);
     } else if (now_ns >= node->head->sent_ns + node->options->stall_ns) {
+        RL_MARK(STALLED);
         node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connected, but does not answer");
     } else {
         node_set_deadline(node, node->head->sent_ns + node->options->stall_ns);
@@ -338,6 +341,7 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
             node->events->failed(node);
             break;
         case RL_NODE_CONNECTING:
+            RL_MARK(CONNECT_TIMEOUT);
             node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connecting took too long");
             break;
         case RL_NODE_HANDSHAKE:

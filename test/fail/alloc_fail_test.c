@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fail/scene.h"
+#include "marks.h"
 
 #define FEWEST 12 /* allocations of the whole story, how ever it is timed */
 
@@ -101,7 +102,9 @@ static void one_fails(void **state) {
 
 static void one_and_all_later_fail(void **state) {
     (void)state;
+    MARK_FROM(SEND_NO_MEMORY);
     sweep(true);
+    MARK_TO(SEND_NO_MEMORY);
 }
 
 int main(void) {

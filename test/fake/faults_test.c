@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fake/five.h"
+#include "marks.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MS 1000000u
@@ -80,6 +81,7 @@ static void tells_each_reason_without_a_quorum(void **state) {
 /* [2] The packets of two nodes vanish: connecting ends by our deadline. */
 static void opens_with_two_behind_a_firewall(void **state) {
     (void)state;
+    MARK_FROM(CONNECT_TIMEOUT);
     struct five f;
     five_start(&f);
     f.options.connect_timeout_ms = 150;
@@ -91,6 +93,7 @@ static void opens_with_two_behind_a_firewall(void **state) {
     assert_true(uv_hrtime() - begin_ns < 5000 * (uint64_t)MS); /* the kernel's is two minutes */
     assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
     five_cycle(&f);
+    MARK_TO(CONNECT_TIMEOUT);
     five_stop(&f);
 }
 
@@ -145,6 +148,7 @@ static void waits_for_the_timeout_of_three_silent_nodes(void **state) {
  * the connection after four times the timeout. */
 static void drops_a_half_open_peer(void **state) {
     (void)state;
+    MARK_FROM(STALLED);
     struct five f;
     five_start(&f);
     f.options.node_timeout_ms = 50;
@@ -161,6 +165,7 @@ static void drops_a_half_open_peer(void **state) {
     fake_node_set_deaf(f.nodes[3], false);
     five_wait_up(&f, FIVE);
     five_wait_repaid(&f);
+    MARK_TO(STALLED);
     five_stop(&f);
 }
 
@@ -303,6 +308,7 @@ static void counts_no_late_grant_for_the_next_attempt(void **state) {
  * is asked again once it has answered. */
 static void leaves_a_silent_node_out(void **state) {
     (void)state;
+    MARK_FROM(SILENT_LEFT_OUT);
     struct five f;
     five_start(&f);
     f.options.node_timeout_ms = 100; /* a connection is dropped after 400 */
@@ -318,6 +324,7 @@ static void leaves_a_silent_node_out(void **state) {
     assert_int_equal(fake_node_accepted(f.nodes[0]), 1);
     assert_int_equal(five_acquire(&f, f.lock), 0);
     assert_int_equal(five_release(&f, f.lock), 0);
+    MARK_TO(SILENT_LEFT_OUT);
     five_stop(&f);
 }
 

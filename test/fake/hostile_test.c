@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fake/five.h"
+#include "marks.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -234,6 +235,7 @@ static void play_rule_to_set(const struct fake_rule *rule, size_t n_hostile) {
 
 static void caps_what_has_no_end(void **state) {
     (void)state;
+    MARK_FROM(REPLY_WITHOUT_END);
     static const char *const beginnings[] = {
         "$9000000000000000000\r\n", "$2147483647\r\n", "$536870912\r\n", "+", "-", ":1", "$1", "*1",
         "*1\r\n$1000000000\r\n",
@@ -243,6 +245,7 @@ static void caps_what_has_no_end(void **state) {
             .command = "SET", .times = 1, .action = FAKE_ENDLESS, .bytes = beginnings[i]};
         play_rule_to_set(&rule, 2);
     }
+    MARK_TO(REPLY_WITHOUT_END);
 }
 
 /* Which of them the client takes for an answer to its SET is for the node to say: one that says no

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "marks.h"
 
 #define TTL_MS 30000
 #define CROWD 200
@@ -165,6 +166,7 @@ static void leaves_from_every_place(void **state) {
 /* Its turn has come, but before it can ask it leaves, and comes back behind the next one. */
 static void has_its_turn_no_more(void **state) {
     struct live *live = *state;
+    MARK_FROM(TURN_TAKEN_BACK);
     static struct crowd c;
     struct live_done done = {0};
     redlock_acquire_options options = patient();
@@ -184,6 +186,7 @@ static void has_its_turn_no_more(void **state) {
         assert_int_equal(c.served[0], 2);
         LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     }
+    MARK_TO(TURN_TAKEN_BACK);
     live_end(live);
 }
 

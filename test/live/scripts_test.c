@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "marks.h"
 #include "redis/command.h"
 
 #define TTL_MS 30000
@@ -63,6 +64,7 @@ static void cycle(struct live *live, redlock_lock *lock, bool extend, bool flush
 /* EVAL loads what it runs, so each script is flushed away for a turn of its own. */
 static void flushed(void **state) {
     struct live *live = *state;
+    MARK_FROM(SCRIPT_FORGOTTEN);
     redlock_lock *lock = live_lock(live->client, "key");
     cycle(live, lock, true, true);
     cycle(live, lock, false, true);
@@ -71,6 +73,7 @@ static void flushed(void **state) {
         assert_int_equal(live_node(live->client, i).connects, 1);
         assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE), 1);
     }
+    MARK_TO(SCRIPT_FORGOTTEN);
     live_end(live);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "marks.h"
 #include "redlock/token.h"
 
 #define TTL_MS 30000
@@ -164,6 +165,7 @@ static void is_lost_for_all(void **state) {
 /* Joined, and lost before the callback could run: it was never held, there is nothing to lose. */
 static void is_lost_before_it_was_told(void **state) {
     struct live *live = *state;
+    MARK_FROM(LOST_BEFORE_TOLD);
     struct party p;
     struct live_done done = {0};
     invite(&p, live, 300);
@@ -176,6 +178,7 @@ static void is_lost_before_it_was_told(void **state) {
     LIVE_STATUS(done.status, REDLOCK_ERR_EXPIRED);
     assert_int_equal(p.lost_a.count, 1);
     assert_int_equal(p.lost_b.count, 0);
+    MARK_TO(LOST_BEFORE_TOLD);
     live_end(live);
 }
 

@@ -2,6 +2,7 @@
  * nodes that are up, silent, or cannot be sent to, for N = 1 to 5. */
 #include "core/driver.h"
 
+#include "marks.h"
 #include "unit/check.h"
 
 #define N_MAX 5u
@@ -280,6 +281,7 @@ static void owes_where_the_key_may_be(void **state) {
 /* At the very moment at which a vote would be given up, the node still counts as answering. */
 static void leaves_out_the_silent(void **state) {
     (void)state;
+    MARK_FROM(SILENT_LEFT_OUT);
     const uint64_t ages_ns[] = {0, TIMEOUT_NS - 1, TIMEOUT_NS, TIMEOUT_NS + 1, 20 * TIMEOUT_NS};
     for (uint32_t n = 1; n <= N_MAX; n++) {
         for (size_t age = 0; age < COUNT(ages_ns); age++) {
@@ -300,6 +302,7 @@ static void leaves_out_the_silent(void **state) {
             }
         }
     }
+    MARK_TO(SILENT_LEFT_OUT);
 }
 
 static void knows_who_is_silent(void **state) {

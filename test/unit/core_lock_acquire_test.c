@@ -1,5 +1,6 @@
 /* Acquiring: every outcome of an attempt in every order, then the cases that a reader would ask
  * about. */
+#include "marks.h"
 #include "unit/lock_explore.h"
 
 /* -- Everything -- */
@@ -174,6 +175,7 @@ static enum rl_result grant_with_ns_left(uint32_t min_validity_ms, uint64_t at_v
 
 static void grants_nothing_that_is_about_to_end(void **state) {
     (void)state;
+    MARK_FROM(GRANT_TOO_LATE);
     static const struct {
         uint32_t min_validity_ms;
         uint64_t at_vote_ns, at_tell_ns;
@@ -194,6 +196,7 @@ static void grants_nothing_that_is_about_to_end(void **state) {
             grant_with_ns_left(rows[i].min_validity_ms, rows[i].at_vote_ns, rows[i].at_tell_ns),
             rows[i].wanted);
     }
+    MARK_TO(GRANT_TOO_LATE);
 }
 
 static void tries_as_often_as_it_may(void **state) {

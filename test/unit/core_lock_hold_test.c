@@ -1,6 +1,7 @@
 /* Holding: extending in every way that the votes allow, losing, giving keys back to nodes that lost
  * them. All outcomes of an extension in every order first, then the cases that a reader would ask
  * about. */
+#include "marks.h"
 #include "unit/lock_explore.h"
 
 #define VALID_NS (9898 * MS) /* of the usual ttl of 10000 ms, from the sending on */
@@ -270,6 +271,7 @@ static void is_lost_whatever_comes_first(void **state) {
 
 static void gives_the_key_back_after_a_renewal(void **state) {
     (void)state;
+    MARK_FROM(LATE_REPAIR);
     struct world w;
     world_init(&w, usual_rules(5));
     world_hold(&w, usual_acquire(), 7);
@@ -288,6 +290,7 @@ static void gives_the_key_back_after_a_renewal(void **state) {
     world_simple(&w, RL_EV_ABANDON, START_NS + 106 * MS, 14);
     assert_int_equal(w.out.release, 14);
     assert_int_equal(w.out.owe, 17); /* the SETs of the repair may have been run */
+    MARK_TO(LATE_REPAIR);
 }
 
 static void gives_no_key_back_otherwise(void **state) {

@@ -3,6 +3,7 @@
 #include "core/owed.h"
 
 #include "core/quorum.h"
+#include "marks.h"
 #include "unit/check.h"
 
 #define ITEMS (RL_OWED_MAX + 8)
@@ -74,6 +75,7 @@ static void keeps_the_order(void **state) {
 
 static void gives_the_oldest_up_beyond_its_bound(void **state) {
     (void)state;
+    MARK_FROM(DEBT_OLDEST);
     struct rl_owed owed;
     prepare(&owed);
     for (uint32_t i = 0; i < RL_OWED_MAX; i++) {
@@ -87,6 +89,7 @@ static void gives_the_oldest_up_beyond_its_bound(void **state) {
         assert_ptr_equal(rl_owed_take(&owed), &items[i]);
     }
     assert_empty(&owed);
+    MARK_TO(DEBT_OLDEST);
 }
 
 /* A paused node may run our SET as late as it likes: without its answer there is no end. */
@@ -124,6 +127,7 @@ static void tries_the_refused_for_one_life(void **state) {
 
 static void gives_the_refused_up_at_the_end_of_its_life(void **state) {
     (void)state;
+    MARK_FROM(DEBT_OUTLIVED);
     struct rl_owed owed;
     prepare(&owed);
     for (uint32_t i = 0; i < 2; i++) {
@@ -133,6 +137,7 @@ static void gives_the_refused_up_at_the_end_of_its_life(void **state) {
     assert_null(refused(&owed, &items[0], 100 + LIFE_NS - 1)); /* alive to the last ns */
     assert_ptr_equal(refused(&owed, &items[1], 100 + LIFE_NS), &items[1]);
     assert_int_equal(owed.count, 1);
+    MARK_TO(DEBT_OUTLIVED);
 }
 
 /* The connection may end after an answer with an error: the life goes on counting. */
@@ -236,6 +241,7 @@ static bool send_again(struct rl_owed_item *item, void *data) {
 /* For every number of debts, and every number that the node can be sent. */
 static void repays_the_oldest_first(void **state) {
     (void)state;
+    MARK_FROM(DEBT_NOT_SENT);
     struct rl_owed owed;
     for (uint32_t debts = 0; debts <= 8; debts++) {
         for (uint32_t room = 0; room <= debts; room++) {
@@ -258,6 +264,7 @@ static void repays_the_oldest_first(void **state) {
             assert_int_equal(owed.retry_ns, 600 * MS + RL_OWED_RETRY_NS);
         }
     }
+    MARK_TO(DEBT_NOT_SENT);
 }
 
 int main(void) {

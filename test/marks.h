@@ -1,0 +1,16 @@
+/* That a test reaches the branch that it is there for: see lib/mark.h. Without assertions there are
+ * no marks, and these ask for nothing. */
+#ifndef TEST_MARKS_H
+#define TEST_MARKS_H
+
+#include "mark.h"
+
+#define MARK_FROM(name) const unsigned mark_##name = rl_mark_hits(RL_MARK_##name)
+
+#ifdef NDEBUG
+#define MARK_TO(name) (void)mark_##name
+#else
+#define MARK_TO(name) assert_true(rl_mark_hits(RL_MARK_##name) > mark_##name)
+#endif
+
+#endif
