@@ -68,7 +68,7 @@ build() {
         { echo "broken/$1.patch does not apply to lib/core any more"; return 1; }
     # $cc may be several words.
     # shellcheck disable=SC2086
-    $cc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -w -I"$scratch/$1.d" -I"$root/test" \
+    $cc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -w -I"$scratch/$1.d" -I"$root/lib" -I"$root/test" \
         -o "$scratch/$1" "$scratch"/*.o "$scratch/$1.d"/core/*.c
 }
 

@@ -5,7 +5,8 @@ cd "$(dirname "$0")/../.." || exit 2
 
 number=0
 failed=0
-for name in $(sed -n 's/^ *X(\([A-Z_]*\)).*/\1/p' lib/mark.h); do
+names=$(sed -n 's/^ *X(\([A-Z_]*\)).*/\1/p' lib/mark.h)
+for name in $names; do
     number=$((number + 1))
     branches=$(grep -rhc "RL_MARK($name)" lib --include='*.c' | awk '{ n += $1 } END { print n }')
     from=$(grep -rlw "MARK_FROM($name)" test | sort)
