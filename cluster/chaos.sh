@@ -53,4 +53,8 @@ command -v python3 >/dev/null 2>&1 || {
     echo 'chaos.sh: python3 is not installed; as root: sh cluster/setup.sh chaos' >&2
     exit 2
 }
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
+    echo "chaos.sh: $(python3 --version 2>&1) is too old, 3.9 is needed" >&2
+    exit 2
+}
 exec python3 -B "$root/cluster/chaos/main.py" "$@"
