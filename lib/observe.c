@@ -183,7 +183,9 @@ void rl_observe_update(redlock_election *election) {
         rl_notice_unwatch(client, &election->ear);
         election->quick_ms = 0;
         election->expires_ns = RL_NEVER;
-        election->is_known = false;
+        if (election->state != REDLOCK_ELECTION_LEADING) {
+            election->is_known = false; /* a leader may know itself from a query already */
+        }
         return;
     }
     if (election->ear.topic == NULL) {
