@@ -237,6 +237,8 @@ static int rounds(struct run *run) {
         if (acquire(run, &exit_status)) {
             bool can_start = redlock_lock_is_valid(run->lock);
             exit_status = release(run, can_start ? work(run) : RL_EXIT_LOST);
+        } else if (run->session.caught == 0) {
+            rl_tell_refused(&run->tell, run->session.outcome, run->session.why_not);
         }
     } while (pause_and_go_on(run, exit_status));
     return exit_status;

@@ -74,7 +74,7 @@ static int begin(struct script *script, struct rl_args *args) {
 /* -- Output -- */
 
 /* One line of JSON: what came of it. */
-static void print_json(struct script *script, int status, const char *token) {
+static void print_json(struct script *script, int status, const char *token, const char *message) {
     struct rl_json json = {.file = stdout};
     rl_json_open(&json, NULL, '{');
     rl_json_text(&json, "key", script->keys);
@@ -83,7 +83,7 @@ static void print_json(struct script *script, int status, const char *token) {
         rl_json_text(&json, "token", token);
         rl_json_number(&json, "valid_ms", redlock_lock_remaining_ms(script->lock));
     }
-    rl_json_text(&json, "message", redlock_lock_message(script->lock));
+    rl_json_text(&json, "message", message);
     rl_json_close(&json, '}');
     rl_json_end(&json);
 }
@@ -104,13 +104,13 @@ static int acquire(struct script *script, struct rl_args *args) {
     int status;
     if (!rl_session_acquire(&script->session, script->lock, script->keys, &options, &status)) {
         if (args->json && script->session.outcome != 0) {
-            print_json(script, script->session.outcome, NULL);
+            print_json(script, script->session.outcome, NULL, script->session.why_not);
         }
         return status;
     }
     rl_token_show(redlock_lock_token(script->lock), script->token.holder, token);
     if (args->json) {
-        print_json(script, 0, token);
+        print_json(script, 0, token, redlock_lock_message(script->lock));
     } else {
         printf("%s\n", token);
     }
@@ -133,7 +133,7 @@ static int extend(struct script *script, struct rl_args *args) {
     if (args->json) {
         char token[RL_TOKEN_TEXT_MAX];
         rl_token_show(script->token.digits, script->token.holder, token);
-        print_json(script, status, status == 0 ? token : NULL);
+        print_json(script, status, status == 0 ? token : NULL, redlock_lock_message(script->lock));
     }
     if (status != 0) {
         return rl_session_refused(script->lock, script->keys, status);
@@ -191,7 +191,7 @@ static int release(struct script *script, struct rl_args *args) {
         status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
     }
     if (args->json) {
-        print_json(script, status, NULL);
+        print_json(script, status, NULL, redlock_lock_message(script->lock));
     }
     if (status == REDLOCK_ERR_LOST) {
         char shown[128];

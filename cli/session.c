@@ -174,31 +174,33 @@ int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
 static int not_acquired(struct rl_session *session, redlock_lock *lock, const char *keys,
                         int status) {
     char shown[128];
-    rl_say_clean(keys, strlen(keys), shown, sizeof shown);
+    const struct rl_args *args = session->args;
+    bool is_system = status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_NOMEM;
+    int why = is_system ? RL_EXIT_SYSTEM : rl_session_why_not(lock, args->n_nodes, status);
+    int exit_status = why == RL_EXIT_HELD ? (int)args->conflict_status : why;
     if (session->caught != 0) {
         return RL_EXIT_SIGNAL + session->caught;
     }
-    if (status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_NOMEM) {
-        return rl_fail(RL_EXIT_SYSTEM, "%s: %s", shown, redlock_lock_message(lock));
+    snprintf(session->why_not, sizeof session->why_not, "%s", redlock_lock_message(lock));
+    if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
+        char holder[192];
+        bool found = rl_status_holder(session, keys, holder, sizeof holder);
+        snprintf(session->why_not, sizeof session->why_not, "%s",
+                 found ? holder : "another was faster");
     }
-    int exit_status = rl_session_why_not(lock, session->args->n_nodes, status);
-    if (exit_status == RL_EXIT_HELD) {
-        exit_status = (int)session->args->conflict_status;
-        if (exit_status != 0 || session->args->verbose) {
-            char holder[192];
-            bool found = rl_status_holder(session, keys, holder, sizeof holder);
-            rl_say("%s: not acquired: %s", shown, found ? holder : "another was faster");
-        }
-        return exit_status;
+    bool is_told = why != RL_EXIT_HELD || exit_status != 0 || args->verbose;
+    if (is_told && !args->json) { /* for machines the caller tells it */
+        rl_say("%s: not acquired: %s", rl_say_clean(keys, strlen(keys), shown, sizeof shown),
+               session->why_not);
     }
-    return rl_fail(exit_status, "%s: not acquired: %s", shown, redlock_lock_message(lock));
+    return exit_status;
 }
 
 /* Who waits for nodes wants to know that it is them. */
 static void tell_waiting(struct rl_session *session) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_client_stats(session->client, &stats);
-    if (stats.nodes_up < session->args->n_nodes / 2 + 1) {
+    if (stats.nodes_up < session->args->n_nodes / 2 + 1 && !session->args->json) {
         rl_say("waiting for nodes: %s", redlock_client_message(session->client));
     }
 }

@@ -31,7 +31,8 @@ struct rl_session {
     bool is_done;
     int status;  /* that the callback brought */
     int outcome; /* of the last acquire */
-    int caught;  /* the signal that ended the waiting, 0 */
+    char why_not[REDLOCK_MESSAGE_MAX];
+    int caught; /* the signal that ended the waiting, 0 */
     bool is_open;
     bool is_interruptible; /* a signal ends the waiting */
 };

@@ -40,6 +40,15 @@ void rl_tell_acquired(const struct rl_tell *tell, const char *token, int64_t val
     }
 }
 
+void rl_tell_refused(const struct rl_tell *tell, int status, const char *message) {
+    if (tell->args->json) {
+        struct rl_json json = begin(tell, "refused");
+        rl_json_text(&json, "status", redlock_err_name(status));
+        rl_json_text(&json, "message", message);
+        end(&json);
+    }
+}
+
 void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms) {
     char shown[128], left[32];
     if (tell->args->json) {

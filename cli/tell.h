@@ -16,6 +16,8 @@ struct rl_tell {
 
 /* token may be NULL. */
 void rl_tell_acquired(const struct rl_tell *tell, const char *token, int64_t valid_ms);
+/* For machines only: people were told. */
+void rl_tell_refused(const struct rl_tell *tell, int status, const char *message);
 void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms);
 /* Always told: with neither option as a sentence on stderr. */
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then);
