@@ -68,8 +68,3 @@ def at_least(lists, number):
         elif was and depth < number:
             result.append((since, time))
     return union(result)
-
-
-def any_touches(spans, begin, end):
-    """Does one of the spans reach into [begin, end]?"""
-    return any(span[0] <= end and span[1] >= begin for span in spans)
