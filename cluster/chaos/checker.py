@@ -24,6 +24,7 @@ import updates
 import windows
 from findings import APART, EXPLAINED, NOTE, SAFETY, VIOLATION
 from history import Unusable, count
+from lanes import name_key
 from verdict import as_text
 
 HELD, VIOLATED, UNUSABLE = 0, 1, 2
@@ -64,11 +65,6 @@ def client_table(history, liveness):
             "starved_ms": round((dry[1] - dry[0]) / 1e6) if dry else 0,
         }
     return table
-
-
-def name_key(client):
-    """c2.10 behind c2.9."""
-    return [int(part) if part.isdigit() else part for part in client.lstrip("c").split(".")]
 
 
 def node_table(history):

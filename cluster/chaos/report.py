@@ -16,7 +16,8 @@ import checker
 import closeup
 import reading
 from history import Unusable
-from timeline import LANES_MAX, Timeline
+from lanes import lanes
+from timeline import Timeline
 from verdict import headline, milliseconds, plural
 
 WORDS = {"violation": "violation", "explained": "explained", "apart": "no lock prevents it",
@@ -117,24 +118,12 @@ def legend(verdict):
                               for inner, word in entries), "legend")
 
 
-def lanes_of(history, verdict):
-    """The clients to draw: all, or those that are needed and the first of the others."""
-    clients = sorted(history.clients, key=checker.name_key)
-    if len(clients) <= LANES_MAX:
-        return clients
+def timeline(history, verdict):
     pointed = {who for finding in verdict["findings"] for _, who, _ in finding["marks"]
                if finding["weight"] in ("violation", "explained")}
-    chosen = [client for client in clients if client in pointed][:LANES_MAX]
-    for client in clients:
-        if len(chosen) < LANES_MAX and client not in chosen:
-            chosen.append(client)
-    return sorted(chosen, key=checker.name_key)
-
-
-def timeline(history, verdict):
-    lanes = lanes_of(history, verdict)
-    picture = tag("div", str(Timeline(history, verdict, lanes)), "scroll")
-    left_out = len(history.clients) - len(lanes)
+    groups = lanes(history, pointed)
+    picture = tag("div", str(Timeline(history, verdict, groups)), "scroll")
+    left_out = len(history.clients) - sum(len(lane) for rows in groups for lane in rows)
     more = tag("p", f"{plural(left_out, 'more client')} not drawn; all are in the table.",
                "soft") if left_out else ""
     return tag("section", tag("h2", "The run")

@@ -91,7 +91,8 @@ def blocks(spans, scale, y, height, thin=1.0, power=1.0):
     power: 1 draws that share as it is; 0.5, its root, so that a small one can be seen."""
     if not spans:
         return ""
-    if len(spans) < scale.width / thin / 2:
+    room = scale(spans[-1][1]) - scale(spans[0][0])
+    if len(spans) <= max(4, room / thin / 3):
         return "".join(box(scale(begin), y, max(0.5, scale(end) - scale(begin)), height)
                        for begin, end in spans)
     shares = {}

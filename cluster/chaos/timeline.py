@@ -10,21 +10,20 @@ from svg import Scale, Svg, blocks, box, draw_axis, number
 LEFT, WIDTH, RIGHT = 92, 1000, 96
 NODE_ROW, NODE_BAR = 34, 14
 LANE, LANE_BAR = 13, 9
-LANES_MAX = 48
+GROUP_GAP = 12
 LETTER = 5.3  # the width of a letter of a small label
 STATES = ("up", "slow", "paused", "cut", "down", "loading")
 
 
 class Timeline:
-    def __init__(self, history, verdict, lanes):
+    def __init__(self, history, verdict, groups):
         self.history, self.verdict = history, verdict
-        self.lanes = lanes  # clients
+        self.groups = groups  # see lanes.py
         self.scale = Scale(history.begin_ns, history.end_ns, LEFT, WIDTH)
         nodes = history.run["nodes"]
-        groups = len({process_of(client) for client in lanes})
         self.nodes_y = 40
         self.clients_y = self.nodes_y + len(nodes) * NODE_ROW + 34
-        self.charts_y = self.clients_y + len(lanes) * LANE + groups * 8 + 30
+        self.charts_y = self.clients_y + 30 + sum(len(rows) * LANE + GROUP_GAP for rows in groups)
         self.height = self.charts_y + 240
         self.svg = Svg(LEFT + WIDTH + RIGHT, self.height, "Timeline of the run: nodes, clients, "
                        "grants per second and waits")
@@ -114,23 +113,24 @@ class Timeline:
     # -- clients --
 
     def draw_clients(self):
-        holds, lane_y, group, y = {}, {}, None, self.clients_y
+        holds, lane_y, y = {}, {}, self.clients_y
         for hold in self.history.holds:
             holds.setdefault(hold.client, []).append(hold)
-        for client in self.lanes:
-            process = process_of(client)
-            if group is not None and process != group:
-                y += 8
-            if process != group:
-                lanes = sum(process_of(other) == process for other in self.lanes)
-                self.draw_process(process, y, lanes * LANE)
-            group = process
-            self.draw_client(client, holds.get(client, []), y)
-            lane_y[client] = y
-            y += LANE
+        for rows in self.groups:
+            processes = list(dict.fromkeys(process_of(client) for lane in rows for client in lane))
+            processes.sort(key=lambda process: self.history.processes[process]["first"])
+            for i, process in enumerate(processes):
+                after = processes[i + 1] if i + 1 < len(processes) else None
+                self.draw_process(process, after, y, len(rows) * LANE)
+            for lane in rows:
+                self.draw_lane(lane, holds, y)
+                lane_y.update((client, y) for client in lane)
+                y += LANE
+            y += GROUP_GAP
         return lane_y
 
-    def draw_process(self, process, y, height):
+    def draw_process(self, process, after, y, height):
+        """after: the one that took its place, if there is one."""
         stops = self.history.stops(process)
         path = blocks(stops, self.scale, y - 2, height)
         if path:
@@ -140,23 +140,35 @@ class Timeline:
                 self.svg.text((self.scale(begin) + self.scale(end)) / 2, y + height / 2, "stopped",
                               "small mid")
         killed = self.history.killed_ns(process)
-        if killed is not None:
-            x = self.scale(killed)
-            self.svg.line(x, y - 3, x, y + height - 2, "killed")
-            self.svg.text(x + 4, y + 7, "killed", "small strong")
+        if killed is None:
+            return
+        x = self.scale(killed)
+        edge = LEFT + WIDTH
+        if after is not None:
+            edge = self.scale(self.history.killed_ns(after) or self.history.end_ns)
+        self.svg.line(x, y - 5, x, y + height - 2, "killed")
+        word = f"{process} killed" + (f", {after}" if after else "")
+        if x + len(word) * LETTER + 6 > edge:
+            word = after or ""
+        if word and x + len(word) * LETTER + 6 <= edge:
+            self.svg.text(x + 3, y - 3, word, "small strong")
+
+    def draw_lane(self, lane, holds, y):
+        self.svg.text(LEFT - 8, y + 8, lane[0] + (" …" if len(lane) > 1 else ""), "lane end")
+        grants = sum(len(self.history.clients[client].grants) for client in lane)
+        self.svg.text(LEFT + WIDTH + 8, y + 8, str(grants), "lane")
+        for client in lane:
+            self.draw_client(client, holds.get(client, []), y)
 
     def draw_client(self, client, holds, y):
         svg, scale = self.svg, self.scale
-        story = self.history.clients.get(client)
-        svg.text(LEFT - 8, y + 8, client, "lane end")
-        svg.text(LEFT + WIDTH + 8, y + 8, str(len(story.grants) if story else len(holds)), "lane")
-        if story:
-            waits = spans.union((begin, end) for begin, end, _, _ in story.waits)
-            svg.path(blocks(waits, scale, y + 3, LANE_BAR - 6), "waiting", f"{client}: waiting")
+        story = self.history.clients[client]
+        waits = spans.union((begin, end) for begin, end, _, _ in story.waits)
+        svg.path(blocks(waits, scale, y + 3, LANE_BAR - 6), "waiting", f"{client}: waiting")
         held = spans.union((hold.enter_ns, hold.window_end_ns) for hold in holds)
         svg.path(blocks(held, scale, y, LANE_BAR, power=0.5), "holding", f"{client}: holding")
         losses = [t_ns for t_ns, status, plan in story.lost
-                  if plan != "outlast" or status != "ERR_EXPIRED"] if story else []
+                  if plan != "outlast" or status != "ERR_EXPIRED"]
         shape, last = "", -9
         for t_ns in losses:
             x = scale(t_ns)

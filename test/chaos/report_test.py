@@ -141,6 +141,26 @@ class Size(Case):
         self.draw(run)
         self.assertLess(len(self.html.encode()), 2_000_000)
 
+    def test_who_takes_a_place_takes_its_lanes(self):
+        """An hour of killed processes needs no more lanes than there are clients at a time."""
+        def height(html):
+            return float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"[^>]*aria-label="Timeline',
+                                   html).group(1))
+
+        plain = busy(seconds=10)
+        before = height(self.draw(plain))
+        run = busy(seconds=10, processes=2)
+        for i in range(3, 100):
+            begin = (i - 3) * 100
+            for k in range(1, 5):
+                at = begin + 20 + k * 9
+                run.hold(f"c{i}.{k}", at, at + 6, resource=f"chaos-{k}{i}")
+            run.fault("client-kill", begin + 80, client=f"c{i}")
+        self.assertEqual(height(self.draw(run)), before)
+        self.assertIn("c3.4: holding", self.html)
+        self.assertIn("c99.4: holding", self.html)
+        self.assertNotIn("not drawn", self.text)
+
     def test_too_many_clients_for_one_picture(self):
         run = busy(seconds=20, processes=10, clients=10, every_ms=30)
         run.hold("c10.10", 19_980, 19_995)
