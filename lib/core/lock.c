@@ -95,6 +95,13 @@ static void lock_set_validity(struct rl_lock *lock, uint64_t until_ns) {
     lock->lost_at_ns = until_ns - margin_ns;
 }
 
+/* At the limit of holding an extension prolongs nothing, and must not put off when it is told. */
+static void lock_prolong(struct rl_lock *lock, uint64_t until_ns) {
+    if (until_ns < lock->hold_until_ns || lock->valid_until_ns < lock->hold_until_ns) {
+        lock_set_validity(lock, until_ns);
+    }
+}
+
 /* Why validity ends at valid_until_ns. */
 static enum rl_result lock_end_of_validity(const struct rl_lock *lock) {
     return lock->valid_until_ns == lock->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
@@ -178,7 +185,7 @@ static void lock_repair(struct rl_lock *lock, const struct rl_event *event, stru
 static void lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
                                 struct rl_actions *out) {
     if (lock->round.decision == RL_WON) {
-        lock_set_validity(lock, lock->round.sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
+        lock_prolong(lock, lock->round.sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
         lock_end_extend(lock, out, RL_RESULT_OK);
         rl_lock_move(lock, RL_HELD);
         lock_plan_renewal(lock, event, false);
@@ -274,8 +281,7 @@ static void on_turn(struct rl_lock *lock, const struct rl_event *event, struct r
     }
 }
 
-/* Several clients may hear of one release: the few milliseconds keep them from splitting the votes.
- */
+/* Several clients may hear of one release: the spread keeps them from splitting the votes. */
 static void on_notice(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     (void)out;
     uint64_t retry_ns = event->now_ns + event->random % NOTICE_SPREAD_NS;
@@ -369,7 +375,6 @@ static void on_tell(struct rl_lock *lock, const struct rl_event *event, struct r
     /* lock_expire() has ended a grant that came too late */
     if (lock->state == RL_GRANTED) {
         rl_lock_move(lock, RL_HELD);
-        lock->adopts = false;
         lock_set_validity(lock, lock->valid_until_ns);
         lock_plan_renewal(lock, event, false);
         out->acquired = RL_RESULT_OK;

@@ -48,6 +48,8 @@ patch  half-quorum             validity  50    --preset quiet
 patch  half-quorum             overlap   50    --preset quiet
 patch  repair-when-lost        revived   500   --preset clocks
 patch  unanswered-did-not-run  orphan    2000  --preset restarts
+patch  watchdog-hopes          validity  100   --preset kept
+patch  watchdog-hopes          overlap   4000  --preset kept
 patch  no-second-look          success   2000  --preset clocks
 patch  late-vote-prolongs      revived   500   --preset clocks
 break  one-token               validity  200   --preset network

@@ -13,8 +13,8 @@
 
 static const char *const preset_names[SIM_PRESETS] = {
     [SIM_QUIET] = "quiet",       [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
-    [SIM_RESTARTS] = "restarts", [SIM_SWARM] = "swarm",     [SIM_AMNESIA] = "amnesia",
-    [SIM_STEPS] = "steps",       [SIM_STORY] = "story",
+    [SIM_RESTARTS] = "restarts", [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
+    [SIM_AMNESIA] = "amnesia",   [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -149,6 +149,10 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
         case SIM_SWARM:
             derive_swarm(options, random);
             break;
+        case SIM_KEPT:
+            derive_swarm(options, random);
+            options->watch_percent = (uint32_t)sim_between(random, 30, 100);
+            break;
         case SIM_AMNESIA:
             options->faults = BIT(SIM_FAULT_AMNESIA);
             break;
@@ -258,4 +262,5 @@ void sim_options_print(const struct sim_options *options) {
         options->ttl_min_ms, options->ttl_max_ms, options->same_ttl ? " (extended alike)" : "",
         options->extend_percent, options->think_max_ms, options->hold_percent,
         options->block_percent, options->grant_percent);
+    printf("watchdog        in %u %% of acquires\n", options->watch_percent);
 }

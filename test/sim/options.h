@@ -30,6 +30,7 @@ enum sim_preset {
     SIM_CLOCKS,
     SIM_RESTARTS,
     SIM_SWARM,
+    SIM_KEPT, /* as swarm, with watchdogs and limits of holding */
     SIM_AMNESIA,
     SIM_STEPS,
     SIM_STORY, /* no randomness: golden.h */
@@ -115,6 +116,7 @@ struct sim_options {
     uint32_t think_max_ms;
     uint32_t extend_percent; /* of what holders do */
     uint32_t hold_percent;   /* of what is left of validity, at most, before a holder does it */
+    uint32_t watch_percent;  /* of acquires that have a watchdog */
     uint32_t block_percent;  /* of callbacks that block the loop */
     uint32_t grant_percent;  /* of grants at which the client is stopped */
     bool same_ttl;           /* a lock is extended by the ttl that it was acquired with */

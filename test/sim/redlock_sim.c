@@ -30,8 +30,8 @@ static const char usage[] =
     "usage: redlock-sim [options]\n"
     "  --seed S            one history, its options printed\n"
     "  --seeds A..B        the histories of these seeds (default 1..1000)\n"
-    "  --preset NAME       quiet, network, clocks, restarts, swarm (default);\n"
-    "                      amnesia, steps: outside of the promise\n"
+    "  --preset NAME       quiet, network, clocks, restarts, swarm (default), kept (swarm\n"
+    "                      with watchdogs); amnesia, steps: outside of the promise\n"
     "  --steps N           of the safety phase (default: 500 to 5000, by the seed)\n"
     "  --nodes N           1 to 7 (default: by the seed)\n"
     "  --break NAME        one-token, blind-release, drop-owed, stopped-clock, extend-shortens\n"
@@ -179,8 +179,9 @@ static void print_summary(const struct arguments *arguments, const struct totals
     printf("%s: %" PRIu64 " histories, %" PRIu64 " steps, %.1f simulated hours; ",
            sim_preset_name(arguments->preset), totals->histories, sum->steps,
            (double)sum->time_ns / 3.6e12);
-    printf("%" PRIu64 " grants, %" PRIu64 " renewals, %" PRIu64 " losses, %" PRIu64 " releases; ",
-           sum->grants, sum->renewals, sum->losses, sum->releases);
+    printf("%" PRIu64 " grants, %" PRIu64 " renewals (%" PRIu64 " by watchdogs), %" PRIu64
+           " losses, %" PRIu64 " releases; ",
+           sum->grants, sum->renewals, sum->watched, sum->losses, sum->releases);
     printf("%" PRIu64 " late votes, %" PRIu64 " repairs, %" PRIu64 " owed, %" PRIu64
            " repaid, %" PRIu64 " late SETs; ",
            sum->late_votes, sum->repairs, sum->owed, sum->repaid, sum->late_sets);

@@ -21,7 +21,7 @@ static const char *const results[] = {
     [RL_RESULT_HELD] = "held",          [RL_RESULT_NO_QUORUM] = "no quorum",
     [RL_RESULT_EXPIRED] = "expired",    [RL_RESULT_DEADLINE] = "deadline",
     [RL_RESULT_CANCELED] = "cancelled", [RL_RESULT_LOST] = "lost",
-    [RL_RESULT_UNKNOWN] = "unknown"};
+    [RL_RESULT_UNKNOWN] = "unknown",    [RL_RESULT_MAX_HOLD] = "held long enough"};
 
 static void print_mask(uint32_t mask, FILE *out) {
     for (uint32_t i = 0; mask >> i != 0; i++) {

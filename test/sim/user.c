@@ -46,6 +46,23 @@ static uint32_t random_ttl(struct sim_lock *lock) {
     return (uint32_t)sim_skewed(dice(lock), options->ttl_min_ms, options->ttl_max_ms);
 }
 
+/* A watchdog, at times one that is late for its validity, and at times a limit. */
+static void watch(struct sim_lock *lock, struct rl_acquire *options) {
+    struct sim_random *random = dice(lock);
+    const uint32_t watch_percent = lock->client->world->options.watch_percent;
+    uint64_t validity_ms = rl_validity_ns(&lock->client->rules, options->ttl_ms) / RL_NS_PER_MS;
+    if (watch_percent == 0 || validity_ms < 3 || !sim_chance(random, watch_percent)) {
+        return;
+    }
+    uint64_t usual_ms = options->ttl_ms / 3 < validity_ms ? options->ttl_ms / 3 : 1;
+    options->renew_ms = (uint32_t)(sim_chance(random, 70) && usual_ms > 0
+                                       ? usual_ms
+                                       : sim_between(random, 1, validity_ms - 1));
+    if (sim_chance(random, 30)) {
+        options->max_hold_ms = (uint32_t)sim_skewed(random, 10, 8 * options->ttl_ms);
+    }
+}
+
 static void acquire(struct sim_lock *lock) {
     struct sim_random *random = dice(lock);
     struct rl_acquire options = {.ttl_ms = random_ttl(lock),
@@ -63,6 +80,7 @@ static void acquire(struct sim_lock *lock) {
     if (options.tries == RL_NO_LIMIT && options.delay_ms + options.jitter_ms < 5) {
         options.delay_ms = 5; /* a client that does not wait at all is a load, not a test */
     }
+    watch(lock, &options);
     if (sim_lock_acquire(lock, &options)) {
         if (sim_chance(random, 15)) {
             act_in(lock, sim_skewed(random, 0, 2000 * RL_NS_PER_MS)); /* to cancel */

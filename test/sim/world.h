@@ -64,7 +64,8 @@ struct sim_stats {
     uint64_t busy;      /* commands that a node was too busy for */
     uint64_t left_out;  /* of attempts: silent nodes */
     uint64_t late_sets; /* ran after the release that was to undo them */
-    uint64_t results[RL_RESULT_UNKNOWN + 1];
+    uint64_t watched;   /* extensions by watchdogs */
+    uint64_t results[RL_RESULT_MAX_HOLD + 1];
     uint64_t faults[SIM_FAULTS];
 };
 

@@ -209,7 +209,10 @@ static inline void model_extend_decided(struct model *m, const struct rl_event *
         x->repair = m->no & e->up;
         m->may_hold |= x->repair;
         m->state = RL_HELD;
-        model_valid_until(m, m->sent_ns + model_validity(m, m->ttl_ms));
+        uint64_t until_ns = m->sent_ns + model_validity(m, m->ttl_ms);
+        if (until_ns < m->hold_until_ns || m->valid_until_ns < m->hold_until_ns) {
+            model_valid_until(m, until_ns); /* else it ends when it would have ended */
+        }
         model_plan(m, e, false);
     } else if (m->rules->n - set_size(m->no) < model_majority(m)) {
         model_lose(m, e, x, RL_RESULT_LOST);
