@@ -109,16 +109,14 @@ static enum rl_result lock_end_of_validity(const struct rl_lock *lock) {
 
 /* When the watchdog is to extend next. */
 static void lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown) {
+    const uint64_t until_ns = lock->valid_until_ns,
+                   renew_ns = lock->acquire.renew_ms * RL_NS_PER_MS;
+    const uint64_t validity_ns = rl_validity_ns(lock->rules, lock->acquire.ttl_ms);
+    uint64_t soon_ns = event->now_ns + rl_watch_retry_ns(until_ns - event->now_ns, event->random);
     lock->renew_ns = RL_NEVER;
-    if (lock->acquire.renew_ms != 0 && lock->valid_until_ns != lock->hold_until_ns) {
-        uint64_t validity_ns = rl_validity_ns(lock->rules, lock->acquire.ttl_ms);
-        uint64_t renew_ns = lock->acquire.renew_ms * RL_NS_PER_MS;
-        lock->renew_ns =
-            rl_watch_next_ns(lock->valid_until_ns, validity_ns, renew_ns, event->random);
-        uint64_t soon_ns = event->now_ns + rl_watch_retry_ns(validity_ns, event->random);
-        if (unknown && lock->renew_ns < soon_ns) {
-            lock->renew_ns = soon_ns;
-        }
+    if (renew_ns != 0 && until_ns != lock->hold_until_ns) {
+        lock->renew_ns = rl_watch_next_ns(until_ns, validity_ns, renew_ns, event->random);
+        lock->renew_ns = unknown && lock->renew_ns < soon_ns ? soon_ns : lock->renew_ns;
     }
 }
 
@@ -147,6 +145,9 @@ static void lock_begin_round(struct rl_lock *lock, const struct rl_event *event,
     uint64_t validity_ns = rl_validity_ns(lock->rules, lock->ttl_ms);
     if (kind == RL_ROUND_ACQUIRE && validity_ns < wait_ns) {
         wait_ns = validity_ns; /* votes that come later could not win any more */
+    }
+    if (lock->renews) {
+        wait_ns = rl_watch_wait_ns(wait_ns, lock->valid_until_ns - event->now_ns);
     }
     lock->round_until_ns = event->now_ns + wait_ns;
 }
@@ -372,8 +373,7 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
 }
 
 static void on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    /* lock_expire() has ended a grant that came too late */
-    if (lock->state == RL_GRANTED) {
+    if (lock->state == RL_GRANTED) { /* or lock_expire() has ended it: it came too late */
         rl_lock_move(lock, RL_HELD);
         lock_set_validity(lock, lock->valid_until_ns);
         lock_plan_renewal(lock, event, false);

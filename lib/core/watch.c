@@ -12,8 +12,13 @@ uint64_t rl_watch_next_ns(uint64_t valid_until_ns, uint64_t validity_ns, uint64_
     return valid_until_ns > before_end_ns ? valid_until_ns - before_end_ns : 0;
 }
 
-uint64_t rl_watch_retry_ns(uint64_t validity_ns, uint64_t random) {
-    uint64_t pause_ns = validity_ns / 20;
+uint64_t rl_watch_wait_ns(uint64_t node_timeout_ns, uint64_t left_ns) {
+    assert(node_timeout_ns > 0);
+    return left_ns / 4 > node_timeout_ns ? left_ns / 4 : node_timeout_ns;
+}
+
+uint64_t rl_watch_retry_ns(uint64_t left_ns, uint64_t random) {
+    uint64_t pause_ns = left_ns / 8;
     if (pause_ns < RL_WATCH_RETRY_NS_MIN) {
         pause_ns = RL_WATCH_RETRY_NS_MIN;
     }

@@ -36,13 +36,17 @@ static void is_spread_out(void **state) {
     assert_in_range(early, 4000, 6000);
 }
 
+/* The more is left, the longer it can wait. */
 static void tries_again_soon_but_not_at_once(void **state) {
     (void)state;
-    assert_int_equal(rl_watch_retry_ns(10 * SECOND, 0), SECOND / 2);
-    assert_int_equal(rl_watch_retry_ns(2 * SECOND, 0), SECOND / 10);
+    assert_int_equal(rl_watch_retry_ns(8 * SECOND, 0), SECOND);
+    assert_int_equal(rl_watch_retry_ns(800000000, 0), SECOND / 10);
     assert_int_equal(rl_watch_retry_ns(86400 * SECOND, 0), RL_WATCH_RETRY_NS_MAX);
     assert_int_equal(rl_watch_retry_ns(1, 0), RL_WATCH_RETRY_NS_MIN);
-    assert_int_equal(rl_watch_retry_ns(2 * SECOND, SECOND / 40 - 1), SECOND / 10 - SECOND / 40 + 1);
+    assert_int_equal(rl_watch_retry_ns(8 * SECOND, SECOND / 4 - 1), SECOND - SECOND / 4 + 1);
+    assert_int_equal(rl_watch_wait_ns(SECOND / 4, 40 * SECOND), 10 * SECOND);
+    assert_int_equal(rl_watch_wait_ns(SECOND / 4, SECOND), SECOND / 4);
+    assert_int_equal(rl_watch_wait_ns(SECOND / 4, 0), SECOND / 4);
 }
 
 int main(void) {

@@ -2,8 +2,7 @@
  *
  * It is written from the specification and from the comments of lock.h, round.h and redlock.h, not
  * from lock.c, and in another manner: votes are sets of nodes, and what follows from them is worked
- * out anew each time. It knows no table of states. Where the two differ, one of them is wrong.
- */
+ * out anew each time. It knows no table of states. Where the two differ, one of them is wrong. */
 #ifndef UNIT_LOCK_MODEL_H
 #define UNIT_LOCK_MODEL_H
 
@@ -97,7 +96,7 @@ static inline void model_plan(struct model *m, const struct rl_event *e, bool un
     if (may_grow) {
         m->renew_ns = rl_watch_next_ns(m->valid_until_ns, validity_ns,
                                        (uint64_t)m->wish.renew_ms * 1000000, e->random);
-        uint64_t pause_ns = rl_watch_retry_ns(validity_ns, e->random);
+        uint64_t pause_ns = rl_watch_retry_ns(m->valid_until_ns - m->now_ns, e->random);
         if (unknown && m->renew_ns < m->now_ns + pause_ns) {
             m->renew_ns = m->now_ns + pause_ns;
         }
@@ -168,6 +167,8 @@ static inline void model_round(struct model *m, const struct rl_event *e, struct
     if (kind == RL_ROUND_ACQUIRE && model_validity(m, m->ttl_ms) < wait_ns) {
         wait_ns = model_validity(m, m->ttl_ms);
     }
+    uint64_t quarter_ns = (m->valid_until_ns - m->now_ns) / 4;
+    wait_ns = m->renews && quarter_ns > wait_ns ? quarter_ns : wait_ns; /* there is time */
     m->kind = kind;
     m->sent_ns = m->now_ns;
     m->until_ns = m->now_ns + wait_ns;
