@@ -166,7 +166,8 @@ each_node resume
 
 # shellcheck disable=SC2016
 "$redlock" run --ttl 2s k -- sh -c \
-    'trap "" TERM; echo $$ >"$0"; while :; do date +%s%N >"$0.beat"; sleep 0.02; done' "$scratch/stubborn" \
+    'trap "" TERM; echo $$ >"$0"; while :; do date +%s%N >"$0.new"; mv "$0.new" "$0.beat"; sleep 0.02; done' \
+    "$scratch/stubborn" \
     2>"$err" &
 pid=$!
 left="$left $pid"
