@@ -95,6 +95,18 @@ static bool nothing_owed(const struct scene *s, const void *data) {
     return stats_of(s).owed == 0 && outstanding == 0;
 }
 
+static uint64_t failures_of_last(const struct scene *s) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    assert_int_equal(redlock_client_node(s->client, SCENE_NODES - 1, &info), 0);
+    return info.failures;
+}
+
+/* Connected to the last node in vain: the data is how many times it had failed before. */
+static bool was_refused(const struct scene *s, const void *data) {
+    const uint64_t *before = data;
+    return failures_of_last(s) >= *before + 2; /* the connection, then an attempt */
+}
+
 static bool has_quorum(const struct scene *s, const void *data) {
     (void)data;
     return stats_of(s).nodes_up >= SCENE_QUORUM;
@@ -284,17 +296,19 @@ static void give_b_up(struct scene *s) {
 
 /* A releases while one node has forgotten the script and another is away. */
 static void release_a(struct scene *s) {
+    uint64_t patience_ns = 4000000 * (uint64_t)s->options->node_timeout_ms;
+    uint64_t failures = failures_of_last(s);
     fake_redis_forget_scripts(fake_node_redis(s->nodes[1]));
     fake_node_refuse(s->nodes[4]);
     fake_node_drop(s->nodes[4], true);
-    turn(s);
+    run_until(s, was_refused, &failures, patience_ns);
     if (succeeded(s, SCENE_ACQUIRE_A) && redlock_lock_is_valid(s->a)) {
         release(s, s->a, SCENE_RELEASE_A);
         wait_for(s, SCENE_RELEASE_A);
     }
     fake_node_listen(s->nodes[4]);
     /* in vain, if connecting fails all the time */
-    run_until(s, nothing_owed, NULL, 4000000 * (uint64_t)s->options->node_timeout_ms);
+    run_until(s, nothing_owed, NULL, patience_ns);
 }
 
 /* -- The leader -- */

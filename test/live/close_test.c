@@ -321,7 +321,9 @@ static void use_after_close(void **state) {
     live->client = NULL;
     check_closed(client, closed.lock);
     uv_run(&live->loop, UV_RUN_NOWAIT);
-    check_closed(client, closed.lock);
+    if (closed.count == 0) { /* unless the nodes were as quick as that */
+        check_closed(client, closed.lock);
+    }
     LIVE_UNTIL(live, closed.count == 1);
     assert_true(live_no_keys(live));
     live_end(live);
