@@ -183,7 +183,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
     redlock_lock *lock = rl_client_reserve_deadline(client) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
-        rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
+        rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT, 0);
         rl_deadline_init(&lock->deadline, RL_TAG_LOCK);
         enlist(lock);
         if (!take_resources(lock, &o) || !rl_client_reserve_wire(client, &lock->target)) {

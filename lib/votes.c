@@ -197,7 +197,7 @@ void rl_votes_answer(struct rl_node *node, struct rl_request *request,
     enum rl_outcome outcome = outcomes[answer->verdict];
     struct rl_event event;
     place->client->calls_out--;
-    if (rl_sent_vote(&call->sent, place->index, outcome, answer->reason, &event)) {
+    if (rl_sent_vote(&call->sent, place->index, outcome, answer->reason, 0, &event)) {
         place->client->stats.late_votes += rl_votes_step(call->lock, &event);
     }
     settle(place, call, outcome);
@@ -319,7 +319,8 @@ static void tell(struct rl_lock *core) {
     rl_loop_queue_done(lock);
 }
 
-static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN]) {
+static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *wall_us) {
+    *wall_us = 0;
     unsigned char bytes[RL_TOKEN_LEN / 2];
     if (uv_random(NULL, NULL, bytes, sizeof bytes, 0, NULL) != 0) {
         return false;
@@ -363,6 +364,7 @@ bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     event->now_ns = redlock_now_ns();
     event->random = rl_loop_random(client);
     event->up = client->up;
+    event->voters = client->up;
     event->reasons = client->reasons;
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;

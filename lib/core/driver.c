@@ -24,6 +24,7 @@ static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
             rl_is_silent(lock->rules, driver->oldest_ns(lock, i), event->now_ns)) {
             RL_MARK(SILENT_LEFT_OUT);
             event->up &= ~BIT(i);
+            event->voters &= ~BIT(i);
             reasons[i] = lock->timeout_reason;
         }
     }
@@ -56,6 +57,7 @@ static uint32_t send_to(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t r
 static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
                        const struct rl_driver *driver) {
     static const enum rl_sent_kind kinds[] = {[RL_ROUND_ACQUIRE] = RL_SENT_SET,
+                                              [RL_ROUND_FENCE] = RL_SENT_RAISE,
                                               [RL_ROUND_EXTEND] = RL_SENT_EXTEND,
                                               [RL_ROUND_RELEASE] = RL_SENT_RELEASE};
     int16_t why[RL_NODES_MAX];
@@ -98,7 +100,7 @@ static void end_operations(struct rl_lock *lock, const struct rl_actions *action
 static void begin_attempt(struct rl_lock *lock, const struct rl_driver *driver) {
     char token[RL_TOKEN_LEN];
     struct rl_event event = {.type = RL_EV_ATTEMPT};
-    if (driver->draw(lock, token)) {
+    if (driver->draw(lock, token, &event.floor)) {
         event.u.token = token;
         driver->feed(lock, &event);
     } else {

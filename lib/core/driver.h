@@ -37,7 +37,8 @@ enum rl_op_kind { RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE, RL_OPS };
  *   - `renewed`: the watchdog has extended, or tried to;
  *   - `lost`: the hold is over, on_lost is to run;
  *   - `tell`: feed RL_EV_TELL when the acquire's callback can run, soon;
- *   - `draw`: a token that was never used before; false if there is no randomness;
+ *   - `draw`: a token that was never used before, and the wall clock in microseconds (0 will do if
+ *     the acquire does not fence); false if there is no randomness;
  *   - `undrawn`: for want of a token the acquire has just ended as cancelled;
  *   - `feed`: complete the event (time, randomness, nodes) and call rl_drive() with it. */
 struct rl_driver {
@@ -51,7 +52,7 @@ struct rl_driver {
     void (*renewed)(struct rl_lock *lock, enum rl_result result);
     void (*lost)(struct rl_lock *lock, enum rl_result why);
     void (*tell)(struct rl_lock *lock);
-    bool (*draw)(struct rl_lock *lock, char token[RL_TOKEN_LEN]);
+    bool (*draw)(struct rl_lock *lock, char token[RL_TOKEN_LEN], uint64_t *wall_us);
     void (*undrawn)(struct rl_lock *lock);
     void (*feed)(struct rl_lock *lock, struct rl_event *event);
 };

@@ -1,8 +1,10 @@
 /* The life of one lock: a pure step from an event to the actions that the driver has to take.
  *
- *     idle -> ready -> trying -> granted -> held <-> extending
- *      |      ^  ^       |          |         \        /   \
- *      v      |  +- backoff <-------+       releasing     lost
+ *                       +--> fencing --+
+ *                       |              v
+ *     idle -> ready -> trying ----> granted -> held <-> extending
+ *      |      ^  ^       |             |         \        /   \
+ *      v      |  +- backoff <----------+       releasing     lost
  *     waiting-+
  *
  * Happy path: ACQUIRE asks the driver to draw a token; ATTEMPT sends SET to the nodes; VOTEs come
@@ -24,7 +26,8 @@
  *     clock, which is more than valid_until - sent (quorum.h). Two quorums share a node, which
  *     holds one token. So no. What this rests on, line by line:
  *      - only votes of the current round are counted (rl_round_vote compares the id);
- *      - validity runs from sent_ns, never from an answer;
+ *      - validity runs from the sending (of a grant: of its first SET), never from an answer;
+ *      - a node that may have forgotten what it voted for is not asked to grant (guard.h);
  *      - every step first looks at the clock (lock_expire): a vote that arrives after valid_until
  *        cannot prolong anything, also when the timer has not fired yet;
  *      - an extension never shortens a key (command.c): one that runs late, after a longer one that
@@ -32,12 +35,12 @@
  *      - TELL looks at the clock again, since the loop may have been blocked after the last vote.
  *  2. Can a key be orphaned? may_hold has a bit for every node to which a SET of the present token
  *     was sent and which has not answered that it did not run. Every way out of an attempt or a
- *     hold goes through lock_release_all(), which releases on all nodes that are up and owes
+ *     hold goes through rl_lock_release_all(), which releases on all nodes that are up and owes
  *     (owed.h) those of may_hold that are not. A node that is up gets the release after the SET, on
  *     one connection.
  *  3. Can a callback be missed or run twice? Each operation is ended in exactly one place: acquire
  *     where the state leaves ready/trying/backoff/granted, extend where it leaves extending,
- *     release where it leaves releasing; lost is set only in lock_lose(), which leaves held or
+ *     release where it leaves releasing; lost is set only in rl_lock_lose(), which leaves held or
  *     extending.
  *  4. Can an adoption make two holders? For the nodes it is one holder with one token, before and
  *     after; validity comes from a round of extensions that a quorum answered, exactly as in 1. An
@@ -52,6 +55,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/fence.h"
 #include "core/quorum.h"
 #include "core/round.h"
 
@@ -63,6 +67,7 @@ enum rl_lock_state {
     RL_WAITING, /* in line behind another lock of this client */
     RL_READY,   /* a token is being drawn; the next event is ATTEMPT */
     RL_TRYING,
+    RL_FENCING, /* won, the counters of the fence are being raised */
     RL_BACKOFF,
     RL_GRANTED, /* won, the user does not know yet */
     RL_HELD,
@@ -113,6 +118,8 @@ struct rl_acquire {
     uint32_t renew_ms;    /* the watchdog extends when so much validity is used up; 0: none */
     uint32_t max_hold_ms; /* 0: no limit */
     bool waits;           /* not first in line */
+    bool fences;
+    bool breaks_ties; /* asks one node first once it has met another's key */
 };
 
 struct rl_adopt {
@@ -126,6 +133,7 @@ struct rl_ballot_in {
     uint32_t node;
     enum rl_vote vote;
     int16_t reason;    /* of a failed vote */
+    uint64_t counter;  /* of a granted vote of a fenced attempt, not 0 */
     bool may_have_run; /* of a failed vote: false if the node answered, with an error */
 };
 
@@ -134,7 +142,9 @@ struct rl_event {
     uint64_t now_ns;        /* never goes back for one lock */
     uint64_t random;        /* fresh; used for the jitter */
     uint32_t up;            /* nodes that can be sent to now */
-    const int16_t *reasons; /* why the others cannot, one for each node */
+    uint32_t voters;        /* of these, the ones that may be asked to grant, see guard.h */
+    const int16_t *reasons; /* why the others cannot or may not, one for each node */
+    uint64_t floor;         /* of an attempt: the wall clock in microseconds, see fence.h */
     union {
         struct rl_acquire acquire;
         struct rl_adopt adopt;
@@ -174,23 +184,29 @@ struct rl_lock {
     uint64_t hold_until_ns;  /* validity never goes beyond; RL_NEVER: no limit */
     uint64_t renew_ns;       /* the watchdog's next extension, RL_NEVER if there is none */
     uint64_t give_up_ns;     /* the acquire's deadline */
+    uint64_t set_ns;         /* when the attempt's first SET was sent */
     uint64_t round_until_ns; /* votes still out by then have failed */
     uint64_t retry_ns;       /* the end of a backoff, or when waiting costs a try */
     struct rl_acquire acquire;
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t may_hold; /* nodes that may have a key with the present token */
+    uint32_t unasked;  /* nodes that take part in the attempt and were not sent a SET yet */
+    uint64_t resource; /* a hash of it */
+    struct rl_fence fence;
     int16_t timeout_reason;
     uint8_t state;                /* enum rl_lock_state */
     bool adopts;                  /* the attempt is an adoption: what it finds is not ours to end */
     bool renews;                  /* the extension under way is the watchdog's */
+    bool met_another;             /* an attempt of this acquire was refused somewhere */
+    uint8_t alone;                /* attempts in a row that asked one node first */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 
 /* rules and ballots (n of them) must outlive the lock. timeout_reason marks votes that did not
- * come. */
+ * come. resource: a hash, the same for all clients. */
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots,
-                  int16_t timeout_reason);
+                  int16_t timeout_reason, uint64_t resource);
 
 /* The step. out is overwritten. */
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
@@ -204,7 +220,13 @@ bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns);
 /* Held or extending, whatever the time. */
 bool rl_lock_is_holding(const struct rl_lock *lock);
 
-/* Whether an acquire (waiting, ready, trying, backoff, granted) is under way. */
+/* The fence of the last grant; 0 before it, or if the acquire did not ask for one. */
+uint64_t rl_lock_fence(const struct rl_lock *lock);
+
+/* Whether an attempt or a hold with this token is under way, so that no release of it was sent. */
+bool rl_lock_has_token(const struct rl_lock *lock, const char *token);
+
+/* Whether an acquire (waiting to granted) is under way. */
 bool rl_lock_is_acquiring(const struct rl_lock *lock);
 
 /* Whether the lock keeps its place in line: it asks the nodes, holds, or waits for its turn. */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 static const struct {
     const char *name;
@@ -11,7 +12,8 @@ static const struct {
     [RL_IDLE] = {"idle", IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING)},
     [RL_WAITING] = {"waiting", IN(RL_READY) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_READY] = {"ready", IN(RL_TRYING) | IN(RL_IDLE)},
-    [RL_TRYING] = {"trying", IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
+    [RL_TRYING] = {"trying", IN(RL_FENCING) | IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
+    [RL_FENCING] = {"fencing", IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_BACKOFF] = {"backoff", IN(RL_READY) | IN(RL_IDLE)},
     [RL_GRANTED] = {"granted", IN(RL_HELD) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_HELD] = {"held", IN(RL_EXTENDING) | IN(RL_RELEASING) | IN(RL_LOST) | IN(RL_IDLE)},
@@ -35,8 +37,10 @@ void rl_lock_invariant(const struct rl_lock *lock) {
     assert(lock->state < RL_LOCK_STATES);
     assert((lock->valid_until_ns != 0) == lock_is(lock, HAS_VALIDITY));
     assert((lock->may_hold & ~rl_all_nodes(lock->rules->n)) == 0);
-    assert((lock->round.decision == RL_OPEN) ==
-           lock_is(lock, IN(RL_TRYING) | IN(RL_EXTENDING) | IN(RL_RELEASING)));
+    const uint32_t in_round = IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_EXTENDING) | IN(RL_RELEASING);
+    assert((lock->round.decision == RL_OPEN) == lock_is(lock, in_round));
+    assert(lock->unasked == 0 || lock->state == RL_TRYING);
+    assert((lock->unasked & lock->may_hold) == 0);
     assert(!lock->renews || lock->state == RL_EXTENDING);
     assert(!lock->adopts || lock_is(lock, IN(RL_TRYING) | IN(RL_GRANTED)));
     if (lock_is(lock, HAS_VALIDITY)) {
@@ -58,6 +62,7 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns) {
 uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
     switch ((enum rl_lock_state)lock->state) {
         case RL_TRYING:
+        case RL_FENCING:
             return sooner(lock->round_until_ns, lock->give_up_ns);
         case RL_WAITING:
         case RL_BACKOFF:
@@ -85,6 +90,15 @@ bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns) {
 
 bool rl_lock_is_holding(const struct rl_lock *lock) {
     return lock_is(lock, IS_HOLDING);
+}
+
+uint64_t rl_lock_fence(const struct rl_lock *lock) {
+    return lock_is(lock, IS_ACQUIRING) ? 0 : lock->fence.value;
+}
+
+bool rl_lock_has_token(const struct rl_lock *lock, const char *token) {
+    return lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING) | HAS_VALIDITY) &&
+           memcmp(lock->token, token, RL_TOKEN_LEN) == 0;
 }
 
 bool rl_lock_is_acquiring(const struct rl_lock *lock) {

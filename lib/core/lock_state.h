@@ -1,5 +1,5 @@
 /* The states of a lock: which moves are allowed, what is true in each, and when it has to be woken.
- * For lock.c; others look at a lock through lock.h. */
+ * For lock*.c; others look at a lock through lock.h. */
 #ifndef RL_CORE_LOCK_STATE_H
 #define RL_CORE_LOCK_STATE_H
 
@@ -7,7 +7,7 @@
 
 #define IN(state) (1u << (state))
 
-#define IS_ASKING (IN(RL_READY) | IN(RL_TRYING) | IN(RL_BACKOFF) | IN(RL_GRANTED))
+#define IS_ASKING (IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_BACKOFF) | IN(RL_GRANTED))
 #define IS_ACQUIRING (IN(RL_WAITING) | IS_ASKING)
 #define IS_HOLDING (IN(RL_HELD) | IN(RL_EXTENDING))
 #define HAS_VALIDITY (IN(RL_GRANTED) | IS_HOLDING)

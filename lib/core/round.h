@@ -26,6 +26,7 @@ enum rl_vote {
 
 enum rl_round_kind {
     RL_ROUND_ACQUIRE,
+    RL_ROUND_FENCE, /* raises the counters of nodes that granted, see fence.h */
     RL_ROUND_EXTEND,
     RL_ROUND_RELEASE /* a refusal is as good as a grant: the token is not there */
 };

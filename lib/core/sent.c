@@ -15,7 +15,7 @@ void rl_sent_init(struct rl_sent *sent, const struct rl_lock *lock, enum rl_sent
 }
 
 bool rl_sent_vote(const struct rl_sent *sent, uint32_t node, enum rl_outcome outcome,
-                  int16_t reason, struct rl_event *event) {
+                  int16_t reason, uint64_t counter, struct rl_event *event) {
     if (sent->round == 0) {
         return false;
     }
@@ -24,6 +24,7 @@ bool rl_sent_vote(const struct rl_sent *sent, uint32_t node, enum rl_outcome out
                                           .node = node,
                                           .vote = rl_outcome_vote(outcome),
                                           .reason = reason,
+                                          .counter = counter,
                                           .may_have_run = rl_outcome_may_have_run(outcome)};
     return true;
 }

@@ -17,7 +17,7 @@
 #include "core/lock.h"
 #include "core/owed.h"
 
-enum rl_sent_kind { RL_SENT_SET, RL_SENT_EXTEND, RL_SENT_RELEASE, RL_SENT_KINDS };
+enum rl_sent_kind { RL_SENT_SET, RL_SENT_RAISE, RL_SENT_EXTEND, RL_SENT_RELEASE, RL_SENT_KINDS };
 
 struct rl_sent {
     struct rl_owed_item owed; /* of a release that is owed */
@@ -40,9 +40,10 @@ enum rl_end {
 void rl_sent_init(struct rl_sent *sent, const struct rl_lock *lock, enum rl_sent_kind kind,
                   uint32_t round);
 
-/* Fills in the vote to feed; false if the command belongs to no round. */
+/* Fills in the vote to feed; false if the command belongs to no round. counter: what a fenced SET
+ * was answered, if the outcome is yes. */
 bool rl_sent_vote(const struct rl_sent *sent, uint32_t node, enum rl_outcome outcome,
-                  int16_t reason, struct rl_event *event);
+                  int16_t reason, uint64_t counter, struct rl_event *event);
 
 enum rl_end rl_sent_end(const struct rl_sent *sent, enum rl_outcome outcome);
 

@@ -209,7 +209,8 @@ static void start_locks(struct sim_client *client) {
         lock->client = client;
         lock->index = (uint8_t)i;
         lock->resource = (uint8_t)((client->index + i) % world->options.resources);
-        rl_lock_init(&lock->core, &client->rules, lock->ballots, SIM_REASON_TIMEOUT);
+        rl_lock_init(&lock->core, &client->rules, lock->ballots, SIM_REASON_TIMEOUT,
+                     lock->resource);
         rl_deadline_init(&lock->deadline, TAG_LOCK);
     }
 }

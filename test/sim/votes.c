@@ -143,7 +143,7 @@ static void settle(struct sim_link *link, struct sim_call *call, enum rl_outcome
 void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome outcome) {
     int16_t reason = outcome == RL_OUTCOME_ERROR ? SIM_REASON_ERROR : SIM_REASON_DOWN;
     struct rl_event event;
-    if (rl_sent_vote(&call->sent, link->node, outcome, reason, &event)) {
+    if (rl_sent_vote(&call->sent, link->node, outcome, reason, 0, &event)) {
         note(call->lock, (struct sim_note){.kind = SIM_NOTE_VOTE,
                                            .node = link->node,
                                            .token = call->token,
@@ -243,8 +243,9 @@ static void tell(struct rl_lock *core) {
     sim_fault_at_grant(lock->client->world, lock->client->index);
 }
 
-static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN]) {
+static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *wall_us) {
     struct sim_lock *lock = lock_of(core);
+    *wall_us = 0;
     struct sim_world *world = lock->client->world;
     if (sim_fault_no_token(world)) {
         return false;
@@ -288,6 +289,8 @@ void sim_votes_step(struct sim_lock *lock, struct rl_event *event) {
     event->now_ns = sim_client_now(client);
     event->random = sim_random(&client->world->core_random);
     event->up = client->up;
+    event->voters = client->up;
+    event->floor = 0;
     event->reasons = client->reasons;
     rl_drive(&lock->core, event, &driver);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));

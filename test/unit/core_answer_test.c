@@ -43,10 +43,10 @@ static void votes_in_its_round_only(void **state) {
         for (enum rl_sent_kind kind = RL_SENT_SET; kind < RL_SENT_KINDS; kind++) {
             struct rl_event event = {.type = RL_EV_TICK};
             struct rl_sent sent = make(kind, 0);
-            assert_false(rl_sent_vote(&sent, NODE, o, REASON, &event));
+            assert_false(rl_sent_vote(&sent, NODE, o, REASON, 0, &event));
             assert_int_equal(event.type, RL_EV_TICK);
             sent = make(kind, ROUND);
-            assert_true(rl_sent_vote(&sent, NODE, o, REASON, &event));
+            assert_true(rl_sent_vote(&sent, NODE, o, REASON, 0, &event));
             assert_int_equal(event.type, RL_EV_VOTE);
             assert_int_equal(event.u.vote.round, ROUND);
             assert_int_equal(event.u.vote.node, NODE);

@@ -68,7 +68,7 @@ static void fan_out(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round
     assert_true(nodes != 0);
     assert_true(round == 0 || round == lock->round.id);
     s->announced = nodes;
-    note(s, "SXU"[kind]);
+    note(s, "SRXU"[kind]);
 }
 
 static int16_t send_one(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round,
@@ -116,7 +116,8 @@ static void tell(struct rl_lock *lock) {
     note(scene_of(lock), 't');
 }
 
-static bool draw(struct rl_lock *lock, char token[RL_TOKEN_LEN]) {
+static bool draw(struct rl_lock *lock, char token[RL_TOKEN_LEN], uint64_t *wall_us) {
+    *wall_us = 0;
     note(scene_of(lock), 'd');
     memset(token, '7', RL_TOKEN_LEN);
     return !scene_of(lock)->is_without_randomness;
@@ -147,6 +148,7 @@ static bool drive(struct scene *s, struct rl_event *event) {
     event->now_ns = s->now_ns;
     event->random = 1;
     event->up = s->up;
+    event->voters = s->up;
     event->reasons = s->reasons;
     bool late = rl_drive(&s->lock, event, &driver);
     assert_ptr_equal(event->reasons, s->reasons); /* nothing that ends with the call is left */
@@ -171,7 +173,7 @@ static void begin(struct scene *s, uint32_t n) {
         s->oldest_ns[i] = RL_NEVER;
         s->reasons[i] = DOWN_REASON;
     }
-    rl_lock_init(&s->lock, &s->rules, s->ballots, TIMEOUT_REASON);
+    rl_lock_init(&s->lock, &s->rules, s->ballots, TIMEOUT_REASON, 0);
 }
 
 static void forget(struct scene *s) {
@@ -200,7 +202,7 @@ static bool answer(struct scene *s, uint32_t node, enum rl_sent_kind kind,
     struct rl_sent sent;
     struct rl_event event;
     rl_sent_init(&sent, &s->lock, kind, s->lock.round.id);
-    assert_true(rl_sent_vote(&sent, node, outcome, DOWN_REASON, &event));
+    assert_true(rl_sent_vote(&sent, node, outcome, DOWN_REASON, 0, &event));
     return drive(s, &event);
 }
 

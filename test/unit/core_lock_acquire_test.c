@@ -7,12 +7,12 @@
 
 static const struct rl_acquire wishes[] = {
     /* ttl, tries, wait, delay, jitter, min_validity */
-    {10000, 1, RL_NO_LIMIT, 50, 100, 1, 0, 0, false},
-    {10000, 2, 1000, 50, 100, 1, 0, 0, false},
+    {10000, 1, RL_NO_LIMIT, 50, 100, 1, 0, 0, false, false, false},
+    {10000, 2, 1000, 50, 100, 1, 0, 0, false, false, false},
     /* the wait ends before the node timeout */
-    {10000, RL_NO_LIMIT, 200, 50, 100, 0, 0, 0, false},
+    {10000, RL_NO_LIMIT, 200, 50, 100, 0, 0, 0, false, false, false},
     /* validity ends before the node timeout; no pause */
-    {60, 2, RL_NO_LIMIT, 0, 0, 20, 0, 0, false},
+    {60, 2, RL_NO_LIMIT, 0, 0, 20, 0, 0, false, false, false},
 };
 
 static void explore_attempt(uint32_t n, const struct rl_acquire *wish, uint32_t up,
@@ -348,8 +348,8 @@ static void waits_no_longer_for_votes_than_they_are_good_for(void **state) {
 static void knows_large_numbers(void **state) {
     (void)state;
     struct world w;
-    struct rl_acquire acquire = {86400000, RL_NO_LIMIT, RL_NO_LIMIT - 1, 86400000, 86400000, 1, 0,
-                                 0,        false};
+    struct rl_acquire acquire = {86400000, RL_NO_LIMIT, RL_NO_LIMIT - 1, 86400000, 86400000, 1,
+                                 0,        0,           false,           false,    false};
     world_init(&w, usual_rules(3));
     world_acquire(&w, acquire, START_NS);
     world_attempt(&w, START_NS, 7);

@@ -99,9 +99,9 @@ static void live(const struct world *w, const struct life *life) {
 
 static void keeps_its_promises_in_every_life(void **state) {
     (void)state;
-    const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1, 0, 0, false};
+    const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1, 0, 0, false, false, false};
     /* with a watchdog, a limit and a line */
-    const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true};
+    const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true, false, false};
     const struct life lives[] = {
         {1, 5, 2, {1, 0}, wish}, {2, 4, 4, {3, 0, 1, 2}, wish}, {3, 4, 2, {7, 2}, wish},
         {1, 6, 2, {1, 0}, kept}, {2, 5, 2, {3, 1}, kept},       {3, 4, 2, {7, 2}, kept},

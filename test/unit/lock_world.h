@@ -114,7 +114,7 @@ static inline void world_init(struct world *w, struct rl_rules rules) {
     w->rules = rules;
     w->random = 33 * MS;
     w->model = (struct model){.now_ns = START_NS, .state = RL_IDLE};
-    rl_lock_init(&w->lock, &w->rules, w->ballots, TIMEOUT_REASON);
+    rl_lock_init(&w->lock, &w->rules, w->ballots, TIMEOUT_REASON, 0);
     world_adopt(w);
 }
 
@@ -284,6 +284,7 @@ static inline struct rl_event world_event(const struct world *w, enum rl_event_t
                              .now_ns = now_ns > w->model.now_ns ? now_ns : w->model.now_ns,
                              .random = w->random,
                              .up = up,
+                             .voters = up,
                              .reasons = reasons};
 }
 

@@ -1,0 +1,53 @@
+/* The fence of one grant: a number that is larger than those of all grants before it.
+ *
+ * Happy path: each node that grants sets its counter of the resource to max(counter + 1, floor) in
+ * the same step as the key, and returns it. All return the same number, which is the fence. A fence
+ * is *placed* on a node when the node's counter was exactly the fence at some moment at which the
+ * node had the grant's token; a grant needs a quorum of such nodes.
+ *
+ * Failure modes: the nodes return different numbers (a counter is ahead of the floor, and another
+ * is not). Then the largest is the fence, and a second round raises the counters to it, only where
+ * the token still is; the grant counts when that round has a quorum. A counter that is larger than
+ * the fence already is not a yes: a grant of ours that came too late to be counted has set it.
+ *
+ * Why it grows: let A and B be two grants. Both fences are placed on quorums, so on one node s both
+ * were placed. Say s had A's token first. When s granted B, its counter was A's fence or more, so
+ * it became larger than that; and later it was exactly B's fence. So B's fence is larger. Hence all
+ * fences differ; and if A was granted before B's SETs were sent, it was A that s had first.
+ * Nothing here is about time: it holds whatever clocks and pauses do. While the clocks keep what
+ * Redlock assumes of them, windows of validity do not overlap, and their order is that on s.
+ *
+ * What it rests on: a raise compares the token, and the counter, on the node (without that, a late
+ * one could put A's fence in place after B has come and gone); counters outlive the keys. Where a
+ * counter was lost, with its node or because nobody asked for longer than the retention, the floor
+ * carries the order: it is the wall clock of the client, so clocks must agree to within the time
+ * that has passed since the last grant.
+ */
+#ifndef RL_CORE_FENCE_H
+#define RL_CORE_FENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Floors end here: numbers up to 2^53 are exact in a node's scripts, and 2^40 are left to count. */
+#define RL_FENCE_FLOOR_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 40))
+
+struct rl_fence {
+    uint64_t floor; /* what a command carries: of a SET the floor, of a raise the fence */
+    uint64_t value; /* the largest counter that was voted, so far */
+    uint32_t nodes; /* that voted it, as a mask */
+};
+
+/* A new attempt. floor 0: without a fence. */
+void rl_fence_begin(struct rl_fence *fence, uint64_t floor);
+
+/* A counted vote with the node's counter. */
+void rl_fence_vote(struct rl_fence *fence, uint32_t node, uint64_t counter);
+
+/* Whether the votes alone have placed the maximum: a quorum of n nodes voted it. */
+bool rl_fence_is_placed(const struct rl_fence *fence, uint32_t n);
+
+/* From now on commands carry the fence itself: a raise, or the repair of a key. */
+void rl_fence_settle(struct rl_fence *fence);
+
+#endif

@@ -1,0 +1,53 @@
+/* See guard.h for the argument. */
+#include "core/guard.h"
+
+#include <assert.h>
+#include <string.h>
+
+void rl_guard_init(struct rl_guard *guard) {
+    memset(guard, 0, sizeof *guard);
+}
+
+static enum rl_standing guard_judge(const struct rl_guard *guard,
+                                    const struct rl_guard_rules *rules,
+                                    const struct rl_server *server) {
+    if (server->is_replica) {
+        return RL_STANDING_REPLICA;
+    }
+    if (server->is_loading) {
+        return RL_STANDING_LOADING;
+    }
+    if (server->evicts) {
+        return RL_STANDING_EVICTS;
+    }
+    if (guard->run_id[0] == '\0') {
+        bool young = rules->mode == RL_GUARD_STRICT && server->uptime_ns < rules->quarantine_ns;
+        return young ? RL_STANDING_YOUNG : RL_STANDING_VOTES;
+    }
+    if (strcmp(guard->run_id, server->run_id) != 0) {
+        return RL_STANDING_RESTARTED;
+    }
+    return strcmp(guard->replid, server->replid) != 0 ? RL_STANDING_REPLACED : RL_STANDING_VOTES;
+}
+
+enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rules *rules,
+                              const struct rl_server *server, uint64_t now_ns) {
+    assert(rules->mode != RL_GUARD_OFF);
+    assert(server->run_id[0] != '\0');
+    enum rl_standing standing = guard_judge(guard, rules, server);
+    if (standing >= RL_STANDING_REPLICA) {
+        return standing;
+    }
+    memcpy(guard->run_id, server->run_id, sizeof guard->run_id);
+    memcpy(guard->replid, server->replid, sizeof guard->replid);
+    if (standing != RL_STANDING_VOTES) { /* else an earlier quarantine goes on, or is over */
+        guard->standing = (uint8_t)standing;
+        guard->seen_ns = now_ns;
+        guard->votes_ns = now_ns + rules->quarantine_ns;
+    }
+    return RL_STANDING_VOTES;
+}
+
+bool rl_guard_may_vote(const struct rl_guard *guard, uint64_t now_ns) {
+    return now_ns >= guard->votes_ns;
+}

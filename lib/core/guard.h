@@ -1,0 +1,88 @@
+/* May this node vote? What a client must know of a node before it counts its grants.
+ *
+ * The hole that this closes: a node that has a key of a lock under way forgets it, because it
+ * restarted without its data, or because a replica took its place before the key reached it. Then
+ * it would grant the same resource again, and two quorums would no longer share a node that
+ * remembers. So a node that may have forgotten gives no acquire vote until every lock that it may
+ * have voted for is over: for the longest ttl that any client asks for, plus drift.
+ *
+ * Happy path: rl_guard_see() on every connect, with what the node says of itself; it is the server
+ * that it was, and votes.
+ *
+ * Failure modes:
+ *   - its run_id has changed: it restarted. Its replication id has changed: it was, or is, another
+ *     server's replica. Both: quarantine, from the moment that it was seen;
+ *   - strict: it is seen for the first time, and is up for less than a quarantine: perhaps it
+ *     restarted while nobody of us looked;
+ *   - it is a replica, is loading, or may evict keys: no use at all, whatever the time.
+ * A lost connection changes nothing: the same ids, the same server.
+ *
+ * Why the quarantine is long enough: what it forgot was voted for before it restarted, so before it
+ * was seen, by a SET or an extension with a ttl of at most max_ttl, whose sender relies on it for
+ * less than that. Why only acquire votes are withheld: an extension's vote says that the node has
+ * our token now, so what it may have forgotten of others does not matter; and no other client
+ * counts its grant meanwhile.
+ *
+ * Not seen: a server that became a replica and a primary again while a connection to it stayed
+ * open; a failover before a client saw the node for the first time, if the promoted server has been
+ * up for long.
+ */
+#ifndef RL_CORE_GUARD_H
+#define RL_CORE_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RL_GUARD_ID_LEN 40
+
+enum rl_guard_mode {
+    RL_GUARD_OFF,
+    RL_GUARD_OBSERVED, /* what this client has seen change counts */
+    RL_GUARD_STRICT    /* also a short time up when first seen */
+};
+
+struct rl_guard_rules {
+    enum rl_guard_mode mode;
+    uint64_t quarantine_ns; /* the longest ttl, plus drift */
+};
+
+/* What a node says of itself. */
+struct rl_server {
+    char run_id[RL_GUARD_ID_LEN + 1];
+    char replid[RL_GUARD_ID_LEN + 1];
+    uint64_t uptime_ns;
+    bool is_replica;
+    bool is_loading;
+    bool evicts;
+};
+
+enum rl_standing {
+    RL_STANDING_VOTES,
+    RL_STANDING_RESTARTED, /* this and the next two: in quarantine */
+    RL_STANDING_REPLACED,
+    RL_STANDING_YOUNG,
+    RL_STANDING_REPLICA, /* this and the next two: of no use */
+    RL_STANDING_LOADING,
+    RL_STANDING_EVICTS,
+    RL_STANDINGS
+};
+
+struct rl_guard {
+    char run_id[RL_GUARD_ID_LEN + 1]; /* "" before it was seen */
+    char replid[RL_GUARD_ID_LEN + 1];
+    uint64_t seen_ns;  /* when the quarantine began */
+    uint64_t votes_ns; /* when it ends; 0: there is none */
+    uint8_t standing;  /* enum rl_standing: why there is, or was, a quarantine */
+};
+
+void rl_guard_init(struct rl_guard *guard);
+
+/* The node was connected to at now_ns and is this server. Returns RL_STANDING_VOTES, though perhaps
+ * from guard->votes_ns on; or why it is of no use. */
+enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rules *rules,
+                              const struct rl_server *server, uint64_t now_ns);
+
+/* Whether it may be asked for an acquire vote. */
+bool rl_guard_may_vote(const struct rl_guard *guard, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,173 @@
+/* A lock that is held: how long it is valid, extensions, repairs, how it ends. The argument why it
+ * is safe is in lock.h.
+ *
+ * Happy path: on_extend (or the watchdog's tick), votes, rl_lock_extend_decided(); on_release,
+ * votes, rl_lock_release_decided().
+ *
+ * Failure modes: an extension without a majority's answer leaves validity as it was; one that finds
+ * the token gone from a majority, or the clock, ends the lock as lost.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "core/lock_parts.h"
+#include "core/watch.h"
+
+#define LIFE_MS_MAX 86400000u
+
+/* The extension under way is over. Of the watchdog's, nobody but on_renew waits for the outcome. */
+static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum rl_result result) {
+    assert(lock->state == RL_EXTENDING);
+    if (!lock->renews) {
+        out->extended = result;
+    } else if (result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN) {
+        out->renewed = result;
+    }
+    lock->renews = false;
+}
+
+void rl_lock_set_validity(struct rl_lock *lock, uint64_t until_ns) {
+    if (until_ns > lock->hold_until_ns) {
+        until_ns = lock->hold_until_ns;
+    }
+    uint64_t left_ns = until_ns > lock->now_ns ? until_ns - lock->now_ns : 0;
+    uint64_t margin_ns = lock->rules->lost_margin_ns;
+    if (margin_ns > left_ns / 2) {
+        margin_ns = left_ns / 2;
+    }
+    lock->valid_until_ns = until_ns;
+    lock->lost_at_ns = until_ns - margin_ns;
+}
+
+/* At the limit of holding an extension prolongs nothing, and must not put off when it is told. */
+static void lock_prolong(struct rl_lock *lock, uint64_t until_ns) {
+    if (until_ns < lock->hold_until_ns || lock->valid_until_ns < lock->hold_until_ns) {
+        rl_lock_set_validity(lock, until_ns);
+    }
+}
+
+enum rl_result rl_lock_end_of_validity(const struct rl_lock *lock) {
+    return lock->valid_until_ns == lock->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
+}
+
+void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown) {
+    const uint64_t until_ns = lock->valid_until_ns,
+                   renew_ns = lock->acquire.renew_ms * RL_NS_PER_MS;
+    const uint64_t validity_ns = rl_validity_ns(lock->rules, lock->acquire.ttl_ms);
+    uint64_t soon_ns = event->now_ns + rl_watch_retry_ns(until_ns - event->now_ns, event->random);
+    lock->renew_ns = RL_NEVER;
+    if (renew_ns != 0 && until_ns != lock->hold_until_ns) {
+        lock->renew_ns = rl_watch_next_ns(until_ns, validity_ns, renew_ns, event->random);
+        lock->renew_ns = unknown && lock->renew_ns < soon_ns ? soon_ns : lock->renew_ns;
+    }
+}
+
+void rl_lock_lose(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                  enum rl_result why) {
+    assert(lock_is(lock, IS_HOLDING));
+    if (lock->state == RL_EXTENDING) {
+        lock_end_extend(lock, out, why);
+    }
+    rl_lock_release_all(lock, event, out);
+    out->lost = why;
+    rl_lock_move(lock, RL_LOST);
+}
+
+void rl_lock_repair(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                    uint32_t gone) {
+    assert(lock_is(lock, IS_HOLDING));
+    assert(event->now_ns < lock->valid_until_ns);
+    out->repair |= gone & event->up;
+    lock->may_hold |= out->repair;
+}
+
+void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
+                            struct rl_actions *out) {
+    if (lock->round.decision == RL_WON) {
+        lock_prolong(lock, lock->round.sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
+        lock_end_extend(lock, out, RL_RESULT_OK);
+        rl_lock_move(lock, RL_HELD);
+        rl_lock_plan_renewal(lock, event, false);
+        rl_lock_repair(lock, event, out, rl_round_mask(&lock->round, RL_VOTE_REFUSED));
+    } else if (rl_round_refused_for_good(&lock->round)) {
+        rl_lock_lose(lock, event, out, RL_RESULT_LOST);
+    } else {
+        lock_end_extend(lock, out, RL_RESULT_UNKNOWN);
+        rl_lock_move(lock, RL_HELD);
+        rl_lock_plan_renewal(lock, event, true);
+    }
+}
+
+void rl_lock_release_decided(struct rl_lock *lock, struct rl_actions *out) {
+    out->released = lock->round.decision == RL_WON ? RL_RESULT_OK : RL_RESULT_NO_QUORUM;
+    lock->may_hold = 0; /* the requests themselves become owed if they are not answered */
+    rl_lock_move(lock, RL_IDLE);
+}
+
+void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
+                          struct rl_actions *out, uint32_t ttl_ms) {
+    assert(lock->state == RL_HELD);
+    lock->ttl_ms = ttl_ms;
+    uint64_t until_ns = event->now_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
+    assert(until_ns > event->now_ns);
+    if (until_ns < lock->valid_until_ns) {
+        rl_lock_set_validity(lock, until_ns);
+    }
+    if (lock->ttl_ms > lock->life_ms) {
+        lock->life_ms = lock->ttl_ms;
+    }
+    rl_lock_move(lock, RL_EXTENDING);
+    rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
+    rl_lock_after_votes(lock, event, out);
+}
+
+void rl_lock_stop_extend(struct rl_lock *lock, struct rl_actions *out) {
+    assert(lock_is(lock, IS_HOLDING));
+    if (lock->state == RL_EXTENDING) {
+        lock_end_extend(lock, out, RL_RESULT_CANCELED);
+        rl_round_abandon(&lock->round);
+        rl_lock_move(lock, RL_HELD);
+    }
+}
+
+void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    if (lock->state == RL_EXTENDING && lock->renews) {
+        rl_lock_stop_extend(lock, out); /* the caller's takes precedence */
+    }
+    if (lock->state != RL_HELD) {
+        out->extended = RL_RESULT_EXPIRED; /* lock_expire() was first */
+        return;
+    }
+    rl_lock_begin_extend(lock, event, out,
+                         event->u.ttl_ms != 0 ? event->u.ttl_ms : lock->acquire.ttl_ms);
+}
+
+void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out) {
+    if (lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)) && event->u.token != NULL) {
+        memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
+        lock->life_ms = LIFE_MS_MAX; /* it was set by somebody else, who knows how long */
+        lock->may_hold = rl_all_nodes(lock->rules->n);
+    } else if (lock->state == RL_LOST) {
+        out->released = RL_RESULT_LOST; /* rl_lock_lose() released what there was */
+        rl_lock_move(lock, RL_IDLE);
+        return;
+    } else {
+        rl_lock_stop_extend(lock, out);
+    }
+    rl_lock_move(lock, RL_RELEASING);
+    rl_lock_begin_round(lock, event, out, RL_ROUND_RELEASE, event->up);
+    out->owe = lock->may_hold & ~event->up;
+    out->may_have = lock->may_hold;
+    rl_lock_after_votes(lock, event, out);
+}
+
+void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    (void)event;
+    if (lock->state == RL_LOST) {
+        return; /* lock_expire() was first */
+    }
+    rl_lock_stop_extend(lock, out);
+    lock->may_hold = 0; /* others may need the keys */
+    rl_lock_move(lock, RL_IDLE);
+}
