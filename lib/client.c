@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/first.h"
 #include "query.h"
 #include "share.h"
 
@@ -102,6 +103,7 @@ static void node_answer(struct rl_node *node, struct rl_request *request,
 
 static const struct rl_node_events node_events = {
     .answer = node_answer,
+    .again = rl_votes_again,
     .up = node_up,
     .down = node_down,
     .failed = node_failed,
@@ -201,6 +203,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
                      redlock_now_ns, seed + i * UINT64_C(0x9e3779b97f4a7c15));
         rl_owed_init(&place->owed, RL_OWED_MAX);
         rl_deadline_init(&place->deadline, RL_TAG_NODE);
+        client->node_hashes[i] = rl_first_hash(url.name, (uint32_t)strlen(url.name));
         place->client = client;
         place->index = (uint8_t)i;
         client->reasons[i] = REDLOCK_ERR_NODE_DOWN;
@@ -242,6 +245,7 @@ static int prepare_client(redlock_client *client, struct uv_loop_s *loop,
     client->random |= 1;
     client->resources.seed = client->random;
     client->n_nodes = client->rules.n;
+    client->rules.node_hashes = client->node_hashes;
     client->nodes = rl_alloc(&client->memory, client->n_nodes, sizeof client->nodes[0]);
     uint32_t capacity = client->n_nodes + RL_CLIENT_DEADLINES;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
@@ -282,7 +286,7 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    size_t smallest = offsetof(redlock_client_options, error_size) + sizeof(size_t);
+    size_t smallest = offsetof(redlock_client_options, fence_retention_ms) + sizeof(int64_t);
     if (options == NULL || !rl_options_copy(&o, sizeof o, options, options->size, smallest)) {
         return REDLOCK_ERR_INVALID;
     }

@@ -156,6 +156,8 @@ struct redlock_client {
     redlock_allocator memory;
     struct rl_io io;
     struct rl_rules rules;
+    uint64_t node_hashes[RL_NODES_MAX]; /* of their names, for rules */
+    uint32_t fence_retention_ms;
     struct rl_node_options node_options;
     struct rl_client_node *nodes;
     uint32_t n_nodes;
@@ -260,6 +262,7 @@ bool rl_client_reserve_wire(redlock_client *client, const struct rl_target *targ
  * for. Returns whether it was a late vote. */
 bool rl_votes_step(redlock_lock *lock, struct rl_event *event);
 void rl_votes_simple(redlock_lock *lock, enum rl_event_type type);
+bool rl_votes_again(struct rl_node *node, struct rl_request *request);
 void rl_votes_answer(struct rl_node *node, struct rl_request *request,
                      const struct rl_answer *answer);
 /* Sends a node everything that it is owed. */

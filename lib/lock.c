@@ -88,6 +88,7 @@ static void tell_op(redlock_lock *lock, enum rl_op_kind kind) {
     lock->last_status = op.status;
     count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
+        lock->client->stats.fenced += redlock_lock_fence(lock) != 0;
         rl_trace(lock->client, REDLOCK_EVENT_ACQUIRED, lock, NULL, 0, 0);
         lock->joins = false;
         lock->depth++;
@@ -209,6 +210,12 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     if (part) {
         return refuse(lock, REDLOCK_ERR_PART_HELD);
     }
+    if (carrier != NULL && full.fencing && rl_lock_fence(&carrier->core) == 0) {
+        rl_message_refuse(lock,
+                          "the hold that would be shared has no fence: set fencing in the "
+                          "owner's first acquire");
+        return REDLOCK_ERR_ALREADY_HELD;
+    }
     if (carrier == NULL && rl_lock_is_holding(&lock->core)) {
         return refuse(lock, REDLOCK_ERR_BUSY); /* it still carries the hold of others */
     }
@@ -259,6 +266,10 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     status = rl_options_acquire(lock, options, &event.u.adopt.acquire, &full);
     if (status != 0) {
         return status;
+    }
+    if (full.fencing) {
+        rl_message_refuse(lock, "fencing: a fence comes with a grant; hand it over with the token");
+        return REDLOCK_ERR_INVALID;
     }
     full.owner = 0;
     take_callbacks(lock, &full);
@@ -393,6 +404,10 @@ int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
 
 const char *redlock_lock_token(const redlock_lock *lock) {
     return rl_share_carrier(lock)->core.token;
+}
+
+uint64_t redlock_lock_fence(const redlock_lock *lock) {
+    return rl_lock_fence(&rl_share_carrier(lock)->core);
 }
 
 const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {

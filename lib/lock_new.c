@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "core/first.h"
 
 static_assert(sizeof(struct rl_bytes) == sizeof(redlock_bytes), "names are handed on");
 
@@ -73,6 +74,13 @@ static int check_resources(const redlock_lock_options *o, const struct complaint
                             name->length, name->data == NULL ? " at NULL" : "",
                             REDLOCK_RESOURCE_MAX);
         }
+        const size_t prefix = sizeof RL_COMMAND_COUNTER_PREFIX - 1;
+        if (name->length >= prefix && memcmp(name->data, RL_COMMAND_COUNTER_PREFIX, prefix) == 0) {
+            return complain(to,
+                            "resource %zu begins with " RL_COMMAND_COUNTER_PREFIX
+                            ": the counters of fences are there",
+                            i);
+        }
         for (size_t j = 0; j < i; j++) {
             if (same_bytes(name, &o->resources[j])) {
                 return complain(to, "resources %zu and %zu are the same: name each once", j, i);
@@ -126,8 +134,18 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
                                       .n = (uint32_t)n,
                                       .holder = holder,
                                       .holder_length = (uint8_t)holder_length,
-                                      .notifies = o->notify != 0};
+                                      .notifies = o->notify != 0,
+                                      .retention_ms = client->fence_retention_ms};
     return lock;
+}
+
+/* The same whatever the order. */
+static uint64_t hash_resources(const redlock_lock_options *o) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < o->n_resources; i++) {
+        hash += rl_first_hash(o->resources[i].data, (uint32_t)o->resources[i].length);
+    }
+    return hash;
 }
 
 static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
@@ -183,7 +201,8 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
     redlock_lock *lock = rl_client_reserve_deadline(client) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
-        rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT, 0);
+        rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT,
+                     hash_resources(&o));
         rl_deadline_init(&lock->deadline, RL_TAG_LOCK);
         enlist(lock);
         if (!take_resources(lock, &o) || !rl_client_reserve_wire(client, &lock->target)) {

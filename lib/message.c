@@ -77,9 +77,11 @@ const char *redlock_client_message(redlock_client *client) {
 
 const char *redlock_lock_message(redlock_lock *lock) {
     static const char *const done[] = {[RL_ROUND_ACQUIRE] = "granted",
+                                       [RL_ROUND_FENCE] = "raised",
                                        [RL_ROUND_EXTEND] = "renewed",
                                        [RL_ROUND_RELEASE] = "deleted"};
     static const char *const refused[] = {[RL_ROUND_ACQUIRE] = "held by another",
+                                          [RL_ROUND_FENCE] = "the token is gone",
                                           [RL_ROUND_EXTEND] = "the token is gone",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
     redlock_client *client = lock->client;

@@ -87,6 +87,15 @@ static bool check_drift(const redlock_client_options *o, char *error, size_t siz
     return true;
 }
 
+static bool check_retention(int64_t retention_ms, char *error, size_t size) {
+    if (retention_ms < 1000 || retention_ms > REDLOCK_RETENTION_MS_MAX) {
+        say(error, size, "fence_retention_ms is %lld: it must be 1000 to %lld",
+            (long long)retention_ms, (long long)REDLOCK_RETENTION_MS_MAX);
+        return false;
+    }
+    return true;
+}
+
 static bool check_name(const char *name, char *error, size_t size) {
     size_t length = name != NULL ? strlen(name) : 1;
     if (length < 1 || length > 64) {
@@ -133,6 +142,7 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o, ch
                      size_t error_size) {
     if (!check_nodes(o, error, error_size) || !check_times(o, error, error_size) ||
         !check_drift(o, error, error_size) || !check_name(o->client_name, error, error_size) ||
+        !check_retention(o->fence_retention_ms, error, error_size) ||
         !check_allocator(o->allocator, error, error_size)) {
         return REDLOCK_ERR_INVALID;
     }
@@ -154,6 +164,7 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o, ch
         .backoff_min_ns = (uint64_t)o->reconnect_min_ms * RL_NS_PER_MS,
         .backoff_max_ns = (uint64_t)o->reconnect_max_ms * RL_NS_PER_MS,
     };
+    client->fence_retention_ms = (uint32_t)o->fence_retention_ms;
     client->trace = o->trace;
     client->trace_data = o->trace_data;
     return 0;
@@ -214,6 +225,18 @@ static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint3
     return true;
 }
 
+static bool fence(redlock_lock *lock, const redlock_acquire_options *full) {
+    const uint32_t retention_ms = lock->client->fence_retention_ms;
+    if (full->fencing && full->ttl_ms > retention_ms) {
+        rl_message_refuse(lock,
+                          "ttl_ms is %lld, above fence_retention_ms of the client, which is %u: a "
+                          "counter must not end before the lock; keep counters longer",
+                          (long long)full->ttl_ms, (unsigned)retention_ms);
+        return false;
+    }
+    return true;
+}
+
 static uint32_t or_no_limit(int64_t value) {
     return value == REDLOCK_NO_LIMIT ? RL_NO_LIMIT : (uint32_t)value;
 }
@@ -221,7 +244,7 @@ static uint32_t or_no_limit(int64_t value) {
 int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
                        struct rl_acquire *out, redlock_acquire_options *full) {
     *full = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
-    size_t smallest = offsetof(redlock_acquire_options, owner) + sizeof(uint64_t);
+    size_t smallest = offsetof(redlock_acquire_options, tie_break) + sizeof(int);
     if (user != NULL && !rl_options_copy(full, sizeof *full, user, user->size, smallest)) {
         rl_message_refuse(lock, "options.size is %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
                           user->size);
@@ -235,12 +258,14 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
         !check_range(lock, "min_validity_ms", full->min_validity_ms, 0, REDLOCK_TTL_MS_MAX,
                      false) ||
         !check_range(lock, "auto_extend", full->auto_extend, 0, 1, false) ||
+        !check_range(lock, "fencing", full->fencing, 0, 1, false) ||
+        !check_range(lock, "tie_break", full->tie_break, 0, 1, false) ||
         !check_range(lock, "max_hold_ms", full->max_hold_ms, 1, most, true)) {
         return REDLOCK_ERR_INVALID;
     }
     int status = rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms);
     uint32_t renew_ms;
-    if (status != 0 || !watch(lock, full, &renew_ms)) {
+    if (status != 0 || !watch(lock, full, &renew_ms) || !fence(lock, full)) {
         return REDLOCK_ERR_INVALID;
     }
     bool once = full->wait_ms == 0;
@@ -253,6 +278,8 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
         .min_validity_ms = (uint32_t)full->min_validity_ms,
         .renew_ms = renew_ms,
         .max_hold_ms = full->max_hold_ms == REDLOCK_NO_LIMIT ? 0 : (uint32_t)full->max_hold_ms,
+        .fences = full->fencing != 0,
+        .breaks_ties = full->tie_break != 0,
     };
     return 0;
 }

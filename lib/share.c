@@ -177,7 +177,9 @@ static void admit_one(redlock_lock *lock, redlock_lock *carrier) {
     rl_votes_simple(lock, RL_EV_CANCEL); /* out of the line */
     struct rl_op *op = &lock->ops[RL_OP_ACQUIRE];
     assert(op->is_active && op->is_done);
-    if (same_resources(lock, carrier)) {
+    if (lock->core.acquire.fences && rl_lock_fence(&carrier->core) == 0) {
+        op->status = REDLOCK_ERR_ALREADY_HELD; /* and there is no fence to share */
+    } else if (same_resources(lock, carrier)) {
         op->is_done = false;
         rl_share_join(lock, carrier);
     } else {

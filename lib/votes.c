@@ -11,6 +11,7 @@
  */
 #include <assert.h>
 #include <string.h>
+#include <time.h>
 
 #include "client.h"
 #include "line.h"
@@ -78,9 +79,13 @@ static redlock_lock *lock_of(struct rl_lock *core) {
 static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_sent_kind kind) {
     static const enum rl_command_kind kinds[RL_SENT_KINDS] = {
         [RL_SENT_SET] = RL_COMMAND_SET,
+        [RL_SENT_RAISE] = RL_COMMAND_RAISE,
         [RL_SENT_EXTEND] = RL_COMMAND_EXTEND,
         [RL_SENT_RELEASE] = RL_COMMAND_RELEASE,
     };
+    if (kind == RL_SENT_SET && lock->core.fence.floor != 0) {
+        return RL_COMMAND_FENCE;
+    }
     bool several = kind == RL_SENT_SET && lock->target.n > 1;
     return several ? RL_COMMAND_SET_ALL : kinds[kind];
 }
@@ -91,6 +96,7 @@ static void call_fill(struct rl_call *call, enum rl_sent_kind kind, uint32_t rou
     call->request = (struct rl_request){
         .target = &call->lock->target,
         .ttl_ms = core->ttl_ms,
+        .counter = core->fence.floor,
         .kind = (uint8_t)command_kind(call->lock, kind),
         .announces = call->lock->announces,
     };
@@ -182,6 +188,16 @@ static void settle(struct rl_client_node *node, struct rl_call *call, enum rl_ou
     call_give_back(call);
 }
 
+bool rl_votes_again(struct rl_node *node, struct rl_request *request) {
+    struct rl_call *call = RL_CONTAINER(request, struct rl_call, request);
+    (void)node;
+    if (!rl_lock_has_token(&call->lock->core, request->token)) {
+        RL_MARK(SET_NOT_AGAIN);
+        return false;
+    }
+    return true;
+}
+
 void rl_votes_answer(struct rl_node *node, struct rl_request *request,
                      const struct rl_answer *answer) {
     static const enum rl_outcome outcomes[] = {
@@ -197,7 +213,7 @@ void rl_votes_answer(struct rl_node *node, struct rl_request *request,
     enum rl_outcome outcome = outcomes[answer->verdict];
     struct rl_event event;
     place->client->calls_out--;
-    if (rl_sent_vote(&call->sent, place->index, outcome, answer->reason, 0, &event)) {
+    if (rl_sent_vote(&call->sent, place->index, outcome, answer->reason, answer->counter, &event)) {
         place->client->stats.late_votes += rl_votes_step(call->lock, &event);
     }
     settle(place, call, outcome);
@@ -237,6 +253,7 @@ static void stepped(struct rl_lock *core, const struct rl_event *event,
 static void trace_fan_out(redlock_lock *lock, enum rl_sent_kind kind, uint32_t round,
                           uint32_t nodes) {
     static const enum redlock_event_type types[] = {[RL_SENT_SET] = REDLOCK_EVENT_ATTEMPT,
+                                                    [RL_SENT_RAISE] = REDLOCK_EVENT_FENCE,
                                                     [RL_SENT_EXTEND] = REDLOCK_EVENT_EXTEND,
                                                     [RL_SENT_RELEASE] = REDLOCK_EVENT_RELEASE};
     redlock_client *client = lock->client;
@@ -257,11 +274,13 @@ static void fan_out(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round
     struct rl_command command = {.kind = command_kind(lock, kind),
                                  .announces = lock->announces,
                                  .ttl_ms = core->ttl_ms,
+                                 .counter = core->fence.floor,
                                  .target = &lock->target,
                                  .token = core->token};
     if (lock->client->trace != NULL) {
         trace_fan_out(lock, kind, round, nodes);
     }
+    lock->client->stats.raised += kind == RL_SENT_RAISE;
     lock->client->wire_length = rl_command_format(lock->client->io.wire, &command);
 }
 
@@ -319,8 +338,14 @@ static void tell(struct rl_lock *core) {
     rl_loop_queue_done(lock);
 }
 
-static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *wall_us) {
-    *wall_us = 0;
+/* Not 0, which is for locks without a fence. */
+static uint64_t wall_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec > 0 ? (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000 : 1;
+}
+
+static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *floor) {
     unsigned char bytes[RL_TOKEN_LEN / 2];
     if (uv_random(NULL, NULL, bytes, sizeof bytes, 0, NULL) != 0) {
         return false;
@@ -329,6 +354,7 @@ static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *wall_
         token[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         token[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
+    *floor = core->acquire.fences ? wall_us() : 0;
     redlock_lock *lock = lock_of(core);
     lock->client->stats.attempts++;
     rl_notice_begin(lock);

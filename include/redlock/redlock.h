@@ -53,12 +53,13 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 
 /* -- Limits and constants -- */
 
-#define REDLOCK_NODES_MAX 31        /* nodes of one client */
-#define REDLOCK_RESOURCES_MAX 64    /* resources of one lock */
-#define REDLOCK_HOLDER_MAX 64       /* bytes of a holder's name */
-#define REDLOCK_RESOURCE_MAX 1024   /* bytes of a resource */
-#define REDLOCK_TTL_MS_MAX 86400000 /* one day */
-#define REDLOCK_TOKEN_LENGTH 40     /* hex digits of a token: 20 random bytes */
+#define REDLOCK_NODES_MAX 31                         /* nodes of one client */
+#define REDLOCK_RESOURCES_MAX 64                     /* resources of one lock */
+#define REDLOCK_HOLDER_MAX 64                        /* bytes of a holder's name */
+#define REDLOCK_RESOURCE_MAX 1024                    /* bytes of a resource */
+#define REDLOCK_TTL_MS_MAX 86400000                  /* one day */
+#define REDLOCK_RETENTION_MS_MAX INT64_C(2678400000) /* 31 days */
+#define REDLOCK_TOKEN_LENGTH 40                      /* hex digits of a token: 20 random bytes */
 #define REDLOCK_MESSAGE_MAX \
     512 /* bytes of any message of this library, its terminating zero included */
 #define REDLOCK_NO_LIMIT (-1)     /* for tries, wait_ms and max_hold_ms */
@@ -108,7 +109,8 @@ enum redlock_event_type {
     REDLOCK_EVENT_OWED_DROPPED, /* node: an owed release was given up, the key ends by its ttl */
     REDLOCK_EVENT_LISTEN_UP,    /* node: notices of releases are heard from it */
     REDLOCK_EVENT_LISTEN_DOWN,  /* node, status: not any more, and why */
-    REDLOCK_EVENT_NOTICE        /* lock: a release was heard of, it is tried again at once */
+    REDLOCK_EVENT_NOTICE,       /* lock: a release was heard of, it is tried again at once */
+    REDLOCK_EVENT_FENCE         /* lock: counters differ, a round that raises them goes out */
 };
 
 typedef struct redlock_event {
@@ -176,12 +178,17 @@ typedef struct redlock_client_options {
      * NULL or size 0: none. Passwords never appear in it. Default NULL. */
     char *error;
     size_t error_size;
+
+    /* How long a node keeps the counter of a resource's fences (see `fencing` of
+     * redlock_acquire_options) after the last grant. 1000 to REDLOCK_RETENTION_MS_MAX, and not less
+     * than the ttl of a fenced lock. The same for all clients. Default 86400000, a day. */
+    int64_t fence_retention_ms;
 } redlock_client_options;
 
 #define REDLOCK_CLIENT_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 2, "redlock", NULL, \
-            NULL, NULL, NULL, 0                                                                    \
+            NULL, NULL, NULL, 0, 86400000                                                          \
     }
 
 /* Opens a client on loop and begins to connect to all nodes.
@@ -354,12 +361,27 @@ typedef struct redlock_acquire_options {
      * owner holds only a part of cannot be acquired with more (REDLOCK_ERR_PART_HELD): he would
      * wait for himself. Default 0. */
     uint64_t owner;
+
+    /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
+     * resources before it: redlock_lock_fence(). Hand it to whatever the lock protects and have it
+     * refuse smaller numbers than it has seen: then a holder that was stopped for longer than its
+     * validity cannot do harm. Nodes keep a counter under "redlock:fence:" and the resource. It
+     * costs a script in place of SET, and a second round trip if the nodes' counters differ (the
+     * wall clocks of clients do, and several want the lock). Default 0. */
+    int fencing;
+
+    /* 1: once an attempt has met another client's key, the next ones ask one node first, the same
+     * for all clients, and the others only when that one has granted. Clients that want the lock at
+     * the same time then do not split the votes, and waiting for a lock costs the nodes less. At
+     * most three times in a row, so that a key that was left on that node is no obstacle. It costs
+     * a retry one round trip more. 0: every attempt asks all nodes at once. Default 1. */
+    int tie_break;
 } redlock_acquire_options;
 
 #define REDLOCK_ACQUIRE_OPTIONS_INIT                                                             \
     {                                                                                            \
         sizeof(redlock_acquire_options), 10000, REDLOCK_NO_LIMIT, 10000, 50, 100, 1, NULL, NULL, \
-            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0                             \
+            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0, 0, 1                       \
     }
 
 /* Acquires the lock: SET resource token NX PX ttl on every node at once, with a fresh token for
@@ -443,6 +465,11 @@ REDLOCK_API int64_t redlock_lock_remaining_ms(const redlock_lock *lock);
 /* The token of the last attempt, REDLOCK_TOKEN_LENGTH hex digits and a zero; "" before the first.
  * Valid until the next attempt. Whoever has it can release the lock. Since 0.1. */
 REDLOCK_API const char *redlock_lock_token(const redlock_lock *lock);
+
+/* The fence of the last grant, also after the lock was lost or released; 0 while it is being
+ * acquired, if the last acquire failed or did not ask for one, and after redlock_adopt(). Below
+ * 2^53, so exact in a double and in JSON. An extension does not change it. Since 0.1. */
+REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
 /* The resource and its length, of several the first. Valid as long as the lock. Since 0.1. */
 REDLOCK_API const void *redlock_lock_resource(const redlock_lock *lock, size_t *length);

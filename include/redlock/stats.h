@@ -38,10 +38,15 @@ typedef struct redlock_stats {
     uint64_t waiting;         /* acquires now that wait behind another lock of this client */
     uint64_t handed_over;     /* turns to ask that such a lock gave to the next */
     uint64_t shared;          /* acquires that joined a hold of their owner */
+    uint64_t fenced;          /* acquires that ended with 0 and a fence */
+    uint64_t raised;          /* fences that needed a second round */
 } redlock_stats;
 
-#define REDLOCK_STATS_INIT \
-    { sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define REDLOCK_STATS_INIT                                                                       \
+    {                                                                                            \
+        sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0                                                                              \
+    }
 
 /* Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
 REDLOCK_API int redlock_client_stats(const redlock_client *client, redlock_stats *stats);

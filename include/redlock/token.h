@@ -22,7 +22,8 @@ extern "C" {
 /* Takes over a lock that is held by its token, for instance in another process: extends it on every
  * node and, if a quorum renewed it, holds it from now on as if it had been acquired. The lock must
  * be of the same resources and have the same holder. options: as for redlock_acquire(); tries,
- * wait_ms, delay_ms, jitter_ms and owner have no meaning here. The callback's status:
+ * wait_ms, delay_ms, jitter_ms, tie_break and owner have no meaning here, and fencing is refused: a
+ * fence is of the grant, hand it over with the token. The callback's status:
  *     0                       the lock is held
  *     REDLOCK_ERR_LOST        too many nodes answered that the token is not there
  *     REDLOCK_ERR_NO_QUORUM   too many nodes did not answer

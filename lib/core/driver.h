@@ -52,7 +52,7 @@ struct rl_driver {
     void (*renewed)(struct rl_lock *lock, enum rl_result result);
     void (*lost)(struct rl_lock *lock, enum rl_result why);
     void (*tell)(struct rl_lock *lock);
-    bool (*draw)(struct rl_lock *lock, char token[RL_TOKEN_LEN], uint64_t *wall_us);
+    bool (*draw)(struct rl_lock *lock, char token[RL_TOKEN_LEN], uint64_t *floor);
     void (*undrawn)(struct rl_lock *lock);
     void (*feed)(struct rl_lock *lock, struct rl_event *event);
 };

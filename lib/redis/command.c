@@ -34,6 +34,24 @@ static const struct script scripts[][VARIANTS] = {
                       "for i=1,#KEYS do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) end "
                       "return 1",
                       "ff753c1c8cfc9059e370674d77bfbf5f152aa401"}},
+    [RL_COMMAND_FENCE] =
+        {[ONE] = {"local n,f=#KEYS/2,tonumber(ARGV[3]) for i=1,n do "
+                  "local v=redis.call('get',KEYS[i]) if v and v~=ARGV[1] then return 0 end end "
+                  "for i=n+1,2*n do local c=redis.call('get',KEYS[i]) if c then c=tonumber(c) "
+                  "if not c or c<0 or c>=9007199254740991 then "
+                  "return redis.error_reply('ERR '..KEYS[i]..' is not the counter of a fence') end "
+                  "if c>=f then f=c+1 end end end "
+                  "local s=string.format('%.0f',f) "
+                  "for i=1,n do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) "
+                  "redis.call('set',KEYS[n+i],s,'PX',ARGV[4]) end return f",
+                  "5af8c42701cef82bde58dd2a90d2dfe34595a8ac"}},
+    [RL_COMMAND_RAISE] =
+        {[ONE] = {"local n,f=#KEYS/2,tonumber(ARGV[2]) for i=1,n do "
+                  "if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
+                  "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) "
+                  "if not c or c>f then return 0 end end "
+                  "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1",
+                  "9720c23f1e2496fb876eca070273e37e7fdda767"}},
     [RL_COMMAND_EXTEND] =
         {[ONE] = {"if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
                   "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "
@@ -67,7 +85,7 @@ static const struct script scripts[][VARIANTS] = {
                   "459a6f17e5ef77b303561f0e93163b4dc12bdbd1"}},
 };
 
-#define SCRIPT_MAX 320 /* the longest, and some */
+#define SCRIPT_MAX 720 /* the longest, and some */
 #define FRAME_MAX 32   /* "$65536\r\n" and "\r\n" around an argument */
 
 static_assert(RL_COMMAND_TOKEN_LEN == REDLOCK_TOKEN_LENGTH, "one length of a token");
@@ -113,9 +131,9 @@ static void put_text(struct writer *w, const char *text) {
     put_bulk(w, text, strlen(text));
 }
 
-static void put_number(struct writer *w, uint32_t number) {
-    char digits[16];
-    int length = snprintf(digits, sizeof digits, "%u", (unsigned)number);
+static void put_number(struct writer *w, uint64_t number) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
     put_bulk(w, digits, (size_t)length);
 }
 
@@ -141,39 +159,67 @@ static void put_set(struct writer *w, const struct rl_command *command) {
     put_number(w, command->ttl_ms);
 }
 
+/* Which numbers stand behind the value. */
+static bool has_ttl(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE || kind == RL_COMMAND_EXTEND;
+}
+
+static bool has_counters(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_FENCE || kind == RL_COMMAND_RAISE;
+}
+
+bool rl_command_acquires(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_SET || kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE;
+}
+
 static const struct script *script_of(const struct rl_command *command) {
-    enum variant variant = command->target->n > 1 ? SEVERAL : ONE;
+    bool one = command->target->n == 1 || has_counters(command->kind);
+    enum variant variant = one ? ONE : SEVERAL;
     if (command->kind == RL_COMMAND_RELEASE && command->announces && command->target->notifies) {
         variant = ANNOUNCED;
     }
     return &scripts[command->kind][variant];
 }
 
-static void put_script(struct writer *w, const struct rl_command *command) {
-    const struct script *script = script_of(command);
-    const struct rl_target *target = command->target;
-    bool has_value = command->kind != RL_COMMAND_READ;
-    bool has_ttl = has_value && command->kind != RL_COMMAND_RELEASE;
-    put_count(w, '*', 3 + target->n + has_value + has_ttl);
-    bool whole = command->whole_script || command->kind == RL_COMMAND_SET_ALL;
-    put_text(w, whole ? "EVAL" : "EVALSHA");
-    put_text(w, whole ? script->text : script->sha1);
-    put_number(w, target->n);
+static void put_keys(struct writer *w, const struct rl_target *target, bool counters) {
+    const size_t prefix = sizeof RL_COMMAND_COUNTER_PREFIX - 1;
+    put_number(w, target->n * (counters ? 2 : 1));
     for (uint32_t i = 0; i < target->n; i++) {
         put_bulk(w, target->resources[i].data, target->resources[i].length);
     }
-    if (has_value) {
+    for (uint32_t i = 0; counters && i < target->n; i++) {
+        put_count(w, '$', prefix + target->resources[i].length);
+        put_bytes(w, RL_COMMAND_COUNTER_PREFIX, prefix);
+        put_bytes(w, target->resources[i].data, target->resources[i].length);
+        put_bytes(w, "\r\n", 2);
+    }
+}
+
+static void put_script(struct writer *w, const struct rl_command *command) {
+    const struct script *script = script_of(command);
+    const uint32_t n = command->target->n;
+    const bool value = command->kind != RL_COMMAND_READ, ttl = has_ttl(command->kind),
+               counters = has_counters(command->kind);
+    put_count(w, '*', 3 + (counters ? 2 : 1) * (size_t)n + value + ttl + (counters ? 2 : 0));
+    put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
+    put_text(w, command->whole_script ? script->text : script->sha1);
+    put_keys(w, command->target, counters);
+    if (value) {
         put_value(w, command);
     }
-    if (has_ttl) {
+    if (ttl) {
         put_number(w, command->ttl_ms);
+    }
+    if (counters) {
+        put_number(w, command->counter);
+        put_number(w, command->target->retention_ms);
     }
 }
 
 size_t rl_command_room(const struct rl_target *target) {
     size_t room = SCRIPT_MAX + RL_COMMAND_TOKEN_LEN + REDLOCK_HOLDER_MAX + 8 * FRAME_MAX;
-    for (uint32_t i = 0; i < target->n; i++) {
-        room += target->resources[i].length + FRAME_MAX;
+    for (uint32_t i = 0; i < target->n; i++) { /* each, and its counter */
+        room += 2 * (target->resources[i].length + FRAME_MAX) + sizeof RL_COMMAND_COUNTER_PREFIX;
     }
     return room;
 }

@@ -12,9 +12,14 @@
  * same. A script runs alone on its node, and looks at all keys before it sets the first, so a
  * refusal or an error (a key of another type) leaves nothing behind.
  *
- * An acquire of several is always sent whole: an EVALSHA that is answered NOSCRIPT runs when it is
- * sent again, behind a release that was sent meanwhile, and its keys would stay until their ttl
- * ends. Extensions and releases may run late: they do nothing where the value is gone.
+ * With a fence the acquire is a script as well, which sets the fence's counters (core/fence.h) in the
+ * same step. A counter is under "redlock:fence:" and the resource, one for each resource of the lock,
+ * and outlives the key by the retention. A repair is the same script with the fence as its floor.
+ *
+ * A script goes out by its hash, and whole when that is answered NOSCRIPT. Then it runs behind
+ * whatever was sent meanwhile. Extensions, releases and raises may: they do nothing where the value
+ * is gone. An acquire may not run behind its own release, its keys would stay until their ttl ends:
+ * whoever sent it is asked first (node.h, `again`).
  *
  * The value is the token, and behind it, if there is one, a colon and the holder's name.
  */
@@ -26,6 +31,7 @@
 #include <stdint.h>
 
 #define RL_COMMAND_TOKEN_LEN 40
+#define RL_COMMAND_COUNTER_PREFIX "redlock:fence:"
 
 struct rl_bytes {
     const void *data;
@@ -38,12 +44,15 @@ struct rl_target {
     uint32_t n;
     uint8_t holder_length; /* 0: none */
     bool notifies;         /* a release is announced */
+    uint32_t retention_ms; /* of the counters of fences */
     const char *holder;
 };
 
 enum rl_command_kind {
     RL_COMMAND_SET,      /* one resource, set where nothing is: OK, or nil */
     RL_COMMAND_SET_ALL,  /* several, set where nothing is under any of them: 1, or 0 */
+    RL_COMMAND_FENCE,    /* the same, one or several, and their counters: the new counter, or 0 */
+    RL_COMMAND_RAISE,    /* compare, and set the counters to the fence if none is above: 1, or 0 */
     RL_COMMAND_EXTEND,   /* compare and pexpire, never to a shorter life: 1, or 0 */
     RL_COMMAND_RELEASE,  /* compare and delete: 1, or 0 */
     RL_COMMAND_READ,     /* who holds the one resource: see sighting.h, or nil; changes nothing */
@@ -52,9 +61,10 @@ enum rl_command_kind {
 
 struct rl_command {
     enum rl_command_kind kind;
-    bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET and SET_ALL */
+    bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
     bool announces;    /* RELEASE: also publish, if the target notifies */
-    uint32_t ttl_ms;   /* SET and EXTEND */
+    uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
+    uint64_t counter;  /* FENCE: the least that is good; RAISE: the fence */
     const struct rl_target *target;
     const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ */
 };
@@ -70,6 +80,9 @@ size_t rl_command_format(char *wire, const struct rl_command *command);
 
 /* As rl_command_format() for any list of arguments; 0 if it does not fit into capacity. */
 size_t rl_command_format_args(char *wire, size_t capacity, const char *const *args, size_t count);
+
+/* Whether a command takes the lock, so that it must not run behind its own release. */
+bool rl_command_acquires(enum rl_command_kind kind);
 
 /* The script of EXTEND or RELEASE for one resource, and its SHA-1 in hex. */
 const char *rl_command_script(enum rl_command_kind kind);

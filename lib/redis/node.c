@@ -47,7 +47,8 @@ static void node_note(struct rl_node *node, int16_t reason, const char *detail) 
 /* -- The end of a connection -- */
 
 static void node_fail_requests(struct rl_node *node) {
-    const struct rl_answer lost = {RL_UNANSWERED, node->reason, node->detail};
+    const struct rl_answer lost = {
+        .verdict = RL_UNANSWERED, .reason = node->reason, .text = node->detail};
     struct rl_request *request = node->head;
     node->head = NULL;
     node->tail = &node->head;
@@ -148,13 +149,15 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
 
 /* -- Requests and replies -- */
 
-/* The scripts are gone from the node (restart, SCRIPT FLUSH): the same request again, whole. */
+/* The scripts are gone from the node (restart, SCRIPT FLUSH), or it never had them: the same request
+ * again, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
     char *wire = node->io->wire;
     struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
                                  .whole_script = true,
                                  .announces = request->announces,
                                  .ttl_ms = request->ttl_ms,
+                                 .counter = request->counter,
                                  .target = request->target,
                                  .token = request->token};
     assert(node->io->wire_room >= rl_command_room(request->target));
@@ -187,6 +190,8 @@ static void node_reply(void *owner, const redisReply *reply) {
         return;
     }
     if (answer.verdict == RL_NOSCRIPT && !request->whole_script &&
+        (!rl_command_acquires((enum rl_command_kind)request->kind) ||
+         node->events->again(node, request)) &&
         node_resend_whole(node, request)) {
         return;
     }

@@ -56,6 +56,7 @@ struct rl_request {
     uint64_t sent_ns;
     const struct rl_target *target; /* as long as the request is out */
     uint32_t ttl_ms;
+    uint64_t counter;
     uint8_t kind; /* enum rl_command_kind */
     bool whole_script;
     bool announces; /* a release of what was held */
@@ -67,6 +68,8 @@ struct rl_node;
 /* The owner's duties. In all of these the owner may send to this and to other nodes, and must not
  * close any.
  *   - `answer`: exactly once for each request; the request's memory is the owner's again;
+ *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole, behind
+ *     all that was sent since;
  *   - `up`, `down`: the node can, cannot be sent to from now on;
  *   - `failed`: an attempt to connect ended without success (the owner counts it);
  *   - `deadline`: rl_node_deadline_ns() has changed;
@@ -74,6 +77,7 @@ struct rl_node;
 struct rl_node_events {
     void (*answer)(struct rl_node *node, struct rl_request *request,
                    const struct rl_answer *answer);
+    bool (*again)(struct rl_node *node, struct rl_request *request);
     void (*up)(struct rl_node *node);
     void (*down)(struct rl_node *node);
     void (*failed)(struct rl_node *node);

@@ -155,14 +155,13 @@ int16_t rl_reply_reason(const char *text) {
 }
 
 static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *text) {
-    return (struct rl_answer){verdict, (int16_t)reason, text};
+    return (struct rl_answer){.verdict = verdict, .reason = (int16_t)reason, .text = text};
 }
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
     if (reply->type == REDIS_REPLY_ERROR) {
-        bool is_hash = kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE ||
-                       kind == RL_COMMAND_READ; /* others must not be sent again */
-        if (is_hash && is_word(reply->str, "NOSCRIPT")) {
+        bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE;
+        if (is_script && is_word(reply->str, "NOSCRIPT")) {
             return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, reply->str);
         }
         int16_t reason = rl_reply_reason(reply->str);
@@ -190,6 +189,12 @@ struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *rep
     } else if (kind == RL_COMMAND_HANDSHAKE) {
         if (reply->type == REDIS_REPLY_STATUS || reply->type == REDIS_REPLY_STRING) {
             return answer(RL_YES, 0, reply->str);
+        }
+    } else if (kind == RL_COMMAND_FENCE) {
+        if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0) {
+            struct rl_answer judged = answer(reply->integer > 0 ? RL_YES : RL_NO, 0, "");
+            judged.counter = (uint64_t)reply->integer;
+            return judged;
         }
     } else if (reply->type == REDIS_REPLY_INTEGER) {
         if (reply->integer == 0 || reply->integer == 1) {

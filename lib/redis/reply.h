@@ -47,6 +47,7 @@ struct rl_answer {
     enum rl_verdict verdict;
     int16_t reason;   /* REDLOCK_ERR_NODE_... unless yes or no */
     const char *text; /* the node's own words, "" if none; of a READ what it has */
+    uint64_t counter; /* of a FENCE that is a yes */
 };
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply);

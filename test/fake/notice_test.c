@@ -79,6 +79,7 @@ static void wait_for_lock(struct scene *s, int64_t delay_ms) {
     options.wait_ms = REDLOCK_NO_LIMIT;
     options.delay_ms = delay_ms;
     options.jitter_ms = 0;
+    options.tie_break = 0; /* each attempt is seen by every node */
     s->acquired = (struct five_done){0, 0};
     assert_int_equal(redlock_acquire(s->waiter, &options, five_on_lock, &s->acquired), 0);
 }

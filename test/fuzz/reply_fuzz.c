@@ -68,6 +68,8 @@ static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *
     } else if (kind == RL_COMMAND_HANDSHAKE) {
         demand(yes);
         demand(b[0] == '+' || b[0] == '$');
+    } else if (kind == RL_COMMAND_FENCE && yes) {
+        demand(b[0] == ':' && b[1] != '-');
     } else if (kind == RL_COMMAND_RELEASE && !yes && b[0] == '-') {
         demand(memmem(b, size, "WRONGTYPE", 9) != NULL); /* what is there cannot be our token */
     } else {
@@ -90,7 +92,7 @@ static void check_answer(enum rl_command_kind kind, const struct rl_answer *answ
     } else {
         demand((b[0] == '-') == (answer->verdict != RL_NOT_REDIS));
         demand(answer->verdict != RL_NOSCRIPT || begins_with(b, size, "-NOSCRIPT"));
-        demand(answer->verdict != RL_NOSCRIPT || kind != RL_COMMAND_SET_ALL);
+        demand(answer->verdict != RL_NOSCRIPT || kind != RL_COMMAND_SET);
     }
     demand(strlen(answer->text) < RL_REPLY_TEXT_MAX);
     for (const char *c = answer->text; *c != '\0'; c++) {
@@ -159,6 +161,12 @@ static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
             return true;
         case 'A':
             *kind = RL_COMMAND_SET_ALL;
+            return true;
+        case 'F':
+            *kind = RL_COMMAND_FENCE;
+            return true;
+        case 'W':
+            *kind = RL_COMMAND_RAISE;
             return true;
         case 'Q':
             *kind = RL_COMMAND_READ;

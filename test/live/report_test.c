@@ -60,6 +60,8 @@ static const char *event_name(enum redlock_event_type type) {
             return "listen-down";
         case REDLOCK_EVENT_NOTICE:
             return "notice";
+        case REDLOCK_EVENT_FENCE:
+            return "fence";
     }
     return "?";
 }

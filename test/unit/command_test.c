@@ -32,6 +32,25 @@ struct row {
     "if v and v~=ARGV[1] then return 0 end end "                                \
     "for i=1,#KEYS do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) end " \
     "return 1"
+#define SET_SEVERAL_SHA "ff753c1c8cfc9059e370674d77bfbf5f152aa401"
+#define FENCE_SHA "5af8c42701cef82bde58dd2a90d2dfe34595a8ac"
+#define FENCE_TEXT                                                                     \
+    "local n,f=#KEYS/2,tonumber(ARGV[3]) for i=1,n do "                                \
+    "local v=redis.call('get',KEYS[i]) if v and v~=ARGV[1] then return 0 end end "     \
+    "for i=n+1,2*n do local c=redis.call('get',KEYS[i]) if c then c=tonumber(c) "      \
+    "if not c or c<0 or c>=9007199254740991 then "                                     \
+    "return redis.error_reply('ERR '..KEYS[i]..' is not the counter of a fence') end " \
+    "if c>=f then f=c+1 end end end "                                                  \
+    "local s=string.format('%.0f',f) "                                                 \
+    "for i=1,n do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) "                \
+    "redis.call('set',KEYS[n+i],s,'PX',ARGV[4]) end return f"
+#define RAISE_SHA "9720c23f1e2496fb876eca070273e37e7fdda767"
+#define RAISE_TEXT                                                       \
+    "local n,f=#KEYS/2,tonumber(ARGV[2]) for i=1,n do "                  \
+    "if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "       \
+    "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) " \
+    "if not c or c>f then return 0 end end "                             \
+    "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1"
 #define EXTEND_SEVERAL_SHA "e3322986cc411d9f12b2cc1d6eb53927698cb977"
 #define RELEASE_SEVERAL_SHA "da14326bf607ac1dc20e1aa96b204e87677d044d"
 #define ANNOUNCED_SHA "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"
@@ -98,8 +117,33 @@ static const struct row rows[] = {
      SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" ANNOUNCED_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
            ":h\r\n"),
      1, "h", true},
-    /* an acquire is never sent by its hash */
     {RL_COMMAND_SET_ALL, false, 9, SIZED("a"),
+     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_SEVERAL_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
+     2, NULL, false},
+    /* each resource and its counter; the floor or the fence, and the retention */
+    {RL_COMMAND_FENCE, false, 9, SIZED("a"),
+     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" FENCE_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
+     1, NULL, false},
+    {RL_COMMAND_FENCE, true, 9, SIZED("a"),
+     SIZED("*11\r\n$4\r\nEVAL\r\n$507\r\n" FENCE_TEXT
+           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$15\r\nredlock:fence:a\r\n"
+           "$18\r\nredlock:fence:next\r\n$42\r\n" TOKEN ":h\r\n$1\r\n9\r\n"
+           "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
+     2, "h", false},
+    {RL_COMMAND_RAISE, false, 9, SIZED("a"),
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RAISE_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
+     1, NULL, false},
+    {RL_COMMAND_RAISE, true, 9, SIZED("a"),
+     SIZED("*8\r\n$4\r\nEVAL\r\n$289\r\n" RAISE_TEXT
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
+     1, NULL, false},
+    {RL_COMMAND_SET_ALL, true, 9, SIZED("a"),
      SIZED("*8\r\n$4\r\nEVAL\r\n$174\r\n" SET_SEVERAL_TEXT
            "\r\n$1\r\n3\r\n$1\r\na\r\n$4\r\nnext\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
      3, NULL, false},
@@ -124,6 +168,7 @@ static size_t format(char *wire, const struct row *row) {
     struct rl_target target = {.resources = names,
                                .n = row->n,
                                .notifies = row->notifies,
+                               .retention_ms = 86400000,
                                .holder = row->holder,
                                .holder_length = row->holder ? (uint8_t)strlen(row->holder) : 0};
     struct rl_command command = {
@@ -131,6 +176,7 @@ static size_t format(char *wire, const struct row *row) {
         .whole_script = row->whole_script,
         .announces = true,
         .ttl_ms = row->ttl_ms,
+        .counter = 1795246000000001,
         .target = &target,
         .token = TOKEN,
     };
@@ -154,6 +200,8 @@ static void writes_each_byte(void **state) {
     assert_int_equal(strlen(RELEASE_TEXT), 88);
     assert_int_equal(strlen(READ_TEXT), 223);
     assert_int_equal(strlen(SET_SEVERAL_TEXT), 174);
+    assert_int_equal(strlen(FENCE_TEXT), 507);
+    assert_int_equal(strlen(RAISE_TEXT), 289);
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[2048];
         memset(wire, 0x5a, sizeof wire);
@@ -175,14 +223,19 @@ static void has_room_for_every_command(void **state) {
     memset(holder, 'h', sizeof holder);
     for (uint32_t n = 1; n <= REDLOCK_RESOURCES_MAX; n++) {
         names[n - 1] = (struct rl_bytes){name, n % 3 ? sizeof name : 1};
-        struct rl_target target = {names, n, sizeof holder, n % 2, holder};
+        struct rl_target target = {.resources = names,
+                                   .n = n,
+                                   .holder_length = sizeof holder,
+                                   .notifies = n % 2,
+                                   .retention_ms = UINT32_MAX,
+                                   .holder = holder};
         char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
         for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_READ; kind++) {
             bool is_of_one = kind == RL_COMMAND_SET || kind == RL_COMMAND_READ;
             if ((n > 1 && is_of_one) || (n == 1 && kind == RL_COMMAND_SET_ALL)) {
                 continue;
             }
-            struct rl_command command = {kind, true, true, UINT32_MAX, &target, TOKEN};
+            struct rl_command command = {kind, true, true, UINT32_MAX, UINT64_MAX, &target, TOKEN};
             size_t length = rl_command_format(wire, &command);
             assert_int_equal(wire[length], '\0');
             assert_memory_equal(wire + length - 2, "\r\n", 2);
@@ -227,7 +280,7 @@ static void names_its_scripts(void **state) {
         assert_int_equal(strlen(sha1), 40);
         count++;
     }
-    assert_int_equal(count, 7);
+    assert_int_equal(count, 9);
 }
 
 static void format_wrong(void *data) {

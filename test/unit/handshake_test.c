@@ -92,7 +92,7 @@ static void rules_out_who_must_be_ruled_out(void **state) {
     };
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
         for (size_t i = 0; i < COUNT(reasons); i++) {
-            struct rl_answer answer = {RL_ERROR, reasons[i], "ERR x"};
+            struct rl_answer answer = {.verdict = RL_ERROR, .reason = reasons[i], .text = "ERR x"};
             assert_int_equal(rl_handshake_judge(step, &answer), wanted[step][i]);
         }
     }
@@ -102,11 +102,12 @@ static void takes_the_answers_of_redis_only(void **state) {
     (void)state;
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
         bool ping = step == RL_STEP_PING;
-        struct rl_answer pong = {RL_YES, 0, "PONG"};
-        struct rl_answer ok = {RL_YES, 0, "OK"};
-        struct rl_answer not_redis = {RL_NOT_REDIS, R(PROTOCOL), "x"};
-        struct rl_answer noscript = {RL_NOSCRIPT, R(ERROR), "NOSCRIPT"};
-        struct rl_answer no = {RL_NO, 0, ""};
+        struct rl_answer pong = {.verdict = RL_YES, .reason = 0, .text = "PONG"};
+        struct rl_answer ok = {.verdict = RL_YES, .reason = 0, .text = "OK"};
+        struct rl_answer not_redis = {.verdict = RL_NOT_REDIS, .reason = R(PROTOCOL), .text = "x"};
+        struct rl_answer noscript = {
+            .verdict = RL_NOSCRIPT, .reason = R(ERROR), .text = "NOSCRIPT"};
+        struct rl_answer no = {.verdict = RL_NO, .reason = 0, .text = ""};
         assert_int_equal(rl_handshake_judge(step, &pong), GOES_ON);
         assert_int_equal(rl_handshake_judge(step, &ok), ping ? R(PROTOCOL) : GOES_ON);
         assert_int_equal(rl_handshake_judge(step, &not_redis), R(PROTOCOL));

@@ -303,17 +303,23 @@ static void is_not_fooled_by_a_zero(void **state) {
     fixture_free(&f);
 }
 
-/* An acquire must not be sent again behind its own release. */
-static void resends_no_acquire(void **state) {
+static void judges_acquires_that_are_scripts(void **state) {
     (void)state;
-    static const enum rl_command_kind kinds[] = {RL_COMMAND_SET, RL_COMMAND_SET_ALL};
-    for (size_t i = 0; i < COUNT(kinds); i++) {
-        struct fixture f;
-        struct rl_answer answer = judge(&f, kinds[i], "-NOSCRIPT No matching script.\r\n");
-        assert_int_equal(answer.verdict, RL_ERROR);
-        assert_int_equal(judge(&f, kinds[i], "-OOM x\r\n").verdict, RL_ERROR);
-    }
     struct fixture f;
+    const char *noscript = "-NOSCRIPT No matching script.\r\n";
+    assert_int_equal(judge(&f, RL_COMMAND_SET, noscript).verdict, RL_ERROR); /* it is none */
+    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, noscript).verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, noscript).verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(&f, RL_COMMAND_RAISE, noscript).verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, "-OOM x\r\n").verdict, RL_ERROR);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":0\r\n").verdict, RL_NO);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, "+OK\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":1795246000000001\r\n").verdict, RL_YES);
+    assert_true(judge(&f, RL_COMMAND_FENCE, ":1795246000000001\r\n").counter == 1795246000000001);
+    assert_int_equal(judge(&f, RL_COMMAND_RAISE, ":1\r\n").verdict, RL_YES);
+    assert_int_equal(judge(&f, RL_COMMAND_RAISE, ":0\r\n").verdict, RL_NO);
+    assert_int_equal(judge(&f, RL_COMMAND_RAISE, ":2\r\n").verdict, RL_NOT_REDIS);
     assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":1\r\n").verdict, RL_YES);
     assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":0\r\n").verdict, RL_NO);
     assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, "+OK\r\n").verdict, RL_NOT_REDIS);
@@ -405,7 +411,7 @@ int main(void) {
         cmocka_unit_test(takes_exact_answers_only),
         cmocka_unit_test(takes_a_sighting),
         cmocka_unit_test(is_not_fooled_by_a_zero),
-        cmocka_unit_test(resends_no_acquire),
+        cmocka_unit_test(judges_acquires_that_are_scripts),
         cmocka_unit_test(gives_a_reason),
         cmocka_unit_test(knows_the_words_of_redis),
     };
