@@ -12,9 +12,10 @@
  * same. A script runs alone on its node, and looks at all keys before it sets the first, so a
  * refusal or an error (a key of another type) leaves nothing behind.
  *
- * With a fence the acquire is a script as well, which sets the fence's counters (core/fence.h) in the
- * same step. A counter is under "redlock:fence:" and the resource, one for each resource of the lock,
- * and outlives the key by the retention. A repair is the same script with the fence as its floor.
+ * With a fence the acquire is a script as well, which sets the fence's counters (core/fence.h) in
+ * the same step. A counter is under "redlock:fence:" and the resource, one for each resource of the
+ * lock, and outlives the key by the retention. A repair is the same script with the fence as its
+ * floor.
  *
  * A script goes out by its hash, and whole when that is answered NOSCRIPT. Then it runs behind
  * whatever was sent meanwhile. Extensions, releases and raises may: they do nothing where the value

@@ -149,8 +149,8 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
 
 /* -- Requests and replies -- */
 
-/* The scripts are gone from the node (restart, SCRIPT FLUSH), or it never had them: the same request
- * again, whole. */
+/* The scripts are gone from the node (restart, SCRIPT FLUSH), or it never had them: the same
+ * request again, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
     char *wire = node->io->wire;
     struct rl_command command = {.kind = (enum rl_command_kind)request->kind,

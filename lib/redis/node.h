@@ -68,8 +68,8 @@ struct rl_node;
 /* The owner's duties. In all of these the owner may send to this and to other nodes, and must not
  * close any.
  *   - `answer`: exactly once for each request; the request's memory is the owner's again;
- *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole, behind
- *     all that was sent since;
+ *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
+ *     behind all that was sent since;
  *   - `up`, `down`: the node can, cannot be sent to from now on;
  *   - `failed`: an attempt to connect ended without success (the owner counts it);
  *   - `deadline`: rl_node_deadline_ns() has changed;

@@ -75,11 +75,10 @@ static void start(struct scene *s) {
 
 static void wait_for_lock(struct scene *s, int64_t delay_ms) {
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    options.ttl_ms = 30000;
     options.wait_ms = REDLOCK_NO_LIMIT;
     options.delay_ms = delay_ms;
     options.jitter_ms = 0;
-    options.tie_break = 0; /* each attempt is seen by every node */
+    options.tie_break = 0; /* ask all nodes each time */
     s->acquired = (struct five_done){0, 0};
     assert_int_equal(redlock_acquire(s->waiter, &options, five_on_lock, &s->acquired), 0);
 }

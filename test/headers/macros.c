@@ -42,6 +42,7 @@ int api_function(const char *given) {
     redlock_mutex_options mutex = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_election_options election = REDLOCK_ELECTION_OPTIONS_INIT;
     client.nodes = nodes;
+    client.fence_retention_ms = REDLOCK_RETENTION_MS_MAX;
     redlock_sight sight = REDLOCK_SIGHT_INIT;
     lock.resources = resources;
     lock.holder = holder;
