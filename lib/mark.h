@@ -17,6 +17,7 @@
     X(LATE_REPAIR)       /* lock.c: a node says "gone" after the round was won */    \
     X(LOST_BEFORE_TOLD)  /* share.c: a hold is lost that somebody has just joined */ \
     X(PARTIAL_WRITE)     /* conn.c: the socket takes only a part */                  \
+    X(PASSED_OVER)       /* lock_acquire.c: may not vote any more */                 \
     X(REFUSED_ALONE)     /* lock_acquire.c: by the node that was asked first */      \
     X(SEND_NO_MEMORY)    /* votes.c: no memory for a command */                      \
     X(REPLY_WITHOUT_END) /* conn.c: the reader's buffer is at its cap */             \

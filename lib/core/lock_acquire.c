@@ -11,7 +11,7 @@
  *
  * Can asking one node first make two holders? It is one round with one token, in which the other
  * nodes are asked later. Validity runs from the first sending, so no key of the round was set
- * before that.
+ * before that. And a node that lost its vote in between (guard.h) is not asked any more.
  */
 #include <assert.h>
 #include <string.h>
@@ -202,16 +202,26 @@ static void lock_ask(struct rl_lock *lock, struct rl_actions *out, uint32_t node
     lock->may_hold |= nodes;
 }
 
-/* Asks the first of the nodes that are left; those that cannot be asked any more are tried in
- * vain, and so fail. */
+/* Nodes that may not be asked any more have failed: since the attempt began they were lost, or came
+ * back as somebody who may have forgotten. Returns whether the round is still open. */
+static bool lock_pass_over(struct rl_lock *lock, const struct rl_event *event) {
+    const uint32_t nodes = lock->unasked & ~event->voters;
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        if (nodes >> i & 1) {
+            RL_MARK(PASSED_OVER);
+            rl_round_vote(&lock->round, lock->round.id, i, RL_VOTE_FAILED, event->reasons[i],
+                          event->now_ns);
+        }
+    }
+    lock->unasked &= event->voters;
+    return lock->round.decision == RL_OPEN;
+}
+
+/* Asks the first of the nodes that are left. */
 static void lock_ask_one(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
-    uint32_t nodes = lock->unasked & event->voters;
-    if (nodes == 0) {
-        lock_ask(lock, out, lock->unasked);
-        return;
-    }
-    uint32_t first = rl_first_node(lock->resource, lock->rules->node_hashes, nodes);
+    assert(lock->unasked != 0 && (lock->unasked & ~event->voters) == 0);
+    uint32_t first = rl_first_node(lock->resource, lock->rules->node_hashes, lock->unasked);
     lock_ask(lock, out, UINT32_C(1) << first);
 }
 
@@ -222,7 +232,8 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
     lock->ttl_ms = lock->life_ms = lock->acquire.ttl_ms;
     lock->set_ns = event->now_ns;
-    rl_fence_begin(&lock->fence, lock->acquire.fences ? event->floor : 0);
+    uint64_t floor = event->floor > 0 ? event->floor : 1; /* a wall clock may show anything */
+    rl_fence_begin(&lock->fence, lock->acquire.fences ? floor : 0);
     if (lock->acquire.tries != RL_NO_LIMIT) {
         lock->acquire.tries--;
     }
@@ -250,14 +261,16 @@ void rl_lock_alone_voted(struct rl_lock *lock, const struct rl_event *event,
     if (lock->unasked == 0) {
         return;
     }
-    if (event->u.vote.vote == RL_VOTE_GRANTED) {
-        lock_ask(lock, out, lock->unasked);
-    } else if (event->u.vote.vote == RL_VOTE_FAILED) {
-        lock_ask_one(lock, event, out);
-    } else {
+    if (event->u.vote.vote == RL_VOTE_REFUSED) {
         RL_MARK(REFUSED_ALONE);
         lock->unasked |= rl_all_nodes(lock->rules->n) & ~lock->may_hold; /* nothing to delete */
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_HELD);
+    } else if (!lock_pass_over(lock, event)) {
+        rl_lock_after_votes(lock, event, out);
+    } else if (event->u.vote.vote == RL_VOTE_GRANTED) {
+        lock_ask(lock, out, lock->unasked);
+    } else {
+        lock_ask_one(lock, event, out);
     }
 }
 
@@ -265,6 +278,10 @@ void rl_lock_ask_others(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     assert(lock->state == RL_TRYING && lock->unasked != 0);
     RL_MARK(SILENT_ALONE);
+    if (!lock_pass_over(lock, event)) {
+        rl_lock_after_votes(lock, event, out);
+        return;
+    }
     lock_ask(lock, out, lock->unasked);
     lock->round_until_ns = event->now_ns + lock->rules->node_timeout_ns;
 }
