@@ -1,0 +1,225 @@
+/* The fence of a grant: all votes of small counters, in every order, against the definition; and
+ * that it grows, on nodes which are asked in any order and answer as their script does. */
+#include "core/fence.h"
+
+#include "core/quorum.h"
+#include "unit/check.h"
+
+#define N_MAX 5u
+
+/* -- Votes -- */
+
+/* Whether a majority of the nodes voted the largest counter. 0: it has not voted. */
+static bool most_agree(const uint64_t *counters, uint32_t n) {
+    uint64_t largest = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        largest = counters[i] > largest ? counters[i] : largest;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        count += counters[i] == largest;
+    }
+    return largest > 0 && 2 * count > n;
+}
+
+static uint32_t n_checked;
+
+/* Each node that has not voted votes next, with each counter, and so on. */
+static void vote_on(const struct rl_fence *fence, uint64_t *counters, uint32_t n) {
+    uint64_t largest = 0;
+    uint32_t agree = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        largest = counters[i] > largest ? counters[i] : largest;
+    }
+    for (uint32_t i = 0; i < n && largest > 0; i++) {
+        agree |= (uint32_t)(counters[i] == largest) << i;
+    }
+    assert_int_equal(fence->value, largest);
+    assert_int_equal(fence->nodes, agree);
+    assert_int_equal(rl_fence_is_placed(fence, n), most_agree(counters, n));
+    assert_int_equal(fence->floor, 7);
+    n_checked++;
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint64_t counter = 1; counter <= 3 && counters[i] == 0; counter++) {
+            struct rl_fence next = *fence;
+            rl_fence_vote(&next, i, counter);
+            counters[i] = counter;
+            vote_on(&next, counters, n);
+            counters[i] = 0;
+        }
+    }
+}
+
+static void is_the_largest_that_was_voted(void **state) {
+    (void)state;
+    for (uint32_t n = 1; n <= N_MAX; n++) {
+        uint64_t counters[N_MAX] = {0};
+        struct rl_fence fence;
+        memset(&fence, 0xa5, sizeof fence);
+        rl_fence_begin(&fence, 7);
+        vote_on(&fence, counters, n);
+    }
+    assert_true(n_checked > 40000);
+}
+
+static void knows_large_numbers(void **state) {
+    (void)state;
+    struct rl_fence fence;
+    rl_fence_begin(&fence, 1);
+    rl_fence_vote(&fence, RL_NODES_MAX - 1, UINT64_MAX - 1);
+    rl_fence_vote(&fence, 0, UINT64_MAX);
+    assert_true(fence.value == UINT64_MAX);
+    assert_int_equal(fence.nodes, 1);
+    for (uint32_t node = 1; node < RL_NODES_MAX; node++) {
+        assert_int_equal(rl_fence_is_placed(&fence, RL_NODES_MAX), node >= 16);
+        rl_fence_vote(&fence, node, UINT64_MAX);
+    }
+}
+
+/* -- What a command carries -- */
+
+static void carries_the_floor_and_then_the_fence(void **state) {
+    (void)state;
+    const uint64_t most = RL_FENCE_FLOOR_MAX;
+    const struct {
+        uint64_t floor, wanted;
+    } rows[] = {{0, 0},
+                {1, 1},
+                {1753000000000000, 1753000000000000},
+                {most, most},
+                {most + 1, most},
+                {UINT64_MAX, most},
+                {most - 1, most - 1}};
+    assert_true(most + (UINT64_C(1) << 40) == UINT64_C(9007199254740992));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_fence fence;
+        memset(&fence, 0xa5, sizeof fence);
+        rl_fence_begin(&fence, rows[i].floor);
+        assert_true(fence.floor == rows[i].wanted);
+        assert_int_equal(fence.value, 0);
+        assert_int_equal(fence.nodes, 0);
+        rl_fence_vote(&fence, 1, 5);
+        rl_fence_vote(&fence, 2, 4);
+        assert_true(fence.floor == rows[i].wanted);
+        rl_fence_settle(&fence);
+        assert_int_equal(fence.floor, 5);
+        assert_int_equal(fence.value, 5);
+    }
+}
+
+/* -- It grows -- */
+
+/* What a node keeps, and does, as fence.h says. */
+struct node {
+    uint32_t token; /* 0: free */
+    uint64_t counter;
+};
+
+static uint64_t grant(struct node *node, uint32_t token, uint64_t floor) {
+    if (node->token != 0) {
+        return 0;
+    }
+    node->token = token;
+    node->counter = node->counter + 1 > floor ? node->counter + 1 : floor;
+    return node->counter;
+}
+
+static bool raise_to(struct node *node, uint32_t token, uint64_t fence) {
+    bool yes = node->token == token && node->counter <= fence;
+    node->counter = yes ? fence : node->counter;
+    return yes;
+}
+
+static uint32_t n_raised;
+
+/* One attempt at nodes that answer in an order of chance, of which some do not answer. Returns its
+ * fence, or 0. */
+static uint64_t attempt(struct node *nodes, uint32_t n, uint32_t token, uint64_t *random) {
+    struct rl_fence fence;
+    uint32_t granted = 0, raised = 0;
+    rl_fence_begin(&fence, random_below(random, 30));
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = (i + token) % n;
+        uint64_t counter = random_below(random, 4) != 0 ? grant(&nodes[at], token, fence.floor) : 0;
+        if (counter != 0 && granted < rl_quorum(n)) { /* what is granted later is not counted */
+            rl_fence_vote(&fence, at, counter);
+            granted++;
+        }
+    }
+    if (granted < rl_quorum(n)) {
+        return 0;
+    }
+    if (rl_fence_is_placed(&fence, n)) {
+        return fence.value;
+    }
+    rl_fence_settle(&fence);
+    for (uint32_t i = 0; i < n; i++) {
+        raised += random_below(random, 8) != 0 && raise_to(&nodes[i], token, fence.floor);
+    }
+    n_raised += raised >= rl_quorum(n);
+    return raised >= rl_quorum(n) ? fence.value : 0;
+}
+
+static void grows_from_grant_to_grant(void **state) {
+    (void)state;
+    uint64_t random = random_seed();
+    uint32_t grants = 0;
+    for (uint32_t run = 0; run < 500; run++) {
+        struct node nodes[N_MAX] = {{0, 0}};
+        uint32_t n = 1 + run % N_MAX;
+        uint64_t last = 0;
+        for (uint32_t token = 1; token <= 100; token++) {
+            uint64_t fence = attempt(nodes, n, token, &random);
+            assert_true(fence == 0 || fence > last);
+            last = fence != 0 ? fence : last;
+            grants += fence != 0;
+            for (uint32_t i = 0; i < n; i++) { /* released, here and there later than elsewhere */
+                nodes[i].token = random_below(&random, 8) != 0 ? 0 : nodes[i].token;
+            }
+        }
+    }
+    assert_true(grants > 10000);
+    assert_true(n_raised > 1000);
+}
+
+/* -- What must not be asked of it -- */
+
+static void vote_nothing(void *data) {
+    rl_fence_vote(data, 0, 0);
+}
+
+static void vote_from_nowhere(void *data) {
+    rl_fence_vote(data, RL_NODES_MAX, 1);
+}
+
+static void settle_nothing(void *data) {
+    rl_fence_settle(data);
+}
+
+static void count_more_than_there_are(void *data) {
+    rl_fence_vote(data, 0, 1);
+    rl_fence_vote(data, 1, 1);
+    (void)rl_fence_is_placed(data, 1);
+}
+
+static void aborts_on_what_cannot_be(void **state) {
+    (void)state;
+    static void (*const wrongs[])(void *) = {vote_nothing, vote_from_nowhere, settle_nothing,
+                                             count_more_than_there_are};
+    for (size_t i = 0; i < COUNT(wrongs); i++) {
+        struct rl_fence fence;
+        rl_fence_begin(&fence, 3);
+        assert_true(dies(wrongs[i], &fence));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_the_largest_that_was_voted),
+        cmocka_unit_test(knows_large_numbers),
+        cmocka_unit_test(carries_the_floor_and_then_the_fence),
+        cmocka_unit_test(grows_from_grant_to_grant),
+        cmocka_unit_test(aborts_on_what_cannot_be),
+    };
+    return cmocka_run_group_tests_name("core_fence", tests, NULL, NULL);
+}
