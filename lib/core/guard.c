@@ -8,38 +8,46 @@ void rl_guard_init(struct rl_guard *guard) {
     memset(guard, 0, sizeof *guard);
 }
 
-static enum rl_standing guard_judge(const struct rl_guard *guard,
-                                    const struct rl_guard_rules *rules,
-                                    const struct rl_server *server) {
+static enum rl_standing guard_use(const struct rl_server *server) {
     if (server->is_replica) {
         return RL_STANDING_REPLICA;
     }
     if (server->is_loading) {
         return RL_STANDING_LOADING;
     }
-    if (server->evicts) {
-        return RL_STANDING_EVICTS;
-    }
-    if (guard->run_id[0] == '\0') {
-        bool young = rules->mode == RL_GUARD_STRICT && server->uptime_ns < rules->quarantine_ns;
-        return young ? RL_STANDING_YOUNG : RL_STANDING_VOTES;
-    }
-    if (strcmp(guard->run_id, server->run_id) != 0) {
+    return server->evicts ? RL_STANDING_EVICTS : RL_STANDING_VOTES;
+}
+
+static enum rl_standing guard_judge(const struct rl_guard *guard,
+                                    const struct rl_guard_rules *rules,
+                                    const struct rl_server *server) {
+    bool known = guard->run_id[0] != '\0';
+    if (known && strcmp(guard->run_id, server->run_id) != 0) {
         return RL_STANDING_RESTARTED;
     }
-    return strcmp(guard->replid, server->replid) != 0 ? RL_STANDING_REPLACED : RL_STANDING_VOTES;
+    if (known && strcmp(guard->replid, server->replid) != 0) {
+        return RL_STANDING_REPLACED;
+    }
+    if (guard->unfit != 0) {
+        return (enum rl_standing)guard->unfit;
+    }
+    bool young = rules->mode == RL_GUARD_STRICT && server->uptime_ns < rules->quarantine_ns;
+    return !known && young ? RL_STANDING_YOUNG : RL_STANDING_VOTES;
 }
 
 enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rules *rules,
                               const struct rl_server *server, uint64_t now_ns) {
     assert(rules->mode != RL_GUARD_OFF);
     assert(server->run_id[0] != '\0');
-    enum rl_standing standing = guard_judge(guard, rules, server);
-    if (standing >= RL_STANDING_REPLICA) {
-        return standing;
+    enum rl_standing use = guard_use(server);
+    if (use != RL_STANDING_VOTES) {
+        guard->unfit = use != RL_STANDING_LOADING ? (uint8_t)use : guard->unfit;
+        return use;
     }
+    enum rl_standing standing = guard_judge(guard, rules, server);
     memcpy(guard->run_id, server->run_id, sizeof guard->run_id);
     memcpy(guard->replid, server->replid, sizeof guard->replid);
+    guard->unfit = 0;
     if (standing != RL_STANDING_VOTES) { /* else an earlier quarantine goes on, or is over */
         guard->standing = (uint8_t)standing;
         guard->seen_ns = now_ns;

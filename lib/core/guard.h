@@ -14,7 +14,9 @@
  *     server's replica. Both: quarantine, from the moment that it was seen;
  *   - strict: it is seen for the first time, and is up for less than a quarantine: perhaps it
  *     restarted while nobody of us looked;
- *   - it is a replica, is loading, or may evict keys: no use at all, whatever the time.
+ *   - it is a replica, is loading, or may evict keys: no use at all, whatever the time;
+ *   - it was a replica, or could evict, when it was seen last: quarantine. It may lack what its
+ *     primary voted for, or have evicted what it voted for itself, until just before.
  * A lost connection changes nothing: the same ids, the same server.
  *
  * Why the quarantine is long enough: what it forgot was voted for before it restarted, so before it
@@ -61,7 +63,7 @@ enum rl_standing {
     RL_STANDING_RESTARTED, /* this and the next two: in quarantine */
     RL_STANDING_REPLACED,
     RL_STANDING_YOUNG,
-    RL_STANDING_REPLICA, /* this and the next two: of no use */
+    RL_STANDING_REPLICA, /* this and the next two: of no use; or in quarantine, since it was so */
     RL_STANDING_LOADING,
     RL_STANDING_EVICTS,
     RL_STANDINGS
@@ -73,6 +75,7 @@ struct rl_guard {
     uint64_t seen_ns;  /* when the quarantine began */
     uint64_t votes_ns; /* when it ends; 0: there is none */
     uint8_t standing;  /* enum rl_standing: why there is, or was, a quarantine */
+    uint8_t unfit;     /* enum rl_standing: a replica, or evicting, when last seen; 0: neither */
 };
 
 void rl_guard_init(struct rl_guard *guard);

@@ -1,0 +1,226 @@
+/* Who may vote: every history of four sightings of one node, against the definition, which looks at
+ * the whole history anew each time. */
+#include "core/guard.h"
+
+#include "unit/check.h"
+
+#define QUARANTINE_NS (30300 * MS)
+#define SIGHTS_MAX 4u
+
+enum use { FIT, A_REPLICA, LOADS, EVICTS_KEYS, USES };
+
+/* What a node says, and when. */
+struct sight {
+    uint64_t at_ns;
+    enum use use;
+    char run_id, replid;
+    bool young;
+};
+
+static struct rl_server server_of(const struct sight *sight) {
+    struct rl_server server = {.uptime_ns = QUARANTINE_NS - sight->young,
+                               .is_replica = sight->use == A_REPLICA,
+                               .is_loading = sight->use == LOADS,
+                               .evicts = sight->use == EVICTS_KEYS};
+    memset(server.run_id, sight->run_id, RL_GUARD_ID_LEN);
+    memset(server.replid, 'r', RL_GUARD_ID_LEN);
+    server.replid[RL_GUARD_ID_LEN - 1] = sight->replid; /* all of it counts */
+    return server;
+}
+
+/* -- The definition -- */
+
+/* Why the i-th sight, of a node that is of use, begins a quarantine; RL_STANDING_VOTES: it does
+ * not. */
+static enum rl_standing why_quarantine(const struct sight *sights, uint32_t i, bool strict) {
+    static const enum rl_standing standings[USES] = {
+        [A_REPLICA] = RL_STANDING_REPLICA, [EVICTS_KEYS] = RL_STANDING_EVICTS};
+    enum rl_standing unfit = RL_STANDING_VOTES;
+    const struct sight *before = NULL; /* when it was of use last */
+    for (uint32_t j = 0; j < i; j++) {
+        if (sights[j].use == FIT) {
+            before = &sights[j];
+            unfit = RL_STANDING_VOTES;
+        } else if (sights[j].use != LOADS) {
+            unfit = standings[sights[j].use];
+        }
+    }
+    if (before != NULL && before->run_id != sights[i].run_id) {
+        return RL_STANDING_RESTARTED;
+    }
+    if (before != NULL && before->replid != sights[i].replid) {
+        return RL_STANDING_REPLACED;
+    }
+    if (unfit != RL_STANDING_VOTES) {
+        return unfit;
+    }
+    return before == NULL && strict && sights[i].young ? RL_STANDING_YOUNG : RL_STANDING_VOTES;
+}
+
+static void check(const struct rl_guard *guard, const struct sight *sights, uint32_t n,
+                  bool strict) {
+    enum rl_standing why = RL_STANDING_VOTES;
+    uint64_t from_ns = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        enum rl_standing standing =
+            sights[i].use == FIT ? why_quarantine(sights, i, strict) : RL_STANDING_VOTES;
+        if (standing != RL_STANDING_VOTES) {
+            why = standing;
+            from_ns = sights[i].at_ns;
+        }
+    }
+    assert_int_equal(guard->standing, why);
+    if (why != RL_STANDING_VOTES) {
+        assert_int_equal(guard->seen_ns, from_ns);
+        assert_int_equal(guard->votes_ns, from_ns + QUARANTINE_NS);
+        assert_false(rl_guard_may_vote(guard, from_ns));
+        assert_false(rl_guard_may_vote(guard, from_ns + QUARANTINE_NS - 1));
+        assert_true(rl_guard_may_vote(guard, from_ns + QUARANTINE_NS));
+    } else {
+        assert_true(rl_guard_may_vote(guard, 0));
+    }
+    assert_true(rl_guard_may_vote(guard, UINT64_MAX));
+}
+
+/* -- All histories -- */
+
+static uint32_t standings_seen[RL_STANDINGS];
+
+static void see_on(const struct rl_guard *guard, struct sight *sights, uint32_t n, bool strict);
+
+static void see(const struct rl_guard *guard, struct sight *sights, uint32_t n, bool strict) {
+    static const enum rl_standing uses[USES] = {RL_STANDING_VOTES, RL_STANDING_REPLICA,
+                                                RL_STANDING_LOADING, RL_STANDING_EVICTS};
+    struct rl_guard_rules rules = {.mode = strict ? RL_GUARD_STRICT : RL_GUARD_OBSERVED,
+                                   .quarantine_ns = QUARANTINE_NS};
+    struct rl_guard next = *guard;
+    struct rl_server server = server_of(&sights[n]);
+    enum rl_standing got = rl_guard_see(&next, &rules, &server, sights[n].at_ns);
+    assert_int_equal(got, uses[sights[n].use]);
+    check(&next, sights, n + 1, strict);
+    standings_seen[next.standing]++;
+    see_on(&next, sights, n + 1, strict);
+}
+
+static void see_on(const struct rl_guard *guard, struct sight *sights, uint32_t n, bool strict) {
+    static const uint64_t pauses_ns[] = {MS, QUARANTINE_NS};
+    if (n == SIGHTS_MAX) {
+        return;
+    }
+    uint64_t now_ns = n > 0 ? sights[n - 1].at_ns : 0;
+    for (uint32_t kind = 0; kind < 2 * 2 * 2 * COUNT(pauses_ns); kind++) {
+        for (enum use use = FIT; use < USES; use++) {
+            sights[n] = (struct sight){.at_ns = now_ns + pauses_ns[kind >> 3],
+                                       .use = use,
+                                       .run_id = "ab"[kind & 1],
+                                       .replid = "xy"[kind >> 1 & 1],
+                                       .young = kind >> 2 & 1};
+            bool matters = use == FIT || kind % 8 == 0; /* ids of a node of no use are not kept */
+            if (matters || n < 2) {
+                see(guard, sights, n, strict);
+            }
+        }
+    }
+}
+
+static void trusts_whom_it_may(void **state) {
+    (void)state;
+    for (uint32_t strict = 0; strict < 2; strict++) {
+        struct sight sights[SIGHTS_MAX];
+        struct rl_guard guard;
+        memset(&guard, 0xa5, sizeof guard);
+        rl_guard_init(&guard);
+        assert_string_equal(guard.run_id, "");
+        memset(standings_seen, 0, sizeof standings_seen);
+        see_on(&guard, sights, 0, strict);
+        for (enum rl_standing s = RL_STANDING_VOTES; s < RL_STANDINGS; s++) {
+            bool can = s != RL_STANDING_LOADING && (strict || s != RL_STANDING_YOUNG);
+            assert_int_equal(standings_seen[s] > 0, can);
+        }
+    }
+}
+
+/* -- Stories that a reader would ask about -- */
+
+static void tell(struct rl_guard *guard, const char *ids, bool young, enum use use,
+                 uint64_t at_ns) {
+    const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
+    const struct sight sight = {
+        .use = use, .run_id = ids[0], .replid = ids[1], .young = young, .at_ns = at_ns};
+    const struct rl_server server = server_of(&sight);
+    (void)rl_guard_see(guard, &rules, &server, at_ns);
+}
+
+/* The connection breaks again and again, while a quarantine runs and after it. */
+static void a_lost_connection_changes_nothing(void **state) {
+    (void)state;
+    struct rl_guard guard;
+    rl_guard_init(&guard);
+    for (uint32_t i = 0; i < 10; i++) {
+        tell(&guard, "ax", true, FIT, 1000 * MS * i);
+        assert_false(rl_guard_may_vote(&guard, QUARANTINE_NS - 1));
+        assert_true(rl_guard_may_vote(&guard, QUARANTINE_NS));
+    }
+    tell(&guard, "ax", true, FIT, 5 * QUARANTINE_NS);
+    assert_true(rl_guard_may_vote(&guard, 5 * QUARANTINE_NS));
+}
+
+/* A replica of whatever age that this client knew as one: what its primary voted for last may never
+ * have reached it. */
+static void a_replica_that_takes_over_waits(void **state) {
+    (void)state;
+    struct rl_guard guard;
+    rl_guard_init(&guard);
+    tell(&guard, "ax", false, A_REPLICA, MS);
+    tell(&guard, "ay", false, FIT, 2 * MS);
+    assert_false(rl_guard_may_vote(&guard, 2 * MS + QUARANTINE_NS - 1));
+    assert_true(rl_guard_may_vote(&guard, 2 * MS + QUARANTINE_NS));
+}
+
+/* The same process all the time, but its keys may have been evicted until just now. */
+static void one_that_could_evict_waits(void **state) {
+    (void)state;
+    struct rl_guard guard;
+    rl_guard_init(&guard);
+    tell(&guard, "ax", false, FIT, MS);
+    assert_true(rl_guard_may_vote(&guard, MS));
+    tell(&guard, "ax", false, EVICTS_KEYS, 2 * MS);
+    tell(&guard, "ax", false, FIT, 3 * MS);
+    assert_false(rl_guard_may_vote(&guard, 3 * MS + QUARANTINE_NS - 1));
+    tell(&guard, "ax", false, FIT, 4 * MS); /* a mere reconnect does not begin it anew */
+    assert_true(rl_guard_may_vote(&guard, 3 * MS + QUARANTINE_NS));
+}
+
+/* -- What must not be asked of it -- */
+
+static void see_with_the_guard_off(void *data) {
+    const struct rl_guard_rules rules = {RL_GUARD_OFF, QUARANTINE_NS};
+    const struct sight sight = {.run_id = 'a', .replid = 'x'};
+    const struct rl_server server = server_of(&sight);
+    (void)rl_guard_see(data, &rules, &server, MS);
+}
+
+static void see_nobody(void *data) {
+    const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
+    const struct rl_server server = {.uptime_ns = QUARANTINE_NS};
+    (void)rl_guard_see(data, &rules, &server, MS);
+}
+
+static void aborts_on_what_cannot_be(void **state) {
+    (void)state;
+    struct rl_guard guard;
+    rl_guard_init(&guard);
+    assert_true(dies(see_with_the_guard_off, &guard));
+    assert_true(dies(see_nobody, &guard));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trusts_whom_it_may),
+        cmocka_unit_test(a_lost_connection_changes_nothing),
+        cmocka_unit_test(a_replica_that_takes_over_waits),
+        cmocka_unit_test(one_that_could_evict_waits),
+        cmocka_unit_test(aborts_on_what_cannot_be),
+    };
+    return cmocka_run_group_tests_name("core_guard", tests, NULL, NULL);
+}
