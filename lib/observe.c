@@ -27,7 +27,8 @@
 static bool wants_to_know(const redlock_election *election) {
     bool campaigns = election->state == REDLOCK_ELECTION_CAMPAIGNING;
     bool leads = election->state == REDLOCK_ELECTION_LEADING;
-    return !election->is_freed && election->client->phase == RL_CLIENT_OPEN && !leads &&
+    bool resigns = election->state == REDLOCK_ELECTION_RESIGNING; /* nodes may not know yet */
+    return !election->is_freed && election->client->phase == RL_CLIENT_OPEN && !leads && !resigns &&
            (campaigns || election->options.on_leader != NULL);
 }
 
