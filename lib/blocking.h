@@ -11,7 +11,7 @@
  *
  * Three kinds of memory, and who may touch what:
  *   - by the gate: the list of asks, is_done and status of each, is_closing, is_open, is_down, and
- *     a mutex's token and message;
+ *     a mutex's token, fence and message;
  *   - by the loop thread alone: the client, the loop, the list of mutexes and their holds;
  *   - atomics: valid_until_ns and owner of a mutex, and the references.
  *
@@ -106,6 +106,7 @@ struct redlock_mutex {
     _Atomic uint64_t owner;          /* who holds it, or has lost it and not unlocked; 0: nobody */
     /* By the gate. */
     char token[REDLOCK_TOKEN_LENGTH + 1];
+    uint64_t fence; /* of the same grant */
     char message[REDLOCK_MESSAGE_MAX];
     /* By the loop thread. */
     redlock_mutex *next;

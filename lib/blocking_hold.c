@@ -71,8 +71,9 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
     if (status == 0) {
         hold->depth = 1;
         hold->is_lost = false;
-        uv_mutex_lock(&mutex->blocking->gate); /* owner and token change as one */
+        uv_mutex_lock(&mutex->blocking->gate); /* owner, token and fence change as one */
         rl_ask_say(mutex->token, sizeof mutex->token, redlock_lock_token(lock));
+        mutex->fence = redlock_lock_fence(lock);
         publish(hold);
         uv_mutex_unlock(&mutex->blocking->gate);
     }
@@ -149,6 +150,8 @@ static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
     options.on_renew = renew_cb;
     options.renew_data = hold;
     options.owner = ask->owner;
+    options.fencing = from->fencing;
+    options.tie_break = from->tie_break;
     int status = redlock_acquire(hold->lock, &options, acquired_cb, hold);
     if (status == 0) {
         assert(is_free(hold));

@@ -37,7 +37,7 @@ int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_option
     }
     *out = NULL;
     if (user != NULL) {
-        size_t smallest = offsetof(redlock_mutex_options, error_size) + sizeof user->error_size;
+        size_t smallest = offsetof(redlock_mutex_options, tie_break) + sizeof user->tie_break;
         if (user->size < smallest || user->size > sizeof options) {
             return REDLOCK_ERR_INVALID;
         }
@@ -154,6 +154,13 @@ int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex) {
     return mutex == NULL ? 0 : (int64_t)(rl_valid_left_ns(mutex, owner_of_call(mutex)) / 1000000);
 }
 
+/* Under the gate: whether token and fence are the caller's. A callback sees those of which it is
+ * told. They are written together with their owner, and he is forgotten before another comes. */
+static bool is_his(const redlock_mutex *mutex, bool is_callback) {
+    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_acquire);
+    return is_callback || (owner != 0 && owner == owner_of_call(mutex));
+}
+
 int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
     if (mutex == NULL || buffer == NULL || size <= REDLOCK_TOKEN_LENGTH) {
         rl_ask_say(buffer, size, "");
@@ -164,15 +171,24 @@ int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
     if (status == REDLOCK_ERR_FORKED) {
         return status;
     }
-    bool is_callback = status == REDLOCK_ERR_WRONG_THREAD;
     uv_mutex_lock(&mutex->blocking->gate);
-    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_acquire);
-    bool is_his = is_callback || (owner != 0 && owner == owner_of_call(mutex));
-    if (is_his) {
+    bool may_see = is_his(mutex, status == REDLOCK_ERR_WRONG_THREAD);
+    if (may_see) {
         rl_ask_say(buffer, size, mutex->token);
     }
     uv_mutex_unlock(&mutex->blocking->gate);
-    return is_his ? 0 : REDLOCK_ERR_NOT_HELD;
+    return may_see ? 0 : REDLOCK_ERR_NOT_HELD;
+}
+
+uint64_t redlock_mutex_fence(redlock_mutex *mutex) {
+    int status = mutex != NULL ? rl_ask_check(mutex->blocking) : REDLOCK_ERR_INVALID;
+    if (mutex == NULL || status == REDLOCK_ERR_FORKED) {
+        return 0;
+    }
+    uv_mutex_lock(&mutex->blocking->gate);
+    uint64_t fence = is_his(mutex, status == REDLOCK_ERR_WRONG_THREAD) ? mutex->fence : 0;
+    uv_mutex_unlock(&mutex->blocking->gate);
+    return fence;
 }
 
 int redlock_mutex_message(redlock_mutex *mutex, char *buffer, size_t size) {

@@ -113,6 +113,7 @@ struct redlock_lock {
     redlock_lock *for_extend; /* whose extension, or release, of this core is under way */
     redlock_lock *for_release;
     uint32_t depth; /* acquires of this object that were told and not released */
+    uint64_t fence; /* of the hold that the last of them told of: the carrier may be gone */
     bool joins;     /* an acquire that shares a hold is done and not told */
     bool owes_lost; /* its hold was lost; the release that follows says so */
 
@@ -282,6 +283,8 @@ int rl_lock_status(enum rl_result result);
 
 /* -- message.c -- */
 
+#define RL_MESSAGE_NO_FENCE \
+    "the owner's hold, which would be shared, has no fence: set fencing in his first acquire"
 void rl_message_refuse(redlock_lock *lock, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

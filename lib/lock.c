@@ -88,7 +88,8 @@ static void tell_op(redlock_lock *lock, enum rl_op_kind kind) {
     lock->last_status = op.status;
     count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
-        lock->client->stats.fenced += redlock_lock_fence(lock) != 0;
+        lock->fence = rl_lock_fence(&rl_share_carrier(lock)->core);
+        lock->client->stats.fenced += lock->fence != 0;
         rl_trace(lock->client, REDLOCK_EVENT_ACQUIRED, lock, NULL, 0, 0);
         lock->joins = false;
         lock->depth++;
@@ -182,6 +183,7 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     lock->on_renew = full->on_renew;
     lock->renew_data = full->renew_data;
     lock->owner = full->owner;
+    lock->fence = lock->depth > 0 ? lock->fence : 0;
     lock->owes_lost = false;
     lock->renew = false;
 }
@@ -211,9 +213,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
         return refuse(lock, REDLOCK_ERR_PART_HELD);
     }
     if (carrier != NULL && full.fencing && rl_lock_fence(&carrier->core) == 0) {
-        rl_message_refuse(lock,
-                          "the hold that would be shared has no fence: set fencing in the "
-                          "owner's first acquire");
+        rl_message_refuse(lock, RL_MESSAGE_NO_FENCE);
         return REDLOCK_ERR_ALREADY_HELD;
     }
     if (carrier == NULL && rl_lock_is_holding(&lock->core)) {
@@ -407,7 +407,7 @@ const char *redlock_lock_token(const redlock_lock *lock) {
 }
 
 uint64_t redlock_lock_fence(const redlock_lock *lock) {
-    return rl_lock_fence(&rl_share_carrier(lock)->core);
+    return lock->fence;
 }
 
 const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {

@@ -91,6 +91,10 @@ const char *redlock_lock_message(redlock_lock *lock) {
     }
     client->refused = NULL;
     struct text text = begin(client);
+    if (lock->last_status == REDLOCK_ERR_ALREADY_HELD) { /* its turn in line came by its owner */
+        add(&text, RL_MESSAGE_NO_FENCE);
+        return client->message;
+    }
     if (round->id == 0) {
         add(&text, "nothing has been asked of the nodes yet");
         return client->message;

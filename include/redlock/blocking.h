@@ -21,7 +21,9 @@
  *
  * Loss: a lock ends while it is held if a quorum of nodes cannot be reached for its whole validity,
  * or forgets it. Ask redlock_mutex_is_valid() before each step that must not be done twice, or give
- * on_lost. After a loss the holder must still unlock (and hears REDLOCK_ERR_LOST).
+ * on_lost. After a loss the holder must still unlock (and hears REDLOCK_ERR_LOST). A holder that is
+ * stopped between the question and the step is caught by what the lock protects alone: set
+ * `fencing` and hand it redlock_mutex_fence().
  *
  * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
  * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
@@ -92,7 +94,7 @@ REDLOCK_API int redlock_blocking_message(redlock_blocking *blocking, char *buffe
 
 /* Runs on the loop thread; status: see on_lost. It must be quick, all locks of the client wait for
  * it: set a flag, close a socket, wake a thread. It may call redlock_mutex_is_valid(),
- * redlock_mutex_remaining_ms() (nothing is left), redlock_mutex_token() and
+ * redlock_mutex_remaining_ms() (nothing is left), redlock_mutex_token(), redlock_mutex_fence() and
  * redlock_mutex_message(). mutex: valid during the call, and as long as it is not freed. */
 typedef void (*redlock_mutex_cb)(redlock_mutex *mutex, int status, void *data);
 
@@ -104,8 +106,9 @@ typedef void (*redlock_mutex_cb)(redlock_mutex *mutex, int status, void *data);
 #define REDLOCK_OWNER_MAX ((UINT64_C(1) << 63) - 1)
 
 /* Options of a mutex. Begin with REDLOCK_MUTEX_OPTIONS_INIT, which carries the defaults, and set
- * what differs: a 0 means 0. Copied. Out of range, ttl_ms and what follows until min_validity_ms is
- * told by redlock_mutex_lock(), with a sentence in redlock_mutex_message(). */
+ * what differs: a 0 means 0. Copied. Out of range, ttl_ms and what follows until min_validity_ms,
+ * fencing and tie_break are told by redlock_mutex_lock(), with a sentence in
+ * redlock_mutex_message(). */
 typedef struct redlock_mutex_options {
     size_t size; /* set by the initializer */
 
@@ -141,12 +144,17 @@ typedef struct redlock_mutex_options {
     /* If making the mutex fails, it puts a sentence here. NULL or size 0: none. Default NULL. */
     char *error;
     size_t error_size;
+
+    /* As in redlock_acquire_options. fencing: set it in all mutex objects that one owner may hold
+     * at one time, for what they share has one fence or none. Default 0 and 1. */
+    int fencing;
+    int tie_break;
 } redlock_mutex_options;
 
 #define REDLOCK_MUTEX_OPTIONS_INIT                                                                \
     {                                                                                             \
         sizeof(redlock_mutex_options), 10000, 1, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 50, 100, \
-            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0                                          \
+            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0, 1                                    \
     }
 
 /* Makes a mutex for a resource of length bytes; sends nothing to the nodes. Mutex objects of one
@@ -196,6 +204,8 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  *                               this call was about to share it
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
  *     REDLOCK_ERR_PART_HELD     the owner holds a part of these resources already
+ *     REDLOCK_ERR_ALREADY_HELD  the owner holds it through another mutex object, without a fence,
+ *                               and this one has `fencing`
  *     REDLOCK_ERR_INVALID       mutex is NULL, timeout_ms or an option of the mutex out of range
  *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM,
  *     REDLOCK_ERR_SYSTEM
@@ -260,6 +270,15 @@ REDLOCK_API int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex);
  * REDLOCK_ERR_INVALID (NULL, or size is not above REDLOCK_TOKEN_LENGTH), REDLOCK_ERR_FORKED.
  * Since 0.1. */
 REDLOCK_API int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size);
+
+/* The fence of what the caller holds, or of what it has lost and not unlocked: larger than those of
+ * all fenced grants before it (see `fencing` of redlock_acquire_options). Inside on_lost it is the
+ * fence that was lost. It stays the same however often the owner locks again or extends. Does not
+ * wait; not for signal handlers.
+ *
+ * 0 if the caller does not hold it (nobody does, or another owner: that one's fence is not for this
+ * caller's work), if it was locked without `fencing`, and for NULL and after fork. Since 0.1. */
+REDLOCK_API uint64_t redlock_mutex_fence(redlock_mutex *mutex);
 
 /* Copies what the last failure on this mutex came to, for people, into buffer, cut to size: "held
  * by another: 2 of 5 granted, 3 needed; 127.0.0.1:7003: held by another; ...". A failure is what a

@@ -322,10 +322,11 @@ typedef struct redlock_acquire_options {
     /* Who acquires, for reentrancy: a thread's or a task's number; 0 is nobody. If this client has
      * a lock object of the same resources that is held for the same owner, the acquire succeeds at
      * once and shares that hold: one token, one validity, one watchdog with the options of the
-     * first acquire; on_lost and on_renew are each object's own. It may be the same object:
-     * acquired n times, it is released n times. The last release of the owner releases. What an
-     * owner holds only a part of cannot be acquired with more (REDLOCK_ERR_PART_HELD): he would
-     * wait for himself. Default 0. */
+     * first acquire, and its fence if that had `fencing` (an acquire that asks for a fence cannot
+     * share a hold without: REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own.
+     * It may be the same object: acquired n times, it is released n times. The last release of the
+     * owner releases. What an owner holds only a part of cannot be acquired with more
+     * (REDLOCK_ERR_PART_HELD): he would wait for himself. Default 0. */
     uint64_t owner;
 
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
@@ -362,13 +363,18 @@ typedef struct redlock_acquire_options {
  *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late
  *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
+ *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD
+ *                             it waited in line, and its owner was granted meanwhile what it cannot
+ *                             share: a hold without a fence, while this acquire has `fencing`; a
+ *                             part of the resources
  *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
  * After an error nothing of this acquire stays on a live node.
  *
  * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option), REDLOCK_ERR_BUSY (an
  * acquire or a release is under way, or on_lost of the last hold is about to run, or the object was
  * released but its hold is still shared by other objects of the owner), REDLOCK_ERR_ALREADY_HELD
- * (without an owner, or by another one), REDLOCK_ERR_PART_HELD, REDLOCK_ERR_CLOSED,
+ * (without an owner, or by another one; or the owner's hold has no fence, and this has `fencing`),
+ * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_CLOSED,
  * REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);

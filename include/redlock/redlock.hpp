@@ -238,6 +238,8 @@ struct mutex_options {
     std::uint64_t owner = REDLOCK_OWNER_THREAD;
     std::string holder;  // empty: none
     bool notify = false;
+    bool fencing = false;
+    bool tie_break = true;
     // Runs on the loop thread; it must be quick and must not throw (std::terminate).
     std::function<void(int status)> on_lost;
 };
@@ -337,6 +339,12 @@ class mutex {
         return detail::token(handle());
     }
 
+    // Larger than those of all fenced grants before it; 0 without mutex_options::fencing, and if
+    // the caller does not hold it.
+    std::uint64_t fence() const noexcept {
+        return redlock_mutex_fence(handle());
+    }
+
     // The last failure's sentence; "" if there was none. Throws.
     std::string message() const {
         char sentence[REDLOCK_MESSAGE_MAX] = "";
@@ -393,6 +401,8 @@ class mutex {
         options.jitter_ms = from.jitter.count();
         options.min_validity_ms = from.min_validity.count();
         options.owner = from.owner;
+        options.fencing = from.fencing ? 1 : 0;
+        options.tie_break = from.tie_break ? 1 : 0;
         if (made->on_lost) {
             options.on_lost = lost;
             options.lost_data = made.get();
@@ -487,6 +497,11 @@ class guard {
     // Throws.
     std::string token() const {
         return detail::token(mutex_);
+    }
+
+    // As mutex::fence().
+    std::uint64_t fence() const noexcept {
+        return redlock_mutex_fence(mutex_);
     }
 
     // Unlocks now, and tells what it came to: false for 0, REDLOCK_ERR_LOST if the work may have

@@ -139,7 +139,9 @@ static void as_a_guard(void **state) {
     redlock::mutex_options options;
     options.ttl = 20s;
     options.holder = "test";
+    options.fencing = true;
     redlock::mutex mutex(client, {"one", "two"}, options);
+    std::uint64_t fence = 0;
     std::optional<redlock::guard> kept;
     {
         redlock::guard guard(mutex);
@@ -149,6 +151,8 @@ static void as_a_guard(void **state) {
         assert_true(guard.remaining() > 10s && guard.remaining() <= 20s);
         assert_int_equal(guard.token().size(), REDLOCK_TOKEN_LENGTH);
         assert_string_equal(guard.token().c_str(), mutex.token().c_str());
+        fence = guard.fence();
+        assert_true(fence != 0 && fence == mutex.fence());
         guard.extend(60s);
         assert_true(guard.remaining() > 30s);
         guard.extend();
@@ -156,6 +160,8 @@ static void as_a_guard(void **state) {
         redlock::guard moved(std::move(guard));
         assert_false(guard.owns());
         assert_false(guard.valid());
+        assert_int_equal(guard.fence(), 0);
+        assert_int_equal(moved.fence(), fence);
         STATUS(guard.release().value(), REDLOCK_ERR_NOT_HELD);
         assert_true(moved.valid());
         kept.emplace(std::move(moved));
@@ -177,6 +183,7 @@ static void as_a_guard(void **state) {
     {
         redlock::guard adopted(mutex, std::adopt_lock);
         redlock::guard again(mutex, 5s);
+        assert_true(again.fence() > fence);
         *kept = std::move(again);
     }
     assert_true(mutex.valid());

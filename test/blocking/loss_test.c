@@ -14,6 +14,7 @@ struct loss {
     int64_t remaining_ms;
     int token_status;
     char token[REDLOCK_TOKEN_LENGTH + 1];
+    uint64_t fence;
     char message[REDLOCK_MESSAGE_MAX];
     int wrong[8]; /* of the calls that would wait for the thread they are called on */
 };
@@ -28,6 +29,7 @@ static void on_lost(redlock_mutex *mutex, int status, void *data) {
     loss->is_valid = redlock_mutex_is_valid(mutex);
     loss->remaining_ms = redlock_mutex_remaining_ms(mutex);
     loss->token_status = redlock_mutex_token(mutex, loss->token, sizeof loss->token);
+    loss->fence = redlock_mutex_fence(mutex);
     redlock_mutex_message(mutex, loss->message, sizeof loss->message);
     loss->wrong[0] = redlock_mutex_lock(mutex, 1000);
     loss->wrong[1] = redlock_mutex_unlock(mutex);
@@ -81,10 +83,13 @@ static void told_in_time(void **state) {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 1500;
+    options.fencing = 1;
     redlock_mutex *mutex = begin(live, &loss, &options);
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
     LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), 0);
+    uint64_t fence = redlock_mutex_fence(mutex);
+    assert_true(fence != 0);
     LIVE_POLL(live, crew_stats(loss.blocking).renewed >= 2); /* by the loop thread */
     pause_all(live);
     uint64_t valid_until_ns = 0;
@@ -104,6 +109,8 @@ static void told_in_time(void **state) {
     assert_int_equal(redlock_mutex_is_valid(mutex), 0);
     LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), 0); /* still to be seen */
     assert_string_equal(loss.token, token);
+    assert_int_equal(loss.fence, fence);
+    assert_int_equal(redlock_mutex_fence(mutex), fence);
     LIVE_STATUS(redlock_mutex_extend(mutex, 0), REDLOCK_ERR_LOST);
     LIVE_STATUS(redlock_mutex_lock(mutex, 100), REDLOCK_ERR_LOST);
     LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST); /* once for each lock */
@@ -111,6 +118,7 @@ static void told_in_time(void **state) {
     LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_NOT_HELD);
     resume_all(live);
     LIVE_STATUS(redlock_mutex_lock(mutex, LIVE_PATIENCE_MS), 0);
+    assert_true(redlock_mutex_fence(mutex) > fence);
     LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
     assert_int_equal(atomic_load(&loss.count), 1);
     end(live, &loss, mutex);

@@ -167,6 +167,70 @@ static void say(redlock_mutex *mutex, const char *wanted) {
     assert_non_null(strstr(text, wanted));
 }
 
+static void look_at_the_fence(void *data) {
+    struct member *member = data;
+    member->other = redlock_mutex_fence(member->mutex) != 0;
+}
+
+static bool another_sees_a_fence(redlock_mutex *mutex) {
+    struct member other = {.mutex = mutex, .other = -1};
+    crew_start(&other, look_at_the_fence);
+    crew_join(&other);
+    assert_in_range(other.other, 0, 1);
+    return other.other == 1;
+}
+
+static void fence(void **state) {
+    struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *plain = crew_mutex(blocking, "one", NULL);
+    options.fencing = 1;
+    redlock_mutex *one = crew_mutex(blocking, "one", &options);
+    redlock_mutex *twin = crew_mutex(blocking, "one", &options);
+    uint64_t before = 0;
+    assert_int_equal(redlock_mutex_fence(NULL), 0);
+    assert_int_equal(redlock_mutex_fence(one), 0);
+    for (int i = 0; i < 3; i++) {
+        LIVE_STATUS(redlock_mutex_lock(i == 1 ? twin : one, 5000), 0);
+        uint64_t fence = redlock_mutex_fence(i == 1 ? twin : one);
+        assert_true(fence > before);
+        assert_int_equal(redlock_mutex_fence(i == 1 ? one : twin), 0); /* not by this object */
+        LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);                 /* again, or shared */
+        LIVE_STATUS(redlock_mutex_lock(plain, 5000), 0);
+        LIVE_STATUS(redlock_mutex_extend(one, 0), 0);
+        assert_int_equal(redlock_mutex_fence(one), fence);
+        assert_int_equal(redlock_mutex_fence(plain), fence); /* it shares the hold */
+        assert_false(another_sees_a_fence(one));
+        LIVE_STATUS(redlock_mutex_unlock(i == 1 ? twin : one), 0);
+        assert_int_equal(redlock_mutex_fence(one), fence);
+        LIVE_STATUS(redlock_mutex_unlock(one), 0);
+        LIVE_STATUS(redlock_mutex_unlock(plain), 0);
+        assert_int_equal(redlock_mutex_fence(one) + redlock_mutex_fence(plain), 0);
+        before = fence;
+    }
+    LIVE_STATUS(redlock_mutex_lock(plain, 5000), 0);
+    assert_int_equal(redlock_mutex_fence(plain), 0); /* it did not ask for one */
+    LIVE_STATUS(redlock_mutex_lock(one, 5000), REDLOCK_ERR_ALREADY_HELD);
+    say(one, "has no fence: set fencing");
+    LIVE_STATUS(redlock_mutex_unlock(plain), 0);
+    options.fencing = 2;
+    redlock_mutex *wrong = crew_mutex(blocking, "one", &options);
+    LIVE_STATUS(redlock_mutex_lock(wrong, 5000), REDLOCK_ERR_INVALID);
+    say(wrong, "fencing is 2");
+    options.fencing = 1;
+    options.tie_break = -1;
+    redlock_mutex *worse = crew_mutex(blocking, "one", &options);
+    LIVE_STATUS(redlock_mutex_lock(worse, 5000), REDLOCK_ERR_INVALID);
+    say(worse, "tie_break is -1");
+    free_mutex(plain);
+    free_mutex(one);
+    free_mutex(twin);
+    free_mutex(wrong);
+    free_mutex(worse);
+    crew_end(live, blocking);
+}
+
 static void bad_input(void **state) {
     struct live *live = *state;
     char text[REDLOCK_MESSAGE_MAX] = "";
@@ -230,6 +294,7 @@ int main(void) {
         LIVE_TEST(a_thread_locks_again),
         LIVE_TEST(extend),
         LIVE_TEST(owners_that_move),
+        LIVE_TEST(fence),
         LIVE_TEST(bad_input),
         LIVE_TEST(messages),
     };

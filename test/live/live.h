@@ -114,7 +114,8 @@ long long live_integer(const struct live *live, size_t i, const char *format, ..
 bool live_key_is(const struct live *live, size_t i, const char *key, const char *value);
 long long live_pttl(const struct live *live, size_t i, const char *key);
 
-/* On how many of the nodes that run a key has this value; whether none of them has any key. */
+/* On how many of the nodes that run a key has this value; whether none of them has any key but
+ * counters of fences. */
 size_t live_count_keys(const struct live *live, const char *key, const char *value);
 bool live_no_keys(const struct live *live);
 

@@ -141,6 +141,69 @@ static void joins_from_the_line(void **state) {
     live_end(live);
 }
 
+/* What is shared has one fence, for all who share it, and also after the carrier has gone. */
+static void has_one_fence(void **state) {
+    struct live *live = *state;
+    struct party p;
+    invite(&p, live, TTL_MS);
+    LIVE_STATUS(acquire(&p, p.b), 0);
+    assert_int_equal(redlock_lock_fence(p.b), 0);
+    p.options.fencing = 1;
+    LIVE_STATUS(redlock_acquire(p.a, &p.options, NULL, NULL), REDLOCK_ERR_ALREADY_HELD);
+    assert_non_null(strstr(redlock_lock_message(p.a), "has no fence: set fencing"));
+    LIVE_STATUS(live_release(live, p.b), 0);
+
+    LIVE_STATUS(acquire(&p, p.b), 0); /* a fence of its own, that must not be seen later */
+    uint64_t before = redlock_lock_fence(p.b);
+    LIVE_STATUS(live_release(live, p.b), 0);
+    assert_int_equal(redlock_lock_fence(p.b), before);
+    LIVE_STATUS(acquire(&p, p.a), 0);
+    uint64_t fence = redlock_lock_fence(p.a);
+    assert_true(before != 0 && fence > before);
+    p.options.fencing = 0;
+    LIVE_STATUS(acquire(&p, p.b), 0);
+    LIVE_STATUS(acquire(&p, p.c), 0);
+    assert_int_equal(redlock_lock_fence(p.b), fence);
+    LIVE_STATUS(live_release(live, p.c), 0);
+    assert_int_equal(redlock_lock_fence(p.c), fence); /* of its last grant */
+    live_tell_all(live, "DEL key");
+    LIVE_STATUS(live_extend(live, p.b, 0), REDLOCK_ERR_LOST);
+    assert_int_equal(p.lost_a.count + p.lost_b.count, 2);
+    assert_int_equal(redlock_lock_fence(p.a), fence);
+    assert_int_equal(redlock_lock_fence(p.b), fence);
+    LIVE_STATUS(acquire(&p, p.b), 0); /* a new hold, without one */
+    assert_int_equal(redlock_lock_fence(p.b), 0);
+    live_end(live);
+}
+
+/* Who waits in line for a fence does not get it from a hold of its owner that has none. */
+static void joins_no_hold_without_a_fence(void **state) {
+    struct live *live = *state;
+    struct party p;
+    struct live_done done[2] = {{0}};
+    invite(&p, live, TTL_MS);
+    redlock_lock *first = live_lock(live->client, "key");
+    redlock_acquire_options other = p.options;
+    other.owner = OWNER + 1;
+    LIVE_STATUS(live_acquire(live, first, &other), 0);
+    LIVE_STATUS(redlock_acquire(p.a, &p.options, live_lock_cb, &done[0]), 0);
+    p.options.fencing = 1;
+    LIVE_STATUS(redlock_acquire(p.b, &p.options, live_lock_cb, &done[1]), 0);
+    LIVE_STATUS(live_release(live, first), 0);
+    LIVE_UNTIL(live, done[0].count == 1 && done[1].count == 1);
+    LIVE_STATUS(done[0].status, 0);
+    LIVE_STATUS(done[1].status, REDLOCK_ERR_ALREADY_HELD);
+    assert_non_null(strstr(redlock_lock_message(p.b), "has no fence: set fencing"));
+    assert_int_equal(redlock_lock_fence(p.b), 0);
+    assert_int_equal(redlock_lock_is_valid(p.b), 0);
+    LIVE_STATUS(live_release(live, p.a), 0);
+    LIVE_STATUS(acquire(&p, p.b), 0);
+    assert_true(redlock_lock_fence(p.b) != 0);
+    LIVE_STATUS(live_release(live, p.b), 0);
+    assert_false(is_held(&p));
+    live_end(live);
+}
+
 /* A loss is everybody's, once; the release that follows says so. */
 static void is_lost_for_all(void **state) {
     struct live *live = *state;
@@ -246,6 +309,8 @@ int main(void) {
         LIVE_TEST_FIVE(counts_on_one_object),
         LIVE_TEST_FIVE(keeps_others_out),
         LIVE_TEST_FIVE(joins_from_the_line),
+        LIVE_TEST_FIVE(has_one_fence),
+        LIVE_TEST_FIVE(joins_no_hold_without_a_fence),
         LIVE_TEST_FIVE(is_lost_for_all),
         LIVE_TEST_FIVE(is_lost_before_it_was_told),
         LIVE_TEST_FIVE(ends_by_every_way_out),
