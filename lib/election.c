@@ -107,10 +107,10 @@ static void election_resigned(redlock_election *election, int status) {
 static void on_acquired(redlock_lock *lock, int status, void *data) {
     redlock_election *election = data;
     assert(lock == election->lock);
-    (void)lock;
     if (election->state == REDLOCK_ELECTION_RESIGNING) {
         election_resigned(election, 0); /* it was cancelled */
     } else if (status == 0) {
+        election->fence = redlock_lock_fence(lock);
         election_move(election, REDLOCK_ELECTION_LEADING);
         tell(election, election->options.on_elected, 0);
         rl_observe_elected(election);
@@ -160,6 +160,7 @@ static int election_acquire(redlock_election *election) {
     acquire.renew_ms = o->renew_ms;
     acquire.on_lost = on_lock_lost;
     acquire.lost_data = election;
+    acquire.fencing = o->fencing;
     int status = redlock_acquire(election->lock, &acquire, on_acquired, election);
     if (status == 0) {
         rl_election_ref(election);
@@ -284,15 +285,16 @@ static int check_options(const redlock_election_options *o, char *error, size_t 
     return 0;
 }
 
-/* The lock says what is wrong with ttl_ms and renew_ms, so it is asked before there is an election.
- */
-static int check_times(redlock_lock *lock, const redlock_election_options *o, char *error,
-                       size_t size) {
+/* The lock says what is wrong with ttl_ms, renew_ms and fencing, so it is asked before there is an
+ * election. */
+static int check_acquire(redlock_lock *lock, const redlock_election_options *o, char *error,
+                         size_t size) {
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT, full;
     struct rl_acquire ignored;
     acquire.ttl_ms = o->ttl_ms;
     acquire.auto_extend = 1;
     acquire.renew_ms = o->renew_ms;
+    acquire.fencing = o->fencing;
     int status = rl_options_acquire(lock, &acquire, &ignored, &full);
     return status == 0 ? 0 : refuse(error, size, redlock_lock_message(lock));
 }
@@ -307,7 +309,7 @@ static int make_lock(redlock_client *client, const redlock_election_options *o,
     options.notify = 1;
     int status = redlock_lock_new_with(client, &options, lock, error, size);
     if (status == 0) {
-        status = check_times(*lock, o, error, size);
+        status = check_acquire(*lock, o, error, size);
         if (status != 0) {
             redlock_lock_free(*lock);
         }
@@ -337,7 +339,7 @@ int redlock_election_new(redlock_client *client, const redlock_election_options 
     redlock_election_options o = REDLOCK_ELECTION_OPTIONS_INIT;
     char candidate[REDLOCK_CANDIDATE_MAX + 1] = "";
     redlock_lock *lock = NULL;
-    size_t smallest = offsetof(redlock_election_options, data) + sizeof(void *);
+    size_t smallest = offsetof(redlock_election_options, fencing) + sizeof(int);
     refuse(error, error_size, "");
     if (out == NULL) {
         return refuse(error, error_size, "election is NULL");
@@ -391,6 +393,10 @@ int redlock_election_is_leader(const redlock_election *election) {
 int64_t redlock_election_remaining_ms(const redlock_election *election) {
     bool leads = redlock_election_is_leader(election) != 0;
     return leads ? redlock_lock_remaining_ms(election->lock) : 0;
+}
+
+uint64_t redlock_election_fence(const redlock_election *election) {
+    return election->fence;
 }
 
 const char *redlock_election_leader(const redlock_election *election) {

@@ -22,6 +22,7 @@ struct redlock_election {
     redlock_election_options options; /* without its strings */
     redlock_election_cb on_resigned;
     void *resigned_data;
+    uint64_t fence;   /* of the present or last leadership; the lock may be campaigning again */
     uint32_t pending; /* callbacks that will come, and callers further up */
     uint8_t state;    /* enum redlock_election_state */
     bool is_freed;

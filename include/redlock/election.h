@@ -11,6 +11,7 @@
  * What is promised is what the lock promises (docs/guarantees.md): no two candidates are leader at
  * one instant, as far as each of them asks redlock_election_is_leader() right before it acts. A
  * leader that was stopped and goes on does not know better until it asks, or its loop runs again.
+ * What it was about to do then can be refused by what it does it to: redlock_election_fence().
  *
  * How long nobody leads: after a resignation about a round trip to the nodes and a few
  * milliseconds, since it is announced to those who wait; after the leader's death until its keys
@@ -104,12 +105,16 @@ typedef struct redlock_election_options {
     redlock_leader_cb on_leader;
 
     void *data; /* of these three callbacks */
+
+    /* 1: each leadership has a fence, redlock_election_fence(), as `fencing` of
+     * redlock_acquire_options. The same for all candidates of one name. Default 0. */
+    int fencing;
 } redlock_election_options;
 
 #define REDLOCK_ELECTION_OPTIONS_INIT                                                            \
     {                                                                                            \
         sizeof(redlock_election_options), NULL, 0, NULL, 10000, REDLOCK_THIRD_OF_TTL, 500, NULL, \
-            NULL, NULL, NULL                                                                     \
+            NULL, NULL, NULL, 0                                                                  \
     }
 
 /* Makes an election; it is idle. With on_leader it begins to observe. error receives a sentence of
@@ -154,6 +159,12 @@ REDLOCK_API int redlock_election_is_leader(const redlock_election *election);
 /* How much validity is left now, in whole milliseconds, rounded down; 0 if it does not lead. Since
  * 0.1. */
 REDLOCK_API int64_t redlock_election_remaining_ms(const redlock_election *election);
+
+/* The fence of the present leadership, or, if it does not lead, of its last one, also inside
+ * on_lost: larger than those of all leaderships of that name before it, whoever led. Hand it to
+ * what the leader acts on, and have that refuse smaller numbers than it has seen. 0 without
+ * `fencing`, and before it was elected. Since 0.1. */
+REDLOCK_API uint64_t redlock_election_fence(const redlock_election *election);
 
 /* Who leads, as on_leader was told last: NULL if that is nobody, or not known (yet). Known only
  * while it campaigns, leads, or has on_leader. Valid until the loop runs again. Since 0.1. */

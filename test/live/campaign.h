@@ -17,6 +17,7 @@ struct candidate {
     int elected, lost, resigned, told;
     int lost_status, resigned_status;
     uint64_t elected_ns, lost_ns;
+    uint64_t fence; /* of the last leadership, 0 without `fencing` */
     bool has_leader;
     char leader[REDLOCK_CANDIDATE_MAX + 1];
     void (*in_elected)(struct candidate *candidate);

@@ -44,6 +44,7 @@ static void write_record(struct self *self, enum candidate_event event, int stat
     record.event = event;
     record.index = self->index;
     record.status = status;
+    record.fence = redlock_election_fence(self->election);
     demand(write(self->log, &record, sizeof(record)) == sizeof(record), "candidate: write");
 }
 
@@ -104,6 +105,7 @@ static void candidate_main(const struct candidates *c, int index) {
     election.name_length = strlen(CANDIDATE_NAME);
     election.ttl_ms = c->ttl_ms;
     election.poll_ms = c->poll_ms;
+    election.fencing = 1;
     election.on_elected = on_elected;
     election.on_lost = on_lost;
     election.data = &self;
@@ -122,6 +124,13 @@ static void candidate_main(const struct candidates *c, int index) {
 }
 
 /* -- Their parent -- */
+
+static void check_fence(struct candidates *c, const struct candidate_record *record) {
+    if (record->event == CANDIDATE_ELECTED) {
+        demand(record->fence > c->fence, "candidates: a fence that is not the largest");
+        c->fence = record->fence;
+    }
+}
 
 void candidates_start(struct candidates *c, const char *const *urls, size_t n_urls, int64_t ttl_ms,
                       int64_t poll_ms) {
@@ -158,6 +167,7 @@ bool candidates_wait(struct candidates *c, enum candidate_event event, int index
             continue;
         }
         demand(read(c->log[0], record, sizeof(*record)) == sizeof(*record), "candidates: read");
+        check_fence(c, record);
         if (record->event == event && (index == CANDIDATE_ANY || index == record->index)) {
             return true;
         }

@@ -10,6 +10,9 @@
  * each event, with the time at which it happened by redlock_now_ns(), which all processes share. It
  * ends with its parent. A process that has resigned campaigns again after CANDIDATE_AGAIN_MS.
  *
+ * All ask for fences, and candidates_wait() looks at each record that it reads: whoever is elected
+ * has a larger fence than all before him, or the program ends.
+ *
  * Failure: waiting returns false after CANDIDATES_PATIENCE_MS. What cannot be set up ends the
  * program with a message. */
 #ifndef LIVE_CANDIDATES_H
@@ -40,13 +43,15 @@ struct candidate_record {
     enum candidate_event event;
     int index;
     int status;
+    uint64_t fence; /* redlock_election_fence() then */
 };
 
 struct candidates {
     const char *const *urls;
     size_t n_urls;
     int64_t ttl_ms, poll_ms;
-    int log[2]; /* pipe */
+    int log[2];     /* pipe */
+    uint64_t fence; /* the largest of all that were elected */
     pid_t pid[CANDIDATES_MAX];
 };
 

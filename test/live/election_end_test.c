@@ -235,6 +235,8 @@ static void refuses_bad_options(void **state) {
     check_refused(live, &o, "ttl_ms");
     o = good, o.renew_ms = CAMPAIGN_TTL_MS;
     check_refused(live, &o, "renew_ms");
+    o = good, o.fencing = 2;
+    check_refused(live, &o, "fencing");
     LIVE_STATUS(redlock_election_new(live->client, &good, NULL, NULL, 0), REDLOCK_ERR_INVALID);
     LIVE_STATUS(redlock_election_campaign(NULL), REDLOCK_ERR_INVALID);
     LIVE_STATUS(redlock_election_resign(NULL, NULL, NULL), REDLOCK_ERR_INVALID);

@@ -96,6 +96,8 @@ static void a_stopped_leader_knows_on_waking(void **state) {
     candidates_continue(&c, first.index);
     struct candidate_record wakes = wait_for(&c, CANDIDATE_WAKES, first.index);
     assert_int_equal(wakes.status, 0);
+    assert_int_equal(wakes.fence, first.fence); /* with which it would be refused */
+    assert_true(wakes.fence < second.fence);
     struct candidate_record lost = wait_for(&c, CANDIDATE_LOST, first.index);
     LIVE_STATUS(lost.status, REDLOCK_ERR_EXPIRED);
     for (int i = 0; i < N; i++) { /* it is a candidate again: the only one in the end */

@@ -22,7 +22,8 @@ static void elects_the_only_candidate(void **state) {
     LIVE_UNTIL(live, c.told == 3 && !c.has_leader);
     LIVE_STATUS(redlock_election_resign(c.election, campaign_on_resigned, &c), REDLOCK_ERR_IDLE);
     assert_true(live_no_keys(live));
-    campaign_elect(live, &c); /* again */
+    campaign_elect(live, &c);                                /* again */
+    assert_int_equal(redlock_election_fence(c.election), 0); /* it was not asked for */
     assert_int_equal(c.lost, 0);
     live_end(live);
     assert_int_equal(c.lost, 0);
@@ -142,7 +143,9 @@ static void campaigns_again_after_a_loss(void **state) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "me");
     o.ttl_ms = 600;
+    o.fencing = 1;
     campaign_make(&c, live->client, &o);
+    assert_int_equal(redlock_election_fence(c.election), 0);
     for (int i = 1; i <= 3; i++) {
         if (i == 1) {
             campaign_begin(&c);
@@ -154,6 +157,8 @@ static void campaigns_again_after_a_loss(void **state) {
     }
     LIVE_UNTIL(live, c.elected == 4);
     campaign_resign(live, &c, 0);
+    assert_true(c.fence != 0);
+    assert_int_equal(redlock_election_fence(c.election), c.fence); /* its last one */
     live_end(live);
 }
 
