@@ -25,10 +25,13 @@ void rl_lock_release_all(struct rl_lock *lock, const struct rl_event *event,
     }
     lock->may_hold = 0;
     rl_round_abandon(&lock->round);
-    if (lock->unasked != 0) {
-        rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);
-        lock->unasked = 0;
+    for (uint32_t i = 0; lock->unasked >> i != 0; i++) {
+        if (lock->unasked >> i & 1) {
+            rl_round_vote(&lock->round, lock->round.id, i, RL_VOTE_FAILED,
+                          lock->rules->not_asked_reason, event->now_ns);
+        }
     }
+    lock->unasked = 0;
 }
 
 /* Ends what the clock has ended. Runs at the start of every step. */
@@ -48,7 +51,7 @@ void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, str
     out->send = asked;
     uint64_t wait_ns = lock->rules->node_timeout_ns;
     if (kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_FENCE) {
-        uint64_t until_ns = lock->set_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
+        uint64_t until_ns = rl_lock_attempt_ends_ns(lock);
         assert(until_ns > event->now_ns);
         if (until_ns - event->now_ns < wait_ns) {
             wait_ns = until_ns - event->now_ns; /* votes that come later could not win any more */
@@ -82,6 +85,7 @@ static void on_counted_vote(struct rl_lock *lock, const struct rl_event *event,
     if (of_set && in->vote == RL_VOTE_GRANTED && lock->fence.floor != 0) {
         rl_fence_vote(&lock->fence, in->node, in->counter);
     }
+    lock->met_another |= of_set && in->vote == RL_VOTE_REFUSED;
     if (of_set && lock->round.decision == RL_OPEN) {
         rl_lock_alone_voted(lock, event, out);
     } else {

@@ -26,9 +26,12 @@
 
 /* -- The end of an attempt -- */
 
+uint64_t rl_lock_attempt_ends_ns(const struct rl_lock *lock) {
+    return lock->set_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
+}
+
 void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out, enum rl_result why) {
-    lock->met_another |= lock->round.refused > 0 && lock->round.kind == RL_ROUND_ACQUIRE;
     rl_lock_release_all(lock, event, out);
     rl_fence_begin(&lock->fence, 0);
     uint64_t retry_ns = event->now_ns + rl_retry_delay_ns(lock->acquire.delay_ms,
@@ -62,7 +65,7 @@ static void lock_granted(struct rl_lock *lock, const struct rl_event *event,
     const uint64_t max_hold_ns = lock->acquire.max_hold_ms * RL_NS_PER_MS;
     rl_lock_move(lock, RL_GRANTED);
     lock->hold_until_ns = max_hold_ns == 0 ? RL_NEVER : lock->set_ns + max_hold_ns;
-    rl_lock_set_validity(lock, lock->set_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
+    rl_lock_set_validity(lock, rl_lock_attempt_ends_ns(lock));
     if (rl_lock_too_late(lock)) {
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
     } else {
@@ -74,8 +77,7 @@ static void lock_granted(struct rl_lock *lock, const struct rl_event *event,
  * token. */
 static void lock_begin_fencing(struct rl_lock *lock, const struct rl_event *event,
                                struct rl_actions *out) {
-    uint64_t until_ns = lock->set_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
-    if (event->now_ns >= until_ns) {
+    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) {
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
         return;
     }
@@ -194,12 +196,18 @@ static bool lock_goes_alone(struct rl_lock *lock) {
     return alone;
 }
 
-/* Sends SETs to some of the nodes that have not been asked yet. */
-static void lock_ask(struct rl_lock *lock, struct rl_actions *out, uint32_t nodes) {
-    assert((nodes & ~lock->unasked) == 0);
+/* Sends SETs to some of the nodes that have not been asked yet. Their votes are waited for from now
+ * on, whatever time the nodes before them took. */
+static void lock_ask(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                     uint32_t nodes) {
+    assert(nodes != 0 && (nodes & ~(lock->unasked & event->voters)) == 0);
     out->send |= nodes;
     lock->unasked &= ~nodes;
     lock->may_hold |= nodes;
+    lock->round_until_ns = event->now_ns + lock->rules->node_timeout_ns;
+    if (lock->round_until_ns > rl_lock_attempt_ends_ns(lock)) {
+        lock->round_until_ns = rl_lock_attempt_ends_ns(lock);
+    }
 }
 
 /* Nodes that may not be asked any more have failed: since the attempt began they were lost, or came
@@ -220,9 +228,22 @@ static bool lock_pass_over(struct rl_lock *lock, const struct rl_event *event) {
 /* Asks the first of the nodes that are left. */
 static void lock_ask_one(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
-    assert(lock->unasked != 0 && (lock->unasked & ~event->voters) == 0);
     uint32_t first = rl_first_node(lock->resource, lock->rules->node_hashes, lock->unasked);
-    lock_ask(lock, out, UINT32_C(1) << first);
+    lock_ask(lock, event, out, UINT32_C(1) << first);
+}
+
+/* The attempt goes on to the next node, or to all that are left, if there is a point in it. */
+static void lock_ask_on(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                        bool one) {
+    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) {
+        rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
+    } else if (!lock_pass_over(lock, event)) {
+        rl_lock_after_votes(lock, event, out);
+    } else if (one) {
+        lock_ask_one(lock, event, out);
+    } else {
+        lock_ask(lock, event, out, lock->unasked);
+    }
 }
 
 void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
@@ -250,7 +271,7 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     if (lock_goes_alone(lock)) {
         lock_ask_one(lock, event, out);
     } else {
-        lock_ask(lock, out, lock->unasked);
+        lock_ask(lock, event, out, lock->unasked);
     }
 }
 
@@ -265,12 +286,8 @@ void rl_lock_alone_voted(struct rl_lock *lock, const struct rl_event *event,
         RL_MARK(REFUSED_ALONE);
         lock->unasked |= rl_all_nodes(lock->rules->n) & ~lock->may_hold; /* nothing to delete */
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_HELD);
-    } else if (!lock_pass_over(lock, event)) {
-        rl_lock_after_votes(lock, event, out);
-    } else if (event->u.vote.vote == RL_VOTE_GRANTED) {
-        lock_ask(lock, out, lock->unasked);
     } else {
-        lock_ask_one(lock, event, out);
+        lock_ask_on(lock, event, out, event->u.vote.vote == RL_VOTE_FAILED);
     }
 }
 
@@ -278,12 +295,7 @@ void rl_lock_ask_others(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     assert(lock->state == RL_TRYING && lock->unasked != 0);
     RL_MARK(SILENT_ALONE);
-    if (!lock_pass_over(lock, event)) {
-        rl_lock_after_votes(lock, event, out);
-        return;
-    }
-    lock_ask(lock, out, lock->unasked);
-    lock->round_until_ns = event->now_ns + lock->rules->node_timeout_ns;
+    lock_ask_on(lock, event, out, false);
 }
 
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {

@@ -36,7 +36,7 @@ void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_
 void rl_lock_alone_voted(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
 
-/* The node that was asked alone did not answer in time: now all others are asked. */
+/* The node that was asked alone did not answer in time: now the others are asked. */
 void rl_lock_ask_others(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
@@ -45,6 +45,8 @@ void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out, enum rl_result why);
 void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_result why);
+/* When the validity ends that this attempt could win. */
+uint64_t rl_lock_attempt_ends_ns(const struct rl_lock *lock);
 bool rl_lock_too_late(const struct rl_lock *lock);
 
 /* -- lock_hold.c -- */

@@ -12,15 +12,27 @@ struct life {
     uint32_t rounds_max;
     uint32_t n_ups;
     uint32_t ups[4]; /* the nodes that may be up when something ends or begins */
+    bool may_vote;   /* of these, while all are up */
     struct rl_acquire wish;
 };
 
-static uint64_t states_lived;
+static uint64_t states_lived, life_number;
+static uint64_t fences_lived[2]; /* granted at once, and after a raise */
+static uint64_t alone_lived;     /* grants of attempts that asked one node first */
 static uint64_t ends_lived[RL_RESULT_MAX_HOLD + 1][5]; /* by result; acquired, extended, ... */
 
 static void live(const struct world *w, const struct life *life);
 
-static void note_ends(const struct rl_actions *x) {
+/* The nodes that are up; sets those that may vote. */
+static uint32_t nodes_of(struct world *w, const struct life *life, uint32_t nodes) {
+    w->voters = life->may_vote ? nodes : UINT32_MAX;
+    return life->may_vote ? world_all(w) : nodes;
+}
+
+static void note_ends(const struct world *w) {
+    const struct rl_actions *x = &w->out;
+    fences_lived[w->raised != 0] += x->acquired == RL_RESULT_OK && w->fence != 0;
+    alone_lived += x->acquired == RL_RESULT_OK && w->alone > 0;
     ends_lived[x->acquired][0]++;
     ends_lived[x->extended][1]++;
     ends_lived[x->released][2]++;
@@ -30,10 +42,11 @@ static void note_ends(const struct rl_actions *x) {
 
 /* Begins something, or ends it. */
 static void live_event(const struct world *w, const struct life *life, enum rl_event_type type,
-                       uint32_t up, uint32_t ttl_ms) {
+                       uint32_t nodes, uint32_t ttl_ms) {
     struct world next;
     uint64_t now_ns = w->lock.now_ns;
     world_copy(&next, w);
+    uint32_t up = nodes_of(&next, life, nodes);
     if (type == RL_EV_ACQUIRE) {
         world_acquire(&next, life->wish, now_ns);
     } else if (type == RL_EV_ATTEMPT) {
@@ -47,7 +60,7 @@ static void live_event(const struct world *w, const struct life *life, enum rl_e
     } else {
         world_simple(&next, type, now_ns, up);
     }
-    note_ends(&next.out);
+    note_ends(&next);
     live(&next, life);
 }
 
@@ -66,15 +79,26 @@ static bool has_a_point(const struct world *w, const struct life *life, enum rl_
            (type != RL_EV_TELL || w->lock.state == RL_GRANTED);
 }
 
+static void live_vote(const struct world *w, const struct life *life, uint32_t node, enum answer a,
+                      uint64_t counter) {
+    for (uint32_t i = 0; i < life->n_ups; i++) {
+        struct world next;
+        world_copy(&next, w);
+        uint32_t up = nodes_of(&next, life, life->ups[i]);
+        next.counter = counter;
+        world_vote_of(&next, w->lock.round.id, node, a, w->lock.now_ns, up);
+        note_ends(&next);
+        live(&next, life);
+    }
+}
+
 static void live_votes(const struct world *w, const struct life *life) {
+    bool counts = w->lock.acquire.fences && w->lock.state == RL_TRYING;
     for (uint32_t node = 0; node < life->n; node++) {
-        for (enum answer a = GRANTS; a < ANSWERS && model_out(&w->model) >> node & 1; a++) {
-            for (uint32_t i = 0; i < life->n_ups; i++) {
-                struct world next;
-                world_copy(&next, w);
-                world_vote_of(&next, w->lock.round.id, node, a, w->lock.now_ns, life->ups[i]);
-                note_ends(&next.out);
-                live(&next, life);
+        for (enum answer a = GRANTS; a < ANSWERS && model_due(&w->model) >> node & 1; a++) {
+            live_vote(w, life, node, a, 1);
+            if (a == GRANTS && counts) {
+                live_vote(w, life, node, a, 2);
             }
         }
     }
@@ -82,7 +106,7 @@ static void live_votes(const struct world *w, const struct life *life) {
 
 static void live(const struct world *w, const struct life *life) {
     static const uint32_t ttls_ms[] = {0, 40, 20000};
-    if (world_seen(w, life->rounds_max)) {
+    if (world_seen(w, life_number)) {
         return;
     }
     states_lived++;
@@ -97,18 +121,34 @@ static void live(const struct world *w, const struct life *life) {
     }
 }
 
+static void has_lived_with_fences_and_ties(void) {
+    assert_true(fences_lived[0] > 0);
+    assert_true(fences_lived[1] > 0);
+    assert_true(alone_lived > 0);
+    memset(fences_lived, 0, sizeof fences_lived);
+    alone_lived = 0;
+}
+
 static void keeps_its_promises_in_every_life(void **state) {
     (void)state;
     const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1, 0, 0, false, false, false};
     /* with a watchdog, a limit and a line */
     const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true, false, false};
+    /* with a fence, asking one node first */
+    const struct rl_acquire fenced = {3000, 2, 5000, 50, 100, 1, 1000, 0, false, true, true};
+    const struct rl_acquire ties = {3000, 3, 5000, 50, 100, 1, 0, 0, false, false, true};
     const struct life lives[] = {
-        {1, 5, 2, {1, 0}, wish}, {2, 4, 4, {3, 0, 1, 2}, wish}, {3, 4, 2, {7, 2}, wish},
-        {1, 6, 2, {1, 0}, kept}, {2, 5, 2, {3, 1}, kept},       {3, 4, 2, {7, 2}, kept},
+        {1, 5, 2, {1, 0}, false, wish},   {2, 4, 4, {3, 0, 1, 2}, false, wish},
+        {3, 4, 2, {7, 2}, false, wish},   {1, 6, 2, {1, 0}, false, kept},
+        {2, 5, 2, {3, 1}, false, kept},   {3, 4, 2, {7, 2}, false, kept},
+        {1, 6, 2, {1, 0}, true, fenced},  {2, 4, 2, {3, 2}, false, fenced},
+        {3, 2, 1, {7}, true, fenced},     {2, 4, 2, {3, 1}, true, ties},
+        {3, 2, 3, {7, 6, 1}, true, ties}, {3, 2, 3, {7, 6, 1}, false, ties},
     };
     for (size_t i = 0; i < COUNT(lives); i++) {
         struct world w;
         world_init(&w, usual_rules(lives[i].n));
+        life_number = i;
         live(&w, &lives[i]);
     }
     /* each way to end has been lived through */
@@ -134,6 +174,7 @@ static void keeps_its_promises_in_every_life(void **state) {
     assert_true(ends_lived[RL_RESULT_MAX_HOLD][3] > 0);
     assert_true(ends_lived[RL_RESULT_OK][4] > 0);
     assert_true(ends_lived[RL_RESULT_UNKNOWN][4] > 0);
+    has_lived_with_fences_and_ties();
 }
 
 /* -- At random -- */
@@ -158,6 +199,7 @@ static struct rl_rules random_rules(uint64_t *random) {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 5, 3, 31};
     return (struct rl_rules){
         .n = sizes[random_below(random, COUNT(sizes))],
+        .node_hashes = usual_rules(1).node_hashes,
         .drift_ppm = random_below(random, 3) * 10000,
         .drift_ns = random_below(random, 3) * MS + random_below(random, 2),
         .node_timeout_ns = (1 + random_below(random, 300)) * MS,
@@ -176,6 +218,8 @@ static struct rl_acquire random_wish(uint64_t *random) {
         .renew_ms = random_below(random, 2) ? 1 + random_below(random, 10) : 0,
         .max_hold_ms = random_below(random, 4) == 0 ? 5 + random_below(random, 2000) : 0,
         .waits = random_below(random, 2),
+        .fences = random_below(random, 2),
+        .breaks_ties = random_below(random, 2),
     };
 }
 
@@ -246,6 +290,12 @@ static void walk_step(struct walk *walk) {
         walk->up = (uint32_t)(random_next(&walk->random) | random_next(&walk->random));
         walk->up &= world_all(w);
     }
+    if (random_below(&walk->random, 10) == 0) {
+        w->voters = (uint32_t)(random_next(&walk->random) | random_next(&walk->random));
+        w->voters = random_below(&walk->random, 2) ? w->voters : UINT32_MAX;
+    }
+    w->counter = 1 + random_below(&walk->random, 3);
+    w->floor = 1 + random_next(&walk->random) / 2;
     if (w->lock.state == RL_READY && random_below(&walk->random, 8) != 0) {
         walk_event(walk, RL_EV_ATTEMPT, now_ns);
     } else if (w->lock.state == RL_GRANTED && random_below(&walk->random, 4) != 0) {
@@ -260,7 +310,7 @@ static void walk_step(struct walk *walk) {
     } else {
         return;
     }
-    note_ends(&w->out);
+    note_ends(w);
     walk_note_requests(walk);
 }
 
@@ -281,6 +331,7 @@ static void keeps_its_promises_at_random(void **state) {
     for (enum rl_result result = RL_RESULT_OK; result <= RL_RESULT_CANCELED; result++) {
         assert_true(ends_lived[result][0] > 0);
     }
+    has_lived_with_fences_and_ties();
 }
 
 int main(void) {

@@ -10,12 +10,11 @@ static void world_in(struct world *w, enum rl_lock_state state) {
     }
     if (state == RL_HELD || state >= RL_EXTENDING) {
         world_hold(w, usual_acquire(), 7);
-    } else if (state == RL_WAITING) {
-        struct rl_acquire acquire = usual_acquire();
-        acquire.waits = true;
-        world_acquire(w, acquire, START_NS);
     } else {
-        world_acquire(w, usual_acquire(), START_NS);
+        struct rl_acquire acquire = usual_acquire();
+        acquire.waits = state == RL_WAITING;
+        acquire.fences = state == RL_FENCING;
+        world_acquire(w, acquire, START_NS);
     }
     if (state == RL_TRYING || state == RL_BACKOFF || state == RL_GRANTED) {
         enum answer answer = state == RL_BACKOFF ? REFUSES : GRANTS;
@@ -23,6 +22,12 @@ static void world_in(struct world *w, enum rl_lock_state state) {
         world_vote(w, 0, answer, START_NS + MS);
         if (state != RL_TRYING) {
             world_vote(w, 1, answer, START_NS + MS);
+        }
+    } else if (state == RL_FENCING) {
+        world_attempt(w, START_NS, 7);
+        for (uint32_t node = 0; node < 2; node++) {
+            w->counter = 5 + node; /* they do not agree */
+            world_vote(w, node, GRANTS, START_NS + MS);
         }
     } else if (state == RL_EXTENDING) {
         world_extend(w, 0, START_NS + 2 * MS, 7);
@@ -73,6 +78,12 @@ static const struct row table[] = {
     {RL_TRYING, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_TRYING, RL_EV_NOTICE, RL_TRYING, NO, NO, NO, NO},
     {RL_TRYING, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_FENCING, RL_EV_VOTE, RL_FENCING, NO, NO, NO, NO},
+    {RL_FENCING, RL_EV_TICK, RL_FENCING, NO, NO, NO, NO},
+    {RL_FENCING, RL_EV_TELL, RL_FENCING, NO, NO, NO, NO},
+    {RL_FENCING, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_FENCING, RL_EV_NOTICE, RL_FENCING, NO, NO, NO, NO},
+    {RL_FENCING, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_BACKOFF, RL_EV_VOTE, RL_BACKOFF, NO, NO, NO, NO},
     {RL_BACKOFF, RL_EV_TICK, RL_BACKOFF, NO, NO, NO, NO},
     {RL_BACKOFF, RL_EV_TELL, RL_BACKOFF, NO, NO, NO, NO},
@@ -180,7 +191,7 @@ static void aborts_on_what_is_not_allowed(void **state) {
     for (uint32_t s = 0; s < RL_LOCK_STATES; s++) {
         for (size_t i = 0; i < COUNT(types); i++) {
             struct illegal illegal = {(enum rl_lock_state)s, types[i]};
-            if (s != RL_FENCING && !(allowed_events[s] >> types[i] & 1)) {
+            if (!(allowed_events[s] >> types[i] & 1)) {
                 assert_true(dies(feed_illegal, &illegal));
             }
         }
@@ -209,6 +220,14 @@ static void step_into_the_unknown(void *data) {
     rl_lock_step(&w->lock, &e, &out);
 }
 
+static void step_with_a_voter_that_is_not_up(void *data) {
+    struct world *w = data;
+    struct rl_actions out;
+    struct rl_event e = world_event(w, RL_EV_TICK, 0, 3);
+    e.voters = 7;
+    rl_lock_step(&w->lock, &e, &out);
+}
+
 static void acquire_without_a_try(void *data) {
     struct world *w = data;
     struct rl_acquire acquire = usual_acquire();
@@ -225,7 +244,7 @@ static void aborts_on_wrong_arguments(void **state) {
     (void)state;
     static void (*const wrongs[])(void *) = {
         step_back_in_time,     step_with_a_node_too_many,     step_into_the_unknown,
-        acquire_without_a_try, extend_by_less_than_the_drift,
+        acquire_without_a_try, extend_by_less_than_the_drift, step_with_a_voter_that_is_not_up,
     };
     struct world w;
     world_in(&w, RL_HELD);
@@ -326,8 +345,9 @@ static void leaves_nothing_behind(void **state) {
         enum rl_lock_state state;
         uint32_t release, owe; /* when only node 0 is up */
     } rows[] = {
-        {RL_IDLE, 0, 0}, {RL_TRYING, 1, 6},    {RL_GRANTED, 1, 6},   {RL_BACKOFF, 0, 0},
-        {RL_HELD, 1, 6}, {RL_EXTENDING, 1, 6}, {RL_RELEASING, 0, 0}, {RL_LOST, 0, 0},
+        {RL_IDLE, 0, 0},      {RL_TRYING, 1, 6},    {RL_FENCING, 1, 6},
+        {RL_GRANTED, 1, 6},   {RL_BACKOFF, 0, 0},   {RL_HELD, 1, 6},
+        {RL_EXTENDING, 1, 6}, {RL_RELEASING, 0, 0}, {RL_LOST, 0, 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world w;
@@ -344,7 +364,7 @@ static void leaves_nothing_behind(void **state) {
 /* Also a grant of which the user does not know yet. */
 static void releases_what_a_cancelled_acquire_got(void **state) {
     (void)state;
-    static const enum rl_lock_state from[] = {RL_TRYING, RL_GRANTED};
+    static const enum rl_lock_state from[] = {RL_TRYING, RL_FENCING, RL_GRANTED};
     for (size_t i = 0; i < COUNT(from); i++) {
         struct world w;
         world_in(&w, from[i]);

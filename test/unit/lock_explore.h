@@ -19,6 +19,7 @@ static const uint32_t allowed_events[RL_LOCK_STATES] = {
     [RL_WAITING] = ALWAYS_ | 1u << RL_EV_TURN | 1u << RL_EV_CANCEL,
     [RL_READY] = ALWAYS_ | 1u << RL_EV_ATTEMPT | 1u << RL_EV_CANCEL,
     [RL_TRYING] = ALWAYS_ | 1u << RL_EV_CANCEL,
+    [RL_FENCING] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_BACKOFF] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_GRANTED] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_HELD] = ALWAYS_ | 1u << RL_EV_EXTEND | 1u << RL_EV_RELEASE | 1u << RL_EV_DISOWN,
@@ -76,7 +77,20 @@ static inline uint64_t world_hash(const struct world *w) {
         w->reached,
         w->unanswered,
         w->set_round,
+        lock->acquire.fences,
+        lock->acquire.breaks_ties,
+        lock->acquire.breaks_ties && lock->met_another,
+        lock->acquire.breaks_ties ? lock->alone : 0,
+        lock->unasked,
+        lock->fence.value,
+        lock->fence.nodes,
+        lock->fence.floor,
+        state_is(w, 1u << RL_TRYING | 1u << RL_FENCING) ? now_ns - lock->set_ns : 0,
+        w->raised,
+        w->fence,
         w->random,
+        w->voters,
+        w->floor,
         w->rules.n,
         w->rules.node_timeout_ns,
         w->rules.lost_margin_ns,
@@ -87,6 +101,7 @@ static inline uint64_t world_hash(const struct world *w) {
     }
     for (uint32_t i = 0; i < w->rules.n; i++) {
         hash = hash_word(hash, w->ballots[i].vote);
+        hash = hash_word(hash, lock->acquire.fences ? w->counted[i] : 0);
     }
     return hash;
 }
@@ -114,9 +129,12 @@ static inline bool world_seen(const struct world *w, uint64_t salt) {
 static inline size_t world_moments(const struct world *w, uint64_t moments[32]) {
     const struct model *m = &w->model;
     uint64_t min_ns = (uint64_t)m->wish.min_validity_ms * 1000000;
-    const uint64_t edges[] = {m->now_ns + 1, model_wake(m), m->valid_until_ns,
+    const uint64_t edges[] = {m->now_ns + 1,
+                              model_wake(m),
+                              m->valid_until_ns,
                               m->valid_until_ns > min_ns ? m->valid_until_ns - min_ns : 0,
-                              m->open || m->state == RL_BACKOFF ? m->give_up_ns : 0};
+                              m->open || m->state == RL_BACKOFF ? m->give_up_ns : 0,
+                              model_acquires(m) && m->open ? model_worth_until(m) : 0};
     size_t count = 0;
     moments[count++] = m->now_ns;
     for (size_t i = 0; i < COUNT(edges); i++) {
@@ -168,6 +186,23 @@ static inline void world_try_vote(const struct world *w, uint32_t round, uint32_
     world_run_out(&copy, up);
 }
 
+/* While one node is asked first: it votes, or does not, and of those that are left any may have
+ * ceased to vote. */
+static inline void world_probe_alone(const struct world *w, uint64_t now_ns) {
+    const uint32_t left = w->model.left, all = world_all(w);
+    for (uint32_t gone = left; gone != 0; gone = (gone - 1) & left) {
+        struct world copy;
+        world_copy(&copy, w);
+        copy.voters &= ~gone;
+        world_try(&copy, RL_EV_TICK, now_ns, all);
+        for (uint32_t node = 0; node < w->rules.n; node++) {
+            for (enum answer a = GRANTS; a < ANSWERS && model_due(&w->model) >> node & 1; a++) {
+                world_try_vote(&copy, w->lock.round.id, node, a, now_ns, all);
+            }
+        }
+    }
+}
+
 /* Every event that is allowed now, at every moment that matters, with all, none and some nodes up;
  * and votes of other rounds. */
 static inline void world_probe(const struct world *w) {
@@ -187,8 +222,11 @@ static inline void world_probe(const struct world *w) {
             uint32_t up = ups[node % COUNT(ups)];
             world_try_vote(w, id - 1, node, GRANTS, moments[i], up);
             world_try_vote(w, id + 1, node, REFUSES, moments[i], up);
-            world_try_vote(w, id, node, (enum answer)((node + i) % ANSWERS), moments[i], up);
+            if ((w->model.left >> node & 1) == 0) {
+                world_try_vote(w, id, node, (enum answer)((node + i) % ANSWERS), moments[i], up);
+            }
         }
+        world_probe_alone(w, moments[i]);
     }
 }
 
@@ -198,6 +236,7 @@ struct exploration {
     void (*visit)(const struct world *w); /* may be NULL */
     uint64_t salt;
     uint64_t states;
+    uint32_t counters; /* a node that grants may answer 1 to so many; 0: always the same */
     bool probes;
 };
 
@@ -215,12 +254,15 @@ static inline void world_explore(const struct world *w, struct exploration *expl
         exploration->visit(w);
     }
     for (uint32_t node = 0; node < w->rules.n; node++) {
-        for (enum answer answer = GRANTS; answer < ANSWERS && model_out(&w->model) >> node & 1;
+        for (enum answer answer = GRANTS; answer < ANSWERS && model_due(&w->model) >> node & 1;
              answer++) {
-            struct world next;
-            world_copy(&next, w);
-            world_vote(&next, node, answer, w->model.now_ns + MS);
-            world_explore(&next, exploration);
+            for (uint32_t i = 0; i == 0 || (i < exploration->counters && answer == GRANTS); i++) {
+                struct world next;
+                world_copy(&next, w);
+                next.counter = i + 1;
+                world_vote(&next, node, answer, w->model.now_ns + MS);
+                world_explore(&next, exploration);
+            }
         }
     }
 }

@@ -2,206 +2,14 @@
  *
  * It is written from the specification and from the comments of lock.h, round.h and redlock.h, not
  * from lock.c, and in another manner: votes are sets of nodes, and what follows from them is worked
- * out anew each time. It knows no table of states. Where the two differ, one of them is wrong. */
+ * out anew each time. It knows no table of states. Where the two differ, one of them is wrong. The
+ * way to a lock is in lock_model_acquire.h, what everything needs in lock_model_parts.h. */
 #ifndef UNIT_LOCK_MODEL_H
 #define UNIT_LOCK_MODEL_H
 
-#include "core/lock.h"
-#include "core/retry.h"
-#include "core/watch.h"
-#include "unit/check.h"
-
-struct model {
-    const struct rl_rules *rules;
-    struct rl_acquire wish; /* tries: those that are left */
-    enum rl_lock_state state;
-    uint64_t now_ns;
-    uint64_t give_up_ns;
-    uint64_t retry_ns;
-    uint64_t valid_until_ns;
-    uint64_t lost_ns;
-    uint64_t hold_until_ns; /* max_hold_ms */
-    uint64_t renew_ns;      /* the watchdog's next extension */
-    bool renews;            /* the extension under way is the watchdog's */
-    bool adopts;            /* the attempt under way is an adoption */
-    uint32_t ttl_ms;
-    uint32_t may_hold;
-    /* the last round */
-    enum rl_round_kind kind;
-    uint64_t sent_ns;
-    uint64_t until_ns;
-    uint32_t id;
-    uint32_t yes, no, failed; /* nodes, as masks */
-    bool open;
-    bool won;
-};
-
-static inline uint32_t set_size(uint32_t mask) {
-    uint32_t size = 0;
-    for (; mask != 0; mask >>= 1) {
-        size += mask & 1;
-    }
-    return size;
-}
-
-static inline uint32_t model_all(const struct model *m) {
-    return (1u << m->rules->n) - 1;
-}
-
-static inline uint32_t model_majority(const struct model *m) {
-    uint32_t some = 1;
-    while (2 * some <= m->rules->n) {
-        some++;
-    }
-    return some;
-}
-
-/* Nodes whose vote is still out. */
-static inline uint32_t model_out(const struct model *m) {
-    return m->id == 0 ? 0 : model_all(m) & ~(m->yes | m->no | m->failed);
-}
-
-static inline uint64_t model_validity(const struct model *m, uint32_t ttl_ms) {
-    uint64_t ttl_ns = (uint64_t)ttl_ms * 1000000;
-    uint64_t drift_ns = ttl_ns / 1000000 * m->rules->drift_ppm + m->rules->drift_ns;
-    return drift_ns < ttl_ns ? ttl_ns - drift_ns : 0;
-}
-
-static inline bool model_holds(const struct model *m) {
-    return m->state == RL_HELD || m->state == RL_EXTENDING;
-}
-
-static inline bool model_acquires(const struct model *m) {
-    return m->state >= RL_WAITING && m->state <= RL_GRANTED;
-}
-
-/* The loss is told a margin before the end, half of what is left at most. */
-static inline void model_valid_until(struct model *m, uint64_t until_ns) {
-    until_ns = until_ns < m->hold_until_ns ? until_ns : m->hold_until_ns;
-    uint64_t half_ns = (until_ns - m->now_ns) / 2;
-    uint64_t margin_ns = m->rules->lost_margin_ns;
-    m->valid_until_ns = until_ns;
-    m->lost_ns = until_ns - (margin_ns < half_ns ? margin_ns : half_ns);
-}
-
-static inline enum rl_result model_why_over(const struct model *m) {
-    return m->valid_until_ns == m->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
-}
-
-/* A lock that the watchdog keeps, and that may still grow older, is extended in time. */
-static inline void model_plan(struct model *m, const struct rl_event *e, bool unknown) {
-    bool may_grow = m->wish.renew_ms != 0 && m->valid_until_ns < m->hold_until_ns;
-    uint64_t validity_ns = model_validity(m, m->wish.ttl_ms);
-    m->renew_ns = UINT64_MAX;
-    if (may_grow) {
-        m->renew_ns = rl_watch_next_ns(m->valid_until_ns, validity_ns,
-                                       (uint64_t)m->wish.renew_ms * 1000000, e->random);
-        uint64_t pause_ns = rl_watch_retry_ns(m->valid_until_ns - m->now_ns, e->random);
-        if (unknown && m->renew_ns < m->now_ns + pause_ns) {
-            m->renew_ns = m->now_ns + pause_ns;
-        }
-    }
-}
-
-/* -- Ends -- */
-
-static inline void model_end(struct model *m, enum rl_lock_state state) {
-    m->state = state;
-    m->valid_until_ns = 0;
-    m->adopts = false;
-}
-
-/* The watchdog hears only whether it worked. */
-static inline void model_extension_over(struct model *m, struct rl_actions *x, enum rl_result why) {
-    if (!m->renews) {
-        x->extended = why;
-    } else if (why == RL_RESULT_OK || why == RL_RESULT_UNKNOWN) {
-        x->renewed = why;
-    }
-    m->renews = false;
-}
-
-/* An attempt or a hold is over: nothing that a SET may have reached is left alone. */
-static inline void model_let_go(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    bool done_before = m->state == RL_BACKOFF || m->state == RL_WAITING;
-    if (!done_before && !m->adopts) { /* what is adopted may be somebody else's */
-        x->release = e->up;
-        x->owe |= m->may_hold & ~e->up;
-    }
-    m->may_hold = 0;
-    m->open = false;
-}
-
-static inline void model_attempt_over(struct model *m, const struct rl_event *e,
-                                      struct rl_actions *x, enum rl_result why) {
-    uint64_t pause_ns = rl_retry_delay_ns(m->wish.delay_ms, m->wish.jitter_ms, e->random);
-    model_let_go(m, e, x);
-    if (m->wish.tries > 0 && m->now_ns + pause_ns < m->give_up_ns) {
-        m->retry_ns = m->now_ns + pause_ns;
-        model_end(m, RL_BACKOFF);
-    } else {
-        x->acquired = m->wish.tries > 0 ? RL_RESULT_DEADLINE : why;
-        model_end(m, RL_IDLE);
-    }
-}
-
-static inline void model_lose(struct model *m, const struct rl_event *e, struct rl_actions *x,
-                              enum rl_result why) {
-    if (m->state == RL_EXTENDING) {
-        model_extension_over(m, x, why);
-    }
-    x->lost = why;
-    model_let_go(m, e, x);
-    model_end(m, RL_LOST);
-}
-
-static inline bool model_grant_is_late(const struct model *m) {
-    return m->now_ns + (uint64_t)m->wish.min_validity_ms * 1000000 >= m->valid_until_ns;
-}
+#include "unit/lock_model_acquire.h"
 
 /* -- Rounds -- */
-
-static inline void model_round(struct model *m, const struct rl_event *e, struct rl_actions *x,
-                               enum rl_round_kind kind) {
-    uint64_t wait_ns = m->rules->node_timeout_ns;
-    if (kind == RL_ROUND_ACQUIRE && model_validity(m, m->ttl_ms) < wait_ns) {
-        wait_ns = model_validity(m, m->ttl_ms);
-    }
-    uint64_t quarter_ns = (m->valid_until_ns - m->now_ns) / 4;
-    wait_ns = m->renews && quarter_ns > wait_ns ? quarter_ns : wait_ns; /* there is time */
-    m->kind = kind;
-    m->sent_ns = m->now_ns;
-    m->until_ns = m->now_ns + wait_ns;
-    m->id = m->id + 1 != 0 ? m->id + 1 : 1;
-    m->yes = m->no = 0;
-    m->failed = model_all(m) & ~e->up;
-    m->open = true;
-    m->won = false;
-    x->send = e->up;
-}
-
-static inline void model_acquire_decided(struct model *m, const struct rl_event *e,
-                                         struct rl_actions *x) {
-    uint32_t answers = m->rules->n - set_size(m->failed);
-    if (m->won) {
-        m->state = RL_GRANTED;
-        m->hold_until_ns = m->wish.max_hold_ms == 0
-                               ? UINT64_MAX
-                               : m->sent_ns + (uint64_t)m->wish.max_hold_ms * 1000000;
-        model_valid_until(m, m->sent_ns + model_validity(m, m->ttl_ms));
-        if (model_grant_is_late(m)) {
-            model_attempt_over(m, e, x, RL_RESULT_EXPIRED);
-        } else {
-            x->tell = true;
-        }
-    } else {
-        bool none = answers < model_majority(m);
-        bool gone = m->rules->n - set_size(m->no) < model_majority(m);
-        enum rl_result not_adopted = gone ? RL_RESULT_LOST : RL_RESULT_NO_QUORUM;
-        enum rl_result not_set = none ? RL_RESULT_NO_QUORUM : RL_RESULT_HELD;
-        model_attempt_over(m, e, x, m->adopts ? not_adopted : not_set);
-    }
-}
 
 static inline void model_extend_decided(struct model *m, const struct rl_event *e,
                                         struct rl_actions *x) {
@@ -233,7 +41,7 @@ static inline void model_count(struct model *m, const struct rl_event *e, struct
     }
     m->open = false;
     m->won = yes >= model_majority(m);
-    if (m->state == RL_TRYING) {
+    if (m->state == RL_TRYING || m->state == RL_FENCING) {
         model_acquire_decided(m, e, x);
     } else if (m->kind == RL_ROUND_EXTEND) {
         model_extend_decided(m, e, x);
@@ -245,77 +53,6 @@ static inline void model_count(struct model *m, const struct rl_event *e, struct
 }
 
 /* -- Events -- */
-
-/* In line each pause costs a try. */
-static inline void model_wait(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    m->retry_ns = UINT64_MAX;
-    if (m->wish.tries != RL_NO_LIMIT) {
-        m->wish.tries--;
-        m->retry_ns = m->now_ns + rl_retry_delay_ns(m->wish.delay_ms, m->wish.jitter_ms, e->random);
-    }
-    if (m->wish.tries == 0) {
-        x->acquired = RL_RESULT_HELD;
-        model_end(m, RL_IDLE);
-    }
-}
-
-static inline void model_acquire(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    m->wish = e->u.acquire;
-    m->give_up_ns = UINT64_MAX;
-    if (m->wish.wait_ms != RL_NO_LIMIT) {
-        m->give_up_ns = m->now_ns + (uint64_t)m->wish.wait_ms * 1000000;
-    }
-    m->state = RL_READY;
-    x->draw = true;
-    if (m->wish.waits) {
-        x->draw = false;
-        m->state = RL_WAITING;
-        model_wait(m, e, x);
-    }
-}
-
-static inline void model_turn(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    if (e->u.pause) {
-        model_attempt_over(m, e, x, RL_RESULT_HELD);
-    } else {
-        m->state = RL_READY;
-        x->draw = true;
-    }
-}
-
-static inline void model_notice(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    (void)x;
-    uint64_t soon_ns = m->now_ns + e->random % 3000000;
-    if (m->state == RL_BACKOFF && soon_ns < m->retry_ns) {
-        m->retry_ns = soon_ns;
-    }
-}
-
-static inline void model_adopt(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    m->wish = e->u.adopt.acquire;
-    m->wish.tries = 0;
-    m->give_up_ns = UINT64_MAX;
-    m->ttl_ms = m->wish.ttl_ms;
-    m->adopts = true;
-    m->state = RL_TRYING;
-    model_round(m, e, x, RL_ROUND_EXTEND);
-    m->may_hold = model_all(m);
-    model_count(m, e, x);
-}
-
-static inline void model_attempt(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    m->wish.tries -= m->wish.tries != RL_NO_LIMIT;
-    m->ttl_ms = m->wish.ttl_ms;
-    m->state = RL_TRYING;
-    model_round(m, e, x, RL_ROUND_ACQUIRE);
-    m->may_hold = e->up;
-    if (set_size(e->up) < model_majority(m)) {
-        m->may_hold = 0; /* nothing is sent that could not win */
-        model_count(m, e, x);
-        x->send = x->release = 0;
-        m->failed = model_all(m);
-    }
-}
 
 static inline void model_vote(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     const struct rl_ballot_in *in = &e->u.vote;
@@ -334,7 +71,12 @@ static inline void model_vote(struct model *m, const struct rl_event *e, struct 
         m->may_hold &= ~bit;
     }
     if (m->open) {
+        m->counters[in->node] = in->counter;
+        m->met = m->met || (m->kind == RL_ROUND_ACQUIRE && in->vote == RL_VOTE_REFUSED);
         model_count(m, e, x);
+        if (m->open && m->left != 0) {
+            model_alone_voted(m, e, x);
+        }
     } else if (m->state == RL_HELD && m->kind == RL_ROUND_EXTEND && m->won && (m->no & bit)) {
         x->repair = bit & e->up;
         m->may_hold |= x->repair;
@@ -354,7 +96,7 @@ static inline void model_begin_extend(struct model *m, const struct rl_event *e,
 }
 
 static inline void model_tick(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    bool may_give_up = m->state == RL_TRYING || m->state == RL_BACKOFF || m->state == RL_WAITING;
+    bool may_give_up = model_acquires(m) && m->state != RL_READY && m->state != RL_GRANTED;
     if (model_holds(m) && m->now_ns >= m->lost_ns) {
         model_lose(m, e, x, model_why_over(m));
     } else if (m->state == RL_HELD && m->now_ns >= m->renew_ns) {
@@ -369,6 +111,8 @@ static inline void model_tick(struct model *m, const struct rl_event *e, struct 
     } else if (m->state == RL_BACKOFF && m->now_ns >= m->retry_ns) {
         m->state = RL_READY;
         x->draw = true;
+    } else if (m->left != 0 && m->now_ns >= m->until_ns) {
+        model_go_on(m, e, x, false);
     } else if (m->open && m->now_ns >= m->until_ns) {
         m->failed |= model_out(m);
         model_count(m, e, x);
@@ -469,6 +213,7 @@ static inline void model_step(struct model *m, const struct rl_event *e, struct 
         handle[e->type](m, e, x);
     } else if (m->state == RL_GRANTED) {
         m->state = RL_HELD;
+        m->fence = model_fences(m) ? m->carried : 0;
         m->adopts = false;
         x->acquired = RL_RESULT_OK;
         model_valid_until(m, m->valid_until_ns);
@@ -490,7 +235,7 @@ static inline uint64_t model_wake(const struct model *m) {
     if (model_holds(m) && m->lost_ns < wake_ns) {
         wake_ns = m->lost_ns;
     }
-    bool may_give_up = m->state == RL_TRYING || m->state == RL_BACKOFF || m->state == RL_WAITING;
+    bool may_give_up = model_acquires(m) && m->state != RL_READY && m->state != RL_GRANTED;
     if (may_give_up && m->give_up_ns < wake_ns) {
         wake_ns = m->give_up_ns;
     }

@@ -4,6 +4,10 @@
  * world_step() feeds one event to lock and model and compares all that can be seen of them. Then
  * the ledger is asked, which checks what may never happen, whatever the model says:
  *   - a node that may have got our SET is left without a release and without a debt;
+ *   - a SET is sent to a node that may not vote, or an attempt asks one node first without need, or
+ *     too often;
+ *   - a fence is granted that is not in place on a majority, or a counter is raised without need;
+ *   - a validity is granted that does not run from the first SET;
  *   - an operation ends twice, or ends without having begun, or never;
  *   - a lock is held at or after the end of its validity;
  *   - a tick that was due leaves something due, so that the driver would spin.
@@ -21,6 +25,7 @@
 #define START_NS (5000 * MS)
 #define TIMEOUT_REASON (-43)
 #define NOT_ASKED_REASON (-57)
+#define RESOURCE 0x5eed
 #define TRAIL 24u
 
 /* How a node can answer. */
@@ -28,7 +33,7 @@ enum answer { GRANTS, REFUSES, ANSWERS_ERROR, BREAKS, ANSWERS };
 
 struct step_note {
     uint64_t now_ns;
-    uint32_t up;
+    uint32_t up, voters;
     uint32_t round;
     uint8_t type;
     uint8_t node;
@@ -43,11 +48,21 @@ struct world {
     struct model model;
     struct rl_actions out; /* of the last step */
     /* the ledger */
-    uint32_t reached;    /* nodes that may have the key with the present token */
-    uint32_t unanswered; /* of those that were sent the SET */
-    uint32_t set_round;  /* the round of that SET */
+    uint32_t reached;               /* nodes that may have the key with the present token */
+    uint32_t unanswered;            /* of those that were sent the SET */
+    uint32_t set_round;             /* the round of that SET */
+    uint64_t set_ns;                /* when the first was sent */
+    uint64_t counted[RL_NODES_MAX]; /* the counters that granted in time; 0: it did not */
+    uint32_t raised;                /* nodes that answered that their counter is the fence now */
+    uint64_t fence;                 /* of the grant that was told last */
+    uint32_t alone;                 /* attempts in a row that asked one node first */
+    bool met;                       /* an attempt of this acquire was refused */
+    bool fencing;
     bool adopting, acquiring, extending, releasing, holding;
-    uint64_t random; /* that the next events bring */
+    uint64_t random;  /* that the next events bring, as these do */
+    uint32_t voters;  /* of the nodes that are up */
+    uint64_t counter; /* of a vote */
+    uint64_t floor;
     char token[RL_TOKEN_LEN + 1];
     /* how it came to this */
     struct step_note trail[TRAIL];
@@ -62,8 +77,9 @@ static inline void world_fail(const struct world *w, const char *what, int line)
     for (uint32_t i = first; i < w->steps; i++) {
         const struct step_note *note = &w->trail[i % TRAIL];
         bool vote = note->type == RL_EV_VOTE;
-        print_error("%12.6f ms %-7s up %02x", (double)note->now_ns / 1e6,
-                    rl_event_name((enum rl_event_type)note->type), (unsigned)note->up);
+        print_error("%12.6f ms %-7s up %02x of these vote %02x", (double)note->now_ns / 1e6,
+                    rl_event_name((enum rl_event_type)note->type), (unsigned)note->up,
+                    (unsigned)note->voters);
         if (vote) {
             print_error(" round %u node %u %s", (unsigned)note->round, note->node,
                         answers[note->answer]);
@@ -92,12 +108,14 @@ static inline void world_copy(struct world *copy, const struct world *from) {
 }
 
 static inline struct rl_rules usual_rules(uint32_t n) {
+    static const uint64_t hashes[RL_NODES_MAX] = {0x51, 0x22, 0x93, 0x64, 0x35, 0x06, 0x77};
     return (struct rl_rules){.n = n,
                              .drift_ppm = 10000,
                              .drift_ns = 2 * MS,
                              .node_timeout_ns = 250 * MS,
                              .lost_margin_ns = 2 * MS,
-                             .not_asked_reason = NOT_ASKED_REASON};
+                             .not_asked_reason = NOT_ASKED_REASON,
+                             .node_hashes = hashes};
 }
 
 static inline struct rl_acquire usual_acquire(void) {
@@ -113,8 +131,11 @@ static inline void world_init(struct world *w, struct rl_rules rules) {
     memset(w, 0, sizeof *w);
     w->rules = rules;
     w->random = 33 * MS;
-    w->model = (struct model){.now_ns = START_NS, .state = RL_IDLE};
-    rl_lock_init(&w->lock, &w->rules, w->ballots, TIMEOUT_REASON, 0);
+    w->voters = UINT32_MAX;
+    w->counter = 7;
+    w->floor = 3;
+    w->model = (struct model){.now_ns = START_NS, .state = RL_IDLE, .resource = RESOURCE};
+    rl_lock_init(&w->lock, &w->rules, w->ballots, TIMEOUT_REASON, RESOURCE);
     world_adopt(w);
 }
 
@@ -130,9 +151,69 @@ static inline bool state_is(const struct world *w, uint32_t states) {
 
 #define NOT_OUT \
     (1u << RL_IDLE | 1u << RL_WAITING | 1u << RL_READY | 1u << RL_BACKOFF | 1u << RL_LOST)
-#define ACQUIRES \
-    (1u << RL_WAITING | 1u << RL_READY | 1u << RL_TRYING | 1u << RL_BACKOFF | 1u << RL_GRANTED)
+#define ACQUIRES                                                                                 \
+    (1u << RL_WAITING | 1u << RL_READY | 1u << RL_TRYING | 1u << RL_FENCING | 1u << RL_BACKOFF | \
+     1u << RL_GRANTED)
 #define HOLDS (1u << RL_HELD | 1u << RL_EXTENDING)
+
+/* Attempts, and how many nodes they ask. */
+static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
+    const struct rl_actions *x = &w->out;
+    if (e->type == RL_EV_ACQUIRE) {
+        w->alone = 0;
+        w->met = false;
+    }
+    if (e->type == RL_EV_VOTE && e->u.vote.round == w->set_round && !x->late) {
+        w->met = w->met || e->u.vote.vote == RL_VOTE_REFUSED;
+    }
+    if (e->type != RL_EV_ATTEMPT) {
+        return;
+    }
+    CHECK(w, w->reached == 0);
+    CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
+    w->unanswered = w->raised = 0;
+    w->set_round = w->lock.round.id;
+    w->set_ns = e->now_ns;
+    memset(w->counted, 0, sizeof w->counted);
+    if (x->send != 0) {
+        bool all = x->send == e->voters;
+        w->alone = all ? 0 : w->alone + 1;
+        CHECK(w, all || set_size(x->send) == 1);
+        CHECK(w, all || (w->lock.acquire.breaks_ties && w->met));
+        CHECK(w, w->alone <= 3);
+    }
+}
+
+/* A fence that is granted is exactly what a majority of the nodes has in its counter. */
+static inline void ledger_fence(struct world *w, const struct rl_event *e) {
+    const struct rl_actions *x = &w->out;
+    const struct rl_ballot_in *in = &e->u.vote;
+    bool fences = w->lock.acquire.fences && !w->adopting;
+    bool grants = e->type == RL_EV_VOTE && !x->late && in->vote == RL_VOTE_GRANTED;
+    if (grants && in->round == w->set_round) {
+        w->counted[in->node] = in->counter;
+    } else if (grants && in->round == w->set_round + 1 && w->fencing) {
+        w->raised |= UINT32_C(1) << in->node;
+    }
+    if (x->send != 0 && w->lock.round.kind == RL_ROUND_FENCE) {
+        CHECK(w, fences && w->lock.state == RL_FENCING && !w->fencing);
+        CHECK(w, w->raised == 0);
+    }
+    w->fencing = w->lock.state == RL_FENCING;
+    uint32_t placed = w->raised;
+    for (uint32_t i = 0; i < w->rules.n && x->tell && fences; i++) {
+        CHECK(w, w->counted[i] <= w->lock.fence.value);
+        placed |= (uint32_t)(w->counted[i] == w->lock.fence.value) << i;
+    }
+    CHECK(w, !x->tell || !fences || 2 * set_size(placed) > w->rules.n);
+    if (x->acquired == RL_RESULT_OK) {
+        w->fence = fences ? w->lock.fence.value : 0;
+        CHECK(w, !fences || w->fence > 0);
+    } else if (e->type == RL_EV_ACQUIRE || e->type == RL_EV_ADOPT) {
+        w->fence = 0;
+    }
+    CHECK(w, rl_lock_fence(&w->lock) == w->fence);
+}
 
 static inline void ledger_keys(struct world *w, const struct rl_event *e) {
     const struct rl_actions *x = &w->out;
@@ -147,17 +228,18 @@ static inline void ledger_keys(struct world *w, const struct rl_event *e) {
         w->reached &= (w->unanswered & bit) && !ran ? ~bit : ~UINT32_C(0);
         w->unanswered &= ~bit;
     }
-    if (e->type == RL_EV_ATTEMPT) {
-        CHECK(w, w->reached == 0);
-        CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
-        w->reached = w->unanswered = x->send;
-        w->set_round = w->lock.round.id;
-    } else if (e->type == RL_EV_DISOWN && x->lost == RL_RESULT_NONE) {
+    if (e->type == RL_EV_DISOWN && x->lost == RL_RESULT_NONE) {
         CHECK(w, x->release == 0 && x->owe == 0 && x->send == 0); /* others may need the keys */
         w->reached = 0;
     } else if (state_is(w, NOT_OUT | 1u << RL_RELEASING)) {
         CHECK(w, (w->reached & ~told) == 0);
         w->reached = 0;
+    }
+    if (x->send != 0 && w->lock.round.kind == RL_ROUND_ACQUIRE) {
+        CHECK(w, (x->send & ~e->voters) == 0); /* the others may have forgotten another's key */
+        CHECK(w, (x->send & w->reached) == 0); /* once */
+        w->reached |= x->send;
+        w->unanswered |= x->send;
     }
     if (x->acquired == RL_RESULT_OK && w->adopting) {
         w->reached = world_all(w); /* who adopts answers for every key of the token */
@@ -201,6 +283,9 @@ static inline void ledger_validity(const struct world *w, const struct rl_event 
     CHECK(w, rl_lock_is_valid(&w->lock, e->now_ns) == w->holding);
     CHECK(w, !w->holding || rl_lock_is_valid(&w->lock, until_ns - 1));
     CHECK(w, !w->holding || w->lock.lost_at_ns <= until_ns);
+    if (w->out.tell && w->lock.round.kind != RL_ROUND_EXTEND) {
+        CHECK(w, until_ns <= w->set_ns + model_validity(&w->model, w->lock.acquire.ttl_ms));
+    }
     CHECK(w, w->lock.acquire.max_hold_ms == 0 || !w->holding || until_ns <= w->model.hold_until_ns);
     CHECK(w, !rl_lock_is_valid(&w->lock, until_ns));
     CHECK(w, !rl_lock_is_valid(&w->lock, UINT64_MAX));
@@ -233,6 +318,10 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     CHECK(w, lock->round.id == m->id);
     CHECK(w, x->send == 0 || lock->round.kind == m->kind);
     CHECK(w, (x->send | x->repair) == 0 || lock->ttl_ms == m->ttl_ms);
+    bool sets = x->send != 0 && m->kind <= RL_ROUND_FENCE;
+    CHECK(w, !(sets || x->repair) || lock->fence.floor == m->carried);
+    CHECK(w, lock->unasked == m->left);
+    CHECK(w, rl_lock_fence(lock) == m->fence);
     CHECK(w, lock->life_ms >= lock->ttl_ms);
     if (m->id != 0) {
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_GRANTED) == m->yes);
@@ -243,8 +332,11 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
 
 static inline void world_note(struct world *w, const struct rl_event *e) {
     struct step_note *note = &w->trail[w->steps++ % TRAIL];
-    *note = (struct step_note){
-        .now_ns = e->now_ns, .up = e->up, .type = (uint8_t)e->type, .state = w->lock.state};
+    *note = (struct step_note){.now_ns = e->now_ns,
+                               .up = e->up,
+                               .voters = e->voters,
+                               .type = (uint8_t)e->type,
+                               .state = w->lock.state};
     if (e->type == RL_EV_VOTE) {
         const struct rl_ballot_in *in = &e->u.vote;
         note->round = in->round;
@@ -271,6 +363,8 @@ static inline void world_step(struct world *w, const struct rl_event *e) {
     }
     world_compare(w, &wanted);
     ledger_operations(w, e);
+    ledger_attempts(w, e);
+    ledger_fence(w, e); /* before adoptions end, there */
     ledger_keys(w, e);
     ledger_validity(w, e);
 }
@@ -284,7 +378,7 @@ static inline struct rl_event world_event(const struct world *w, enum rl_event_t
                              .now_ns = now_ns > w->model.now_ns ? now_ns : w->model.now_ns,
                              .random = w->random,
                              .up = up,
-                             .voters = up,
+                             .voters = up & w->voters,
                              .reasons = reasons};
 }
 
@@ -321,6 +415,7 @@ static inline void world_release_token(struct world *w, uint64_t now_ns, uint32_
 static inline void world_attempt(struct world *w, uint64_t now_ns, uint32_t up) {
     struct rl_event e = world_event(w, RL_EV_ATTEMPT, now_ns, up);
     snprintf(w->token, sizeof w->token, "%040x", (unsigned)(w->lock.round.id + 1));
+    e.floor = w->floor;
     e.u.token = w->token;
     world_step(w, &e);
 }
@@ -334,6 +429,7 @@ static inline void world_vote_of(struct world *w, uint32_t round, uint32_t node,
                                      .node = node,
                                      .vote = votes[answer],
                                      .reason = (int16_t)(answer >= ANSWERS_ERROR ? -56 : 0),
+                                     .counter = answer == GRANTS ? w->counter : 0,
                                      .may_have_run = answer == BREAKS};
     world_step(w, &e);
 }

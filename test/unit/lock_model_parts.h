@@ -1,0 +1,212 @@
+/* The oracle for the tests of core/lock.h, see lock_model.h: what it knows of a lock, how things
+ * end, and how a round begins. */
+#ifndef UNIT_LOCK_MODEL_PARTS_H
+#define UNIT_LOCK_MODEL_PARTS_H
+
+#include "core/lock.h"
+#include "core/retry.h"
+#include "core/watch.h"
+#include "unit/check.h"
+
+struct model {
+    const struct rl_rules *rules;
+    uint64_t resource;
+    struct rl_acquire wish; /* tries: those that are left */
+    enum rl_lock_state state;
+    uint64_t now_ns;
+    uint64_t give_up_ns;
+    uint64_t retry_ns;
+    uint64_t valid_until_ns;
+    uint64_t lost_ns;
+    uint64_t hold_until_ns; /* max_hold_ms */
+    uint64_t renew_ns;      /* the watchdog's next extension */
+    bool renews;            /* the extension under way is the watchdog's */
+    bool adopts;            /* the attempt under way is an adoption */
+    uint32_t ttl_ms;
+    uint32_t may_hold;
+    /* the attempt */
+    uint64_t set_ns;                 /* its first SET */
+    uint32_t left;                   /* nodes that take part, and were not sent a SET yet */
+    bool met;                        /* another's key, in any attempt of this acquire */
+    uint32_t in_a_row;               /* attempts that asked one node first */
+    uint64_t counters[RL_NODES_MAX]; /* what those that granted answered */
+    uint64_t carried; /* what commands carry: the floor, later the fence; 0: neither */
+    uint64_t fence;   /* that the user can see */
+    /* the last round */
+    enum rl_round_kind kind;
+    uint64_t sent_ns;
+    uint64_t until_ns;
+    uint32_t id;
+    uint32_t yes, no, failed; /* nodes, as masks */
+    bool open;
+    bool won;
+};
+
+/* Is the round that is open decided by now? See lock_model.h. */
+static inline void model_count(struct model *m, const struct rl_event *e, struct rl_actions *x);
+
+static inline uint32_t set_size(uint32_t mask) {
+    uint32_t size = 0;
+    for (; mask != 0; mask >>= 1) {
+        size += mask & 1;
+    }
+    return size;
+}
+
+static inline uint32_t model_all(const struct model *m) {
+    return (1u << m->rules->n) - 1;
+}
+
+static inline uint32_t model_majority(const struct model *m) {
+    uint32_t some = 1;
+    while (2 * some <= m->rules->n) {
+        some++;
+    }
+    return some;
+}
+
+/* Nodes whose vote is still out. */
+static inline uint32_t model_out(const struct model *m) {
+    return m->id == 0 ? 0 : model_all(m) & ~(m->yes | m->no | m->failed);
+}
+
+/* Nodes that were asked, and have not answered. */
+static inline uint32_t model_due(const struct model *m) {
+    return model_out(m) & ~m->left;
+}
+
+static inline uint64_t model_validity(const struct model *m, uint32_t ttl_ms) {
+    uint64_t ttl_ns = (uint64_t)ttl_ms * 1000000;
+    uint64_t drift_ns = ttl_ns / 1000000 * m->rules->drift_ppm + m->rules->drift_ns;
+    return drift_ns < ttl_ns ? ttl_ns - drift_ns : 0;
+}
+
+static inline bool model_holds(const struct model *m) {
+    return m->state == RL_HELD || m->state == RL_EXTENDING;
+}
+
+static inline bool model_acquires(const struct model *m) {
+    return m->state >= RL_WAITING && m->state <= RL_GRANTED;
+}
+
+/* The loss is told a margin before the end, half of what is left at most. */
+static inline void model_valid_until(struct model *m, uint64_t until_ns) {
+    until_ns = until_ns < m->hold_until_ns ? until_ns : m->hold_until_ns;
+    uint64_t half_ns = (until_ns - m->now_ns) / 2;
+    uint64_t margin_ns = m->rules->lost_margin_ns;
+    m->valid_until_ns = until_ns;
+    m->lost_ns = until_ns - (margin_ns < half_ns ? margin_ns : half_ns);
+}
+
+static inline enum rl_result model_why_over(const struct model *m) {
+    return m->valid_until_ns == m->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
+}
+
+/* A lock that the watchdog keeps, and that may still grow older, is extended in time. */
+static inline void model_plan(struct model *m, const struct rl_event *e, bool unknown) {
+    bool may_grow = m->wish.renew_ms != 0 && m->valid_until_ns < m->hold_until_ns;
+    uint64_t validity_ns = model_validity(m, m->wish.ttl_ms);
+    m->renew_ns = UINT64_MAX;
+    if (may_grow) {
+        m->renew_ns = rl_watch_next_ns(m->valid_until_ns, validity_ns,
+                                       (uint64_t)m->wish.renew_ms * 1000000, e->random);
+        uint64_t pause_ns = rl_watch_retry_ns(m->valid_until_ns - m->now_ns, e->random);
+        if (unknown && m->renew_ns < m->now_ns + pause_ns) {
+            m->renew_ns = m->now_ns + pause_ns;
+        }
+    }
+}
+
+/* -- Ends -- */
+
+static inline void model_end(struct model *m, enum rl_lock_state state) {
+    m->state = state;
+    m->valid_until_ns = 0;
+    m->adopts = false;
+}
+
+/* The watchdog hears only whether it worked. */
+static inline void model_extension_over(struct model *m, struct rl_actions *x, enum rl_result why) {
+    if (!m->renews) {
+        x->extended = why;
+    } else if (why == RL_RESULT_OK || why == RL_RESULT_UNKNOWN) {
+        x->renewed = why;
+    }
+    m->renews = false;
+}
+
+/* An attempt or a hold is over: nothing that a SET may have reached is left alone. */
+static inline void model_let_go(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    bool done_before = m->state == RL_BACKOFF || m->state == RL_WAITING;
+    if (!done_before && !m->adopts) {  /* what is adopted may be somebody else's */
+        x->release = e->up & ~m->left; /* there is nothing where nothing was sent */
+        x->owe |= m->may_hold & ~e->up;
+    }
+    m->may_hold = 0;
+    m->failed |= m->left;
+    m->left = 0;
+    m->open = false;
+}
+
+static inline void model_attempt_over(struct model *m, const struct rl_event *e,
+                                      struct rl_actions *x, enum rl_result why) {
+    uint64_t pause_ns = rl_retry_delay_ns(m->wish.delay_ms, m->wish.jitter_ms, e->random);
+    model_let_go(m, e, x);
+    if (m->wish.tries > 0 && m->now_ns + pause_ns < m->give_up_ns) {
+        m->retry_ns = m->now_ns + pause_ns;
+        model_end(m, RL_BACKOFF);
+    } else {
+        x->acquired = m->wish.tries > 0 ? RL_RESULT_DEADLINE : why;
+        model_end(m, RL_IDLE);
+    }
+}
+
+static inline void model_lose(struct model *m, const struct rl_event *e, struct rl_actions *x,
+                              enum rl_result why) {
+    if (m->state == RL_EXTENDING) {
+        model_extension_over(m, x, why);
+    }
+    x->lost = why;
+    model_let_go(m, e, x);
+    model_end(m, RL_LOST);
+}
+
+static inline bool model_grant_is_late(const struct model *m) {
+    return m->now_ns + (uint64_t)m->wish.min_validity_ms * 1000000 >= m->valid_until_ns;
+}
+
+/* -- Rounds -- */
+
+/* When the validity ends that the attempt could win. */
+static inline uint64_t model_worth_until(const struct model *m) {
+    return m->set_ns + model_validity(m, m->ttl_ms);
+}
+
+/* No vote of an attempt is waited for for longer than it is good for. */
+static inline void model_not_past_validity(struct model *m) {
+    if (m->until_ns > model_worth_until(m)) {
+        m->until_ns = model_worth_until(m);
+    }
+}
+
+static inline void model_round(struct model *m, const struct rl_event *e, struct rl_actions *x,
+                               enum rl_round_kind kind) {
+    uint32_t asked = kind == RL_ROUND_ACQUIRE ? e->voters : e->up;
+    uint64_t wait_ns = m->rules->node_timeout_ns;
+    uint64_t quarter_ns = (m->valid_until_ns - m->now_ns) / 4;
+    wait_ns = m->renews && quarter_ns > wait_ns ? quarter_ns : wait_ns; /* there is time */
+    m->kind = kind;
+    m->sent_ns = m->now_ns;
+    m->until_ns = m->now_ns + wait_ns;
+    if (kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_FENCE) {
+        model_not_past_validity(m);
+    }
+    m->id = m->id + 1 != 0 ? m->id + 1 : 1;
+    m->yes = m->no = 0;
+    m->failed = model_all(m) & ~asked;
+    m->open = true;
+    m->won = false;
+    x->send = asked;
+}
+
+#endif
