@@ -7,6 +7,7 @@
 #define NODE 2u
 #define ROUND 7u
 #define REASON (-42)
+#define COUNTER UINT64_C(1753000000000001)
 
 static const struct rl_rules rules = {.n = 3, .drift_ppm = 10000, .drift_ns = 2 * MS};
 
@@ -43,15 +44,16 @@ static void votes_in_its_round_only(void **state) {
         for (enum rl_sent_kind kind = RL_SENT_SET; kind < RL_SENT_KINDS; kind++) {
             struct rl_event event = {.type = RL_EV_TICK};
             struct rl_sent sent = make(kind, 0);
-            assert_false(rl_sent_vote(&sent, NODE, o, REASON, 0, &event));
+            assert_false(rl_sent_vote(&sent, NODE, o, REASON, COUNTER, &event));
             assert_int_equal(event.type, RL_EV_TICK);
             sent = make(kind, ROUND);
-            assert_true(rl_sent_vote(&sent, NODE, o, REASON, 0, &event));
+            assert_true(rl_sent_vote(&sent, NODE, o, REASON, COUNTER, &event));
             assert_int_equal(event.type, RL_EV_VOTE);
             assert_int_equal(event.u.vote.round, ROUND);
             assert_int_equal(event.u.vote.node, NODE);
             assert_int_equal(event.u.vote.vote, rl_outcome_vote(o));
             assert_int_equal(event.u.vote.reason, REASON);
+            assert_int_equal(event.u.vote.counter, COUNTER);
             assert_int_equal(event.u.vote.may_have_run, rl_outcome_may_have_run(o));
         }
     }

@@ -1,5 +1,5 @@
-/* Which node is asked first: the same one on all machines, in every list of the nodes; each node for
- * its share of the resources; and one that is down hands on only its own. */
+/* Which node is asked first: the same one on all machines, in every list of the nodes; each node
+ * for its share of the resources; and one that is down hands on only its own. */
 #include "core/first.h"
 
 #include "core/quorum.h"
