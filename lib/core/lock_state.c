@@ -37,8 +37,8 @@ void rl_lock_invariant(const struct rl_lock *lock) {
     assert(lock->state < RL_LOCK_STATES);
     assert((lock->valid_until_ns != 0) == lock_is(lock, HAS_VALIDITY));
     assert((lock->may_hold & ~rl_all_nodes(lock->rules->n)) == 0);
-    const uint32_t in_round = IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_EXTENDING) | IN(RL_RELEASING);
-    assert((lock->round.decision == RL_OPEN) == lock_is(lock, in_round));
+    assert((lock->round.decision == RL_OPEN) == lock_is(lock, HAS_ROUND));
+    assert(lock->state != RL_FENCING || lock->round.kind == RL_ROUND_FENCE);
     assert(lock->unasked == 0 || lock->state == RL_TRYING);
     assert((lock->unasked & lock->may_hold) == 0);
     assert(!lock->renews || lock->state == RL_EXTENDING);
