@@ -18,12 +18,14 @@
 #include "local_nodes.h"
 #include "options.h"
 #include "progress.h"
+#include "relay.h"
 #include "report.h"
 #include "slice.h"
 
 struct rl_bench {
     struct rl_bench_options options;
     struct rl_local_nodes *local; /* NULL with --nodes */
+    struct rl_bench_relay *relay; /* NULL without --distance-ms */
     const char *const *nodes;
     size_t n_nodes;
     uv_loop_t loop;

@@ -6,6 +6,9 @@
  * take it again at once, and no hand-over would be measured. At the end of a slice those who wait
  * are cancelled, the holder finishes.
  *
+ * With --tie-break both or --fencing both the same clients run slices with the option and without
+ * it, in turn, the order alternating from pair to pair. Votes are counted by votes.h.
+ *
  * Safety check: at each grant nobody else may be between grant and release with a lock that is
  * still valid. A violation is counted and makes redlock-bench exit with status 3.
  *
@@ -20,6 +23,7 @@
 
 #include "bench.h"
 #include "session.h"
+#include "votes.h"
 
 enum contender_state {
     OUT,       /* between slices */
@@ -35,13 +39,16 @@ struct contender {
     uv_timer_t hold; /* closed with the contender */
     enum contender_state state;
     uint64_t asked_ns;
-    uint64_t grants;
-    uint64_t turn; /* of contend, when this one released */
+    uint64_t slice_grants;
+    uint64_t grants[2]; /* of each side of the report */
+    uint64_t turn;      /* of contend, when this one released */
 };
 
 struct contend {
     struct rl_bench *bench;
     redlock_acquire_options acquire;
+    struct rl_bench_series *series; /* the side that is measured */
+    struct rl_bench_votes votes;
     size_t n_sessions;
     struct rl_bench_session *sessions;
     size_t n;
@@ -139,7 +146,7 @@ static void count_grant(struct contender *contender) {
     struct rl_bench_slice *slice = contend->bench->run.slice;
     uint64_t now_ns = rl_bench_now_ns();
     slice->locks++;
-    contender->grants++;
+    contender->slice_grants++;
     rl_bench_hist_record(&slice->grant, now_ns - contender->asked_ns);
     if (contend->last != NULL && contend->last != contender) {
         slice->hand_overs++;
@@ -193,26 +200,26 @@ static void deadline_cb(void *data) {
     }
 }
 
-static uint64_t attempts_of(const struct contend *contend) {
-    uint64_t sum = 0;
+static void count(const struct contend *contend, struct rl_bench_counts *counts) {
+    memset(counts, 0, sizeof(*counts));
     for (size_t i = 0; i < contend->n_sessions; i++) {
-        sum += rl_bench_session_attempts(&contend->sessions[i]);
+        rl_bench_session_count(&contend->sessions[i], counts);
     }
-    return sum;
 }
 
-static uint64_t allocations_of(const struct contend *contend) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < contend->n_sessions; i++) {
-        sum += contend->sessions[i].heap.allocations;
-    }
-    return sum;
+/* With the option that is compared, or without it. */
+static void take_side(struct contend *contend, size_t side) {
+    const struct rl_bench_options *options = &contend->bench->options;
+    contend->series = &contend->bench->report.series[side];
+    contend->acquire.tie_break = rl_bench_options_has(options->tie_break, side);
+    contend->acquire.fencing = rl_bench_options_has(options->fencing, side);
 }
 
 static int run_slice(struct contend *contend, struct rl_bench_slice *slice, double seconds) {
     struct rl_bench *bench = contend->bench;
-    uint64_t attempts = attempts_of(contend);
-    uint64_t allocations = allocations_of(contend);
+    struct rl_bench_counts before;
+    struct rl_bench_counts after;
+    count(contend, &before);
     contend->last = NULL;
     rl_bench_run_begin(&bench->run, slice, seconds, contend->n, deadline_cb, contend);
     for (size_t i = 0; i < contend->n; i++) {
@@ -220,8 +227,9 @@ static int run_slice(struct contend *contend, struct rl_bench_slice *slice, doub
         ask(&contend->contenders[i]);
     }
     int result = rl_bench_run_finish(&bench->run);
-    slice->attempts = attempts_of(contend) - attempts;
-    slice->allocations = allocations_of(contend) - allocations;
+    count(contend, &after);
+    rl_bench_counts_note(slice, &before, &after);
+    rl_bench_votes_end(&contend->votes, slice);
     if (bench->error[0] == '\0' && (result != 0 || slice->locks == 0)) {
         snprintf(bench->error, sizeof(bench->error), "%s: %s",
                  result != 0 ? "the locks' callbacks do not come" : "no lock was granted",
@@ -231,41 +239,69 @@ static int run_slice(struct contend *contend, struct rl_bench_slice *slice, doub
     return result;
 }
 
+static void note_grants(struct contend *contend) {
+    struct rl_bench_series *series = contend->series;
+    for (size_t i = 0; i < contend->n; i++) {
+        struct contender *contender = &contend->contenders[i];
+        uint64_t *grants = &contender->grants[series == &contend->bench->report.series[1]];
+        *grants += contender->slice_grants;
+        contender->slice_grants = 0;
+    }
+}
+
+static int measure_side(struct contend *contend, size_t side) {
+    struct rl_bench *bench = contend->bench;
+    take_side(contend, side);
+    struct rl_bench_series *series = contend->series;
+    struct rl_bench_slice *slice = &series->slices[series->n];
+    rl_bench_progress_label(&bench->progress, "slice %zu of %lld, %s", series->n + 1,
+                            bench->options.slices, series->name);
+    if (run_slice(contend, slice, bench->options.seconds) != 0) {
+        return -1;
+    }
+    note_grants(contend);
+    series->n++;
+    rl_bench_progress_note(&bench->progress, "slice %zu of %lld, %s: %.1f hand-overs/s", series->n,
+                           bench->options.slices, series->name, rl_bench_hand_overs_per_s(slice));
+    return 0;
+}
+
 static int measure(struct contend *contend) {
     struct rl_bench *bench = contend->bench;
-    struct rl_bench_series *series = &bench->report.series[0];
+    bool pairs = rl_bench_options_compare(&bench->options);
     rl_bench_progress_label(&bench->progress, "warming up");
+    take_side(contend, 0);
     if (bench->options.warmup > 0 &&
-        run_slice(contend, &series->slices[0], bench->options.warmup) != 0) {
+        run_slice(contend, &contend->series->slices[0], bench->options.warmup) != 0) {
         return -1;
     }
     for (size_t i = 0; i < contend->n; i++) {
-        contend->contenders[i].grants = 0;
+        contend->contenders[i].slice_grants = 0;
     }
-    for (; series->n < (size_t)bench->options.slices; series->n++) {
-        struct rl_bench_slice *slice = &series->slices[series->n];
-        rl_bench_progress_label(&bench->progress, "slice %zu of %lld", series->n + 1,
-                                bench->options.slices);
-        if (run_slice(contend, slice, bench->options.seconds) != 0) {
+    for (size_t i = 0; i < (size_t)bench->options.slices; i++) {
+        size_t first = pairs ? i % 2 : 0;
+        if (measure_side(contend, first) != 0 || (pairs && measure_side(contend, 1 - first) != 0)) {
             return -1;
         }
-        rl_bench_progress_note(&bench->progress, "slice %zu of %lld: %.1f hand-overs/s",
-                               series->n + 1, bench->options.slices,
-                               rl_bench_hand_overs_per_s(slice));
     }
     return 0;
 }
 
-static void find_extremes(const struct contend *contend, struct rl_bench_report *report) {
-    report->least_grants = UINT64_MAX;
+static void find_extremes(const struct contend *contend, size_t side) {
+    struct rl_bench_series *series = &contend->bench->report.series[side];
+    series->least_grants = UINT64_MAX;
     for (size_t i = 0; i < contend->n; i++) {
-        uint64_t grants = contend->contenders[i].grants;
-        report->least_grants = grants < report->least_grants ? grants : report->least_grants;
-        report->most_grants = grants > report->most_grants ? grants : report->most_grants;
+        uint64_t grants = contend->contenders[i].grants[side];
+        series->least_grants = grants < series->least_grants ? grants : series->least_grants;
+        series->most_grants = grants > series->most_grants ? grants : series->most_grants;
     }
 }
 
 /* -- Opening and closing -- */
+
+static size_t count_contenders(const struct rl_bench *bench) {
+    return (size_t)bench->options.clients * (size_t)bench->options.in_flight;
+}
 
 static int open_contenders(struct contend *contend, struct rl_bench_session *session) {
     struct rl_bench *bench = contend->bench;
@@ -279,6 +315,7 @@ static int open_contenders(struct contend *contend, struct rl_bench_session *ses
             return -1;
         }
         contender->contend = contend;
+        rl_bench_votes_add(&contend->votes, contender->lock);
         uv_timer_init(&bench->loop, &contender->hold);
         contender->hold.data = contender;
         contend->n++;
@@ -290,15 +327,15 @@ static int open_sessions(struct contend *contend) {
     struct rl_bench *bench = contend->bench;
     size_t n = (size_t)bench->options.clients;
     contend->sessions = calloc(n, sizeof(*contend->sessions));
-    contend->contenders =
-        calloc(n * (size_t)bench->options.in_flight, sizeof(*contend->contenders));
+    contend->contenders = calloc(count_contenders(bench), sizeof(*contend->contenders));
     if (contend->sessions == NULL || contend->contenders == NULL) {
         snprintf(bench->error, sizeof(bench->error), "out of memory");
         return -1;
     }
     for (size_t i = 0; i < n; i++) {
         struct rl_bench_session *session = &contend->sessions[i];
-        int result = rl_bench_session_open(session, bench);
+        int result =
+            rl_bench_session_open_traced(session, bench, rl_bench_votes_trace, &contend->votes);
         contend->n_sessions++;
         if (result != 0 || open_contenders(contend, session) != 0) {
             return -1;
@@ -329,6 +366,15 @@ static void close_all(struct contend *contend) {
     free(contend->sessions);
 }
 
+static void set_names(struct rl_bench *bench) {
+    bool fences = bench->options.fencing == RL_BENCH_BOTH;
+    bool pairs = rl_bench_options_compare(&bench->options);
+    struct rl_bench_series *series = bench->report.series;
+    series[0].name = !pairs ? "libredlock" : fences ? "fenced" : "tie-break";
+    series[1].name = fences ? "plain" : "no tie-break";
+    series[0].is_library = series[1].is_library = true;
+}
+
 int rl_bench_contend(struct rl_bench *bench) {
     struct contend contend;
     memset(&contend, 0, sizeof(contend));
@@ -339,11 +385,16 @@ int rl_bench_contend(struct rl_bench *bench) {
     contend.acquire.delay_ms = bench->options.delay_ms;
     contend.acquire.jitter_ms = bench->options.jitter_ms;
     contend.acquire.on_lost = lost_cb;
-    bench->report.series[0].name = "libredlock";
-    bench->report.series[0].is_library = true;
-    int result = open_sessions(&contend);
+    set_names(bench);
+    int result = rl_bench_votes_open(&contend.votes, count_contenders(bench));
+    if (result != 0) {
+        snprintf(bench->error, sizeof(bench->error), "out of memory");
+    }
+    result = result == 0 ? open_sessions(&contend) : result;
     result = result == 0 ? measure(&contend) : result;
-    find_extremes(&contend, &bench->report);
+    find_extremes(&contend, 0);
+    find_extremes(&contend, 1);
     close_all(&contend);
+    rl_bench_votes_close(&contend.votes);
     return result;
 }

@@ -2,7 +2,7 @@
  *
  * Happy path: open the library's client and, with --baseline, the bare connections; warm both up;
  * then slices of one and the other in turn, the order alternating from pair to pair, so that a
- * drift of the machine favours neither.
+ * drift of the machine favours neither. With --fencing both the other one is the library too.
  *
  * Failure modes: nodes that are not up end it with the library's or hiredis's sentence. The bare
  * fan-out needs every node, the library a quorum.
@@ -19,6 +19,7 @@ struct pair {
     struct rl_bench *bench;
     struct rl_bench_cycle_load *load;
     struct rl_bench_bare *bare; /* NULL without --baseline */
+    bool has_two;
 };
 
 static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, double seconds) {
@@ -30,6 +31,16 @@ static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, double se
     return 0;
 }
 
+/* The library's slice, fenced or not, or the bare fan-out's. */
+static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *slice,
+                      double seconds) {
+    if (side == 1 && pair->bare != NULL) {
+        return bare_slice(pair, slice, seconds);
+    }
+    rl_bench_cycle_load_fence(pair->load, rl_bench_options_has(pair->bench->options.fencing, side));
+    return rl_bench_cycle_load_slice(pair->load, slice, seconds);
+}
+
 /* Slice number i of one of the two. */
 static int measure(struct pair *pair, size_t side, size_t i) {
     struct rl_bench *bench = pair->bench;
@@ -38,9 +49,7 @@ static int measure(struct pair *pair, size_t side, size_t i) {
     assert(series->n == i);
     rl_bench_progress_label(&bench->progress, "slice %zu of %lld, %s", i + 1, bench->options.slices,
                             series->name);
-    int result = side == 0 ? rl_bench_cycle_load_slice(pair->load, slice, bench->options.seconds)
-                           : bare_slice(pair, slice, bench->options.seconds);
-    if (result != 0) {
+    if (take_slice(pair, side, slice, bench->options.seconds) != 0) {
         return -1;
     }
     series->n++;
@@ -50,11 +59,11 @@ static int measure(struct pair *pair, size_t side, size_t i) {
 }
 
 static int measure_pair(struct pair *pair, size_t i) {
-    size_t first = pair->bare != NULL ? i % 2 : 0;
+    size_t first = pair->has_two ? i % 2 : 0;
     if (measure(pair, first, i) != 0) {
         return -1;
     }
-    return pair->bare != NULL ? measure(pair, 1 - first, i) : 0;
+    return pair->has_two ? measure(pair, 1 - first, i) : 0;
 }
 
 static int warm_up(struct pair *pair) {
@@ -65,10 +74,10 @@ static int warm_up(struct pair *pair) {
     if (seconds <= 0) {
         return 0;
     }
-    if (rl_bench_cycle_load_slice(pair->load, scratch, seconds) != 0) {
+    if (take_slice(pair, 0, scratch, seconds) != 0) {
         return -1;
     }
-    return pair->bare != NULL ? bare_slice(pair, scratch, seconds) : 0;
+    return pair->has_two ? take_slice(pair, 1, scratch, seconds) : 0;
 }
 
 /* The library's sentence says which node is down, and why; hiredis would leave us waiting. */
@@ -108,10 +117,13 @@ static int open_pair(struct pair *pair) {
 }
 
 int rl_bench_cycle(struct rl_bench *bench) {
-    struct pair pair = {bench, NULL, NULL};
-    bench->report.series[0].name = "libredlock";
+    bool compares = rl_bench_options_compare(&bench->options);
+    struct pair pair = {.bench = bench, .has_two = compares};
+    pair.has_two |= bench->options.baseline != RL_BENCH_BASELINE_NONE;
+    bench->report.series[0].name = compares ? "fenced" : "libredlock";
     bench->report.series[0].is_library = true;
-    bench->report.series[1].name = "bare fan-out";
+    bench->report.series[1].name = compares ? "plain" : "bare fan-out";
+    bench->report.series[1].is_library = compares;
     int result = open_pair(&pair);
     result = result == 0 ? warm_up(&pair) : result;
     for (size_t i = 0; i < (size_t)bench->options.slices && result == 0; i++) {

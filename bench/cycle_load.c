@@ -82,14 +82,15 @@ int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_
                               double seconds) {
     struct rl_bench *bench = load->bench;
     rl_bench_run_begin(&bench->run, slice, seconds, load->n, NULL, NULL);
-    uint64_t allocations = load->session.heap.allocations;
-    uint64_t attempts = rl_bench_session_attempts(&load->session);
+    struct rl_bench_counts before = {.attempts = 0};
+    struct rl_bench_counts after = {.attempts = 0};
+    rl_bench_session_count(&load->session, &before);
     for (size_t i = 0; i < load->n; i++) {
         acquire(&load->workers[i], rl_bench_now_ns());
     }
     int result = rl_bench_run_finish(&bench->run);
-    slice->allocations = load->session.heap.allocations - allocations;
-    slice->attempts = rl_bench_session_attempts(&load->session) - attempts;
+    rl_bench_session_count(&load->session, &after);
+    rl_bench_counts_note(slice, &before, &after);
     if (result != 0 && bench->error[0] == '\0') {
         snprintf(bench->error, sizeof(bench->error), "the locks' callbacks do not come: %s",
                  redlock_client_message(load->session.client));
@@ -116,6 +117,11 @@ static int make_locks(struct rl_bench_cycle_load *load) {
         }
     }
     return 0;
+}
+
+void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing) {
+    assert(load->bench->run.slice == NULL);
+    load->acquire.fencing = fencing;
 }
 
 int rl_bench_cycle_load_rename(struct rl_bench_cycle_load *load) {

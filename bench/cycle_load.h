@@ -25,6 +25,9 @@ int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench 
 int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_slice *slice,
                               double seconds);
 
+/* Whether the acquires of the next slices are fenced; at first they are not. */
+void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing);
+
 /* Gives every worker a resource that nobody has used before. Between slices. 0, or -1 with
  * bench->error set. */
 int rl_bench_cycle_load_rename(struct rl_bench_cycle_load *load);

@@ -48,7 +48,7 @@ static void make_key_prefix(struct rl_bench *bench) {
 
 static double expected_s(const struct rl_bench_options *options) {
     bool two = options->baseline != RL_BENCH_BASELINE_NONE;
-    bool pairs = two || options->workload == RL_BENCH_STOPPED;
+    bool pairs = two || options->workload == RL_BENCH_STOPPED || rl_bench_options_compare(options);
     if (options->workload == RL_BENCH_MEMORY) {
         return 0;
     }
@@ -94,6 +94,7 @@ static int choose_nodes(struct rl_bench *bench) {
 static int close_loop(struct rl_bench *bench) {
     rl_bench_progress_close(&bench->progress);
     rl_bench_run_close(&bench->run);
+    rl_bench_relay_close(bench->relay);
     for (int turn = 0; turn < CLOSING_TURNS && uv_loop_alive(&bench->loop); turn++) {
         uv_run(&bench->loop, UV_RUN_NOWAIT);
     }
@@ -106,6 +107,18 @@ static int close_loop(struct rl_bench *bench) {
     return result;
 }
 
+/* Puts the distance between the clients and the nodes. */
+static int go_away(struct rl_bench *bench) {
+    if (bench->options.distance_ms == 0) {
+        return 0;
+    }
+    int result = rl_bench_relay_open(&bench->relay, &bench->loop, bench->local,
+                                     (uint64_t)bench->options.distance_ms, bench->error,
+                                     sizeof(bench->error));
+    bench->nodes = rl_bench_relay_urls(bench->relay);
+    return result;
+}
+
 static int run_workload(struct rl_bench *bench) {
     if (uv_loop_init(&bench->loop) != 0) {
         snprintf(bench->error, sizeof(bench->error), "no event loop");
@@ -113,8 +126,10 @@ static int run_workload(struct rl_bench *bench) {
     }
     rl_bench_run_init(&bench->run, &bench->loop, bench->local);
     rl_bench_progress_open(&bench->progress, &bench->loop, expected_s(&bench->options));
-    int result = workloads[bench->options.workload](bench);
+    int result = go_away(bench);
+    result = result == 0 ? workloads[bench->options.workload](bench) : result;
     int closed = close_loop(bench);
+    rl_bench_relay_free(bench->relay);
     return result != 0 ? result : closed;
 }
 

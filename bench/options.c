@@ -47,6 +47,7 @@ static const struct number numbers[] = {
     WHOLE("hold-ms", hold_ms, 0, 60000, "1", FOR(RL_BENCH_CONTEND)),
     WHOLE("delay-ms", delay_ms, 0, 60000, "50", FOR(RL_BENCH_CONTEND)),
     WHOLE("jitter-ms", jitter_ms, 0, 60000, "100", FOR(RL_BENCH_CONTEND)),
+    WHOLE("distance-ms", distance_ms, 0, 1000, "10", FOR(RL_BENCH_CYCLE) | FOR(RL_BENCH_CONTEND)),
     SECONDS("seconds", seconds, 0.05, 3600, "2", FOR_SLICES | FOR_LINE_AND_KEEP),
     SECONDS("warmup", warmup, 0, 3600, "1", FOR_SLICES),
 };
@@ -56,6 +57,8 @@ enum {
     OPT_NUMBER = 0,
     OPT_WORKLOAD = 1000,
     OPT_BASELINE,
+    OPT_TIE_BREAK,
+    OPT_FENCING,
     OPT_NODES,
     OPT_SERVER,
     OPT_JSON,
@@ -66,6 +69,8 @@ enum {
 static const struct option words[] = {
     {"workload", required_argument, NULL, OPT_WORKLOAD},
     {"baseline", optional_argument, NULL, OPT_BASELINE},
+    {"tie-break", required_argument, NULL, OPT_TIE_BREAK},
+    {"fencing", required_argument, NULL, OPT_FENCING},
     {"nodes", required_argument, NULL, OPT_NODES},
     {"redis-server", required_argument, NULL, OPT_SERVER},
     {"json", no_argument, NULL, OPT_JSON},
@@ -77,6 +82,15 @@ static const struct option words[] = {
 const char *rl_bench_workload_name(enum rl_bench_workload workload) {
     assert(workload < RL_BENCH_WORKLOADS);
     return workload_names[workload];
+}
+
+bool rl_bench_options_compare(const struct rl_bench_options *options) {
+    return options->tie_break == RL_BENCH_BOTH || options->fencing == RL_BENCH_BOTH;
+}
+
+bool rl_bench_options_has(enum rl_bench_switch which, size_t side) {
+    assert(side <= 1);
+    return which == RL_BENCH_ON || (which == RL_BENCH_BOTH && side == 0);
 }
 
 __attribute__((format(printf, 1, 2))) static int complain(const char *format, ...) {
@@ -137,6 +151,17 @@ static int parse_baseline(struct rl_bench_options *options, const char *text) {
     return 0;
 }
 
+static int parse_switch(enum rl_bench_switch *which, const char *name, const char *text) {
+    static const char *const values[] = {"off", "on", "both"};
+    for (int i = 0; i <= RL_BENCH_BOTH; i++) {
+        if (strcmp(text, values[i]) == 0) {
+            *which = (enum rl_bench_switch)i;
+            return 0;
+        }
+    }
+    return complain("--%s \"%s\" is unknown; give on, off or both", name, text);
+}
+
 /* Cuts the argument at its commas, in place. */
 static int parse_nodes(struct rl_bench_options *options, char *text) {
     options->n_nodes = 0;
@@ -163,6 +188,10 @@ static int parse_word(struct rl_bench_options *options, int word, char *text) {
             return parse_workload(options, text);
         case OPT_BASELINE:
             return parse_baseline(options, text);
+        case OPT_TIE_BREAK:
+            return parse_switch(&options->tie_break, "tie-break", text);
+        case OPT_FENCING:
+            return parse_switch(&options->fencing, "fencing", text);
         case OPT_NODES:
             return parse_nodes(options, text);
         case OPT_SERVER:
@@ -179,6 +208,8 @@ static int parse_word(struct rl_bench_options *options, int word, char *text) {
 
 static void set_defaults(struct rl_bench_options *options) {
     *options = (struct rl_bench_options){
+        .tie_break = RL_BENCH_ON,
+        .fencing = RL_BENCH_OFF,
         .node_count = UNSET,
         .stop_nodes = UNSET,
         .in_flight = UNSET,
@@ -227,12 +258,32 @@ static int check_meaning(const struct rl_bench_options *options, const bool *giv
     return 0;
 }
 
+static int check_switches(const struct rl_bench_options *options) {
+    bool contends = options->workload == RL_BENCH_CONTEND;
+    if (options->tie_break != RL_BENCH_ON && !contends) {
+        return complain("--tie-break is for --workload contend; leave one of them out");
+    }
+    if (options->fencing != RL_BENCH_OFF && !contends && options->workload != RL_BENCH_CYCLE) {
+        return complain("--fencing is for --workload cycle or contend; leave one of them out");
+    }
+    if (options->tie_break == RL_BENCH_BOTH && options->fencing == RL_BENCH_BOTH) {
+        return complain("--tie-break both and --fencing both: one comparison at a time");
+    }
+    if (options->fencing == RL_BENCH_BOTH && options->baseline != RL_BENCH_BASELINE_NONE) {
+        return complain("--fencing both and --baseline: one comparison at a time");
+    }
+    return 0;
+}
+
 static int check_nodes(const struct rl_bench_options *options) {
     if (options->n_nodes > 0 && options->node_count != UNSET) {
         return complain("--nodes and --node-count exclude each other; leave one of them out");
     }
     if (options->n_nodes > 0 && options->server != NULL) {
         return complain("--redis-server has no meaning with --nodes; leave one of them out");
+    }
+    if (options->n_nodes > 0 && options->distance_ms > 0) {
+        return complain("--distance-ms is for nodes that are started here; leave --nodes out");
     }
     if (options->n_nodes > 0 && options->workload == RL_BENCH_STOPPED) {
         return complain("--workload stopped stops nodes that it has started; leave --nodes out");
@@ -304,7 +355,8 @@ enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, in
         result =
             complain("\"%s\" is no option; nodes are given by --nodes URL,URL,...", argv[optind]);
     }
-    if (result != 0 || check_meaning(options, given) != 0 || check_nodes(options) != 0) {
+    if (result != 0 || check_meaning(options, given) != 0 || check_switches(options) != 0 ||
+        check_nodes(options) != 0) {
         return RL_BENCH_PARSED_BAD;
     }
     fill_in(options);

@@ -31,9 +31,14 @@ enum rl_bench_baseline {
     RL_BENCH_BASELINE_ARGV,      /* ... for each node */
 };
 
+/* An option of the library that is on, off, or both in turn, to be compared. */
+enum rl_bench_switch { RL_BENCH_OFF, RL_BENCH_ON, RL_BENCH_BOTH };
+
 struct rl_bench_options {
     enum rl_bench_workload workload;
     enum rl_bench_baseline baseline;
+    enum rl_bench_switch tie_break;
+    enum rl_bench_switch fencing;
     bool json;
     char *nodes[REDLOCK_NODES_MAX]; /* of --nodes */
     size_t n_nodes;                 /* 0: start nodes here */
@@ -48,6 +53,7 @@ struct rl_bench_options {
     long long hold_ms;
     long long delay_ms;
     long long jitter_ms;
+    long long distance_ms; /* 0: none */
     double seconds;
     double warmup;
 };
@@ -60,6 +66,12 @@ enum rl_bench_parsed {
 
 enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, int argc,
                                             char **argv);
+
+/* Whether the library is compared with itself: slices with an option and without it, in turn. */
+bool rl_bench_options_compare(const struct rl_bench_options *options);
+
+/* What side number 0 or 1 of the report has: the first is the one with the option. */
+bool rl_bench_options_has(enum rl_bench_switch which, size_t side);
 
 const char *rl_bench_workload_name(enum rl_bench_workload workload);
 

@@ -39,6 +39,30 @@ double rl_bench_attempts_per_grant(const struct rl_bench_slice *slice) {
     return per_lock(slice, (double)slice->attempts);
 }
 
+double rl_bench_commands_per_grant(const struct rl_bench_slice *slice) {
+    return per_lock(slice, (double)slice->commands);
+}
+
+double rl_bench_commands_per_s(const struct rl_bench_slice *slice) {
+    return (double)slice->commands / slice->seconds;
+}
+
+static double percent(uint64_t part, uint64_t whole) {
+    return whole > 0 ? 100 * (double)part / (double)whole : RL_BENCH_NOT_MEASURED;
+}
+
+double rl_bench_parted_percent(const struct rl_bench_slice *slice) {
+    return percent(slice->parted, slice->attempts);
+}
+
+double rl_bench_split_percent(const struct rl_bench_slice *slice) {
+    return percent(slice->split, slice->attempts);
+}
+
+double rl_bench_raised_percent(const struct rl_bench_slice *slice) {
+    return percent(slice->raised, slice->fenced);
+}
+
 double rl_bench_hand_overs_per_s(const struct rl_bench_slice *slice) {
     return (double)slice->hand_overs / slice->seconds;
 }

@@ -23,10 +23,11 @@
 #define RL_BENCH_NOT_MEASURED ((double)NAN)
 
 struct rl_bench_series {
-    const char *name;              /* for people */
-    size_t n;                      /* slices measured so far */
-    bool is_library;               /* it has library allocations and attempts */
-    struct rl_bench_slice *slices; /* options.slices of them */
+    const char *name;                   /* for people */
+    size_t n;                           /* slices measured so far */
+    bool is_library;                    /* it has library allocations and attempts */
+    struct rl_bench_slice *slices;      /* options.slices of them */
+    uint64_t least_grants, most_grants; /* contend: of one client */
 };
 
 struct rl_bench_memory_figures {
@@ -62,10 +63,9 @@ struct rl_bench_report {
     const struct rl_bench_options *options;
     size_t n_nodes;
     /* [0]: the library (stopped: with nodes stopped). [1]: what it is compared with: the bare
-     * fan-out (stopped: with all nodes), or no slices. */
+     * fan-out, the library without an option (stopped: with all nodes), or no slices. */
     struct rl_bench_series series[2];
-    uint64_t violations;                /* two holders at one time */
-    uint64_t least_grants, most_grants; /* contend: of one client */
+    uint64_t violations; /* two holders at one time */
     struct rl_bench_memory_figures memory;
     struct rl_bench_keep_figures keep;
     struct rl_bench_line_figures line;
@@ -79,6 +79,11 @@ rl_bench_metric rl_bench_node_cpu_us_per_lock;
 rl_bench_metric rl_bench_allocations_per_lock;
 rl_bench_metric rl_bench_mallocs_per_lock;
 rl_bench_metric rl_bench_attempts_per_grant;
+rl_bench_metric rl_bench_commands_per_grant;
+rl_bench_metric rl_bench_commands_per_s;
+rl_bench_metric rl_bench_parted_percent;
+rl_bench_metric rl_bench_split_percent;
+rl_bench_metric rl_bench_raised_percent;
 rl_bench_metric rl_bench_hand_overs_per_s;
 rl_bench_metric rl_bench_grant_p50_us;
 rl_bench_metric rl_bench_grant_p99_us;

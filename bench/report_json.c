@@ -84,14 +84,14 @@ static void print_ours(const struct rl_bench_report *report) {
 
 static void print_raw(const struct rl_bench_report *report) {
     const struct rl_bench_series *raw = &report->series[1];
-    bool cycle = report->options->workload == RL_BENCH_CYCLE;
+    bool cycle = report->options->baseline != RL_BENCH_BASELINE_NONE;
     print_member("ratio_to_raw",
                  cycle ? rl_bench_ratio(report, rl_bench_locks_per_s) : RL_BENCH_NOT_MEASURED);
     print_member("cpu_ratio_to_raw",
                  cycle ? rl_bench_ratio(report, rl_bench_cpu_us_per_lock) : RL_BENCH_NOT_MEASURED);
     print_member("grant_p50_ratio_to_raw",
                  cycle ? rl_bench_ratio(report, rl_bench_grant_p50_us) : RL_BENCH_NOT_MEASURED);
-    if (cycle && raw->n > 0) {
+    if (cycle) {
         print_member("raw_locks_per_s", rl_bench_median(raw, rl_bench_locks_per_s));
         print_latency("raw_wait_for_all_us", raw, rl_bench_grant_of);
         print_member("raw_client_cpu_us_per_lock", rl_bench_median(raw, rl_bench_cpu_us_per_lock));
@@ -109,15 +109,51 @@ static void print_stopped(const struct rl_bench_report *report) {
     print_member("p99_ratio_to_healthy", rl_bench_ratio(report, rl_bench_grant_p99_us));
 }
 
+/* One side of a comparison. */
+static void print_side(const char *key, const struct rl_bench_series *series) {
+    const struct {
+        const char *key;
+        rl_bench_metric *metric;
+    } figures[] = {
+        {"grants_per_s", rl_bench_locks_per_s},
+        {"hand_overs_per_s", rl_bench_hand_overs_per_s},
+        {"attempts_per_grant", rl_bench_attempts_per_grant},
+        {"commands_per_grant", rl_bench_commands_per_grant},
+        {"commands_per_s", rl_bench_commands_per_s},
+        {"won_a_part_percent", rl_bench_parted_percent},
+        {"split_votes_percent", rl_bench_split_percent},
+        {"second_rounds_percent", rl_bench_raised_percent},
+        {"wait_p50_us", rl_bench_grant_p50_us},
+        {"wait_p99_us", rl_bench_grant_p99_us},
+    };
+    printf(",\n  \"%s\":{", key);
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        print_number(figures[i].key, rl_bench_median(series, figures[i].metric));
+        printf(",");
+    }
+    print_number("wait_max_us", rl_bench_latency_of(series, rl_bench_grant_of).max);
+    printf(",");
+    print_number("least_grants_of_a_client", (double)series->least_grants);
+    printf(",");
+    print_number("most_grants_of_a_client", (double)series->most_grants);
+    printf("}");
+}
+
 static void print_contend(const struct rl_bench_report *report) {
     const struct rl_bench_series *ours = &report->series[0];
     print_member("clients", (double)report->options->clients);
     print_member("hand_overs_per_s", rl_bench_median(ours, rl_bench_hand_overs_per_s));
     print_latency("wait_us", ours, rl_bench_grant_of);
     print_latency("hand_over_us", ours, rl_bench_hand_over_of);
-    print_member("least_grants_of_a_client", (double)report->least_grants);
-    print_member("most_grants_of_a_client", (double)report->most_grants);
+    print_member("least_grants_of_a_client", (double)ours->least_grants);
+    print_member("most_grants_of_a_client", (double)ours->most_grants);
     print_member("violations", (double)report->violations);
+    if (rl_bench_options_compare(report->options)) {
+        print_side("with", ours);
+        print_side("without", &report->series[1]);
+        print_member("wait_p99_ratio", rl_bench_ratio(report, rl_bench_grant_p99_us));
+        print_member("attempts_ratio", rl_bench_ratio(report, rl_bench_attempts_per_grant));
+    }
 }
 
 static void print_memory(const struct rl_bench_memory_figures *figures) {
@@ -173,6 +209,12 @@ void rl_bench_report_print_json(const struct rl_bench_report *report) {
     } else {
         print_ours(report);
         print_raw(report);
+    }
+    if (options->workload == RL_BENCH_CYCLE && rl_bench_options_compare(options)) {
+        print_side("with", &report->series[0]);
+        print_side("without", &report->series[1]);
+        print_member("locks_ratio", rl_bench_ratio(report, rl_bench_locks_per_s));
+        print_member("grant_p50_ratio", rl_bench_ratio(report, rl_bench_grant_p50_us));
     }
     if (options->workload == RL_BENCH_STOPPED) {
         print_stopped(report);

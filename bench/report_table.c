@@ -88,6 +88,9 @@ static void print_head(const struct rl_bench_report *report) {
     } else {
         printf("%lld in flight, ttl %lld ms", options->in_flight, options->ttl_ms);
     }
+    if (options->distance_ms > 0) {
+        printf(", each connection 0 to %lld ms away", options->distance_ms);
+    }
     if (options->workload <= RL_BENCH_STOPPED) {
         printf(", %lld x %g s", options->slices, options->seconds);
     }
@@ -125,11 +128,18 @@ static void print_costs(const struct rl_bench_report *report) {
     print_metric(report, "attempts/grant", rl_bench_attempts_per_grant, true);
 }
 
+static void print_fences(const struct rl_bench_report *report) {
+    if (report->options->fencing != RL_BENCH_OFF) {
+        print_metric(report, "second rounds, % of fences", rl_bench_raised_percent, true);
+    }
+}
+
 static void print_cycle(const struct rl_bench_report *report) {
     print_columns(report);
     print_metric(report, "locks/s", rl_bench_locks_per_s, false);
     print_latency(report, "grant");
     print_costs(report);
+    print_fences(report);
     if (report->options->baseline != RL_BENCH_BASELINE_NONE) {
         printf(
             "\nbare fan-out: the same commands to all nodes over hiredis and its libuv "
@@ -146,19 +156,27 @@ static void print_cycle(const struct rl_bench_report *report) {
 }
 
 static void print_contend(const struct rl_bench_report *report) {
-    struct rl_bench_latency hand_over =
-        rl_bench_latency_of(&report->series[0], rl_bench_hand_over_of);
+    struct rl_bench_latency left = rl_bench_latency_of(&report->series[0], rl_bench_hand_over_of);
+    struct rl_bench_latency right = rl_bench_latency_of(&report->series[1], rl_bench_hand_over_of);
     print_columns(report);
-    print_metric(report, "hand-overs/s", rl_bench_hand_overs_per_s, true);
-    print_metric(report, "grants/s", rl_bench_locks_per_s, true);
+    print_metric(report, "hand-overs/s", rl_bench_hand_overs_per_s, false);
+    print_metric(report, "grants/s", rl_bench_locks_per_s, false);
     print_latency(report, "wait");
-    print_row("hand-over p50, us", hand_over.p50, RL_BENCH_NOT_MEASURED, RL_BENCH_NOT_MEASURED,
-              false);
-    print_row("hand-over p99, us", hand_over.p99, RL_BENCH_NOT_MEASURED, RL_BENCH_NOT_MEASURED,
-              false);
+    print_row("hand-over p50, us", left.p50, right.p50, RL_BENCH_NOT_MEASURED, has_two(report));
+    print_row("hand-over p99, us", left.p99, right.p99, RL_BENCH_NOT_MEASURED, has_two(report));
     print_costs(report);
-    printf("\ngrants of one client: %llu to %llu. ", (unsigned long long)report->least_grants,
-           (unsigned long long)report->most_grants);
+    print_metric(report, "commands/grant, all nodes", rl_bench_commands_per_grant, false);
+    print_metric(report, "commands/s, all nodes", rl_bench_commands_per_s, false);
+    print_metric(report, "won a part, % of attempts", rl_bench_parted_percent, false);
+    print_metric(report, "split votes, % of attempts", rl_bench_split_percent, false);
+    print_fences(report);
+    printf("\n");
+    for (size_t i = 0; i < 2 && report->series[i].n > 0; i++) {
+        const struct rl_bench_series *series = &report->series[i];
+        printf("%s: grants of one client: %llu to %llu. ", series->name,
+               (unsigned long long)series->least_grants, (unsigned long long)series->most_grants);
+    }
+    printf("\n");
     if (report->violations == 0) {
         printf("Two holders at one time: never.\n");
     } else {

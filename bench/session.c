@@ -24,6 +24,11 @@ static void wait_done(struct rl_bench_session *session) {
 }
 
 int rl_bench_session_open(struct rl_bench_session *session, struct rl_bench *bench) {
+    return rl_bench_session_open_traced(session, bench, NULL, NULL);
+}
+
+int rl_bench_session_open_traced(struct rl_bench_session *session, struct rl_bench *bench,
+                                 redlock_trace_cb trace, void *data) {
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     redlock_allocator allocator;
     memset(session, 0, sizeof(*session));
@@ -33,6 +38,8 @@ int rl_bench_session_open(struct rl_bench_session *session, struct rl_bench *ben
     options.n_nodes = bench->n_nodes;
     options.client_name = "redlock-bench";
     options.allocator = &allocator;
+    options.trace = trace;
+    options.trace_data = data;
     options.error = bench->error;
     options.error_size = sizeof(bench->error);
     int status = redlock_client_open(&session->client, &bench->loop, &options, done_cb, session);
@@ -95,11 +102,31 @@ int rl_bench_session_settle(struct rl_bench_session *session, uint64_t timeout_m
     return 0;
 }
 
-uint64_t rl_bench_session_attempts(const struct rl_bench_session *session) {
+void rl_bench_session_count(const struct rl_bench_session *session, struct rl_bench_counts *sum) {
     redlock_stats stats = REDLOCK_STATS_INIT;
-    return session->client != NULL && redlock_client_stats(session->client, &stats) == 0
-               ? stats.attempts
-               : 0;
+    if (session->client == NULL || redlock_client_stats(session->client, &stats) != 0) {
+        return;
+    }
+    sum->attempts += stats.attempts;
+    sum->fenced += stats.fenced;
+    sum->raised += stats.raised;
+    sum->allocations += session->heap.allocations;
+    for (size_t i = 0; i < session->bench->n_nodes; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        if (redlock_client_node(session->client, i, &info) == 0) {
+            sum->commands += info.requests;
+        }
+    }
+}
+
+void rl_bench_counts_note(struct rl_bench_slice *slice, const struct rl_bench_counts *before,
+                          const struct rl_bench_counts *after) {
+    assert(after->commands >= before->commands);
+    slice->attempts = after->attempts - before->attempts;
+    slice->fenced = after->fenced - before->fenced;
+    slice->raised = after->raised - before->raised;
+    slice->allocations = after->allocations - before->allocations;
+    slice->commands = after->commands - before->commands;
 }
 
 void rl_bench_session_close(struct rl_bench_session *session) {

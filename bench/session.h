@@ -17,6 +17,15 @@
 #include "heap.h"
 #include "redlock/redlock.h"
 
+/* What clients have done since they were opened. */
+struct rl_bench_counts {
+    uint64_t attempts;
+    uint64_t fenced;
+    uint64_t raised;
+    uint64_t commands; /* to all nodes */
+    uint64_t allocations;
+};
+
 struct rl_bench_session {
     struct rl_bench *bench;
     redlock_client *client; /* NULL: not open */
@@ -32,8 +41,16 @@ int rl_bench_session_open(struct rl_bench_session *session, struct rl_bench *ben
  * bench->error set after timeout_ms. */
 int rl_bench_session_settle(struct rl_bench_session *session, uint64_t timeout_ms);
 
-/* Rounds of SET so far; 0 if the client is not open. */
-uint64_t rl_bench_session_attempts(const struct rl_bench_session *session);
+/* With a trace hook. */
+int rl_bench_session_open_traced(struct rl_bench_session *session, struct rl_bench *bench,
+                                 redlock_trace_cb trace, void *data);
+
+/* Adds what the client has done to sum; nothing if it is not open. */
+void rl_bench_session_count(const struct rl_bench_session *session, struct rl_bench_counts *sum);
+
+/* Notes in the slice what was done between the two. */
+void rl_bench_counts_note(struct rl_bench_slice *slice, const struct rl_bench_counts *before,
+                          const struct rl_bench_counts *after);
 
 void rl_bench_session_close(struct rl_bench_session *session);
 

@@ -31,6 +31,11 @@ struct rl_bench_slice {
     uint64_t attempts;    /* rounds of SET, 0 where nobody counts them */
     uint64_t mallocs;     /* of the loop's thread */
     uint64_t allocations; /* of the library */
+    uint64_t commands;    /* to all nodes, 0 where nobody counts them */
+    uint64_t parted;      /* attempts that failed although some nodes had granted, see votes.h */
+    uint64_t split;       /* ... and nobody else won in their time */
+    uint64_t fenced;      /* grants with a fence */
+    uint64_t raised;      /* ... that needed a second round */
     uint64_t hand_overs;  /* the holder was another one than the holder before */
     struct rl_bench_hist grant;
     struct rl_bench_hist hand_over; /* from the release to the next holder's grant */
