@@ -36,6 +36,13 @@ int64_t rl_args_grace_ms(const struct rl_args *args) {
     return grace_ms < GRACE_MS_MAX ? grace_ms : GRACE_MS_MAX;
 }
 
+enum redlock_guard rl_args_guard(const struct rl_args *args) {
+    if (args->guard == NULL || strcmp(args->guard, "strict") == 0) {
+        return REDLOCK_GUARD_STRICT;
+    }
+    return strcmp(args->guard, "off") == 0 ? REDLOCK_GUARD_OFF : REDLOCK_GUARD_OBSERVED;
+}
+
 /* -- Single values -- */
 
 static const char *set_duration(int64_t *field, const struct rl_option *option, const char *text) {
@@ -124,6 +131,7 @@ static void set_defaults(struct rl_args *args, enum rl_command_name command) {
     *args = (struct rl_args){
         .command = command,
         .ttl_ms = 30000,
+        .max_ttl_ms = 30000,
         .wait_ms = REDLOCK_NO_LIMIT,
         .grace_ms = RL_ARGS_UNSET,
         .node_timeout_ms = 250,
@@ -230,6 +238,24 @@ static int check_together(const struct rl_args *args, const bool *given) {
     return 0;
 }
 
+/* The library would refuse it, too, but by other names. */
+static int check_ttl(const struct rl_args *args) {
+    const unsigned with_ttl =
+        RL_FOR(RL_CMD_RUN) | RL_FOR(RL_CMD_ACQUIRE) | RL_FOR(RL_CMD_EXTEND) | RL_FOR(RL_CMD_ELECT);
+    char ttl[RL_DURATION_TEXT_MAX], max[RL_DURATION_TEXT_MAX];
+    bool has_ttl = (with_ttl & RL_FOR(args->command)) != 0;
+    if (!has_ttl || rl_args_guard(args) == REDLOCK_GUARD_OFF || args->ttl_ms <= args->max_ttl_ms) {
+        return 0;
+    }
+    rl_duration_show(args->ttl_ms, ttl, sizeof ttl);
+    rl_duration_show(args->max_ttl_ms, max, sizeof max);
+    return rl_fail(RL_EXIT_USAGE,
+                   "--ttl %s is above --max-ttl %s, the time for which the guard keeps a node that "
+                   "restarted from voting; give --ttl %s or less, or write max-ttl = %s into the "
+                   "configuration file of everybody who uses these nodes",
+                   ttl, max, max, ttl);
+}
+
 static int read_environment(struct rl_args *args) {
     const char *nodes = getenv("REDLOCK_NODES");
     if (args->nodes_text != NULL || nodes == NULL || nodes[0] == '\0') {
@@ -291,11 +317,12 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
     if (args->nodes_text != NULL) {
         args->nodes_from = "--nodes";
     }
-    for (int step = 0; *exit_status == 0 && step < 4; step++) {
+    for (int step = 0; *exit_status == 0 && step < 5; step++) {
         *exit_status = step == 0   ? read_environment(args)
                        : step == 1 ? rl_config_read(args, given)
                        : step == 2 ? rl_nodes_split(args)
-                                   : check_together(args, given);
+                       : step == 3 ? check_together(args, given)
+                                   : check_ttl(args);
     }
     return *exit_status == 0 ? RL_ARGS_READY : RL_ARGS_BAD;
 }
@@ -306,5 +333,6 @@ void rl_args_free(struct rl_args *args) {
     free(args->holder);
     free(args->id);
     free(args->on_lost);
+    free(args->guard);
     free(args->key_prefix);
 }

@@ -36,6 +36,7 @@ struct rl_args {
     char *config;           /* the file, NULL if there is none */
 
     int64_t ttl_ms;
+    int64_t max_ttl_ms;
     int64_t wait_ms;  /* REDLOCK_NO_LIMIT: for ever */
     int64_t grace_ms; /* RL_ARGS_UNSET: derived from the ttl, see rl_args_grace_ms() */
     int64_t node_timeout_ms;
@@ -45,6 +46,7 @@ struct rl_args {
     char *holder; /* NULL: made up */
     char *id;     /* of a candidate, NULL: made up */
     char *on_lost;
+    char *guard;      /* NULL: strict */
     char *key_prefix; /* of the key that doctor tries */
     bool no_wait;
     bool is_repeated;
@@ -67,6 +69,8 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
 void rl_args_free(struct rl_args *args);
 
 const char *rl_args_command_text(enum rl_command_name command);
+
+enum redlock_guard rl_args_guard(const struct rl_args *args);
 
 /* --grace, or what it is by default: a sixth of the ttl, at most 5 s. */
 int64_t rl_args_grace_ms(const struct rl_args *args);

@@ -52,6 +52,16 @@ const struct rl_option rl_options_table[] = {
      "TIME", "how long a node may take to answer; default 250ms", NULL},
     {"connect-timeout", 0, RL_OPTION_DURATION, AT(connect_timeout_ms), 1, 3600000, RL_FOR_ALL, true,
      "TIME", "how long connecting may take; default 1s", NULL},
+    {"guard", 0, RL_OPTION_TEXT, AT(guard), 0, 0, RL_FOR_ALL, true, "WHAT",
+     "a node that restarted may have forgotten locks:\n"
+     "strict: it votes when it is up for --max-ttl (default)\n"
+     "observed: the same, if redlock saw it restart\n"
+     "off: it votes at once, and nodes need not allow INFO",
+     "strict|observed|off"},
+    {"max-ttl", 0, RL_OPTION_DURATION, AT(max_ttl_ms), 1, TTL_MAX, RL_FOR_ALL, true, "TIME",
+     "the longest --ttl that anybody uses on these nodes, for\n"
+     "the guard; the same for all; default 30s",
+     NULL},
     {"json", 'j', RL_OPTION_FLAG, AT(json), 0, 0, RL_FOR_ALL, false, NULL,
      "JSON, one object a line", NULL},
     {"verbose", 'v', RL_OPTION_FLAG, AT(verbose), 0, 0, RL_FOR_ALL, false, NULL,

@@ -82,6 +82,7 @@ static const struct help helps[RL_CMDS] = {
          "it is lost.\n"
          "\n"
          "Example:\n"
+         "  # with max-ttl = 5m in the configuration file\n"
          "  token=$(redlock acquire --ttl 5m --no-wait reindex) || exit 0\n"
          "  reindex-part 1 && redlock extend --ttl 5m reindex \"$token\" && reindex-part 2\n"
          "  redlock release reindex \"$token\"\n",

@@ -63,6 +63,8 @@ int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lo
     options.node_timeout_ms = args->node_timeout_ms;
     options.connect_timeout_ms = args->connect_timeout_ms;
     options.lost_margin_ms = lost_margin_ms;
+    options.guard = rl_args_guard(args);
+    options.max_ttl_ms = args->max_ttl_ms;
     options.client_name = "redlock-cli";
     options.error = error;
     options.error_size = sizeof error;
@@ -80,6 +82,12 @@ int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lo
     session->is_open = true;
     rl_signals_open(&session->signals, &session->loop, list, on_signal, session);
     status = rl_session_wait(session);
+    if (status == REDLOCK_ERR_DUPLICATE) {
+        int exit_status = rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from,
+                                  redlock_client_message(session->client));
+        rl_session_close(session);
+        return exit_status;
+    }
     if (args->verbose && status == 0) {
         rl_say("%s", redlock_client_message(session->client));
     }
@@ -147,7 +155,8 @@ int rl_session_why_not(redlock_lock *lock, size_t n_nodes, int status) {
     for (size_t i = 0; i < n_nodes && status == REDLOCK_ERR_DEADLINE; i++) {
         redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
         redlock_lock_outcome(lock, i, &outcome);
-        failed += outcome.vote == REDLOCK_VOTE_FAILED;
+        failed += outcome.vote == REDLOCK_VOTE_FAILED &&
+                  outcome.reason != REDLOCK_ERR_NODE_NOT_ASKED; /* another refused before it */
     }
     return failed > n_nodes - (n_nodes / 2 + 1) ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
 }
@@ -200,7 +209,7 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
 static void tell_waiting(struct rl_session *session) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_client_stats(session->client, &stats);
-    if (stats.nodes_up < session->args->n_nodes / 2 + 1 && !session->args->json) {
+    if (stats.nodes_voting < session->args->n_nodes / 2 + 1 && !session->args->json) {
         rl_say("waiting for nodes: %s", redlock_client_message(session->client));
     }
 }

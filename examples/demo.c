@@ -175,6 +175,7 @@ static void open_client(struct person *person) {
     options.nodes = nodes;
     options.n_nodes = n_nodes;
     options.client_name = person->name;
+    options.guard = REDLOCK_GUARD_OFF; /* the demo starts its nodes: nothing was voted for before */
     options.error = error;
     options.error_size = sizeof(error);
     begin(person);

@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     options.nodes = (const char *const *)(argv + 1); /* redis://host:port ... */
     options.n_nodes = (size_t)(argc - 1);
+    options.guard = REDLOCK_GUARD_OBSERVED; /* for new nodes; without it they vote after 30 s */
     if (redlock_client_open(&client, uv_default_loop(), &options, on_open, NULL) != 0) {
         fprintf(stderr, "usage: hold redis://host:port ...\n");
         return 2;

@@ -87,6 +87,7 @@ int main(int argc, char **argv) {
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     options.nodes = (const char *const *)(argv + 1);
     options.n_nodes = (size_t)(argc - 1);
+    options.guard = REDLOCK_GUARD_OBSERVED; /* for new nodes; without it they vote after 30 s */
     options.error = sentence;
     options.error_size = sizeof sentence;
     if (redlock_blocking_open(&client, &options) != 0) {

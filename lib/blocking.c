@@ -39,7 +39,7 @@ static void tell_opener(redlock_blocking *blocking, int status) {
 
 static void open_cb(redlock_client *client, int status, void *data) {
     redlock_blocking *blocking = data;
-    assert(status == 0 || status == REDLOCK_ERR_NO_QUORUM); /* nobody else can close it yet */
+    assert(status != REDLOCK_ERR_CANCELED); /* nobody else can close it yet */
     if (status != 0) {
         rl_ask_say(blocking->options->error, blocking->options->error_size,
                    redlock_client_message(client));
@@ -132,7 +132,7 @@ static int wait_until_open(redlock_blocking *blocking) {
     }
     int status = blocking->open_status;
     uv_mutex_unlock(&blocking->gate);
-    if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
+    if (blocking->client == NULL) { /* there is none: the thread ends */
         uv_thread_join(&blocking->thread);
     }
     pthread_setcancelstate(cancel_state, NULL);

@@ -21,6 +21,7 @@
 #include "core/first.h"
 #include "query.h"
 #include "share.h"
+#include "voters.h"
 
 #define JOIN_NS (UINT64_C(50) * 1000000) /* on_open waits so long for more than a quorum */
 
@@ -36,9 +37,9 @@ uint64_t redlock_now_ns(void) {
 
 /* -- Nodes -- */
 
-uint32_t rl_client_nodes_up(const redlock_client *client) {
+uint32_t rl_client_count(uint32_t nodes) {
     uint32_t count = 0;
-    for (uint32_t mask = client->up; mask != 0; mask &= mask - 1) {
+    for (uint32_t mask = nodes; mask != 0; mask &= mask - 1) {
         count++;
     }
     return count;
@@ -53,6 +54,9 @@ void rl_client_node_deadline(struct rl_client_node *place) {
     if (rl_node_is_up(&place->node) && place->owed.retry_ns < at_ns) {
         at_ns = place->owed.retry_ns;
     }
+    if (rl_voters_deadline_ns(place) < at_ns) {
+        at_ns = rl_voters_deadline_ns(place);
+    }
     rl_deadlines_set(&place->client->deadlines, &place->deadline, at_ns);
 }
 
@@ -65,13 +69,18 @@ static void node_dirty(struct rl_node *node) {
     place->client->dirty |= UINT32_C(1) << place->index;
 }
 
+static int16_t node_judge(struct rl_node *node, const struct rl_info *info,
+                          char detail[RL_DETAIL_MAX]) {
+    return rl_voters_judge(place_of(node), info, detail);
+}
+
 static void node_up(struct rl_node *node) {
     struct rl_client_node *place = place_of(node);
     redlock_client *client = place->client;
     client->up |= UINT32_C(1) << place->index;
-    client->reasons[place->index] = 0;
     place->is_settled = true;
     rl_trace(client, REDLOCK_EVENT_NODE_UP, NULL, node, 0, 0);
+    rl_voters_up(place);
     rl_topic_node_up(client, place->index);
     rl_votes_repay(place);
 }
@@ -81,6 +90,7 @@ static void node_down(struct rl_node *node) {
     redlock_client *client = place->client;
     client->up &= ~(UINT32_C(1) << place->index);
     client->reasons[place->index] = node->reason;
+    rl_voters_down(place);
     rl_trace(client, REDLOCK_EVENT_NODE_DOWN, NULL, node, node->reason, 0);
     rl_topic_node_down(client, place->index);
 }
@@ -102,6 +112,7 @@ static void node_answer(struct rl_node *node, struct rl_request *request,
 }
 
 static const struct rl_node_events node_events = {
+    .judge = node_judge,
     .answer = node_answer,
     .again = rl_votes_again,
     .up = node_up,
@@ -158,10 +169,11 @@ void rl_client_check_open(redlock_client *client, uint64_t now_ns) {
     if (!client->is_opening || client->phase != RL_CLIENT_OPEN) {
         return;
     }
-    bool quorum = rl_client_nodes_up(client) >= rl_quorum(client->n_nodes);
-    bool settled = true;
+    bool quorum = rl_voters_are_quorum(client);
+    bool settled = true, is_twice = false;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         settled = settled && client->nodes[i].is_settled;
+        is_twice = is_twice || client->reasons[i] == REDLOCK_ERR_DUPLICATE;
     }
     if (quorum && client->quorum_ns == RL_NEVER) {
         client->quorum_ns = now_ns;
@@ -170,9 +182,9 @@ void rl_client_check_open(redlock_client *client, uint64_t now_ns) {
             rl_deadlines_set(&client->deadlines, &client->deadline, client->open_until_ns);
         }
     }
-    if (settled || now_ns >= client->open_until_ns) {
+    if (settled || is_twice || now_ns >= client->open_until_ns) {
         rl_deadlines_set(&client->deadlines, &client->deadline, RL_NEVER);
-        end_opening(client, quorum ? 0 : REDLOCK_ERR_NO_QUORUM);
+        end_opening(client, is_twice ? REDLOCK_ERR_DUPLICATE : quorum ? 0 : REDLOCK_ERR_NO_QUORUM);
     }
 }
 
@@ -202,6 +214,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         rl_node_init(&place->node, &client->io, &url, &client->node_options, &node_events,
                      redlock_now_ns, seed + i * UINT64_C(0x9e3779b97f4a7c15));
         rl_owed_init(&place->owed, RL_OWED_MAX);
+        rl_guard_init(&place->guard);
         rl_deadline_init(&place->deadline, RL_TAG_NODE);
         client->node_hashes[i] = rl_first_hash(url.name, (uint32_t)strlen(url.name));
         place->client = client;
@@ -351,7 +364,7 @@ void rl_client_check_close(redlock_client *client, uint64_t now_ns) {
         rl_node_close(&client->nodes[i].node);
         rl_votes_forgive(&client->nodes[i]);
     }
-    client->up = 0;
+    client->up = client->voters = 0;
     rl_notice_close(client);
     rl_loop_close(client);
 }

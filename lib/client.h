@@ -24,6 +24,7 @@
 
 #include "core/deadline.h"
 #include "core/driver.h"
+#include "core/guard.h"
 #include "core/lock.h"
 #include "core/owed.h"
 #include "core/quorum.h"
@@ -71,7 +72,8 @@ struct rl_call_block {
 struct rl_client_node {
     struct rl_node node;
     struct rl_owed owed;
-    struct rl_deadline deadline; /* of the node or of what it is owed */
+    struct rl_guard guard;
+    struct rl_deadline deadline; /* of the node, of what it is owed, or of its quarantine */
     redlock_client *client;
     uint8_t index;
     bool is_settled; /* has been up or has failed once */
@@ -159,11 +161,14 @@ struct redlock_client {
     struct rl_rules rules;
     uint64_t node_hashes[RL_NODES_MAX]; /* of their names, for rules */
     uint32_t fence_retention_ms;
+    struct rl_guard_rules guard_rules;
+    uint32_t max_ttl_ms; /* without a guard the longest that there is */
     struct rl_node_options node_options;
     struct rl_client_node *nodes;
     uint32_t n_nodes;
     uint32_t up;                   /* nodes that can be sent to, as a mask */
-    int16_t reasons[RL_NODES_MAX]; /* why the others cannot */
+    uint32_t voters;               /* of these, the ones that may be asked to grant */
+    int16_t reasons[RL_NODES_MAX]; /* why the others cannot, or may not */
     uint32_t dirty;                /* nodes to flush, as a mask */
     uint64_t random;               /* state of the jitter */
     enum rl_client_phase phase;
@@ -251,7 +256,8 @@ void rl_client_tick(redlock_client *client, uint64_t now_ns);
 void rl_client_check_open(redlock_client *client, uint64_t now_ns);
 void rl_client_check_close(redlock_client *client, uint64_t now_ns);
 void rl_client_node_deadline(struct rl_client_node *node);
-uint32_t rl_client_nodes_up(const redlock_client *client);
+/* How many nodes are in a mask. */
+uint32_t rl_client_count(uint32_t nodes);
 /* Room for the deadline of one more lock or query, and to write any command of target, so that
  * neither can fail later. False: no memory. */
 bool rl_client_reserve_deadline(redlock_client *client);

@@ -17,6 +17,7 @@
 #include "election.h"
 #include "line.h"
 #include "query.h"
+#include "voters.h"
 
 #define NAP_NS (UINT64_C(1000) * 1000000)
 
@@ -121,6 +122,7 @@ static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t
             if (now_ns >= node->owed.retry_ns) {
                 rl_votes_repay(node);
             }
+            rl_voters_tick(node, now_ns);
             rl_client_node_deadline(node);
             break;
         case RL_TAG_CLIENT:

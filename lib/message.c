@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "share.h"
+#include "voters.h"
 
 /* -- A bounded text -- */
 
@@ -60,10 +61,23 @@ static void add_reason(struct text *text, const struct rl_node *node, int reason
     }
 }
 
+/* The nth of some nodes that are in quarantine, or were when the round began. */
+static void add_waiting(struct text *text, const struct rl_client_node *place, int reason,
+                        uint32_t count, uint32_t nth) {
+    char part[192];
+    if (nth == 0) {
+        add(text, "; %u of %u nodes may not vote: ", (unsigned)count,
+            (unsigned)place->client->n_nodes);
+    }
+    rl_voters_explain(place, reason, redlock_now_ns(), part, sizeof part);
+    add(text, "%s%s", nth > 0 ? "; " : "", part);
+}
+
 const char *redlock_client_message(redlock_client *client) {
     struct text text = begin(client);
     client->refused = NULL;
-    add(&text, "%u of %u nodes up", (unsigned)rl_client_nodes_up(client),
+    uint32_t waiting = client->up & ~client->voters;
+    add(&text, "%u of %u nodes up", (unsigned)rl_client_count(client->up),
         (unsigned)client->n_nodes);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_node *node = &client->nodes[i].node;
@@ -71,8 +85,41 @@ const char *redlock_client_message(redlock_client *client) {
             add_reason(&text, node, node->reason);
         }
     }
+    for (uint32_t i = 0, nth = 0; i < client->n_nodes; i++) {
+        if (waiting >> i & 1) {
+            add_waiting(&text, &client->nodes[i], client->reasons[i], rl_client_count(waiting),
+                        nth++);
+        }
+    }
     end(client, &text);
     return client->message;
+}
+
+static bool was_waiting(const struct rl_ballot *ballot) {
+    return ballot->vote == RL_VOTE_FAILED && rl_voters_is_quarantine(ballot->reason);
+}
+
+static void add_ballots(struct text *text, const redlock_client *client,
+                        const struct rl_round *round, const char *refused) {
+    uint32_t waiting = 0, nth = 0;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_node *node = &client->nodes[i].node;
+        const struct rl_ballot *ballot = &round->ballots[i];
+        if (was_waiting(ballot)) {
+            waiting++;
+        } else if (ballot->vote == RL_VOTE_REFUSED) {
+            add(text, "; %.60s: %s", node->url.name, refused);
+        } else if (ballot->vote == RL_VOTE_FAILED) {
+            add_reason(text, node, ballot->reason);
+        } else if (ballot->vote == RL_VOTE_PENDING) {
+            add(text, "; %.60s: no answer yet", node->url.name);
+        }
+    }
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        if (was_waiting(&round->ballots[i])) {
+            add_waiting(text, &client->nodes[i], round->ballots[i].reason, waiting, nth++);
+        }
+    }
 }
 
 const char *redlock_lock_message(redlock_lock *lock) {
@@ -103,16 +150,7 @@ const char *redlock_lock_message(redlock_lock *lock) {
     add(&text, "%s", open ? "under way" : redlock_strerror(lock->last_status));
     add(&text, ": %u of %u %s, %u needed", (unsigned)round->granted, (unsigned)round->n,
         done[round->kind], (unsigned)rl_quorum(round->n));
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_node *node = &client->nodes[i].node;
-        if (round->ballots[i].vote == RL_VOTE_REFUSED) {
-            add(&text, "; %.60s: %s", node->url.name, refused[round->kind]);
-        } else if (round->ballots[i].vote == RL_VOTE_FAILED) {
-            add_reason(&text, node, round->ballots[i].reason);
-        } else if (round->ballots[i].vote == RL_VOTE_PENDING) {
-            add(&text, "; %.60s: no answer yet", node->url.name);
-        }
-    }
+    add_ballots(&text, client, round, refused[round->kind]);
     end(client, &text);
     return client->message;
 }
@@ -132,8 +170,10 @@ int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_ou
         .vote = (enum redlock_vote)ballot->vote,
         .reason = ballot->reason,
         .latency_us = ballot->latency_us,
+        .votes_in_ms = rl_voters_wait_ms(&lock->client->nodes[index], redlock_now_ns()),
     };
-    return rl_options_hand_out(outcome, outcome->size, &full, sizeof full, sizeof full);
+    return rl_options_hand_out(outcome, outcome->size, &full, sizeof full,
+                               offsetof(redlock_node_outcome, votes_in_ms));
 }
 
 int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
@@ -147,8 +187,10 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
         full.held += rl_lock_is_holding(&lock->core);
         full.waiting += lock->core.state == RL_WAITING;
     }
-    full.nodes_up = rl_client_nodes_up(client);
-    return rl_options_hand_out(stats, stats->size, &full, sizeof full, sizeof full);
+    full.nodes_up = rl_client_count(client->up);
+    full.nodes_voting = rl_client_count(client->voters);
+    return rl_options_hand_out(stats, stats->size, &full, sizeof full,
+                               offsetof(redlock_stats, fenced));
 }
 
 int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
@@ -160,13 +202,16 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
     redlock_node_info full = {
         .node = node->url.name,
         .up = rl_node_is_up(node),
-        .reason = node->reason,
+        .reason = rl_node_is_up(node) ? client->reasons[index] : node->reason,
         .detail = node->detail,
         .connects = node->connects,
         .failures = node->failures,
         .requests = node->requests,
         .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* no handshakes */
         .owed = place->owed.count,
+        .voting = (client->voters >> index & 1) != 0,
+        .votes_in_ms = rl_voters_wait_ms(place, redlock_now_ns()),
     };
-    return rl_options_hand_out(info, info->size, &full, sizeof full, sizeof full);
+    return rl_options_hand_out(info, info->size, &full, sizeof full,
+                               offsetof(redlock_node_info, voting));
 }

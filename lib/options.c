@@ -96,6 +96,22 @@ static bool check_retention(int64_t retention_ms, char *error, size_t size) {
     return true;
 }
 
+static bool check_guard(const redlock_client_options *o, char *error, size_t size) {
+    int guard = (int)o->guard;
+    if (guard != REDLOCK_GUARD_OFF && guard != REDLOCK_GUARD_OBSERVED &&
+        guard != REDLOCK_GUARD_STRICT) {
+        say(error, size, "guard is %d: it must be one of REDLOCK_GUARD_STRICT, _OBSERVED and _OFF",
+            guard);
+        return false;
+    }
+    if (o->max_ttl_ms < 1 || o->max_ttl_ms > REDLOCK_TTL_MS_MAX) {
+        say(error, size, "max_ttl_ms is %lld: it must be 1 to %d", (long long)o->max_ttl_ms,
+            REDLOCK_TTL_MS_MAX);
+        return false;
+    }
+    return true;
+}
+
 static bool check_name(const char *name, char *error, size_t size) {
     size_t length = name != NULL ? strlen(name) : 1;
     if (length < 1 || length > 64) {
@@ -143,7 +159,7 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o, ch
     if (!check_nodes(o, error, error_size) || !check_times(o, error, error_size) ||
         !check_drift(o, error, error_size) || !check_name(o->client_name, error, error_size) ||
         !check_retention(o->fence_retention_ms, error, error_size) ||
-        !check_allocator(o->allocator, error, error_size)) {
+        !check_guard(o, error, error_size) || !check_allocator(o->allocator, error, error_size)) {
         return REDLOCK_ERR_INVALID;
     }
     client->rules = (struct rl_rules){
@@ -154,11 +170,19 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o, ch
         .lost_margin_ns = ((uint64_t)o->lost_margin_ms + TIMER_MS) * RL_NS_PER_MS,
         .not_asked_reason = REDLOCK_ERR_NODE_NOT_ASKED,
     };
+    client->guard_rules = (struct rl_guard_rules){
+        .mode = (enum rl_guard_mode)o->guard,
+        .quarantine_ns = (uint64_t)o->max_ttl_ms * RL_NS_PER_MS +
+                         rl_drift_ns(&client->rules, (uint32_t)o->max_ttl_ms),
+    };
+    client->max_ttl_ms =
+        o->guard == REDLOCK_GUARD_OFF ? REDLOCK_TTL_MS_MAX : (uint32_t)o->max_ttl_ms;
     if (o->client_name != NULL) {
         snprintf(client->client_name, sizeof client->client_name, "%s", o->client_name);
     }
     client->node_options = (struct rl_node_options){
-        .client_name = o->client_name != NULL ? client->client_name : NULL,
+        .handshake = {.client_name = o->client_name != NULL ? client->client_name : NULL,
+                      .wants_info = o->guard != REDLOCK_GUARD_OFF},
         .connect_timeout_ns = (uint64_t)o->connect_timeout_ms * RL_NS_PER_MS,
         .stall_ns = 4 * client->rules.node_timeout_ns,
         .backoff_min_ns = (uint64_t)o->reconnect_min_ms * RL_NS_PER_MS,
@@ -176,6 +200,14 @@ int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms) 
     if (ttl_ms < 1 || ttl_ms > REDLOCK_TTL_MS_MAX) {
         rl_message_refuse(lock, "ttl_ms is %lld: it must be 1 to %d", (long long)ttl_ms,
                           REDLOCK_TTL_MS_MAX);
+        return REDLOCK_ERR_INVALID;
+    }
+    if (ttl_ms > lock->client->max_ttl_ms) {
+        rl_message_refuse(lock,
+                          "ttl_ms is %lld, above max_ttl_ms, which is %lld: for so long the guard "
+                          "keeps a node that restarted from voting; ask for a shorter ttl and "
+                          "extend it, or raise max_ttl_ms of all clients",
+                          (long long)ttl_ms, (long long)lock->client->max_ttl_ms);
         return REDLOCK_ERR_INVALID;
     }
     uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)ttl_ms);

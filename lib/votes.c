@@ -390,7 +390,7 @@ bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     event->now_ns = redlock_now_ns();
     event->random = rl_loop_random(client);
     event->up = client->up;
-    event->voters = client->up;
+    event->voters = client->voters;
     event->reasons = client->reasons;
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;

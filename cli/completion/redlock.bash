@@ -33,6 +33,8 @@ _redlock() {
     case $previous in
     --config | -c) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'kill ignore' -- "$word") ;;
+    --guard) mapfile -t COMPREPLY < <(compgen -W 'strict observed off' -- "$word") ;;
+    --max-ttl) mapfile -t COMPREPLY < <(compgen -W '30s 1m 5m' -- "$word") ;;
     --ttl | -t) mapfile -t COMPREPLY < <(compgen -W '10s 30s 1m 5m' -- "$word") ;;
     --wait | -w) mapfile -t COMPREPLY < <(compgen -W '10s 1m 10m' -- "$word") ;;
     *)

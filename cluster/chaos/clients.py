@@ -39,6 +39,7 @@ class Load:
     seed: int
     workload: str
     control: str | None
+    guard: str
     seconds: float
 
     def command(self, process: int) -> list[str]:
@@ -53,6 +54,7 @@ class Load:
             "work-ms": self.work_ms,
             "seed": self.seed * 1000 + process,
             "workload": self.workload,
+            "guard": self.guard,
             # It is ended by a signal; this is for the case that nobody sends it.
             "seconds": int(self.seconds) + 600,
         }

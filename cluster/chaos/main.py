@@ -96,6 +96,7 @@ def settings(asked: Namespace, scenario: Scenario, steps: list[Step]) -> Setting
         work_ms=asked.work_ms,
         workload=asked.workload,
         control=asked.control,
+        guard=asked.guard,
         program=program,
     )
 

@@ -92,6 +92,13 @@ def _parser() -> argparse.ArgumentParser:
         choices=("quorum1", "blind-release", "ignore-validity"),
         help="clients that are wrong on purpose: the run must end in a violation",
     )
+    add(
+        "--guard",
+        choices=("off", "observed", "strict"),
+        default="off",
+        help="of the clients, with the ttl as the longest ttl (off: what a broken assumption does "
+        "is to be seen; strict grants nothing until the new nodes are as old as the ttl)",
+    )
     add("--report", metavar="DIR", help="keep the run's folder here, with report.html in it")
     add("--json", action="store_true", help="print the verdict as JSON instead of text")
     add("--client", metavar="FILE", help=argparse.SUPPRESS)

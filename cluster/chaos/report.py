@@ -59,7 +59,7 @@ def about(verdict):
     run = verdict["run"]
     parts = [f"{len(run['nodes'])} nodes, quorum {run['quorum']}",
              f"{len(verdict['clients'])} clients", f"ttl {run['ttl_ms']} ms"]
-    for name in ("backend", "scenario", "seed", "workload", "control"):
+    for name in ("backend", "scenario", "seed", "workload", "guard", "control"):
         if run.get(name) not in (None, ""):
             parts.append(f"{name} {run[name]}")
     return tag("p", escape(" · ".join(parts)), "soft")

@@ -48,6 +48,7 @@ class Settings:
     work_ms: int
     workload: str
     control: str | None
+    guard: str
     program: Path
 
 
@@ -169,6 +170,7 @@ class Run:
             seed=asked.seed,
             workload=asked.workload,
             control=asked.control,
+            guard=asked.guard,
             seconds=asked.seconds,
         )
 
@@ -196,6 +198,7 @@ class Run:
                 "resources": asked.resources,
                 "workload": asked.workload,
                 "control": asked.control,
+                "guard": asked.guard,
                 "schedule": [step.as_json() for step in asked.steps],
                 "interrupted": self.interrupted,
             }

@@ -13,12 +13,15 @@
 #define OPT_DIR 'd'
 #define OPT_WORKLOAD 'w'
 #define OPT_CONTROL 'c'
+#define OPT_GUARD 'g'
 #define OPT_HELP 'h'
 #define OPT_NUMBER 1000 /* and above: a row of number_rows */
 
 static const char *const workload_names[] = {"register", "lock-set", NULL};
 static const char *const control_names[] = {"none", "quorum1", "blind-release", "ignore-validity",
                                             NULL};
+
+static const char *const guard_names[] = {"off", "observed", "strict", NULL};
 
 static const char usage[] =
     "redlock-chaos-client --nodes URL,URL,... --dir DIR --process P [OPTION...]\n"
@@ -40,7 +43,11 @@ static const char usage[] =
     "  --workload W      register: records only; lock-set: also read, pause, write back "
     "(register)\n"
     "  --control C       a lock that is wrong on purpose: quorum1, blind-release, "
-    "ignore-validity\n";
+    "ignore-validity\n"
+    "  --guard G         off, observed or strict, with the ttl as the longest ttl (off: the nodes "
+    "of a "
+    "run are\n"
+    "                    new, and what comes of an assumption that breaks is to be seen)\n";
 
 struct number {
     const char *name;
@@ -129,6 +136,10 @@ static int read_option(struct chaos_settings *settings, int64_t *numbers, int op
             index = read_name("control", optarg, control_names);
             settings->control = index < 0 ? CHAOS_CORRECT : (enum chaos_control)index;
             return index < 0 ? -1 : 0;
+        case OPT_GUARD:
+            index = read_name("guard", optarg, guard_names);
+            settings->guard = index < 0 ? REDLOCK_GUARD_OFF : (enum redlock_guard)index;
+            return index < 0 ? -1 : 0;
         case OPT_HELP:
             fputs(usage, stdout);
             return 1;
@@ -170,6 +181,7 @@ int chaos_settings_read(struct chaos_settings *settings, int argc, char **argv) 
         {"dir", required_argument, NULL, OPT_DIR},
         {"workload", required_argument, NULL, OPT_WORKLOAD},
         {"control", required_argument, NULL, OPT_CONTROL},
+        {"guard", required_argument, NULL, OPT_GUARD},
         {"help", no_argument, NULL, OPT_HELP},
     };
     enum { N_WORDS = sizeof(words) / sizeof(words[0]) };
@@ -177,6 +189,7 @@ int chaos_settings_read(struct chaos_settings *settings, int argc, char **argv) 
     int64_t numbers[N_NUMBERS];
     int option;
 
+    static_assert((int)REDLOCK_GUARD_OFF == 0 && (int)REDLOCK_GUARD_STRICT == 2, "guard_names");
     memset(settings, 0, sizeof(*settings));
     memset(options, 0, sizeof(options));
     memcpy(options, words, sizeof(words));

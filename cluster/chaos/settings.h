@@ -37,6 +37,7 @@ struct chaos_settings {
     int seconds; /* 0: until SIGTERM */
     enum chaos_workload workload;
     enum chaos_control control;
+    enum redlock_guard guard;
 };
 
 /* Fills settings from the arguments. Returns 0; 1 if --help was shown; or -1 after a sentence on

@@ -236,6 +236,8 @@ void chaos_worker_open(struct chaos_worker *worker, struct chaos_process *proces
     worker->timer.data = worker;
     name_nodes(worker, &options);
     options.client_name = worker->name;
+    options.guard = process->settings.guard;
+    options.max_ttl_ms = process->settings.ttl_ms;
     options.error = error;
     options.error_size = sizeof(error);
     if (redlock_client_open(&worker->client, &process->loop, &options, opened_cb, worker) != 0) {

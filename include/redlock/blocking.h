@@ -60,10 +60,12 @@ typedef struct redlock_mutex redlock_mutex;       /* opaque: a lock that threads
  * REDLOCK_ERR_NO_QUORUM, and is not used after this call.
  *
  * Returns 0, or:
- *     REDLOCK_ERR_NO_QUORUM   fewer nodes are up. *blocking is set, the client goes on connecting
- *                             and may be used; it must be closed.
- *     REDLOCK_ERR_INVALID, REDLOCK_ERR_URL, REDLOCK_ERR_NO_TLS, REDLOCK_ERR_DUPLICATE,
- *     REDLOCK_ERR_NOMEM       as for redlock_client_open(); *blocking is NULL
+ *     REDLOCK_ERR_NO_QUORUM   fewer nodes are up, or may vote. *blocking is set, the client goes on
+ *                             connecting and may be used; it must be closed.
+ *     REDLOCK_ERR_DUPLICATE   two URLs name one server: *blocking is NULL; or they lead to one, as
+ *                             it says itself: *blocking is set, as with NO_QUORUM
+ *     REDLOCK_ERR_INVALID, REDLOCK_ERR_URL, REDLOCK_ERR_NO_TLS, REDLOCK_ERR_NOMEM
+ *                             as for redlock_client_open(); *blocking is NULL
  *     REDLOCK_ERR_SYSTEM      also if no thread, pipe or mutex could be had; *blocking is NULL
  * Since 0.1. */
 REDLOCK_API int redlock_blocking_open(redlock_blocking **blocking,

@@ -42,6 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "redlock/guard.h"
 #include "redlock/status.h"
 #include "redlock/trace.h"
 #include "redlock/version.h"
@@ -149,12 +150,20 @@ typedef struct redlock_client_options {
      * redlock_acquire_options) after the last grant. 1000 to REDLOCK_RETENTION_MS_MAX, and not less
      * than the ttl of a fenced lock. The same for all clients. Default 86400000, a day. */
     int64_t fence_retention_ms;
+
+    /* See guard.h. Unless it is off, the nodes must allow INFO. Default REDLOCK_GUARD_STRICT: on
+     * nodes that were started a moment ago nothing can be acquired until max_ttl_ms have passed. */
+    enum redlock_guard guard;
+
+    /* The longest ttl that any client of these nodes asks for, the same in all. With a guard a
+     * longer one is refused. 1 to REDLOCK_TTL_MS_MAX. Default 30000. */
+    int64_t max_ttl_ms;
 } redlock_client_options;
 
 #define REDLOCK_CLIENT_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 2, "redlock", NULL, \
-            NULL, NULL, NULL, 0, 86400000                                                          \
+            NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000                             \
     }
 
 /* Opens a client on loop and begins to connect to all nodes.
@@ -162,10 +171,11 @@ typedef struct redlock_client_options {
  * loop: must outlive the client; the caller runs it. options: not NULL, copied. on_open: may be
  * NULL; it runs once, when a quorum of nodes is up and the others have had 50 ms more to join, or
  * each node has succeeded or failed once, or connect_timeout_ms has passed:
- *     0                       a quorum of nodes is up
- *     REDLOCK_ERR_NO_QUORUM   it is not (redlock_client_message() says why, node by node). The
- *                             client goes on connecting and may be used; it must be closed in any
- *                             case.
+ *     0                       a quorum of nodes is up and may vote
+ *     REDLOCK_ERR_NO_QUORUM   it is not, or may not (redlock_client_message() says why, and until
+ *                             when). The client goes on connecting and may be used; it must be
+ *                             closed in any case.
+ *     REDLOCK_ERR_DUPLICATE   as NO_QUORUM, but two URLs lead to one server (with a guard)
  *     REDLOCK_ERR_CANCELED    the client was closed first
  * client: receives the client, also usable before on_open ran: a node that is not up yet counts as
  * a failed vote.
@@ -198,8 +208,9 @@ REDLOCK_API int redlock_client_open(redlock_client **client, struct uv_loop_s *l
 REDLOCK_API int redlock_client_close(redlock_client *client, redlock_client_cb on_close,
                                      void *data);
 
-/* What is wrong with the nodes now, for people: "3 of 5 nodes up; 127.0.0.1:7004: connection
- * refused or unreachable (Connection refused); ...". Valid until the next message is asked of this
+/* What is wrong with the nodes now, for people: "4 of 5 nodes up; 127.0.0.1:7004: connection
+ * refused or unreachable (Connection refused); 1 of 5 nodes may not vote: 127.0.0.1:7003 restarted
+ * 4.1 s ago, votes again in 25.9 s". Valid until the next message is asked of this
  * client or of one of its locks. Never NULL. Since 0.1. */
 REDLOCK_API const char *redlock_client_message(redlock_client *client);
 
@@ -269,7 +280,8 @@ typedef struct redlock_acquire_options {
     size_t size; /* set by the initializer */
 
     /* The life of the key on each node, and so of the lock if it is not extended. Above the drift
-     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX. Default 10000. */
+     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX, with a guard up to max_ttl_ms of the
+     * client. Default 10000. */
     int64_t ttl_ms;
 
     /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one
@@ -395,9 +407,9 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  * quorum renewed it is given it back, with the same token. Specification, "Making the algorithm
  * more reliable: Extending the lock".
  *
- * Returns 0, or REDLOCK_ERR_INVALID (ttl_ms negative, above REDLOCK_TTL_MS_MAX or not above the
- * drift), REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (an extension is under way), REDLOCK_ERR_CLOSED,
- * REDLOCK_ERR_FORKED. Since 0.1. */
+ * Returns 0, or REDLOCK_ERR_INVALID (ttl_ms negative, above REDLOCK_TTL_MS_MAX or max_ttl_ms, or
+ * not above the drift), REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (an extension is under way),
+ * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done,
                                void *data);
 
@@ -469,10 +481,11 @@ typedef struct redlock_node_outcome {
     enum redlock_vote vote;
     int reason;          /* why a vote failed: REDLOCK_ERR_NODE_..., NOMEM or SYSTEM; else 0 */
     uint32_t latency_us; /* from sending to the vote, 0 while pending */
+    int64_t votes_in_ms; /* until the node votes, if it is in quarantine now; else 0 */
 } redlock_node_outcome;
 
 #define REDLOCK_NODE_OUTCOME_INIT \
-    { sizeof(redlock_node_outcome), NULL, REDLOCK_VOTE_NONE, 0, 0 }
+    { sizeof(redlock_node_outcome), NULL, REDLOCK_VOTE_NONE, 0, 0, 0 }
 
 /* Tells how node number index (in the order of the options) voted in the last round. A vote that
  * comes after the round was decided still appears here, until the next round begins. Returns 0, or

@@ -181,7 +181,8 @@ class client {
         close();
     }
 
-    // What opening came to: false for a quorum of nodes, or REDLOCK_ERR_NO_QUORUM.
+    // What opening came to: false for a quorum of nodes that may vote, REDLOCK_ERR_NO_QUORUM, or
+    // REDLOCK_ERR_DUPLICATE if two of them turned out to be one server.
     std::error_code opened() const noexcept {
         return make_error_code(opened_);
     }

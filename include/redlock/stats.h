@@ -34,18 +34,19 @@ typedef struct redlock_stats {
     uint64_t owed;            /* owed releases now */
     uint64_t locks;           /* lock objects now */
     uint64_t held;            /* locks held now */
-    uint64_t nodes_up;        /* nodes that can vote now */
+    uint64_t nodes_up;        /* nodes that can be sent to now */
     uint64_t waiting;         /* acquires now that wait behind another lock of this client */
     uint64_t handed_over;     /* turns to ask that such a lock gave to the next */
     uint64_t shared;          /* acquires that joined a hold of their owner */
     uint64_t fenced;          /* acquires that ended with 0 and a fence */
     uint64_t raised;          /* fences that needed a second round */
+    uint64_t nodes_voting;    /* nodes that may vote now: up, and not in quarantine */
 } redlock_stats;
 
 #define REDLOCK_STATS_INIT                                                                       \
     {                                                                                            \
         sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0                                                                              \
+            0, 0, 0, 0                                                                           \
     }
 
 /* Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
@@ -55,18 +56,20 @@ REDLOCK_API int redlock_client_stats(const redlock_client *client, redlock_stats
 typedef struct redlock_node_info {
     size_t size;          /* set by the initializer */
     const char *node;     /* "host:port" or the path; valid as long as the client */
-    int up;               /* 1 if it can vote */
-    int reason;           /* why it is not up, REDLOCK_ERR_NODE_...; 0 if it is */
+    int up;               /* 1 if it can be sent to */
+    int reason;           /* why it is not up or may not vote, REDLOCK_ERR_NODE_...; 0 if it may */
     const char *detail;   /* what the node or the system said last, or "" (until the loop runs) */
     uint64_t connects;    /* handshakes that succeeded */
     uint64_t failures;    /* connections that failed or were lost */
     uint64_t requests;    /* commands sent, handshakes left out */
     uint64_t outstanding; /* commands without an answer now, handshakes left out */
     uint64_t owed;        /* releases it is owed now */
+    int voting;           /* 1 if it may be asked to grant: up, and not in quarantine */
+    int64_t votes_in_ms;  /* until it votes, if it is in quarantine; else 0 */
 } redlock_node_info;
 
 #define REDLOCK_NODE_INFO_INIT \
-    { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0 }
+    { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
 REDLOCK_API int redlock_client_node(const redlock_client *client, size_t index,

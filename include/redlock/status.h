@@ -64,7 +64,14 @@ extern "C" {
       "redirects to another server: a Redis Cluster is not an independent node")         \
     X(ERR_NODE_WRONGTYPE, -55, "the key holds something that is not a string")           \
     X(ERR_NODE_ERROR, -56, "error reply")                                                \
-    X(ERR_NODE_NOT_ASKED, -57, "not asked, since too few of the others are up")
+    X(ERR_NODE_NOT_ASKED, -57, "not asked, since too few of the others are up")          \
+    X(ERR_NODE_EVICTS, -58, "may evict keys, and so forget locks")                       \
+    /* up, but in quarantine: it may have forgotten what it voted for */                 \
+    X(ERR_NODE_RESTARTED, -59, "restarted, and may not vote yet")                        \
+    X(ERR_NODE_REPLACED, -60, "has got another replication id, and may not vote yet")    \
+    X(ERR_NODE_YOUNG, -61, "started lately, and may not vote yet")                       \
+    X(ERR_NODE_PROMOTED, -62, "was a replica until lately, and may not vote yet")        \
+    X(ERR_NODE_MENDED, -63, "could evict keys until lately, and may not vote yet")
 
 #define REDLOCK_STATUS_ENUM_(name, value, text) REDLOCK_##name = (value),
 enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_END_ = -1000 };

@@ -33,7 +33,9 @@ enum redlock_event_type {
     REDLOCK_EVENT_LISTEN_UP,    /* node: notices of releases are heard from it */
     REDLOCK_EVENT_LISTEN_DOWN,  /* node, status: not any more, and why */
     REDLOCK_EVENT_NOTICE,       /* lock: a release was heard of, it is tried again at once */
-    REDLOCK_EVENT_FENCE         /* lock: counters differ, a round that raises them goes out */
+    REDLOCK_EVENT_FENCE,        /* lock: counters differ, a round that raises them goes out */
+    REDLOCK_EVENT_NODE_QUARANTINED, /* node, status, votes_in_ms: up, but may not vote yet */
+    REDLOCK_EVENT_NODE_VOTES        /* node: its quarantine is over */
 };
 
 typedef struct redlock_event {
@@ -43,6 +45,7 @@ typedef struct redlock_event {
     const redlock_lock *lock; /* NULL where none applies */
     const char *node;         /* the node's name, NULL where none applies */
     uint32_t latency_us;      /* from sending to the answer, for votes */
+    int64_t votes_in_ms;      /* of NODE_QUARANTINED: for how long; else 0 */
 } redlock_event;
 
 /* Runs inside the library's own work: it must not call any function of this header that takes a

@@ -363,6 +363,10 @@ void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail) {
     conn->events->dirty(conn->owner);
 }
 
+void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info) {
+    conn->slot.info = info;
+}
+
 void rl_conn_close(struct rl_conn *conn) {
     assert(!conn->silent);
     conn->silent = true;

@@ -78,6 +78,10 @@ void rl_conn_flush(struct rl_conn *conn);
  * this reason, at the end of the event that is being handled or by the next flush. */
 void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail);
 
+/* The next reply answers INFO: if it is a bulk string, it is read into info before `reply` comes.
+ * NULL: it does not. */
+void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info);
+
 /* Closes it now; no event comes any more. Not from inside `reply`. */
 void rl_conn_close(struct rl_conn *conn);
 

@@ -18,8 +18,8 @@ static size_t format(char *wire, const char *a, const char *b, const char *c) {
     return length;
 }
 
-size_t rl_handshake_format(enum rl_step step, const struct rl_url *url, const char *client_name,
-                           char *wire) {
+size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
+                           const struct rl_handshake_options *options, char *wire) {
     char db[16];
     switch (step) {
         case RL_STEP_AUTH:
@@ -32,11 +32,15 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url, const ch
             snprintf(db, sizeof db, "%u", (unsigned)url->db);
             return url->db != 0 ? format(wire, "SELECT", db, NULL) : 0;
         case RL_STEP_SETNAME:
-            return client_name != NULL ? format(wire, "CLIENT", "SETNAME", client_name) : 0;
+            return options->client_name != NULL
+                       ? format(wire, "CLIENT", "SETNAME", options->client_name)
+                       : 0;
         case RL_STEP_LOAD_RELEASE:
             return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_RELEASE));
         case RL_STEP_LOAD_EXTEND:
             return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_EXTEND));
+        case RL_STEP_INFO:
+            return options->wants_info ? format(wire, "INFO", NULL, NULL) : 0;
         case RL_STEP_PING:
             return format(wire, "PING", NULL, NULL);
         case RL_STEPS:
@@ -69,10 +73,25 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
         case RL_STEP_LOAD_RELEASE:
         case RL_STEP_LOAD_EXTEND:
             return is_forbidden(reason) ? 0 : reason;
+        case RL_STEP_INFO:
+            break;
         case RL_STEP_PING:
             return reason == REDLOCK_ERR_NODE_PERMISSION ? 0 : reason;
         case RL_STEPS:
             break;
     }
     return reason;
+}
+
+void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text, size_t size) {
+    if (reason == REDLOCK_ERR_NODE_PERMISSION) {
+        snprintf(text, size, "the guard needs INFO: allow +info or set guard to off");
+    } else if (reason == REDLOCK_ERR_NODE_ERROR) {
+        snprintf(text, size, "the guard needs INFO: do not rename it, or set guard to off");
+    } else {
+        assert(info->problem != NULL);
+        snprintf(text, size,
+                 "in INFO, which the guard needs, %s %s; is it Redis? or set guard to off",
+                 info->field, info->problem);
+    }
 }

@@ -4,6 +4,7 @@
  *     SELECT     if the URL has a database other than 0
  *     CLIENT SETNAME, if wanted; a node that forbids it is used without
  *     SCRIPT LOAD for release and extend, so that EVALSHA finds them; forbidden: EVAL will do
+ *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
  *     PING       answered last: whoever answers it as Redis does is up
  *
  * All of it goes out at once; the first answer that rules the node out ends the connection.
@@ -11,6 +12,7 @@
 #ifndef RL_REDIS_HANDSHAKE_H
 #define RL_REDIS_HANDSHAKE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,16 +25,27 @@ enum rl_step {
     RL_STEP_SETNAME,
     RL_STEP_LOAD_RELEASE,
     RL_STEP_LOAD_EXTEND,
+    RL_STEP_INFO,
     RL_STEP_PING,
     RL_STEPS
 };
 
+/* What is asked for besides what the URL says. */
+struct rl_handshake_options {
+    const char *client_name; /* NULL: none */
+    bool wants_info;
+};
+
 /* Writes the command of a step, at most RL_COMMAND_WIRE_MAX bytes. Returns its length, 0 if the
- * step is left out. client_name may be NULL. */
-size_t rl_handshake_format(enum rl_step step, const struct rl_url *url, const char *client_name,
-                           char *wire);
+ * step is left out. */
+size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
+                           const struct rl_handshake_options *options, char *wire);
 
 /* 0 if the handshake goes on after this answer, or why the node cannot be used. */
 int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer);
+
+/* Why INFO does not tell what must be known, for people, with the remedy: it was refused with
+ * reason, or what it says has a problem. */
+void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text, size_t size);
 
 #endif

@@ -152,7 +152,7 @@ static void listener_connected(void *owner) {
     listener->steps = 0;
     for (size_t i = 0; i < N_STEPS; i++) {
         size_t length =
-            rl_handshake_format(steps[i], listener->url, listener->options->client_name, wire);
+            rl_handshake_format(steps[i], listener->url, &listener->options->handshake, wire);
         if (length > 0 && rl_conn_send(listener->conn, wire, length)) {
             listener->steps |= IN(i);
             listener->waiting++;

@@ -113,17 +113,61 @@ static void node_push(struct rl_node *node, struct rl_request *request) {
     node->waiting++;
 }
 
+/* The answer to INFO is the one that is read as such: no other, and no sooner. */
+static void node_expect(struct rl_node *node) {
+    bool is_info = node->head == &node->steps[RL_STEP_INFO];
+    rl_conn_expect_info(node->conn, is_info ? &node->info : NULL);
+}
+
 static void node_connected(void *owner) {
     struct rl_node *node = owner;
     char wire[RL_COMMAND_WIRE_MAX];
     node_move(node, RL_NODE_HANDSHAKE);
     node->hint[0] = '\0';
+    rl_info_init(&node->info);
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
-        size_t length = rl_handshake_format(step, &node->url, node->options->client_name, wire);
+        size_t length = rl_handshake_format(step, &node->url, &node->options->handshake, wire);
         node->steps[step] = (struct rl_request){.kind = RL_COMMAND_HANDSHAKE};
         if (length > 0 && rl_conn_send(node->conn, wire, length)) {
             node_push(node, &node->steps[step]);
         }
+    }
+    node_expect(node);
+}
+
+/* The last answer of the handshake has come, and none was against it. */
+static void node_shaken(struct rl_node *node) {
+    char detail[RL_DETAIL_MAX] = "";
+    int16_t reason = 0;
+    if (node->options->handshake.wants_info) {
+        assert(node->info.problem == NULL); /* PING is answered after INFO */
+        reason = node->events->judge(node, &node->info, detail);
+    }
+    if (reason != 0) {
+        rl_conn_break(node->conn, reason, detail);
+        return;
+    }
+    node_move(node, RL_NODE_UP);
+    node->reason = 0;
+    node->detail[0] = '\0';
+    node->pause_ns = 0;
+    node->connects++;
+    node_set_deadline(node, RL_NEVER_NS);
+    node->events->up(node);
+}
+
+static void node_info_answer(struct rl_node *node, const struct rl_answer *answer, int16_t reason) {
+    char detail[RL_DETAIL_MAX];
+    bool is_missing = reason == REDLOCK_ERR_NODE_PERMISSION || reason == REDLOCK_ERR_NODE_ERROR;
+    if (reason == 0 && node->info.problem != NULL) {
+        reason = REDLOCK_ERR_NODE_PROTOCOL;
+        is_missing = true;
+    }
+    if (is_missing) {
+        rl_handshake_explain(reason, &node->info, detail, sizeof detail);
+        rl_conn_break(node->conn, reason, detail);
+    } else if (reason != 0) {
+        rl_conn_break(node->conn, reason, answer->text);
     }
 }
 
@@ -132,18 +176,15 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
     enum rl_step step = (enum rl_step)(request - node->steps);
     assert(step < RL_STEPS);
     int16_t reason = rl_handshake_judge(step, answer);
-    if (reason != 0) {
+    node_expect(node);
+    if (step == RL_STEP_INFO) {
+        node_info_answer(node, answer, reason);
+    } else if (reason != 0) {
         rl_conn_break(node->conn, reason, answer->text);
     } else if (answer->verdict == RL_ERROR && step != RL_STEP_PING) {
         snprintf(node->hint, sizeof node->hint, "%s", answer->text);
     } else if (step == RL_STEP_PING) {
-        node_move(node, RL_NODE_UP);
-        node->reason = 0;
-        node->detail[0] = '\0';
-        node->pause_ns = 0;
-        node->connects++;
-        node_set_deadline(node, RL_NEVER_NS);
-        node->events->up(node);
+        node_shaken(node);
     }
 }
 

@@ -67,6 +67,8 @@ struct rl_node;
 
 /* The owner's duties. In all of these the owner may send to this and to other nodes, and must not
  * close any.
+ *   - `judge`: it says that it is this server (if INFO is read), and would be up now: 0, or why it
+ *     must not be, and a detail for people;
  *   - `answer`: exactly once for each request; the request's memory is the owner's again;
  *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
  *     behind all that was sent since;
@@ -75,6 +77,7 @@ struct rl_node;
  *   - `deadline`: rl_node_deadline_ns() has changed;
  *   - `dirty`: call rl_node_flush() before the loop polls again. */
 struct rl_node_events {
+    int16_t (*judge)(struct rl_node *node, const struct rl_info *info, char detail[RL_DETAIL_MAX]);
     void (*answer)(struct rl_node *node, struct rl_request *request,
                    const struct rl_answer *answer);
     bool (*again)(struct rl_node *node, struct rl_request *request);
@@ -86,7 +89,7 @@ struct rl_node_events {
 };
 
 struct rl_node_options {
-    const char *client_name; /* NULL: none; outlives the node */
+    struct rl_handshake_options handshake; /* its strings outlive the node */
     uint64_t connect_timeout_ns;
     uint64_t stall_ns;
     uint64_t backoff_min_ns;
@@ -119,6 +122,7 @@ struct rl_node {
     char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
     char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */
     struct rl_request steps[RL_STEPS];
+    struct rl_info info; /* of the handshake */
     struct rl_url url;
 };
 

@@ -28,6 +28,10 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     if (reply == NULL) {
         return NULL;
     }
+    struct rl_info *info = ((struct rl_reply_slot *)task->privdata)->info;
+    if (info != NULL && task->type == REDIS_REPLY_STRING) {
+        rl_info_read(info, bytes, length);
+    }
     size_t kept = length < RL_REPLY_TEXT_MAX ? length : RL_REPLY_TEXT_MAX - 1;
     for (size_t i = 0; i < kept; i++) {
         unsigned char c = (unsigned char)bytes[i];
@@ -96,6 +100,7 @@ static redisReplyObjectFunctions guard = {
 void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting) {
     assert(reader->len == 0); /* before the first byte */
     slot->waiting = waiting;
+    slot->info = NULL;
     reader->fn = &guard;
     reader->privdata = slot;
 }

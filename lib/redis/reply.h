@@ -5,7 +5,9 @@
  * nothing: the reply is put into one slot of the connection. Anything else (an answer that nobody
  * asked for, an array, a nested value, a push) is refused by returning NULL, upon which hiredis
  * ends the connection in good order. Without the guard an unsolicited "+OK" aborts the process and
- * deep nesting overflows its stack.
+ * deep nesting overflows its stack. Of a text only the beginning is kept; INFO's, which is some
+ * kilobytes, is read where it lies in hiredis's buffer (info.h), while it is the answer that is
+ * due.
  *
  * The judge: yes, no, or an error with its reason. Only the exact answers of our own commands are a
  * yes or a no; an error reply is never a refusal, because the node did not say that another holds
@@ -20,12 +22,14 @@
 #include <stdint.h>
 
 #include "redis/command.h"
+#include "redis/info.h"
 
 #define RL_REPLY_TEXT_MAX 128 /* of an error reply so much is kept */
 
 /* One per connection; at the end of the reader's private data. */
 struct rl_reply_slot {
     const uint32_t *waiting; /* requests without an answer; 0: no reply is acceptable */
+    struct rl_info *info;    /* not NULL: the next reply is INFO's, and is read into this */
     redisReply reply;
     char text[RL_REPLY_TEXT_MAX];
 };

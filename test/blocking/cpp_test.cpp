@@ -39,6 +39,13 @@ static_assert(std::is_base_of_v<std::system_error, redlock::error>);
 
 namespace {
 
+// Fresh nodes, as in live.h.
+redlock_client_options fresh() {
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.guard = REDLOCK_GUARD_OFF;
+    return options;
+}
+
 std::vector<std::string> urls(struct crew_nodes *nodes) {
     std::vector<std::string> all;
     for (size_t i = 0; i < crew_nodes_count(nodes); i++) {
@@ -70,7 +77,7 @@ void in_a_thread(Function function) {
 extern "C" {
 
 static void as_a_standard_mutex(void **state) {
-    redlock::client client(urls(crew_nodes_of(state)));
+    redlock::client client(urls(crew_nodes_of(state)), fresh());
     redlock::mutex a(client, "a");
     redlock::mutex b(client, "b");
     STATUS(client.opened().value(), 0);
@@ -114,7 +121,7 @@ static void as_a_standard_mutex(void **state) {
 }
 
 static void many_threads(void **state) {
-    redlock::client client(urls(crew_nodes_of(state)));
+    redlock::client client(urls(crew_nodes_of(state)), fresh());
     redlock::mutex mutex(client, "counter");
     long count = 0;
     std::vector<std::thread> threads;
@@ -135,7 +142,7 @@ static void many_threads(void **state) {
 }
 
 static void as_a_guard(void **state) {
-    redlock::client client(urls(crew_nodes_of(state)));
+    redlock::client client(urls(crew_nodes_of(state)), fresh());
     redlock::mutex_options options;
     options.ttl = 20s;
     options.holder = "test";
@@ -203,7 +210,7 @@ static void errors(void **state) {
         assert_string_equal(error.code().message().c_str(), redlock_strerror(REDLOCK_ERR_URL));
     }
     assert_non_null(std::strstr(sentence.c_str(), "http"));
-    redlock::client client(urls(crew_nodes_of(state)));
+    redlock::client client(urls(crew_nodes_of(state)), fresh());
     STATUS(thrown([&] { redlock::mutex none(client, ""); }), REDLOCK_ERR_INVALID);
     STATUS(thrown([&] { redlock::mutex twice(client, {"a", "a"}); }), REDLOCK_ERR_INVALID);
     redlock::mutex_options options;
@@ -228,7 +235,7 @@ static void errors(void **state) {
 
 static void lost(void **state) {
     struct crew_nodes *nodes = crew_nodes_of(state);
-    redlock::client client(urls(nodes));
+    redlock::client client(urls(nodes), fresh());
     std::mutex gate;
     std::condition_variable changed;
     int status = 0;
@@ -255,7 +262,7 @@ static void lost(void **state) {
 }
 
 static void ends_in_any_order(void **state) {
-    std::optional<redlock::client> client(urls(crew_nodes_of(state)));
+    std::optional<redlock::client> client(std::in_place, urls(crew_nodes_of(state)), fresh());
     redlock::mutex mutex(*client, "one");
     {
         redlock::guard guard(mutex);

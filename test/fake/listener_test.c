@@ -131,7 +131,7 @@ static void start(struct world *w) {
     w->node = fake_node_start(&w->loop);
     assert_int_equal(rl_url_parse(fake_node_url(w->node), &w->url, NULL, 0), 0);
     assert_true(rl_resolve_numeric(&w->url, &w->address));
-    w->options = (struct rl_node_options){.client_name = "me",
+    w->options = (struct rl_node_options){.handshake = {.client_name = "me"},
                                           .connect_timeout_ns = 300000000,
                                           .stall_ns = 1000000000,
                                           .backoff_min_ns = 1000000,

@@ -27,6 +27,7 @@ static void open_as(struct access *a, struct live *live, const char *before, con
     options.nodes = urls;
     options.n_nodes = 1;
     options.reconnect_max_ms = 50;
+    options.guard = live->guard;
     a->opened = live_open(live, &options, &a->client);
     a->lock = live_lock(a->client, "key");
 }

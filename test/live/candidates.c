@@ -101,6 +101,7 @@ static void candidate_main(const struct candidates *c, int index) {
     redlock_election_options election = REDLOCK_ELECTION_OPTIONS_INIT;
     client.nodes = c->urls;
     client.n_nodes = c->n_urls;
+    client.guard = REDLOCK_GUARD_OFF; /* fresh nodes, as in live.h */
     election.name = CANDIDATE_NAME;
     election.name_length = strlen(CANDIDATE_NAME);
     election.ttl_ms = c->ttl_ms;

@@ -118,6 +118,7 @@ redlock_client_options live_options(const struct live *live) {
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     options.nodes = live->urls;
     options.n_nodes = live->n;
+    options.guard = live->guard;
     options.reconnect_max_ms = 100; /* the tests that kill nodes need not wait for long */
     return options;
 }

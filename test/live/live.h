@@ -50,7 +50,9 @@ struct live {
         char url[64];
     } node[LIVE_NODES_MAX];
     const char *urls[LIVE_NODES_MAX];
-    const char *password; /* of the nodes' default user, for our own questions; or NULL */
+    enum redlock_guard guard; /* of live_options(). Off unless the test sets it: the nodes are new,
+                               * nobody had a lock on them, and a strict guard would wait */
+    const char *password;     /* of the nodes' default user, for our own questions; or NULL */
     size_t n_sets;
     struct rl_local_nodes *sets[LIVE_NODES_MAX];
 };
@@ -121,7 +123,7 @@ bool live_no_keys(const struct live *live);
 
 /* -- Clients and locks -- */
 
-/* The defaults, with all nodes; reconnect_max_ms is 100. */
+/* The defaults, with all nodes, and live->guard; reconnect_max_ms is 100. */
 redlock_client_options live_options(const struct live *live);
 
 /* Opens a client and runs the loop until on_open; returns its status. */

@@ -62,6 +62,10 @@ static const char *event_name(enum redlock_event_type type) {
             return "notice";
         case REDLOCK_EVENT_FENCE:
             return "fence";
+        case REDLOCK_EVENT_NODE_QUARANTINED:
+            return "quarantined";
+        case REDLOCK_EVENT_NODE_VOTES:
+            return "votes";
     }
     return "?";
 }

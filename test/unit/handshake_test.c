@@ -5,13 +5,14 @@
 #include "unit/check.h"
 
 /* All steps for a URL, one line each: the arguments, read back out of the RESP. */
-static void said(const char *text, const char *name, char *out, size_t size) {
+static void said(const char *text, const struct rl_handshake_options *options, char *out,
+                 size_t size) {
     struct rl_url url;
     size_t used = 0;
     assert_int_equal(rl_url_parse(text, &url, NULL, 0), 0);
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
         char wire[RL_COMMAND_WIRE_MAX];
-        size_t length = rl_handshake_format(step, &url, name, wire);
+        size_t length = rl_handshake_format(step, &url, options, wire);
         const char *at = wire;
         assert_true(length < sizeof wire);
         for (long n = length > 0 ? strtol(wire + 1, NULL, 10) : 0; n > 0; n--) {
@@ -29,6 +30,7 @@ static void said(const char *text, const char *name, char *out, size_t size) {
 }
 
 #define LOADS "SCRIPT LOAD if release\nSCRIPT LOAD if extend\nPING\n"
+#define LOADS_AND_INFO "SCRIPT LOAD if release\nSCRIPT LOAD if extend\nINFO\nPING\n"
 
 /* The scripts are long: their place is taken by their names. */
 static void shorten(char *text) {
@@ -48,18 +50,21 @@ static void says_what_the_url_asks_for(void **state) {
     (void)state;
     static const struct {
         const char *url, *name, *wanted;
+        bool info;
     } rows[] = {
-        {"redis://h", NULL, LOADS},
-        {"redis://h/0", "redlock", "CLIENT SETNAME redlock\n" LOADS},
-        {"redis://h/15", NULL, "SELECT 15\n" LOADS},
-        {"redis://h/2147483647", NULL, "SELECT 2147483647\n" LOADS},
-        {"redis://:secret@h", NULL, "AUTH secret\n" LOADS},
-        {"redis://me:s%20t@h/1", "x", "AUTH me s t\nSELECT 1\nCLIENT SETNAME x\n" LOADS},
-        {"unix:///run/r?db=3", "n", "SELECT 3\nCLIENT SETNAME n\n" LOADS},
+        {"redis://h", NULL, LOADS, false},
+        {"redis://h", NULL, LOADS_AND_INFO, true},
+        {"redis://h/0", "redlock", "CLIENT SETNAME redlock\n" LOADS, false},
+        {"redis://h/15", NULL, "SELECT 15\n" LOADS, false},
+        {"redis://h/2147483647", NULL, "SELECT 2147483647\n" LOADS, false},
+        {"redis://:secret@h", NULL, "AUTH secret\n" LOADS, false},
+        {"redis://me:s%20t@h/1", "x", "AUTH me s t\nSELECT 1\nCLIENT SETNAME x\n" LOADS, false},
+        {"unix:///run/r?db=3", "n", "SELECT 3\nCLIENT SETNAME n\n" LOADS, false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char out[2048];
-        said(rows[i].url, rows[i].name, out, sizeof out);
+        struct rl_handshake_options options = {rows[i].name, rows[i].info};
+        said(rows[i].url, &options, out, sizeof out);
         shorten(out);
         assert_string_equal(out, rows[i].wanted);
     }
@@ -71,7 +76,8 @@ static void has_room_for_the_longest_password(void **state) {
     char wire[RL_COMMAND_WIRE_MAX];
     memset(url.user, 'u', RL_URL_USER_MAX);
     memset(url.password, 'p', RL_URL_PASSWORD_MAX);
-    size_t length = rl_handshake_format(RL_STEP_AUTH, &url, NULL, wire);
+    struct rl_handshake_options options = {NULL, false};
+    size_t length = rl_handshake_format(RL_STEP_AUTH, &url, &options, wire);
     assert_true(length > RL_URL_USER_MAX + RL_URL_PASSWORD_MAX);
     assert_int_equal(wire[length], '\0');
 }
@@ -88,6 +94,7 @@ static void rules_out_who_must_be_ruled_out(void **state) {
         [RL_STEP_SETNAME] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_LOAD_RELEASE] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_LOAD_EXTEND] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+        [RL_STEP_INFO] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_PING] = {R(ERROR), R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
     };
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
@@ -116,12 +123,29 @@ static void takes_the_answers_of_redis_only(void **state) {
     }
 }
 
+/* A node that the guard cannot judge is not used: the operator is told what to do. */
+static void says_what_the_guard_lacks(void **state) {
+    (void)state;
+    struct rl_info info;
+    char text[RL_REPLY_TEXT_MAX];
+    rl_info_init(&info);
+    rl_handshake_explain(R(PERMISSION), &info, text, sizeof text);
+    assert_string_equal(text, "the guard needs INFO: allow +info or set guard to off");
+    rl_handshake_explain(R(ERROR), &info, text, sizeof text);
+    assert_string_equal(text, "the guard needs INFO: do not rename it, or set guard to off");
+    rl_handshake_explain(R(PROTOCOL), &info, text, sizeof text);
+    assert_string_equal(
+        text,
+        "in INFO, which the guard needs, run_id is missing; is it Redis? or set guard to off");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_the_url_asks_for),
         cmocka_unit_test(has_room_for_the_longest_password),
         cmocka_unit_test(rules_out_who_must_be_ruled_out),
         cmocka_unit_test(takes_the_answers_of_redis_only),
+        cmocka_unit_test(says_what_the_guard_lacks),
     };
     return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ static redlock_client_options good_options(char *error, size_t size) {
     options.allocator = &counting;
     options.error = error;
     options.error_size = size;
+    options.guard = REDLOCK_GUARD_OFF; /* so that a ttl of a day is allowed */
     return options;
 }
 
@@ -71,9 +72,10 @@ struct number_row {
     { offsetof(redlock_client_options, name), #name, least, most }
 
 static const struct number_row numbers[] = {
-    NUMBER(connect_timeout_ms, 1, 3600000),  NUMBER(node_timeout_ms, 1, 3600000),
-    NUMBER(reconnect_min_ms, 1, 3600000),    NUMBER(reconnect_max_ms, 1, 3600000),
-    NUMBER(drift_ms, 0, REDLOCK_TTL_MS_MAX), NUMBER(lost_margin_ms, 0, REDLOCK_TTL_MS_MAX),
+    NUMBER(connect_timeout_ms, 1, 3600000),    NUMBER(node_timeout_ms, 1, 3600000),
+    NUMBER(reconnect_min_ms, 1, 3600000),      NUMBER(reconnect_max_ms, 1, 3600000),
+    NUMBER(drift_ms, 0, REDLOCK_TTL_MS_MAX),   NUMBER(lost_margin_ms, 0, REDLOCK_TTL_MS_MAX),
+    NUMBER(max_ttl_ms, 1, REDLOCK_TTL_MS_MAX),
 };
 
 static void set_number(redlock_client_options *options, const struct number_row *row,
@@ -202,7 +204,7 @@ static void refuses_a_size_that_it_does_not_know(void **state) {
     static const size_t sizes[] = {0,
                                    1,
                                    sizeof(size_t),
-                                   sizeof(redlock_client_options) - 1,
+                                   offsetof(redlock_client_options, guard) - 1,
                                    sizeof(redlock_client_options) + 1,
                                    SIZE_MAX};
     for (size_t i = 0; i < COUNT(sizes); i++) {

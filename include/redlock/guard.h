@@ -1,0 +1,27 @@
+/* May a node vote that may have forgotten what it voted for? A node restarted without its data, or
+ * a replica that took its place, would grant a lock that is held, and two could hold it. With a
+ * guard the client reads INFO of each node whenever it connects. A replica, a node that is loading
+ * its data or may evict keys, and a second address of a server that is a node already are not used
+ * at all. A node that has changed is in quarantine for max_ttl_ms and the drift allowance: it is
+ * asked for no vote to acquire until every lock is over that it may have forgotten. It still takes
+ * releases, extensions and repairs. What this assures, and what not: docs/guarantees.md.
+ *
+ * redlock.h includes this file. */
+#ifndef REDLOCK_GUARD_H
+#define REDLOCK_GUARD_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum redlock_guard {
+    REDLOCK_GUARD_OFF = 0,  /* INFO is not read; operators see to it, docs/operations.md says how */
+    REDLOCK_GUARD_OBSERVED, /* changed: while this client looks on, its run_id or replication id */
+    REDLOCK_GUARD_STRICT    /* and also, when seen first, a node that started lately */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_GUARD_H */

@@ -1,0 +1,47 @@
+/* Which nodes may be asked for a vote: the client's side of the guard (core/guard.h).
+ *
+ * Happy path: rl_voters_judge() when a node has said which server it is, rl_voters_up() when it is
+ * up, and if it is in quarantine rl_voters_tick() at its end.
+ *
+ * Failure modes: a node that cannot be used as a lock's node, or that is the same server as another
+ * one, is refused with a reason, and asked again when it is connected again. One that may have
+ * forgotten is up and does everything but grant: client->voters lacks it, and client->reasons says
+ * why, until the quarantine is over.
+ *
+ * Can a vote of a node in quarantine be counted? No SET of an attempt is sent to a node outside of
+ * client->voters. What was sent before the node got there was sent on an earlier connection, whose
+ * end has answered it (node.h): the quarantine begins before the node is up again.
+ */
+#ifndef RL_VOTERS_H
+#define RL_VOTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client.h"
+
+/* 0, or why the node must not be up. */
+int16_t rl_voters_judge(struct rl_client_node *place, const struct rl_info *info,
+                        char detail[RL_DETAIL_MAX]);
+
+/* The node is up, is not up any more. */
+void rl_voters_up(struct rl_client_node *place);
+void rl_voters_down(struct rl_client_node *place);
+
+/* When rl_voters_tick() is due; RL_NEVER if it is not. */
+uint64_t rl_voters_deadline_ns(const struct rl_client_node *place);
+void rl_voters_tick(struct rl_client_node *place, uint64_t now_ns);
+
+bool rl_voters_are_quorum(const redlock_client *client);
+
+/* How long until a node that is in quarantine votes, rounded up; 0: it is not. */
+int64_t rl_voters_wait_ms(const struct rl_client_node *place, uint64_t now_ns);
+
+/* Whether a vote failed with this reason because the node was in quarantine. */
+bool rl_voters_is_quarantine(int reason);
+
+/* "127.0.0.1:7003 restarted 4.1 s ago, votes again in 25.9 s"; why: such a reason. */
+void rl_voters_explain(const struct rl_client_node *place, int why, uint64_t now_ns, char *text,
+                       size_t size);
+
+#endif

@@ -1,0 +1,248 @@
+/* What a server says of itself: read out of whatever the other side sends as INFO. */
+#include "redis/info.h"
+
+#include "unit/check.h"
+
+#define RUN_ID "0123456789abcdef0123456789abcdef01234567"
+#define REPLID "fedcba9876543210fedcba9876543210fedcba98"
+
+/* The fields in their order, one line each. */
+enum { RUN, REPL, UPTIME, ROLE, LOADING, AOF, MAXMEMORY, POLICY, LINES };
+static const char *const good[LINES] = {
+    "run_id:" RUN_ID,
+    "master_replid:" REPLID,
+    "uptime_in_seconds:1234",
+    "role:master",
+    "loading:0",
+    "aof_enabled:1",
+    "maxmemory:0",
+    "maxmemory_policy:noeviction",
+};
+
+/* The good lines, one of them in another way (NULL: left out), with this at the end of each. */
+static size_t compose(char *out, size_t size, int changed, const char *line, const char *end) {
+    size_t used = (size_t)snprintf(out, size, "# Server%sredis_version:7.0.15%s", end, end);
+    for (int i = 0; i < LINES; i++) {
+        const char *text = i == changed ? line : good[i];
+        if (text != NULL) {
+            used += (size_t)snprintf(out + used, size - used, "%s%s", text, end);
+        }
+        assert_true(used < size);
+    }
+    return used;
+}
+
+static bool read_changed(struct rl_info *info, int changed, const char *line) {
+    char text[1024];
+    return rl_info_read(info, text, compose(text, sizeof text, changed, line, "\r\n"));
+}
+
+static void knows_nothing_at_first(void **state) {
+    (void)state;
+    struct rl_info info;
+    memset(&info, 0x5a, sizeof info);
+    rl_info_init(&info);
+    assert_string_equal(info.field, "run_id");
+    assert_string_equal(info.problem, "is missing");
+    assert_string_equal(info.run_id, "");
+}
+
+static void reads_what_it_needs_whatever_ends_a_line(void **state) {
+    (void)state;
+    static const char *const ends[] = {"\r\n", "\n", "\r", "\n\r", "\r\n\r\n", "\n# x\n"};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        struct rl_info info;
+        char text[1024];
+        memset(&info, 0x5a, sizeof info);
+        size_t length = compose(text, sizeof text, -1, NULL, ends[i]);
+        assert_true(rl_info_read(&info, text, length));
+        assert_null(info.problem);
+        assert_string_equal(info.run_id, RUN_ID);
+        assert_string_equal(info.replid, REPLID);
+        assert_int_equal(info.uptime_s, 1234);
+        assert_int_equal(info.maxmemory, 0);
+        assert_false(info.is_replica || info.is_loading || info.evicts);
+        assert_true(info.has_aof);
+        assert_true(rl_info_read(&info, text, length - strlen(ends[i]))); /* no end at the end */
+    }
+}
+
+static void says_which_field_is_not_there(void **state) {
+    (void)state;
+    static const char *const names[LINES] = {"run_id",    "master_replid",   "uptime_in_seconds",
+                                             "role",      "loading",         "aof_enabled",
+                                             "maxmemory", "maxmemory_policy"};
+    for (int i = 0; i < LINES; i++) {
+        struct rl_info info;
+        char twice[256];
+        assert_false(read_changed(&info, i, NULL));
+        assert_string_equal(info.field, names[i]);
+        assert_string_equal(info.problem, "is missing");
+        snprintf(twice, sizeof twice, "%s\r\n%s", good[i], good[i]);
+        assert_false(read_changed(&info, i, twice));
+        assert_string_equal(info.field, names[i]);
+        assert_string_equal(info.problem, "is there twice");
+        snprintf(twice, sizeof twice, "%s:", names[i]); /* empty */
+        assert_false(read_changed(&info, i, twice));
+        assert_string_equal(info.field, names[i]);
+        assert_string_equal(info.problem, "is not what Redis writes");
+        snprintf(twice, sizeof twice, " %s", good[i]); /* another name */
+        assert_false(read_changed(&info, i, twice));
+        assert_string_equal(info.problem, "is missing");
+    }
+}
+
+static void refuses_values_that_redis_does_not_write(void **state) {
+    (void)state;
+    static const struct {
+        int line;
+        const char *text;
+    } rows[] = {
+        {RUN, "run_id:0123456789ABCDEF0123456789abcdef01234567"},
+        {RUN, "run_id:0123456789abcdef0123456789abcdef0123456"},
+        {RUN, "run_id:0123456789abcdef0123456789abcdef012345678"},
+        {RUN, "run_id: 123456789abcdef0123456789abcdef01234567"},
+        {REPL, "master_replid:?"},
+        {UPTIME, "uptime_in_seconds:1.5"},
+        {UPTIME, "uptime_in_seconds:-"},
+        {UPTIME, "uptime_in_seconds:--1"},
+        {UPTIME, "uptime_in_seconds:0x10"},
+        {UPTIME, "uptime_in_seconds:+1"},
+        {ROLE, "role:sentinel"},
+        {ROLE, "role:masterful"},
+        {ROLE, "role:active-replica"},
+        {LOADING, "loading:no"},
+        {LOADING, "loading:-1"},
+        {AOF, "aof_enabled:yes"},
+        {MAXMEMORY, "maxmemory:1gb"},
+        {MAXMEMORY, "maxmemory:-1"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_info info;
+        if (read_changed(&info, rows[i].line, rows[i].text)) {
+            fail_msg("taken: %s", rows[i].text);
+        }
+        assert_string_equal(info.problem, "is not what Redis writes");
+    }
+}
+
+static void tells_states_apart(void **state) {
+    (void)state;
+    struct rl_info info;
+    assert_true(read_changed(&info, ROLE, "role:slave"));
+    assert_true(info.is_replica);
+    assert_true(read_changed(&info, LOADING, "loading:1"));
+    assert_true(info.is_loading);
+    assert_true(read_changed(&info, AOF, "aof_enabled:0"));
+    assert_false(info.has_aof);
+    assert_true(read_changed(&info, MAXMEMORY, "maxmemory:1048576"));
+    assert_int_equal(info.maxmemory, 1048576);
+    assert_false(info.evicts); /* noeviction */
+    assert_true(read_changed(&info, POLICY, "maxmemory_policy:volatile-ttl"));
+    assert_false(info.evicts); /* no limit, so nothing is ever evicted */
+    assert_true(read_changed(&info, POLICY, "maxmemory_policy:x\r\nused_memory:1"));
+    char text[1024];
+    size_t length = compose(text, sizeof text, POLICY,
+                            "maxmemory_policy:allkeys-lru\r\nmaxmemory_human:1M", "\r\n");
+    memcpy(strstr(text, "maxmemory:0") + 10, "9", 1);
+    assert_true(rl_info_read(&info, text, length));
+    assert_true(info.evicts);
+}
+
+static void bounds_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t wanted;
+    } rows[] = {
+        {"uptime_in_seconds:0", 0},
+        {"uptime_in_seconds:-86400", 0}, /* the server's clock was set back */
+        {"uptime_in_seconds:00000000000000000000000000007", 7},
+        {"uptime_in_seconds:18446744073709551615", UINT64_MAX},
+        {"uptime_in_seconds:18446744073709551616", UINT64_MAX},
+        {"uptime_in_seconds:99999999999999999999999999999999999999999", UINT64_MAX},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_info info;
+        assert_true(read_changed(&info, UPTIME, rows[i].text));
+        assert_true(info.uptime_s == rows[i].wanted);
+    }
+}
+
+/* Every text that ends early, in a block of just that size: no byte behind it is looked at, and
+ * nothing is taken for known that was cut. */
+static void survives_every_truncation(void **state) {
+    (void)state;
+    char text[1024];
+    size_t length = compose(text, sizeof text, -1, NULL, "\r\n");
+    size_t enough = (size_t)(strstr(text, "noeviction") - text) + 1;
+    for (size_t cut = 0; cut <= length; cut++) {
+        struct rl_info info;
+        char *exact = malloc(cut > 0 ? cut : 1);
+        memcpy(exact, text, cut);
+        assert_int_equal(rl_info_read(&info, exact, cut), cut >= enough);
+        assert_int_equal(info.problem == NULL, cut >= enough);
+        free(exact);
+    }
+}
+
+static void takes_zero_bytes_for_what_they_are(void **state) {
+    (void)state;
+    for (size_t at = 0;; at++) {
+        struct rl_info info;
+        char text[1024];
+        size_t length = compose(text, sizeof text, -1, NULL, "\n");
+        if (at == length) {
+            break;
+        }
+        bool is_end = text[at] == '\n', is_ours = at > strlen("# Server\nredis_version:7.0.15\n") &&
+                                                  at < (size_t)(strstr(text, "noeviction") - text);
+        text[at] = '\0';
+        bool read = rl_info_read(&info, text, length);
+        assert_int_equal(read, info.problem == NULL);
+        if (is_ours && !is_end) {
+            assert_false(read);
+        }
+    }
+}
+
+/* Garbage and good lines in a random order: no crash, and what is known is well formed. */
+static void survives_garbage(void **state) {
+    (void)state;
+    uint64_t seed = random_seed();
+    for (int run = 0; run < 20000; run++) {
+        struct rl_info info;
+        char text[600];
+        size_t length = 0;
+        while (length < 300) {
+            const char *line = good[random_below(&seed, LINES)];
+            if (random_below(&seed, 4) > 0) {
+                length += (size_t)snprintf(text + length, sizeof text - length, "%s\r\n", line);
+            } else {
+                text[length++] = (char)random_below(&seed, 256);
+            }
+        }
+        text[random_below(&seed, (uint32_t)length)] ^= (char)(1 << random_below(&seed, 8));
+        if (rl_info_read(&info, text, length)) {
+            assert_int_equal(strlen(info.run_id), RL_INFO_ID_LEN);
+            assert_int_equal(strlen(info.replid), RL_INFO_ID_LEN);
+        } else {
+            assert_non_null(info.field);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_nothing_at_first),
+        cmocka_unit_test(reads_what_it_needs_whatever_ends_a_line),
+        cmocka_unit_test(says_which_field_is_not_there),
+        cmocka_unit_test(refuses_values_that_redis_does_not_write),
+        cmocka_unit_test(tells_states_apart),
+        cmocka_unit_test(bounds_numbers),
+        cmocka_unit_test(survives_every_truncation),
+        cmocka_unit_test(takes_zero_bytes_for_what_they_are),
+        cmocka_unit_test(survives_garbage),
+    };
+    return cmocka_run_group_tests_name("info", tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* The options of the guard, without any server: what is refused, and what callers get who were
+ * compiled before there was a guard. The nodes are sockets that do not exist. */
+#include <uv.h>
+
+#include "redlock/redlock.h"
+#include "redlock/token.h"
+#include "unit/check.h"
+
+static const char *const nodes[] = {"unix:///nonexistent-redlock/0",
+                                    "unix:///nonexistent-redlock/1"};
+static uv_loop_t open_loop;
+static redlock_client *open_client;
+
+static redlock_client_options nowhere(void) {
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = nodes;
+    options.n_nodes = COUNT(nodes);
+    return options;
+}
+
+static void open_good(const redlock_client_options *options) {
+    assert_int_equal(uv_loop_init(&open_loop), 0);
+    assert_int_equal(redlock_client_open(&open_client, &open_loop, options, NULL, NULL), 0);
+}
+
+static void close_good(void) {
+    assert_int_equal(redlock_client_close(open_client, NULL, NULL), 0);
+    assert_int_equal(uv_run(&open_loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&open_loop), 0);
+}
+
+static void not_called(redlock_lock *lock, int status, void *data) {
+    (void)lock;
+    (void)status;
+    (void)data;
+    fail_msg("a callback of what was not submitted");
+}
+
+static void refuses_a_guard_that_is_none(void **state) {
+    (void)state;
+    static const int wrong[] = {-1, REDLOCK_GUARD_STRICT + 1, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char error[REDLOCK_MESSAGE_MAX], wanted[REDLOCK_MESSAGE_MAX];
+        redlock_client_options options = nowhere();
+        redlock_client *client = NULL;
+        options.error = error;
+        options.error_size = sizeof error;
+        memcpy(&options.guard, &wrong[i], sizeof wrong[i]);
+        snprintf(wanted, sizeof wanted,
+                 "guard is %d: it must be one of REDLOCK_GUARD_STRICT, _OBSERVED and _OFF",
+                 wrong[i]);
+        assert_int_equal(redlock_client_open(&client, &open_loop, &options, NULL, NULL),
+                         REDLOCK_ERR_INVALID);
+        assert_string_equal(error, wanted);
+    }
+}
+
+#define ABOVE                                                                               \
+    "ttl_ms is %d, above max_ttl_ms, which is %d: for so long the guard keeps a node that " \
+    "restarted "                                                                            \
+    "from voting; ask for a shorter ttl and extend it, or raise max_ttl_ms of all clients"
+
+/* The quarantine of a node is as long as max_ttl_ms: nothing may live longer. */
+static void refuses_a_ttl_that_outlives_a_quarantine(void **state) {
+    (void)state;
+    static const struct {
+        enum redlock_guard guard;
+        int64_t max_ttl_ms, ttl_ms;
+        bool is_refused;
+    } rows[] = {
+        {REDLOCK_GUARD_STRICT, 30000, 30000, false},
+        {REDLOCK_GUARD_STRICT, 30000, 30001, true},
+        {REDLOCK_GUARD_OBSERVED, 5000, 5000, false},
+        {REDLOCK_GUARD_OBSERVED, 5000, 5001, true},
+        {REDLOCK_GUARD_STRICT, 86400000, 86400000, false},
+        {REDLOCK_GUARD_OFF, 1, 86400000, false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        redlock_client_options options = nowhere();
+        redlock_lock *lock = NULL;
+        redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+        char wanted[REDLOCK_MESSAGE_MAX];
+        options.guard = rows[i].guard;
+        options.max_ttl_ms = rows[i].max_ttl_ms;
+        acquire.ttl_ms = rows[i].ttl_ms;
+        snprintf(wanted, sizeof wanted, ABOVE, (int)rows[i].ttl_ms, (int)rows[i].max_ttl_ms);
+        open_good(&options);
+        assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+        const char *token = "0123456789abcdef0123456789abcdef01234567";
+        int status = redlock_adopt(lock, token, &acquire, NULL, NULL);
+        assert_int_equal(status, rows[i].is_refused ? REDLOCK_ERR_INVALID : 0);
+        if (rows[i].is_refused) {
+            assert_string_equal(redlock_lock_message(lock), wanted);
+            status = redlock_acquire(lock, &acquire, not_called, NULL);
+            assert_int_equal(status, REDLOCK_ERR_INVALID);
+            assert_string_equal(redlock_lock_message(lock), wanted);
+        }
+        close_good();
+    }
+}
+
+/* A caller that was compiled before there was a guard has the default. */
+static void gives_old_callers_the_default_guard(void **state) {
+    (void)state;
+    redlock_client_options options = nowhere();
+    redlock_lock *lock = NULL;
+    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.size = offsetof(redlock_client_options, guard);
+    open_good(&options);
+    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+    acquire.ttl_ms = 30001;
+    assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    stats.size = offsetof(redlock_stats, nodes_voting);
+    stats.nodes_voting = 99;
+    assert_int_equal(redlock_client_stats(open_client, &stats), 0);
+    assert_int_equal(stats.nodes_voting, 99); /* not its field */
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    info.size = offsetof(redlock_node_info, voting);
+    assert_int_equal(redlock_client_node(open_client, 0, &info), 0);
+    info.size--;
+    assert_int_equal(redlock_client_node(open_client, 0, &info), REDLOCK_ERR_INVALID);
+    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+    outcome.size = offsetof(redlock_node_outcome, votes_in_ms);
+    assert_int_equal(redlock_lock_outcome(lock, 0, &outcome), 0);
+    close_good();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_a_guard_that_is_none),
+        cmocka_unit_test(refuses_a_ttl_that_outlives_a_quarantine),
+        cmocka_unit_test(gives_old_callers_the_default_guard),
+    };
+    return cmocka_run_group_tests_name("options_guard", tests, NULL, NULL);
+}
