@@ -64,7 +64,7 @@ extern "C" {
       "redirects to another server: a Redis Cluster is not an independent node")         \
     X(ERR_NODE_WRONGTYPE, -55, "the key holds something that is not a string")           \
     X(ERR_NODE_ERROR, -56, "error reply")                                                \
-    X(ERR_NODE_NOT_ASKED, -57, "not asked, since too few of the others are up")          \
+    X(ERR_NODE_NOT_ASKED, -57, "not asked, the other nodes settled it")                  \
     X(ERR_NODE_EVICTS, -58, "may evict keys, and so forget locks")                       \
     /* up, but in quarantine: it may have forgotten what it voted for */                 \
     X(ERR_NODE_RESTARTED, -59, "restarted, and may not vote yet")                        \
