@@ -136,6 +136,7 @@ static void set_defaults(struct rl_args *args, enum rl_command_name command) {
         .grace_ms = RL_ARGS_UNSET,
         .node_timeout_ms = 250,
         .connect_timeout_ms = 1000,
+        .fence_retention_ms = 86400000,
         .repeat_ms = 1000,
         .conflict_status = RL_EXIT_HELD,
     };
@@ -216,26 +217,46 @@ static int complain(int found, const struct rl_args *args, char **argv) {
                    command, command);
 }
 
-static int check_together(const struct rl_args *args, const bool *given) {
-    bool wait = false, on_lost = false, grace = false;
+static bool is_given(const bool *given, size_t offset) {
     for (size_t i = 0; i < rl_options_count; i++) {
-        wait =
-            wait || (given[i] && rl_options_table[i].offset == offsetof(struct rl_args, wait_ms));
-        grace =
-            grace || (given[i] && rl_options_table[i].offset == offsetof(struct rl_args, grace_ms));
+        bool has_value = rl_options_table[i].kind == RL_OPTION_DURATION;
+        if (given[i] && has_value && rl_options_table[i].offset == offset) {
+            return true;
+        }
     }
-    on_lost = args->on_lost != NULL && strcmp(args->on_lost, "ignore") == 0;
-    if (wait && args->no_wait) {
+    return false;
+}
+
+static int check_fence(const struct rl_args *args, const bool *given) {
+    char retention[RL_DURATION_TEXT_MAX], ttl[RL_DURATION_TEXT_MAX];
+    if (!args->fence && is_given(given, offsetof(struct rl_args, fence_retention_ms))) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--fence-retention has no meaning without --fence; add that, or leave it "
+                       "out");
+    }
+    if (args->fence && args->fence_retention_ms < args->ttl_ms) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--fence-retention %s is shorter than --ttl %s: the nodes would forget the "
+                       "fence before the lock ends; give --fence-retention %s or more",
+                       rl_duration_show(args->fence_retention_ms, retention, sizeof retention),
+                       rl_duration_show(args->ttl_ms, ttl, sizeof ttl), ttl);
+    }
+    return 0;
+}
+
+static int check_together(const struct rl_args *args, const bool *given) {
+    bool on_lost = args->on_lost != NULL && strcmp(args->on_lost, "ignore") == 0;
+    if (is_given(given, offsetof(struct rl_args, wait_ms)) && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--wait and --no-wait exclude each other; leave one out");
     }
-    if (grace && on_lost) {
+    if (is_given(given, offsetof(struct rl_args, grace_ms)) && on_lost) {
         return rl_fail(RL_EXIT_USAGE,
                        "--grace has no meaning with --on-lost=ignore; leave one of them out");
     }
     if (args->is_repeated && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--repeat waits for the lock; leave --no-wait out");
     }
-    return 0;
+    return check_fence(args, given);
 }
 
 /* The library would refuse it, too, but by other names. */

@@ -41,6 +41,7 @@ struct rl_args {
     int64_t grace_ms; /* RL_ARGS_UNSET: derived from the ttl, see rl_args_grace_ms() */
     int64_t node_timeout_ms;
     int64_t connect_timeout_ms;
+    int64_t fence_retention_ms;
     int64_t repeat_ms; /* the pause, if is_repeated */
     int64_t conflict_status;
     char *holder; /* NULL: made up */
@@ -48,6 +49,7 @@ struct rl_args {
     char *on_lost;
     char *guard;      /* NULL: strict */
     char *key_prefix; /* of the key that doctor tries */
+    bool fence;
     bool no_wait;
     bool is_repeated;
     bool json;

@@ -8,6 +8,7 @@
 #define LONG_MAX_MS (INT64_C(1000) * 86400 * 1000)
 
 #define HOLDS (RL_FOR(RL_CMD_RUN) | RL_FOR(RL_CMD_ACQUIRE))
+#define FENCES (HOLDS | RL_FOR(RL_CMD_ELECT))
 #define RUNS (RL_FOR(RL_CMD_RUN) | RL_FOR(RL_CMD_ELECT))
 
 const struct rl_option rl_options_table[] = {
@@ -39,6 +40,17 @@ const struct rl_option rl_options_table[] = {
      "when the command has ended, for whatever reason, or the\n"
      "lock was lost, wait TIME (1s) and begin again, until\n"
      "SIGINT or SIGTERM comes",
+     NULL},
+    {"fence", 0, RL_OPTION_FLAG, AT(fence), 0, 0, FENCES | RL_FOR(RL_CMD_DOCTOR), false, NULL,
+     "with a fence: a number that is larger than those of all\n"
+     "holders before, so that what is written to can refuse\n"
+     "a late one. Not by default: the nodes keep a key more,\n"
+     "redlock:fence:KEY, for each KEY",
+     NULL},
+    {"fence-retention", 0, RL_OPTION_DURATION, AT(fence_retention_ms), 1000,
+     REDLOCK_RETENTION_MS_MAX, FENCES, true, "TIME",
+     "how long the nodes remember the last fence; the same\n"
+     "for all who use the lock; default 1d",
      NULL},
     {"holder", 0, RL_OPTION_TEXT, AT(holder), 0, 0, HOLDS, false, "NAME",
      "who has it, for status; default: host name:process id", NULL},

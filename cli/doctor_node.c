@@ -198,23 +198,24 @@ static void judge_clock(struct rl_findings *findings, const struct rl_facts *fac
 
 static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     static const struct {
+        enum rl_trial trial;
         const char *name;
         const char *right;
         enum rl_level level;
-    } trials[RL_TRIALS] = {
-        [RL_TRIAL_SET] = {"SET", "+set", RL_LEVEL_ERROR},
-        [RL_TRIAL_EXTEND] = {"the script that extends",
-                             "+eval +evalsha +script|load +get +pttl +pexpire", RL_LEVEL_ERROR},
-        [RL_TRIAL_RELEASE] = {"the script that releases", "+eval +evalsha +script|load +get +del",
-                              RL_LEVEL_ERROR},
-        [RL_TRIAL_PUBLISH] = {"PUBLISH", "+publish &redlock:*", RL_LEVEL_WARNING},
-        [RL_TRIAL_SUBSCRIBE] = {"SUBSCRIBE", "+subscribe &redlock:*", RL_LEVEL_WARNING},
+    } trials[] = {
+        {RL_TRIAL_SET, "SET", "+set", RL_LEVEL_ERROR},
+        {RL_TRIAL_EXTEND, "the script that extends",
+         "+eval +evalsha +script|load +get +pttl +pexpire", RL_LEVEL_ERROR},
+        {RL_TRIAL_RELEASE, "the script that releases", "+eval +evalsha +script|load +get +del",
+         RL_LEVEL_ERROR},
+        {RL_TRIAL_PUBLISH, "PUBLISH", "+publish &redlock:*", RL_LEVEL_WARNING},
+        {RL_TRIAL_SUBSCRIBE, "SUBSCRIBE", "+subscribe &redlock:*", RL_LEVEL_WARNING},
     };
     const char *check = "commands";
     bool all_good = true;
-    for (int i = 0; i < RL_TRIALS; i++) {
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
         char remedy[256];
-        const char *said = facts->trials[i];
+        const char *said = facts->trials[trials[i].trial];
         bool is_acl = strncmp(said, "NOPERM", 6) == 0;
         if (said[0] == '\0') {
             continue;
@@ -245,6 +246,34 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
     }
 }
 
+/* What --fence sends besides. Who does not use fences may leave it forbidden. */
+static void judge_fences(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "fences";
+    const char *said = facts->trials[RL_TRIAL_FENCE];
+    char remedy[320];
+    if (facts->trials[RL_TRIAL_SET][0] != '\0') {
+        return; /* it would say the same again */
+    }
+    if (said[0] == '\0') {
+        said = facts->trials[RL_TRIAL_RAISE];
+    }
+    if (said[0] == '\0') {
+        ADD(OK, NULL, "the scripts of fences and their counters are allowed");
+        return;
+    }
+    if (strncmp(said, "NOPERM", 6) == 0) {
+        snprintf(remedy, sizeof remedy,
+                 "%sallow them: ACL SETUSER %.40s +eval +evalsha +script|load +get +set "
+                 "~redlock:fence:*",
+                 facts->args->fence ? "" : "if you use fences, ",
+                 facts->url.user[0] != '\0' ? facts->url.user : "default");
+    } else {
+        snprintf(remedy, sizeof remedy, "no lock with a fence works here; the node says why");
+    }
+    rl_findings_add(findings, check, facts->args->fence ? RL_LEVEL_ERROR : RL_LEVEL_NOTE, node,
+                    remedy, "a lock with a fence is refused: %s", said);
+}
+
 void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     assert(node >= 0);
     judge_reachable(findings, facts, node);
@@ -268,4 +297,5 @@ void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *f
     judge_latency(findings, facts, node);
     judge_clock(findings, facts, node);
     judge_trials(findings, facts, node);
+    judge_fences(findings, facts, node);
 }

@@ -21,7 +21,7 @@ static const enum rl_paint level_paints[] = {RL_PAINT_GOOD, RL_PAINT_FAINT, RL_P
                                              RL_PAINT_BAD};
 static const char *const checks[] = {"reachable", "identity",    "number",   "mode",   "version",
                                      "role",      "persistence", "eviction", "uptime", "latency",
-                                     "clock",     "commands",    "quorum"};
+                                     "clock",     "commands",    "fences",   "quorum"};
 
 static size_t count_level(const struct rl_findings *findings, enum rl_level level) {
     size_t count = 0;

@@ -13,6 +13,7 @@
 #include "redis/command.h"
 #include "say.h"
 
+#define TRIAL_TTL_MS 10000
 #define TRIAL_TTL "10000"
 
 struct trial {
@@ -89,10 +90,58 @@ static void try_key(struct trial *trial) {
     }
 }
 
+/* -- Fences -- */
+
+#define FENCE UINT64_C(1) /* of a counter of the doctor's own */
+
+/* Sends the very command of the library. */
+static redisReply *send_command(struct trial *trial, struct rl_command *command) {
+    char wire[2 * RL_COMMAND_WIRE_MAX];
+    void *reply = NULL;
+    assert(rl_command_room(command->target) <= sizeof wire);
+    size_t length = rl_command_format(wire, command);
+    redisAppendFormattedCommand(trial->context, wire, length);
+    if (redisGetReply(trial->context, &reply) != REDIS_OK) {
+        return NULL;
+    }
+    return reply;
+}
+
+static bool try_script(struct trial *trial, enum rl_trial which, enum rl_command_kind kind,
+                       bool wanted) {
+    const struct rl_bytes name = {trial->key, strlen(trial->key)};
+    const struct rl_target target = {.resources = &name, .n = 1, .retention_ms = TRIAL_TTL_MS};
+    struct rl_command command = {.kind = kind,
+                                 .ttl_ms = TRIAL_TTL_MS,
+                                 .counter = FENCE,
+                                 .target = &target,
+                                 .token = trial->token};
+    redisReply *reply = send_command(trial, &command);
+    if (is_script_missing(reply)) {
+        freeReplyObject(reply);
+        command.whole_script = true;
+        reply = send_command(trial, &command);
+    }
+    return note(trial, which, reply,
+                reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == wanted);
+}
+
+/* Key and counter end by their ttl if they cannot be deleted. */
+static void try_fence(struct trial *trial) {
+    bool is_fenced = try_script(trial, RL_TRIAL_FENCE, RL_COMMAND_FENCE, true);
+    try_script(trial, RL_TRIAL_RAISE, RL_COMMAND_RAISE, is_fenced);
+    redisReply *reply = redisCommand(trial->context, "DEL %s " RL_COMMAND_COUNTER_PREFIX "%s",
+                                     trial->key, trial->key);
+    if (reply != NULL) {
+        freeReplyObject(reply);
+    }
+}
+
 void rl_doctor_try(struct rl_facts *facts, redisContext *context) {
     struct trial trial = {.facts = facts, .context = context};
     make_names(&trial);
     try_key(&trial);
+    try_fence(&trial);
     redisReply *reply = redisCommand(context, "PUBLISH %s %s", trial.channel, "");
     note(&trial, RL_TRIAL_PUBLISH, reply, reply != NULL && reply->type == REDIS_REPLY_INTEGER);
     /* Last, since the connection is good for nothing else afterwards. */

@@ -11,6 +11,7 @@
  * Can two commands of one election run? Ours is gone before our validity ends, as under run. If we
  * are elected again while the last command is still being ended, the next one waits for its end. */
 #include <assert.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +48,16 @@ struct elect {
 /* -- What is told -- */
 
 static void tell_event(const struct elect *elect, const char *event, const char *leader,
-                       const char *message) {
+                       uint64_t fence, const char *message) {
     struct rl_json json = {.file = elect->tell.file};
     rl_json_open(&json, NULL, '{');
     rl_json_text(&json, "event", event);
     rl_json_text(&json, "election", elect->tell.keys);
     rl_json_text(&json, "leader", leader);
     rl_json_text(&json, "candidate", redlock_election_candidate(elect->election));
+    if (fence != 0) {
+        rl_json_number(&json, "fence", (int64_t)fence);
+    }
     if (message != NULL) {
         rl_json_text(&json, "message", message);
     }
@@ -61,17 +65,28 @@ static void tell_event(const struct elect *elect, const char *event, const char 
     rl_json_end(&json);
 }
 
+/* ", fence 1700000000000000", or nothing. */
+static void show_fence(const redlock_election *election, char *out, size_t size) {
+    uint64_t fence = redlock_election_fence(election);
+    out[0] = '\0';
+    if (fence != 0) {
+        snprintf(out, size, ", fence %" PRIu64, fence);
+    }
+}
+
 static void on_leader(redlock_election *election, const char *leader, void *data) {
     struct elect *elect = data;
-    char shown[REDLOCK_CANDIDATE_MAX + 1] = "nobody";
+    char shown[REDLOCK_CANDIDATE_MAX + 1] = "nobody", we[48];
     if (leader != NULL) {
         rl_say_clean(leader, strlen(leader), shown, sizeof shown);
     }
     if (elect->args->json) {
-        tell_event(elect, "leader", leader, NULL);
+        tell_event(elect, "leader", leader, 0, NULL);
     } else if (elect->args->child == NULL) {
-        printf("%s leads%s\n", shown,
-               leader != NULL && redlock_election_is_leader(election) ? " (we)" : "");
+        bool we_lead = leader != NULL && redlock_election_is_leader(election);
+        show_fence(election, we, sizeof we);
+        printf("%s leads%s%s%s\n", shown, we_lead ? " (we" : "", we_lead ? we : "",
+               we_lead ? ")" : "");
         fflush(stdout);
     } else if (elect->args->verbose) {
         rl_say("%s: %s leads", elect->tell.keys, shown);
@@ -119,7 +134,8 @@ static void start(struct elect *elect) {
     if (elect->is_ending) {
         return;
     }
-    if (rl_run_variables(&variables, elect->args->words[0], NULL, valid_ms)) {
+    if (rl_run_variables(&variables, elect->args->words[0], NULL, valid_ms,
+                         redlock_election_fence(elect->election))) {
         status = rl_work_start(&elect->work, &elect->session.loop, elect->args->child,
                                (const char *const *)variables.list, valid_until_ns(elect),
                                rl_args_grace_ms(elect->args), true, on_end, elect);
@@ -142,9 +158,13 @@ static void on_elected(redlock_election *election, int status, void *data) {
     assert(status == 0);
     (void)status;
     if (elect->args->json) {
-        tell_event(elect, "elected", redlock_election_candidate(election), NULL);
+        tell_event(elect, "elected", redlock_election_candidate(election),
+                   redlock_election_fence(election), NULL);
     } else if (elect->args->verbose) {
-        rl_say("%s: elected as %s", elect->tell.keys, redlock_election_candidate(election));
+        char fence[48];
+        show_fence(election, fence, sizeof fence);
+        rl_say("%s: elected as %s%s", elect->tell.keys, redlock_election_candidate(election),
+               fence);
     }
     if (elect->args->child != NULL && !elect->is_working) {
         start(elect);
@@ -163,7 +183,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
         return;
     }
     if (elect->args->json) {
-        tell_event(elect, "lost", NULL, message);
+        tell_event(elect, "lost", NULL, 0, message);
     } else {
         rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, message,
                elect->is_working ? "; the command is ended" : "");
@@ -232,6 +252,7 @@ static int open_election(struct elect *elect) {
     options.name_length = strlen(args->words[0]);
     options.candidate = args->id;
     options.ttl_ms = args->ttl_ms;
+    options.fencing = args->fence;
     options.on_elected = on_elected;
     options.on_lost = on_lost;
     options.on_leader = on_leader;

@@ -62,11 +62,13 @@ static const struct help helps[RL_CMDS] = {
          "  redlock run --no-wait -E 0 nightly -- report --all  # cron job, five machines\n"
          "  redlock run --wait 10m deploy -- ./deploy.sh        # one at a time\n"
          "  redlock run --repeat billing -- billing-daemon      # one active, others wait\n"
+         "  redlock run --fence invoices -- ./write             # uses REDLOCK_FENCE\n"
          "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n"
          "  pg_dump app | redlock run backup -- upload          # stdin and stdout pass\n",
          "COMMAND finds REDLOCK_KEY, REDLOCK_TOKEN and REDLOCK_VALID_MS in its\n"
-         "environment. Signals are passed on to its process group; a second SIGINT kills\n"
-         "it. The lock is held until the last process of the group has ended.\n"
+         "environment, with --fence also REDLOCK_FENCE. Signals are passed on to its\n"
+         "process group; a second SIGINT kills it. The lock is held until the last\n"
+         "process of the group has ended.\n"
          "A key with a comma in it: write \\, for the comma.\n"
          "\n"
          "Exit status: that of COMMAND (128 + n if signal n ended it; 126: cannot be\n"
@@ -79,13 +81,16 @@ static const struct help helps[RL_CMDS] = {
          "Takes a lock, prints its token and ends; the lock lives until its ttl is over,\n"
          "or until somebody extends or releases it with the token. For scripts that\n"
          "cannot put their work behind redlock run: nobody renews it, nobody is told if\n"
-         "it is lost.\n"
+         "it is lost. With --fence it prints the fence behind the token, with a space\n"
+         "between.\n"
          "\n"
          "Example:\n"
          "  # with max-ttl = 5m in the configuration file\n"
          "  token=$(redlock acquire --ttl 5m --no-wait reindex) || exit 0\n"
          "  reindex-part 1 && redlock extend --ttl 5m reindex \"$token\" && reindex-part 2\n"
-         "  redlock release reindex \"$token\"\n",
+         "  redlock release reindex \"$token\"\n"
+         "  grant=$(redlock acquire --fence reindex) || exit 0\n"
+         "  token=${grant% *} fence=${grant#* }\n",
          "Exit status: 0 acquired; 1 another has it (-E changes it); 69 too few nodes\n"
          "answer.\n"},
     [RL_CMD_EXTEND] =
@@ -124,7 +129,7 @@ static const struct help helps[RL_CMDS] = {
          "(SIGINT, SIGTERM). Without COMMAND it prints who leads whenever that changes.\n"
          "With COMMAND it runs that while it leads, and ends it when it does not lead\n"
          "any more; when COMMAND ends by itself it resigns and ends with its status, or\n"
-         "campaigns again with --repeat.\n"
+         "campaigns again with --repeat. With --fence COMMAND finds REDLOCK_FENCE.\n"
          "\n"
          "Examples:\n"
          "  redlock elect --id eu-1 dispatcher       # watch, and lead if elected\n"
@@ -140,7 +145,8 @@ static const struct help helps[RL_CMDS] = {
          "\n"
          "Examples:\n"
          "  redlock doctor\n"
-         "  redlock doctor --ttl 5m --json   # 5m: the longest ttl that you use\n",
+         "  redlock doctor --ttl 5m --json   # 5m: the longest ttl that you use\n"
+         "  redlock doctor --fence           # fences are used, so they have to work\n",
          "Exit status: 0 nothing to complain of; 1 warnings; 2 errors: do not use it\n"
          "like this.\n"},
 };

@@ -103,14 +103,18 @@ static int check_words(const struct rl_args *args) {
 /* -- The command's environment -- */
 
 bool rl_run_variables(struct rl_variables *variables, const char *keys, const char *token,
-                      int64_t valid_ms) {
+                      int64_t valid_ms, uint64_t fence) {
     size_t used = 0;
     memset(variables, 0, sizeof *variables);
+    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
     bool done = asprintf(&variables->list[used++], "REDLOCK_KEY=%s", keys) >= 0;
     if (done && token != NULL) {
         done = asprintf(&variables->list[used++], "REDLOCK_TOKEN=%s", token) >= 0;
     }
     done = done && asprintf(&variables->list[used++], "REDLOCK_VALID_MS=%" PRId64, valid_ms) >= 0;
+    if (done && fence != 0) {
+        done = asprintf(&variables->list[used++], "REDLOCK_FENCE=%" PRIu64, fence) >= 0;
+    }
     assert(used < RL_RUN_VARIABLES);
     if (!done) {
         variables->list[used - 1] = NULL; /* asprintf() leaves it undefined */
@@ -173,9 +177,10 @@ static int work(struct run *run) {
     struct rl_variables variables;
     char token[RL_TOKEN_TEXT_MAX];
     rl_token_show(redlock_lock_token(run->lock), run->holder, token);
-    rl_tell_acquired(&run->tell, token, redlock_lock_remaining_ms(run->lock));
+    uint64_t fence = redlock_lock_fence(run->lock);
+    rl_tell_acquired(&run->tell, token, fence, redlock_lock_remaining_ms(run->lock));
     if (!rl_run_variables(&variables, run->args->words[0], token,
-                          redlock_lock_remaining_ms(run->lock))) {
+                          redlock_lock_remaining_ms(run->lock), fence)) {
         return rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }
     int status =

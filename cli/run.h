@@ -6,7 +6,7 @@
 #include "args.h"
 #include "token.h"
 
-#define RL_RUN_VARIABLES 4
+#define RL_RUN_VARIABLES 5
 
 struct rl_variables {
     char *list[RL_RUN_VARIABLES]; /* "NAME=value", NULL at the end */
@@ -15,9 +15,10 @@ struct rl_variables {
 /* Whether the ttl leaves time to renew, and to end the command. Returns 0 or an exit status. */
 int rl_run_check_ttl(const struct rl_args *args);
 
-/* REDLOCK_KEY, REDLOCK_TOKEN (NULL: none), REDLOCK_VALID_MS. False: no memory. */
+/* REDLOCK_KEY, REDLOCK_TOKEN (NULL: none), REDLOCK_VALID_MS, REDLOCK_FENCE (0: none). False: no
+ * memory. */
 bool rl_run_variables(struct rl_variables *variables, const char *keys, const char *token,
-                      int64_t valid_ms);
+                      int64_t valid_ms, uint64_t fence);
 void rl_run_variables_free(struct rl_variables *variables);
 
 #endif

@@ -1,14 +1,15 @@
 /* redlock acquire, extend and release: a lock in three processes of a script.
  *
- * Happy path: acquire prints the token and disowns the lock, so that its keys stay when the process
- * ends. extend adopts the lock by its token, which renews it on every node, and disowns it again.
- * release deletes what still has the token.
+ * Happy path: acquire prints the token, with --fence the fence behind it, and disowns the lock, so
+ * that its keys stay when the process ends. extend adopts the lock by its token, which renews it on
+ * every node, and disowns it again. release deletes what still has the token.
  *
  * Failure modes: nobody renews between these commands, so the lock may be gone: extend and release
  * then end with RL_EXIT_LOST. A token that was not printed by acquire is refused before anything is
  * sent. If acquire cannot print the token (a closed pipe), the lock is released again. */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,9 @@ static void print_json(struct script *script, int status, const char *token, con
     rl_json_text(&json, "status", redlock_err_name(status));
     if (token != NULL) {
         rl_json_text(&json, "token", token);
+        if (redlock_lock_fence(script->lock) != 0) {
+            rl_json_number(&json, "fence", (int64_t)redlock_lock_fence(script->lock));
+        }
         rl_json_number(&json, "valid_ms", redlock_lock_remaining_ms(script->lock));
     }
     rl_json_text(&json, "message", message);
@@ -111,6 +115,8 @@ static int acquire(struct script *script, struct rl_args *args) {
     rl_token_show(redlock_lock_token(script->lock), script->token.holder, token);
     if (args->json) {
         print_json(script, 0, token, redlock_lock_message(script->lock));
+    } else if (args->fence) {
+        printf("%s %" PRIu64 "\n", token, redlock_lock_fence(script->lock));
     } else {
         printf("%s\n", token);
     }

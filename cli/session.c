@@ -65,6 +65,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lo
     options.lost_margin_ms = lost_margin_ms;
     options.guard = rl_args_guard(args);
     options.max_ttl_ms = args->max_ttl_ms;
+    options.fence_retention_ms = args->fence_retention_ms;
     options.client_name = "redlock-cli";
     options.error = error;
     options.error_size = sizeof error;
@@ -227,6 +228,7 @@ bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const ch
     const struct rl_args *args = session->args;
     options->ttl_ms = args->ttl_ms;
     options->wait_ms = args->wait_ms;
+    options->fencing = args->fence;
     if (args->no_wait) {
         options->wait_ms = REDLOCK_NO_LIMIT;
         options->tries = 1;

@@ -51,9 +51,9 @@ void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
 int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
                     redlock_lock **lock);
 
-/* Acquires as --wait and --no-wait say. options: what differs from the defaults; ttl and wait are
- * filled in by this. Returns whether the lock is held; if not, why was said, and *exit_status is
- * what it means (which -E can make 0). */
+/* Acquires as --wait, --no-wait and --fence say. options: what differs from the defaults; ttl, wait
+ * and fencing are filled in by this. Returns whether the lock is held; if not, why was said, and
+ * *exit_status is what it means (which -E can make 0). */
 bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
                         redlock_acquire_options *options, int *exit_status);
 

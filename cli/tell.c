@@ -24,18 +24,25 @@ static const char *clean(const struct rl_tell *tell, char out[128]) {
     return rl_say_clean(tell->keys, strlen(tell->keys), out, 128);
 }
 
-void rl_tell_acquired(const struct rl_tell *tell, const char *token, int64_t valid_ms) {
-    char shown[128], left[32];
+void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fence,
+                      int64_t valid_ms) {
+    char shown[128], left[32], with[48] = "";
     if (tell->args->json) {
         struct rl_json json = begin(tell, "acquired");
         if (token != NULL) {
             rl_json_text(&json, "token", token);
         }
+        if (fence != 0) {
+            rl_json_number(&json, "fence", (int64_t)fence);
+        }
         rl_json_number(&json, "valid_ms", valid_ms);
         end(&json);
     }
     if (tell->args->verbose) {
-        rl_say("%s: acquired, valid for %s unless renewed", clean(tell, shown),
+        if (fence != 0) {
+            snprintf(with, sizeof with, " with fence %" PRIu64, fence);
+        }
+        rl_say("%s: acquired%s, valid for %s unless renewed", clean(tell, shown), with,
                rl_say_duration((double)valid_ms, left, sizeof left));
     }
 }

@@ -14,8 +14,9 @@ struct rl_tell {
     const char *keys;
 };
 
-/* token may be NULL. */
-void rl_tell_acquired(const struct rl_tell *tell, const char *token, int64_t valid_ms);
+/* token may be NULL. fence: 0 for none. */
+void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fence,
+                      int64_t valid_ms);
 /* For machines only: people were told. */
 void rl_tell_refused(const struct rl_tell *tell, int status, const char *message);
 void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms);

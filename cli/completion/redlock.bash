@@ -36,6 +36,7 @@ _redlock() {
     --guard) mapfile -t COMPREPLY < <(compgen -W 'strict observed off' -- "$word") ;;
     --max-ttl) mapfile -t COMPREPLY < <(compgen -W '30s 1m 5m' -- "$word") ;;
     --ttl | -t) mapfile -t COMPREPLY < <(compgen -W '10s 30s 1m 5m' -- "$word") ;;
+    --fence-retention) mapfile -t COMPREPLY < <(compgen -W '1d 7d 30d' -- "$word") ;;
     --wait | -w) mapfile -t COMPREPLY < <(compgen -W '10s 1m 10m' -- "$word") ;;
     *)
         case $word in

@@ -45,6 +45,13 @@ bad 'holder with a space' 'holder' run --holder 'a b' k -- true
 bad '--wait and --no-wait' 'exclude each other' run --wait 1s --no-wait k -- true
 bad '--grace and ignore' 'no meaning with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
 bad '--repeat and --no-wait' 'leave --no-wait out' run --repeat --no-wait k -- true
+bad '--fence-retention alone' 'no meaning without --fence' run --fence-retention 1h k -- true
+bad 'a retention below the ttl' '\-\-fence-retention 1m is shorter than --ttl 5m' \
+    acquire --fence --fence-retention 1m --ttl 5m k
+bad 'a retention too long' '\-\-fence-retention "32d": it takes 1s to 31d' run --fence --fence-retention 32d k -- true
+bad 'a retention too short' 'it takes 1s to 31d' elect --fence --fence-retention 10ms k
+bad '--fence of release' '\-\-fence has no meaning for release' release --fence k
+bad 'a key of ours' 'begins with redlock:fence:' run redlock:fence:k -- true
 bad 'no key' 'which lock? redlock run KEY -- COMMAND' run -- true
 bad 'empty key' 'KEY: a key is empty' run '' -- true
 bad 'a comma too much' 'KEY: a key is empty' run a,,b -- true

@@ -122,6 +122,15 @@ finds 'a user for some keys' error commands 'SET is refused: NOPERM' 2 \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds '--key-prefix' ok commands 'are allowed (all 3)' 0 --key-prefix mine: \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
+finds '... and no fences' note fences 'a lock with a fence is refused: NOPERM' 0 --key-prefix mine: \
+    --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
+finds '--fence: they have to work' error fences 'a lock with a fence is refused: NOPERM' 2 --fence \
+    --key-prefix mine: --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
+grep -q 'remedy *allow them: ACL SETUSER keyed .* ~redlock:fence:\*' "$out.joined"
+result '... and how to allow them' $? "$out"
+ask 1 acl setuser keyed '~redlock:fence:*'
+finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix mine: \
+    --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds 'a wrong password' error reachable 'AUTH: WRONGPASS' 2 \
     --nodes "redis://weak:no@$(one 1),$(url 2),$(url 3)"
 ask 1 config set requirepass secret

@@ -56,6 +56,19 @@ kill -s TERM "$four"
 await gone "$four"
 result '... until SIGTERM' $?
 
+# shellcheck disable=SC2016
+fenced() { "$redlock" elect --fence --ttl 3s --id "$1" fenced -- sh -c 'echo "$REDLOCK_FENCE"' 2>"$err"; }
+first=$(fenced five) && second=$(fenced six) && echo "$first $second" >"$out"
+grep -qx '[0-9]\{16\} [0-9]\{16\}' "$out" && [ "$second" -gt "$first" ]
+result '--fence: REDLOCK_FENCE, larger each time' $? "$err"
+"$redlock" elect --fence --ttl 3s --id seven fenced >"$out" 2>"$err" &
+seven=$!
+left="$left $seven"
+await grep -q '^seven leads (we, fence [0-9]\{16\})$' "$out"
+result '... and without a command it is printed' $? "$out"
+kill -s TERM "$seven"
+await gone "$seven"
+
 status 'no such command' 127 "$redlock" elect --ttl 3s boss -- no-such-command
 status 'no name' 64 "$redlock" elect
 status '--repeat without a command' 64 "$redlock" elect --repeat boss

@@ -33,6 +33,29 @@ says 'REDLOCK_KEY, _TOKEN, _VALID_MS' '^a,b [0-9a-f]\{40\}:me 2[0-9]\{4\}$' "$ou
 result 'both keys are held meanwhile' $? "$out"
 says 'the token in the environment is the lock' '^extended$' "$out"
 
+# shellcheck disable=SC2016
+print_fence='echo "$REDLOCK_KEY ${REDLOCK_FENCE-none}"'
+fence_of() { sed -n 's/^f \([0-9]\{16\}\)$/\1/p' "$1"; }
+status '--fence' 0 "$redlock" run --fence f -- sh -c "$print_fence"
+first=$(fence_of "$out")
+status '--fence again' 0 "$redlock" run --fence -v f -- sh -c "$print_fence"
+second=$(fence_of "$out")
+[ -n "$first" ] && [ "$second" -gt "$first" ]
+result 'REDLOCK_FENCE, larger each time' $? "$out"
+says '-v tells it' "acquired with fence $second, valid for"
+[ "$(redis-cli -p "$(port 1)" get redlock:fence:f)" = "$second" ]
+result 'the nodes have the counter' $?
+ttl_of_counter() { redis-cli -p "$(port 1)" pttl redlock:fence:f; }
+[ "$(ttl_of_counter)" -gt 86000000 ]
+result '... for a day' $?
+status '--fence-retention' 0 "$redlock" run --fence --fence-retention 2d f -- true
+[ "$(ttl_of_counter)" -gt 172000000 ]
+result '... is what they are told' $?
+status 'a fence outside' 0 "$redlock" run --fence outer -- "$redlock" run f -- sh -c "$print_fence"
+says '... is not that of the lock inside' '^f none$' "$out"
+"$redlock" run --json --fence f -- true 2>"$err"
+says '--json has it as a number' '"event": "acquired".*"fence": [0-9]\{16\}[,}]'
+
 status 'no such command' 127 "$redlock" run k -- no-such-command
 says '... and it says what to do' 'no-such-command: no such command in PATH; give its full path'
 status 'no such file' 127 "$redlock" run k -- "$scratch/none"
