@@ -258,7 +258,7 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
         said = facts->trials[RL_TRIAL_RAISE];
     }
     if (said[0] == '\0') {
-        ADD(OK, NULL, "the scripts of fences and their counters are allowed");
+        ADD(OK, NULL, "their scripts and counters are allowed");
         return;
     }
     if (strncmp(said, "NOPERM", 6) == 0) {

@@ -1,4 +1,4 @@
-/* Many threads: exclusion, hand-over, closing and freeing under their feet. */
+/* Many threads: exclusion, the order of fences, hand-over, closing and freeing under their feet. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +20,21 @@ struct count {
     long value; /* not atomic: the lock guards it */
     int inside;
     int worst; /* what `inside` was at most */
+    uint64_t fence;
+    int misplaced; /* fences that were not larger than those before */
 };
 
 static void count_one(void *data) {
     struct member *member = data;
     struct count *count = member->data;
     for (int i = 0; i < ROUNDS && member->status == 0; i++) {
+        member->other += redlock_mutex_fence(member->mutex) != 0; /* others hold it, or nobody */
         member->status = redlock_mutex_lock(member->mutex, LIVE_PATIENCE_MS);
         if (member->status == 0) {
             long value = count->value;
+            uint64_t fence = redlock_mutex_fence(member->mutex);
+            count->misplaced += fence <= count->fence;
+            count->fence = fence;
             count->inside++;
             count->worst = count->inside > count->worst ? count->inside : count->worst;
             live_block_until(redlock_now_ns() + LIVE_MS / 20); /* others would come in here */
@@ -39,29 +45,37 @@ static void count_one(void *data) {
     }
 }
 
+static redlock_mutex *fenced(redlock_blocking *blocking) {
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    options.fencing = 1;
+    return crew_mutex(blocking, "counter", &options);
+}
+
 static void count_in(redlock_blocking *blocking, redlock_mutex *shared) {
     struct count count = {0};
     struct member members[CROWD] = {{0}};
     for (int i = 0; i < CROWD; i++) {
-        members[i].mutex = shared != NULL ? shared : crew_mutex(blocking, "counter", NULL);
+        members[i].mutex = shared != NULL ? shared : fenced(blocking);
         members[i].data = &count;
         crew_start(&members[i], count_one);
     }
     for (int i = 0; i < CROWD; i++) {
         crew_join(&members[i]);
         LIVE_STATUS(members[i].status, 0);
+        assert_int_equal(members[i].other, 0);
         if (shared == NULL) {
             LIVE_STATUS(redlock_mutex_free(members[i].mutex), 0);
         }
     }
     assert_int_equal(count.value, CROWD * ROUNDS);
     assert_int_equal(count.worst, 1);
+    assert_int_equal(count.misplaced, 0);
 }
 
 static void exact_count(void **state) {
     struct live *live = *state;
     redlock_blocking *blocking = begin(live);
-    redlock_mutex *mutex = crew_mutex(blocking, "counter", NULL);
+    redlock_mutex *mutex = fenced(blocking);
     count_in(blocking, mutex);
     count_in(blocking, NULL); /* each thread with a mutex object of its own */
     assert_int_equal(crew_stats(blocking).granted, 2 * CROWD * ROUNDS);
