@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-/* In two pieces: C promises no more than 4095 bytes for one. */
+/* In pieces: C promises no more than 4095 bytes for one. */
 const char *const rl_bench_help[] = {
     "redlock-bench: how fast libredlock takes and releases locks on N Redis nodes.\n"
     "\n"
@@ -18,6 +18,8 @@ const char *const rl_bench_help[] = {
     "  redlock-bench --baseline                 the library beside a bare fan-out\n"
     "  redlock-bench --baseline --in-flight 1   latency of one lock at a time\n"
     "  redlock-bench --workload contend --clients 16\n"
+    "  redlock-bench --workload contend --clients 64 --distance-ms 10 --tie-break both\n"
+    "  redlock-bench --fencing both             what a fence costs\n"
     "  redlock-bench --workload stopped         what two nodes that hang cost\n"
     "  redlock-bench --workload memory          bytes per lock and per client\n"
     "  redlock-bench --workload keep --locks 100000 --seconds 600\n"
@@ -40,6 +42,10 @@ const char *const rl_bench_help[] = {
     "                    faster one: each command is formatted once and sent to all nodes\n"
     "                    by redisAsyncFormattedCommand) or argv (redisAsyncCommandArgv for\n"
     "                    each node)\n"
+    "  --fencing W       cycle, contend: acquires with a fence; on, off (default), or both:\n"
+    "                    slices with and without in turn\n"
+    "  --tie-break W     contend: one node asked first after a refusal; on (default), off\n"
+    "                    or both\n"
     "\n"
     "The nodes:\n"
     "  --nodes URL,...   redis://[[user]:password@]host[:port][/db] or\n"
@@ -47,6 +53,9 @@ const char *const rl_bench_help[] = {
     "                    begin with \"redlock-bench:\" and end with their ttl at the latest\n"
     "  --node-count N    how many to start without --nodes; default 5\n"
     "  --redis-server P  the program to start; default redis-server\n"
+    "  --distance-ms D   cycle, contend: each connection takes 0 to D ms longer in both\n"
+    "                    directions, drawn when it is made, the same in every run. Without\n"
+    "                    it clients on one machine hardly ever split the votes\n"
     "  --stop-nodes J    stopped: how many; default the largest minority\n"
     "\n",
     "How much:\n"
@@ -77,9 +86,14 @@ const char *const rl_bench_help[] = {
     "  CPU of all nodes  the same for the nodes that are started here, all together\n"
     "  allocations       calls of the library's allocator per lock; mallocs: all calls of\n"
     "                    malloc, hiredis and libuv included\n"
-    "  ratio             library / bare, median over the pairs of neighbouring slices\n"
+    "  ratio             first column / second one, median over the pairs of neighbouring\n"
+    "                    slices\n"
     "  hand-over         from a holder's release to the next one's grant; whoever released\n"
     "                    asks again once another one has had the lock\n"
+    "  commands          what was sent to the nodes, all together, handshakes left out\n"
+    "  won a part        contend: attempts that failed although some nodes had granted them\n"
+    "  split votes       ... and at no time of them did anybody hold the lock, or win\n"
+    "  second rounds     fences whose nodes had counted differently\n"
     "  told before       keep: from on_lost to the end of validity, all nodes stopped\n"
     "The nodes share this machine's processors if they are started here: compare ratios\n"
     "rather than rates, and look at several runs.\n"

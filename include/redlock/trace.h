@@ -18,7 +18,7 @@ typedef struct redlock_lock redlock_lock;
 enum redlock_event_type {
     REDLOCK_EVENT_NODE_UP = 1,  /* node: connected and its handshake is done */
     REDLOCK_EVENT_NODE_DOWN,    /* node, status: why */
-    REDLOCK_EVENT_ATTEMPT,      /* lock: a round of SET goes out; latency_us 0 */
+    REDLOCK_EVENT_ATTEMPT,      /* lock: SETs go out; again if one node was asked first */
     REDLOCK_EVENT_EXTEND,       /* lock: a round of extension goes out */
     REDLOCK_EVENT_RELEASE,      /* lock: releases go out */
     REDLOCK_EVENT_REPAIR,       /* lock, node: the key is given back to a node that had lost it */
