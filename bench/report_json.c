@@ -132,10 +132,12 @@ static void print_side(const char *key, const struct rl_bench_series *series) {
         printf(",");
     }
     print_number("wait_max_us", rl_bench_latency_of(series, rl_bench_grant_of).max);
-    printf(",");
-    print_number("least_grants_of_a_client", (double)series->least_grants);
-    printf(",");
-    print_number("most_grants_of_a_client", (double)series->most_grants);
+    if (series->most_grants > 0) { /* contend */
+        printf(",");
+        print_number("least_grants_of_a_client", (double)series->least_grants);
+        printf(",");
+        print_number("most_grants_of_a_client", (double)series->most_grants);
+    }
     printf("}");
 }
 
