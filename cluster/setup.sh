@@ -4,6 +4,7 @@
 #   setup.sh demo      to build the library and the bench and to start nodes
 #   setup.sh chaos     ... and to break the nodes: cluster/chaos.sh
 #   setup.sh compose   the Docker engine and compose; the engine is not started
+#   setup.sh mariadb   ... as for the demo, and MariaDB: examples/fenced-mysql
 #   setup.sh test      all but compose, and what the tests need besides
 #
 # It looks first: if nothing is missing it ends at once and touches nothing. Otherwise it says what
@@ -27,6 +28,8 @@ want() {
 
 has() { command -v "$1"; }
 has_c_compiler() { command -v cc || command -v gcc; }
+has_mariadb_server() { PATH=$PATH:/usr/sbin command -v mariadbd && has mariadb-install-db; }
+has_mysql_server() { PATH=$PATH:/usr/sbin command -v mysqld && ! has_mariadb_server; }
 has_compose() { docker compose version || docker-compose version; }
 has_universal_ctags() { ctags --version | grep -q Universal; }
 has_clang_format_14() {
@@ -63,6 +66,13 @@ for_compose() {
     want redis-tools 'redis-cli, the same' has redis-cli
 }
 
+# The core packages hold the programs; no service comes with them.
+for_mariadb() {
+    want mariadb-server-core 'the database of an example' has_mariadb_server
+    want mariadb-client-core 'shows its tables' has mariadb
+    want libmariadb-dev 'speaks to it' pkg-config --exists libmariadb
+}
+
 for_test() {
     want libcmocka-dev 'the unit tests' pkg-config --exists cmocka
     want g++ 'the headers must compile as C++ too' has g++
@@ -84,13 +94,19 @@ chaos)
     for_chaos
     ;;
 compose) for_compose ;;
+mariadb)
+    for_demo
+    for_mariadb
+    ;;
 test)
     for_demo
     for_chaos
+    # Where MySQL is, the example with MariaDB is left out of the tests.
+    has_mysql_server >/dev/null || for_mariadb
     for_test
     ;;
 *)
-    echo "usage: sh cluster/setup.sh demo|chaos|compose|test" >&2
+    echo "usage: sh cluster/setup.sh demo|chaos|compose|mariadb|test" >&2
     exit 2
     ;;
 esac
@@ -153,9 +169,23 @@ case $missing in
         missing=$(echo "$missing" | sed 's/ libclang-rt-dev//')
     ;;
 esac
+# Older releases have the version in the package's name.
+for part in server client; do
+    case $missing in
+    *mariadb-$part-core*)
+        apt-cache show "mariadb-$part-core" >/dev/null 2>&1 || {
+            versioned=$(apt-cache search --names-only "^mariadb-$part-core-[0-9.]+\$" |
+                cut -d ' ' -f 1 | sort -V | tail -n 1)
+            missing=$(echo "$missing" | sed "s/mariadb-$part-core/${versioned:-&}/")
+        }
+        ;;
+    esac
+done
+# Where MySQL is, MariaDB would replace it: then apt-get fails instead.
+case $missing in *mariadb*) keep=--no-remove ;; *) keep='' ;; esac
 # shellcheck disable=SC2086
 run "apt-get install$missing ..." $as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends $missing
+    apt-get install -y --no-install-recommends $keep $missing
 
 # ... and it would start at the next boot, by systemd's links or by those of System V.
 case $missing in
