@@ -11,7 +11,7 @@ log=$(mktemp "${TMPDIR:-/tmp}/redlock-shell.XXXXXX") || exit 2
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' HUP INT TERM
 
-for file in .ci/run cluster/*.sh examples/*.sh test/*.sh test/*/*.sh; do
+for file in .ci/run cluster/*.sh examples/*.sh examples/*/*.sh test/*.sh test/*/*.sh; do
     if command -v shellcheck >/dev/null 2>&1; then
         shellcheck -x "$file" >"$log" 2>&1
         result "$file" $? "$log"
