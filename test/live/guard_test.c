@@ -1,0 +1,289 @@
+/* Nodes that forget, with a guard and without: who may vote, for how long not, and what is said
+ * about it. Times are those of the clock that the library uses: no test waits for luck. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live.h"
+
+#define TTL_MS 30000
+#define QUARANTINE_MS 30302 /* of a max_ttl_ms of 30000: 1 % and 2 ms of drift */
+#define SHORT_MS 400
+#define SHORT_QUARANTINE_MS 406
+
+/* What the trace says of the guard. */
+struct watch {
+    unsigned quarantined, votes;
+    int status;
+    int64_t votes_in_ms;
+    uint64_t quarantined_ns, votes_ns;
+};
+
+static void watch_cb(const redlock_event *event, void *data) {
+    struct watch *watch = data;
+    if (event->type == REDLOCK_EVENT_NODE_QUARANTINED) {
+        watch->quarantined++;
+        watch->status = event->status;
+        watch->votes_in_ms = event->votes_in_ms;
+        watch->quarantined_ns = event->now_ns;
+    } else if (event->type == REDLOCK_EVENT_NODE_VOTES) {
+        watch->votes++;
+        watch->votes_ns = event->now_ns;
+    }
+}
+
+/* n nodes and a client that has seen all of them. */
+static void start(struct live *live, size_t n, int64_t max_ttl_ms, struct watch *watch) {
+    static const char *const args[] = {"--enable-debug-command", "yes", NULL};
+    live_start(live, n, args);
+    redlock_client_options options = live_options(live);
+    options.max_ttl_ms = max_ttl_ms;
+    if (watch != NULL) {
+        memset(watch, 0, sizeof(*watch));
+        options.trace = watch_cb;
+        options.trace_data = watch;
+    }
+    live_open_all(live, &options);
+}
+
+static redlock_client *another(struct live *live) {
+    redlock_client *client = NULL;
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &client), 0);
+    LIVE_UNTIL(live, live_up(client) == live->n);
+    return client;
+}
+
+static uint64_t voting(const redlock_client *client) {
+    return live_stats(client).nodes_voting;
+}
+
+/* The connections of all clients to a node end, and nothing else. */
+static void cut(struct live *live, size_t i) {
+    uint64_t connects = live_node(live->client, i).connects;
+    uint64_t failures = live_node(live->client, i).failures;
+    live_tell(live, i, "CLIENT KILL TYPE normal");
+    LIVE_UNTIL(live, live_node(live->client, i).connects > connects ||
+                         live_node(live->client, i).failures > failures + 1);
+}
+
+static void restart(struct live *live, size_t i) {
+    uint64_t connects = live_node(live->client, i).connects;
+    live_kill(live, i);
+    live_restart(live, i);
+    LIVE_UNTIL(live, live_node(live->client, i).connects > connects);
+}
+
+static void check_waits(struct live *live, size_t i, int reason) {
+    redlock_node_info info = live_node(live->client, i);
+    assert_int_equal(info.up, 1);
+    assert_int_equal(info.voting, 0);
+    LIVE_STATUS(info.reason, reason);
+    assert_true(info.votes_in_ms > 0 && info.votes_in_ms <= QUARANTINE_MS);
+    assert_int_equal(live_up(live->client), live->n);
+    assert_int_equal(voting(live->client), live->n - 1);
+}
+
+/* -- The hole, and that it is closed -- */
+
+/* A holds on a bare quorum, of which one node forgets it; B asks the nodes that do not have it. */
+static int ask_the_amnesiac(struct live *live, enum redlock_guard guard, redlock_lock **a,
+                            redlock_lock **b) {
+    redlock_acquire_options once = live_once(TTL_MS);
+    live->guard = guard;
+    start(live, 3, TTL_MS, NULL);
+    redlock_client *second = another(live);
+    *a = live_lock(live->client, "key");
+    *b = live_lock(second, "key");
+    LIVE_STATUS(live_acquire(live, *a, &once), 0);
+    LIVE_UNTIL(live, live_votes(*a, 3, REDLOCK_VOTE_GRANTED) == 3);
+    live_tell(live, 2, "DEL key"); /* as if it had not got there */
+    restart(live, 1);              /* empty */
+    LIVE_UNTIL(live, live_up(second) == 3);
+    int status = live_acquire(live, *b, &once);
+    assert_int_equal(redlock_lock_is_valid(*a), 1);
+    return status;
+}
+
+static void two_hold_without_a_guard(void **state) {
+    struct live *live = *state;
+    redlock_lock *a, *b;
+    LIVE_STATUS(ask_the_amnesiac(live, REDLOCK_GUARD_OFF, &a, &b), 0);
+    assert_int_equal(redlock_lock_is_valid(b), 1); /* and so is a: this is what the guard is for */
+    live_close(live, redlock_lock_client(b));
+    live_end(live);
+}
+
+static void one_holds_with_a_guard(void **state) {
+    struct live *live = *state;
+    redlock_lock *a, *b;
+    LIVE_STATUS(ask_the_amnesiac(live, REDLOCK_GUARD_OBSERVED, &a, &b), REDLOCK_ERR_HELD);
+    redlock_node_outcome outcome = live_outcome(b, 1);
+    assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
+    LIVE_STATUS(outcome.reason, REDLOCK_ERR_NODE_RESTARTED);
+    assert_true(outcome.votes_in_ms > 0 && outcome.votes_in_ms <= QUARANTINE_MS);
+    LIVE_UNTIL(live, live_outcome(b, 2).vote == REDLOCK_VOTE_GRANTED); /* it was decided before */
+    assert_int_equal(live_outcome(b, 2).votes_in_ms, 0);
+    live_close(live, redlock_lock_client(b));
+    live_end(live);
+}
+
+/* A third client that has never seen the node before: strict knows by its uptime. */
+static void one_holds_if_a_stranger_is_strict(void **state) {
+    struct live *live = *state;
+    redlock_lock *a, *b;
+    redlock_client *stranger = NULL;
+    LIVE_STATUS(ask_the_amnesiac(live, REDLOCK_GUARD_OBSERVED, &a, &b), REDLOCK_ERR_HELD);
+    live->guard = REDLOCK_GUARD_STRICT;
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &stranger), REDLOCK_ERR_NO_QUORUM);
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *c = live_lock(stranger, "key");
+    LIVE_STATUS(live_acquire(live, c, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_outcome(c, 1).reason, REDLOCK_ERR_NODE_YOUNG);
+    live_close(live, stranger);
+    live_close(live, redlock_lock_client(b));
+    live_end(live);
+}
+
+/* The holder gives the key back while the node is in quarantine, and may count its extension. */
+static void a_held_lock_repairs(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, TTL_MS, NULL);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_votes(lock, 3, REDLOCK_VOTE_GRANTED) == 3);
+    restart(live, 0);
+    check_waits(live, 0, REDLOCK_ERR_NODE_RESTARTED);
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_UNTIL(live, live_stats(live->client).repaired == 1);
+    assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 3);
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_UNTIL(live, live_outcome(lock, 0).vote == REDLOCK_VOTE_GRANTED);
+    assert_int_equal(live_node(live->client, 0).voting, 0); /* all the while */
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 3));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* -- When a quarantine begins and ends -- */
+
+static void ends_by_the_clock(void **state) {
+    struct live *live = *state;
+    struct watch watch;
+    redlock_acquire_options once = live_once(SHORT_MS);
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, SHORT_MS, &watch);
+    assert_int_equal(watch.quarantined, 0);
+    for (unsigned times = 1; times <= 2; times++) {
+        restart(live, 0);
+        LIVE_UNTIL(live, watch.votes == times);
+        assert_int_equal(watch.quarantined, times);
+        LIVE_STATUS(watch.status, REDLOCK_ERR_NODE_RESTARTED);
+        assert_int_equal(watch.votes_in_ms, SHORT_QUARANTINE_MS);
+        assert_true(watch.votes_ns - watch.quarantined_ns >= (SHORT_QUARANTINE_MS - 1) * LIVE_MS);
+        redlock_node_info info = live_node(live->client, 0);
+        assert_int_equal(info.voting, 1);
+        LIVE_STATUS(info.reason, 0);
+        assert_int_equal(info.votes_in_ms, 0);
+    }
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_outcome(lock, 0).vote == REDLOCK_VOTE_GRANTED);
+    live_end(live);
+}
+
+/* A restart in quarantine begins it anew; the connection that is lost then does not. */
+static void goes_on_over_a_lost_connection(void **state) {
+    struct live *live = *state;
+    struct watch watch;
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, TTL_MS, &watch);
+    restart(live, 0);
+    uint64_t began_ns = watch.quarantined_ns;
+    cut(live, 0);
+    check_waits(live, 0, REDLOCK_ERR_NODE_RESTARTED);
+    assert_int_equal(watch.quarantined, 2); /* told again, with what is left */
+    uint64_t gone_ms = (watch.quarantined_ns - began_ns) / LIVE_MS;
+    assert_true((uint64_t)watch.votes_in_ms + gone_ms <= QUARANTINE_MS + 2);
+    assert_true((uint64_t)watch.votes_in_ms + gone_ms >= QUARANTINE_MS - 2);
+    restart(live, 0);
+    assert_int_equal(watch.votes_in_ms, QUARANTINE_MS);
+    live_end(live);
+}
+
+static void takes_a_lost_connection_for_nothing(void **state) {
+    struct live *live = *state;
+    struct watch watch;
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, TTL_MS, &watch);
+    for (size_t i = 0; i < 3; i++) {
+        cut(live, i);
+        LIVE_UNTIL(live, live_up(live->client) == 3);
+        assert_int_equal(voting(live->client), 3);
+    }
+    assert_int_equal(watch.quarantined, 0);
+    live_end(live);
+}
+
+static void distrusts_another_replication_id(void **state) {
+    struct live *live = *state;
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, TTL_MS, NULL);
+    live_tell(live, 0, "DEBUG CHANGE-REPL-ID");
+    cut(live, 0);
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    check_waits(live, 0, REDLOCK_ERR_NODE_REPLACED);
+    live_end(live);
+}
+
+/* -- What is said -- */
+
+static void check_sentence(const char *message, const char *before, const char *node) {
+    char wanted[REDLOCK_MESSAGE_MAX];
+    double ago_s = -1, in_s = -1;
+    const char *ago = strstr(message, " restarted "), *in = strstr(message, "votes again in ");
+    assert_non_null(ago);
+    assert_non_null(in);
+    sscanf(ago, " restarted %lf", &ago_s);
+    sscanf(in, "votes again in %lf", &in_s);
+    snprintf(wanted, sizeof(wanted), "%s: %s restarted %.1f s ago, votes again in %.1f s", before,
+             node, ago_s, in_s);
+    assert_string_equal(message, wanted);
+    assert_true(ago_s >= 0 && in_s > 0);
+    assert_true(ago_s + in_s > QUARANTINE_MS / 1e3 - 0.15);
+    assert_true(ago_s + in_s < QUARANTINE_MS / 1e3 + 0.15);
+}
+
+static void says_who_restarted(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, TTL_MS, NULL);
+    const char *node = live_node(live->client, 1).node;
+    restart(live, 1);
+    check_sentence(redlock_client_message(live->client),
+                   "3 of 3 nodes up; 1 of 3 nodes may not vote", node);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    check_sentence(redlock_lock_message(lock),
+                   "success: 2 of 3 granted, 2 needed; 1 of 3 nodes may not vote", node);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(two_hold_without_a_guard),
+        LIVE_TEST(one_holds_with_a_guard),
+        LIVE_TEST(one_holds_if_a_stranger_is_strict),
+        LIVE_TEST(a_held_lock_repairs),
+        LIVE_TEST(ends_by_the_clock),
+        LIVE_TEST(goes_on_over_a_lost_connection),
+        LIVE_TEST(takes_a_lost_connection_for_nothing),
+        LIVE_TEST(distrusts_another_replication_id),
+        LIVE_TEST(says_who_restarted),
+    };
+    return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
+}

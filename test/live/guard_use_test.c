@@ -1,0 +1,187 @@
+/* Nodes that a client with a guard does not use at all: replicas, nodes that may evict, that forbid
+ * INFO, and a second address of one server. Each comes back by itself once it is mended. And nodes
+ * that have just been started. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live.h"
+
+static void start(struct live *live, enum redlock_guard guard) {
+    live->guard = guard;
+    live_start(live, 3, NULL);
+    live_open_all(live, NULL);
+    assert_int_equal(live_stats(live->client).nodes_voting, 3);
+}
+
+/* Its connections end, and it is not up any more, for this reason. */
+static void cut_and_await(struct live *live, size_t i, int reason) {
+    live_tell(live, i, "CLIENT KILL TYPE normal");
+    LIVE_UNTIL(live, live_node(live->client, i).reason == reason);
+    assert_int_equal(live_node(live->client, i).up, 0);
+    assert_int_equal(live_stats(live->client).nodes_up, 2);
+    assert_int_equal(live_stats(live->client).nodes_voting, 2);
+}
+
+static void await_quarantine(struct live *live, size_t i, int reason) {
+    LIVE_UNTIL(live, live_node(live->client, i).up);
+    redlock_node_info info = live_node(live->client, i);
+    LIVE_STATUS(info.reason, reason);
+    assert_int_equal(info.voting, 0);
+    assert_true(info.votes_in_ms > 0);
+}
+
+static void check_detail(struct live *live, size_t i, const char *wanted) {
+    assert_string_equal(live_node(live->client, i).detail, wanted);
+    const char *message = redlock_client_message(live->client);
+    if (strstr(message, wanted) == NULL) {
+        print_error("%s\n", message);
+    }
+    assert_non_null(strstr(message, wanted));
+}
+
+static void a_replica_is_not_used(void **state) {
+    struct live *live = *state;
+    start(live, REDLOCK_GUARD_OBSERVED);
+    live_tell(live, 0, "REPLICAOF 127.0.0.1 %d", live_port(live, 1));
+    cut_and_await(live, 0, REDLOCK_ERR_NODE_READONLY);
+    check_detail(live, 0, "a replica cannot vote; give the URL of a primary");
+    live_tell(live, 0, "REPLICAOF NO ONE");
+    await_quarantine(live, 0, REDLOCK_ERR_NODE_REPLACED);
+    live_end(live);
+}
+
+static void a_node_that_evicts_is_not_used(void **state) {
+    struct live *live = *state;
+    start(live, REDLOCK_GUARD_OBSERVED);
+    live_tell(live, 0, "CONFIG SET maxmemory 1gb maxmemory-policy volatile-ttl");
+    cut_and_await(live, 0, REDLOCK_ERR_NODE_EVICTS);
+    check_detail(live, 0, "set maxmemory-policy to noeviction, or maxmemory to 0");
+    live_tell(live, 0, "CONFIG SET maxmemory-policy noeviction");
+    await_quarantine(live, 0, REDLOCK_ERR_NODE_MENDED);
+    live_end(live);
+}
+
+/* A policy without a limit evicts nothing; a limit with noeviction neither. */
+static void a_limit_or_a_policy_alone_is_fine(void **state) {
+    struct live *live = *state;
+    start(live, REDLOCK_GUARD_OBSERVED);
+    live_tell(live, 0, "CONFIG SET maxmemory 1gb");
+    live_tell(live, 1, "CONFIG SET maxmemory-policy allkeys-lru");
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t connects = live_node(live->client, i).connects;
+        live_tell(live, i, "CLIENT KILL TYPE normal");
+        LIVE_UNTIL(live, live_node(live->client, i).connects > connects);
+    }
+    assert_int_equal(live_stats(live->client).nodes_voting, 3);
+    live_end(live);
+}
+
+/* It is asked again at the pace of any node that fails, and comes back by itself. */
+static void a_node_must_allow_info(void **state) {
+    struct live *live = *state;
+    start(live, REDLOCK_GUARD_OBSERVED);
+    live_tell(live, 0, "ACL SETUSER default -info");
+    cut_and_await(live, 0, REDLOCK_ERR_NODE_PERMISSION);
+    check_detail(live, 0, "the guard needs INFO: allow +info or set guard to off");
+    uint64_t before = live_node(live->client, 0).failures;
+    live_run_for(live, 1000);
+    assert_true(live_node(live->client, 0).failures - before <= 1000 / 50 + 2);
+    live_tell(live, 0, "ACL SETUSER default +info");
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3); /* it is the server that it was */
+    live_end(live);
+}
+
+static void without_a_guard_nobody_asks(void **state) {
+    struct live *live = *state;
+    live->guard = REDLOCK_GUARD_OFF;
+    live_start(live, 3, NULL);
+    live_tell(live, 0, "ACL SETUSER default -info");
+    live_tell(live, 1, "CONFIG SET maxmemory 1gb maxmemory-policy volatile-ttl");
+    live_open_all(live, NULL);
+    assert_int_equal(live_stats(live->client).nodes_voting, 3);
+    live_end(live);
+}
+
+/* -- One server by two names -- */
+
+static void one_server_has_one_vote(void **state) {
+    struct live *live = *state;
+    char second[64], wanted[256];
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    live_start(live, 2, NULL);
+    snprintf(second, sizeof(second), "redis://localhost:%d", live_port(live, 0));
+    const char *urls[] = {live->urls[0], second, live->urls[1]};
+    redlock_client_options options = live_options(live);
+    options.nodes = urls;
+    options.n_nodes = 3;
+    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_DUPLICATE);
+    size_t twin = live_node(live->client, 0).up ? 1 : 0;
+    LIVE_STATUS(live_node(live->client, twin).reason, REDLOCK_ERR_DUPLICATE);
+    snprintf(wanted, sizeof(wanted), "%s and %s are one server, with one vote",
+             twin == 1 ? second + strlen("redis://") : urls[0] + strlen("redis://"),
+             twin == 1 ? urls[0] + strlen("redis://") : second + strlen("redis://"));
+    check_detail(live, twin, wanted);
+    LIVE_UNTIL(live, live_up(live->client) == 2); /* the rest is of use */
+    redlock_acquire_options once = live_once(1000);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    assert_int_equal(live_votes(lock, 3, REDLOCK_VOTE_GRANTED), 2);
+    live_end(live);
+}
+
+/* -- Nodes that are new -- */
+
+static void strict_waits_for_new_nodes(void **state) {
+    struct live *live = *state;
+    redlock_client_options options = live_options(live);
+    live->guard = REDLOCK_GUARD_STRICT;
+    live_start(live, 3, NULL);
+    options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    assert_int_equal(live_stats(live->client).nodes_voting, 0);
+    const char *message = redlock_client_message(live->client);
+    static const char begin[] = "3 of 3 nodes up; 3 of 3 nodes may not vote: 127.0.0.1:";
+    assert_int_equal(strncmp(message, begin, strlen(begin)), 0);
+    assert_non_null(strstr(message, " started "));
+    assert_non_null(strstr(message, " s ago, votes in "));
+    redlock_acquire_options once = live_once(1000);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
+    message = redlock_lock_message(lock);
+    static const char lock_begin[] =
+        "no quorum of nodes: 0 of 3 granted, 2 needed; 3 of 3 nodes may not vote: 127.0.0.1:";
+    assert_int_equal(strncmp(message, lock_begin, strlen(lock_begin)), 0);
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* With a short max_ttl they are old soon, and an acquire that waits gets its lock. */
+static void strict_does_not_wait_for_ever(void **state) {
+    struct live *live = *state;
+    live->guard = REDLOCK_GUARD_STRICT;
+    live_start(live, 3, NULL);
+    redlock_client_options options = live_options(live);
+    options.max_ttl_ms = 3000;
+    redlock_acquire_options patient = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    patient.ttl_ms = 3000;
+    patient.wait_ms = REDLOCK_NO_LIMIT;
+    live_open(live, &options, &live->client);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, &patient), 0);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(a_replica_is_not_used),
+        LIVE_TEST(a_node_that_evicts_is_not_used),
+        LIVE_TEST(a_limit_or_a_policy_alone_is_fine),
+        LIVE_TEST(a_node_must_allow_info),
+        LIVE_TEST(without_a_guard_nobody_asks),
+        LIVE_TEST(one_server_has_one_vote),
+        LIVE_TEST(strict_waits_for_new_nodes),
+        LIVE_TEST(strict_does_not_wait_for_ever),
+    };
+    return cmocka_run_group_tests_name("guard_use", tests, NULL, NULL);
+}
