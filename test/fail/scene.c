@@ -227,7 +227,7 @@ static void open_client(struct scene *s) {
     o.reconnect_min_ms = 1;
     o.reconnect_max_ms = 4;
     o.allocator = s->options->allocator;
-    o.guard = REDLOCK_GUARD_OFF; /* guard_test.c in test/fake says what INFO can do */
+    o.guard = REDLOCK_GUARD_OFF; /* guard_info_test.c in test/fake says what INFO can do */
     o.trace = on_trace;
     o.trace_data = s;
     o.error = s->result->error;

@@ -301,11 +301,12 @@ void fake_node_drop(struct fake_node *node, bool reset) {
 }
 
 void fake_node_restart(struct fake_node *node) {
+    static size_t restarts; /* of all nodes: no two servers have one id */
     char run_id[41];
     fake_node_drop(node, true);
     fake_redis_forget_keys(node->redis);
     fake_redis_forget_scripts(node->redis);
-    snprintf(run_id, sizeof(run_id), "%040zx", node->accepted);
+    snprintf(run_id, sizeof(run_id), "f%039zx", ++restarts);
     fake_redis_set_info(node->redis, "run_id", run_id);
     fake_redis_set_info(node->redis, "master_replid", run_id);
     fake_redis_set_info(node->redis, "uptime_in_seconds", "0");

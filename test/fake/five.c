@@ -221,12 +221,20 @@ static void on_event(const redlock_event *event, void *data) {
     }
 }
 
+/* Five servers, and not one; with the fields that a guard wants. */
+static void tell_apart(struct fake_node *node, size_t number) {
+    char run_id[41];
+    snprintf(run_id, sizeof(run_id), "%040zx", number + 1);
+    fake_redis_set_info(fake_node_redis(node), "run_id", run_id);
+    fake_redis_set_info(fake_node_redis(node), "maxmemory", "0");
+}
+
 void five_start(struct five *f) {
     memset(f, 0, sizeof(*f));
     f->options = (redlock_client_options)REDLOCK_CLIENT_OPTIONS_INIT;
     f->options.reconnect_min_ms = 2;
     f->options.reconnect_max_ms = 10;
-    f->options.guard = REDLOCK_GUARD_OFF; /* guard_test.c turns it on */
+    f->options.guard = REDLOCK_GUARD_OFF; /* guard_info_test.c turns it on */
     f->options.trace = on_event;
     f->options.trace_data = f;
     f->memory_cap = MEMORY_CAP_DEFAULT;
@@ -236,6 +244,7 @@ void five_start(struct five *f) {
     for (size_t i = 0; i < FIVE; i++) {
         f->nodes[i] = fake_node_start(&f->loop);
         f->urls[i] = fake_node_url(f->nodes[i]);
+        tell_apart(f->nodes[i], i);
     }
 }
 

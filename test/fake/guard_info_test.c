@@ -1,0 +1,289 @@
+/* INFO, as a node of five may answer it to a client with a guard: refused, cut, huge, endless,
+ * late, garbage, in the wrong place. The node is not used, and says why; the others grant as if it
+ * were not there, the loop does not stall, memory is capped; and when it answers as Redis does it
+ * is used again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/five.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define REPLID "fedcba9876543210fedcba9876543210fedcba98"
+
+static void start(struct five *f, enum redlock_guard guard) {
+    five_start(f);
+    f->options.guard = guard;
+}
+
+static bool votes_again(struct five *f, void *data) {
+    (void)data;
+    return five_stats(f).nodes_voting == FIVE;
+}
+
+/* -- What is not INFO -- */
+
+#define MISSING \
+    "in INFO, which the guard needs, run_id is missing; is it Redis? or set guard to off"
+
+static const struct {
+    const char *bytes;
+    int reason;
+    const char *detail;
+} answers[] = {
+    {"-NOPERM this user has no permissions to run the 'info' command\r\n",
+     REDLOCK_ERR_NODE_PERMISSION, "the guard needs INFO: allow +info or set guard to off"},
+    {"-ERR unknown command 'INFO', with args beginning with: \r\n", REDLOCK_ERR_NODE_ERROR,
+     "the guard needs INFO: do not rename it, or set guard to off"},
+    {"-LOADING Redis is loading the dataset in memory\r\n", REDLOCK_ERR_NODE_LOADING,
+     "LOADING Redis is loading the dataset in memory"},
+    {"+OK\r\n", REDLOCK_ERR_NODE_PROTOCOL, MISSING},
+    {"+run_id:0123456789abcdef0123456789abcdef01234567\r\n", REDLOCK_ERR_NODE_PROTOCOL, MISSING},
+    {"$0\r\n\r\n", REDLOCK_ERR_NODE_PROTOCOL, MISSING},
+    {"$7\r\nrun_id:\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
+    {"$-1\r\n", REDLOCK_ERR_NODE_PROTOCOL, "an answer that Redis does not give"},
+    {":1\r\n", REDLOCK_ERR_NODE_PROTOCOL, "an answer that Redis does not give"},
+    {"*1\r\n$2\r\nOK\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
+    {"=15\r\ntxt:Some string\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
+    {"HTTP/1.1 400 Bad Request\r\n\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
+};
+
+static void does_not_use_who_does_not_answer_it(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(answers); i++) {
+        struct five f;
+        struct fake_rule rule = {
+            .command = "INFO", .action = FAKE_INSTEAD, .bytes = answers[i].bytes};
+        start(&f, REDLOCK_GUARD_STRICT);
+        fake_node_rule(f.nodes[1], rule);
+        fake_node_rule(f.nodes[3], rule);
+        assert_int_equal(five_open(&f), 0);
+        redlock_node_info info = five_info(&f, 1);
+        assert_int_equal(info.up, 0);
+        assert_int_equal(info.reason, answers[i].reason);
+        if (answers[i].detail != NULL) {
+            assert_string_equal(info.detail, answers[i].detail);
+            five_assert_contains(redlock_client_message(f.client), answers[i].detail);
+        }
+        five_cycle(&f);
+        fake_node_clear_rules(f.nodes[1]);
+        fake_node_clear_rules(f.nodes[3]);
+        assert_true(five_run_until(&f, votes_again, NULL));
+        five_cycle(&f);
+        five_stop(&f);
+    }
+}
+
+/* -- One field that is not as it should be -- */
+
+static void does_not_use_who_leaves_a_field_out(void **state) {
+    (void)state;
+    static const char *const fields[] = {
+        "run_id", "master_replid", "uptime_in_seconds", "loading",
+        "role",   "maxmemory",     "aof_enabled",       "maxmemory_policy"};
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        struct five f;
+        char wanted[128];
+        start(&f, REDLOCK_GUARD_STRICT);
+        fake_redis_set_info(fake_node_redis(f.nodes[2]), fields[i], "");
+        assert_int_equal(five_open(&f), 0);
+        snprintf(wanted, sizeof(wanted), "%s is not what Redis writes", fields[i]);
+        assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_PROTOCOL);
+        five_assert_contains(five_info(&f, 2).detail, wanted);
+        five_cycle(&f);
+        five_stop(&f);
+    }
+}
+
+static void tells_replicas_and_the_like(void **state) {
+    (void)state;
+    static const struct {
+        const char *field, *value;
+        int reason;
+    } rows[] = {{"role", "slave", REDLOCK_ERR_NODE_READONLY},
+                {"loading", "1", REDLOCK_ERR_NODE_LOADING},
+                {"maxmemory_policy", "allkeys-lru", 0}, /* there is no limit */
+                {"uptime_in_seconds", "99999999999999999999999", 0}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct five f;
+        start(&f, REDLOCK_GUARD_STRICT);
+        fake_redis_set_info(fake_node_redis(f.nodes[2]), rows[i].field, rows[i].value);
+        assert_int_equal(five_open(&f), 0);
+        assert_int_equal(five_info(&f, 2).reason, rows[i].reason);
+        assert_int_equal(five_stats(&f).nodes_voting, rows[i].reason != 0 ? 4 : 5);
+        five_cycle(&f);
+        five_stop(&f);
+    }
+}
+
+/* A clock that was set back makes a server young, and not for ever. */
+static void does_not_wait_for_ever_for_a_clock(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_STRICT);
+    f.options.max_ttl_ms = 100;
+    fake_redis_set_info(fake_node_redis(f.nodes[2]), "uptime_in_seconds", "-86400");
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_YOUNG);
+    assert_true(five_run_until(&f, votes_again, NULL));
+    five_stop(&f);
+}
+
+/* -- Size and time -- */
+
+/* A bulk of this length with all fields at its end. */
+static char *big(size_t length) {
+    static const char fields[] =
+        "\r\nrun_id:00000000000000000000000000000000000000ff\r\nmaster_replid:" REPLID
+        "\r\nuptime_in_seconds:1000000\r\nrole:master\r\nloading:0\r\naof_enabled:1\r\n"
+        "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+    char *text = malloc(length + 32);
+    size_t head = (size_t)snprintf(text, 32, "$%zu\r\n", length);
+    memset(text + head, 'x', length);
+    memcpy(text + head + length - strlen(fields), fields, strlen(fields));
+    memcpy(text + head + length, "\r\n", 3);
+    return text;
+}
+
+static void takes_a_long_one_and_bounds_a_huge_one(void **state) {
+    (void)state;
+    static const struct {
+        size_t length;
+        bool is_taken;
+    } rows[] = {{5000, true}, {60000, true}, {400000, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct five f;
+        char *text = big(rows[i].length);
+        struct fake_rule rule = {.command = "INFO", .action = FAKE_INSTEAD, .bytes = text};
+        start(&f, REDLOCK_GUARD_STRICT);
+        fake_node_rule(f.nodes[0], rule);
+        fake_node_set_fragment(f.nodes[0], 4096);
+        assert_int_equal(five_open(&f), 0);
+        five_wait_up(&f, rows[i].is_taken ? 5 : 4);
+        assert_int_equal(five_info(&f, 0).reason, rows[i].is_taken ? 0 : REDLOCK_ERR_NODE_PROTOCOL);
+        five_cycle(&f);
+        five_stop(&f);
+        free(text);
+    }
+}
+
+static void survives_every_way_to_break_it(void **state) {
+    (void)state;
+    static const struct fake_rule rules[] = {
+        {.action = FAKE_CLOSE},
+        {.action = FAKE_RESET},
+        {.action = FAKE_EXECUTE_CLOSE},
+        {.action = FAKE_EXECUTE_RESET},
+        {.action = FAKE_CUT},
+        {.action = FAKE_ENDLESS, .bytes = "$2000000000\r\n"},
+        {.action = FAKE_ENDLESS, .bytes = "$5000\r\nrun_id:"},
+        {.action = FAKE_IGNORE},
+        {.action = FAKE_ANSWER, .delay_ms = 50},
+        {.action = FAKE_ANSWER, .delay_ms = 400},
+    };
+    for (size_t i = 0; i < COUNT(rules); i++) {
+        struct five f;
+        struct fake_rule rule = rules[i];
+        rule.command = "INFO";
+        rule.times = 2;
+        start(&f, REDLOCK_GUARD_STRICT);
+        f.options.connect_timeout_ms = 200;
+        fake_node_rule(f.nodes[0], rule);
+        fake_node_rule(f.nodes[4], rule);
+        assert_int_equal(five_open(&f), 0);
+        five_cycle(&f);
+        assert_true(five_run_until(&f, votes_again, NULL));
+        five_cycle(&f);
+        five_stop(&f);
+    }
+}
+
+static void reads_it_byte_by_byte(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_STRICT);
+    fake_node_set_fragment(f.nodes[3], 1);
+    f.options.connect_timeout_ms = 5000;
+    assert_int_equal(five_open(&f), 0);
+    assert_true(five_run_until(&f, votes_again, NULL));
+    five_stop(&f);
+}
+
+/* Where another answer is due, the words of INFO are only words. */
+static void reads_it_only_where_it_is_due(void **state) {
+    (void)state;
+    struct five f;
+    char *text = big(1000);
+    struct fake_rule rule = {.command = "SCRIPT", .action = FAKE_REPLACE, .bytes = text};
+    start(&f, REDLOCK_GUARD_STRICT);
+    fake_node_rule(f.nodes[0], rule);
+    fake_redis_set_info(fake_node_redis(f.nodes[0]), "role", "slave");
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_READONLY);
+    five_stop(&f);
+    free(text);
+}
+
+/* -- Who is who -- */
+
+static void refuses_the_same_server_twice(void **state) {
+    (void)state;
+    struct five f;
+    char run_id[41];
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    snprintf(run_id, sizeof(run_id), "%040x", 1); /* the first one's */
+    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id", run_id);
+    assert_int_equal(five_open(&f), REDLOCK_ERR_DUPLICATE);
+    size_t twin = five_info(&f, 0).up ? 4 : 0;
+    assert_int_equal(five_info(&f, twin).reason, REDLOCK_ERR_DUPLICATE);
+    five_assert_contains(redlock_client_message(f.client), fake_node_name(f.nodes[0]));
+    five_assert_contains(five_info(&f, twin).detail, fake_node_name(f.nodes[4 - twin]));
+    five_wait_up(&f, 4);
+    five_cycle(&f);
+    fake_redis_set_info(fake_node_redis(f.nodes[twin]), "run_id",
+                        "00000000000000000000000000000000000000aa");
+    five_wait_up(&f, 5);
+    five_stop(&f);
+}
+
+/* A majority restarts: nothing is granted until it votes again, and no key is even set. */
+static void asks_no_majority_of_amnesiacs(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    f.options.max_ttl_ms = 30000;
+    assert_int_equal(five_open(&f), 0);
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_restart(f.nodes[i]);
+        five_wait_down(&f, i, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    }
+    five_wait_up(&f, 5);
+    assert_int_equal(five_stats(&f).nodes_voting, 2);
+    size_t sets = fake_node_count(f.nodes[4], "SET");
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(fake_node_count(f.nodes[4], "SET"), sets);
+    five_assert_contains(redlock_lock_message(f.lock), "3 of 5 nodes may not vote: ");
+    five_stop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(does_not_use_who_does_not_answer_it),
+        cmocka_unit_test(does_not_use_who_leaves_a_field_out),
+        cmocka_unit_test(tells_replicas_and_the_like),
+        cmocka_unit_test(does_not_wait_for_ever_for_a_clock),
+        cmocka_unit_test(takes_a_long_one_and_bounds_a_huge_one),
+        cmocka_unit_test(survives_every_way_to_break_it),
+        cmocka_unit_test(reads_it_byte_by_byte),
+        cmocka_unit_test(reads_it_only_where_it_is_due),
+        cmocka_unit_test(refuses_the_same_server_twice),
+        cmocka_unit_test(asks_no_majority_of_amnesiacs),
+    };
+    return cmocka_run_group_tests_name("guard_info", tests, NULL, NULL);
+}
