@@ -16,7 +16,7 @@ static const char *const names[SIM_VIOLATIONS] = {
     [SIM_FINE] = "fine",         [SIM_OVERLAP] = "overlap", [SIM_VALIDITY] = "validity",
     [SIM_ONCE] = "once",         [SIM_ORPHAN] = "orphan",   [SIM_LOST_LATE] = "lost late",
     [SIM_REVIVED] = "revived",   [SIM_SUCCESS] = "success", [SIM_STUCK] = "stuck",
-    [SIM_LEFTOVER] = "leftover",
+    [SIM_LEFTOVER] = "leftover", [SIM_FENCE] = "fence",
 };
 
 const char *sim_violation_name(enum sim_violation what) {
@@ -45,8 +45,10 @@ uint32_t sim_check_token(struct sim_world *world, const struct sim_lock *lock) {
             abort();
         }
     }
-    check->tokens[++check->token_count] = (struct sim_token){
-        .given_up_ns = NEVER, .client = lock->client->index, .lock = lock->index};
+    check->tokens[++check->token_count] = (struct sim_token){.drawn_ns = world->now_ns,
+                                                             .given_up_ns = NEVER,
+                                                             .client = lock->client->index,
+                                                             .lock = lock->index};
     return check->token_count;
 }
 
@@ -82,7 +84,8 @@ void sim_check_asked(const struct sim_call *call) {
     struct sim_world *world = call->lock->client->world;
     if (world->check.tokens[call->token].given_up_ns != NEVER) {
         sim_check_fail(world, SIM_REVIVED, "token %u was given up, but a %s was sent for it",
-                       (unsigned)call->token, call->command == SIM_SET ? "SET" : "extension");
+                       (unsigned)call->token,
+                       call->command == SIM_SET ? "SET" : "raise or extension");
     }
 }
 
@@ -147,6 +150,7 @@ void sim_check_hold(const struct sim_lock *lock) {
     }
     hold->is_open = true;
     hold->token = token_of(lock);
+    hold->fence = rl_lock_fence(&lock->core);
     hold->until_local_ns = lock->core.valid_until_ns;
     hold_until(lock, hold);
     uint64_t least_ns = sim_client_now(lock->client) + hold->min_validity_ms * RL_NS_PER_MS;
@@ -154,10 +158,12 @@ void sim_check_hold(const struct sim_lock *lock) {
         sim_check_fail(lock->client->world, SIM_SUCCESS, "c%d was told of a grant that was over",
                        lock->client->index + 1);
     }
+    sim_check_fence(lock, hold);
 }
 
 void sim_check_wanted(const struct sim_lock *lock, const struct rl_acquire *acquire) {
     hold_of(lock)->min_validity_ms = acquire->min_validity_ms;
+    hold_of(lock)->fences = acquire->fences;
 }
 
 void sim_check_let_go(const struct sim_lock *lock) {
@@ -172,12 +178,16 @@ void sim_check_lock(const struct sim_lock *lock) {
     struct sim_world *world = lock->client->world;
     struct sim_hold *hold = hold_of(lock);
     uint32_t token = token_of(lock);
-    bool in_use = lock->core.state == RL_TRYING || lock->core.state == RL_GRANTED ||
-                  lock->core.state == RL_HELD || lock->core.state == RL_EXTENDING;
+    bool in_use = lock->core.state == RL_TRYING || lock->core.state == RL_FENCING ||
+                  lock->core.state == RL_GRANTED || lock->core.state == RL_HELD ||
+                  lock->core.state == RL_EXTENDING;
     if (token != 0) {
         token_in_use(world, token, in_use);
     }
     bool holding = lock->core.state == RL_HELD || lock->core.state == RL_EXTENDING;
+    if (hold->is_open && holding) {
+        sim_check_fence_stays(lock, hold);
+    }
     if (hold->is_open && holding && lock->core.valid_until_ns != hold->until_local_ns) {
         if (lock->core.valid_until_ns > hold->until_local_ns &&
             sim_client_now(lock->client) >= hold->until_local_ns) {
@@ -244,8 +254,19 @@ static void check_told(struct sim_world *world, uint32_t client, const struct si
     }
 }
 
+/* Where fences have to be in order although holds are not apart, an overlap is counted once. */
+static void check_overlap(struct sim_world *world, uint32_t a, uint32_t b, uint32_t resource) {
+    if (world->options.preset == SIM_FENCED) {
+        world->stats.overlaps += !world->check.overlaps[resource];
+    } else {
+        sim_check_fail(world, SIM_OVERLAP, "c%u and c%u both hold r%u", (unsigned)a + 1,
+                       (unsigned)b + 1, (unsigned)resource + 1);
+    }
+}
+
 static void check_holds(struct sim_world *world) {
     uint8_t owner[SIM_RESOURCES_MAX] = {0};
+    bool overlaps[SIM_RESOURCES_MAX] = {false};
     bool promised = sim_options_within_promise(&world->options);
     for (uint32_t c = 0; c < world->options.clients; c++) {
         for (uint32_t i = 0; i < world->options.locks; i++) {
@@ -257,8 +278,8 @@ static void check_holds(struct sim_world *world) {
             if (world->now_ns >= hold->until_ns) {
                 check_told(world, c, hold);
             } else if (owner[resource] != 0) {
-                sim_check_fail(world, SIM_OVERLAP, "c%u and c%u both hold r%u", owner[resource],
-                               (unsigned)c + 1, (unsigned)resource + 1);
+                overlaps[resource] = true;
+                check_overlap(world, owner[resource] - 1u, c, resource);
             } else {
                 owner[resource] = (uint8_t)(c + 1);
                 if (promised) {
@@ -267,6 +288,7 @@ static void check_holds(struct sim_world *world) {
             }
         }
     }
+    memcpy(world->check.overlaps, overlaps, sizeof overlaps);
 }
 
 /* How long a release may take when nothing is in its way: an owed one waits half a second after an
@@ -279,7 +301,7 @@ static uint64_t release_bound_ns(const struct sim_options *options) {
 
 static void check_key(struct sim_world *world, uint32_t node, const struct sim_key *key) {
     const struct sim_token *token = &world->check.tokens[key->token];
-    if (token->given_up_ns == NEVER || world->nodes[node].is_slow) {
+    if (token->given_up_ns == NEVER || world->nodes[node].is_slow || key->is_stale) {
         return;
     }
     const struct sim_link *link = &world->clients[token->client].links[node];

@@ -11,6 +11,7 @@
  *     success     a success was told while a loss was due, or with less validity than was asked for
  *     stuck       after healing, a client that waits does not acquire in time
  *     leftover    a key or a debt is left when everything is over
+ *     fence       fences are not in order (check_fence.c)
  *
  * A window is open from the moment the user is told of the grant until the validity that the lock
  * states then is over (by the client's clock, seen from true time), or the user calls release or is
@@ -46,11 +47,13 @@ enum sim_violation {
     SIM_SUCCESS,
     SIM_STUCK,
     SIM_LEFTOVER,
+    SIM_FENCE,
     SIM_VIOLATIONS
 };
 
 /* A token that was drawn. */
 struct sim_token {
+    uint64_t drawn_ns;                /* its SETs are sent then, and not before */
     uint64_t given_up_ns;             /* UINT64_MAX while it is in use */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
     uint32_t dropped;                 /* nodes that were owed too much to keep its release */
@@ -63,9 +66,24 @@ struct sim_hold {
     uint64_t until_local_ns;
     uint64_t until_ns; /* the same in true time */
     uint64_t late_ns;  /* so late may the loss be told: 0, or a timer's lag if little was left */
+    uint64_t fence;    /* told with the grant */
     uint32_t token;
     uint32_t min_validity_ms; /* asked for by the acquire */
+    bool fences;              /* the same */
     bool is_open;
+};
+
+/* A grant that was told, with a fence. */
+struct sim_grant {
+    uint64_t told_ns;
+    uint64_t fence;
+    uint64_t highest; /* fence of this and all before it */
+};
+
+struct sim_grants {
+    struct sim_grant *items; /* in the order of telling */
+    uint32_t count;
+    uint32_t capacity;
 };
 
 struct sim_check {
@@ -73,6 +91,8 @@ struct sim_check {
     uint32_t token_count;
     uint32_t token_capacity;
     struct sim_hold holds[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
+    struct sim_grants grants[SIM_RESOURCES_MAX];
+    bool overlaps[SIM_RESOURCES_MAX]; /* at the last step, where that is excused */
     bool active[SIM_CLIENTS_MAX][SIM_LOCKS_MAX][RL_OPS];
     uint64_t busy_until_ns[SIM_CLIENTS_MAX];             /* when the loop was last blocked */
     uint64_t trouble_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX]; /* nothing gets through for sure before */
@@ -102,6 +122,14 @@ void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, 
 void sim_check_dropped(struct sim_world *world, uint32_t node, uint32_t token);
 /* A command that sets or prolongs was asked for. */
 void sim_check_asked(const struct sim_call *call);
+
+/* -- Fences: check_fence.c -- */
+
+/* A grant is told. */
+void sim_check_fence(const struct sim_lock *lock, const struct sim_hold *hold);
+/* After a step of a lock that is held. */
+void sim_check_fence_stays(const struct sim_lock *lock, const struct sim_hold *hold);
+void sim_check_fences_free(struct sim_world *world);
 
 /* -- Checks -- */
 

@@ -25,6 +25,7 @@
 
 #include "core/deadline.h"
 #include "core/driver.h"
+#include "core/guard.h"
 #include "core/lock.h"
 #include "core/owed.h"
 #include "core/quorum.h"
@@ -37,7 +38,14 @@ struct sim_world;
 struct sim_client;
 struct sim_lock;
 
-enum { SIM_REASON_DOWN = -1, SIM_REASON_TIMEOUT = -2, SIM_REASON_ERROR = -3, SIM_REASON_BUSY = -4 };
+enum {
+    SIM_REASON_DOWN = -1,
+    SIM_REASON_TIMEOUT = -2,
+    SIM_REASON_ERROR = -3,
+    SIM_REASON_BUSY = -4,
+    SIM_REASON_QUARANTINE = -5,
+    SIM_REASON_NOT_ASKED = -6
+};
 
 /* A command to one node on behalf of a lock: rl_call and rl_request in one. */
 struct sim_call {
@@ -46,6 +54,7 @@ struct sim_call {
     struct sim_lock *lock;
     uint64_t made_ns; /* true time */
     uint64_t sent_ns; /* the client's */
+    uint64_t fence;   /* what it carries, see core/fence.h */
     uint32_t number;
     uint32_t token;
     uint32_t ttl_ms;
@@ -63,7 +72,8 @@ struct sim_link {
     struct sim_call **tail;
     uint32_t waiting; /* how many */
     struct rl_owed owed;
-    struct rl_deadline deadline; /* of the node or of what it is owed */
+    struct rl_guard guard;
+    struct rl_deadline deadline; /* of the node, of what it is owed, or of its quarantine */
     uint64_t deadline_ns;        /* of the node */
     uint64_t pause_ns;
     uint64_t up_since_ns; /* true time, for the checker */
@@ -106,7 +116,10 @@ struct sim_queue_of_locks {
 struct sim_client {
     struct sim_world *world;
     struct sim_clock clock;
+    struct sim_wall wall;
     struct rl_rules rules;
+    struct rl_guard_rules guard_rules;
+    uint64_t node_hashes[SIM_NODES_MAX];
     struct rl_deadlines deadlines;
     struct rl_deadline *items[SIM_LOCKS_MAX + SIM_NODES_MAX];
     struct sim_link links[SIM_NODES_MAX];
@@ -120,6 +133,7 @@ struct sim_client {
     uint64_t busy_until_ns;           /* true time */
     uint32_t wake_generation;
     uint32_t up;
+    uint32_t voters;
     uint32_t dirty;
     int16_t reasons[RL_NODES_MAX];
     uint8_t index;
@@ -152,12 +166,17 @@ void sim_link_tick(struct sim_link *link);
 void sim_link_reply(struct sim_link *link, const struct sim_message *message);
 void sim_link_broken(struct sim_link *link);
 void sim_link_deadline(struct sim_link *link);
+/* As in a new process: the connection and what is known of the node are gone. What the node is owed
+ * is kept, or the checker could not tell a key that is forgotten from one that is orphaned. */
+void sim_link_forget(struct sim_link *link);
 
 /* -- votes.c: the driver (core/driver.h) -- */
 
 void sim_votes_step(struct sim_lock *lock, struct rl_event *event);
 void sim_votes_simple(struct sim_lock *lock, enum rl_event_type type);
-void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome answer);
+/* counter: of a fenced SET that was answered yes. */
+void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome answer,
+                      uint64_t counter);
 void sim_votes_repay(struct sim_link *link);
 /* Forgets what a node is owed. */
 void sim_votes_forgive(struct sim_link *link);

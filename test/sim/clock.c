@@ -41,6 +41,10 @@ uint64_t sim_clock_when(const struct sim_clock *clock, uint64_t local_ns) {
     return at_ns;
 }
 
+uint64_t sim_wall_read(const struct sim_wall *wall, uint64_t true_ns) {
+    return wall->base_us + (wall->stands ? 0 : true_ns / 1000);
+}
+
 void sim_clock_drift(struct sim_clock *clock, uint64_t true_ns, int64_t drift_ppm) {
     uint64_t local_ns = sim_clock_read(clock, true_ns) - wave(clock, true_ns);
     clock->base_local_ns = local_ns;

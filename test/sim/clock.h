@@ -7,10 +7,13 @@
  * Errors: linear drift; a periodic error (a triangle wave of wave_ns, as a clock that is steered
  * too hard shows it); a step forward or back; a rate of zero (frozen); a stop while its machine is
  * suspended. Which of these are within the promise is the options' business (options.h).
+ *
+ * A wall clock is another one: it only gives the floor of a fence, and may be anything.
  */
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIM_FROZEN_PPM (-1000000)
@@ -23,11 +26,19 @@ struct sim_clock {
     uint64_t wave_period_ns; /* long enough that the clock never goes back */
 };
 
+/* In microseconds. */
+struct sim_wall {
+    uint64_t base_us;
+    bool stands;
+};
+
 uint64_t sim_clock_read(const struct sim_clock *clock, uint64_t true_ns);
 
 /* The first true time, not before the last change of the clock, at which it reads local_ns or more;
  * UINT64_MAX if it never does. */
 uint64_t sim_clock_when(const struct sim_clock *clock, uint64_t local_ns);
+
+uint64_t sim_wall_read(const struct sim_wall *wall, uint64_t true_ns);
 
 /* Steps by so much, forward or back. */
 void sim_clock_step(struct sim_clock *clock, uint64_t true_ns, int64_t by_ns);

@@ -59,7 +59,36 @@ break  drop-owed               orphan    300   --preset restarts
 break  stopped-clock           validity  50    --preset clocks
 break  stopped-clock           overlap   200   --preset clocks
 break  extend-shortens         validity  3000  --preset network --nodes 5
+patch  error-is-granted        validity  50    --preset restarts
+patch  refused-is-released     orphan    200   --preset swarm
+patch  unanswered-is-answered  orphan    200   --preset swarm
+patch  unanswered-is-released  orphan    200   --preset swarm
+patch  unsent-is-granted       validity  100   --preset restarts
+patch  busy-not-owed           orphan    1500  --preset restarts
+patch  busy-not-retried        leftover  200   --preset swarm
+patch  repay-forgets           leftover  4000  --preset swarm
+patch  down-not-owed           orphan    200   --preset swarm
+patch  debt-of-last-ttl        orphan    4000  --preset restarts
+patch  validity-from-second    validity  300   --preset network
+patch  validity-from-raise     validity  100   --preset network
+patch  validity-from-raise     overlap   2000  --preset network
+patch  no-quarantine           overlap   50    --preset forgetful
+patch  half-quarantine         overlap   500   --preset forgetful
+patch  first-quarantine        overlap   3000  --preset forgetful
+patch  replid-ignored          overlap   500   --preset forgetful
+patch  young-ignored           overlap   500   --preset forgetful
+break  uptime                  overlap   500   --preset forgetful
+break  long-ttl                overlap   500   --preset forgetful
+patch  no-write-back           fence     100   --preset fenced
+patch  no-write-back           fence     200   --preset network
+patch  first-counter           fence     100   --preset fenced --break raise-larger
+patch  late-vote-fences        fence     300   --preset fenced
+break  raise-blind             fence     300   --preset fenced
+break  raise-anywhere          fence     500   --preset fenced
+break  raise-larger            fence     4000  --preset fenced
+break  counter-ttl             fence     100   --preset fenced
 preset amnesia                 overlap   100   --preset amnesia
+preset stale                   overlap   100   --preset stale
 preset steps                   overlap   100   --preset steps
 '
 

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "sim/user.h"
 #include "sim/world.h"
 
 #define FOREVER_NS (UINT64_C(1000000) * 1000 * RL_NS_PER_MS)
@@ -99,15 +100,15 @@ static void node_pause(struct sim_world *world, const struct strike *strike) {
 
 static void node_restart(struct sim_world *world, const struct strike *strike) {
     uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 100 * RL_NS_PER_MS);
-    sim_node_go_down(world, strike->node, world->now_ns + for_ns, false);
+    sim_node_go_down(world, strike->node, world->now_ns + for_ns);
 }
 
 static void node_refuse(struct sim_world *world, const struct strike *strike) {
-    sim_node_go_down(world, strike->node, strike->until_ns, false);
+    sim_node_go_down(world, strike->node, strike->until_ns);
 }
 
 static void node_error(struct sim_world *world, const struct strike *strike) {
-    uint32_t all = 1u << SIM_SET | 1u << SIM_EXTEND | 1u << SIM_RELEASE;
+    uint32_t all = 1u << SIM_SET | 1u << SIM_RAISE | 1u << SIM_EXTEND | 1u << SIM_RELEASE;
     uint32_t commands = strike->part == 0 ? 1u << SIM_SET : all;
     sim_node_errors(world, strike->node, commands, strike->until_ns);
     trouble_for_all(world, strike->node, strike->until_ns);
@@ -122,7 +123,7 @@ static void node_slow(struct sim_world *world, uint32_t node, int64_t by_ns, boo
         sim_clock_drift(&me->clock, world->now_ns, SIM_FROZEN_PPM);
         me->clock.wave_ns = 0;
     }
-    sim_node_clock_changed(world, node);
+    sim_memory_clock_changed(world, node);
 }
 
 static void node_back(struct sim_world *world, const struct strike *strike) {
@@ -150,17 +151,95 @@ static void client_suspend(struct sim_world *world, const struct strike *strike)
     sim_loop_busy(client, strike->until_ns);
 }
 
-/* -- Outside of the promise -- */
+/* A process ends in order, and another takes its place and knows nothing of the nodes. */
+static void client_anew(struct sim_world *world, const struct strike *strike) {
+    struct sim_client *client = &world->clients[strike->client];
+    if (client->in_turn || client->busy_until_ns > world->now_ns) {
+        return;
+    }
+    for (uint32_t i = 0; i < world->options.locks; i++) {
+        sim_lock_abandon(&client->locks[i]);
+        sim_user_start(&client->locks[i]);
+    }
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        sim_link_forget(&client->links[n]);
+    }
+    sim_loop_schedule(client);
+}
+
+/* -- Wall clocks -- */
+
+#define YEAR_US (UINT64_C(31557600) * 1000000)
+
+static struct sim_wall any_wall(struct sim_random *random, const struct sim_options *options) {
+    uint64_t about_us = 50 * YEAR_US;
+    if (options->walls_agree) {
+        uint64_t within_us = options->max_ttl_ms * UINT64_C(1000);
+        return (struct sim_wall){.base_us = about_us + sim_between(random, 0, within_us)};
+    }
+    switch (options->walls_stand ? 1 : sim_pick(random, 5)) {
+        case 0:
+            return (struct sim_wall){.base_us = 0, .stands = true};
+        case 1:
+            return (struct sim_wall){.base_us = about_us, .stands = true};
+        case 2:
+            return (struct sim_wall){.base_us = sim_between(random, 1, 300 * YEAR_US)};
+        default:
+            return (struct sim_wall){.base_us = about_us + sim_between(random, 0, 1000000)};
+    }
+}
+
+uint64_t sim_fault_wall_us(struct sim_client *client) {
+    struct sim_world *world = client->world;
+    if (world->options.preset == SIM_STORY) {
+        return world->now_ns / 1000;
+    }
+    bool steps = sim_chance(&world->fence_random, world->options.wall_percent);
+    if (steps || (client->wall.base_us == 0 && !client->wall.stands)) {
+        client->wall = any_wall(&world->fence_random, &world->options);
+    }
+    return sim_wall_read(&client->wall, world->now_ns);
+}
+
+/* -- Outside of the promise without a guard -- */
+
+/* A client that never saw the node before it forgets cannot know that it did, if the server that
+ * it finds has been up for long, or if it does not ask for that. */
+static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fault fault) {
+    enum rl_guard_mode mode = world->options.guard;
+    if (mode == RL_GUARD_OFF || (mode == RL_GUARD_STRICT && fault == SIM_FAULT_AMNESIA)) {
+        return true;
+    }
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        if (world->clients[c].links[node].guard.run_id[0] == '\0') {
+            return false;
+        }
+    }
+    return true;
+}
 
 static void amnesia(struct sim_world *world, const struct strike *strike) {
     uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
-    sim_node_go_down(world, strike->node, world->now_ns + for_ns, true);
+    if (may_forget(world, strike->node, SIM_FAULT_AMNESIA)) {
+        sim_node_go_down(world, strike->node, world->now_ns + for_ns);
+        sim_memory_forget(world, strike->node);
+    }
 }
+
+static void stale(struct sim_world *world, const struct strike *strike) {
+    uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
+    if (may_forget(world, strike->node, SIM_FAULT_STALE)) {
+        sim_node_go_down(world, strike->node, world->now_ns + for_ns);
+        sim_memory_fail_over(world, strike->node, strike->part == 0);
+    }
+}
+
+/* -- Outside of the promise -- */
 
 static void step_forward(struct sim_world *world, const struct strike *strike) {
     uint64_t by_ns = sim_between(dice(world), 1, 2) * world->options.ttl_max_ms * RL_NS_PER_MS;
     sim_clock_step(&world->nodes[strike->node].clock, world->now_ns, (int64_t)by_ns);
-    sim_node_clock_changed(world, strike->node);
+    sim_memory_clock_changed(world, strike->node);
 }
 
 static void (*const faults[SIM_FAULTS_STRIKING])(struct sim_world *, const struct strike *) = {
@@ -178,14 +257,16 @@ static void (*const faults[SIM_FAULTS_STRIKING])(struct sim_world *, const struc
     [SIM_FAULT_NODE_FROZEN] = node_frozen,
     [SIM_FAULT_CLIENT_PAUSE] = client_pause,
     [SIM_FAULT_CLIENT_SUSPEND] = client_suspend,
+    [SIM_FAULT_CLIENT_ANEW] = client_anew,
     [SIM_FAULT_AMNESIA] = amnesia,
+    [SIM_FAULT_STALE] = stale,
     [SIM_FAULT_STEP] = step_forward,
 };
 
 /* -- Striking -- */
 
 static void apply(struct sim_world *world, enum sim_fault fault, const struct strike *strike) {
-    bool of_client = fault == SIM_FAULT_CLIENT_PAUSE || fault == SIM_FAULT_CLIENT_SUSPEND;
+    bool of_client = fault >= SIM_FAULT_CLIENT_PAUSE && fault <= SIM_FAULT_CLIENT_ANEW;
     bool of_node = fault >= SIM_FAULT_NODE_PAUSE && !of_client;
     world->stats.faults[fault]++;
     sim_trace(world, (struct sim_note){
@@ -230,6 +311,12 @@ static void schedule(struct sim_world *world) {
 /* One of the kinds that this history has. */
 static enum sim_fault pick_fault(struct sim_world *world) {
     uint32_t kinds = world->options.faults;
+    uint32_t forgetting =
+        kinds & (1u << SIM_FAULT_AMNESIA | 1u << SIM_FAULT_STALE | 1u << SIM_FAULT_CLIENT_ANEW);
+    if (world->options.forget_percent > 0 &&
+        sim_chance(dice(world), world->options.forget_percent)) {
+        kinds = forgetting;
+    }
     uint32_t count = 0;
     for (uint32_t left = kinds; left != 0; left &= left - 1) {
         count++;
@@ -288,7 +375,7 @@ static void lose_minority(struct sim_world *world) {
         if (left > 0 && !world->nodes[n].is_slow && sim_chance(dice(world), 40)) {
             left--;
             world->reachable &= ~(UINT32_C(1) << n);
-            sim_node_go_down(world, n, world->now_ns + FOREVER_NS, false);
+            sim_node_go_down(world, n, world->now_ns + FOREVER_NS);
         }
     }
 }

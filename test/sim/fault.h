@@ -9,6 +9,7 @@
 
 #include "sim/options.h"
 
+struct sim_client;
 struct sim_world;
 
 void sim_faults_start(struct sim_world *world);
@@ -25,6 +26,9 @@ void sim_fault_at_grant(struct sim_world *world, uint32_t client);
 
 /* Whether drawing a token fails. */
 bool sim_fault_no_token(struct sim_world *world);
+
+/* A client's wall clock, in microseconds, as it looks at it; it may have stepped just before. */
+uint64_t sim_fault_wall_us(struct sim_client *client);
 
 /* The end of the safety phase. */
 void sim_faults_heal(struct sim_world *world);

@@ -25,7 +25,9 @@ static void tell_op(struct sim_lock *lock, enum rl_op_kind kind) {
     lock->ops[kind] = (struct sim_op){.is_active = false};
     sim_check_end(lock, kind, op.result);
     lock->client->world->stats.results[op.result]++;
-    note(lock, (struct sim_note){.kind = SIM_NOTE_DONE, .a = kind, .b = op.result});
+    uint64_t fence =
+        kind == RL_OP_ACQUIRE && op.result == RL_RESULT_OK ? lock->core.fence.value : 0;
+    note(lock, (struct sim_note){.kind = SIM_NOTE_DONE, .a = kind, .b = op.result, .fence = fence});
     if (kind == RL_OP_ACQUIRE) {
         sim_user_acquired(lock, op.result);
     } else if (kind == RL_OP_EXTEND) {

@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 
+#include "core/first.h"
 #include "sim/client.h"
 #include "sim/world.h"
 
@@ -210,7 +211,7 @@ static void start_locks(struct sim_client *client) {
         lock->index = (uint8_t)i;
         lock->resource = (uint8_t)((client->index + i) % world->options.resources);
         rl_lock_init(&lock->core, &client->rules, lock->ballots, SIM_REASON_TIMEOUT,
-                     lock->resource);
+                     rl_first_hash(&lock->resource, sizeof lock->resource));
         rl_deadline_init(&lock->deadline, TAG_LOCK);
     }
 }
@@ -225,7 +226,13 @@ void sim_client_start(struct sim_world *world, uint32_t index) {
                                       .drift_ppm = options->drift_ppm,
                                       .drift_ns = options->drift_ms * RL_NS_PER_MS,
                                       .node_timeout_ns = options->node_timeout_ms * RL_NS_PER_MS,
-                                      .lost_margin_ns = options->lost_margin_ms * RL_NS_PER_MS};
+                                      .lost_margin_ns = options->lost_margin_ms * RL_NS_PER_MS,
+                                      .not_asked_reason = SIM_REASON_NOT_ASKED,
+                                      .node_hashes = client->node_hashes};
+    client->guard_rules =
+        (struct rl_guard_rules){.mode = options->guard,
+                                .quarantine_ns = options->max_ttl_ms * RL_NS_PER_MS +
+                                                 rl_drift_ns(&client->rules, options->max_ttl_ms)};
     rl_deadlines_reserve(&client->deadlines, client->items, SIM_LOCKS_MAX + SIM_NODES_MAX);
     start_locks(client);
     for (uint32_t i = 0; i < options->nodes; i++) {
@@ -235,6 +242,8 @@ void sim_client_start(struct sim_world *world, uint32_t index) {
         link->tail = &link->head;
         link->deadline_ns = RL_NEVER;
         client->reasons[i] = SIM_REASON_DOWN;
+        client->node_hashes[i] = rl_first_hash(&link->node, sizeof link->node);
+        rl_guard_init(&link->guard);
         rl_owed_init(&link->owed, options->owed_max);
         rl_deadline_init(&link->deadline, TAG_NODE);
         sim_link_start(link);

@@ -44,7 +44,9 @@ struct sim_message {
     struct sim_message *next;
     struct sim_conn *conn;
     uint64_t made_ns; /* true time at which the client asked for it */
-    uint32_t number;  /* of the request on its connection */
+    uint64_t fence;   /* of a SET the floor, 0 for none; of its reply the counter; of a raise */
+    struct sim_identity identity; /* of the reply to a hello */
+    uint32_t number;              /* of the request on its connection */
     uint32_t token;
     uint32_t ttl_ms;
     uint8_t command; /* enum sim_command */

@@ -10,11 +10,15 @@
 
 #define BIT(fault) (UINT32_C(1) << (fault))
 #define MS RL_NS_PER_MS
+#define RETENTION_MS 86400000u /* longer than any history */
+
+static const uint32_t forgetting_faults = BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE);
 
 static const char *const preset_names[SIM_PRESETS] = {
-    [SIM_QUIET] = "quiet",       [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
-    [SIM_RESTARTS] = "restarts", [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
-    [SIM_AMNESIA] = "amnesia",   [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
+    [SIM_QUIET] = "quiet",         [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
+    [SIM_RESTARTS] = "restarts",   [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
+    [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_AMNESIA] = "amnesia",
+    [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -32,7 +36,9 @@ static const char *const fault_names[SIM_FAULTS] = {
     [SIM_FAULT_NODE_FROZEN] = "clock frozen",
     [SIM_FAULT_CLIENT_PAUSE] = "client pause",
     [SIM_FAULT_CLIENT_SUSPEND] = "client suspend",
+    [SIM_FAULT_CLIENT_ANEW] = "client anew",
     [SIM_FAULT_AMNESIA] = "amnesia",
+    [SIM_FAULT_STALE] = "stale replica",
     [SIM_FAULT_STEP] = "clock step",
     [SIM_FAULT_LOSS] = "loss",
     [SIM_FAULT_BLOCK] = "blocked loop",
@@ -47,6 +53,12 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_DROP_OWED] = "drop-owed",
     [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
     [SIM_BREAK_EXTEND_SHORTENS] = "extend-shortens",
+    [SIM_BREAK_RAISE_BLIND] = "raise-blind",
+    [SIM_BREAK_RAISE_ANYWHERE] = "raise-anywhere",
+    [SIM_BREAK_RAISE_LARGER] = "raise-larger",
+    [SIM_BREAK_COUNTER_TTL] = "counter-ttl",
+    [SIM_BREAK_UPTIME] = "uptime",
+    [SIM_BREAK_LONG_TTL] = "long-ttl",
 };
 
 const char *sim_preset_name(enum sim_preset preset) {
@@ -62,7 +74,19 @@ const char *sim_break_name(enum sim_break broken) {
 }
 
 bool sim_options_within_promise(const struct sim_options *options) {
-    return !(options->faults & (BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STEP)));
+    return !(options->faults & (forgetting_faults | BIT(SIM_FAULT_STEP)));
+}
+
+bool sim_options_is_exclusive(const struct sim_options *options) {
+    bool remembers = !(options->faults & forgetting_faults) || options->guard != RL_GUARD_OFF;
+    return remembers && !(options->faults & BIT(SIM_FAULT_STEP));
+}
+
+bool sim_options_is_fenced(const struct sim_options *options) {
+    if (options->faults & forgetting_faults) {
+        return options->walls_agree && options->guard != RL_GUARD_OFF;
+    }
+    return options->walls_agree || options->retention_ms == RETENTION_MS;
 }
 
 /* -- Deriving -- */
@@ -153,8 +177,21 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
             derive_swarm(options, random);
             options->watch_percent = (uint32_t)sim_between(random, 30, 100);
             break;
+        case SIM_FORGETFUL:
+            derive_swarm(options, random);
+            options->faults |= sim_chance(random, 50)
+                                   ? forgetting_faults
+                                   : BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_CLIENT_ANEW);
+            break;
+        case SIM_FENCED:
+            derive_swarm(options, random);
+            options->faults |= BIT(SIM_FAULT_STEP) | BIT(SIM_FAULT_CLIENT_PAUSE);
+            break;
         case SIM_AMNESIA:
             options->faults = BIT(SIM_FAULT_AMNESIA);
+            break;
+        case SIM_STALE:
+            options->faults = BIT(SIM_FAULT_STALE);
             break;
         case SIM_STEPS:
             options->faults = BIT(SIM_FAULT_STEP);
@@ -182,6 +219,72 @@ static void derive_limits(struct sim_options *options) {
     }
 }
 
+/* A client that starts anew must not trust what it has not seen: it needs the strict guard. */
+static enum rl_guard_mode derive_guard(const struct sim_options *options,
+                                       struct sim_random *random) {
+    bool some = sim_chance(random, 50), strict = sim_chance(random, 50);
+    bool anew = options->faults & BIT(SIM_FAULT_CLIENT_ANEW);
+    if (options->preset >= SIM_AMNESIA) {
+        return RL_GUARD_OFF;
+    }
+    if (!some && options->preset != SIM_FORGETFUL) {
+        return RL_GUARD_OFF;
+    }
+    return strict || anew ? RL_GUARD_STRICT : RL_GUARD_OBSERVED;
+}
+
+/* Counters that end while locks are still acquired need wall clocks that agree, and so do nodes
+ * that forget. Where nodes forget too often, nobody is granted anything. */
+static void derive_memory(struct sim_options *options) {
+    struct sim_random random = sim_random_stream(options->seed, 9);
+    options->max_ttl_ms = options->ttl_max_ms;
+    options->retention_ms = RETENTION_MS;
+    options->guard = derive_guard(options, &random);
+    options->fence_percent = (uint32_t)sim_between(&random, 30, 100);
+    options->ties_percent = (uint32_t)sim_between(&random, 20, 100);
+    options->wall_percent = (uint32_t)sim_skewed(&random, 0, 50);
+    options->walls_agree = sim_chance(&random, 40) || options->preset == SIM_FORGETFUL;
+    uint64_t least_ms = options->max_ttl_ms * UINT64_C(21) / 10 + 10;
+    uint32_t short_ms = (uint32_t)sim_between(&random, least_ms, 4 * least_ms);
+    bool steps = options->faults & BIT(SIM_FAULT_STEP);
+    if (options->walls_agree && !steps && sim_chance(&random, 50)) {
+        options->retention_ms = short_ms;
+    }
+    uint64_t gap_ns = options->max_ttl_ms * MS / 100 * sim_between(&random, 3, 60);
+    if (options->preset == SIM_FORGETFUL) {
+        options->forget_percent = 50;
+        options->fault_gap_ns = gap_ns + MS;
+    }
+}
+
+/* Fences that nothing but the counters keeps in order, keys that end while they are raised, and
+ * raises that come late. */
+static void derive_rough_fences(struct sim_options *options) {
+    struct sim_random random = sim_random_stream(options->seed, 10);
+    if (options->preset != SIM_FENCED || sim_chance(&random, 40)) {
+        return;
+    }
+    const uint32_t rough = BIT(SIM_FAULT_STEP) | BIT(SIM_FAULT_CLIENT_PAUSE) |
+                           BIT(SIM_FAULT_STRAY) | BIT(SIM_FAULT_CLOG) | BIT(SIM_FAULT_PARTITION) |
+                           BIT(SIM_FAULT_NODE_PAUSE);
+    options->faults = BIT(SIM_FAULT_STEP) | (rough & (uint32_t)sim_random(&random));
+    options->walls_agree = false;
+    options->walls_stand = sim_chance(&random, 80);
+    options->guard = RL_GUARD_OFF;
+    options->retention_ms = RETENTION_MS;
+    options->resources = 1;
+    options->clients = (uint32_t)sim_between(&random, 3, SIM_CLIENTS_MAX);
+    options->hold_percent = (uint32_t)sim_skewed(&random, 0, 50);
+    options->think_max_ms = (uint32_t)sim_skewed(&random, 1, 100);
+    options->fence_percent = 100;
+    options->clog_ns = sim_skewed(&random, 10 * MS, 500 * MS);
+    options->delay_max_ns = options->delay_min_ns + sim_skewed(&random, MS, 100 * MS);
+    options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
+    options->node_timeout_ms += (uint32_t)sim_skewed(&random, 0, 1000);
+    options->fault_ns = sim_skewed(&random, 20 * MS, 1000 * MS);
+    options->fault_gap_ns = sim_skewed(&random, MS, 300 * MS);
+}
+
 static struct sim_options story_options(struct sim_options options) {
     options.clients = 2;
     options.locks = 1;
@@ -192,7 +295,8 @@ static struct sim_options story_options(struct sim_options options) {
     options.reconnect_max_ms = 500;
     options.lost_margin_ms = 2;
     options.delay_min_ns = options.delay_max_ns = MS;
-    options.ttl_min_ms = options.ttl_max_ms = 1000;
+    options.ttl_min_ms = options.ttl_max_ms = options.max_ttl_ms = 1000;
+    options.retention_ms = RETENTION_MS;
     return options;
 }
 
@@ -218,7 +322,16 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
     derive_times(&options, &random);
     derive_faults(&options, &random);
     derive_limits(&options);
+    derive_memory(&options);
+    derive_rough_fences(&options);
     return options;
+}
+
+void sim_options_break(struct sim_options *options, enum sim_break broken) {
+    options->broken = broken;
+    if (broken == SIM_BREAK_LONG_TTL) {
+        options->max_ttl_ms = options->ttl_min_ms;
+    }
 }
 
 /* -- Printing -- */
@@ -262,5 +375,16 @@ void sim_options_print(const struct sim_options *options) {
         options->ttl_min_ms, options->ttl_max_ms, options->same_ttl ? " (extended alike)" : "",
         options->extend_percent, options->think_max_ms, options->hold_percent,
         options->block_percent, options->grant_percent);
-    printf("watchdog        in %u %% of acquires\n", options->watch_percent);
+    static const char *const guards[] = {
+        [RL_GUARD_OFF] = "off", [RL_GUARD_OBSERVED] = "observed", [RL_GUARD_STRICT] = "strict"};
+    printf("acquires        %u %% with a watchdog, %u %% with a fence, %u %% break ties\n",
+           options->watch_percent, options->fence_percent, options->ties_percent);
+    printf("guard           %s, for locks of up to %u ms\n", guards[options->guard],
+           options->max_ttl_ms);
+    printf("fences          counters are kept for %u ms; wall clocks %s, %u %% of looks step\n",
+           options->retention_ms,
+           options->walls_agree   ? "agree to within max ttl"
+           : options->walls_stand ? "stand"
+                                  : "show anything",
+           options->wall_percent);
 }

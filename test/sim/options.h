@@ -8,16 +8,30 @@
  *               clients stopped and suspended
  *     restarts  nodes refuse, pause, answer errors, restart with their memory
  *     swarm     a random subset of all of these, in random strength
+ *     kept      the same, with watchdogs and limits of holding
+ *     forgetful the same, with nodes that restart without memory and stale replicas that take
+ *               their place: the guard keeps them from voting (core/guard.h)
+ *
+ * Within a part of the promise:
+ *     fenced    swarm, and nodes' clocks step forward by more than a ttl, wall clocks show
+ *               anything: holds overlap, which is excused, but fences must be in order
+ *               (core/fence.h)
  *
  * And what is not promised, for the assumption controls:
  *     amnesia   nodes restart without memory, and nothing guards their vote
+ *     stale     replicas take the place of nodes, and nothing guards their vote
  *     steps     nodes' clocks step forward by more than a ttl
+ *
+ * All have fences and ties that are broken in a share of the acquires, and those within the promise
+ * a guard in half of the histories.
  */
 #ifndef SIM_OPTIONS_H
 #define SIM_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "core/guard.h"
 
 #define SIM_NODES_MAX 7
 #define SIM_CLIENTS_MAX 6
@@ -31,7 +45,10 @@ enum sim_preset {
     SIM_RESTARTS,
     SIM_SWARM,
     SIM_KEPT, /* as swarm, with watchdogs and limits of holding */
+    SIM_FORGETFUL,
+    SIM_FENCED,
     SIM_AMNESIA,
+    SIM_STALE,
     SIM_STEPS,
     SIM_STORY, /* no randomness: golden.h */
     SIM_PRESETS
@@ -53,7 +70,9 @@ enum sim_fault {
     SIM_FAULT_NODE_FROZEN,  /* a node's clock stands for a while */
     SIM_FAULT_CLIENT_PAUSE, /* SIGSTOP */
     SIM_FAULT_CLIENT_SUSPEND, /* its machine sleeps */
-    SIM_FAULT_AMNESIA,        /* a node restarts empty: outside of the promise */
+    SIM_FAULT_CLIENT_ANEW,    /* a client starts again, and has not seen any node yet */
+    SIM_FAULT_AMNESIA,        /* a node restarts empty: within the promise of a guard */
+    SIM_FAULT_STALE,          /* a stale replica takes a node's place: the same */
     SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the promise */
     SIM_FAULT_LOSS,           /* a message is lost, and its connection with it */
     SIM_FAULT_BLOCK,          /* a callback blocks the client's loop */
@@ -73,6 +92,12 @@ enum sim_break {
     SIM_BREAK_STOPPED_CLOCK,   /* validity on a clock that stops in suspend */
     SIM_BREAK_EXTEND_SHORTENS, /* the extend script sets a shorter life, too: a late one then cuts
                                 * short what a later one gave */
+    SIM_BREAK_RAISE_BLIND,     /* a raise compares nothing */
+    SIM_BREAK_RAISE_ANYWHERE,  /* a raise does not compare the token */
+    SIM_BREAK_RAISE_LARGER,    /* a raise is content with a larger counter */
+    SIM_BREAK_COUNTER_TTL,     /* a counter ends with its key */
+    SIM_BREAK_UPTIME,          /* a second of the uptime that has begun counts as over */
+    SIM_BREAK_LONG_TTL,        /* locks ask for more than max_ttl_ms */
     SIM_BREAKS
 };
 
@@ -107,9 +132,17 @@ struct sim_options {
     int64_t clock_drift_ppm; /* at most, of a node plus of a client */
     uint64_t clock_wave_ns;  /* at most, of a node and of a client each */
 
-    uint32_t faults;       /* kinds that strike, as a mask */
-    uint64_t fault_gap_ns; /* on average between two */
-    uint64_t fault_ns;     /* at most, how long one lasts */
+    uint32_t faults;         /* kinds that strike, as a mask */
+    uint32_t forget_percent; /* of faults are of the kinds that are against the guard */
+    uint64_t fault_gap_ns;   /* on average between two */
+    uint64_t fault_ns;       /* at most, how long one lasts */
+
+    enum rl_guard_mode guard;
+    uint32_t max_ttl_ms;   /* as the guard is told; ttl_max_ms */
+    uint32_t retention_ms; /* of fence counters */
+    uint32_t wall_percent; /* of looks at a wall clock before which it steps */
+    bool walls_agree;      /* to within max_ttl_ms */
+    bool walls_stand;      /* all alike: only the counters order the fences */
 
     uint32_t ttl_min_ms;
     uint32_t ttl_max_ms;
@@ -117,6 +150,8 @@ struct sim_options {
     uint32_t extend_percent; /* of what holders do */
     uint32_t hold_percent;   /* of what is left of validity, at most, before a holder does it */
     uint32_t watch_percent;  /* of acquires that have a watchdog */
+    uint32_t fence_percent;  /* of acquires that ask for a fence */
+    uint32_t ties_percent;   /* of acquires that break ties */
     uint32_t block_percent;  /* of callbacks that block the loop */
     uint32_t grant_percent;  /* of grants at which the client is stopped */
     bool same_ttl;           /* a lock is extended by the ttl that it was acquired with */
@@ -126,10 +161,20 @@ struct sim_options {
 struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uint32_t nodes,
                                       uint32_t steps);
 
+/* Something in such a history is built wrongly. */
+void sim_options_break(struct sim_options *options, enum sim_break broken);
+
 void sim_options_print(const struct sim_options *options);
 
-/* Whether the promise's assumptions hold in such histories. */
+/* Whether the promise's assumptions hold in such histories, also without a guard: then each hold
+ * has a quorum of keys all the time. */
 bool sim_options_within_promise(const struct sim_options *options);
+
+/* Whether no two may hold one lock at once. */
+bool sim_options_is_exclusive(const struct sim_options *options);
+
+/* Whether fences must be in order. */
+bool sim_options_is_fenced(const struct sim_options *options);
 
 const char *sim_preset_name(enum sim_preset preset);
 const char *sim_fault_name(enum sim_fault fault);

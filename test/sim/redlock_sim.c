@@ -31,10 +31,13 @@ static const char usage[] =
     "  --seed S            one history, its options printed\n"
     "  --seeds A..B        the histories of these seeds (default 1..1000)\n"
     "  --preset NAME       quiet, network, clocks, restarts, swarm (default), kept (swarm\n"
-    "                      with watchdogs); amnesia, steps: outside of the promise\n"
+    "                      with watchdogs), forgetful (with a guard), fenced (for fences\n"
+    "                      alone); amnesia, stale, steps: outside of the promise\n"
     "  --steps N           of the safety phase (default: 500 to 5000, by the seed)\n"
     "  --nodes N           1 to 7 (default: by the seed)\n"
-    "  --break NAME        one-token, blind-release, drop-owed, stopped-clock, extend-shortens\n"
+    "  --break NAME        one-token, blind-release, drop-owed, stopped-clock, extend-shortens,\n"
+    "                      raise-blind, raise-anywhere, raise-larger, counter-ttl, uptime,\n"
+    "                      long-ttl\n"
     "  --expect NAME       a violation of this name (check.h), or any, must be found\n"
     "  --no-progress       no line on stderr\n";
 
@@ -187,6 +190,10 @@ static void print_summary(const struct arguments *arguments, const struct totals
            sum->late_votes, sum->repairs, sum->owed, sum->repaid, sum->late_sets);
     printf("%" PRIu64 " dropped, %" PRIu64 " not sent, %" PRIu64 " left out; ", sum->dropped,
            sum->busy, sum->left_out);
+    printf("%" PRIu64 " fences (%" PRIu64 " attempts raised them), %" PRIu64
+           " quarantines, %" PRIu64 " votes withheld, %" PRIu64 " asked one first, ",
+           sum->fenced, sum->raised, sum->quarantines, sum->withheld, sum->alone);
+    printf("%" PRIu64 " overlaps excused; ", sum->overlaps);
     print_faults(sum);
     printf("%.0f histories/s, %.0f steps/s\n", (double)totals->histories / seconds,
            (double)sum->steps / seconds);
@@ -216,7 +223,7 @@ static void print_violation(const struct arguments *arguments, const struct sim_
 static bool run_seed(const struct arguments *arguments, uint64_t seed, struct totals *totals) {
     struct sim_options options =
         sim_options_derive(arguments->preset, seed, arguments->nodes, arguments->steps);
-    options.broken = arguments->broken;
+    sim_options_break(&options, arguments->broken);
     bool single = arguments->first_seed == arguments->last_seed;
     if (single) {
         sim_options_print(&options);

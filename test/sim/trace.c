@@ -7,8 +7,11 @@
 #include "core/lock.h"
 #include "sim/world.h"
 
-static const char *const commands[] =
-    {[SIM_HELLO] = "hello", [SIM_SET] = "SET", [SIM_EXTEND] = "extend", [SIM_RELEASE] = "release"};
+static const char *const commands[] = {[SIM_HELLO] = "hello",
+                                       [SIM_SET] = "SET",
+                                       [SIM_RAISE] = "raise",
+                                       [SIM_EXTEND] = "extend",
+                                       [SIM_RELEASE] = "release"};
 static const char *const verdicts[] = {[SIM_YES] = "done", [SIM_NO] = "no", [SIM_ERROR] = "error"};
 static const char *const answers[] = {[RL_OUTCOME_YES] = "yes",
                                       [RL_OUTCOME_NO] = "no",
@@ -31,6 +34,12 @@ static void print_mask(uint32_t mask, FILE *out) {
     }
 }
 
+static void print_fence(const struct sim_note *note, const char *before, FILE *out) {
+    if (note->fence != 0) {
+        fprintf(out, "%s%" PRIu64, before, note->fence);
+    }
+}
+
 /* c1 is the first lock of a client, c1b its second. */
 static void print_who(const struct sim_note *note, FILE *out) {
     static const char *const locks[SIM_LOCKS_MAX] = {"", "b", "c"};
@@ -45,6 +54,7 @@ static void print_user(const struct sim_note *note, FILE *out) {
             break;
         case SIM_NOTE_DONE:
             fprintf(out, " is told: %s of r%u: %s", ops[note->a], resource, results[note->b]);
+            print_fence(note, ", fence ", out);
             break;
         case SIM_NOTE_LOST:
             fprintf(out, " is told: r%u is lost (%s)", resource, results[note->b]);
@@ -74,6 +84,7 @@ static void print_protocol(const struct sim_note *note, FILE *out) {
         case SIM_NOTE_SEND:
             fprintf(out, " sends %s of token %u to", commands[note->a], token);
             print_mask(note->b, out);
+            print_fence(note, ", to ", out);
             break;
         case SIM_NOTE_REPAIR:
             fprintf(out, " gives token %u back to", token);
@@ -119,10 +130,15 @@ static void print_node(const struct sim_note *note, FILE *out) {
         case SIM_NOTE_RAN:
             fprintf(out, "     n%u runs %s of token %u", node, commands[note->a],
                     (unsigned)note->token);
-            if (note->a != SIM_RELEASE) {
+            if (note->a == SIM_SET || note->a == SIM_EXTEND) {
                 fprintf(out, " for %u ms", (unsigned)note->c);
+            } else if (note->a == SIM_RAISE) {
+                print_fence(note, " to ", out);
             }
             fprintf(out, ": %s", verdicts[note->b]);
+            if (note->a == SIM_SET && note->b == SIM_YES) {
+                print_fence(note, ", counter ", out);
+            }
             break;
         case SIM_NOTE_EXPIRED:
             fprintf(out, "     n%u: token %u has expired", node, (unsigned)note->token);
@@ -132,6 +148,12 @@ static void print_node(const struct sim_note *note, FILE *out) {
             break;
         case SIM_NOTE_DOWN:
             fprintf(out, "c%u has lost its connection to n%u", note->client + 1u, node);
+            break;
+        case SIM_NOTE_QUARANTINE:
+            fprintf(out, "c%u does not ask n%u for a vote yet", note->client + 1u, node);
+            break;
+        case SIM_NOTE_VOTES_AGAIN:
+            fprintf(out, "c%u may ask n%u for votes again", note->client + 1u, node);
             break;
         case SIM_NOTE_NODE_ON:
             fprintf(out, "* n%u goes on", node);

@@ -30,6 +30,8 @@ enum sim_note_kind {
     SIM_NOTE_ABANDON,
     SIM_NOTE_UP,
     SIM_NOTE_DOWN,
+    SIM_NOTE_QUARANTINE,
+    SIM_NOTE_VOTES_AGAIN,
     SIM_NOTE_EXPIRED, /* a key, by the node's clock */
     SIM_NOTE_FAULT,   /* a: kind, b: direction, c: for how long, ms */
     SIM_NOTE_NODE_ON, /* a node goes on or is started */
@@ -41,6 +43,7 @@ enum sim_note_kind {
 
 struct sim_note {
     uint64_t at_ns;
+    uint64_t fence; /* 0: none */
     uint32_t token;
     uint32_t a, b, c;
     uint8_t kind;

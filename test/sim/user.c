@@ -63,6 +63,13 @@ static void watch(struct sim_lock *lock, struct rl_acquire *options) {
     }
 }
 
+/* From a stream of its own: what else happens does not depend on it. */
+static void fence_and_break_ties(struct sim_lock *lock, struct rl_acquire *acquire) {
+    struct sim_world *world = lock->client->world;
+    acquire->fences = sim_chance(&world->fence_random, world->options.fence_percent);
+    acquire->breaks_ties = sim_chance(&world->fence_random, world->options.ties_percent);
+}
+
 static void acquire(struct sim_lock *lock) {
     struct sim_random *random = dice(lock);
     struct rl_acquire options = {.ttl_ms = random_ttl(lock),
@@ -81,6 +88,7 @@ static void acquire(struct sim_lock *lock) {
         options.delay_ms = 5; /* a client that does not wait at all is a load, not a test */
     }
     watch(lock, &options);
+    fence_and_break_ties(lock, &options);
     if (sim_lock_acquire(lock, &options)) {
         if (sim_chance(random, 15)) {
             act_in(lock, sim_skewed(random, 0, 2000 * RL_NS_PER_MS)); /* to cancel */
@@ -122,11 +130,12 @@ static void act_holding(struct sim_lock *lock) {
 }
 
 static void act_probe(struct sim_lock *lock) {
-    const struct rl_acquire options = {.ttl_ms = lock->client->world->options.ttl_max_ms,
-                                       .tries = RL_NO_LIMIT,
-                                       .wait_ms = RL_NO_LIMIT,
-                                       .delay_ms = 20,
-                                       .jitter_ms = 80};
+    struct rl_acquire options = {.ttl_ms = lock->client->world->options.ttl_max_ms,
+                                 .tries = RL_NO_LIMIT,
+                                 .wait_ms = RL_NO_LIMIT,
+                                 .delay_ms = 20,
+                                 .jitter_ms = 80};
+    fence_and_break_ties(lock, &options);
     if (lock->probe_left > 0 && !sim_lock_acquire(lock, &options)) {
         act_in(lock, 10 * RL_NS_PER_MS); /* something of the past is still ending */
     }

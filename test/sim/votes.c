@@ -33,8 +33,10 @@ static uint32_t token_of(const struct rl_lock *core) {
     return (uint32_t)strtoul(digits, NULL, 16);
 }
 
-static const enum sim_command commands[RL_SENT_KINDS] =
-    {[RL_SENT_SET] = SIM_SET, [RL_SENT_EXTEND] = SIM_EXTEND, [RL_SENT_RELEASE] = SIM_RELEASE};
+static const enum sim_command commands[RL_SENT_KINDS] = {[RL_SENT_SET] = SIM_SET,
+                                                         [RL_SENT_RAISE] = SIM_RAISE,
+                                                         [RL_SENT_EXTEND] = SIM_EXTEND,
+                                                         [RL_SENT_RELEASE] = SIM_RELEASE};
 
 static struct sim_call *call_take(struct sim_lock *lock, enum rl_sent_kind kind, uint32_t round) {
     struct sim_client *client = lock->client;
@@ -50,6 +52,7 @@ static struct sim_call *call_take(struct sim_lock *lock, enum rl_sent_kind kind,
     const struct rl_lock *core = &lock->core;
     *call = (struct sim_call){.lock = lock,
                               .token = token_of(core),
+                              .fence = core->fence.floor,
                               .ttl_ms = core->ttl_ms,
                               .command = (uint8_t)commands[kind]};
     rl_sent_init(&call->sent, core, kind, round);
@@ -140,10 +143,11 @@ static void settle(struct sim_link *link, struct sim_call *call, enum rl_outcome
     call_give_back(call);
 }
 
-void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome outcome) {
+void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome outcome,
+                      uint64_t counter) {
     int16_t reason = outcome == RL_OUTCOME_ERROR ? SIM_REASON_ERROR : SIM_REASON_DOWN;
     struct rl_event event;
-    if (rl_sent_vote(&call->sent, link->node, outcome, reason, 0, &event)) {
+    if (rl_sent_vote(&call->sent, link->node, outcome, reason, counter, &event)) {
         note(call->lock, (struct sim_note){.kind = SIM_NOTE_VOTE,
                                            .node = link->node,
                                            .token = call->token,
@@ -161,13 +165,22 @@ static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
     return oldest != NULL ? oldest->sent_ns : RL_NEVER;
 }
 
+static uint32_t count(uint32_t nodes) {
+    uint32_t many = 0;
+    for (; nodes != 0; nodes &= nodes - 1) {
+        many++;
+    }
+    return many;
+}
+
 static void stepped(struct rl_lock *core, const struct rl_event *event,
                     const struct rl_actions *actions) {
     struct sim_lock *lock = lock_of(core);
     struct sim_stats *stats = &lock->client->world->stats;
     stats->late_votes += actions->late;
-    for (uint32_t left = lock->client->up & ~event->up; left != 0; left &= left - 1) {
-        stats->left_out++;
+    stats->left_out += count(lock->client->up & ~event->up);
+    if (event->type == RL_EV_ATTEMPT) {
+        stats->withheld += count(event->up & ~event->voters);
     }
     if (lock->state_told != core->state) {
         note(lock, (struct sim_note){.kind = SIM_NOTE_STATE,
@@ -181,6 +194,7 @@ static void stepped(struct rl_lock *core, const struct rl_event *event,
 }
 
 static void fan_out(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round, uint32_t nodes) {
+    struct sim_stats *stats = &lock_of(core)->client->world->stats;
     struct sim_note what = {.kind = SIM_NOTE_SEND,
                             .node = SIM_NOBODY,
                             .token = token_of(core),
@@ -189,6 +203,11 @@ static void fan_out(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round
     if (round == 0) {
         what.kind = kind == RL_SENT_SET ? SIM_NOTE_REPAIR : SIM_NOTE_UNDO;
     }
+    if (kind == RL_SENT_RAISE) {
+        stats->raised++;
+        what.fence = core->fence.floor;
+    }
+    stats->alone += kind == RL_SENT_SET && core->unasked != 0;
     note(lock_of(core), what);
 }
 
@@ -245,8 +264,8 @@ static void tell(struct rl_lock *core) {
 
 static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *wall_us) {
     struct sim_lock *lock = lock_of(core);
-    *wall_us = 0;
     struct sim_world *world = lock->client->world;
+    *wall_us = sim_fault_wall_us(lock->client);
     if (sim_fault_no_token(world)) {
         return false;
     }
@@ -289,8 +308,7 @@ void sim_votes_step(struct sim_lock *lock, struct rl_event *event) {
     event->now_ns = sim_client_now(client);
     event->random = sim_random(&client->world->core_random);
     event->up = client->up;
-    event->voters = client->up;
-    event->floor = 0;
+    event->voters = client->voters;
     event->reasons = client->reasons;
     rl_drive(&lock->core, event, &driver);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));

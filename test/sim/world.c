@@ -130,7 +130,9 @@ uint64_t sim_world_bound_ns(const struct sim_world *world) {
     uint64_t connect_ns =
         (options->connect_timeout_ms + 2 * options->reconnect_max_ms) * RL_NS_PER_MS;
     uint64_t attempt_ns = (options->node_timeout_ms + 100) * RL_NS_PER_MS;
-    return others_ns + late_ns + notice_ns + connect_ns + 20 * options->clients * attempt_ns;
+    uint64_t quarantine_ns = options->guard == RL_GUARD_OFF ? 0 : others_ns + late_ns;
+    return others_ns + late_ns + notice_ns + connect_ns + quarantine_ns +
+           20 * options->clients * attempt_ns;
 }
 
 static void begin_liveness(struct sim_world *world) {
@@ -225,6 +227,8 @@ struct sim_world *sim_world_new(const struct sim_options *options) {
     world->user_random = sim_random_stream(options->seed, 3);
     world->core_random = sim_random_stream(options->seed, 4);
     world->clock_random = sim_random_stream(options->seed, 5);
+    world->past_random = sim_random_stream(options->seed, 7);
+    world->fence_random = sim_random_stream(options->seed, 8);
     world->reachable = rl_all_nodes(options->nodes);
     for (uint32_t i = 0; i < options->nodes; i++) {
         start_clock(world, &world->nodes[i].clock, -1);
@@ -267,6 +271,7 @@ void sim_world_free(struct sim_world *world) {
     }
     sim_net_free(world);
     free(world->queue.events);
+    sim_check_fences_free(world);
     free(world->check.tokens);
     free(world);
 }

@@ -65,6 +65,12 @@ struct sim_stats {
     uint64_t left_out;  /* of attempts: silent nodes */
     uint64_t late_sets; /* ran after the release that was to undo them */
     uint64_t watched;   /* extensions by watchdogs */
+    uint64_t fenced;    /* grants with a fence */
+    uint64_t raised;    /* attempts that needed a second round for it */
+    uint64_t alone;     /* attempts that asked one node first */
+    uint64_t quarantines;
+    uint64_t withheld; /* votes of attempts, by quarantine */
+    uint64_t overlaps; /* where they are excused */
     uint64_t results[RL_RESULT_MAX_HOLD + 1];
     uint64_t faults[SIM_FAULTS];
 };
@@ -90,6 +96,9 @@ struct sim_world {
     struct sim_random user_random;
     struct sim_random core_random; /* the library's jitter */
     struct sim_random clock_random;
+    struct sim_random past_random;  /* what replicas have */
+    struct sim_random fence_random; /* fences, ties and wall clocks */
+    uint32_t servers;               /* identities given so far */
 };
 
 struct sim_world *sim_world_new(const struct sim_options *options);
