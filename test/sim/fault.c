@@ -174,7 +174,8 @@ static void client_anew(struct sim_world *world, const struct strike *strike) {
 static struct sim_wall any_wall(struct sim_random *random, const struct sim_options *options) {
     uint64_t about_us = 50 * YEAR_US;
     if (options->walls_agree) {
-        uint64_t within_us = options->max_ttl_ms * UINT64_C(1000);
+        uint64_t apart = options->broken == SIM_BREAK_WALLS_APART ? 5 : 1;
+        uint64_t within_us = apart * options->max_ttl_ms * UINT64_C(1000);
         return (struct sim_wall){.base_us = about_us + sim_between(random, 0, within_us)};
     }
     switch (options->walls_stand ? 1 : sim_pick(random, 5)) {
@@ -192,7 +193,7 @@ static struct sim_wall any_wall(struct sim_random *random, const struct sim_opti
 uint64_t sim_fault_wall_us(struct sim_client *client) {
     struct sim_world *world = client->world;
     if (world->options.preset == SIM_STORY) {
-        return world->now_ns / 1000;
+        return sim_wall_read(&client->wall, world->now_ns);
     }
     bool steps = sim_chance(&world->fence_random, world->options.wall_percent);
     if (steps || (client->wall.base_us == 0 && !client->wall.stands)) {

@@ -31,9 +31,13 @@ static void act(struct sim_world *world, const struct sim_line *line) {
                                  .tries = line->b == 0 ? 1 : RL_NO_LIMIT,
                                  .wait_ms = RL_NO_LIMIT,
                                  .delay_ms = line->b,
-                                 .min_validity_ms = 1};
+                                 .min_validity_ms = 1,
+                                 .fences = line->act == SIM_ACT_FENCED,
+                                 .breaks_ties = line->act == SIM_ACT_TIED};
     switch ((enum sim_act)line->act) {
         case SIM_ACT_ACQUIRE:
+        case SIM_ACT_FENCED:
+        case SIM_ACT_TIED:
             sim_lock_acquire(lock, &acquire);
             break;
         case SIM_ACT_EXTEND:
@@ -48,6 +52,9 @@ static void act(struct sim_world *world, const struct sim_line *line) {
         case SIM_ACT_FAR:
             wire->extra_ns[SIM_TO_NODE] = line->a * RL_NS_PER_MS;
             wire->extra_ns[SIM_TO_CLIENT] = line->b * RL_NS_PER_MS;
+            break;
+        case SIM_ACT_WALL:
+            world->clients[line->client - 1].wall.base_us = line->a * UINT64_C(1000);
             break;
         case SIM_ACT_FAULT:
             sim_fault_apply(world, (enum sim_fault)line->a, line->client - 1u, line->node - 1u,
@@ -70,6 +77,7 @@ static void next_line(struct sim_world *world, uint32_t line) {
 /* Returns false if the checker found something. */
 static bool tell(const struct sim_story *story, FILE *out) {
     struct sim_options options = sim_options_derive(SIM_STORY, 1, story->nodes, UINT32_MAX);
+    options.guard = story->guard;
     struct sim_world *world = sim_world_new(&options);
     world->story = next_line;
     world->story_data = story;

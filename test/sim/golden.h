@@ -13,10 +13,13 @@
 enum sim_act {
     SIM_ACT_END,     /* of the script; the story ends here */
     SIM_ACT_ACQUIRE, /* a: ttl_ms, b: pause between attempts in ms, 0 for one attempt */
+    SIM_ACT_FENCED,  /* the same, with a fence */
+    SIM_ACT_TIED,    /* the same, breaking ties */
     SIM_ACT_EXTEND,  /* a: ttl_ms, 0 for that of the acquire */
     SIM_ACT_RELEASE,
     SIM_ACT_CANCEL,
     SIM_ACT_FAR,  /* the node is a ms further away for commands, b ms for replies */
+    SIM_ACT_WALL, /* the client's wall clock is a ms ahead */
     SIM_ACT_FAULT /* a: enum sim_fault, b: for how long, ms */
 };
 
@@ -34,6 +37,7 @@ struct sim_story {
     const char *name; /* of the file */
     const char *text; /* what it is about */
     uint32_t nodes;
+    enum rl_guard_mode guard; /* of both clients */
     struct sim_line lines[SIM_LINES_MAX];
 };
 

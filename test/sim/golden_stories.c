@@ -3,6 +3,12 @@
 
 #define ACQUIRE(at, client, ttl, pause) \
     { at, SIM_ACT_ACQUIRE, client, 1, ttl, pause }
+#define FENCED(at, client, ttl, pause) \
+    { at, SIM_ACT_FENCED, client, 1, ttl, pause }
+#define TIED(at, client, ttl, pause) \
+    { at, SIM_ACT_TIED, client, 1, ttl, pause }
+#define WALL(at, client, ahead_ms) \
+    { at, SIM_ACT_WALL, client, 1, ahead_ms, 0 }
 #define EXTEND(at, client, ttl) \
     { at, SIM_ACT_EXTEND, client, 1, ttl, 0 }
 #define RELEASE(at, client) \
@@ -22,6 +28,7 @@ const struct sim_story sim_stories[] = {
      "Nobody contests the lock and nothing fails. The grant needs the third of five answers; the\n"
      "other two count for the lock as well.",
      5,
+     RL_GUARD_OFF,
      {ACQUIRE(0, 1, 1000, 0), RELEASE(300, 1), END(400)}},
     {"02-split-vote",
      "Two clients ask at the same moment, and each reaches two of four nodes first. Neither has "
@@ -30,33 +37,39 @@ const struct sim_story sim_stories[] = {
      "come\n"
      "back wins.",
      4,
+     RL_GUARD_OFF,
      {FAR(0, 1, 3, 5, 0), FAR(0, 1, 4, 5, 0), FAR(0, 2, 1, 5, 0), FAR(0, 2, 2, 5, 0),
       ACQUIRE(0, 1, 1000, 40), ACQUIRE(0, 2, 1000, 90), RELEASE(150, 1), RELEASE(250, 2),
       END(300)}},
     {"03-two-dead-nodes",
      "Two of five nodes are down. They have no vote and cost no time.",
      5,
+     RL_GUARD_OFF,
      {FAULT(0, 1, 4, SIM_FAULT_NODE_REFUSE, 100000), FAULT(0, 1, 5, SIM_FAULT_NODE_REFUSE, 100000),
       ACQUIRE(100, 1, 1000, 0), RELEASE(300, 1), END(350)}},
     {"04-late-grant",
      "One node answers after the grant. Its vote changes nothing but how many keys there are.",
      5,
+     RL_GUARD_OFF,
      {FAR(0, 1, 5, 10, 20), ACQUIRE(0, 1, 1000, 0), RELEASE(200, 1), END(300)}},
     {"05-lost-and-released",
      "The second client holds four nodes; the first gets the fifth. That is no quorum, so it gives "
      "the\n"
      "fifth back at once: it undoes its token on every node, also on those that refused.",
      5,
+     RL_GUARD_OFF,
      {CUT(0, 2, 5, 300), ACQUIRE(10, 2, 1000, 0), ACQUIRE(100, 1, 1000, 0), END(150)}},
     {"06-renewed",
      "An extension is a round like any other: validity runs anew from its sending.",
      5,
+     RL_GUARD_OFF,
      {ACQUIRE(0, 1, 1000, 0), EXTEND(500, 1, 0), RELEASE(1200, 1), END(1250)}},
     {"07-unknown-then-renewed",
      "Three of five nodes are out of reach when the client extends. After node_timeout it knows "
      "no\n"
      "more than that, and validity stays what it was. The second attempt, in time, renews it.",
      5,
+     RL_GUARD_OFF,
      {ACQUIRE(0, 1, 1000, 0), CUT(400, 1, 1, 100), CUT(400, 1, 2, 100), CUT(400, 1, 3, 100),
       EXTEND(410, 1, 0), EXTEND(550, 1, 0), RELEASE(700, 1), END(750)}},
     {"08-lost-by-expiry",
@@ -64,6 +77,7 @@ const struct sim_story sim_stories[] = {
      "ends, by its own clock. What it could not release it owes, and repays when it is connected\n"
      "again.",
      3,
+     RL_GUARD_OFF,
      {ACQUIRE(0, 1, 500, 0), CUT(100, 1, 1, 800), CUT(100, 1, 2, 800), CUT(100, 1, 3, 800),
       END(1500)}},
     {"09-cancelled-in-flight",
@@ -71,12 +85,14 @@ const struct sim_story sim_stories[] = {
      "the\n"
      "same connections.",
      3,
+     RL_GUARD_OFF,
      {FAR(0, 1, 1, 0, 10), FAR(0, 1, 2, 0, 10), FAR(0, 1, 3, 0, 10), ACQUIRE(0, 1, 1000, 0),
       CANCEL(5, 1), END(50)}},
     {"10-owed-release-repaid",
      "A node is out of reach when the lock is released. Two of three suffice for the release to\n"
      "succeed; the third is owed it, until it has answered on a new connection.",
      3,
+     RL_GUARD_OFF,
      {ACQUIRE(0, 1, 5000, 0), CUT(100, 1, 3, 500), RELEASE(150, 1), END(1000)}},
     {"11-repaired",
      "A node restarts empty (nothing guards its vote in this world). The next extension is renewed "
@@ -85,6 +101,7 @@ const struct sim_story sim_stories[] = {
      "have\n"
      "been taken from anybody.",
      3,
+     RL_GUARD_OFF,
      {ACQUIRE(0, 1, 2000, 0), FAULT(200, 1, 2, SIM_FAULT_AMNESIA, 10), EXTEND(500, 1, 0),
       RELEASE(700, 1), END(750)}},
     {"12-late-set",
@@ -94,6 +111,7 @@ const struct sim_story sim_stories[] = {
      "for\n"
      "that node, and for that node only.",
      3,
+     RL_GUARD_OFF,
      {FAULT(0, 1, 3, SIM_FAULT_STRAY, 400), ACQUIRE(1, 1, 600, 0), RELEASE(200, 1),
       ACQUIRE(450, 2, 600, 0), RELEASE(500, 2), ACQUIRE(1050, 2, 600, 0), RELEASE(1100, 2),
       END(1200)}},
@@ -106,6 +124,7 @@ const struct sim_story sim_stories[] = {
      "at\n"
      "1300 ms, while the first still holds the lock.",
      3,
+     RL_GUARD_OFF,
      {ACQUIRE(10, 1, 1000, 0), FAULT(300, 1, 2, SIM_FAULT_STRAY, 500), EXTEND(301, 1, 300),
       CUT(490, 1, 3, 1500), EXTEND(500, 1, 2000), ACQUIRE(1300, 2, 1000, 0), RELEASE(1400, 1),
       ACQUIRE(1450, 2, 1000, 0), END(1500)}},
@@ -114,7 +133,63 @@ const struct sim_story sim_stories[] = {
      "on, a\n"
      "quorum has said yes, but validity runs from the sending and is over: that is not a grant.",
      3,
+     RL_GUARD_OFF,
      {ACQUIRE(10, 1, 300, 0), FAULT(11, 1, 1, SIM_FAULT_CLIENT_PAUSE, 600), END(800)}},
+    {"15-fenced",
+     "Each node that grants counts, from the client's wall clock on. Three of five counted\n"
+     "alike, so their number is the fence, after one round. The second client's wall clock\n"
+     "is ten seconds behind: the nodes' counters go on by one, and its fence is the larger.",
+     5,
+     RL_GUARD_OFF,
+     {WALL(0, 1, 10000), FENCED(0, 1, 1000, 0), RELEASE(100, 1), FENCED(200, 2, 1000, 0),
+      EXTEND(250, 2, 0), RELEASE(300, 2), END(350)}},
+    {"16-fence-raised",
+     "The second client's wall clock is ten seconds ahead, and it could not reach n3. So when\n"
+     "the first client asks, n2 counts on from there, and n3 from an earlier time. The larger\n"
+     "number is the fence, but only one node has it: a second round raises the others, where\n"
+     "the token is, and then the lock is granted. n1 is slow; its grant comes too late to be\n"
+     "counted, but not too late to be raised.",
+     3,
+     RL_GUARD_OFF,
+     {WALL(0, 2, 10000), FAULT(0, 2, 3, SIM_FAULT_HALF_OPEN, 0), FENCED(1, 2, 1000, 0),
+      RELEASE(100, 2), FAR(150, 1, 1, 1, 1), FENCED(200, 1, 1000, 0), RELEASE(300, 1), END(350)}},
+    {"17-forgets-and-is-repaired",
+     "A node restarts empty while a lock is held by it and another. Clients see that it is not\n"
+     "the server that it was, and do not ask it for votes: the second client gets none. The\n"
+     "holder extends, and the node that forgot is given the key back.",
+     3,
+     RL_GUARD_STRICT,
+     {ACQUIRE(0, 1, 1000, 0), FAULT(200, 1, 2, SIM_FAULT_AMNESIA, 10), ACQUIRE(300, 2, 1000, 0),
+      EXTEND(500, 1, 0), RELEASE(700, 1), END(750)}},
+    {"18-votes-again",
+     "A node that restarted empty is asked again when every lock that it may have voted for is\n"
+     "over: after the longest ttl, here 1000 ms, and drift.",
+     3,
+     RL_GUARD_OBSERVED,
+     {FAULT(0, 1, 2, SIM_FAULT_AMNESIA, 10), ACQUIRE(200, 1, 1000, 0), RELEASE(300, 1),
+      ACQUIRE(1200, 1, 1000, 0), RELEASE(1300, 1), END(1350)}},
+    {"19-asked-first",
+     "The second client meets the first one's keys. From then on it asks one node alone, which\n"
+     "refuses: there is nothing to undo on the others. When that node grants, it asks them,\n"
+     "too. Validity runs from the first sending.",
+     5,
+     RL_GUARD_OFF,
+     {ACQUIRE(0, 1, 1000, 0), TIED(10, 2, 1000, 40), RELEASE(80, 1), RELEASE(200, 2), END(250)}},
+    {"20-first-is-silent",
+     "The node that is asked first does not answer. When it has had its time, the others are\n"
+     "asked all the same.",
+     3,
+     RL_GUARD_OFF,
+     {ACQUIRE(0, 1, 1000, 0), TIED(10, 2, 1000, 40), CUT(30, 2, 3, 500), RELEASE(40, 1),
+      RELEASE(300, 2), END(350)}},
+    {"21-forgets-meanwhile",
+     "While the node that is asked first takes its time, another one restarts empty and is\n"
+     "connected again. It is not asked any more, although it could vote when this attempt\n"
+     "began: its grant would be worth nothing.",
+     3,
+     RL_GUARD_STRICT,
+     {ACQUIRE(0, 1, 1000, 0), TIED(10, 2, 1000, 40), FAR(30, 2, 3, 47, 0), RELEASE(40, 1),
+      FAULT(53, 2, 1, SIM_FAULT_AMNESIA, 10), RELEASE(300, 2), END(350)}},
 };
 
 const uint32_t sim_story_count = sizeof sim_stories / sizeof sim_stories[0];

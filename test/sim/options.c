@@ -59,6 +59,8 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_COUNTER_TTL] = "counter-ttl",
     [SIM_BREAK_UPTIME] = "uptime",
     [SIM_BREAK_LONG_TTL] = "long-ttl",
+    [SIM_BREAK_WALLS_APART] = "walls-apart",
+    [SIM_BREAK_RETENTION] = "retention",
 };
 
 const char *sim_preset_name(enum sim_preset preset) {
@@ -67,6 +69,12 @@ const char *sim_preset_name(enum sim_preset preset) {
 
 const char *sim_fault_name(enum sim_fault fault) {
     return fault_names[fault];
+}
+
+const char *sim_guard_name(enum rl_guard_mode guard) {
+    static const char *const guards[] = {
+        [RL_GUARD_OFF] = "off", [RL_GUARD_OBSERVED] = "observed", [RL_GUARD_STRICT] = "strict"};
+    return guards[guard];
 }
 
 const char *sim_break_name(enum sim_break broken) {
@@ -233,6 +241,16 @@ static enum rl_guard_mode derive_guard(const struct sim_options *options,
     return strict || anew ? RL_GUARD_STRICT : RL_GUARD_OBSERVED;
 }
 
+/* Nodes that forget and are connected again while others are still asked. */
+static void derive_far_nodes(struct sim_options *options, struct sim_random *random) {
+    options->resources = 1;
+    options->ties_percent = 100;
+    options->delay_max_ns = options->delay_min_ns + sim_skewed(random, 5 * MS, 100 * MS);
+    options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
+    options->reconnect_min_ms = (uint32_t)sim_between(random, 1, 10);
+    options->reconnect_max_ms = (uint32_t)sim_between(random, 50, 200);
+}
+
 /* Counters that end while locks are still acquired need wall clocks that agree, and so do nodes
  * that forget. Where nodes forget too often, nobody is granted anything. */
 static void derive_memory(struct sim_options *options) {
@@ -254,6 +272,9 @@ static void derive_memory(struct sim_options *options) {
     if (options->preset == SIM_FORGETFUL) {
         options->forget_percent = 50;
         options->fault_gap_ns = gap_ns + MS;
+        if (sim_chance(&random, 50)) {
+            derive_far_nodes(options, &random);
+        }
     }
 }
 
@@ -332,6 +353,9 @@ void sim_options_break(struct sim_options *options, enum sim_break broken) {
     if (broken == SIM_BREAK_LONG_TTL) {
         options->max_ttl_ms = options->ttl_min_ms;
     }
+    if (broken == SIM_BREAK_RETENTION && options->walls_agree) {
+        options->retention_ms = options->max_ttl_ms;
+    }
 }
 
 /* -- Printing -- */
@@ -375,11 +399,9 @@ void sim_options_print(const struct sim_options *options) {
         options->ttl_min_ms, options->ttl_max_ms, options->same_ttl ? " (extended alike)" : "",
         options->extend_percent, options->think_max_ms, options->hold_percent,
         options->block_percent, options->grant_percent);
-    static const char *const guards[] = {
-        [RL_GUARD_OFF] = "off", [RL_GUARD_OBSERVED] = "observed", [RL_GUARD_STRICT] = "strict"};
     printf("acquires        %u %% with a watchdog, %u %% with a fence, %u %% break ties\n",
            options->watch_percent, options->fence_percent, options->ties_percent);
-    printf("guard           %s, for locks of up to %u ms\n", guards[options->guard],
+    printf("guard           %s, for locks of up to %u ms\n", sim_guard_name(options->guard),
            options->max_ttl_ms);
     printf("fences          counters are kept for %u ms; wall clocks %s, %u %% of looks step\n",
            options->retention_ms,

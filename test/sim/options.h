@@ -98,6 +98,8 @@ enum sim_break {
     SIM_BREAK_COUNTER_TTL,     /* a counter ends with its key */
     SIM_BREAK_UPTIME,          /* a second of the uptime that has begun counts as over */
     SIM_BREAK_LONG_TTL,        /* locks ask for more than max_ttl_ms */
+    SIM_BREAK_WALLS_APART,     /* wall clocks that should agree differ by five times as much */
+    SIM_BREAK_RETENTION,       /* counters are kept no longer than the longest ttl */
     SIM_BREAKS
 };
 
@@ -179,5 +181,6 @@ bool sim_options_is_fenced(const struct sim_options *options);
 const char *sim_preset_name(enum sim_preset preset);
 const char *sim_fault_name(enum sim_fault fault);
 const char *sim_break_name(enum sim_break broken);
+const char *sim_guard_name(enum rl_guard_mode guard);
 
 #endif

@@ -22,7 +22,9 @@ struct arguments {
     enum sim_preset preset;
     enum sim_break broken;
     enum sim_violation only; /* SIM_FINE: any counts */
-    bool is_expected;        /* a violation is */
+    enum rl_guard_mode guard;
+    bool is_guard_given;
+    bool is_expected; /* a violation is */
     bool is_quiet;
 };
 
@@ -37,7 +39,8 @@ static const char usage[] =
     "  --nodes N           1 to 7 (default: by the seed)\n"
     "  --break NAME        one-token, blind-release, drop-owed, stopped-clock, extend-shortens,\n"
     "                      raise-blind, raise-anywhere, raise-larger, counter-ttl, uptime,\n"
-    "                      long-ttl\n"
+    "                      long-ttl, walls-apart, retention\n"
+    "  --guard MODE        off, observed or strict (default: by the seed)\n"
     "  --expect NAME       a violation of this name (check.h), or any, must be found\n"
     "  --no-progress       no line on stderr\n";
 
@@ -87,6 +90,17 @@ static bool parse_break(const char *text, enum sim_break *out) {
     return false;
 }
 
+static bool parse_guard(const char *text, struct arguments *arguments) {
+    for (enum rl_guard_mode i = RL_GUARD_OFF; i <= RL_GUARD_STRICT; i++) {
+        if (strcmp(text, sim_guard_name(i)) == 0) {
+            arguments->guard = i;
+            arguments->is_guard_given = true;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_expect(const char *text, struct arguments *arguments) {
     arguments->is_expected = true;
     if (strcmp(text, "any") == 0) {
@@ -119,6 +133,8 @@ static bool parse_option(const char *name, const char *value, struct arguments *
         ok = parse_preset(value, &arguments->preset);
     } else if (strcmp(name, "--break") == 0) {
         ok = parse_break(value, &arguments->broken);
+    } else if (strcmp(name, "--guard") == 0) {
+        ok = parse_guard(value, arguments);
     } else if (strcmp(name, "--expect") == 0) {
         ok = parse_expect(value, arguments);
     } else {
@@ -213,6 +229,9 @@ static void print_violation(const struct arguments *arguments, const struct sim_
     if (arguments->nodes != 0) {
         printf(" --nodes %" PRIu32, arguments->nodes);
     }
+    if (arguments->is_guard_given) {
+        printf(" --guard %s", sim_guard_name(arguments->guard));
+    }
     if (arguments->broken != SIM_BREAK_NONE) {
         printf(" --break %s", sim_break_name(arguments->broken));
     }
@@ -224,6 +243,7 @@ static bool run_seed(const struct arguments *arguments, uint64_t seed, struct to
     struct sim_options options =
         sim_options_derive(arguments->preset, seed, arguments->nodes, arguments->steps);
     sim_options_break(&options, arguments->broken);
+    options.guard = arguments->is_guard_given ? arguments->guard : options.guard;
     bool single = arguments->first_seed == arguments->last_seed;
     if (single) {
         sim_options_print(&options);
