@@ -292,9 +292,8 @@ typedef struct redlock_acquire_options {
     int64_t wait_ms;
 
     /* The pause between two attempts is delay_ms plus a random part of up to jitter_ms, so that
-     * clients that split the votes do not meet again. 0 to 86400000; a pause is never
-     * shorter than 1 ms. Default 50 and 100.
-     * Specification, "Retry on failure". */
+     * clients that split the votes do not meet again. 0 to 86400000; a pause is never shorter than
+     * 1 ms. Default 50 and 100. Specification, "Retry on failure". */
     int64_t delay_ms;
     int64_t jitter_ms;
 
@@ -334,11 +333,11 @@ typedef struct redlock_acquire_options {
     /* Who acquires, for reentrancy: a thread's or a task's number; 0 is nobody. If this client has
      * a lock object of the same resources that is held for the same owner, the acquire succeeds at
      * once and shares that hold: one token, one validity, one watchdog with the options of the
-     * first acquire, and its fence if that had `fencing` (an acquire that asks for a fence cannot
-     * share a hold without: REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own.
-     * It may be the same object: acquired n times, it is released n times. The last release of the
-     * owner releases. What an owner holds only a part of cannot be acquired with more
-     * (REDLOCK_ERR_PART_HELD): he would wait for himself. Default 0. */
+     * first acquire, and its fence (with `fencing`, a hold without one cannot be shared:
+     * REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own. It may be the same
+     * object: acquired n times, it is released n times. The last release of the owner releases.
+     * What an owner holds only a part of cannot be acquired with more (REDLOCK_ERR_PART_HELD): he
+     * would wait for himself. Default 0. */
     uint64_t owner;
 
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
@@ -376,9 +375,8 @@ typedef struct redlock_acquire_options {
  *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
  *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD
- *                             it waited in line, and its owner was granted meanwhile what it cannot
- *                             share: a hold without a fence, while this acquire has `fencing`; a
- *                             part of the resources
+ *                             its owner was granted meanwhile what it cannot share: a hold
+ *                             without a fence, while it has `fencing`; a part of the resources
  *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
  * After an error nothing of this acquire stays on a live node.
  *

@@ -160,10 +160,10 @@ says 'the file sets the ttl' '\-\-ttl 300ms is too short'
 "$redlock" run --config "$conf" --ttl 200ms k -- true 2>"$err"
 says 'the command line wins' '\-\-ttl 200ms is too short'
 
-printf 'nodes = redis://127.0.0.1:2\nfence-retention = 1m\n' >"$conf"
-"$redlock" run --config "$conf" --fence --ttl 2m k -- true 2>"$err"
-says 'the file sets the retention' '\-\-fence-retention 1m is shorter than --ttl 2m'
-status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" --ttl 2m --no-wait k -- true
+printf 'nodes = redis://127.0.0.1:2\nfence-retention = 20s\n' >"$conf"
+"$redlock" run --config "$conf" --fence --ttl 30s k -- true 2>"$err"
+says 'the file sets the retention' '\-\-fence-retention 20s is shorter than --ttl 30s'
+status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" --ttl 30s --no-wait k -- true
 
 # -- help --
 
