@@ -23,12 +23,14 @@ AGAIN_S = 0.03
 
 
 class FaultThread(threading.Thread):
-    """on_error is called from this thread with one sentence."""
+    """breaks: whether an overlap may be laid to this fault. on_error is called from this thread with
+    one sentence."""
 
     def __init__(
         self,
         step: Step,
         target: Node | Clients,
+        breaks: bool,
         record: Record,
         stop: threading.Event,
         on_error: Callable[[str], None],
@@ -36,6 +38,7 @@ class FaultThread(threading.Thread):
         super().__init__(name=f"{step.fault}-{step.target}", daemon=True)
         self.step = step
         self._target = target
+        self._breaks = breaks
         self._record = record
         self._stop_run = stop
         self._on_error = on_error
@@ -61,7 +64,7 @@ class FaultThread(threading.Thread):
             fault=self.step.fault,
             node=node,
             client=client,
-            breaks=CATALOGUE[self.step.fault].breaks,
+            breaks=self._breaks,
             detail=detail,
         )
 

@@ -17,6 +17,7 @@ import orphans
 from backend import Backend
 from clients import Clients, Load
 from fault_thread import FaultThread
+from faults import CATALOGUE
 from node import Node
 from progress import Counter, Progress
 from record import Record, now_ns
@@ -141,7 +142,9 @@ class Run:
             # The machine was too slow for the schedule: what is still healing goes first.
             if other.step.target == step.target and other.is_alive():
                 other.join(HEAL_TIMEOUT_S)
-        thread = FaultThread(step, target, self.record, self.stop, self._on_error)
+        asked = self.settings
+        breaks = CATALOGUE[step.fault].excuses(asked.guard, tuple(asked.faults))
+        thread = FaultThread(step, target, breaks, self.record, self.stop, self._on_error)
         self._threads.append(thread)
         thread.start()
 
@@ -184,7 +187,7 @@ class Run:
                 "faults": list(asked.faults),
                 "scenario": asked.scenario.name,
                 "liveness": asked.scenario.liveness,
-                "breaks": asked.scenario.breaks,
+                "breaks": asked.scenario.breaks(asked.guard),
                 "nodes": [node.name for node in self.backend.nodes],
                 "quorum": self.backend.count // 2 + 1,
                 "urls": [node.url for node in self.backend.nodes],

@@ -29,9 +29,8 @@ class Scenario:
     def liveness(self) -> bool:
         return self.at_once == MINORITY
 
-    @property
-    def breaks(self) -> list[str]:
-        return [name for name in self.faults if CATALOGUE[name].breaks]
+    def breaks(self, guard: str) -> list[str]:
+        return [name for name in self.faults if CATALOGUE[name].excuses(guard, self.faults)]
 
 
 _NETWORK = ("partition", "partition-in", "partition-out", "reset", "delay", "loss")

@@ -2,7 +2,7 @@
 # A short seeded run of one scenario of cluster/chaos.sh on local processes: it must hold. Or, with
 # clients that are wrong on purpose: it must not.
 #
-#   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL]
+#   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL [GUARD]]    an empty CONTROL is none
 #
 # REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made. Overlaps that a broken
 # assumption explains are no violation; docs/operations.md says which scenario breaks which.
@@ -14,6 +14,7 @@ root=$1
 scenario=$2
 seconds=$3
 control=${4-}
+guard=${5-off}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-scenario.XXXXXX") || exit 2
 child=''
@@ -26,7 +27,7 @@ trap clean_up EXIT
 trap 'exit 130' HUP INT TERM
 
 sh "$root/cluster/chaos.sh" --scenario "$scenario" --seconds "$seconds" --seed 4 --ttl-ms 700 \
-    --wait-ms 4000 --processes 2 --clients 3 --resources 2 --workload lock-set \
+    --guard "$guard" --wait-ms 4000 --processes 2 --clients 3 --resources 2 --workload lock-set \
     --report "$scratch/run" ${control:+--control "$control"} >"$scratch/log" 2>&1 &
 child=$!
 wait "$child"

@@ -38,6 +38,16 @@ class Schedule(unittest.TestCase):
             ],
         )
 
+    def test_what_the_guard_is_for_excuses_nothing_where_it_is_on(self):
+        def excuses(guard, *faults):
+            return [name for name in faults if CATALOGUE[name].excuses(guard, faults)]
+
+        lossy = ("sigkill-empty", "failover", "flushall", "clock-step")
+        self.assertEqual(excuses("off", *lossy, "sigkill"), list(lossy))
+        self.assertEqual(excuses("observed", *lossy), list(lossy))
+        self.assertEqual(excuses("strict", *lossy, "sigkill"), ["flushall", "clock-step"])
+        self.assertEqual(excuses("strict", "failover", "client-kill"), ["failover"])
+
     def test_at_most_a_minority_is_broken_at_once(self):
         for name, scenario in SCENARIOS.items():
             if scenario.at_once != MINORITY:
