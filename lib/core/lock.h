@@ -35,11 +35,11 @@
  *      - TELL looks at the clock again, since the loop may have been blocked after the last vote.
  *  2. Can a key be orphaned? may_hold has a bit for every node to which a SET of the present token
  *     was sent and which has not answered that it did not run. Every way out of an attempt or a
- *     hold goes through rl_lock_release_all(), which releases on all nodes that are up and owes
- *     (owed.h) those of may_hold that are not. A node that is up gets the release after the SET, on
- *     one connection.
+ *     hold goes through rl_lock_release_all(), which releases on all nodes that are up, but those
+ *     that were to be asked later, and owes (owed.h) those of may_hold that are not up. A node that
+ *     is up gets the release after the SET, on one connection.
  *  3. Can a callback be missed or run twice? Each operation is ended in exactly one place: acquire
- *     where the state leaves ready/trying/backoff/granted, extend where it leaves extending,
+ *     where the state leaves waiting to granted, extend where it leaves extending,
  *     release where it leaves releasing; lost is set only in rl_lock_lose(), which leaves held or
  *     extending.
  *  4. Can an adoption make two holders? For the nodes it is one holder with one token, before and

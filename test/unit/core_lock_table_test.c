@@ -236,6 +236,15 @@ static void acquire_without_a_try(void *data) {
     world_acquire(w, acquire, START_NS);
 }
 
+static void acquire_for_less_than_the_drift(void *data) {
+    struct world *w = data;
+    struct rl_acquire acquire = usual_acquire();
+    acquire.ttl_ms = 2;
+    world_init(w, usual_rules(3));
+    world_acquire(w, acquire, START_NS);
+    world_attempt(w, START_NS, 7);
+}
+
 static void extend_by_less_than_the_drift(void *data) {
     world_extend(data, 2, START_NS + 5 * MS, 7);
 }
@@ -243,8 +252,13 @@ static void extend_by_less_than_the_drift(void *data) {
 static void aborts_on_wrong_arguments(void **state) {
     (void)state;
     static void (*const wrongs[])(void *) = {
-        step_back_in_time,     step_with_a_node_too_many,     step_into_the_unknown,
-        acquire_without_a_try, extend_by_less_than_the_drift, step_with_a_voter_that_is_not_up,
+        step_back_in_time,
+        step_with_a_node_too_many,
+        step_into_the_unknown,
+        acquire_without_a_try,
+        extend_by_less_than_the_drift,
+        step_with_a_voter_that_is_not_up,
+        acquire_for_less_than_the_drift,
     };
     struct world w;
     world_in(&w, RL_HELD);

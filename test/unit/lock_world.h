@@ -271,6 +271,11 @@ static inline void ledger_operations(struct world *w, const struct rl_event *e) 
     }
     CHECK(w, w->acquiring == state_is(w, ACQUIRES));
     CHECK(w, w->acquiring == rl_lock_is_acquiring(&w->lock));
+    uint32_t has_token = HOLDS | 1u << RL_TRYING | 1u << RL_FENCING | 1u << RL_GRANTED;
+    CHECK(w, rl_lock_has_token(&w->lock, w->lock.token) == state_is(w, has_token));
+    CHECK(w, !rl_lock_has_token(&w->lock, "cccccccccccccccccccccccccccccccccccccccc"));
+    CHECK(w, rl_lock_is_in_line(&w->lock) == state_is(w, ACQUIRES | HOLDS));
+    CHECK(w, rl_lock_is_holding(&w->lock) == state_is(w, HOLDS));
     CHECK(w, w->extending == (w->lock.state == RL_EXTENDING && !w->lock.renews));
     CHECK(w, w->releasing == (w->lock.state == RL_RELEASING));
     CHECK(w, w->holding == state_is(w, HOLDS));
