@@ -304,6 +304,8 @@ static void walk_step(struct walk *walk) {
         walk_vote(walk, now_ns);
     } else if (w->lock.state == RL_BACKOFF && random_below(&walk->random, 2) == 0) {
         world_tick(w, walk->up);
+    } else if (w->lock.state == RL_IDLE && type == RL_EV_RELEASE) {
+        world_release_token(w, now_ns, walk->up);
     } else if (type != RL_EV_VOTE && world_allows(w, type) &&
                (type != RL_EV_ABANDON || random_below(&walk->random, 4) == 0)) {
         walk_event(walk, type, now_ns);

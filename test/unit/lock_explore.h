@@ -31,7 +31,8 @@ static const uint32_t allowed_events[RL_LOCK_STATES] = {
 };
 
 static inline bool world_allows(const struct world *w, enum rl_event_type type) {
-    return (allowed_events[w->lock.state] >> type & 1) != 0;
+    bool takes_precedence = type == RL_EV_EXTEND && w->lock.renews; /* over the watchdog's */
+    return takes_precedence || (allowed_events[w->lock.state] >> type & 1) != 0;
 }
 
 /* -- States that have been gone through -- */
