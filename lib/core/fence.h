@@ -21,7 +21,8 @@
  * one could put A's fence in place after B has come and gone); counters outlive the keys. Where a
  * counter was lost, with its node or because nobody asked for longer than the retention, the floor
  * carries the order: it is the wall clock of the client, so clocks must agree to within the time
- * that has passed since the last grant.
+ * that has passed from the last grant to the beginning of the attempt. Its SET may run as much as a
+ * ttl later than that, so of a retention that has ended, the ttl does not count.
  */
 #ifndef RL_CORE_FENCE_H
 #define RL_CORE_FENCE_H

@@ -221,7 +221,11 @@ static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fa
 
 static void amnesia(struct sim_world *world, const struct strike *strike) {
     uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
-    if (may_forget(world, strike->node, SIM_FAULT_AMNESIA)) {
+    if (world->options.broken == SIM_BREAK_FLUSHALL) {
+        uint32_t replid = world->nodes[strike->node].replid;
+        sim_memory_forget(world, strike->node);
+        world->nodes[strike->node].replid = replid;
+    } else if (may_forget(world, strike->node, SIM_FAULT_AMNESIA)) {
         sim_node_go_down(world, strike->node, world->now_ns + for_ns);
         sim_memory_forget(world, strike->node);
     }

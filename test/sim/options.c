@@ -60,6 +60,7 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_UPTIME] = "uptime",
     [SIM_BREAK_LONG_TTL] = "long-ttl",
     [SIM_BREAK_WALLS_APART] = "walls-apart",
+    [SIM_BREAK_FLUSHALL] = "flushall",
     [SIM_BREAK_RETENTION] = "retention",
 };
 

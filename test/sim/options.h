@@ -99,6 +99,7 @@ enum sim_break {
     SIM_BREAK_UPTIME,          /* a second of the uptime that has begun counts as over */
     SIM_BREAK_LONG_TTL,        /* locks ask for more than max_ttl_ms */
     SIM_BREAK_WALLS_APART,     /* wall clocks that should agree differ by five times as much */
+    SIM_BREAK_FLUSHALL,        /* a node forgets without a restart: the guard cannot see that */
     SIM_BREAK_RETENTION,       /* counters are kept no longer than the longest ttl */
     SIM_BREAKS
 };

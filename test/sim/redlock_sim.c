@@ -39,7 +39,7 @@ static const char usage[] =
     "  --nodes N           1 to 7 (default: by the seed)\n"
     "  --break NAME        one-token, blind-release, drop-owed, stopped-clock, extend-shortens,\n"
     "                      raise-blind, raise-anywhere, raise-larger, counter-ttl, uptime,\n"
-    "                      long-ttl, walls-apart, retention\n"
+    "                      long-ttl, walls-apart, flushall, retention\n"
     "  --guard MODE        off, observed or strict (default: by the seed)\n"
     "  --expect NAME       a violation of this name (check.h), or any, must be found\n"
     "  --no-progress       no line on stderr\n";
