@@ -57,6 +57,8 @@ const char *const rl_bench_help[] = {
     "                    directions, drawn when it is made, the same in every run. Without\n"
     "                    it clients on one machine hardly ever split the votes\n"
     "  --stop-nodes J    stopped: how many; default the largest minority\n"
+    "  --guard G         off, observed or strict; default off: nodes that are started here\n"
+    "                    are new, and nothing depends on these locks\n"
     "\n",
     "How much:\n"
     "  --in-flight K     workers per client; default 64 (contend: 1)\n"

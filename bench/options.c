@@ -59,6 +59,7 @@ enum {
     OPT_BASELINE,
     OPT_TIE_BREAK,
     OPT_FENCING,
+    OPT_GUARD,
     OPT_NODES,
     OPT_SERVER,
     OPT_JSON,
@@ -71,6 +72,7 @@ static const struct option words[] = {
     {"baseline", optional_argument, NULL, OPT_BASELINE},
     {"tie-break", required_argument, NULL, OPT_TIE_BREAK},
     {"fencing", required_argument, NULL, OPT_FENCING},
+    {"guard", required_argument, NULL, OPT_GUARD},
     {"nodes", required_argument, NULL, OPT_NODES},
     {"redis-server", required_argument, NULL, OPT_SERVER},
     {"json", no_argument, NULL, OPT_JSON},
@@ -162,6 +164,18 @@ static int parse_switch(enum rl_bench_switch *which, const char *name, const cha
     return complain("--%s \"%s\" is unknown; give on, off or both", name, text);
 }
 
+static int parse_guard(enum redlock_guard *guard, const char *text) {
+    static const char *const values[] = {"off", "observed", "strict"};
+    static_assert((int)REDLOCK_GUARD_OFF == 0 && (int)REDLOCK_GUARD_STRICT == 2, "values");
+    for (int i = 0; i <= REDLOCK_GUARD_STRICT; i++) {
+        if (strcmp(text, values[i]) == 0) {
+            *guard = (enum redlock_guard)i;
+            return 0;
+        }
+    }
+    return complain("--guard \"%s\" is unknown; give off, observed or strict", text);
+}
+
 /* Cuts the argument at its commas, in place. */
 static int parse_nodes(struct rl_bench_options *options, char *text) {
     options->n_nodes = 0;
@@ -192,6 +206,8 @@ static int parse_word(struct rl_bench_options *options, int word, char *text) {
             return parse_switch(&options->tie_break, "tie-break", text);
         case OPT_FENCING:
             return parse_switch(&options->fencing, "fencing", text);
+        case OPT_GUARD:
+            return parse_guard(&options->guard, text);
         case OPT_NODES:
             return parse_nodes(options, text);
         case OPT_SERVER:

@@ -39,6 +39,7 @@ struct rl_bench_options {
     enum rl_bench_baseline baseline;
     enum rl_bench_switch tie_break;
     enum rl_bench_switch fencing;
+    enum redlock_guard guard;
     bool json;
     char *nodes[REDLOCK_NODES_MAX]; /* of --nodes */
     size_t n_nodes;                 /* 0: start nodes here */

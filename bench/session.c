@@ -37,8 +37,8 @@ int rl_bench_session_open_traced(struct rl_bench_session *session, struct rl_ben
     options.nodes = bench->nodes;
     options.n_nodes = bench->n_nodes;
     options.client_name = "redlock-bench";
-    options.guard =
-        REDLOCK_GUARD_OFF; /* --local starts fresh nodes, and nothing depends on these locks */
+    options.guard = bench->options.guard;
+    options.max_ttl_ms = bench->options.ttl_ms;
     options.allocator = &allocator;
     options.trace = trace;
     options.trace_data = data;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "args.h"
+#include "redis/info.h"
 #include "redis/url.h"
 
 #define RL_FACT_MAX 128
@@ -43,6 +44,8 @@ struct rl_facts {
     char failure[RL_FACT_MAX]; /* why */
 
     char no_info[RL_FACT_MAX]; /* why INFO told nothing; "": it told all of this */
+
+    struct rl_info judged; /* what a client's guard takes from it */
 
     char version[RL_FACT_MAX];
     char server[RL_FACT_MAX]; /* "Redis" or "Valkey" */

@@ -1,5 +1,5 @@
-/* What INFO says, line by line: "name:value". Fields that a server does not have stay empty;
- * numbers that are none stay 0. See doctor.h. */
+/* What INFO says, line by line: "name:value", read as the library reads it (redis/info.h). Fields
+ * that a server does not have stay empty; numbers that are none stay 0. See doctor.h. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -39,14 +39,13 @@ static const struct {
 
 /* The value of a line, or NULL. */
 static const char *find(const char *info, const char *name, size_t *length) {
-    size_t name_length = strlen(name);
-    for (const char *line = info; line != NULL && *line != '\0';) {
-        if (strncmp(line, name, name_length) == 0 && line[name_length] == ':') {
-            *length = strcspn(line + name_length + 1, "\r\n");
-            return line + name_length + 1;
+    struct rl_info_line line;
+    const char *at = info;
+    while (rl_info_next(&at, info + strlen(info), &line)) {
+        if (line.name_length == strlen(name) && memcmp(line.name, name, line.name_length) == 0) {
+            *length = line.value_length;
+            return line.value;
         }
-        line = strchr(line, '\n');
-        line = line != NULL ? line + 1 : NULL;
     }
     return NULL;
 }
@@ -60,6 +59,7 @@ static void read_text(const char *info, const char *name, char *out) {
 void rl_doctor_read_info(struct rl_facts *facts, const char *info) {
     char host[RL_FACT_MAX], port[RL_FACT_MAX];
     assert(info != NULL);
+    rl_info_read(&facts->judged, info, strlen(info));
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char *field = (char *)facts + fields[i].offset;
         char text[RL_FACT_MAX];

@@ -274,6 +274,33 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
                     remedy, "a lock with a fence is refused: %s", said);
 }
 
+/* What clients with a guard make of it, besides what is said of its role, eviction and loading. */
+static void judge_guard(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "guard";
+    const struct rl_args *args = facts->args;
+    char max[RL_DURATION_TEXT_MAX];
+    int64_t left_s = (args->max_ttl_ms + 999) / 1000 - facts->uptime_s;
+    if (rl_args_guard(args) == REDLOCK_GUARD_OFF) {
+        return;
+    }
+    if (facts->no_info[0] != '\0') {
+        ADD(ERROR, "allow it: ACL SETUSER NAME +info; or set guard = off in all clients",
+            "clients with a guard do not use it: INFO is refused");
+    } else if (facts->judged.problem != NULL) {
+        ADD(ERROR, "is it Redis? a proxy cannot be judged; or set guard = off in all clients",
+            "clients with a guard do not use it: in INFO, %s %s", facts->judged.field,
+            facts->judged.problem);
+    } else if (rl_args_guard(args) == REDLOCK_GUARD_STRICT && left_s > 0) {
+        rl_duration_show(args->max_ttl_ms, max, sizeof max);
+        ADD(NOTE, "wait; or, if nobody has had a lock on it, open the first clients with observed",
+            "strict clients do not ask it for votes for another %" PRId64
+            " s, until it is older than --max-ttl, %s",
+            left_s, max);
+    } else {
+        ADD(OK, NULL, "clients with a guard let it vote");
+    }
+}
+
 void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     assert(node >= 0);
     judge_reachable(findings, facts, node);
@@ -294,6 +321,7 @@ void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *f
         judge_eviction(findings, facts, node);
         judge_uptime(findings, facts, node);
     }
+    judge_guard(findings, facts, node);
     judge_latency(findings, facts, node);
     judge_clock(findings, facts, node);
     judge_trials(findings, facts, node);

@@ -280,8 +280,7 @@ typedef struct redlock_acquire_options {
     size_t size; /* set by the initializer */
 
     /* The life of the key on each node, and so of the lock if it is not extended. Above the drift
-     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX, with a guard up to max_ttl_ms of the
-     * client. Default 10000. */
+     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX or max_ttl_ms. Default 10000. */
     int64_t ttl_ms;
 
     /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one

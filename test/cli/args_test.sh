@@ -60,6 +60,10 @@ bad 'a key too long' 'KEY: a key is longer than 1024' run "$(printf '%01025d' 0)
 bad 'no command to run' 'which command? redlock run KEY -- COMMAND' run k
 bad 'nothing behind --' 'which command?' run k --
 bad 'no -- before the command' '"true" follows the key; write -- before the command' run k true
+bad 'ttl above max-ttl' '\-\-ttl 1m is above --max-ttl 30s, .* give --ttl 30s or less, or write max-ttl = 1m' \
+    run --guard strict --ttl 1m k -- true
+bad 'the same with observed' '\-\-ttl 30s is above --max-ttl 10s' acquire --guard observed --max-ttl 10s k
+bad 'no such guard' '\-\-guard "on": it takes one of strict|observed|off' run --guard on k -- true
 bad 'ttl too short to renew' '\-\-ttl 300ms is too short .* give --ttl [0-9a-z]* or more' run --ttl 300ms k -- true
 bad 'grace longer than the ttl' '(--grace 10s); give --ttl 2[0-9][0-9]*' run --ttl 10s --grace 10s k -- true
 sed -n 's/.*give --ttl \([0-9a-z]*\) or more.*/\1/p' "$err" >"$scratch/enough"

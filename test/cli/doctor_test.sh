@@ -56,6 +56,14 @@ if command -v script >/dev/null; then
     result '... and none with NO_COLOR' $? "$out"
 fi
 
+finds 'too young for a strict guard' note guard 'for another [0-9]* s, until it is older than --max-ttl, 1h' 0 \
+    --guard strict --max-ttl 1h
+finds 'old enough' ok guard 'let it vote (all 3)' 0 --guard strict --max-ttl 1ms
+finds 'observed does not look' ok guard 'let it vote (all 3)' 0 --guard observed
+ask 2 acl setuser default -info
+finds 'no INFO, no vote' error guard "INFO is refused (127.0.0.1:$(port 2))" 2 --guard strict --max-ttl 1ms
+ask 2 acl setuser default +info
+
 ask 1 config set appendfsync everysec
 finds 'AOF each second' note persistence "flushed each second.*($(one 1))" 0
 ask 1 config set appendonly no
@@ -66,7 +74,7 @@ ask 1 config set appendonly yes
 ask 1 config set appendfsync always
 
 ask 2 config set maxmemory-policy allkeys-lru
-finds 'allkeys-lru without maxmemory' warning eviction "allkeys-lru, without effect.*($(one 2))" 1
+finds 'allkeys-lru without maxmemory' warning eviction "allkeys-lru, without effect.*(127.0.0.1:$(port 2))" 1
 ask 2 config set maxmemory 100mb
 finds 'allkeys-lru with maxmemory' error eviction 'allkeys-lru with maxmemory set' 2
 ask 2 config set maxmemory-policy noeviction
