@@ -62,8 +62,7 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 #define REDLOCK_TTL_MS_MAX 86400000                  /* one day */
 #define REDLOCK_RETENTION_MS_MAX INT64_C(2678400000) /* 31 days */
 #define REDLOCK_TOKEN_LENGTH 40                      /* hex digits of a token: 20 random bytes */
-#define REDLOCK_MESSAGE_MAX \
-    512 /* bytes of any message of this library, its terminating zero included */
+#define REDLOCK_MESSAGE_MAX 512   /* bytes of any message of this library, with its zero */
 #define REDLOCK_NO_LIMIT (-1)     /* for tries, wait_ms and max_hold_ms */
 #define REDLOCK_THIRD_OF_TTL (-1) /* for renew_ms */
 
