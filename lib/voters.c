@@ -175,7 +175,7 @@ static const char *what_happened(int why) {
 
 void rl_voters_explain(const struct rl_client_node *place, int why, uint64_t now_ns, char *text,
                        size_t size) {
-    double ago_s = (double)(now_ns - place->guard.seen_ns) / 1e9;
+    double ago_s = (double)(now_ns - place->guard.since_ns) / 1e9;
     int64_t left_ms = rl_voters_wait_ms(place, now_ns);
     int used = snprintf(text, size, "%.60s %s %.1f s ago, votes%s", place->node.url.name,
                         what_happened(why), ago_s, why == REDLOCK_ERR_NODE_YOUNG ? "" : " again");

@@ -49,9 +49,10 @@ enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rule
     memcpy(guard->replid, server->replid, sizeof guard->replid);
     guard->unfit = 0;
     if (standing != RL_STANDING_VOTES) { /* else an earlier quarantine goes on, or is over */
+        uint64_t ago_ns = standing == RL_STANDING_YOUNG ? server->uptime_ns : 0;
         guard->standing = (uint8_t)standing;
-        guard->seen_ns = now_ns;
-        guard->votes_ns = now_ns + rules->quarantine_ns;
+        guard->since_ns = now_ns > ago_ns ? now_ns - ago_ns : 0;
+        guard->votes_ns = guard->since_ns + rules->quarantine_ns;
     }
     return RL_STANDING_VOTES;
 }

@@ -11,9 +11,9 @@
  *
  * Failure modes:
  *   - its run_id has changed: it restarted. Its replication id has changed: it was, or is, another
- *     server's replica. Both: quarantine, from the moment that it was seen;
+ *     server's replica. Both: quarantine, from the moment that this was seen;
  *   - strict: it is seen for the first time, and is up for less than a quarantine: perhaps it
- *     restarted while nobody of us looked;
+ *     restarted while nobody of us looked. Quarantine, from its start;
  *   - it is a replica, is loading, or may evict keys: no use at all, whatever the time;
  *   - it was a replica, or could evict, when it was seen last: quarantine. It may lack what its
  *     primary voted for, or have evicted what it voted for itself, until just before.
@@ -21,7 +21,8 @@
  *
  * Why the quarantine is long enough: what it forgot was voted for before it restarted, so before it
  * was seen, by a SET or an extension with a ttl of at most max_ttl, whose sender relies on it for
- * less than that. Why only acquire votes are withheld: an extension's vote says that the node has
+ * less than that. (A young node's start is reckoned by its own uptime, as its youth is: a clock of
+ * its that steps forward meanwhile shortens this, as it shortens leases.) Why only acquire votes are withheld: an extension's vote says that the node has
  * our token now, so what it may have forgotten of others does not matter; and no other client
  * counts its grant meanwhile.
  *
@@ -72,7 +73,7 @@ enum rl_standing {
 struct rl_guard {
     char run_id[RL_GUARD_ID_LEN + 1]; /* "" before it was seen */
     char replid[RL_GUARD_ID_LEN + 1];
-    uint64_t seen_ns;  /* when the quarantine began */
+    uint64_t since_ns; /* when the quarantine began */
     uint64_t votes_ns; /* when it ends; 0: there is none */
     uint8_t standing;  /* enum rl_standing: why there is, or was, a quarantine */
     uint8_t unfit;     /* enum rl_standing: a replica, or evicting, when last seen; 0: neither */
