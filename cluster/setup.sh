@@ -84,6 +84,7 @@ for_test() {
     want binutils 'nm and readelf: what the library exports' has readelf
     want git 'lists the files to check' has git
     want make 'builds a newer hiredis' has make
+    want spin 'checks the models of the protocol' has spin
     want valgrind 'looks for errors in the use of memory' has valgrind
 }
 

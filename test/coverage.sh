@@ -30,7 +30,7 @@ ninja --quiet -C "$build" >"$tmp/log" 2>&1 || {
     exit 1
 }
 find "$build" -name '*.gcda' -exec rm -f {} +
-[ $# -gt 0 ] || set -- --no-suite tidy --no-suite package --no-suite valgrind
+[ $# -gt 0 ] || set -- --no-suite tidy --no-suite package --no-suite valgrind --no-suite model
 meson test -C "$build" --no-rebuild -t 3 "$@"
 tests=$?
 

@@ -177,12 +177,14 @@ leg() {
     sweep || fail "$leg: processes left behind:$swept"
 }
 
+# What does not depend on how the library is built runs in the first leg alone.
+once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no-suite examples'
+
 gcc_leg() { leg gcc gcc '' '' "$@"; }
 
-# ... as it is shipped: optimised, without assertions. The source is tidy or not in one leg.
+# ... as it is shipped: optimised, without assertions.
 clang_leg() {
-    leg clang clang '--buildtype=release' \
-        '--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite examples' "$@"
+    leg clang clang '--buildtype=release' "$once" "$@"
 }
 
 # clang leaves the sanitizers' names in a shared library open, hence lundef.
@@ -195,8 +197,7 @@ sanitize_leg() {
     sanitize_cc=$1
     shift
     leg "sanitize-$sanitize_cc" "$sanitize_cc" "-Db_sanitize=address,undefined $sanitize_more" \
-        '--no-suite tidy --no-suite package --no-suite valgrind --no-suite chaos
-            --no-suite examples -t 3' "$@"
+        "$once --no-suite package -t 3" "$@"
 }
 
 # Only what has threads: the rest of the library belongs to one.
@@ -213,7 +214,7 @@ hiredis1_leg() {
     0)
         leg hiredis1 gcc \
             "-Db_sanitize=address,undefined -Dhiredis_root=$root/build/hiredis1" \
-            '--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite examples -t 3' "$@"
+            "$once -t 3" "$@"
         ;;
     77) skip "hiredis1: $(tail -n 1 "$tmp/hiredis1")" ;;
     *) fail 'hiredis1: its build' ;;

@@ -22,9 +22,11 @@
  * Why the quarantine is long enough: what it forgot was voted for before it restarted, so before it
  * was seen, by a SET or an extension with a ttl of at most max_ttl, whose sender relies on it for
  * less than that. (A young node's start is reckoned by its own uptime, as its youth is: a clock of
- * its that steps forward meanwhile shortens this, as it shortens leases.) Why only acquire votes are withheld: an extension's vote says that the node has
- * our token now, so what it may have forgotten of others does not matter; and no other client
- * counts its grant meanwhile.
+ * its that steps forward meanwhile shortens this, as it shortens leases.)
+ *
+ * Why only acquire votes are withheld: an extension's vote says that the node has our token now, so
+ * what it may have forgotten of others does not matter; and no other client counts its grant
+ * meanwhile.
  *
  * Not seen: a server that became a replica and a primary again while a connection to it stayed
  * open; a failover before a client saw the node for the first time, if the promoted server has been

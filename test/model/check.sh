@@ -1,0 +1,156 @@
+#!/bin/sh
+# The models: spin looks at every state of them. What they are: docs/model.md.
+#
+#   check.sh [--cc CC] [NAME...]           the quick set, or the checks of these names
+#   check.sh [--cc CC] --long [NAME...]    the large bounds as well: half an hour, 12 GB
+#   check.sh [--cc CC] --story NAME        tells the counter-example of a control, step by step
+#   check.sh --list                        all names
+#
+# A "proof" must find no error in a search that is complete: not cut off by its depth or by memory.
+# A "control" is built wrongly, or breaks an assumption: it must end in the assertion that is named.
+# So must a "witness", which claims that something good never happens: a model in which nobody ever
+# holds anything would be safe as well. Everything else fails.
+#
+# Output is TAP: for each check the states, the depth of the search and the seconds.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=test/tap.sh
+. "$here/../tap.sh"
+
+usage() {
+    sed -n '/^#   check.sh/s/^#   //p' "$0" >&2
+    exit 2
+}
+
+# kind, name, model, what it is to find ("-": nothing), depth in thousands, options. "long" is a
+# proof that only --long runs.
+two='-DEXTENSIONS=2 -DAT_ONCE -DONE_EXTENDS'
+checks="
+proof   lock-restart   lock  -       2000  -DEXTENSIONS=0 -DRESTARTS
+proof   lock-extend    lock  -       2000  $two -DRESTARTS
+proof   lock-release   lock  -       2000  -DEXTENSIONS=0 -DRELEASES -DAT_ONCE -DROOM=2 -DLOSS
+proof   fence          fence -       1     -DATTEMPTS_1=1
+proof   fence-lost     fence -       1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART
+long    lock-lone      lock  -       9000  -DEXTENSIONS=1 -DRESTARTS
+long    lock-room      lock  -       9000  -DEXTENSIONS=0 -DRESTARTS -DROOM=2
+long    lock-both      lock  -       9000  -DEXTENSIONS=2 -DRESTARTS -DAT_ONCE
+long    lock-waits     lock  -       9000  $two -DRESTARTS -DEXTEND_VOTES -DREPAIR_WAITS
+long    fence-two      fence -       1     -DAHEAD=0
+long    fence-two-lost fence -       1     -DATTEMPTS_1=1 -DRESTART -DAHEAD=0
+witness lock-reach     lock  stands  500   $two -DRESTARTS -DWITNESS
+witness fence-reach    fence raising 1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART -DWITNESS
+control no-guard       lock  held    500   -DEXTENSIONS=0 -DRESTARTS -DAT_ONCE -DNO_GUARD
+control unchecked      lock  held    500   -DEXTENSIONS=0 -DRESTARTS -DASK_UNCHECKED
+control extend-votes   lock  held    500   $two -DRESTARTS -DEXTEND_VOTES
+control early-end      lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DEARLY
+control half-quorum    lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DQUORUM=1
+control late-vote      lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DLATE_VOTE
+control blind-release  lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DROOM=2 -DBLIND_RELEASE
+control revive         lock  broken  500   -DEXTENSIONS=1 -DAT_ONCE -DONE_EXTENDS -DREVIVE
+control late-repair    lock  broken  500   $two -DLATE_REPAIR
+control no-raise       fence fence   1     -DATTEMPTS_0=1 -DNO_RAISE
+control blind-raise    fence fence   1     -DATTEMPTS_1=1 -DBLIND_RAISE
+control raise-above    fence fence   1     -DATTEMPTS_1=1 -DRAISE_ABOVE
+control fewer          fence fence   1     -DATTEMPTS_1=1 -DFEWER -DRAISE_ABOVE
+control mortal         fence fence   1     -DATTEMPTS_1=1 -DMORTAL
+control lost-counters  fence fence   1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART -DNO_GUARD
+"
+
+long=no story='' cc=cc
+while [ $# -gt 0 ]; do
+    case $1 in
+    --long) long=yes; shift ;;
+    --cc) cc=${2-}; shift 2 || usage ;;
+    --story) story=${2-}; [ -n "$story" ] || usage; shift 2 ;;
+    --list) echo "$checks" | awk 'NF { print $2 }'; exit 0 ;;
+    -*) usage ;;
+    *) break ;;
+    esac
+done
+for name in "$@" $story; do
+    echo "$checks" | awk -v name="$name" '$2 == name { found = 1 } END { exit !found }' || {
+        echo "check.sh: there is no check '$name'; --list shows the names" >&2
+        exit 2
+    }
+done
+command -v spin >/dev/null 2>&1 || {
+    [ -z "$story" ] || exec >&2
+    echo '1..0 # SKIP spin is not installed. On Debian and Ubuntu: apt-get install spin'
+    [ -z "$story" ]
+    exit
+}
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-model.XXXXXX") || exit 2
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' HUP INT TERM
+cd "$scratch" || exit 2
+
+memory_mb=2000
+[ "$long" = no ] || memory_mb=14000
+
+# search KIND MODEL DEPTH OPTIONS: leaves what the search wrote in ./log. For a story nodes keep
+# their numbers, and where the model has circles the search goes in breadth, to find a short one.
+search() {
+    search_flags='-O2 -DSAFETY -DNOREDUCE'
+    case $1 in control | witness) search_flags='-O1 -DSAFETY -DNOREDUCE' ;; esac
+    [ -z "$story" ] || [ "$2" != lock ] || search_flags='-O1 -DSAFETY -DBFS'
+    search_model=$here/$2.pml
+    search_depth=$3
+    shift 3
+    [ -z "$story" ] || set -- "$@" -DPLAIN
+    rm -f pan ./*.trail
+    spin -a "$@" "$search_model" >log 2>&1 || return 1
+    # spin's own C code has warnings. $cc may be several words.
+    # shellcheck disable=SC2086
+    $cc -w $search_flags -DMEMLIM="$memory_mb" -o pan pan.c >>log 2>&1 || return 1
+    ./pan -m"$search_depth"000 >log 2>&1
+}
+
+# verdict KIND WANTED: why the search in ./log is not what it has to be; nothing if it is
+verdict() {
+    grep -q 'Full statespace search for' log || echo 'the search did not run to its end'
+    case $1 in control | witness)
+        grep -q "assertion violated.*$2" log || echo "no violation of the assertion on '$2'"
+        return
+        ;;
+    esac
+    grep -q 'errors: 0$' log || echo 'there is an error'
+    grep -q -e 'Search not completed' -e 'out of memory' -e 'pan: reached' log &&
+        echo 'the search is not complete'
+    grep -q 'max search depth too small' log && echo 'the depth is too small'
+}
+
+# figures: "N states, depth N, N s"
+figures() {
+    awk '/depth reached/ { sub(/.*depth reached /, ""); sub(/,.*/, ""); depth = $0 }
+        /states, stored/ { states = $1 }
+        /elapsed time/ { seconds = $4 }
+        END { printf "%d states, depth %d, %s s", states, depth, seconds }' log
+}
+
+while read -r kind name model wanted depth options; do
+    [ -n "$kind" ] || continue
+    if [ -n "$story" ]; then
+        [ "$name" = "$story" ] || continue
+    elif [ $# -gt 0 ]; then
+        case " $* " in *" $name "*) ;; *) continue ;; esac
+    elif [ "$kind" = long ] && [ "$long" = no ]; then
+        continue
+    fi
+    # shellcheck disable=SC2086
+    search "$kind" "$model" "$depth" $options </dev/null
+    verdict "$kind" "$wanted" >why
+    if [ -n "$story" ]; then
+        # shellcheck disable=SC2086
+        spin -t -k "$model.pml.trail" -DPLAIN $options "$here/$model.pml" </dev/null |
+            sed -n -e 's/^ *\(client\|node\|time\)/\1/p' -e '/assertion violated/p'
+        continue
+    fi
+    [ -s why ] && cat log >>why
+    [ ! -s why ]
+    result "$kind $name: $(figures) ($options)" $? why
+done <<EOT
+$checks
+EOT
+[ -n "$story" ] || finish
