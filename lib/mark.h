@@ -26,7 +26,8 @@
     X(SILENT_ALONE)      /* lock_acquire.c: the node that was asked first */         \
     X(SILENT_LEFT_OUT)   /* driver.c: a node that owes an answer is not asked */     \
     X(STALLED)           /* node.c: nothing answered for four times the timeout */   \
-    X(TURN_TAKEN_BACK)   /* line.c: it left the line after its turn had come */
+    X(TURN_TAKEN_BACK)   /* line.c: it left the line after its turn had come */      \
+    X(YES_NOT_COUNTED)   /* lock.c: of a node that may not vote */
 
 #define RL_MARK_ENUM_(name) RL_MARK_##name,
 enum rl_mark { RL_MARKS(RL_MARK_ENUM_) RL_MARK_COUNT };

@@ -3,7 +3,7 @@
  * The hole that this closes: a node that has a key of a lock under way forgets it, because it
  * restarted without its data, or because a replica took its place before the key reached it. Then
  * it would grant the same resource again, and two quorums would no longer share a node that
- * remembers. So a node that may have forgotten gives no acquire vote until every lock that it may
+ * remembers. So a node that may have forgotten gives no vote until every lock that it may
  * have voted for is over: for the longest ttl that any client asks for, plus drift.
  *
  * Happy path: rl_guard_see() on every connect, with what the node says of itself; it is the server
@@ -24,9 +24,11 @@
  * less than that. (A young node's start is reckoned by its own uptime, as its youth is: a clock of
  * its that steps forward meanwhile shortens this, as it shortens leases.)
  *
- * Why only acquire votes are withheld: an extension's vote says that the node has our token now, so
- * what it may have forgotten of others does not matter; and no other client counts its grant
- * meanwhile.
+ * A node in quarantine is asked for no acquire vote, and its yes to an extension does not count,
+ * though it is asked, and given the key back. It looks as if that yes could count, since the node
+ * has our token now. But perhaps it has it only because it forgot another's: that other client may
+ * have its yes of before the restart in an attempt that is still open, and count it (test/model,
+ * story extend-votes). When the quarantine is over, so is whatever that yes can bring.
  *
  * Not seen: a server that became a replica and a primary again while a connection to it stayed
  * open; a failover before a client saw the node for the first time, if the promoted server has been

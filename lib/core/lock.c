@@ -93,7 +93,7 @@ static void on_counted_vote(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
     bool open = lock->round.decision == RL_OPEN;
     if (!rl_round_vote(&lock->round, in->round, in->node, in->vote, in->reason, event->now_ns)) {
@@ -116,6 +116,23 @@ static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct r
         RL_MARK(LATE_REPAIR);
         rl_lock_repair(lock, event, out, bit);
     }
+}
+
+/* The yes of a node that may not vote does not count for an extension, see guard.h. (It was asked to
+ * grant while it could vote, on a connection that has not ended since.) */
+static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    const struct rl_ballot_in *in = &event->u.vote;
+    bool counts = lock->round.kind != RL_ROUND_EXTEND || (event->voters >> in->node & 1) != 0;
+    if (in->vote != RL_VOTE_GRANTED || counts) {
+        take_vote(lock, event, out);
+        return;
+    }
+    RL_MARK(YES_NOT_COUNTED);
+    struct rl_event failed = *event;
+    failed.u.vote.vote = RL_VOTE_FAILED;
+    failed.u.vote.reason = event->reasons[in->node];
+    failed.u.vote.may_have_run = true;
+    take_vote(lock, &failed, out);
 }
 
 static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {

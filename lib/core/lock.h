@@ -27,7 +27,8 @@
  *     holds one token. So no. What this rests on, line by line:
  *      - only votes of the current round are counted (rl_round_vote compares the id);
  *      - validity runs from the sending (of a grant: of its first SET), never from an answer;
- *      - a node that may have forgotten what it voted for is not asked to grant (guard.h);
+ *      - a node that may have forgotten what it voted for gives no vote (guard.h): it is not asked
+ *        to grant, and its yes to an extension does not count;
  *      - every step first looks at the clock (lock_expire): a vote that arrives after valid_until
  *        cannot prolong anything, also when the timer has not fired yet;
  *      - an extension never shortens a key (command.c): one that runs late, after a longer one that

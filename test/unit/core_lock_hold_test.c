@@ -75,6 +75,31 @@ static void runs_from_the_sending_of_the_extension(void **state) {
     assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 3998 * MS + VALID_NS);
 }
 
+/* A node that forgot has our token, perhaps because it forgot another's: see guard.h. */
+static void counts_no_yes_of_who_may_not_vote(void **state) {
+    (void)state;
+    struct world w;
+    MARK_FROM(YES_NOT_COUNTED);
+    world_init(&w, usual_rules(3));
+    world_hold(&w, usual_acquire(), 7);
+    w.voters = 3;
+    world_extend(&w, 0, START_NS + 1000 * MS, 7);
+    assert_int_equal(w.out.send, 7); /* it is asked, and may be given the key back */
+    world_vote(&w, 2, GRANTS, START_NS + 1010 * MS);
+    world_vote(&w, 0, GRANTS, START_NS + 1020 * MS);
+    assert_int_equal(w.lock.state, RL_EXTENDING);
+    world_vote(&w, 1, BREAKS, START_NS + 1030 * MS);
+    assert_int_equal(w.out.extended, RL_RESULT_UNKNOWN);
+    assert_int_equal(w.lock.valid_until_ns, START_NS + VALID_NS);
+    w.voters = 7;
+    world_extend(&w, 0, START_NS + 2000 * MS, 5);
+    world_vote(&w, 2, GRANTS, START_NS + 2010 * MS);
+    world_vote(&w, 0, GRANTS, START_NS + 2020 * MS);
+    assert_int_equal(w.out.extended, RL_RESULT_OK);
+    assert_int_equal(w.lock.valid_until_ns, START_NS + 2000 * MS + VALID_NS);
+    MARK_TO(YES_NOT_COUNTED);
+}
+
 /* A node may obey at once, although the round fails. */
 static void is_shortened_at_once(void **state) {
     (void)state;
@@ -329,6 +354,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_extended_as_it_must_in_every_order),
         cmocka_unit_test(runs_from_the_sending_of_the_extension),
+        cmocka_unit_test(counts_no_yes_of_who_may_not_vote),
         cmocka_unit_test(is_shortened_at_once),
         cmocka_unit_test(is_kept_when_the_outcome_is_unknown),
         cmocka_unit_test(counts_no_vote_of_an_earlier_extension),

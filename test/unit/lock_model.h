@@ -62,9 +62,10 @@ static inline void model_vote(struct model *m, const struct rl_event *e, struct 
     if (!known) {
         return;
     }
-    uint32_t *set = in->vote == RL_VOTE_GRANTED   ? &m->yes
-                    : in->vote == RL_VOTE_REFUSED ? &m->no
-                                                  : &m->failed;
+    bool counts = m->kind != RL_ROUND_EXTEND || (e->voters & bit) != 0;
+    uint32_t *set = in->vote == RL_VOTE_GRANTED && counts ? &m->yes
+                    : in->vote == RL_VOTE_REFUSED         ? &m->no
+                                                          : &m->failed;
     *set |= bit;
     bool ran = in->vote == RL_VOTE_GRANTED || (in->vote == RL_VOTE_FAILED && in->may_have_run);
     if (m->kind == RL_ROUND_ACQUIRE && !ran) {
