@@ -2,7 +2,7 @@
  * lib/redis/node.c do, with simulated connections in place of hiredis and simulated time.
  *
  * What corresponds to what:
- *     link.c     lib/redis/node.c  connecting, requests in order, stalls, backoff
+ *     link.c     lib/redis/node.c  connecting, requests in order, stalls, backoff; and lib/voters.c
  *     votes.c    lib/votes.c       the driver (core/driver.h); it decides nothing: what is done in
  *                                  which order, what an answer means and what becomes of a release
  *                                  is the core's

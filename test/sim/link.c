@@ -124,7 +124,7 @@ static void vote_again(struct sim_link *link) {
     client->reasons[link->node] = 0;
 }
 
-/* Whether the node is of any use; then how it may be used. As lib/redis does, a second is taken off
+/* Whether the node is of any use; then how it may be used. As in lib/voters.c a second is taken off
  * the uptime, which is told in seconds that have begun. */
 static bool look_at(struct sim_link *link, const struct sim_identity *identity) {
     struct sim_client *client = link->client;
