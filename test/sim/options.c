@@ -242,11 +242,17 @@ static enum rl_guard_mode derive_guard(const struct sim_options *options,
     return strict || anew ? RL_GUARD_STRICT : RL_GUARD_OBSERVED;
 }
 
+/* Far away, but not so far that a lock is over before it is granted, in two rounds. */
+static void derive_distance(struct sim_options *options, uint64_t far_ns) {
+    uint64_t most_ns = options->ttl_max_ms * MS / 8;
+    options->delay_max_ns = options->delay_min_ns + (far_ns < most_ns ? far_ns : most_ns);
+}
+
 /* Nodes that forget and are connected again while others are still asked. */
 static void derive_far_nodes(struct sim_options *options, struct sim_random *random) {
     options->resources = 1;
     options->ties_percent = 100;
-    options->delay_max_ns = options->delay_min_ns + sim_skewed(random, 5 * MS, 100 * MS);
+    derive_distance(options, sim_skewed(random, 5 * MS, 100 * MS));
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
     options->reconnect_min_ms = (uint32_t)sim_between(random, 1, 10);
     options->reconnect_max_ms = (uint32_t)sim_between(random, 50, 200);
@@ -300,7 +306,7 @@ static void derive_rough_fences(struct sim_options *options) {
     options->think_max_ms = (uint32_t)sim_skewed(&random, 1, 100);
     options->fence_percent = 100;
     options->clog_ns = sim_skewed(&random, 10 * MS, 500 * MS);
-    options->delay_max_ns = options->delay_min_ns + sim_skewed(&random, MS, 100 * MS);
+    derive_distance(options, sim_skewed(&random, MS, 100 * MS));
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
     options->node_timeout_ms += (uint32_t)sim_skewed(&random, 0, 1000);
     options->fault_ns = sim_skewed(&random, 20 * MS, 1000 * MS);
