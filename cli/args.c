@@ -228,18 +228,20 @@ static bool is_given(const bool *given, size_t offset) {
 }
 
 static int check_fence(const struct rl_args *args, const bool *given) {
-    char retention[RL_DURATION_TEXT_MAX], ttl[RL_DURATION_TEXT_MAX];
+    char retention[RL_DURATION_TEXT_MAX], ttl[RL_DURATION_TEXT_MAX], least[RL_DURATION_TEXT_MAX];
     if (!args->fence && is_given(given, offsetof(struct rl_args, fence_retention_ms))) {
         return rl_fail(RL_EXIT_USAGE,
                        "--fence-retention has no meaning without --fence; add that, or leave it "
                        "out");
     }
-    if (args->fence && args->fence_retention_ms < args->ttl_ms) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--fence-retention %s is shorter than --ttl %s: the nodes would forget the "
-                       "fence before the lock ends; give --fence-retention %s or more",
-                       rl_duration_show(args->fence_retention_ms, retention, sizeof retention),
-                       rl_duration_show(args->ttl_ms, ttl, sizeof ttl), ttl);
+    if (args->fence && args->fence_retention_ms / 2 < args->ttl_ms) {
+        return rl_fail(
+            RL_EXIT_USAGE,
+            "--fence-retention %s is shorter than twice --ttl %s: the nodes would forget "
+            "the fence too soon; give --fence-retention %s or more",
+            rl_duration_show(args->fence_retention_ms, retention, sizeof retention),
+            rl_duration_show(args->ttl_ms, ttl, sizeof ttl),
+            rl_duration_show(2 * args->ttl_ms, least, sizeof least));
     }
     return 0;
 }

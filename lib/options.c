@@ -259,11 +259,12 @@ static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint3
 
 static bool fence(redlock_lock *lock, const redlock_acquire_options *full) {
     const uint32_t retention_ms = lock->client->fence_retention_ms;
-    if (full->fencing && full->ttl_ms > retention_ms) {
-        rl_message_refuse(lock,
-                          "ttl_ms is %lld, above fence_retention_ms of the client, which is %u: a "
-                          "counter must not end before the lock; keep counters longer",
-                          (long long)full->ttl_ms, (unsigned)retention_ms);
+    if (full->fencing && full->ttl_ms > retention_ms / 2) { /* see fence.h, "later than that" */
+        rl_message_refuse(
+            lock,
+            "ttl_ms is %lld, above half of fence_retention_ms of the client, which is "
+            "%u: counters must outlive locks by far; keep them longer",
+            (long long)full->ttl_ms, (unsigned)retention_ms);
         return false;
     }
     return true;

@@ -46,7 +46,7 @@ bad '--wait and --no-wait' 'exclude each other' run --wait 1s --no-wait k -- tru
 bad '--grace and ignore' 'no meaning with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
 bad '--repeat and --no-wait' 'leave --no-wait out' run --repeat --no-wait k -- true
 bad '--fence-retention alone' 'no meaning without --fence' run --fence-retention 1h k -- true
-bad 'a retention below the ttl' '\-\-fence-retention 1m is shorter than --ttl 5m' \
+bad 'a retention below the ttl' '\-\-fence-retention 1m is shorter than twice --ttl 5m' \
     acquire --fence --fence-retention 1m --ttl 5m k
 bad 'a retention too long' '\-\-fence-retention "32d": it takes 1s to 31d' run --fence --fence-retention 32d k -- true
 bad 'a retention too short' 'it takes 1s to 31d' elect --fence --fence-retention 10ms k
@@ -166,7 +166,7 @@ says 'the command line wins' '\-\-ttl 200ms is too short'
 
 printf 'nodes = redis://127.0.0.1:2\nfence-retention = 20s\n' >"$conf"
 "$redlock" run --config "$conf" --fence --ttl 30s k -- true 2>"$err"
-says 'the file sets the retention' '\-\-fence-retention 20s is shorter than --ttl 30s'
+says 'the file sets the retention' '\-\-fence-retention 20s is shorter than twice --ttl 30s'
 status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" --ttl 30s --no-wait k -- true
 
 # -- help --

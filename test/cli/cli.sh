@@ -32,8 +32,8 @@ trap 'exit 130' HUP INT TERM
 unset REDLOCK_NODES REDLOCK_CONFIG REDLOCK_TOKEN XDG_CONFIG_HOME
 export HOME="$scratch" LC_ALL=C
 
-# The nodes of these tests are new, and a strict guard would wait for --max-ttl. guard_test.sh and
-# the options of single cases turn it on.
+# The nodes of these tests are new, and a strict guard would wait for --max-ttl. Options of single
+# cases turn it on.
 mkdir -p "$scratch/.config/redlock"
 echo 'guard = off' >"$scratch/.config/redlock/redlock.conf"
 

@@ -68,7 +68,7 @@ patch  busy-not-owed           orphan    1500  --preset restarts
 patch  busy-not-retried        leftover  200   --preset swarm
 patch  repay-forgets           leftover  4000  --preset swarm
 patch  down-not-owed           orphan    200   --preset swarm
-patch  debt-of-last-ttl        orphan    4000  --preset restarts
+patch  debt-of-last-ttl        orphan    4000  --preset restarts --guard off --nodes 5
 patch  validity-from-second    validity  300   --preset network
 patch  validity-from-raise     validity  100   --preset network
 patch  validity-from-raise     overlap   2000  --preset network

@@ -85,12 +85,12 @@ static void names_what_is_wrong_with_fences(void **state) {
     }
     redlock_acquire_options acquire = good;
     acquire.fencing = 1;
-    acquire.ttl_ms = 20001;
+    acquire.ttl_ms = 10001;
     refuse_acquire(lock, &acquire, "fence_retention_ms", "20000");
     char token[REDLOCK_TOKEN_LENGTH + 1];
     memset(token, 'a', REDLOCK_TOKEN_LENGTH);
     token[REDLOCK_TOKEN_LENGTH] = '\0';
-    acquire.ttl_ms = 20000; /* which is good, but not for a lock that was granted elsewhere */
+    acquire.ttl_ms = 10000; /* which is good, but not for a lock that was granted elsewhere */
     assert_int_equal(redlock_adopt(lock, token, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
     assert_non_null(strstr(redlock_lock_message(lock), "fencing"));
     assert_int_equal(redlock_lock_fence(lock), 0);
