@@ -118,8 +118,8 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
     }
 }
 
-/* The yes of a node that may not vote does not count for an extension, see guard.h. (It was asked to
- * grant while it could vote, on a connection that has not ended since.) */
+/* The yes of a node that may not vote does not count for an extension, see guard.h. (It was asked
+ * to grant while it could vote, on a connection that has not ended since.) */
 static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
     bool counts = lock->round.kind != RL_ROUND_EXTEND || (event->voters >> in->node & 1) != 0;
