@@ -10,8 +10,8 @@
  *
  * Can a vote of a node in quarantine be counted? No SET of an attempt is sent to a node outside of
  * client->voters. What was sent before the node got there was sent on an earlier connection, whose
- * end has answered it (node.h): the quarantine begins before the node is up again. The core does not
- * count its yes to an extension either.
+ * end has answered it (node.h): the quarantine begins before the node is up again. The core counts
+ * no yes of it to an extension either.
  */
 #ifndef RL_VOTERS_H
 #define RL_VOTERS_H

@@ -145,7 +145,7 @@ static void one_holds_if_a_stranger_is_strict(void **state) {
     live_end(live);
 }
 
-/* The holder gives the key back while the node is in quarantine, and may count its extension. */
+/* The holder gives the key back while the node is in quarantine, and does not count its yes. */
 static void a_held_lock_repairs(void **state) {
     struct live *live = *state;
     redlock_acquire_options once = live_once(TTL_MS);
@@ -160,7 +160,13 @@ static void a_held_lock_repairs(void **state) {
     LIVE_UNTIL(live, live_stats(live->client).repaired == 1);
     assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 3);
     LIVE_STATUS(live_extend(live, lock, 0), 0);
-    LIVE_UNTIL(live, live_outcome(lock, 0).vote == REDLOCK_VOTE_GRANTED);
+    LIVE_UNTIL(live, live_outcome(lock, 0).vote == REDLOCK_VOTE_FAILED);
+    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_RESTARTED);
+    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
+    live_pause(live, 1); /* then it and one other are no quorum */
+    LIVE_STATUS(live_extend(live, lock, 0), REDLOCK_ERR_UNKNOWN);
+    assert_true(redlock_lock_valid_until_ns(lock) == until_ns);
+    live_resume(live, 1);
     assert_int_equal(live_node(live->client, 0).voting, 0); /* all the while */
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 3));
