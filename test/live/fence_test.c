@@ -60,19 +60,11 @@ static uint64_t wall_us(void) {
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static redlock_client *another(struct live *live) {
-    redlock_client *client = NULL;
-    redlock_client_options options = live_options(live);
-    LIVE_STATUS(live_open(live, &options, &client), 0);
-    LIVE_UNTIL(live, live_up(client) == live->n);
-    return client;
-}
-
 /* -- Growing -- */
 
 static void grows(void **state) {
     struct live *live = *state;
-    redlock_client *other = another(live);
+    redlock_client *other = live_another(live);
     redlock_lock *locks[] = {live_lock(live->client, "key"), live_lock(other, "key")};
     uint64_t last = wall_us() - 1;
     assert_true(redlock_lock_fence(locks[0]) == 0);
@@ -137,7 +129,7 @@ static void keeps_it_while_it_is_held(void **state) {
 /* Clients of other libraries, and locks without a fence, set the same key. */
 static void excludes_plain_clients(void **state) {
     struct live *live = *state;
-    redlock_client *other = another(live);
+    redlock_client *other = live_another(live);
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_lock *plain = live_lock(other, "key");
     redlock_acquire_options once = live_once(TTL_MS);

@@ -45,14 +45,6 @@ static void start(struct live *live, size_t n, int64_t max_ttl_ms, struct watch 
     live_open_all(live, &options);
 }
 
-static redlock_client *another(struct live *live) {
-    redlock_client *client = NULL;
-    redlock_client_options options = live_options(live);
-    LIVE_STATUS(live_open(live, &options, &client), 0);
-    LIVE_UNTIL(live, live_up(client) == live->n);
-    return client;
-}
-
 static uint64_t voting(const redlock_client *client) {
     return live_stats(client).nodes_voting;
 }
@@ -91,7 +83,7 @@ static int ask_the_amnesiac(struct live *live, enum redlock_guard guard, redlock
     redlock_acquire_options once = live_once(TTL_MS);
     live->guard = guard;
     start(live, 3, TTL_MS, NULL);
-    redlock_client *second = another(live);
+    redlock_client *second = live_another(live);
     *a = live_lock(live->client, "key");
     *b = live_lock(second, "key");
     LIVE_STATUS(live_acquire(live, *a, &once), 0);

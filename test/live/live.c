@@ -149,6 +149,14 @@ int live_open(struct live *live, const redlock_client_options *options, redlock_
     return done.status;
 }
 
+redlock_client *live_another(struct live *live) {
+    redlock_client *client = NULL;
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &client), 0);
+    LIVE_UNTIL(live, live_up(client) == live->n);
+    return client;
+}
+
 void live_close(struct live *live, redlock_client *client) {
     struct live_done done = {0};
     LIVE_STATUS(redlock_client_close(client, live_client_cb, &done), 0);

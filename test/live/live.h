@@ -128,6 +128,8 @@ redlock_client_options live_options(const struct live *live);
 
 /* Opens a client and runs the loop until on_open; returns its status. */
 int live_open(struct live *live, const redlock_client_options *options, redlock_client **client);
+/* One more client with the defaults, to which all nodes are up. */
+redlock_client *live_another(struct live *live);
 void live_close(struct live *live, redlock_client *client);
 
 /* Opens live->client with options, or the defaults if NULL, and waits until all nodes are up. */

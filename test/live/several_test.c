@@ -25,14 +25,6 @@ static redlock_lock *letters(redlock_client *client, const char *names, const ch
     return lock;
 }
 
-static redlock_client *another(struct live *live) {
-    redlock_client *client = NULL;
-    redlock_client_options options = live_options(live);
-    LIVE_STATUS(live_open(live, &options, &client), 0);
-    LIVE_UNTIL(live, live_up(client) == live->n);
-    return client;
-}
-
 static int acquire_once(struct live *live, redlock_lock *lock) {
     redlock_acquire_options once = live_once(TTL_MS);
     int status = live_acquire(live, lock, &once);
@@ -55,7 +47,7 @@ static void check_keys(const struct live *live, size_t first, const char *names,
 
 static void all_or_none(void **state) {
     struct live *live = *state;
-    redlock_client *other = another(live);
+    redlock_client *other = live_another(live);
     redlock_lock *abc = letters(live->client, "abc", NULL);
     redlock_lock *b = letters(other, "b", NULL);
     redlock_lock *dc = letters(other, "dc", NULL);
@@ -229,7 +221,7 @@ static void expires(void **state) {
 static void of_a_holder(void **state) {
     struct live *live = *state;
     struct live_done done = {0};
-    redlock_client *other = another(live);
+    redlock_client *other = live_another(live);
     redlock_lock *mine = letters(live->client, "ab", "me");
     redlock_lock *nameless = letters(other, "ab", NULL);
     redlock_lock *same = letters(other, "ba", "me");
@@ -352,7 +344,7 @@ static bool rivals_are_done(void) {
 static void in_opposite_orders(void **state) {
     static const char *const names[RIVALS] = {"ab", "ba", "abc", "cba"};
     struct live *live = *state;
-    redlock_client *other = another(live);
+    redlock_client *other = live_another(live);
     memset(rivals, 0, sizeof(rivals));
     for (size_t i = 0; i < RIVALS; i++) {
         rivals[i].lock = letters(i % 2 ? other : live->client, names[i], NULL);
