@@ -100,7 +100,7 @@ static const struct help helps[RL_CMDS] = {
          "--json or -v.\n"
          "\n"
          "Example:\n"
-         "  redlock extend --ttl 5m reindex \"$token\" || exit 1\n",
+         "  redlock extend --ttl 20s reindex \"$token\" || exit 1\n",
          "Exit status: 0 extended; 75 the lock is not held by this token any more: stop;\n"
          "69 too few nodes answer, the lock lives as long as it did before.\n"},
     [RL_CMD_RELEASE] =
