@@ -75,6 +75,8 @@ struct rl_client_node {
     struct rl_guard guard;
     struct rl_deadline deadline; /* of the node, of what it is owed, or of its quarantine */
     redlock_client *client;
+    int16_t error;             /* the last error reply while it was up, 0: none */
+    char words[RL_DETAIL_MAX]; /* ... and what it said */
     uint8_t index;
     bool is_settled; /* has been up or has failed once */
 };

@@ -54,10 +54,14 @@ void rl_message_refuse(redlock_lock *lock, const char *format, ...) {
 
 /* -- Messages -- */
 
-static void add_reason(struct text *text, const struct rl_node *node, int reason) {
+/* With the words of whoever gave it, if they are still known. */
+static void add_reason(struct text *text, const struct rl_client_node *place, int reason) {
+    const struct rl_node *node = &place->node;
     add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
     if (node->reason == reason && node->detail[0] != '\0') {
         add(text, " (%s)", node->detail);
+    } else if (place->error == reason) {
+        add(text, " (%s)", place->words);
     }
 }
 
@@ -82,7 +86,7 @@ const char *redlock_client_message(redlock_client *client) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_node *node = &client->nodes[i].node;
         if (!rl_node_is_up(node)) {
-            add_reason(&text, node, node->reason);
+            add_reason(&text, &client->nodes[i], node->reason);
         }
     }
     for (uint32_t i = 0, nth = 0; i < client->n_nodes; i++) {
@@ -110,7 +114,7 @@ static void add_ballots(struct text *text, const redlock_client *client,
         } else if (ballot->vote == RL_VOTE_REFUSED) {
             add(text, "; %.60s: %s", node->url.name, refused);
         } else if (ballot->vote == RL_VOTE_FAILED) {
-            add_reason(text, node, ballot->reason);
+            add_reason(text, &client->nodes[i], ballot->reason);
         } else if (ballot->vote == RL_VOTE_PENDING) {
             add(text, "; %.60s: no answer yet", node->url.name);
         }

@@ -10,6 +10,7 @@
  * No function here calls user code, the trace hook excepted.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -213,6 +214,10 @@ void rl_votes_answer(struct rl_node *node, struct rl_request *request,
     enum rl_outcome outcome = outcomes[answer->verdict];
     struct rl_event event;
     place->client->calls_out--;
+    if (answer->verdict == RL_ERROR) {
+        place->error = answer->reason;
+        snprintf(place->words, sizeof place->words, "%s", answer->text);
+    }
     if (rl_sent_vote(&call->sent, place->index, outcome, answer->reason, answer->counter, &event)) {
         place->client->stats.late_votes += rl_votes_step(call->lock, &event);
     }

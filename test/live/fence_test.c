@@ -239,6 +239,8 @@ static void tells_what_is_no_counter(void **state) {
             live_tell(live, i, "SET " COUNTER " %s", values[v]);
         }
         LIVE_STATUS(acquire(live, lock), REDLOCK_ERR_NO_QUORUM);
+        assert_non_null(
+            strstr(redlock_lock_message(lock), COUNTER " is not the counter of a fence"));
         for (size_t i = 0; i < live->n; i++) {
             assert_int_equal(live_integer(live, i, "EXISTS key"), 0);
         }
