@@ -199,8 +199,9 @@ bool rl_votes_again(struct rl_node *node, struct rl_request *request) {
     return true;
 }
 
-void rl_votes_answer(struct rl_node *node, struct rl_request *request,
-                     const struct rl_answer *answer) {
+/* What the core is to make of an answer. */
+static enum rl_outcome outcome_of(const struct rl_request *request,
+                                  const struct rl_answer *answer) {
     static const enum rl_outcome outcomes[] = {
         [RL_YES] = RL_OUTCOME_YES,
         [RL_NO] = RL_OUTCOME_NO,
@@ -209,16 +210,31 @@ void rl_votes_answer(struct rl_node *node, struct rl_request *request,
         [RL_NOT_REDIS] = RL_OUTCOME_NONSENSE,
         [RL_UNANSWERED] = RL_OUTCOME_UNANSWERED,
     };
+    bool sets_by_script = request->kind == RL_COMMAND_SET_ALL || request->kind == RL_COMMAND_FENCE;
+    if (answer->verdict == RL_ERROR && sets_by_script) {
+        return RL_OUTCOME_NONSENSE; /* it may have stopped half-way, with a key set */
+    }
+    if (answer->counter > RL_FENCE_VOTE_MAX) {
+        return RL_OUTCOME_NONSENSE; /* its key is set */
+    }
+    return outcomes[answer->verdict];
+}
+
+void rl_votes_answer(struct rl_node *node, struct rl_request *request,
+                     const struct rl_answer *answer) {
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     struct rl_call *call = RL_CONTAINER(request, struct rl_call, request);
-    enum rl_outcome outcome = outcomes[answer->verdict];
+    enum rl_outcome outcome = outcome_of(request, answer);
+    int16_t reason = answer->reason;
     struct rl_event event;
     place->client->calls_out--;
     if (answer->verdict == RL_ERROR) {
-        place->error = answer->reason;
+        place->error = reason;
         snprintf(place->words, sizeof place->words, "%s", answer->text);
+    } else if (answer->counter > RL_FENCE_VOTE_MAX) {
+        reason = REDLOCK_ERR_NODE_PROTOCOL;
     }
-    if (rl_sent_vote(&call->sent, place->index, outcome, answer->reason, answer->counter, &event)) {
+    if (rl_sent_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
         place->client->stats.late_votes += rl_votes_step(call->lock, &event);
     }
     settle(place, call, outcome);

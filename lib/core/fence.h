@@ -33,6 +33,10 @@
 /* Floors end here: numbers up to 2^53 are exact in a node's scripts, and 2^40 are left to count. */
 #define RL_FENCE_FLOOR_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 40))
 
+/* A counter that is voted is no larger: half of those numbers are never counted off. One node that
+ * is beyond would take all others with it, and at 2^53 none of them could count on. */
+#define RL_FENCE_VOTE_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 39))
+
 struct rl_fence {
     uint64_t floor; /* what a command carries: of a SET the floor, of a raise the fence */
     uint64_t value; /* the largest counter that was voted, so far */

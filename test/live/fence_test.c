@@ -250,6 +250,25 @@ static void tells_what_is_no_counter(void **state) {
     live_end(live);
 }
 
+/* A counter near the end of the numbers, on one node, is not spread to the others: they would have
+ * nothing left to count. That node's key is released all the same. */
+static void does_not_follow_one_to_the_end(void **state) {
+    struct live *live = *state;
+    redlock_lock *lock = live_lock(live->client, "key");
+    uint64_t last = 0;
+    live_tell(live, 0, "SET " COUNTER " 9007199254740980");
+    for (size_t t = 0; t < 3; t++) {
+        uint64_t fence = grant(live, lock);
+        assert_true(fence > last);
+        assert_true(fence <= wall_us());
+        assert_int_equal(placed(live, fence), 4);
+        assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 0);
+        last = fence;
+    }
+    assert_int_equal(live_up(live->client), 5);
+    live_end(live);
+}
+
 /* The raise finds the token gone from too many nodes: no grant, nothing left. */
 static void gives_up_when_the_keys_are_gone(void **state) {
     struct live *live = *state;
@@ -287,6 +306,7 @@ int main(void) {
         LIVE_TEST_FIVE(survives_forgotten_scripts),
         LIVE_TEST_FIVE(repairs_the_counter),
         LIVE_TEST_FIVE(tells_what_is_no_counter),
+        LIVE_TEST_FIVE(does_not_follow_one_to_the_end),
         LIVE_TEST_FIVE(gives_up_when_the_keys_are_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
