@@ -31,8 +31,9 @@
  * story extend-votes). When the quarantine is over, so is whatever that yes can bring.
  *
  * Not seen: a server that became a replica and a primary again while a connection to it stayed
- * open; a failover before a client saw the node for the first time, if the promoted server has been
- * up for long.
+ * open and nothing was asked of it (node.c); a failover before a client saw the node for the first
+ * time, if the promoted server has been up for long; an old primary that lives on after a failover,
+ * and is still asked by another client.
  */
 #ifndef RL_CORE_GUARD_H
 #define RL_CORE_GUARD_H

@@ -212,6 +212,14 @@ static bool node_resend_whole(struct rl_node *node, struct rl_request *request) 
     return true;
 }
 
+/* It was judged when it was connected, and is a replica now, or loads other data: what it will have
+ * when it is a primary again is not what it had. It must be judged again before it votes. */
+static bool node_has_changed(const struct rl_node *node, const struct rl_answer *answer) {
+    return node->options->handshake.wants_info && answer->verdict == RL_ERROR &&
+           (answer->reason == REDLOCK_ERR_NODE_READONLY ||
+            answer->reason == REDLOCK_ERR_NODE_LOADING);
+}
+
 static void node_reply(void *owner, const redisReply *reply) {
     struct rl_node *node = owner;
     struct rl_request *request = node->head;
@@ -229,6 +237,9 @@ static void node_reply(void *owner, const redisReply *reply) {
     if (request->kind == RL_COMMAND_HANDSHAKE) {
         node_handshake_answer(node, request, &answer);
         return;
+    }
+    if (node_has_changed(node, &answer)) {
+        rl_conn_break(node->conn, answer.reason, answer.text);
     }
     if (answer.verdict == RL_NOSCRIPT && !request->whole_script &&
         (!rl_command_acquires((enum rl_command_kind)request->kind) ||

@@ -237,6 +237,25 @@ static void distrusts_another_replication_id(void **state) {
     live_end(live);
 }
 
+/* It became a replica while it was connected, and said so to a SET: when it is a primary again it
+ * has another's data. */
+static void distrusts_who_was_a_replica_meanwhile(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, TTL_MS, NULL);
+    redlock_lock *lock = live_lock(live->client, "key");
+    live_tell(live, 0, "REPLICAOF 127.0.0.1 %d", live_port(live, 1));
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_up(live->client) == 2);
+    LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_READONLY);
+    live_tell(live, 0, "REPLICAOF NO ONE");
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    check_waits(live, 0, REDLOCK_ERR_NODE_REPLACED);
+    assert_int_equal(redlock_lock_is_valid(lock), 1);
+    live_end(live);
+}
+
 /* -- What is said -- */
 
 static void check_sentence(const char *message, const char *before, const char *node) {
@@ -281,6 +300,7 @@ int main(void) {
         LIVE_TEST(goes_on_over_a_lost_connection),
         LIVE_TEST(takes_a_lost_connection_for_nothing),
         LIVE_TEST(distrusts_another_replication_id),
+        LIVE_TEST(distrusts_who_was_a_replica_meanwhile),
         LIVE_TEST(says_who_restarted),
     };
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
