@@ -140,49 +140,59 @@ static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t
     }
 }
 
-static void run_deadlines(redlock_client *client) {
-    struct rl_deadline *item = rl_deadlines_first(&client->deadlines);
-    uint64_t now_ns = item != NULL ? redlock_now_ns() : 0;
-    while (item != NULL && item->at_ns <= now_ns) {
-        tick_item(client, item, now_ns);
-        assert(item->slot == RL_DEADLINE_UNSET || item->at_ns > now_ns); /* or it would spin */
-        item = rl_deadlines_first(&client->deadlines);
+/* What is due by now, and each loss as soon as it is found: if losses waited until nothing else is
+ * due, then the retries of a hundred thousand locks would put them off, each for the others.
+ * Returns whether an on_lost ran; what has become due meanwhile is for the next call. */
+static bool run_due(redlock_client *client) {
+    uint64_t now_ns = redlock_now_ns();
+    bool told = false;
+    for (;;) {
+        redlock_lock *lock = take_lost(client);
+        struct rl_deadline *item = rl_deadlines_first(&client->deadlines);
+        if (lock != NULL) {
+            told = true;
+            rl_lock_tell_lost(lock);
+            rl_lock_unref(lock);
+        } else if (item != NULL && item->at_ns <= now_ns) {
+            tick_item(client, item, now_ns);
+            assert(item->slot == RL_DEADLINE_UNSET || item->at_ns > now_ns); /* or it would spin */
+        } else {
+            return told;
+        }
     }
 }
 
+/* Before a callback that may tell a success. */
 static void run_lost(redlock_client *client) {
-    redlock_lock *lock;
-    run_deadlines(client);
-    while ((lock = take_lost(client)) != NULL) {
-        rl_lock_tell_lost(lock);
-        rl_lock_unref(lock);
-        run_deadlines(client);
+    while (run_due(client)) {
     }
 }
 
 /* Those that are queued now; what they queue is for the next turn, so that a callback that submits
  * what fails at once cannot starve the loop. */
-static void run_done(redlock_client *client) {
+static bool run_done(redlock_client *client) {
     const redlock_lock *last = client->done.tail;
-    bool more = last != NULL;
-    while (more) {
+    const bool any = last != NULL;
+    for (bool more = any; more;) {
         redlock_lock *lock = take_done(client);
         more = lock != last;
         run_lost(client);
         rl_lock_tell(lock);
         rl_lock_unref(lock);
     }
+    return any;
 }
 
-static void run_queries(redlock_client *client) {
+static bool run_queries(redlock_client *client) {
     const redlock_query *last = client->asked.tail;
-    bool more = last != NULL;
-    while (more) {
+    const bool any = last != NULL;
+    for (bool more = any; more;) {
         redlock_query *query = rl_query_take(client);
         more = query != last;
         run_lost(client);
         rl_query_tell(query);
     }
+    return any;
 }
 
 static bool has_callbacks(const redlock_client *client) {
@@ -250,11 +260,9 @@ static bool turn(redlock_client *client) {
     client->in_turn = true;
     client->is_woken = false;
     bool was_opening = client->is_opening;
-    run_deadlines(client);
-    bool tells = has_callbacks(client);
-    run_lost(client);
-    run_done(client);
-    run_queries(client);
+    bool tells = run_due(client);
+    tells |= run_done(client);
+    tells |= run_queries(client);
     rl_line_run(client);
     rl_client_check_open(client, redlock_now_ns());
     rl_client_check_close(client, redlock_now_ns());

@@ -128,7 +128,7 @@ typedef struct redlock_client_options {
     /* on_lost runs so long before the end of validity (and a millisecond for the timer's
      * resolution), so that a thread that is scheduled a little late is still in time; at most half
      * of the validity, so a validity of less than 2 ms cannot be told in time. 0 or more.
-     * Default 2. */
+     * Default 10. */
     int64_t lost_margin_ms;
 
     /* CLIENT SETNAME, so that operators can tell whose connection it is: 1 to 64 printable
@@ -159,10 +159,10 @@ typedef struct redlock_client_options {
     int64_t max_ttl_ms;
 } redlock_client_options;
 
-#define REDLOCK_CLIENT_OPTIONS_INIT                                                                \
-    {                                                                                              \
-        sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 2, "redlock", NULL, \
-            NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000                             \
+#define REDLOCK_CLIENT_OPTIONS_INIT                                                           \
+    {                                                                                         \
+        sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 10, "redlock", \
+            NULL, NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000                  \
     }
 
 /* Opens a client on loop and begins to connect to all nodes.
