@@ -114,9 +114,9 @@ static const struct help helps[RL_CMDS] = {
          "work may have been unprotected; 69 too few nodes answer, its ttl will end it.\n"},
     [RL_CMD_STATUS] =
         {"status [options] KEY...",
-         "Asks every node who holds a lock and how long. It changes nothing. What it\n"
-         "tells is over when it is told: a script must not decide by it, only acquire\n"
-         "decides.\n"
+         "Asks every node who holds a lock and how long, and shows which nodes the guard\n"
+         "keeps from voting, until when. It changes nothing. What it tells is over when\n"
+         "it is told: a script must not decide by it, only acquire decides.\n"
          "\n"
          "Example:\n"
          "  redlock status nightly-report\n",

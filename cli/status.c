@@ -21,6 +21,7 @@
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 32
 #define LEFT_WIDTH 9
+#define LATENCY_WIDTH 10
 
 /* One look at one key. The strings of the sights are copied, they end with the callback. */
 struct look {
@@ -36,10 +37,21 @@ struct look {
         redlock_sight s;
         char token[REDLOCK_TOKEN_LENGTH + 1];
         char holder[REDLOCK_HOLDER_MAX + 1];
+        bool votes;          /* it may be asked to grant a lock */
+        int64_t votes_in_ms; /* if not, because it may have forgotten some: until it may */
     } sights[REDLOCK_NODES_MAX];
 };
 
 /* -- The look -- */
+
+static void look_at_guard(struct sight *sight, const redlock_client *client, size_t index) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    int known = redlock_client_node(client, index, &info);
+    assert(known == 0);
+    (void)known;
+    sight->votes = info.voting != 0;
+    sight->votes_in_ms = info.votes_in_ms;
+}
 
 static void on_query(redlock_query *query, int status, void *data) {
     struct look *look = data;
@@ -59,6 +71,7 @@ static void on_query(redlock_query *query, int status, void *data) {
         rl_say_clean(text, strlen(text), sight->holder, sizeof sight->holder);
         snprintf(sight->token, sizeof sight->token, "%s",
                  sight->s.token != NULL ? sight->s.token : "");
+        look_at_guard(sight, look->session->client, i);
         look->answered += sight->s.status == 0;
         look->holding += look->is_held && sight->s.is_held && strcmp(sight->token, token) == 0;
     }
@@ -120,7 +133,7 @@ static void print_head(const struct look *look) {
 }
 
 static void print_sight(const struct sight *sight, int node_width, int holder_width) {
-    char left[32] = "", latency[32];
+    char left[32] = "", latency[32], votes_in[32], vote[64] = "";
     printf("  %-*s", node_width, sight->s.node);
     if (sight->s.status != 0) {
         rl_say_painted(RL_PAINT_BAD, redlock_strerror(sight->s.status), 0);
@@ -139,9 +152,18 @@ static void print_sight(const struct sight *sight, int node_width, int holder_wi
         rl_say_duration(sight->s.remaining_ms > 0 ? (double)sight->s.remaining_ms : 0, left,
                         sizeof left);
     }
-    printf("%-*s%-*s%s\n", holder_width, holder, LEFT_WIDTH,
-           sight->s.is_held && sight->s.remaining_ms < 0 ? "for ever" : left,
-           rl_say_duration(sight->s.latency_us / 1e3, latency, sizeof latency));
+    rl_say_duration(sight->s.latency_us / 1e3, latency, sizeof latency);
+    printf("%-*s%-*s", holder_width, holder, LEFT_WIDTH,
+           sight->s.is_held && sight->s.remaining_ms < 0 ? "for ever" : left);
+    if (sight->votes_in_ms > 0) {
+        printf("%-*s", LATENCY_WIDTH, latency);
+        snprintf(vote, sizeof vote, "votes in %s",
+                 rl_say_duration((double)sight->votes_in_ms, votes_in, sizeof votes_in));
+        rl_say_painted(RL_PAINT_WARN, vote, 0);
+    } else {
+        printf("%s", latency);
+    }
+    printf("\n");
 }
 
 static int width_of(int width, const char *text, int max) {
@@ -189,6 +211,8 @@ static void print_json(const struct look *look) {
         if (sight->s.status == 0) {
             rl_json_bool(&json, "held", sight->s.is_held != 0);
             rl_json_real(&json, "latency_ms", sight->s.latency_us / 1e3);
+            rl_json_bool(&json, "voting", sight->votes);
+            rl_json_number(&json, "votes_in_ms", sight->votes_in_ms);
         }
         if (sight->s.status == 0 && sight->s.is_held) {
             rl_json_text(&json, "token", sight->token[0] != '\0' ? sight->token : NULL);

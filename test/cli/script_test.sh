@@ -77,6 +77,10 @@ says 'a held one' '^k: held by me for another [0-9.]* s, on 3 of 3 nodes (2 need
 says 'a free one' '^free: free$' "$out"
 [ "$(grep -c "^  127.0.0.1:$(port 1)" "$out")" -eq 2 ]
 result 'each node has its line' $? "$out"
+! grep -q 'votes in' "$out"
+result 'all may vote with the guard off' $? "$out"
+status 'a guard that is strict' 0 "$redlock" status --guard strict --max-ttl 1h k
+says '... says when a young node votes' "127.0.0.1:$(port 2) *me .* votes in 6[01] min$" "$out"
 redis-cli -p "$(port 1)" set odd thing >/dev/null
 status 'a foreign value' 1 "$redlock" status odd
 says '... is told' "127.0.0.1:$(port 1) *not a lock *for ever" "$out"
