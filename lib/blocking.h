@@ -2,8 +2,8 @@
  *
  * A call fills in an rl_ask on its own stack, puts it into the client's list, wakes the loop by
  * uv_async_send() and sleeps on the ask's own condition variable. The loop thread takes the list,
- * uses the asynchronous API (redlock.h, and nothing else of the library), and answers each ask
- * once, at once or in a callback of that API.
+ * uses the asynchronous API (redlock.h, and of the rest only its check of options), and answers
+ * each ask once, at once or in a callback of that API.
  *
  *     caller                  gate (a mutex)              loop thread
  *     rl_ask_send() ------->  first .. last  ---------->  ask->run(ask)
@@ -184,6 +184,8 @@ void rl_mutex_say(redlock_mutex *mutex, const char *sentence);
 /* Asks: to make a mutex, to free one. */
 void rl_hold_make(struct rl_ask *ask);
 void rl_hold_free(struct rl_ask *ask);
+/* What an acquire for a mutex asks for, whoever asks. */
+void rl_hold_options(const redlock_mutex_options *from, redlock_acquire_options *options);
 /* One more lock object. */
 int rl_hold_new(redlock_mutex *mutex, struct rl_hold **hold);
 /* The client is gone, and all locks with it. */

@@ -135,23 +135,14 @@ static int64_t left_ms(const struct rl_ask *ask) {
 }
 
 static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
-    const redlock_mutex_options *from = &hold->mutex->options;
-    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    options.ttl_ms = from->ttl_ms;
+    redlock_acquire_options options;
+    rl_hold_options(&hold->mutex->options, &options);
     options.wait_ms = left_ms(ask);
-    options.delay_ms = from->delay_ms;
-    options.jitter_ms = from->jitter_ms;
-    options.min_validity_ms = from->min_validity_ms;
-    options.auto_extend = from->auto_extend;
-    options.renew_ms = from->renew_ms;
-    options.max_hold_ms = from->max_hold_ms;
     options.on_lost = lost_cb;
     options.lost_data = hold;
     options.on_renew = renew_cb;
     options.renew_data = hold;
     options.owner = ask->owner;
-    options.fencing = from->fencing;
-    options.tie_break = from->tie_break;
     int status = redlock_acquire(hold->lock, &options, acquired_cb, hold);
     if (status == 0) {
         assert(is_free(hold));

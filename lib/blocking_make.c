@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "blocking.h"
+#include "client.h"
 #include "memory.h"
 
 /* -- Lock objects -- */
@@ -103,18 +104,46 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
     return mutex;
 }
 
+void rl_hold_options(const redlock_mutex_options *from, redlock_acquire_options *out) {
+    *out = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
+    out->ttl_ms = from->ttl_ms;
+    out->delay_ms = from->delay_ms;
+    out->jitter_ms = from->jitter_ms;
+    out->min_validity_ms = from->min_validity_ms;
+    out->auto_extend = from->auto_extend;
+    out->renew_ms = from->renew_ms;
+    out->max_hold_ms = from->max_hold_ms;
+    out->fencing = from->fencing;
+    out->tie_break = from->tie_break;
+}
+
+/* What each acquire will ask for is checked now: a program learns of a wrong option where it wrote
+ * it. */
+static int check(redlock_lock *lock, const redlock_mutex_options *options) {
+    redlock_acquire_options acquire, full;
+    struct rl_acquire ignored;
+    rl_hold_options(options, &acquire);
+    return rl_options_acquire(lock, &acquire, &ignored, &full);
+}
+
 void rl_hold_make(struct rl_ask *ask) {
     struct rl_making *making = ask->making;
     redlock_lock *lock;
     int status = redlock_lock_new_with(ask->blocking->client, making->target, &lock, ask->text,
                                        ask->text_size);
-    if (status == 0) {
-        making->made = make_mutex(ask->blocking, lock, making);
-        if (making->made == NULL) {
-            redlock_lock_free(lock);
-            status = REDLOCK_ERR_NOMEM;
-            rl_ask_say(ask->text, ask->text_size, redlock_strerror(status));
-        }
+    if (status != 0) {
+        rl_ask_answer(ask, status);
+        return;
+    }
+    status = check(lock, making->options);
+    if (status != 0) {
+        rl_ask_say(ask->text, ask->text_size, redlock_lock_message(lock));
+    } else if ((making->made = make_mutex(ask->blocking, lock, making)) == NULL) {
+        status = REDLOCK_ERR_NOMEM;
+        rl_ask_say(ask->text, ask->text_size, redlock_strerror(status));
+    }
+    if (status != 0) {
+        redlock_lock_free(lock);
     }
     rl_ask_answer(ask, status);
 }

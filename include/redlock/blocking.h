@@ -108,9 +108,7 @@ typedef void (*redlock_mutex_cb)(redlock_mutex *mutex, int status, void *data);
 #define REDLOCK_OWNER_MAX ((UINT64_C(1) << 63) - 1)
 
 /* Options of a mutex. Begin with REDLOCK_MUTEX_OPTIONS_INIT, which carries the defaults, and set
- * what differs: a 0 means 0. Copied. Out of range, ttl_ms and what follows until min_validity_ms,
- * fencing and tie_break are told by redlock_mutex_lock(), with a sentence in
- * redlock_mutex_message(). */
+ * what differs: a 0 means 0. Copied. */
 typedef struct redlock_mutex_options {
     size_t size; /* set by the initializer */
 
@@ -164,8 +162,8 @@ typedef struct redlock_mutex_options {
  * the loop thread.
  *
  * Returns 0, or, with *mutex set to NULL:
- *     REDLOCK_ERR_INVALID   an argument is NULL, length is 0 or above REDLOCK_RESOURCE_MAX, owner
- *                           is out of range, or the size field unknown
+ *     REDLOCK_ERR_INVALID   an argument is NULL, length is 0 or above REDLOCK_RESOURCE_MAX, an
+ *                           option is out of range, or the size field unknown
  *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM,
  *     REDLOCK_ERR_NOMEM
  * Since 0.1. */
@@ -208,7 +206,7 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  *     REDLOCK_ERR_PART_HELD     the owner holds a part of these resources already
  *     REDLOCK_ERR_ALREADY_HELD  the owner holds it through another mutex object, without a fence,
  *                               and this one has `fencing`
- *     REDLOCK_ERR_INVALID       mutex is NULL, timeout_ms or an option of the mutex out of range
+ *     REDLOCK_ERR_INVALID       mutex is NULL, or timeout_ms out of range
  *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM,
  *     REDLOCK_ERR_SYSTEM
  * After an error nothing is held by this call. Since 0.1. */
