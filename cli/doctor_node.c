@@ -274,7 +274,7 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
                     remedy, "a lock with a fence is refused: %s", said);
 }
 
-/* What clients with a guard make of it, besides what is said of its role, eviction and loading. */
+/* What clients with a guard make of it. */
 static void judge_guard(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "guard";
     const struct rl_args *args = facts->args;
@@ -290,6 +290,12 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
         ADD(ERROR, "is it Redis? a proxy cannot be judged; or set guard = off in all clients",
             "clients with a guard do not use it: in INFO, %s %s", facts->judged.field,
             facts->judged.problem);
+    } else if (facts->judged.is_replica) {
+        ADD(NOTE, "see role", "clients with a guard do not use it: it is a replica");
+    } else if (facts->judged.evicts) {
+        ADD(NOTE, "see eviction", "clients with a guard do not use it: it may evict locks");
+    } else if (facts->judged.is_loading) {
+        ADD(NOTE, "wait", "clients with a guard do not use it: it is loading its dataset");
     } else if (rl_args_guard(args) == REDLOCK_GUARD_STRICT && left_s > 0) {
         rl_duration_show(args->max_ttl_ms, max, sizeof max);
         ADD(NOTE, "wait; or, if nobody has had a lock on it, open the first clients with observed",

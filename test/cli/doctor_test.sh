@@ -77,6 +77,8 @@ ask 2 config set maxmemory-policy allkeys-lru
 finds 'allkeys-lru without maxmemory' warning eviction "allkeys-lru, without effect.*(127.0.0.1:$(port 2))" 1
 ask 2 config set maxmemory 100mb
 finds 'allkeys-lru with maxmemory' error eviction 'allkeys-lru with maxmemory set' 2
+finds 'which a guard does not use' note guard "do not use it: it may evict locks (127.0.0.1:$(port 2))" 2 \
+    --guard observed
 ask 2 config set maxmemory-policy noeviction
 finds 'noeviction with maxmemory' ok eviction 'noeviction (all 3)' 0
 ask 2 config set maxmemory 1mb
@@ -100,6 +102,8 @@ grep -q "warning *role *a primary with 1 replica ($(one 1))" "$out.joined"
 result '... and its primary has one' $? "$out"
 grep -q 'error *identity .*belong to one replication' "$out.joined"
 result '... and both are one replication' $? "$out"
+finds 'which a guard does not use' note guard "do not use it: it is a replica (127.0.0.1:$(port 3))" 2 \
+    --guard observed
 ask 3 replicaof no one
 await sh -c "redis-cli -p $(port 1) info replication | grep -q connected_slaves:0"
 
