@@ -4,12 +4,16 @@
 #include <assert.h>
 #include <string.h>
 
-enum field { RUN_ID, REPLID, UPTIME, ROLE, LOADING, AOF, MAXMEMORY, POLICY, FIELDS };
+enum field { RUN_ID, REPLID, UPTIME, ROLE, LOADING, MAXMEMORY, POLICY, FIELDS };
 
 static const char *const names[FIELDS] = {
-    [RUN_ID] = "run_id",       [REPLID] = "master_replid",    [UPTIME] = "uptime_in_seconds",
-    [ROLE] = "role",           [LOADING] = "loading",         [AOF] = "aof_enabled",
-    [MAXMEMORY] = "maxmemory", [POLICY] = "maxmemory_policy",
+    [RUN_ID] = "run_id",
+    [REPLID] = "master_replid",
+    [UPTIME] = "uptime_in_seconds",
+    [ROLE] = "role",
+    [LOADING] = "loading",
+    [MAXMEMORY] = "maxmemory",
+    [POLICY] = "maxmemory_policy",
 };
 
 /* -- Lines -- */
@@ -118,8 +122,6 @@ static bool read_value(struct rl_info *info, enum field field, const struct rl_i
             return read_role(line, &info->is_replica);
         case LOADING:
             return read_flag(line, &info->is_loading);
-        case AOF:
-            return read_flag(line, &info->has_aof);
         case MAXMEMORY:
             return read_number(line, &info->maxmemory);
         case POLICY:

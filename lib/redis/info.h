@@ -1,6 +1,6 @@
 /* What a server says of itself: the answer to INFO, read.
  *
- * Happy path: rl_info_read() finds eight fields among some two hundred, in one pass, and allocates
+ * Happy path: rl_info_read() finds seven fields among some two hundred, in one pass, and allocates
  * nothing: what it keeps has a fixed size, so that it can run inside hiredis's reader.
  *
  * Failure modes: the text is whatever the other side likes to send. A field that is missing, that
@@ -24,7 +24,6 @@ struct rl_info {
     uint64_t maxmemory;
     bool is_replica;
     bool is_loading;
-    bool has_aof;
     bool evicts;         /* maxmemory is set, and the policy is not noeviction */
     const char *field;   /* what `problem` is about; static */
     const char *problem; /* a clause, e.g. "is missing"; NULL: all of the above is known */

@@ -84,9 +84,8 @@ static void does_not_use_who_does_not_answer_it(void **state) {
 
 static void does_not_use_who_leaves_a_field_out(void **state) {
     (void)state;
-    static const char *const fields[] = {
-        "run_id", "master_replid", "uptime_in_seconds", "loading",
-        "role",   "maxmemory",     "aof_enabled",       "maxmemory_policy"};
+    static const char *const fields[] = {"run_id", "master_replid", "uptime_in_seconds", "loading",
+                                         "role",   "maxmemory",     "maxmemory_policy"};
     for (size_t i = 0; i < COUNT(fields); i++) {
         struct five f;
         char wanted[128];

@@ -7,16 +7,10 @@
 #define REPLID "fedcba9876543210fedcba9876543210fedcba98"
 
 /* The fields in their order, one line each. */
-enum { RUN, REPL, UPTIME, ROLE, LOADING, AOF, MAXMEMORY, POLICY, LINES };
+enum { RUN, REPL, UPTIME, ROLE, LOADING, MAXMEMORY, POLICY, LINES };
 static const char *const good[LINES] = {
-    "run_id:" RUN_ID,
-    "master_replid:" REPLID,
-    "uptime_in_seconds:1234",
-    "role:master",
-    "loading:0",
-    "aof_enabled:1",
-    "maxmemory:0",
-    "maxmemory_policy:noeviction",
+    "run_id:" RUN_ID, "master_replid:" REPLID, "uptime_in_seconds:1234",      "role:master",
+    "loading:0",      "maxmemory:0",           "maxmemory_policy:noeviction",
 };
 
 /* The good lines, one of them in another way (NULL: left out), with this at the end of each. */
@@ -62,16 +56,15 @@ static void reads_what_it_needs_whatever_ends_a_line(void **state) {
         assert_int_equal(info.uptime_s, 1234);
         assert_int_equal(info.maxmemory, 0);
         assert_false(info.is_replica || info.is_loading || info.evicts);
-        assert_true(info.has_aof);
         assert_true(rl_info_read(&info, text, length - strlen(ends[i]))); /* no end at the end */
     }
 }
 
 static void says_which_field_is_not_there(void **state) {
     (void)state;
-    static const char *const names[LINES] = {"run_id",    "master_replid",   "uptime_in_seconds",
-                                             "role",      "loading",         "aof_enabled",
-                                             "maxmemory", "maxmemory_policy"};
+    static const char *const names[LINES] = {
+        "run_id",  "master_replid", "uptime_in_seconds", "role",
+        "loading", "maxmemory",     "maxmemory_policy"};
     for (int i = 0; i < LINES; i++) {
         struct rl_info info;
         char twice[256];
@@ -113,7 +106,6 @@ static void refuses_values_that_redis_does_not_write(void **state) {
         {ROLE, "role:active-replica"},
         {LOADING, "loading:no"},
         {LOADING, "loading:-1"},
-        {AOF, "aof_enabled:yes"},
         {MAXMEMORY, "maxmemory:1gb"},
         {MAXMEMORY, "maxmemory:-1"},
     };
@@ -133,8 +125,6 @@ static void tells_states_apart(void **state) {
     assert_true(info.is_replica);
     assert_true(read_changed(&info, LOADING, "loading:1"));
     assert_true(info.is_loading);
-    assert_true(read_changed(&info, AOF, "aof_enabled:0"));
-    assert_false(info.has_aof);
     assert_true(read_changed(&info, MAXMEMORY, "maxmemory:1048576"));
     assert_int_equal(info.maxmemory, 1048576);
     assert_false(info.evicts); /* noeviction */
