@@ -146,8 +146,9 @@ typedef struct redlock_client_options {
     size_t error_size;
 
     /* How long a node keeps the counter of a resource's fences (see `fencing` of
-     * redlock_acquire_options) after the last grant. 1000 to REDLOCK_RETENTION_MS_MAX, and not less
-     * than twice the ttl of a fenced lock. The same for all clients. Default 86400000, a day. */
+     * redlock_acquire_options) after the last grant or extension. 1000 to REDLOCK_RETENTION_MS_MAX,
+     * and not less than twice the ttl of a fenced lock. The same for all clients. Default 86400000,
+     * a day. */
     int64_t fence_retention_ms;
 
     /* See guard.h. Unless it is off, the nodes must allow INFO. Default REDLOCK_GUARD_STRICT: on

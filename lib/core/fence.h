@@ -18,11 +18,14 @@
  * Redlock assumes of them, windows of validity do not overlap, and their order is that on s.
  *
  * What it rests on: a raise compares the token, and the counter, on the node (without that, a late
- * one could put A's fence in place after B has come and gone); counters outlive the keys. Where a
- * counter was lost, with its node or because nobody asked for longer than the retention, the floor
- * carries the order: it is the wall clock of the client, so clocks must agree to within the time
- * that has passed from the last grant to the beginning of the attempt. Its SET may run as much as a
- * ttl later than that, so of a retention that has ended, the ttl does not count.
+ * one could put A's fence in place after B has come and gone); and counters outlive the keys,
+ * however long a hold lasts: an extension is a raise as well, so a quorum that extended has the
+ * counters for another retention. (A larger counter is good enough there; that the fence was placed
+ * exactly is settled by the grant.) Where a counter was lost, with its node or because nobody was
+ * granted the lock or extended it for longer than the retention, the floor carries the order: it is
+ * the wall clock of the client, so clocks must agree to within the time that has passed from the
+ * last grant or extension to the beginning of the attempt. Its SET may run as much as a ttl later
+ * than that, so of a retention that has ended, the ttl does not count.
  */
 #ifndef RL_CORE_FENCE_H
 #define RL_CORE_FENCE_H

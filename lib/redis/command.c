@@ -9,8 +9,8 @@
 #include "redis/sighting.h"
 #include "redlock/redlock.h"
 
-/* One resource; several; and a release that is announced, of any number. */
-enum variant { ONE, SEVERAL, ANNOUNCED, VARIANTS };
+/* One resource; several; and of any number a release that is announced, what has a fence. */
+enum variant { ONE, SEVERAL, ANNOUNCED, FENCED, VARIANTS };
 
 struct script {
     const char *text;
@@ -24,6 +24,9 @@ struct script {
  * keep the others from being deleted. Other errors are told, after the work is done. An
  * announcement that a node forbids does not count as an error.
  *
+ * An extension with a fence raises and keeps the counters as well. What hinders that, a node that
+ * is full, a counter that is none, does not hinder the extension: the lock is worth more.
+ *
  * Who holds a key is asked by a script as well: its life and its value are then of one moment, and
  * the value, which may be anybody's and of any size, is cut on the node.
  */
@@ -35,23 +38,24 @@ static const struct script scripts[][VARIANTS] = {
                       "return 1",
                       "ff753c1c8cfc9059e370674d77bfbf5f152aa401"}},
     [RL_COMMAND_FENCE] =
-        {[ONE] = {"local n,f=#KEYS/2,tonumber(ARGV[3]) for i=1,n do "
-                  "local v=redis.call('get',KEYS[i]) if v and v~=ARGV[1] then return 0 end end "
-                  "for i=n+1,2*n do local c=redis.call('get',KEYS[i]) if c then c=tonumber(c) "
-                  "if not c or c<0 or c>=9007199254740991 then "
-                  "return redis.error_reply('ERR '..KEYS[i]..' is not the counter of a fence') end "
-                  "if c>=f then f=c+1 end end end "
-                  "local s=string.format('%.0f',f) "
-                  "for i=1,n do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) "
-                  "redis.call('set',KEYS[n+i],s,'PX',ARGV[4]) end return f",
-                  "5af8c42701cef82bde58dd2a90d2dfe34595a8ac"}},
+        {[FENCED] =
+             {"local n,f=#KEYS/2,tonumber(ARGV[3]) for i=1,n do "
+              "local v=redis.call('get',KEYS[i]) if v and v~=ARGV[1] then return 0 end end "
+              "for i=n+1,2*n do local c=redis.call('get',KEYS[i]) if c then c=tonumber(c) "
+              "if not c or c<0 or c>=9007199254740991 then "
+              "return redis.error_reply('ERR '..KEYS[i]..' is not the counter of a fence') end "
+              "if c>=f then f=c+1 end end end "
+              "local s=string.format('%.0f',f) "
+              "for i=1,n do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) "
+              "redis.call('set',KEYS[n+i],s,'PX',ARGV[4]) end return f",
+              "5af8c42701cef82bde58dd2a90d2dfe34595a8ac"}},
     [RL_COMMAND_RAISE] =
-        {[ONE] = {"local n,f=#KEYS/2,tonumber(ARGV[2]) for i=1,n do "
-                  "if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
-                  "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) "
-                  "if not c or c>f then return 0 end end "
-                  "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1",
-                  "9720c23f1e2496fb876eca070273e37e7fdda767"}},
+        {[FENCED] = {"local n,f=#KEYS/2,tonumber(ARGV[2]) for i=1,n do "
+                     "if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
+                     "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) "
+                     "if not c or c>f then return 0 end end "
+                     "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1",
+                     "9720c23f1e2496fb876eca070273e37e7fdda767"}},
     [RL_COMMAND_EXTEND] =
         {[ONE] = {"if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
                   "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "
@@ -61,7 +65,16 @@ static const struct script scripts[][VARIANTS] = {
              {"for i=1,#KEYS do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
               "for i=1,#KEYS do if redis.call('pttl',KEYS[i])<tonumber(ARGV[2]) then "
               "redis.call('pexpire',KEYS[i],ARGV[2]) end end return 1",
-              "e3322986cc411d9f12b2cc1d6eb53927698cb977"}},
+              "e3322986cc411d9f12b2cc1d6eb53927698cb977"},
+         [FENCED] = {"local n,f=#KEYS/2,tonumber(ARGV[3]) "
+                     "for i=1,n do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
+                     "for i=1,n do if redis.call('pttl',KEYS[i])<tonumber(ARGV[2]) then "
+                     "redis.call('pexpire',KEYS[i],ARGV[2]) end "
+                     "local k=KEYS[n+i] local c=redis.pcall('get',k) "
+                     "if type(c)~='table' then c=tonumber(c or 0) if c and c<f then "
+                     "redis.pcall('set',k,ARGV[3],'PX',ARGV[4]) "
+                     "elseif c then redis.pcall('pexpire',k,ARGV[4]) end end end return 1",
+                     "d3e7e41b87621e3ecf4ac3f994198e33ee28d269"}},
     [RL_COMMAND_RELEASE] =
         {[ONE] = {"if redis.call('get',KEYS[1])==ARGV[1] then "
                   "return redis.call('del',KEYS[1]) end return 0",
@@ -164,8 +177,9 @@ static bool has_ttl(enum rl_command_kind kind) {
     return kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE || kind == RL_COMMAND_EXTEND;
 }
 
-static bool has_counters(enum rl_command_kind kind) {
-    return kind == RL_COMMAND_FENCE || kind == RL_COMMAND_RAISE;
+static bool has_counters(const struct rl_command *command) {
+    return command->kind == RL_COMMAND_FENCE || command->kind == RL_COMMAND_RAISE ||
+           (command->kind == RL_COMMAND_EXTEND && command->counter != 0);
 }
 
 bool rl_command_acquires(enum rl_command_kind kind) {
@@ -173,9 +187,11 @@ bool rl_command_acquires(enum rl_command_kind kind) {
 }
 
 static const struct script *script_of(const struct rl_command *command) {
-    bool one = command->target->n == 1 || has_counters(command->kind);
-    enum variant variant = one ? ONE : SEVERAL;
-    if (command->kind == RL_COMMAND_RELEASE && command->announces && command->target->notifies) {
+    enum variant variant = command->target->n == 1 ? ONE : SEVERAL;
+    if (has_counters(command)) {
+        variant = FENCED;
+    } else if (command->kind == RL_COMMAND_RELEASE && command->announces &&
+               command->target->notifies) {
         variant = ANNOUNCED;
     }
     return &scripts[command->kind][variant];
@@ -199,7 +215,7 @@ static void put_script(struct writer *w, const struct rl_command *command) {
     const struct script *script = script_of(command);
     const uint32_t n = command->target->n;
     const bool value = command->kind != RL_COMMAND_READ, ttl = has_ttl(command->kind),
-               counters = has_counters(command->kind);
+               counters = has_counters(command);
     put_count(w, '*', 3 + (counters ? 2 : 1) * (size_t)n + value + ttl + (counters ? 2 : 0));
     put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
     put_text(w, command->whole_script ? script->text : script->sha1);

@@ -15,7 +15,7 @@
  * With a fence the acquire is a script as well, which sets the fence's counters (core/fence.h) in
  * the same step. A counter is under "redlock:fence:" and the resource, one for each resource of the
  * lock, and outlives the key by the retention. A repair is the same script with the fence as its
- * floor.
+ * floor; an extension puts the fence in place again, so that counters last as long as a hold does.
  *
  * A script goes out by its hash, and whole when that is answered NOSCRIPT. Then it runs behind
  * whatever was sent meanwhile. Extensions, releases and raises may: they do nothing where the value
@@ -54,7 +54,8 @@ enum rl_command_kind {
     RL_COMMAND_SET_ALL,  /* several, set where nothing is under any of them: 1, or 0 */
     RL_COMMAND_FENCE,    /* the same, one or several, and their counters: the new counter, or 0 */
     RL_COMMAND_RAISE,    /* compare, and set the counters to the fence if none is above: 1, or 0 */
-    RL_COMMAND_EXTEND,   /* compare and pexpire, never to a shorter life: 1, or 0 */
+    RL_COMMAND_EXTEND,   /* compare and pexpire, never to a shorter life, and with a fence raise
+                            the counters that are below: 1, or 0 */
     RL_COMMAND_RELEASE,  /* compare and delete: 1, or 0 */
     RL_COMMAND_READ,     /* who holds the one resource: see sighting.h, or nil; changes nothing */
     RL_COMMAND_HANDSHAKE /* a step of the handshake, see handshake.h */
@@ -65,7 +66,7 @@ struct rl_command {
     bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
     bool announces;    /* RELEASE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
-    uint64_t counter;  /* FENCE: the least that is good; RAISE: the fence */
+    uint64_t counter;  /* FENCE: the least that is good; RAISE, EXTEND: the fence; 0: none */
     const struct rl_target *target;
     const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ */
 };

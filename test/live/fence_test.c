@@ -124,6 +124,38 @@ static void keeps_it_while_it_is_held(void **state) {
     live_end(live);
 }
 
+/* The next grant is ordered by the counters, so they last as long as the hold, and no node's has to
+ * be good for the lock to be extended. */
+static void keeps_the_counters_as_well(void **state) {
+    struct live *live = *state;
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_lock *plain = live_lock(live->client, "plain");
+    redlock_acquire_options once = live_once(TTL_MS);
+    LIVE_STATUS(acquire(live, lock), 0);
+    uint64_t fence = redlock_lock_fence(lock);
+    live_tell(live, 0, "DEL " COUNTER);
+    live_tell(live, 1, "PEXPIRE " COUNTER " 5000");
+    live_tell(live, 2, "SET " COUNTER " 5");
+    live_tell(live, 3, "SET " COUNTER " 8000000000000009 PX 5000");
+    live_tell(live, 4, "DEL " COUNTER);
+    live_tell(live, 4, "LPUSH " COUNTER " no-counter");
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_GRANTED), 5);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(counter(live, i, COUNTER) == fence);
+    }
+    assert_true(counter(live, 3, COUNTER) == UINT64_C(8000000000000009)); /* never lowered */
+    for (size_t i = 0; i < 4; i++) {
+        assert_in_range(live_pttl(live, i, COUNTER), 86400000 - 60000, 86400000);
+    }
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_STATUS(live_acquire(live, plain, &once), 0);
+    LIVE_STATUS(live_extend(live, plain, 0), 0);
+    assert_int_equal(live_pttl(live, 0, "redlock:fence:plain"), -2); /* has none, gets none */
+    live_end(live);
+}
+
 /* -- With others -- */
 
 /* Clients of other libraries, and locks without a fence, set the same key. */
@@ -299,6 +331,7 @@ int main(void) {
         LIVE_TEST_FIVE(grows),
         LIVE_TEST_FIVE(raises_counters_that_differ),
         LIVE_TEST_FIVE(keeps_it_while_it_is_held),
+        LIVE_TEST_FIVE(keeps_the_counters_as_well),
         LIVE_TEST_FIVE(excludes_plain_clients),
         LIVE_TEST_FIVE(has_one_for_several_resources),
         LIVE_TEST_FIVE(refuses_the_counters_names),

@@ -77,7 +77,7 @@ struct sim_hold {
 struct sim_grant {
     uint64_t told_ns;
     uint64_t fence;
-    uint64_t highest; /* fence of this and all before it */
+    uint64_t kept_ns; /* when the last command was sent by which a quorum set or kept counters */
 };
 
 struct sim_grants {
@@ -127,6 +127,8 @@ void sim_check_asked(const struct sim_call *call);
 
 /* A grant is told. */
 void sim_check_fence(const struct sim_lock *lock, const struct sim_hold *hold);
+/* A lock was extended. */
+void sim_check_fence_kept(const struct sim_lock *lock);
 /* After a step of a lock that is held. */
 void sim_check_fence_stays(const struct sim_lock *lock, const struct sim_hold *hold);
 void sim_check_fences_free(struct sim_world *world);

@@ -6,6 +6,8 @@
  *     kept        nothing that happens to a hold changes its fence: an extension, a repair
  *     asked for   who asks for a fence gets one, and nobody else does
  *
+ * In order as long as the nodes have the counters that a grant set: an extension keeps them.
+ *
  * Grants without a fence are not looked at. What is said of other grants is checked where it is
  * promised (options.h).
  */
@@ -15,7 +17,8 @@
 #include "sim/check.h"
 #include "sim/world.h"
 
-static void grant_add(struct sim_grants *grants, uint64_t told_ns, uint64_t fence) {
+static void grant_add(struct sim_grants *grants, uint64_t told_ns, uint64_t drawn_ns,
+                      uint64_t fence) {
     if (grants->count == grants->capacity) {
         grants->capacity = grants->capacity == 0 ? 64 : 2 * grants->capacity;
         grants->items = realloc(grants->items, grants->capacity * sizeof grants->items[0]);
@@ -23,27 +26,35 @@ static void grant_add(struct sim_grants *grants, uint64_t told_ns, uint64_t fenc
             abort();
         }
     }
-    uint64_t before = grants->count > 0 ? grants->items[grants->count - 1].highest : 0;
-    grants->items[grants->count++] = (struct sim_grant){
-        .told_ns = told_ns, .fence = fence, .highest = before > fence ? before : fence};
+    grants->items[grants->count++] =
+        (struct sim_grant){.told_ns = told_ns, .fence = fence, .kept_ns = drawn_ns};
+}
+
+/* Whether the nodes still have the grant's counters. */
+static bool is_kept(const struct sim_world *world, const struct sim_grant *grant) {
+    uint64_t kept_ns = sim_options_kept_ns(&world->options);
+    return kept_ns == RL_NEVER || world->now_ns < grant->kept_ns + kept_ns;
 }
 
 /* The highest fence that was told before a moment; 0 if there was none. */
-static uint64_t highest_before(const struct sim_grants *grants, uint64_t moment_ns) {
-    uint32_t count = grants->count;
-    while (count > 0 && grants->items[count - 1].told_ns >= moment_ns) {
-        count--;
+static uint64_t highest_before(const struct sim_world *world, const struct sim_grants *grants,
+                               uint64_t moment_ns) {
+    uint64_t highest = 0;
+    for (uint32_t i = 0; i < grants->count && grants->items[i].told_ns < moment_ns; i++) {
+        uint64_t fence = is_kept(world, &grants->items[i]) ? grants->items[i].fence : 0;
+        highest = fence > highest ? fence : highest;
     }
-    return count > 0 ? grants->items[count - 1].highest : 0;
+    return highest;
 }
 
-static bool was_told(const struct sim_grants *grants, uint64_t fence) {
-    for (uint32_t i = 0; i < grants->count; i++) {
-        if (grants->items[i].fence == fence) {
-            return true;
+/* The last grant that was told this fence; NULL if there was none. */
+static struct sim_grant *grant_of(const struct sim_grants *grants, uint64_t fence) {
+    for (uint32_t i = grants->count; i > 0; i--) {
+        if (grants->items[i - 1].fence == fence) {
+            return &grants->items[i - 1];
         }
     }
-    return false;
+    return NULL;
 }
 
 static void check_order(const struct sim_lock *lock, const struct sim_hold *hold,
@@ -51,8 +62,9 @@ static void check_order(const struct sim_lock *lock, const struct sim_hold *hold
     struct sim_world *world = lock->client->world;
     const unsigned client = lock->client->index + 1u, resource = lock->resource + 1u;
     uint64_t drawn_ns = world->check.tokens[hold->token].drawn_ns;
-    uint64_t before = highest_before(grants, drawn_ns);
-    if (was_told(grants, hold->fence)) {
+    uint64_t before = highest_before(world, grants, drawn_ns);
+    const struct sim_grant *same = grant_of(grants, hold->fence);
+    if (same != NULL && is_kept(world, same)) {
         sim_check_fail(world, SIM_FENCE, "c%u has fence %" PRIu64 " of r%u, as another had", client,
                        hold->fence, resource);
     } else if (hold->fence <= before) {
@@ -60,7 +72,7 @@ static void check_order(const struct sim_lock *lock, const struct sim_hold *hold
                        "c%u has fence %" PRIu64 " of r%u, and %" PRIu64 " was told before it asked",
                        client, hold->fence, resource, before);
     }
-    before = highest_before(grants, UINT64_MAX);
+    before = highest_before(world, grants, UINT64_MAX);
     if (sim_options_is_exclusive(&world->options) && hold->fence <= before) {
         sim_check_fail(world, SIM_FENCE,
                        "c%u has fence %" PRIu64 " of r%u, and %" PRIu64 " was told before", client,
@@ -80,7 +92,16 @@ void sim_check_fence(const struct sim_lock *lock, const struct sim_hold *hold) {
             check_order(lock, hold, grants);
         }
         world->stats.fenced++;
-        grant_add(grants, world->now_ns, hold->fence);
+        grant_add(grants, world->now_ns, world->check.tokens[hold->token].drawn_ns, hold->fence);
+    }
+}
+
+void sim_check_fence_kept(const struct sim_lock *lock) {
+    struct sim_check *check = &lock->client->world->check;
+    const struct sim_hold *hold = &check->holds[lock->client->index][lock->index];
+    struct sim_grant *grant = grant_of(&check->grants[lock->resource], hold->fence);
+    if (grant != NULL) {
+        grant->kept_ns = lock->extend_ns;
     }
 }
 

@@ -97,6 +97,7 @@ struct sim_lock {
     struct sim_lock *next_lost;
     struct sim_op ops[RL_OPS];
     enum rl_result lost_result;
+    uint64_t extend_ns;   /* true time at which the last extension was sent */
     uint32_t first_token; /* for SIM_BREAK_ONE_TOKEN */
     uint32_t user_generation;
     uint32_t probe_left; /* user.c, in the liveness phase */

@@ -88,6 +88,7 @@ break  raise-blind             fence     300   --preset fenced
 break  raise-anywhere          fence     500   --preset fenced
 break  raise-larger            fence     4000  --preset fenced
 break  counter-ttl             fence     100   --preset fenced
+break  counter-left            fence     100   --preset leaders
 break  flushall                overlap   100   --preset forgetful
 break  walls-apart             fence     200   --preset forgetful
 preset unguarded               overlap   100   --preset forgetful --guard off

@@ -78,6 +78,19 @@ static enum sim_verdict run_raise(struct sim_world *world, uint32_t node, const 
     return SIM_YES;
 }
 
+static enum sim_verdict run_extend(struct sim_world *world, uint32_t node, struct sim_key *key,
+                                   const struct sim_message *message) {
+    if (key->token != message->token) {
+        return SIM_NO;
+    }
+    key_set_end(world, node, key, message->ttl_ms);
+    if (message->fence != 0 && world->options.broken != SIM_BREAK_COUNTER_LEFT) {
+        uint64_t value = counter_value(world, node, message->resource);
+        counter_set(world, node, message, value > message->fence ? value : message->fence);
+    }
+    return SIM_YES;
+}
+
 static enum sim_verdict run_release(struct sim_world *world, uint32_t node, struct sim_key *key,
                                     const struct sim_message *message) {
     sim_check_released(world, node, message->token, message->conn->id);
@@ -97,11 +110,7 @@ static enum sim_verdict run(struct sim_world *world, uint32_t node, struct sim_k
         case SIM_RAISE:
             return run_raise(world, node, key, message);
         case SIM_EXTEND:
-            if (key->token != message->token) {
-                return SIM_NO;
-            }
-            key_set_end(world, node, key, message->ttl_ms);
-            return SIM_YES;
+            return run_extend(world, node, key, message);
         case SIM_RELEASE:
             return run_release(world, node, key, message);
         case SIM_HELLO:

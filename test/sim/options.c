@@ -17,8 +17,9 @@ static const uint32_t forgetting_faults = BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT
 static const char *const preset_names[SIM_PRESETS] = {
     [SIM_QUIET] = "quiet",         [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
     [SIM_RESTARTS] = "restarts",   [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
-    [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_AMNESIA] = "amnesia",
-    [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
+    [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_LEADERS] = "leaders",
+    [SIM_AMNESIA] = "amnesia",     [SIM_STALE] = "stale",     [SIM_STEPS] = "steps",
+    [SIM_STORY] = "story",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -62,6 +63,7 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_WALLS_APART] = "walls-apart",
     [SIM_BREAK_FLUSHALL] = "flushall",
     [SIM_BREAK_RETENTION] = "retention",
+    [SIM_BREAK_COUNTER_LEFT] = "counter-left",
 };
 
 const char *sim_preset_name(enum sim_preset preset) {
@@ -95,7 +97,15 @@ bool sim_options_is_fenced(const struct sim_options *options) {
     if (options->faults & forgetting_faults) {
         return options->walls_agree && options->guard != RL_GUARD_OFF;
     }
-    return options->walls_agree || options->retention_ms == RETENTION_MS;
+    return true;
+}
+
+uint64_t sim_options_kept_ns(const struct sim_options *options) {
+    if (options->walls_agree || options->retention_ms == RETENTION_MS) {
+        return RL_NEVER;
+    }
+    uint64_t fast_ns = options->retention_ms * MS / 1000000 * (uint64_t)options->clock_drift_ppm;
+    return options->retention_ms * MS - fast_ns - 2 * options->clock_wave_ns - MS;
 }
 
 /* -- Deriving -- */
@@ -183,6 +193,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
             derive_swarm(options, random);
             break;
         case SIM_KEPT:
+        case SIM_LEADERS:
             derive_swarm(options, random);
             options->watch_percent = (uint32_t)sim_between(random, 30, 100);
             break;
@@ -258,6 +269,10 @@ static void derive_far_nodes(struct sim_options *options, struct sim_random *ran
     options->reconnect_max_ms = (uint32_t)sim_between(random, 50, 200);
 }
 
+static uint64_t least_retention_ms(const struct sim_options *options) {
+    return options->max_ttl_ms * UINT64_C(21) / 10 + 10;
+}
+
 /* Counters that end while locks are still acquired need wall clocks that agree, and so do nodes
  * that forget. Where nodes forget too often, nobody is granted anything. */
 static void derive_memory(struct sim_options *options) {
@@ -269,7 +284,7 @@ static void derive_memory(struct sim_options *options) {
     options->ties_percent = (uint32_t)sim_between(&random, 20, 100);
     options->wall_percent = (uint32_t)sim_skewed(&random, 0, 50);
     options->walls_agree = sim_chance(&random, 40) || options->preset == SIM_FORGETFUL;
-    uint64_t least_ms = options->max_ttl_ms * UINT64_C(21) / 10 + 10;
+    uint64_t least_ms = least_retention_ms(options);
     uint32_t short_ms = (uint32_t)sim_between(&random, least_ms, 4 * least_ms);
     bool steps = options->faults & BIT(SIM_FAULT_STEP);
     if (options->walls_agree && !steps && sim_chance(&random, 50)) {
@@ -313,6 +328,26 @@ static void derive_rough_fences(struct sim_options *options) {
     options->fault_gap_ns = sim_skewed(&random, MS, 300 * MS);
 }
 
+/* Few clients that hold one lock for long, and counters that last as long as an extension keeps
+ * them. */
+static void derive_leaders(struct sim_options *options) {
+    struct sim_random random = sim_random_stream(options->seed, 11);
+    if (options->preset != SIM_LEADERS) {
+        return;
+    }
+    options->clients = (uint32_t)sim_between(&random, 2, 4);
+    options->locks = options->resources = 1;
+    options->ttl_min_ms = options->ttl_max_ms / 2 + 1;
+    derive_distance(options, sim_skewed(&random, MS, 30 * MS));
+    options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
+    options->extend_percent = (uint32_t)sim_between(&random, 80, 96);
+    options->fence_percent = 100;
+    options->walls_agree = false;
+    options->walls_stand = sim_chance(&random, 50);
+    options->retention_ms =
+        (uint32_t)sim_skewed(&random, least_retention_ms(options), 4 * least_retention_ms(options));
+}
+
 static struct sim_options story_options(struct sim_options options) {
     options.clients = 2;
     options.locks = 1;
@@ -352,6 +387,7 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
     derive_limits(&options);
     derive_memory(&options);
     derive_rough_fences(&options);
+    derive_leaders(&options);
     return options;
 }
 

@@ -16,6 +16,8 @@
  *     fenced    swarm, and nodes' clocks step forward by more than a ttl, wall clocks show
  *               anything: holds overlap, which is excused, but fences must be in order
  *               (core/fence.h)
+ *     leaders   kept, with holds that last longer than the counters of fences are kept, and wall
+ *               clocks that show anything: fences must be in order as far as counters were kept
  *
  * And what is not promised, for the assumption controls:
  *     amnesia   nodes restart without memory, and nothing guards their vote
@@ -47,6 +49,7 @@ enum sim_preset {
     SIM_KEPT, /* as swarm, with watchdogs and limits of holding */
     SIM_FORGETFUL,
     SIM_FENCED,
+    SIM_LEADERS,
     SIM_AMNESIA,
     SIM_STALE,
     SIM_STEPS,
@@ -101,6 +104,7 @@ enum sim_break {
     SIM_BREAK_WALLS_APART,     /* wall clocks that should agree differ by five times as much */
     SIM_BREAK_FLUSHALL,        /* a node forgets without a restart: the guard cannot see that */
     SIM_BREAK_RETENTION,       /* counters are kept no longer than the longest ttl */
+    SIM_BREAK_COUNTER_LEFT,    /* an extension leaves the counters alone */
     SIM_BREAKS
 };
 
@@ -176,8 +180,12 @@ bool sim_options_within_promise(const struct sim_options *options);
 /* Whether no two may hold one lock at once. */
 bool sim_options_is_exclusive(const struct sim_options *options);
 
-/* Whether fences must be in order. */
+/* Whether fences must be in order, at least while counters are kept. */
 bool sim_options_is_fenced(const struct sim_options *options);
+
+/* How long that is from the sending of a command that set one: RL_NEVER if it is of no matter,
+ * since histories are shorter, or wall clocks agree. */
+uint64_t sim_options_kept_ns(const struct sim_options *options);
 
 const char *sim_preset_name(enum sim_preset preset);
 const char *sim_fault_name(enum sim_fault fault);

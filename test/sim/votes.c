@@ -203,6 +203,9 @@ static void fan_out(struct rl_lock *core, enum rl_sent_kind kind, uint32_t round
     if (round == 0) {
         what.kind = kind == RL_SENT_SET ? SIM_NOTE_REPAIR : SIM_NOTE_UNDO;
     }
+    if (kind == RL_SENT_EXTEND) {
+        lock_of(core)->extend_ns = lock_of(core)->client->world->now_ns;
+    }
     if (kind == RL_SENT_RAISE) {
         stats->raised++;
         what.fence = core->fence.floor;
@@ -241,12 +244,18 @@ static void ended(struct rl_lock *core, enum rl_op_kind kind, enum rl_result res
     }
     op->is_done = true;
     op->result = result;
+    if (kind == RL_OP_EXTEND && result == RL_RESULT_OK) {
+        sim_check_fence_kept(lock);
+    }
     sim_loop_queue_done(lock);
 }
 
 static void renewed(struct rl_lock *core, enum rl_result result) {
     struct sim_lock *lock = lock_of(core); /* the user is told by a callback that does nothing */
-    lock->client->world->stats.watched += result == RL_RESULT_OK;
+    if (result == RL_RESULT_OK) {
+        lock->client->world->stats.watched++;
+        sim_check_fence_kept(lock);
+    }
 }
 
 static void lost(struct rl_lock *core, enum rl_result why) {

@@ -51,6 +51,16 @@ struct row {
     "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) " \
     "if not c or c>f then return 0 end end "                             \
     "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1"
+#define EXTEND_FENCED_SHA "d3e7e41b87621e3ecf4ac3f994198e33ee28d269"
+#define EXTEND_FENCED_TEXT                                                      \
+    "local n,f=#KEYS/2,tonumber(ARGV[3]) "                                      \
+    "for i=1,n do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end " \
+    "for i=1,n do if redis.call('pttl',KEYS[i])<tonumber(ARGV[2]) then "        \
+    "redis.call('pexpire',KEYS[i],ARGV[2]) end "                                \
+    "local k=KEYS[n+i] local c=redis.pcall('get',k) "                           \
+    "if type(c)~='table' then c=tonumber(c or 0) if c and c<f then "            \
+    "redis.pcall('set',k,ARGV[3],'PX',ARGV[4]) "                                \
+    "elseif c then redis.pcall('pexpire',k,ARGV[4]) end end end return 1"
 #define EXTEND_SEVERAL_SHA "e3322986cc411d9f12b2cc1d6eb53927698cb977"
 #define RELEASE_SEVERAL_SHA "da14326bf607ac1dc20e1aa96b204e87677d044d"
 #define ANNOUNCED_SHA "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"
@@ -143,6 +153,17 @@ static const struct row rows[] = {
            "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
+    {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
+     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_FENCED_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
+     1, NULL, false},
+    {RL_COMMAND_EXTEND, true, 9, SIZED("a"),
+     SIZED("*11\r\n$4\r\nEVAL\r\n$435\r\n" EXTEND_FENCED_TEXT
+           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$15\r\nredlock:fence:a\r\n"
+           "$18\r\nredlock:fence:next\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"
+           "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
+     2, NULL, false},
     {RL_COMMAND_SET_ALL, true, 9, SIZED("a"),
      SIZED("*8\r\n$4\r\nEVAL\r\n$174\r\n" SET_SEVERAL_TEXT
            "\r\n$1\r\n3\r\n$1\r\na\r\n$4\r\nnext\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
@@ -162,6 +183,11 @@ static const struct row rows[] = {
      SIZED("*4\r\n$4\r\nEVAL\r\n$223\r\n" READ_TEXT "\r\n$1\r\n1\r\n$1\r\na\r\n"), 1, NULL, false},
 };
 
+static bool names_a_counter(const struct sized *wire) {
+    static const char prefix[] = RL_COMMAND_COUNTER_PREFIX;
+    return wire->bytes != NULL && memmem(wire->bytes, wire->length, prefix, sizeof prefix - 1);
+}
+
 static size_t format(char *wire, const struct row *row) {
     struct rl_bytes names[3] = {
         {row->resource.bytes, row->resource.length}, {"next", 4}, {"\r\n", 2}};
@@ -176,7 +202,7 @@ static size_t format(char *wire, const struct row *row) {
         .whole_script = row->whole_script,
         .announces = true,
         .ttl_ms = row->ttl_ms,
-        .counter = 1795246000000001,
+        .counter = names_a_counter(&row->wanted) ? 1795246000000001 : 0,
         .target = &target,
         .token = TOKEN,
     };
@@ -202,6 +228,7 @@ static void writes_each_byte(void **state) {
     assert_int_equal(strlen(SET_SEVERAL_TEXT), 174);
     assert_int_equal(strlen(FENCE_TEXT), 507);
     assert_int_equal(strlen(RAISE_TEXT), 289);
+    assert_int_equal(strlen(EXTEND_FENCED_TEXT), 435);
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[2048];
         memset(wire, 0x5a, sizeof wire);
@@ -280,7 +307,7 @@ static void names_its_scripts(void **state) {
         assert_int_equal(strlen(sha1), 40);
         count++;
     }
-    assert_int_equal(count, 9);
+    assert_int_equal(count, 10);
 }
 
 static void format_wrong(void *data) {
