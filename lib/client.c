@@ -124,10 +124,8 @@ static const struct rl_node_events node_events = {
 
 /* -- Room, taken before it is needed -- */
 
-bool rl_client_reserve_deadline(redlock_client *client) {
-    uint32_t users = client->lock_count + client->query_count + client->election_count;
-    uint32_t needed = users + 1 + client->n_nodes + RL_CLIENT_DEADLINES;
-    if (needed <= client->deadlines.capacity) {
+static bool reserve(redlock_client *client, struct rl_deadlines *heap, uint32_t needed) {
+    if (needed <= heap->capacity) {
         return true;
     }
     uint32_t capacity = 2 * needed;
@@ -135,8 +133,15 @@ bool rl_client_reserve_deadline(redlock_client *client) {
     if (items == NULL) {
         return false;
     }
-    rl_free(&client->memory, rl_deadlines_reserve(&client->deadlines, items, capacity));
+    rl_free(&client->memory, rl_deadlines_reserve(heap, items, capacity));
     return true;
+}
+
+bool rl_client_reserve_deadline(redlock_client *client) {
+    uint32_t users = client->lock_count + client->query_count + client->election_count;
+    uint32_t needed = users + 1 + client->n_nodes + RL_CLIENT_DEADLINES;
+    return reserve(client, &client->deadlines, needed) &&
+           reserve(client, &client->ends, client->lock_count + 1);
 }
 
 bool rl_client_reserve_wire(redlock_client *client, const struct rl_target *target) {
@@ -235,6 +240,7 @@ static void free_client(redlock_client *client) {
     rl_resources_free(&client->resources);
     rl_free(&memory, client->io.wire);
     rl_free(&memory, client->deadlines.items);
+    rl_free(&memory, client->ends.items);
     rl_free(&memory, client);
 }
 

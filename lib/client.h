@@ -3,10 +3,11 @@
  * One iteration of the loop, seen from here:
  *   - poll: replies arrive; votes.c turns them into votes and steps the locks' cores; what the
  *     cores ask for is appended to connections; what ended is queued. No user code runs.
- *   - the turn (loop.c): deadlines that have passed are stepped; then on_lost callbacks run, then
- *     the others, those of queries last; then the locks whose turn in line has come ask; then every
- *     connection that has something to write is flushed; then the one timer is armed. Before the
- *     poll there is another turn, for what was submitted outside of callbacks.
+ *   - the turn (loop.c): deadlines that have passed are stepped, losses first, each of which is
+ *     told at once; then the other callbacks run, those of queries last; then the locks whose turn
+ *     in line has come ask; then every connection that has something to write is flushed; then the
+ *     one timer is armed. Before the poll there is another turn, for what was submitted outside of
+ *     callbacks.
  * So a callback is never inside the call that submitted it, nor inside hiredis, and a fan-out costs
  * one write for each node and turn.
  *
@@ -107,7 +108,8 @@ struct redlock_lock {
     int renew_status; /* of the watchdog's last extension, while on_renew is due */
     int last_status;  /* of the last operation, for messages */
     uint32_t references;
-    struct rl_deadline deadline;
+    struct rl_deadline deadline; /* whatever the core waits for */
+    struct rl_deadline end;      /* while it is held: when its loss is due */
 
     /* Sharing, see share.h. */
     uint64_t owner;
@@ -178,6 +180,7 @@ struct redlock_client {
     bool is_woken; /* something was submitted, or the timer has fired, since the last turn */
 
     struct rl_deadlines deadlines;
+    struct rl_deadlines ends;    /* of the locks that are held: when their losses are due */
     struct rl_deadline deadline; /* the client's own: opening and closing */
     uint64_t armed_ns;           /* when the timer will fire */
     uv_timer_t timer;

@@ -19,6 +19,7 @@ void rl_lock_destroy(redlock_lock *lock) {
     redlock_client *client = lock->client;
     assert(!lock->is_in_line || client->phase == RL_CLIENT_GONE);
     rl_deadlines_set(&client->deadlines, &lock->deadline, RL_NEVER);
+    rl_deadlines_set(&client->ends, &lock->end, RL_NEVER);
     if (lock->previous != NULL) {
         lock->previous->next = lock->next;
     } else {
@@ -204,6 +205,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT,
                      hash_resources(&o));
         rl_deadline_init(&lock->deadline, RL_TAG_LOCK);
+        rl_deadline_init(&lock->end, RL_TAG_LOCK);
         enlist(lock);
         if (!take_resources(lock, &o) || !rl_client_reserve_wire(client, &lock->target)) {
             rl_lock_unref(lock);

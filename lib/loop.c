@@ -140,25 +140,36 @@ static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t
     }
 }
 
-/* What is due by now, and each loss as soon as it is found: if losses waited until nothing else is
- * due, then the retries of a hundred thousand locks would put them off, each for the others.
- * Returns whether an on_lost ran; what has become due meanwhile is for the next call. */
+static void end_hold(struct rl_deadline *end, uint64_t now_ns) {
+    rl_votes_simple(RL_CONTAINER(end, redlock_lock, end), RL_EV_TICK);
+    assert(end->slot == RL_DEADLINE_UNSET || end->at_ns > now_ns); /* or it would spin */
+    (void)now_ns;                                                  /* without assertions */
+}
+
+/* What is due by now. Losses go first, also those that become due meanwhile: if they waited for
+ * what else is due, then the retries of a hundred thousand locks would put them off, each for the
+ * others. Returns whether an on_lost ran; what has become due in it is for the next call. */
 static bool run_due(redlock_client *client) {
-    uint64_t now_ns = redlock_now_ns();
+    const uint64_t begin_ns = redlock_now_ns();
+    uint64_t now_ns = begin_ns;
     bool told = false;
     for (;;) {
         redlock_lock *lock = take_lost(client);
+        struct rl_deadline *end = rl_deadlines_first(&client->ends);
         struct rl_deadline *item = rl_deadlines_first(&client->deadlines);
         if (lock != NULL) {
             told = true;
             rl_lock_tell_lost(lock);
             rl_lock_unref(lock);
-        } else if (item != NULL && item->at_ns <= now_ns) {
-            tick_item(client, item, now_ns);
-            assert(item->slot == RL_DEADLINE_UNSET || item->at_ns > now_ns); /* or it would spin */
+        } else if (end != NULL && end->at_ns <= now_ns) {
+            end_hold(end, now_ns);
+        } else if (item != NULL && item->at_ns <= begin_ns) {
+            tick_item(client, item, begin_ns);
+            assert(item->slot == RL_DEADLINE_UNSET || item->at_ns > begin_ns);
         } else {
             return told;
         }
+        now_ns = redlock_now_ns();
     }
 }
 

@@ -419,6 +419,7 @@ bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     rl_line_update(lock);
     rl_notice_follow(lock);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
+    rl_deadlines_set(&client->ends, &lock->end, rl_lock_lost_ns(&lock->core));
     rl_lock_unref(lock);
     return late;
 }

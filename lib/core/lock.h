@@ -215,6 +215,10 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
 /* When RL_EV_TICK is due, RL_NEVER if no deadline is set. */
 uint64_t rl_lock_wake_ns(const struct rl_lock *lock);
 
+/* When the loss of a lock that is held is due, which RL_EV_TICK tells; RL_NEVER if it is not held.
+ * For drivers with many locks: rl_lock_wake_ns() alone may name something less urgent. */
+uint64_t rl_lock_lost_ns(const struct rl_lock *lock);
+
 /* Held, and validity has not ended at now_ns. */
 bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns);
 

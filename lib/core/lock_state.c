@@ -84,6 +84,10 @@ uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
     return RL_NEVER;
 }
 
+uint64_t rl_lock_lost_ns(const struct rl_lock *lock) {
+    return lock_is(lock, IS_HOLDING) ? lock->lost_at_ns : RL_NEVER;
+}
+
 bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns) {
     return lock_is(lock, IS_HOLDING) && now_ns < lock->valid_until_ns;
 }

@@ -115,6 +115,47 @@ static void told_as_found(void **state) {
     live_end(live);
 }
 
+/* An extension goes out after the loss, though it was due before it. */
+struct order {
+    const redlock_lock *ending;
+    int extends_before;
+    int extends;
+    bool is_lost;
+};
+
+static void order_trace(const redlock_event *event, void *data) {
+    struct order *order = data;
+    order->is_lost |= event->type == REDLOCK_EVENT_LOST && event->lock == order->ending;
+    order->extends += event->type == REDLOCK_EVENT_EXTEND;
+    order->extends_before += event->type == REDLOCK_EVENT_EXTEND && !order->is_lost;
+}
+
+static void told_before_others_are_renewed(void **state) {
+    struct live *live = *state;
+    struct expiry ending;
+    struct order order = {0};
+    redlock_acquire_options renewed = live_once(10000);
+    live_start(live, 5, NULL);
+    redlock_client_options options = live_options(live);
+    options.trace = order_trace;
+    options.trace_data = &order;
+    live_open_all(live, &options);
+    order.ending = hold(live, "ending", 2000, &ending);
+    renewed.auto_extend = 1;
+    renewed.renew_ms = 50;
+    for (size_t i = 0; i < LOCKS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "key %zu", i);
+        LIVE_STATUS(live_acquire(live, live_lock(live->client, name), &renewed), 0);
+    }
+    assert_false(order.is_lost);
+    order.extends_before = order.extends = 0; /* those of the loop that was not blocked */
+    live_block_until(ending.valid_until_ns);
+    LIVE_UNTIL(live, order.is_lost && order.extends >= LOCKS);
+    assert_int_equal(order.extends_before, 0);
+    live_end(live);
+}
+
 static void told_once(void **state) {
     struct live *live = *state;
     struct expiry expiry;
@@ -334,6 +375,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(told_before_the_end),
         LIVE_TEST(told_as_found),
+        LIVE_TEST(told_before_others_are_renewed),
         LIVE_TEST_FIVE(told_once),
         LIVE_TEST_FIVE(not_told_when_released),
         LIVE_TEST_FIVE(not_told_when_extended),

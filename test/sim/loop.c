@@ -1,4 +1,5 @@
-/* One loop turn of a client, as lib/loop.c: deadlines, on_lost, callbacks, flush, timer.
+/* One loop turn of a client, as lib/loop.c: deadlines, on_lost, callbacks, flush, timer. No time
+ * passes in a turn, so losses need not go first.
  *
  * Before every callback the deadlines that have passed are stepped and on_lost callbacks run. A
  * callback that blocks the loop ends this call; the turn goes on in a SIM_EV_TURN of its own when

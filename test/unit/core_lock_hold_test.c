@@ -214,6 +214,7 @@ static void is_told_before_the_end(void **state) {
         world_init(&w, rules);
         world_hold(&w, acquire, 7);
         uint64_t lost_ns = rl_lock_wake_ns(&w.lock);
+        assert_int_equal(rl_lock_lost_ns(&w.lock), lost_ns);
         assert_in_range(lost_ns, START_NS + rows[i].wanted_ns, START_NS + rows[i].wanted_ns + 1);
         world_simple(&w, RL_EV_TICK, lost_ns - 1, 7);
         assert_int_equal(w.out.lost, RL_RESULT_NONE);
@@ -224,6 +225,7 @@ static void is_told_before_the_end(void **state) {
         assert_int_equal(w.out.owe, 4);
         assert_int_equal(w.lock.state, RL_LOST);
         assert_int_equal(rl_lock_wake_ns(&w.lock), RL_NEVER);
+        assert_int_equal(rl_lock_lost_ns(&w.lock), RL_NEVER);
     }
 }
 
