@@ -244,6 +244,9 @@ static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint3
     }
     uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)full->ttl_ms);
     uint64_t margin_ns = lock->client->rules.lost_margin_ns;
+    if (margin_ns > validity_ns / 2) {
+        margin_ns = validity_ns / 2; /* it is no more than that, see rl_lock_set_validity() */
+    }
     if (renew < 1 || renew > full->ttl_ms ||
         (uint64_t)renew * RL_NS_PER_MS + margin_ns >= validity_ns) {
         rl_message_refuse(

@@ -167,8 +167,9 @@ leg() {
         return
     }
     rm -f "$leg_dir/meson-logs/testlog.json"
+    # One more than there are processors: many tests wait for timeouts most of their time.
     # shellcheck disable=SC2086
-    run meson test -C "$leg_dir" --no-rebuild $leg_test "$@"
+    run meson test -C "$leg_dir" --no-rebuild --num-processes "$(($(nproc) + 1))" $leg_test "$@"
     if [ -s "$leg_dir/meson-logs/testlog.json" ]; then
         count "$leg"
     else

@@ -181,6 +181,10 @@ static void refuses_what_it_cannot_keep(void **state) {
         LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), REDLOCK_ERR_INVALID);
         assert_non_null(strstr(redlock_lock_message(lock), rows[i].culprit));
     }
+    redlock_acquire_options brief = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    brief.ttl_ms = 12; /* half of it is all that lost_margin_ms takes */
+    brief.auto_extend = 1;
+    LIVE_STATUS(redlock_acquire(lock, &brief, NULL, NULL), 0);
     live_end(live);
 }
 
