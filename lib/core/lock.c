@@ -131,7 +131,6 @@ static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct r
     struct rl_event failed = *event;
     failed.u.vote.vote = RL_VOTE_FAILED;
     failed.u.vote.reason = event->reasons[in->node];
-    failed.u.vote.may_have_run = true;
     take_vote(lock, &failed, out);
 }
 
@@ -143,11 +142,10 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
     } else if (lock->state == RL_HELD && event->now_ns >= lock->renew_ns) {
         lock->renews = true;
         rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
-    } else if (lock->state == RL_WAITING && event->now_ns >= lock->retry_ns &&
-               event->now_ns < lock->give_up_ns) {
-        rl_lock_wait(lock, event, out);
     } else if (acquiring && event->now_ns >= lock->give_up_ns) {
         rl_lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
+    } else if (lock->state == RL_WAITING && event->now_ns >= lock->retry_ns) {
+        rl_lock_wait(lock, event, out);
     } else if (lock->state == RL_BACKOFF && event->now_ns >= lock->retry_ns) {
         rl_lock_move(lock, RL_READY);
         out->draw = true;

@@ -86,6 +86,7 @@ static void counts_no_yes_of_who_may_not_vote(void **state) {
     world_extend(&w, 0, START_NS + 1000 * MS, 7);
     assert_int_equal(w.out.send, 7); /* it is asked, and may be given the key back */
     world_vote(&w, 2, GRANTS, START_NS + 1010 * MS);
+    assert_int_equal(w.ballots[2].reason, -42); /* why it may not vote */
     world_vote(&w, 0, GRANTS, START_NS + 1020 * MS);
     assert_int_equal(w.lock.state, RL_EXTENDING);
     world_vote(&w, 1, BREAKS, START_NS + 1030 * MS);
