@@ -135,7 +135,6 @@ void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event,
     assert(acquire->tries >= 1);
     lock->acquire = *acquire;
     lock->met_another = false;
-    lock->alone = 0;
     lock->give_up_ns = acquire->wait_ms == RL_NO_LIMIT
                            ? RL_NEVER
                            : event->now_ns + acquire->wait_ms * RL_NS_PER_MS;
@@ -189,7 +188,8 @@ void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct
 
 /* -- An attempt -- */
 
-/* Whether this attempt asks one node first. */
+/* Whether this attempt asks one node first. The first one that asks never does: it has met nobody.
+ */
 static bool lock_goes_alone(struct rl_lock *lock) {
     bool alone = lock->acquire.breaks_ties && lock->met_another && lock->alone < ALONE_MAX;
     lock->alone = alone ? (uint8_t)(lock->alone + 1) : 0;

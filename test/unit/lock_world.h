@@ -18,6 +18,8 @@
 #ifndef UNIT_LOCK_WORLD_H
 #define UNIT_LOCK_WORLD_H
 
+#include <redlock/redlock.h>
+
 #include "core/lock.h"
 #include "unit/check.h"
 #include "unit/lock_model.h"
@@ -407,6 +409,7 @@ static inline void world_take_over(struct world *w, struct rl_acquire acquire, u
     e.u.adopt.acquire = acquire;
     e.u.adopt.token = w->token;
     world_step(w, &e);
+    CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
 }
 
 static inline void world_release_token(struct world *w, uint64_t now_ns, uint32_t up) {
@@ -414,6 +417,8 @@ static inline void world_release_token(struct world *w, uint64_t now_ns, uint32_
     memset(w->token, 'b', RL_TOKEN_LEN);
     e.u.token = w->token;
     world_step(w, &e);
+    CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
+    CHECK(w, w->lock.life_ms == REDLOCK_TTL_MS_MAX); /* whoever set it may have asked for that */
 }
 
 /* With a token that was never used: the number of the round that will be begun. */
