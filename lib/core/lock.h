@@ -98,7 +98,7 @@ enum rl_event_type {
     RL_EV_VOTE,    /* any state; with `vote` */
     RL_EV_TICK,    /* any state: the deadline that rl_lock_wake_ns() named has come, or may have */
     RL_EV_TELL,    /* any state: the driver is about to run the callback of a granted acquire */
-    RL_EV_EXTEND,  /* held; with `ttl_ms` */
+    RL_EV_EXTEND,  /* held, or extending by the watchdog; with `ttl_ms`; lost: it comes too late */
     RL_EV_RELEASE, /* held, extending or lost; idle or lost with `token`: of somebody else's */
     RL_EV_CANCEL,  /* ready (no token could be drawn), waiting to granted, or extending */
     RL_EV_ABANDON, /* any state: the user gives the lock up; all its operations end as cancelled */

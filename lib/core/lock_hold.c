@@ -41,7 +41,7 @@ void rl_lock_set_validity(struct rl_lock *lock, uint64_t until_ns) {
 
 /* At the limit of holding an extension prolongs nothing, and must not put off when it is told. */
 static void lock_prolong(struct rl_lock *lock, uint64_t until_ns) {
-    if (until_ns < lock->hold_until_ns || lock->valid_until_ns < lock->hold_until_ns) {
+    if (lock->valid_until_ns < lock->hold_until_ns) {
         rl_lock_set_validity(lock, until_ns);
     }
 }
@@ -131,13 +131,12 @@ void rl_lock_stop_extend(struct rl_lock *lock, struct rl_actions *out) {
 }
 
 void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    if (lock->state == RL_EXTENDING && lock->renews) {
-        rl_lock_stop_extend(lock, out); /* the caller's takes precedence */
-    }
-    if (lock->state != RL_HELD) {
+    if (lock->state == RL_LOST) {
         out->extended = RL_RESULT_EXPIRED; /* lock_expire() was first */
         return;
     }
+    assert(lock->state == RL_HELD || lock->renews);
+    rl_lock_stop_extend(lock, out); /* the caller's takes precedence over the watchdog's */
     rl_lock_begin_extend(lock, event, out,
                          event->u.ttl_ms != 0 ? event->u.ttl_ms : lock->acquire.ttl_ms);
 }

@@ -230,6 +230,23 @@ static void is_told_before_the_end(void **state) {
     }
 }
 
+/* An extension that would end where the validity does is not a shorter one. */
+static void is_told_no_later_for_an_extension_to_the_same_end(void **state) {
+    (void)state;
+    struct rl_rules rules = usual_rules(3);
+    struct world w;
+    rules.lost_margin_ns = 60000 * MS; /* half of what was left at most */
+    world_init(&w, rules);
+    world_hold(&w, usual_acquire(), 7);
+    uint64_t lost_ns = rl_lock_wake_ns(&w.lock);
+    world_extend(&w, 9000, START_NS + (9898 - 8908) * MS, 7);
+    assert_int_equal(w.lock.valid_until_ns, START_NS + VALID_NS);
+    world_vote(&w, 0, BREAKS, w.lock.now_ns);
+    world_vote(&w, 1, BREAKS, w.lock.now_ns);
+    assert_int_equal(w.out.extended, RL_RESULT_UNKNOWN);
+    assert_int_equal(rl_lock_wake_ns(&w.lock), lost_ns);
+}
+
 static void a_majority_that_is_gone_loses_it(void **state) {
     (void)state;
     static const struct {
@@ -363,6 +380,7 @@ int main(void) {
         cmocka_unit_test(counts_no_vote_of_an_earlier_extension),
         cmocka_unit_test(a_renewal_after_the_end_comes_too_late),
         cmocka_unit_test(is_told_before_the_end),
+        cmocka_unit_test(is_told_no_later_for_an_extension_to_the_same_end),
         cmocka_unit_test(a_majority_that_is_gone_loses_it),
         cmocka_unit_test(can_be_acquired_again_after_a_loss),
         cmocka_unit_test(is_lost_whatever_comes_first),

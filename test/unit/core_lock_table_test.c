@@ -121,6 +121,7 @@ static const struct row table[] = {
     {RL_LOST, RL_EV_VOTE, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_TICK, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_TELL, RL_LOST, NO, NO, NO, NO},
+    {RL_LOST, RL_EV_EXTEND, RL_LOST, NO, RL_RESULT_EXPIRED, NO, NO},
     {RL_LOST, RL_EV_RELEASE, RL_IDLE, NO, NO, RL_RESULT_LOST, NO},
     {RL_LOST, RL_EV_NOTICE, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_ADOPT, RL_TRYING, NO, NO, NO, NO},
@@ -186,8 +187,9 @@ static void feed_illegal(void *data) {
 
 static void aborts_on_what_is_not_allowed(void **state) {
     (void)state;
-    static const enum rl_event_type types[] = {RL_EV_ACQUIRE, RL_EV_ATTEMPT, RL_EV_RELEASE,
-                                               RL_EV_TURN,    RL_EV_ADOPT,   RL_EV_DISOWN};
+    static const enum rl_event_type types[] = {RL_EV_ACQUIRE, RL_EV_ATTEMPT, RL_EV_EXTEND,
+                                               RL_EV_RELEASE, RL_EV_TURN,    RL_EV_ADOPT,
+                                               RL_EV_DISOWN};
     for (uint32_t s = 0; s < RL_LOCK_STATES; s++) {
         for (size_t i = 0; i < COUNT(types); i++) {
             struct illegal illegal = {(enum rl_lock_state)s, types[i]};

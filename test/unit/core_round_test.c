@@ -282,6 +282,24 @@ static void has_no_votes_before_it_begins(void **state) {
     assert_int_equal(ballots[1].latency_us, 0);
 }
 
+/* What lies behind the ballots looks like a vote that is still out. */
+static void touches_no_ballot_but_its_own(void **state) {
+    (void)state;
+    const int16_t reasons[] = {-40, -41, -42, -43};
+    for (uint32_t n = 1; n <= 3; n++) {
+        struct rl_round round;
+        const struct rl_ballot behind = {.vote = RL_VOTE_PENDING, .reason = 7, .latency_us = 9};
+        struct rl_ballot ballots[4] = {behind, behind, behind, behind};
+        rl_round_init(&round, n, ballots);
+        rl_round_begin(&round, RL_ROUND_ACQUIRE, 1, rl_all_nodes(n) & 5, reasons);
+        rl_round_vote(&round, round.id, 0, RL_VOTE_REFUSED, 0, 2);
+        rl_round_expire(&round, -44, 3);
+        assert_int_equal(rl_round_mask(&round, RL_VOTE_PENDING), 0);
+        assert_int_equal(round.failed, n - 1);
+        assert_memory_equal(&ballots[n], &behind, sizeof behind);
+    }
+}
+
 static void has_an_id_of_its_own(void **state) {
     (void)state;
     struct rl_round round;
@@ -364,6 +382,7 @@ int main(void) {
         cmocka_unit_test(is_decided_as_the_oracle_says),
         cmocka_unit_test(is_decided_so_in_each_order),
         cmocka_unit_test(has_no_votes_before_it_begins),
+        cmocka_unit_test(touches_no_ballot_but_its_own),
         cmocka_unit_test(has_an_id_of_its_own),
         cmocka_unit_test(measures_latency),
         cmocka_unit_test(asserts_what_it_is_given),

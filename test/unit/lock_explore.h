@@ -26,7 +26,7 @@ static const uint32_t allowed_events[RL_LOCK_STATES] = {
     [RL_EXTENDING] = ALWAYS_ | 1u << RL_EV_RELEASE | 1u << RL_EV_CANCEL | 1u << RL_EV_DISOWN,
     [RL_RELEASING] = ALWAYS_,
     [RL_LOST] = ALWAYS_ | 1u << RL_EV_ACQUIRE | 1u << RL_EV_RELEASE | 1u << RL_EV_ADOPT |
-                1u << RL_EV_DISOWN,
+                1u << RL_EV_EXTEND | 1u << RL_EV_DISOWN,
 #undef ALWAYS_
 };
 

@@ -10,6 +10,7 @@
  *   - a validity is granted that does not run from the first SET;
  *   - an operation ends twice, or ends without having begun, or never;
  *   - a lock is held at or after the end of its validity;
+ *   - the life that a debt is given is not the longest that a key of the token may have;
  *   - a tick that was due leaves something due, so that the driver would spin.
  *
  * A world is a value: it is copied to try something out. world_probe() tries all that can happen
@@ -57,6 +58,7 @@ struct world {
     uint64_t counted[RL_NODES_MAX]; /* the counters that granted in time; 0: it did not */
     uint32_t raised;                /* nodes that answered that their counter is the fence now */
     uint64_t fence;                 /* of the grant that was told last */
+    uint32_t life_ms;               /* the longest ttl of any key of the present token */
     uint32_t alone;                 /* attempts in a row that asked one node first */
     bool met;                       /* an attempt of this acquire was refused */
     bool fencing;
@@ -257,6 +259,19 @@ static inline void ledger_keys(struct world *w, const struct rl_event *e) {
     CHECK(w, (w->reached & ~w->lock.may_hold) == 0);
 }
 
+static inline void ledger_life(struct world *w, const struct rl_event *e) {
+    uint32_t ttl_ms = w->lock.ttl_ms;
+    bool extends = e->type == RL_EV_EXTEND && w->out.extended != RL_RESULT_EXPIRED;
+    if (e->type == RL_EV_ATTEMPT || e->type == RL_EV_ADOPT) {
+        w->life_ms = ttl_ms;
+    } else if (e->type == RL_EV_RELEASE && e->u.token != NULL) {
+        w->life_ms = REDLOCK_TTL_MS_MAX; /* whoever has set it may have asked for that */
+    } else if (extends && ttl_ms > w->life_ms) {
+        w->life_ms = ttl_ms;
+    }
+    CHECK(w, w->lock.life_ms == w->life_ms);
+}
+
 static inline void ledger_operations(struct world *w, const struct rl_event *e) {
     const struct rl_actions *x = &w->out;
     CHECK(w, x->acquired == RL_RESULT_NONE || w->acquiring);
@@ -329,7 +344,6 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     CHECK(w, !(sets || x->repair) || lock->fence.floor == m->carried);
     CHECK(w, lock->unasked == m->left);
     CHECK(w, rl_lock_fence(lock) == m->fence);
-    CHECK(w, lock->life_ms >= lock->ttl_ms);
     if (m->id != 0) {
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_GRANTED) == m->yes);
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_REFUSED) == m->no);
@@ -373,6 +387,7 @@ static inline void world_step(struct world *w, const struct rl_event *e) {
     ledger_attempts(w, e);
     ledger_fence(w, e); /* before adoptions end, there */
     ledger_keys(w, e);
+    ledger_life(w, e);
     ledger_validity(w, e);
 }
 
@@ -418,7 +433,6 @@ static inline void world_release_token(struct world *w, uint64_t now_ns, uint32_
     e.u.token = w->token;
     world_step(w, &e);
     CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
-    CHECK(w, w->lock.life_ms == REDLOCK_TTL_MS_MAX); /* whoever set it may have asked for that */
 }
 
 /* With a token that was never used: the number of the round that will be begun. */
