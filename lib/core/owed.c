@@ -20,7 +20,7 @@ void rl_owed_item_init(struct rl_owed_item *item, const struct rl_rules *rules, 
 }
 
 static void owed_append(struct rl_owed *owed, struct rl_owed_item *item) {
-    item->next = NULL;
+    assert(item->next == NULL);
     *owed->tail = item;
     owed->tail = &item->next;
     owed->count++;

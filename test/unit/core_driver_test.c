@@ -80,6 +80,32 @@ static void leaves_out_the_silent(void **state) {
     MARK_TO(SILENT_LEFT_OUT);
 }
 
+/* Of nodes that are down or may not vote, some silent as well: each has the reason that is its. */
+static void says_why_each_was_left_out(void **state) {
+    (void)state;
+    const uint32_t n = 4, all = rl_all_nodes(n);
+    for (uint32_t mix = 0; mix < 1u << 3 * n; mix++) {
+        const uint32_t up = mix & all, voters = mix >> n & all, silent = mix >> 2 * n;
+        struct scene s;
+        begin(&s, n);
+        s.up = up;
+        s.voters = voters;
+        for (uint32_t i = 0; i < n; i++) {
+            s.reasons[i] = (int16_t)(-100 - (int)i);
+            s.oldest_ns[i] = silent & BIT(i) ? 0 : RL_NEVER;
+        }
+        acquire(&s);
+        assert_int_equal(s.attempt_up, up & ~silent);
+        assert_int_equal(s.attempt_voters, up & voters & ~silent);
+        for (uint32_t i = 0; i < n; i++) {
+            int16_t wanted = up & silent & BIT(i) ? TIMEOUT_REASON : s.reasons[i];
+            if (!(s.attempt_voters & BIT(i))) {
+                assert_int_equal(s.ballots[i].reason, wanted);
+            }
+        }
+    }
+}
+
 static void knows_who_is_silent(void **state) {
     (void)state;
     const struct rl_rules rules = {.n = 3, .node_timeout_ns = TIMEOUT_NS};
@@ -167,6 +193,7 @@ int main(void) {
         cmocka_unit_test(fails_votes_that_cannot_be_sent),
         cmocka_unit_test(owes_where_the_key_may_be),
         cmocka_unit_test(leaves_out_the_silent),
+        cmocka_unit_test(says_why_each_was_left_out),
         cmocka_unit_test(knows_who_is_silent),
         cmocka_unit_test(asks_the_silent_for_what_is_held),
         cmocka_unit_test(needs_a_token),

@@ -35,6 +35,7 @@ struct scene {
     enum rl_result results[RL_OPS];
     enum rl_result lost, renewed;
     uint32_t steps;
+    uint32_t attempt_up, attempt_voters; /* of the last attempt, as it was done */
     bool told;
     char order[64]; /* one letter for each thing, see note() */
 };
@@ -59,9 +60,12 @@ static inline uint64_t oldest_ns(struct rl_lock *lock, uint32_t node) {
 
 static inline void stepped(struct rl_lock *lock, const struct rl_event *event,
                            const struct rl_actions *actions) {
-    (void)event;
     (void)actions;
     scene_of(lock)->steps++;
+    if (event->type == RL_EV_ATTEMPT) {
+        scene_of(lock)->attempt_up = event->up;
+        scene_of(lock)->attempt_voters = event->voters;
+    }
 }
 
 static inline void fan_out(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round,
