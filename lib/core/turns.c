@@ -16,8 +16,8 @@ void rl_seats_take(struct rl_seat *all) {
     for (uint32_t i = 0; i < all->n; i++) {
         struct rl_turns *turns = all[i].turns;
         assert(!all[i].is_taken);
+        assert(all[i].next == NULL);
         all[i].is_taken = true;
-        all[i].next = NULL;
         all[i].previous = turns->last;
         if (turns->last != NULL) {
             turns->last->next = &all[i];

@@ -102,6 +102,21 @@ static void gives_the_earliest_first(void **state) {
     fixture_free(&f);
 }
 
+/* Whatever was set before, also a single one. */
+static void keeps_all_in_a_larger_array(void **state) {
+    (void)state;
+    for (uint32_t capacity = 1; capacity <= 4; capacity++) {
+        struct fixture f;
+        fixture_init(&f, capacity);
+        for (uint32_t i = 0; i < capacity; i++) {
+            fixture_set(&f, i, i);
+        }
+        fixture_grow(&f, capacity + 1);
+        fixture_check(&f);
+        fixture_free(&f);
+    }
+}
+
 /* The last element moves into the hole; it may have to go up as well as down. */
 static void removes_from_the_middle(void **state) {
     (void)state;
@@ -163,7 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_empty_at_first),       cmocka_unit_test(gives_the_earliest_first),
         cmocka_unit_test(removes_from_the_middle), cmocka_unit_test(does_what_an_array_does),
-        cmocka_unit_test(asserts_its_room),
+        cmocka_unit_test(asserts_its_room),        cmocka_unit_test(keeps_all_in_a_larger_array),
     };
     return cmocka_run_group_tests_name("core_deadline", tests, NULL, NULL);
 }

@@ -44,6 +44,7 @@ static void tries_again_soon_but_not_at_once(void **state) {
     assert_int_equal(rl_watch_retry_ns(86400 * SECOND, 0), RL_WATCH_RETRY_NS_MAX);
     assert_int_equal(rl_watch_retry_ns(1, 0), RL_WATCH_RETRY_NS_MIN);
     assert_int_equal(rl_watch_retry_ns(8 * SECOND, SECOND / 4 - 1), SECOND - SECOND / 4 + 1);
+    assert_int_equal(rl_watch_retry_ns(8 * SECOND, SECOND / 4), SECOND);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, 40 * SECOND), 10 * SECOND);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, SECOND), SECOND / 4);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, 0), SECOND / 4);
