@@ -315,22 +315,6 @@ static void does_not_pause_past_its_deadline(void **state) {
     }
 }
 
-/* In line a pause costs a try, and the deadline comes at the same moment. */
-static void tells_the_deadline_rather_than_the_last_try(void **state) {
-    (void)state;
-    struct world w;
-    struct rl_acquire acquire = usual_acquire();
-    acquire.waits = true;
-    acquire.wait_ms = acquire.delay_ms = 100;
-    acquire.jitter_ms = 0;
-    world_init(&w, usual_rules(3));
-    world_acquire(&w, acquire, START_NS);
-    world_simple(&w, RL_EV_TICK, START_NS + 100 * MS - 1, 7);
-    assert_int_equal(w.lock.state, RL_WAITING);
-    world_simple(&w, RL_EV_TICK, START_NS + 100 * MS, 7);
-    assert_int_equal(w.out.acquired, RL_RESULT_DEADLINE);
-}
-
 static void waits_no_longer_for_votes_than_they_are_good_for(void **state) {
     (void)state;
     static const struct {
@@ -396,7 +380,6 @@ int main(void) {
         cmocka_unit_test(sends_nothing_that_cannot_win),
         cmocka_unit_test(gives_up_at_its_deadline),
         cmocka_unit_test(does_not_pause_past_its_deadline),
-        cmocka_unit_test(tells_the_deadline_rather_than_the_last_try),
         cmocka_unit_test(waits_no_longer_for_votes_than_they_are_good_for),
         cmocka_unit_test(knows_large_numbers),
     };

@@ -271,6 +271,22 @@ static void asks_nobody_for_what_is_over(void **state) {
     }
 }
 
+/* The last try says why it failed: another's key, or no time to ask the others. */
+static void says_why_the_last_try_failed(void **state) {
+    (void)state;
+    struct world w;
+    struct rl_acquire wish = breaking_ties();
+    wish.tries = 2;
+    wish.ttl_ms = 60; /* valid for 57.4 ms */
+    uint32_t first = go_alone(&w, 3, wish);
+    world_vote(&w, first, REFUSES, w.lock.now_ns + MS);
+    assert_int_equal(w.out.acquired, RL_RESULT_HELD);
+    first = go_alone(&w, 3, wish);
+    world_vote(&w, first, GRANTS, rl_lock_wake_ns(&w.lock));
+    assert_int_equal(w.out.acquired, RL_RESULT_EXPIRED);
+    assert_int_equal(w.out.release, 1u << first);
+}
+
 /* Only the node that was asked has to be told, and is known not to have answered. */
 static void ends_where_it_has_begun(void **state) {
     (void)state;
@@ -300,6 +316,7 @@ int main(void) {
         cmocka_unit_test(asks_the_others_when_it_is_silent),
         cmocka_unit_test(sends_nothing_to_who_may_not_vote_any_more),
         cmocka_unit_test(asks_nobody_for_what_is_over),
+        cmocka_unit_test(says_why_the_last_try_failed),
         cmocka_unit_test(ends_where_it_has_begun),
     };
     return cmocka_run_group_tests_name("core_lock_alone", tests, NULL, NULL);

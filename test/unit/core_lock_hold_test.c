@@ -202,6 +202,7 @@ static void is_told_before_the_end(void **state) {
         {10000, 2 * MS, 9896 * MS},
         {10000, 0, 9898 * MS},
         {10000, 1000 * MS, 8898 * MS},
+        {10000, 4900 * MS, 4998 * MS},
         {10000, 60000 * MS, MS + 9897 * MS / 2}, /* half of what was left at most */
         {10, 2 * MS, 5900000},
         {10, 20 * MS, 4450000}, /* 7.9 ms valid, 6.9 when it was told */
@@ -338,6 +339,21 @@ static void gives_the_key_back_after_a_renewal(void **state) {
     MARK_TO(LATE_REPAIR);
 }
 
+/* It may have lost the key by a restart, and is in quarantine for that. */
+static void gives_the_key_back_to_who_may_not_vote(void **state) {
+    (void)state;
+    struct world w;
+    world_init(&w, usual_rules(3));
+    world_hold(&w, usual_acquire(), 7);
+    w.voters = 3;
+    world_extend(&w, 0, START_NS + 100 * MS, 7);
+    world_vote(&w, 2, REFUSES, START_NS + 101 * MS);
+    world_vote(&w, 0, GRANTS, START_NS + 102 * MS);
+    world_vote(&w, 1, GRANTS, START_NS + 103 * MS);
+    assert_int_equal(w.out.extended, RL_RESULT_OK);
+    assert_int_equal(w.out.repair, 4);
+}
+
 static void gives_no_key_back_otherwise(void **state) {
     (void)state;
     struct world w;
@@ -385,6 +401,7 @@ int main(void) {
         cmocka_unit_test(can_be_acquired_again_after_a_loss),
         cmocka_unit_test(is_lost_whatever_comes_first),
         cmocka_unit_test(gives_the_key_back_after_a_renewal),
+        cmocka_unit_test(gives_the_key_back_to_who_may_not_vote),
         cmocka_unit_test(gives_no_key_back_otherwise),
     };
     return cmocka_run_group_tests_name("core_lock_hold", tests, NULL, NULL);

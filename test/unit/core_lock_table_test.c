@@ -325,6 +325,20 @@ static void releases_on_every_node(void **state) {
     }
 }
 
+/* Also of those that may not vote, by any way out. */
+static void releases_where_nobody_votes(void **state) {
+    (void)state;
+    static const enum rl_event_type ways[] = {RL_EV_RELEASE, RL_EV_ABANDON};
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        struct world w;
+        world_in(&w, RL_HELD);
+        w.voters = 0;
+        world_simple(&w, ways[i], w.lock.now_ns, 7);
+        assert_int_equal(w.out.send | w.out.release, 7);
+        assert_int_equal(w.out.owe, 0);
+    }
+}
+
 static void a_release_that_nobody_answers_ends_too(void **state) {
     (void)state;
     struct world w;
@@ -402,6 +416,7 @@ int main(void) {
         cmocka_unit_test(has_a_name_for_everything),
         cmocka_unit_test(begins_with_nothing),
         cmocka_unit_test(releases_on_every_node),
+        cmocka_unit_test(releases_where_nobody_votes),
         cmocka_unit_test(a_release_that_nobody_answers_ends_too),
         cmocka_unit_test(owes_a_release_to_nodes_that_are_not_up),
         cmocka_unit_test(leaves_nothing_behind),

@@ -46,7 +46,9 @@ static void tries_again_soon_but_not_at_once(void **state) {
     assert_int_equal(rl_watch_retry_ns(8 * SECOND, SECOND / 4 - 1), SECOND - SECOND / 4 + 1);
     assert_int_equal(rl_watch_retry_ns(8 * SECOND, SECOND / 4), SECOND);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, 40 * SECOND), 10 * SECOND);
+    assert_int_equal(rl_watch_wait_ns(SECOND / 4, 1100 * MS), 275 * MS);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, SECOND), SECOND / 4);
+    assert_int_equal(rl_watch_wait_ns(SECOND / 4, 900 * MS), SECOND / 4);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, 0), SECOND / 4);
 }
 
