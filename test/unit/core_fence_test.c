@@ -91,6 +91,7 @@ static void carries_the_floor_and_then_the_fence(void **state) {
                 {UINT64_MAX, most},
                 {most - 1, most - 1}};
     assert_true(most + (UINT64_C(1) << 40) == UINT64_C(9007199254740992));
+    assert_true(RL_FENCE_VOTE_MAX + (UINT64_C(1) << 39) == UINT64_C(9007199254740992));
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_fence fence;
         memset(&fence, 0xa5, sizeof fence);
