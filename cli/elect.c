@@ -30,7 +30,6 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define LOOKS_PER_TTL 30 /* how often the end of validity is read anew */
 #define LOOK_MS_MIN 10
-#define MARGIN_MS 2 /* without a command: the library's own */
 
 struct elect {
     struct rl_session session;
@@ -301,7 +300,8 @@ int rl_cmd_elect(struct rl_args *args) {
     elect->args = args;
     elect->tell = (struct rl_tell){args, has_command ? stderr : stdout, args->words[0]};
     if (status == 0) {
-        int64_t margin_ms = has_command ? RL_WORK_LOST_MS(rl_args_grace_ms(args)) : MARGIN_MS;
+        int64_t margin_ms =
+            has_command ? RL_WORK_LOST_MS(rl_args_grace_ms(args)) : RL_SESSION_MARGIN;
         status = rl_session_open(&elect->session, args, margin_ms);
     }
     if (status == 0) {

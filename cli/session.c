@@ -62,7 +62,9 @@ int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lo
     options.n_nodes = args->n_nodes;
     options.node_timeout_ms = args->node_timeout_ms;
     options.connect_timeout_ms = args->connect_timeout_ms;
-    options.lost_margin_ms = lost_margin_ms;
+    if (lost_margin_ms != RL_SESSION_MARGIN) {
+        options.lost_margin_ms = lost_margin_ms;
+    }
     options.guard = rl_args_guard(args);
     options.max_ttl_ms = args->max_ttl_ms;
     options.fence_retention_ms = args->fence_retention_ms;

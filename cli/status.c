@@ -208,11 +208,11 @@ static void print_json(const struct look *look) {
         rl_json_open(&json, NULL, '{');
         rl_json_text(&json, "node", sight->s.node);
         rl_json_text(&json, "status", redlock_err_name(sight->s.status));
+        rl_json_bool(&json, "voting", sight->votes);
+        rl_json_number(&json, "votes_in_ms", sight->votes_in_ms);
         if (sight->s.status == 0) {
             rl_json_bool(&json, "held", sight->s.is_held != 0);
             rl_json_real(&json, "latency_ms", sight->s.latency_us / 1e3);
-            rl_json_bool(&json, "voting", sight->votes);
-            rl_json_number(&json, "votes_in_ms", sight->votes_in_ms);
         }
         if (sight->s.status == 0 && sight->s.is_held) {
             rl_json_text(&json, "token", sight->token[0] != '\0' ? sight->token : NULL);
@@ -266,7 +266,7 @@ int rl_cmd_status(struct rl_args *args) {
                                           ? "status: it runs no command; leave -- out"
                                           : "status: of which lock? redlock status KEY...");
     }
-    int status = rl_session_open(&session, args, 2);
+    int status = rl_session_open(&session, args, RL_SESSION_MARGIN);
     if (status != 0) {
         return status;
     }

@@ -253,6 +253,8 @@ redlock_lock *rl_loop_take_turn(redlock_client *client);
  * need not call it, a turn follows them; a prepare callback that runs after ours, or another
  * client's turn, would otherwise leave work lying. */
 void rl_loop_wake(redlock_client *client);
+/* Every loss that is due: before a callback that may tell a success. */
+void rl_loop_tell_losses(redlock_client *client);
 uint64_t rl_loop_random(redlock_client *client);
 
 /* -- client.c -- */

@@ -4,6 +4,10 @@
  * core setting is_done through note_done() (once, it asserts), and told here by clearing both
  * before the callback is called. rl_lock_tell() is called for every lock in the queue, and a lock
  * is in the queue whenever one of its operations is done.
+ *
+ * Can a success be told after the loss of what it is about was due? loop.c tells the losses before
+ * it calls rl_lock_tell(), and rl_lock_tell() does so between two callbacks, since the first may
+ * have blocked the loop. A loss that is found then changes the status of an extension that is done.
  */
 #include <assert.h>
 #include <string.h>
@@ -32,7 +36,10 @@ void redlock_lock_free(redlock_lock *lock) {
     lock->is_freed = true;
     lock->on_lost = NULL;
     lock->on_renew = NULL;
-    if (lock->client->phase == RL_CLIENT_OPEN && !rl_io_is_forked(&lock->client->io)) {
+    if (rl_io_is_forked(&lock->client->io)) {
+        return; /* a child's copy, as that of its client, goes with the child */
+    }
+    if (lock->client->phase == RL_CLIENT_OPEN) {
         rl_loop_wake(lock->client);
         rl_share_abandon(lock);
     }
@@ -78,12 +85,17 @@ static void count(redlock_stats *stats, enum rl_op_kind kind, int status) {
     }
 }
 
-static void tell_op(redlock_lock *lock, enum rl_op_kind kind) {
-    struct rl_op op = lock->ops[kind];
-    if (!op.is_done) {
-        return;
+/* is_first: no callback of this lock has run since the losses were told. Returns whether that is
+ * still so. */
+static bool tell_op(redlock_lock *lock, enum rl_op_kind kind, bool is_first) {
+    if (!lock->ops[kind].is_done) {
+        return is_first;
     }
-    assert(op.is_active);
+    if (!is_first) {
+        rl_loop_tell_losses(lock->client);
+    }
+    struct rl_op op = lock->ops[kind];
+    assert(op.is_active && op.is_done);
     lock->ops[kind] = (struct rl_op){.callback = NULL};
     lock->last_status = op.status;
     count(&lock->client->stats, kind, op.status);
@@ -102,6 +114,7 @@ static void tell_op(redlock_lock *lock, enum rl_op_kind kind) {
     if (op.callback != NULL) {
         op.callback(lock, op.status, op.data);
     }
+    return false;
 }
 
 void rl_lock_tell(redlock_lock *lock) {
@@ -112,10 +125,13 @@ void rl_lock_tell(redlock_lock *lock) {
         rl_votes_simple(lock, RL_EV_TELL); /* looks at the clock once more */
         lock->is_queued = was_queued;
     }
-    tell_op(lock, RL_OP_ACQUIRE);
-    tell_op(lock, RL_OP_EXTEND);
-    tell_op(lock, RL_OP_RELEASE);
+    bool is_first = tell_op(lock, RL_OP_ACQUIRE, true);
+    is_first = tell_op(lock, RL_OP_EXTEND, is_first);
+    is_first = tell_op(lock, RL_OP_RELEASE, is_first);
     if (lock->renew) {
+        if (!is_first) {
+            rl_loop_tell_losses(lock->client);
+        }
         lock->renew = false;
         if (lock->on_renew != NULL && rl_share_is_held(lock)) {
             lock->on_renew(lock, lock->renew_status, lock->renew_data);

@@ -140,10 +140,14 @@ static void tick_item(redlock_client *client, struct rl_deadline *item, uint64_t
     }
 }
 
-static void end_hold(struct rl_deadline *end, uint64_t now_ns) {
-    rl_votes_simple(RL_CONTAINER(end, redlock_lock, end), RL_EV_TICK);
-    assert(end->slot == RL_DEADLINE_UNSET || end->at_ns > now_ns); /* or it would spin */
-    (void)now_ns;                                                  /* without assertions */
+/* The first item of a heap has been stepped. If it is still the first, it is of a later time now,
+ * or this would spin; if not, it may be gone, and its lock with it. */
+static void check_progress(const struct rl_deadlines *heap, const struct rl_deadline *stepped,
+                           uint64_t until_ns) {
+    assert(rl_deadlines_first(heap) != stepped || stepped->at_ns > until_ns);
+    (void)heap; /* without assertions */
+    (void)stepped;
+    (void)until_ns;
 }
 
 /* What is due by now. Losses go first, also those that become due meanwhile: if they waited for
@@ -162,10 +166,11 @@ static bool run_due(redlock_client *client) {
             rl_lock_tell_lost(lock);
             rl_lock_unref(lock);
         } else if (end != NULL && end->at_ns <= now_ns) {
-            end_hold(end, now_ns);
+            rl_votes_simple(RL_CONTAINER(end, redlock_lock, end), RL_EV_TICK);
+            check_progress(&client->ends, end, now_ns);
         } else if (item != NULL && item->at_ns <= begin_ns) {
             tick_item(client, item, begin_ns);
-            assert(item->slot == RL_DEADLINE_UNSET || item->at_ns > begin_ns);
+            check_progress(&client->deadlines, item, begin_ns);
         } else {
             return told;
         }
@@ -173,8 +178,7 @@ static bool run_due(redlock_client *client) {
     }
 }
 
-/* Before a callback that may tell a success. */
-static void run_lost(redlock_client *client) {
+void rl_loop_tell_losses(redlock_client *client) {
     while (run_due(client)) {
     }
 }
@@ -187,7 +191,7 @@ static bool run_done(redlock_client *client) {
     for (bool more = any; more;) {
         redlock_lock *lock = take_done(client);
         more = lock != last;
-        run_lost(client);
+        rl_loop_tell_losses(client);
         rl_lock_tell(lock);
         rl_lock_unref(lock);
     }
@@ -200,7 +204,7 @@ static bool run_queries(redlock_client *client) {
     for (bool more = any; more;) {
         redlock_query *query = rl_query_take(client);
         more = query != last;
-        run_lost(client);
+        rl_loop_tell_losses(client);
         rl_query_tell(query);
     }
     return any;

@@ -247,13 +247,14 @@ static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint3
     if (margin_ns > validity_ns / 2) {
         margin_ns = validity_ns / 2; /* it is no more than that, see rl_lock_set_validity() */
     }
-    if (renew < 1 || renew > full->ttl_ms ||
-        (uint64_t)renew * RL_NS_PER_MS + margin_ns >= validity_ns) {
-        rl_message_refuse(
-            lock,
-            "renew_ms is %lld: with ttl_ms %lld it must be at least 1, and leave some "
-            "of the %.2f ms of validity before lost_margin_ms; ask for a longer ttl",
-            (long long)renew, (long long)full->ttl_ms, (double)validity_ns / 1e6);
+    int64_t most = (int64_t)((validity_ns - margin_ns - 1) / RL_NS_PER_MS);
+    if (renew < 1 || renew > most) {
+        rl_message_refuse(lock,
+                          "renew_ms is %lld: with ttl_ms %lld it must be 1 to %lld, since on_lost "
+                          "takes %.2f of the %.2f ms of validity (lost_margin_ms); renew sooner, "
+                          "or ask for a longer ttl",
+                          (long long)renew, (long long)full->ttl_ms, (long long)most,
+                          (double)margin_ns / 1e6, (double)validity_ns / 1e6);
         return false;
     }
     *renew_ms = (uint32_t)renew;

@@ -272,7 +272,7 @@ REDLOCK_API int redlock_lock_new_with(redlock_client *client, const redlock_lock
 
 /* Gives the object up; it may not be used again by the caller. What it holds is released in the
  * background, an operation under way ends with REDLOCK_ERR_CANCELED (its callback still runs, and
- * may read the lock). NULL is ignored. Since 0.1. */
+ * may read the lock). In a child, after fork(), nothing is released. NULL is ignored. Since 0.1. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
 /* Options of one acquire. Begin with REDLOCK_ACQUIRE_OPTIONS_INIT; a 0 means 0. */
@@ -315,9 +315,9 @@ typedef struct redlock_acquire_options {
      * miss the key are given it back. An extension by the caller takes precedence. Default 0. */
     int auto_extend;
 
-    /* 1 to less than the validity that ttl_ms gives, or REDLOCK_THIRD_OF_TTL. A lock whose renewals
-     * all fail is lost when the validity ends: leave room for several. Default
-     * REDLOCK_THIRD_OF_TTL. */
+    /* 1 to less than what on_lost leaves of the validity that ttl_ms gives (lost_margin_ms), or
+     * REDLOCK_THIRD_OF_TTL. A lock whose renewals all fail is lost then: leave room for several.
+     * Default REDLOCK_THIRD_OF_TTL. */
     int64_t renew_ms;
 
     /* The lock ends so long after the attempt that won it, however it is extended; on_lost says

@@ -25,7 +25,8 @@ struct script {
  * announcement that a node forbids does not count as an error.
  *
  * An extension with a fence raises and keeps the counters as well. What hinders that, a node that
- * is full, a counter that is none, does not hinder the extension: the lock is worth more.
+ * is full, a counter that is none, does not hinder the extension: the lock is worth more. (An ACL
+ * that forbids the counters' names does; it would have forbidden the grant.)
  *
  * Who holds a key is asked by a script as well: its life and its value are then of one moment, and
  * the value, which may be anybody's and of any size, is cut on the node.

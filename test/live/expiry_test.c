@@ -297,6 +297,46 @@ static void loss_before_later_success(void **state) {
     live_end(live);
 }
 
+/* One lock has two things to tell. The first callback blocks until the lock is over: the second is
+ * not a success. */
+static void extended_first(redlock_lock *lock, int status, void *data) {
+    assert_true(status != 0 || redlock_lock_is_valid(lock));
+    note(data, status == 0 ? 'E' : 'X');
+}
+
+static void acquired_again(redlock_lock *lock, int status, void *data) {
+    LIVE_STATUS(status, 0);
+    note(data, 'A');
+    live_block_until(redlock_lock_valid_until_ns(lock) + 20 * LIVE_MS);
+}
+
+/* The extension of the first lock is done by now, and its owner acquires it once more. */
+static void extended_other(redlock_lock *lock, int status, void *data) {
+    struct blocked *b = data;
+    redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
+    (void)lock;
+    LIVE_STATUS(status, 0);
+    options.owner = 7;
+    options.on_lost = blocked_lost;
+    options.lost_data = b;
+    LIVE_STATUS(redlock_acquire(b->first, &options, acquired_again, b), 0);
+}
+
+static void loss_between_two_callbacks(void **state) {
+    struct live *live = *state;
+    struct blocked b = {.first = live_lock(live->client, "first")};
+    redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
+    redlock_lock *other = live_lock(live->client, "other");
+    LIVE_STATUS(live_acquire(live, other, &options), 0);
+    options.owner = 7;
+    LIVE_STATUS(live_acquire(live, b.first, &options), 0);
+    LIVE_STATUS(redlock_extend(other, 0, extended_other, &b), 0);
+    LIVE_STATUS(redlock_extend(b.first, 0, extended_first, &b), 0);
+    LIVE_UNTIL(live, strlen(b.story) == 3);
+    assert_string_equal(b.story, "ALX");
+    live_end(live);
+}
+
 /* A grant that waits behind a callback which blocks until the grant is over is none. */
 static void no_grant_after_its_end(void **state) {
     struct live *live = *state;
@@ -381,6 +421,7 @@ int main(void) {
         LIVE_TEST_FIVE(not_told_when_extended),
         LIVE_TEST(told_in_silence),
         LIVE_TEST_FIVE(loss_before_later_success),
+        LIVE_TEST_FIVE(loss_between_two_callbacks),
         LIVE_TEST_FIVE(no_grant_after_its_end),
         LIVE_TEST_FIVE(loss_before_anything),
         LIVE_TEST_FIVE(extension_too_late),

@@ -33,7 +33,9 @@ static void never_query(redlock_query *query, int status, void *data) {
     _exit(253);
 }
 
-static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_lock *idle) {
+/* freed: held as well. */
+static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_lock *idle,
+                            redlock_lock *freed) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     CHILD_CHECK(redlock_lock_is_valid(held) == 0);
     CHILD_CHECK(redlock_acquire(idle, NULL, never, NULL) == REDLOCK_ERR_FORKED);
@@ -46,6 +48,7 @@ static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_
     CHILD_CHECK(strlen(redlock_lock_message(held)) > 0);
     CHILD_CHECK(strlen(redlock_client_message(client)) > 0);
     redlock_lock_free(idle);
+    redlock_lock_free(freed);
     CHILD_CHECK(redlock_client_close(client, never_client, NULL) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_client_close(client, never_client, NULL) != 0);
     CHILD_CHECK(redlock_release(held, never, NULL) == REDLOCK_ERR_FORKED);
@@ -84,17 +87,20 @@ static void parent_goes_on(void **state) {
     struct live *live = *state;
     redlock_lock *held = live_lock(live->client, "held");
     redlock_lock *idle = live_lock(live->client, "idle");
+    redlock_lock *freed = live_lock(live->client, "freed");
     redlock_acquire_options options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, held, &options), 0);
+    LIVE_STATUS(live_acquire(live, freed, &options), 0);
     for (int round = 0; round < 3; round++) {
         pid_t pid = fork();
         if (pid == 0) {
-            child(live->client, held, idle);
+            child(live->client, held, idle, freed);
         }
         wait_for_child(pid);
         check_parent(live, held, idle);
     }
     LIVE_STATUS(live_release(live, held), 0);
+    LIVE_STATUS(live_release(live, freed), 0);
     live_end(live);
     assert_true(live_no_keys(live));
 }
@@ -106,14 +112,16 @@ static void in_the_middle_of_a_round(void **state) {
     struct live_done acquired = {0};
     redlock_lock *held = live_lock(live->client, "held");
     redlock_lock *idle = live_lock(live->client, "idle");
+    redlock_lock *freed = live_lock(live->client, "freed");
     redlock_acquire_options options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, held, &options), 0);
+    LIVE_STATUS(live_acquire(live, freed, &options), 0);
     LIVE_STATUS(redlock_extend(held, 0, live_lock_cb, &extended), 0);
     uv_run(&live->loop, UV_RUN_NOWAIT);
     LIVE_STATUS(redlock_acquire(idle, &options, live_lock_cb, &acquired), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        child(live->client, held, idle);
+        child(live->client, held, idle, freed);
     }
     LIVE_UNTIL(live, extended.count == 1 && acquired.count == 1);
     wait_for_child(pid);
