@@ -45,7 +45,7 @@ const struct rl_option rl_options_table[] = {
      "with a fence: a number that is larger than those of all\n"
      "holders before, so that what is written to can refuse\n"
      "a late one. Not by default: the nodes keep a key more,\n"
-     "redlock:fence:KEY, for each KEY",
+     "libredlock:fence:KEY, for each KEY",
      NULL},
     {"fence-retention", 0, RL_OPTION_DURATION, AT(fence_retention_ms), 1000,
      REDLOCK_RETENTION_MS_MAX, FENCES, true, "TIME",

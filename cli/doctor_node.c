@@ -10,6 +10,7 @@
 
 #include "doctor.h"
 #include "duration.h"
+#include "redis/command.h"
 #include "say.h"
 
 #define CLOCK_MS_MAX 1000 /* clocks that NTP looks after are nearer */
@@ -264,7 +265,7 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
     if (strncmp(said, "NOPERM", 6) == 0) {
         snprintf(remedy, sizeof remedy,
                  "%sallow them: ACL SETUSER %.40s +eval +evalsha +script|load +get +set "
-                 "~redlock:fence:*",
+                 "~" RL_COMMAND_COUNTER_PREFIX "*",
                  facts->args->fence ? "" : "if you use fences, ",
                  facts->url.user[0] != '\0' ? facts->url.user : "default");
     } else {

@@ -342,7 +342,7 @@ typedef struct redlock_acquire_options {
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
      * resources before it: redlock_lock_fence(). Hand it to whatever the lock protects and have it
      * refuse smaller numbers than it has seen: then a holder that was stopped for longer than its
-     * validity cannot do harm. Nodes keep a counter under "redlock:fence:" and the resource. It
+     * validity cannot do harm. Nodes keep a counter under "libredlock:fence:" and the resource. It
      * costs a script in place of SET, and a second round trip if the nodes' counters differ (the
      * wall clocks of clients do, and several want the lock). Default 0. */
     int fencing;

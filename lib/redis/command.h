@@ -13,9 +13,15 @@
  * refusal or an error (a key of another type) leaves nothing behind.
  *
  * With a fence the acquire is a script as well, which sets the fence's counters (core/fence.h) in
- * the same step. A counter is under "redlock:fence:" and the resource, one for each resource of the
- * lock, and outlives the key by the retention. A repair is the same script with the fence as its
- * floor; an extension puts the fence in place again, so that counters last as long as a hold does.
+ * the same step. A counter is under "libredlock:fence:" and the resource, one for each resource of
+ * the lock, and outlives the key by the retention. A repair is the same script with the fence as
+ * its floor; an extension puts the fence in place again, so that counters last as long as a hold
+ * does.
+ *
+ * Can a counter be the key of a lock? Not of ours: resources that begin as counters do are refused.
+ * Nor of another library's lock by the names that it gives: pottery and RedLock.net put "redlock:"
+ * in front of a name, rueidislock a prefix and a number, the others nothing. None puts
+ * "libredlock:" there.
  *
  * A script goes out by its hash, and whole when that is answered NOSCRIPT. Then it runs behind
  * whatever was sent meanwhile. Extensions, releases and raises may: they do nothing where the value
@@ -32,7 +38,7 @@
 #include <stdint.h>
 
 #define RL_COMMAND_TOKEN_LEN 40
-#define RL_COMMAND_COUNTER_PREFIX "redlock:fence:"
+#define RL_COMMAND_COUNTER_PREFIX "libredlock:fence:"
 
 struct rl_bytes {
     const void *data;

@@ -138,9 +138,9 @@ finds '... and no fences' note fences 'a lock with a fence is refused: NOPERM' 0
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds '--fence: they have to work' error fences 'a lock with a fence is refused: NOPERM' 2 --fence \
     --key-prefix mine: --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
-grep -q 'remedy *allow them: ACL SETUSER keyed .* ~redlock:fence:\*' "$out.joined"
+grep -q 'remedy *allow them: ACL SETUSER keyed .* ~libredlock:fence:\*' "$out.joined"
 result '... and how to allow them' $? "$out"
-ask 1 acl setuser keyed '~redlock:fence:*'
+ask 1 acl setuser keyed '~libredlock:fence:*'
 finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix mine: \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds 'a wrong password' error reachable 'AUTH: WRONGPASS' 2 \

@@ -43,9 +43,9 @@ second=$(fence_of "$out")
 [ -n "$first" ] && [ "$second" -gt "$first" ]
 result 'REDLOCK_FENCE, larger each time' $? "$out"
 says '-v tells it' "acquired with fence $second, valid for"
-[ "$(redis-cli -p "$(port 1)" get redlock:fence:f)" = "$second" ]
+[ "$(redis-cli -p "$(port 1)" get libredlock:fence:f)" = "$second" ]
 result 'the nodes have the counter' $?
-ttl_of_counter() { redis-cli -p "$(port 1)" pttl redlock:fence:f; }
+ttl_of_counter() { redis-cli -p "$(port 1)" pttl libredlock:fence:f; }
 [ "$(ttl_of_counter)" -gt 86000000 ]
 result '... for a day' $?
 status '--fence-retention' 0 "$redlock" run --fence --fence-retention 2d f -- true

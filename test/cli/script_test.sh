@@ -53,19 +53,19 @@ grep -qx '[0-9a-f]\{40\}:me [0-9]\{16\}' "$out"
 result 'acquire --fence prints token and fence in one line' $? "$out"
 token=${grant% *} fence=${grant#* }
 status 'extend leaves the fence alone' 0 "$redlock" extend f "$token"
-[ "$(redis-cli -p "$(port 1)" get redlock:fence:f)" = "$fence" ]
+[ "$(redis-cli -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
 result '... as the nodes have it' $?
 status 'release' 0 "$redlock" release f "$token"
-[ "$(redis-cli -p "$(port 1)" get redlock:fence:f)" = "$fence" ]
+[ "$(redis-cli -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
 result '... leaves the counter' $?
 "$redlock" acquire --fence --json f,g >"$out"
 next=$(sed -n 's/.*"fence": \([0-9]*\), "valid_ms".*/\1/p' "$out")
 [ -n "$next" ] && [ "$next" -gt "$fence" ]
 result 'the next one is larger; with --json a number' $? "$out"
-[ "$(redis-cli -p "$(port 1)" get redlock:fence:g)" = "$next" ]
+[ "$(redis-cli -p "$(port 1)" get libredlock:fence:g)" = "$next" ]
 result 'two keys have one fence' $?
-redis-cli -p "$(port 1)" set redlock:fence:h no-number >/dev/null
-redis-cli -p "$(port 2)" set redlock:fence:h no-number >/dev/null
+redis-cli -p "$(port 1)" set libredlock:fence:h no-number >/dev/null
+redis-cli -p "$(port 2)" set libredlock:fence:h no-number >/dev/null
 status 'a counter that is none' 69 "$redlock" acquire --fence --wait 1s h
 says '... is told' 'h: not acquired: .*error reply'
 

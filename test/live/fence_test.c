@@ -10,7 +10,7 @@
 #include "redlock/token.h"
 
 #define TTL_MS 30000
-#define COUNTER "redlock:fence:key"
+#define COUNTER "libredlock:fence:key"
 
 static redlock_acquire_options fenced(void) {
     redlock_acquire_options options = live_once(TTL_MS);
@@ -152,7 +152,7 @@ static void keeps_the_counters_as_well(void **state) {
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_STATUS(live_acquire(live, plain, &once), 0);
     LIVE_STATUS(live_extend(live, plain, 0), 0);
-    assert_int_equal(live_pttl(live, 0, "redlock:fence:plain"), -2); /* has none, gets none */
+    assert_int_equal(live_pttl(live, 0, "libredlock:fence:plain"), -2); /* has none, gets none */
     live_end(live);
 }
 
@@ -188,12 +188,12 @@ static void has_one_for_several_resources(void **state) {
     options.resources = names;
     options.n_resources = 2;
     LIVE_STATUS(redlock_lock_new_with(live->client, &options, &both, NULL, 0), 0);
-    live_tell_all(live, "SET redlock:fence:b 8000000000000000");
+    live_tell_all(live, "SET libredlock:fence:b 8000000000000000");
     uint64_t alone = grant(live, key), together = grant(live, both), again = grant(live, key);
     assert_true(alone < together && together < again);
     assert_true(together > UINT64_C(8000000000000000));
     for (size_t i = 0; i < live->n; i++) {
-        assert_true(counter(live, i, "redlock:fence:b") == together);
+        assert_true(counter(live, i, "libredlock:fence:b") == together);
     }
     live_end(live);
 }
@@ -208,7 +208,7 @@ static void refuses_the_counters_names(void **state) {
     options.n_resources = 1;
     LIVE_STATUS(redlock_lock_new_with(live->client, &options, &lock, error, sizeof(error)),
                 REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(error, "redlock:fence:"));
+    assert_non_null(strstr(error, "libredlock:fence:"));
     live_end(live);
 }
 

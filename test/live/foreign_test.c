@@ -132,6 +132,27 @@ static void stolen(void **state) {
     live_end(live);
 }
 
+/* pottery and RedLock.net keep their lock "fence:key" under "redlock:fence:key": no counter of ours
+ * is there, so their lock and the fences of our lock "key" do not meet. */
+static void fence_beside_a_lock_of_that_name(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    once.fencing = 1;
+    live_tell_all(live, "SET redlock:fence:key theirs PX 500000");
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    assert_true(redlock_lock_fence(lock) > 0);
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_int_equal(live_count_keys(live, "redlock:fence:key", "theirs"), 5);
+    redlock_lock *same =
+        live_lock(live->client, "redlock:fence:key"); /* as theirs, for interlock */
+    LIVE_STATUS(live_acquire(live, same, &once), REDLOCK_ERR_HELD);
+    live_tell_all(live, "DEL redlock:fence:key");
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(another_type),
@@ -139,6 +160,7 @@ int main(void) {
         LIVE_TEST_FIVE(another_token_on_two),
         LIVE_TEST_FIVE(another_token_on_three),
         LIVE_TEST_FIVE(stolen),
+        LIVE_TEST_FIVE(fence_beside_a_lock_of_that_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ size_t live_count_keys(const struct live *live, const char *key, const char *val
 
 /* The counters of fences outlive the locks. */
 static bool has_keys(const struct live *live, size_t i) {
-    redisReply *counters = live_ask(live, i, "KEYS redlock:fence:*");
+    redisReply *counters = live_ask(live, i, "KEYS libredlock:fence:*");
     long long count = (long long)counters->elements;
     assert_int_equal(counters->type, REDIS_REPLY_ARRAY);
     freeReplyObject(counters);

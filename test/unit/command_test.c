@@ -134,34 +134,34 @@ static const struct row rows[] = {
     /* each resource and its counter; the floor or the fence, and the retention */
     {RL_COMMAND_FENCE, false, 9, SIZED("a"),
      SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" FENCE_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_FENCE, true, 9, SIZED("a"),
      SIZED("*11\r\n$4\r\nEVAL\r\n$507\r\n" FENCE_TEXT
-           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$15\r\nredlock:fence:a\r\n"
-           "$18\r\nredlock:fence:next\r\n$42\r\n" TOKEN ":h\r\n$1\r\n9\r\n"
+           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
+           "$21\r\nlibredlock:fence:next\r\n$42\r\n" TOKEN ":h\r\n$1\r\n9\r\n"
            "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      2, "h", false},
     {RL_COMMAND_RAISE, false, 9, SIZED("a"),
      SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RAISE_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_RAISE, true, 9, SIZED("a"),
      SIZED("*8\r\n$4\r\nEVAL\r\n$289\r\n" RAISE_TEXT
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
      SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_FENCED_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$15\r\nredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_EXTEND, true, 9, SIZED("a"),
      SIZED("*11\r\n$4\r\nEVAL\r\n$435\r\n" EXTEND_FENCED_TEXT
-           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$15\r\nredlock:fence:a\r\n"
-           "$18\r\nredlock:fence:next\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"
+           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
+           "$21\r\nlibredlock:fence:next\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"
            "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      2, NULL, false},
     {RL_COMMAND_SET_ALL, true, 9, SIZED("a"),
