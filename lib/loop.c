@@ -227,10 +227,24 @@ static void flush(redlock_client *client) {
     rl_notice_flush(client);
 }
 
+static void idle_cb(uv_idle_t *idle) {
+    (void)idle; /* being active is its work */
+}
+
+void rl_loop_wake(redlock_client *client) {
+    if (!client->in_turn) {
+        client->is_woken = true;
+        uv_idle_start(&client->idle, idle_cb); /* the turn stops it */
+    }
+}
+
+/* The turn that follows looks at the clock and arms the timer again. uv_run() may return before it
+ * (UV_RUN_ONCE does, and since libuv 1.45 UV_RUN_NOWAIT, too), and whoever waits in a loop of his
+ * own asks uv_backend_timeout() next: it has to be 0. */
 static void timer_cb(uv_timer_t *timer) {
     redlock_client *client = timer->data;
     client->armed_ns = RL_NEVER;
-    client->is_woken = true; /* the turn that follows looks at the clock */
+    rl_loop_wake(client);
 }
 
 /* Rounded up to the timer's milliseconds: at most one late, which the margin of on_lost allows for.
@@ -249,17 +263,6 @@ static void arm(redlock_client *client) {
     client->armed_ns = now_ns + left_ns;
     uv_update_time(client->io.loop);
     uv_timer_start(&client->timer, timer_cb, (left_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS, 0);
-}
-
-static void idle_cb(uv_idle_t *idle) {
-    (void)idle; /* being active is its work */
-}
-
-void rl_loop_wake(redlock_client *client) {
-    if (!client->in_turn) {
-        client->is_woken = true;
-        uv_idle_start(&client->idle, idle_cb); /* the turn stops it */
-    }
 }
 
 /* Returns whether callbacks have run. */

@@ -1,0 +1,69 @@
+#!/bin/sh
+# examples/epoll, a program with a loop of its own: it holds, loses in time, holds again, releases.
+#
+#   epoll_test.sh NODES_SH EPOLL
+set -u
+
+# shellcheck source=test/tap.sh
+. "$(dirname "$0")/../tap.sh"
+nodes_sh=$1
+epoll=$2
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-epoll.XXXXXX") || exit 2
+pid=
+clean_up() {
+    [ -z "$pid" ] || kill -s KILL "$pid"
+    [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 130' HUP INT TERM
+log=$scratch/log
+
+# lines PATTERN N: waits until the program has written N of them
+lines() {
+    left=600
+    until [ "$(grep -c -e "$1" "$scratch/out")" -ge "$2" ]; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+sh "$nodes_sh" start -n 3 --dir "$scratch/nodes" >"$log" 2>&1
+result 'three nodes' $? "$log"
+# shellcheck disable=SC2046
+set -- $(cat "$scratch/nodes/urls")
+
+begin=$(date +%s)
+"$epoll" "$@" >"$scratch/out" 2>&1 &
+pid=$!
+lines '^acquire: success' 1
+result 'it acquires' $? "$scratch/out"
+for i in 1 2; do sh "$nodes_sh" kill "$scratch/nodes" "$i"; done
+lines '^lost: .*, [1-9][0-9]* ms before the end$' 1
+result 'without a quorum it is notified of the loss, before the end' $? "$scratch/out"
+for i in 1 2; do sh "$nodes_sh" restart "$scratch/nodes" "$i"; done
+lines '^acquire: success' 2
+result 'it acquires again' $? "$scratch/out"
+
+kill -s TERM "$pid"
+wait "$pid"
+status=$?
+pid=
+elapsed=$(($(date +%s) - begin + 1))
+[ $status -eq 0 ]
+result 'SIGTERM ends it, and nothing is left on its libuv loop' $? "$scratch/out"
+for url in "$@"; do redis-cli -u "$url" exists epoll-example 2>&1; done >"$log"
+[ "$(grep -cx 0 "$log")" -eq 3 ]
+result 'it has released the lock' $? "$log"
+turns=$(sed -n 's/^.* pieces of work, \([0-9]*\) turns of the loop$/\1/p' "$scratch/out")
+echo "$turns turns in $elapsed s" >"$log"
+[ "${turns:-0}" -gt 0 ] && [ "$turns" -lt $((elapsed * 500)) ]
+result 'its loop slept when there was nothing to do' $? "$log"
+
+"$epoll" http://127.0.0.1 >"$log" 2>&1
+[ $? -eq 2 ] && grep -q usage "$log"
+result 'a bad URL is refused' $? "$log"
+
+finish
