@@ -140,8 +140,11 @@ static void explain(char *error, size_t error_size, const struct rl_local_proces
 }
 
 static void explain_exec(char *error, size_t error_size, const struct rl_local_nodes *nodes) {
-    snprintf(error, error_size, "cannot start %s: %s%s", nodes->setup.server, strerror(errno),
-             errno == ENOENT ? " (on Debian and Ubuntu it is in the package redis-server)" : "");
+    bool is_default = strcmp(nodes->setup.server, RL_LOCAL_SERVER) == 0;
+    snprintf(
+        error, error_size, "cannot start %s%s: %s%s", nodes->setup.server,
+        is_default ? " or " RL_LOCAL_OTHER_SERVER : "", strerror(errno),
+        errno == ENOENT && is_default ? " (on Debian and Ubuntu: packages of these names)" : "");
 }
 
 /* Forks node i without waiting for it, so that all of them start at the same time. */
@@ -183,6 +186,12 @@ static int make_folder(struct rl_local_nodes *nodes) {
     return mkdtemp(nodes->setup.folder) != NULL ? 0 : -1;
 }
 
+/* An empty REDLOCK_SERVER is none. */
+static const char *server_of(const struct rl_local_nodes_options *options) {
+    const char *named = options->server != NULL ? options->server : getenv("REDLOCK_SERVER");
+    return named != NULL && named[0] != '\0' ? named : RL_LOCAL_SERVER;
+}
+
 static struct rl_local_nodes *new_nodes(const struct rl_local_nodes_options *options) {
     struct rl_local_nodes *nodes = calloc(1, sizeof(*nodes));
     if (nodes == NULL) {
@@ -190,7 +199,7 @@ static struct rl_local_nodes *new_nodes(const struct rl_local_nodes_options *opt
     }
     nodes->n = options->n;
     nodes->owner = getpid();
-    nodes->setup.server = options->server != NULL ? options->server : "redis-server";
+    nodes->setup.server = server_of(options);
     nodes->setup.args = options->args;
     if (make_folder(nodes) != 0) {
         free(nodes);

@@ -29,7 +29,8 @@ struct rl_local_nodes;
 
 struct rl_local_nodes_options {
     size_t n;                /* 1 to 64 */
-    const char *server;      /* program; NULL: "redis-server" by PATH */
+    const char *server;      /* program; NULL: $REDLOCK_SERVER, or redis-server or
+                              * valkey-server by PATH */
     const char *const *args; /* more arguments for each node, they win over ours; NULL-terminated,
                               * NULL for none; must live as long as the nodes. A node that wants a
                               * password counts as ready when it asks for it. */

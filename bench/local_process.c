@@ -79,13 +79,19 @@ static void default_signals(void) {
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
+static char other_server[] = RL_LOCAL_OTHER_SERVER;
+
 /* The child's side of fork: never returns. Only async-signal-safe calls. */
-static void become_server(char *const *args, const char *folder, const char *log, pid_t parent,
+static void become_server(char **args, const char *folder, const char *log, pid_t parent,
                           int status_fd) {
     default_signals();
     int report_fd = move_up(status_fd);
     if (report_fd >= 0 && leave_parent(folder, parent) == 0 && replace_fds(log, report_fd) == 0) {
         execvp(args[0], args);
+        if (errno == ENOENT && strcmp(args[0], RL_LOCAL_SERVER) == 0) {
+            args[0] = other_server;
+            execvp(args[0], args);
+        }
     }
     int error = errno;
     ssize_t written = write(report_fd, &error, sizeof(error));

@@ -18,6 +18,11 @@
 #define RL_LOCAL_LOG_MAX (RL_LOCAL_FOLDER_MAX + 32)
 #define RL_LOCAL_SIGNALS 3
 
+/* The server that is started where no other is named, and the one in its place where only that is
+ * installed. */
+#define RL_LOCAL_SERVER "redis-server"
+#define RL_LOCAL_OTHER_SERVER "valkey-server"
+
 /* How to start one, the same for all nodes of a set. */
 struct rl_local_setup {
     const char *server;      /* program, searched by PATH if it has no slash */

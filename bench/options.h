@@ -43,7 +43,7 @@ struct rl_bench_options {
     bool json;
     char *nodes[REDLOCK_NODES_MAX]; /* of --nodes */
     size_t n_nodes;                 /* 0: start nodes here */
-    const char *server;             /* NULL: redis-server */
+    const char *server;             /* NULL: see local_nodes.h */
     long long node_count;
     long long stop_nodes;
     long long in_flight;

@@ -16,10 +16,11 @@
 # Redis finds it in use. A pid is signalled only while it is a server whose working directory is the
 # node's folder, so a pid that the system has given to someone else is left alone.
 #
-# The server is REDIS_SERVER, or redis-server from the PATH.
+# The server is REDLOCK_SERVER, or redis-server or valkey-server from the PATH.
 set -eu
 
-server=${REDIS_SERVER:-redis-server}
+# shellcheck source=cluster/server.sh
+. "$(dirname "$0")/server.sh"
 start_timeout_s=20
 port_tries=50
 mark=.made-by-nodes.sh
@@ -36,9 +37,9 @@ usage() {
 
 need_server() {
     command -v "$server" >/dev/null 2>&1 ||
-        die "$server is not installed. On Debian and Ubuntu: apt-get install redis-server"
-    command -v redis-cli >/dev/null 2>&1 ||
-        die "redis-cli is not installed. On Debian and Ubuntu: apt-get install redis-tools"
+        die "$server is not installed. On Debian and Ubuntu: apt-get install redis-server (or valkey-server)"
+    command -v "$cli" >/dev/null 2>&1 ||
+        die "$cli is not installed. On Debian and Ubuntu: apt-get install redis-tools (or valkey-tools)"
 }
 
 # -- one node ------------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ signal() {
 answers() {
     alive "$1" || return 1
     answers_port=$(cat "$1/port")
-    timeout 2 redis-cli -h 127.0.0.1 -p "$answers_port" info server 2>/dev/null </dev/null |
+    timeout 2 "$cli" -h 127.0.0.1 -p "$answers_port" info server 2>/dev/null </dev/null |
         tr -d '\r' | grep -qx "process_id:$alive_pid"
 }
 

@@ -28,6 +28,9 @@ want() {
 
 has() { command -v "$1"; }
 has_c_compiler() { command -v cc || command -v gcc; }
+# Redis, Valkey, or the one that REDLOCK_SERVER names.
+has_server() { [ -n "${REDLOCK_SERVER-}" ] || has redis-server || has valkey-server; }
+has_server_cli() { has redis-cli || has valkey-cli; }
 has_mariadb_server() { PATH=$PATH:/usr/sbin command -v mariadbd && has mariadb-install-db; }
 has_mysql_server() { PATH=$PATH:/usr/sbin command -v mysqld && ! has_mariadb_server; }
 has_compose() { docker compose version || docker-compose version; }
@@ -48,8 +51,8 @@ for_demo() {
     want pkg-config 'finds the libraries' has pkg-config
     want libhiredis-dev 'speaks to Redis' pkg-config --exists hiredis
     want libuv1-dev 'the event loop' pkg-config --exists libuv
-    want redis-server 'the nodes' has redis-server
-    want redis-tools 'redis-cli, to see that a node is up' has redis-cli
+    want redis-server 'the nodes' has_server
+    want redis-tools 'redis-cli, to see that a node is up' has_server_cli
 }
 
 for_chaos() {

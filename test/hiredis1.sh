@@ -20,80 +20,26 @@ mkdir -p "$1"
 prefix=$(cd "$1" && pwd)
 [ ! -e "$prefix/.complete" ] || exit 0
 
-cannot() {
-    echo "hiredis 1.x: $*"
-    exit 77
-}
-
-ID='' VERSION_CODENAME=''
-# shellcheck source=/dev/null
-[ ! -e /etc/os-release ] || . /etc/os-release
-[ "$ID" = debian ] || cannot "its source is only looked for on Debian, and this is ${ID:-unknown}"
-[ "$VERSION_CODENAME" != "$next" ] || cannot "this is $next: the system's hiredis is 1.x already"
-command -v apt-get >/dev/null 2>&1 || cannot 'no apt-get here'
+# shellcheck source=test/apt.sh
+. "$(dirname "$0")/apt.sh"
+apt_needs_debian 'hiredis 1.x'
+[ "$VERSION_CODENAME" != "$next" ] || apt_cannot "this is $next: the system's hiredis is 1.x already"
 
 work=$prefix.work
-rm -rf "$work"
-mkdir -p "$work/parts" "$work/lists/partial" "$work/archives/partial" "$work/source"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
-
-# The system's sources come in two formats. Of both only the release itself is taken, not its
-# updates or security, and nothing of other vendors.
-for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-    [ ! -f "$file" ] || cat "$file"
-done | awk -v now="$VERSION_CODENAME" -v next_="$next" '
-    # deb [options] URI suite component...
-    $1 == "deb" {
-        suite = 3
-        if ($2 ~ /^\[/) {
-            for (suite = 2; $suite !~ /\]$/ && suite < NF; suite++) continue
-            suite += 2
-        }
-        if ($suite != now) next
-        $1 = "deb-src"
-        $suite = next_
-        print
-    }' >"$work/parts/next.list"
-for file in /etc/apt/sources.list.d/*.sources; do
-    [ ! -f "$file" ] || {
-        cat "$file"
-        echo
-    }
-done | awk -v now="$VERSION_CODENAME" -v next_="$next" '
-    function end_stanza() {
-        if (wanted) printf "%s\n", stanza
-        stanza = ""
-        wanted = 0
-    }
-    /^[ \t]*$/ { end_stanza(); next }
-    /^#/ { next }
-    /^Types:/ { stanza = stanza "Types: deb-src\n"; next }
-    /^Enabled:[ \t]*no/ { stanza = ""; next }
-    /^Suites:/ {
-        for (i = 2; i <= NF; i++) if ($i == now) wanted = 1
-        stanza = stanza "Suites: " next_ "\n"
-        next
-    }
-    { stanza = stanza $0 "\n" }
-    END { end_stanza() }' >"$work/parts/next.sources"
-grep -q . "$work"/parts/* || cannot "no source for $VERSION_CODENAME in /etc/apt"
-
-own_apt() {
-    apt-get -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/parts" \
-        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work" \
-        -o Acquire::Languages=none -o APT::Sandbox::User="$(id -un)" "$@" </dev/null
-}
+apt_folder "$work" deb-src "$next"
+mkdir -p "$work/source"
 
 echo "hiredis 1.x: fetching the source package of $next"
 own_apt update >"$work/log" 2>&1 || :
 (cd "$work/source" && own_apt source --download-only hiredis) >>"$work/log" 2>&1 || {
     cat "$work/log"
-    cannot "apt could not fetch the source package of $next; why is above"
+    apt_cannot "apt could not fetch the source package of $next; why is above"
 }
 mkdir "$work/tree"
 tar -x -f "$work"/source/hiredis_1.*.orig.tar.* --strip-components=1 -C "$work/tree" ||
-    cannot "the source package of $next is not a 1.x"
+    apt_cannot "the source package of $next is not a 1.x"
 
 echo 'hiredis 1.x: building it'
 # Its makefile would take these paths from the environment, where they can mean something else.

@@ -39,8 +39,12 @@ repl-diskless-sync-delay 0
 
 
 def find_redis_server() -> str:
-    """The server's program: REDIS_SERVER, or redis-server from the PATH."""
-    program = os.environ.get("REDIS_SERVER") or shutil.which("redis-server")
+    """The server's program: REDLOCK_SERVER, or redis-server or valkey-server from the PATH."""
+    program = (
+        os.environ.get("REDLOCK_SERVER")
+        or shutil.which("redis-server")
+        or shutil.which("valkey-server")
+    )
     if not program:
         raise ChaosError("redis-server is not installed; as root: sh cluster/setup.sh chaos")
     return program

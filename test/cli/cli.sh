@@ -12,6 +12,8 @@
 . "$(dirname "$0")/../tap.sh"
 redlock=$(cd "$(dirname "$1")" && pwd)/${1##*/} # meson gives a relative path
 nodes_sh=$2
+# shellcheck source=cluster/server.sh
+. "$(dirname "$nodes_sh")/server.sh" # $cli asks a node
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-cli.XXXXXX") || exit 2
 nodes=$scratch/nodes

@@ -8,7 +8,7 @@ start_nodes 3
 ask() {
     ask_i=$1
     shift
-    redis-cli -p "$(port "$ask_i")" "$@" >/dev/null 2>&1
+    "$cli" -p "$(port "$ask_i")" "$@" >/dev/null 2>&1
 }
 url() { sed -n "$1p" "$nodes/urls"; }
 
@@ -33,7 +33,7 @@ finds() {
 }
 one() { printf '%s' "127.0.0.1:$(port "$1")"; }
 
-older() { [ "$(redis-cli -p "$(port 3)" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" -ge 1 ]; }
+older() { [ "$("$cli" -p "$(port 3)" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" -ge 1 ]; }
 await older
 for i in 1 2 3; do
     ask "$i" config set appendonly yes
@@ -45,7 +45,7 @@ says '... and it says so' '^These nodes can be trusted with locks.$' "$out"
 result 'every check is ok' $? "$out"
 ! grep -q '.\{81\}' "$out" && ! grep -q "$(printf '\033')" "$out"
 result '80 columns, no colours in a file' $? "$out"
-[ "$(redis-cli -p "$(port 1)" dbsize)" = 0 ]
+[ "$("$cli" -p "$(port 1)" dbsize)" = 0 ]
 result 'no key is left' $?
 if command -v script >/dev/null; then
     TERM=xterm script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
@@ -95,7 +95,7 @@ result 'up for less than the ttl, and it may forget: a warning' $? "$out"
 ask 1 config set appendfsync always
 
 ask 3 replicaof 127.0.0.1 "$(port 1)"
-linked() { redis-cli -p "$(port 3)" info replication | grep -q 'master_link_status:up'; }
+linked() { "$cli" -p "$(port 3)" info replication | grep -q 'master_link_status:up'; }
 await linked
 finds 'a replica' error role "a replica of 127.0.0.1:$(port 1).*($(one 3))" 2
 grep -q "warning *role *a primary with 1 replica ($(one 1))" "$out.joined"
@@ -105,7 +105,7 @@ result '... and both are one replication' $? "$out"
 finds 'which a guard does not use' note guard "do not use it: it is a replica (127.0.0.1:$(port 3))" 2 \
     --guard observed
 ask 3 replicaof no one
-await sh -c "redis-cli -p $(port 1) info replication | grep -q connected_slaves:0"
+await sh -c "$cli -p $(port 1) info replication | grep -q connected_slaves:0"
 
 finds 'one server by two names' error identity "127.0.0.1:$(port 1) and localhost:$(port 1) are one server" 2 \
     --nodes "$(url 1),redis://localhost:$(port 1),$(url 2)"
@@ -122,7 +122,7 @@ result '... and how to give him those' $? "$out"
 ask 1 acl setuser weak +set +eval +evalsha '+script|load' +get
 finds 'a user who may not delete' error commands 'the script that releases is refused' 2 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
-[ "$(redis-cli -p "$(port 1)" keys 'redlock-doctor:*' | wc -l)" -le 3 ]
+[ "$("$cli" -p "$(port 1)" keys 'redlock-doctor:*' | wc -l)" -le 3 ]
 result '... whose keys end by their ttl' $?
 ask 1 acl setuser weak +del +pttl +pexpire -info
 finds 'a user without INFO' warning mode 'INFO is refused' 1 \
@@ -147,7 +147,7 @@ finds 'a wrong password' error reachable 'AUTH: WRONGPASS' 2 \
     --nodes "redis://weak:no@$(one 1),$(url 2),$(url 3)"
 ask 1 config set requirepass secret
 finds 'no password' error reachable 'AUTH: NOAUTH' 2
-redis-cli -p "$(port 1)" -a secret config set requirepass '' >/dev/null 2>&1
+"$cli" -p "$(port 1)" -a secret config set requirepass '' >/dev/null 2>&1
 
 sh "$nodes_sh" kill "$nodes" 3
 finds 'a node is down' error reachable "no connection: Connection refused ($(one 3))" 2

@@ -43,9 +43,9 @@ second=$(fence_of "$out")
 [ -n "$first" ] && [ "$second" -gt "$first" ]
 result 'REDLOCK_FENCE, larger each time' $? "$out"
 says '-v tells it' "acquired with fence $second, valid for"
-[ "$(redis-cli -p "$(port 1)" get libredlock:fence:f)" = "$second" ]
+[ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$second" ]
 result 'the nodes have the counter' $?
-ttl_of_counter() { redis-cli -p "$(port 1)" pttl libredlock:fence:f; }
+ttl_of_counter() { "$cli" -p "$(port 1)" pttl libredlock:fence:f; }
 [ "$(ttl_of_counter)" -gt 86000000 ]
 result '... for a day' $?
 status '--fence-retention' 0 "$redlock" run --fence --fence-retention 2d f -- true
@@ -112,7 +112,7 @@ hold k
 "$redlock" run k -- touch "$scratch/ran2" 2>"$err" &
 waiter=$!
 left="$left $waiter"
-await sh -c "redis-cli -p $(port 1) pubsub channels | grep -q k" # it listens, so it waits
+await sh -c "$cli -p $(port 1) pubsub channels | grep -q k" # it listens, so it waits
 kill -s TERM "$waiter"
 wait "$waiter"
 [ $? -eq 143 ] && [ ! -e "$scratch/ran2" ] && runs "$child"
@@ -232,9 +232,9 @@ wait "$pid"
 result 'one that has forked away is ended, too' $? "$err"
 each_node resume
 
-for i in 1 2 3; do redis-cli -p "$(port "$i")" flushall >/dev/null; done
+for i in 1 2 3; do "$cli" -p "$(port "$i")" flushall >/dev/null; done
 hold k --ttl 2s
-for i in 1 2 3; do redis-cli -p "$(port "$i")" flushall >/dev/null; done
+for i in 1 2 3; do "$cli" -p "$(port "$i")" flushall >/dev/null; done
 wait "$pid"
 [ $? -eq 75 ] && gone "$child"
 result 'the nodes forget: status 75' $? "$err.bg"

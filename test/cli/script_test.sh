@@ -6,13 +6,13 @@ set -u
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 3
-ttl_of() { redis-cli -p "$(port "$1")" pttl "$2"; }
+ttl_of() { "$cli" -p "$(port "$1")" pttl "$2"; }
 
 status 'acquire' 0 "$redlock" acquire --holder me k
 token=$(cat "$out")
 echo "$token" | grep -qx '[0-9a-f]\{40\}:me'
 result 'it prints the token and nothing else' $? "$out"
-[ "$(redis-cli -p "$(port 1)" get k)" = "$token" ]
+[ "$("$cli" -p "$(port 1)" get k)" = "$token" ]
 result 'which is what the nodes have' $?
 status 'the lock outlives the process' 1 "$redlock" acquire --no-wait k
 says '... and it says who has it' 'k: not acquired: held by me for another'
@@ -40,10 +40,10 @@ both=$(cat "$out")
 status 'one of them' 1 "$redlock" acquire --no-wait b
 status 'a release in another order' 0 "$redlock" release b,a "$both"
 status 'a comma in a key' 0 "$redlock" acquire 'x\,y'
-[ "$(redis-cli -p "$(port 1)" exists x,y)" = 1 ]
+[ "$("$cli" -p "$(port 1)" exists x,y)" = 1 ]
 result '... is one key' $?
 "$redlock" acquire k2 >/dev/full 2>"$err"
-[ $? -eq 71 ] && [ "$(redis-cli -p "$(port 1)" exists k2)" = 0 ]
+[ $? -eq 71 ] && [ "$("$cli" -p "$(port 1)" exists k2)" = 0 ]
 result 'a token that cannot be printed is released' $? "$err"
 
 # -- fences --
@@ -53,19 +53,19 @@ grep -qx '[0-9a-f]\{40\}:me [0-9]\{16\}' "$out"
 result 'acquire --fence prints token and fence in one line' $? "$out"
 token=${grant% *} fence=${grant#* }
 status 'extend leaves the fence alone' 0 "$redlock" extend f "$token"
-[ "$(redis-cli -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
+[ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
 result '... as the nodes have it' $?
 status 'release' 0 "$redlock" release f "$token"
-[ "$(redis-cli -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
+[ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
 result '... leaves the counter' $?
 "$redlock" acquire --fence --json f,g >"$out"
 next=$(sed -n 's/.*"fence": \([0-9]*\), "valid_ms".*/\1/p' "$out")
 [ -n "$next" ] && [ "$next" -gt "$fence" ]
 result 'the next one is larger; with --json a number' $? "$out"
-[ "$(redis-cli -p "$(port 1)" get libredlock:fence:g)" = "$next" ]
+[ "$("$cli" -p "$(port 1)" get libredlock:fence:g)" = "$next" ]
 result 'two keys have one fence' $?
-redis-cli -p "$(port 1)" set libredlock:fence:h no-number >/dev/null
-redis-cli -p "$(port 2)" set libredlock:fence:h no-number >/dev/null
+"$cli" -p "$(port 1)" set libredlock:fence:h no-number >/dev/null
+"$cli" -p "$(port 2)" set libredlock:fence:h no-number >/dev/null
 status 'a counter that is none' 69 "$redlock" acquire --fence --wait 1s h
 says '... is told' 'h: not acquired: .*error reply'
 
@@ -81,10 +81,10 @@ result 'each node has its line' $? "$out"
 result 'all may vote with the guard off' $? "$out"
 status 'a guard that is strict' 0 "$redlock" status --guard strict --max-ttl 1h k
 says '... says when a young node votes' "127.0.0.1:$(port 2) *me .* votes in 6[01] min$" "$out"
-redis-cli -p "$(port 1)" set odd thing >/dev/null
+"$cli" -p "$(port 1)" set odd thing >/dev/null
 status 'a foreign value' 1 "$redlock" status odd
 says '... is told' "127.0.0.1:$(port 1) *not a lock *for ever" "$out"
-redis-cli -p "$(port 1)" set odd "$(printf '\033[31mred')" >/dev/null
+"$cli" -p "$(port 1)" set odd "$(printf '\033[31mred')" >/dev/null
 "$redlock" status odd >"$out"
 ! grep -q "$(printf '\033')" "$out"
 result 'a value that would harm a terminal does not' $? "$out"

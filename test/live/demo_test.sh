@@ -8,6 +8,8 @@ set -u
 . "$(dirname "$0")/../tap.sh"
 nodes_sh=$1
 demo=$2
+# shellcheck source=cluster/server.sh
+. "$(dirname "$nodes_sh")/server.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-demo.XXXXXX") || exit 2
 clean_up() {
@@ -32,7 +34,7 @@ result 'it tells which node failed' $? "$log"
 
 # Nothing is left on the nodes.
 for i in 1 2 3 4; do
-    redis-cli -p "$(cat "$scratch/nodes/$i/port")" dbsize
+    "$cli" -p "$(cat "$scratch/nodes/$i/port")" dbsize
 done >"$log"
 [ "$(sort -u "$log")" = 0 ]
 result 'no key is left' $? "$log"

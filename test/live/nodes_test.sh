@@ -7,6 +7,8 @@ set -u
 # shellcheck source=test/tap.sh
 . "$(dirname "$0")/../tap.sh"
 nodes_sh=$1
+# shellcheck source=cluster/server.sh
+. "$(dirname "$nodes_sh")/server.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-nodes-test.XXXXXX") || exit 2
 dir=$scratch/nodes
@@ -22,7 +24,7 @@ log=$scratch/log
 
 nodes() { sh "$nodes_sh" "$@" >"$log" 2>&1; }
 port() { cat "$dir/$1/port"; }
-ask() { timeout 2 redis-cli -p "$(port "$1")" ping 2>&1; }
+ask() { timeout 2 "$cli" -p "$(port "$1")" ping 2>&1; }
 # runs PID: is it there, and not just waiting to be waited for?
 runs() { grep -q '^State:[[:space:]]*[RSDTtI]' "/proc/$1/status" 2>/dev/null; }
 
@@ -32,13 +34,13 @@ diff "$scratch/out" "$dir/urls" >"$log" && [ "$(wc -l <"$scratch/out")" -eq 3 ]
 result 'it prints one URL a node, as in urls' $? "$log"
 [ "$(ask 1)$(ask 2)$(ask 3)" = PONGPONGPONG ]
 result 'all of them answer' $?
-[ "$(redis-cli -p "$(port 1)" config get maxmemory-policy | tail -n 1)" = noeviction ]
+[ "$("$cli" -p "$(port 1)" config get maxmemory-policy | tail -n 1)" = noeviction ]
 result 'they do not evict' $?
 nodes start --dir "$dir"
 [ $? -eq 1 ] && grep -q 'already holds nodes' "$log"
 result 'a folder in use is refused' $? "$log"
 
-redis-cli -p "$(port 2)" set a b >"$log"
+"$cli" -p "$(port 2)" set a b >"$log"
 nodes kill "$dir" 2 && [ "$(ask 2)" != PONG ]
 result 'kill' $? "$log"
 nodes kill "$dir" 2
@@ -47,7 +49,7 @@ result 'kill of a dead node is refused' $? "$log"
 old=$(port 2)
 nodes restart "$dir" 2 && [ "$(ask 2)" = PONG ] && [ "$(port 2)" = "$old" ]
 result 'restart on the same port' $? "$log"
-[ "$(redis-cli -p "$old" dbsize)" = 0 ]
+[ "$("$cli" -p "$old" dbsize)" = 0 ]
 result 'it comes back empty' $?
 
 nodes pause "$dir" 3 && nodes status "$dir" && grep -q '^3 .* paused$' "$log"
@@ -61,10 +63,28 @@ result 'a node that does not exist is refused' $? "$log"
 nodes start -n 0
 [ $? -eq 1 ] && grep -q '1 to 99' "$log"
 result 'no nodes are refused' $? "$log"
-REDIS_SERVER=no-such-server nodes start --dir "$scratch/x"
+# A system on which valkey-server and valkey-cli are all there is.
+mkdir "$scratch/bin"
+find /usr/bin /bin ! -name '*redis*' ! -name '*valkey*' ! -name 'apt*' ! -type d \
+    -exec ln -sft "$scratch/bin" {} + 2>"$log"
+for program in server cli; do
+    case $program in server) path=$(command -v "$server") ;; *) path=$(command -v "$cli") ;; esac
+    printf '#!/bin/sh\nexec %s "$@"\n' "$path" >"$scratch/bin/valkey-$program"
+    chmod +x "$scratch/bin/valkey-$program"
+done
+(
+    unset REDLOCK_SERVER
+    PATH=$scratch/bin
+    nodes start -n 1 --dir "$scratch/x" && nodes stop "$scratch/x" || exit 1
+    sh "$(dirname "$nodes_sh")/setup.sh" demo >"$log" 2>&1
+    ! grep -q redis "$log" # of which nothing is missing
+)
+result 'Valkey alone will do' $? "$log"
+
+REDLOCK_SERVER=no-such-server nodes start --dir "$scratch/x"
 [ $? -eq 1 ] && grep -q 'apt-get install redis-server' "$log" && [ ! -e "$scratch/x" ]
 result 'without a server it names the package' $? "$log"
-REDIS_SERVER=false nodes start --dir "$scratch/x"
+REDLOCK_SERVER=false nodes start --dir "$scratch/x"
 [ $? -eq 1 ] && [ ! -e "$scratch/x" ]
 result 'a server that ends at once leaves nothing' $? "$log"
 

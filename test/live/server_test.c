@@ -1,0 +1,79 @@
+/* Which server the tests, the demo and the bench run: the one that REDLOCK_SERVER names, or
+ * redis-server by PATH, or valkey-server where that is all there is. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "live/live.h"
+
+/* A folder with nothing but a program of this name, which runs the server of the other tests. */
+static void make_program(char *folder, const char *name) {
+    char path[300], script[700];
+    const char *server = getenv("REDLOCK_SERVER"), *search = getenv("PATH");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(
+        script, sizeof(script),
+        "#!/bin/sh\nPATH='%s'\nexec \"$(command -v '%s' || command -v valkey-server)\" \"$@\"\n",
+        search, server != NULL && server[0] != '\0' ? server : "redis-server");
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(script, file) >= 0);
+    assert_int_equal(fchmod(fileno(file), 0700), 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void remove_program(const char *folder, const char *name) {
+    char path[300];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* Puts back an environment variable; value NULL: there was none. */
+static void restore(const char *name, const char *value) {
+    assert_int_equal(value != NULL ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+static char *copy_of(const char *name) {
+    const char *value = getenv(name);
+    return value != NULL ? strdup(value) : NULL;
+}
+
+static void the_named_one(void **state) {
+    struct live *live = *state;
+    const struct rl_local_nodes_options options = {.n = 1};
+    struct rl_local_nodes *nodes;
+    char error[512], *server = copy_of("REDLOCK_SERVER");
+    restore("REDLOCK_SERVER", "/no/such-server");
+    int status = rl_local_nodes_start(&nodes, &options, error, sizeof(error));
+    restore("REDLOCK_SERVER", server);
+    free(server);
+    assert_int_equal(status, -1);
+    assert_non_null(strstr(error, "/no/such-server"));
+    live_end(live);
+}
+
+static void valkey_alone(void **state) {
+    struct live *live = *state;
+    char folder[] = "/tmp/redlock-server-XXXXXX";
+    char *server = copy_of("REDLOCK_SERVER"), *search = copy_of("PATH");
+    make_program(folder, "valkey-server");
+    restore("REDLOCK_SERVER", NULL);
+    restore("PATH", folder);
+    live_start(live, 1, NULL);
+    restore("REDLOCK_SERVER", server);
+    restore("PATH", search);
+    free(server);
+    free(search);
+    remove_program(folder, "valkey-server");
+    live_tell(live, 0, "PING");
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {LIVE_TEST(the_named_one), LIVE_TEST(valkey_alone)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
