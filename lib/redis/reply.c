@@ -141,6 +141,15 @@ static int16_t wrapped_reason(const char *text) {
     return REDLOCK_ERR_NODE_ERROR;
 }
 
+/* Allowed to run scripts, but not what is in them. Redis up to 7.0: "ERR The user executing the
+ * script can't run this command or subcommand script: ...", in 6 wrapped as above; since 7.2, and
+ * Valkey: "ERR ACL failure in script: User x has no permissions to run the 'get' command ...". None
+ * has the word NOPERM. */
+static bool is_script_denied(const char *text) {
+    return strstr(text, "user executing the script can't") != NULL ||
+           strstr(text, "ACL failure in script") != NULL;
+}
+
 int16_t rl_reply_reason(const char *text) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (is_word(text, words[i].word)) {
@@ -150,8 +159,8 @@ int16_t rl_reply_reason(const char *text) {
     if (strncmp(text, "ERR max number of clients", 25) == 0) {
         return REDLOCK_ERR_NODE_BUSY;
     }
-    if (strstr(text, "user executing the script can't") != NULL) {
-        return REDLOCK_ERR_NODE_PERMISSION; /* allowed to run scripts, but not what is in them */
+    if (is_script_denied(text)) {
+        return REDLOCK_ERR_NODE_PERMISSION;
     }
     if (strstr(text, "running script") != NULL || strstr(text, "user_script") != NULL) {
         return wrapped_reason(text);

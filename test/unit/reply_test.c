@@ -388,8 +388,19 @@ static void knows_the_words_of_redis(void **state) {
         {"ERR Error running script: xOOM xREADONLY", REDLOCK_ERR_NODE_ERROR},
         {"ERR Error running script (call to f_1): unknown", REDLOCK_ERR_NODE_ERROR},
         {"ERR user_script:1:NOPERM", REDLOCK_ERR_NODE_PERMISSION},
+        /* a script that does what its user may not: Redis 6, 7.0, since 7.2 and Valkey */
+        {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: The user "
+         "executing the script can't run this command or subcommand",
+         REDLOCK_ERR_NODE_PERMISSION},
         {"ERR The user executing the script can't run this command script: f_1",
          REDLOCK_ERR_NODE_PERMISSION},
+        {"ERR ACL failure in script: User u has no permissions to run the 'get' command "
+         "script: "
+         "f_1, on @user_script:1.",
+         REDLOCK_ERR_NODE_PERMISSION},
+        {"ERR ACL failure in script: No permissions to access a key script: f_1",
+         REDLOCK_ERR_NODE_PERMISSION},
+        {"ERR no failure in the script of an ACL", REDLOCK_ERR_NODE_ERROR},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (rl_reply_reason(rows[i].text) != rows[i].wanted) {
