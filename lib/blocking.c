@@ -17,7 +17,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
-#include <unistd.h>
 
 #include "memory.h"
 
@@ -169,11 +168,12 @@ int redlock_blocking_open(redlock_blocking **out, const redlock_client_options *
         return fail_open(options, REDLOCK_ERR_NOMEM, "out of memory");
     }
     blocking->memory = memory;
-    blocking->pid = getpid();
+    rl_fork_begin(&blocking->fork);
     blocking->options = options;
     atomic_init(&blocking->references, 1);
     int error = make_parts(blocking);
     if (error != 0) {
+        rl_fork_end(&blocking->fork);
         rl_free(&memory, blocking);
         return fail_open(options, REDLOCK_ERR_SYSTEM, uv_strerror(error));
     }

@@ -46,9 +46,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include <uv.h>
 
+#include "fork.h"
 #include "redlock/blocking.h"
 
 /* What a mutex is made from, and the mutex. */
@@ -118,7 +118,7 @@ struct redlock_mutex {
 
 struct redlock_blocking {
     redlock_allocator memory;
-    pid_t pid; /* of the process that opened it */
+    struct rl_fork fork; /* of the process that opened it */
     uv_thread_t thread;
     uv_thread_t loop_thread; /* the same, written by the thread itself before anything else */
     _Atomic uint32_t references;

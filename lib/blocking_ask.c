@@ -2,7 +2,6 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "blocking.h"
 #include "memory.h"
@@ -20,11 +19,12 @@ void rl_blocking_unref(redlock_blocking *blocking) {
     redlock_allocator memory = blocking->memory;
     uv_mutex_destroy(&blocking->gate);
     uv_cond_destroy(&blocking->changed);
+    rl_fork_end(&blocking->fork);
     rl_free(&memory, blocking);
 }
 
 int rl_ask_check(const redlock_blocking *blocking) {
-    if (blocking->pid != getpid()) {
+    if (rl_fork_is_child(&blocking->fork)) {
         return REDLOCK_ERR_FORKED;
     }
     uv_thread_t self = uv_thread_self();

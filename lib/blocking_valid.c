@@ -10,7 +10,6 @@
  * unlock is answered.
  */
 #include <assert.h>
-#include <unistd.h>
 
 #include "blocking.h"
 
@@ -39,7 +38,7 @@ void rl_valid_forget(redlock_mutex *mutex, uint64_t owner) {
 }
 
 uint64_t rl_valid_left_ns(const redlock_mutex *mutex, uint64_t owner) {
-    if (mutex->blocking->pid != getpid()) {
+    if (rl_fork_is_child(&mutex->blocking->fork)) {
         return 0;
     }
     uint64_t until_ns = atomic_load_explicit(&mutex->valid_until_ns, memory_order_acquire);

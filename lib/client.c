@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/first.h"
 #include "query.h"
@@ -232,6 +231,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
 
 static void free_client(redlock_client *client) {
     redlock_allocator memory = client->memory;
+    rl_fork_end(&client->io.fork);
     rl_votes_free_calls(client);
     if (client->nodes != NULL) { /* with the passwords */
         memset(client->nodes, 0, client->n_nodes * sizeof client->nodes[0]);
@@ -251,8 +251,8 @@ static int prepare_client(redlock_client *client, struct uv_loop_s *loop,
                           const redlock_client_options *o) {
     rl_memory_init(&client->memory, o->allocator);
     client->resources.memory = &client->memory;
-    client->io = (struct rl_io){
-        .loop = loop, .memory = &client->memory, .pid = getpid(), .all_closed = all_closed};
+    client->io = (struct rl_io){.loop = loop, .memory = &client->memory, .all_closed = all_closed};
+    rl_fork_begin(&client->io.fork);
     int status = rl_options_apply(client, o, o->error, o->error_size);
     if (status != 0) {
         return status;

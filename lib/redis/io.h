@@ -6,16 +6,15 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <unistd.h>
 #include <uv.h>
 
+#include "fork.h"
 #include "memory.h"
 
 struct rl_io {
     uv_loop_t *loop;
     const redlock_allocator *memory;
-    pid_t pid;                          /* of the process that opened it */
+    struct rl_fork fork;                /* of the process that opened it */
     uint32_t open;                      /* handles and requests that libuv will call back */
     void (*all_closed)(struct rl_io *); /* called whenever open comes down to 0 */
     char *wire;                         /* a command is written here, and copied at once */
@@ -24,7 +23,7 @@ struct rl_io {
 
 /* In a child after fork(): the sockets and what is in their buffers are the parent's. */
 static inline bool rl_io_is_forked(const struct rl_io *io) {
-    return io->pid != getpid();
+    return rl_fork_is_child(&io->fork);
 }
 
 static inline void rl_io_opened(struct rl_io *io) {

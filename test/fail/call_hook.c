@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -39,6 +40,9 @@ static struct {
     ssize_t (*writev)(int, const struct iovec *, int);
     int (*epoll_ctl)(int, int, int, struct epoll_event *);
     int (*getaddrinfo)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    int (*madvise)(void *, size_t, int);
     int (*poll_init)(uv_loop_t *, uv_poll_t *, int);
     int (*poll_start)(uv_poll_t *, int, uv_poll_cb);
     int (*random)(uv_loop_t *, uv_random_t *, void *, size_t, unsigned, uv_random_cb);
@@ -239,6 +243,27 @@ ssize_t recv(int fd, void *bytes, size_t size, int flags) {
         return result;
     }
     return REAL(recv, "recv")(fd, bytes, size, flags);
+}
+
+/* -- Memory -- */
+
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset) {
+    if (strikes(CALL_MMAP)) {
+        errno = call_hook.error;
+        return MAP_FAILED;
+    }
+    void *memory = REAL(mmap, "mmap")(address, size, protection, flags, fd, offset);
+    call_hook.mapped += call_hook.inside && memory != MAP_FAILED ? size : 0;
+    return memory;
+}
+
+int munmap(void *address, size_t size) {
+    call_hook.mapped -= call_hook.inside ? size : 0;
+    return REAL(munmap, "munmap")(address, size);
+}
+
+int madvise(void *address, size_t size, int advice) {
+    return strikes(CALL_MADVISE) ? fail() : REAL(madvise, "madvise")(address, size, advice);
 }
 
 /* -- libuv -- */

@@ -25,6 +25,8 @@ enum call {
     CALL_READ,        /* read() or recv() */
     CALL_EPOLL_CTL,   /* adding, within uv_poll_init() */
     CALL_GETADDRINFO, /* in any thread */
+    CALL_MMAP,
+    CALL_MADVISE,
     CALL_UV_POLL_INIT,
     CALL_UV_POLL_START,
     CALL_UV_RANDOM,
@@ -47,6 +49,7 @@ struct call_hook {
     size_t count[CALLS]; /* while inside */
     size_t struck;       /* calls that failed */
     size_t writes;       /* that could have raised SIGPIPE */
+    size_t mapped;       /* bytes that the client has mapped and not given back */
 };
 
 extern struct call_hook call_hook;

@@ -40,6 +40,8 @@ static const struct sort {
     {CALL_READ, false, true, {EINTR}, 1},
     {CALL_EPOLL_CTL, false, false, {ENOSPC, ENOMEM}, 2},
     {CALL_GETADDRINFO, true, false, {EAI_AGAIN, EAI_MEMORY, EAI_NONAME}, 3},
+    {CALL_MMAP, false, false, {ENOMEM}, 1},
+    {CALL_MADVISE, false, false, {EINVAL}, 1}, /* an older kernel */
     {CALL_UV_POLL_INIT, false, false, {UV_EEXIST, UV_ENOMEM}, 2},
     {CALL_UV_POLL_START, false, false, {UV_EBADF}, 1},
     {CALL_UV_RANDOM, false, false, {UV_EIO}, 1},
@@ -51,6 +53,7 @@ static void play(struct scene_result *result, bool by_name, int64_t timeout_ms) 
         .now_in = call_hook_now_in, .by_name = by_name, .node_timeout_ms = timeout_ms};
     scene_play(&options, result);
     assert_int_equal(call_hook.writes, 0);
+    assert_int_equal(call_hook.mapped, 0);
 }
 
 /* -- Each call -- */

@@ -136,8 +136,8 @@ static void start(struct world *w) {
                                           .stall_ns = 1000000000,
                                           .backoff_min_ns = 1000000,
                                           .backoff_max_ns = 8000000};
-    w->io = (struct rl_io){
-        .loop = &w->loop, .memory = &w->memory, .pid = getpid(), .all_closed = all_closed};
+    w->io = (struct rl_io){.loop = &w->loop, .memory = &w->memory, .all_closed = all_closed};
+    rl_fork_begin(&w->io.fork);
     rl_listener_init(&w->listener, &w->io, &w->url, &w->options, &events, redlock_now_ns, 7);
     w->ask = true;
 }
@@ -157,6 +157,7 @@ static void end(struct world *w) {
     assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&w->loop), 0);
     assert_int_equal(w->io.open, 0);
+    rl_fork_end(&w->io.fork);
 }
 
 /* -- What goes well -- */

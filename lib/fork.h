@@ -1,0 +1,37 @@
+/* Is this process a copy of the one that opened a client?
+ *
+ * Happy path: a page that the kernel hands to a child as zeros (MADV_WIPEONFORK, Linux 4.14). The
+ * opener writes a byte there, a child reads 0. It works for fork(), for a raw clone(), and in a new
+ * pid namespace, whose first process has the pid 1 as its parent may have had. Reading a byte is
+ * cheaper than getpid() as well.
+ *
+ * Failure modes: a kernel without it, or no memory for a page: then the pid and a count of fork()s
+ * are compared. That misses one case only, a raw clone() into a new pid namespace. */
+#ifndef RL_FORK_H
+#define RL_FORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rl_fork {
+    const volatile unsigned char *page; /* NULL: there is none */
+    pid_t pid;                          /* of the process that opened it */
+    uint32_t forks;                     /* how many had led to that process */
+};
+
+void rl_fork_begin(struct rl_fork *fork);
+
+/* Gives the page back. In the process that began only: a child keeps it, and goes on being one. */
+void rl_fork_end(struct rl_fork *fork);
+
+/* Without the page. */
+bool rl_fork_is_child_by_pid(const struct rl_fork *fork);
+
+/* Any thread. */
+static inline bool rl_fork_is_child(const struct rl_fork *fork) {
+    return fork->page != NULL ? *fork->page == 0 : rl_fork_is_child_by_pid(fork);
+}
+
+#endif

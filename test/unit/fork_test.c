@@ -1,0 +1,105 @@
+/* A child is told from its parent without its pid, which in a pid namespace of its own may be the
+ * parent's: by the page that is wiped, and on a kernel without it by the count of forks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fork.h"
+
+static bool has_no_wiping; /* the kernel */
+static bool has_pids;      /* else every process has the pid 1 */
+
+pid_t getpid(void) {
+    return has_pids ? (pid_t)syscall(SYS_getpid) : 1;
+}
+
+int madvise(void *address, size_t size, int advice) {
+    if (has_no_wiping && advice == MADV_WIPEONFORK) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_madvise, address, size, advice);
+}
+
+static bool child_is_child(const struct rl_fork *fork_state, pid_t pid) {
+    int status = 0;
+    if (pid == 0) {
+        _exit(rl_fork_is_child(fork_state) ? 0 : 1);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status) == 0;
+}
+
+/* As fork() does, and nothing of the C library's besides. */
+static pid_t raw_clone(void) {
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void by_the_page(void **state) {
+    struct rl_fork first, second;
+    (void)state;
+    has_no_wiping = has_pids = false;
+    rl_fork_begin(&first);
+    assert_non_null((const void *)(uintptr_t)first.page);
+    rl_fork_begin(&second);
+    assert_false(rl_fork_is_child(&first));
+    assert_true(child_is_child(&first, fork()));
+    assert_true(child_is_child(&second, raw_clone()));
+    assert_false(rl_fork_is_child(&first));
+    rl_fork_end(&first);
+    assert_true(child_is_child(&second, fork()));
+    rl_fork_end(&second);
+}
+
+static void by_the_count(void **state) {
+    struct rl_fork before, in_child;
+    (void)state;
+    has_no_wiping = true;
+    has_pids = false;
+    rl_fork_begin(&before);
+    assert_null((const void *)(uintptr_t)before.page);
+    assert_false(rl_fork_is_child(&before));
+    assert_true(child_is_child(&before, fork()));
+    pid_t pid = fork();
+    if (pid == 0) { /* which opens one of its own, and has a child */
+        rl_fork_begin(&in_child);
+        bool is_right = !rl_fork_is_child(&in_child) && rl_fork_is_child(&before);
+        _exit(is_right && child_is_child(&in_child, fork()) ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_false(rl_fork_is_child(&before));
+    rl_fork_end(&before);
+}
+
+static void by_the_pid(void **state) {
+    struct rl_fork opened;
+    (void)state;
+    has_no_wiping = has_pids = true;
+    rl_fork_begin(&opened);
+    assert_false(rl_fork_is_child(&opened));
+    assert_true(child_is_child(&opened, raw_clone()));
+    rl_fork_end(&opened);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_the_page),
+        cmocka_unit_test(by_the_count),
+        cmocka_unit_test(by_the_pid),
+    };
+    return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
+}
