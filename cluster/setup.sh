@@ -10,10 +10,14 @@
 # It looks first: if nothing is missing it ends at once and touches nothing. Otherwise it says what
 # it installs and why, then runs apt-get, as root or by a sudo that asks for no password. Without
 # either it names the packages and fails. No service is started or enabled by what it installs.
+#
+# What only checks the style of the source is no reason to fail: where this system has no such
+# package, or another version than the source was written for, those tests are skipped.
 set -eu
 
 missing='' # package names
 reasons='' # lines to print
+style=''   # NAME=VERSION of what is missing and can be done without
 
 # want PACKAGE REASON TEST...: is PACKAGE missing? TEST succeeds if what it brings is there.
 want() {
@@ -26,6 +30,18 @@ want() {
 "
 }
 
+# want_style PACKAGE VERSION REASON TEST...: the same for what only checks style. VERSION: how the
+# package's version must begin; '' is any.
+want_style() {
+    style_package=$1
+    style_version=$2
+    shift 2
+    required=$missing
+    want "$style_package" "$@"
+    [ "$missing" = "$required" ] || style="$style $style_package=$style_version"
+    missing=$required
+}
+
 has() { command -v "$1"; }
 has_c_compiler() { command -v cc || command -v gcc; }
 # Redis, Valkey, or the one that REDLOCK_SERVER names.
@@ -34,6 +50,7 @@ has_server_cli() { has redis-cli || has valkey-cli; }
 has_mariadb_server() { PATH=$PATH:/usr/sbin command -v mariadbd && has mariadb-install-db; }
 has_mysql_server() { PATH=$PATH:/usr/sbin command -v mysqld && ! has_mariadb_server; }
 has_compose() { docker compose version || docker-compose version; }
+has_shellcheck_0_9() { shellcheck --version | grep -q '^version: 0\.9\.'; }
 has_universal_ctags() { ctags --version | grep -q Universal; }
 has_clang_format_14() {
     clang-format-14 --version || clang-format --version | grep -q ' version 14\.'
@@ -81,12 +98,13 @@ for_test() {
     want g++ 'the headers must compile as C++ too' has g++
     want clang 'the second compiler' has clang
     want libclang-rt-dev "clang's sanitizers" has_clang_runtime
-    want clang-format-14 'checks the layout of the source' has_clang_format_14
-    want universal-ctags 'measures functions' has_universal_ctags
-    want shellcheck 'checks the shell scripts' has shellcheck
+    want_style clang-format-14 '' 'checks the layout of the source' has_clang_format_14
+    want_style universal-ctags '' 'measures functions' has_universal_ctags
+    want_style shellcheck 0.9. 'checks the shell scripts' has_shellcheck_0_9
     want binutils 'nm and readelf: what the library exports' has readelf
     want git 'lists the files to check' has git
     want make 'builds a newer hiredis' has make
+    want patch 'builds Redlock wrongly, for the checker to catch' has patch
     want spin 'checks the models of the protocol' has spin
     want valgrind 'looks for errors in the use of memory' has valgrind
 }
@@ -114,7 +132,31 @@ test)
     exit 2
     ;;
 esac
-[ -n "$missing" ] || exit 0
+
+# Puts into $found those of $style that this system's lists have in the right version.
+find_style() {
+    found=''
+    for one in $style; do
+        version=$(LC_ALL=C apt-cache policy "${one%%=*}" 2>/dev/null |
+            sed -n 's/^ *Candidate: \([^(].*\)/\1/p')
+        case $version in
+        '') ;;
+        "${one#*=}"*) found="$found ${one%%=*}" ;;
+        esac
+    done
+}
+
+# With nothing else to install the lists are taken as they are, or each run would fetch them anew.
+if [ -z "$missing" ]; then
+    find_style
+    [ -n "$found" ] || exit 0
+fi
+
+# give_up: a failure only if anything is missing that the tests cannot do without
+give_up() {
+    [ -n "$missing" ] && exit 1
+    exit 0
+}
 
 printf 'To be installed from the packages of this system:\n%s' "$reasons"
 
@@ -124,14 +166,14 @@ if [ "$(id -u)" -ne 0 ]; then
         as_root='sudo -n'
     else
         echo "setup.sh: not root, and no sudo without a password. Install them as root:" >&2
-        echo "    apt-get install$missing" >&2
-        exit 1
+        echo "    apt-get install${missing:-$found}" >&2
+        give_up
     fi
 fi
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "setup.sh: no apt-get here. Install what gives you the above; Debian's names are:" >&2
     echo "   $missing" >&2
-    exit 1
+    give_up
 fi
 
 # Installing redis-server would start a service. Debian asks /usr/sbin/policy-rc.d whether it may:
@@ -187,9 +229,21 @@ for part in server client; do
 done
 # Where MySQL is, MariaDB would replace it: then apt-get fails instead.
 case $missing in *mariadb*) keep=--no-remove ;; *) keep='' ;; esac
+# install PACKAGE...
+install() {
+    # shellcheck disable=SC2086
+    run "apt-get install $* ..." $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends $keep "$@"
+}
 # shellcheck disable=SC2086
-run "apt-get install$missing ..." $as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends $keep $missing
+[ -z "$missing" ] || install $missing
+find_style
+for one in $style; do
+    case "$found " in
+    *" ${one%%=*} "*) (install "${one%%=*}") || : ;;
+    *) echo "Not in the packages here, so its check is skipped: ${one%%=*} ${one#*=}" ;;
+    esac
+done
 
 # ... and it would start at the next boot, by systemd's links or by those of System V.
 case $missing in
