@@ -5,14 +5,17 @@
 #   tidy.sh [--root DIR]    check the tree
 #   tidy.sh --self-test     check that every rule reports what it is there to report
 #
-# The line rules are in tidy.awk beside this file.
+# The line rules are in tidy.awk beside this file. AWK: the awk to use, in place of "awk".
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 rules='columns file-length function-length calls memory core-time core-includes redis-includes
 user-includes test-sleep marks listed format'
+line_rules='columns file-length calls memory core-time core-includes redis-includes user-includes
+test-sleep marks'
 function_lines_max=70
+awk=${AWK:-awk}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-tidy.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
@@ -56,6 +59,40 @@ is_listed() {
         grep -q -e "[/' ]$stem\.c['\" ]" -e "'$short'"
 }
 
+# broken RULES TOOL: it failed, so it has checked nothing; why is in $scratch/why
+broken() {
+    for rule in $1; do
+        echo "$rule $2 failed: $(head -n 1 "$scratch/why")"
+    done
+}
+
+# function_lengths FILE...
+# shellcheck disable=SC2016
+function_lengths() {
+    ctags --quiet --options=NONE --languages=C --langmap=C:.c.h --kinds-C=f --fields=+ne \
+        -f "$scratch/tags" "$@" 2>"$scratch/why" &&
+        "$awk" -F '\t' -v max="$function_lines_max" '
+            /^!/ { next }
+            {
+                first = last = 0
+                for (i = 4; i <= NF; i++) {
+                    if ($i ~ /^line:/) first = substr($i, 6) + 0
+                    if ($i ~ /^end:/) last = substr($i, 5) + 0
+                }
+                if (last - first + 1 > max)
+                    printf "function-length %s:%d: %s() has %d lines, the limit is %d\n",
+                        $2, first, $1, last - first + 1, max
+            }' "$scratch/tags" 2>"$scratch/why"
+}
+
+# layout CLANG_FORMAT FILE...
+layout() {
+    "$@" --style=file --dry-run -Werror >"$scratch/why" 2>&1 && return
+    sed -n 's/^\([^ ]*:[0-9]*\):[0-9]*: error: .*/format \1: run clang-format 14/p' "$scratch/why" |
+        sort -u >"$scratch/layout"
+    [ -s "$scratch/layout" ] && cat "$scratch/layout"
+}
+
 # report ROOT: one line "rule file:line: what" for everything that breaks a rule; "rule SKIP why"
 report() {
     list_files "$1" >"$scratch/files"
@@ -68,22 +105,11 @@ report() {
         # No file name of this tree has a space in it.
         # shellcheck disable=SC2046
         set -- $(cat "$scratch/files")
-        awk -f "$here/tidy.awk" "$@"
+        # Bytes, not letters: what a range of them means depends on the locale.
+        LC_ALL=C "$awk" -f "$here/tidy.awk" "$@" 2>"$scratch/why" || broken "$line_rules" awk
 
         if ctags --version 2>/dev/null | grep -q Universal; then
-            ctags --quiet --options=NONE --languages=C --langmap=C:.c.h --kinds-C=f --fields=+ne -f - "$@" |
-                awk -F '\t' -v max="$function_lines_max" '
-                    /^!/ { next }
-                    {
-                        first = last = 0
-                        for (i = 4; i <= NF; i++) {
-                            if ($i ~ /^line:/) first = substr($i, 6) + 0
-                            if ($i ~ /^end:/) last = substr($i, 5) + 0
-                        }
-                        if (last - first + 1 > max)
-                            printf "function-length %s:%d: %s() has %d lines, the limit is %d\n",
-                                $2, first, $1, last - first + 1, max
-                    }'
+            function_lengths "$@" || broken function-length 'ctags or awk'
         else
             echo "function-length SKIP universal-ctags is not installed"
         fi
@@ -96,9 +122,7 @@ report() {
         if [ -z "$clang_format" ]; then
             echo "format SKIP clang-format 14 is not installed"
         else
-            "$clang_format" --style=file --dry-run -Werror "$@" 2>&1 |
-                sed -n 's/^\([^ ]*:[0-9]*\):[0-9]*: error: .*/format \1: run clang-format 14/p' |
-                sort -u
+            layout "$clang_format" "$@" || broken format "$clang_format"
         fi
     )
 }
@@ -165,6 +189,41 @@ expect() {
         echo "# wanted: $2"
         sed 's/^/# got: /' "$scratch/got"
     fi
+}
+
+# expect_broken TOOL RULE...: a TOOL that fails must not look like one that finds nothing
+expect_broken() {
+    tool=$1
+    shift
+    lines 1 >"$in"
+    real=$(command -v "$tool")
+    rm -rf "${tree:?}" "${scratch:?}/bin"
+    mkdir -p "$tree/lib" "$scratch/bin"
+    cp "$in" "$tree/lib/a.c"
+    cp "$root/.clang-format" "$tree/"
+    cat >"$scratch/bin/$tool" <<TOOL
+#!/bin/sh
+[ "\$1" != --version ] || exec ${real:-false} --version
+echo "no such thing" >&2
+exit 2
+TOOL
+    chmod +x "$scratch/bin/$tool"
+    (
+        PATH=$scratch/bin:$PATH
+        report "$tree"
+    ) >"$scratch/got"
+    for rule in "$@"; do
+        cases=$((cases + 1))
+        if grep -q "^$rule SKIP" "$scratch/got"; then
+            echo "ok $cases - $tool fails: $rule # SKIP $(sed -n "s/^$rule SKIP //p" "$scratch/got")"
+        elif grep -q "^$rule .* failed: no such thing" "$scratch/got"; then
+            echo "ok $cases - $tool fails: $rule"
+        else
+            cases_failed=1
+            echo "not ok $cases - $tool fails: $rule"
+            sed 's/^/# got: /' "$scratch/got"
+        fi
+    done
 }
 
 # a C function named f with $1 lines in all
@@ -303,6 +362,29 @@ self_test() {
 
     echo 'int  x;' >"$in"
     expect 'formatting' 'format lib/a.c:1: ' lib/a.c
+
+    # Both lists are words.
+    # shellcheck disable=SC2086
+    expect_broken "$awk" $line_rules function-length
+    expect_broken ctags function-length
+    clang_format=$(find_clang_format)
+    expect_broken "${clang_format:-clang-format}" format
+
+    # Each awk has its own idea of a regular expression.
+    [ -z "${AWK-}" ] || return $cases_failed
+    for other in mawk gawk original-awk; do
+        case $(readlink -f "$(command -v "$other")") in
+        '' | "$(readlink -f "$(command -v awk)")") continue ;;
+        esac
+        cases=$((cases + 1))
+        if AWK=$other sh "$0" --self-test >"$scratch/other"; then
+            echo "ok $cases - all of this with $other"
+        else
+            cases_failed=1
+            echo "not ok $cases - all of this with $other"
+            grep -v '^ok ' "$scratch/other" | sed 's/^/# /'
+        fi
+    done
     echo "1..$cases"
     return $cases_failed
 }
