@@ -28,7 +28,9 @@ clean_up() {
     rm -rf "$scratch"
 }
 trap clean_up EXIT
-trap 'exit 130' HUP INT TERM
+trap 'exit 130' INT TERM
+# As under nohup, always, so that no case comes to depend on being without it.
+trap '' HUP
 
 # Nothing of whoever runs the tests.
 unset REDLOCK_NODES REDLOCK_CONFIG REDLOCK_TOKEN XDG_CONFIG_HOME

@@ -71,13 +71,15 @@ status 'free after all these' 1 "$redlock" status k
 # -- two that want the same --
 
 # hold KEY [OPTION]...: a run in the background that holds KEY until it is signalled; sets $pid, and
-# $child once the command runs. SIGINT is not ignored in it, as a shell would have it.
+# $child once the command runs. SIGINT is not ignored in it, as a shell would have it, nor is SIGHUP,
+# as nohup would; unless $hold_signals says otherwise.
+hold_signals=INT,HUP
 hold() {
     hold_key=$1
     shift
     rm -f "$scratch/child"
     # shellcheck disable=SC2016
-    env --default-signal=INT "$redlock" run "$@" "$hold_key" -- \
+    env --default-signal="$hold_signals" "$redlock" run "$@" "$hold_key" -- \
         sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec sleep 1000' "$scratch/child" \
         >"$out.bg" 2>"$err.bg" &
     pid=$!
@@ -121,6 +123,16 @@ kill -s HUP "$pid"
 wait "$pid"
 [ $? -eq 129 ]
 result 'SIGHUP is passed on' $?
+
+# nohup redlock run ...: a signal that was ignored when it started stays ignored.
+hold_signals=INT
+hold k
+hold_signals=INT,HUP
+kill -s HUP "$pid"
+kill -s TERM "$pid"
+wait "$pid"
+[ $? -eq 143 ]
+result '... unless it is ignored, as under nohup' $?
 
 # -- signals --
 
