@@ -24,6 +24,10 @@ struct script {
  * keep the others from being deleted. Other errors are told, after the work is done. An
  * announcement that a node forbids does not count as an error.
  *
+ * An extension writes in any case: a key that lives longer anyway is given what it has left,
+ * counted from now, which ends no earlier. So only a node that may write says yes. One that has
+ * just become a replica does not, also where its new primary's extension was there first.
+ *
  * An extension with a fence raises and keeps the counters as well. What hinders that, a node that
  * is full, a counter that is none, does not hinder the extension: the lock is worth more. (An ACL
  * that forbids the counters' names does; it would have forbidden the grant.)
@@ -59,23 +63,24 @@ static const struct script scripts[][VARIANTS] = {
                      "9720c23f1e2496fb876eca070273e37e7fdda767"}},
     [RL_COMMAND_EXTEND] =
         {[ONE] = {"if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
-                  "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "
-                  "redis.call('pexpire',KEYS[1],ARGV[2]) end return 1",
-                  "fad456264071373a49423a0503fce02a428cad4d"},
+                  "redis.call('pexpire',KEYS[1],math.max(redis.call('pttl',KEYS[1]),ARGV[2])) "
+                  "return 1",
+                  "fc8b88d55f5a871d02ac6a3637e8ef9b3c053acb"},
          [SEVERAL] =
              {"for i=1,#KEYS do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
-              "for i=1,#KEYS do if redis.call('pttl',KEYS[i])<tonumber(ARGV[2]) then "
-              "redis.call('pexpire',KEYS[i],ARGV[2]) end end return 1",
-              "e3322986cc411d9f12b2cc1d6eb53927698cb977"},
+              "for i=1,#KEYS do "
+              "redis.call('pexpire',KEYS[i],math.max(redis.call('pttl',KEYS[i]),ARGV[2])) end "
+              "return 1",
+              "079fed628bfbb9944983410404b5351764a2e000"},
          [FENCED] = {"local n,f=#KEYS/2,tonumber(ARGV[3]) "
                      "for i=1,n do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
-                     "for i=1,n do if redis.call('pttl',KEYS[i])<tonumber(ARGV[2]) then "
-                     "redis.call('pexpire',KEYS[i],ARGV[2]) end "
+                     "for i=1,n do "
+                     "redis.call('pexpire',KEYS[i],math.max(redis.call('pttl',KEYS[i]),ARGV[2])) "
                      "local k=KEYS[n+i] local c=redis.pcall('get',k) "
                      "if type(c)~='table' then c=tonumber(c or 0) if c and c<f then "
                      "redis.pcall('set',k,ARGV[3],'PX',ARGV[4]) "
                      "elseif c then redis.pcall('pexpire',k,ARGV[4]) end end end return 1",
-                     "d3e7e41b87621e3ecf4ac3f994198e33ee28d269"}},
+                     "a9e0c18568bb11afb25973b78f1d6cf9fbd7e7b0"}},
     [RL_COMMAND_RELEASE] =
         {[ONE] = {"if redis.call('get',KEYS[1])==ARGV[1] then "
                   "return redis.call('del',KEYS[1]) end return 0",

@@ -81,6 +81,43 @@ static void demoted_while_held(void **state) {
     good_again(live);
 }
 
+/* A replica whose key lives longer than what is asked for has nothing to change, and says no all
+ * the same: with one resource, with several, with a fence. */
+static void check_longer_life(struct live *live, const char *second, int fencing) {
+    const redlock_bytes names[] = {{"key", 3}, {second, second != NULL ? strlen(second) : 0}};
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_acquire_options once = live_once(TTL_MS);
+    char error[REDLOCK_MESSAGE_MAX];
+    redlock_lock *lock = NULL;
+    options.resources = names;
+    options.n_resources = second != NULL ? 2 : 1;
+    once.fencing = fencing;
+    LIVE_STATUS(redlock_lock_new_with(live->client, &options, &lock, error, sizeof(error)), 0);
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    live_tell(live, 0, "PEXPIRE key %d", 2 * TTL_MS);
+    live_tell(live, 0, "PEXPIRE other %d", 2 * TTL_MS);
+    live_tell(live, 0, "REPLICAOF 127.0.0.1 1"); /* whom it does not reach: it keeps its keys */
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
+    assert_int_equal(live_outcome(lock, 0).vote, REDLOCK_VOTE_FAILED);
+    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_READONLY);
+    live_tell(live, 0, "REPLICAOF NO ONE");
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_GRANTED) == 5);
+    assert_in_range(live_pttl(live, 0, "key"), TTL_MS + 1, 2 * TTL_MS); /* not shortened */
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+}
+
+static void demoted_with_a_longer_life(void **state) {
+    struct live *live = *state;
+    check_longer_life(live, NULL, 0);
+    check_longer_life(live, "other", 0);
+    check_longer_life(live, "other", 1);
+    good_again(live);
+}
+
 /* -- Memory -- */
 
 static void fill_memory(struct live *live, size_t i) {
@@ -224,10 +261,15 @@ static void validity_from_sending(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(replicas),         LIVE_TEST_FIVE(demoted_while_held),
-        LIVE_TEST_FIVE(full_memory),      LIVE_TEST_FIVE(full_memory_while_held),
-        LIVE_TEST_FIVE(too_few_replicas), LIVE_TEST(failed_snapshot),
-        LIVE_TEST(too_many_clients),      LIVE_TEST(paused_beyond_the_ttl),
+        LIVE_TEST_FIVE(replicas),
+        LIVE_TEST_FIVE(demoted_while_held),
+        LIVE_TEST_FIVE(demoted_with_a_longer_life),
+        LIVE_TEST_FIVE(full_memory),
+        LIVE_TEST_FIVE(full_memory_while_held),
+        LIVE_TEST_FIVE(too_few_replicas),
+        LIVE_TEST(failed_snapshot),
+        LIVE_TEST(too_many_clients),
+        LIVE_TEST(paused_beyond_the_ttl),
         LIVE_TEST(validity_from_sending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

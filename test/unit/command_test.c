@@ -25,7 +25,7 @@ struct row {
     bool notifies;
 };
 
-#define EXTEND_SHA "fad456264071373a49423a0503fce02a428cad4d"
+#define EXTEND_SHA "fc8b88d55f5a871d02ac6a3637e8ef9b3c053acb"
 #define RELEASE_SHA "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"
 #define SET_SEVERAL_TEXT                                                        \
     "for i=1,#KEYS do local v=redis.call('get',KEYS[i]) "                       \
@@ -51,24 +51,23 @@ struct row {
     "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) " \
     "if not c or c>f then return 0 end end "                             \
     "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1"
-#define EXTEND_FENCED_SHA "d3e7e41b87621e3ecf4ac3f994198e33ee28d269"
-#define EXTEND_FENCED_TEXT                                                      \
-    "local n,f=#KEYS/2,tonumber(ARGV[3]) "                                      \
-    "for i=1,n do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end " \
-    "for i=1,n do if redis.call('pttl',KEYS[i])<tonumber(ARGV[2]) then "        \
-    "redis.call('pexpire',KEYS[i],ARGV[2]) end "                                \
-    "local k=KEYS[n+i] local c=redis.pcall('get',k) "                           \
-    "if type(c)~='table' then c=tonumber(c or 0) if c and c<f then "            \
-    "redis.pcall('set',k,ARGV[3],'PX',ARGV[4]) "                                \
+#define EXTEND_FENCED_SHA "a9e0c18568bb11afb25973b78f1d6cf9fbd7e7b0"
+#define EXTEND_FENCED_TEXT                                                        \
+    "local n,f=#KEYS/2,tonumber(ARGV[3]) "                                        \
+    "for i=1,n do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "   \
+    "for i=1,n do "                                                               \
+    "redis.call('pexpire',KEYS[i],math.max(redis.call('pttl',KEYS[i]),ARGV[2])) " \
+    "local k=KEYS[n+i] local c=redis.pcall('get',k) "                             \
+    "if type(c)~='table' then c=tonumber(c or 0) if c and c<f then "              \
+    "redis.pcall('set',k,ARGV[3],'PX',ARGV[4]) "                                  \
     "elseif c then redis.pcall('pexpire',k,ARGV[4]) end end end return 1"
-#define EXTEND_SEVERAL_SHA "e3322986cc411d9f12b2cc1d6eb53927698cb977"
+#define EXTEND_SEVERAL_SHA "079fed628bfbb9944983410404b5351764a2e000"
 #define RELEASE_SEVERAL_SHA "da14326bf607ac1dc20e1aa96b204e87677d044d"
 #define ANNOUNCED_SHA "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"
 #define READ_SHA "459a6f17e5ef77b303561f0e93163b4dc12bdbd1"
 #define EXTEND_TEXT                                            \
     "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end " \
-    "if redis.call('pttl',KEYS[1])<tonumber(ARGV[2]) then "    \
-    "redis.call('pexpire',KEYS[1],ARGV[2]) end return 1"
+    "redis.call('pexpire',KEYS[1],math.max(redis.call('pttl',KEYS[1]),ARGV[2])) return 1"
 #define RELEASE_TEXT \
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
 #define READ_TEXT                                                                  \
@@ -103,7 +102,7 @@ static const struct row rows[] = {
            "\r\n$5\r\n10000\r\n"),
      1, NULL, false},
     {RL_COMMAND_EXTEND, true, 20, SIZED("d\0\r\n"),
-     SIZED("*6\r\n$4\r\nEVAL\r\n$159\r\n" EXTEND_TEXT
+     SIZED("*6\r\n$4\r\nEVAL\r\n$139\r\n" EXTEND_TEXT
            "\r\n$1\r\n1\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n$2\r\n20\r\n"),
      1, NULL, false},
     {RL_COMMAND_RELEASE, false, 10000, SIZED("door"),
@@ -159,7 +158,7 @@ static const struct row rows[] = {
            "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_EXTEND, true, 9, SIZED("a"),
-     SIZED("*11\r\n$4\r\nEVAL\r\n$435\r\n" EXTEND_FENCED_TEXT
+     SIZED("*11\r\n$4\r\nEVAL\r\n$415\r\n" EXTEND_FENCED_TEXT
            "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
            "$21\r\nlibredlock:fence:next\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"
            "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
@@ -222,13 +221,13 @@ static size_t format(char *wire, const struct row *row) {
 
 static void writes_each_byte(void **state) {
     (void)state;
-    assert_int_equal(strlen(EXTEND_TEXT), 159);
+    assert_int_equal(strlen(EXTEND_TEXT), 139);
     assert_int_equal(strlen(RELEASE_TEXT), 88);
     assert_int_equal(strlen(READ_TEXT), 223);
     assert_int_equal(strlen(SET_SEVERAL_TEXT), 174);
     assert_int_equal(strlen(FENCE_TEXT), 507);
     assert_int_equal(strlen(RAISE_TEXT), 289);
-    assert_int_equal(strlen(EXTEND_FENCED_TEXT), 435);
+    assert_int_equal(strlen(EXTEND_FENCED_TEXT), 415);
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[2048];
         memset(wire, 0x5a, sizeof wire);
