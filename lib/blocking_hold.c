@@ -25,6 +25,25 @@ static void publish(const struct rl_hold *hold) {
     rl_valid_publish(hold->mutex, hold->owner, redlock_lock_valid_until_ns(hold->lock));
 }
 
+/* What this owner has to do with the mutex, or NULL. */
+static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
+    struct rl_hold *hold = mutex->holds;
+    while (hold != NULL && (hold->owner != owner || (hold->depth == 0 && hold->ask == NULL))) {
+        hold = hold->next;
+    }
+    return hold;
+}
+
+/* What one extends, or shortens, all mutexes that share the hold show. */
+static void publish_shared(const redlock_blocking *blocking, uint64_t owner) {
+    for (const redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
+        const struct rl_hold *hold = hold_of(mutex, owner);
+        if (hold != NULL && hold->depth > 0 && !hold->is_lost) {
+            publish(hold);
+        }
+    }
+}
+
 /* The answer, and for a failure the sentence; lock: whose message it is, or NULL for the status's.
  */
 static void answer(struct rl_ask *ask, redlock_lock *lock, int status) {
@@ -92,22 +111,13 @@ static void extended_cb(redlock_lock *lock, int status, void *data) {
     struct rl_ask *ask = hold->extend;
     assert(ask != NULL);
     hold->extend = NULL;
-    if (status == 0 && hold->depth > 0 && !hold->is_lost) {
-        publish(hold);
+    if (status == 0) { /* by now others may be all that use the hold */
+        publish_shared(hold->mutex->blocking, hold->owner);
     }
     answer(ask, lock, status);
 }
 
 /* -- Lock objects -- */
-
-/* What this owner has to do with the mutex, or NULL. */
-static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
-    struct rl_hold *hold = mutex->holds;
-    while (hold != NULL && (hold->owner != owner || (hold->depth == 0 && hold->ask == NULL))) {
-        hold = hold->next;
-    }
-    return hold;
-}
 
 static bool is_free(const struct rl_hold *hold) {
     return hold->depth == 0 && hold->ask == NULL && hold->extend == NULL;
@@ -240,17 +250,6 @@ void rl_hold_unlock(struct rl_ask *ask) {
 }
 
 /* -- Extend -- */
-
-/* An extension to a shorter ttl shortens what the owner holds at once, also through the other
- * mutexes that share the hold. */
-static void publish_shared(redlock_blocking *blocking, uint64_t owner) {
-    for (redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
-        struct rl_hold *hold = hold_of(mutex, owner);
-        if (hold != NULL && hold->depth > 0 && !hold->is_lost) {
-            publish(hold);
-        }
-    }
-}
 
 void rl_hold_extend(struct rl_ask *ask) {
     struct rl_hold *hold = hold_of(ask->mutex, ask->owner);

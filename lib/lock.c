@@ -85,6 +85,14 @@ static void count(redlock_stats *stats, enum rl_op_kind kind, int status) {
     }
 }
 
+/* From now on messages are about this status, and not about a call that was refused before it. */
+static void set_last_status(redlock_lock *lock, int status) {
+    lock->last_status = status;
+    if (lock->client->refused == lock) {
+        lock->client->refused = NULL;
+    }
+}
+
 /* is_first: no callback of this lock has run since the losses were told. Returns whether that is
  * still so. */
 static bool tell_op(redlock_lock *lock, enum rl_op_kind kind, bool is_first) {
@@ -97,7 +105,7 @@ static bool tell_op(redlock_lock *lock, enum rl_op_kind kind, bool is_first) {
     struct rl_op op = lock->ops[kind];
     assert(op.is_active && op.is_done);
     lock->ops[kind] = (struct rl_op){.callback = NULL};
-    lock->last_status = op.status;
+    set_last_status(lock, op.status);
     count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
         lock->fence = rl_lock_fence(&rl_share_carrier(lock)->core);
@@ -143,7 +151,7 @@ void rl_lock_tell_lost(redlock_lock *lock) {
     lock->client->stats.lost++;
     rl_trace(lock->client, REDLOCK_EVENT_LOST, lock, NULL, lock->lost_status, 0);
     redlock_lock_cb callback = lock->on_lost;
-    lock->last_status = lock->lost_status;
+    set_last_status(lock, lock->lost_status);
     lock->on_lost = NULL;
     if (callback != NULL) {
         callback(lock, lock->lost_status, lock->lost_data);
@@ -372,14 +380,12 @@ int redlock_disown(redlock_lock *lock) {
     if (!rl_share_is_held(lock)) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
     }
-    if (lock->via != NULL || lock->depth > 1 || lock->joins || rl_share_has_others(lock)) {
+    if (lock->depth > 1 || lock->joins || rl_share_has_others(lock)) {
         return refuse(lock, REDLOCK_ERR_BUSY);
     }
-    rl_votes_simple(lock, RL_EV_DISOWN);
-    if (lock->core.state == RL_LOST) {
+    if (!rl_share_disown(lock)) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD); /* at this very moment; on_lost says so */
     }
-    lock->depth = 0;
     return 0;
 }
 
@@ -392,7 +398,8 @@ int redlock_cancel(redlock_lock *lock) {
         return 0;
     }
     redlock_lock *carrier = rl_share_carrier(lock);
-    bool extends = lock->ops[RL_OP_EXTEND].is_active && carrier->core.state == RL_EXTENDING;
+    const struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
+    bool extends = extend->is_active && !extend->is_done; /* else it may be another's by now */
     if (!rl_lock_is_acquiring(&lock->core) && !extends) {
         return refuse(lock, REDLOCK_ERR_IDLE);
     }

@@ -61,6 +61,7 @@ static void detach(redlock_lock *lock) {
     *at = lock->next_sharer;
     lock->next_sharer = NULL;
     lock->via = NULL;
+    rl_lock_copy_past(&lock->core, &carrier->core); /* for its messages, outcomes and token */
     assert(carrier->for_extend != lock && carrier->for_release != lock);
     rl_lock_unref(carrier);
 }
@@ -97,7 +98,9 @@ static void end_here(redlock_lock *lock, enum rl_op_kind kind, int status) {
     rl_loop_queue_done(lock);
 }
 
-/* The object does not use the hold any more. If nobody does, it is released in the background. */
+/* The object does not use the hold any more. If nobody does, it is released in the background,
+ * unless the last one that used it is releasing it just now: that release is not this object's to
+ * end, though its core may be. */
 static void share_leave(redlock_lock *lock) {
     redlock_lock *carrier = rl_share_carrier(lock);
     const redlock_lock *extends = carrier->for_extend != NULL ? carrier->for_extend : carrier;
@@ -110,7 +113,7 @@ static void share_leave(redlock_lock *lock) {
         rl_votes_simple(carrier, RL_EV_ABANDON);
     }
     detach(lock);
-    if (!has_users(carrier)) {
+    if (!has_users(carrier) && carrier->for_release == NULL) {
         rl_votes_simple(carrier, RL_EV_ABANDON);
     }
     rl_lock_unref(carrier);
@@ -278,6 +281,20 @@ void rl_share_release(redlock_lock *lock) {
         carrier->for_release = carrier != lock ? lock : NULL;
         rl_votes_simple(carrier, RL_EV_RELEASE);
     }
+}
+
+bool rl_share_disown(redlock_lock *lock) {
+    redlock_lock *carrier = rl_share_carrier(lock);
+    assert(lock->depth == 1 && !lock->joins && !rl_share_has_others(lock));
+    rl_lock_ref(carrier);
+    rl_votes_simple(carrier, RL_EV_DISOWN);
+    bool is_lost = carrier->core.state == RL_LOST;
+    if (!is_lost) {
+        lock->depth = 0;
+        detach(lock);
+    }
+    rl_lock_unref(carrier);
+    return !is_lost;
 }
 
 void rl_share_abandon(redlock_lock *lock) {

@@ -52,6 +52,9 @@ void rl_share_renewed(redlock_lock *carrier, int status);
 /* The release that was just submitted for lock. */
 void rl_share_release(redlock_lock *lock);
 
+/* The only user of the hold lets go of it. Returns false if it was lost at this very moment. */
+bool rl_share_disown(redlock_lock *lock);
+
 /* A pending join is cancelled. Returns false if there is none. */
 bool rl_share_cancel(redlock_lock *lock);
 

@@ -236,8 +236,8 @@ REDLOCK_API int redlock_mutex_try_lock(redlock_mutex *mutex);
 REDLOCK_API int redlock_mutex_unlock(redlock_mutex *mutex);
 
 /* Extends what the caller holds to ttl_ms from now (0: the ttl of the options), and waits for the
- * answer, no longer than node_timeout_ms. With auto_extend it is of use for another ttl, or to have
- * a quorum's word at this moment.
+ * answer, no longer than node_timeout_ms. All mutexes by which the owner holds it show that. With
+ * auto_extend it is of use for another ttl, or to have a quorum's word at this moment.
  *
  * Returns:
  *     0                         renewed by a quorum

@@ -335,8 +335,9 @@ typedef struct redlock_acquire_options {
      * first acquire, and its fence (with `fencing`, a hold without one cannot be shared:
      * REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own. It may be the same
      * object: acquired n times, it is released n times. The last release of the owner releases.
-     * What an owner holds only a part of cannot be acquired with more (REDLOCK_ERR_PART_HELD): he
-     * would wait for himself. Default 0. */
+     * An extension is everybody's; cancelling, releasing or freeing one object ends no operation of
+     * another. What an owner holds only a part of cannot be acquired with more
+     * (REDLOCK_ERR_PART_HELD): he would wait for himself. Default 0. */
     uint64_t owner;
 
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the

@@ -42,8 +42,8 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
  * ends, and whoever has the token can adopt or release it. An extension under way ends with
  * REDLOCK_ERR_CANCELED. on_lost does not run.
  *
- * Returns 0, REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (shared by other objects of its owner),
- * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+ * Returns 0, REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (acquired more than once, or shared by
+ * other objects of its owner), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_disown(redlock_lock *lock);
 
 /* Releases by its token what this object does not hold: on every node the keys are deleted if they

@@ -227,6 +227,13 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     rl_lock_invariant(lock);
 }
 
+void rl_lock_copy_past(struct rl_lock *lock, const struct rl_lock *from) {
+    assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
+    rl_round_copy(&lock->round, &from->round);
+    memcpy(lock->token, from->token, sizeof lock->token);
+    rl_lock_invariant(lock);
+}
+
 const char *rl_event_name(enum rl_event_type type) {
     assert(type < RL_EVENT_TYPES);
     return events[type].name;

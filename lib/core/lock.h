@@ -237,6 +237,10 @@ bool rl_lock_is_acquiring(const struct rl_lock *lock);
 /* Whether the lock keeps its place in line: it asks the nodes, holds, or waits for its turn. */
 bool rl_lock_is_in_line(const struct rl_lock *lock);
 
+/* Of a lock that neither asks nor holds: its last round and token are from now on those of another
+ * lock, with which it held. */
+void rl_lock_copy_past(struct rl_lock *lock, const struct rl_lock *from);
+
 const char *rl_lock_state_name(enum rl_lock_state state);
 const char *rl_event_name(enum rl_event_type type);
 

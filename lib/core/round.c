@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 static uint32_t round_pending(const struct rl_round *round) {
     return (uint32_t)round->n - round->granted - round->refused - round->failed;
@@ -71,11 +72,15 @@ void rl_round_init(struct rl_round *round, uint32_t n, struct rl_ballot *ballots
     }
 }
 
+static uint32_t next_id(const struct rl_round *round) {
+    return round->id == UINT32_MAX ? 1 : round->id + 1;
+}
+
 void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t now_ns,
                     uint32_t asked, const int16_t *reasons) {
     assert(round->decision != RL_OPEN); /* one round at a time */
     assert((asked & ~rl_all_nodes(round->n)) == 0);
-    round->id = round->id == UINT32_MAX ? 1 : round->id + 1;
+    round->id = next_id(round);
     round->sent_ns = now_ns;
     round->kind = (uint8_t)kind;
     round->decision = RL_OPEN;
@@ -120,6 +125,19 @@ void rl_round_abandon(struct rl_round *round) {
     if (round->decision == RL_OPEN) {
         round->decision = RL_DEFEATED;
     }
+}
+
+void rl_round_copy(struct rl_round *round, const struct rl_round *from) {
+    struct rl_ballot *ballots = round->ballots;
+    uint32_t id = next_id(round);
+    assert(round != from && round->n == from->n);
+    assert(round->decision != RL_OPEN);
+    assert(from->id != 0);
+    *round = *from;
+    round->id = id; /* its own count goes on: a late vote must never meet its id a second time */
+    round->ballots = ballots;
+    memcpy(ballots, from->ballots, from->n * sizeof ballots[0]);
+    rl_round_abandon(round);
 }
 
 uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote) {

@@ -70,6 +70,9 @@ void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns);
 /* Ends an open round as lost: its votes no longer matter. */
 void rl_round_abandon(struct rl_round *round);
 
+/* What another round came to, under a new id: for whoever looks, no vote belongs to it. */
+void rl_round_copy(struct rl_round *round, const struct rl_round *from);
+
 /* Nodes whose vote is `vote`, as a mask. */
 uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote);
 

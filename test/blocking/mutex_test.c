@@ -125,6 +125,40 @@ static void extend(void **state) {
 }
 
 /* An owner that is not a thread: a task's number, or the object itself. */
+/* Two mutexes, one hold: what is done through one is seen through the other. */
+static void extend_through_another(void **state) {
+    struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.auto_extend = 0;
+    options.ttl_ms = 600;
+    redlock_mutex *one = crew_mutex(blocking, "one", &options);
+    redlock_mutex *twin = crew_mutex(blocking, "one", &options);
+    for (int i = 0; i < 2; i++) { /* through the first, which carries the hold, and the second */
+        LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
+        LIVE_STATUS(redlock_mutex_lock(twin, 5000), 0);
+        uint64_t end_ns = redlock_now_ns() + 600 * LIVE_MS;
+        LIVE_STATUS(redlock_mutex_extend(i == 0 ? one : twin, 10000), 0);
+        assert_in_range(redlock_mutex_remaining_ms(one), 5000, 9897);
+        assert_in_range(redlock_mutex_remaining_ms(twin), 5000, 9897);
+        live_block_until(end_ns);
+        assert_int_equal(redlock_mutex_is_valid(one), 1);
+        assert_int_equal(redlock_mutex_is_valid(twin), 1);
+        LIVE_STATUS(redlock_mutex_lock(i == 0 ? twin : one, 5000), 0);
+        LIVE_STATUS(redlock_mutex_unlock(i == 0 ? twin : one), 0);
+        LIVE_STATUS(redlock_mutex_unlock(one), 0); /* the carrier goes, the extension stays */
+        assert_int_equal(redlock_mutex_is_valid(one), 0);
+        assert_in_range(redlock_mutex_remaining_ms(twin), 4000, 9897);
+        LIVE_STATUS(redlock_mutex_extend(twin, 1000), 0);
+        assert_in_range(redlock_mutex_remaining_ms(twin), 0, 988);
+        LIVE_STATUS(redlock_mutex_unlock(twin), 0);
+        assert_int_equal(redlock_mutex_is_valid(twin), 0);
+    }
+    free_mutex(one);
+    free_mutex(twin);
+    crew_end(live, blocking);
+}
+
 static void owners_that_move(void **state) {
     struct live *live = *state;
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -307,6 +341,7 @@ int main(void) {
         LIVE_TEST(another_thread_is_not_the_owner),
         LIVE_TEST(a_thread_locks_again),
         LIVE_TEST(extend),
+        LIVE_TEST(extend_through_another),
         LIVE_TEST(owners_that_move),
         LIVE_TEST(fence),
         LIVE_TEST(bad_input),

@@ -102,9 +102,10 @@ static void keeps_others_out(void **state) {
     LIVE_STATUS(redlock_acquire(p.a, &other, NULL, NULL), REDLOCK_ERR_ALREADY_HELD);
     /* a was released, but carries b's hold: it cannot be another's at the same time */
     LIVE_STATUS(acquire(&p, p.b), 0);
+    LIVE_STATUS(redlock_disown(p.a), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_disown(p.b), REDLOCK_ERR_BUSY);
     LIVE_STATUS(live_release(live, p.a), 0);
     LIVE_STATUS(redlock_acquire(p.a, &other, NULL, NULL), REDLOCK_ERR_BUSY);
-    LIVE_STATUS(redlock_disown(p.b), REDLOCK_ERR_BUSY);
     LIVE_STATUS(acquire(&p, p.a), 0); /* the same owner comes back */
     LIVE_STATUS(live_release(live, p.b), 0);
     assert_true(is_held(&p));
@@ -214,6 +215,7 @@ static void is_lost_for_all(void **state) {
     LIVE_STATUS(acquire(&p, p.b), 0);
     LIVE_UNTIL(live, p.lost_a.count == 1 && p.lost_b.count == 1);
     LIVE_STATUS(p.lost_a.status, REDLOCK_ERR_EXPIRED);
+    assert_non_null(strstr(redlock_lock_message(p.b), "5 of 5 granted"));
     assert_int_equal(redlock_lock_is_valid(p.a) + redlock_lock_is_valid(p.b), 0);
     LIVE_STATUS(live_release(live, p.b), REDLOCK_ERR_LOST);
     LIVE_STATUS(redlock_release(p.b, NULL, NULL), REDLOCK_ERR_NOT_HELD);
@@ -285,6 +287,83 @@ static void ends_by_every_way_out(void **state) {
     live_end(live);
 }
 
+/* Whose core it is does not matter: what the last one does is not ended by the first one's end. */
+static void ends_no_other_ones_release(void **state) {
+    struct live *live = *state;
+    struct party p;
+    struct live_done done = {0};
+    invite(&p, live, TTL_MS);
+    LIVE_STATUS(acquire(&p, p.a), 0);
+    LIVE_STATUS(acquire(&p, p.b), 0);
+    LIVE_STATUS(live_release(live, p.a), 0);
+    LIVE_STATUS(redlock_release(p.b, live_lock_cb, &done), 0);
+    redlock_lock_free(p.a);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    assert_non_null(strstr(redlock_lock_message(p.b), "success: "));
+    assert_true(live_votes(p.b, 5, REDLOCK_VOTE_GRANTED) >= 3);
+    assert_false(is_held(&p));
+    live_end(live);
+}
+
+static struct live_done extended;
+
+static void extend_a_and_cancel_b(redlock_lock *lock, int status, void *data) {
+    struct party *p = data;
+    (void)lock;
+    LIVE_STATUS(status, 0);
+    LIVE_STATUS(redlock_extend(p->a, 0, live_lock_cb, &extended), 0);
+    LIVE_STATUS(redlock_cancel(p->b), REDLOCK_ERR_IDLE);
+    live_wake();
+}
+
+/* b's extension is over, though its callback has not run: a's, which is under way, is not b's to
+ * cancel. The answers to another lock's acquire come right before those to b's extension. */
+static void cancels_its_own_only(void **state) {
+    struct live *live = *state;
+    struct party p;
+    struct live_done done = {0};
+    redlock_lock *other = live_lock(live->client, "other");
+    invite(&p, live, TTL_MS);
+    LIVE_STATUS(acquire(&p, p.a), 0);
+    LIVE_STATUS(acquire(&p, p.b), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    extended = (struct live_done){0};
+    LIVE_STATUS(redlock_acquire(other, NULL, extend_a_and_cancel_b, &p), 0);
+    LIVE_STATUS(redlock_extend(p.b, 0, live_lock_cb, &done), 0);
+    live_send(live, 0);
+    LIVE_UNTIL(live, done.count == 1 && extended.count == 1);
+    LIVE_STATUS(done.status, 0);
+    LIVE_STATUS(extended.status, 0);
+    live_end(live);
+}
+
+/* The last one of the owner hands the lock on, by whichever object. */
+static void is_disowned_by_the_last(void **state) {
+    struct live *live = *state;
+    struct party p;
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    invite(&p, live, TTL_MS);
+    LIVE_STATUS(acquire(&p, p.a), 0);
+    LIVE_STATUS(acquire(&p, p.b), 0);
+    LIVE_STATUS(live_release(live, p.a), 0);
+    memcpy(token, redlock_lock_token(p.b), sizeof(token));
+    LIVE_STATUS(redlock_disown(p.b), 0);
+    assert_string_equal(redlock_lock_token(p.b), token);
+    assert_int_equal(redlock_lock_is_valid(p.b), 0);
+    LIVE_STATUS(redlock_release(p.b, NULL, NULL), REDLOCK_ERR_NOT_HELD);
+    redlock_lock_free(p.b);
+    redlock_lock_free(p.a);
+    assert_true(is_held(&p));
+    struct live_done done = {0};
+    LIVE_STATUS(redlock_adopt(p.c, token, NULL, live_lock_cb, &done), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    LIVE_STATUS(live_release(live, p.c), 0);
+    assert_false(is_held(&p));
+    live_end(live);
+}
+
 static void ends_with_the_client(void **state) {
     struct live *live = *state;
     struct party p;
@@ -314,6 +393,9 @@ int main(void) {
         LIVE_TEST_FIVE(is_lost_for_all),
         LIVE_TEST_FIVE(is_lost_before_it_was_told),
         LIVE_TEST_FIVE(ends_by_every_way_out),
+        LIVE_TEST_FIVE(ends_no_other_ones_release),
+        LIVE_TEST_FIVE(cancels_its_own_only),
+        LIVE_TEST_FIVE(is_disowned_by_the_last),
         LIVE_TEST_FIVE(ends_with_the_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

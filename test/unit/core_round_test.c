@@ -318,6 +318,34 @@ static void has_an_id_of_its_own(void **state) {
     assert_int_equal(round.id, 1); /* and never 0 */
 }
 
+/* What is copied can be looked at. No vote belongs to it, not of either round's own, and the ids
+ * that were used are not used again. */
+static void copies_what_came_of_another(void **state) {
+    (void)state;
+    struct rl_round from, to;
+    struct rl_ballot ballots[3], copies[3];
+    rl_round_init(&from, 3, ballots);
+    rl_round_init(&to, 3, copies);
+    for (int i = 0; i < 2; i++) { /* to: id 2, from: id 1, and open */
+        rl_round_begin(&to, RL_ROUND_ACQUIRE, 1, 7, NULL);
+        rl_round_abandon(&to);
+    }
+    rl_round_begin(&from, RL_ROUND_EXTEND, 5, 7, NULL);
+    rl_round_vote(&from, 1, 0, RL_VOTE_REFUSED, 0, 6);
+    rl_round_copy(&to, &from);
+    assert_int_equal(to.kind, RL_ROUND_EXTEND);
+    assert_int_equal(to.refused, 1);
+    assert_int_equal(to.decision, RL_DEFEATED);
+    assert_ptr_equal(to.ballots, copies);
+    assert_int_equal(copies[0].vote, RL_VOTE_REFUSED);
+    assert_int_equal(from.decision, RL_OPEN);
+    for (uint32_t id = 1; id <= 2; id++) {
+        assert_false(rl_round_vote(&to, id, 1, RL_VOTE_GRANTED, 0, 7));
+    }
+    rl_round_begin(&to, RL_ROUND_ACQUIRE, 8, 7, NULL);
+    assert_int_equal(to.id, 4);
+}
+
 static void measures_latency(void **state) {
     (void)state;
     static const struct {
@@ -384,6 +412,7 @@ int main(void) {
         cmocka_unit_test(has_no_votes_before_it_begins),
         cmocka_unit_test(touches_no_ballot_but_its_own),
         cmocka_unit_test(has_an_id_of_its_own),
+        cmocka_unit_test(copies_what_came_of_another),
         cmocka_unit_test(measures_latency),
         cmocka_unit_test(asserts_what_it_is_given),
     };
