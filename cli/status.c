@@ -20,6 +20,8 @@
 
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 32
+#define VALUE_MAX 128 /* of a holder's name, or of a value that is not of our kind */
+#define HOLDER_TEXT_MAX (VALUE_MAX + 48)
 #define LEFT_WIDTH 9
 #define LATENCY_WIDTH 10
 
@@ -31,12 +33,13 @@ struct look {
     size_t answered, holding; /* nodes; that have the quorum's token */
     bool is_held;             /* by a quorum */
     char token[RL_TOKEN_TEXT_MAX];
-    char holder[REDLOCK_HOLDER_MAX + 1];
+    char holder[VALUE_MAX];
+    bool is_foreign; /* held, by a client of another library: then holder is its value */
     int64_t remaining_ms;
     struct sight {
         redlock_sight s;
         char token[REDLOCK_TOKEN_LENGTH + 1];
-        char holder[REDLOCK_HOLDER_MAX + 1];
+        char holder[VALUE_MAX];
         bool votes;          /* it may be asked to grant a lock */
         int64_t votes_in_ms; /* if not, because it may have forgotten some: until it may */
     } sights[REDLOCK_NODES_MAX];
@@ -53,12 +56,24 @@ static void look_at_guard(struct sight *sight, const redlock_client *client, siz
     sight->votes_in_ms = info.votes_in_ms;
 }
 
+/* Whether a node has what the quorum has. */
+static bool is_holding(const struct look *look, const struct sight *sight) {
+    if (!look->is_held || sight->s.status != 0 || !sight->s.is_held) {
+        return false;
+    }
+    return look->is_foreign ? sight->token[0] == '\0' && strcmp(sight->holder, look->holder) == 0
+                            : strncmp(sight->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
+}
+
 static void on_query(redlock_query *query, int status, void *data) {
     struct look *look = data;
     const char *token = "", *holder = "";
     look->is_held = redlock_query_quorum(query, &token, &holder, &look->remaining_ms) == 1;
+    look->is_foreign = look->is_held && token[0] == '\0';
     if (look->is_held) {
-        rl_token_show(token, holder, look->token);
+        if (!look->is_foreign) {
+            rl_token_show(token, holder, look->token);
+        }
         rl_say_clean(holder, strlen(holder), look->holder, sizeof look->holder);
     }
     for (size_t i = 0; i < look->n; i++) {
@@ -73,7 +88,7 @@ static void on_query(redlock_query *query, int status, void *data) {
                  sight->s.token != NULL ? sight->s.token : "");
         look_at_guard(sight, look->session->client, i);
         look->answered += sight->s.status == 0;
-        look->holding += look->is_held && sight->s.is_held && strcmp(sight->token, token) == 0;
+        look->holding += is_holding(look, sight);
     }
     rl_session_done(look->session, status);
 }
@@ -88,18 +103,48 @@ static int ask(struct look *look, struct rl_session *session, redlock_bytes key)
     return status == 0 ? rl_session_wait(session) : status;
 }
 
+/* Who holds it, by the quorum's word. */
+static const char *name_holder(const struct look *look, char out[HOLDER_TEXT_MAX]) {
+    if (look->is_foreign) {
+        snprintf(out, HOLDER_TEXT_MAX, "another library's client (value \"%s\")", look->holder);
+    } else {
+        snprintf(out, HOLDER_TEXT_MAX, "%s",
+                 look->holder[0] != '\0' ? look->holder : "somebody without a name");
+    }
+    return out;
+}
+
+/* Keys that are no locks of ours, and keep a quorum from being had. False: too few for that. */
+static bool name_hindrance(const struct look *look, char *out, size_t size) {
+    const struct sight *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const struct sight *sight = &look->sights[i];
+        bool hinders = sight->s.status == 0 && sight->s.is_held && sight->token[0] == '\0';
+        first = hinders && first == NULL ? sight : first;
+        count += hinders;
+    }
+    if (look->n - count >= look->n / 2 + 1) {
+        return false;
+    }
+    snprintf(out, size, "the key holds what is not this library's lock on %zu of %zu nodes: %s",
+             count, look->n, first->holder);
+    return true;
+}
+
 bool rl_status_holder(struct rl_session *session, const char *keys_text, char *out, size_t size) {
     struct rl_keys keys;
     static struct look look;
     bool found = false;
     if (rl_keys_parse(&keys, keys_text) == NULL) {
         for (size_t i = 0; i < keys.count && !found; i++) {
-            char left[32];
+            char left[32], name[HOLDER_TEXT_MAX];
             found = ask(&look, session, keys.items[i]) == 0 && look.is_held;
             if (found) {
-                snprintf(out, size, "held by %s for another %s",
-                         look.holder[0] != '\0' ? look.holder : "somebody without a name",
+                snprintf(out, size, "held by %s for another %s", name_holder(&look, name),
                          rl_say_duration((double)look.remaining_ms, left, sizeof left));
+            } else {
+                found = name_hindrance(&look, out, size);
             }
         }
     }
@@ -110,7 +155,7 @@ bool rl_status_holder(struct rl_session *session, const char *keys_text, char *o
 /* -- Its screen -- */
 
 static void print_head(const struct look *look) {
-    char key[256], left[32];
+    char key[256], left[32], name[HOLDER_TEXT_MAX];
     size_t quorum = look->n / 2 + 1;
     size_t held = 0;
     for (size_t i = 0; i < look->n; i++) {
@@ -119,7 +164,7 @@ static void print_head(const struct look *look) {
     rl_say_clean(look->key.data, look->key.length, key, sizeof key);
     if (look->is_held) {
         printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
-               look->holder[0] != '\0' ? look->holder : "somebody without a name",
+               name_holder(look, name),
                rl_say_duration((double)look->remaining_ms, left, sizeof left), look->holding,
                look->n, quorum);
     } else if (look->answered < quorum) {
@@ -132,28 +177,37 @@ static void print_head(const struct look *look) {
     }
 }
 
-static void print_sight(const struct sight *sight, int node_width, int holder_width) {
-    char left[32] = "", latency[32], votes_in[32], vote[64] = "";
+static const char *holder_text(const struct look *look, const struct sight *sight,
+                               char out[HOLDER_TEXT_MAX]) {
+    if (sight->s.status != 0 || !sight->s.is_held) {
+        return "-";
+    }
+    if (sight->token[0] != '\0') {
+        return sight->holder[0] != '\0' ? sight->holder : "no name";
+    }
+    if (look->is_foreign && is_holding(look, sight)) {
+        snprintf(out, HOLDER_TEXT_MAX, "\"%.30s\"", sight->holder);
+    } else {
+        snprintf(out, HOLDER_TEXT_MAX, "not a lock: %.20s", sight->holder);
+    }
+    return out;
+}
+
+static void print_sight(const struct look *look, size_t index, int node_width, int holder_width) {
+    const struct sight *sight = &look->sights[index];
+    char left[32] = "", latency[32], votes_in[32], vote[64] = "", holder[HOLDER_TEXT_MAX];
     printf("  %-*s", node_width, sight->s.node);
     if (sight->s.status != 0) {
         rl_say_painted(RL_PAINT_BAD, redlock_strerror(sight->s.status), 0);
         printf("\n");
         return;
     }
-    const char *holder = sight->holder;
-    if (!sight->s.is_held) {
-        holder = "-";
-    } else if (sight->token[0] == '\0') {
-        holder = "not a lock";
-    } else if (holder[0] == '\0') {
-        holder = "no name";
-    }
     if (sight->s.is_held) {
         rl_say_duration(sight->s.remaining_ms > 0 ? (double)sight->s.remaining_ms : 0, left,
                         sizeof left);
     }
     rl_say_duration(sight->s.latency_us / 1e3, latency, sizeof latency);
-    printf("%-*s%-*s", holder_width, holder, LEFT_WIDTH,
+    printf("%-*s%-*s", holder_width, holder_text(look, sight, holder), LEFT_WIDTH,
            sight->s.is_held && sight->s.remaining_ms < 0 ? "for ever" : left);
     if (sight->votes_in_ms > 0) {
         printf("%-*s", LATENCY_WIDTH, latency);
@@ -173,10 +227,12 @@ static int width_of(int width, const char *text, int max) {
 }
 
 static void print_screen(const struct look *look) {
+    char holder[HOLDER_TEXT_MAX];
     int node_width = 4, holder_width = 10;
     for (size_t i = 0; i < look->n; i++) {
         node_width = width_of(node_width, look->sights[i].s.node, NODE_WIDTH_MAX);
-        holder_width = width_of(holder_width, look->sights[i].holder, HOLDER_WIDTH_MAX);
+        holder_width =
+            width_of(holder_width, holder_text(look, &look->sights[i], holder), HOLDER_WIDTH_MAX);
     }
     node_width += 2;
     holder_width += 2;
@@ -184,7 +240,7 @@ static void print_screen(const struct look *look) {
     printf("\n  %-*s%-*s%-*s%s\n", node_width, "node", holder_width, "holder", LEFT_WIDTH, "left",
            "latency");
     for (size_t i = 0; i < look->n; i++) {
-        print_sight(&look->sights[i], node_width, holder_width);
+        print_sight(look, i, node_width, holder_width);
     }
 }
 
@@ -195,8 +251,9 @@ static void print_json(const struct look *look) {
     rl_json_open(&json, NULL, '{');
     rl_json_bytes(&json, "key", look->key.data, look->key.length);
     rl_json_bool(&json, "held", look->is_held);
+    rl_json_bool(&json, "foreign", look->is_foreign);
     rl_json_text(&json, "holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL);
-    rl_json_text(&json, "token", look->is_held ? look->token : NULL);
+    rl_json_text(&json, "token", look->token[0] != '\0' ? look->token : NULL);
     if (look->is_held) {
         rl_json_number(&json, "remaining_ms", look->remaining_ms);
     }

@@ -124,7 +124,7 @@ static void note_holder(redlock_election *election, const char *holder, int64_t 
 
 static void on_looked(redlock_query *query, int status, void *data) {
     redlock_election *election = data;
-    const char *holder = NULL;
+    const char *token = "", *holder = NULL;
     int64_t remaining_ms = 0;
     assert(election->is_looking);
     election->is_looking = false;
@@ -134,7 +134,7 @@ static void on_looked(redlock_query *query, int status, void *data) {
     if (is_old && wants_to_know(election)) {
         look_at(election, redlock_now_ns());
     } else if (status != REDLOCK_ERR_CANCELED && wants_to_know(election)) {
-        if (redlock_query_quorum(query, NULL, &holder, &remaining_ms)) {
+        if (redlock_query_quorum(query, &token, &holder, &remaining_ms) && token[0] != '\0') {
             note_holder(election, holder, remaining_ms);
         } else if (is_nobody(election, query)) {
             look_quickly(election);

@@ -273,6 +273,16 @@ static void insert_sorted(int64_t lives[], uint32_t count, int64_t life) {
     lives[at] = life;
 }
 
+/* Whether two nodes have the key of one holder: our token, or one string that is not ours and ends,
+ * as every Redlock library sets it. */
+static bool is_one_holder(const struct rl_sighting *a, const struct rl_sighting *b) {
+    if (a->token[0] != '\0') {
+        return strcmp(a->token, b->token) == 0;
+    }
+    return a->is_foreign && b->is_foreign && a->remaining_ms >= 0 && b->remaining_ms >= 0 &&
+           strcmp(a->holder, b->holder) == 0;
+}
+
 int redlock_query_quorum(const redlock_query *query, const char **token, const char **holder,
                          int64_t *remaining) {
     if (query == NULL) {
@@ -284,8 +294,8 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
         const struct rl_sighting *seen = &query->looks[i].seen;
         int64_t lives[RL_NODES_MAX];
         uint32_t count = 0;
-        for (uint32_t j = 0; j < n && seen->token[0] != '\0'; j++) {
-            if (strcmp(query->looks[j].seen.token, seen->token) == 0) {
+        for (uint32_t j = 0; j < n; j++) {
+            if (is_one_holder(seen, &query->looks[j].seen)) {
                 insert_sorted(lives, count++, remaining_ms(query, &query->looks[j]));
             }
         }

@@ -100,7 +100,9 @@ REDLOCK_API int redlock_query_sight(const redlock_query *query, size_t index, re
 
 /* The holder by the quorum's word: if a quorum of all nodes has one token, sets what is not NULL
  * (the strings are valid during the callback; remaining_ms is until fewer than a quorum have it)
- * and returns 1. 0 if no token has a quorum. Since 0.1. */
+ * and returns 1. It also does if a quorum has one string that is not of this library's kind and has
+ * a ttl, as a lock of another Redlock library has: then *token is "", and *holder the beginning of
+ * that string, as in redlock_sight. 0 if nothing has a quorum. Since 0.1. */
 REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **token,
                                      const char **holder, int64_t *remaining_ms);
 

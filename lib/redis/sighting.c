@@ -55,7 +55,10 @@ static void take_value(const char *value, struct rl_sighting *out) {
         if (length > RL_COMMAND_TOKEN_LEN) {
             memcpy(out->holder, value + RL_COMMAND_TOKEN_LEN + 1, length - RL_COMMAND_TOKEN_LEN);
         }
-    } else if (length == 0) {
+        return;
+    }
+    out->is_foreign = true;
+    if (length == 0) {
         memcpy(out->holder, EMPTY, sizeof EMPTY);
     } else {
         memcpy(out->holder, value, length + 1);

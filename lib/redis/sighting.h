@@ -23,6 +23,7 @@
 
 struct rl_sighting {
     int64_t remaining_ms;                  /* -1: the key never ends */
+    bool is_foreign;                       /* a string that is not of our kind */
     char token[RL_COMMAND_TOKEN_LEN + 1];  /* "" if the value is not of our kind */
     char holder[RL_SIGHTING_TEXT_MAX + 1]; /* see redlock_sight in redlock/token.h */
 };

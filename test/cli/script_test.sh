@@ -83,11 +83,43 @@ status 'a guard that is strict' 0 "$redlock" status --guard strict --max-ttl 1h 
 says '... says when a young node votes' "127.0.0.1:$(port 2) *me .* votes in 6[01] min$" "$out"
 "$cli" -p "$(port 1)" set odd thing >/dev/null
 status 'a foreign value' 1 "$redlock" status odd
-says '... is told' "127.0.0.1:$(port 1) *not a lock *for ever" "$out"
+says '... is told' "127.0.0.1:$(port 1) *not a lock: thing *for ever" "$out"
 "$cli" -p "$(port 1)" set odd "$(printf '\033[31mred')" >/dev/null
 "$redlock" status odd >"$out"
 ! grep -q "$(printf '\033')" "$out"
 result 'a value that would harm a terminal does not' $? "$out"
+
+# Another library's lock: one random string with a ttl, the same on a quorum.
+plant() { # VALUE NODE...
+    plant_value=$1
+    shift
+    for plant_i in "$@"; do "$cli" -p "$(port "$plant_i")" set other "$plant_value" px 30000 >/dev/null; done
+}
+plant 9b1f3a70-0c21-4f7e-8d52 1 3
+status 'a lock of another library' 0 "$redlock" status other
+says '... is held, by its value' \
+    '^other: held by another library.s client (value "9b1f3a70-0c21-4f7e-8d52") for another [0-9.]* s, on 2 of 3 nodes (2 needed)$' \
+    "$out"
+says '... on its nodes' "127.0.0.1:$(port 3) *\"9b1f3a70-0c21-4f7e-8d52\"  *[23][0-9.]* s" "$out"
+"$redlock" status --json other >"$out"
+says '... as JSON' '"held": true, "foreign": true, "holder": "9b1f3a70-0c21-4f7e-8d52", "token": null, "remaining_ms": ' "$out"
+status '... and no other has it' 1 "$redlock" acquire --no-wait other
+says '... which is told' \
+    'other: not acquired: held by another library.s client (value "9b1f3a70-0c21-4f7e-8d52") for another'
+"$cli" -p "$(port 3)" del other >/dev/null
+status 'its key on a minority' 1 "$redlock" status other
+says '... is no lock' '^other: nobody has a quorum; keys are left on 1 of 3 nodes$' "$out"
+"$cli" -p "$(port 1)" persist other >/dev/null
+plant 9b1f3a70-0c21-4f7e-8d52 3
+"$cli" -p "$(port 3)" persist other >/dev/null
+status 'a value for ever' 1 "$redlock" status other
+says '... is no lock either' "127.0.0.1:$(port 3) *not a lock: 9b1f3a70" "$out"
+for i in 1 3; do "$cli" -p "$(port "$i")" hset hash field 1 >/dev/null; done
+status 'a hash' 1 "$redlock" status hash
+says '... is what it is' "127.0.0.1:$(port 3) *not a lock: (hash)  *for ever" "$out"
+status '... and in the way' 1 "$redlock" acquire --no-wait hash
+says '... which is told' \
+    'not acquired: the key holds what is not this library.s lock on 2 of 3 nodes: (hash)'
 sh "$nodes_sh" kill "$nodes" 3
 status 'a node is down' 0 "$redlock" status k
 says '... which is told' "127.0.0.1:$(port 3) *connection refused" "$out"

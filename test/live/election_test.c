@@ -136,6 +136,24 @@ static void is_not_told_what_is_not_known(void **state) {
     live_end(live);
 }
 
+/* A lock of another library under the name is nobody's leadership. */
+static void is_not_led_by_another_library(void **state) {
+    struct live *live = *state;
+    struct candidate c = {0};
+    redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
+    o.poll_ms = 20;
+    live_tell_all(live, "SET " CAMPAIGN_NAME " 9b1f3a70-0c21 PX 60000");
+    campaign_make(&c, live->client, &o);
+    live_run_for(live, 300);
+    assert_false(c.has_leader);
+    live_tell_all(live, "SET " CAMPAIGN_NAME " 0123456789012345678901234567890123456789 PX 60000");
+    LIVE_UNTIL(live, c.has_leader);
+    assert_string_equal(c.leader, "");
+    live_tell_all(live, "FLUSHALL");
+    LIVE_UNTIL(live, !c.has_leader);
+    live_end(live);
+}
+
 /* -- Losing -- */
 
 static void campaigns_again_after_a_loss(void **state) {
@@ -222,6 +240,7 @@ int main(void) {
         LIVE_TEST(hands_over_when_its_client_is_closed),
         LIVE_TEST(is_observed_by_others),
         LIVE_TEST_FIVE(is_not_told_what_is_not_known),
+        LIVE_TEST_FIVE(is_not_led_by_another_library),
         LIVE_TEST_FIVE(campaigns_again_after_a_loss),
         LIVE_TEST_FIVE(loses_when_the_nodes_stand_still),
         LIVE_TEST_FIVE(follows_when_the_keys_end),

@@ -211,6 +211,36 @@ static void foreign(void **state) {
     live_end(live);
 }
 
+/* Another library's lock: one string with a ttl on a quorum, whatever the others have. */
+static void another_library(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct seen seen;
+    live_tell(live, 0, "SET key %b PX 60000", "9b1f/\xff", (size_t)6);
+    live_tell(live, 2, "SET key %b PX 40000", "9b1f/\xff", (size_t)6);
+    live_tell(live, 3, "SET key mine PX 60000");
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 0);
+    live_tell(live, 4, "SET key %b", "9b1f/\xff", (size_t)6);
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 0); /* no lock is for ever */
+    live_tell(live, 4, "PEXPIRE key 50000");
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 1);
+    assert_string_equal(seen.token, "");
+    assert_string_equal(seen.holder, "9b1f/?");
+    assert_in_range(seen.remaining_ms, 20000, 40000);
+    for (size_t i = 0; i < 5; i++) {
+        live_tell(live, i, "DEL key");
+        live_tell(live, i, "HSET key string 1"); /* as Redisson's locks are */
+        live_tell(live, i, "PEXPIRE key 60000");
+    }
+    LIVE_STATUS(look(live, &seen), 0);
+    assert_int_equal(seen.has_quorum, 0);
+    assert_string_equal(seen.holders[0], "(hash)");
+    live_tell_all(live, "FLUSHALL");
+    live_end(live);
+}
+
 /* A holder that somebody made persistent. */
 static void without_ttl(void **state) {
     struct live *live = five(state, PATIENT_MS);
@@ -272,9 +302,9 @@ static void changes_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(held_and_free), LIVE_TEST(split),           LIVE_TEST(nodes_down),
-        LIVE_TEST(nodes_stopped), LIVE_TEST(foreign),         LIVE_TEST(without_ttl),
-        LIVE_TEST(any_name),      LIVE_TEST(changes_nothing),
+        LIVE_TEST(held_and_free), LIVE_TEST(split),    LIVE_TEST(nodes_down),
+        LIVE_TEST(nodes_stopped), LIVE_TEST(foreign),  LIVE_TEST(another_library),
+        LIVE_TEST(without_ttl),   LIVE_TEST(any_name), LIVE_TEST(changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
