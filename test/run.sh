@@ -2,10 +2,12 @@
 # Every test.
 #
 #   sh test/run.sh                        all that CI does: the five legs below, one after the other
+#   sh test/run.sh --quick                one leg: gcc, without the tests that take longest
 #   sh test/run.sh --compiler gcc|clang   one leg: built with this compiler
 #   sh test/run.sh --sanitize             one leg: clang, ASan with leaks, UBSan, fuzzers
 #   sh test/run.sh --tsan                 one leg: clang, TSan, the tests of what has threads
 #   sh test/run.sh --hiredis1             one leg: gcc, hiredis 1.x, ASan and UBSan
+#   sh test/run.sh --help                 this list
 #
 # --compiler and --sanitize go together. What follows -- is handed to "meson test": names of tests,
 # or --suite unit. It installs what is missing first (cluster/setup.sh says what and why). Each leg is
@@ -19,25 +21,41 @@ exec </dev/null
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 2
 
-usage() {
-    sed -n '/^#   sh test\/run.sh/s/^#   //p' "$0" >&2
-    exit 2
-}
+usage() { sed -n '/^#   sh test\/run.sh/s/^#   //p' "$0"; }
 
-compiler='' sanitize=no tsan=no hiredis1=no
+compiler='' sanitize=no tsan=no hiredis1=no quick=no
 while [ $# -gt 0 ]; do
     case $1 in
     --compiler)
-        case ${2-} in gcc | clang) compiler=$2 ;; *) usage ;; esac
+        case ${2-} in
+        gcc | clang) compiler=$2 ;;
+        *)
+            usage >&2
+            exit 2
+            ;;
+        esac
         shift 2
         ;;
+    --quick) quick=yes; shift ;;
     --sanitize) sanitize=yes; shift ;;
     --tsan) tsan=yes; shift ;;
     --hiredis1) hiredis1=yes; shift ;;
     --) shift; break ;;
-    *) usage ;;
+    -h | --help)
+        usage
+        exit
+        ;;
+    *)
+        usage >&2
+        exit 2
+        ;;
     esac
 done
+
+if [ "$quick" = yes ] && [ "$compiler$sanitize$tsan$hiredis1" != nonono ]; then
+    echo 'test/run.sh: --quick is a leg of its own' >&2
+    exit 2
+fi
 
 passed=0 failed=0 skipped=0
 child=''
@@ -183,6 +201,10 @@ once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no
 
 gcc_leg() { leg gcc gcc '' '' "$@"; }
 
+# ... without what takes longest: nodes broken on purpose, models, memcheck, MariaDB, failing memory.
+slow='--no-suite chaos --no-suite model --no-suite valgrind --no-suite examples --no-suite fail'
+quick_leg() { leg gcc gcc '' "$slow" "$@"; }
+
 # ... as it is shipped: optimised, without assertions.
 clang_leg() {
     leg clang clang '--buildtype=release' "$once" "$@"
@@ -224,6 +246,19 @@ hiredis1_leg() {
 
 # -- all of it -----------------------------------------------------------------------------------
 
+if [ "$quick" = yes ]; then
+    echo 'One leg of five, about two minutes on two quiet cores. All of them: sh test/run.sh'
+elif [ "$compiler$sanitize$tsan$hiredis1" = nonono ]; then
+    cat <<'PLAN'
+Five legs, one after the other, about 13 minutes on two quiet cores; each builds the library anew:
+  gcc             every test
+  clang           as it is shipped: optimised, without assertions
+  sanitize-clang  ASan, LeakSanitizer and UBSan, with the fuzzers
+  tsan            TSan: what has threads
+  hiredis1        hiredis 1.x in place of 0.14, with ASan and UBSan
+One leg, about two minutes: sh test/run.sh --quick
+PLAN
+fi
 sh cluster/setup.sh test || {
     echo '0 passed, 1 failed'
     exit 1
@@ -244,7 +279,9 @@ flock -n 9 || {
     run flock 9
 }
 
-if [ "$tsan" = yes ]; then
+if [ "$quick" = yes ]; then
+    quick_leg "$@"
+elif [ "$tsan" = yes ]; then
     tsan_leg "$@"
 elif [ "$sanitize" = yes ]; then
     sanitize_leg "${compiler:-clang}" "$@"
