@@ -12,6 +12,7 @@
  * client that goes on trying. In a child after fork(): nothing is touched.
  */
 #include "blocking.h"
+#include "client.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -138,11 +139,6 @@ static int wait_until_open(redlock_blocking *blocking) {
     return status;
 }
 
-static bool is_usable(const redlock_client_options *options) {
-    size_t smallest = offsetof(redlock_client_options, error_size) + sizeof options->error_size;
-    return options != NULL && options->size >= smallest && options->size <= sizeof *options;
-}
-
 static int fail_open(const redlock_client_options *options, int status, const char *sentence) {
     rl_ask_say(options->error, options->error_size, sentence);
     return status;
@@ -153,8 +149,13 @@ int redlock_blocking_open(redlock_blocking **out, const redlock_client_options *
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    if (!is_usable(options)) {
+    if (options == NULL) {
         return REDLOCK_ERR_INVALID;
+    }
+    if (options->size != sizeof *options) {
+        return rl_options_refuse_size(options, sizeof *options,
+                                      offsetof(redlock_client_options, error),
+                                      "REDLOCK_CLIENT_OPTIONS_INIT");
     }
     const redlock_allocator *user = options->allocator;
     if (user != NULL && (user->malloc == NULL || user->free == NULL)) {

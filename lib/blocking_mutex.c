@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "blocking.h"
+#include "client.h"
 #include "memory.h"
 
 #define TIMEOUT_MS_MAX (INT64_C(4294967294)) /* what redlock_acquire() takes */
@@ -36,12 +37,9 @@ int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_option
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    if (user != NULL) {
-        size_t smallest = offsetof(redlock_mutex_options, tie_break) + sizeof user->tie_break;
-        if (user->size < smallest || user->size > sizeof options) {
-            return REDLOCK_ERR_INVALID;
-        }
-        memcpy(&options, user, user->size);
+    if (user != NULL && !rl_options_copy(&options, sizeof options, user, user->size)) {
+        return rl_options_refuse_size(user, sizeof options, offsetof(redlock_mutex_options, error),
+                                      "REDLOCK_MUTEX_OPTIONS_INIT");
     }
     if (blocking == NULL || lock == NULL) {
         return fail_new(&options, REDLOCK_ERR_INVALID, "the client or the lock options are NULL");

@@ -305,9 +305,13 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    size_t smallest = offsetof(redlock_client_options, fence_retention_ms) + sizeof(int64_t);
-    if (options == NULL || !rl_options_copy(&o, sizeof o, options, options->size, smallest)) {
+    if (options == NULL) {
         return REDLOCK_ERR_INVALID;
+    }
+    if (!rl_options_copy(&o, sizeof o, options, options->size)) {
+        return rl_options_refuse_size(options, sizeof *options,
+                                      offsetof(redlock_client_options, error),
+                                      "REDLOCK_CLIENT_OPTIONS_INIT");
     }
     if (o.error == NULL) {
         o.error_size = 0;

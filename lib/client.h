@@ -229,16 +229,22 @@ struct redlock_client {
 /* Checks and takes over everything but the nodes. error receives the sentence of a failure. */
 int rl_options_apply(redlock_client *client, const redlock_client_options *o, char *error,
                      size_t error_size);
-/* Copies the caller's options over the defaults, by the size that the caller knows. */
-bool rl_options_copy(void *full, size_t full_size, const void *user, size_t user_size,
-                     size_t smallest);
+/* Copies the caller's options over the defaults; false, and nothing was done: their size is none
+ * that they can have. */
+bool rl_options_copy(void *full, size_t full_size, const void *user, size_t user_size);
+/* Puts that into a sentence, where the options have a place for it (a pointer and a size_t at
+ * error_at): if they were set to zero and filled in without the initializer, or have a size that
+ * another version may give them. What has an incredible size may be anything, and is not looked at.
+ * Returns REDLOCK_ERR_INVALID. */
+int rl_options_refuse_size(const void *options, size_t expected, size_t error_at,
+                           const char *initializer);
 int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
                        struct rl_acquire *out, redlock_acquire_options *full);
 /* A ttl that is usable with min_validity_ms, or REDLOCK_ERR_INVALID and a message. */
 int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms);
 
-/* Gives a caller as much of a struct as it knows. */
-int rl_options_hand_out(void *out, size_t out_size, void *full, size_t full_size, size_t smallest);
+/* Fills in a caller's struct. Returns 0, or REDLOCK_ERR_INVALID if it cannot have that size. */
+int rl_options_hand_out(void *out, size_t out_size, void *full, size_t full_size);
 
 /* -- loop.c -- */
 

@@ -338,8 +338,8 @@ int redlock_election_new(redlock_client *client, const redlock_election_options 
                          redlock_election **out, char *error, size_t error_size) {
     redlock_election_options o = REDLOCK_ELECTION_OPTIONS_INIT;
     char candidate[REDLOCK_CANDIDATE_MAX + 1] = "";
+    char text[128];
     redlock_lock *lock = NULL;
-    size_t smallest = offsetof(redlock_election_options, fencing) + sizeof(int);
     refuse(error, error_size, "");
     if (out == NULL) {
         return refuse(error, error_size, "election is NULL");
@@ -348,9 +348,11 @@ int redlock_election_new(redlock_client *client, const redlock_election_options 
     if (client == NULL || options == NULL) {
         return refuse(error, error_size, "client or options is NULL");
     }
-    if (!rl_options_copy(&o, sizeof o, options, options->size, smallest)) {
-        return refuse(error, error_size,
-                      "options.size is unknown: begin with REDLOCK_ELECTION_OPTIONS_INIT");
+    if (!rl_options_copy(&o, sizeof o, options, options->size)) {
+        snprintf(text, sizeof text,
+                 "options.size is %zu, not %zu: begin with REDLOCK_ELECTION_OPTIONS_INIT",
+                 options->size, sizeof o);
+        return refuse(error, error_size, text);
     }
     if (rl_io_is_forked(&client->io)) {
         refuse(error, error_size, redlock_strerror(REDLOCK_ERR_FORKED));
@@ -396,19 +398,20 @@ int64_t redlock_election_remaining_ms(const redlock_election *election) {
 }
 
 uint64_t redlock_election_fence(const redlock_election *election) {
-    return election->fence;
+    return election != NULL ? election->fence : 0;
 }
 
 const char *redlock_election_leader(const redlock_election *election) {
-    return election->is_known && election->has_leader ? election->leader : NULL;
+    bool leads = election != NULL && election->is_known && election->has_leader;
+    return leads ? election->leader : NULL;
 }
 
 const char *redlock_election_candidate(const redlock_election *election) {
-    return election->candidate;
+    return election != NULL ? election->candidate : "";
 }
 
 enum redlock_election_state redlock_election_state(const redlock_election *election) {
-    return (enum redlock_election_state)election->state;
+    return election != NULL ? (enum redlock_election_state)election->state : REDLOCK_ELECTION_IDLE;
 }
 
 const char *redlock_election_state_name(enum redlock_election_state state) {
@@ -416,9 +419,9 @@ const char *redlock_election_state_name(enum redlock_election_state state) {
 }
 
 const char *redlock_election_message(redlock_election *election) {
-    return redlock_lock_message(election->lock);
+    return redlock_lock_message(election != NULL ? election->lock : NULL);
 }
 
 redlock_client *redlock_election_client(const redlock_election *election) {
-    return election->client;
+    return election != NULL ? election->client : NULL;
 }

@@ -415,7 +415,7 @@ int redlock_lock_is_valid(const redlock_lock *lock) {
 }
 
 uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock) {
-    bool held = rl_share_is_held(lock) && !rl_io_is_forked(&lock->client->io);
+    bool held = lock != NULL && rl_share_is_held(lock) && !rl_io_is_forked(&lock->client->io);
     return held ? rl_share_carrier(lock)->core.valid_until_ns : 0;
 }
 
@@ -426,20 +426,21 @@ int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
 }
 
 const char *redlock_lock_token(const redlock_lock *lock) {
-    return rl_share_carrier(lock)->core.token;
+    return lock != NULL ? rl_share_carrier(lock)->core.token : "";
 }
 
 uint64_t redlock_lock_fence(const redlock_lock *lock) {
-    return lock->fence;
+    return lock != NULL ? lock->fence : 0;
 }
 
 const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {
+    const struct rl_resource *first = lock != NULL ? lock->resources[0] : NULL;
     if (length != NULL) {
-        *length = lock->resources[0]->length;
+        *length = first != NULL ? first->length : 0;
     }
-    return lock->resources[0]->bytes;
+    return first != NULL ? first->bytes : NULL;
 }
 
 redlock_client *redlock_lock_client(const redlock_lock *lock) {
-    return lock->client;
+    return lock != NULL ? lock->client : NULL;
 }

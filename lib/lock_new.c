@@ -188,9 +188,9 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
     if (client == NULL || options == NULL) {
         return complain(&to, "client or options is NULL");
     }
-    if (!rl_options_copy(&o, sizeof o, options, options->size, sizeof o)) {
-        return complain(&to, "options.size is %zu: begin with REDLOCK_LOCK_OPTIONS_INIT",
-                        options->size);
+    if (!rl_options_copy(&o, sizeof o, options, options->size)) {
+        return complain(&to, "options.size is %zu, not %zu: begin with REDLOCK_LOCK_OPTIONS_INIT",
+                        options->size, sizeof o);
     }
     if (check_resources(&o, &to) != 0 || check_holder(&o, &to) != 0) {
         return REDLOCK_ERR_INVALID;

@@ -78,6 +78,9 @@ static void add_waiting(struct text *text, const struct rl_client_node *place, i
 }
 
 const char *redlock_client_message(redlock_client *client) {
+    if (client == NULL) {
+        return "";
+    }
     struct text text = begin(client);
     client->refused = NULL;
     uint32_t waiting = client->up & ~client->voters;
@@ -135,6 +138,9 @@ const char *redlock_lock_message(redlock_lock *lock) {
                                           [RL_ROUND_FENCE] = "the token is gone",
                                           [RL_ROUND_EXTEND] = "the token is gone",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
+    if (lock == NULL) {
+        return "";
+    }
     redlock_client *client = lock->client;
     const struct rl_round *round = &rl_share_carrier(lock)->core.round;
     if (client->refused == lock) {
@@ -176,8 +182,7 @@ int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_ou
         .latency_us = ballot->latency_us,
         .votes_in_ms = rl_voters_wait_ms(&lock->client->nodes[index], redlock_now_ns()),
     };
-    return rl_options_hand_out(outcome, outcome->size, &full, sizeof full,
-                               offsetof(redlock_node_outcome, votes_in_ms));
+    return rl_options_hand_out(outcome, outcome->size, &full, sizeof full);
 }
 
 int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
@@ -193,8 +198,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
     }
     full.nodes_up = rl_client_count(client->up);
     full.nodes_voting = rl_client_count(client->voters);
-    return rl_options_hand_out(stats, stats->size, &full, sizeof full,
-                               offsetof(redlock_stats, fenced));
+    return rl_options_hand_out(stats, stats->size, &full, sizeof full);
 }
 
 int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
@@ -216,6 +220,5 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .voting = (client->voters >> index & 1) != 0,
         .votes_in_ms = rl_voters_wait_ms(place, redlock_now_ns()),
     };
-    return rl_options_hand_out(info, info->size, &full, sizeof full,
-                               offsetof(redlock_node_info, voting));
+    return rl_options_hand_out(info, info->size, &full, sizeof full);
 }

@@ -1,8 +1,9 @@
 /* Options: what is allowed, what is missing, and a sentence for what is wrong.
  *
- * Every struct begins with its size as the caller's compiler saw it. Fields that the caller does
- * not know keep their defaults; a size that is larger than ours comes from a newer header, whose
- * fields we could not honour, and is refused.
+ * Every struct begins with its size as the caller's compiler saw it, and is taken if a released
+ * header gave it that size. There is one such size of each so far, its own: any other was not set
+ * by the initializer, ends inside a field, or comes from a newer header, whose fields we could not
+ * honour. (A release that adds fields takes the size before them, too; they keep their defaults.)
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include "client.h"
 
 #define DURATION_MS_MAX 3600000 /* connect, node and reconnect times: an hour */
+#define SIZE_MAX_CREDIBLE 4096  /* of a struct of a later version */
 #define TIMER_MS 1              /* how late a timer of libuv is by its resolution alone */
 
 static void say(char *error, size_t size, const char *format, ...)
@@ -26,22 +28,38 @@ static void say(char *error, size_t size, const char *format, ...) {
     }
 }
 
-bool rl_options_copy(void *full, size_t full_size, const void *user, size_t user_size,
-                     size_t smallest) {
-    if (user_size < smallest || user_size > full_size) {
+bool rl_options_copy(void *full, size_t full_size, const void *user, size_t user_size) {
+    if (user_size != full_size) {
         return false;
     }
     memcpy(full, user, user_size);
     return true;
 }
 
-int rl_options_hand_out(void *out, size_t out_size, void *full, size_t full_size, size_t smallest) {
-    if (out_size < smallest || out_size > full_size) {
+int rl_options_hand_out(void *out, size_t out_size, void *full, size_t full_size) {
+    if (out_size != full_size) {
         return REDLOCK_ERR_INVALID;
     }
     memcpy(full, &out_size, sizeof out_size); /* the size field stays the caller's */
     memcpy(out, full, out_size);
     return 0;
+}
+
+int rl_options_refuse_size(const void *options, size_t expected, size_t error_at,
+                           const char *initializer) {
+    struct {
+        char *text;
+        size_t size;
+    } error;
+    size_t size;
+    memcpy(&size, options, sizeof size);
+    size_t place_end = error_at + sizeof error;
+    if (size == 0 || (size >= place_end && size <= SIZE_MAX_CREDIBLE)) {
+        memcpy(&error, (const char *)options + error_at, sizeof error);
+        say(error.text, error.size, "options.size is %zu, not %zu: begin with %s", size, expected,
+            initializer);
+    }
+    return REDLOCK_ERR_INVALID;
 }
 
 /* -- Client -- */
@@ -281,10 +299,10 @@ static uint32_t or_no_limit(int64_t value) {
 int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
                        struct rl_acquire *out, redlock_acquire_options *full) {
     *full = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
-    size_t smallest = offsetof(redlock_acquire_options, tie_break) + sizeof(int);
-    if (user != NULL && !rl_options_copy(full, sizeof *full, user, user->size, smallest)) {
-        rl_message_refuse(lock, "options.size is %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
-                          user->size);
+    if (user != NULL && !rl_options_copy(full, sizeof *full, user, user->size)) {
+        rl_message_refuse(lock,
+                          "options.size is %zu, not %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
+                          user->size, sizeof *full);
         return REDLOCK_ERR_INVALID;
     }
     const int64_t most = UINT32_MAX - 1;

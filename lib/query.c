@@ -260,7 +260,7 @@ int redlock_query_sight(const redlock_query *query, size_t index, redlock_sight 
         .remaining_ms = remaining_ms(query, look),
         .latency_us = look->latency_us,
     };
-    return rl_options_hand_out(sight, sight->size, &full, sizeof full, sizeof full);
+    return rl_options_hand_out(sight, sight->size, &full, sizeof full);
 }
 
 /* Longest first; one that never ends before all others. */

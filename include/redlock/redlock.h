@@ -26,6 +26,15 @@
  * After fork() the child may not use the client: every function that sends answers
  * REDLOCK_ERR_FORKED, and the parent's sockets are untouched.
  *
+ * NULL, in every header: a function that returns a status answers REDLOCK_ERR_INVALID where an
+ * object or a pointer that it needs is NULL. One that frees ignores NULL, and returns 0 if it
+ * returns something. A getter answers for NULL as for an object that has nothing: 0, "" if it
+ * returns a text, NULL if it returns a pointer (a client, a resource, a leader's name). Callbacks,
+ * their data, and what is said to be optional may be NULL. A buffer with size 0 is none.
+ *
+ * Structs with a size: begin with their initializer, it sets `size` and the defaults. Any other
+ * size is REDLOCK_ERR_INVALID, and where there is a place for a sentence it names the initializer.
+ *
  * Units are in the names. Durations given by the caller are int64_t milliseconds; a negative one is
  * an error and not a very long time. Times returned are uint64_t nanoseconds of redlock_now_ns().
  *
@@ -95,7 +104,7 @@ typedef struct redlock_allocator {
 /* Options of a client. Begin with REDLOCK_CLIENT_OPTIONS_INIT, which carries the defaults, and set
  * what differs: a 0 means 0. The strings and arrays are copied. */
 typedef struct redlock_client_options {
-    size_t size; /* set by the initializer, tells the library which fields the caller knows */
+    size_t size; /* set by the initializer: by it the library knows the caller's version */
 
     /* The nodes, 1 to REDLOCK_NODES_MAX independent Redis servers (not replicas of each other):
      *     redis://[[user]:password@]host[:port][/db]     IPv6 in brackets; port 6379, db 0
@@ -459,42 +468,11 @@ REDLOCK_API const void *redlock_lock_resource(const redlock_lock *lock, size_t *
 /* The client of a lock. Since 0.1. */
 REDLOCK_API redlock_client *redlock_lock_client(const redlock_lock *lock);
 
-/* What the last round of this lock came to, for people: "held by another: 2 of 5 granted, 3 needed;
- * 127.0.0.1:7003: held by another; ...". After a call on this lock was refused, why. Valid until
- * the next message is asked of this client or of one of its locks. Never NULL. Since 0.1. */
-REDLOCK_API const char *redlock_lock_message(redlock_lock *lock);
-
-enum redlock_vote {
-    REDLOCK_VOTE_NONE = 0, /* no round yet */
-    REDLOCK_VOTE_PENDING,  /* no answer yet; the round may be decided without it */
-    REDLOCK_VOTE_GRANTED,  /* acquire: set; extend: renewed; release: deleted */
-    REDLOCK_VOTE_REFUSED, /* acquire: held by another; extend and release: the token is not there */
-    REDLOCK_VOTE_FAILED   /* not sent, no answer, or an error: see reason */
-};
-
-/* One node's part in the last round of a lock. Begin with REDLOCK_NODE_OUTCOME_INIT. */
-typedef struct redlock_node_outcome {
-    size_t size;      /* set by the initializer */
-    const char *node; /* "host:port" or the path; valid as long as the client */
-    enum redlock_vote vote;
-    int reason;          /* why a vote failed: REDLOCK_ERR_NODE_..., NOMEM or SYSTEM; else 0 */
-    uint32_t latency_us; /* from sending to the vote, 0 while pending */
-    int64_t votes_in_ms; /* until the node votes, if it is in quarantine now; else 0 */
-} redlock_node_outcome;
-
-#define REDLOCK_NODE_OUTCOME_INIT \
-    { sizeof(redlock_node_outcome), NULL, REDLOCK_VOTE_NONE, 0, 0, 0 }
-
-/* Tells how node number index (in the order of the options) voted in the last round. A vote that
- * comes after the round was decided still appears here, until the next round begins. Returns 0, or
- * REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
-REDLOCK_API int redlock_lock_outcome(const redlock_lock *lock, size_t index,
-                                     redlock_node_outcome *outcome);
-
 #ifdef __cplusplus
 }
 #endif
 
+#include "redlock/outcome.h"
 #include "redlock/stats.h"
 
 #endif /* REDLOCK_REDLOCK_H */

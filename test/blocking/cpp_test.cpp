@@ -210,6 +210,12 @@ static void errors(void **state) {
         assert_string_equal(error.code().message().c_str(), redlock_strerror(REDLOCK_ERR_URL));
     }
     assert_non_null(std::strstr(sentence.c_str(), "http"));
+    try {
+        redlock::client zeroed({"redis://x"}, redlock_client_options());
+        fail();
+    } catch (const redlock::error &error) {
+        assert_non_null(std::strstr(error.what(), "begin with REDLOCK_CLIENT_OPTIONS_INIT"));
+    }
     redlock::client client(urls(crew_nodes_of(state)), fresh());
     STATUS(thrown([&] { redlock::mutex none(client, ""); }), REDLOCK_ERR_INVALID);
     STATUS(thrown([&] { redlock::mutex twice(client, {"a", "a"}); }), REDLOCK_ERR_INVALID);

@@ -62,4 +62,15 @@ sed -n 's/^#define \(REDLOCK_[A-Z0-9_]*\).*/\1/p' "$include"/redlock/*.h | sort 
 [ ! -s "$scratch/log" ]
 result 'macros.c has them all' $? "$scratch/log"
 
+# ... and every public function is given NULL.
+nulls="$here/../unit/null_test.c"
+sed -n 's/^REDLOCK_API .*[ *]\(redlock_[a-z_]*\)(.*/\1/p' "$include"/redlock/*.h >"$scratch/functions"
+while read -r function; do
+    grep -q "[A-Z]($function(" "$nulls" || echo "$function() is not in test/unit/null_test.c"
+done <"$scratch/functions" >"$scratch/log"
+[ "$(cat "$include"/redlock/*.h | grep -c '^REDLOCK_API')" -eq "$(wc -l <"$scratch/functions")" ] ||
+    echo 'a declaration of a function was not understood' >>"$scratch/log"
+[ ! -s "$scratch/log" ]
+result 'null_test.c has every function' $? "$scratch/log"
+
 finish

@@ -1,5 +1,5 @@
-/* The options of the guard, without any server: what is refused, and what callers get who were
- * compiled before there was a guard. The nodes are sockets that do not exist. */
+/* The options of the guard, without any server: what is refused. The nodes are sockets that do not
+ * exist. */
 #include <uv.h>
 
 #include "redlock/redlock.h"
@@ -99,38 +99,10 @@ static void refuses_a_ttl_that_outlives_a_quarantine(void **state) {
     }
 }
 
-/* A caller that was compiled before there was a guard has the default. */
-static void gives_old_callers_the_default_guard(void **state) {
-    (void)state;
-    redlock_client_options options = nowhere();
-    redlock_lock *lock = NULL;
-    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    options.size = offsetof(redlock_client_options, guard);
-    open_good(&options);
-    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
-    acquire.ttl_ms = 30001;
-    assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
-    redlock_stats stats = REDLOCK_STATS_INIT;
-    stats.size = offsetof(redlock_stats, nodes_voting);
-    stats.nodes_voting = 99;
-    assert_int_equal(redlock_client_stats(open_client, &stats), 0);
-    assert_int_equal(stats.nodes_voting, 99); /* not its field */
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    info.size = offsetof(redlock_node_info, voting);
-    assert_int_equal(redlock_client_node(open_client, 0, &info), 0);
-    info.size--;
-    assert_int_equal(redlock_client_node(open_client, 0, &info), REDLOCK_ERR_INVALID);
-    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
-    outcome.size = offsetof(redlock_node_outcome, votes_in_ms);
-    assert_int_equal(redlock_lock_outcome(lock, 0, &outcome), 0);
-    close_good();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_a_guard_that_is_none),
         cmocka_unit_test(refuses_a_ttl_that_outlives_a_quarantine),
-        cmocka_unit_test(gives_old_callers_the_default_guard),
     };
     return cmocka_run_group_tests_name("options_guard", tests, NULL, NULL);
 }

@@ -197,24 +197,6 @@ static void says_which_url_and_why(void **state) {
     }
 }
 
-/* A struct of another size is of another version, or was never initialised: no field of it is
- * trusted. */
-static void refuses_a_size_that_it_does_not_know(void **state) {
-    (void)state;
-    static const size_t sizes[] = {0,
-                                   1,
-                                   sizeof(size_t),
-                                   offsetof(redlock_client_options, guard) - 1,
-                                   sizeof(redlock_client_options) + 1,
-                                   SIZE_MAX};
-    for (size_t i = 0; i < COUNT(sizes); i++) {
-        char error[REDLOCK_MESSAGE_MAX] = "untouched";
-        redlock_client_options options = good_options(error, sizeof error);
-        options.size = sizes[i];
-        assert_refused(&options, REDLOCK_ERR_INVALID, "untouched", "");
-    }
-}
-
 static void can_do_without_a_place_for_the_sentence(void **state) {
     (void)state;
     redlock_client_options options = good_options(NULL, REDLOCK_MESSAGE_MAX);
@@ -485,7 +467,6 @@ int main(void) {
         cmocka_unit_test(refuses_half_an_allocator),
         cmocka_unit_test(refuses_a_number_of_nodes_that_is_of_no_use),
         cmocka_unit_test(says_which_url_and_why),
-        cmocka_unit_test(refuses_a_size_that_it_does_not_know),
         cmocka_unit_test(can_do_without_a_place_for_the_sentence),
         cmocka_unit_test(refuses_null),
         cmocka_unit_test(takes_the_ends_of_each_range),

@@ -1,0 +1,53 @@
+/* What the last round of a lock came to: as a sentence, as a status, and node by node. redlock.h
+ * includes this file.
+ *
+ * A round is one command to all nodes: an attempt to acquire, an extension, a release. Reading
+ * costs nothing worth mentioning and may be done at any time, in every callback; by the client's
+ * thread, as everything in redlock.h.
+ */
+#ifndef REDLOCK_OUTCOME_H
+#define REDLOCK_OUTCOME_H
+
+#include "redlock/redlock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the last round of this lock came to, for people: "held by another: 2 of 5 granted, 3 needed;
+ * 127.0.0.1:7003: held by another; ...". After a call on this lock was refused, why. Valid until
+ * the next message is asked of this client or of one of its locks. Never NULL. Since 0.1. */
+REDLOCK_API const char *redlock_lock_message(redlock_lock *lock);
+
+enum redlock_vote {
+    REDLOCK_VOTE_NONE = 0, /* no round yet */
+    REDLOCK_VOTE_PENDING,  /* no answer yet; the round may be decided without it */
+    REDLOCK_VOTE_GRANTED,  /* acquire: set; extend: renewed; release: deleted */
+    REDLOCK_VOTE_REFUSED, /* acquire: held by another; extend and release: the token is not there */
+    REDLOCK_VOTE_FAILED   /* not sent, no answer, or an error: see reason */
+};
+
+/* One node's part in the last round of a lock. Begin with REDLOCK_NODE_OUTCOME_INIT. */
+typedef struct redlock_node_outcome {
+    size_t size;      /* set by the initializer */
+    const char *node; /* "host:port" or the path; valid as long as the client */
+    enum redlock_vote vote;
+    int reason;          /* why a vote failed: REDLOCK_ERR_NODE_..., NOMEM or SYSTEM; else 0 */
+    uint32_t latency_us; /* from sending to the vote, 0 while pending */
+    int64_t votes_in_ms; /* until the node votes, if it is in quarantine now; else 0 */
+} redlock_node_outcome;
+
+#define REDLOCK_NODE_OUTCOME_INIT \
+    { sizeof(redlock_node_outcome), NULL, REDLOCK_VOTE_NONE, 0, 0, 0 }
+
+/* Tells how node number index (in the order of the options) voted in the last round. A vote that
+ * comes after the round was decided still appears here, until the next round begins. Returns 0, or
+ * REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
+REDLOCK_API int redlock_lock_outcome(const redlock_lock *lock, size_t index,
+                                     redlock_node_outcome *outcome);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_OUTCOME_H */

@@ -1,0 +1,251 @@
+/* NULL, given to every public function in place of every pointer that it needs: the rule is in
+ * redlock.h. test/headers/headers.sh demands that each function of the headers is called here. */
+#include <uv.h>
+
+#include "redlock/blocking.h"
+#include "redlock/election.h"
+#include "redlock/redlock.h"
+#include "redlock/token.h"
+#include "unit/check.h"
+
+static const char *const nowhere[] = {"unix:///nonexistent-redlock/0"};
+static const redlock_bytes no_bytes = {NULL, 1};
+
+static struct {
+    uv_loop_t loop;
+    redlock_client *client;
+    redlock_lock *lock;
+    redlock_blocking *blocking;
+    redlock_mutex *mutex;
+} world;
+
+static redlock_client_options client_options = REDLOCK_CLIENT_OPTIONS_INIT;
+static redlock_lock_options lock_options = REDLOCK_LOCK_OPTIONS_INIT;
+static redlock_election_options election_options = REDLOCK_ELECTION_OPTIONS_INIT;
+
+struct row {
+    const char *call;
+    bool is_as_ruled;
+};
+
+#define STATUS(call) \
+    { #call, (call) == REDLOCK_ERR_INVALID }
+#define NOTHING(call) \
+    { #call, (call) == 0 }
+#define TEXT(call) \
+    { #call, is_empty(call) }
+#define POINTER(call) \
+    { #call, (call) == NULL }
+#define IGNORED(call) \
+    { #call, ((call), true) }
+#define NEEDS_NONE(call) \
+    { #call, (call) != 0 }
+
+static bool is_empty(const char *text) {
+    return text != NULL && text[0] == '\0';
+}
+
+static void check(const struct row rows[], size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].is_as_ruled) {
+            fail_msg("%s", rows[i].call);
+        }
+    }
+}
+
+static void ignore_query(redlock_query *query, int status, void *data) {
+    (void)query, (void)status, (void)data;
+}
+
+static void client_and_status(void **state) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    redlock_client_options none = client_options;
+    redlock_client *client;
+    (void)state;
+    none.nodes = NULL;
+    const struct row rows[] = {
+        STATUS(redlock_client_open(NULL, &world.loop, &client_options, NULL, NULL)),
+        STATUS(redlock_client_open(&client, NULL, &client_options, NULL, NULL)),
+        STATUS(redlock_client_open(&client, &world.loop, NULL, NULL, NULL)),
+        STATUS(redlock_client_open(&client, &world.loop, &none, NULL, NULL)),
+        POINTER(client),
+        STATUS(redlock_client_close(NULL, NULL, NULL)),
+        TEXT(redlock_client_message(NULL)),
+        STATUS(redlock_client_stats(NULL, &stats)),
+        STATUS(redlock_client_stats(world.client, NULL)),
+        STATUS(redlock_client_node(NULL, 0, &info)),
+        STATUS(redlock_client_node(world.client, 0, NULL)),
+        NEEDS_NONE(redlock_version()),
+        NEEDS_NONE(redlock_now_ns()),
+        NEEDS_NONE(redlock_strerror(REDLOCK_ERR_HELD)),
+        NEEDS_NONE(redlock_err_name(REDLOCK_ERR_HELD)),
+        NEEDS_NONE(redlock_is_retryable(REDLOCK_ERR_HELD)),
+    };
+    check(rows, COUNT(rows));
+}
+
+static void locks(void **state) {
+    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+    redlock_lock_options none = lock_options, nameless = lock_options;
+    redlock_lock *lock;
+    size_t length = 7;
+    (void)state;
+    none.resources = NULL;
+    nameless.resources = &no_bytes;
+    const struct row rows[] = {
+        STATUS(redlock_lock_new(NULL, "a", 1, &lock)),
+        STATUS(redlock_lock_new(world.client, NULL, 1, &lock)),
+        STATUS(redlock_lock_new(world.client, "a", 1, NULL)),
+        STATUS(redlock_lock_new_with(NULL, &lock_options, &lock, NULL, 7)),
+        STATUS(redlock_lock_new_with(world.client, NULL, &lock, NULL, 7)),
+        STATUS(redlock_lock_new_with(world.client, &none, &lock, NULL, 7)),
+        STATUS(redlock_lock_new_with(world.client, &nameless, &lock, NULL, 7)),
+        STATUS(redlock_lock_new_with(world.client, &lock_options, NULL, NULL, 7)),
+        POINTER(lock),
+        IGNORED(redlock_lock_free(NULL)),
+        STATUS(redlock_acquire(NULL, NULL, NULL, NULL)),
+        STATUS(redlock_extend(NULL, 0, NULL, NULL)),
+        STATUS(redlock_release(NULL, NULL, NULL)),
+        STATUS(redlock_cancel(NULL)),
+        NOTHING(redlock_lock_is_valid(NULL)),
+        NOTHING(redlock_lock_valid_until_ns(NULL)),
+        NOTHING(redlock_lock_remaining_ms(NULL)),
+        TEXT(redlock_lock_token(NULL)),
+        NOTHING(redlock_lock_fence(NULL)),
+        POINTER(redlock_lock_resource(NULL, &length)),
+        NOTHING(length),
+        POINTER(redlock_lock_resource(NULL, NULL)),
+        NEEDS_NONE(redlock_lock_resource(world.lock, NULL)),
+        POINTER(redlock_lock_client(NULL)),
+        TEXT(redlock_lock_message(NULL)),
+        STATUS(redlock_lock_outcome(NULL, 0, &outcome)),
+        STATUS(redlock_lock_outcome(world.lock, 0, NULL)),
+    };
+    check(rows, COUNT(rows));
+}
+
+static void tokens(void **state) {
+    static const char token[] = "0123456789012345678901234567890123456789";
+    redlock_sight sight = REDLOCK_SIGHT_INIT;
+    (void)state;
+    const struct row rows[] = {
+        STATUS(redlock_adopt(NULL, token, NULL, NULL, NULL)),
+        STATUS(redlock_adopt(world.lock, NULL, NULL, NULL, NULL)),
+        STATUS(redlock_disown(NULL)),
+        STATUS(redlock_release_token(NULL, token, NULL, NULL)),
+        STATUS(redlock_release_token(world.lock, NULL, NULL, NULL)),
+        STATUS(redlock_query_holder(NULL, "a", 1, ignore_query, NULL)),
+        STATUS(redlock_query_holder(world.client, NULL, 1, ignore_query, NULL)),
+        STATUS(redlock_query_holder(world.client, "a", 1, NULL, NULL)),
+        STATUS(redlock_query_sight(NULL, 0, &sight)),
+        NOTHING(redlock_query_quorum(NULL, NULL, NULL, NULL)),
+    };
+    check(rows, COUNT(rows));
+}
+
+static void elections(void **state) {
+    redlock_election_options nameless = election_options;
+    redlock_election *election;
+    (void)state;
+    nameless.name = NULL;
+    const struct row rows[] = {
+        STATUS(redlock_election_new(NULL, &election_options, &election, NULL, 7)),
+        STATUS(redlock_election_new(world.client, NULL, &election, NULL, 7)),
+        STATUS(redlock_election_new(world.client, &nameless, &election, NULL, 7)),
+        STATUS(redlock_election_new(world.client, &election_options, NULL, NULL, 7)),
+        POINTER(election),
+        STATUS(redlock_election_campaign(NULL)),
+        STATUS(redlock_election_resign(NULL, NULL, NULL)),
+        IGNORED(redlock_election_free(NULL)),
+        NOTHING(redlock_election_is_leader(NULL)),
+        NOTHING(redlock_election_remaining_ms(NULL)),
+        NOTHING(redlock_election_fence(NULL)),
+        POINTER(redlock_election_leader(NULL)),
+        TEXT(redlock_election_candidate(NULL)),
+        NOTHING(redlock_election_state(NULL)),
+        NEEDS_NONE(redlock_election_state_name(REDLOCK_ELECTION_IDLE)),
+        TEXT(redlock_election_message(NULL)),
+        POINTER(redlock_election_client(NULL)),
+    };
+    check(rows, COUNT(rows));
+}
+
+static void blocking(void **state) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    redlock_blocking *opened;
+    redlock_mutex *mutex;
+    char buffer[REDLOCK_MESSAGE_MAX];
+    (void)state;
+    const struct row rows[] = {
+        STATUS(redlock_blocking_open(NULL, &client_options)),
+        STATUS(redlock_blocking_open(&opened, NULL)),
+        POINTER(opened),
+        STATUS(redlock_blocking_close(NULL)),
+        STATUS(redlock_blocking_stats(NULL, &stats)),
+        STATUS(redlock_blocking_stats(world.blocking, NULL)),
+        STATUS(redlock_blocking_message(NULL, buffer, sizeof buffer)),
+        STATUS(redlock_blocking_message(world.blocking, NULL, sizeof buffer)),
+        STATUS(redlock_blocking_message(world.blocking, buffer, 0)),
+        STATUS(redlock_mutex_new(NULL, "a", 1, NULL, &mutex)),
+        STATUS(redlock_mutex_new(world.blocking, NULL, 1, NULL, &mutex)),
+        STATUS(redlock_mutex_new(world.blocking, "a", 1, NULL, NULL)),
+        STATUS(redlock_mutex_new_with(NULL, &lock_options, NULL, &mutex)),
+        STATUS(redlock_mutex_new_with(world.blocking, NULL, NULL, &mutex)),
+        STATUS(redlock_mutex_new_with(world.blocking, &lock_options, NULL, NULL)),
+        POINTER(mutex),
+        NOTHING(redlock_mutex_free(NULL)),
+        STATUS(redlock_mutex_lock(NULL, 0)),
+        STATUS(redlock_mutex_lock(NULL, -7)),
+        STATUS(redlock_mutex_try_lock(NULL)),
+        STATUS(redlock_mutex_unlock(NULL)),
+        STATUS(redlock_mutex_extend(NULL, 0)),
+        NOTHING(redlock_mutex_is_valid(NULL)),
+        NOTHING(redlock_mutex_remaining_ms(NULL)),
+        STATUS(redlock_mutex_token(NULL, buffer, sizeof buffer)),
+        STATUS(redlock_mutex_token(world.mutex, NULL, sizeof buffer)),
+        STATUS(redlock_mutex_token(world.mutex, buffer, 0)),
+        NOTHING(redlock_mutex_fence(NULL)),
+        STATUS(redlock_mutex_message(NULL, buffer, sizeof buffer)),
+        STATUS(redlock_mutex_message(world.mutex, NULL, sizeof buffer)),
+        STATUS(redlock_mutex_message(world.mutex, buffer, 0)),
+    };
+    check(rows, COUNT(rows));
+}
+
+static int begin(void **state) {
+    (void)state;
+    client_options.nodes = nowhere;
+    client_options.n_nodes = COUNT(nowhere);
+    static const redlock_bytes resource = {"a", 1};
+    lock_options.resources = &resource;
+    lock_options.n_resources = 1;
+    election_options.name = "e";
+    election_options.name_length = 1;
+    assert_int_equal(uv_loop_init(&world.loop), 0);
+    assert_int_equal(redlock_client_open(&world.client, &world.loop, &client_options, NULL, NULL),
+                     0);
+    assert_int_equal(redlock_lock_new(world.client, "a", 1, &world.lock), 0);
+    assert_int_equal(redlock_blocking_open(&world.blocking, &client_options),
+                     REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(redlock_mutex_new(world.blocking, "a", 1, NULL, &world.mutex), 0);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    assert_int_equal(redlock_client_close(world.client, NULL, NULL), 0);
+    assert_int_equal(redlock_mutex_free(world.mutex), 0);
+    assert_int_equal(redlock_blocking_close(world.blocking), 0);
+    assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&world.loop), 0);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(client_and_status), cmocka_unit_test(locks),    cmocka_unit_test(tokens),
+        cmocka_unit_test(elections),         cmocka_unit_test(blocking),
+    };
+    return cmocka_run_group_tests_name("null", tests, begin, end);
+}
