@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,14 +64,35 @@ static void reset_signals(const sigset_t *mask) {
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-static void become(char *const *argv, char *const *environment, const sigset_t *mask, int report) {
-    setpgid(0, 0);
-    reset_signals(mask);
-    execvpe(argv[0], argv, environment);
-    int error = errno;
-    ssize_t ignored = write(report, &error, sizeof error);
+static void fail(int gate, int error) {
+    ssize_t ignored = write(gate, &error, sizeof error);
     (void)ignored;
     _exit(RL_EXIT_NOT_FOUND);
+}
+
+/* See child.h. parent: its pid. */
+static void tie_to(pid_t parent, int gate) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+        fail(gate, errno);
+    }
+    if (getppid() != parent) {
+        _exit(RL_EXIT_SYSTEM); /* it was dead before we asked */
+    }
+}
+
+/* Whether the gate was opened. The signals are still blocked, so nothing interrupts it. */
+static bool wait_at(int gate) {
+    char go;
+    return read(gate, &go, sizeof go) == (ssize_t)sizeof go;
+}
+
+static void become(char *const *argv, char *const *environment, const sigset_t *mask, int gate) {
+    if (!wait_at(gate)) {
+        _exit(RL_EXIT_SYSTEM);
+    }
+    reset_signals(mask);
+    execvpe(argv[0], argv, environment);
+    fail(gate, errno);
 }
 
 /* -- In the parent -- */
@@ -91,23 +113,30 @@ static int say_not_run(const char *name, int error) {
 }
 
 /* What execve() said; 0: it did not come back. */
-static int read_report(int report) {
+static int read_report(int gate) {
     int error = 0;
     ssize_t length;
     do {
-        length = read(report, &error, sizeof error);
+        length = read(gate, &error, sizeof error);
     } while (length < 0 && errno == EINTR);
     return length == (ssize_t)sizeof error ? error : 0;
 }
 
-int rl_child_start(struct rl_child *child, char *const *argv, const char *const *variables) {
-    int report[2];
+static int no_process(int error) {
+    return rl_fail(RL_EXIT_SYSTEM, "no process can be started: %s", strerror(error));
+}
+
+int rl_child_begin(struct rl_child *child, char *const *argv, const char *const *variables,
+                   bool dies_with_us) {
+    int gate[2];
     sigset_t all, mask;
-    *child = (struct rl_child){.is_gone = true};
+    pid_t us = getpid();
+    *child = (struct rl_child){.is_gone = true, .gate = -1, .name = argv[0]};
     char **environment = make_environment(variables);
-    if (environment == NULL || pipe2(report, O_CLOEXEC) != 0) {
+    if (environment == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0) {
+        int error = errno;
         free(environment);
-        return rl_fail(RL_EXIT_SYSTEM, "no process can be started: %s", strerror(errno));
+        return no_process(error);
     }
     /* Orphans of the group become ours, so that their end is told by SIGCHLD. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -115,26 +144,57 @@ int rl_child_start(struct rl_child *child, char *const *argv, const char *const 
     sigprocmask(SIG_SETMASK, &all, &mask);
     pid_t pid = fork();
     if (pid == 0) {
-        become(argv, environment, &mask, report[1]);
+        setpgid(0, 0);
+        close(gate[0]);
+        if (dies_with_us) {
+            tie_to(us, gate[1]);
+        }
+        become(argv, environment, &mask, gate[1]);
     }
-    int error = pid < 0 ? errno : 0;
+    int error = errno;
     if (pid > 0) {
         setpgid(pid, pid); /* here too: whoever comes first */
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    close(report[1]);
     free(environment);
-    int not_run = pid > 0 ? read_report(report[0]) : 0;
-    close(report[0]);
+    close(gate[1]);
     if (pid < 0) {
-        return rl_fail(RL_EXIT_SYSTEM, "no process can be started: %s", strerror(error));
+        close(gate[0]);
+        return no_process(error);
     }
-    if (not_run != 0) {
-        waitpid(pid, NULL, 0);
-        return say_not_run(argv[0], not_run);
-    }
-    *child = (struct rl_child){.pid = pid};
+    child->pid = pid;
+    child->is_gone = false;
+    child->gate = gate[0];
     return 0;
+}
+
+/* Of the child it is known that it ends. */
+static void wait_for_end(struct rl_child *child) {
+    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    child->is_gone = true;
+}
+
+int rl_child_go(struct rl_child *child) {
+    assert(child->gate >= 0);
+    ssize_t ignored = send(child->gate, "g", 1, MSG_NOSIGNAL); /* if it was killed, SIGCHLD says */
+    (void)ignored;
+    int not_run = read_report(child->gate);
+    close(child->gate);
+    child->gate = -1;
+    if (not_run != 0) {
+        wait_for_end(child);
+        return say_not_run(child->name, not_run);
+    }
+    return 0;
+}
+
+void rl_child_drop(struct rl_child *child) {
+    assert(child->gate >= 0);
+    close(child->gate);
+    child->gate = -1;
+    kill(child->pid, SIGKILL); /* if somebody has stopped it */
+    wait_for_end(child);
 }
 
 void rl_child_signal(const struct rl_child *child, int signal_number) {

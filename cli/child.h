@@ -1,12 +1,25 @@
-/* The command as a process group of its own: started, signalled, waited for.
+/* The command as a process group of its own: started in two steps, signalled, waited for.
  *
- * Happy path: rl_child_start() forks; the child leads a new process group, has the signals of a
- * fresh program, and becomes the command. What the command starts belongs to its group, so that all
- * of it can be ended.
+ * Happy path: rl_child_begin() forks; the child leads a new process group and waits at a gate, a
+ * socket to us. Meanwhile its guard process is started (guard.h). rl_child_go() opens the gate: the
+ * child has the signals of a fresh program, and becomes the command. What the command starts
+ * belongs to its group, so that all of it can be ended.
  *
  * Failure modes: the command is not there (127) or cannot be run (126): execve's error comes back
- * through a pipe, so that it is known before anything is waited for. What leaves the group (setsid)
- * is out of reach.
+ * through the gate, so that it is known before anything is waited for. What leaves the group
+ * (setsid) is out of reach.
+ *
+ * Can the command run although redlock is dead?
+ *   - killed before the gate is open: the child reads the end of the gate, and ends. (A guard that
+ *     was forked just then has a copy of our end, until it has closed what it does not need; if it
+ *     is stopped before that, the next line helps.)
+ *   - killed later: the guard process ends the group. And the kernel kills the child itself, by its
+ *     parent-death signal, which also works when the guard is killed at the same moment. It is set
+ *     before the gate; a parent that was dead by then is noticed, since it is not the parent any
+ *     more. The signal is SIGKILL, since a promise must not depend on what the command does with
+ *     SIGTERM. So a command whose redlock is killed has no grace, its descendants do: they do not
+ *     inherit the signal, and the guard gives them SIGTERM first. A program that gains privileges
+ *     (set-user-ID, file capabilities) loses the signal; it has its guard only.
  *
  * Can a signal hit a stranger? The group's number stays taken while its first process has not been
  * waited for or any member lives; after that rl_child_is_gone() is true and nothing is sent. */
@@ -21,11 +34,22 @@ struct rl_child {
     bool has_ended;  /* the command itself; others of its group may go on */
     bool is_gone;    /* nobody of the group is left */
     int wait_status; /* once it has ended */
+    int gate;        /* our end of it; -1: the child has passed, or there is none */
+    const char *name;
 };
 
 /* argv ends with NULL. variables: "NAME=value", NULL at the end, over those of our own environment.
- * Returns 0, or an exit status after having said why. */
-int rl_child_start(struct rl_child *child, char *const *argv, const char *const *variables);
+ * dies_with_us: the kernel kills the command's first process if we are gone. Returns 0 with the
+ * child waiting, or an exit status after having said why. */
+int rl_child_begin(struct rl_child *child, char *const *argv, const char *const *variables,
+                   bool dies_with_us);
+
+/* The child becomes the command. Returns 0, or an exit status after having said why; nobody of the
+ * group is left then. */
+int rl_child_go(struct rl_child *child);
+
+/* In place of that: the child ends without having become the command. */
+void rl_child_drop(struct rl_child *child);
 
 /* To every process of the group. */
 void rl_child_signal(const struct rl_child *child, int signal_number);

@@ -9,7 +9,9 @@
  * started.
  *
  * Can two commands of one election run? Ours is gone before our validity ends, as under run. If we
- * are elected again while the last command is still being ended, the next one waits for its end. */
+ * are elected again while the last command is still being ended, the next one waits for its end. If
+ * we lead on until it has ended (a renewal came late), we resign then, so that a leadership of
+ * which we said that it was lost is over. */
 #include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -36,11 +38,13 @@ struct elect {
     struct rl_args *args;
     struct rl_tell tell;
     struct rl_work work;
+    struct rl_orphan orphan;
     redlock_election *election;
     uv_timer_t look;
     uv_timer_t pause;
     bool is_working;
     bool is_lost;   /* the command that runs is being ended */
+    bool is_kept;   /* ... and the leadership that it had is ours until then */
     bool is_ending; /* no command is started any more */
 };
 
@@ -108,6 +112,15 @@ static void on_look(uv_timer_t *timer) {
 
 static void start(struct elect *elect);
 
+/* The leadership that was told as lost is over now. */
+static void on_given_up(redlock_election *election, int status, void *data) {
+    struct elect *elect = data;
+    (void)status;
+    if (!elect->is_ending) {
+        redlock_election_campaign(election);
+    }
+}
+
 static void on_end(struct rl_work *work, int status, void *data) {
     struct elect *elect = data;
     (void)work;
@@ -120,9 +133,29 @@ static void on_end(struct rl_work *work, int status, void *data) {
     }
     elect->is_lost = false;
     elect->session.is_interruptible = true;
-    if (redlock_election_is_leader(elect->election)) {
+    if (elect->is_kept) {
+        elect->is_kept = false;
+        redlock_election_resign(elect->election, on_given_up, elect);
+    } else if (redlock_election_is_leader(elect->election)) {
         start(elect); /* elected again in the meantime */
     }
+}
+
+static void tell_lost(const struct elect *elect, const char *message) {
+    if (elect->args->json) {
+        tell_event(elect, "lost", NULL, 0, message);
+    } else {
+        rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, message,
+               elect->is_working ? "; the command is ended" : "");
+    }
+}
+
+/* The leadership is still ours, and stays it while the command is ended: see work.h. */
+static void on_due(void *data) {
+    struct elect *elect = data;
+    char message[RL_TELL_MAX];
+    elect->is_lost = elect->is_kept = true;
+    tell_lost(elect, rl_tell_not_renewed(redlock_election_message(elect->election), message));
 }
 
 static void start(struct elect *elect) {
@@ -135,9 +168,20 @@ static void start(struct elect *elect) {
     }
     if (rl_run_variables(&variables, elect->args->words[0], NULL, valid_ms,
                          redlock_election_fence(elect->election))) {
-        status = rl_work_start(&elect->work, &elect->session.loop, elect->args->child,
-                               (const char *const *)variables.list, valid_until_ns(elect),
-                               rl_args_grace_ms(elect->args), true, on_end, elect);
+        struct rl_work_plan plan = {.loop = &elect->session.loop,
+                                    .argv = elect->args->child,
+                                    .variables = (const char *const *)variables.list,
+                                    .valid_until_ns = valid_until_ns(elect),
+                                    .grace_ms = rl_args_grace_ms(elect->args),
+                                    .is_guarded = true,
+                                    .tell = &elect->tell,
+                                    .on_due = on_due,
+                                    .on_end = on_end,
+                                    .data = elect,
+                                    .orphan = &elect->orphan};
+        rl_orphan_set(&elect->orphan, redlock_election_token(elect->election),
+                      redlock_election_candidate(elect->election));
+        status = rl_work_start(&elect->work, &plan);
         rl_run_variables_free(&variables);
     }
     if (status != 0) {
@@ -181,11 +225,9 @@ static void on_lost(redlock_election *election, int status, void *data) {
         }
         return;
     }
-    if (elect->args->json) {
-        tell_event(elect, "lost", NULL, 0, message);
-    } else {
-        rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, message,
-               elect->is_working ? "; the command is ended" : "");
+    elect->is_kept = false;
+    if (!elect->is_lost) {
+        tell_lost(elect, message);
     }
     if (elect->is_working) {
         elect->is_lost = true;
@@ -222,7 +264,7 @@ static void wait_a_while(struct elect *elect) {
 static int campaign(struct elect *elect) {
     int exit_status = RL_EXIT_OK;
     do {
-        elect->is_ending = elect->is_lost = false;
+        elect->is_ending = elect->is_lost = elect->is_kept = false;
         elect->session.is_interruptible = true;
         int status = redlock_election_campaign(elect->election);
         if (status != 0) {
@@ -300,9 +342,9 @@ int rl_cmd_elect(struct rl_args *args) {
     elect->args = args;
     elect->tell = (struct rl_tell){args, has_command ? stderr : stdout, args->words[0]};
     if (status == 0) {
-        int64_t margin_ms =
-            has_command ? RL_WORK_LOST_MS(rl_args_grace_ms(args)) : RL_SESSION_MARGIN;
-        status = rl_session_open(&elect->session, args, margin_ms);
+        status = rl_orphan_init(&elect->orphan, args, true)
+                     ? rl_session_open(&elect->session, args)
+                     : rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }
     if (status == 0) {
         status = open_election(elect);
@@ -314,6 +356,7 @@ int rl_cmd_elect(struct rl_args *args) {
         }
         rl_session_close(&elect->session);
     }
+    rl_orphan_free(&elect->orphan);
     free(elect);
     return status;
 }

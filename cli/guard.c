@@ -7,8 +7,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -17,12 +18,16 @@
 
 #include "redlock/redlock.h"
 #include "say.h"
+#include "title.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define POLL_MS 20
+#define EMPTY_MS 5000 /* how long a group that got SIGKILL is waited for */
+#define READY_MS 2000 /* how long a guard may take to get ready */
+#define STOP_MS 1000  /* how long a guard that got SIGKILL is waited for */
 
-static const struct rl_guard_word all_done = {0, 0};
+enum { CHANNEL = 3 }; /* in the guard; behind it nothing is open but the timer */
 
 /* -- In the guard -- */
 
@@ -30,13 +35,42 @@ static bool is_empty(pid_t group) {
     return kill(-group, 0) != 0 && errno == ESRCH;
 }
 
-static void end_group(pid_t group, uint64_t kill_ns) {
-    kill(-group, SIGTERM);
-    kill(-group, SIGCONT);
-    while (!is_empty(group) && redlock_now_ns() < kill_ns) {
+static bool is_empty_by(pid_t group, uint64_t until_ns) {
+    while (!is_empty(group)) {
+        if (redlock_now_ns() >= until_ns) {
+            return false;
+        }
         poll(NULL, 0, POLL_MS);
     }
+    return true;
+}
+
+/* Whether nobody of it is left. */
+static bool end_group(pid_t group, uint64_t kill_ns) {
+    kill(-group, SIGTERM);
+    kill(-group, SIGCONT);
+    if (is_empty_by(group, kill_ns)) {
+        return true;
+    }
     kill(-group, SIGKILL);
+    return is_empty_by(group, redlock_now_ns() + EMPTY_MS * NS_PER_MS);
+}
+
+/* redlock is dead. Nothing is written to stderr before the group has ended: that could block. */
+static void on_orphaned(const struct rl_guard_plan *plan, uint64_t kill_ns) {
+    uint64_t grace_ns = redlock_now_ns() + (uint64_t)plan->grace_ms * NS_PER_MS;
+    bool is_gone = end_group(plan->group, grace_ns < kill_ns ? grace_ns : kill_ns);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    signal(SIGALRM, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    alarm(RL_GUARD_LAST_S);
+    rl_say("redlock was killed; its command is ended too%s",
+           is_gone ? "" : ", but does not end: the lock ends with its ttl");
+    if (is_gone) {
+        plan->on_orphaned(plan->data);
+    }
 }
 
 static void arm(int timer, uint64_t at_ns) {
@@ -48,126 +82,159 @@ static void arm(int timer, uint64_t at_ns) {
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* What the other end of the pipe said last. False: it is closed. */
-static bool read_words(int pipe, struct rl_guard_word *word) {
+/* What the other end of the channel said last. False: it is closed. */
+static bool read_words(struct rl_guard_word *word) {
     struct rl_guard_word next;
     ssize_t length;
-    while ((length = read(pipe, &next, sizeof next)) == (ssize_t)sizeof next) {
+    while ((length = recv(CHANNEL, &next, sizeof next, MSG_DONTWAIT)) == (ssize_t)sizeof next) {
         *word = next;
-        if (memcmp(word, &all_done, sizeof all_done) == 0) {
-            return true;
-        }
     }
-    return length != 0;
+    return length < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-static void guard(int pipe, int timer, pid_t group, int64_t grace_ms, struct rl_guard_word word) {
+static void watch(int timer, const struct rl_guard_plan *plan, struct rl_guard_word word) {
     for (;;) {
         uint64_t next_ns = word.term_ns < word.kill_ns ? word.term_ns : word.kill_ns;
-        struct pollfd polled[2] = {{.fd = pipe, .events = POLLIN}, {.fd = timer, .events = POLLIN}};
+        struct pollfd polled[2] = {{.fd = CHANNEL, .events = POLLIN},
+                                   {.fd = timer, .events = POLLIN}};
         arm(timer, next_ns);
         poll(polled, 2, -1);
-        if (polled[0].revents != 0 && !read_words(pipe, &word)) {
-            uint64_t grace_ns = redlock_now_ns() + (uint64_t)grace_ms * NS_PER_MS;
-            rl_say("redlock was killed; its command is ended too");
-            end_group(group, grace_ns < word.kill_ns ? grace_ns : word.kill_ns);
-            return;
-        }
-        if (memcmp(&word, &all_done, sizeof all_done) == 0) {
+        if (polled[0].revents != 0 && !read_words(&word)) {
+            on_orphaned(plan, word.kill_ns);
             return;
         }
         uint64_t now_ns = redlock_now_ns();
         if (now_ns >= word.kill_ns) {
-            kill(-group, SIGKILL);
+            kill(-plan->group, SIGKILL);
             word.term_ns = word.kill_ns = RL_GUARD_NEVER;
         } else if (now_ns >= word.term_ns) {
-            kill(-group, SIGTERM);
-            kill(-group, SIGCONT);
+            kill(-plan->group, SIGTERM);
+            kill(-plan->group, SIGCONT);
             word.term_ns = RL_GUARD_NEVER;
         }
     }
 }
 
-/* Nothing of redlock's may be kept open by the guard, stdout least of all: somebody may wait for
- * its end. stderr stays, for its one sentence. */
-static void keep_only(int pipe) {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(pipe, 3);
+static void close_from(unsigned first) {
 #ifdef SYS_close_range
-    if (syscall(SYS_close_range, 4U, ~0U, 0U) == 0) {
+    if (syscall(SYS_close_range, first, ~0U, 0U) == 0) {
         return;
     }
 #endif
-    for (int fd = 4; fd < 1024; fd++) {
+    for (int fd = (int)first; fd < 1024; fd++) {
         close(fd);
     }
 }
 
-static void become_guard(int pipe, pid_t group, int64_t grace_ms,
+/* Nothing of redlock's may be kept open by the guard, stdout least of all: somebody may wait for
+ * its end. stderr stays, for its sentences. Returns 0 or an errno. */
+static int keep_only(int channel) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+        (channel != CHANNEL && dup2(channel, CHANNEL) < 0)) {
+        return errno;
+    }
+    close_from(CHANNEL + 1);
+    return 0;
+}
+
+static void become_guard(int channel, const struct rl_guard_plan *plan,
                          const struct rl_guard_word *word) {
-    prctl(PR_SET_NAME, "redlock-guard");
+    char title[32];
+    snprintf(title, sizeof title, "lock-guard %ld", (long)getppid());
+    rl_title_set("lock-guard", title);
     setsid(); /* out of reach of the terminal's signals */
-    keep_only(pipe);
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_IGN);
     }
-    int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-    guard(3, timer, group, grace_ms, *word);
+    int timer = -1;
+    int error = keep_only(channel);
+    if (error == 0 && (timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)) < 0) {
+        error = errno;
+    }
+    send(error == 0 ? CHANNEL : channel, &error, sizeof error, MSG_NOSIGNAL);
+    if (error == 0) {
+        watch(timer, plan, *word);
+    }
     _exit(0);
 }
 
 /* -- In redlock -- */
 
-void rl_guard_start(struct rl_guard *guard, pid_t group, int64_t grace_ms,
-                    const struct rl_guard_word *word) {
+/* Returns NULL, or why not. */
+static const char *await_ready(int channel) {
+    int error = 0;
+    struct pollfd polled = {.fd = channel, .events = POLLIN};
+    uint64_t until_ns = redlock_now_ns() + READY_MS * NS_PER_MS;
+    int found = 0;
+    while (found <= 0) {
+        uint64_t now_ns = redlock_now_ns();
+        if (now_ns >= until_ns) {
+            return "it does not get ready";
+        }
+        found = poll(&polled, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+        if (found < 0 && errno != EINTR) {
+            return strerror(errno);
+        }
+    }
+    if (recv(channel, &error, sizeof error, 0) != (ssize_t)sizeof error) {
+        return "it was killed";
+    }
+    return error == 0 ? NULL : strerror(error);
+}
+
+const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *plan,
+                           const struct rl_guard_word *word) {
     int ends[2];
     sigset_t all, mask;
-    guard->pid = 0;
-    guard->pipe = -1;
-    assert(group > 1);
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-        return;
+    *guard = (struct rl_guard){.pid = 0, .channel = -1};
+    assert(plan->group > 1);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        return strerror(errno);
     }
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
     pid_t pid = fork();
     if (pid == 0) {
-        close(ends[1]);
-        become_guard(ends[0], group, grace_ms, word);
+        close(ends[0]);
+        become_guard(ends[1], plan, word);
     }
+    int error = errno;
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    close(ends[0]);
+    close(ends[1]);
     if (pid < 0) {
-        close(ends[1]);
-        return;
+        close(ends[0]);
+        return strerror(error);
     }
-    guard->pid = pid;
-    guard->pipe = ends[1];
+    *guard = (struct rl_guard){.pid = pid, .channel = ends[0]};
+    const char *why = await_ready(guard->channel);
+    if (why != NULL) {
+        rl_guard_stop(guard);
+    }
+    return why;
 }
 
-void rl_guard_tell(const struct rl_guard *guard, const struct rl_guard_word *word) {
+void rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word) {
     if (guard->pid != 0) {
-        sigset_t set, old;
-        sigemptyset(&set);
-        sigaddset(&set, SIGPIPE); /* if somebody has killed it */
-        sigprocmask(SIG_BLOCK, &set, &old);
-        ssize_t ignored = write(guard->pipe, word, sizeof *word);
+        /* If it is dead or stopped we will hear of that. */
+        ssize_t ignored = send(guard->channel, word, sizeof *word, MSG_NOSIGNAL | MSG_DONTWAIT);
         (void)ignored;
-        struct timespec none = {0};
-        sigtimedwait(&set, NULL, &none);
-        sigprocmask(SIG_SETMASK, &old, NULL);
     }
+}
+
+void rl_guard_forget(struct rl_guard *guard) {
+    close(guard->channel);
+    *guard = (struct rl_guard){.pid = 0, .channel = -1};
 }
 
 void rl_guard_stop(struct rl_guard *guard) {
     if (guard->pid == 0) {
         return;
     }
-    rl_guard_tell(guard, &all_done);
-    close(guard->pipe);
-    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR) {
+    kill(guard->pid, SIGKILL);
+    uint64_t until_ns = redlock_now_ns() + STOP_MS * NS_PER_MS;
+    while (waitpid(guard->pid, NULL, WNOHANG) == 0 && redlock_now_ns() < until_ns) {
+        poll(NULL, 0, 1);
     }
-    guard->pid = 0;
+    rl_guard_forget(guard);
 }

@@ -1,19 +1,36 @@
-/* A second process that ends the command if this one cannot: if redlock itself is killed, or
- * stopped and so does not renew, the command must not outlive the lock.
+/* A second process, "lock-guard", that ends the command if this one cannot: if redlock itself is
+ * killed, or stopped and so does not renew, the command must not outlive the lock.
  *
- * Happy path: the guard sleeps. Each renewal moves its two deadlines; when the command is done
- * it is told so and ends.
+ * Happy path: rl_guard_start() returns when the guard has all that it needs: its clock, its
+ * descriptors, the group that it watches. Only then may the command begin. The guard sleeps. Each
+ * renewal moves its two deadlines. When the group is empty rl_guard_stop() ends it.
  *
  * Failure modes:
- *   - The pipe to us breaks without a word: redlock was killed. SIGTERM to the command's group, and
- *     SIGKILL at the end of the grace.
+ *   - There is no process for it, or it does not get ready: rl_guard_start() says why, and the
+ *     command is not started.
+ *   - The channel to us breaks: redlock was killed. SIGTERM to the command's group, and SIGKILL at
+ *     the end of the grace. Once nobody of the group is left, and never before, the guard gives the
+ *     lock back (orphan.h), so that the next holder need not wait for the rest of the ttl. A group
+ *     that does not get empty keeps the lock until its ttl is over.
  *   - A deadline passes: redlock is stopped, or its thread does not get the processor. The same, by
  *     the deadlines. They are on the clock of the lock, which counts suspend.
- *   - The guard itself is killed: nothing is lost but the second line.
+ *   - The guard itself is killed or stopped: SIGCHLD says so, and work.h replaces it.
+ *   - Both are killed: the command's first process has its parent-death signal (child.h).
+ *   - Both are stopped: no process is left to answer that. The command may outlive the lock.
  *
- * Can it signal a stranger? While redlock lives it has not waited for the command's last
- * process before it says that all is done, so the group's number is taken. After redlock's
- * death the guard acts at once and ends as soon as the group is empty. */
+ * When is there no guard? Until the group exists there is nothing to guard; from then on until the
+ * guard is ready the child waits at its gate, which only redlock opens, and ends if redlock is
+ * killed. If redlock is killed while the guard gets ready, the guard finds the channel broken as
+ * soon as it is. Between the death of a guard and its replacement there are some milliseconds in
+ * which redlock alone watches.
+ *
+ * Can it release a lock that the command still uses, or that redlock does? It releases if the
+ * channel is broken and the group is empty. redlock closes its end when it dies, and in
+ * rl_guard_stop(), but there it has killed the guard before; SIGKILL does not come back.
+ *
+ * Can it signal a stranger? While redlock lives it ends the guard before it waits for the command's
+ * last process, or finds the group empty and ends it at once. After redlock's death the guard acts
+ * at once and ends as soon as the group is empty. */
 #ifndef RL_CLI_GUARD_H
 #define RL_CLI_GUARD_H
 
@@ -24,21 +41,34 @@
 
 struct rl_guard {
     pid_t pid; /* 0: none */
-    int pipe;
+    int channel;
 };
 
-/* What it is told: when the group gets SIGTERM and SIGKILL, on redlock_now_ns(). RL_GUARD_NEVER:
- * not at all. */
+/* When the group gets SIGTERM and SIGKILL, on redlock_now_ns(). RL_GUARD_NEVER: not at all. */
 struct rl_guard_word {
     uint64_t term_ns;
     uint64_t kill_ns;
 };
 
-/* grace_ms: between the two if redlock is gone. If no process can be started there is no guard. */
-void rl_guard_start(struct rl_guard *guard, pid_t group, int64_t grace_ms,
-                    const struct rl_guard_word *word);
-void rl_guard_tell(const struct rl_guard *guard, const struct rl_guard_word *word);
-/* The group is gone. Waits for the guard's end. */
+struct rl_guard_plan {
+    pid_t group;
+    int64_t grace_ms; /* between the two signals if redlock is gone */
+
+    /* Runs in the guard, once redlock is dead and the group is empty. It may take RL_GUARD_LAST_S,
+     * then the guard ends in any case. */
+    void (*on_orphaned)(void *data);
+    void *data;
+};
+
+#define RL_GUARD_LAST_S 10
+
+/* Waits until the guard is ready. Returns NULL, or why there is none: a clause. */
+const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *plan,
+                           const struct rl_guard_word *word);
+void rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word);
+/* Ends it, also if it is stopped. Without a guard, nothing happens. */
 void rl_guard_stop(struct rl_guard *guard);
+/* The same for one that was waited for. */
+void rl_guard_forget(struct rl_guard *guard);
 
 #endif

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "exits.h"
 #include "say.h"
+#include "title.h"
 
 static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_RUN] = rl_cmd_run,       [RL_CMD_ACQUIRE] = rl_cmd_acquire,
@@ -65,6 +66,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    rl_title_open(argc, argv);
     int exit_status = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         return rl_fail(RL_EXIT_SYSTEM, "the output cannot be written: %s", strerror(errno));

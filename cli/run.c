@@ -9,8 +9,8 @@
  * status: exits.h.
  *
  * Can two commands run under one lock? The command is started after the acquire's callback and
- * is gone before validity ends: the library tells the loss lost_margin_ms before that, which is
- * the grace and a little more, and the guard does not depend on this process. */
+ * is gone before validity ends: work.h begins to end it the grace and a little more before that,
+ * the lock is released when it is gone, and the guard does not depend on this process. */
 #include "run.h"
 
 #include <assert.h>
@@ -37,6 +37,7 @@ struct run {
     struct rl_args *args;
     struct rl_tell tell;
     struct rl_work work;
+    struct rl_orphan orphan;
     redlock_lock *lock;
     char holder[RL_HOLDER_TEXT_MAX];
     bool is_working;
@@ -53,11 +54,11 @@ static int64_t validity_of(int64_t ttl_ms) {
 }
 
 /* A renewal begins when a third of the ttl is used up. One may hang for node_timeout_ms, and there
- * has to be time for another before the loss is told; the loss is told no earlier than at half of
+ * has to be time for another before the command is ended; that begins no earlier than at half of
  * the validity. */
 static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t grace_ms) {
     int64_t validity_ms = validity_of(ttl_ms);
-    int64_t margin_ms = RL_WORK_LOST_MS(grace_ms);
+    int64_t margin_ms = RL_WORK_DUE_MS(grace_ms);
     return margin_ms <= validity_ms / 2 &&
            ttl_ms / 3 + args->node_timeout_ms <= validity_ms - margin_ms;
 }
@@ -132,17 +133,31 @@ void rl_run_variables_free(struct rl_variables *variables) {
 
 /* -- One round -- */
 
-static void on_lost(redlock_lock *lock, int status, void *data) {
-    struct run *run = data;
+static void lose(struct run *run, int status, const char *message) {
+    if (run->is_lost) {
+        return; /* the command is being ended already, and took all of the validity for that */
+    }
     run->is_lost = true;
-    rl_tell_lost(&run->tell, status, redlock_lock_message(lock),
+    rl_tell_lost(&run->tell, status, message,
                  !run->has_started   ? "the command is not started"
                  : !run->is_working  ? "the command has ended"
                  : run->ignores_loss ? "the command goes on without it"
                                      : "the command is ended");
+}
+
+static void on_lost(redlock_lock *lock, int status, void *data) {
+    struct run *run = data;
+    lose(run, status, redlock_lock_message(lock));
     if (run->is_working) {
         rl_work_lost(&run->work);
     }
+}
+
+/* The lock is still ours, and stays it while the command is ended: see work.h. */
+static void on_due(void *data) {
+    struct run *run = data;
+    char message[RL_TELL_MAX];
+    lose(run, REDLOCK_ERR_EXPIRED, rl_tell_not_renewed(redlock_lock_message(run->lock), message));
 }
 
 static void on_renew(redlock_lock *lock, int status, void *data) {
@@ -183,13 +198,24 @@ static int work(struct run *run) {
                           redlock_lock_remaining_ms(run->lock), fence)) {
         return rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }
-    int status =
-        rl_work_start(&run->work, &run->session.loop, run->args->child,
-                      (const char *const *)variables.list, redlock_lock_valid_until_ns(run->lock),
-                      rl_args_grace_ms(run->args), !run->ignores_loss, on_end, run);
+    rl_orphan_set(&run->orphan, redlock_lock_token(run->lock), run->holder);
+    struct rl_work_plan plan = {.loop = &run->session.loop,
+                                .argv = run->args->child,
+                                .variables = (const char *const *)variables.list,
+                                .valid_until_ns = redlock_lock_valid_until_ns(run->lock),
+                                .grace_ms = rl_args_grace_ms(run->args),
+                                .is_guarded = !run->ignores_loss,
+                                .tell = &run->tell,
+                                .on_due = on_due,
+                                .on_end = on_end,
+                                .data = run,
+                                .orphan = &run->orphan};
+    int status = rl_work_start(&run->work, &plan);
     rl_run_variables_free(&variables);
     if (status != 0) {
-        run->args->is_repeated = false; /* it will not be there the next time either */
+        if (status != RL_EXIT_LOST) {
+            run->args->is_repeated = false; /* it will not be there the next time either */
+        }
         return status;
     }
     run->is_working = true;
@@ -199,10 +225,10 @@ static int work(struct run *run) {
 
 /* Returns the status that stands: the command's, or that of the loss. */
 static int release(struct run *run, int exit_status) {
-    int status = REDLOCK_ERR_LOST;
-    if (!run->is_lost) {
-        status = redlock_release(run->lock, rl_session_lock_cb, &run->session);
-        status = status == 0 ? rl_session_wait(&run->session) : status;
+    int status = redlock_release(run->lock, rl_session_lock_cb, &run->session);
+    status = status == 0 ? rl_session_wait(&run->session) : status;
+    if (run->is_lost) {
+        status = REDLOCK_ERR_LOST; /* if it was still ours, the next one has it at once */
     }
     if (status != REDLOCK_ERR_LOST) {
         rl_tell_released(&run->tell, status, redlock_lock_message(run->lock));
@@ -264,13 +290,17 @@ int rl_cmd_run(struct rl_args *args) {
         if (args->holder == NULL) {
             rl_session_holder((long)getpid(), run->holder, sizeof run->holder);
         }
-        status = rl_session_open(&run->session, args, RL_WORK_LOST_MS(rl_args_grace_ms(args)));
+        if (!rl_orphan_init(&run->orphan, args, false)) {
+            status = rl_fail(RL_EXIT_SYSTEM, "out of memory");
+        }
     }
+    status = status == 0 ? rl_session_open(&run->session, args) : status;
     if (status == 0) {
         status = rl_session_lock(&run->session, args->words[0], run->holder, &run->lock);
         status = status == 0 ? rounds(run) : status;
         rl_session_close(&run->session);
     }
+    rl_orphan_free(&run->orphan);
     free(run);
     return status;
 }

@@ -66,7 +66,7 @@ static int check_words(struct script *script, struct rl_args *args, bool takes_t
 }
 
 static int begin(struct script *script, struct rl_args *args) {
-    int status = rl_session_open(&script->session, args, RL_SESSION_MARGIN);
+    int status = rl_session_open(&script->session, args);
     const char *holder = script->token.holder[0] != '\0' ? script->token.holder : NULL;
     return status != 0 ? status
                        : rl_session_lock(&script->session, script->keys, holder, &script->lock);

@@ -52,7 +52,7 @@ static void on_signal(int signal_number, void *data) {
 
 /* -- Open and close -- */
 
-int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lost_margin_ms) {
+int rl_session_open(struct rl_session *session, struct rl_args *args) {
     static const int list[] = {SIGINT, SIGTERM, SIGHUP, 0};
     char error[REDLOCK_MESSAGE_MAX] = "";
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
@@ -62,9 +62,6 @@ int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lo
     options.n_nodes = args->n_nodes;
     options.node_timeout_ms = args->node_timeout_ms;
     options.connect_timeout_ms = args->connect_timeout_ms;
-    if (lost_margin_ms != RL_SESSION_MARGIN) {
-        options.lost_margin_ms = lost_margin_ms;
-    }
     options.guard = rl_args_guard(args);
     options.max_ttl_ms = args->max_ttl_ms;
     options.fence_retention_ms = args->fence_retention_ms;

@@ -37,11 +37,9 @@ struct rl_session {
     bool is_interruptible; /* a signal ends the waiting */
 };
 
-#define RL_SESSION_MARGIN (-1) /* the library's own lost_margin_ms */
-
-/* lost_margin_ms: see redlock_client_options. Returns 0 or an exit status. session->status is how
+/* Returns 0 or an exit status. session->status is how
  * the client opened: 0, or REDLOCK_ERR_NO_QUORUM, which was told on stderr. */
-int rl_session_open(struct rl_session *session, struct rl_args *args, int64_t lost_margin_ms);
+int rl_session_open(struct rl_session *session, struct rl_args *args);
 void rl_session_close(struct rl_session *session);
 
 /* Runs the loop until rl_session_done(). Returns session->status. */

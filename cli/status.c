@@ -323,7 +323,7 @@ int rl_cmd_status(struct rl_args *args) {
                                           ? "status: it runs no command; leave -- out"
                                           : "status: of which lock? redlock status KEY...");
     }
-    int status = rl_session_open(&session, args, RL_SESSION_MARGIN);
+    int status = rl_session_open(&session, args);
     if (status != 0) {
         return status;
     }

@@ -71,6 +71,12 @@ void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms) {
     }
 }
 
+const char *rl_tell_not_renewed(const char *message, char out[RL_TELL_MAX]) {
+    const char *begin = strstr(message, ": ");
+    snprintf(out, RL_TELL_MAX, "not renewed in time%s", begin != NULL ? begin : "");
+    return out;
+}
+
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then) {
     char shown[128];
     if (tell->args->json) {
@@ -80,6 +86,25 @@ void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, c
         end(&json);
     } else {
         rl_say("%s: the lock was lost: %s; %s", clean(tell, shown), message, then);
+    }
+}
+
+void rl_tell_guard(const struct rl_tell *tell, const char *what, const char *why_no_other) {
+    char shown[128];
+    if (tell->args->json) {
+        struct rl_json json = begin(tell, "guard");
+        rl_json_text(&json, "message", what);
+        rl_json_bool(&json, "replaced", why_no_other == NULL);
+        if (why_no_other != NULL) {
+            rl_json_text(&json, "why", why_no_other);
+        }
+        end(&json);
+    } else if (why_no_other == NULL) {
+        rl_say("%s: the guard process was %s; another has taken its place", clean(tell, shown),
+               what);
+    } else {
+        rl_say("%s: the guard process was %s, and there is no other (%s); the command is ended",
+               clean(tell, shown), what, why_no_other);
     }
 }
 

@@ -8,6 +8,8 @@
 #include "args.h"
 #include "redlock/redlock.h"
 
+#define RL_TELL_MAX (REDLOCK_MESSAGE_MAX + 32)
+
 struct rl_tell {
     const struct rl_args *args;
     FILE *file; /* of JSON */
@@ -20,8 +22,14 @@ void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fe
 /* For machines only: people were told. */
 void rl_tell_refused(const struct rl_tell *tell, int status, const char *message);
 void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms);
+/* Why a lock that is still held was not renewed: message with that in place of its "success".
+ * Returns out. */
+const char *rl_tell_not_renewed(const char *message, char out[RL_TELL_MAX]);
 /* Always told: with neither option as a sentence on stderr. */
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then);
+/* The guard process was "killed" or "stopped". why_no_other: NULL, there is another. Always
+ * reported. */
+void rl_tell_guard(const struct rl_tell *tell, const char *what, const char *why_no_other);
 void rl_tell_ended(const struct rl_tell *tell, int exit_status);
 void rl_tell_released(const struct rl_tell *tell, int status, const char *message);
 

@@ -7,93 +7,171 @@
 #include <stddef.h>
 #include <sys/wait.h>
 
+#include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define POLL_MS 20 /* how often an emptying group is looked at */
+#define BRIEF_MS 1000
+#define BRIEF_GUARDS_MAX 5 /* so many guards that lived for less than that, and no more */
 
 static uint64_t before(uint64_t until_ns, int64_t ms) {
     uint64_t ns = (uint64_t)ms * NS_PER_MS;
     return until_ns > ns ? until_ns - ns : 0;
 }
 
+static uint64_t due_ns(const struct rl_work *work) {
+    return before(work->plan.valid_until_ns, RL_WORK_DUE_MS(work->plan.grace_ms));
+}
+
 /* -- The end -- */
 
 static void finish(struct rl_work *work) {
     assert(work->child.is_gone);
+    if (work->plan.is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work)) {
+        work->plan.on_due(work->plan.data); /* we were stopped, and the guard was not */
+    }
     rl_guard_stop(&work->guard);
     rl_terminal_take(&work->terminal, work->child.pid);
     rl_terminal_close(&work->terminal);
     rl_signals_close(&work->signals);
     uv_close((uv_handle_t *)&work->timer, NULL);
-    work->on_end(work, rl_child_exit_status(&work->child), work->data);
+    int status = rl_child_exit_status(&work->child);
+    work->plan.on_end(work, work->is_unguarded ? RL_EXIT_SYSTEM : status, work->plan.data);
 }
 
 static void on_timer(uv_timer_t *timer);
 
-static void look(struct rl_work *work) {
+static void wake_in(struct rl_work *work, uint64_t ms) {
+    uv_update_time(work->plan.loop);
+    uv_timer_start(&work->timer, on_timer, ms, 0);
+}
+
+/* Whole milliseconds until then, rounded up. */
+static uint64_t ms_until(uint64_t at_ns) {
+    uint64_t now_ns = redlock_now_ns();
+    return at_ns > now_ns ? (at_ns - now_ns) / NS_PER_MS + 1 : 1;
+}
+
+static void kill_if_due(struct rl_work *work) {
     if (work->kill_ns != RL_GUARD_NEVER && redlock_now_ns() >= work->kill_ns) {
         rl_child_signal(&work->child, SIGKILL);
         work->kill_ns = RL_GUARD_NEVER;
     }
-    if (rl_child_is_gone(&work->child)) {
-        finish(work);
-        return;
-    }
+}
+
+static void arm(struct rl_work *work) {
     if (work->child.has_ended || work->kill_ns != RL_GUARD_NEVER) {
-        uint64_t now_ns = redlock_now_ns();
-        uint64_t left_ms = POLL_MS;
-        if (work->kill_ns != RL_GUARD_NEVER) {
-            left_ms = work->kill_ns > now_ns ? (work->kill_ns - now_ns) / NS_PER_MS + 1 : 1;
-        }
-        uv_update_time(work->loop);
-        uv_timer_start(&work->timer, on_timer, left_ms < POLL_MS ? left_ms : POLL_MS, 0);
+        uint64_t left_ms = work->kill_ns != RL_GUARD_NEVER ? ms_until(work->kill_ns) : POLL_MS;
+        wake_in(work, left_ms < POLL_MS ? left_ms : POLL_MS);
+    } else if (work->plan.is_guarded && !work->is_ending) {
+        wake_in(work, ms_until(due_ns(work)));
     }
 }
 
-static void on_timer(uv_timer_t *timer) {
-    look(timer->data);
+/* Only what the loop calls may call this, and as its last deed: the work may be over then. */
+static void look(struct rl_work *work) {
+    kill_if_due(work);
+    if (rl_child_is_gone(&work->child)) {
+        finish(work);
+    } else {
+        arm(work);
+    }
 }
 
 /* -- Loss -- */
 
-static void tell_guard(const struct rl_work *work) {
-    struct rl_guard_word word = {RL_GUARD_NEVER, RL_GUARD_NEVER};
-    if (work->kill_ns == RL_GUARD_NEVER) {
-        word.term_ns = before(work->valid_until_ns, work->grace_ms + RL_WORK_GUARD_MS);
-    }
-    word.kill_ns = before(work->valid_until_ns, RL_WORK_GUARD_MS);
-    rl_guard_tell(&work->guard, &word);
+static struct rl_guard_word word_of(const struct rl_work *work) {
+    uint64_t until_ns = work->plan.valid_until_ns;
+    return (struct rl_guard_word){
+        .term_ns = work->is_ending ? RL_GUARD_NEVER
+                                   : before(until_ns, work->plan.grace_ms + RL_WORK_GUARD_MS),
+        .kill_ns = before(until_ns, RL_WORK_GUARD_MS),
+    };
+}
+
+static void move_guard(const struct rl_work *work) {
+    struct rl_guard_word word = word_of(work);
+    rl_guard_move(&work->guard, &word);
 }
 
 void rl_work_renewed(struct rl_work *work, uint64_t valid_until_ns) {
-    if (valid_until_ns > work->valid_until_ns && work->kill_ns == RL_GUARD_NEVER) {
-        work->valid_until_ns = valid_until_ns;
-        tell_guard(work);
+    if (valid_until_ns > work->plan.valid_until_ns && !work->is_ending) {
+        work->plan.valid_until_ns = valid_until_ns;
+        move_guard(work);
+        arm(work);
     }
 }
 
 void rl_work_lost(struct rl_work *work) {
-    uint64_t kill_ns = before(work->valid_until_ns, RL_WORK_KILL_MS);
-    uint64_t grace_ns = redlock_now_ns() + (uint64_t)work->grace_ms * NS_PER_MS;
-    if (!work->is_guarded || work->kill_ns != RL_GUARD_NEVER) {
+    uint64_t kill_ns = before(work->plan.valid_until_ns, RL_WORK_KILL_MS);
+    uint64_t grace_ns = redlock_now_ns() + (uint64_t)work->plan.grace_ms * NS_PER_MS;
+    if (!work->plan.is_guarded || work->is_ending) {
         return;
     }
+    work->is_ending = true;
     work->kill_ns = grace_ns < kill_ns ? grace_ns : kill_ns;
     rl_child_signal(&work->child, SIGTERM);
     if (redlock_now_ns() < work->kill_ns) {
         rl_child_signal(&work->child, SIGCONT); /* one that is stopped can end, too */
     }
-    tell_guard(work);
-    look(work);
+    kill_if_due(work);
+    move_guard(work);
+    arm(work);
+}
+
+static void on_timer(uv_timer_t *timer) {
+    struct rl_work *work = timer->data;
+    bool is_due = work->plan.is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work);
+    if (is_due && !rl_child_is_gone(&work->child)) {
+        work->plan.on_due(work->plan.data);
+        rl_work_lost(work);
+    } else {
+        look(work);
+    }
+}
+
+/* -- The guard process -- */
+
+static const char *start_guard(struct rl_work *work) {
+    struct rl_guard_plan plan = {.group = work->child.pid,
+                                 .grace_ms = work->plan.grace_ms,
+                                 .on_orphaned = rl_orphan_release,
+                                 .data = work->plan.orphan};
+    struct rl_guard_word word = word_of(work);
+    const char *why = rl_guard_start(&work->guard, &plan, &word);
+    work->guarded_ns = redlock_now_ns();
+    return why;
+}
+
+/* It was killed, or stopped, which is as bad. */
+static void replace_guard(struct rl_work *work, bool is_stopped) {
+    bool is_brief = redlock_now_ns() - work->guarded_ns < BRIEF_MS * NS_PER_MS;
+    const char *why = "they die one after the other";
+    if (is_stopped) {
+        rl_guard_stop(&work->guard);
+    } else {
+        rl_guard_forget(&work->guard);
+    }
+    work->brief_guards = is_brief ? work->brief_guards + 1 : 0;
+    if (work->brief_guards < BRIEF_GUARDS_MAX && (why = start_guard(work)) == NULL) {
+        rl_tell_guard(work->plan.tell, is_stopped ? "stopped" : "killed", NULL);
+        return;
+    }
+    rl_tell_guard(work->plan.tell, is_stopped ? "stopped" : "killed", why);
+    if (!work->is_ending) {
+        work->is_unguarded = true;
+        rl_work_lost(work);
+    }
 }
 
 /* -- Job control -- */
 
 /* May the command go on after a stop? If the lock has ended meanwhile, it never runs again. */
 static void go_on(struct rl_work *work) {
-    if (work->is_guarded && redlock_now_ns() >= before(work->valid_until_ns, RL_WORK_GUARD_MS)) {
+    if (work->plan.is_guarded &&
+        redlock_now_ns() >= before(work->plan.valid_until_ns, RL_WORK_GUARD_MS)) {
         rl_child_signal(&work->child, SIGKILL);
         return;
     }
@@ -125,16 +203,22 @@ static void on_stopped(struct rl_work *work, int signal_number) {
 static void reap(struct rl_work *work) {
     int status;
     pid_t pid;
+    bool is_unguarded = false, is_stopped = false;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-        if (pid != work->child.pid) {
-            continue; /* an orphan that has become ours, or the guard */
-        }
-        if (WIFSTOPPED(status)) {
+        if (pid == work->guard.pid) {
+            is_unguarded = true;
+            is_stopped = WIFSTOPPED(status);
+        } else if (pid != work->child.pid) {
+            continue; /* an orphan that has become ours */
+        } else if (WIFSTOPPED(status)) {
             on_stopped(work, WSTOPSIG(status));
         } else {
             work->child.has_ended = true;
             work->child.wait_status = status;
         }
+    }
+    if (is_unguarded && !rl_child_is_gone(&work->child)) {
+        replace_guard(work, is_stopped);
     }
     look(work);
 }
@@ -161,32 +245,51 @@ static void on_signal(int signal_number, void *data) {
     rl_child_signal(&work->child, signal_number);
 }
 
-int rl_work_start(struct rl_work *work, uv_loop_t *loop, char *const *argv,
-                  const char *const *variables, uint64_t valid_until_ns, int64_t grace_ms,
-                  bool is_guarded, rl_work_cb on_end, void *data) {
+/* The child at its gate, its guard, and then the command. Returns 0 or an exit status. */
+static int start_both(struct rl_work *work) {
+    const struct rl_work_plan *plan = &work->plan;
+    int status = rl_child_begin(&work->child, plan->argv, plan->variables, plan->is_guarded);
+    if (status != 0) {
+        return status;
+    }
+    const char *why = plan->is_guarded ? start_guard(work) : NULL;
+    if (why != NULL) {
+        status = rl_fail(RL_EXIT_SYSTEM,
+                         "no guard process can be started: %s; the command is not "
+                         "started",
+                         why);
+    } else if (plan->is_guarded && redlock_now_ns() >= due_ns(work)) {
+        status = rl_fail(RL_EXIT_LOST,
+                         "starting took too long for the ttl; the command is not "
+                         "started");
+    }
+    if (status != 0) {
+        rl_child_drop(&work->child);
+    } else {
+        status = rl_child_go(&work->child);
+    }
+    if (status != 0) {
+        rl_guard_stop(&work->guard);
+    }
+    return status;
+}
+
+int rl_work_start(struct rl_work *work, const struct rl_work_plan *plan) {
     static const int list[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
-    *work = (struct rl_work){.loop = loop,
-                             .valid_until_ns = valid_until_ns,
-                             .kill_ns = RL_GUARD_NEVER,
-                             .grace_ms = grace_ms,
-                             .is_guarded = is_guarded,
-                             .on_end = on_end,
-                             .data = data};
-    assert(argv[0] != NULL);
-    rl_signals_open(&work->signals, loop, list, on_signal, work);
-    int status = rl_child_start(&work->child, argv, variables);
+    *work = (struct rl_work){.plan = *plan, .kill_ns = RL_GUARD_NEVER};
+    assert(plan->argv[0] != NULL);
+    rl_signals_open(&work->signals, plan->loop, list, on_signal, work);
+    int status = start_both(work);
     if (status != 0) {
         rl_signals_close(&work->signals);
         return status;
     }
-    uv_timer_init(loop, &work->timer);
+    work->plan.argv = NULL;
+    work->plan.variables = NULL;
+    uv_timer_init(plan->loop, &work->timer);
     work->timer.data = work;
     rl_terminal_open(&work->terminal);
-    if (is_guarded) {
-        struct rl_guard_word word = {before(valid_until_ns, grace_ms + RL_WORK_GUARD_MS),
-                                     before(valid_until_ns, RL_WORK_GUARD_MS)};
-        rl_guard_start(&work->guard, work->child.pid, grace_ms, &word);
-    }
+    arm(work);
     return 0;
 }

@@ -12,12 +12,21 @@
  * redlock, the command goes on only if the lock is still valid.
  *
  * Failure modes: the command cannot be started (an exit status comes back, on_end does not
- * run); SIGTERM is ignored (SIGKILL); redlock is stopped or killed (guard.h).
+ * run); SIGTERM is ignored (SIGKILL); redlock is stopped or killed (guard.h); the guard process is
+ * killed or stopped: another takes its place, and if there is none, or they die one after the
+ * other, the command is ended as for a loss.
  *
  * Can the command outlive the lock? SIGKILL goes out before valid_until in each case: by the
  * timer here; by the guard, if this process does not run; and if redlock wakes up only after
  * valid_until, the first thing that happens to a group that was stopped with it is SIGKILL, not
- * SIGCONT. */
+ * SIGCONT.
+ *
+ * Can another hold the lock while the command is being ended? When the lock has not been renewed in
+ * time, SIGTERM goes out by the timer here (on_due), and the lock is kept, and renewed if that is
+ * possible after all, until the group is empty. It is not the library's on_lost that begins the
+ * end: a lock whose loss is told is released, and nodes that come back would grant it to the next
+ * during the grace. on_lost comes after SIGKILL, or because a majority has forgotten the keys; then
+ * nothing can keep others out. */
 #ifndef RL_CLI_WORK_H
 #define RL_CLI_WORK_H
 
@@ -27,45 +36,59 @@
 
 #include "child.h"
 #include "guard.h"
+#include "orphan.h"
 #include "signals.h"
+#include "tell.h"
 #include "terminal.h"
 
-/* How long before the end of validity each step comes: on_lost (lost_margin_ms), then SIGKILL, then
- * the guard's own. */
-#define RL_WORK_LOST_MS(grace_ms) ((grace_ms) + 200)
+/* How long before the end of validity each step comes: on_due with SIGTERM, then SIGKILL, then the
+ * guard's own. The library's on_lost follows, by its default margin. */
+#define RL_WORK_DUE_MS(grace_ms) ((grace_ms) + 200)
 #define RL_WORK_KILL_MS 100
 #define RL_WORK_GUARD_MS 50
 
 struct rl_work;
-/* status: the command's, as a shell has it. */
+/* status: the command's, as a shell has it; RL_EXIT_SYSTEM if it was ended for want of a guard. */
 typedef void (*rl_work_cb)(struct rl_work *work, int status, void *data);
 
-struct rl_work {
+struct rl_work_plan {
     uv_loop_t *loop;
+    char *const *argv;
+    const char *const *variables; /* see child.h */
+    uint64_t valid_until_ns;
+    int64_t grace_ms;
+    bool is_guarded; /* ends with the lock; false for --on-lost=ignore */
+    const struct rl_tell *tell;
+    void (*on_due)(void *data); /* it was not renewed in time, the command is about to be ended */
+    rl_work_cb on_end;
+    void *data;
+    struct rl_orphan *orphan;
+};
+
+struct rl_work {
+    struct rl_work_plan plan; /* without argv and variables */
     struct rl_child child;
     struct rl_guard guard;
     struct rl_terminal terminal;
     struct rl_signals signals;
     uv_timer_t timer;
-    uint64_t valid_until_ns;
-    uint64_t kill_ns; /* when SIGKILL is due, RL_GUARD_NEVER while all is well */
-    int64_t grace_ms;
+    uint64_t kill_ns;    /* when SIGKILL is due, RL_GUARD_NEVER while all is well */
+    uint64_t guarded_ns; /* since when the present guard is there */
     int interrupts;      /* SIGINTs */
-    bool is_guarded;     /* ends with the lock */
+    int brief_guards;    /* one after the other */
+    bool is_ending;
+    bool is_unguarded;   /* ... for want of a guard */
     bool wants_terminal; /* had the foreground when it was stopped */
-    rl_work_cb on_end;
-    void *data;
 };
 
-/* variables: see child.h. is_guarded: false for --on-lost=ignore. Returns 0 or an exit status. */
-int rl_work_start(struct rl_work *work, uv_loop_t *loop, char *const *argv,
-                  const char *const *variables, uint64_t valid_until_ns, int64_t grace_ms,
-                  bool is_guarded, rl_work_cb on_end, void *data);
+/* Returns 0 or an exit status. Nothing of plan but what it points to has to live on; argv and
+ * variables need not. */
+int rl_work_start(struct rl_work *work, const struct rl_work_plan *plan);
 
 /* The lock is valid until then. */
 void rl_work_renewed(struct rl_work *work, uint64_t valid_until_ns);
 
-/* The command has to end before the lock does. */
+/* The command has to end before the lock does. Ignored without a guard. */
 void rl_work_lost(struct rl_work *work);
 
 #endif

@@ -397,6 +397,11 @@ int64_t redlock_election_remaining_ms(const redlock_election *election) {
     return leads ? redlock_lock_remaining_ms(election->lock) : 0;
 }
 
+const char *redlock_election_token(const redlock_election *election) {
+    bool leads = redlock_election_is_leader(election) != 0;
+    return leads ? redlock_lock_token(election->lock) : "";
+}
+
 uint64_t redlock_election_fence(const redlock_election *election) {
     return election != NULL ? election->fence : 0;
 }

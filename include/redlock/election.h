@@ -166,6 +166,11 @@ REDLOCK_API int64_t redlock_election_remaining_ms(const redlock_election *electi
  * `fencing`, and before it was elected. Since 0.1. */
 REDLOCK_API uint64_t redlock_election_fence(const redlock_election *election);
 
+/* The token of the present leadership, as redlock_lock_token(): whoever has it can release the key
+ * of the election, for instance for a leader that was killed. "" if it does not lead. Valid until
+ * the loop runs again. Since 0.1. */
+REDLOCK_API const char *redlock_election_token(const redlock_election *election);
+
 /* Who leads, as on_leader was told last: NULL if that is nobody, or not known (yet). Known only
  * while it campaigns, leads, or has on_leader. Valid until the loop runs again. Since 0.1. */
 REDLOCK_API const char *redlock_election_leader(const redlock_election *election);

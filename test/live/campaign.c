@@ -11,6 +11,7 @@ static void on_elected(redlock_election *election, int status, void *data) {
     LIVE_STATUS(status, 0);
     assert_ptr_equal(election, c->election);
     assert_int_equal(redlock_election_state(election), REDLOCK_ELECTION_LEADING);
+    assert_int_equal(strlen(redlock_election_token(election)), REDLOCK_TOKEN_LENGTH);
     const uint64_t fence = redlock_election_fence(election);
     assert_true(c->fence == 0 || fence > c->fence);
     c->fence = fence;
@@ -25,6 +26,7 @@ static void on_elected(redlock_election *election, int status, void *data) {
 static void on_lost(redlock_election *election, int status, void *data) {
     struct candidate *c = data;
     assert_int_equal(redlock_election_is_leader(election), 0);
+    assert_string_equal(redlock_election_token(election), "");
     assert_int_equal(redlock_election_fence(election), c->fence);
     c->lost++;
     c->lost_status = status;

@@ -1,0 +1,78 @@
+/* See orphan.h. */
+#include "orphan.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "keys.h"
+#include "say.h"
+#include "session.h"
+
+bool rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name) {
+    assert(args->n_words == 1);
+    *orphan = (struct rl_orphan){
+        .args = args,
+        .keys = strdup(args->words[0]),
+        .is_name = is_name,
+    };
+    return orphan->keys != NULL;
+}
+
+void rl_orphan_free(struct rl_orphan *orphan) {
+    free(orphan->keys);
+    orphan->keys = NULL;
+}
+
+void rl_orphan_set(struct rl_orphan *orphan, const char *token, const char *holder) {
+    assert(strlen(token) == REDLOCK_TOKEN_LENGTH);
+    snprintf(orphan->token.digits, sizeof orphan->token.digits, "%s", token);
+    snprintf(orphan->token.holder, sizeof orphan->token.holder, "%s", holder);
+}
+
+/* The lock object that has the same keys on the nodes, or NULL. */
+static redlock_lock *same_lock(const struct rl_orphan *orphan, struct rl_session *session) {
+    redlock_lock *lock = NULL;
+    struct rl_keys keys = {.count = 1};
+    keys.items[0] = (redlock_bytes){orphan->keys, strlen(orphan->keys)};
+    if (orphan->is_name || rl_keys_parse(&keys, orphan->keys) == NULL) {
+        redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+        options.resources = keys.items;
+        options.n_resources = keys.count;
+        options.holder = orphan->token.holder;
+        options.notify = 1;
+        redlock_lock_new_with(session->client, &options, &lock, NULL, 0);
+    }
+    rl_keys_free(&keys);
+    return lock;
+}
+
+void rl_orphan_release(void *data) {
+    static char off[] = "off";
+    static struct rl_session session;
+    const struct rl_orphan *orphan = data;
+    struct rl_args args = *orphan->args;
+    char shown[128];
+    args.guard = off; /* to release, a node need not be trusted */
+    args.verbose = false;
+    int status = REDLOCK_ERR_SYSTEM;
+    /* All signals are ignored in this process, so the session watches none: libuv's descriptors for
+     * signals have been closed with the others. */
+    if (rl_session_open(&session, &args) != 0) {
+        return;
+    }
+    redlock_lock *lock = same_lock(orphan, &session);
+    if (lock != NULL) {
+        status = redlock_release_token(lock, orphan->token.digits, rl_session_lock_cb, &session);
+        status = status == 0 ? rl_session_wait(&session) : status;
+    }
+    rl_say_clean(orphan->keys, strlen(orphan->keys), shown, sizeof shown);
+    if (status == 0) {
+        rl_say("%s: the lock is released", shown);
+    } else {
+        rl_say("%s: the lock is not released: %s; it ends with its ttl", shown,
+               lock != NULL ? redlock_lock_message(lock) : redlock_strerror(status));
+    }
+    rl_session_close(&session);
+}

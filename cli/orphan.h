@@ -1,0 +1,38 @@
+/* What becomes of a lock whose redlock was killed: its guard process, which has ended the command,
+ * gives it back, so that the next holder need not wait for the rest of the ttl.
+ *
+ * Happy path: a new client on a new loop, since a client of before the fork() cannot be used; a
+ * release by the token; one sentence.
+ *
+ * Failure modes: the nodes do not answer: the lock ends with its ttl, and the sentence says so. All
+ * of it ends with the guard, see RL_GUARD_LAST_S.
+ *
+ * Can it take the lock from another? No: the nodes delete what has this token, and the token is of
+ * this grant alone. */
+#ifndef RL_CLI_ORPHAN_H
+#define RL_CLI_ORPHAN_H
+
+#include <stdbool.h>
+
+#include "args.h"
+#include "token.h"
+
+/* Copied texts: by the time that they are needed argv is overwritten. */
+struct rl_orphan {
+    const struct rl_args *args;
+    char *keys; /* "KEY,KEY", or the name of an election; freed by rl_orphan_free() */
+    bool is_name;
+    struct rl_token token;
+};
+
+/* False: no memory. */
+bool rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name);
+void rl_orphan_free(struct rl_orphan *orphan);
+
+/* Of the present grant. holder: what is stored behind the token. */
+void rl_orphan_set(struct rl_orphan *orphan, const char *token, const char *holder);
+
+/* In the guard: see rl_guard_plan. data: the struct rl_orphan. */
+void rl_orphan_release(void *data);
+
+#endif

@@ -1,0 +1,176 @@
+#!/bin/sh
+# The guard process of redlock run: there before the command is, replaced when it dies, there when
+# redlock dies; and the lock is kept until the command is gone. Arguments: REDLOCK NODES_SH PRELOAD
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+preload=$3
+start_nodes 3
+
+# with_fork WHAT COMMAND...: with a fork() of preload.c; the process is that of the command
+with_fork=$scratch/with_fork
+cat >"$with_fork" <<SH
+#!/bin/sh
+what=\$1
+shift
+exec env "ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0" \\
+    "LD_PRELOAD=$preload" "REDLOCK_TEST_FORK=\$what" "\$@"
+SH
+chmod +x "$with_fork"
+# its_guard PID: the guard process of a redlock
+its_guard() {
+    grep -lx "PPid:[[:space:]]*$1" /proc/[0-9]*/status 2>/dev/null | while read -r guard_file; do
+        ! grep -q '^Name:.*-guard$' "$guard_file" || basename "${guard_file%/status}"
+    done
+}
+has_guard() { [ -n "$(its_guard "$1")" ]; }
+ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# hold KEY COMMAND...: redlock in the background with a command whose shell, and one process more in
+# its group, go on until they are ended; sets $pid, $first and $second. COMMAND is what precedes run.
+hold() {
+    hold_key=$1
+    shift
+    rm -f "$scratch/first" "$scratch/second"
+    # shellcheck disable=SC2016
+    "$@" "$hold_key" -- sh -c 'sleep 1000 & echo $! >"$0/second.new"; mv "$0/second.new" "$0/second"
+        echo $$ >"$0/first.new"; mv "$0/first.new" "$0/first"; wait; wait' "$scratch" \
+        >"$out.bg" 2>"$err.bg" &
+    pid=$!
+    left="$left $pid"
+    await test -s "$scratch/first"
+    first=$(cat "$scratch/first")
+    second=$(cat "$scratch/second")
+    left="$left $first $second"
+}
+
+# -- there is none --
+
+status 'no process for the guard' 71 "$with_fork" fail:2 "$redlock" run k -- touch "$scratch/ran"
+says '... and it says why' 'no guard process can be started: Resource temporarily unavailable'
+[ ! -e "$scratch/ran" ]
+result '... and the command does not run' $?
+status '... and the lock is free' 1 "$redlock" status k
+status 'no process for the command' 71 "$with_fork" fail:1 "$redlock" run k -- touch "$scratch/ran"
+
+# Without the order of start the command is there first, and kills redlock before there is a guard.
+# shellcheck disable=SC2016
+"$with_fork" slow:2 "$redlock" run --ttl 2s k -- \
+    sh -c 'sleep 1000 & echo $! >"$0"; kill -KILL $PPID; wait' "$scratch/alone" 2>"$err"
+alone=$(cat "$scratch/alone")
+left="$left $alone"
+await gone "$alone"
+result 'the command kills its redlock at once: its group is ended' $? "$err"
+
+# -- it dies --
+
+await "$redlock" run --no-wait k -- true
+hold k "$redlock" run --ttl 2s
+guard=$(its_guard "$pid")
+[ -n "$guard" ] && ! grep -q redlock "/proc/$guard/comm" && ! grep -aq redlock "/proc/$guard/cmdline"
+result 'neither its name nor its arguments have "redlock" in them' $?
+kill -s KILL "$guard"
+await grep -q 'the guard process was killed; another has taken its place' "$err.bg"
+result 'it is killed: redlock says so' $? "$err.bg"
+await has_guard "$pid" && [ "$(its_guard "$pid")" != "$guard" ]
+result '... and has another' $?
+guard=$(its_guard "$pid")
+kill -s STOP "$guard"
+await grep -q 'the guard process was stopped; another has taken its place' "$err.bg"
+result 'it is stopped: redlock says so' $? "$err.bg"
+await gone "$guard" && [ "$(its_guard "$pid")" != "$guard" ] && runs "$first"
+result '... and has another' $?
+kill -s STOP "$pid"
+began=$(ms)
+await gone "$first" && await gone "$second" && [ $(($(ms) - began)) -le 2000 ]
+result '... which ends the command if redlock is stopped, before the lock is over' $? "$err.bg"
+kill -s CONT "$pid"
+wait "$pid"
+[ $? -eq 75 ]
+result '... status 75' $? "$err.bg"
+
+hold k "$with_fork" fail:3 "$redlock" run
+kill -s KILL "$(its_guard "$pid")"
+wait "$pid"
+[ $? -eq 71 ] && gone "$first" && gone "$second"
+result 'it is killed and there is no other: the command is ended, status 71' $? "$err.bg"
+says '... and it says so' 'and there is no other (Resource temporarily unavailable); the command is ended' \
+    "$err.bg"
+status '... and the lock is free' 1 "$redlock" status k
+
+hold k "$redlock" run --json
+kill -s KILL "$(its_guard "$pid")"
+await grep -q '"event": "guard", "key": "k", "message": "killed", "replaced": true' "$err.bg"
+result '--json has it as an event' $? "$err.bg"
+
+kill_all() {
+    kill -s STOP "$pid" # so that it cannot replace its guard
+    kill -s KILL "$(its_guard "$pid")" "$pid"
+}
+kill_all
+await gone "$first"
+result 'both are killed: so is the first process of the command' $? "$err.bg"
+kill -s KILL "$second"
+for i in 1 2 3; do redis-cli -p "$(port "$i")" flushall >/dev/null; done
+
+# -- redlock dies --
+
+hold k "$redlock" run --holder me
+kill -s KILL "$pid"
+await grep -q 'k: the lock is released' "$err.bg"
+result 'redlock is killed: the lock is released' $? "$err.bg"
+gone "$first" && gone "$second"
+result '... when the command is gone' $?
+status '... and free for the next one' 0 "$redlock" run --no-wait k -- true
+
+# One of the group goes on for as long as it may. Whenever the lock is free, that one is gone.
+# shellcheck disable=SC2016
+"$redlock" run --grace 1s k -- sh -c \
+    '(trap "" TERM; while :; do sleep 0.05; done) & echo $! >"$0.new"; mv "$0.new" "$0"; wait' "$scratch/stubborn" \
+    2>"$err.bg" &
+pid=$!
+left="$left $pid"
+await test -s "$scratch/stubborn"
+stubborn=$(cat "$scratch/stubborn")
+left="$left $stubborn"
+kill -s KILL "$pid"
+"$redlock" run k -- sh -c "! grep -q '^State:[[:space:]]*[RSDTtI]' /proc/$stubborn/status" 2>"$err"
+result '... not before the last of its group is gone' $? "$err"
+
+"$redlock" elect --id one boss,x -- sleep 1000 2>"$err.bg" &
+pid=$!
+left="$left $pid"
+await "$redlock" status 'boss\,x'
+await has_guard "$pid"
+kill -s KILL "$pid"
+await grep -q 'boss,x: the lock is released' "$err.bg"
+result 'redlock elect is killed: the leadership is released' $? "$err.bg"
+status '... and free' 1 "$redlock" status 'boss\,x'
+
+# -- the lock is lost --
+
+# beats PID: the last sign of life of a command that ignores SIGTERM
+# shellcheck disable=SC2016
+beats='trap "" TERM; while :; do date +%s%N >"$0.new"; mv "$0.new" "$0"; sleep 0.02; done'
+# The nodes do not answer until the loss is told, and do so in the middle of the grace.
+for command in "run --ttl 4s --grace 1s" "elect --ttl 4s --grace 1s --id one"; do
+    rm -f "$scratch/beat"
+    # shellcheck disable=SC2086
+    "$redlock" $command k -- sh -c "$beats" "$scratch/beat" 2>"$err" &
+    pid=$!
+    left="$left $pid"
+    await test -s "$scratch/beat"
+    each_node pause
+    await grep -q 'was lost: not renewed in time: .*; the command is ended' "$err"
+    result "${command%% *}: the loss is told" $? "$err"
+    kill -s TERM "$pid" # so that elect does not lead again; the command ignores it
+    each_node resume
+    "$redlock" run k -- date +%s%N >"$out"
+    [ "$(cat "$out")" -gt "$(cat "$scratch/beat")" ] && [ -s "$out" ]
+    result '... and nobody else has the lock before the command is gone' $? "$err"
+    echo "# by $((($(cat "$out") - $(cat "$scratch/beat")) / 1000000)) ms"
+    wait "$pid"
+done
+
+finish
