@@ -174,10 +174,9 @@ void rl_client_check_open(redlock_client *client, uint64_t now_ns) {
         return;
     }
     bool quorum = rl_voters_are_quorum(client);
-    bool settled = true, is_twice = false;
+    bool settled = true;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         settled = settled && client->nodes[i].is_settled;
-        is_twice = is_twice || client->reasons[i] == REDLOCK_ERR_DUPLICATE;
     }
     if (quorum && client->quorum_ns == RL_NEVER) {
         client->quorum_ns = now_ns;
@@ -186,9 +185,11 @@ void rl_client_check_open(redlock_client *client, uint64_t now_ns) {
             rl_deadlines_set(&client->deadlines, &client->deadline, client->open_until_ns);
         }
     }
-    if (settled || is_twice || now_ns >= client->open_until_ns) {
+    if (settled || now_ns >= client->open_until_ns) {
         rl_deadlines_set(&client->deadlines, &client->deadline, RL_NEVER);
-        end_opening(client, is_twice ? REDLOCK_ERR_DUPLICATE : quorum ? 0 : REDLOCK_ERR_NO_QUORUM);
+        bool is_twice = rl_client_count(client->voters) >= rl_quorum(client->n_nodes);
+        int missing = is_twice ? REDLOCK_ERR_DUPLICATE : REDLOCK_ERR_NO_QUORUM;
+        end_opening(client, quorum ? 0 : missing);
     }
 }
 

@@ -172,6 +172,7 @@ struct redlock_client {
     uint32_t n_nodes;
     uint32_t up;                   /* nodes that can be sent to, as a mask */
     uint32_t voters;               /* of these, the ones that may be asked to grant */
+    uint32_t twins[RL_NODES_MAX];  /* for each node, those that say they are the same server */
     int16_t reasons[RL_NODES_MAX]; /* why the others cannot, or may not */
     uint32_t dirty;                /* nodes to flush, as a mask */
     uint64_t random;               /* state of the jitter */

@@ -26,6 +26,7 @@
     X(SILENT_ALONE)      /* lock_acquire.c: the node that was asked first */         \
     X(SILENT_LEFT_OUT)   /* driver.c: a node that owes an answer is not asked */     \
     X(STALLED)           /* node.c: nothing answered for four times the timeout */   \
+    X(TWIN_NOT_COUNTED)  /* lock.c: of a server that has voted already */            \
     X(TURN_TAKEN_BACK)   /* line.c: it left the line after its turn had come */      \
     X(YES_NOT_COUNTED)   /* lock.c: of a node that may not vote */
 

@@ -77,6 +77,19 @@ static void add_waiting(struct text *text, const struct rl_client_node *place, i
     add(text, "%s%s", nth > 0 ? "; " : "", part);
 }
 
+/* Each pair once. */
+static void add_twins(struct text *text, const redlock_client *client) {
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        uint32_t twins = rl_voters_twins(&client->nodes[i]) >> i >> 1 << 1 << i;
+        for (uint32_t j = i + 1; twins >> j != 0; j++) {
+            if (twins >> j & 1) {
+                add(text, "; %.60s and %.60s say that they are one server: they have one vote",
+                    client->nodes[i].node.url.name, client->nodes[j].node.url.name);
+            }
+        }
+    }
+}
+
 const char *redlock_client_message(redlock_client *client) {
     if (client == NULL) {
         return "";
@@ -98,6 +111,7 @@ const char *redlock_client_message(redlock_client *client) {
                         nth++);
         }
     }
+    add_twins(&text, client);
     end(client, &text);
     return client->message;
 }
@@ -197,7 +211,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
         full.waiting += lock->core.state == RL_WAITING;
     }
     full.nodes_up = rl_client_count(client->up);
-    full.nodes_voting = rl_client_count(client->voters);
+    full.nodes_voting = rl_voters_count(client);
     return rl_options_hand_out(stats, stats->size, &full, sizeof full);
 }
 
@@ -207,10 +221,14 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
     }
     const struct rl_client_node *place = &client->nodes[index];
     const struct rl_node *node = &place->node;
+    int reason = rl_node_is_up(node) ? client->reasons[index] : node->reason;
+    if (reason == 0 && rl_voters_twins(place) != 0) {
+        reason = REDLOCK_ERR_DUPLICATE;
+    }
     redlock_node_info full = {
         .node = node->url.name,
         .up = rl_node_is_up(node),
-        .reason = rl_node_is_up(node) ? client->reasons[index] : node->reason,
+        .reason = reason,
         .detail = node->detail,
         .connects = node->connects,
         .failures = node->failures,

@@ -293,9 +293,11 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
     for (uint32_t i = 0; i < n; i++) {
         const struct rl_sighting *seen = &query->looks[i].seen;
         int64_t lives[RL_NODES_MAX];
-        uint32_t count = 0;
+        uint32_t count = 0, counted = 0;
         for (uint32_t j = 0; j < n; j++) {
-            if (is_one_holder(seen, &query->looks[j].seen)) {
+            bool is_twin = (query->client->twins[j] & counted) != 0; /* one server, one vote */
+            if (!is_twin && is_one_holder(seen, &query->looks[j].seen)) {
+                counted |= UINT32_C(1) << j;
                 insert_sorted(lives, count++, remaining_ms(query, &query->looks[j]));
             }
         }

@@ -48,32 +48,28 @@ static struct rl_server server_of(const struct rl_info *info) {
     return server;
 }
 
-/* Another node that is up and is the same server. */
-static const struct rl_client_node *twin_of(const struct rl_client_node *place,
-                                            const struct rl_info *info) {
-    const redlock_client *client = place->client;
+/* Who is the same server, by what all have said last; with is_over, no others any more. */
+static void find_twins(struct rl_client_node *place, bool is_over) {
+    redlock_client *client = place->client;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_client_node *other = &client->nodes[i];
-        if (other != place && client->up & bit_of(other) &&
-            strcmp(other->guard.run_id, info->run_id) == 0) {
-            return other;
+        bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
+        if (other != place && same) {
+            client->twins[place->index] |= bit_of(other);
+            client->twins[i] |= bit_of(place);
+        } else if (is_over) {
+            client->twins[place->index] &= ~bit_of(other);
+            client->twins[i] &= ~bit_of(place);
         }
     }
-    return NULL;
 }
 
 int16_t rl_voters_judge(struct rl_client_node *place, const struct rl_info *info,
                         char detail[RL_DETAIL_MAX]) {
     redlock_client *client = place->client;
-    const struct rl_client_node *twin = twin_of(place, info);
     struct rl_server server = server_of(info);
     assert(info->problem == NULL);
     assert(!(client->up & bit_of(place)));
-    if (twin != NULL) {
-        snprintf(detail, RL_DETAIL_MAX, "%.40s and %.40s are one server, with one vote",
-                 place->node.url.name, twin->node.url.name);
-        return REDLOCK_ERR_DUPLICATE;
-    }
     enum rl_standing standing =
         rl_guard_see(&place->guard, &client->guard_rules, &server, redlock_now_ns());
     if (standing == RL_STANDING_REPLICA) {
@@ -82,6 +78,9 @@ int16_t rl_voters_judge(struct rl_client_node *place, const struct rl_info *info
         snprintf(detail, RL_DETAIL_MAX, "set maxmemory-policy to noeviction, or maxmemory to 0");
     }
     assert(standing == RL_STANDING_VOTES || standing >= RL_STANDING_REPLICA);
+    if (standing == RL_STANDING_VOTES) {
+        find_twins(place, false);
+    }
     return reasons[standing].refused;
 }
 
@@ -132,14 +131,29 @@ void rl_voters_tick(struct rl_client_node *place, uint64_t now_ns) {
         assert(rl_guard_may_vote(&place->guard, now_ns));
         client->voters |= bit_of(place);
         client->reasons[place->index] = 0;
+        find_twins(place, true);
         trace(place, REDLOCK_EVENT_NODE_VOTES, 0, 0);
     }
 }
 
 /* -- Telling -- */
 
+uint32_t rl_voters_count(const redlock_client *client) {
+    uint32_t counted = 0;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        bool is_first = (client->twins[i] & counted) == 0;
+        counted |= is_first ? client->voters & UINT32_C(1) << i : 0;
+    }
+    return rl_client_count(counted);
+}
+
 bool rl_voters_are_quorum(const redlock_client *client) {
-    return rl_client_count(client->voters) >= rl_quorum(client->n_nodes);
+    return rl_voters_count(client) >= rl_quorum(client->n_nodes);
+}
+
+uint32_t rl_voters_twins(const struct rl_client_node *place) {
+    const redlock_client *client = place->client;
+    return client->up & bit_of(place) ? client->twins[place->index] & client->up : 0;
 }
 
 int64_t rl_voters_wait_ms(const struct rl_client_node *place, uint64_t now_ns) {

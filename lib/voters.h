@@ -3,10 +3,16 @@
  * Happy path: rl_voters_judge() when a node has said which server it is, rl_voters_up() when it is
  * up, and if it is in quarantine rl_voters_tick() at its end.
  *
- * Failure modes: a node that cannot be used as a lock's node, or that is the same server as another
- * one, is refused with a reason, and asked again when it is connected again. One that may have
- * forgotten is up and does everything but grant: client->voters lacks it, and client->reasons says
- * why, until the quarantine is over.
+ * Failure modes: a node that cannot be used as a lock's node is refused with a reason, and asked
+ * again when it is connected again. One that may have forgotten is up and does everything but
+ * grant: client->voters lacks it, and client->reasons says why, until the quarantine is over. Two
+ * that say that they are one server are twins: both are used, and have one vote together, which the
+ * core sees to (6 in lock.h).
+ *
+ * Can twins have two votes in one round? Nodes are twins by what they said last, whether they are
+ * up or not. One that says something else has restarted, and is in quarantine; until that is over
+ * it stays a twin. Rounds are shorter. So a round in which it voted as the server that it was is
+ * over before its twin's vote is counted besides.
  *
  * Can a vote of a node in quarantine be counted? No SET of an attempt is sent to a node outside of
  * client->voters. What was sent before the node got there was sent on an earlier connection, whose
@@ -33,7 +39,12 @@ void rl_voters_down(struct rl_client_node *place);
 uint64_t rl_voters_deadline_ns(const struct rl_client_node *place);
 void rl_voters_tick(struct rl_client_node *place, uint64_t now_ns);
 
+/* How many servers may vote: twins are one. */
+uint32_t rl_voters_count(const redlock_client *client);
 bool rl_voters_are_quorum(const redlock_client *client);
+
+/* Nodes that are up and are the same server as this one, as a mask. */
+uint32_t rl_voters_twins(const struct rl_client_node *place);
 
 /* How long until a node that is in quarantine votes, rounded up; 0: it is not. */
 int64_t rl_voters_wait_ms(const struct rl_client_node *place, uint64_t now_ns);

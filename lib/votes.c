@@ -413,6 +413,7 @@ bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     event->up = client->up;
     event->voters = client->voters;
     event->reasons = client->reasons;
+    event->twins = client->twins;
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;
     bool late = rl_drive(&lock->core, event, &driver);

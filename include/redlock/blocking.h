@@ -63,7 +63,8 @@ typedef struct redlock_mutex redlock_mutex;       /* opaque: a lock that threads
  *     REDLOCK_ERR_NO_QUORUM   fewer nodes are up, or may vote. *blocking is set, the client goes on
  *                             connecting and may be used; it must be closed.
  *     REDLOCK_ERR_DUPLICATE   two URLs name one server: *blocking is NULL; or they lead to one, as
- *                             it says itself: *blocking is set, as with NO_QUORUM
+ *                             it says itself, and without it there is no quorum: *blocking is
+ *                             set, as with NO_QUORUM
  *     REDLOCK_ERR_INVALID, REDLOCK_ERR_URL, REDLOCK_ERR_NO_TLS, REDLOCK_ERR_NOMEM
  *                             as for redlock_client_open(); *blocking is NULL
  *     REDLOCK_ERR_SYSTEM      also if no thread, pipe or mutex could be had; *blocking is NULL

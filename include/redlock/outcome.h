@@ -32,7 +32,7 @@ typedef struct redlock_node_outcome {
     size_t size;      /* set by the initializer */
     const char *node; /* "host:port" or the path; valid as long as the client */
     enum redlock_vote vote;
-    int reason;          /* why a vote failed: REDLOCK_ERR_NODE_..., NOMEM or SYSTEM; else 0 */
+    int reason; /* why a vote failed: REDLOCK_ERR_NODE_..., DUPLICATE, NOMEM, SYSTEM; else 0 */
     uint32_t latency_us; /* from sending to the vote, 0 while pending */
     int64_t votes_in_ms; /* until the node votes, if it is in quarantine now; else 0 */
 } redlock_node_outcome;

@@ -184,7 +184,7 @@ typedef struct redlock_client_options {
  *     REDLOCK_ERR_NO_QUORUM   it is not, or may not (redlock_client_message() says why, and until
  *                             when). The client goes on connecting and may be used; it must be
  *                             closed in any case.
- *     REDLOCK_ERR_DUPLICATE   as NO_QUORUM, but two URLs lead to one server (with a guard)
+ *     REDLOCK_ERR_DUPLICATE   as NO_QUORUM, since two URLs lead to one server (with a guard)
  *     REDLOCK_ERR_CANCELED    the client was closed first
  * client: receives the client, also usable before on_open ran: a node that is not up yet counts as
  * a failed vote.

@@ -182,7 +182,7 @@ class client {
     }
 
     // What opening came to: false for a quorum of nodes that may vote, REDLOCK_ERR_NO_QUORUM, or
-    // REDLOCK_ERR_DUPLICATE if two of them turned out to be one server.
+    // REDLOCK_ERR_DUPLICATE if there is none because two of them turned out to be one server.
     std::error_code opened() const noexcept {
         return make_error_code(opened_);
     }

@@ -40,7 +40,7 @@ typedef struct redlock_stats {
     uint64_t shared;          /* acquires that joined a hold of their owner */
     uint64_t fenced;          /* acquires that ended with 0 and a fence */
     uint64_t raised;          /* fences that needed a second round */
-    uint64_t nodes_voting;    /* nodes that may vote now: up, and not in quarantine */
+    uint64_t nodes_voting;    /* servers that may vote now: up, and not in quarantine */
 } redlock_stats;
 
 #define REDLOCK_STATS_INIT                                                                       \
@@ -57,7 +57,8 @@ typedef struct redlock_node_info {
     size_t size;          /* set by the initializer */
     const char *node;     /* "host:port" or the path; valid as long as the client */
     int up;               /* 1 if it can be sent to */
-    int reason;           /* why it is not up or may not vote, REDLOCK_ERR_NODE_...; 0 if it may */
+    int reason;           /* why it is not up or may not vote, REDLOCK_ERR_NODE_...; 0 if it may;
+                           * DUPLICATE: it may, and another node that is up is the same server */
     const char *detail;   /* what the node or the system said last, or "" (until the loop runs) */
     uint64_t connects;    /* handshakes that succeeded */
     uint64_t failures;    /* connections that failed or were lost */

@@ -118,20 +118,52 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
     }
 }
 
-/* The yes of a node that may not vote does not count for an extension, see guard.h. (It was asked
- * to grant while it could vote, on a connection that has not ended since.) */
-static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+/* Of nodes that are one server the first yes counts. And the second SET of a token finds the key of
+ * the first there: whichever answer comes first, that is no refusal by somebody else's key. (On a
+ * release nothing rests: there only those count as one server that may vote, so that a node which
+ * shows another identity each time cannot take the place of several.) */
+static bool is_twins_second(struct rl_lock *lock, const struct rl_event *event) {
     const struct rl_ballot_in *in = &event->u.vote;
-    bool counts = lock->round.kind != RL_ROUND_EXTEND || (event->voters >> in->node & 1) != 0;
-    if (in->vote != RL_VOTE_GRANTED || counts) {
-        take_vote(lock, event, out);
-        return;
+    struct rl_round *round = &lock->round;
+    const bool sets = round->kind == RL_ROUND_ACQUIRE, ends = round->kind == RL_ROUND_RELEASE;
+    uint32_t twins = event->twins != NULL ? event->twins[in->node] : 0;
+    twins &= ends ? event->voters : UINT32_MAX;
+    if (twins == 0 || in->round != round->id || in->vote == RL_VOTE_FAILED ||
+        round->ballots[in->node].vote != RL_VOTE_PENDING) {
+        return false;
     }
-    RL_MARK(YES_NOT_COUNTED);
+    uint32_t yes = rl_round_mask(round, RL_VOTE_GRANTED);
+    yes |= ends ? rl_round_mask(round, RL_VOTE_REFUSED) : 0;
+    if (sets && in->vote == RL_VOTE_GRANTED) {
+        rl_round_excuse(round, twins, lock->rules->twin_reason);
+    }
+    return (twins & yes) != 0 && (in->vote == RL_VOTE_GRANTED || sets || ends);
+}
+
+static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
+                           struct rl_actions *out, int16_t reason) {
     struct rl_event failed = *event;
     failed.u.vote.vote = RL_VOTE_FAILED;
-    failed.u.vote.reason = event->reasons[in->node];
+    failed.u.vote.reason = reason;
+    failed.u.vote.may_have_run = event->u.vote.vote == RL_VOTE_GRANTED;
     take_vote(lock, &failed, out);
+}
+
+/* Not counted: the yes to an extension of a node that may not vote, see guard.h (it was asked to
+ * grant while it could vote, on a connection that has not ended since); the second vote of a
+ * server. */
+static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    const struct rl_ballot_in *in = &event->u.vote;
+    bool may_vote = lock->round.kind != RL_ROUND_EXTEND || (event->voters >> in->node & 1) != 0;
+    if (in->vote == RL_VOTE_GRANTED && !may_vote) {
+        RL_MARK(YES_NOT_COUNTED);
+        take_as_failed(lock, event, out, event->reasons[in->node]);
+    } else if (is_twins_second(lock, event)) {
+        RL_MARK(TWIN_NOT_COUNTED);
+        take_as_failed(lock, event, out, lock->rules->twin_reason);
+    } else {
+        take_vote(lock, event, out);
+    }
 }
 
 static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {

@@ -49,6 +49,15 @@
  *  5. Can a repair take the lock from somebody? A repair is SET NX, so it never overwrites; it is
  *     sent only while validity lasts, after a round that a quorum renewed, and its answer is
  *     counted for nothing.
+ *  6. Can one server vote twice? Nodes that say that they are one server are twins: of twins one
+ *     yes counts in each round, the first (on_vote). Nothing is proved about who says so: a node
+ *     that only copies what another says of itself is asked like any other, and so is the other.
+ *     Whichever of them grants, the round has one vote of theirs, which is all that the honest one
+ *     would have had; a copy that refuses, fails or is silent takes nothing from it; and a copy
+ *     that grants first could have granted as well under an identity of its own. That a vote counts
+ *     less makes no two holders: what argument 1 needs of a quorum is that so many nodes granted.
+ *     Twins stay twins until no round can be open that one of them voted in as somebody else
+ *     (voters.h).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
@@ -145,6 +154,7 @@ struct rl_event {
     uint32_t up;            /* nodes that can be sent to now */
     uint32_t voters;        /* of these, the ones that may be asked to grant, see guard.h */
     const int16_t *reasons; /* why the others cannot or may not, one for each node */
+    const uint32_t *twins;  /* for each node, those that are the same server; NULL: none are */
     uint64_t floor;         /* of an attempt: the wall clock in microseconds, see fence.h */
     union {
         struct rl_acquire acquire;

@@ -27,6 +27,7 @@ struct rl_rules {
     uint64_t node_timeout_ns;    /* how long a vote is waited for */
     uint64_t lost_margin_ns;     /* how long before the end of validity a loss is told */
     int16_t not_asked_reason;    /* the driver's code for a vote that was not worth asking for */
+    int16_t twin_reason;         /* ... for a vote of a server that has voted already */
     const uint64_t *node_hashes; /* n of them, see first.h; NULL if no acquire breaks ties */
 };
 

@@ -121,6 +121,20 @@ void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
     round_invariant(round);
 }
 
+void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason) {
+    assert(round->kind != RL_ROUND_RELEASE); /* there it was a yes */
+    for (uint32_t i = 0; i < round->n; i++) {
+        struct rl_ballot *ballot = &round->ballots[i];
+        if (nodes >> i & 1 && ballot->vote == RL_VOTE_REFUSED) {
+            ballot->vote = RL_VOTE_FAILED;
+            ballot->reason = reason;
+            round->refused--;
+            round->failed++;
+        }
+    }
+    round_invariant(round);
+}
+
 void rl_round_abandon(struct rl_round *round) {
     if (round->decision == RL_OPEN) {
         round->decision = RL_DEFEATED;

@@ -73,6 +73,9 @@ void rl_round_abandon(struct rl_round *round);
 /* What another round came to, under a new id: for whoever looks, no vote belongs to it. */
 void rl_round_copy(struct rl_round *round, const struct rl_round *from);
 
+/* What some nodes said was no refusal: they have failed for this reason. */
+void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason);
+
 /* Nodes whose vote is `vote`, as a mask. */
 uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote);
 

@@ -231,24 +231,102 @@ static void reads_it_only_where_it_is_due(void **state) {
 
 /* -- Who is who -- */
 
-static void refuses_the_same_server_twice(void **state) {
+static bool are_settled(struct five *f, void *data) {
+    (void)data;
+    redlock_stats stats = five_stats(f);
+    return stats.nodes_up == FIVE && stats.owed == 0;
+}
+
+/* With a quorum of servers opening succeeds, and says what is wrong. */
+static void counts_the_same_server_once(void **state) {
+    (void)state;
+    struct five f;
+    char run_id[41], wanted[160];
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    snprintf(run_id, sizeof(run_id), "%040x", 1); /* the first one's */
+    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id", run_id);
+    assert_int_equal(five_open(&f), 0);
+    five_wait_up(&f, 5);
+    assert_int_equal(five_stats(&f).nodes_voting, 4);
+    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
+    assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_DUPLICATE);
+    assert_int_equal(five_info(&f, 1).reason, 0);
+    snprintf(wanted, sizeof(wanted), "%s and %s say that they are one server: they have one vote",
+             fake_node_name(f.nodes[0]), fake_node_name(f.nodes[4]));
+    five_assert_contains(redlock_client_message(f.client), wanted);
+    for (int i = 0; i < 10; i++) {
+        five_cycle(&f);
+        assert_int_equal(five_acquire(&f, f.lock), 0);
+        assert_true(five_run_until(&f, are_settled, NULL));
+        int yes = (five_outcome(&f, 0).vote == REDLOCK_VOTE_GRANTED) +
+                  (five_outcome(&f, 4).vote == REDLOCK_VOTE_GRANTED);
+        assert_true(yes <= 1);
+        assert_int_equal(five_release(&f, f.lock), 0);
+    }
+    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id",
+                        "00000000000000000000000000000000000000aa");
+    fake_node_drop(f.nodes[4], true);
+    five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    five_wait_up(&f, 5);
+    assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_NODE_RESTARTED);
+    five_stop(&f);
+}
+
+/* Until its quarantine is over it is a twin, and after that it votes beside the other. */
+static void twins_part_when_the_quarantine_is_over(void **state) {
     (void)state;
     struct five f;
     char run_id[41];
     start(&f, REDLOCK_GUARD_OBSERVED);
-    snprintf(run_id, sizeof(run_id), "%040x", 1); /* the first one's */
+    f.options.max_ttl_ms = 200;
+    snprintf(run_id, sizeof(run_id), "%040x", 1);
     fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id", run_id);
-    assert_int_equal(five_open(&f), REDLOCK_ERR_DUPLICATE);
-    size_t twin = five_info(&f, 0).up ? 4 : 0;
-    assert_int_equal(five_info(&f, twin).reason, REDLOCK_ERR_DUPLICATE);
-    five_assert_contains(redlock_client_message(f.client), fake_node_name(f.nodes[0]));
-    five_assert_contains(five_info(&f, twin).detail, fake_node_name(f.nodes[4 - twin]));
-    five_wait_up(&f, 4);
-    five_cycle(&f);
-    fake_redis_set_info(fake_node_redis(f.nodes[twin]), "run_id",
-                        "00000000000000000000000000000000000000aa");
+    assert_int_equal(five_open(&f), 0);
     five_wait_up(&f, 5);
+    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id",
+                        "00000000000000000000000000000000000000aa");
+    fake_node_drop(f.nodes[4], true);
+    five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    five_wait_up(&f, 5);
+    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
+    assert_true(five_run_until(&f, votes_again, NULL));
+    assert_int_equal(five_info(&f, 0).reason, 0);
+    assert_int_equal(five_info(&f, 4).reason, 0);
     five_stop(&f);
+}
+
+/* A node that answers INFO with another's words and refuses or fails everything: it is up first,
+ * and the honest one, which comes second, votes all the same. Without its vote nothing is granted:
+ * of three nodes that are left with the copy, two are honest. */
+static void copy_of_another_shuts_nobody_out(void **state) {
+    (void)state;
+    static const char *const words[] = {"-ERR no\r\n", "$-1\r\n", "+OK\r\n"};
+    for (size_t i = 0; i < COUNT(words); i++) {
+        struct five f;
+        char run_id[41];
+        start(&f, REDLOCK_GUARD_OBSERVED);
+        snprintf(run_id, sizeof(run_id), "%040x", 2); /* the second one's */
+        fake_redis_set_info(fake_node_redis(f.nodes[0]), "run_id", run_id);
+        fake_node_rule(
+            f.nodes[0],
+            (struct fake_rule){.command = "SET", .action = FAKE_INSTEAD, .bytes = words[i]});
+        fake_node_rule(
+            f.nodes[0],
+            (struct fake_rule){.command = "EVALSHA", .action = FAKE_INSTEAD, .bytes = ":0\r\n"});
+        fake_node_refuse(f.nodes[1]);
+        assert_int_equal(five_open_n(&f, 3), 0);
+        assert_int_equal(five_info(&f, 0).up, 1);
+        fake_node_listen(f.nodes[1]);
+        five_wait_node(&f, 1, true);
+        assert_int_equal(five_stats(&f).nodes_voting, 2);
+        for (int j = 0; j < 10; j++) {
+            five_cycle(&f);
+            assert_int_equal(five_acquire(&f, f.lock), 0);
+            assert_int_equal(five_extend(&f, f.lock), 0);
+            assert_int_equal(five_release(&f, f.lock), 0);
+        }
+        five_stop(&f);
+    }
 }
 
 /* A majority restarts: nothing is granted until it votes again, and no key is even set. */
@@ -281,7 +359,9 @@ int main(void) {
         cmocka_unit_test(survives_every_way_to_break_it),
         cmocka_unit_test(reads_it_byte_by_byte),
         cmocka_unit_test(reads_it_only_where_it_is_due),
-        cmocka_unit_test(refuses_the_same_server_twice),
+        cmocka_unit_test(counts_the_same_server_once),
+        cmocka_unit_test(twins_part_when_the_quarantine_is_over),
+        cmocka_unit_test(copy_of_another_shuts_nobody_out),
         cmocka_unit_test(asks_no_majority_of_amnesiacs),
     };
     return cmocka_run_group_tests_name("guard_info", tests, NULL, NULL);

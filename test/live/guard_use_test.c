@@ -114,18 +114,44 @@ static void one_server_has_one_vote(void **state) {
     redlock_client_options options = live_options(live);
     options.nodes = urls;
     options.n_nodes = 3;
-    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_DUPLICATE);
-    size_t twin = live_node(live->client, 0).up ? 1 : 0;
-    LIVE_STATUS(live_node(live->client, twin).reason, REDLOCK_ERR_DUPLICATE);
-    snprintf(wanted, sizeof(wanted), "%s and %s are one server, with one vote",
-             twin == 1 ? second + strlen("redis://") : urls[0] + strlen("redis://"),
-             twin == 1 ? urls[0] + strlen("redis://") : second + strlen("redis://"));
-    check_detail(live, twin, wanted);
-    LIVE_UNTIL(live, live_up(live->client) == 2); /* the rest is of use */
+    LIVE_STATUS(live_open(live, &options, &live->client), 0); /* two servers of three */
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    assert_int_equal(live_stats(live->client).nodes_voting, 2);
+    LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_DUPLICATE);
+    LIVE_STATUS(live_node(live->client, 1).reason, REDLOCK_ERR_DUPLICATE);
+    LIVE_STATUS(live_node(live->client, 2).reason, 0);
+    snprintf(wanted, sizeof(wanted), "%s and %s say that they are one server: they have one vote",
+             urls[0] + strlen("redis://"), second + strlen("redis://"));
+    assert_non_null(strstr(redlock_client_message(live->client), wanted));
     redlock_acquire_options once = live_once(1000);
     redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    assert_int_equal(live_votes(lock, 3, REDLOCK_VOTE_GRANTED), 2);
+    for (int i = 0; i < 20; i++) {
+        LIVE_STATUS(live_acquire(live, lock, &once), 0);
+        LIVE_STATUS(live_extend(live, lock, 2000), 0);
+        assert_int_equal(live_votes(lock, 3, REDLOCK_VOTE_GRANTED), 2);
+        LIVE_STATUS(live_release(live, lock), 0);
+    }
+    live_end(live);
+}
+
+/* ... and is no majority by itself, though each of its databases grants. */
+static void one_server_is_no_quorum(void **state) {
+    struct live *live = *state;
+    char second[64];
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    live_start(live, 1, NULL);
+    snprintf(second, sizeof(second), "redis://localhost:%d/1", live_port(live, 0));
+    const char *urls[] = {live->urls[0], second};
+    redlock_client_options options = live_options(live);
+    options.nodes = urls;
+    options.n_nodes = 2;
+    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_DUPLICATE);
+    LIVE_UNTIL(live, live_up(live->client) == 2);
+    redlock_acquire_options once = live_once(1000);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(live_votes(lock, 2, REDLOCK_VOTE_GRANTED), 1);
+    assert_int_equal(live_votes(lock, 2, REDLOCK_VOTE_REFUSED), 0);
     live_end(live);
 }
 
@@ -180,6 +206,7 @@ int main(void) {
         LIVE_TEST(a_node_must_allow_info),
         LIVE_TEST(without_a_guard_nobody_asks),
         LIVE_TEST(one_server_has_one_vote),
+        LIVE_TEST(one_server_is_no_quorum),
         LIVE_TEST(strict_waits_for_new_nodes),
         LIVE_TEST(strict_does_not_wait_for_ever),
     };

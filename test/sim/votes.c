@@ -319,6 +319,7 @@ void sim_votes_step(struct sim_lock *lock, struct rl_event *event) {
     event->up = client->up;
     event->voters = client->voters;
     event->reasons = client->reasons;
+    event->twins = NULL; /* each node is a server of its own */
     rl_drive(&lock->core, event, &driver);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
 }

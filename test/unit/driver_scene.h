@@ -157,6 +157,7 @@ static inline bool drive(struct scene *s, struct rl_event *event) {
     event->up = s->up;
     event->voters = s->up & s->voters;
     event->reasons = s->reasons;
+    event->twins = NULL;
     bool late = rl_drive(&s->lock, event, &driver);
     assert_ptr_equal(event->reasons, s->reasons); /* nothing that ends with the call is left */
     return late;
