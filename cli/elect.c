@@ -22,6 +22,7 @@
 #include "commands.h"
 #include "exits.h"
 #include "json.h"
+#include "output.h"
 #include "redlock/election.h"
 #include "run.h"
 #include "say.h"
@@ -90,9 +91,13 @@ static void on_leader(redlock_election *election, const char *leader, void *data
         show_fence(election, we, sizeof we);
         printf("%s leads%s%s%s\n", shown, we_lead ? " (we" : "", we_lead ? we : "",
                we_lead ? ")" : "");
-        fflush(stdout);
     } else if (elect->args->verbose) {
         rl_say("%s: %s leads", elect->tell.keys, shown);
+    }
+    int error = elect->args->child == NULL ? rl_output_flush() : 0;
+    if (error != 0) {
+        rl_session_done(&elect->session, rl_fail(RL_EXIT_SYSTEM, "the output cannot be written: %s",
+                                                 strerror(error)));
     }
 }
 

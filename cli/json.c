@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "output.h"
 #include "utf8.h"
 
 static void put_string(FILE *file, const char *text, size_t length) {
@@ -59,7 +60,11 @@ void rl_json_close(struct rl_json *json, char bracket) {
 
 void rl_json_end(struct rl_json *json) {
     fputc('\n', json->file);
-    fflush(json->file);
+    if (json->file == stdout) {
+        rl_output_flush();
+    } else {
+        fflush(json->file);
+    }
     json->needs_comma = false;
 }
 

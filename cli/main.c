@@ -3,7 +3,6 @@
  * Failure modes: no command, or one that is not known, says so and ends with RL_EXIT_USAGE. Output
  * that cannot be written (a full disk, a closed pipe) ends with RL_EXIT_SYSTEM: a script must not
  * take an empty token for a lock. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "args.h"
 #include "commands.h"
 #include "exits.h"
+#include "output.h"
 #include "say.h"
 #include "title.h"
 
@@ -67,9 +67,14 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     rl_title_open(argc, argv);
+    int error = rl_output_open();
+    if (error != 0) {
+        return rl_fail(RL_EXIT_SYSTEM, "/dev/null: %s", strerror(error));
+    }
     int exit_status = dispatch(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        return rl_fail(RL_EXIT_SYSTEM, "the output cannot be written: %s", strerror(errno));
+    error = rl_output_close();
+    if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* who ends with that has said why */
+        return rl_fail(RL_EXIT_SYSTEM, "the output cannot be written: %s", strerror(error));
     }
     return exit_status;
 }

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "utf8.h"
 
 #define COLUMNS_DEFAULT 80
@@ -18,7 +19,7 @@
 static void say_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 static void say_list(const char *format, va_list args) {
-    fflush(stdout); /* so that both streams are read in the order of what happened */
+    rl_output_flush(); /* so that both streams are read in the order of what happened */
     fputs("redlock: ", stderr);
     vfprintf(stderr, format, args);
     fputs("\n", stderr);

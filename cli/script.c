@@ -8,7 +8,6 @@
  * then end with RL_EXIT_LOST. A token that was not printed by acquire is refused before anything is
  * sent. If acquire cannot print the token (a closed pipe), the lock is released again. */
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "commands.h"
 #include "exits.h"
 #include "json.h"
+#include "output.h"
 #include "say.h"
 #include "session.h"
 #include "token.h"
@@ -97,7 +97,7 @@ static int release_own(struct script *script) {
         rl_session_wait(&script->session);
     }
     return rl_fail(RL_EXIT_SYSTEM, "the token cannot be written (%s); the lock is released",
-                   strerror(errno));
+                   strerror(rl_output_flush()));
 }
 
 /* -- Commands -- */
@@ -120,7 +120,7 @@ static int acquire(struct script *script, struct rl_args *args) {
     } else {
         printf("%s\n", token);
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (rl_output_flush() != 0) {
         return release_own(script);
     }
     if (args->verbose) {
