@@ -150,12 +150,12 @@ static void check_progress(const struct rl_deadlines *heap, const struct rl_dead
     (void)until_ns;
 }
 
-/* What is due by now. Losses go first, also those that become due meanwhile: if they waited for
- * what else is due, then the retries of a hundred thousand locks would put them off, each for the
- * others. Returns whether an on_lost ran; what has become due in it is for the next call. */
-static bool run_due(redlock_client *client) {
-    const uint64_t begin_ns = redlock_now_ns();
-    uint64_t now_ns = begin_ns;
+/* What is due: losses by now, the rest by until_ns. Losses go first, also those that become due
+ * meanwhile: if they waited for what else is due, then the retries of a hundred thousand locks
+ * would put them off, each for the others. Returns whether an on_lost ran; what has become due in
+ * it is for the next call. */
+static bool run_due(redlock_client *client, uint64_t until_ns) {
+    uint64_t now_ns = redlock_now_ns();
     bool told = false;
     for (;;) {
         redlock_lock *lock = take_lost(client);
@@ -168,9 +168,9 @@ static bool run_due(redlock_client *client) {
         } else if (end != NULL && end->at_ns <= now_ns) {
             rl_votes_simple(RL_CONTAINER(end, redlock_lock, end), RL_EV_TICK);
             check_progress(&client->ends, end, now_ns);
-        } else if (item != NULL && item->at_ns <= begin_ns) {
-            tick_item(client, item, begin_ns);
-            check_progress(&client->deadlines, item, begin_ns);
+        } else if (item != NULL && item->at_ns <= until_ns) {
+            tick_item(client, item, until_ns);
+            check_progress(&client->deadlines, item, until_ns);
         } else {
             return told;
         }
@@ -179,7 +179,7 @@ static bool run_due(redlock_client *client) {
 }
 
 void rl_loop_tell_losses(redlock_client *client) {
-    while (run_due(client)) {
+    while (run_due(client, redlock_now_ns())) {
     }
 }
 
@@ -278,7 +278,7 @@ static bool turn(redlock_client *client) {
     client->in_turn = true;
     client->is_woken = false;
     bool was_opening = client->is_opening;
-    bool tells = run_due(client);
+    bool tells = run_due(client, redlock_now_ns());
     tells |= run_done(client);
     tells |= run_queries(client);
     rl_line_run(client);
@@ -304,11 +304,28 @@ static void check_cb(uv_check_t *check) {
     turn(check->data);
 }
 
+/* Losses that are due when the loop has been blocked do not wait for all the answers that have come
+ * in meanwhile: since libuv 1.45 the loop polls before it runs timers. Whatever else is due may be
+ * settled by these answers, and does wait for them. */
+static void tell_losses_before_poll(redlock_client *client) {
+    const struct rl_deadline *end = rl_deadlines_first(&client->ends);
+    if (end == NULL || client->in_turn || end->at_ns > redlock_now_ns() ||
+        rl_io_is_forked(&client->io)) {
+        return;
+    }
+    client->in_turn = true;
+    run_due(client, 0);
+    client->in_turn = false;
+    rl_loop_wake(client); /* the rest of the turn follows the poll, which must not block */
+}
+
 /* Before the poll: what the user has submitted, and timers. A callback may have been what the user
  * of UV_RUN_ONCE waits for: the poll must not block then. */
 static void prepare_cb(uv_prepare_t *prepare) {
     redlock_client *client = prepare->data;
-    if (client->is_woken && turn(client)) {
+    if (!client->is_woken) {
+        tell_losses_before_poll(client);
+    } else if (turn(client)) {
         uv_idle_start(&client->idle, idle_cb);
     }
 }

@@ -100,7 +100,9 @@ static void found_trace(const redlock_event *event, void *data) {
 }
 
 /* Many are due at once: none waits until all have been found. (Nor for whatever else is due: it
- * waited for all of that once, and with many locks there was always more.) */
+ * waited for all of that once, and with many locks there was always more.) Nor does any wait for
+ * answers that are in the sockets by then, here those of a node that was slow: each of these finds
+ * a loss, too, and since libuv 1.45 the loop polls before it runs timers. */
 static void told_as_found(void **state) {
     struct live *live = *state;
     struct expiry expiry[LOCKS];
@@ -110,11 +112,14 @@ static void told_as_found(void **state) {
     options.trace = found_trace;
     options.trace_data = &found;
     live_open_all(live, &options);
+    live_pause(live, 4);
     for (size_t i = 0; i < LOCKS; i++) {
         char name[16];
         snprintf(name, sizeof(name), "key %zu", i);
         hold(live, name, BLOCKED_TTL_MS, &expiry[i]);
     }
+    live_resume(live, 4);
+    found.waiting_max = 0; /* some may be over already, where this took long */
     live_block_until(expiry[LOCKS - 1].valid_until_ns);
     LIVE_UNTIL(live, found.told == LOCKS);
     assert_int_equal(found.waiting_max, 1);
