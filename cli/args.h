@@ -54,6 +54,7 @@ struct rl_args {
     bool is_repeated;
     bool json;
     bool verbose;
+    bool keeps_passwords; /* REDLOCK_NODES is for the command as it is */
 
     char **words; /* what is neither an option nor the command to run */
     int n_words;
@@ -124,6 +125,10 @@ int rl_config_read(struct rl_args *args, const bool *given);
 const char *rl_nodes_add(struct rl_args *args, const char *list);
 /* The URLs of args->nodes_text into args->nodes. Returns 0 or an exit status. */
 int rl_nodes_split(struct rl_args *args);
+
+/* Takes users and passwords out of REDLOCK_NODES in our own environment, which is what the command
+ * inherits; the whole variable if it cannot be read. Returns 0 or an exit status. */
+int rl_nodes_hide_passwords(void);
 
 /* -- help.c -- */
 

@@ -74,6 +74,10 @@ const struct rl_option rl_options_table[] = {
      "the longest --ttl that anybody uses on these nodes, for\n"
      "the guard; the same for all; default 30s",
      NULL},
+    {"keep-passwords", 0, RL_OPTION_FLAG, AT(keeps_passwords), 0, 0, RUNS, false, NULL,
+     "COMMAND finds REDLOCK_NODES as it is; without this,\n"
+     "without users and passwords",
+     NULL},
     {"json", 'j', RL_OPTION_FLAG, AT(json), 0, 0, RL_FOR_ALL, false, NULL,
      "JSON, one object a line", NULL},
     {"verbose", 'v', RL_OPTION_FLAG, AT(verbose), 0, 0, RL_FOR_ALL, false, NULL,

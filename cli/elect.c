@@ -346,11 +346,13 @@ int rl_cmd_elect(struct rl_args *args) {
     int status = check_words(args);
     elect->args = args;
     elect->tell = (struct rl_tell){args, has_command ? stderr : stdout, args->words[0]};
-    if (status == 0) {
-        status = rl_orphan_init(&elect->orphan, args, true)
-                     ? rl_session_open(&elect->session, args)
-                     : rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    if (status == 0 && !rl_orphan_init(&elect->orphan, args, true)) {
+        status = rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }
+    if (status == 0 && !args->keeps_passwords) {
+        status = rl_nodes_hide_passwords();
+    }
+    status = status == 0 ? rl_session_open(&elect->session, args) : status;
     if (status == 0) {
         status = open_election(elect);
         if (status == 0) {

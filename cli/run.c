@@ -290,9 +290,12 @@ int rl_cmd_run(struct rl_args *args) {
         if (args->holder == NULL) {
             rl_session_holder((long)getpid(), run->holder, sizeof run->holder);
         }
-        if (!rl_orphan_init(&run->orphan, args, false)) {
-            status = rl_fail(RL_EXIT_SYSTEM, "out of memory");
-        }
+    }
+    if (status == 0 && !rl_orphan_init(&run->orphan, args, false)) {
+        status = rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    if (status == 0 && !args->keeps_passwords) {
+        status = rl_nodes_hide_passwords();
     }
     status = status == 0 ? rl_session_open(&run->session, args) : status;
     if (status == 0) {

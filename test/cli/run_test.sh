@@ -300,6 +300,46 @@ result '... until SIGTERM comes' $?
 await "$redlock" run --no-wait k -- true
 result '... and the lock is free' $?
 
+# -- passwords --
+
+# shellcheck disable=SC2016
+show='printf "%s\n" "${REDLOCK_NODES-none}"'
+# hides FROM TO: what the command finds if REDLOCK_NODES was FROM
+hides() {
+    env "REDLOCK_NODES=$1" "$redlock" run -n "$REDLOCK_NODES" k -- sh -c "$show" >"$out" 2>"$err"
+    printf '%s\n' "$2" | cmp -s - "$out"
+    result "REDLOCK_NODES for the command: $2" $? "$out"
+}
+hides 'redis://u:se%2Ccret@h:1, redis://:a:b@[::1]:2/3 unix://:x@/tmp/a@b?db=1' \
+    'redis://h:1, redis://[::1]:2/3 unix:///tmp/a@b?db=1'
+hides 'redis://a,redis://b:1' 'redis://a,redis://b:1'
+hides 'redis://a,redis://user:secret' none # the @host is missing
+hides 'redis://a:1?password=secret' none
+each_password() {
+    for each_i in 1 2 3; do
+        redis-cli -p "$(port "$each_i")" ${2:+-a "$2"} config set requirepass "$1" >/dev/null 2>&1
+    done
+}
+each_password hush ''
+plain=$REDLOCK_NODES
+REDLOCK_NODES=$(printf %s "$plain" | sed 's,redis://,&:hush@,g')
+status 'nodes with a password' 0 "$redlock" run k -- sh -c "$show"
+[ "$(cat "$out")" = "$plain" ]
+result '... which the command does not get' $? "$out"
+status '... by --keep-passwords' 0 "$redlock" run --keep-passwords k -- sh -c "$show"
+[ "$(cat "$out")" = "$REDLOCK_NODES" ]
+result '... it does' $? "$out"
+status '... nor that of elect' 0 "$redlock" elect --ttl 3s boss -- sh -c "$show"
+[ "$(cat "$out")" = "$plain" ]
+result '... does' $? "$out"
+# The guard still has it: it needs it for the release.
+hold k
+kill -s KILL "$pid"
+await grep -q 'k: the lock is released' "$err.bg"
+result '... but its guard process does' $? "$err.bg"
+REDLOCK_NODES=$plain
+each_password '' hush
+
 # -- no quorum --
 
 sh "$nodes_sh" kill "$nodes" 1
