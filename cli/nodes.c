@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "args.h"
 #include "exits.h"
-#include "redis/url.h"
 #include "say.h"
 
 #define SEPARATORS ", \t\n"
@@ -70,21 +70,52 @@ int rl_nodes_split(struct rl_args *args) {
 
 /* -- For the command -- */
 
-/* Takes user and password out of the URL. In one that could be parsed, the first @ in front of host
- * or path ends them. Returns its new length, 0 if it cannot be parsed. */
+#define DIGITS "0123456789"
+#define NAME DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
+#define PORT_DIGITS_MAX 5
+
+/* host[:port][/db], and nothing that could be a part of a password */
+static bool is_address(const char *text) {
+    bool is_ipv6 = text[0] == '[';
+    size_t host = strspn(text + is_ipv6, is_ipv6 ? DIGITS "abcdefABCDEF:." : NAME);
+    if (host == 0 || (is_ipv6 && text[1 + host] != ']')) {
+        return false;
+    }
+    text += host + 2 * (size_t)is_ipv6;
+    if (*text == ':') {
+        size_t port = strspn(++text, DIGITS);
+        if (port == 0 || port > PORT_DIGITS_MAX) {
+            return false;
+        }
+        text += port;
+    }
+    text += *text == '/' ? 1 + strspn(text + 1, DIGITS) : 0;
+    return *text == '\0';
+}
+
+/* /path[?db=n] */
+static bool is_path(const char *text) {
+    const char *query = text + strcspn(text, "?#");
+    if (strncmp(query, "?db=", 4) == 0) {
+        query += 4 + strspn(query + 4, DIGITS);
+    }
+    return text[0] == '/' && *query == '\0';
+}
+
+/* Takes user and password out of a URL. Returns its new length; 0: it is not what redlock(1) calls
+ * a URL, so what is a password in it cannot be told. */
 static size_t hide_password(char *text) {
-    struct rl_url url;
-    int status = rl_url_parse(text, &url, NULL, 0);
-    bool has_password = url.has_password;
-    explicit_bzero(&url, sizeof url);
-    if (status != 0) {
+    bool is_unix = strncasecmp(text, "unix://", 7) == 0;
+    if (!is_unix && strncasecmp(text, "redis://", 8) != 0) {
         return 0;
     }
-    if (has_password) {
-        char *begin = strstr(text, "://") + 3, *end = strchr(begin, '@') + 1;
-        memmove(begin, end, strlen(end) + 1);
+    char *begin = text + (is_unix ? 7 : 8), *end = begin + strcspn(begin, "/?#");
+    while (end > begin && end[-1] != '@') {
+        end--;
     }
-    return strlen(text);
+    memmove(begin, end, strlen(end) + 1);
+    bool is_known = is_unix ? is_path(begin) : is_address(begin);
+    return is_known ? strlen(text) : 0;
 }
 
 int rl_nodes_hide_passwords(void) {

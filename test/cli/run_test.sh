@@ -315,6 +315,9 @@ hides 'redis://u:se%2Ccret@h:1, redis://:a:b@[::1]:2/3 unix://:x@/tmp/a@b?db=1' 
 hides 'redis://a,redis://b:1' 'redis://a,redis://b:1'
 hides 'redis://a,redis://user:secret' none # the @host is missing
 hides 'redis://a:1?password=secret' none
+hides 'redis://:se/cret@a' none
+hides 'unix://:se/cret@/tmp/a' none
+hides 'secret' none
 each_password() {
     for each_i in 1 2 3; do
         redis-cli -p "$(port "$each_i")" ${2:+-a "$2"} config set requirepass "$1" >/dev/null 2>&1
