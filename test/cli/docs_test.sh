@@ -1,12 +1,13 @@
 #!/bin/sh
-# The manual and the completion: they are well formed, and name what redlock knows. Arguments:
-# REDLOCK NODES_SH MANUAL COMPLETION
+# The manual, the completion and docs/: they are well formed, and name what redlock knows; scripts and
+# units in docs/ work. Arguments: REDLOCK NODES_SH MANUAL COMPLETION
 set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 manual=$3
 completion=$4
+top=$(cd "$(dirname "$manual")/.." && pwd)
 
 if man --version >/dev/null 2>&1; then
     man --warnings -E UTF-8 -l -Tutf8 -Z "$manual" >/dev/null 2>"$log" && [ ! -s "$log" ]
@@ -39,6 +40,75 @@ printf 'no-such = 1\n' >"$scratch/conf"
     while read -r name; do grep -q -e "$name" "$scratch/manual" || echo "$name"; done >"$log"
 [ ! -s "$log" ]
 result '... and every setting' $? "$log"
+
+# Commands in README.md and docs/ have only options that redlock knows.
+cat "$top/README.md" "$top"/docs/*.md >"$scratch/docs"
+grep -o 'redlock \(run\|status\|doctor\|acquire\|extend\|release\|elect\) [^`]*' "$scratch/docs" |
+    sed 's/ -- .*//; s/ | .*//; s/ #.*//' >"$scratch/commands"
+set -f
+while read -r _ command rest; do
+    for word in $rest; do
+        case $word in -[a-zA-Z] | --[a-z]*) ;; *) continue ;; esac
+        "$redlock" "$command" --help | grep -q -e "^ .* ${word%%[!a-zA-Z-]*}[ =,[]" ||
+            echo "redlock $command: $word"
+    done
+done <"$scratch/commands" >"$log"
+set +f
+[ ! -s "$log" ] && [ "$(wc -l <"$scratch/commands")" -gt 15 ]
+result 'docs/ names only options that there are' $? "$log"
+
+# block LANGUAGE PATTERN FILE: the code block of FILE with a line that matches
+block() {
+    awk -v begin="\`\`\`$1" -v pattern="$2" '
+        $0 == begin { inside = 1; text = ""; next }
+        $0 == "```" { if (inside && text ~ pattern) printf "%s", text; inside = 0 }
+        inside { text = text $0 "\n" }' "$3"
+}
+
+# Units: as systemd reads them. The user and the command behind -- need not be there.
+mkdir "$scratch/units"
+for unit in billing.service nightly-report.service nightly-report.timer; do
+    block ini "/etc/systemd/system/$unit\n" "$top/docs/recipes.md" |
+        sed "s#/usr/bin/redlock#$redlock#" >"$scratch/units/$unit"
+    [ -s "$scratch/units/$unit" ] || echo "there is no $unit"
+done >"$log"
+[ ! -s "$log" ]
+result 'docs/ has units for systemd' $? "$log"
+if systemd-analyze --version >/dev/null 2>&1; then
+    systemd-analyze verify "$scratch"/units/* >"$log" 2>&1 && [ ! -s "$log" ]
+    result 'systemd has nothing to say against them' $? "$log"
+else
+    skip 'systemd has nothing to say against them' 'systemd-analyze is not installed'
+fi
+
+# Taking a lock away: the script, and the same with redis-cli.
+start_nodes 3
+block sh redlock-force "$top/docs/operations.md" >"$scratch/redlock-force"
+mkdir "$scratch/bin"
+ln -s "$redlock" "$scratch/bin/redlock"
+printf '#!/bin/sh\necho "$@" >>"%s/logged"\n' "$scratch" >"$scratch/bin/logger"
+chmod +x "$scratch/bin/logger"
+"$redlock" acquire --ttl 20s taken >"$log" 2>&1
+if jq --version >/dev/null 2>&1; then
+    PATH="$scratch/bin:$PATH" sh "$scratch/redlock-force" taken 'its machine burnt' >>"$log" 2>&1
+    result 'redlock-force of docs/operations.md releases' $? "$log"
+    grep -q 'releases taken, its machine burnt: {"key": "taken", "held": true' "$scratch/logged"
+    result '... and logs it' $? "$scratch/logged"
+    PATH="$scratch/bin:$PATH" sh "$scratch/redlock-force" taken again >>"$log" 2>&1
+    [ $? -eq 1 ] && [ "$(wc -l <"$scratch/logged")" -eq 1 ]
+    result '... and does nothing to a lock that is free' $? "$log"
+    "$redlock" acquire --ttl 20s taken >"$log" 2>&1
+else
+    skip 'redlock-force of docs/operations.md' 'jq is not installed'
+fi
+delete=$(sed -n 's/^    redis-cli -h a \(EVAL .*\) KEY VALUE$/\1/p' "$top/docs/operations.md")
+for value in "another's" "$(cat "$log")"; do
+    for i in 1 2 3; do
+        echo "redis-cli -p $(port $i) $delete taken \"$value\""
+    done
+done >"$scratch/delete"
+[ "$(sh "$scratch/delete" 2>&1 | tee "$log" | paste -s -d ' ')" = '0 0 0 1 1 1' ]
+result 'EVAL of docs/operations.md deletes it where it has this value' $? "$log"
 
 if ! command -v bash >/dev/null; then
     skip 'completion' 'bash is not installed'
