@@ -5,6 +5,8 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+# shellcheck source=cluster/server.sh
+. "$(dirname "$nodes_sh")/server.sh"
 manual=$3
 completion=$4
 top=$(cd "$(dirname "$manual")/.." && pwd)
@@ -104,7 +106,7 @@ fi
 delete=$(sed -n 's/^    redis-cli -h a \(EVAL .*\) KEY VALUE$/\1/p' "$top/docs/operations.md")
 for value in "another's" "$(cat "$log")"; do
     for i in 1 2 3; do
-        echo "redis-cli -p $(port $i) $delete taken \"$value\""
+        echo "$cli -p $(port $i) $delete taken \"$value\""
     done
 done >"$scratch/delete"
 [ "$(sh "$scratch/delete" 2>&1 | tee "$log" | paste -s -d ' ')" = '0 0 0 1 1 1' ]

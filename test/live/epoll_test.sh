@@ -8,6 +8,8 @@ set -u
 . "$(dirname "$0")/../tap.sh"
 nodes_sh=$1
 epoll=$2
+# shellcheck source=cluster/server.sh
+. "$(dirname "$nodes_sh")/server.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-epoll.XXXXXX") || exit 2
 pid=
@@ -54,7 +56,7 @@ pid=
 elapsed=$(($(date +%s) - begin + 1))
 [ $status -eq 0 ]
 result 'SIGTERM ends it, and nothing is left on its libuv loop' $? "$scratch/out"
-for url in "$@"; do redis-cli -u "$url" exists epoll-example 2>&1; done >"$log"
+for url in "$@"; do "$cli" -u "$url" exists epoll-example 2>&1; done >"$log"
 [ "$(grep -cx 0 "$log")" -eq 3 ]
 result 'it has released the lock' $? "$log"
 turns=$(sed -n 's/^.* pieces of work, \([0-9]*\) turns of the loop$/\1/p' "$scratch/out")
