@@ -147,18 +147,10 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
     return exit_status;
 }
 
-int rl_session_why_not(redlock_lock *lock, size_t n_nodes, int status) {
-    size_t failed = 0;
-    if (status == REDLOCK_ERR_NO_QUORUM) {
-        return RL_EXIT_NO_QUORUM;
-    }
-    for (size_t i = 0; i < n_nodes && status == REDLOCK_ERR_DEADLINE; i++) {
-        redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
-        redlock_lock_outcome(lock, i, &outcome);
-        failed += outcome.vote == REDLOCK_VOTE_FAILED &&
-                  outcome.reason != REDLOCK_ERR_NODE_NOT_ASKED; /* another refused before it */
-    }
-    return failed > n_nodes - (n_nodes / 2 + 1) ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
+int rl_session_why_not(const redlock_lock *lock, int status) {
+    int why = status == REDLOCK_ERR_DEADLINE ? redlock_lock_attempt_status(lock) : status;
+    bool is_outage = why == REDLOCK_ERR_NO_QUORUM || why == REDLOCK_ERR_EXPIRED;
+    return is_outage ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
 }
 
 int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
@@ -185,7 +177,7 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     char shown[128];
     const struct rl_args *args = session->args;
     bool is_system = status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_NOMEM;
-    int why = is_system ? RL_EXIT_SYSTEM : rl_session_why_not(lock, args->n_nodes, status);
+    int why = is_system ? RL_EXIT_SYSTEM : rl_session_why_not(lock, status);
     int exit_status = why == RL_EXIT_HELD ? (int)args->conflict_status : why;
     if (session->caught != 0) {
         return RL_EXIT_SIGNAL + session->caught;

@@ -58,7 +58,7 @@ bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const ch
                         redlock_acquire_options *options, int *exit_status);
 
 /* Which of two it was that an acquire did not get through: RL_EXIT_HELD or RL_EXIT_NO_QUORUM. */
-int rl_session_why_not(redlock_lock *lock, size_t n_nodes, int status);
+int rl_session_why_not(const redlock_lock *lock, int status);
 
 /* Says that a call on a lock was refused, or how an operation ended. Returns the exit status. */
 int rl_session_refused(redlock_lock *lock, const char *keys, int status);

@@ -68,7 +68,8 @@ struct rl_ask {
     int64_t ms;           /* the timeout of a lock, the ttl of an extension */
     redlock_stats *stats; /* where these go */
     struct rl_making *making;
-    char *text; /* where a sentence goes, or NULL */
+    int attempt; /* of a lock: redlock_lock_attempt_status() */
+    char *text;  /* where a sentence goes, or NULL */
     size_t text_size;
     /* By the gate. */
     struct rl_ask *next;

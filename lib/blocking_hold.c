@@ -96,7 +96,9 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
         publish(hold);
         uv_mutex_unlock(&mutex->blocking->gate);
     }
-    answer(take_ask(hold), lock, status);
+    struct rl_ask *ask = take_ask(hold);
+    ask->attempt = redlock_lock_attempt_status(lock);
+    answer(ask, lock, status);
 }
 
 static void released_cb(redlock_lock *lock, int status, void *data) {

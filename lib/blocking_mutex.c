@@ -102,6 +102,12 @@ int redlock_mutex_free(redlock_mutex *mutex) {
 
 /* -- Calls that wait -- */
 
+/* Of this thread's last call of redlock_mutex_lock(): another thread's must not come in between. */
+static _Thread_local struct {
+    const redlock_mutex *mutex;
+    int status;
+} last_attempt;
+
 /* What the loop thread has not seen has no sentence yet. */
 static int ask_loop(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms) {
     struct rl_ask ask = {.run = run, .mutex = mutex, .ms = ms};
@@ -110,6 +116,10 @@ static int ask_loop(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64
     }
     ask.owner = owner_of_call(mutex);
     int status = rl_ask_send(mutex->blocking, &ask);
+    if (run == rl_hold_lock) {
+        last_attempt.mutex = mutex;
+        last_attempt.status = ask.attempt;
+    }
     if (status == REDLOCK_ERR_CLOSED || status == REDLOCK_ERR_WRONG_THREAD ||
         status == REDLOCK_ERR_SYSTEM) {
         rl_mutex_say(mutex, redlock_strerror(status));
@@ -132,6 +142,13 @@ int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms) {
 
 int redlock_mutex_try_lock(redlock_mutex *mutex) {
     return redlock_mutex_lock(mutex, 0);
+}
+
+int redlock_mutex_attempt_status(const redlock_mutex *mutex) {
+    if (mutex == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    return last_attempt.mutex == mutex ? last_attempt.status : 0;
 }
 
 int redlock_mutex_unlock(redlock_mutex *mutex) {

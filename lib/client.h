@@ -104,9 +104,10 @@ struct redlock_lock {
     void *lost_data;
     redlock_lock_cb on_renew;
     void *renew_data;
-    int lost_status;  /* why, while on_lost is queued */
-    int renew_status; /* of the watchdog's last extension, while on_renew is due */
-    int last_status;  /* of the last operation, for messages */
+    int lost_status;    /* why, while on_lost is queued */
+    int renew_status;   /* of the watchdog's last extension, while on_renew is due */
+    int last_status;    /* of the last operation, for messages */
+    int attempt_status; /* of the last attempt of the last acquire that ended */
     uint32_t references;
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */

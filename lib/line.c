@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "mark.h"
+#include "voters.h"
 
 bool rl_line_enter(redlock_lock *lock) {
     assert(!lock->is_in_line);
@@ -30,6 +31,27 @@ bool rl_line_is_busy(const redlock_lock *lock) {
         }
     }
     return false;
+}
+
+/* Of one that asks before it: what its last attempt came to. Nodes that are known to be too few
+ * need no attempt. */
+static int asker_status(const redlock_lock *asker) {
+    if (asker->core.attempt != RL_RESULT_NONE && asker->core.attempt != RL_RESULT_OK) {
+        return rl_lock_status(asker->core.attempt);
+    }
+    return rl_voters_are_quorum(asker->client) ? REDLOCK_ERR_HELD : REDLOCK_ERR_NO_QUORUM;
+}
+
+int rl_line_status(const redlock_lock *lock) {
+    int status = REDLOCK_ERR_HELD;
+    for (uint32_t i = 0; i < lock->resource_count && status == REDLOCK_ERR_HELD; i++) {
+        const struct rl_seat *active = lock->seats[i].turns->active;
+        const redlock_lock *other = active != NULL ? active->owner : NULL;
+        if (other != NULL && other != lock && rl_lock_is_acquiring(&other->core)) {
+            status = asker_status(other);
+        }
+    }
+    return status;
 }
 
 static void give_turn(redlock_lock *lock, bool pause) {

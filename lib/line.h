@@ -17,6 +17,9 @@ bool rl_line_enter(redlock_lock *lock);
 /* Whether another lock of this client asks for one of the lock's resources, or holds it. */
 bool rl_line_is_busy(const redlock_lock *lock);
 
+/* What holds up a lock that waits: HELD, or why the one before it is not granted either. */
+int rl_line_status(const redlock_lock *lock);
+
 /* To be called after every step of a lock: one that neither asks, holds nor waits leaves the lines,
  * and the next ones are given their turn. */
 void rl_line_update(redlock_lock *lock);

@@ -210,6 +210,7 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     lock->fence = lock->depth > 0 ? lock->fence : 0;
     lock->owes_lost = false;
     lock->renew = false;
+    lock->attempt_status = 0;
 }
 
 int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,

@@ -184,6 +184,18 @@ const char *redlock_lock_message(redlock_lock *lock) {
 static_assert((int)REDLOCK_VOTE_FAILED == (int)RL_VOTE_FAILED, "votes are the core's votes");
 static_assert((int)REDLOCK_VOTE_PENDING == (int)RL_VOTE_PENDING, "votes are the core's votes");
 
+int redlock_lock_attempt_status(const redlock_lock *lock) {
+    if (lock == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
+    if (acquire->is_active && !acquire->is_done) {
+        bool has_ended = lock->core.attempt != RL_RESULT_NONE;
+        return has_ended ? rl_lock_status(lock->core.attempt) : 0;
+    }
+    return lock->attempt_status;
+}
+
 int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_outcome *outcome) {
     if (lock == NULL || outcome == NULL || index >= lock->client->n_nodes) {
         return REDLOCK_ERR_INVALID;

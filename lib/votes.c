@@ -339,7 +339,13 @@ static void owe_release(struct rl_lock *core, uint32_t node) {
 }
 
 static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result result) {
-    rl_share_end(lock_of(core), op, rl_lock_status(result));
+    redlock_lock *lock = lock_of(core);
+    if (op == RL_OP_ACQUIRE && core->attempt != RL_RESULT_NONE) {
+        lock->attempt_status = rl_lock_status(core->attempt);
+    } else if (op == RL_OP_ACQUIRE && result == RL_RESULT_DEADLINE) {
+        lock->attempt_status = rl_line_status(lock); /* it has not come to an attempt */
+    }
+    rl_share_end(lock, op, rl_lock_status(result));
 }
 
 static void renewed(struct rl_lock *core, enum rl_result result) {

@@ -194,7 +194,8 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  * Returns:
  *     0                         held; redlock_mutex_remaining_ms() says for how long, if it is not
  *                               renewed
- *     REDLOCK_ERR_DEADLINE      timeout_ms passed, or would pass before the next attempt
+ *     REDLOCK_ERR_DEADLINE      timeout_ms passed, or would pass before the next attempt;
+ *                               redlock_mutex_attempt_status() says what stood in the way
  *     REDLOCK_ERR_HELD          held by another; only with timeout_ms 0
  *     REDLOCK_ERR_NO_QUORUM     too many nodes failed; only with timeout_ms 0
  *     REDLOCK_ERR_EXPIRED       a quorum granted it too late; only with timeout_ms 0
@@ -216,6 +217,13 @@ REDLOCK_API int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms);
 /* As redlock_mutex_lock() with 0: at most one attempt. Waits for the nodes no longer than
  * node_timeout_ms. Since 0.1. */
 REDLOCK_API int redlock_mutex_try_lock(redlock_mutex *mutex);
+
+/* What the last attempt came to of the calling thread's last redlock_mutex_lock() or
+ * redlock_mutex_try_lock(), as redlock_lock_attempt_status(): after REDLOCK_ERR_DEADLINE it says
+ * whether another held it (REDLOCK_ERR_HELD) or the nodes were away (REDLOCK_ERR_NO_QUORUM). 0 if
+ * there was no attempt, or that call was on another mutex; REDLOCK_ERR_INVALID for NULL. Does not
+ * wait. Since 0.1. */
+REDLOCK_API int redlock_mutex_attempt_status(const redlock_mutex *mutex);
 
 /* Unlocks once. redlock_mutex_is_valid() is false before this begins to wait. The last unlock of
  * the owner waits until a quorum of nodes has deleted the lock, no longer than node_timeout_ms.

@@ -19,6 +19,20 @@ extern "C" {
  * the next message is asked of this client or of one of its locks. Never NULL. Since 0.1. */
 REDLOCK_API const char *redlock_lock_message(redlock_lock *lock);
 
+/* What the last attempt of the last acquire (or adoption) came to, which REDLOCK_ERR_DEADLINE does
+ * not say: is it busy, or are the nodes away?
+ *     0                       granted; or there was no attempt, or none has ended yet
+ *     REDLOCK_ERR_HELD        others held too many nodes
+ *     REDLOCK_ERR_NO_QUORUM   too many nodes failed
+ *     REDLOCK_ERR_EXPIRED     a quorum granted it too late
+ *     REDLOCK_ERR_LOST        of an adoption: the token was not there
+ * While an acquire is under way it is of its last attempt that has ended. An attempt that wait_ms
+ * cut short does not count, unless it was the first: then votes that had not come count as failed.
+ * If wait_ms ended in line behind another lock of this client, so that there was no attempt, it
+ * says what held up the line: HELD, or, if the one before it was asking in vain, what its last
+ * attempt came to. REDLOCK_ERR_INVALID for NULL. Since 0.1. */
+REDLOCK_API int redlock_lock_attempt_status(const redlock_lock *lock);
+
 enum redlock_vote {
     REDLOCK_VOTE_NONE = 0, /* no round yet */
     REDLOCK_VOTE_PENDING,  /* no answer yet; the round may be decided without it */

@@ -381,7 +381,8 @@ typedef struct redlock_acquire_options {
  *     REDLOCK_ERR_HELD        the tries are over; in the last one others held too many nodes
  *     REDLOCK_ERR_NO_QUORUM   the tries are over; in the last one too many nodes failed
  *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late
- *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt
+ *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt;
+ *                             redlock_lock_attempt_status() says what stood in the way
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
  *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD
  *                             its owner was granted meanwhile what it cannot share: a hold

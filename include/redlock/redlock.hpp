@@ -290,13 +290,19 @@ class mutex {
         detail::check(handle(), redlock_mutex_lock(handle(), REDLOCK_NO_LIMIT));
     }
 
-    // One attempt. False if it is held by another, or was granted too late; throws everything else,
-    // REDLOCK_ERR_NO_QUORUM too: nobody can have it then, and it is not a matter of waiting.
+    // Both agree on what is an answer and what is an error. False: it could not be had, since
+    // another holds it, or it was granted too late to be of use; trying again may well help. What
+    // else a call can end with is thrown, REDLOCK_ERR_NO_QUORUM too, which try_lock_for() throws if
+    // the time is over and the last attempt failed by the nodes: then nobody can have the lock, and
+    // a program that takes that for "busy" would wait for nothing. last_attempt() tells the answers
+    // apart.
+
+    // One attempt.
     bool try_lock() {
         return is_locked(redlock_mutex_lock(handle(), 0));
     }
 
-    // False if the time is over; throws everything else.
+    // Attempts until the time is over.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &time) {
         return is_locked(redlock_mutex_lock(handle(), detail::to_timeout_ms(time)));
@@ -313,6 +319,12 @@ class mutex {
     }
 
     // -- What a lock on other machines has besides --
+
+    // What the last attempt of this thread's last lock(), try_lock() or try_lock_for() came to, if
+    // that was on this mutex: false for 0, REDLOCK_ERR_HELD, and so on.
+    std::error_code last_attempt() const noexcept {
+        return make_error_code(redlock_mutex_attempt_status(handle()));
+    }
 
     // Unlocks, and tells: REDLOCK_ERR_LOST if the work may have been unprotected, and so on.
     std::error_code release() noexcept {
@@ -418,6 +430,10 @@ class mutex {
     }
 
     bool is_locked(int status) {
+        const int attempt = redlock_mutex_attempt_status(handle());
+        if (status == REDLOCK_ERR_DEADLINE && attempt == REDLOCK_ERR_NO_QUORUM) {
+            status = attempt;
+        }
         if (status == REDLOCK_ERR_HELD || status == REDLOCK_ERR_DEADLINE ||
             status == REDLOCK_ERR_EXPIRED) {
             return false;

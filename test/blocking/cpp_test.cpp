@@ -120,6 +120,30 @@ static void as_a_standard_mutex(void **state) {
     a.unlock();
 }
 
+/* Busy is an answer, nodes that are away are an error, for both in the same way. */
+static void what_is_an_exception(void **state) {
+    struct crew_nodes *nodes = crew_nodes_of(state);
+    redlock::client client(urls(nodes), fresh());
+    redlock::mutex mutex(client, "a");
+    assert_false(static_cast<bool>(mutex.last_attempt()));
+    mutex.lock();
+    in_a_thread([&] {
+        STATUS(thrown([&] { assert_false(mutex.try_lock()); }), 0);
+        STATUS(mutex.last_attempt().value(), REDLOCK_ERR_HELD);
+        STATUS(thrown([&] { assert_false(mutex.try_lock_for(50ms)); }), 0);
+        STATUS(mutex.last_attempt().value(), REDLOCK_ERR_HELD);
+    });
+    mutex.unlock();
+    crew_nodes_pause(nodes);
+    STATUS(thrown([&] { (void)mutex.try_lock(); }), REDLOCK_ERR_NO_QUORUM);
+    STATUS(thrown([&] { (void)mutex.try_lock_for(50ms); }), REDLOCK_ERR_NO_QUORUM);
+    STATUS(mutex.last_attempt().value(), REDLOCK_ERR_NO_QUORUM);
+    STATUS(thrown([&] { redlock::guard guard(mutex, 50ms); }), REDLOCK_ERR_DEADLINE);
+    crew_nodes_resume(nodes);
+    assert_true(mutex.try_lock_for(10s));
+    mutex.unlock();
+}
+
 static void many_threads(void **state) {
     redlock::client client(urls(crew_nodes_of(state)), fresh());
     redlock::mutex mutex(client, "counter");
@@ -298,6 +322,7 @@ static void ends_in_any_order(void **state) {
 int main() {
     const struct CMUnitTest tests[] = {
         CREW_NODES_TEST(as_a_standard_mutex),
+        CREW_NODES_TEST(what_is_an_exception),
         CREW_NODES_TEST(many_threads),
         CREW_NODES_TEST(as_a_guard),
         CREW_NODES_TEST(errors),

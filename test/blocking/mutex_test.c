@@ -318,6 +318,40 @@ static void bad_input(void **state) {
     crew_end(live, blocking);
 }
 
+static void attempt_of_another(void *data) {
+    struct member *member = data;
+    member->status = redlock_mutex_lock(member->mutex, 20);
+    member->other = redlock_mutex_attempt_status(member->mutex);
+}
+
+/* What stood in the way, for each thread of its own call. */
+static void deadlines(void **state) {
+    struct live *live = *state;
+    struct member other = {.status = 7};
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    redlock_mutex *free_one = crew_mutex(blocking, "two", NULL);
+    LIVE_STATUS(redlock_mutex_attempt_status(mutex), 0);
+    live_tell_all(live, "SET one someone");
+    LIVE_STATUS(redlock_mutex_lock(mutex, 100), REDLOCK_ERR_DEADLINE);
+    LIVE_STATUS(redlock_mutex_attempt_status(mutex), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_mutex_attempt_status(free_one), 0); /* it was not on that */
+    for (size_t i = 0; i < 3; i++) {
+        live_kill(live, i);
+    }
+    other.mutex = mutex;
+    crew_start(&other, attempt_of_another);
+    crew_join(&other);
+    LIVE_STATUS(other.status, REDLOCK_ERR_DEADLINE);
+    LIVE_STATUS(other.other, REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(redlock_mutex_attempt_status(mutex), REDLOCK_ERR_HELD); /* this thread's */
+    LIVE_STATUS(redlock_mutex_try_lock(free_one), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(redlock_mutex_attempt_status(free_one), REDLOCK_ERR_NO_QUORUM);
+    free_mutex(mutex);
+    free_mutex(free_one);
+    crew_end(live, blocking);
+}
+
 static void messages(void **state) {
     struct live *live = *state;
     char text[REDLOCK_MESSAGE_MAX];
@@ -345,6 +379,7 @@ int main(void) {
         LIVE_TEST(owners_that_move),
         LIVE_TEST(fence),
         LIVE_TEST(bad_input),
+        LIVE_TEST(deadlines),
         LIVE_TEST(messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,6 +294,40 @@ static void gives_up_at_its_deadline(void **state) {
     assert_int_equal(w.lock.state, RL_IDLE);
 }
 
+/* By hand: what the only attempt had come to when it was cut short, with all votes that were not
+ * there yet as failed. */
+static void says_what_was_cut_short(void **state) {
+    (void)state;
+    static const struct {
+        enum answer answers[2]; /* of three; the others have not come */
+        size_t count;
+        enum rl_result wanted;
+    } rows[] = {
+        {{GRANTS}, 0, RL_RESULT_NO_QUORUM},
+        {{GRANTS}, 1, RL_RESULT_NO_QUORUM},
+        {{REFUSES}, 1, RL_RESULT_NO_QUORUM},
+        {{ANSWERS_ERROR}, 1, RL_RESULT_NO_QUORUM},
+        {{GRANTS, ANSWERS_ERROR}, 2, RL_RESULT_NO_QUORUM},
+        {{GRANTS, REFUSES}, 2, RL_RESULT_HELD},
+    };
+    struct rl_acquire acquire = usual_acquire();
+    acquire.wait_ms = 100;
+    acquire.tries = RL_NO_LIMIT;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct world w;
+        world_init(&w, usual_rules(3));
+        world_acquire(&w, acquire, START_NS);
+        world_attempt(&w, START_NS, 7);
+        for (uint32_t node = 0; node < rows[i].count; node++) {
+            world_vote(&w, node, rows[i].answers[node], START_NS + MS);
+        }
+        assert_int_equal(w.lock.attempt, RL_RESULT_NONE);
+        world_simple(&w, RL_EV_TICK, START_NS + 100 * MS, 7);
+        assert_int_equal(w.out.acquired, RL_RESULT_DEADLINE);
+        assert_int_equal(w.lock.attempt, rows[i].wanted);
+    }
+}
+
 static void does_not_pause_past_its_deadline(void **state) {
     (void)state;
     static const struct {
@@ -379,6 +413,7 @@ int main(void) {
         cmocka_unit_test(counts_no_vote_of_an_earlier_attempt),
         cmocka_unit_test(sends_nothing_that_cannot_win),
         cmocka_unit_test(gives_up_at_its_deadline),
+        cmocka_unit_test(says_what_was_cut_short),
         cmocka_unit_test(does_not_pause_past_its_deadline),
         cmocka_unit_test(waits_no_longer_for_votes_than_they_are_good_for),
         cmocka_unit_test(knows_large_numbers),

@@ -119,6 +119,7 @@ static void locks(void **state) {
         NEEDS_NONE(redlock_lock_resource(world.lock, NULL)),
         POINTER(redlock_lock_client(NULL)),
         TEXT(redlock_lock_message(NULL)),
+        STATUS(redlock_lock_attempt_status(NULL)),
         STATUS(redlock_lock_outcome(NULL, 0, &outcome)),
         STATUS(redlock_lock_outcome(world.lock, 0, NULL)),
     };
@@ -162,6 +163,7 @@ static void elections(void **state) {
         NOTHING(redlock_election_remaining_ms(NULL)),
         NOTHING(redlock_election_fence(NULL)),
         POINTER(redlock_election_leader(NULL)),
+        TEXT(redlock_election_token(NULL)),
         TEXT(redlock_election_candidate(NULL)),
         NOTHING(redlock_election_state(NULL)),
         NEEDS_NONE(redlock_election_state_name(REDLOCK_ELECTION_IDLE)),
@@ -198,6 +200,7 @@ static void blocking(void **state) {
         STATUS(redlock_mutex_lock(NULL, 0)),
         STATUS(redlock_mutex_lock(NULL, -7)),
         STATUS(redlock_mutex_try_lock(NULL)),
+        STATUS(redlock_mutex_attempt_status(NULL)),
         STATUS(redlock_mutex_unlock(NULL)),
         STATUS(redlock_mutex_extend(NULL, 0)),
         NOTHING(redlock_mutex_is_valid(NULL)),
