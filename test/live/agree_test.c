@@ -1,0 +1,106 @@
+/* Clients that do not agree (docs/guarantees.md, "What all clients must agree on"). No client can
+ * know how another one is configured, so these are assumptions of Safety, and here is what happens
+ * without them, on real nodes.
+ *
+ * The nodes: with two nodes more two hold one lock; with one node more they do not, so lists are
+ * changed node by node (docs/operations.md). Which lists exclude each other, in all cases:
+ * unit/core_quorum.
+ *
+ * max_ttl_ms: a client with a smaller one lets nodes vote that forgot a lock which stands. */
+#include "live/live.h"
+
+/* A client of the first n nodes. */
+static redlock_client *client_of(struct live *live, size_t n) {
+    redlock_client *client = NULL;
+    redlock_client_options options = live_options(live);
+    options.n_nodes = n;
+    LIVE_STATUS(live_open(live, &options, &client), 0);
+    return client;
+}
+
+/* One client names the first three nodes, and has its lock on two of them, while the third is down;
+ * it comes back, and a client of the first n wants the lock. Nothing has been forgotten. */
+static int second_of(struct live *live, size_t n) {
+    redlock_acquire_options once = live_once(10000);
+    redlock_client *three = client_of(live, 3), *other = NULL;
+    redlock_lock *first = live_lock(three, "key");
+    live_kill(live, 2);
+    LIVE_STATUS(live_acquire(live, first, &once), 0);
+    live_restart(live, 2);
+    other = client_of(live, n);
+    LIVE_POLL(live, live_up(other) == n);
+    redlock_lock *second = live_lock(other, "key");
+    int status = live_acquire(live, second, &once);
+    assert_true(redlock_lock_is_valid(first));
+    assert_int_equal(redlock_lock_is_valid(second), status == 0);
+    live_close(live, three);
+    live_close(live, other);
+    return status;
+}
+
+static void three_and_five_both_hold(void **state) {
+    struct live *live = *state;
+    live_start(live, 5, NULL);
+    LIVE_STATUS(second_of(live, 5), 0);
+    live_end(live);
+}
+
+static void three_and_four_do_not(void **state) {
+    struct live *live = *state;
+    live_start(live, 5, NULL);
+    LIVE_STATUS(second_of(live, 4), REDLOCK_ERR_HELD);
+    live_end(live);
+}
+
+static void three_and_three_do_not(void **state) {
+    struct live *live = *state;
+    live_start(live, 5, NULL);
+    LIVE_STATUS(second_of(live, 3), REDLOCK_ERR_HELD);
+    live_end(live);
+}
+
+/* One client has its lock on three nodes, for ten seconds. Two of them restart empty, and another
+ * client that has seen them before wants the lock for two seconds. */
+static int second_after_restarts(struct live *live, int64_t max_ttl_ms) {
+    redlock_acquire_options once = live_once(10000), waits = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    redlock_client *other = NULL;
+    live_start(live, 3, NULL);
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    live_open_all(live, NULL);
+    redlock_client_options options = live_options(live);
+    options.max_ttl_ms = max_ttl_ms;
+    LIVE_STATUS(live_open(live, &options, &other), 0);
+    LIVE_POLL(live, live_up(other) == 3);
+    redlock_lock *first = live_lock(live->client, "key"), *second = live_lock(other, "key");
+    LIVE_STATUS(live_acquire(live, first, &once), 0);
+    LIVE_UNTIL(live, live_votes(first, 3, REDLOCK_VOTE_GRANTED) == 3);
+    for (size_t i = 0; i < 2; i++) {
+        live_kill(live, i);
+        live_restart(live, i);
+    }
+    waits.ttl_ms = 500;
+    waits.wait_ms = 2000;
+    int status = live_acquire(live, second, &waits);
+    assert_true(redlock_lock_is_valid(first));
+    assert_int_equal(redlock_lock_is_valid(second), status == 0);
+    live_close(live, other);
+    live_end(live);
+    return status;
+}
+
+static void a_smaller_max_ttl_lets_both_hold(void **state) {
+    LIVE_STATUS(second_after_restarts(*state, 500), 0);
+}
+
+static void the_same_max_ttl_does_not(void **state) {
+    LIVE_STATUS(second_after_restarts(*state, 30000), REDLOCK_ERR_DEADLINE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(three_and_five_both_hold),  LIVE_TEST(three_and_four_do_not),
+        LIVE_TEST(three_and_three_do_not),    LIVE_TEST(a_smaller_max_ttl_lets_both_hold),
+        LIVE_TEST(the_same_max_ttl_does_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
