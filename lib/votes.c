@@ -260,8 +260,11 @@ static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool
 }
 
 static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
-    const struct rl_request *oldest = lock_of(core)->client->nodes[node].node.head;
-    return oldest != NULL ? oldest->sent_ns : RL_NEVER;
+    const struct rl_node *asked = &lock_of(core)->client->nodes[node].node;
+    if (rl_node_is_clogged(asked)) {
+        return 0;
+    }
+    return asked->head != NULL ? asked->head->sent_ns : RL_NEVER;
 }
 
 static void stepped(struct rl_lock *core, const struct rl_event *event,

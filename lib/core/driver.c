@@ -32,18 +32,35 @@ static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
 
 /* -- After the step -- */
 
+/* Of these nodes, all of which are up and cannot have the key, those that are silent. */
+static uint32_t silent_of(struct rl_lock *lock, uint32_t nodes, const struct rl_driver *driver) {
+    uint32_t silent = 0;
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        if (nodes & BIT(i) && rl_is_silent(lock->rules, driver->oldest_ns(lock, i), lock->now_ns)) {
+            RL_MARK(SILENT_NOT_TOLD);
+            silent |= BIT(i);
+        }
+    }
+    return silent;
+}
+
 /* Sends one command to each node of a mask. Returns the nodes to which it could not be sent, and
  * why. */
 static uint32_t send_to(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round,
                         uint32_t nodes, uint32_t may_have, int16_t why[RL_NODES_MAX],
                         const struct rl_driver *driver) {
-    uint32_t failed = 0;
-    driver->fan_out(lock, kind, round, nodes);
+    uint32_t failed = 0, silent = 0;
+    if (kind == RL_SENT_RELEASE) {
+        silent = silent_of(lock, nodes & ~may_have, driver);
+    }
+    if (nodes != silent) {
+        driver->fan_out(lock, kind, round, nodes & ~silent);
+    }
     for (uint32_t i = 0; i < lock->rules->n; i++) {
         if (!(nodes & BIT(i))) {
             continue;
         }
-        why[i] = driver->send(lock, kind, round, i);
+        why[i] = silent & BIT(i) ? lock->timeout_reason : driver->send(lock, kind, round, i);
         if (why[i] != 0) {
             failed |= BIT(i);
             if (kind == RL_SENT_RELEASE && may_have & BIT(i)) {

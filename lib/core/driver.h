@@ -9,6 +9,16 @@
  * for nothing would push out what is owed for a reason; a token that cannot be drawn ends the
  * acquire. A node that is silent is left out of an attempt: a SET would only queue up behind the
  * request that it does not answer, and be one more key to clean up when a stopped node goes on.
+ * Nor is a silent node sent a release that it cannot need: for each attempt of each lock one more
+ * would queue up there, and one slow node would fill the memory of all who use it.
+ *
+ * Which releases are those? The ones of a token that is not there and cannot come to be there: the
+ * node is not in may_hold of this step (lock.h, 2). Keys are set by SETs, of an attempt or a
+ * repair, and by nothing else: an extension and a raise of a fence only touch a key that has the
+ * token. Each attempt has a token of its own, so what earlier ones sent sets none of this one. And
+ * may_hold has every node that a SET or a repair with this token was sent to, unless it answered
+ * that this did not run; one that could not be sent is not there, and was not appended to a
+ * connection either. Of a token that was taken over, or is somebody else's, all nodes may have it.
  *
  * Can a key be orphaned by the order? Releases go first, with the token of this step: an attempt
  * that begins later in the same step would have drawn another. Can a success be told after a loss?
@@ -28,7 +38,7 @@ enum rl_op_kind { RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE, RL_OPS };
 /* The driver's duties. `feed` may be called while another call to rl_drive() of the same lock is
  * under way; everything else does not step any lock.
  *   - `oldest_ns`: when the oldest request was sent that the node has not answered, RL_NEVER if
- *     there is none;
+ *     there is none, 0 if so much lies unsent that the node is not to be sent more;
  *   - `stepped`: the step is over, nothing is done yet: to look at, for traces and checks;
  *   - `fan_out`: `send` follows for each of these nodes, with the same command of the same round;
  *   - `send`: 0, and its outcome will come (sent.h); or why it was not sent, and none will;

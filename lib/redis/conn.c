@@ -36,6 +36,7 @@ struct rl_conn {
     bool listens;
     int16_t reason;
     char detail[RL_DETAIL_MAX];
+    size_t written; /* bytes at the front of the output buffer that are out */
     uv_poll_t poll;
     struct rl_reply_slot slot;
 };
@@ -231,12 +232,26 @@ static void conn_settle(struct rl_conn *conn, bool was_connected) {
     conn->events->broken(conn->owner, conn->reason, conn->detail);
 }
 
+/* After so many bytes more. What is out is cut off only when it is the larger part, so that a peer
+ * that takes little at a time does not make us move all that waits for it each time. */
+static void conn_advance(struct rl_conn *conn, size_t bytes) {
+    sds *buffer = &conn->context->c.obuf;
+    conn->written += bytes;
+    if (conn->written == sdslen(*buffer)) {
+        sdsclear(*buffer); /* keeps its memory, where hiredis would free and allocate */
+        conn->written = 0;
+    } else if (conn->written > sdslen(*buffer) / 2) {
+        sdsrange(*buffer, (int)conn->written, -1);
+        conn->written = 0;
+    }
+}
+
 static void conn_write(struct rl_conn *conn) {
     redisContext *c = &conn->context->c;
-    size_t length = sdslen(c->obuf);
+    size_t length = rl_conn_unsent(conn);
     ssize_t written = 0;
     while (length > 0) {
-        written = send(c->fd, c->obuf, length, MSG_NOSIGNAL);
+        written = send(c->fd, c->obuf + conn->written, length, MSG_NOSIGNAL);
         if (written >= 0 || errno != EINTR) {
             break;
         }
@@ -246,11 +261,7 @@ static void conn_write(struct rl_conn *conn) {
         conn_note(conn, REDLOCK_ERR_NODE_DISCONNECTED, strerror(errno));
         return;
     }
-    if (!partial) {
-        sdsclear(c->obuf); /* keeps its memory, where hiredis would free and allocate */
-    } else if (written > 0) {
-        sdsrange(c->obuf, (int)written, -1);
-    }
+    conn_advance(conn, written > 0 ? (size_t)written : 0);
     if (partial) {
         RL_MARK(PARTIAL_WRITE);
     }
@@ -350,11 +361,23 @@ bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length) {
     return true;
 }
 
-void rl_conn_flush(struct rl_conn *conn) {
-    assert(!conn->silent);
+size_t rl_conn_unsent(const struct rl_conn *conn) {
+    return conn->context != NULL ? sdslen(conn->context->c.obuf) - conn->written : 0;
+}
+
+bool rl_conn_is_full(const struct rl_conn *conn) {
+    return conn->polls_write;
+}
+
+void rl_conn_push(struct rl_conn *conn) {
     if (conn->context != NULL && conn->connected && !conn->is_broken && !conn->polls_write) {
         conn_write(conn);
     }
+}
+
+void rl_conn_flush(struct rl_conn *conn) {
+    assert(!conn->silent);
+    rl_conn_push(conn);
     conn_settle(conn, true);
 }
 

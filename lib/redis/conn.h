@@ -74,6 +74,13 @@ bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 /* Writes what was appended. May end in `broken`. */
 void rl_conn_flush(struct rl_conn *conn);
 
+/* Bytes that were appended and that the kernel has not taken yet; whether it takes no more now. */
+size_t rl_conn_unsent(const struct rl_conn *conn);
+bool rl_conn_is_full(const struct rl_conn *conn);
+
+/* Writes what was appended before the turn ends, for the sake of memory. No `broken` comes here. */
+void rl_conn_push(struct rl_conn *conn);
+
 /* Marks the connection as not to be trusted: no further reply is delivered and `broken` comes with
  * this reason, at the end of the event that is being handled or by the next flush. */
 void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail);

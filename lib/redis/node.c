@@ -256,8 +256,12 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     if (node->state != RL_NODE_UP) {
         return (int16_t)(node->reason != 0 ? node->reason : REDLOCK_ERR_NODE_DOWN);
     }
-    bool is_release = request->kind == RL_COMMAND_RELEASE; /* may take the room that SETs leave */
-    if (node->waiting >= (is_release ? RL_NODE_REQUESTS_MAX : RL_NODE_REQUESTS_MAX / 2)) {
+    uint32_t part = request->kind == RL_COMMAND_RELEASE ? 1 : 2; /* leaves room for releases */
+    if (rl_conn_unsent(node->conn) > RL_NODE_UNSENT_MAX / 2) {
+        rl_conn_push(node->conn);
+    }
+    if (node->waiting >= RL_NODE_REQUESTS_MAX / part ||
+        rl_conn_unsent(node->conn) > RL_NODE_UNSENT_MAX / part) {
         return REDLOCK_ERR_NODE_BUSY;
     }
     if (!rl_conn_send(node->conn, wire, length)) {
@@ -272,6 +276,11 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
         node_set_deadline(node, now_ns + node->options->stall_ns);
     }
     return 0;
+}
+
+bool rl_node_is_clogged(const struct rl_node *node) {
+    return node->state == RL_NODE_UP && rl_conn_is_full(node->conn) &&
+           rl_conn_unsent(node->conn) > RL_NODE_UNSENT_MAX / 2;
 }
 
 /* -- Connecting -- */
@@ -367,15 +376,22 @@ static void node_drop(struct rl_node *node, int16_t reason, const char *detail) 
 static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
     if (node->head == NULL) {
         node_set_deadline(node, RL_NEVER_NS);
+        return;
+    }
+    const uint64_t stall_ns = node->options->stall_ns;
+    const uint64_t late_ns = node->head->sent_ns + RL_NODE_LATE_STALLS * stall_ns;
+    if (now_ns >= late_ns) {
+        RL_MARK(TOO_LATE);
+        node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "answers, but much too late");
     } else if (node->answers != node->answers_seen) {
         /* It is behind, and at work: ending the connection would only cost its answers. */
         node->answers_seen = node->answers;
-        node_set_deadline(node, now_ns + node->options->stall_ns);
-    } else if (now_ns >= node->head->sent_ns + node->options->stall_ns) {
+        node_set_deadline(node, now_ns + stall_ns < late_ns ? now_ns + stall_ns : late_ns);
+    } else if (now_ns >= node->head->sent_ns + stall_ns) {
         RL_MARK(STALLED);
         node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connected, but does not answer");
     } else {
-        node_set_deadline(node, node->head->sent_ns + node->options->stall_ns);
+        node_set_deadline(node, node->head->sent_ns + stall_ns);
     }
 }
 

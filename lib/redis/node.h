@@ -9,9 +9,10 @@
  * Happy path: rl_node_start(), `up`, rl_node_send(), `answer` for each request.
  *
  * Failure modes: a node that does not resolve, connect or shake hands before connect_timeout; whose
- * connection breaks; that answers with what Redis does not say; or that leaves its oldest request
- * without an answer for stall_ns. Each of these ends the connection: `down` comes if the node was
- * up, then every request that is out is answered with RL_UNANSWERED, and the node is connected
+ * connection breaks; that answers with what Redis does not say; that answers nothing for stall_ns;
+ * or that leaves its oldest request without an answer for RL_NODE_LATE_STALLS times as long, even
+ * if it answers something now and then. Each of these ends the connection: `down` comes if the node
+ * was up, then every request that is out is answered with RL_UNANSWERED, and the node is connected
  * again after a pause that doubles up to a cap and is jittered.
  *
  * Can an answer reach the wrong request? Answers come in the order of the commands on one
@@ -37,6 +38,11 @@
 #include "redis/url.h"
 
 #define RL_NODE_REQUESTS_MAX 65536u /* without an answer; more are refused as busy */
+#define RL_NODE_LATE_STALLS 4
+
+/* What lies unsent for one node, since it takes less than it is sent, is bounded: a command that
+ * finds more there is refused as busy. Releases may take the room that the others leave: half. */
+#define RL_NODE_UNSENT_MAX (8u << 20) /* bytes */
 #define RL_NEVER_NS UINT64_MAX
 
 enum rl_node_state {
@@ -140,6 +146,9 @@ bool rl_node_is_up(const struct rl_node *node);
  * `answer` will come; or why it was not sent, and it will not. */
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                      size_t length, uint64_t now_ns);
+
+/* It takes less than it is sent: what is not a release would be refused as busy. */
+bool rl_node_is_clogged(const struct rl_node *node);
 
 /* Where it is connected to; only while it is up. */
 const struct rl_address *rl_node_address(const struct rl_node *node);

@@ -66,7 +66,7 @@ patch  unanswered-is-released  orphan    200   --preset swarm
 patch  unsent-is-granted       validity  100   --preset restarts
 patch  busy-not-owed           orphan    1500  --preset restarts
 patch  busy-not-retried        leftover  200   --preset swarm
-patch  repay-forgets           leftover  4000  --preset swarm
+patch  repay-forgets           leftover  4000  --preset restarts
 patch  down-not-owed           orphan    200   --preset swarm
 patch  debt-of-last-ttl        orphan    4000  --preset restarts --guard off --nodes 5
 patch  validity-from-second    validity  300   --preset network

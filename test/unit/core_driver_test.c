@@ -115,7 +115,60 @@ static void knows_who_is_silent(void **state) {
     assert_true(rl_is_silent(&rules, NOW_NS, NOW_NS + TIMEOUT_NS + 1));
 }
 
-/* An extension may still be answered in time; a release has to reach every node. */
+/* A release that a silent node cannot need is not sent: where the key may be it is, whatever the
+ * node does. A vote of a release is a failed one then, as it would be by waiting. */
+static void tells_the_silent_what_they_need(void **state) {
+    (void)state;
+    static const enum rl_event_type ways[] = {RL_EV_RELEASE, RL_EV_ABANDON};
+    MARK_FROM(SILENT_NOT_TOLD);
+    for (uint32_t n = 1; n <= N_MAX; n++) {
+        const uint32_t all = rl_all_nodes(n);
+        for (uint32_t keys = 0; keys <= all; keys++) {
+            for (uint32_t silent = 0; silent <= all && count(keys) >= rl_quorum(n); silent++) {
+                for (size_t way = 0; way < COUNT(ways); way++) {
+                    struct scene s;
+                    hold(&s, n, keys);
+                    for (uint32_t i = 0; i < n; i++) {
+                        s.oldest_ns[i] = silent & BIT(i) ? 0 : RL_NEVER;
+                    }
+                    feed_simple(&s, ways[way]);
+                    assert_int_equal(s.sent[RL_SENT_RELEASE], all & ~(silent & ~keys));
+                    assert_int_equal(s.owed, 0);
+                    for (uint32_t i = 0; i < n && ways[way] == RL_EV_RELEASE; i++) {
+                        bool told = s.sent[RL_SENT_RELEASE] & BIT(i);
+                        assert_int_equal(s.ballots[i].vote,
+                                         told ? RL_VOTE_PENDING : RL_VOTE_FAILED);
+                        assert_int_equal(s.ballots[i].reason, told ? 0 : TIMEOUT_REASON);
+                    }
+                }
+            }
+        }
+    }
+    MARK_TO(SILENT_NOT_TOLD);
+}
+
+/* The key may have come to be there by a SET that was not answered, or by a repair. */
+static void tells_the_silent_of_repairs(void **state) {
+    (void)state;
+    struct scene s;
+    hold(&s, 3, 3);
+    s.oldest_ns[2] = 0;
+    feed_simple(&s, RL_EV_EXTEND);
+    answer(&s, 2, RL_SENT_EXTEND, RL_OUTCOME_NO);
+    answer(&s, 0, RL_SENT_EXTEND, RL_OUTCOME_YES);
+    answer(&s, 1, RL_SENT_EXTEND, RL_OUTCOME_YES);
+    assert_int_equal(s.sent[RL_SENT_SET], 4);
+    feed_simple(&s, RL_EV_RELEASE);
+    assert_int_equal(s.sent[RL_SENT_RELEASE], 7);
+    begin(&s, 3);
+    acquire(&s);
+    answer(&s, 0, RL_SENT_SET, RL_OUTCOME_NO);
+    s.oldest_ns[0] = s.oldest_ns[2] = 0;
+    answer(&s, 1, RL_SENT_SET, RL_OUTCOME_NO);
+    assert_int_equal(s.sent[RL_SENT_RELEASE], 6); /* node 2 has not answered */
+}
+
+/* An extension may still be answered in time; a release has to reach every node with a key. */
 static void asks_the_silent_for_what_is_held(void **state) {
     (void)state;
     static const enum rl_event_type types[] = {RL_EV_EXTEND, RL_EV_RELEASE, RL_EV_ABANDON};
@@ -195,6 +248,8 @@ int main(void) {
         cmocka_unit_test(leaves_out_the_silent),
         cmocka_unit_test(says_why_each_was_left_out),
         cmocka_unit_test(knows_who_is_silent),
+        cmocka_unit_test(tells_the_silent_what_they_need),
+        cmocka_unit_test(tells_the_silent_of_repairs),
         cmocka_unit_test(asks_the_silent_for_what_is_held),
         cmocka_unit_test(needs_a_token),
         cmocka_unit_test(keeps_the_order),

@@ -1,0 +1,136 @@
+/* A node that takes less than it is sent, or that answers now and then and too late (row 31 of
+ * faults.md): what waits for it is bounded, the others' locks do not wait for it, and it is dropped
+ * in the end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/five.h"
+#include "marks.h"
+#include "redis/node.h"
+
+#define MS UINT64_C(1000000)
+#define SLOW 3 /* the node that is */
+
+#define NAMES 8 /* more than 16 arguments the fake node does not take */
+
+/* A lock whose commands have 8 KiB. */
+static redlock_lock *large_lock(struct five *f) {
+    static char names[NAMES][REDLOCK_RESOURCE_MAX];
+    redlock_bytes resources[NAMES];
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_lock *lock = NULL;
+    for (size_t i = 0; i < NAMES; i++) {
+        memset(names[i], 'a' + (int)(i % 26), sizeof(names[i]));
+        names[i][0] = (char)('0' + i);
+        resources[i] = (redlock_bytes){names[i], sizeof(names[i])};
+    }
+    options.resources = resources;
+    options.n_resources = NAMES;
+    assert_int_equal(redlock_lock_new_with(f->client, &options, &lock, NULL, 0), 0);
+    return lock;
+}
+
+/* With so long a timeout that it is not silent by time: it is by what lies unsent. */
+static void what_waits_for_it_is_bounded(void **state) {
+    struct five f;
+    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+    (void)state;
+    five_start(&f);
+    f.options.node_timeout_ms = 60000;
+    f.memory_cap = RL_NODE_UNSENT_MAX + (4u << 20);
+    assert_int_equal(five_open(&f), 0);
+    redlock_lock *lock = large_lock(&f);
+    fake_node_set_deaf(f.nodes[SLOW], true);
+    for (int i = 0; i < 1500; i++) { /* 24 MB for each node, releases included */
+        assert_int_equal(five_acquire(&f, lock), 0);
+        assert_int_equal(five_release(&f, lock), 0);
+    }
+    assert_int_equal(five_acquire(&f, lock), 0);
+    assert_int_equal(redlock_lock_outcome(lock, SLOW, &outcome), 0);
+    assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_TIMEOUT);
+    uint64_t requests = five_info(&f, SLOW).requests;
+    assert_int_equal(five_release(&f, lock), 0);
+    assert_int_equal(five_info(&f, SLOW).requests, requests); /* it cannot have the key */
+    assert_int_equal(five_info(&f, SLOW).owed, 0);
+    fake_node_set_deaf(f.nodes[SLOW], false);
+    five_wait_repaid(&f);
+    assert_int_equal(five_info(&f, SLOW).connects, 1);
+    assert_int_equal(five_acquire(&f, lock), 0);
+    five_wait_repaid(&f);
+    assert_int_equal(redlock_lock_outcome(lock, SLOW, &outcome), 0);
+    assert_int_equal(outcome.vote, REDLOCK_VOTE_GRANTED);
+    assert_int_equal(five_release(&f, lock), 0);
+    five_stop(&f);
+}
+
+/* Attempts that fail meanwhile: their releases go to nodes that were asked. */
+static void no_release_without_a_set(void **state) {
+    struct five f;
+    (void)state;
+    MARK_FROM(SILENT_NOT_TOLD);
+    five_start(&f);
+    f.options.node_timeout_ms = 100;
+    assert_int_equal(five_open(&f), 0);
+    fake_node_rule(f.nodes[SLOW],
+                   (struct fake_rule){.command = "SET", .times = 1, .delay_ms = 350});
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    five_run_ms(&f, 110);
+    uint64_t requests = five_info(&f, SLOW).requests;
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_put(f.nodes[i], FIVE_RESOURCE, "a stranger's", 100);
+    }
+    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_HELD);
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_step_clock(f.nodes[i], 100);
+    }
+    five_cycle(&f);
+    assert_int_equal(five_info(&f, SLOW).requests, requests);
+    five_wait_repaid(&f);
+    assert_int_equal(fake_node_keys(f.nodes[SLOW]), 0); /* what it was sent was undone */
+    MARK_TO(SILENT_NOT_TOLD);
+    five_stop(&f);
+}
+
+/* Something is answered within each stall time, and the oldest request grows older all the same. */
+static void late_for_too_long_is_dropped(void **state) {
+    struct five f;
+    (void)state;
+    MARK_FROM(TOO_LATE);
+    five_start(&f);
+    f.options.node_timeout_ms = 50; /* a stall is 200 ms, too late are 800 */
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    five_wait_repaid(&f);
+    for (unsigned i = 1; i < 30; i++) { /* each answer 150 ms after the one before */
+        fake_node_rule(f.nodes[SLOW], (struct fake_rule){.times = 1, .delay_ms = 150 * i});
+    }
+    uint64_t begin_ns = uv_hrtime();
+    while (f.downs[SLOW].times == 0) {
+        assert_int_equal(five_extend(&f, f.lock), 0); /* which silent nodes are asked for as well */
+        five_run_ms(&f, 5);
+        assert_true(uv_hrtime() - begin_ns < 8000 * MS);
+    }
+    assert_true(uv_hrtime() - begin_ns >= 800 * MS);
+    assert_int_equal(f.downs[SLOW].status, REDLOCK_ERR_NODE_TIMEOUT);
+    MARK_TO(TOO_LATE);
+    fake_node_clear_rules(f.nodes[SLOW]);
+    five_wait_up(&f, FIVE);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    five_wait_repaid(&f);
+    five_stop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_waits_for_it_is_bounded),
+        cmocka_unit_test(no_release_without_a_set),
+        cmocka_unit_test(late_for_too_long_is_dropped),
+    };
+    return cmocka_run_group_tests_name("slow", tests, NULL, NULL);
+}
