@@ -343,7 +343,7 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
     for (int step = 0; *exit_status == 0 && step < 5; step++) {
         *exit_status = step == 0   ? read_environment(args)
                        : step == 1 ? rl_config_read(args, given)
-                       : step == 2 ? rl_nodes_split(args)
+                       : step == 2 ? (args->acl != NULL ? 0 : rl_nodes_split(args))
                        : step == 3 ? check_together(args, given)
                                    : check_ttl(args);
     }
@@ -358,4 +358,5 @@ void rl_args_free(struct rl_args *args) {
     free(args->on_lost);
     free(args->guard);
     free(args->key_prefix);
+    free(args->acl);
 }

@@ -49,6 +49,7 @@ struct rl_args {
     char *on_lost;
     char *guard;      /* NULL: strict */
     char *key_prefix; /* of the key that doctor tries */
+    char *acl;        /* of doctor: the user whose line is printed, and no more; or NULL */
     bool fence;
     bool no_wait;
     bool is_repeated;

@@ -60,6 +60,11 @@ const struct rl_option rl_options_table[] = {
      "the key that is tried begins with it, for an ACL that\n"
      "allows some keys only; default redlock-doctor:",
      NULL},
+    {"acl", 0, RL_OPTION_TEXT, AT(acl), 0, 0, RL_FOR(RL_CMD_DOCTOR), false, "NAME",
+     "ask nobody; print the line that makes a user NAME, who\n"
+     "may do what redlock and the library do, and no more;\n"
+     "with --key-prefix: on keys that begin with it",
+     NULL},
     {"node-timeout", 0, RL_OPTION_DURATION, AT(node_timeout_ms), 1, 3600000, RL_FOR_ALL, true,
      "TIME", "how long a node may take to answer; default 250ms", NULL},
     {"connect-timeout", 0, RL_OPTION_DURATION, AT(connect_timeout_ms), 1, 3600000, RL_FOR_ALL, true,

@@ -59,6 +59,9 @@ int rl_cmd_doctor(struct rl_args *args) {
         return rl_fail(RL_EXIT_USAGE, "doctor: \"%s\" is too much; nodes are given by --nodes",
                        rl_say_clean(word, strlen(word), shown, sizeof shown));
     }
+    if (args->acl != NULL) {
+        return rl_doctor_acl(args);
+    }
     struct rl_facts *facts = calloc(args->n_nodes, sizeof *facts);
     if (facts == NULL) {
         return rl_fail(RL_EXIT_SYSTEM, "out of memory");

@@ -5,6 +5,8 @@
  *            doctor_nodes.c)   to do about it
  *     show (doctor_show.c)     findings, as a screen or as JSON; the worst is the exit status
  *
+ * With --acl it asks nobody, and prints the line that makes a user (doctor_acl.c).
+ *
  * Failure modes: a node that does not answer is a finding, not an end; so is a command that the
  * node forbids. Nothing waits longer than the timeouts of the command line, but for the
  * system's own look-up of a host name. */
@@ -42,6 +44,9 @@ struct rl_facts {
     bool is_reachable;         /* connected, authenticated, database selected, it answers */
     const char *failed_at;     /* "connect", "AUTH" or "SELECT", if not */
     char failure[RL_FACT_MAX]; /* why */
+    bool is_connected;         /* the port takes connections */
+    bool wants_tls;
+    char other[RL_FACT_MAX]; /* what is there if it is not Redis; "": it is, or says nothing */
 
     char no_info[RL_FACT_MAX]; /* why INFO told nothing; "": it told all of this */
 
@@ -96,6 +101,12 @@ int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args);
 struct redisContext;
 const char *rl_doctor_error(const struct redisContext *context);
 
+/* As redisConnectWithTimeout(), to what the URL names. */
+struct redisContext *rl_doctor_connect(const struct rl_facts *facts);
+
+/* doctor_probe.c: what is there that takes connections and does not speak Redis. */
+void rl_doctor_probe(struct rl_facts *facts);
+
 /* doctor_info.c: what INFO said. */
 void rl_doctor_read_info(struct rl_facts *facts, const char *info);
 
@@ -110,6 +121,9 @@ void rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *
 void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
                      const char *remedy, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
+
+/* doctor_acl.c: prints what a user of the nodes needs. Returns the exit status. */
+int rl_doctor_acl(const struct rl_args *args);
 
 /* doctor_show.c: returns the exit status. */
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,

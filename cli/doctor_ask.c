@@ -144,19 +144,26 @@ static void ask_clock(struct rl_facts *facts, redisContext *context) {
 
 /* -- One node, all nodes -- */
 
+redisContext *rl_doctor_connect(const struct rl_facts *facts) {
+    const struct rl_url *url = &facts->url;
+    struct timeval connect = timeval_of(facts->args->connect_timeout_ms);
+    return url->kind == RL_URL_UNIX ? redisConnectUnixWithTimeout(url->path, connect)
+                                    : redisConnectWithTimeout(url->host, url->port, connect);
+}
+
 static void ask(void *data) {
     struct rl_facts *facts = data;
-    const struct rl_url *url = &facts->url;
     int64_t answer_ms = 4 * facts->args->node_timeout_ms;
-    struct timeval connect = timeval_of(facts->args->connect_timeout_ms);
-    redisContext *context = url->kind == RL_URL_UNIX
-                                ? redisConnectUnixWithTimeout(url->path, connect)
-                                : redisConnectWithTimeout(url->host, url->port, connect);
+    redisContext *context = rl_doctor_connect(facts);
     if (context == NULL || context->err != 0) {
         fail(facts, "connect", context != NULL ? rl_doctor_error(context) : "out of memory");
     } else {
         redisSetTimeout(context, timeval_of(answer_ms > ANSWER_MS_MIN ? answer_ms : ANSWER_MS_MIN));
+        facts->is_connected = true;
         facts->is_reachable = say_hello(facts, context);
+        if (!facts->is_reachable && context->err != 0) {
+            rl_doctor_probe(facts);
+        }
     }
     if (facts->is_reachable) {
         ask_info(facts, context);

@@ -20,7 +20,7 @@ static const struct {
     bool is_number;
 } fields[] = {
     TEXT("redis_version", version),
-    TEXT("redis_mode", mode),
+    TEXT("redis_mode", mode), /* of Valkey server_mode, see below */
     TEXT("run_id", run_id),
     TEXT("master_replid", replid),
     TEXT("role", role),
@@ -71,6 +71,9 @@ void rl_doctor_read_info(struct rl_facts *facts, const char *info) {
     read_text(info, "master_host", host);
     read_text(info, "master_port", port);
     snprintf(facts->master, sizeof facts->master, "%s%s%s", host, host[0] != '\0' ? ":" : "", port);
+    if (facts->mode[0] == '\0') {
+        read_text(info, "server_mode", facts->mode);
+    }
     bool is_valkey = strcmp(facts->server, "valkey") == 0;
     if (is_valkey) {
         read_text(info, "valkey_version", facts->version);

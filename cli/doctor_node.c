@@ -11,6 +11,7 @@
 #include "doctor.h"
 #include "duration.h"
 #include "redis/command.h"
+#include "redis/reply.h"
 #include "say.h"
 
 #define CLOCK_MS_MAX 1000 /* clocks that NTP looks after are nearer */
@@ -27,6 +28,19 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
     const char *check = "reachable";
     if (facts->is_reachable) {
         ADD(OK, NULL, "it answers");
+    } else if (facts->wants_tls) {
+        ADD(ERROR,
+            "name its plain port (tls-port is the other one): there is no TLS yet; or let a tunnel "
+            "(stunnel) bring it here",
+            "its port wants TLS");
+    } else if (facts->other[0] != '\0') {
+        ADD(ERROR, "name the port of the server, 6379 unless it is set otherwise", "not Redis: %s",
+            facts->other);
+    } else if (facts->is_connected && is(facts->failed_at, "connect")) {
+        ADD(ERROR,
+            "does it hang (stopped, swapping, a command that takes long, CLIENT PAUSE), or is it "
+            "not Redis?",
+            "it takes connections, but: %s", facts->failure);
     } else if (is(facts->failed_at, "connect")) {
         ADD(ERROR,
             "is it running, is the address right, does it listen there (bind, protected-mode), "
@@ -67,8 +81,10 @@ static void judge_version(struct rl_findings *findings, const struct rl_facts *f
 static void judge_mode(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "mode";
     if (is(facts->mode, "cluster")) {
-        ADD(ERROR, "Redlock wants independent servers: use ones with cluster-enabled no",
-            "a part of a Redis Cluster");
+        ADD(ERROR,
+            "Redlock wants independent servers: use ones with cluster-enabled no. A cluster's "
+            "member has some keys only, and refuses several at once, as a fence needs (CROSSSLOT)",
+            "a member of a cluster");
     } else if (is(facts->mode, "sentinel")) {
         ADD(ERROR, "name the servers themselves", "a Sentinel, which stores nothing");
     } else {
@@ -92,20 +108,41 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
     }
 }
 
+/* What to do about a node that forgets with a restart. Clients with a strict guard do without:
+ * they give it no vote until what it may have forgotten is over. Those with one that observes do
+ * not see a restart before their own start. */
+static const char *remedy_of_restart(const struct rl_facts *facts, char *out, size_t size) {
+    char ttl[RL_DURATION_TEXT_MAX], max[RL_DURATION_TEXT_MAX];
+    rl_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
+    rl_duration_show(facts->args->max_ttl_ms, max, sizeof max);
+    if (rl_args_guard(facts->args) == REDLOCK_GUARD_STRICT) {
+        snprintf(out, size,
+                 "none is needed if all clients have a strict guard: a restart costs its vote for "
+                 "%s (--max-ttl), no lock. For others: appendonly yes and appendfsync always",
+                 max);
+    } else {
+        snprintf(out, size,
+                 "set appendonly yes and appendfsync always; or guard = strict in all clients; or, "
+                 "after a crash, start it only when the longest ttl (%s) has passed",
+                 ttl);
+    }
+    return out;
+}
+
 static void judge_persistence(struct rl_findings *findings, const struct rl_facts *facts,
                               int node) {
     const char *check = "persistence";
-    char ttl[RL_DURATION_TEXT_MAX], remedy[256];
-    rl_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
-    snprintf(remedy, sizeof remedy,
-             "set appendonly yes and appendfsync always; or, after a crash, start it only when the "
-             "longest ttl (%s) has passed",
-             ttl);
+    char remedy[320];
+    bool is_guarded = rl_args_guard(facts->args) == REDLOCK_GUARD_STRICT;
+    enum rl_level level = is_guarded ? RL_LEVEL_NOTE : RL_LEVEL_WARNING;
+    remedy_of_restart(facts, remedy, sizeof remedy);
     if (facts->aof_enabled == 0 && (!facts->has_config || facts->save[0] == '\0')) {
-        ADD(WARNING, remedy, "%s: a restart forgets the locks that are held",
-            facts->has_config ? "nothing is saved" : "no AOF");
+        rl_findings_add(findings, check, level, node, remedy,
+                        "%s: a restart forgets the locks that are held",
+                        facts->has_config ? "nothing is saved" : "no AOF");
     } else if (facts->aof_enabled == 0) {
-        ADD(WARNING, remedy, "snapshots only: a restart forgets the locks that are held");
+        rl_findings_add(findings, check, level, node, remedy,
+                        "snapshots only: a restart forgets the locks that are held");
     } else if (!facts->has_config) {
         ADD(NOTE, "allow CONFIG GET, or look at appendfsync yourself",
             "AOF; whether each write is flushed is not known");
@@ -114,7 +151,8 @@ static void judge_persistence(struct rl_findings *findings, const struct rl_fact
     } else if (is(facts->appendfsync, "everysec")) {
         ADD(NOTE, remedy, "AOF, flushed each second: a power failure forgets up to a second");
     } else {
-        ADD(WARNING, remedy, "AOF, flushed when the system likes to");
+        rl_findings_add(findings, check, level, node, remedy,
+                        "AOF, flushed when the system likes to");
     }
     if (facts->aof_enabled != 0 && is(facts->aof_write, "err")) {
         ADD(ERROR, "look at its log: is the disk full?", "its AOF cannot be written");
@@ -149,6 +187,10 @@ static void judge_uptime(struct rl_findings *findings, const struct rl_facts *fa
     rl_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
     if (facts->loading != 0) {
         ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
+    } else if (left_ms > 0 && forgets && rl_args_guard(facts->args) == REDLOCK_GUARD_STRICT) {
+        ADD(NOTE, "none is needed if all clients have a strict guard: see guard",
+            "up for %s, less than the longest ttl (%s): it may have forgotten locks",
+            rl_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
     } else if (left_ms > 0 && forgets) {
         snprintf(remedy, sizeof remedy, "give no locks for another %" PRId64 " s",
                  left_ms / 1000 + 1);
@@ -197,6 +239,10 @@ static void judge_clock(struct rl_findings *findings, const struct rl_facts *fac
     }
 }
 
+static const char *user_of(const struct rl_facts *facts) {
+    return facts->url.user[0] != '\0' ? facts->url.user : "default";
+}
+
 static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     static const struct {
         enum rl_trial trial;
@@ -215,21 +261,22 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
     const char *check = "commands";
     bool all_good = true;
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
-        char remedy[256];
+        char remedy[320];
         const char *said = facts->trials[trials[i].trial];
-        bool is_acl = strncmp(said, "NOPERM", 6) == 0;
+        int reason = rl_reply_reason(said);
         if (said[0] == '\0') {
             continue;
         }
         all_good = false;
-        if (is_acl) {
+        if (reason == REDLOCK_ERR_NODE_PERMISSION) {
             const char *prefix = facts->args->key_prefix;
             snprintf(
                 remedy, sizeof remedy,
                 "allow it: ACL SETUSER %.40s %s, and the keys of your locks (doctor tries %.40s*; "
-                "--key-prefix changes that)",
-                facts->url.user[0] != '\0' ? facts->url.user : "default", trials[i].right,
-                prefix != NULL ? prefix : "redlock-doctor:");
+                "--key-prefix changes that); --acl prints the whole line",
+                user_of(facts), trials[i].right, prefix != NULL ? prefix : "redlock-doctor:");
+        } else if (reason == REDLOCK_ERR_NODE_CLUSTER) {
+            snprintf(remedy, sizeof remedy, "see mode");
         } else {
             snprintf(remedy, sizeof remedy, "no lock works here without it; the node says why");
         }
@@ -262,12 +309,16 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
         ADD(OK, NULL, "their scripts and counters are allowed");
         return;
     }
-    if (strncmp(said, "NOPERM", 6) == 0) {
+    int reason = rl_reply_reason(said);
+    if (reason == REDLOCK_ERR_NODE_CLUSTER) {
+        snprintf(remedy, sizeof remedy,
+                 "a cluster stores a lock and its counter in different slots, which no command may "
+                 "touch together: use servers with cluster-enabled no");
+    } else if (reason == REDLOCK_ERR_NODE_PERMISSION) {
         snprintf(remedy, sizeof remedy,
                  "%sallow them: ACL SETUSER %.40s +eval +evalsha +script|load +get +set "
                  "~" RL_COMMAND_COUNTER_PREFIX "*",
-                 facts->args->fence ? "" : "if you use fences, ",
-                 facts->url.user[0] != '\0' ? facts->url.user : "default");
+                 facts->args->fence ? "" : "if you use fences, ", user_of(facts));
     } else {
         snprintf(remedy, sizeof remedy, "no lock with a fence works here; the node says why");
     }

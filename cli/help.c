@@ -146,7 +146,8 @@ static const struct help helps[RL_CMDS] = {
          "Examples:\n"
          "  redlock doctor\n"
          "  redlock doctor --ttl 5m --json   # 5m: the longest ttl that you use\n"
-         "  redlock doctor --fence           # fences are used, so they have to work\n",
+         "  redlock doctor --fence           # fences are used, so they have to work\n"
+         "  redlock doctor --acl app         # the line that makes the user app\n",
          "Exit status: 0 nothing to complain of; 1 warnings; 2 errors: do not use it\n"
          "like this.\n"},
 };

@@ -61,7 +61,7 @@ extern "C" {
     X(ERR_NODE_MISCONF, -52, "refuses writes: persistence or replication misconfigured") \
     X(ERR_NODE_BUSY, -53, "busy, or too many requests or clients")                       \
     X(ERR_NODE_CLUSTER, -54,                                                             \
-      "redirects to another server: a Redis Cluster is not an independent node")         \
+      "refuses as a cluster's member: another's key, or keys of several slots")          \
     X(ERR_NODE_WRONGTYPE, -55, "the key holds something that is not a string")           \
     X(ERR_NODE_ERROR, -56, "error reply")                                                \
     X(ERR_NODE_NOT_ASKED, -57, "not asked, the other nodes settled it")                  \

@@ -111,6 +111,12 @@ for value in "another's" "$(cat "$log")"; do
 done >"$scratch/delete"
 [ "$(sh "$scratch/delete" 2>&1 | tee "$log" | paste -s -d ' ')" = '0 0 0 1 1 1' ]
 result 'EVAL of docs/operations.md deletes it where it has this value' $? "$log"
+# The user that operators are told to make is the one that doctor prints, and that acl_test.sh tries.
+for prefix in '' app:; do
+    "$redlock" doctor --acl locks ${prefix:+--key-prefix "$prefix"} | sed 's/^/    /' >"$out"
+    grep -qxF -f "$out" "$top/docs/operations.md"
+    result "docs/operations.md has the user of the clients $prefix" $? "$out"
+done
 
 if ! command -v bash >/dev/null; then
     skip 'completion' 'bash is not installed'

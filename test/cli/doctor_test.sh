@@ -31,6 +31,11 @@ finds() {
         grep -q -e "^$finds_level  *$finds_check  *.*$finds_pattern$finds_remedy" "$out.joined"
     result "$finds_what: $finds_level, status $finds_status" $? "$out"
 }
+# remedy WHAT PATTERN: one case: the last screen has it
+remedy() {
+    grep -q "remedy  *$2" "$out.joined"
+    result "$1" $? "$out"
+}
 one() { printf '%s' "127.0.0.1:$(port "$1")"; }
 
 older() { [ "$("$cli" -p "$(port 3)" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" -ge 1 ]; }
@@ -149,6 +154,106 @@ ask 1 config set requirepass secret
 finds 'no password' error reachable 'AUTH: NOAUTH' 2
 "$cli" -p "$(port 1)" -a secret config set requirepass '' >/dev/null 2>&1
 
+# With a strict guard clients need no AOF.
+ask 1 config set appendonly no
+ask 1 config set save ''
+finds 'no AOF, a strict guard' note persistence \
+    "nothing is saved.*($(one 1))" 0 --guard strict --max-ttl 1ms
+remedy '... which does without' 'none is needed if all clients have a strict guard'
+finds 'no AOF, a guard that observes' warning persistence \
+    "nothing is saved.*($(one 1))" 1 --guard observed
+remedy '... which does not do without' 'set appendonly .* or guard = strict in all clients'
+ask 1 config set appendonly yes
+ask 1 config set appendfsync everysec
+finds 'too young, a strict guard' note uptime 'less than the longest ttl' 0 --guard strict --ttl 1d
+ask 1 config set appendfsync always
+
+# A member of a cluster: also one that has every key refuses a fence.
+echo 'cluster-enabled yes' >>"$nodes/3/redis.conf"
+sh "$nodes_sh" restart "$nodes" 3
+finds 'a member of a cluster' error mode "a member of a cluster ($(one 3))" 2
+ask 3 cluster addslotsrange 0 16383
+has_slots() { "$cli" -p "$(port 3)" set k v | grep -q OK && ask 3 del k; }
+await has_slots
+finds '... with all slots' error fences "CROSSSLOT.*($(one 3))" 2 --fence
+remedy '... is explained' 'a cluster stores a lock and its counter in different slots'
+status '... and a fence is refused' 69 "$redlock" run --no-wait --fence --nodes "$(url 3)" k -- true
+says '... with the reason' 'refuses as a cluster.s member: .*CROSSSLOT'
+
+sh "$nodes_sh" kill "$nodes" 3
+printf 'port %s\ndir %s\nlogfile /dev/null\n' "$(port 3)" "$scratch" >"$scratch/sentinel.conf"
+"$server" "$scratch/sentinel.conf" --sentinel >"$log" 2>&1 &
+left="$left $!"
+await sh -c "$cli -p $(port 3) ping"
+finds 'a Sentinel' error mode "a Sentinel, which stores nothing ($(one 3))" 2
+kill "$!"
+await gone "$!"
+
+# What is not Redis, or hides it.
+# answers WHAT PATTERN SCRIPT: a server in Python on a port of its own, which it writes to a file
+answers() {
+    rm -f "$scratch/port"
+    python3 - "$scratch/port" >"$log" 2>&1 <<PYTHON &
+import os, socket, sys, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+def told(port):
+    with open(sys.argv[1] + "~", "w") as file:
+        file.write(str(port))
+    os.rename(sys.argv[1] + "~", sys.argv[1])
+def talk(act):
+    listener = socket.create_server(("127.0.0.1", 0))
+    told(listener.getsockname()[1])
+    while True:
+        act(listener.accept()[0])
+$3
+PYTHON
+    answers_pid=$!
+    left="$left $answers_pid"
+    await test -s "$scratch/port"
+    finds "$1" error reachable "$2.*(127.0.0.1:$(cat "$scratch/port"))" 2 --node-timeout 100ms \
+        --nodes "$(url 1),$(url 2),redis://127.0.0.1:$(cat "$scratch/port")"
+    kill "$answers_pid"
+}
+if command -v python3 >/dev/null; then
+    answers 'an HTTP server' 'not Redis: an HTTP server' '
+server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+told(server.server_port)
+server.serve_forever()'
+    answers 'an SSH server' 'not Redis: an SSH server' '
+talk(lambda s: (s.sendall(b"SSH-2.0-OpenSSH_9\r\n"), s.recv(99), s.close()))'
+    answers 'memcached' 'not Redis: a memcached server' '
+talk(lambda s: (s.recv(99), s.sendall(b"ERROR\r\n"), s.close()))'
+    answers 'some other server' 'not Redis: what answers PING with "?\[31mwhat' '
+talk(lambda s: (s.recv(99), s.sendall(b"\x1b[31mwhat?"), s.close()))'
+    answers 'a server that says nothing' 'it takes connections, but: no answer in time' '
+kept = []
+talk(kept.append)'
+else
+    skip 'servers that are not Redis' 'python3 is not installed'
+fi
+if command -v openssl >/dev/null &&
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+        -keyout "$scratch/key" -out "$scratch/cert" >"$log" 2>&1 &&
+    { cat >"$scratch/tls.conf" && "$server" "$scratch/tls.conf" --tls-port 0 --port 0 --unixsocket \
+        "$scratch/tls.socket" --daemonize yes >"$log" 2>&1; } <<CONF
+tls-cert-file $scratch/cert
+tls-key-file $scratch/key
+tls-ca-cert-file $scratch/cert
+pidfile $scratch/tls.pid
+logfile /dev/null
+dir $scratch
+CONF
+then
+    await test -s "$scratch/tls.pid"
+    left="$left $(cat "$scratch/tls.pid")"
+    await "$cli" -s "$scratch/tls.socket" config set tls-port "$(port 3)"
+    finds 'a TLS port' error reachable "its port wants TLS ($(one 3))" 2
+    kill "$(cat "$scratch/tls.pid")"
+    await gone "$(cat "$scratch/tls.pid")"
+else
+    skip 'a TLS port' 'no openssl, or a server without TLS'
+fi
+sh "$nodes_sh" restart "$nodes" 3
 sh "$nodes_sh" kill "$nodes" 3
 finds 'a node is down' error reachable "no connection: Connection refused ($(one 3))" 2
 grep -q 'ok *quorum *2 of 3 nodes can be used, 2 are needed' "$out.joined"
@@ -156,6 +261,6 @@ result '... and a quorum is left' $? "$out"
 sh "$nodes_sh" kill "$nodes" 2
 finds 'two are down' error quorum '1 of 3 nodes can be used, 2 are needed' 2
 sh "$nodes_sh" pause "$nodes" 1
-finds 'a node hangs' error reachable 'no connection: no answer in time' 2 --node-timeout 100ms
+finds 'a node hangs' error reachable 'it takes connections, but: no answer in time' 2 --node-timeout 100ms
 
 finish

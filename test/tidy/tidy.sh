@@ -326,7 +326,7 @@ self_test() {
         expect "$name in test passes" nothing test/a.c
         expect "$name in cli" "user-includes cli/a.c:1: $name" cli/a.c
     done
-    for name in '"redis/url.h"' '"redis/command.h"' '"redis/info.h"'; do
+    for name in '"redis/url.h"' '"redis/command.h"' '"redis/info.h"' '"redis/reply.h"'; do
         echo "#include $name" >"$in"
         expect "$name in cli" "user-includes cli/a.c:1: $name" cli/a.c
         expect "$name in doctor passes" nothing cli/doctor_a.c

@@ -1,0 +1,90 @@
+#!/bin/sh
+# The user that doctor --acl makes, on real nodes: everything that redlock and the library do is
+# allowed, and nothing in the line is idle. Arguments: REDLOCK NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+start_nodes 3
+ask() {
+    ask_i=$1
+    shift
+    "$cli" -p "$(port "$ask_i")" "$@"
+}
+
+# make_user LINE...: the user app with these words, on every node; and only he is connected
+make_user() {
+    for i in 1 2 3; do
+        # redis-cli reads a line as a person writes it
+        printf '%s\n' "$*" | sed 's/PASSWORD/secret/' | ask "$i" >"$log" 2>&1
+        [ "$(cat "$log")" = OK ] || return 1
+        ask "$i" acl log reset >/dev/null
+        ask "$i" config resetstat >/dev/null
+    done
+}
+# refusals: what nodes refused since then
+refusals() {
+    for i in 1 2 3; do ask "$i" acl log; done | sed -n '/^object$/{n;p;}' | sort -u
+}
+urls() { sed 's|//|//app:secret@|' "$nodes/urls" | paste -sd, -; }
+
+# What an operator and a program do, with keys that begin with $1. Ends at the first failure.
+everything() {
+    key=$1
+    export REDLOCK_NODES="$2"
+    "$redlock" run --wait 5s "$key"run -- true || return
+    "$redlock" run --wait 5s --fence --ttl 1s "$key"fenced,"$key"second -- sleep 1.2 || return # extends
+    everything_token=$("$redlock" acquire --wait 5s --ttl 20s "$key"k) || return
+    "$redlock" extend --ttl 20s "$key"k "$everything_token" || return
+    "$redlock" status "$key"k >"$out" || return
+    grep -q ': held by' "$out" || return
+    # A waiter is woken by the release, long before the ttl ends.
+    "$redlock" run --wait 15s "$key"k -- true &
+    everything_pid=$!
+    await is_heard "$key"k || return
+    "$redlock" release "$key"k "$everything_token" || return
+    wait "$everything_pid" || return
+    timeout 10 "$redlock" elect --fence "$key"leader -- true || return
+    "$redlock" run --wait 5s --guard observed --nodes "$(echo "$2" | sed 's/,/\/1,/g')" "$key"k -- true ||
+        return
+    "$redlock" doctor --ttl 1ms --fence ${key:+--key-prefix "$key"} >"$out"
+    [ $? -lt 2 ] && ! grep -q 'refused\|not known' "$out"
+}
+is_heard() {
+    [ "$(ask 1 pubsub numsub "redlock:$1" | tail -n 1)" != 0 ]
+}
+
+line=$("$redlock" doctor --acl app)
+make_user "$line"
+result 'the server takes the line' $? "$log"
+everything '' "$(urls)" >"$scratch/all" 2>&1
+result 'all that redlock does is allowed' $? "$scratch/all"
+refusals >"$log"
+[ ! -s "$log" ]
+result '... and the nodes have refused nothing' $? "$log"
+for i in 1 2 3; do ask "$i" info commandstats; done >"$scratch/stats"
+for word in $(printf '%s\n' "$line" | grep -o '+[a-z|]*' | tr -d +); do
+    case $word in unsubscribe) continue ;; esac # of a program that lives on
+    grep -q "^cmdstat_$word:" "$scratch/stats" || echo "$word"
+done >"$log"
+[ ! -s "$log" ]
+result '... and every command in the line was used' $? "$log"
+ask 1 --user app --pass secret --no-auth-warning flushall >"$out" 2>&1
+grep -q NOPERM "$out" && [ "$(refusals)" = flushall ]
+result 'FLUSHALL is not' $? "$out"
+
+make_user "$("$redlock" doctor --acl app --key-prefix 'mine*:')"
+result 'a line for some keys' $? "$log"
+everything 'mine*:' "$(urls)" >"$scratch/all" 2>&1
+result '... allows all of it on them' $? "$scratch/all"
+refusals >"$log"
+[ ! -s "$log" ]
+result '... and the nodes have refused nothing' $? "$log"
+status '... and nothing on others' 69 "$redlock" run --nodes "$(urls)" --no-wait minex: -- true
+
+status 'no name' 64 "$redlock" doctor --acl ''
+status 'a name with a space' 64 "$redlock" doctor --acl 'a b'
+status 'a prefix with a space' 64 "$redlock" doctor --acl a --key-prefix 'a b'
+says '... says why' 'key-prefix: for an ACL'
+
+finish
