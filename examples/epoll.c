@@ -142,6 +142,7 @@ int main(int argc, char **argv) {
     options.max_ttl_ms = 1000;
     if (redlock_client_open(&program.client, &program.loop, &options, on_open, &program) != 0) {
         fprintf(stderr, "usage: epoll redis://host:port ...\n");
+        uv_loop_close(&program.loop);
         return 2;
     }
     while (!program.is_closed) {
