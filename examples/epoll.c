@@ -140,6 +140,7 @@ int main(int argc, char **argv) {
     options.n_nodes = (size_t)(argc - 1);
     options.guard = REDLOCK_GUARD_OBSERVED; /* for new nodes; without it they vote after 30 s */
     options.max_ttl_ms = 1000;
+    options.lost_margin_ms = 50; /* what it takes to stop the work, on a busy machine, too */
     if (redlock_client_open(&program.client, &program.loop, &options, on_open, &program) != 0) {
         fprintf(stderr, "usage: epoll redis://host:port ...\n");
         uv_loop_close(&program.loop);
