@@ -19,8 +19,8 @@
 #include "token.h"
 
 #define NODE_WIDTH_MAX 40
-#define HOLDER_WIDTH_MAX 32
-#define VALUE_MAX 128 /* of a holder's name, or of a value that is not of our kind */
+#define HOLDER_WIDTH_MAX 40 /* a UUID in quotes, and some */
+#define VALUE_MAX 128       /* of a holder's name, or of a value that is not of our kind */
 #define HOLDER_TEXT_MAX (VALUE_MAX + 48)
 #define LEFT_WIDTH 9
 #define LATENCY_WIDTH 10
@@ -185,11 +185,11 @@ static const char *holder_text(const struct look *look, const struct sight *sigh
     if (sight->token[0] != '\0') {
         return sight->holder[0] != '\0' ? sight->holder : "no name";
     }
-    if (look->is_foreign && is_holding(look, sight)) {
-        snprintf(out, HOLDER_TEXT_MAX, "\"%.30s\"", sight->holder);
-    } else {
-        snprintf(out, HOLDER_TEXT_MAX, "not a lock: %.20s", sight->holder);
-    }
+    bool is_lock = look->is_foreign && is_holding(look, sight);
+    int max = HOLDER_WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
+    bool is_cut = strlen(sight->holder) > (size_t)max;
+    snprintf(out, HOLDER_TEXT_MAX, is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s",
+             is_cut ? max - 3 : max, sight->holder, is_cut ? "..." : "");
     return out;
 }
 

@@ -44,9 +44,13 @@ need_server() {
 
 # -- one node ------------------------------------------------------------------------------------
 
-# running PID: does it run? An exited child that nobody has waited for yet does not.
+# running PID: does it run? An exited child that nobody has waited for yet does not, once its last
+# thread has ended: until then it has its port.
 running() {
-    kill -s 0 "$1" 2>/dev/null && ! grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null
+    kill -s 0 "$1" 2>/dev/null || return 1
+    grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null || return 0
+    set -- "/proc/$1/task/"*
+    [ $# -gt 1 ]
 }
 
 # alive FOLDER: is the recorded pid still this node's server?

@@ -106,6 +106,10 @@ says '... as JSON' '"held": true, "foreign": true, "holder": "9b1f3a70-0c21-4f7e
 status '... and no other has it' 1 "$redlock" acquire --no-wait other
 says '... which is told' \
     'other: not acquired: held by another library.s client (value "9b1f3a70-0c21-4f7e-8d52") for another'
+plant 0123456789-0123456789-0123456789-0123456789 1 3
+"$redlock" status other >"$out"
+says '... a long value is cut' ' "0123456789-0123456789-0123456789-01..."  ' "$out"
+plant 9b1f3a70-0c21-4f7e-8d52 1 3
 "$cli" -p "$(port 3)" del other >/dev/null
 status 'its key on a minority' 1 "$redlock" status other
 says '... is no lock' '^other: nobody has a quorum; keys are left on 1 of 3 nodes$' "$out"
