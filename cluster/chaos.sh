@@ -40,7 +40,7 @@ if [ -z "${REDLOCK_CHAOS_CLIENT-}" ] || [ -z "${REDLOCK_CHAOS_CLOCK-}" ]; then
         if [ ! -e "$build/build.ninja" ]; then
             rm -rf "$build"
             quietly 'meson setup' meson setup "$build" "$root" --buildtype=release \
-                -Dtests=false -Dbench=false -Dexamples=false
+                -Dtests=disabled -Dbench=false -Dexamples=false
         fi
         quietly 'the build' ninja -C "$build"
         ;;

@@ -60,7 +60,7 @@ log=$(mktemp "${TMPDIR:-/tmp}/redlock-demo.XXXXXX")
 echo "Building in $build ..."
 if [ ! -e "$build/build.ninja" ]; then
     rm -rf "$build"
-    quietly 'meson setup' meson setup "$build" --buildtype=release -Dtests=false
+    quietly 'meson setup' meson setup "$build" --buildtype=release -Dtests=disabled
 fi
 quietly 'the build' ninja -C "$build"
 

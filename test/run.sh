@@ -171,7 +171,7 @@ leg() {
         [ ! -e "$leg_dir/build.ninja" ]; then
         rm -rf "$leg_dir"
         # shellcheck disable=SC2086
-        CC=$leg_cc CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true $leg_setup \
+        CC=$leg_cc CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true -Dtests=enabled $leg_setup \
             >"$tmp/log" 2>&1 || {
             cat "$tmp/log"
             fail "$leg: meson setup"

@@ -128,7 +128,7 @@ prepare() {
     if [ ! -e "$root/build/demo/build.ninja" ]; then
         rm -rf "$root/build/demo"
         quietly 'meson setup' meson setup "$root/build/demo" "$root" \
-            --buildtype=release -Dtests=false
+            --buildtype=release -Dtests=disabled
     elif ! ninja -C "$root/build/demo" -t query examples/fenced-mysql/worker >/dev/null 2>&1; then
         # It was set up before MariaDB's headers were there.
         quietly 'meson setup' meson setup --reconfigure "$root/build/demo" "$root"

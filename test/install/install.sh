@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs the library into a prefix of its own and uses it from there as somebody else would:
-# downstream.c is built with the installed pkg-config file, shared and static, and run; a meson
-# project that has this one as a subproject is built and run. Then the symbols: the shared library
-# exports every function of the headers and nothing else.
+# downstream.c is built with the installed pkg-config file, shared and static, and run, also beside a
+# library that has all our internal names; a meson project in C99 with werror has this one as a
+# subproject, shared and static. Then what is installed when, and the symbols: both libraries export
+# every function of the headers and nothing else.
 #
 #   install.sh SOURCE CC VERSION SOVERSION HIREDIS_ROOT     the last may be empty
 set -u
@@ -22,20 +23,45 @@ trap 'exit 130' HUP INT TERM
 log=$scratch/log
 prefix=$scratch/prefix
 lib=$prefix/lib
+build=$scratch/build
 
 # What the build around this test was configured with is not for the builds below.
 unset DESTDIR CFLAGS LDFLAGS
 export CC="$cc"
 export PKG_CONFIG_PATH="$lib/pkgconfig${hiredis_root:+:$hiredis_root/lib/pkgconfig}"
 export LD_LIBRARY_PATH="${hiredis_root:+$hiredis_root/lib}"
-options="-Dtests=false -Dbench=false -Dexamples=false"
 
-# shellcheck disable=SC2086
-{
-    meson setup "$scratch/build" "$source" --prefix="$prefix" --libdir=lib $options \
-        -Dhiredis_root="$hiredis_root" && meson install -C "$scratch/build"
-} >"$log" 2>&1
-result 'meson install' $? "$log"
+# -- what is installed --
+
+# A machine without cmocka: the tests are left out, unless they are asked for.
+cat >"$scratch/pkg-config" <<'SH'
+#!/bin/sh
+case " $* " in *' cmocka '*) exit 1 ;; esac
+exec pkg-config "$@"
+SH
+chmod +x "$scratch/pkg-config"
+PKG_CONFIG=$scratch/pkg-config meson setup "$build" "$source" --prefix="$prefix" --libdir=lib \
+    -Dbench=false -Dexamples=false -Dchaos=false -Dhiredis_root="$hiredis_root" >"$log" 2>&1 &&
+    [ "$(meson introspect --tests "$build")" = '[]' ]
+result 'meson setup without cmocka: no tests' $? "$log"
+! PKG_CONFIG=$scratch/pkg-config meson setup "$scratch/wanted" "$source" -Dtests=enabled \
+    -Dhiredis_root="$hiredis_root" >"$log" 2>&1 && grep -q 'ERROR.*cmocka' "$log"
+result '-Dtests=enabled fails without it' $? "$log"
+
+# installed FILE: will the build install it?
+installed() {
+    meson introspect --installed "$build" | tr ',' '\n' | sed 's/.*: "\(.*\)".*/\1/' >"$log"
+    grep -qx "$prefix/$1" "$log"
+}
+if installed lib/libredlock.so && ! installed lib/libredlock.a; then ok=0; else ok=1; fi
+result 'a build installs the shared library alone' $ok "$log"
+meson configure -Ddefault_library=static "$build" >"$log" 2>&1
+ninja -C "$build" build.ninja >"$log" 2>&1
+if installed lib/libredlock.a && ! installed lib/libredlock.so; then ok=0; else ok=1; fi
+result 'a static one the archive alone' $ok "$log"
+
+{ meson configure -Ddefault_library=both "$build" && meson install -C "$build"; } >"$log" 2>&1
+result 'meson install, both' $? "$log"
 
 [ "$(pkg-config --modversion redlock 2>"$log")" = "$version" ]
 result "pkg-config says $version" $? "$log"
@@ -49,51 +75,98 @@ result 'redlock(1) runs without the shared library' $? "$log"
 [ -s "$prefix/share/man/man1/redlock.1" ] &&
     [ -s "$prefix/share/bash-completion/completions/redlock" ]
 result 'its manual and completion are installed' $?
+doc=$prefix/share/doc/libredlock
+diff "$source/LICENSE" "$doc/LICENSE" >"$log" 2>&1 && diff -r "$source/docs" "$doc/docs" >>"$log" 2>&1 &&
+    [ -s "$doc/README.md" ] && [ -s "$doc/CHANGELOG.md" ]
+result 'the licence, README, changelog and docs are installed' $? "$log"
+diff -r "$source/include/redlock" "$prefix/include/redlock" >"$log"
+result 'every public header is installed' $? "$log"
 
-# build_and_run NAME PKG_CONFIG_FLAGS
+# -- a program --
+
+# build_and_run NAME COMPILER_ARGUMENT...
 build_and_run() {
-    # shellcheck disable=SC2046,SC2086
+    program=$scratch/$1
+    program_name=$1
+    shift
     {
-        flags=$(pkg-config --cflags --libs $2 redlock libuv) && echo "flags: $flags" &&
-            $cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$here/downstream.c" -o "$scratch/$1" $flags &&
-            LD_LIBRARY_PATH="$lib:$LD_LIBRARY_PATH" "$scratch/$1" "$version"
+        echo "arguments: $*"
+        $cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$here/downstream.c" -o "$program" "$@" &&
+            LD_LIBRARY_PATH="$lib:$LD_LIBRARY_PATH" "$program" "$version"
     } >"$log" 2>&1
-    result "a program, $1" $? "$log"
+    result "a program, $program_name" $? "$log"
 }
+needs_shared() { readelf -d "$scratch/$1" 2>/dev/null | grep -q "NEEDED.*libredlock\.so\.$soversion"; }
 
-build_and_run shared ''
-readelf -d "$scratch/shared" 2>/dev/null | grep -q "NEEDED.*libredlock\.so\.$soversion"
+# What pkg-config prints is words.
+# shellcheck disable=SC2046
+build_and_run shared $(pkg-config --cflags --libs redlock libuv)
+needs_shared shared
 result 'the shared program needs the shared library' $?
 
 # Without the shared library there, the linker takes the static one.
 mkdir "$scratch/aside" && mv "$lib"/libredlock.so* "$scratch/aside/"
-build_and_run static --static
-! readelf -d "$scratch/static" 2>/dev/null | grep -q 'NEEDED.*libredlock'
+# shellcheck disable=SC2046
+build_and_run static $(pkg-config --static --cflags --libs redlock libuv)
+! needs_shared static
 result 'the static program does not need it' $?
+
+# Another library with the same names as our internal ones: readline has rl_free().
+nm -g --defined-only "$build/lib/libredlock_internal.a" | awk '$2 == "T" && $3 ~ /^rl_/ { print $3 }' |
+    sort -u >"$scratch/names"
+{
+    echo '#include <stdlib.h>'
+    sed 's/.*/void &(void);\nvoid &(void) { abort(); }/' "$scratch/names"
+} >"$scratch/other.c"
+# shellcheck disable=SC2046
+[ "$(wc -l <"$scratch/names")" -gt 100 ] &&
+    build_and_run "static beside another library's names" "$scratch/other.c" \
+        $(pkg-config --static --cflags --libs redlock libuv)
+
+# Wholly static. Debian's libuv.pc names only the shared library; libuv-static.pc names the archive.
+if [ -n "$hiredis_root" ] || ! pkg-config --exists libuv-static 2>"$log"; then
+    skip 'a program, wholly static' 'no static hiredis and libuv that pkg-config knows'
+else
+    # getaddrinfo() in a static program is a warning of the linker.
+    # shellcheck disable=SC2046
+    build_and_run 'wholly static' -static $(pkg-config --cflags redlock libuv) -L"$lib" -lredlock \
+        -lhiredis $(pkg-config --libs libuv-static) -pthread
+fi
 mv "$scratch/aside"/* "$lib/"
 
 # -- as a subproject --
 
-mkdir -p "$scratch/super/subprojects"
-ln -s "$source" "$scratch/super/subprojects/libredlock"
-cp "$here/downstream.c" "$scratch/super/"
-cat >"$scratch/super/meson.build" <<'MESON'
-project('super', 'c', default_options: ['c_std=gnu11'])
-redlock = dependency(
-    'redlock',
-    fallback: 'libredlock',
-    default_options: 'hiredis_root=' + get_option('hiredis_root'),
-)
+# The folder has the name that a clone gives it, and no wrap file says what is in it.
+super=$scratch/super
+mkdir -p "$super/subprojects"
+ln -s "$source" "$super/subprojects/libredlock"
+cp "$here/downstream.c" "$super/"
+# C99 needs to be told what uv.h wants.
+cat >"$super/meson.build" <<'MESON'
+project('super', 'c', default_options: ['c_std=gnu11', 'werror=true', 'warning_level=3'])
+add_project_arguments('-D_GNU_SOURCE', language: 'c')
+redlock = dependency('libredlock', default_options: 'hiredis_root=' + get_option('hiredis_root'))
+assert(redlock.version() == dependency('redlock').version())
 executable('downstream', 'downstream.c', dependencies: [redlock, dependency('libuv')])
 MESON
-echo "option('hiredis_root', type: 'string', value: '$hiredis_root')" >"$scratch/super/meson_options.txt"
+echo "option('hiredis_root', type: 'string', value: '$hiredis_root')" >"$super/meson_options.txt"
 {
-    PKG_CONFIG_PATH='' meson setup "$scratch/super/build" "$scratch/super" \
-        --wrap-mode=default --force-fallback-for=redlock &&
-        meson compile -C "$scratch/super/build" &&
-        "$scratch/super/build/downstream" "$version"
+    PKG_CONFIG_PATH='' meson setup "$super/build" "$super" -Ddefault_library=static &&
+        ninja -C "$super/build" && "$super/build/downstream" "$version"
 } >"$log" 2>&1
-result 'a program that has it as a subproject' $? "$log"
+result 'a program in C99 that has it as a subproject, static' $? "$log"
+! readelf -d "$super/build/downstream" 2>"$log" | grep -q 'NEEDED.*libredlock' &&
+    nm "$super/build/downstream" | grep -q ' T redlock_version'
+result '... is linked with the archive' $? "$log"
+# A subproject remembers the value that it began with.
+{
+    PKG_CONFIG_PATH='' meson configure "$super/build" -Ddefault_library=shared \
+        -Dlibredlock:default_library=shared &&
+        ninja -C "$super/build" && "$super/build/downstream" "$version"
+} >"$log" 2>&1
+result '... shared' $? "$log"
+readelf -d "$super/build/downstream" 2>"$log" | grep -q 'NEEDED.*libredlock\.so'
+result '... is linked with the shared library' $? "$log"
 
 # -- symbols --
 
@@ -103,13 +176,8 @@ nm -D --defined-only "$lib/libredlock.so" | awk '$2 != "A" { print $3 }' | sort 
 sed "s/\$/@@REDLOCK_$soversion/" "$scratch/declared" | diff - "$scratch/exported" >"$log" 2>&1 &&
     [ "$(wc -l <"$scratch/declared")" -gt 10 ]
 result 'the shared library exports what the headers declare (<) and nothing else (>)' $? "$log"
-
 nm -g --defined-only "$lib/libredlock.a" | awk 'NF == 3 { print $3 }' | sort -u |
-    grep -v -E '^(redlock|rl)_' >"$log"
-[ ! -s "$log" ]
-result 'global names in the static library begin with redlock_ or rl_' $? "$log"
-
-diff -r "$source/include/redlock" "$prefix/include/redlock" >"$log"
-result 'every public header is installed' $? "$log"
+    diff "$scratch/declared" - >"$log" 2>&1
+result '... and so does the archive' $? "$log"
 
 finish
