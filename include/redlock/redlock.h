@@ -177,9 +177,10 @@ typedef struct redlock_client_options {
 
 /* Opens a client on loop and begins to connect to all nodes.
  *
- * loop: must outlive the client; the caller runs it. options: not NULL, copied. on_open: may be
- * NULL; it runs once, when a quorum of nodes is up and the others have had 50 ms more to join, or
- * each node has succeeded or failed once, or connect_timeout_ms has passed:
+ * loop: must outlive the client; the caller runs it, or waits in a loop of its own for
+ * uv_backend_fd() (examples/epoll.c). options: not NULL, copied. on_open: may be NULL; it runs
+ * once, when a quorum of nodes is up and the others have had 50 ms more to join, or each node has
+ * succeeded or failed once, or connect_timeout_ms has passed:
  *     0                       a quorum of nodes is up and may vote
  *     REDLOCK_ERR_NO_QUORUM   it is not, or may not (redlock_client_message() says why, and until
  *                             when). The client goes on connecting and may be used; it must be
