@@ -159,19 +159,19 @@ count() {
 leg() {
     leg=$1
     leg_cc=$2
-    leg_setup=$3
+    leg_setup="-Dtests=enabled${3:+ $3}"
     leg_test=$4
+    echo
+    echo "== $leg: $leg_cc $3"
     shift 4
     leg_dir=build/test/$leg
     case $leg_cc in clang) leg_cxx=clang++ ;; *) leg_cxx=g++ ;; esac
-    echo
-    echo "== $leg: $leg_cc $leg_setup"
     # Another compiler or other options are another build.
     if [ "$(cat "$leg_dir/.redlock-setup" 2>/dev/null)" != "$leg_cc $leg_setup" ] ||
         [ ! -e "$leg_dir/build.ninja" ]; then
         rm -rf "$leg_dir"
         # shellcheck disable=SC2086
-        CC=$leg_cc CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true -Dtests=enabled $leg_setup \
+        CC=$leg_cc CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true $leg_setup \
             >"$tmp/log" 2>&1 || {
             cat "$tmp/log"
             fail "$leg: meson setup"
