@@ -63,7 +63,7 @@ static bool say_hello(struct rl_facts *facts, redisContext *context) {
         reply = url->user[0] != '\0' ? redisCommand(context, "AUTH %s %s", url->user, url->password)
                                      : redisCommand(context, "AUTH %s", url->password);
         if (checked(facts, context, reply) == NULL) {
-            facts->failed_at = "AUTH";
+            facts->failed_at = context->err != 0 ? "connect" : "AUTH";
             return false;
         }
         freeReplyObject(reply);
@@ -71,7 +71,7 @@ static bool say_hello(struct rl_facts *facts, redisContext *context) {
     if (url->db != 0) {
         reply = redisCommand(context, "SELECT %u", url->db);
         if (checked(facts, context, reply) == NULL) {
-            facts->failed_at = "SELECT";
+            facts->failed_at = context->err != 0 ? "connect" : "SELECT";
             return false;
         }
         freeReplyObject(reply);

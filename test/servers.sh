@@ -74,7 +74,7 @@ unpack() {
     loader=$(find "$into/$1/root" -name 'ld-linux*' ! -name '*.conf' | head -n 1)
     paths=$(find "$into/$1/root" -name '*.so*' | sed 's|/[^/]*$||' | sort -u | paste -s -d :)
     for program in server cli; do
-        printf '#!/bin/sh\nexec %s --library-path %s %s "$@"\n' "$loader" "$paths" \
+        printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "$paths" \
             "$into/$1/root/usr/bin/$1-$program" >"$into/$1/$1-$program"
         chmod +x "$into/$1/$1-$program"
         "$into/$1/$1-$program" --version >"$work/log" 2>&1 || {

@@ -211,7 +211,7 @@ PYTHON
     left="$left $answers_pid"
     await test -s "$scratch/port"
     finds "$1" error reachable "$2.*(127.0.0.1:$(cat "$scratch/port"))" 2 --node-timeout 100ms \
-        --nodes "$(url 1),$(url 2),redis://127.0.0.1:$(cat "$scratch/port")"
+        --nodes "$(url 1),$(url 2),redis://${answers_login-}127.0.0.1:$(cat "$scratch/port")"
     kill "$answers_pid"
 }
 if command -v python3 >/dev/null; then
@@ -226,6 +226,10 @@ talk(lambda s: (s.recv(99), s.sendall(b"ERROR\r\n"), s.close()))'
     answers 'some other server' 'not Redis: what answers PING with "?\[31mwhat' '
 talk(lambda s: (s.recv(99), s.sendall(b"\x1b[31mwhat?"), s.close()))'
     answers 'a server that says nothing' 'it takes connections, but: no answer in time' '
+kept = []
+talk(kept.append)'
+    answers_login=app:secret@
+    answers '... nor to a password' 'it takes connections, but: no answer in time' '
 kept = []
 talk(kept.append)'
 else
