@@ -55,6 +55,7 @@ struct rl_args {
     bool is_repeated;
     bool json;
     bool verbose;
+    bool quiet;           /* nothing about waiting */
     bool keeps_passwords; /* REDLOCK_NODES is for the command as it is */
 
     char **words; /* what is neither an option nor the command to run */

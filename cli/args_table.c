@@ -85,6 +85,8 @@ const struct rl_option rl_options_table[] = {
      NULL},
     {"json", 'j', RL_OPTION_FLAG, AT(json), 0, 0, RL_FOR_ALL, false, NULL,
      "JSON, one object a line", NULL},
+    {"quiet", 'q', RL_OPTION_FLAG, AT(quiet), 0, 0, FENCES, false, NULL,
+     "say nothing about waiting", NULL},
     {"verbose", 'v', RL_OPTION_FLAG, AT(verbose), 0, 0, RL_FOR_ALL, false, NULL,
      "say on stderr what happens", NULL},
     {"help", 'h', RL_OPTION_HELP, 0, 0, 0, RL_FOR_ALL, false, NULL, "this text", NULL},

@@ -43,6 +43,7 @@ struct elect {
     redlock_election *election;
     uv_timer_t look;
     uv_timer_t pause;
+    bool is_leading; /* else we wait, see waiting.h */
     bool is_working;
     bool is_lost;   /* the command that runs is being ended */
     bool is_kept;   /* ... and the leadership that it had is ours until then */
@@ -91,7 +92,7 @@ static void on_leader(redlock_election *election, const char *leader, void *data
         show_fence(election, we, sizeof we);
         printf("%s leads%s%s%s\n", shown, we_lead ? " (we" : "", we_lead ? we : "",
                we_lead ? ")" : "");
-    } else if (elect->args->verbose) {
+    } else if (elect->args->verbose || !(elect->args->quiet || elect->is_leading)) {
         rl_say("%s: %s leads", elect->tell.keys, shown);
     }
     int error = elect->args->child == NULL ? rl_output_flush() : 0;
@@ -117,11 +118,18 @@ static void on_look(uv_timer_t *timer) {
 
 static void start(struct elect *elect);
 
+/* We do not lead, or not any more. */
+static void wait_on(struct elect *elect) {
+    elect->is_leading = false;
+    rl_waiting_begin(&elect->session.waiting, elect->session.client, elect->tell.keys, NULL);
+}
+
 /* The leadership that was told as lost is over now. */
 static void on_given_up(redlock_election *election, int status, void *data) {
     struct elect *elect = data;
     (void)status;
     if (!elect->is_ending) {
+        wait_on(elect);
         redlock_election_campaign(election);
     }
 }
@@ -205,6 +213,8 @@ static void on_elected(redlock_election *election, int status, void *data) {
     struct elect *elect = data;
     assert(status == 0);
     (void)status;
+    elect->is_leading = true;
+    rl_waiting_end(&elect->session.waiting);
     if (elect->args->json) {
         tell_event(elect, "elected", redlock_election_candidate(election),
                    redlock_election_fence(election), NULL);
@@ -222,6 +232,7 @@ static void on_elected(redlock_election *election, int status, void *data) {
 static void on_lost(redlock_election *election, int status, void *data) {
     struct elect *elect = data;
     const char *message = redlock_election_message(election);
+    wait_on(elect);
     if (status == REDLOCK_ERR_SYSTEM) {
         rl_say("%s: %s", elect->tell.keys, message);
         elect->is_ending = true;
@@ -271,6 +282,7 @@ static int campaign(struct elect *elect) {
     do {
         elect->is_ending = elect->is_lost = elect->is_kept = false;
         elect->session.is_interruptible = true;
+        wait_on(elect);
         int status = redlock_election_campaign(elect->election);
         if (status != 0) {
             return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
@@ -280,6 +292,7 @@ static int campaign(struct elect *elect) {
             exit_status = RL_EXIT_SIGNAL + elect->session.caught;
         }
         elect->is_ending = true;
+        rl_waiting_end(&elect->session.waiting);
         resign(elect);
         if (elect->args->is_repeated && elect->session.caught == 0 &&
             exit_status != RL_EXIT_SIGNAL + SIGINT) {

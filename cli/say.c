@@ -18,11 +18,38 @@
 
 static void say_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
+static bool has_line; /* one stands there, with the cursor at its beginning */
+
 static void say_list(const char *format, va_list args) {
+    rl_say_line(NULL);
     rl_output_flush(); /* so that both streams are read in the order of what happened */
     fputs("redlock: ", stderr);
     vfprintf(stderr, format, args);
     fputs("\n", stderr);
+}
+
+bool rl_say_has_line(void) {
+    const char *terminal = getenv("TERM");
+    bool is_dumb = terminal == NULL || strcmp(terminal, "dumb") == 0;
+    return isatty(STDERR_FILENO) && !is_dumb && tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+void rl_say_line(const char *text) {
+    struct winsize window;
+    if ((text == NULL && !has_line) || !rl_say_has_line()) {
+        return;
+    }
+    bool has_size = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    int left = (has_size ? window.ws_col : COLUMNS_DEFAULT) - 1; /* the last one would wrap */
+    size_t bytes = 0;
+    while (text != NULL && text[bytes] != '\0' && left > 0) {
+        size_t step = rl_utf8_length(text + bytes, strlen(text + bytes));
+        bytes += step > 0 ? step : 1;
+        left--;
+    }
+    has_line = bytes > 0;
+    /* To the end of the screen: since the terminal got narrower what was one line may be two. */
+    fprintf(stderr, "\r\033[J%.*s%s", (int)bytes, text != NULL ? text : "", has_line ? "\r" : "");
 }
 
 void rl_say(const char *format, ...) {

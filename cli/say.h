@@ -17,6 +17,12 @@ void rl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and returns status: a check can end with it. */
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether a line that is kept up to date may stand on stderr: a terminal, and ours to write to. */
+bool rl_say_has_line(void);
+/* Such a line in place of the one before, cut to the terminal's width; NULL: none any more.
+ * rl_say() takes it away. Without a terminal nothing happens. */
+void rl_say_line(const char *text);
+
 /* text as it may be shown: control characters and broken UTF-8 as '?', cut to size. Returns out. */
 const char *rl_say_clean(const char *text, size_t length, char *out, size_t size);
 

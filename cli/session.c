@@ -41,6 +41,10 @@ int rl_session_wait(struct rl_session *session) {
 
 static void on_signal(int signal_number, void *data) {
     struct rl_session *session = data;
+    if (signal_number == SIGWINCH) {
+        rl_waiting_redraw(&session->waiting);
+        return;
+    }
     session->caught = signal_number;
     if (session->acquiring != NULL) {
         redlock_cancel(session->acquiring);
@@ -50,10 +54,15 @@ static void on_signal(int signal_number, void *data) {
     }
 }
 
+static void on_event(const redlock_event *event, void *data) {
+    struct rl_session *session = data;
+    rl_waiting_on_event(&session->waiting, event);
+}
+
 /* -- Open and close -- */
 
 int rl_session_open(struct rl_session *session, struct rl_args *args) {
-    static const int list[] = {SIGINT, SIGTERM, SIGHUP, 0};
+    static const int list[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, 0};
     char error[REDLOCK_MESSAGE_MAX] = "";
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     memset(session, 0, sizeof *session);
@@ -68,12 +77,17 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     options.client_name = "redlock-cli";
     options.error = error;
     options.error_size = sizeof error;
+    options.trace = on_event;
+    options.trace_data = session;
     if (uv_loop_init(&session->loop) != 0) {
         return rl_fail(RL_EXIT_SYSTEM, "the system gives no event loop");
     }
+    rl_waiting_open(&session->waiting, &session->loop, args);
     int status =
         redlock_client_open(&session->client, &session->loop, &options, client_cb, session);
     if (status != 0) {
+        rl_waiting_close(&session->waiting);
+        uv_run(&session->loop, UV_RUN_DEFAULT);
         uv_loop_close(&session->loop);
         bool is_usage = status != REDLOCK_ERR_NOMEM && status != REDLOCK_ERR_SYSTEM;
         return rl_fail(is_usage ? RL_EXIT_USAGE : RL_EXIT_SYSTEM, "%s: %s", args->nodes_from,
@@ -102,6 +116,7 @@ void rl_session_close(struct rl_session *session) {
     if (redlock_client_close(session->client, client_cb, session) == 0) {
         rl_session_wait(session);
     }
+    rl_waiting_close(&session->waiting);
     uv_run(&session->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&session->loop);
     assert(left == 0);
@@ -184,8 +199,8 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     }
     snprintf(session->why_not, sizeof session->why_not, "%s", redlock_lock_message(lock));
     if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
-        char holder[192];
-        bool found = rl_status_holder(session, keys, holder, sizeof holder);
+        char holder[RL_LOOK_TEXT_MAX];
+        bool found = rl_status_holder(session, keys, holder);
         snprintf(session->why_not, sizeof session->why_not, "%s",
                  found ? holder : "another was faster");
     }
@@ -195,15 +210,6 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
                session->why_not);
     }
     return exit_status;
-}
-
-/* Who waits for nodes wants to know that it is them. */
-static void tell_waiting(struct rl_session *session) {
-    redlock_stats stats = REDLOCK_STATS_INIT;
-    redlock_client_stats(session->client, &stats);
-    if (stats.nodes_voting < session->args->n_nodes / 2 + 1 && !session->args->json) {
-        rl_say("waiting for nodes: %s", redlock_client_message(session->client));
-    }
 }
 
 /* An acquire that was granted while a signal came is given back. */
@@ -223,8 +229,6 @@ bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const ch
     if (args->no_wait) {
         options->wait_ms = REDLOCK_NO_LIMIT;
         options->tries = 1;
-    } else {
-        tell_waiting(session);
     }
     if (session->caught != 0) {
         *exit_status = RL_EXIT_SIGNAL + session->caught;
@@ -236,7 +240,11 @@ bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const ch
         return false;
     }
     session->acquiring = lock;
+    if (!args->no_wait) {
+        rl_waiting_begin(&session->waiting, session->client, keys, keys);
+    }
     status = rl_session_wait(session);
+    rl_waiting_end(&session->waiting);
     session->acquiring = NULL;
     session->outcome = status;
     if (status != 0) {

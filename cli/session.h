@@ -19,6 +19,7 @@
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 #include "signals.h"
+#include "waiting.h"
 
 #define RL_HOLDER_TEXT_MAX (REDLOCK_HOLDER_MAX + 1)
 
@@ -27,6 +28,7 @@ struct rl_session {
     redlock_client *client;
     struct rl_args *args;
     struct rl_signals signals;
+    struct rl_waiting waiting;
     redlock_lock *acquiring; /* what a signal cancels */
     bool is_done;
     int status;  /* that the callback brought */

@@ -20,132 +20,30 @@
 
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 40 /* a UUID in quotes, and some */
-#define VALUE_MAX 128       /* of a holder's name, or of a value that is not of our kind */
-#define HOLDER_TEXT_MAX (VALUE_MAX + 48)
 #define LEFT_WIDTH 9
 #define LATENCY_WIDTH 10
 
-/* One look at one key. The strings of the sights are copied, they end with the callback. */
-struct look {
-    struct rl_session *session;
-    redlock_bytes key;
-    size_t n;
-    size_t answered, holding; /* nodes; that have the quorum's token */
-    bool is_held;             /* by a quorum */
-    char token[RL_TOKEN_TEXT_MAX];
-    char holder[VALUE_MAX];
-    bool is_foreign; /* held, by a client of another library: then holder is its value */
-    int64_t remaining_ms;
-    struct sight {
-        redlock_sight s;
-        char token[REDLOCK_TOKEN_LENGTH + 1];
-        char holder[VALUE_MAX];
-        bool votes;          /* it may be asked to grant a lock */
-        int64_t votes_in_ms; /* if not, because it may have forgotten some: until it may */
-    } sights[REDLOCK_NODES_MAX];
-};
-
 /* -- The look -- */
 
-static void look_at_guard(struct sight *sight, const redlock_client *client, size_t index) {
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    int known = redlock_client_node(client, index, &info);
-    assert(known == 0);
-    (void)known;
-    sight->votes = info.voting != 0;
-    sight->votes_in_ms = info.votes_in_ms;
-}
-
-/* Whether a node has what the quorum has. */
-static bool is_holding(const struct look *look, const struct sight *sight) {
-    if (!look->is_held || sight->s.status != 0 || !sight->s.is_held) {
-        return false;
-    }
-    return look->is_foreign ? sight->token[0] == '\0' && strcmp(sight->holder, look->holder) == 0
-                            : strncmp(sight->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
-}
-
-static void on_query(redlock_query *query, int status, void *data) {
-    struct look *look = data;
-    const char *token = "", *holder = "";
-    look->is_held = redlock_query_quorum(query, &token, &holder, &look->remaining_ms) == 1;
-    look->is_foreign = look->is_held && token[0] == '\0';
-    if (look->is_held) {
-        if (!look->is_foreign) {
-            rl_token_show(token, holder, look->token);
-        }
-        rl_say_clean(holder, strlen(holder), look->holder, sizeof look->holder);
-    }
-    for (size_t i = 0; i < look->n; i++) {
-        struct sight *sight = &look->sights[i];
-        sight->s = (redlock_sight)REDLOCK_SIGHT_INIT;
-        int known = redlock_query_sight(query, i, &sight->s);
-        assert(known == 0);
-        (void)known;
-        const char *text = sight->s.holder != NULL ? sight->s.holder : "";
-        rl_say_clean(text, strlen(text), sight->holder, sizeof sight->holder);
-        snprintf(sight->token, sizeof sight->token, "%s",
-                 sight->s.token != NULL ? sight->s.token : "");
-        look_at_guard(sight, look->session->client, i);
-        look->answered += sight->s.status == 0;
-        look->holding += is_holding(look, sight);
-    }
-    rl_session_done(look->session, status);
+static void on_looked(struct rl_look *look, int status, void *data) {
+    (void)look;
+    rl_session_done(data, status);
 }
 
 /* Returns the query's status. */
-static int ask(struct look *look, struct rl_session *session, redlock_bytes key) {
-    memset(look, 0, sizeof *look);
-    look->session = session;
-    look->key = key;
-    look->n = session->args->n_nodes;
-    int status = redlock_query_holder(session->client, key.data, key.length, on_query, look);
+static int ask(struct rl_look *look, struct rl_session *session, redlock_bytes key) {
+    int status = rl_look_at(look, session->client, session->args->n_nodes, key, on_looked, session);
     return status == 0 ? rl_session_wait(session) : status;
 }
 
-/* Who holds it, by the quorum's word. */
-static const char *name_holder(const struct look *look, char out[HOLDER_TEXT_MAX]) {
-    if (look->is_foreign) {
-        snprintf(out, HOLDER_TEXT_MAX, "another library's client (value \"%s\")", look->holder);
-    } else {
-        snprintf(out, HOLDER_TEXT_MAX, "%s",
-                 look->holder[0] != '\0' ? look->holder : "somebody without a name");
-    }
-    return out;
-}
-
-/* Keys that are no locks of ours, and keep a quorum from being had. False: too few for that. */
-static bool name_hindrance(const struct look *look, char *out, size_t size) {
-    const struct sight *first = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < look->n; i++) {
-        const struct sight *sight = &look->sights[i];
-        bool hinders = sight->s.status == 0 && sight->s.is_held && sight->token[0] == '\0';
-        first = hinders && first == NULL ? sight : first;
-        count += hinders;
-    }
-    if (look->n - count >= look->n / 2 + 1) {
-        return false;
-    }
-    snprintf(out, size, "the key holds what is not this library's lock on %zu of %zu nodes: %s",
-             count, look->n, first->holder);
-    return true;
-}
-
-bool rl_status_holder(struct rl_session *session, const char *keys_text, char *out, size_t size) {
+bool rl_status_holder(struct rl_session *session, const char *keys_text,
+                      char out[RL_LOOK_TEXT_MAX]) {
     struct rl_keys keys;
-    static struct look look;
+    static struct rl_look look;
     bool found = false;
     if (rl_keys_parse(&keys, keys_text) == NULL) {
         for (size_t i = 0; i < keys.count && !found; i++) {
-            char left[32], name[HOLDER_TEXT_MAX];
-            found = ask(&look, session, keys.items[i]) == 0 && look.is_held;
-            if (found) {
-                snprintf(out, size, "held by %s for another %s", name_holder(&look, name),
-                         rl_say_duration((double)look.remaining_ms, left, sizeof left));
-            } else {
-                found = name_hindrance(&look, out, size);
-            }
+            found = ask(&look, session, keys.items[i]) == 0 && rl_look_say(&look, out);
         }
     }
     rl_keys_free(&keys);
@@ -154,8 +52,8 @@ bool rl_status_holder(struct rl_session *session, const char *keys_text, char *o
 
 /* -- Its screen -- */
 
-static void print_head(const struct look *look) {
-    char key[256], left[32], name[HOLDER_TEXT_MAX];
+static void print_head(const struct rl_look *look) {
+    char key[256], left[32], name[RL_LOOK_NAME_MAX];
     size_t quorum = look->n / 2 + 1;
     size_t held = 0;
     for (size_t i = 0; i < look->n; i++) {
@@ -164,7 +62,7 @@ static void print_head(const struct look *look) {
     rl_say_clean(look->key.data, look->key.length, key, sizeof key);
     if (look->is_held) {
         printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
-               name_holder(look, name),
+               rl_look_name(look, name),
                rl_say_duration((double)look->remaining_ms, left, sizeof left), look->holding,
                look->n, quorum);
     } else if (look->answered < quorum) {
@@ -177,25 +75,26 @@ static void print_head(const struct look *look) {
     }
 }
 
-static const char *holder_text(const struct look *look, const struct sight *sight,
-                               char out[HOLDER_TEXT_MAX]) {
+static const char *holder_text(const struct rl_look *look, const struct rl_look_sight *sight,
+                               char out[RL_LOOK_NAME_MAX]) {
     if (sight->s.status != 0 || !sight->s.is_held) {
         return "-";
     }
     if (sight->token[0] != '\0') {
         return sight->holder[0] != '\0' ? sight->holder : "no name";
     }
-    bool is_lock = look->is_foreign && is_holding(look, sight);
+    bool is_lock = look->is_foreign && rl_look_is_holding(look, sight);
     int max = HOLDER_WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
     bool is_cut = strlen(sight->holder) > (size_t)max;
-    snprintf(out, HOLDER_TEXT_MAX, is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s",
+    snprintf(out, RL_LOOK_NAME_MAX, is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s",
              is_cut ? max - 3 : max, sight->holder, is_cut ? "..." : "");
     return out;
 }
 
-static void print_sight(const struct look *look, size_t index, int node_width, int holder_width) {
-    const struct sight *sight = &look->sights[index];
-    char left[32] = "", latency[32], votes_in[32], vote[64] = "", holder[HOLDER_TEXT_MAX];
+static void print_sight(const struct rl_look *look, size_t index, int node_width,
+                        int holder_width) {
+    const struct rl_look_sight *sight = &look->sights[index];
+    char left[32] = "", latency[32], votes_in[32], vote[64] = "", holder[RL_LOOK_NAME_MAX];
     printf("  %-*s", node_width, sight->s.node);
     if (sight->s.status != 0) {
         rl_say_painted(RL_PAINT_BAD, redlock_strerror(sight->s.status), 0);
@@ -226,8 +125,8 @@ static int width_of(int width, const char *text, int max) {
     return columns < max ? columns : max;
 }
 
-static void print_screen(const struct look *look) {
-    char holder[HOLDER_TEXT_MAX];
+static void print_screen(const struct rl_look *look) {
+    char holder[RL_LOOK_NAME_MAX];
     int node_width = 4, holder_width = 10;
     for (size_t i = 0; i < look->n; i++) {
         node_width = width_of(node_width, look->sights[i].s.node, NODE_WIDTH_MAX);
@@ -246,7 +145,7 @@ static void print_screen(const struct look *look) {
 
 /* -- JSON -- */
 
-static void print_json(const struct look *look) {
+static void print_json(const struct rl_look *look) {
     struct rl_json json = {.file = stdout};
     rl_json_open(&json, NULL, '{');
     rl_json_bytes(&json, "key", look->key.data, look->key.length);
@@ -261,7 +160,7 @@ static void print_json(const struct look *look) {
     rl_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
     rl_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
-        const struct sight *sight = &look->sights[i];
+        const struct rl_look_sight *sight = &look->sights[i];
         rl_json_open(&json, NULL, '{');
         rl_json_text(&json, "node", sight->s.node);
         rl_json_text(&json, "status", redlock_err_name(sight->s.status));
@@ -287,7 +186,7 @@ static void print_json(const struct look *look) {
 
 /* All keys of one word. Returns the worst: NO_QUORUM, then free (1), then 0; or another error. */
 static int show(struct rl_session *session, const char *word, bool is_first) {
-    static struct look look;
+    static struct rl_look look;
     struct rl_keys keys;
     int worst = RL_EXIT_OK;
     const char *why = rl_keys_parse(&keys, word);

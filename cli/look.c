@@ -1,0 +1,103 @@
+/* See look.h. */
+#include "look.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "say.h"
+
+static void look_at_guard(struct rl_look_sight *sight, const redlock_client *client, size_t index) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    int known = redlock_client_node(client, index, &info);
+    assert(known == 0);
+    (void)known;
+    sight->votes = info.voting != 0;
+    sight->votes_in_ms = info.votes_in_ms;
+}
+
+bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *sight) {
+    if (!look->is_held || sight->s.status != 0 || !sight->s.is_held) {
+        return false;
+    }
+    return look->is_foreign ? sight->token[0] == '\0' && strcmp(sight->holder, look->holder) == 0
+                            : strncmp(sight->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
+}
+
+static void on_query(redlock_query *query, int status, void *data) {
+    struct rl_look *look = data;
+    const char *token = "", *holder = "";
+    look->is_held = redlock_query_quorum(query, &token, &holder, &look->remaining_ms) == 1;
+    look->is_foreign = look->is_held && token[0] == '\0';
+    if (look->is_held) {
+        if (!look->is_foreign) {
+            rl_token_show(token, holder, look->token);
+        }
+        rl_say_clean(holder, strlen(holder), look->holder, sizeof look->holder);
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        struct rl_look_sight *sight = &look->sights[i];
+        sight->s = (redlock_sight)REDLOCK_SIGHT_INIT;
+        int known = redlock_query_sight(query, i, &sight->s);
+        assert(known == 0);
+        (void)known;
+        const char *text = sight->s.holder != NULL ? sight->s.holder : "";
+        rl_say_clean(text, strlen(text), sight->holder, sizeof sight->holder);
+        snprintf(sight->token, sizeof sight->token, "%s",
+                 sight->s.token != NULL ? sight->s.token : "");
+        look_at_guard(sight, look->client, i);
+        look->answered += sight->s.status == 0;
+        look->holding += rl_look_is_holding(look, sight);
+    }
+    look->on_done(look, status, look->data);
+}
+
+int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, redlock_bytes key,
+               rl_look_cb on_done, void *data) {
+    memset(look, 0, sizeof *look);
+    look->client = client;
+    look->on_done = on_done;
+    look->data = data;
+    look->key = key;
+    look->n = n_nodes;
+    return redlock_query_holder(client, key.data, key.length, on_query, look);
+}
+
+const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]) {
+    if (look->is_foreign) {
+        snprintf(out, RL_LOOK_NAME_MAX, "another library's client (value \"%s\")", look->holder);
+    } else {
+        snprintf(out, RL_LOOK_NAME_MAX, "%s",
+                 look->holder[0] != '\0' ? look->holder : "somebody without a name");
+    }
+    return out;
+}
+
+/* Keys that are no locks of ours, and keep a quorum from being had. False: too few for that. */
+static bool name_hindrance(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
+    const struct rl_look_sight *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const struct rl_look_sight *sight = &look->sights[i];
+        bool hinders = sight->s.status == 0 && sight->s.is_held && sight->token[0] == '\0';
+        first = hinders && first == NULL ? sight : first;
+        count += hinders;
+    }
+    if (look->n - count >= look->n / 2 + 1) {
+        return false;
+    }
+    snprintf(out, RL_LOOK_TEXT_MAX,
+             "the key holds what is not this library's lock on %zu of %zu nodes: %s", count,
+             look->n, first->holder);
+    return true;
+}
+
+bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
+    char left[32], name[RL_LOOK_NAME_MAX];
+    if (!look->is_held) {
+        return name_hindrance(look, out);
+    }
+    snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s", rl_look_name(look, name),
+             rl_say_duration((double)look->remaining_ms, left, sizeof left));
+    return true;
+}

@@ -1,0 +1,265 @@
+/* See waiting.h. */
+#include "waiting.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "say.h"
+
+#define FIRST_MS 200 /* a lock that comes sooner was not waited for */
+#define LINE_MS 1000
+#define NODES_MS 20 /* what happens to several nodes at once is told at once */
+
+enum { NODE_DOWN, NODE_UP, NODE_VOTES };
+
+static const char *shown_label(const struct rl_waiting *waiting, char out[128]) {
+    return rl_say_clean(waiting->label, strlen(waiting->label), out, 128);
+}
+
+static size_t quorum_of(const struct rl_waiting *waiting) {
+    return waiting->args->n_nodes / 2 + 1;
+}
+
+static size_t voting(const struct rl_waiting *waiting) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    redlock_client_stats(waiting->client, &stats);
+    return (size_t)stats.nodes_voting;
+}
+
+static struct rl_json begin_json(const struct rl_waiting *waiting, const char *event) {
+    struct rl_json json = {.file = stderr}; /* acquire has its one line on stdout */
+    rl_json_open(&json, NULL, '{');
+    rl_json_text(&json, "event", event);
+    rl_json_text(&json, "key", waiting->label);
+    return json;
+}
+
+static void end_json(const struct rl_waiting *waiting, struct rl_json *json) {
+    rl_json_number(json, "nodes_voting", (int64_t)voting(waiting));
+    rl_json_number(json, "quorum", (int64_t)quorum_of(waiting));
+    rl_json_close(json, '}');
+    rl_json_end(json);
+}
+
+/* -- The nodes -- */
+
+static int state_of(const redlock_node_info *info) {
+    return !info->up ? NODE_DOWN : info->voting ? NODE_VOTES : NODE_UP;
+}
+
+static void node_json(const struct rl_waiting *waiting, const redlock_node_info *info) {
+    struct rl_json json = begin_json(waiting, "node");
+    rl_json_text(&json, "node", info->node);
+    rl_json_bool(&json, "up", info->up != 0);
+    rl_json_bool(&json, "voting", info->voting != 0);
+    rl_json_text(&json, "status", redlock_err_name(info->reason));
+    rl_json_number(&json, "votes_in_ms", info->votes_in_ms);
+    end_json(waiting, &json);
+}
+
+static void say_node(const struct rl_waiting *waiting, const redlock_node_info *info, int before) {
+    char label[128], left[32], what[256];
+    switch (state_of(info)) {
+        case NODE_DOWN:
+            snprintf(what, sizeof what, "went away: %s", redlock_strerror(info->reason));
+            break;
+        case NODE_VOTES:
+            snprintf(what, sizeof what, "%s", before == NODE_DOWN ? "is up" : "votes again");
+            break;
+        default:
+            if (info->votes_in_ms > 0) {
+                snprintf(what, sizeof what, "is up, and votes in %s",
+                         rl_say_duration((double)info->votes_in_ms, left, sizeof left));
+            } else {
+                snprintf(what, sizeof what, "does not vote: %s", redlock_strerror(info->reason));
+            }
+    }
+    rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
+           shown_label(waiting, label), info->node, what, voting(waiting), waiting->args->n_nodes,
+           quorum_of(waiting));
+}
+
+static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
+    for (size_t i = 0; i < waiting->args->n_nodes; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        redlock_client_node(waiting->client, i, &info);
+        int before = waiting->states[i], now = state_of(&info);
+        waiting->states[i] = now;
+        if (!is_said || before == now) {
+            continue;
+        }
+        if (waiting->args->json) {
+            node_json(waiting, &info);
+        } else {
+            say_node(waiting, &info, before);
+        }
+    }
+}
+
+static void on_nodes(uv_timer_t *timer) {
+    struct rl_waiting *waiting = timer->data;
+    if (waiting->is_waiting) {
+        look_at_nodes(waiting, true);
+        rl_waiting_redraw(waiting);
+    }
+}
+
+void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event) {
+    bool is_of_node =
+        event->type == REDLOCK_EVENT_NODE_UP || event->type == REDLOCK_EVENT_NODE_DOWN ||
+        event->type == REDLOCK_EVENT_NODE_QUARANTINED || event->type == REDLOCK_EVENT_NODE_VOTES;
+    if (waiting->is_waiting && is_of_node && !uv_is_active((uv_handle_t *)&waiting->node_timer)) {
+        uv_timer_start(&waiting->node_timer, on_nodes, NODES_MS, 0);
+    }
+}
+
+/* -- Who holds it -- */
+
+/* What the waiting is for. */
+static void show_why(const struct rl_waiting *waiting, char *out, size_t size) {
+    size_t votes = voting(waiting), quorum = quorum_of(waiting);
+    char left[32];
+    if (votes < quorum) {
+        snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", votes,
+                 waiting->args->n_nodes, quorum);
+    } else if (waiting->look.is_held) {
+        char name[RL_LOOK_NAME_MAX];
+        uint64_t now_ms = uv_now(waiting->timer.loop), until_ms = waiting->held_until_ms;
+        snprintf(out, size, "held by %s for another %s", rl_look_name(&waiting->look, name),
+                 rl_say_duration(until_ms > now_ms ? (double)(until_ms - now_ms) : 0, left,
+                                 sizeof left));
+    } else {
+        snprintf(out, size, "%s",
+                 waiting->who[0] != '\0' ? waiting->who : "nobody has a quorum of it yet");
+    }
+}
+
+static void say_once(struct rl_waiting *waiting) {
+    char label[128], why[RL_LOOK_TEXT_MAX];
+    const struct rl_look *look = &waiting->look;
+    waiting->is_said = true;
+    show_why(waiting, why, sizeof why);
+    if (waiting->args->json) {
+        struct rl_json json = begin_json(waiting, "waiting");
+        rl_json_text(&json, "holder", look->is_held ? look->holder : NULL);
+        if (look->is_held) {
+            rl_json_number(&json, "remaining_ms", look->remaining_ms);
+        }
+        rl_json_text(&json, "message", why);
+        end_json(waiting, &json);
+    } else if (voting(waiting) < quorum_of(waiting)) {
+        rl_say("%s: waiting for nodes: %s", shown_label(waiting, label),
+               redlock_client_message(waiting->client));
+    } else {
+        rl_say("%s: waiting: %s", shown_label(waiting, label), why);
+    }
+}
+
+void rl_waiting_redraw(struct rl_waiting *waiting) {
+    char label[128], why[RL_LOOK_TEXT_MAX], line[1024], since[32];
+    if (!waiting->is_waiting || !waiting->is_line || !waiting->is_said) {
+        return;
+    }
+    show_why(waiting, why, sizeof why);
+    uint64_t waited_ms = uv_now(waiting->timer.loop) - waiting->began_ms;
+    snprintf(line, sizeof line, "redlock: %s: waiting %s: %s", shown_label(waiting, label),
+             rl_say_duration((double)(waited_ms / LINE_MS * LINE_MS), since, sizeof since), why);
+    rl_say_line(line);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void on_looked(struct rl_look *look, int status, void *data) {
+    struct rl_waiting *waiting = data;
+    waiting->is_looking = false;
+    if (!waiting->is_waiting) {
+        return;
+    }
+    bool found = status == 0 && rl_look_say(look, waiting->who);
+    if (status == 0 && !found && waiting->at + 1 < waiting->keys.count) {
+        waiting->at++;
+        uv_timer_start(&waiting->timer, on_timer, 0, 0);
+        return;
+    }
+    if (!found) {
+        waiting->who[0] = '\0';
+    }
+    if (status != 0) {
+        snprintf(waiting->who, sizeof waiting->who, "%zu of %zu nodes answer, %zu are needed",
+                 look->answered, look->n, quorum_of(waiting));
+    }
+    uint64_t left_ms = look->remaining_ms > 0 ? (uint64_t)look->remaining_ms : 0;
+    waiting->held_until_ms = uv_now(waiting->timer.loop) + left_ms;
+    waiting->at = 0;
+    bool is_for_nodes = voting(waiting) < quorum_of(waiting);
+    if (!waiting->is_said && (!waiting->is_line || is_for_nodes)) {
+        say_once(waiting);
+    }
+    if (waiting->is_line) {
+        waiting->is_said = true;
+        rl_waiting_redraw(waiting);
+        uv_timer_start(&waiting->timer, on_timer, LINE_MS, 0);
+    }
+}
+
+static void on_timer(uv_timer_t *timer) {
+    struct rl_waiting *waiting = timer->data;
+    if (waiting->is_looking || !waiting->is_waiting) {
+        return; /* that of a waiting before; this one's is on_looked() all the same */
+    }
+    waiting->is_looking = rl_look_at(&waiting->look, waiting->client, waiting->args->n_nodes,
+                                     waiting->keys.items[waiting->at], on_looked, waiting) == 0;
+}
+
+/* -- The frame -- */
+
+void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args) {
+    *waiting = (struct rl_waiting){.args = args};
+    uv_timer_init(loop, &waiting->timer);
+    uv_timer_init(loop, &waiting->node_timer);
+    waiting->timer.data = waiting->node_timer.data = waiting;
+}
+
+void rl_waiting_close(struct rl_waiting *waiting) {
+    rl_waiting_end(waiting);
+    uv_close((uv_handle_t *)&waiting->timer, NULL);
+    uv_close((uv_handle_t *)&waiting->node_timer, NULL);
+    rl_keys_free(&waiting->keys);
+}
+
+void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
+                      const char *keys) {
+    if (waiting->args->quiet || waiting->is_waiting) {
+        return;
+    }
+    waiting->client = client;
+    waiting->label = label;
+    waiting->is_waiting = true;
+    waiting->is_said = false;
+    waiting->is_line = !waiting->args->json && rl_say_has_line();
+    look_at_nodes(waiting, false);
+    uv_update_time(waiting->timer.loop);
+    waiting->began_ms = uv_now(waiting->timer.loop);
+    if (waiting->keys.text == NULL && keys != NULL && rl_keys_parse(&waiting->keys, keys) != NULL) {
+        rl_keys_free(&waiting->keys);
+        keys = NULL; /* the acquire says why */
+    }
+    if (keys != NULL) {
+        waiting->at = 0;
+        uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
+    }
+}
+
+void rl_waiting_end(struct rl_waiting *waiting) {
+    if (waiting->is_waiting) {
+        waiting->is_waiting = false;
+        uv_timer_stop(&waiting->timer);
+        uv_timer_stop(&waiting->node_timer);
+        rl_say_line(NULL);
+    }
+}

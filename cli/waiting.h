@@ -1,0 +1,58 @@
+/* What a waiter says while it waits, so that nobody takes it for hanging.
+ *
+ * Happy path: rl_waiting_begin() when an acquire begins. If it is not over after a moment, the
+ * nodes are asked who holds the lock, and that is said once; on a terminal it is a line that is
+ * kept up to date, and is gone when the waiting is over. Between, each node that goes away or comes
+ * back is reported when it happens, with how many are left and how many it takes. With --json these
+ * are events. --quiet silences all of it.
+ *
+ * Failure modes: too few nodes answer: that is what is said. stderr is a terminal that is too
+ * narrow: the line is cut, it never wraps; resized: it is drawn anew. The cursor stands at its
+ * beginning, so that what a terminal wraps when it gets narrower is behind the cursor, and cleared.
+ * In the background there is no line, a sentence is said instead. */
+#ifndef RL_CLI_WAITING_H
+#define RL_CLI_WAITING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "args.h"
+#include "keys.h"
+#include "look.h"
+
+struct rl_waiting {
+    redlock_client *client;
+    const struct rl_args *args;
+    const char *label; /* of sentences: the keys, or an election */
+    struct rl_keys keys;
+    size_t at; /* the key that is looked at */
+    struct rl_look look;
+    uv_timer_t timer; /* the next look, or the next drawing */
+    uv_timer_t node_timer;
+    uint64_t began_ms;
+    uint64_t held_until_ms; /* by the last look */
+    char who[RL_LOOK_TEXT_MAX];
+    int states[REDLOCK_NODES_MAX]; /* of the nodes, as was said last */
+    bool is_waiting;
+    bool is_looking;
+    bool is_said;
+    bool is_line; /* on a terminal */
+};
+
+/* With a client that is being opened: once. */
+void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args);
+void rl_waiting_close(struct rl_waiting *waiting);
+
+/* keys: who holds them is asked; NULL: only nodes are reported. label lives on. */
+void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
+                      const char *keys);
+void rl_waiting_end(struct rl_waiting *waiting);
+
+/* From the client's trace hook. */
+void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event);
+/* The terminal's size has changed. */
+void rl_waiting_redraw(struct rl_waiting *waiting);
+
+#endif

@@ -1,0 +1,123 @@
+#!/bin/sh
+# What a waiter says: who holds the lock, and which nodes go away and come back. Arguments: REDLOCK
+# NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+start_nodes 5 --aof # so that a lock survives their restart
+
+# wait_for_lock COMMAND...: in the background; what it says goes to $err.bg; sets $pid
+wait_for_lock() {
+    "$redlock" "$@" >"$out.bg" 2>"$err.bg" &
+    pid=$!
+    left="$left $pid"
+}
+# has FILE COUNT PATTERN: so many lines of it, before long
+counts() { [ "$(grep -c -e "$3" "$1")" -eq "$2" ]; }
+has() { await counts "$@"; }
+
+"$redlock" run --holder me k -- sleep 1000 2>"$err" &
+holder=$!
+left="$left $holder"
+await "$redlock" status k
+wait_for_lock run --wait 1m k -- true
+quiet_log=$scratch/quiet
+"$redlock" run -q k -- true 2>"$quiet_log" &
+quiet=$!
+json_log=$scratch/json
+"$redlock" acquire --json k >"$json_log.out" 2>"$json_log" &
+json=$!
+elect_log=$scratch/elect
+"$redlock" elect --ttl 9s --id first boss -- sleep 1000 2>"$log" &
+first=$!
+left="$left $quiet $json $first"
+await "$redlock" status boss
+"$redlock" elect --ttl 9s --id second boss -- sleep 1000 2>"$elect_log" &
+second=$!
+left="$left $second"
+has "$err.bg" 1 '^redlock: k: waiting: held by me for another [0-9]* s$'
+result 'a waiter says who holds the lock, and how long' $? "$err.bg"
+await grep -q '^redlock: boss: first leads$' "$elect_log"
+result '... elect, who leads' $? "$elect_log"
+
+for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" "$i"; done
+has "$err.bg" 3 'waiting: node 127.0.0.1:[0-9]* went away: .*; [2-4] of 5 nodes can vote, 3 are needed'
+result 'three of five nodes are killed: it says so, of each' $? "$err.bg"
+says '... and that too few are left' "node 127.0.0.1:$(port 3) went away: .*; 2 of 5 nodes can vote" "$err.bg"
+has "$elect_log" 3 'boss: waiting: node .* went away'
+result '... elect, too' $? "$elect_log"
+for i in 1 2 3; do sh "$nodes_sh" restart "$nodes" "$i"; done
+has "$err.bg" 3 'waiting: node 127.0.0.1:[0-9]* is up; [3-5] of 5 nodes can vote, 3 are needed'
+result 'they are back: it says so' $? "$err.bg"
+counts "$err.bg" 1 'held by'
+result '... and who holds the lock was said once' $? "$err.bg"
+
+await grep -q '"event": "waiting", "key": "k", "holder": "me", "remaining_ms": [0-9]*, "message": ".*", "nodes_voting": 5, "quorum": 3}' \
+    "$json_log"
+result '--json: the holder is an event' $? "$json_log"
+has "$json_log" 3 '"event": "node", .*"up": true, "voting": true, "status": "OK"' &&
+    counts "$json_log" 3 '"event": "node", .*"up": false, "voting": false, "status": "ERR_NODE_'
+result '... and so is each node, going and coming' $? "$json_log"
+kill -s TERM "$holder"
+wait "$pid"
+wait "$quiet"
+result 'who was quiet gets it, too' $? "$quiet_log"
+[ ! -s "$quiet_log" ]
+result '... and was quiet' $? "$quiet_log"
+wait "$json"
+[ "$(wc -l <"$json_log.out")" -eq 1 ] && grep -q '"status": "OK", "token"' "$json_log.out"
+result 'acquire --json has its one line on stdout' $? "$json_log.out"
+kill -s TERM "$first" "$second"
+
+# -- from the beginning --
+
+"$redlock" run --holder me m -- sleep 1000 2>"$err" &
+holder=$!
+left="$left $holder"
+await "$redlock" status m
+for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" "$i"; done
+wait_for_lock run n -- true
+has "$err.bg" 1 "^redlock: n: waiting for nodes: 2 of 5 nodes up; .*127.0.0.1:$(port 1): "
+result 'nodes are missing from the beginning: it says which' $? "$err.bg"
+for i in 1 2 3; do sh "$nodes_sh" restart "$nodes" "$i"; done
+wait "$pid"
+result '... and goes on when they are there' $? "$err.bg"
+kill -s TERM "$holder"
+wait "$holder"
+
+# -- on a terminal --
+
+if ! command -v script >/dev/null; then
+    skip 'the line on a terminal' 'script is not installed'
+    finish
+    exit
+fi
+"$redlock" run --holder me t -- sleep 1000 2>"$err" &
+holder=$!
+left="$left $holder"
+await "$redlock" status t
+screen=$scratch/screen
+env TERM=xterm script -qfc "stty cols 40; $redlock run t -- sh -c 'echo be''gun'" "$screen" </dev/null >/dev/null 2>&1 &
+session=$!
+left="$left $session"
+escape=$(printf '\033')
+lines() { tr '\r' '\n' <"$screen" | sed -n "s/^$escape\[J\(redlock: t: waiting\)/\1/p"; }
+two() { [ "$(lines | uniq | wc -l)" -ge 2 ]; }
+await two
+lines >"$out"
+grep -q '^redlock: t: waiting [0-9.]* m\{0,1\}s: held by me' "$out"
+result 'a line says who holds it, and is kept up to date' $? "$screen"
+[ -s "$out" ] && ! grep -q '.\{40\}' "$out"
+result '... and is cut to the width of the terminal' $? "$out"
+sh "$nodes_sh" kill "$nodes" 5
+await grep -q "$escape\[Jredlock: t: waiting: node 127.0.0.1:$(port 5) went away" "$screen"
+result '... sentences take its place' $? "$screen"
+kill -s TERM "$holder"
+await grep -q '^begun' "$screen" || await grep -q 'begun' "$screen"
+tr '\r' '\n' <"$screen" | grep -B1 'begun' >"$out"
+grep -qx "$escape\[J\(begun\)\{0,1\}" "$out"
+result '... and it is gone when the command begins' $? "$screen"
+wait "$session"
+
+finish
