@@ -16,6 +16,7 @@ line_rules='columns file-length calls memory core-time core-includes redis-inclu
 test-sleep marks'
 function_lines_max=70
 awk=${AWK:-awk}
+with_layout=yes # the self-test looks at the layout only where that is the point
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-tidy.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
@@ -118,6 +119,7 @@ report() {
             case $file in *.c) is_listed "$file" || echo "listed $file:1: no meson.build names it" ;; esac
         done
 
+        [ "$with_layout" = yes ] || exit 0
         clang_format=$(find_clang_format)
         if [ -z "$clang_format" ]; then
             echo "format SKIP clang-format 14 is not installed"
@@ -167,14 +169,9 @@ expect() {
         : >"$tree/meson.build"
         cp "$scratch/meson.build" "$tree/$(dirname "$3")/"
     fi
+    case $2 in format*) ;; *) with_layout=no ;; esac
     report "$tree" >"$scratch/got"
-    case $2 in
-    format*) ;;
-    *)
-        grep -v '^format ' "$scratch/got" >"$scratch/got.rest"
-        mv "$scratch/got.rest" "$scratch/got"
-        ;;
-    esac
+    with_layout=yes
     cases=$((cases + 1))
     wanted_lines=1
     [ "$2" != nothing ] || wanted_lines=0
