@@ -18,6 +18,8 @@
 #define OPTIONS_MAX 32
 #define LONG_BASE 1000 /* a long option's value for getopt_long is this plus its row */
 #define GRACE_MS_MAX 5000
+#define DRIFT_RATIO_INVERSE 100
+#define DRIFT_MS 2
 #define GRACE_OF_TTL 6
 
 static const char *const command_texts[RL_CMDS] = {"run",    "acquire", "extend", "release",
@@ -34,6 +36,10 @@ int64_t rl_args_grace_ms(const struct rl_args *args) {
     }
     int64_t grace_ms = args->ttl_ms / GRACE_OF_TTL;
     return grace_ms < GRACE_MS_MAX ? grace_ms : GRACE_MS_MAX;
+}
+
+int64_t rl_args_drift_ms(int64_t ttl_ms) {
+    return (ttl_ms + DRIFT_RATIO_INVERSE - 1) / DRIFT_RATIO_INVERSE + DRIFT_MS;
 }
 
 enum redlock_guard rl_args_guard(const struct rl_args *args) {

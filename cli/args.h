@@ -80,6 +80,9 @@ enum redlock_guard rl_args_guard(const struct rl_args *args);
 /* --grace, or what it is by default: a sixth of the ttl, at most 5 s. */
 int64_t rl_args_grace_ms(const struct rl_args *args);
 
+/* The allowance for drift of a ttl, by the client's defaults: 1 % and 2 ms, rounded up. */
+int64_t rl_args_drift_ms(int64_t ttl_ms);
+
 /* -- The table -- */
 
 #define RL_FOR(command) (1u << (command))

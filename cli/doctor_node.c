@@ -331,7 +331,9 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
     const char *check = "guard";
     const struct rl_args *args = facts->args;
     char max[RL_DURATION_TEXT_MAX];
-    int64_t left_s = (args->max_ttl_ms + 999) / 1000 - facts->uptime_s;
+    /* A second of the node's uptime may have only begun, so clients count one less. */
+    int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
+    int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->uptime_s;
     if (rl_args_guard(args) == REDLOCK_GUARD_OFF) {
         return;
     }

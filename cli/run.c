@@ -29,9 +29,6 @@
 #include "tell.h"
 #include "work.h"
 
-#define DRIFT_RATIO_INVERSE 100 /* 1 %, and 2 ms: the client's defaults */
-#define DRIFT_MS 2
-
 struct run {
     struct rl_session session;
     struct rl_args *args;
@@ -50,7 +47,7 @@ struct run {
 /* -- Checks -- */
 
 static int64_t validity_of(int64_t ttl_ms) {
-    return ttl_ms - (ttl_ms + DRIFT_RATIO_INVERSE - 1) / DRIFT_RATIO_INVERSE - DRIFT_MS;
+    return ttl_ms - rl_args_drift_ms(ttl_ms);
 }
 
 /* A renewal begins when a third of the ttl is used up. One may hang for node_timeout_ms, and there
