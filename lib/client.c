@@ -65,7 +65,11 @@ static void node_deadline(struct rl_node *node) {
 
 static void node_dirty(struct rl_node *node) {
     struct rl_client_node *place = place_of(node);
-    place->client->dirty |= UINT32_C(1) << place->index;
+    redlock_client *client = place->client;
+    if (client->dirty == 0) {
+        client->dirty_ns = redlock_now_ns();
+    }
+    client->dirty |= UINT32_C(1) << place->index;
 }
 
 static int16_t node_judge(struct rl_node *node, const struct rl_info *info,
@@ -185,7 +189,7 @@ void rl_client_check_open(redlock_client *client, uint64_t now_ns) {
             rl_deadlines_set(&client->deadlines, &client->deadline, client->open_until_ns);
         }
     }
-    if (settled || now_ns >= client->open_until_ns) {
+    if (settled || client->heard_ns >= client->open_until_ns) {
         rl_deadlines_set(&client->deadlines, &client->deadline, RL_NEVER);
         bool is_twice = rl_client_count(client->voters) >= rl_quorum(client->n_nodes);
         int missing = is_twice ? REDLOCK_ERR_DUPLICATE : REDLOCK_ERR_NO_QUORUM;
@@ -283,14 +287,14 @@ static int prepare_client(redlock_client *client, struct uv_loop_s *loop,
     return status;
 }
 
-static void start_client(redlock_client *client, const redlock_client_options *o,
-                         redlock_client_cb on_open, void *data) {
+static void start_client(redlock_client *client, redlock_client_cb on_open, void *data) {
     client->phase = RL_CLIENT_OPEN;
     client->is_opening = true;
     client->on_open = on_open;
     client->open_data = data;
     client->quorum_ns = RL_NEVER;
-    client->open_until_ns = redlock_now_ns() + (uint64_t)o->connect_timeout_ms * RL_NS_PER_MS;
+    client->heard_ns = client->flushed_ns = redlock_now_ns();
+    client->open_until_ns = client->heard_ns + client->node_options.connect_timeout_ns;
     rl_loop_init(client);
     rl_deadlines_set(&client->deadlines, &client->deadline, client->open_until_ns);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
@@ -336,9 +340,33 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
         free_client(client);
         return status;
     }
-    start_client(client, &o, on_open, data);
+    start_client(client, on_open, data);
     *out = client;
     return 0;
+}
+
+/* -- Late -- */
+
+void rl_client_put_off(redlock_client *client, uint64_t now_ns) {
+    const uint64_t since_ns = client->flushed_ns;
+    const uint64_t connect_ns = client->node_options.connect_timeout_ns;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        rl_node_put_off(&client->nodes[i].node, since_ns, now_ns);
+    }
+    for (redlock_lock *lock = client->locks; lock != NULL; lock = lock->next) {
+        rl_lock_put_off(&lock->core, since_ns, now_ns);
+        rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
+    }
+    rl_query_put_off(client, since_ns, now_ns);
+    if (client->phase == RL_CLIENT_CLOSING &&
+        client->close_until_ns >= since_ns + client->rules.node_timeout_ns) {
+        client->close_until_ns = now_ns + client->rules.node_timeout_ns;
+        rl_deadlines_set(&client->deadlines, &client->deadline, client->close_until_ns);
+    } else if (client->is_opening && client->quorum_ns == RL_NEVER &&
+               client->open_until_ns >= since_ns + connect_ns) {
+        client->open_until_ns = now_ns + connect_ns;
+        rl_deadlines_set(&client->deadlines, &client->deadline, client->open_until_ns);
+    }
 }
 
 /* -- Closing -- */
@@ -357,7 +385,7 @@ static void all_closed(struct rl_io *io) {
     free_client(client);
 }
 
-void rl_client_check_close(redlock_client *client, uint64_t now_ns) {
+void rl_client_check_close(redlock_client *client) {
     if (client->phase != RL_CLIENT_CLOSING) {
         return;
     }
@@ -367,7 +395,7 @@ void rl_client_check_close(redlock_client *client, uint64_t now_ns) {
     bool told =
         client->done.head == NULL && client->lost.head == NULL && client->asked.head == NULL;
     bool answered = client->calls_out == 0 && client->owed == 0;
-    if (!told || (!answered && now_ns < client->close_until_ns)) {
+    if (!told || (!answered && client->heard_ns < client->close_until_ns)) {
         return;
     }
     client->phase = RL_CLIENT_TEARDOWN;

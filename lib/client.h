@@ -176,6 +176,10 @@ struct redlock_client {
     uint32_t twins[RL_NODES_MAX];  /* for each node, those that say they are the same server */
     int16_t reasons[RL_NODES_MAX]; /* why the others cannot, or may not */
     uint32_t dirty;                /* nodes to flush, as a mask */
+    uint64_t dirty_ns;             /* since when there are any */
+    uint64_t flushed_ns;           /* when they were flushed last */
+    uint64_t heard_ns;             /* what had arrived by then has been read */
+    uint64_t step_ns;              /* when the last step of a lock was */
     uint64_t random;               /* state of the jitter */
     enum rl_client_phase phase;
     bool in_turn;
@@ -269,8 +273,10 @@ uint64_t rl_loop_random(redlock_client *client);
 
 void rl_client_tick(redlock_client *client, uint64_t now_ns);
 void rl_client_check_open(redlock_client *client, uint64_t now_ns);
-void rl_client_check_close(redlock_client *client, uint64_t now_ns);
+void rl_client_check_close(redlock_client *client);
 void rl_client_node_deadline(struct rl_client_node *node);
+/* What was sent since the last flush goes out at now_ns: it is waited for from then on. */
+void rl_client_put_off(redlock_client *client, uint64_t now_ns);
 /* How many nodes are in a mask. */
 uint32_t rl_client_count(uint32_t nodes);
 /* Room for the deadline of one more lock or query, and to write any command of target, so that

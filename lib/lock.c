@@ -183,7 +183,7 @@ static int enter(redlock_lock *lock) {
     }
     rl_loop_wake(client);
     redlock_lock *carrier = rl_share_carrier(lock);
-    if (rl_lock_wake_ns(&carrier->core) <= redlock_now_ns()) {
+    if (rl_lock_lost_ns(&carrier->core) <= redlock_now_ns()) {
         rl_votes_simple(carrier, RL_EV_TICK);
     }
     return 0;

@@ -5,6 +5,12 @@
  * have passed are stepped and on_lost callbacks run first. A callback that blocks the loop
  * therefore delays what follows, but cannot put a success before a loss.
  *
+ * Can a node be given up whose answer is there? What is due, losses excepted, is due by heard_ns:
+ * the moment before the last poll. What had arrived by then has been read, however long the program
+ * works in its callbacks, before the poll, after it or between two that it calls. And what is sent
+ * is waited for from the flush on, not from when it was submitted, if much time lies between the
+ * two (rl_client_put_off()); validity runs from the submission all the same.
+ *
  * Can the loop block while something is due? What becomes due in a poll callback is seen by the
  * turn right after the poll. What the user submits from elsewhere (a prepare callback that runs
  * after ours, another client's callback) starts the idle handle, and so does a queue that is not
@@ -16,6 +22,7 @@
 #include "client.h"
 #include "election.h"
 #include "line.h"
+#include "mark.h"
 #include "query.h"
 #include "voters.h"
 
@@ -179,7 +186,7 @@ static bool run_due(redlock_client *client, uint64_t until_ns) {
 }
 
 void rl_loop_tell_losses(redlock_client *client) {
-    while (run_due(client, redlock_now_ns())) {
+    while (run_due(client, client->heard_ns)) {
     }
 }
 
@@ -214,7 +221,17 @@ static bool has_callbacks(const redlock_client *client) {
     return client->lost.head != NULL || client->done.head != NULL || client->asked.head != NULL;
 }
 
+/* A turn that took a considerable part of what a vote is waited for, or work of the program's after
+ * it had submitted something, is not the nodes' fault. */
 static void flush(redlock_client *client) {
+    if (client->dirty != 0) {
+        uint64_t now_ns = redlock_now_ns();
+        if (now_ns - client->dirty_ns > client->rules.node_timeout_ns / 8) {
+            RL_MARK(PUT_OFF);
+            rl_client_put_off(client, now_ns);
+        }
+        client->flushed_ns = now_ns;
+    }
     while (client->dirty != 0) {
         uint32_t dirty = client->dirty;
         client->dirty = 0;
@@ -265,6 +282,11 @@ static void arm(redlock_client *client) {
     uv_timer_start(&client->timer, timer_cb, (left_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS, 0);
 }
 
+static bool is_due(const redlock_client *client) {
+    const struct rl_deadline *first = rl_deadlines_first(&client->deadlines);
+    return first != NULL && first->at_ns <= redlock_now_ns();
+}
+
 /* Returns whether callbacks have run. */
 static bool turn(redlock_client *client) {
     if (rl_io_is_forked(&client->io)) {
@@ -278,12 +300,12 @@ static bool turn(redlock_client *client) {
     client->in_turn = true;
     client->is_woken = false;
     bool was_opening = client->is_opening;
-    bool tells = run_due(client, redlock_now_ns());
+    bool tells = run_due(client, client->heard_ns);
     tells |= run_done(client);
     tells |= run_queries(client);
     rl_line_run(client);
     rl_client_check_open(client, redlock_now_ns());
-    rl_client_check_close(client, redlock_now_ns());
+    rl_client_check_close(client);
     if (client->phase >= RL_CLIENT_TEARDOWN) {
         return false; /* nothing is queued, nothing may be armed */
     }
@@ -291,6 +313,8 @@ static bool turn(redlock_client *client) {
     if (has_callbacks(client) || client->turns.head != NULL) {
         client->is_woken = true;
         uv_idle_start(&client->idle, idle_cb);
+    } else if (is_due(client)) {
+        uv_idle_start(&client->idle, idle_cb); /* as soon as the poll has been there */
     } else {
         uv_idle_stop(&client->idle);
     }
@@ -328,6 +352,7 @@ static void prepare_cb(uv_prepare_t *prepare) {
     } else if (turn(client)) {
         uv_idle_start(&client->idle, idle_cb);
     }
+    client->heard_ns = redlock_now_ns(); /* the poll is next */
 }
 
 /* -- Handles -- */

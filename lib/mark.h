@@ -20,6 +20,7 @@
     X(PASSED_OVER)       /* lock_acquire.c: may not vote any more */                    \
     X(REFUSED_ALONE)     /* lock_acquire.c: by the node that was asked first */         \
     X(SEND_NO_MEMORY)    /* votes.c: no memory for a command */                         \
+    X(PUT_OFF)           /* loop.c: sent long after it was submitted */                 \
     X(REPLY_WITHOUT_END) /* conn.c: the reader's buffer is at its cap */                \
     X(SCRIPT_FORGOTTEN)  /* node.c: NOSCRIPT, the request goes out again, whole */      \
     X(SET_NOT_AGAIN)     /* votes.c: NOSCRIPT came after the attempt was over */        \

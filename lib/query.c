@@ -138,6 +138,15 @@ void rl_query_tick(struct rl_deadline *item) {
     query_count(query);
 }
 
+void rl_query_put_off(redlock_client *client, uint64_t since_ns, uint64_t now_ns) {
+    for (redlock_query *query = client->queries; query != NULL; query = query->next) {
+        if (!query->is_finished && query->sent_ns >= since_ns) {
+            rl_deadlines_set(&client->deadlines, &query->deadline,
+                             now_ns + client->rules.node_timeout_ns);
+        }
+    }
+}
+
 void rl_query_cancel_all(redlock_client *client) {
     for (redlock_query *query = client->queries; query != NULL; query = query->next) {
         if (!query->is_finished) {

@@ -34,6 +34,8 @@ void rl_query_tell(redlock_query *query);
 
 void rl_query_answer(struct rl_node *node, struct rl_request *request,
                      const struct rl_answer *answer);
+/* What was asked since since_ns goes out at now_ns. */
+void rl_query_put_off(redlock_client *client, uint64_t since_ns, uint64_t now_ns);
 void rl_query_cancel_all(redlock_client *client);
 
 #endif

@@ -143,7 +143,7 @@ static redlock_lock *held_by(const struct rl_turns *turns, uint64_t owner) {
     if (active == NULL || active->owner != owner || !has_users(active)) {
         return NULL;
     }
-    if (rl_lock_wake_ns(&active->core) <= redlock_now_ns()) {
+    if (rl_lock_lost_ns(&active->core) <= redlock_now_ns()) {
         rl_votes_simple(active, RL_EV_TICK);
     }
     return rl_lock_is_holding(&active->core) ? active : NULL;

@@ -264,7 +264,11 @@ static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
     if (rl_node_is_clogged(asked)) {
         return 0;
     }
-    return asked->head != NULL ? asked->head->sent_ns : RL_NEVER;
+    if (asked->head == NULL) {
+        return RL_NEVER;
+    }
+    const redlock_client *client = lock_of(core)->client; /* its answer may not have been read */
+    return asked->head->sent_ns + (client->step_ns - client->heard_ns);
 }
 
 static void stepped(struct rl_lock *core, const struct rl_event *event,
@@ -417,7 +421,7 @@ static const struct rl_driver driver = {
 bool rl_votes_step(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;
     rl_lock_ref(lock); /* what ends here may be the last that refers to it */
-    event->now_ns = redlock_now_ns();
+    event->now_ns = client->step_ns = redlock_now_ns();
     event->random = rl_loop_random(client);
     event->up = client->up;
     event->voters = client->voters;

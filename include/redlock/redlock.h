@@ -117,10 +117,11 @@ typedef struct redlock_client_options {
      * 3600000. Default 1000. */
     int64_t connect_timeout_ms;
 
-    /* A vote that has not come after this is counted as failed. 1 to 3600000. Default 250. It is
-     * only ever waited for when a quorum cannot be decided without that vote. A node whose oldest
-     * request has waited longer is left out of new attempts until it answers; after four times as
-     * long its connection is dropped and made anew. */
+    /* A vote that has not come so long after the sending is counted as failed. 1 to 3600000.
+     * Default 250. It is only ever waited for when a quorum cannot be decided without that vote. A
+     * node whose oldest request has waited longer is left out of new attempts until it answers.
+     * After four times as long without any answer, or if that request is sixteen times as old, its
+     * connection is dropped and made anew. */
     int64_t node_timeout_ms;
 
     /* The pause before a node is connected again doubles from the first to the second value, each

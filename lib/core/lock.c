@@ -63,6 +63,23 @@ void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, str
     lock->round_until_ns = event->now_ns + wait_ns;
 }
 
+void rl_lock_put_off(struct rl_lock *lock, uint64_t since_ns, uint64_t now_ns) {
+    const uint64_t timeout_ns = lock->rules->node_timeout_ns;
+    if (lock->round.decision != RL_OPEN) {
+        return;
+    }
+    if (lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING))) {
+        if (lock->round_until_ns >= since_ns + timeout_ns) { /* else it is older, or at its end */
+            uint64_t ends_ns = rl_lock_attempt_ends_ns(lock);
+            lock->round_until_ns = now_ns + timeout_ns < ends_ns ? now_ns + timeout_ns : ends_ns;
+        }
+    } else if (lock->round.sent_ns >= since_ns) {
+        assert(now_ns >= lock->round.sent_ns);
+        lock->round_until_ns += now_ns - lock->round.sent_ns;
+    }
+    rl_lock_invariant(lock);
+}
+
 void rl_lock_after_votes(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
     if (lock->round.decision == RL_OPEN) {

@@ -223,6 +223,11 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_
 /* The step. out is overwritten. */
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
+/* For drivers that send later than they are asked to: what was asked for since `since_ns` goes out
+ * at now_ns, and its votes are waited for from then on. No more than that: validity runs from when
+ * it was asked for, and an attempt that could win nothing any more is not waited for. */
+void rl_lock_put_off(struct rl_lock *lock, uint64_t since_ns, uint64_t now_ns);
+
 /* When RL_EV_TICK is due, RL_NEVER if no deadline is set. */
 uint64_t rl_lock_wake_ns(const struct rl_lock *lock);
 

@@ -63,20 +63,6 @@ static void node_fail_requests(struct rl_node *node) {
     assert(node->head == NULL); /* a node that is not up cannot be sent to */
 }
 
-/* A jitter of half of the pause. xorshift is random enough to keep clients apart. */
-uint64_t rl_node_pause_ns(const struct rl_node_options *options, uint64_t *last_ns,
-                          uint64_t *random) {
-    uint64_t pause_ns = *last_ns == 0 ? options->backoff_min_ns : *last_ns * 2;
-    if (pause_ns > options->backoff_max_ns) {
-        pause_ns = options->backoff_max_ns;
-    }
-    *last_ns = pause_ns;
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    return pause_ns - *random % (pause_ns / 2 + 1);
-}
-
 static void node_back_off(struct rl_node *node) {
     node_move(node, RL_NODE_BACKOFF);
     node_set_deadline(
@@ -123,6 +109,7 @@ static void node_connected(void *owner) {
     struct rl_node *node = owner;
     char wire[RL_COMMAND_WIRE_MAX];
     node_move(node, RL_NODE_HANDSHAKE);
+    node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
     node->hint[0] = '\0';
     rl_info_init(&node->info);
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
@@ -319,6 +306,7 @@ static void node_connect(struct rl_node *node) {
         if (node->conn != NULL) {
             node_move(node, RL_NODE_CONNECTING);
             node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
+            node->events->dirty(node); /* there is something to be put off */
             return;
         }
     }
@@ -356,6 +344,7 @@ void rl_node_start(struct rl_node *node) {
     }
     node_move(node, RL_NODE_RESOLVING);
     node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
+    node->events->dirty(node);
 }
 
 /* -- Deadlines -- */
@@ -463,6 +452,20 @@ const struct rl_address *rl_node_address(const struct rl_node *node) {
 void rl_node_flush(struct rl_node *node) {
     if (node->conn != NULL) {
         rl_conn_flush(node->conn);
+    }
+}
+
+void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
+    const uint64_t timeout_ns = node->options->connect_timeout_ns;
+    for (struct rl_request *request = node->head; request != NULL; request = request->next) {
+        if (request->sent_ns >= since_ns) {
+            request->sent_ns = now_ns;
+        }
+    }
+    bool begins = node->state == RL_NODE_RESOLVING || node->state == RL_NODE_CONNECTING ||
+                  node->state == RL_NODE_HANDSHAKE;
+    if (begins && node->deadline_ns != RL_NEVER_NS && node->deadline_ns >= since_ns + timeout_ns) {
+        node_set_deadline(node, now_ns + timeout_ns);
     }
 }
 

@@ -160,6 +160,10 @@ uint64_t rl_node_pause_ns(const struct rl_node_options *options, uint64_t *last_
 
 void rl_node_flush(struct rl_node *node);
 
+/* What was sent or begun since since_ns goes out at now_ns, so its answer is waited for from then
+ * on. */
+void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns);
+
 /* To be called when rl_node_deadline_ns() has come. */
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 uint64_t rl_node_deadline_ns(const struct rl_node *node);

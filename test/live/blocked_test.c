@@ -1,0 +1,285 @@
+/* A program that works for longer than its nodes are waited for: right after it has submitted
+ * something, while the answers lie in the sockets, before the poll or after it. No node is given up
+ * for that, and validity runs from the submission all the same. */
+#include <string.h>
+
+#include "live/live.h"
+#include "marks.h"
+#include "redlock/token.h"
+
+#define TTL_MS 30000
+#define TIMEOUT_MS 50 /* node_timeout_ms and connect_timeout_ms */
+#define WORK_MS 300   /* six of them; a connection is dropped after four */
+#define LONG_MS 1000  /* whatever answers it would be dropped after sixteen */
+
+static void work(uint64_t ms) {
+    live_block_until(redlock_now_ns() + ms * LIVE_MS);
+}
+
+static void open_all(struct live *live) {
+    live_start(live, 3, NULL);
+    redlock_client_options options = live_options(live);
+    options.node_timeout_ms = TIMEOUT_MS;
+    options.connect_timeout_ms = TIMEOUT_MS;
+    live_open_all(live, &options);
+}
+
+static void assert_no_failures(const struct live *live) {
+    for (size_t i = 0; i < live->n; i++) {
+        assert_int_equal(live_node(live->client, i).failures, 0);
+    }
+}
+
+static void query_cb(redlock_query *query, int status, void *data) {
+    struct live_done *done = data;
+    (void)query;
+    done->count++;
+    done->status = status;
+    live_wake();
+}
+
+/* -- Right after submitting -- */
+
+static void after_submitting(void **state) {
+    struct live *live = *state;
+    struct live_done done[4] = {{0}};
+    open_all(live);
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    MARK_FROM(PUT_OFF);
+    uint64_t before_ns = redlock_now_ns();
+    LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &done[0]), 0);
+    work(WORK_MS);
+    LIVE_UNTIL(live, done[0].count == 1);
+    LIVE_STATUS(done[0].status, 0);
+    assert_true(redlock_lock_valid_until_ns(lock) - before_ns < (TTL_MS + 50) * LIVE_MS);
+    LIVE_STATUS(redlock_extend(lock, TTL_MS, live_lock_cb, &done[1]), 0);
+    work(WORK_MS);
+    LIVE_UNTIL(live, done[1].count == 1);
+    LIVE_STATUS(done[1].status, 0);
+    LIVE_STATUS(redlock_query_holder(live->client, "key", 3, query_cb, &done[2]), 0);
+    work(WORK_MS);
+    LIVE_UNTIL(live, done[2].count == 1);
+    LIVE_STATUS(done[2].status, 0);
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done[3]), 0);
+    work(WORK_MS);
+    LIVE_UNTIL(live, done[3].count == 1);
+    LIVE_STATUS(done[3].status, 0);
+    MARK_TO(PUT_OFF);
+    assert_no_failures(live);
+    live_end(live);
+}
+
+struct worker {
+    redlock_lock *next;
+    struct live_done done;
+};
+
+static void submit_and_work(redlock_lock *lock, int status, void *data) {
+    struct worker *worker = data;
+    redlock_acquire_options once = live_once(TTL_MS);
+    (void)lock;
+    LIVE_STATUS(status, 0);
+    LIVE_STATUS(redlock_acquire(worker->next, &once, live_lock_cb, &worker->done), 0);
+    work(WORK_MS);
+}
+
+static void in_a_callback(void **state) {
+    struct live *live = *state;
+    open_all(live);
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "first");
+    struct worker worker = {.next = live_lock(live->client, "key")};
+    LIVE_STATUS(redlock_acquire(lock, &once, submit_and_work, &worker), 0);
+    LIVE_UNTIL(live, worker.done.count == 1);
+    LIVE_STATUS(worker.done.status, 0);
+    assert_no_failures(live);
+    live_end(live);
+}
+
+/* It is over when the work is: granted, and late. */
+static void no_validity_is_gained(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    open_all(live);
+    redlock_acquire_options once = live_once(WORK_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &done), 0);
+    work(WORK_MS + 10);
+    LIVE_UNTIL(live, done.count == 1);
+    assert_true(done.status != 0);
+    assert_int_equal(redlock_lock_is_valid(lock), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+/* -- With the answers in the sockets -- */
+
+static void answers_in_the_sockets(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0}, other = {0};
+    open_all(live);
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &done), 0);
+    live_send(live, 0);
+    assert_int_equal(done.count, 0);
+    work(LONG_MS);
+    /* a call on the lock looks at the clock for its loss alone */
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    /* nor is a node silent whose answer has not been read */
+    LIVE_STATUS(redlock_acquire(live_lock(live->client, "other"), &once, live_lock_cb, &other), 0);
+    LIVE_UNTIL(live, done.count == 1 && other.count == 1);
+    LIVE_STATUS(done.status, 0);
+    LIVE_STATUS(other.status, 0);
+    assert_no_failures(live);
+    live_end(live);
+}
+
+/* -- Before and after the poll, in handles that run before and after the client's -- */
+
+struct handles {
+    uv_prepare_t prepare;
+    uv_check_t check;
+    bool in_prepare, in_check; /* to work there, once */
+};
+
+static void prepare_cb(uv_prepare_t *prepare) {
+    struct handles *handles = prepare->data;
+    if (handles->in_prepare) {
+        handles->in_prepare = false;
+        work(WORK_MS);
+    }
+}
+
+static void check_cb(uv_check_t *check) {
+    struct handles *handles = check->data;
+    if (handles->in_check) {
+        handles->in_check = false;
+        work(WORK_MS);
+    }
+}
+
+static void handles_open(struct handles *handles, uv_loop_t *loop) {
+    *handles = (struct handles){.in_prepare = false};
+    uv_prepare_init(loop, &handles->prepare);
+    uv_check_init(loop, &handles->check);
+    handles->prepare.data = handles->check.data = handles;
+    uv_prepare_start(&handles->prepare, prepare_cb);
+    uv_check_start(&handles->check, check_cb);
+}
+
+static void handles_close(struct handles *handles) {
+    uv_close((uv_handle_t *)&handles->prepare, NULL);
+    uv_close((uv_handle_t *)&handles->check, NULL);
+}
+
+static void around_the_poll(void **state) {
+    struct live *live = *state;
+    struct handles handles[2];
+    live_start(live, 3, NULL);
+    redlock_client_options options = live_options(live);
+    options.node_timeout_ms = TIMEOUT_MS;
+    handles_open(&handles[0], &live->loop);
+    live_open_all(live, &options);
+    handles_open(&handles[1], &live->loop);
+    redlock_acquire_options once = live_once(TTL_MS);
+    redlock_lock *lock = live_lock(live->client, "key");
+    for (int i = 0; i < 16; i++) {
+        struct live_done done = {0};
+        handles[0].in_prepare = i & 1, handles[0].in_check = i & 2;
+        handles[1].in_prepare = i & 4, handles[1].in_check = i & 8;
+        LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &done), 0);
+        LIVE_UNTIL(live, done.count == 1);
+        LIVE_STATUS(done.status, 0);
+        LIVE_STATUS(live_release(live, lock), 0);
+        live_run_for(live, 5);
+    }
+    assert_no_failures(live);
+    handles_close(&handles[0]);
+    handles_close(&handles[1]);
+    live_end(live);
+}
+
+/* -- Opening and closing -- */
+
+static void while_opening(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    char names[3][64];
+    const char *urls[3];
+    live_start(live, 3, NULL);
+    redlock_client_options options = live_options(live);
+    options.connect_timeout_ms = TIMEOUT_MS;
+    for (int by_name = 0; by_name < 2; by_name++) {
+        for (size_t i = 0; i < 3; i++) {
+            snprintf(names[i], sizeof names[i], "redis://localhost:%d", live_port(live, i));
+            urls[i] = names[i];
+        }
+        options.nodes = by_name ? urls : options.nodes;
+        done = (struct live_done){0};
+        LIVE_STATUS(
+            redlock_client_open(&live->client, &live->loop, &options, live_client_cb, &done), 0);
+        work(WORK_MS);
+        LIVE_UNTIL(live, done.count == 1);
+        LIVE_STATUS(done.status, 0);
+        LIVE_UNTIL(live, live_up(live->client) == 3);
+        live_close(live, live->client);
+    }
+    live->client = NULL;
+    live_end(live);
+}
+
+static void always_prepare_cb(uv_prepare_t *prepare) {
+    (void)prepare;
+    work(TIMEOUT_MS + 20);
+}
+
+/* Each turn of the loop takes longer than connecting may take, and so long that a vote may. */
+static void in_every_turn(void **state) {
+    struct live *live = *state;
+    uv_prepare_t prepare;
+    struct live_done opened = {0}, done = {0};
+    live_start(live, 3, NULL);
+    redlock_client_options options = live_options(live);
+    options.connect_timeout_ms = TIMEOUT_MS;
+    options.node_timeout_ms = TIMEOUT_MS;
+    uv_prepare_init(&live->loop, &prepare);
+    uv_prepare_start(&prepare, always_prepare_cb);
+    LIVE_STATUS(redlock_client_open(&live->client, &live->loop, &options, live_client_cb, &opened),
+                0);
+    LIVE_UNTIL(live, opened.count == 1 && live_up(live->client) == 3);
+    LIVE_STATUS(opened.status, 0);
+    redlock_acquire_options once = live_once(TTL_MS);
+    LIVE_STATUS(redlock_acquire(live_lock(live->client, "key"), &once, live_lock_cb, &done), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    assert_no_failures(live);
+    uv_close((uv_handle_t *)&prepare, NULL);
+    live_end(live);
+}
+
+/* What is held is released, and the answers are waited for. */
+static void after_closing(void **state) {
+    struct live *live = *state;
+    struct live_done closed = {0};
+    open_all(live);
+    redlock_acquire_options once = live_once(TTL_MS);
+    LIVE_STATUS(live_acquire(live, live_lock(live->client, "key"), &once), 0);
+    LIVE_STATUS(redlock_client_close(live->client, live_client_cb, &closed), 0);
+    work(WORK_MS);
+    LIVE_UNTIL(live, closed.count == 1);
+    live->client = NULL;
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(after_submitting),      LIVE_TEST(in_a_callback),
+        LIVE_TEST(no_validity_is_gained), LIVE_TEST(answers_in_the_sockets),
+        LIVE_TEST(around_the_poll),       LIVE_TEST(while_opening),
+        LIVE_TEST(in_every_turn),         LIVE_TEST(after_closing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
