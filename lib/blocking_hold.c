@@ -54,6 +54,11 @@ static void answer(struct rl_ask *ask, redlock_lock *lock, int status) {
     rl_ask_answer(ask, status);
 }
 
+static void refuse(struct rl_ask *ask, int status, const char *sentence) {
+    rl_mutex_say(ask->mutex, sentence);
+    rl_ask_answer(ask, status);
+}
+
 /* -- Callbacks of the lock objects -- */
 
 static void lost_cb(redlock_lock *lock, int status, void *data) {
@@ -165,24 +170,26 @@ static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
     return status;
 }
 
+#define IN_ANOTHER_THREAD "in use: the owner is locking or unlocking it in another thread"
+
 /* The owner has it, or is in the middle of something with it. */
-static int lock_again(struct rl_hold *hold) {
+static void lock_again(struct rl_hold *hold, struct rl_ask *ask) {
+    assert(hold->depth > 0 || hold->ask != NULL);
     if (hold->ask != NULL) {
-        return REDLOCK_ERR_BUSY;
+        refuse(ask, REDLOCK_ERR_BUSY, IN_ANOTHER_THREAD);
+    } else if (hold->is_lost || !redlock_lock_is_valid(hold->lock)) {
+        refuse(ask, REDLOCK_ERR_LOST, "the lock was lost: unlock it before it is locked again");
+    } else {
+        hold->depth++;
+        rl_ask_answer(ask, 0);
     }
-    assert(hold->depth > 0);
-    if (hold->is_lost || !redlock_lock_is_valid(hold->lock)) {
-        return REDLOCK_ERR_LOST;
-    }
-    hold->depth++;
-    return 0;
 }
 
 void rl_hold_lock(struct rl_ask *ask) {
     redlock_mutex *mutex = ask->mutex;
     struct rl_hold *hold = hold_of(mutex, ask->owner);
     if (hold != NULL) {
-        answer(ask, NULL, lock_again(hold));
+        lock_again(hold, ask);
         return;
     }
     /* A lock object that nobody uses may still carry the hold of other mutexes of its last owner:
@@ -224,7 +231,7 @@ static void unlock_last(struct rl_hold *hold, struct rl_ask *ask) {
     hold->depth = 0;
     if (hold->is_lost) {
         hold->is_lost = false;
-        answer(ask, NULL, REDLOCK_ERR_LOST);
+        answer(ask, hold->lock, REDLOCK_ERR_LOST);
         return;
     }
     int status = redlock_release(hold->lock, released_cb, hold);
@@ -241,11 +248,11 @@ void rl_hold_unlock(struct rl_ask *ask) {
     if (hold == NULL) {
         answer(ask, NULL, not_his(ask->mutex));
     } else if (hold->ask != NULL) {
-        answer(ask, NULL, REDLOCK_ERR_BUSY);
+        refuse(ask, REDLOCK_ERR_BUSY, IN_ANOTHER_THREAD);
     } else if (hold->depth > 1) {
         bool is_lost = hold->is_lost || !redlock_lock_is_valid(hold->lock);
         hold->depth--;
-        answer(ask, NULL, is_lost ? REDLOCK_ERR_LOST : 0);
+        answer(ask, hold->is_lost ? hold->lock : NULL, is_lost ? REDLOCK_ERR_LOST : 0);
     } else {
         unlock_last(hold, ask);
     }
@@ -260,7 +267,7 @@ void rl_hold_extend(struct rl_ask *ask) {
         return;
     }
     if (hold->is_lost) {
-        answer(ask, NULL, REDLOCK_ERR_LOST);
+        answer(ask, hold->lock, REDLOCK_ERR_LOST);
         return;
     }
     uint64_t until_ns = redlock_lock_valid_until_ns(hold->lock);

@@ -82,6 +82,21 @@ struct rl_client_node {
     bool is_settled; /* has been up or has failed once */
 };
 
+/* What a message says after the status. */
+enum rl_words {
+    RL_WORDS_ROUND, /* what the last round came to. All others had none of their own: */
+    RL_WORDS_NONE,
+    RL_WORDS_SHARES,         /* acquired with a hold of its owner */
+    RL_WORDS_NO_FENCE,       /* could not share that */
+    RL_WORDS_OWNER_LOST,     /* was about to share it */
+    RL_WORDS_WAS_LOST,       /* released, but lost before for lost_status */
+    RL_WORDS_STILL_HELD,     /* released, but not as often as acquired */
+    RL_WORDS_HELD_BY_OTHERS, /* released, but others of the owner go on */
+    RL_WORDS_IN_LINE,        /* behind another lock of the client */
+    RL_WORDS_IN_LINE_IN_VAIN,
+    RL_WORDS_NO_RANDOM
+};
+
 /* An operation of the user: submitted, then done, then told. */
 struct rl_op {
     redlock_lock_cb callback;
@@ -89,6 +104,7 @@ struct rl_op {
     int status;
     bool is_active; /* submitted and not told */
     bool is_done;   /* status is known */
+    uint8_t words;  /* enum rl_words */
 };
 
 struct redlock_lock {
@@ -104,10 +120,9 @@ struct redlock_lock {
     void *lost_data;
     redlock_lock_cb on_renew;
     void *renew_data;
-    int lost_status;    /* why, while on_lost is queued */
-    int renew_status;   /* of the watchdog's last extension, while on_renew is due */
-    int last_status;    /* of the last operation, for messages */
-    int attempt_status; /* of the last attempt of the last acquire that ended */
+    int lost_status;  /* why, while on_lost is queued */
+    int renew_status; /* of the watchdog's last extension, while on_renew is due */
+    int last_status;  /* of the last operation, loss or renewal, for messages */
     uint32_t references;
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */
@@ -119,10 +134,11 @@ struct redlock_lock {
     redlock_lock *next_sharer;
     redlock_lock *for_extend; /* whose extension, or release, of this core is under way */
     redlock_lock *for_release;
-    uint32_t depth; /* acquires of this object that were told and not released */
-    uint64_t fence; /* of the hold that the last of them told of: the carrier may be gone */
-    bool joins;     /* an acquire that shares a hold is done and not told */
-    bool owes_lost; /* its hold was lost; the release that follows says so */
+    uint32_t depth;         /* acquires of this object that were told and not released */
+    uint64_t fence;         /* of the hold that the last of them told of: the carrier may be gone */
+    bool joins;             /* an acquire that shares a hold is done and not told */
+    bool owes_lost;         /* its hold was lost; the release that follows says so */
+    int16_t attempt_status; /* of the last attempt of the last acquire that ended */
 
     uint32_t resource_count;
     struct rl_target target; /* the resources and the holder, for commands */
@@ -133,6 +149,8 @@ struct redlock_lock {
     bool has_turn;           /* its turn in line has come, and it has not been told */
     bool turn_pauses;        /* ... and is to let others go first */
     bool is_in_line;
+    bool has_asked;        /* an attempt of the last acquire has begun */
+    uint8_t last_words;    /* enum rl_words, of last_status */
     bool announces;        /* a release is of what was won, not of an attempt that failed */
     bool listens;          /* its topics know it */
     bool tell;             /* granted: RL_EV_TELL is due */
@@ -307,6 +325,8 @@ void rl_lock_tell(redlock_lock *lock);
 void rl_lock_tell_lost(redlock_lock *lock);
 void rl_lock_destroy(redlock_lock *lock);
 int rl_lock_status(enum rl_result result);
+/* From now on messages are about this, and not about a call that was refused before. */
+void rl_lock_note(redlock_lock *lock, int status, enum rl_words words);
 
 /* -- message.c -- */
 

@@ -36,8 +36,9 @@ bool rl_line_is_busy(const redlock_lock *lock) {
 /* Of one that asks before it: what its last attempt came to. Nodes that are known to be too few
  * need no attempt. */
 static int asker_status(const redlock_lock *asker) {
-    if (asker->core.attempt != RL_RESULT_NONE && asker->core.attempt != RL_RESULT_OK) {
-        return rl_lock_status(asker->core.attempt);
+    if (asker->core.acquire.attempt != RL_RESULT_NONE &&
+        asker->core.acquire.attempt != RL_RESULT_OK) {
+        return rl_lock_status(asker->core.acquire.attempt);
     }
     return rl_voters_are_quorum(asker->client) ? REDLOCK_ERR_HELD : REDLOCK_ERR_NO_QUORUM;
 }
@@ -52,6 +53,10 @@ int rl_line_status(const redlock_lock *lock) {
         }
     }
     return status;
+}
+
+enum rl_words rl_line_words(int status) {
+    return status == REDLOCK_ERR_HELD ? RL_WORDS_IN_LINE : RL_WORDS_IN_LINE_IN_VAIN;
 }
 
 static void give_turn(redlock_lock *lock, bool pause) {

@@ -19,6 +19,8 @@ bool rl_line_is_busy(const redlock_lock *lock);
 
 /* What holds up a lock that waits: HELD, or why the one before it is not granted either. */
 int rl_line_status(const redlock_lock *lock);
+/* That in words. */
+enum rl_words rl_line_words(int status);
 
 /* To be called after every step of a lock: one that neither asks, holds nor waits leaves the lines,
  * and the next ones are given their turn. */

@@ -85,9 +85,9 @@ static void count(redlock_stats *stats, enum rl_op_kind kind, int status) {
     }
 }
 
-/* From now on messages are about this status, and not about a call that was refused before it. */
-static void set_last_status(redlock_lock *lock, int status) {
+void rl_lock_note(redlock_lock *lock, int status, enum rl_words words) {
     lock->last_status = status;
+    lock->last_words = (uint8_t)words;
     if (lock->client->refused == lock) {
         lock->client->refused = NULL;
     }
@@ -105,7 +105,7 @@ static bool tell_op(redlock_lock *lock, enum rl_op_kind kind, bool is_first) {
     struct rl_op op = lock->ops[kind];
     assert(op.is_active && op.is_done);
     lock->ops[kind] = (struct rl_op){.callback = NULL};
-    set_last_status(lock, op.status);
+    rl_lock_note(lock, op.status, (enum rl_words)op.words);
     count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
         lock->fence = rl_lock_fence(&rl_share_carrier(lock)->core);
@@ -151,7 +151,7 @@ void rl_lock_tell_lost(redlock_lock *lock) {
     lock->client->stats.lost++;
     rl_trace(lock->client, REDLOCK_EVENT_LOST, lock, NULL, lock->lost_status, 0);
     redlock_lock_cb callback = lock->on_lost;
-    set_last_status(lock, lock->lost_status);
+    rl_lock_note(lock, lock->lost_status, RL_WORDS_ROUND);
     lock->on_lost = NULL;
     if (callback != NULL) {
         callback(lock, lock->lost_status, lock->lost_data);
@@ -194,11 +194,33 @@ static void submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb cal
     lock->ops[kind] = (struct rl_op){.callback = callback, .data = data, .is_active = true};
 }
 
-/* What an acquire and an adoption have in common. */
-static int check_acquire(redlock_lock *lock) {
-    bool is_busy = lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active ||
-                   lock->core.state == RL_RELEASING || lock->is_lost_queue;
-    return is_busy ? REDLOCK_ERR_BUSY : 0;
+static int refuse_busy(redlock_lock *lock, const char *with) {
+    rl_message_refuse(lock, "in use: %s", with);
+    return REDLOCK_ERR_BUSY;
+}
+
+/* What is in the way of an acquire, an adoption, a release; NULL: nothing. */
+static const char *in_the_way(const redlock_lock *lock) {
+    if (lock->ops[RL_OP_ACQUIRE].is_active) {
+        return "an acquire is under way";
+    }
+    if (lock->ops[RL_OP_RELEASE].is_active) {
+        return "a release is under way";
+    }
+    if (lock->core.state == RL_RELEASING) {
+        return "another object of its owner is releasing what they shared";
+    }
+    return lock->is_lost_queue ? "on_lost is about to run" : NULL;
+}
+
+/* Refuses what cannot be done while the object holds something, or is in use. */
+static int check_free(redlock_lock *lock) {
+    const char *why = in_the_way(lock);
+    if (why != NULL) {
+        return refuse_busy(lock, why);
+    }
+    bool holds = rl_lock_is_holding(&rl_share_carrier(lock)->core);
+    return holds ? refuse(lock, REDLOCK_ERR_ALREADY_HELD) : 0;
 }
 
 static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
@@ -211,6 +233,7 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     lock->owes_lost = false;
     lock->renew = false;
     lock->attempt_status = 0;
+    lock->has_asked = false;
 }
 
 int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
@@ -222,9 +245,9 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     if (status != 0) {
         return status;
     }
-    status = check_acquire(lock);
-    if (status != 0) {
-        return refuse(lock, status);
+    const char *why = in_the_way(lock);
+    if (why != NULL) {
+        return refuse_busy(lock, why);
     }
     status = rl_options_acquire(lock, options, &event.u.acquire, &full);
     if (status != 0) {
@@ -242,7 +265,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
         return REDLOCK_ERR_ALREADY_HELD;
     }
     if (carrier == NULL && rl_lock_is_holding(&lock->core)) {
-        return refuse(lock, REDLOCK_ERR_BUSY); /* it still carries the hold of others */
+        return refuse_busy(lock, "it was released, but other objects of its owner hold by it");
     }
     take_callbacks(lock, &full);
     submit(lock, RL_OP_ACQUIRE, on_done, data);
@@ -275,15 +298,12 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     if (status != 0) {
         return status;
     }
-    status = check_acquire(lock);
-    if (status == 0 && rl_lock_is_holding(&rl_share_carrier(lock)->core)) {
-        status = REDLOCK_ERR_ALREADY_HELD;
-    }
+    status = check_free(lock);
     if (status == 0 && rl_line_is_busy(lock)) {
-        status = REDLOCK_ERR_BUSY;
+        status = refuse_busy(lock, "another lock of this client holds it, or asks for it");
     }
     if (status != 0) {
-        return refuse(lock, status);
+        return status;
     }
     if (!is_token(token)) {
         return refuse_token(lock);
@@ -300,6 +320,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     take_callbacks(lock, &full);
     submit(lock, RL_OP_ACQUIRE, on_done, data);
     lock->client->stats.acquires++;
+    lock->has_asked = true;
     event.u.adopt.token = token;
     rl_line_enter(lock);
     rl_votes_step(lock, &event);
@@ -314,8 +335,11 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
     }
     redlock_lock *carrier = rl_share_carrier(lock);
     bool is_extending = carrier->core.state == RL_EXTENDING && !carrier->core.renews;
-    if (lock->ops[RL_OP_EXTEND].is_active || (rl_share_is_held(lock) && is_extending)) {
-        return refuse(lock, REDLOCK_ERR_BUSY);
+    if (lock->ops[RL_OP_EXTEND].is_active) {
+        return refuse_busy(lock, "an extension is under way");
+    }
+    if (rl_share_is_held(lock) && is_extending) {
+        return refuse_busy(lock, "another object of its owner is extending what they share");
     }
     if (!rl_share_is_held(lock)) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
@@ -339,7 +363,7 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
         return status;
     }
     if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
-        return refuse(lock, REDLOCK_ERR_BUSY);
+        return refuse_busy(lock, in_the_way(lock));
     }
     if (!rl_share_is_held(lock) && !lock->owes_lost) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
@@ -356,12 +380,9 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     if (status != 0) {
         return status;
     }
-    status = check_acquire(lock);
-    if (status == 0 && rl_lock_is_holding(&rl_share_carrier(lock)->core)) {
-        status = REDLOCK_ERR_ALREADY_HELD;
-    }
+    status = check_free(lock);
     if (status != 0) {
-        return refuse(lock, status);
+        return status;
     }
     if (!is_token(token)) {
         return refuse_token(lock);
@@ -382,7 +403,7 @@ int redlock_disown(redlock_lock *lock) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
     }
     if (lock->depth > 1 || lock->joins || rl_share_has_others(lock)) {
-        return refuse(lock, REDLOCK_ERR_BUSY);
+        return refuse_busy(lock, "it was acquired more than once, or others share it");
     }
     if (!rl_share_disown(lock)) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD); /* at this very moment; on_lost says so */

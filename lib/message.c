@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "line.h"
 #include "share.h"
 #include "voters.h"
 
@@ -143,7 +144,7 @@ static void add_ballots(struct text *text, const redlock_client *client,
     }
 }
 
-const char *redlock_lock_message(redlock_lock *lock) {
+static void add_round(struct text *text, const redlock_lock *lock) {
     static const char *const done[] = {[RL_ROUND_ACQUIRE] = "granted",
                                        [RL_ROUND_FENCE] = "raised",
                                        [RL_ROUND_EXTEND] = "renewed",
@@ -152,29 +153,83 @@ const char *redlock_lock_message(redlock_lock *lock) {
                                           [RL_ROUND_FENCE] = "the token is gone",
                                           [RL_ROUND_EXTEND] = "the token is gone",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
+    const struct rl_round *round = &rl_share_carrier(lock)->core.round;
+    add(text, ": %u of %u %s, %u needed", (unsigned)round->granted, (unsigned)round->n,
+        done[round->kind], (unsigned)rl_quorum(round->n));
+    add_ballots(text, lock->client, round, refused[round->kind]);
+}
+
+static void add_words(struct text *text, const redlock_lock *lock, enum rl_words words) {
+    static const char *const table[] = {
+        [RL_WORDS_SHARES] = "it shares what its owner holds",
+        [RL_WORDS_NO_FENCE] = RL_MESSAGE_NO_FENCE,
+        [RL_WORDS_OWNER_LOST] = "what its owner held, which it was about to share, was lost",
+        [RL_WORDS_STILL_HELD] = "it was acquired more than once, and is still held",
+        [RL_WORDS_HELD_BY_OTHERS] = "its owner still holds it by another object",
+        [RL_WORDS_IN_LINE] = "in line behind another lock of this client",
+        [RL_WORDS_IN_LINE_IN_VAIN] =
+            "in line behind another lock of this client, which asks the nodes in vain",
+        [RL_WORDS_NO_RANDOM] = "it gave no random bytes for a token",
+    };
+    bool was_lost = words == RL_WORDS_WAS_LOST;
+    add(text, "%s", was_lost ? redlock_strerror(lock->lost_status) : table[words]);
+}
+
+/* An acquire that is under way: where it is. */
+static void add_acquire(struct text *text, const redlock_lock *lock) {
+    if (lock->core.state == RL_WAITING) {
+        add_words(text, lock, rl_line_words(rl_line_status(lock)));
+    } else if (lock->core.state != RL_BACKOFF) {
+        add(text, "under way");
+        add_round(text, lock);
+    } else if (lock->has_asked) {
+        add(text, "waiting for the next attempt; the last one: %s",
+            redlock_strerror(rl_lock_status(lock->core.acquire.attempt)));
+        add_round(text, lock);
+    } else {
+        add(text, "waiting for its first attempt");
+    }
+}
+
+/* What is over. */
+static void add_status(struct text *text, const redlock_lock *lock, int status,
+                       enum rl_words words) {
+    add(text, "%s", redlock_strerror(status));
+    if (words > RL_WORDS_NONE) {
+        add(text, ": ");
+        add_words(text, lock, words);
+    } else if (words == RL_WORDS_ROUND) {
+        if (status == REDLOCK_ERR_DEADLINE) {
+            add(text, " (%s)", redlock_strerror(lock->attempt_status));
+        }
+        add_round(text, lock);
+    }
+}
+
+const char *redlock_lock_message(redlock_lock *lock) {
     if (lock == NULL) {
         return "";
     }
     redlock_client *client = lock->client;
+    const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
     const struct rl_round *round = &rl_share_carrier(lock)->core.round;
     if (client->refused == lock) {
         return client->message;
     }
     client->refused = NULL;
     struct text text = begin(client);
-    if (lock->last_status == REDLOCK_ERR_ALREADY_HELD) { /* its turn in line came by its owner */
-        add(&text, RL_MESSAGE_NO_FENCE);
-        return client->message;
-    }
-    if (round->id == 0) {
+    if (lock->depth == 0 && acquire->is_active && !acquire->is_done) {
+        add_acquire(&text, lock);
+    } else if (lock->depth == 0 && lock->last_words != RL_WORDS_ROUND) {
+        add_status(&text, lock, lock->last_status, (enum rl_words)lock->last_words);
+    } else if (round->id == 0) {
         add(&text, "nothing has been asked of the nodes yet");
-        return client->message;
+    } else if (round->decision == RL_OPEN) {
+        add(&text, "under way");
+        add_round(&text, lock);
+    } else {
+        add_status(&text, lock, lock->last_status, (enum rl_words)lock->last_words);
     }
-    bool open = round->decision == RL_OPEN;
-    add(&text, "%s", open ? "under way" : redlock_strerror(lock->last_status));
-    add(&text, ": %u of %u %s, %u needed", (unsigned)round->granted, (unsigned)round->n,
-        done[round->kind], (unsigned)rl_quorum(round->n));
-    add_ballots(&text, client, round, refused[round->kind]);
     end(client, &text);
     return client->message;
 }
@@ -190,8 +245,8 @@ int redlock_lock_attempt_status(const redlock_lock *lock) {
     }
     const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
     if (acquire->is_active && !acquire->is_done) {
-        bool has_ended = lock->core.attempt != RL_RESULT_NONE;
-        return has_ended ? rl_lock_status(lock->core.attempt) : 0;
+        bool has_ended = lock->core.acquire.attempt != RL_RESULT_NONE;
+        return has_ended ? rl_lock_status(lock->core.acquire.attempt) : 0;
     }
     return lock->attempt_status;
 }

@@ -74,6 +74,18 @@ struct rl_op *rl_share_op(redlock_lock *carrier, enum rl_op_kind kind, redlock_l
     return &(*whose)->ops[kind];
 }
 
+/* The last round of all who hold was an extension: their messages are about that. */
+static void note_extension(redlock_lock *carrier, int status) {
+    if (carrier->depth > 0) {
+        rl_lock_note(carrier, status, RL_WORDS_ROUND);
+    }
+    for (redlock_lock *at = carrier->sharers; at != NULL; at = at->next_sharer) {
+        if (at->depth > 0) {
+            rl_lock_note(at, status, RL_WORDS_ROUND);
+        }
+    }
+}
+
 void rl_share_end(redlock_lock *lock, enum rl_op_kind kind, int status) {
     redlock_lock *whose;
     struct rl_op *op = rl_share_op(lock, kind, &whose);
@@ -83,6 +95,9 @@ void rl_share_end(redlock_lock *lock, enum rl_op_kind kind, int status) {
     rl_loop_queue_done(whose);
     if (kind == RL_OP_EXTEND) {
         lock->for_extend = NULL;
+        if (status == 0 || status == REDLOCK_ERR_UNKNOWN) {
+            note_extension(lock, status);
+        }
     } else if (kind == RL_OP_RELEASE) {
         lock->for_release = NULL;
         detach(whose);
@@ -90,11 +105,12 @@ void rl_share_end(redlock_lock *lock, enum rl_op_kind kind, int status) {
 }
 
 /* An operation that ends without the nodes having been asked. */
-static void end_here(redlock_lock *lock, enum rl_op_kind kind, int status) {
+static void end_here(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_words words) {
     struct rl_op *op = &lock->ops[kind];
     assert(op->is_active && !op->is_done);
     op->is_done = true;
     op->status = status;
+    op->words = (uint8_t)words;
     rl_loop_queue_done(lock);
 }
 
@@ -173,7 +189,7 @@ void rl_share_join(redlock_lock *lock, redlock_lock *carrier) {
     lock->owner = carrier->owner;
     lock->joins = true;
     lock->client->stats.shared++;
-    end_here(lock, RL_OP_ACQUIRE, 0);
+    end_here(lock, RL_OP_ACQUIRE, 0, RL_WORDS_SHARES);
 }
 
 static void admit_one(redlock_lock *lock, redlock_lock *carrier) {
@@ -181,12 +197,14 @@ static void admit_one(redlock_lock *lock, redlock_lock *carrier) {
     struct rl_op *op = &lock->ops[RL_OP_ACQUIRE];
     assert(op->is_active && op->is_done);
     if (lock->core.acquire.fences && rl_lock_fence(&carrier->core) == 0) {
-        op->status = REDLOCK_ERR_ALREADY_HELD; /* and there is no fence to share */
+        op->status = REDLOCK_ERR_ALREADY_HELD;
+        op->words = RL_WORDS_NO_FENCE;
     } else if (same_resources(lock, carrier)) {
         op->is_done = false;
         rl_share_join(lock, carrier);
     } else {
         op->status = REDLOCK_ERR_PART_HELD; /* it would wait for its own owner */
+        op->words = RL_WORDS_NONE;
     }
 }
 
@@ -203,12 +221,18 @@ void rl_share_admit(redlock_lock *carrier) {
     }
 }
 
+/* An acquire that has joined comes to something else after all. */
+static void end_join(redlock_lock *lock, int status, enum rl_words words) {
+    lock->joins = false;
+    lock->ops[RL_OP_ACQUIRE].status = status;
+    lock->ops[RL_OP_ACQUIRE].words = (uint8_t)words;
+}
+
 bool rl_share_cancel(redlock_lock *lock) {
     if (!lock->joins) {
         return false;
     }
-    lock->joins = false;
-    lock->ops[RL_OP_ACQUIRE].status = REDLOCK_ERR_CANCELED;
+    end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
     if (lock->depth == 0) {
         share_leave(lock);
     }
@@ -220,8 +244,7 @@ bool rl_share_cancel(redlock_lock *lock) {
 static void lose(redlock_lock *lock, int status) {
     if (lock->joins) {
         RL_MARK(LOST_BEFORE_TOLD);
-        lock->joins = false;
-        lock->ops[RL_OP_ACQUIRE].status = status;
+        end_join(lock, status, RL_WORDS_OWNER_LOST);
     }
     struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
     if (extend->is_done && extend->status == 0) {
@@ -254,6 +277,7 @@ static void renewed(redlock_lock *lock, int status) {
 }
 
 void rl_share_renewed(redlock_lock *carrier, int status) {
+    note_extension(carrier, status);
     renewed(carrier, status);
     for (redlock_lock *at = carrier->sharers; at != NULL; at = at->next_sharer) {
         renewed(at, status);
@@ -267,16 +291,18 @@ void rl_share_release(redlock_lock *lock) {
     assert(lock->ops[RL_OP_RELEASE].is_active);
     if (lock->owes_lost) {
         lock->owes_lost = false;
-        end_here(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST);
+        bool is_said = lock->lost_status == REDLOCK_ERR_LOST; /* by the round */
+        end_here(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
+                 is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
         return;
     }
     assert(lock->depth > 0);
     lock->depth--;
     if (lock->depth > 0) {
-        end_here(lock, RL_OP_RELEASE, 0);
+        end_here(lock, RL_OP_RELEASE, 0, RL_WORDS_STILL_HELD);
     } else if (has_users(carrier)) {
         share_leave(lock);
-        end_here(lock, RL_OP_RELEASE, 0);
+        end_here(lock, RL_OP_RELEASE, 0, RL_WORDS_HELD_BY_OTHERS);
     } else {
         carrier->for_release = carrier != lock ? lock : NULL;
         rl_votes_simple(carrier, RL_EV_RELEASE);
@@ -299,8 +325,7 @@ bool rl_share_disown(redlock_lock *lock) {
 
 void rl_share_abandon(redlock_lock *lock) {
     if (lock->joins) {
-        lock->joins = false;
-        lock->ops[RL_OP_ACQUIRE].status = REDLOCK_ERR_CANCELED;
+        end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
     }
     lock->depth = 0;
     lock->owes_lost = false;

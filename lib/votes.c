@@ -347,10 +347,15 @@ static void owe_release(struct rl_lock *core, uint32_t node) {
 
 static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result result) {
     redlock_lock *lock = lock_of(core);
-    if (op == RL_OP_ACQUIRE && core->attempt != RL_RESULT_NONE) {
-        lock->attempt_status = rl_lock_status(core->attempt);
+    if (op == RL_OP_ACQUIRE && core->acquire.attempt != RL_RESULT_NONE) {
+        lock->attempt_status = (int16_t)rl_lock_status(core->acquire.attempt);
     } else if (op == RL_OP_ACQUIRE && result == RL_RESULT_DEADLINE) {
-        lock->attempt_status = rl_line_status(lock); /* it has not come to an attempt */
+        lock->attempt_status = (int16_t)rl_line_status(lock); /* it has not come to an attempt */
+    }
+    if (op == RL_OP_ACQUIRE && !lock->has_asked) {
+        bool is_told = result == RL_RESULT_DEADLINE || result == RL_RESULT_HELD;
+        lock->ops[op].words =
+            (uint8_t)(is_told ? rl_line_words(lock->attempt_status) : RL_WORDS_NONE);
     }
     rl_share_end(lock, op, rl_lock_status(result));
 }
@@ -390,13 +395,16 @@ static bool draw(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *floor
     }
     *floor = core->acquire.fences ? wall_us() : 0;
     redlock_lock *lock = lock_of(core);
+    lock->has_asked = true;
     lock->client->stats.attempts++;
     rl_notice_begin(lock);
     return true;
 }
 
 static void undrawn(struct rl_lock *core) {
-    lock_of(core)->ops[RL_OP_ACQUIRE].status = REDLOCK_ERR_SYSTEM;
+    struct rl_op *op = &lock_of(core)->ops[RL_OP_ACQUIRE];
+    op->status = REDLOCK_ERR_SYSTEM;
+    op->words = RL_WORDS_NO_RANDOM;
 }
 
 static void feed(struct rl_lock *core, struct rl_event *event) {

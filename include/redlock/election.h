@@ -90,7 +90,7 @@ typedef struct redlock_election_options {
     /* We do not lead any more, without having resigned: stop the leader's work. Runs once after
      * each on_elected that was not followed by a resignation, no later than the end of validity.
      *     REDLOCK_ERR_EXPIRED   the keys could not be renewed in time
-     *     REDLOCK_ERR_LOST      a majority of nodes no longer has the key
+     *     REDLOCK_ERR_LOST      too many nodes no longer have the key
      * It campaigns again by itself; resign in this callback if it shall not. And, without having
      * been elected:
      *     REDLOCK_ERR_SYSTEM    the operating system gave no random bytes for a token; the

@@ -15,8 +15,10 @@ extern "C" {
 #endif
 
 /* What the last round of this lock came to, for people: "held by another: 2 of 5 granted, 3 needed;
- * 127.0.0.1:7003: held by another; ...". After a call on this lock was refused, why. Valid until
- * the next message is asked of this client or of one of its locks. Never NULL. Since 0.1. */
+ * 127.0.0.1:7003: held by another; ...". While an acquire waits, what it waits for; of an operation
+ * that needed no round, why. After a call on this lock was refused, why, until an operation of the
+ * lock ends. Valid until the next message is asked of this client or of one of its locks. Never
+ * NULL. Since 0.1. */
 REDLOCK_API const char *redlock_lock_message(redlock_lock *lock);
 
 /* What the last attempt of the last acquire (or adoption) came to, which REDLOCK_ERR_DEADLINE does

@@ -313,7 +313,7 @@ typedef struct redlock_acquire_options {
 
     /* Runs once if the lock ends while it is held and neither released nor freed:
      *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
-     *     REDLOCK_ERR_LOST      an extension found that a majority of nodes no longer has the token
+     *     REDLOCK_ERR_LOST      an extension found that too many nodes no longer have the token
      *     REDLOCK_ERR_MAX_HOLD  max_hold_ms is over
      * Stop what the lock protects. The lock is not held any more; what is left of it on the nodes
      * is being released, and it may be acquired again. Default NULL. */

@@ -30,6 +30,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -67,13 +68,17 @@ inline std::error_code make_error_code(int status) noexcept {
     return std::error_code(status, category());
 }
 
-// What is thrown. what(): the sentence, and the status in words.
+// What is thrown. what(): the sentence, and behind it the status in words, unless it says them.
 class error : public std::system_error {
    public:
     error(int status, const std::string &sentence)
-        : std::system_error(make_error_code(status), sentence) {
+        : std::system_error(make_error_code(status)), text_(join(status, sentence)) {
     }
-    explicit error(int status) : std::system_error(make_error_code(status)) {
+    explicit error(int status) : error(status, std::string()) {
+    }
+
+    const char *what() const noexcept override {
+        return text_.what();
     }
 
     // REDLOCK_ERR_...
@@ -84,6 +89,17 @@ class error : public std::system_error {
     bool is_retryable() const noexcept {
         return redlock_is_retryable(status()) != 0;
     }
+
+   private:
+    static std::string join(int status, const std::string &sentence) {
+        const char *words = redlock_strerror(status);
+        if (sentence.empty() || sentence.find(words) != std::string::npos) {
+            return sentence.empty() ? words : sentence;
+        }
+        return sentence + ": " + words;
+    }
+
+    std::runtime_error text_;  // whose copies do not throw
 };
 
 namespace detail {

@@ -27,14 +27,14 @@ extern "C" {
     X(ERR_URL, -4, "node URL cannot be used")                                            \
     X(ERR_NO_TLS, -5, "rediss:// needs TLS, and this library was built without TLS")     \
     X(ERR_DUPLICATE, -6, "two node URLs name the same server")                           \
-    X(ERR_CLOSED, -7, "the client is closing")                                           \
+    X(ERR_CLOSED, -7, "the client is closing or closed")                                 \
     X(ERR_FORKED, -8, "the client was opened before fork(); open one in this process")   \
-    X(ERR_BUSY, -9, "the lock already has an operation under way")                       \
+    X(ERR_BUSY, -9, "in use: by an operation under way, or by others that share it")     \
     X(ERR_NOT_HELD, -10, "the lock is not held")                                         \
-    X(ERR_IDLE, -11, "the lock has no operation that could be cancelled")                \
-    X(ERR_ALREADY_HELD, -12, "the lock object already holds its lock")                   \
+    X(ERR_IDLE, -11, "nothing is under way that could be ended")                         \
+    X(ERR_ALREADY_HELD, -12, "it is held already")                                       \
     X(ERR_PART_HELD, -13, "the owner holds a part of these resources already")           \
-    X(ERR_NOT_OWNER, -14, "held by another thread")                                      \
+    X(ERR_NOT_OWNER, -14, "another owner holds it, or has lost it and not unlocked it")  \
     X(ERR_WRONG_THREAD, -15, "this would wait for the thread that it is called on")      \
     /* how an operation ends */                                                          \
     X(ERR_HELD, -20, "held by another")                                                  \
@@ -42,7 +42,7 @@ extern "C" {
     X(ERR_EXPIRED, -22, "validity ran out")                                              \
     X(ERR_DEADLINE, -23, "the deadline passed")                                          \
     X(ERR_CANCELED, -24, "canceled")                                                     \
-    X(ERR_LOST, -25, "a majority of nodes no longer has the token")                      \
+    X(ERR_LOST, -25, "the lock was lost")                                                \
     X(ERR_UNKNOWN, -26, "the outcome of the extension is not known")                     \
     X(ERR_MAX_HOLD, -27, "the longest time that it may be held is over")                 \
     /* why a node's vote failed */                                                       \

@@ -130,6 +130,7 @@ struct rl_acquire {
     bool waits;           /* not first in line */
     bool fences;
     bool breaks_ties; /* asks one node first once it has met another's key */
+    uint8_t attempt;  /* enum rl_result: of its last attempt that ended; begins as NONE */
 };
 
 struct rl_adopt {
@@ -206,12 +207,11 @@ struct rl_lock {
     uint64_t resource; /* a hash of it */
     struct rl_fence fence;
     int16_t timeout_reason;
-    uint8_t state;    /* enum rl_lock_state */
-    bool adopts;      /* the attempt is an adoption: what it finds is not ours to end */
-    bool renews;      /* the extension under way is the watchdog's */
-    bool met_another; /* an attempt of this acquire was refused somewhere */
-    uint8_t alone;    /* attempts in a row that asked one node first */
-    uint8_t attempt; /* enum rl_result: of this acquire's last attempt that ended; NONE: none has */
+    uint8_t state;                /* enum rl_lock_state */
+    bool adopts;                  /* the attempt is an adoption: what it finds is not ours to end */
+    bool renews;                  /* the extension under way is the watchdog's */
+    bool met_another;             /* an attempt of this acquire was refused somewhere */
+    uint8_t alone;                /* attempts in a row that asked one node first */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 

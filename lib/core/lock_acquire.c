@@ -32,7 +32,7 @@ uint64_t rl_lock_attempt_ends_ns(const struct rl_lock *lock) {
 
 void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out, enum rl_result why) {
-    lock->attempt = (uint8_t)why;
+    lock->acquire.attempt = (uint8_t)why;
     rl_lock_release_all(lock, event, out);
     rl_fence_begin(&lock->fence, 0);
     uint64_t retry_ns = event->now_ns + rl_retry_delay_ns(lock->acquire.delay_ms,
@@ -64,10 +64,10 @@ static enum rl_result lock_cut_short(const struct rl_lock *lock) {
 void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_result why) {
     bool is_open = lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING));
-    if (why == RL_RESULT_DEADLINE && lock->attempt == RL_RESULT_NONE && is_open) {
-        lock->attempt = (uint8_t)lock_cut_short(lock);
+    if (why == RL_RESULT_DEADLINE && lock->acquire.attempt == RL_RESULT_NONE && is_open) {
+        lock->acquire.attempt = (uint8_t)lock_cut_short(lock);
     } else if (why == RL_RESULT_HELD) {
-        lock->attempt = (uint8_t)why; /* the tries were over in line */
+        lock->acquire.attempt = (uint8_t)why; /* the tries were over in line */
     }
     rl_lock_release_all(lock, event, out);
     rl_fence_begin(&lock->fence, 0);
@@ -83,7 +83,7 @@ static void lock_granted(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
     const uint64_t max_hold_ns = lock->acquire.max_hold_ms * RL_NS_PER_MS;
     rl_lock_move(lock, RL_GRANTED);
-    lock->attempt = RL_RESULT_OK;
+    lock->acquire.attempt = RL_RESULT_OK;
     lock->hold_until_ns = max_hold_ns == 0 ? RL_NEVER : lock->set_ns + max_hold_ns;
     rl_lock_set_validity(lock, rl_lock_attempt_ends_ns(lock));
     if (rl_lock_too_late(lock)) {
@@ -154,7 +154,6 @@ void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event,
     assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
     assert(acquire->tries >= 1);
     lock->acquire = *acquire;
-    lock->attempt = RL_RESULT_NONE;
     lock->met_another = false;
     lock->give_up_ns = acquire->wait_ms == RL_NO_LIMIT
                            ? RL_NEVER
@@ -194,7 +193,6 @@ void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct
     assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
     lock->acquire = event->u.adopt.acquire;
     lock->acquire.tries = 0;
-    lock->attempt = RL_RESULT_NONE;
     lock->give_up_ns = RL_NEVER;
     lock->ttl_ms = lock->life_ms = lock->acquire.ttl_ms;
     lock->set_ns = event->now_ns;

@@ -263,6 +263,27 @@ static void errors(void **state) {
     mutex.unlock();
 }
 
+static_assert(std::is_nothrow_copy_constructible_v<redlock::error>);
+
+/* The status in words once, be it in the sentence or behind it. */
+static void says_it_once(void **state) {
+    const std::string held = redlock_strerror(REDLOCK_ERR_HELD);
+    assert_string_equal(redlock::error(REDLOCK_ERR_HELD).what(), held.c_str());
+    assert_string_equal(redlock::error(REDLOCK_ERR_HELD, held + ": 1 of 3 granted").what(),
+                        (held + ": 1 of 3 granted").c_str());
+    assert_string_equal(
+        redlock::error(REDLOCK_ERR_INVALID, "ttl_ms is 0").what(),
+        (std::string("ttl_ms is 0: ") + redlock_strerror(REDLOCK_ERR_INVALID)).c_str());
+    redlock::client client(urls(crew_nodes_of(state)), fresh());
+    redlock::mutex mutex(client, "a");
+    try {
+        mutex.extend();
+        fail();
+    } catch (const std::exception &error) {
+        assert_string_equal(error.what(), redlock_strerror(REDLOCK_ERR_NOT_HELD));
+    }
+}
+
 static void lost(void **state) {
     struct crew_nodes *nodes = crew_nodes_of(state);
     redlock::client client(urls(nodes), fresh());
@@ -326,6 +347,7 @@ int main() {
         CREW_NODES_TEST(many_threads),
         CREW_NODES_TEST(as_a_guard),
         CREW_NODES_TEST(errors),
+        CREW_NODES_TEST(says_it_once),
         CREW_NODES_TEST(lost),
         CREW_NODES_TEST(ends_in_any_order),
     };

@@ -318,6 +318,25 @@ static void bad_input(void **state) {
     crew_end(live, blocking);
 }
 
+/* Why it was lost stays readable; what is refused after it is refused in its own words. */
+static void words_after_a_loss(void **state) {
+    struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.max_hold_ms = 200;
+    redlock_mutex *mutex = crew_mutex(blocking, "one", &options);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(crew_do(mutex, crew_unlock, 0), REDLOCK_ERR_NOT_OWNER);
+    say(mutex, "another owner holds it");
+    LIVE_POLL(live, crew_stats(blocking).lost == 1);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), REDLOCK_ERR_LOST);
+    say(mutex, "the lock was lost: unlock it before it is locked again");
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
+    say(mutex, "the longest time that it may be held is over: ");
+    free_mutex(mutex);
+    crew_end(live, blocking);
+}
+
 static void attempt_of_another(void *data) {
     struct member *member = data;
     member->status = redlock_mutex_lock(member->mutex, 20);
@@ -379,6 +398,7 @@ int main(void) {
         LIVE_TEST(owners_that_move),
         LIVE_TEST(fence),
         LIVE_TEST(bad_input),
+        LIVE_TEST(words_after_a_loss),
         LIVE_TEST(deadlines),
         LIVE_TEST(messages),
     };

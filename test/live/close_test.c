@@ -253,7 +253,7 @@ static void busy(void **state) {
     LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_BUSY);
-    assert_non_null(strstr(redlock_lock_message(lock), redlock_strerror(REDLOCK_ERR_BUSY)));
+    assert_non_null(strstr(redlock_lock_message(lock), "in use: an extension is under way"));
     LIVE_UNTIL(live, done.count == 2);
     LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), REDLOCK_ERR_ALREADY_HELD);
     LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), 0);

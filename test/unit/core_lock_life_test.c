@@ -131,12 +131,12 @@ static void has_lived_with_fences_and_ties(void) {
 
 static void keeps_its_promises_in_every_life(void **state) {
     (void)state;
-    const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1, 0, 0, false, false, false};
+    const struct rl_acquire wish = {10000, 2, 5000, 50, 100, 1, 0, 0, false, false, false, 0};
     /* with a watchdog, a limit and a line */
-    const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true, false, false};
+    const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true, false, false, 0};
     /* with a fence, asking one node first */
-    const struct rl_acquire fenced = {3000, 2, 5000, 50, 100, 1, 1000, 0, false, true, true};
-    const struct rl_acquire ties = {3000, 3, 5000, 50, 100, 1, 0, 0, false, false, true};
+    const struct rl_acquire fenced = {3000, 2, 5000, 50, 100, 1, 1000, 0, false, true, true, 0};
+    const struct rl_acquire ties = {3000, 3, 5000, 50, 100, 1, 0, 0, false, false, true, 0};
     const struct life lives[] = {
         {1, 5, 2, {1, 0}, false, wish},   {2, 4, 4, {3, 0, 1, 2}, false, wish},
         {3, 4, 2, {7, 2}, false, wish},   {1, 6, 2, {1, 0}, false, kept},

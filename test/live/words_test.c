@@ -1,0 +1,219 @@
+/* Messages that are about what they stand under: in line, between attempts, shared, after a loss,
+ * after a refusal. Each was false in one of these states. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live.h"
+#include "redlock/token.h"
+
+#define TTL_MS 30000
+
+static redlock_acquire_options patient(uint64_t owner) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = TTL_MS;
+    options.wait_ms = REDLOCK_NO_LIMIT;
+    options.delay_ms = options.jitter_ms = 5;
+    options.owner = owner;
+    return options;
+}
+
+static void says(redlock_lock *lock, const char *beginning) {
+    const char *message = redlock_lock_message(lock);
+    if (strncmp(message, beginning, strlen(beginning)) != 0) {
+        assert_string_equal(message, beginning); /* to be shown both */
+    }
+}
+
+static void in_line(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    redlock_lock *first = live_lock(live->client, "key");
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options options = patient(0), brief = patient(0), once = live_once(TTL_MS);
+    brief.wait_ms = 30;
+    for (int round = 0; round < 2; round++) { /* with no round before, and with one */
+        LIVE_STATUS(live_acquire(live, first, &options), 0);
+        LIVE_STATUS(redlock_acquire(lock, &brief, live_lock_cb, &done), 0);
+        says(lock, "in line behind another lock of this client");
+        LIVE_UNTIL(live, done.count == 1);
+        LIVE_STATUS(done.status, REDLOCK_ERR_DEADLINE);
+        says(lock, "the deadline passed: in line behind another lock of this client");
+        LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_HELD);
+        says(lock, "held by another: in line behind another lock of this client");
+        done.count = 0;
+        LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
+        LIVE_STATUS(redlock_cancel(lock), 0);
+        LIVE_UNTIL(live, done.count == 1);
+        assert_string_equal(redlock_lock_message(lock), "canceled");
+        done.count = 0;
+        LIVE_STATUS(live_release(live, first), 0);
+        LIVE_STATUS(live_acquire(live, lock, &options), 0);
+        LIVE_STATUS(live_release(live, lock), 0);
+        says(lock, "success: ");
+    }
+    live_end(live);
+}
+
+static void between_attempts(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_lock *next = live_lock(live->client, "key");
+    redlock_acquire_options options = patient(0);
+    live_tell_all(live, "SET key another");
+    options.delay_ms = options.jitter_ms = 60;
+    LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
+    says(lock, "under way: 0 of 5 granted, 3 needed; ");
+    LIVE_UNTIL(live, redlock_lock_attempt_status(lock) != 0);
+    says(lock, "waiting for the next attempt; the last one: held by another: 0 of 5 granted");
+    LIVE_STATUS(redlock_cancel(lock), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    says(lock, "canceled: 0 of 5 granted, 3 needed; ");
+    options.wait_ms = 50;
+    LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_DEADLINE);
+    says(lock, "the deadline passed (held by another): 0 of 5 granted, 3 needed; ");
+    for (size_t i = 0; i < 3; i++) {
+        live_kill(live, i);
+    }
+    LIVE_UNTIL(live, live_up(live->client) == 2);
+    options.wait_ms = REDLOCK_NO_LIMIT;
+    LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), 0);
+    LIVE_STATUS(redlock_acquire(next, &options, NULL, NULL), 0);
+    says(lock, "waiting for the next attempt; the last one: no quorum of nodes: 0 of 5 granted");
+    says(next, "in line behind another lock of this client, which asks the nodes in vain");
+    live_end(live);
+}
+
+static void shared(void **state) {
+    struct live *live = *state;
+    redlock_lock *a = live_lock(live->client, "key");
+    redlock_lock *b = live_lock(live->client, "key");
+    redlock_acquire_options options = patient(7);
+    LIVE_STATUS(live_acquire(live, a, &options), 0);
+    LIVE_STATUS(live_acquire(live, b, &options), 0);
+    says(b, "success: it shares what its owner holds");
+    LIVE_STATUS(live_acquire(live, b, &options), 0);
+    LIVE_STATUS(live_extend(live, a, 0), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    says(b, "success: 5 of 5 renewed, 3 needed");
+    LIVE_STATUS(live_release(live, b), 0);
+    says(b, "success: it was acquired more than once, and is still held");
+    LIVE_STATUS(redlock_disown(b), REDLOCK_ERR_BUSY);
+    says(b, "in use: it was acquired more than once, or others share it");
+    LIVE_STATUS(live_release(live, b), 0);
+    says(b, "success: its owner still holds it by another object");
+    LIVE_STATUS(live_acquire(live, b, &options), 0);
+    LIVE_STATUS(live_release(live, a), 0);
+    options.owner = 8;
+    LIVE_STATUS(redlock_acquire(a, &options, NULL, NULL), REDLOCK_ERR_BUSY);
+    says(a, "in use: it was released, but other objects of its owner hold by it");
+    LIVE_STATUS(live_release(live, b), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    says(b, "success: ");
+    assert_non_null(strstr(redlock_lock_message(b), " of 5 deleted, 3 needed"));
+    live_end(live);
+}
+
+static char in_callback[REDLOCK_MESSAGE_MAX];
+
+static void keep_message(redlock_lock *lock, int status, void *data) {
+    snprintf(in_callback, sizeof in_callback, "%s", redlock_lock_message(lock));
+    live_lock_cb(lock, status, data);
+}
+
+/* The head of the sentence is about the same thing as the rest of it. */
+static void renewals_in_vain(void **state) {
+    struct live *live = *state;
+    struct live_done renewed = {0};
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options options = patient(0);
+    options.ttl_ms = 2000;
+    options.auto_extend = 1;
+    options.renew_ms = 100;
+    options.on_renew = keep_message;
+    options.renew_data = &renewed;
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    LIVE_UNTIL(live, renewed.count > 0);
+    assert_non_null(strstr(in_callback, "success: "));
+    assert_non_null(strstr(in_callback, " of 5 renewed"));
+    for (size_t i = 0; i < 3; i++) {
+        live_kill(live, i);
+    }
+    renewed = (struct live_done){0};
+    LIVE_UNTIL(live, renewed.count > 0 && renewed.status == REDLOCK_ERR_UNKNOWN);
+    assert_ptr_equal(strstr(in_callback, "the outcome of the extension is not known: "),
+                     in_callback);
+    live_end(live);
+}
+
+/* A loss by the clock is none by the nodes. */
+static void losses(void **state) {
+    struct live *live = *state;
+    static const struct {
+        int status;
+        const char *told, *released;
+    } rows[] = {
+        {REDLOCK_ERR_MAX_HOLD, "the longest time that it may be held is over: 5 of 5 granted",
+         "the lock was lost: the longest time that it may be held is over"},
+        {REDLOCK_ERR_EXPIRED, "validity ran out: 5 of 5 granted",
+         "the lock was lost: validity ran out"},
+        {REDLOCK_ERR_LOST, "the lock was lost: 0 of 5 renewed, 3 needed; ",
+         "the lock was lost: 0 of 5 renewed, 3 needed; "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct live_done lost = {0};
+        redlock_lock *lock = live_lock(live->client, "key");
+        redlock_acquire_options options = patient(0);
+        options.max_hold_ms = rows[i].status == REDLOCK_ERR_MAX_HOLD ? 200 : REDLOCK_NO_LIMIT;
+        options.ttl_ms = rows[i].status == REDLOCK_ERR_EXPIRED ? 200 : TTL_MS;
+        options.on_lost = keep_message;
+        options.lost_data = &lost;
+        LIVE_STATUS(live_acquire(live, lock, &options), 0);
+        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+        if (rows[i].status == REDLOCK_ERR_LOST) {
+            live_tell_all(live, "DEL key");
+            LIVE_STATUS(live_extend(live, lock, 0), REDLOCK_ERR_LOST);
+        }
+        LIVE_UNTIL(live, lost.count == 1);
+        LIVE_STATUS(lost.status, rows[i].status);
+        if (strstr(in_callback, rows[i].told) != in_callback) {
+            assert_string_equal(in_callback, rows[i].told); /* to be shown both */
+        }
+        LIVE_STATUS(live_release(live, lock), REDLOCK_ERR_LOST);
+        says(lock, rows[i].released);
+        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    }
+    live_end(live);
+}
+
+/* What is refused is said until something else ends, and no longer. */
+static void a_refusal_is_over(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options options = patient(0);
+    LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    says(lock, "in use: an acquire is under way");
+    says(lock, "in use: an acquire is under way"); /* as often as it is asked for */
+    LIVE_UNTIL(live, done.count == 1);
+    says(lock, "success: ");
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    says(lock, "in use: an extension is under way");
+    LIVE_STATUS(redlock_release(lock, keep_message, &done), 0);
+    LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_BUSY);
+    says(lock, "in use: a release is under way");
+    LIVE_UNTIL(live, done.count == 3);
+    assert_ptr_equal(strstr(in_callback, "success: "), in_callback);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(in_line), LIVE_TEST_FIVE(between_attempts),
+        LIVE_TEST_FIVE(shared),  LIVE_TEST_FIVE(renewals_in_vain),
+        LIVE_TEST_FIVE(losses),  LIVE_TEST_FIVE(a_refusal_is_over),
+    };
+    return cmocka_run_group_tests_name("words", tests, NULL, NULL);
+}
