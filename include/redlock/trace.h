@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-typedef struct redlock_lock redlock_lock;
+struct redlock_lock; /* redlock.h names it redlock_lock: in C99 that can be said once */
 
 /* What a trace hook is told. The pointers are valid during the call only. */
 enum redlock_event_type {
@@ -40,12 +40,12 @@ enum redlock_event_type {
 
 typedef struct redlock_event {
     enum redlock_event_type type;
-    int status;               /* a REDLOCK_ code, 0 where none applies */
-    uint64_t now_ns;          /* redlock_now_ns() */
-    const redlock_lock *lock; /* NULL where none applies */
-    const char *node;         /* the node's name, NULL where none applies */
-    uint32_t latency_us;      /* from sending to the answer, for votes */
-    int64_t votes_in_ms;      /* of NODE_QUARANTINED: for how long; else 0 */
+    int status;                      /* a REDLOCK_ code, 0 where none applies */
+    uint64_t now_ns;                 /* redlock_now_ns() */
+    const struct redlock_lock *lock; /* NULL where none applies */
+    const char *node;                /* the node's name, NULL where none applies */
+    uint32_t latency_us;             /* from sending to the answer, for votes */
+    int64_t votes_in_ms;             /* of NODE_QUARANTINED: for how long; else 0 */
 } redlock_event;
 
 /* Runs inside the library's own work: it must not call any function of this header that takes a

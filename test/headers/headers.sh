@@ -1,6 +1,6 @@
 #!/bin/sh
-# Each public header is compiled alone, as C11 and as C++17, with warnings as errors; then every
-# public macro is expanded (macros.c), and macros.c is checked to use every public macro there is.
+# Each public header is compiled alone, as C99, C11 and C++17, with warnings as errors: programs that
+# use the library are built with what they like. Then every public macro is expanded (macros.c), and macros.c is checked to use every public macro there is.
 #
 #   headers.sh INCLUDE_DIR CC CXX     CXX may be "-": no C++ compiler
 set -u
@@ -11,18 +11,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 include=$1
 cc=$2
 cxx=$3
-strict='-Wall -Wextra -Wpedantic -Wundef -Wshadow -Werror -fsyntax-only'
+strict='-Wall -Wextra -Wpedantic -Wconversion -Wundef -Wshadow -Werror -fsyntax-only'
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-headers.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' HUP INT TERM
 
-# compile WHAT FILE: as C11 and as C++17
+# compile WHAT FILE: as C99, C11 and C++17
 compile() {
-    # A compiler may be several words.
-    # shellcheck disable=SC2086
-    $cc -x c -std=c11 $strict -Wstrict-prototypes -I "$include" "$2" >"$scratch/log" 2>&1
-    result "$1 as C11" $? "$scratch/log"
+    for std in 99 11; do
+        # A compiler may be several words.
+        # shellcheck disable=SC2086
+        $cc -x c -std=c$std $strict -Wstrict-prototypes -I "$include" "$2" >"$scratch/log" 2>&1
+        result "$1 as C$std" $? "$scratch/log"
+    done
     if [ "$cxx" = - ]; then
         skip "$1 as C++17" 'no C++ compiler'
         return

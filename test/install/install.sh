@@ -143,7 +143,7 @@ ln -s "$source" "$super/subprojects/libredlock"
 cp "$here/downstream.c" "$super/"
 # C99 needs to be told what uv.h wants.
 cat >"$super/meson.build" <<'MESON'
-project('super', 'c', default_options: ['c_std=gnu11', 'werror=true', 'warning_level=3'])
+project('super', 'c', default_options: ['c_std=c99', 'werror=true', 'warning_level=3'])
 add_project_arguments('-D_GNU_SOURCE', language: 'c')
 redlock = dependency('libredlock', default_options: 'hiredis_root=' + get_option('hiredis_root'))
 assert(redlock.version() == dependency('redlock').version())
