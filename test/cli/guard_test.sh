@@ -166,7 +166,7 @@ for command in "run --ttl 4s --grace 1s" "elect --ttl 4s --grace 1s --id one"; d
     result "${command%% *}: the loss is told" $? "$err"
     kill -s TERM "$pid" # so that elect does not lead again; the command ignores it
     each_node resume
-    "$redlock" run k -- date +%s%N >"$out"
+    "$redlock" run -q k -- date +%s%N >"$out"
     [ "$(cat "$out")" -gt "$(cat "$scratch/beat")" ] && [ -s "$out" ]
     result '... and nobody else has the lock before the command is gone' $? "$err"
     echo "# by $((($(cat "$out") - $(cat "$scratch/beat")) / 1000000)) ms"
