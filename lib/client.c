@@ -230,7 +230,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         place->index = (uint8_t)i;
         client->reasons[i] = REDLOCK_ERR_NODE_DOWN;
     }
-    memset(&url, 0, sizeof url);
+    rl_wipe(&url, sizeof url);
     return status;
 }
 
@@ -239,7 +239,7 @@ static void free_client(redlock_client *client) {
     rl_fork_end(&client->io.fork);
     rl_votes_free_calls(client);
     if (client->nodes != NULL) { /* with the passwords */
-        memset(client->nodes, 0, client->n_nodes * sizeof client->nodes[0]);
+        rl_wipe(client->nodes, client->n_nodes * sizeof client->nodes[0]);
     }
     rl_free(&memory, client->nodes);
     rl_resources_free(&client->resources);

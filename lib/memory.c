@@ -41,3 +41,8 @@ void *rl_alloc(const redlock_allocator *memory, size_t count, size_t size) {
 void rl_free(const redlock_allocator *memory, void *pointer) {
     memory->free(pointer, memory->data);
 }
+
+void rl_wipe(void *secret, size_t size) {
+    memset(secret, 0, size);
+    __asm__ volatile("" : : "r"(secret) : "memory"); /* for all that is known here, it reads it */
+}

@@ -14,4 +14,8 @@ void *rl_alloc(const redlock_allocator *memory, size_t count, size_t size);
 
 void rl_free(const redlock_allocator *memory, void *pointer);
 
+/* Zeroes what a password may be in, for sure: no compiler leaves it out because nobody reads it
+ * any more. */
+void rl_wipe(void *secret, size_t size);
+
 #endif

@@ -34,6 +34,7 @@ struct rl_conn {
     bool is_broken;
     bool silent; /* the owner has closed it: no events */
     bool listens;
+    bool is_secret; /* a password may be in the output buffer */
     int16_t reason;
     char detail[RL_DETAIL_MAX];
     size_t written; /* bytes at the front of the output buffer that are out */
@@ -76,10 +77,20 @@ static void conn_add_write(void *data) {
     }
 }
 
-/* hiredis is about to close the descriptor. */
+/* All that was allocated, since what was cut off at the front has been moved. */
+static void conn_wipe(struct rl_conn *conn) {
+    sds buffer = conn->context->c.obuf;
+    if (conn->is_secret && buffer != NULL) {
+        rl_wipe(buffer, sdsalloc(buffer));
+    }
+    conn->is_secret = false;
+}
+
+/* hiredis is about to close the descriptor, and to free the buffer after that. */
 static void conn_cleanup(void *data) {
     struct rl_conn *conn = data;
     assert(conn->context != NULL);
+    conn_wipe(conn);
     conn->context = NULL;
     uv_poll_stop(&conn->poll);
     uv_close((uv_handle_t *)&conn->poll, conn_poll_closed);
@@ -238,6 +249,7 @@ static void conn_advance(struct rl_conn *conn, size_t bytes) {
     sds *buffer = &conn->context->c.obuf;
     conn->written += bytes;
     if (conn->written == sdslen(*buffer)) {
+        conn_wipe(conn);
         sdsclear(*buffer); /* keeps its memory, where hiredis would free and allocate */
         conn->written = 0;
     } else if (conn->written > sdslen(*buffer) / 2) {
@@ -373,6 +385,21 @@ void rl_conn_push(struct rl_conn *conn) {
     if (conn->context != NULL && conn->connected && !conn->is_broken && !conn->polls_write) {
         conn_write(conn);
     }
+}
+
+/* With room for all of it from the start the buffer is not moved while it grows, which would leave
+ * a copy behind. */
+bool rl_conn_begin_secret(struct rl_conn *conn, size_t room) {
+    redisContext *c = &conn->context->c;
+    assert(sdslen(c->obuf) == 0);
+    sds buffer = sdsMakeRoomFor(c->obuf, room);
+    if (buffer == NULL) {
+        rl_conn_break(conn, REDLOCK_ERR_NOMEM, "no memory for the handshake");
+        return false;
+    }
+    c->obuf = buffer;
+    conn->is_secret = true;
+    return true;
 }
 
 void rl_conn_flush(struct rl_conn *conn) {

@@ -71,6 +71,11 @@ void rl_conn_listen(struct rl_conn *conn, struct rl_heard *heard, const uint32_t
  * then, which the owner is told by the next flush. */
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 
+/* What is appended from now on, `room` bytes at most, may have a password in it: it is wiped when
+ * all of it is out, or the connection ends. Right after `connected`. False if there is no memory,
+ * as rl_conn_send(). */
+bool rl_conn_begin_secret(struct rl_conn *conn, size_t room);
+
 /* Writes what was appended. May end in `broken`. */
 void rl_conn_flush(struct rl_conn *conn);
 

@@ -150,6 +150,9 @@ static void listener_connected(void *owner) {
     char wire[RL_COMMAND_WIRE_MAX];
     listener_move(listener, RL_LISTENER_HANDSHAKE);
     listener->steps = 0;
+    if (!rl_conn_begin_secret(listener->conn, N_STEPS * sizeof wire)) {
+        return;
+    }
     for (size_t i = 0; i < N_STEPS; i++) {
         size_t length =
             rl_handshake_format(steps[i], listener->url, &listener->options->handshake, wire);
@@ -158,7 +161,7 @@ static void listener_connected(void *owner) {
             listener->waiting++;
         }
     }
-    memset(wire, 0, sizeof wire); /* a password may have been in it */
+    rl_wipe(wire, sizeof wire);
 }
 
 static void listener_dirty(void *owner) {

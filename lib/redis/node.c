@@ -112,6 +112,9 @@ static void node_connected(void *owner) {
     node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
     node->hint[0] = '\0';
     rl_info_init(&node->info);
+    if (!rl_conn_begin_secret(node->conn, RL_STEPS * sizeof wire)) {
+        return;
+    }
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
         size_t length = rl_handshake_format(step, &node->url, &node->options->handshake, wire);
         node->steps[step] = (struct rl_request){.kind = RL_COMMAND_HANDSHAKE};
@@ -119,6 +122,7 @@ static void node_connected(void *owner) {
             node_push(node, &node->steps[step]);
         }
     }
+    rl_wipe(wire, sizeof wire);
     node_expect(node);
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "memory.h"
 #include "redis/url_show.h"
 #include "redlock/redlock.h"
 
@@ -452,7 +453,7 @@ int rl_url_parse(const char *text, struct rl_url *url, char *error, size_t error
     assert((status == 0) == (p.why == NULL));
     if (status != 0) {
         report(&p, text != NULL ? text : "", error, error_size);
-        memset(url, 0, sizeof(*url));
+        rl_wipe(url, sizeof(*url));
     }
     return status;
 }

@@ -1,0 +1,230 @@
+/* No copy of a password stays in memory once the client is closed: not on the heap, not on a stack,
+ * not in what hiredis gave back. A process of its own (this program, run again) opens a client,
+ * uses it, closes it, and then looks through everything that it may write to. It is given the
+ * password in a form that is not found, as it finds itself otherwise. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live/live.h"
+
+/* What is looked for is the end. It is long, so that the commands after it do not overwrite all of
+ * it in a buffer that is used again. */
+#define LEAD                                                              \
+    "0123456789012345678901234567890123456789012345678901234567890123456" \
+    "0123456789012345678901234567890123456789012345678901234567890123456" \
+    "0123456789012345678901234567890123456789012345678901234567890123456" \
+    "0123456789012345678901234567890123456789012345678901234567890123456"
+#define PASSWORD LEAD "hunter2-and-a-good-deal-more"
+#define SOUGHT 28 /* bytes */
+#define MASK 0x55
+#define MAP_MAX (UINT64_C(1) << 30) /* larger ones are the sanitizers' */
+#define URL_MAX 512
+#define CHECK(condition)                 \
+    do {                                 \
+        if (!(condition)) {              \
+            _exit(100 + __LINE__ % 100); \
+        }                                \
+    } while (0)
+
+/* -- The process that looks -- */
+
+static unsigned char masked[sizeof(PASSWORD)]; /* the password, each byte with MASK */
+static size_t masked_length;
+
+static void unmask(char *out) {
+    for (size_t i = 0; i < masked_length; i++) {
+        out[i] = (char)(masked[i] ^ MASK);
+    }
+}
+
+/* Zeroes, whatever the compiler thinks of it. */
+static void wipe(void *memory, size_t size) {
+    volatile char *bytes = memory;
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = 0;
+    }
+}
+
+static size_t count_in(const unsigned char *bytes, size_t size) {
+    size_t count = 0;
+    const unsigned char *sought = masked + masked_length - SOUGHT;
+    for (size_t i = 0; i + SOUGHT <= size; i++) {
+        size_t same = 0;
+        while (same < SOUGHT && (bytes[i + same] ^ MASK) == sought[same]) {
+            same++;
+        }
+        count += same == SOUGHT;
+    }
+    return count;
+}
+
+/* In all that is readable and writable. */
+static int count_copies(void) {
+    static unsigned char page[65536 + SOUGHT - 1];
+    size_t count = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    FILE *memory = fopen("/proc/self/mem", "r");
+    CHECK(maps != NULL && memory != NULL);
+    setvbuf(memory, NULL, _IONBF, 0);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t from, to;
+        char rights[5];
+        CHECK(sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3);
+        bool is_looked_at = strncmp(rights, "rw", 2) == 0 && to - from < MAP_MAX;
+        for (uintptr_t at = from; is_looked_at && at < to; at += 65536) {
+            size_t left = to - at < sizeof page ? to - at : sizeof page;
+            CHECK(fseek(memory, (long)at, SEEK_SET) == 0);
+            count += count_in(page, fread(page, 1, left, memory));
+        }
+    }
+    fclose(maps);
+    fclose(memory);
+    wipe(page, sizeof page);
+    return count < 90 ? (int)count : 90;
+}
+
+static void stop_cb(redlock_lock *lock, int status, void *data) {
+    (void)lock;
+    CHECK(status == 0);
+    uv_stop(data);
+}
+
+static void opened_cb(redlock_client *client, int status, void *data) {
+    (void)client;
+    (void)status; /* some have no node that lets them in */
+    uv_stop(data);
+}
+
+/* A client with these URLs, used if it is let in, and closed. */
+static void use(char urls[][URL_MAX], size_t n, bool is_let_in) {
+    uv_loop_t loop;
+    redlock_client *client;
+    redlock_lock *lock;
+    const char *nodes[LIVE_NODES_MAX];
+    for (size_t i = 0; i < n; i++) {
+        nodes[i] = urls[i];
+    }
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    redlock_lock_options lock_options = REDLOCK_LOCK_OPTIONS_INIT;
+    const redlock_bytes name = {"key", 3};
+    options.nodes = nodes;
+    options.n_nodes = n;
+    options.guard = REDLOCK_GUARD_OFF;
+    lock_options.resources = &name;
+    lock_options.n_resources = 1;
+    lock_options.notify = 1; /* connections that listen shake hands as well */
+    CHECK(uv_loop_init(&loop) == 0);
+    CHECK(redlock_client_open(&client, &loop, &options, opened_cb, &loop) == 0);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    if (is_let_in) {
+        CHECK(redlock_lock_new_with(client, &lock_options, &lock, NULL, 0) == 0);
+        CHECK(redlock_acquire(lock, NULL, stop_cb, &loop) == 0);
+        uv_run(&loop, UV_RUN_DEFAULT);
+        CHECK(redlock_release(lock, stop_cb, &loop) == 0);
+        uv_run(&loop, UV_RUN_DEFAULT);
+    }
+    CHECK(redlock_client_close(client, NULL, NULL) == 0);
+    CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0);
+    CHECK(uv_loop_close(&loop) == 0);
+}
+
+/* arguments: "in" or "out", the masked password in hexadecimal, ports. */
+static int look(int argc, char **argv) {
+    static char urls[LIVE_NODES_MAX][URL_MAX];
+    masked_length = strlen(argv[2]) / 2;
+    CHECK(masked_length < sizeof masked);
+    for (size_t i = 0; i < masked_length; i++) {
+        const char digits[3] = {argv[2][2 * i], argv[2][2 * i + 1], '\0'};
+        masked[i] = (unsigned char)strtoul(digits, NULL, 16);
+    }
+    for (int i = 3; i < argc; i++) {
+        char *at = urls[i - 3];
+        memcpy(at, "redis://default:", 16);
+        unmask(at + 16);
+        CHECK(snprintf(at + 16 + masked_length, 40, "@127.0.0.1:%s", argv[i]) > 0);
+    }
+    CHECK(count_copies() >= argc - 3); /* it sees what there is */
+    use(urls, (size_t)argc - 3, strcmp(argv[1], "in") == 0);
+    redlock_client *client;
+    uv_loop_t loop;
+    const char *broken = urls[0];
+    urls[0][strlen(urls[0]) - 1] = 'x'; /* no port any more */
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = &broken;
+    options.n_nodes = 1;
+    CHECK(uv_loop_init(&loop) == 0);
+    CHECK(redlock_client_open(&client, &loop, &options, NULL, NULL) == REDLOCK_ERR_URL);
+    CHECK(uv_loop_close(&loop) == 0);
+    wipe(urls, sizeof urls);
+    return count_copies();
+}
+
+/* -- The test -- */
+
+static int run(struct live *live, const char *how, const char *password, size_t n) {
+    char hex[2 * sizeof(masked) + 1] = "", ports[LIVE_NODES_MAX][8];
+    char *argv[4 + LIVE_NODES_MAX] = {(char[]){"secret_test"}, (char *)(uintptr_t)how, hex};
+    for (size_t i = 0; password[i] != '\0'; i++) {
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned)(unsigned char)(password[i] ^ MASK));
+    }
+    for (size_t i = 0; i < n; i++) {
+        snprintf(ports[i], sizeof ports[i], "%d", live_port(live, i));
+        argv[3 + i] = ports[i];
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        unsetenv("MALLOC_PERTURB_"); /* it would overwrite what is freed */
+        execv("/proc/self/exe", argv);
+        _exit(99);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void after_use(void **state) {
+    struct live *live = *state;
+    const char *args[] = {"--requirepass", PASSWORD, NULL};
+    live->password = PASSWORD;
+    live_start(live, 3, args);
+    assert_int_equal(run(live, "in", PASSWORD, 3), 0);
+    live_end(live);
+}
+
+static void after_a_wrong_one(void **state) {
+    struct live *live = *state;
+    const char *args[] = {"--requirepass", PASSWORD, NULL};
+    live->password = PASSWORD;
+    live_start(live, 3, args);
+    assert_int_equal(run(live, "out", LEAD "not-hunter2-or-anything-near", 3), 0);
+    live_end(live);
+}
+
+static void with_nodes_that_are_down(void **state) {
+    struct live *live = *state;
+    const char *args[] = {"--requirepass", PASSWORD, NULL};
+    live->password = PASSWORD;
+    live_start(live, 3, args);
+    live_kill(live, 1);
+    live_pause(live, 2);
+    assert_int_equal(run(live, "out", PASSWORD, 3), 0);
+    live_resume(live, 2);
+    live_end(live);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 3) {
+        return look(argc, argv);
+    }
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(after_use),
+        LIVE_TEST(after_a_wrong_one),
+        LIVE_TEST(with_nodes_that_are_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
