@@ -3,14 +3,13 @@
 
 #include <assert.h>
 #include <signal.h>
-#include <stdbool.h>
 
 static void on_signal(uv_signal_t *handle, int signal_number) {
     struct rl_signals *signals = handle->data;
     signals->callback(signal_number, signals->data);
 }
 
-static bool is_ignored(int signal_number) {
+bool rl_signals_is_ignored(int signal_number) {
     struct sigaction now;
     return sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
@@ -23,7 +22,8 @@ void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *lis
     for (; *list != 0; list++) {
         assert(signals->count < RL_SIGNALS_MAX);
         uv_signal_t *handle = &signals->handles[signals->count];
-        if ((*list != SIGCHLD && is_ignored(*list)) || uv_signal_init(loop, handle) != 0) {
+        if ((*list != SIGCHLD && rl_signals_is_ignored(*list)) ||
+            uv_signal_init(loop, handle) != 0) {
             continue;
         }
         handle->data = signals;

@@ -8,6 +8,7 @@
 #ifndef RL_CLI_SIGNALS_H
 #define RL_CLI_SIGNALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <uv.h>
 
@@ -26,5 +27,8 @@ struct rl_signals {
 void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *list,
                      rl_signal_cb callback, void *data);
 void rl_signals_close(struct rl_signals *signals);
+
+/* Whether the signal was ignored when redlock began. */
+bool rl_signals_is_ignored(int signal_number);
 
 #endif

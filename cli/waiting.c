@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 
 #include "json.h"
 #include "say.h"
+#include "signals.h"
+#include "terminal.h"
 
 #define FIRST_MS 200 /* a lock that comes sooner was not waited for */
 #define LINE_MS 1000
@@ -218,17 +221,25 @@ static void on_timer(uv_timer_t *timer) {
 
 /* -- The frame -- */
 
+static void on_stop(uv_signal_t *handle, int signal_number) {
+    rl_say_line(NULL);
+    rl_terminal_stop_self(signal_number);
+    rl_waiting_redraw(handle->data);
+}
+
 void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args) {
     *waiting = (struct rl_waiting){.args = args};
     uv_timer_init(loop, &waiting->timer);
     uv_timer_init(loop, &waiting->node_timer);
-    waiting->timer.data = waiting->node_timer.data = waiting;
+    uv_signal_init(loop, &waiting->stop);
+    waiting->timer.data = waiting->node_timer.data = waiting->stop.data = waiting;
 }
 
 void rl_waiting_close(struct rl_waiting *waiting) {
     rl_waiting_end(waiting);
     uv_close((uv_handle_t *)&waiting->timer, NULL);
     uv_close((uv_handle_t *)&waiting->node_timer, NULL);
+    uv_close((uv_handle_t *)&waiting->stop, NULL);
     rl_keys_free(&waiting->keys);
 }
 
@@ -252,6 +263,9 @@ void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const 
     if (keys != NULL) {
         waiting->at = 0;
         uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
+        if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {
+            uv_signal_start(&waiting->stop, on_stop, SIGTSTP);
+        }
     }
 }
 
@@ -260,6 +274,7 @@ void rl_waiting_end(struct rl_waiting *waiting) {
         waiting->is_waiting = false;
         uv_timer_stop(&waiting->timer);
         uv_timer_stop(&waiting->node_timer);
+        uv_signal_stop(&waiting->stop);
         rl_say_line(NULL);
     }
 }

@@ -9,7 +9,8 @@
  * Failure modes: too few nodes answer: that is what is said. stderr is a terminal that is too
  * narrow: the line is cut, it never wraps; resized: it is drawn anew. The cursor stands at its
  * beginning, so that what a terminal wraps when it gets narrower is behind the cursor, and cleared.
- * In the background there is no line, a sentence is said instead. */
+ * In the background there is no line, a sentence is said instead. Ctrl-Z takes the line away before
+ * it stops us. */
 #ifndef RL_CLI_WAITING_H
 #define RL_CLI_WAITING_H
 
@@ -31,6 +32,7 @@ struct rl_waiting {
     struct rl_look look;
     uv_timer_t timer; /* the next look, or the next drawing */
     uv_timer_t node_timer;
+    uv_signal_t stop; /* Ctrl-Z, while there is a line */
     uint64_t began_ms;
     uint64_t held_until_ms; /* by the last look */
     char who[RL_LOOK_TEXT_MAX];
