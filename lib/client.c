@@ -428,6 +428,7 @@ int redlock_client_close(redlock_client *client, redlock_client_cb on_close, voi
     if (client == NULL) {
         return REDLOCK_ERR_INVALID;
     }
+    rl_own(client, __func__);
     if (rl_io_is_forked(&client->io) && client->phase != RL_CLIENT_GONE) {
         return close_forked(client);
     }

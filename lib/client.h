@@ -32,6 +32,7 @@
 #include "core/sent.h"
 #include "memory.h"
 #include "notice.h"
+#include "own.h"
 #include "redis/node.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
@@ -201,7 +202,9 @@ struct redlock_client {
     uint64_t random;               /* state of the jitter */
     enum rl_client_phase phase;
     bool in_turn;
-    bool is_woken; /* something was submitted, or the timer has fired, since the last turn */
+    bool has_thread;    /* in a debug build, see own.h */
+    uv_thread_t thread; /* that runs the loop */
+    bool is_woken;      /* something was submitted, or the timer has fired, since the last turn */
 
     struct rl_deadlines deadlines;
     struct rl_deadlines ends;    /* of the locks that are held: when their losses are due */

@@ -169,10 +169,11 @@ static int election_acquire(redlock_election *election) {
 }
 
 /* What every function asks first. */
-static int enter(const redlock_election *election) {
+static int enter(const redlock_election *election, const char *function) {
     if (election == NULL || election->is_freed) {
         return REDLOCK_ERR_INVALID;
     }
+    rl_own(election->client, function);
     if (rl_io_is_forked(&election->client->io)) {
         return REDLOCK_ERR_FORKED;
     }
@@ -180,7 +181,7 @@ static int enter(const redlock_election *election) {
 }
 
 int redlock_election_campaign(redlock_election *election) {
-    int status = enter(election);
+    int status = enter(election, __func__);
     if (status == 0 && election->state != REDLOCK_ELECTION_IDLE) {
         status = REDLOCK_ERR_BUSY;
     }
@@ -194,7 +195,7 @@ int redlock_election_campaign(redlock_election *election) {
 }
 
 int redlock_election_resign(redlock_election *election, redlock_election_cb on_done, void *data) {
-    int status = enter(election);
+    int status = enter(election, __func__);
     if (status != 0) {
         return status;
     }
@@ -224,6 +225,7 @@ void redlock_election_free(redlock_election *election) {
     if (election == NULL || election->is_freed) {
         return;
     }
+    rl_own(election->client, __func__);
     rl_election_ref(election);
     election->is_freed = true;
     rl_observe_update(election);
@@ -348,6 +350,7 @@ int redlock_election_new(redlock_client *client, const redlock_election_options 
     if (client == NULL || options == NULL) {
         return refuse(error, error_size, "client or options is NULL");
     }
+    rl_own(client, __func__);
     if (!rl_options_copy(&o, sizeof o, options, options->size)) {
         snprintf(text, sizeof text,
                  "options.size is %zu, not %zu: begin with REDLOCK_ELECTION_OPTIONS_INIT",

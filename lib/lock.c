@@ -33,6 +33,7 @@ void redlock_lock_free(redlock_lock *lock) {
     if (lock == NULL || lock->is_freed) {
         return;
     }
+    rl_own(lock->client, __func__);
     lock->is_freed = true;
     lock->on_lost = NULL;
     lock->on_renew = NULL;
@@ -167,11 +168,12 @@ static int refuse(redlock_lock *lock, int status) {
 
 /* What every operation asks first. Brings the lock up to date: one whose validity is over is lost
  * before anything else is done with it. */
-static int enter(redlock_lock *lock) {
+static int enter(redlock_lock *lock, const char *function) {
     if (lock == NULL || lock->is_freed) {
         return REDLOCK_ERR_INVALID;
     }
     redlock_client *client = lock->client;
+    rl_own(client, function);
     if (rl_io_is_forked(&client->io)) {
         return refuse(lock, REDLOCK_ERR_FORKED);
     }
@@ -241,7 +243,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     redlock_acquire_options full;
     struct rl_event event = {.type = RL_EV_ACQUIRE};
     bool part;
-    int status = enter(lock);
+    int status = enter(lock, __func__);
     if (status != 0) {
         return status;
     }
@@ -294,7 +296,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
                   redlock_lock_cb on_done, void *data) {
     redlock_acquire_options full;
     struct rl_event event = {.type = RL_EV_ADOPT};
-    int status = enter(lock);
+    int status = enter(lock, __func__);
     if (status != 0) {
         return status;
     }
@@ -329,7 +331,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
 
 int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
     struct rl_event event = {.type = RL_EV_EXTEND};
-    int status = enter(lock);
+    int status = enter(lock, __func__);
     if (status != 0) {
         return status;
     }
@@ -358,7 +360,7 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
 }
 
 int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
-    int status = enter(lock);
+    int status = enter(lock, __func__);
     if (status != 0) {
         return status;
     }
@@ -376,7 +378,7 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
 int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb on_done,
                           void *data) {
     struct rl_event event = {.type = RL_EV_RELEASE};
-    int status = enter(lock);
+    int status = enter(lock, __func__);
     if (status != 0) {
         return status;
     }
@@ -395,7 +397,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
 }
 
 int redlock_disown(redlock_lock *lock) {
-    int status = enter(lock);
+    int status = enter(lock, __func__);
     if (status != 0) {
         return status;
     }
@@ -412,7 +414,7 @@ int redlock_disown(redlock_lock *lock) {
 }
 
 int redlock_cancel(redlock_lock *lock) {
-    int status = enter(lock);
+    int status = enter(lock, __func__);
     if (status != 0) {
         return status;
     }
@@ -432,11 +434,17 @@ int redlock_cancel(redlock_lock *lock) {
 /* -- Getters -- */
 
 int redlock_lock_is_valid(const redlock_lock *lock) {
+    if (lock != NULL) {
+        rl_own(lock->client, __func__);
+    }
     return lock != NULL && lock->depth > 0 && !rl_io_is_forked(&lock->client->io) &&
            rl_lock_is_valid(&rl_share_carrier(lock)->core, redlock_now_ns());
 }
 
 uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock) {
+    if (lock != NULL) {
+        rl_own(lock->client, __func__);
+    }
     bool held = lock != NULL && rl_share_is_held(lock) && !rl_io_is_forked(&lock->client->io);
     return held ? rl_share_carrier(lock)->core.valid_until_ns : 0;
 }

@@ -188,6 +188,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
     if (client == NULL || options == NULL) {
         return complain(&to, "client or options is NULL");
     }
+    rl_own(client, __func__);
     if (!rl_options_copy(&o, sizeof o, options, options->size)) {
         return complain(&to, "options.size is %zu, not %zu: begin with REDLOCK_LOCK_OPTIONS_INIT",
                         options->size, sizeof o);

@@ -297,6 +297,7 @@ static bool turn(redlock_client *client) {
     if (client->in_turn) {
         return false; /* a callback runs the loop inside the loop; the outer turn goes on later */
     }
+    rl_own_turn(client);
     client->in_turn = true;
     client->is_woken = false;
     bool was_opening = client->is_opening;

@@ -95,6 +95,7 @@ const char *redlock_client_message(redlock_client *client) {
     if (client == NULL) {
         return "";
     }
+    rl_own(client, __func__);
     struct text text = begin(client);
     client->refused = NULL;
     uint32_t waiting = client->up & ~client->voters;
@@ -211,6 +212,7 @@ const char *redlock_lock_message(redlock_lock *lock) {
         return "";
     }
     redlock_client *client = lock->client;
+    rl_own(client, __func__);
     const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
     const struct rl_round *round = &rl_share_carrier(lock)->core.round;
     if (client->refused == lock) {
@@ -243,6 +245,7 @@ int redlock_lock_attempt_status(const redlock_lock *lock) {
     if (lock == NULL) {
         return REDLOCK_ERR_INVALID;
     }
+    rl_own(lock->client, __func__);
     const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
     if (acquire->is_active && !acquire->is_done) {
         bool has_ended = lock->core.acquire.attempt != RL_RESULT_NONE;
@@ -255,6 +258,7 @@ int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_ou
     if (lock == NULL || outcome == NULL || index >= lock->client->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
+    rl_own(lock->client, __func__);
     const struct rl_ballot *ballot = &rl_share_carrier(lock)->ballots[index];
     redlock_node_outcome full = {
         .node = lock->client->nodes[index].node.url.name,
@@ -270,6 +274,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
     if (client == NULL || stats == NULL) {
         return REDLOCK_ERR_INVALID;
     }
+    rl_own(client, __func__);
     redlock_stats full = client->stats;
     full.owed = client->owed;
     for (const redlock_lock *lock = client->locks; lock != NULL; lock = lock->next) {
@@ -286,6 +291,7 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
     if (client == NULL || info == NULL || index >= client->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
+    rl_own(client, __func__);
     const struct rl_client_node *place = &client->nodes[index];
     const struct rl_node *node = &place->node;
     int reason = rl_node_is_up(node) ? client->reasons[index] : node->reason;

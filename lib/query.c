@@ -218,6 +218,7 @@ int redlock_query_holder(redlock_client *client, const void *resource, size_t le
         length > REDLOCK_RESOURCE_MAX) {
         return REDLOCK_ERR_INVALID;
     }
+    rl_own(client, __func__);
     if (rl_io_is_forked(&client->io)) {
         return REDLOCK_ERR_FORKED;
     }

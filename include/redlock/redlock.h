@@ -21,10 +21,11 @@
  * cost the nodes what one costs. After a second of being handed on within one client the line lets
  * others go first once, by the pause between two attempts. Clients exclude each other on the nodes.
  *
- * Threads: a client, its locks and its loop belong to one thread; nothing here may be called from
- * another one. Different clients on different loops are independent, there is no global state.
- * After fork() the child may not use the client: every function that sends answers
- * REDLOCK_ERR_FORKED, and the parent's sockets are untouched.
+ * Threads: a client, its locks and its loop belong to one thread, the one that runs the loop; once
+ * it has run, nothing here may be called from another (a debug build of the library, one without
+ * NDEBUG, then ends the program and names the function). Different clients on different loops are
+ * independent, there is no global state. After fork() the child may not use the client: every
+ * function that sends answers REDLOCK_ERR_FORKED, and the parent's sockets are untouched.
  *
  * NULL, in every header: a function that returns a status answers REDLOCK_ERR_INVALID where an
  * object or a pointer that it needs is NULL. One that frees ignores NULL, and returns 0 if it

@@ -1,0 +1,203 @@
+/* Calls from another thread than the loop's: a debug build ends the program and names the function.
+ * Each is tried in a process of its own. Handing a client over with its loop is no such call. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "redlock/redlock.h"
+#include "redlock/token.h"
+
+#define NOWHERE "redis://127.0.0.1:1"
+
+struct shared {
+    uv_loop_t loop;
+    redlock_client *client;
+    redlock_lock *lock;
+    void (*call)(struct shared *s);
+};
+
+static void ignore_lock(redlock_lock *lock, int status, void *data) {
+    (void)lock, (void)status, (void)data;
+}
+
+static void ignore_query(redlock_query *query, int status, void *data) {
+    (void)query, (void)status, (void)data;
+}
+
+static void acquire(struct shared *s) {
+    redlock_acquire(s->lock, NULL, ignore_lock, NULL);
+}
+
+static void release(struct shared *s) {
+    redlock_release(s->lock, ignore_lock, NULL);
+}
+
+static void is_valid(struct shared *s) {
+    redlock_lock_is_valid(s->lock);
+}
+
+static void lock_new(struct shared *s) {
+    redlock_lock *lock;
+    redlock_lock_new(s->client, "x", 1, &lock);
+}
+
+static void lock_free(struct shared *s) {
+    redlock_lock_free(s->lock);
+}
+
+static void message(struct shared *s) {
+    redlock_client_message(s->client);
+}
+
+static void stats(struct shared *s) {
+    redlock_stats figures = REDLOCK_STATS_INIT;
+    redlock_client_stats(s->client, &figures);
+}
+
+static void query(struct shared *s) {
+    redlock_query_holder(s->client, "x", 1, ignore_query, NULL);
+}
+
+static void close_client(struct shared *s) {
+    redlock_client_close(s->client, NULL, NULL);
+}
+
+static void open_client(struct shared *s) {
+    static const char *const nodes[] = {NOWHERE};
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = nodes;
+    options.n_nodes = 1;
+    if (uv_loop_init(&s->loop) != 0 ||
+        redlock_client_open(&s->client, &s->loop, &options, NULL, NULL) != 0 ||
+        redlock_lock_new(s->client, "key", 3, &s->lock) != 0) {
+        _exit(9);
+    }
+}
+
+static void in_another(void *data) {
+    struct shared *s = data;
+    s->call(s);
+}
+
+static void run_thread(void (*body)(void *), struct shared *s) {
+    uv_thread_t thread;
+    if (uv_thread_create(&thread, body, s) != 0 || uv_thread_join(&thread) != 0) {
+        _exit(8);
+    }
+}
+
+/* In a process of its own. Returns its wait status, and what it said. */
+static int in_a_process(void (*body)(struct shared *s), struct shared *s, char text[256]) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        signal(SIGABRT, SIG_DFL);
+        dup2(ends[1], STDERR_FILENO);
+        body(s);
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    ssize_t got;
+    while ((got = read(ends[0], text + length, 255 - length)) > 0) {
+        length += (size_t)got;
+    }
+    text[length] = '\0';
+    close(ends[0]);
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void misuse(struct shared *s) {
+    open_client(s);
+    uv_run(&s->loop, UV_RUN_NOWAIT);
+    run_thread(in_another, s);
+}
+
+static void names_the_function(void **state) {
+    static const struct {
+        void (*call)(struct shared *s);
+        const char *name;
+    } calls[] = {
+        {acquire, "redlock_acquire()"},           {release, "redlock_release()"},
+        {is_valid, "redlock_lock_is_valid()"},    {lock_new, "redlock_lock_new_with()"},
+        {lock_free, "redlock_lock_free()"},       {message, "redlock_client_message()"},
+        {stats, "redlock_client_stats()"},        {query, "redlock_query_holder()"},
+        {close_client, "redlock_client_close()"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct shared s = {.call = calls[i].call};
+        char text[256];
+        int status = in_a_process(misuse, &s, text);
+#ifdef NDEBUG
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+#else
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+        if (strstr(text, calls[i].name) == NULL) {
+            fail_msg("\"%s\" does not name %s", text, calls[i].name);
+        }
+#endif
+    }
+}
+
+static void use_and_close(void *data) {
+    struct shared *s = data;
+    for (int i = 0; i < 3; i++) {
+        uv_run(&s->loop, UV_RUN_NOWAIT);
+    }
+    acquire(s);
+    is_valid(s);
+    stats(s);
+    close_client(s);
+    if (uv_run(&s->loop, UV_RUN_DEFAULT) != 0 || uv_loop_close(&s->loop) != 0) {
+        _exit(7);
+    }
+}
+
+static void hand_over(struct shared *s) {
+    open_client(s);
+    acquire(s);
+    run_thread(use_and_close, s);
+}
+
+static void hand_over_later(struct shared *s) {
+    open_client(s);
+    uv_run(&s->loop, UV_RUN_NOWAIT);
+    acquire(s);
+    run_thread(use_and_close, s);
+}
+
+/* The loop decides whose the client is. */
+static void may_be_handed_over(void **state) {
+    (void)state;
+    struct shared s = {.call = NULL};
+    char text[256];
+    assert_int_equal(in_a_process(hand_over, &s, text), 0);
+    assert_int_equal(in_a_process(hand_over_later, &s, text), 0);
+    assert_string_equal(text, "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_the_function),
+        cmocka_unit_test(may_be_handed_over),
+    };
+    return cmocka_run_group_tests_name("own", tests, NULL, NULL);
+}
