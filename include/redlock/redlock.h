@@ -138,8 +138,10 @@ typedef struct redlock_client_options {
 
     /* on_lost runs so long before the end of validity (and a millisecond for the timer's
      * resolution), so that a thread that is scheduled a little late is still in time; at most half
-     * of the validity, so a validity of less than 2 ms cannot be told in time. 0 or more.
-     * Default 10. */
+     * of the validity, so a validity of less than 2 ms cannot be told in time. It is no time to
+     * stop work in: with the loss the keys are released, and another client may be granted them at
+     * once. Work that takes long to stop has to begin with that while the lock is held, by
+     * redlock_lock_valid_until_ns(), and to release afterwards. 0 or more. Default 10. */
     int64_t lost_margin_ms;
 
     /* CLIENT SETNAME, so that operators can tell whose connection it is: 1 to 64 printable
