@@ -8,8 +8,8 @@
  * With --acl it asks nobody, and prints the line that makes a user (doctor_acl.c).
  *
  * Failure modes: a node that does not answer is a finding, not an end; so is a command that the
- * node forbids. Nothing waits longer than the timeouts of the command line, but for the
- * system's own look-up of a host name. */
+ * node forbids. Nothing waits longer than the timeouts of the command line, not for an answer
+ * without end either, but for the system's own look-up of a host name. */
 #ifndef RL_CLI_DOCTOR_H
 #define RL_CLI_DOCTOR_H
 
@@ -97,8 +97,19 @@ struct rl_findings {
 /* doctor_ask.c: fills in facts[i] for each node. Returns 0 or an exit status (a URL is bad). */
 int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args);
 
-/* Why the context has failed. */
 struct redisContext;
+struct redisReply;
+
+/* doctor_command.c: as redisCommand(), but the whole answer has to be there in time, and of a
+ * reasonable length. */
+struct redisReply *rl_doctor_command(const struct rl_facts *facts, struct redisContext *context,
+                                     const char *format, ...);
+/* The same for what has been appended to the context. */
+struct redisReply *rl_doctor_reply(const struct rl_facts *facts, struct redisContext *context);
+/* How long that may take. */
+int64_t rl_doctor_answer_ms(const struct rl_args *args);
+
+/* Why the context has failed. */
 const char *rl_doctor_error(const struct redisContext *context);
 
 /* As redisConnectWithTimeout(), to what the URL names. */

@@ -16,8 +16,6 @@
 #include "exits.h"
 #include "say.h"
 
-#define ANSWER_MS_MIN 1000 /* a slow node is to be called slow, not dead */
-
 static double now_ms(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -60,8 +58,9 @@ static bool say_hello(struct rl_facts *facts, redisContext *context) {
     const struct rl_url *url = &facts->url;
     redisReply *reply = NULL;
     if (url->has_password) {
-        reply = url->user[0] != '\0' ? redisCommand(context, "AUTH %s %s", url->user, url->password)
-                                     : redisCommand(context, "AUTH %s", url->password);
+        reply = url->user[0] != '\0'
+                    ? rl_doctor_command(facts, context, "AUTH %s %s", url->user, url->password)
+                    : rl_doctor_command(facts, context, "AUTH %s", url->password);
         if (checked(facts, context, reply) == NULL) {
             facts->failed_at = context->err != 0 ? "connect" : "AUTH";
             return false;
@@ -69,14 +68,14 @@ static bool say_hello(struct rl_facts *facts, redisContext *context) {
         freeReplyObject(reply);
     }
     if (url->db != 0) {
-        reply = redisCommand(context, "SELECT %u", url->db);
+        reply = rl_doctor_command(facts, context, "SELECT %u", url->db);
         if (checked(facts, context, reply) == NULL) {
             facts->failed_at = context->err != 0 ? "connect" : "SELECT";
             return false;
         }
         freeReplyObject(reply);
     }
-    reply = redisCommand(context, "PING");
+    reply = rl_doctor_command(facts, context, "PING");
     bool must_log_in =
         reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOAUTH", 6) == 0;
     if (reply == NULL || must_log_in) {
@@ -90,7 +89,7 @@ static bool say_hello(struct rl_facts *facts, redisContext *context) {
 }
 
 static void ask_info(struct rl_facts *facts, redisContext *context) {
-    redisReply *reply = checked(facts, context, redisCommand(context, "INFO"));
+    redisReply *reply = checked(facts, context, rl_doctor_command(facts, context, "INFO"));
     if (reply == NULL) {
         memcpy(facts->no_info, facts->failure, sizeof facts->no_info);
         return;
@@ -104,7 +103,8 @@ static void ask_info(struct rl_facts *facts, redisContext *context) {
 /* One setting. False: not allowed, or not there. */
 static bool ask_setting(struct rl_facts *facts, redisContext *context, const char *name,
                         char *out) {
-    redisReply *reply = checked(facts, context, redisCommand(context, "CONFIG GET %s", name));
+    redisReply *reply =
+        checked(facts, context, rl_doctor_command(facts, context, "CONFIG GET %s", name));
     bool found = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                  reply->element[1]->str != NULL;
     if (found) {
@@ -120,7 +120,7 @@ static bool ask_setting(struct rl_facts *facts, redisContext *context, const cha
 static void ask_clock(struct rl_facts *facts, redisContext *context) {
     for (int i = 0; i < RL_DOCTOR_SAMPLES; i++) {
         double sent_ms = now_ms(CLOCK_MONOTONIC), wall_ms = now_ms(CLOCK_REALTIME);
-        redisReply *reply = checked(facts, context, redisCommand(context, "TIME"));
+        redisReply *reply = checked(facts, context, rl_doctor_command(facts, context, "TIME"));
         double trip_ms = now_ms(CLOCK_MONOTONIC) - sent_ms;
         bool is_time = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                        reply->element[0]->str != NULL && reply->element[1]->str != NULL;
@@ -153,12 +153,11 @@ redisContext *rl_doctor_connect(const struct rl_facts *facts) {
 
 static void ask(void *data) {
     struct rl_facts *facts = data;
-    int64_t answer_ms = 4 * facts->args->node_timeout_ms;
     redisContext *context = rl_doctor_connect(facts);
     if (context == NULL || context->err != 0) {
         fail(facts, "connect", context != NULL ? rl_doctor_error(context) : "out of memory");
     } else {
-        redisSetTimeout(context, timeval_of(answer_ms > ANSWER_MS_MIN ? answer_ms : ANSWER_MS_MIN));
+        redisSetTimeout(context, timeval_of(rl_doctor_answer_ms(facts->args)));
         facts->is_connected = true;
         facts->is_reachable = say_hello(facts, context);
         if (!facts->is_reachable && context->err != 0) {

@@ -59,19 +59,20 @@ static bool is_script_missing(const redisReply *reply) {
 
 /* As the library does: by its hash, and whole if the node does not have it. */
 static redisReply *eval(struct trial *trial, enum rl_command_kind kind) {
-    redisReply *reply = redisCommand(trial->context, "EVALSHA %s 1 %s %s " TRIAL_TTL,
-                                     rl_command_script_sha1(kind), trial->key, trial->token);
+    redisReply *reply =
+        rl_doctor_command(trial->facts, trial->context, "EVALSHA %s 1 %s %s " TRIAL_TTL,
+                          rl_command_script_sha1(kind), trial->key, trial->token);
     if (is_script_missing(reply)) {
         freeReplyObject(reply);
-        reply = redisCommand(trial->context, "EVAL %s 1 %s %s " TRIAL_TTL, rl_command_script(kind),
-                             trial->key, trial->token);
+        reply = rl_doctor_command(trial->facts, trial->context, "EVAL %s 1 %s %s " TRIAL_TTL,
+                                  rl_command_script(kind), trial->key, trial->token);
     }
     return reply;
 }
 
 static void try_key(struct trial *trial) {
-    redisReply *reply =
-        redisCommand(trial->context, "SET %s %s NX PX " TRIAL_TTL, trial->key, trial->token);
+    redisReply *reply = rl_doctor_command(trial->facts, trial->context,
+                                          "SET %s %s NX PX " TRIAL_TTL, trial->key, trial->token);
     bool is_set = reply != NULL && reply->type == REDIS_REPLY_STATUS;
     note(trial, RL_TRIAL_SET, reply, is_set);
     /* Without a key, because SET was refused, the scripts answer 0 if they may run. */
@@ -83,7 +84,7 @@ static void try_key(struct trial *trial) {
         note(trial, RL_TRIAL_RELEASE, reply,
              reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
     if (is_set && !is_released) {
-        reply = redisCommand(trial->context, "DEL %s", trial->key);
+        reply = rl_doctor_command(trial->facts, trial->context, "DEL %s", trial->key);
         if (reply != NULL) {
             freeReplyObject(reply);
         }
@@ -97,14 +98,10 @@ static void try_key(struct trial *trial) {
 /* Sends the very command of the library. */
 static redisReply *send_command(struct trial *trial, struct rl_command *command) {
     char wire[2 * RL_COMMAND_WIRE_MAX];
-    void *reply = NULL;
     assert(rl_command_room(command->target) <= sizeof wire);
     size_t length = rl_command_format(wire, command);
     redisAppendFormattedCommand(trial->context, wire, length);
-    if (redisGetReply(trial->context, &reply) != REDIS_OK) {
-        return NULL;
-    }
-    return reply;
+    return rl_doctor_reply(trial->facts, trial->context);
 }
 
 static bool try_script(struct trial *trial, enum rl_trial which, enum rl_command_kind kind,
@@ -130,8 +127,9 @@ static bool try_script(struct trial *trial, enum rl_trial which, enum rl_command
 static void try_fence(struct trial *trial) {
     bool is_fenced = try_script(trial, RL_TRIAL_FENCE, RL_COMMAND_FENCE, true);
     try_script(trial, RL_TRIAL_RAISE, RL_COMMAND_RAISE, is_fenced);
-    redisReply *reply = redisCommand(trial->context, "DEL %s " RL_COMMAND_COUNTER_PREFIX "%s",
-                                     trial->key, trial->key);
+    redisReply *reply =
+        rl_doctor_command(trial->facts, trial->context, "DEL %s " RL_COMMAND_COUNTER_PREFIX "%s",
+                          trial->key, trial->key);
     if (reply != NULL) {
         freeReplyObject(reply);
     }
@@ -142,9 +140,9 @@ void rl_doctor_try(struct rl_facts *facts, redisContext *context) {
     make_names(&trial);
     try_key(&trial);
     try_fence(&trial);
-    redisReply *reply = redisCommand(context, "PUBLISH %s %s", trial.channel, "");
+    redisReply *reply = rl_doctor_command(facts, context, "PUBLISH %s %s", trial.channel, "");
     note(&trial, RL_TRIAL_PUBLISH, reply, reply != NULL && reply->type == REDIS_REPLY_INTEGER);
     /* Last, since the connection is good for nothing else afterwards. */
-    reply = redisCommand(context, "SUBSCRIBE %s", trial.channel);
+    reply = rl_doctor_command(facts, context, "SUBSCRIBE %s", trial.channel);
     note(&trial, RL_TRIAL_SUBSCRIBE, reply, reply != NULL && reply->type == REDIS_REPLY_ARRAY);
 }

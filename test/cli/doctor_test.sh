@@ -21,7 +21,7 @@ finds() {
     finds_pattern=$4
     finds_status=$5
     shift 5
-    "$redlock" doctor --ttl 1s "$@" >"$out" 2>"$err"
+    timeout 30 "$redlock" doctor --ttl 1s "$@" >"$out" 2>"$err"
     finds_got=$?
     awk '/^(ok|note|warning|error) /{ if (line) print line; line = $0; next }
          { sub(/^ +/, " "); line = line $0 } END { print line }' "$out" >"$out.joined"
@@ -206,7 +206,7 @@ await gone "$!"
 answers() {
     rm -f "$scratch/port"
     python3 - "$scratch/port" >"$log" 2>&1 <<PYTHON &
-import os, socket, sys, time
+import os, socket, sys, threading, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 def told(port):
     with open(sys.argv[1] + "~", "w") as file:
@@ -240,6 +240,27 @@ talk(lambda s: (s.recv(99), s.sendall(b"\x1b[31mwhat?"), s.close()))'
     answers 'a server that says nothing' 'it takes connections, but: no answer in time' '
 kept = []
 talk(kept.append)'
+    # Each byte of these would begin the timeout of a socket anew.
+    answers 'an answer without end, drop by drop' 'it takes connections, but: no answer in time' '
+def drip(s):
+    try:
+        s.sendall(b"+")
+        while True:
+            s.sendall(b"a")
+            time.sleep(0.02)
+    except OSError:
+        pass
+talk(lambda s: threading.Thread(target=drip, args=(s,), daemon=True).start())'
+    answers 'an answer without end, as fast as it can' \
+        'it takes connections, but: \(an answer without end\|no answer in time\)' '
+def pour(s):
+    try:
+        s.sendall(b"+")
+        while True:
+            s.sendall(b"a" * 65536)
+    except OSError:
+        pass
+talk(lambda s: threading.Thread(target=pour, args=(s,), daemon=True).start())'
     answers_login=app:secret@
     answers '... nor to a password' 'it takes connections, but: no answer in time' '
 kept = []
