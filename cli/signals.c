@@ -14,6 +14,14 @@ bool rl_signals_is_ignored(int signal_number) {
     return sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+/* Whoever started us may have blocked it, and then nobody would say that a command has ended. */
+static void unblock(int signal_number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal_number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *list,
                      rl_signal_cb callback, void *data) {
     signals->count = 0;
@@ -28,6 +36,9 @@ void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *lis
         }
         handle->data = signals;
         uv_signal_start(handle, on_signal, *list);
+        if (*list == SIGCHLD) {
+            unblock(SIGCHLD);
+        }
         signals->count++;
     }
 }

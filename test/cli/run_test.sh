@@ -136,6 +136,10 @@ result '... unless it is ignored, as under nohup' $?
 
 # -- signals --
 
+# Without SIGCHLD redlock would not hear of the end, and would hold the lock for ever.
+status 'SIGCHLD is blocked when it starts' 3 \
+    timeout -s KILL 20 env --block-signal=CHLD "$redlock" run k -- sh -c 'exit 3'
+
 # shellcheck disable=SC2016
 env --default-signal=INT "$redlock" run k -- \
     sh -c 'trap "echo got INT" INT; echo ready; while :; do sleep 0.05; done' >"$out" 2>"$err" &
