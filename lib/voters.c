@@ -48,8 +48,8 @@ static struct rl_server server_of(const struct rl_info *info) {
     return server;
 }
 
-/* Who is the same server, by what all have said last; with is_over, no others any more. */
-static void find_twins(struct rl_client_node *place, bool is_over) {
+/* Who is the same server, by what all have said last. */
+static void find_twins(struct rl_client_node *place) {
     redlock_client *client = place->client;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_client_node *other = &client->nodes[i];
@@ -57,7 +57,18 @@ static void find_twins(struct rl_client_node *place, bool is_over) {
         if (other != place && same) {
             client->twins[place->index] |= bit_of(other);
             client->twins[i] |= bit_of(place);
-        } else if (is_over) {
+        }
+    }
+}
+
+/* The node votes: who says something else by now, and is in no quarantine either, is its twin no
+ * longer. */
+static void part_twins(struct rl_client_node *place, uint64_t now_ns) {
+    redlock_client *client = place->client;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_client_node *other = &client->nodes[i];
+        bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
+        if (!same && rl_guard_may_vote(&other->guard, now_ns)) {
             client->twins[place->index] &= ~bit_of(other);
             client->twins[i] &= ~bit_of(place);
         }
@@ -79,7 +90,7 @@ int16_t rl_voters_judge(struct rl_client_node *place, const struct rl_info *info
     }
     assert(standing == RL_STANDING_VOTES || standing >= RL_STANDING_REPLICA);
     if (standing == RL_STANDING_VOTES) {
-        find_twins(place, false);
+        find_twins(place);
     }
     return reasons[standing].refused;
 }
@@ -106,6 +117,7 @@ void rl_voters_up(struct rl_client_node *place) {
     if (rl_guard_may_vote(&place->guard, now_ns)) {
         client->voters |= bit_of(place);
         client->reasons[place->index] = 0;
+        part_twins(place, now_ns); /* the quarantine may have ended while it was away */
         return;
     }
     int16_t why = reasons[place->guard.standing].waits;
@@ -131,7 +143,7 @@ void rl_voters_tick(struct rl_client_node *place, uint64_t now_ns) {
         assert(rl_guard_may_vote(&place->guard, now_ns));
         client->voters |= bit_of(place);
         client->reasons[place->index] = 0;
-        find_twins(place, true);
+        part_twins(place, now_ns);
         trace(place, REDLOCK_EVENT_NODE_VOTES, 0, 0);
     }
 }

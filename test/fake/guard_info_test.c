@@ -295,6 +295,56 @@ static void twins_part_when_the_quarantine_is_over(void **state) {
     five_stop(&f);
 }
 
+/* The last node shows another's run_id, and its quarantine ends while it is away. */
+static void show_while_away(struct five *f, const char *run_id) {
+    fake_redis_set_info(fake_node_redis(f->nodes[4]), "run_id", run_id);
+    fake_node_drop(f->nodes[4], true);
+    five_wait_node(f, 4, false);
+    five_wait_node(f, 4, true);
+    assert_int_equal(five_info(f, 4).reason, REDLOCK_ERR_NODE_RESTARTED);
+    fake_node_refuse(f->nodes[4]);
+    fake_node_drop(f->nodes[4], true);
+    five_wait_node(f, 4, false);
+    five_run_ms(f, 300);
+    fake_node_listen(f->nodes[4]);
+    five_wait_node(f, 4, true);
+}
+
+/* A node that shows the identities of all others, one after the other, is the twin of the last one
+ * alone when it votes, also if it was away when its quarantine ended. Else its yes, the first, would
+ * stand for those of three. */
+static void takes_the_place_of_one(void **state) {
+    (void)state;
+    struct five f;
+    char run_id[41];
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    f.options.max_ttl_ms = 200;
+    snprintf(run_id, sizeof(run_id), "%040x", 1);
+    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id", run_id);
+    assert_int_equal(five_open(&f), 0);
+    five_wait_up(&f, 5);
+    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
+    for (unsigned i = 1; i < 3; i++) {
+        snprintf(run_id, sizeof(run_id), "%040x", i + 1);
+        show_while_away(&f, run_id);
+        for (unsigned j = 0; j < 4; j++) {
+            assert_int_equal(five_info(&f, j).reason, j == i ? REDLOCK_ERR_DUPLICATE : 0);
+        }
+    }
+    for (size_t i = 0; i < 4; i++) {
+        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "SET", .delay_ms = 20});
+    }
+    redlock_acquire_options once = five_one_try(&f);
+    struct five_done done = {0};
+    once.ttl_ms = 200;
+    assert_int_equal(redlock_acquire(f.lock, &once, five_on_lock, &done), 0);
+    assert_int_equal(five_wait(&f, &done), 0);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    show_while_away(&f, "00000000000000000000000000000000000000aa");
+    assert_int_equal(five_stats(&f).nodes_voting, 5);
+    five_stop(&f);
+}
+
 /* A node that answers INFO with another's words and refuses or fails everything: it is up first,
  * and the honest one, which comes second, votes all the same. Without its vote nothing is granted:
  * of three nodes that are left with the copy, two are honest. */
@@ -361,6 +411,7 @@ int main(void) {
         cmocka_unit_test(reads_it_only_where_it_is_due),
         cmocka_unit_test(counts_the_same_server_once),
         cmocka_unit_test(twins_part_when_the_quarantine_is_over),
+        cmocka_unit_test(takes_the_place_of_one),
         cmocka_unit_test(copy_of_another_shuts_nobody_out),
         cmocka_unit_test(asks_no_majority_of_amnesiacs),
     };
