@@ -196,7 +196,7 @@ struct redlock_client {
     int16_t reasons[RL_NODES_MAX]; /* why the others cannot, or may not */
     uint32_t dirty;                /* nodes to flush, as a mask */
     uint64_t dirty_ns;             /* since when there are any */
-    uint64_t flushed_ns;           /* when they were flushed last */
+    uint64_t flushed_ns;           /* what is sent from then on has not been flushed */
     uint64_t heard_ns;             /* what had arrived by then has been read */
     uint64_t step_ns;              /* when the last step of a lock was */
     uint64_t random;               /* state of the jitter */

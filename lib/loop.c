@@ -230,7 +230,7 @@ static void flush(redlock_client *client) {
             RL_MARK(PUT_OFF);
             rl_client_put_off(client, now_ns);
         }
-        client->flushed_ns = now_ns;
+        client->flushed_ns = now_ns + 1; /* what was put off until now is not put off again */
     }
     while (client->dirty != 0) {
         uint32_t dirty = client->dirty;
@@ -292,6 +292,8 @@ static bool turn(redlock_client *client) {
     if (rl_io_is_forked(&client->io)) {
         uv_prepare_stop(&client->prepare);
         uv_check_stop(&client->check);
+        uv_timer_stop(&client->timer);
+        uv_idle_stop(&client->idle); /* nobody else would any more */
         return false;
     }
     if (client->in_turn) {

@@ -12,6 +12,7 @@
 #include "fake/five.h"
 #include "marks.h"
 #include "redis/node.h"
+#include "redlock/token.h"
 
 #define MS UINT64_C(1000000)
 #define SLOW 3 /* the node that is */
@@ -126,9 +127,58 @@ static void late_for_too_long_is_dropped(void **state) {
     five_stop(&f);
 }
 
+static void asked_cb(redlock_query *query, int status, void *data) {
+    struct five_done *asked = data;
+    (void)query;
+    asked->calls++;
+    asked->status = status;
+}
+
+/* In each turn of the loop something is submitted, and then the program works for long enough that
+ * it goes out late. */
+static bool is_acquired(struct five *f, void *data) {
+    static struct five_done asked;
+    const struct five_done *acquired = data;
+    uint64_t until_ns = redlock_now_ns() + 20 * MS;
+    assert_int_equal(redlock_query_holder(f->client, "else", 4, asked_cb, &asked), 0);
+    while (redlock_now_ns() < until_ns) {
+    }
+    return acquired->calls == 1;
+}
+
+/* What goes out late is waited for that much longer, once: a program that is always late must find
+ * out that its nodes are silent, too. */
+static void work_hides_no_silence(void **state) {
+    struct five f;
+    struct five_done acquired = {0}, asked = {0};
+    (void)state;
+    MARK_FROM(PUT_OFF);
+    five_start(&f);
+    f.options.node_timeout_ms = 100;
+    assert_int_equal(five_open(&f), 0);
+    assert_int_equal(redlock_query_holder(f.client, "else", 4, asked_cb, &asked), 0);
+    five_wait(&f, &asked); /* the nodes know the script */
+    five_wait_repaid(&f);
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_pause(f.nodes[i]);
+    }
+    redlock_acquire_options once = five_one_try(&f);
+    uint64_t from_ns = redlock_now_ns();
+    assert_int_equal(redlock_acquire(f.lock, &once, five_on_lock, &acquired), 0);
+    assert_true(five_run_until(&f, is_acquired, &acquired));
+    assert_int_equal(acquired.status, REDLOCK_ERR_NO_QUORUM);
+    assert_true(redlock_now_ns() - from_ns < 2000 * MS);
+    MARK_TO(PUT_OFF);
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_resume(f.nodes[i]);
+    }
+    five_stop(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_it_is_bounded),
+        cmocka_unit_test(work_hides_no_silence),
         cmocka_unit_test(no_release_without_a_set),
         cmocka_unit_test(late_for_too_long_is_dropped),
     };

@@ -17,6 +17,7 @@ pid_t getpid(void) {
 }
 
 #define TTL_MS 30000
+#define SHORT_MS 200
 
 /* In the child nothing may be asserted by cmocka, which would go on with the parent's tests: the
  * exit code is the line that went wrong. */
@@ -197,11 +198,59 @@ static void child_opens_its_own(void **state) {
     assert_true(live_no_keys(live));
 }
 
+static void count_turn(uv_check_t *check) {
+    int *turns = check->data;
+    (*turns)++;
+}
+
+static void stop_loop(uv_timer_t *timer) {
+    uv_stop(timer->loop);
+}
+
+/* A server's worker goes on with the loop that it has inherited: what was due for its parent's
+ * client comes due here, too, and must not keep the loop from sleeping. */
+static _Noreturn void child_runs_the_loop(struct live *live) {
+    uv_check_t check;
+    uv_timer_t timer;
+    int turns = 0;
+    CHILD_CHECK(uv_loop_fork(&live->loop) == 0);
+    uv_check_init(&live->loop, &check);
+    check.data = &turns;
+    uv_check_start(&check, count_turn);
+    uv_timer_init(&live->loop, &timer);
+    uv_timer_start(&timer, stop_loop, 4 * SHORT_MS, 0);
+    uv_run(&live->loop, UV_RUN_DEFAULT);
+    CHILD_CHECK(turns > 0 && turns < 100);
+    _exit(0);
+}
+
+static void child_goes_on_with_the_loop(void **state) {
+    struct live *live = *state;
+    struct live_done lost = {0};
+    redlock_lock *held = live_lock(live->client, "held");
+    redlock_lock *idle = live_lock(live->client, "idle");
+    redlock_acquire_options options = live_once(SHORT_MS);
+    options.on_lost = live_lock_cb;
+    options.lost_data = &lost;
+    LIVE_STATUS(live_acquire(live, idle, &options), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        child_runs_the_loop(live);
+    }
+    LIVE_UNTIL(live, lost.count == 1);
+    wait_for_child(pid);
+    options = live_once(TTL_MS);
+    LIVE_STATUS(live_acquire(live, held, &options), 0);
+    check_parent(live, held, idle);
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(parent_goes_on),
         LIVE_TEST_FIVE(in_the_middle_of_a_round),
         LIVE_TEST_FIVE(child_opens_its_own),
+        LIVE_TEST_FIVE(child_goes_on_with_the_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
