@@ -26,6 +26,13 @@ static size_t page_size(void) {
     return (size_t)size;
 }
 
+#ifdef MADV_WIPEONFORK
+/* Emulators (user-mode qemu up to 7) say yes to every advice, and follow none. */
+static bool knows_advice(unsigned char *page, size_t size) {
+    return madvise(page, size, -1) != 0;
+}
+#endif
+
 static const volatile unsigned char *page_new(void) {
 #ifdef MADV_WIPEONFORK
     const size_t size = page_size();
@@ -34,7 +41,7 @@ static const volatile unsigned char *page_new(void) {
     if (page == MAP_FAILED) {
         return NULL;
     }
-    if (madvise(page, size, MADV_WIPEONFORK) == 0) {
+    if (knows_advice(page, size) && madvise(page, size, MADV_WIPEONFORK) == 0) {
         page[0] = 1;
         return page;
     }

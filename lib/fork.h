@@ -5,8 +5,9 @@
  * pid namespace, whose first process has the pid 1 as its parent may have had. Reading a byte is
  * cheaper than getpid() as well.
  *
- * Failure modes: a kernel without it, or no memory for a page: then the pid and a count of fork()s
- * are compared. That misses one case only, a raw clone() into a new pid namespace. */
+ * Failure modes: a kernel without it, an emulator that only says that it does it, or no memory for
+ * a page: then the pid and a count of fork()s are compared. That misses one case only, a raw
+ * clone() into a new pid namespace. */
 #ifndef RL_FORK_H
 #define RL_FORK_H
 

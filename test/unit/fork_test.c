@@ -17,6 +17,7 @@
 #include "fork.h"
 
 static bool has_no_wiping; /* the kernel */
+static bool only_nods;     /* an emulator: it says yes to every advice, and does nothing */
 static bool has_pids;      /* else every process has the pid 1 */
 
 pid_t getpid(void) {
@@ -24,6 +25,9 @@ pid_t getpid(void) {
 }
 
 int madvise(void *address, size_t size, int advice) {
+    if (only_nods) {
+        return 0;
+    }
     if (has_no_wiping && advice == MADV_WIPEONFORK) {
         errno = EINVAL;
         return -1;
@@ -85,6 +89,18 @@ static void by_the_count(void **state) {
     rl_fork_end(&before);
 }
 
+static void not_by_a_page_that_stays(void **state) {
+    struct rl_fork opened;
+    (void)state;
+    has_no_wiping = has_pids = false;
+    only_nods = true;
+    rl_fork_begin(&opened);
+    assert_false(rl_fork_is_child(&opened));
+    assert_true(child_is_child(&opened, fork()));
+    rl_fork_end(&opened);
+    only_nods = false;
+}
+
 static void by_the_pid(void **state) {
     struct rl_fork opened;
     (void)state;
@@ -100,6 +116,7 @@ int main(void) {
         cmocka_unit_test(by_the_page),
         cmocka_unit_test(by_the_count),
         cmocka_unit_test(by_the_pid),
+        cmocka_unit_test(not_by_a_page_that_stays),
     };
     return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }
