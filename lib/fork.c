@@ -27,7 +27,7 @@ static size_t page_size(void) {
 }
 
 #ifdef MADV_WIPEONFORK
-/* Emulators (user-mode qemu up to 7) say yes to every advice, and follow none. */
+/* Some emulators (an older qemu in user mode) say yes to every advice, and follow none. */
 static bool knows_advice(unsigned char *page, size_t size) {
     return madvise(page, size, -1) != 0;
 }

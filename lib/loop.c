@@ -230,7 +230,7 @@ static void flush(redlock_client *client) {
             RL_MARK(PUT_OFF);
             rl_client_put_off(client, now_ns);
         }
-        client->flushed_ns = now_ns + 1; /* what was put off until now is not put off again */
+        client->flushed_ns = now_ns + 1; /* not what is put off to now, once more */
     }
     while (client->dirty != 0) {
         uint32_t dirty = client->dirty;

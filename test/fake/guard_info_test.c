@@ -311,8 +311,8 @@ static void show_while_away(struct five *f, const char *run_id) {
 }
 
 /* A node that shows the identities of all others, one after the other, is the twin of the last one
- * alone when it votes, also if it was away when its quarantine ended. Else its yes, the first, would
- * stand for those of three. */
+ * alone when it votes, also if it was away when its quarantine ended. Else its yes, if it is the
+ * first, would stand for those of three. */
 static void takes_the_place_of_one(void **state) {
     (void)state;
     struct five f;
