@@ -299,7 +299,6 @@ static bool turn(redlock_client *client) {
     if (client->in_turn) {
         return false; /* a callback runs the loop inside the loop; the outer turn goes on later */
     }
-    rl_own_turn(client);
     client->in_turn = true;
     client->is_woken = false;
     bool was_opening = client->is_opening;
@@ -350,6 +349,7 @@ static void tell_losses_before_poll(redlock_client *client) {
  * of UV_RUN_ONCE waits for: the poll must not block then. */
 static void prepare_cb(uv_prepare_t *prepare) {
     redlock_client *client = prepare->data;
+    rl_own_turn(client);
     if (!client->is_woken) {
         tell_losses_before_poll(client);
     } else if (turn(client)) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "fake/five.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 
@@ -194,10 +195,57 @@ static void may_be_handed_over(void **state) {
     assert_string_equal(text, "");
 }
 
+static void lost_cb(redlock_lock *lock, int status, void *data) {
+    struct five_done *lost = data;
+    lost->calls++;
+    lost->status = status;
+    assert_int_equal(redlock_lock_is_valid(lock), 0); /* a call */
+}
+
+/* Longer than the lock is valid. */
+static void work_cb(uv_idle_t *idle) {
+    uint64_t until_ns = redlock_now_ns() + UINT64_C(300) * 1000000;
+    while (redlock_now_ns() < until_ns) {
+    }
+    uv_close((uv_handle_t *)idle, NULL);
+}
+
+static void turn_once(void *data) {
+    struct five *f = data;
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+}
+
+/* A loss is the first thing that the client tells in its new thread, before it has polled there. */
+static void may_be_told_of_a_loss_at_once(void **state) {
+    struct five f;
+    struct five_done acquired = {0};
+    uv_idle_t idle;
+    uv_thread_t thread;
+    (void)state;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    redlock_acquire_options once = five_one_try(&f);
+    once.ttl_ms = 200;
+    once.on_lost = lost_cb;
+    once.lost_data = &f.lost;
+    assert_int_equal(redlock_acquire(f.lock, &once, five_on_lock, &acquired), 0);
+    assert_int_equal(five_wait(&f, &acquired), 0);
+    five_wait_repaid(&f);
+    five_run_ms(&f, 20);
+    uv_idle_init(&f.loop, &idle);
+    uv_idle_start(&idle, work_cb);
+    assert_int_equal(uv_thread_create(&thread, turn_once, &f), 0);
+    uv_thread_join(&thread);
+    assert_int_equal(f.lost.calls, 1);
+    five_run_ms(&f, 20); /* back again */
+    five_stop(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_function),
         cmocka_unit_test(may_be_handed_over),
+        cmocka_unit_test(may_be_told_of_a_loss_at_once),
     };
     return cmocka_run_group_tests_name("own", tests, NULL, NULL);
 }
