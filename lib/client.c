@@ -293,7 +293,7 @@ static void start_client(redlock_client *client, redlock_client_cb on_open, void
     client->on_open = on_open;
     client->open_data = data;
     client->quorum_ns = RL_NEVER;
-    client->heard_ns = client->flushed_ns = redlock_now_ns();
+    client->heard_ns = client->poll_ns = client->flushed_ns = redlock_now_ns();
     client->open_until_ns = client->heard_ns + client->node_options.connect_timeout_ns;
     rl_loop_init(client);
     rl_deadlines_set(&client->deadlines, &client->deadline, client->open_until_ns);

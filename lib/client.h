@@ -197,7 +197,9 @@ struct redlock_client {
     uint32_t dirty;                /* nodes to flush, as a mask */
     uint64_t dirty_ns;             /* since when there are any */
     uint64_t flushed_ns;           /* what is sent from then on has not been flushed */
+    uint64_t poll_ns;              /* when the last poll began */
     uint64_t heard_ns;             /* what had arrived by then has been read */
+    uint32_t polls_unread;         /* in a row, that left something for the next one */
     uint64_t step_ns;              /* when the last step of a lock was */
     uint64_t random;               /* state of the jitter */
     enum rl_client_phase phase;

@@ -6,8 +6,9 @@
  * therefore delays what follows, but cannot put a success before a loss.
  *
  * Can a node be given up whose answer is there? What is due, losses excepted, is due by heard_ns:
- * the moment before the last poll. What had arrived by then has been read, however long the program
- * works in its callbacks, before the poll, after it or between two that it calls. And what is sent
+ * the moment before the last poll that left nothing unread. What had arrived by then has been read,
+ * however long the program works in its callbacks, before the poll, after it or between two that it
+ * calls. And what is sent
  * is waited for from the flush on, not from when it was submitted, if much time lies between the
  * two (rl_client_put_off()); validity runs from the submission all the same.
  *
@@ -27,6 +28,7 @@
 #include "voters.h"
 
 #define NAP_NS (UINT64_C(1000) * 1000000)
+#define POLLS_UNREAD_MAX 32 /* enough for the answers to all requests that may be out */
 
 /* -- The queues: a lock is in each at most once -- */
 
@@ -325,8 +327,22 @@ static bool turn(redlock_client *client) {
     return tells || was_opening != client->is_opening;
 }
 
+/* A poll reads up to 16 KiB of each node. If there was more, then nothing is due before the next
+ * poll: but a node that always says more than is read must not stop our clock. */
+static void note_heard(redlock_client *client) {
+    if (client->io.has_more && client->polls_unread < POLLS_UNREAD_MAX) {
+        RL_MARK(MORE_TO_READ);
+        client->polls_unread++;
+    } else {
+        client->polls_unread = 0;
+        client->heard_ns = client->poll_ns;
+    }
+    client->io.has_more = false;
+}
+
 /* After the poll: what it brought. */
 static void check_cb(uv_check_t *check) {
+    note_heard(check->data);
     turn(check->data);
 }
 
@@ -355,7 +371,7 @@ static void prepare_cb(uv_prepare_t *prepare) {
     } else if (turn(client)) {
         uv_idle_start(&client->idle, idle_cb);
     }
-    client->heard_ns = redlock_now_ns(); /* the poll is next */
+    client->poll_ns = redlock_now_ns(); /* it is next */
 }
 
 /* -- Handles -- */

@@ -16,6 +16,7 @@
     X(GRANT_TOO_LATE)    /* lock.c: granted, and over before it could be told */        \
     X(LATE_REPAIR)       /* lock.c: a node says "gone" after the round was won */       \
     X(LOST_BEFORE_TOLD)  /* share.c: a hold is lost that somebody has just joined */    \
+    X(MORE_TO_READ)      /* loop.c: more answers than one poll reads */                 \
     X(PARTIAL_WRITE)     /* conn.c: the socket takes only a part */                     \
     X(PASSED_OVER)       /* lock_acquire.c: may not vote any more */                    \
     X(REFUSED_ALONE)     /* lock_acquire.c: by the node that was asked first */         \

@@ -19,10 +19,13 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "mark.h"
+
+#define MANY_REPLIES 100 /* of 160 bytes at most, as all but INFO are */
 
 struct rl_conn {
     redisAsyncContext *context; /* NULL once hiredis has let go */
@@ -34,7 +37,8 @@ struct rl_conn {
     bool is_broken;
     bool silent; /* the owner has closed it: no events */
     bool listens;
-    bool is_secret; /* a password may be in the output buffer */
+    bool is_secret;   /* a password may be in the output buffer */
+    uint32_t replies; /* in the last read */
     int16_t reason;
     char detail[RL_DETAIL_MAX];
     size_t written; /* bytes at the front of the output buffer that are out */
@@ -125,6 +129,7 @@ static void conn_on_disconnect(const redisAsyncContext *context, int status) {
 static void conn_on_reply(redisAsyncContext *context, void *reply, void *data) {
     struct rl_conn *conn = context->data;
     (void)data;
+    conn->replies++;
     if (reply != NULL && !conn->is_broken && !conn->silent) {
         conn->events->reply(conn->owner, reply);
     }
@@ -308,11 +313,22 @@ static void conn_hear(struct rl_conn *conn) {
     }
 }
 
+/* hiredis reads 16 KiB at a time, which are more than so many answers. */
+static void conn_look_for_more(const struct rl_conn *conn) {
+    int left = 0;
+    if (conn->replies > MANY_REPLIES && conn->context != NULL &&
+        ioctl(conn->context->c.fd, FIONREAD, &left) == 0 && left > 0) {
+        conn->io->has_more = true;
+    }
+}
+
 static void conn_read(struct rl_conn *conn) {
+    conn->replies = 0;
     if (conn->listens && conn->connected) {
         conn_hear(conn);
     } else {
         redisAsyncHandleRead(conn->context);
+        conn_look_for_more(conn);
     }
     const redisReader *reader = conn->context != NULL ? conn->context->c.reader : NULL;
     if (reader != NULL && reader->len - reader->pos > RL_CONN_BUFFER_MAX) {

@@ -17,6 +17,7 @@ struct rl_io {
     struct rl_fork fork;                /* of the process that opened it */
     uint32_t open;                      /* handles and requests that libuv will call back */
     void (*all_closed)(struct rl_io *); /* called whenever open comes down to 0 */
+    bool has_more;                      /* a node said more than the last poll has read */
     char *wire;                         /* a command is written here, and copied at once */
     size_t wire_room;                   /* enough for every target that there is */
 };

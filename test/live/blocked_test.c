@@ -10,6 +10,7 @@
 #define TTL_MS 30000
 #define TIMEOUT_MS 50 /* node_timeout_ms and connect_timeout_ms */
 #define WORK_MS 300   /* six of them; a connection is dropped after four */
+#define MANY 10000    /* answers of 5 bytes, of which one poll reads 16 KiB */
 #define LONG_MS 1000  /* whatever answers it would be dropped after sixteen */
 
 static void work(uint64_t ms) {
@@ -132,6 +133,31 @@ static void answers_in_the_sockets(void **state) {
     LIVE_UNTIL(live, done.count == 1 && other.count == 1);
     LIVE_STATUS(done.status, 0);
     LIVE_STATUS(other.status, 0);
+    assert_no_failures(live);
+    live_end(live);
+}
+
+/* More answers than one poll reads: the rest of them is not late either. */
+static void many_answers_in_the_sockets(void **state) {
+    struct live *live = *state;
+    static redlock_lock *locks[MANY];
+    static struct live_done done[MANY];
+    open_all(live);
+    redlock_acquire_options once = live_once(TTL_MS);
+    MARK_FROM(MORE_TO_READ);
+    for (size_t i = 0; i < MANY; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "key%zu", i);
+        locks[i] = live_lock(live->client, name);
+        LIVE_STATUS(redlock_acquire(locks[i], &once, live_lock_cb, &done[i]), 0);
+    }
+    live_send(live, 0);
+    work(LONG_MS);
+    for (size_t i = 0; i < MANY; i++) {
+        LIVE_UNTIL(live, done[i].count == 1);
+        LIVE_STATUS(done[i].status, 0);
+    }
+    MARK_TO(MORE_TO_READ);
     assert_no_failures(live);
     live_end(live);
 }
@@ -276,10 +302,15 @@ static void after_closing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(after_submitting),      LIVE_TEST(in_a_callback),
-        LIVE_TEST(no_validity_is_gained), LIVE_TEST(answers_in_the_sockets),
-        LIVE_TEST(around_the_poll),       LIVE_TEST(while_opening),
-        LIVE_TEST(in_every_turn),         LIVE_TEST(after_closing),
+        LIVE_TEST(after_submitting),
+        LIVE_TEST(in_a_callback),
+        LIVE_TEST(no_validity_is_gained),
+        LIVE_TEST(answers_in_the_sockets),
+        LIVE_TEST(around_the_poll),
+        LIVE_TEST(while_opening),
+        LIVE_TEST(in_every_turn),
+        LIVE_TEST(after_closing),
+        LIVE_TEST(many_answers_in_the_sockets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
