@@ -105,8 +105,10 @@ static void on_leader(redlock_election *election, const char *leader, void *data
 /* -- The command -- */
 
 static uint64_t valid_until_ns(const struct elect *elect) {
+    /* The clock first: if we are stopped between the two the sum is too early, not too late. */
+    uint64_t now_ns = redlock_now_ns();
     int64_t left_ms = redlock_election_remaining_ms(elect->election);
-    return redlock_now_ns() + (uint64_t)left_ms * NS_PER_MS;
+    return now_ns + (uint64_t)left_ms * NS_PER_MS;
 }
 
 static void on_look(uv_timer_t *timer) {

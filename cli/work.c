@@ -145,15 +145,11 @@ static const char *start_guard(struct rl_work *work) {
     return why;
 }
 
-/* It was killed, or stopped, which is as bad. */
+/* It was killed and has been waited for, or it is stopped, which is as bad. */
 static void replace_guard(struct rl_work *work, bool is_stopped) {
     bool is_brief = redlock_now_ns() - work->guarded_ns < BRIEF_MS * NS_PER_MS;
     const char *why = "they die one after the other";
-    if (is_stopped) {
-        rl_guard_stop(&work->guard);
-    } else {
-        rl_guard_forget(&work->guard);
-    }
+    rl_guard_stop(&work->guard);
     work->brief_guards = is_brief ? work->brief_guards + 1 : 0;
     if (work->brief_guards < BRIEF_GUARDS_MAX && (why = start_guard(work)) == NULL) {
         rl_tell_guard(work->plan.tell, is_stopped ? "stopped" : "killed", NULL);
@@ -208,6 +204,9 @@ static void reap(struct rl_work *work) {
         if (pid == work->guard.pid) {
             is_unguarded = true;
             is_stopped = WIFSTOPPED(status);
+            if (!is_stopped) {
+                rl_guard_forget(&work->guard); /* its number may be a stranger's from now on */
+            }
         } else if (pid != work->child.pid) {
             continue; /* an orphan that has become ours */
         } else if (WIFSTOPPED(status)) {

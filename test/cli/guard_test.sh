@@ -114,6 +114,16 @@ result 'both are killed: so is the first process of the command' $? "$err.bg"
 kill -s KILL "$second"
 for i in 1 2 3; do redis-cli -p "$(port "$i")" flushall >/dev/null; done
 
+export REDLOCK_TEST_STRAY="$scratch/stray"
+hold stray "$with_fork" none "$redlock" run
+unset REDLOCK_TEST_STRAY
+kill -s STOP "$pid" # so that it hears of both deaths at once
+kill -s KILL "$(its_guard "$pid")" "$first" "$second"
+kill -s CONT "$pid"
+wait "$pid"
+[ $? -eq 137 ] && [ ! -e "$scratch/stray" ]
+result 'it dies together with the command: its number is not signalled any more' $? "$err.bg"
+
 # -- redlock dies --
 
 hold k "$redlock" run --holder me

@@ -1,12 +1,16 @@
-/* fork() as redlock(1) must be able to meet it, for guard_test.sh: put before libc by LD_PRELOAD.
+/* fork() as redlock(1) must be able to meet it, and kill() as it must not use it, for guard_test.sh:
+ * put before libc by LD_PRELOAD.
  *
  *     REDLOCK_TEST_FORK=fail:N   from the Nth call on there is no process to be had
  *     REDLOCK_TEST_FORK=slow:N   the Nth call takes 500 ms
+ *     REDLOCK_TEST_STRAY=FILE    makes FILE if a process is signalled that is not there
  *
  * It counts in redlock only, not in the commands that redlock runs. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,4 +35,18 @@ pid_t fork(void) {
         }
     }
     return real();
+}
+
+int kill(pid_t pid, int signal_number) {
+    const char *file = getenv("REDLOCK_TEST_STRAY");
+    int (*real)(pid_t, int);
+    void *symbol = dlsym(RTLD_NEXT, "kill");
+    memcpy(&real, &symbol, sizeof real);
+    int result = real(pid, signal_number), error = errno;
+    if (file != NULL && pid > 0 && result != 0 && error == ESRCH &&
+        strcmp(program_invocation_short_name, "redlock") == 0) {
+        close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    }
+    errno = error;
+    return result;
 }
