@@ -66,8 +66,8 @@ static void on_orphaned(const struct rl_guard_plan *plan, uint64_t kill_ns) {
     signal(SIGALRM, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     alarm(RL_GUARD_LAST_S);
-    rl_say("redlock was killed; its command is ended too%s",
-           is_gone ? "" : ", but does not end: the lock ends with its ttl");
+    rl_say("redlock was killed; its command %s",
+           is_gone ? "is ended too" : "got SIGKILL and is still there: the lock ends with its ttl");
     if (is_gone) {
         plan->on_orphaned(plan->data);
     }
