@@ -1,5 +1,5 @@
-/* fork() as redlock(1) must be able to meet it, and kill() as it must not use it, for guard_test.sh:
- * put before libc by LD_PRELOAD.
+/* fork() as redlock(1) must be able to meet it, and kill() as it must not use it, for
+ * guard_test.sh: put before libc by LD_PRELOAD.
  *
  *     REDLOCK_TEST_FORK=fail:N   from the Nth call on there is no process to be had
  *     REDLOCK_TEST_FORK=slow:N   the Nth call takes 500 ms
