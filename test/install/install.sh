@@ -179,5 +179,7 @@ result 'the shared library exports what the headers declare (<) and nothing else
 nm -g --defined-only "$lib/libredlock.a" | awk 'NF == 3 { print $3 }' | sort -u |
     diff "$scratch/declared" - >"$log" 2>&1
 result '... and so does the archive' $? "$log"
+readelf -d "$lib/libredlock.so" 2>"$log" | grep -q 'FLAGS.*NOW'
+result 'the calls of the shared library are bound at its start: see live/secret' $? "$log"
 
 finish

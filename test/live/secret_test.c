@@ -1,7 +1,11 @@
 /* No copy of a password stays in memory once the client is closed: not on the heap, not on a stack,
  * not in what hiredis gave back. A process of its own (this program, run again) opens a client,
  * uses it, closes it, and then looks through everything that it may write to. It is given the
- * password in a form that is not found, as it finds itself otherwise. */
+ * password in a form that is not found, as it finds itself otherwise.
+ *
+ * Its calls are bound when it starts. Where a library binds each at the first call, the dynamic
+ * linker saves all registers on the stack then, with the end of a password that memcpy() has just
+ * moved; the shared library is linked so that it does not, but not every hiredis and libuv is. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +182,7 @@ static int run(struct live *live, const char *how, const char *password, size_t 
     pid_t pid = fork();
     if (pid == 0) {
         unsetenv("MALLOC_PERTURB_"); /* it would overwrite what is freed */
+        setenv("LD_BIND_NOW", "1", 1);
         execv("/proc/self/exe", argv);
         _exit(99);
     }
