@@ -8,9 +8,8 @@
  * Can a node be given up whose answer is there? What is due, losses excepted, is due by heard_ns:
  * the moment before the last poll that left nothing unread. What had arrived by then has been read,
  * however long the program works in its callbacks, before the poll, after it or between two that it
- * calls. And what is sent
- * is waited for from the flush on, not from when it was submitted, if much time lies between the
- * two (rl_client_put_off()); validity runs from the submission all the same.
+ * calls. And what is sent is waited for from the flush on, not from when it was submitted, if much
+ * time lies between the two (rl_client_put_off()); validity runs from the submission all the same.
  *
  * Can the loop block while something is due? What becomes due in a poll callback is seen by the
  * turn right after the poll. What the user submits from elsewhere (a prepare callback that runs

@@ -237,18 +237,29 @@ static bool are_settled(struct five *f, void *data) {
     return stats.nodes_up == FIVE && stats.owed == 0;
 }
 
+/* The node shows the run_id that another one has. */
+static void show_id_of(struct five *f, size_t node, size_t whose) {
+    char run_id[41];
+    snprintf(run_id, sizeof(run_id), "%040zx", whose + 1);
+    fake_redis_set_info(fake_node_redis(f->nodes[node]), "run_id", run_id);
+}
+
+/* The last one shows the first one's, and all five are up. */
+static void open_with_twins(struct five *f) {
+    show_id_of(f, 4, 0);
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, 5);
+    assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_DUPLICATE);
+}
+
 /* With a quorum of servers opening succeeds, and says what is wrong. */
 static void counts_the_same_server_once(void **state) {
     (void)state;
     struct five f;
-    char run_id[41], wanted[160];
+    char wanted[160];
     start(&f, REDLOCK_GUARD_OBSERVED);
-    snprintf(run_id, sizeof(run_id), "%040x", 1); /* the first one's */
-    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id", run_id);
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, 5);
+    open_with_twins(&f);
     assert_int_equal(five_stats(&f).nodes_voting, 4);
-    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
     assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_DUPLICATE);
     assert_int_equal(five_info(&f, 1).reason, 0);
     snprintf(wanted, sizeof(wanted), "%s and %s say that they are one server: they have one vote",
@@ -263,8 +274,7 @@ static void counts_the_same_server_once(void **state) {
         assert_true(yes <= 1);
         assert_int_equal(five_release(&f, f.lock), 0);
     }
-    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id",
-                        "00000000000000000000000000000000000000aa");
+    show_id_of(&f, 4, 0xaa); /* nobody's */
     fake_node_drop(f.nodes[4], true);
     five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     five_wait_up(&f, 5);
@@ -276,15 +286,10 @@ static void counts_the_same_server_once(void **state) {
 static void twins_part_when_the_quarantine_is_over(void **state) {
     (void)state;
     struct five f;
-    char run_id[41];
     start(&f, REDLOCK_GUARD_OBSERVED);
     f.options.max_ttl_ms = 200;
-    snprintf(run_id, sizeof(run_id), "%040x", 1);
-    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id", run_id);
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, 5);
-    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id",
-                        "00000000000000000000000000000000000000aa");
+    open_with_twins(&f);
+    show_id_of(&f, 4, 0xaa); /* nobody's */
     fake_node_drop(f.nodes[4], true);
     five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     five_wait_up(&f, 5);
@@ -295,9 +300,8 @@ static void twins_part_when_the_quarantine_is_over(void **state) {
     five_stop(&f);
 }
 
-/* The last node shows another's run_id, and its quarantine ends while it is away. */
-static void show_while_away(struct five *f, const char *run_id) {
-    fake_redis_set_info(fake_node_redis(f->nodes[4]), "run_id", run_id);
+/* The last node shows another run_id since now, and its quarantine ends while it is away. */
+static void change_while_away(struct five *f) {
     fake_node_drop(f->nodes[4], true);
     five_wait_node(f, 4, false);
     five_wait_node(f, 4, true);
@@ -316,17 +320,12 @@ static void show_while_away(struct five *f, const char *run_id) {
 static void takes_the_place_of_one(void **state) {
     (void)state;
     struct five f;
-    char run_id[41];
     start(&f, REDLOCK_GUARD_OBSERVED);
     f.options.max_ttl_ms = 200;
-    snprintf(run_id, sizeof(run_id), "%040x", 1);
-    fake_redis_set_info(fake_node_redis(f.nodes[4]), "run_id", run_id);
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, 5);
-    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
+    open_with_twins(&f);
     for (unsigned i = 1; i < 3; i++) {
-        snprintf(run_id, sizeof(run_id), "%040x", i + 1);
-        show_while_away(&f, run_id);
+        show_id_of(&f, 4, i);
+        change_while_away(&f);
         for (unsigned j = 0; j < 4; j++) {
             assert_int_equal(five_info(&f, j).reason, j == i ? REDLOCK_ERR_DUPLICATE : 0);
         }
@@ -340,7 +339,8 @@ static void takes_the_place_of_one(void **state) {
     assert_int_equal(redlock_acquire(f.lock, &once, five_on_lock, &done), 0);
     assert_int_equal(five_wait(&f, &done), 0);
     assert_int_equal(five_release(&f, f.lock), 0);
-    show_while_away(&f, "00000000000000000000000000000000000000aa");
+    show_id_of(&f, 4, 0xaa);
+    change_while_away(&f);
     assert_int_equal(five_stats(&f).nodes_voting, 5);
     five_stop(&f);
 }
@@ -353,10 +353,8 @@ static void copy_of_another_shuts_nobody_out(void **state) {
     static const char *const words[] = {"-ERR no\r\n", "$-1\r\n", "+OK\r\n"};
     for (size_t i = 0; i < COUNT(words); i++) {
         struct five f;
-        char run_id[41];
         start(&f, REDLOCK_GUARD_OBSERVED);
-        snprintf(run_id, sizeof(run_id), "%040x", 2); /* the second one's */
-        fake_redis_set_info(fake_node_redis(f.nodes[0]), "run_id", run_id);
+        show_id_of(&f, 0, 1);
         fake_node_rule(
             f.nodes[0],
             (struct fake_rule){.command = "SET", .action = FAKE_INSTEAD, .bytes = words[i]});
