@@ -124,7 +124,6 @@ static void extend(void **state) {
     crew_end(live, blocking);
 }
 
-/* An owner that is not a thread: a task's number, or the object itself. */
 /* Two mutexes, one hold: what is done through one is seen through the other. */
 static void extend_through_another(void **state) {
     struct live *live = *state;
@@ -159,6 +158,7 @@ static void extend_through_another(void **state) {
     crew_end(live, blocking);
 }
 
+/* An owner that is not a thread: a task's number, or the object itself. */
 static void owners_that_move(void **state) {
     struct live *live = *state;
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
