@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ struct bare_command {
 struct bare_worker {
     struct rl_bench_bare *bare;
     uint64_t sent_ns;
-    size_t waiting; /* answers to come of the fan-out under way */
+    size_t waiting; /* outstanding answers of the fan-out */
     size_t key_length;
     char key[KEY_MAX];
     char token[TOKEN_LENGTH];
@@ -188,8 +189,9 @@ static void send_set(struct bare_worker *worker) {
     fan_out(worker, set_cb, &command);
 }
 
-int rl_bench_bare_slice(struct rl_bench_bare *bare, struct rl_bench_slice *slice, double seconds) {
-    rl_bench_run_begin(bare->run, slice, seconds, bare->in_flight, NULL, NULL);
+int rl_bench_bare_slice(struct rl_bench_bare *bare, struct rl_bench_slice *slice,
+                        int64_t slice_ms) {
+    rl_bench_run_begin(bare->run, slice, slice_ms, bare->in_flight, NULL, NULL);
     for (size_t i = 0; i < bare->in_flight; i++) {
         assert(bare->workers[i].waiting == 0);
         send_set(&bare->workers[i]);
@@ -267,7 +269,7 @@ static struct rl_bench_bare *new_bare(struct rl_bench_run *run,
     bare->timer.data = bare;
     bare->in_flight = options->in_flight;
     bare->is_argv = options->is_argv;
-    snprintf(bare->ttl_text, sizeof(bare->ttl_text), "%lld", options->ttl_ms);
+    snprintf(bare->ttl_text, sizeof(bare->ttl_text), "%" PRId64, options->ttl_ms);
     bare->ttl_length = strlen(bare->ttl_text);
     bool seeded = getrandom(&bare->random, sizeof(bare->random), 0) > 0;
     bare->random = seeded && bare->random != 0 ? bare->random : 1;

@@ -31,7 +31,7 @@ struct rl_bench_bare_options {
     const char *const *nodes; /* URLs */
     size_t n_nodes;
     size_t in_flight;
-    long long ttl_ms;
+    int64_t ttl_ms;
     const char *key_prefix;
     bool is_argv;
 };
@@ -42,7 +42,7 @@ int rl_bench_bare_open(struct rl_bench_bare **bare, struct rl_bench_run *run,
                        const struct rl_bench_bare_options *options, char *error, size_t error_size);
 
 /* Measures one slice. 0, or -1: see rl_bench_bare_message(). */
-int rl_bench_bare_slice(struct rl_bench_bare *bare, struct rl_bench_slice *slice, double seconds);
+int rl_bench_bare_slice(struct rl_bench_bare *bare, struct rl_bench_slice *slice, int64_t slice_ms);
 
 const char *rl_bench_bare_message(const struct rl_bench_bare *bare);
 

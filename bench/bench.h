@@ -1,4 +1,4 @@
-/* What the workloads of redlock-bench share, and the workloads themselves.
+/* What the workloads of redlock-bench share.
  *
  * Happy path: main.c parses the options, starts nodes if need be, makes the loop and calls one
  * workload; the workload opens its clients, measures its slices into the report and closes what it
@@ -15,12 +15,12 @@
 #include <stddef.h>
 #include <uv.h>
 
-#include "local_nodes.h"
 #include "options.h"
 #include "progress.h"
 #include "relay.h"
 #include "report.h"
 #include "slice.h"
+#include "tool/local_nodes.h"
 
 struct rl_bench {
     struct rl_bench_options options;
@@ -36,12 +36,5 @@ struct rl_bench {
     bool is_bad_argument; /* error is about --nodes */
     struct rl_bench_report report;
 };
-
-int rl_bench_cycle(struct rl_bench *bench);
-int rl_bench_stopped(struct rl_bench *bench);
-int rl_bench_contend(struct rl_bench *bench);
-int rl_bench_memory(struct rl_bench *bench);
-int rl_bench_keep(struct rl_bench *bench);
-int rl_bench_line(struct rl_bench *bench);
 
 #endif /* RL_BENCH_BENCH_H */

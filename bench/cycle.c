@@ -1,19 +1,13 @@
-/* The workload cycle: uncontested locks as fast as they go, beside a bare fan-out if wanted.
- *
- * Happy path: open the library's client and, with --baseline, the bare connections; warm both up;
- * then slices of one and the other in turn, the order alternating from pair to pair, so that a
- * drift of the machine favours neither. With --fencing both the other one is the library too.
- *
- * Failure modes: nodes that are not up end it with the library's or hiredis's sentence. The bare
- * fan-out needs every node, the library a quorum.
- *
- * What it is for: redlock-bench --workload cycle. */
+/* See cycle.h. */
+#include "cycle.h"
+
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "bare.h"
-#include "bench.h"
 #include "cycle_load.h"
+#include "figures.h"
 
 struct pair {
     struct rl_bench *bench;
@@ -22,9 +16,9 @@ struct pair {
     bool has_two;
 };
 
-static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, double seconds) {
+static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, int64_t slice_ms) {
     struct rl_bench *bench = pair->bench;
-    if (rl_bench_bare_slice(pair->bare, slice, seconds) != 0) {
+    if (rl_bench_bare_slice(pair->bare, slice, slice_ms) != 0) {
         snprintf(bench->error, sizeof(bench->error), "%s", rl_bench_bare_message(pair->bare));
         return -1;
     }
@@ -33,12 +27,12 @@ static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, double se
 
 /* The library's slice, fenced or not, or the bare fan-out's. */
 static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *slice,
-                      double seconds) {
+                      int64_t slice_ms) {
     if (side == 1 && pair->bare != NULL) {
-        return bare_slice(pair, slice, seconds);
+        return bare_slice(pair, slice, slice_ms);
     }
     rl_bench_cycle_load_fence(pair->load, rl_bench_options_has(pair->bench->options.fencing, side));
-    return rl_bench_cycle_load_slice(pair->load, slice, seconds);
+    return rl_bench_cycle_load_slice(pair->load, slice, slice_ms);
 }
 
 /* Slice number i of one of the two. */
@@ -47,13 +41,13 @@ static int measure(struct pair *pair, size_t side, size_t i) {
     struct rl_bench_series *series = &bench->report.series[side];
     struct rl_bench_slice *slice = &series->slices[i];
     assert(series->n == i);
-    rl_bench_progress_label(&bench->progress, "slice %zu of %lld, %s", i + 1, bench->options.slices,
-                            series->name);
-    if (take_slice(pair, side, slice, bench->options.seconds) != 0) {
+    rl_bench_progress_label(&bench->progress, "slice %zu of %" PRId64 ", %s", i + 1,
+                            bench->options.slices, series->name);
+    if (take_slice(pair, side, slice, bench->options.slice_ms) != 0) {
         return -1;
     }
     series->n++;
-    rl_bench_progress_note(&bench->progress, "slice %zu of %lld, %s: %.0f locks/s", i + 1,
+    rl_bench_progress_note(&bench->progress, "slice %zu of %" PRId64 ", %s: %.0f locks/s", i + 1,
                            bench->options.slices, series->name, rl_bench_locks_per_s(slice));
     return 0;
 }
@@ -69,19 +63,20 @@ static int measure_pair(struct pair *pair, size_t i) {
 static int warm_up(struct pair *pair) {
     struct rl_bench *bench = pair->bench;
     struct rl_bench_slice *scratch = &bench->report.series[0].slices[0];
-    double seconds = bench->options.warmup;
+    int64_t slice_ms = bench->options.warmup_ms;
     rl_bench_progress_label(&bench->progress, "warming up");
-    if (seconds <= 0) {
+    if (slice_ms <= 0) {
         return 0;
     }
-    if (take_slice(pair, 0, scratch, seconds) != 0) {
+    if (take_slice(pair, 0, scratch, slice_ms) != 0) {
         return -1;
     }
-    return pair->has_two ? take_slice(pair, 1, scratch, seconds) : 0;
+    return pair->has_two ? take_slice(pair, 1, scratch, slice_ms) : 0;
 }
 
 /* The library's sentence says which node is down, and why; hiredis would leave us waiting. */
 static int check_all_up(const struct pair *pair) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     redlock_client *client = rl_bench_cycle_load_session(pair->load)->client;
     struct rl_bench *bench = pair->bench;
     redlock_stats stats = REDLOCK_STATS_INIT;
@@ -89,7 +84,7 @@ static int check_all_up(const struct pair *pair) {
         return 0;
     }
     snprintf(bench->error, sizeof(bench->error), "--baseline needs every node: %s",
-             redlock_client_message(client));
+             redlock_client_message(client, sentence, sizeof sentence));
     return -1;
 }
 
@@ -99,7 +94,7 @@ static int open_pair(struct pair *pair) {
     if (rl_bench_cycle_load_open(&pair->load, bench) != 0) {
         return -1;
     }
-    if (options->baseline == RL_BENCH_BASELINE_NONE) {
+    if (!options->has_baseline) {
         return 0;
     }
     if (check_all_up(pair) != 0) {
@@ -119,7 +114,7 @@ static int open_pair(struct pair *pair) {
 int rl_bench_cycle(struct rl_bench *bench) {
     bool compares = rl_bench_options_compare(&bench->options);
     struct pair pair = {.bench = bench, .has_two = compares};
-    pair.has_two |= bench->options.baseline != RL_BENCH_BASELINE_NONE;
+    pair.has_two |= bench->options.has_baseline;
     bench->report.series[0].name = compares ? "fenced" : "libredlock";
     bench->report.series[0].is_library = true;
     bench->report.series[1].name = compares ? "plain" : "bare fan-out";

@@ -19,13 +19,14 @@ struct rl_bench_cycle_load {
     struct rl_bench *bench;
     struct rl_bench_session session;
     redlock_acquire_options acquire;
-    unsigned generation; /* of the resources' names */
     size_t n;
     struct cycle_worker workers[];
 };
 
 static void fail(struct rl_bench *bench, const char *what, redlock_lock *lock) {
-    snprintf(bench->error, sizeof(bench->error), "%s: %s", what, redlock_lock_message(lock));
+    char sentence[REDLOCK_MESSAGE_MAX];
+    snprintf(bench->error, sizeof(bench->error), "%s: %s", what,
+             redlock_lock_message(lock, sentence, sizeof sentence));
     rl_bench_run_fail(&bench->run);
 }
 
@@ -79,9 +80,10 @@ static void acquire_cb(redlock_lock *lock, int status, void *data) {
 }
 
 int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_slice *slice,
-                              double seconds) {
+                              int64_t slice_ms) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct rl_bench *bench = load->bench;
-    rl_bench_run_begin(&bench->run, slice, seconds, load->n, NULL, NULL);
+    rl_bench_run_begin(&bench->run, slice, slice_ms, load->n, NULL, NULL);
     struct rl_bench_counts before = {.attempts = 0};
     struct rl_bench_counts after = {.attempts = 0};
     rl_bench_session_count(&load->session, &before);
@@ -93,10 +95,10 @@ int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_
     rl_bench_counts_note(slice, &before, &after);
     if (result != 0 && bench->error[0] == '\0') {
         snprintf(bench->error, sizeof(bench->error), "the locks' callbacks do not come: %s",
-                 redlock_client_message(load->session.client));
+                 redlock_client_message(load->session.client, sentence, sizeof sentence));
     } else if (result == 0 && slice->locks == 0) {
         snprintf(bench->error, sizeof(bench->error), "no lock was granted: %s",
-                 redlock_client_message(load->session.client));
+                 redlock_client_message(load->session.client, sentence, sizeof sentence));
         result = -1;
     }
     return result;
@@ -107,8 +109,7 @@ static int make_locks(struct rl_bench_cycle_load *load) {
     for (; load->n < (size_t)bench->options.in_flight; load->n++) {
         struct cycle_worker *worker = &load->workers[load->n];
         char key[80];
-        int length = snprintf(key, sizeof(key), "%s:our%u:%zu", bench->key_prefix, load->generation,
-                              load->n);
+        int length = snprintf(key, sizeof(key), "%s:our:%zu", bench->key_prefix, load->n);
         int status = redlock_lock_new(load->session.client, key, (size_t)length, &worker->lock);
         worker->load = load;
         if (status != 0) {
@@ -122,16 +123,6 @@ static int make_locks(struct rl_bench_cycle_load *load) {
 void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing) {
     assert(load->bench->run.slice == NULL);
     load->acquire.fencing = fencing;
-}
-
-int rl_bench_cycle_load_rename(struct rl_bench_cycle_load *load) {
-    assert(load->bench->run.slice == NULL);
-    while (load->n > 0) {
-        load->n--;
-        redlock_lock_free(load->workers[load->n].lock);
-    }
-    load->generation++;
-    return make_locks(load);
 }
 
 int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench) {

@@ -1,14 +1,14 @@
 /* The load of uncontested cycles: K workers of one client acquire and release, each its own lock.
  *
  * Happy path: open, any number of slices, close. A worker asks for its lock, is granted, releases
- * at once, and asks again when the release is done; there is always just one operation under way
+ * at once, and asks again when the release is done; there is always just one pending operation
  * for each worker. Acquire options are the library's defaults but for the ttl.
  *
  * Failure modes: an acquire or release that ends otherwise than with success is counted as failed,
  * and the worker goes on. A call that the library refuses fails the slice, with the reason in
  * error.
  *
- * What it is for: the workloads cycle and stopped. */
+ * What it is for: the workload cycle. */
 #ifndef RL_BENCH_CYCLE_LOAD_H
 #define RL_BENCH_CYCLE_LOAD_H
 
@@ -23,14 +23,10 @@ int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench 
 
 /* 0, or -1 with bench->error set. */
 int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_slice *slice,
-                              double seconds);
+                              int64_t slice_ms);
 
 /* Whether the acquires of the next slices are fenced; at first they are not. */
 void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing);
-
-/* Gives every worker a resource that nobody has used before. Between slices. 0, or -1 with
- * bench->error set. */
-int rl_bench_cycle_load_rename(struct rl_bench_cycle_load *load);
 
 struct rl_bench_session *rl_bench_cycle_load_session(struct rl_bench_cycle_load *load);
 

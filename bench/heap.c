@@ -59,14 +59,10 @@ void rl_bench_heap_allocator(struct rl_bench_heap *heap, redlock_allocator *allo
 #endif
 
 #if defined(__GLIBC__) && !defined(SANITIZED)
-#if __GLIBC_PREREQ(2, 33) /* mallinfo2() */
 #define COUNTED 1
-#endif
 #endif
 
 #ifdef COUNTED
-
-#include <malloc.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -100,11 +96,6 @@ uint64_t rl_bench_heap_mallocs(void) {
     return mallocs;
 }
 
-size_t rl_bench_heap_bytes(void) {
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
-
 #else
 
 bool rl_bench_heap_is_counted(void) {
@@ -112,10 +103,6 @@ bool rl_bench_heap_is_counted(void) {
 }
 
 uint64_t rl_bench_heap_mallocs(void) {
-    return 0;
-}
-
-size_t rl_bench_heap_bytes(void) {
     return 0;
 }
 

@@ -3,10 +3,10 @@
  * Happy path: give rl_bench_heap_allocator()'s table to redlock_client_options.allocator and read
  * the counters at any time. rl_bench_heap_mallocs() counts every malloc, calloc and realloc
  * of the calling thread, those of hiredis and libuv included, since redlock-bench puts its own
- * malloc before that of the C library. rl_bench_heap_bytes() is what the whole process has in use.
+ * malloc before that of the C library.
  *
- * Failure modes: without glibc, or under a sanitizer that needs malloc for itself, the two numbers
- * for everybody are not there (rl_bench_heap_is_counted() is false, they read 0). The library's own
+ * Failure modes: without glibc, or under a sanitizer that needs malloc for itself, the number
+ * for everybody is not there (rl_bench_heap_is_counted() is false, it reads 0). The library's own
  * allocations are counted in any case.
  *
  * What it is for: allocations per lock, bytes per held lock and per client. */
@@ -30,6 +30,5 @@ void rl_bench_heap_allocator(struct rl_bench_heap *heap, redlock_allocator *allo
 
 bool rl_bench_heap_is_counted(void);
 uint64_t rl_bench_heap_mallocs(void);
-size_t rl_bench_heap_bytes(void);
 
 #endif /* RL_BENCH_HEAP_H */

@@ -1,11 +1,11 @@
-/* The text of --help: what can be measured, how, and what the numbers mean. Nothing can fail here;
- * it is for people who see redlock-bench for the first time. */
-#include <stddef.h>
+/* See help.h. */
+#include "help.h"
 
-#include "options.h"
+#include <stdio.h>
 
-/* In pieces: C promises no more than 4095 bytes for one. */
-const char *const rl_bench_help[] = {
+#include "tool/options_help.h"
+
+static const char intro[] =
     "redlock-bench: how fast libredlock takes and releases locks on N Redis nodes.\n"
     "\n"
     "Usage: redlock-bench [options]\n"
@@ -17,72 +17,21 @@ const char *const rl_bench_help[] = {
     "Try:\n"
     "  redlock-bench --baseline                 the library beside a bare fan-out\n"
     "  redlock-bench --baseline --in-flight 1   latency of one lock at a time\n"
-    "  redlock-bench --workload contend --clients 16\n"
-    "  redlock-bench --workload contend --clients 64 --distance-ms 10 --tie-break both\n"
+    "  redlock-bench --workload contend --processes 64 --hold-ms 5\n"
+    "  redlock-bench --workload contend --processes 64 --distance-ms 10\n"
+    "  redlock-bench --workload contend --processes 33 --idle\n"
+    "  redlock-bench --workload contend --processes 4 --waiters-per-process 1000,1\n"
+    "  redlock-bench --workload shells --shells 32\n"
     "  redlock-bench --fencing both             what a fence costs\n"
-    "  redlock-bench --workload stopped         what two nodes that hang cost\n"
-    "  redlock-bench --workload memory          bytes per lock and per client\n"
     "  redlock-bench --workload keep --locks 100000 --seconds 600\n"
-    "  redlock-bench --workload line            a thousand waiters of one client\n"
     "  redlock-bench --nodes redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3 --json\n"
-    "\n"
-    "What is measured:\n"
-    "  --workload W      cycle    acquire and release, each worker a resource of its own\n"
-    "                             (default)\n"
-    "                    contend  clients that want the same lock: hand-overs and waits\n"
-    "                    stopped  cycle, with all nodes and with some stopped by SIGSTOP,\n"
-    "                             in turn\n"
-    "                    memory   bytes per client and per held lock\n"
-    "                    keep     locks that renew themselves; then all nodes stop, and\n"
-    "                             each loss is told\n"
-    "                    line     locks of one client that want the same resource\n"
-    "  --baseline[=HOW]  cycle: beside each slice one of a bare fan-out: the same SET and\n"
-    "                    EVALSHA to all nodes over hiredis and its libuv adapter, waiting\n"
-    "                    for every node, without lock logic. HOW: formatted (default, the\n"
-    "                    faster one: each command is formatted once and sent to all nodes\n"
-    "                    by redisAsyncFormattedCommand) or argv (redisAsyncCommandArgv for\n"
-    "                    each node)\n"
-    "  --fencing W       cycle, contend: acquires with a fence; on, off (default), or both:\n"
-    "                    slices with and without in turn\n"
-    "  --tie-break W     contend: one node asked first after a refusal; on (default), off\n"
-    "                    or both\n"
-    "\n"
-    "The nodes:\n"
-    "  --nodes URL,...   redis://[[user]:password@]host[:port][/db] or\n"
-    "                    unix:///path[?db=n]; a comma within a URL is written %2C. Keys\n"
-    "                    begin with \"redlock-bench:\" and end with their ttl at the latest\n"
-    "  --node-count N    how many to start without --nodes; default 5\n"
-    "  --redis-server P  the program to start; default $REDLOCK_SERVER, or\n"
-    "                    redis-server or valkey-server by PATH\n"
-    "  --distance-ms D   cycle, contend: each connection takes 0 to D ms longer in both\n"
-    "                    directions, drawn when it is made, the same in every run. Without\n"
-    "                    it clients on one machine hardly ever split the votes\n"
-    "  --stop-nodes J    stopped: how many; default the largest minority\n"
-    "  --guard G         off, observed or strict; default off: nodes that are started here\n"
-    "                    are new, and nothing depends on these locks\n"
-    "\n",
-    "How much:\n"
-    "  --in-flight K     workers per client; default 64 (contend: 1)\n"
-    "  --clients C       contend: clients, each with connections of its own; default 8\n"
-    "  --locks L         memory, keep: locks held at the same time; default 10000;\n"
-    "                    line: how many wait; default 1000\n"
-    "  --seconds S       length of a slice, or of the run; default 2\n"
-    "  --slices M        how many slices; default 5\n"
-    "  --warmup S        before the first slice; default 1\n"
-    "  --ttl-ms T        ttl of each lock; default 10000 (memory, keep:\n"
-    "                    60000)\n"
-    "  --hold-ms H       contend: how long a holder holds; default 1\n"
-    "  --delay-ms D, --jitter-ms J\n"
-    "                    contend: the pause between two attempts; default 50 and 100,\n"
-    "                    those of the library\n"
-    "\n"
-    "Output:\n"
-    "  --json            one object on stdout for machines, instead of the table\n"
-    "  --version, --help\n"
+    "\n";
+
+static const char outro[] =
     "\n"
     "What the numbers mean:\n"
     "  locks/s           cycles of acquire and release, median over the slices\n"
-    "  grant             from asking for the lock to being told that it is held; for the\n"
+    "  grant             from acquire to the callback that says it is held; for the\n"
     "                    bare fan-out, the wait for the last node's answer to SET.\n"
     "                    p50 and p99: median over the slices; p99.9, max: of all\n"
     "  client CPU        user and system time of this process per lock\n"
@@ -91,17 +40,25 @@ const char *const rl_bench_help[] = {
     "                    malloc, hiredis and libuv included\n"
     "  ratio             first column / second one, median over the pairs of neighbouring\n"
     "                    slices\n"
-    "  hand-over         from a holder's release to the next one's grant; whoever released\n"
-    "                    asks again once another one has had the lock\n"
-    "  commands          what was sent to the nodes, all together, handshakes left out\n"
-    "  won a part        contend: attempts that failed although some nodes had granted them\n"
-    "  split votes       ... and at no time of them did anybody hold the lock, or win\n"
-    "  second rounds     fences whose nodes had counted differently\n"
-    "  told before       keep: from on_lost to the end of validity, all nodes stopped\n"
+    "  client CPU        contend, shells: of all clients' processes per grant\n"
+    "  hand-over         a grant whose holder is another one than that of the grant before\n"
+    "  gap               from the release to the next one's grant, if one waited\n"
+    "  wait max          those who still wait at the end of a slice included\n"
+    "  overtaken         another client began to wait later, and was granted earlier; with\n"
+    "                    --distance-ms: later by more than the distance\n"
+    "  tau               Kendall's: 1 first come, first served; -1 last come, first served\n"
+    "  commands sent     by the clients to all nodes together, handshakes left out\n"
+    "  commands executed what the nodes count (INFO), those inside of scripts too\n"
+    "  second rounds     fences whose nodes had different counters\n"
+    "  notice of loss    keep: from on_lost to the end of validity, all nodes stopped\n"
     "The nodes share this machine's processors if they are started here: compare ratios\n"
     "rather than rates, and look at several runs.\n"
     "\n"
     "Exit status: 0; 1 if nodes or library failed, with the reason; 2 for a bad argument;\n"
-    "3 if two clients held one lock at the same time, which must never happen.\n",
-    NULL,
-};
+    "3 if two clients held one lock at the same time, which must never happen.\n";
+
+void rl_bench_help_show(const struct tool_options *options) {
+    fputs(intro, stdout);
+    tool_options_help(options, TOOL_EVERY);
+    fputs(outro, stdout);
+}

@@ -1,21 +1,11 @@
-/* The workload keep: many locks that renew themselves, and what happens to them when every node
- * stops answering.
- *
- * Happy path: acquire L locks with auto_extend, a bounded number at a time; let them be for S
- * seconds and count renewals, processor time and losses; then, with nodes of our own, stop all of
- * them (SIGSTOP) and note for each lock when on_lost ran, against the end of its validity; let the
- * nodes go on, and close.
- *
- * Failure modes: a lock that is not granted ends the workload with the library's sentence. A lock
- * that is lost while the nodes answer is counted, and shown.
- *
- * What it is for: redlock-bench --workload keep. */
+/* See keep.h. */
+#include "keep.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
 #include "session.h"
 
 #define SETTLE_MS 20000
@@ -75,6 +65,7 @@ static void lost(redlock_lock *lock, int status, void *data) {
 static void acquire_next(struct keep_load *load);
 
 static void acquired(redlock_lock *lock, int status, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct kept *kept = data;
     struct keep_load *load = kept->load;
     assert(load->under_way > 0);
@@ -83,7 +74,7 @@ static void acquired(redlock_lock *lock, int status, void *data) {
     if (status != 0 && !load->is_failed) {
         load->is_failed = true;
         snprintf(load->bench->error, sizeof(load->bench->error), "acquire: %s",
-                 redlock_lock_message(lock));
+                 redlock_lock_message(lock, sentence, sizeof sentence));
     }
     acquire_next(load);
     if (load->under_way == 0) {
@@ -92,6 +83,7 @@ static void acquired(redlock_lock *lock, int status, void *data) {
 }
 
 static void acquire_next(struct keep_load *load) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     if (load->next == load->n || load->is_failed) {
         return;
     }
@@ -100,7 +92,7 @@ static void acquire_next(struct keep_load *load) {
     if (redlock_acquire(kept->lock, &load->acquire, acquired, kept) != 0) {
         load->is_failed = true;
         snprintf(load->bench->error, sizeof(load->bench->error), "acquire: %s",
-                 redlock_lock_message(kept->lock));
+                 redlock_lock_message(kept->lock, sentence, sizeof sentence));
         return;
     }
     load->under_way++;
@@ -126,7 +118,7 @@ static int make_locks(struct keep_load *load) {
 
 static int acquire_all(struct keep_load *load) {
     rl_bench_progress_label(&load->bench->progress, "acquiring %zu locks", load->n);
-    for (long long i = 0; i < load->bench->options.in_flight; i++) {
+    for (int64_t i = 0; i < load->bench->options.in_flight; i++) {
         acquire_next(load);
     }
     while (load->under_way > 0) {
@@ -142,9 +134,9 @@ static void time_is_up(uv_timer_t *timer) {
 }
 
 /* Runs the loop for a time, or until every lock is lost. */
-static void run_for(struct keep_load *load, double seconds) {
+static void run_for(struct keep_load *load, int64_t slice_ms) {
     load->is_over = false;
-    uv_timer_start(&load->timer, time_is_up, (uint64_t)(seconds * 1e3), 0);
+    uv_timer_start(&load->timer, time_is_up, (uint64_t)slice_ms, 0);
     while (!load->is_over && load->lost < load->n) {
         uv_run(&load->bench->loop, UV_RUN_DEFAULT);
     }
@@ -157,13 +149,13 @@ static redlock_stats stats_of(const struct keep_load *load) {
     return stats;
 }
 
-static void keep_for(struct keep_load *load, double seconds) {
+static void keep_for(struct keep_load *load, int64_t slice_ms) {
     struct rl_bench_keep_figures *figures = figures_of(load);
     rl_bench_progress_label(&load->bench->progress, "keeping %zu locks", load->n);
     redlock_stats before = stats_of(load);
     uint64_t start_ns = rl_bench_now_ns();
     double cpu_us = rl_bench_cpu_us();
-    run_for(load, seconds);
+    run_for(load, slice_ms);
     double us = (double)(rl_bench_now_ns() - start_ns) / 1e3;
     redlock_stats after = stats_of(load);
     figures->seconds = us / 1e6;
@@ -183,7 +175,7 @@ static int pause_nodes(struct rl_bench *bench, bool stop) {
     return 0;
 }
 
-/* All nodes hang: each loss must be told before its validity ends. */
+/* All nodes hang: each loss must be reported before its validity ends. */
 static int lose_all(struct keep_load *load) {
     struct rl_bench *bench = load->bench;
     if (bench->local == NULL) {
@@ -195,12 +187,12 @@ static int lose_all(struct keep_load *load) {
     if (pause_nodes(bench, true) != 0) {
         return -1;
     }
-    run_for(load, (double)bench->options.ttl_ms / 1e3 + 10);
+    run_for(load, bench->options.ttl_ms + 10000);
     if (pause_nodes(bench, false) != 0) {
         return -1;
     }
     if (load->lost < load->n) {
-        snprintf(bench->error, sizeof(bench->error), "%zu of %zu losses were not told",
+        snprintf(bench->error, sizeof(bench->error), "%zu of %zu losses were not reported",
                  load->n - load->lost, load->n);
         return -1;
     }
@@ -215,7 +207,7 @@ static int measure(struct keep_load *load) {
         return -1;
     }
     figures->locks = load->n;
-    keep_for(load, bench->options.seconds);
+    keep_for(load, bench->options.slice_ms);
     figures->bytes_per_lock = (double)(load->session.heap.bytes - before) / (double)load->n;
     return lose_all(load);
 }

@@ -17,15 +17,22 @@
 #include <sys/resource.h>
 
 #include "bench.h"
+#include "contend.h"
+#include "cycle.h"
+#include "keep.h"
+#include "report_json.h"
+#include "report_table.h"
+#include "shells.h"
 
 #define CLOSING_TURNS 100
 
 enum { EXIT_BAD_ARGUMENT = 2, EXIT_VIOLATED = 3 };
 
 static int (*const workloads[RL_BENCH_WORKLOADS])(struct rl_bench *) = {
-    [RL_BENCH_CYCLE] = rl_bench_cycle,     [RL_BENCH_CONTEND] = rl_bench_contend,
-    [RL_BENCH_STOPPED] = rl_bench_stopped, [RL_BENCH_MEMORY] = rl_bench_memory,
-    [RL_BENCH_KEEP] = rl_bench_keep,       [RL_BENCH_LINE] = rl_bench_line,
+    [RL_BENCH_CYCLE] = rl_bench_cycle,
+    [RL_BENCH_CONTEND] = rl_bench_contend,
+    [RL_BENCH_SHELLS] = rl_bench_shells,
+    [RL_BENCH_KEEP] = rl_bench_keep,
 };
 
 /* Many clients have many connections. */
@@ -47,22 +54,24 @@ static void make_key_prefix(struct rl_bench *bench) {
 }
 
 static double expected_s(const struct rl_bench_options *options) {
-    bool two = options->baseline != RL_BENCH_BASELINE_NONE;
-    bool pairs = two || options->workload == RL_BENCH_STOPPED || rl_bench_options_compare(options);
-    if (options->workload == RL_BENCH_MEMORY) {
-        return 0;
+    bool pairs = options->has_baseline || rl_bench_options_compare(options);
+    if (options->workload == RL_BENCH_KEEP) {
+        return (double)options->slice_ms / 1e3;
     }
-    if (options->workload == RL_BENCH_KEEP || options->workload == RL_BENCH_LINE) {
-        return options->seconds;
+    if (options->workload == RL_BENCH_SHELLS) {
+        return 2e-3 * (double)(options->slices * options->shells * options->work_ms);
     }
-    return options->warmup * (two ? 2 : 1) +
-           options->seconds * (double)options->slices * (pairs ? 2 : 1);
+    return (double)(options->warmup_ms * (options->has_baseline ? 2 : 1) +
+                    options->slice_ms * options->slices * (pairs ? 2 : 1)) /
+           1e3;
 }
 
 static int make_slices(struct rl_bench *bench) {
+    bool is_file = bench->options.records != NULL; /* it has as many as it has */
     for (size_t i = 0; i < 2; i++) {
         bench->report.series[i].slices =
-            calloc((size_t)bench->options.slices, sizeof(struct rl_bench_slice));
+            calloc(is_file ? RL_BENCH_SLICES_MAX : (size_t)bench->options.slices,
+                   sizeof(struct rl_bench_slice));
         if (bench->report.series[i].slices == NULL) {
             snprintf(bench->error, sizeof(bench->error), "out of memory");
             return -1;
@@ -73,9 +82,12 @@ static int make_slices(struct rl_bench *bench) {
 
 static int choose_nodes(struct rl_bench *bench) {
     const struct rl_bench_options *options = &bench->options;
-    if (options->n_nodes > 0) {
-        bench->nodes = (const char *const *)options->nodes;
-        bench->n_nodes = options->n_nodes;
+    if (options->records != NULL) {
+        return 0;
+    }
+    if (options->nodes.n > 0) {
+        bench->nodes = options->nodes.items;
+        bench->n_nodes = options->nodes.n;
         return 0;
     }
     const struct rl_local_nodes_options local = {
@@ -90,7 +102,7 @@ static int choose_nodes(struct rl_bench *bench) {
     return 0;
 }
 
-/* Everything was told to close; what is open after a few turns of the loop is a leaked handle. */
+/* Everything is closing; what is open after a few turns of the loop is a leaked handle. */
 static int close_loop(struct rl_bench *bench) {
     rl_bench_progress_close(&bench->progress);
     rl_bench_run_close(&bench->run);
@@ -109,12 +121,12 @@ static int close_loop(struct rl_bench *bench) {
 
 /* Puts the distance between the clients and the nodes. */
 static int go_away(struct rl_bench *bench) {
-    if (bench->options.distance_ms == 0) {
-        return 0;
+    if (bench->options.distance_ms == 0 || bench->options.workload != RL_BENCH_CYCLE) {
+        return 0; /* each client of contend has a relay of its own */
     }
     int result = rl_bench_relay_open(&bench->relay, &bench->loop, bench->local,
-                                     (uint64_t)bench->options.distance_ms, bench->error,
-                                     sizeof(bench->error));
+                                     (uint64_t)bench->options.distance_ms, 0, &bench->report.late,
+                                     bench->error, sizeof(bench->error));
     bench->nodes = rl_bench_relay_urls(bench->relay);
     return result;
 }
@@ -157,7 +169,7 @@ static int run(struct rl_bench *bench) {
     }
     free(bench->report.series[0].slices);
     free(bench->report.series[1].slices);
-    if (bench->report.violations > 0) {
+    if (bench->report.series[0].overlaps > 0) {
         fprintf(stderr, "redlock-bench: two clients held one lock at the same time\n");
         return EXIT_VIOLATED;
     }
@@ -180,6 +192,7 @@ int main(int argc, char **argv) {
         allow_files();
         status = run(bench);
     }
+    rl_bench_options_free(&bench->options);
     free(bench);
     return status;
 }

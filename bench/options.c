@@ -1,380 +1,273 @@
-/* The arguments of redlock-bench: see options.h for what it is for, how it is used and how it
- * fails. Numbers come from one table: a new option is one row. */
+/* See options.h. */
 #include "options.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <getopt.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define UNSET (-1)
+#include "help.h"
+#include "tool/options.h"
+
+#define AT(field) offsetof(struct rl_bench_options, field)
 #define FOR(workload) (1u << (workload))
-#define FOR_ALL (FOR(RL_BENCH_WORKLOADS) - 1)
-#define FOR_LINE_AND_KEEP (FOR(RL_BENCH_LINE) | FOR(RL_BENCH_KEEP))
-#define FOR_SLICES (FOR_ALL & ~FOR(RL_BENCH_MEMORY) & ~FOR_LINE_AND_KEEP)
+#define BOTH (FOR(RL_BENCH_CYCLE) | FOR(RL_BENCH_CONTEND))
+#define RECORDS (FOR(RL_BENCH_CONTEND) | FOR(RL_BENCH_SHELLS))
+#define SLICES (BOTH | RECORDS)
+#define WAITERS_MAX 10000
 
-static const char *const workload_names[RL_BENCH_WORKLOADS] = {"cycle",  "contend", "stopped",
-                                                               "memory", "keep",    "line"};
+static const char *const workload_names[RL_BENCH_WORKLOADS] = {"cycle", "contend", "shells",
+                                                               "keep"};
 
-/* A number, whole or not; both kinds are written with the same row. */
-struct number {
-    const char *name;
-    size_t offset; /* in struct rl_bench_options */
-    bool is_whole;
-    double min, max;
-    const char *example;
-    unsigned workloads; /* bit set of those where it has a meaning */
+static const struct tool_option rows[] = {
+    {.kind = TOOL_HEADING, .help = "What is measured:"},
+    {"workload", 0, TOOL_CHOICE, .at = AT(workload), .choices = "cycle|contend|shells|keep",
+     .value = "W",
+     .help = "cycle    acquire and release, each worker a resource of its own\n"
+             "         (default)\n"
+             "contend  clients, each a process, that want the same lock\n"
+             "shells   commands behind redlock run, beside flock(1)\n"
+             "keep     locks that renew themselves; then all nodes stop, and\n"
+             "each loss is reported"},
+    {"baseline", 0, TOOL_CHOICE, .at = AT(baseline), .choices = "formatted|argv",
+     .is_optional = true, .uses = FOR(RL_BENCH_CYCLE), .value = "[=HOW]",
+     .help = "cycle: beside each slice one of a bare fan-out: the same SET and\n"
+             "EVALSHA to all nodes over hiredis and its libuv adapter, waiting\n"
+             "for every node, without lock logic. HOW: formatted (default, the\n"
+             "faster one: each command is formatted once and sent to all nodes\n"
+             "by redisAsyncFormattedCommand) or argv (redisAsyncCommandArgv for\n"
+             "each node)"},
+    {"fencing", 0, TOOL_CHOICE, .at = AT(fencing), .choices = "off|on|both", .uses = BOTH,
+     .value = "W",
+     .help = "cycle, contend: acquires with a fence; on, off (default), or, of\n"
+             "cycle, both: slices with and without in turn"},
+    {.kind = TOOL_HEADING, .help = "The nodes:"},
+    {"nodes", 0, TOOL_LIST, .at = AT(nodes), .is_secret = true, .value = "URL,...",
+     .help = "redis://[[user]:password@]host[:port][/db] or\n"
+             "unix:///path[?db=n]; a comma within a URL is written %2C. Keys\n"
+             "begin with \"redlock-bench:\" and end with their ttl at the latest"},
+    {"node-count", 0, TOOL_WHOLE, .at = AT(node_count), .min = 1, .max = REDLOCK_NODES_MAX,
+     .value = "N", .help = "how many to start without --nodes; default 5"},
+    {"redis-server", 0, TOOL_TEXT, .at = AT(server), .value = "P",
+     .help = "the program to start; default $REDLOCK_SERVER, or\n"
+             "redis-server or valkey-server by PATH"},
+    {"distance-ms", 0, TOOL_WHOLE, .at = AT(distance_ms), .min = 0, .max = 1000, .uses = BOTH,
+     .value = "D",
+     .help = "cycle, contend: each client is 0 to D ms away from each node, in\n"
+             "both directions, the same in every run. Without it clients on one\n"
+             "machine hardly ever split the votes"},
+    {"guard", 0, TOOL_CHOICE, .at = AT(guard), .choices = "off|observed|strict", .value = "G",
+     .help = "off, observed or strict; default off: nodes that are started here\n"
+             "are new, and nothing depends on these locks (contend with a\n"
+             "distance: observed, so that all clients know a node by one name)"},
+    {.kind = TOOL_HEADING, .help = "How much:"},
+    {"in-flight", 0, TOOL_WHOLE, .at = AT(in_flight), .min = 1, .max = 100000,
+     .uses = FOR(RL_BENCH_CYCLE) | FOR(RL_BENCH_KEEP), .value = "K",
+     .help = "workers per client; default 64"},
+    {"locks", 0, TOOL_WHOLE, .at = AT(locks), .min = 1, .max = 10000000, .uses = FOR(RL_BENCH_KEEP),
+     .value = "L", .help = "keep: locks held at the same time; default 10000"},
+    {"seconds", 0, TOOL_SECONDS, .at = AT(slice_ms), .min = 50, .max = 3600000,
+     .uses = BOTH | FOR(RL_BENCH_KEEP), .value = "S",
+     .help = "length of a slice, or of the run; default 2"},
+    {"slices", 0, TOOL_WHOLE, .at = AT(slices), .min = 1, .max = RL_BENCH_SLICES_MAX,
+     .uses = SLICES, .value = "M", .help = "how many slices, or rounds of shells; default 5"},
+    {"warmup", 0, TOOL_SECONDS, .at = AT(warmup_ms), .min = 0, .max = 3600000, .uses = BOTH,
+     .value = "S", .help = "before the first slice; default 1"},
+    {"ttl-ms", 0, TOOL_WHOLE, .at = AT(ttl_ms), .min = 10, .max = REDLOCK_TTL_MS_MAX, .value = "T",
+     .help = "ttl of each lock; default 10000 (keep: 60000)"},
+    {.kind = TOOL_HEADING, .help = "Who wants the lock:"},
+    {"processes", 0, TOOL_WHOLE, .at = AT(processes), .min = 1, .max = 2000,
+     .uses = FOR(RL_BENCH_CONTEND), .value = "N",
+     .help = "contend: clients, each a process; default 8"},
+    {"waiters-per-process", 0, TOOL_TEXT, .at = AT(waiters), .uses = FOR(RL_BENCH_CONTEND),
+     .value = "M,...",
+     .help = "contend: locks of each client that wait at the same time; the last\n"
+             "number is for all further clients: \"1000,1\"; default 1"},
+    {"hold-ms", 0, TOOL_WHOLE, .at = AT(hold_ms), .min = 0, .max = 60000,
+     .uses = FOR(RL_BENCH_CONTEND), .value = "H",
+     .help = "contend: how long a holder holds; default 1"},
+    {"again", 0, TOOL_CHOICE, .at = AT(again), .choices = "callback|at-once",
+     .uses = FOR(RL_BENCH_CONTEND), .value = "A",
+     .help = "contend: when a client asks again: in the release's callback\n"
+             "(default), or without waiting for it, by a second lock object"},
+    {"think-ms", 0, TOOL_WHOLE, .at = AT(think_ms), .min = 0, .max = 60000,
+     .uses = FOR(RL_BENCH_CONTEND), .value = "T",
+     .help = "contend: ... or so long after that; default 0"},
+    {"idle", 0, TOOL_FLAG, .at = AT(idle), .uses = FOR(RL_BENCH_CONTEND),
+     .help = "contend: the first client holds all the time; what those send who\n"
+             "wait"},
+    {"apart", 0, TOOL_FLAG, .at = AT(apart), .uses = FOR(RL_BENCH_CONTEND),
+     .help = "contend: each client wants a lock of its own: what distance and\n"
+             "processes cost without contention"},
+    {"shells", 0, TOOL_WHOLE, .at = AT(shells), .min = 1, .max = 1000, .uses = FOR(RL_BENCH_SHELLS),
+     .value = "N", .help = "shells: how many; default 8"},
+    {"work-ms", 0, TOOL_WHOLE, .at = AT(work_ms), .min = 0, .max = 60000,
+     .uses = FOR(RL_BENCH_SHELLS), .value = "W",
+     .help = "shells: what each sleeps with the lock; default 200"},
+    {"spacing-ms", 0, TOOL_WHOLE, .at = AT(spacing_ms), .min = 0, .max = 60000,
+     .uses = FOR(RL_BENCH_SHELLS), .value = "S",
+     .help = "shells: from the start of one to the next one's; default 20"},
+    {"redlock", 0, TOOL_TEXT, .at = AT(redlock), .uses = FOR(RL_BENCH_SHELLS), .value = "P",
+     .help = "shells: the program redlock; default by PATH"},
+    {"beside", 0, TOOL_TEXT, .at = AT(beside), .uses = FOR(RL_BENCH_SHELLS), .value = "WORDS",
+     .help = "shells: another program that runs a command under a lock, with\n"
+             "its arguments; default flock(1)"},
+    {.kind = TOOL_HEADING, .help = "Records (bench/records.h):"},
+    {"save-records", 0, TOOL_TEXT, .at = AT(save_records), .uses = RECORDS, .value = "FILE",
+     .help = "contend, shells: who asked, was granted and released when"},
+    {"records", 0, TOOL_TEXT, .at = AT(records), .uses = RECORDS, .value = "FILE",
+     .help = "contend, shells: the figures of these, nothing runs"},
+    {.kind = TOOL_HEADING, .help = "Output:"},
+    {"json", 0, TOOL_FLAG, .at = AT(json),
+     .help = "one JSON object on stdout instead of the table"},
+    {"version", 0, TOOL_STOP, .help = "which one this is"},
+    {"help", 0, TOOL_STOP, .help = "this text"},
 };
 
-#define WHOLE(name, field, min, max, example, workloads) \
-    { name, offsetof(struct rl_bench_options, field), true, min, max, example, workloads }
-#define SECONDS(name, field, min, max, example, workloads) \
-    { name, offsetof(struct rl_bench_options, field), false, min, max, example, workloads }
-
-static const struct number numbers[] = {
-    WHOLE("node-count", node_count, 1, REDLOCK_NODES_MAX, "5", FOR_ALL),
-    WHOLE("stop-nodes", stop_nodes, 1, REDLOCK_NODES_MAX, "2", FOR(RL_BENCH_STOPPED)),
-    WHOLE("in-flight", in_flight, 1, 100000, "64", FOR_ALL & ~FOR(RL_BENCH_LINE)),
-    WHOLE("clients", clients, 1, 1000, "8", FOR(RL_BENCH_CONTEND)),
-    WHOLE("locks", locks, 1, 10000000, "10000", FOR(RL_BENCH_MEMORY) | FOR_LINE_AND_KEEP),
-    WHOLE("slices", slices, 1, 1000, "5", FOR_SLICES),
-    WHOLE("ttl-ms", ttl_ms, 10, REDLOCK_TTL_MS_MAX, "10000", FOR_ALL),
-    WHOLE("hold-ms", hold_ms, 0, 60000, "1", FOR(RL_BENCH_CONTEND)),
-    WHOLE("delay-ms", delay_ms, 0, 60000, "50", FOR(RL_BENCH_CONTEND)),
-    WHOLE("jitter-ms", jitter_ms, 0, 60000, "100", FOR(RL_BENCH_CONTEND)),
-    WHOLE("distance-ms", distance_ms, 0, 1000, "10", FOR(RL_BENCH_CYCLE) | FOR(RL_BENCH_CONTEND)),
-    SECONDS("seconds", seconds, 0.05, 3600, "2", FOR_SLICES | FOR_LINE_AND_KEEP),
-    SECONDS("warmup", warmup, 0, 3600, "1", FOR_SLICES),
-};
-#define N_NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
-
-enum {
-    OPT_NUMBER = 0,
-    OPT_WORKLOAD = 1000,
-    OPT_BASELINE,
-    OPT_TIE_BREAK,
-    OPT_FENCING,
-    OPT_GUARD,
-    OPT_NODES,
-    OPT_SERVER,
-    OPT_JSON,
-    OPT_VERSION,
-    OPT_HELP
-};
-
-static const struct option words[] = {
-    {"workload", required_argument, NULL, OPT_WORKLOAD},
-    {"baseline", optional_argument, NULL, OPT_BASELINE},
-    {"tie-break", required_argument, NULL, OPT_TIE_BREAK},
-    {"fencing", required_argument, NULL, OPT_FENCING},
-    {"guard", required_argument, NULL, OPT_GUARD},
-    {"nodes", required_argument, NULL, OPT_NODES},
-    {"redis-server", required_argument, NULL, OPT_SERVER},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {"help", no_argument, NULL, OPT_HELP},
-};
-#define N_WORDS (sizeof(words) / sizeof(words[0]))
-
-const char *rl_bench_workload_name(enum rl_bench_workload workload) {
+const char *rl_bench_workload_name(int workload) {
     assert(workload < RL_BENCH_WORKLOADS);
     return workload_names[workload];
 }
 
 bool rl_bench_options_compare(const struct rl_bench_options *options) {
-    return options->tie_break == RL_BENCH_BOTH || options->fencing == RL_BENCH_BOTH;
+    return options->fencing == RL_BENCH_BOTH;
 }
 
-bool rl_bench_options_has(enum rl_bench_switch which, size_t side) {
+bool rl_bench_options_has(int which, size_t side) {
     assert(side <= 1);
     return which == RL_BENCH_ON || (which == RL_BENCH_BOTH && side == 0);
 }
 
-__attribute__((format(printf, 1, 2))) static int complain(const char *format, ...) {
-    va_list args;
-    fputs("redlock-bench: ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputs("\n", stderr);
-    return -1;
+/* What depends on the workload. */
+static void set_defaults(const struct tool_options *parsed, struct rl_bench_options *options) {
+    if (tool_options_from(parsed, AT(ttl_ms)) == TOOL_DEFAULT) {
+        options->ttl_ms = options->workload == RL_BENCH_KEEP ? 60000 : 10000;
+    }
+    bool has_relays = options->workload == RL_BENCH_CONTEND && options->distance_ms > 0;
+    if (tool_options_from(parsed, AT(guard)) == TOOL_DEFAULT && has_relays) {
+        options->guard = REDLOCK_GUARD_OBSERVED; /* see relay.h */
+    }
 }
 
-/* -- Single values -- */
+static int check_meaning(struct tool_options *parsed, const struct rl_bench_options *options) {
+    char name[40];
+    snprintf(name, sizeof name, "--workload %s", workload_names[options->workload]);
+    return tool_options_check(parsed, (unsigned)options->workload, name);
+}
 
-static int parse_number(struct rl_bench_options *options, const struct number *number,
-                        const char *text) {
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    bool is_number = end != text && *end == '\0' && errno == 0 && isfinite(value);
-    if (!is_number || (number->is_whole && value > floor(value)) || value < number->min ||
-        value > number->max) {
-        return complain("--%s takes a %snumber from %.10g to %.10g, not \"%s\"; e.g. --%s %s",
-                        number->name, number->is_whole ? "whole " : "", number->min, number->max,
-                        text, number->name, number->example);
+static int check_comparison(struct tool_options *parsed, const struct rl_bench_options *options) {
+    if (options->fencing == RL_BENCH_BOTH && options->has_baseline) {
+        return tool_options_fail(parsed, "--fencing both and --baseline: one comparison at a time");
     }
-    char *field = (char *)options + number->offset;
-    if (number->is_whole) {
-        *(long long *)(void *)field = (long long)value;
-    } else {
-        *(double *)(void *)field = value;
+    if (options->fencing == RL_BENCH_BOTH && options->workload == RL_BENCH_CONTEND) {
+        return tool_options_fail(parsed, "--fencing both is for cycle; here it is on or off");
+    }
+    if (options->again == RL_BENCH_AGAIN_AT_ONCE && options->think_ms > 0) {
+        return tool_options_fail(parsed, "--again at-once and --think-ms exclude each other");
+    }
+    if (options->idle && options->processes < 2) {
+        return tool_options_fail(parsed, "--idle needs --processes 2 or more");
+    }
+    for (size_t i = 0; i < (size_t)options->processes; i++) {
+        if (rl_bench_options_waiters(options, i) == 0) {
+            return tool_options_fail(parsed,
+                                     "--waiters-per-process \"%s\": it takes numbers from 1 to %d, "
+                                     "parted by commas",
+                                     options->waiters, WAITERS_MAX);
+        }
     }
     return 0;
 }
 
-static int parse_workload(struct rl_bench_options *options, const char *text) {
-    for (int i = 0; i < RL_BENCH_WORKLOADS; i++) {
-        if (strcmp(text, workload_names[i]) == 0) {
-            options->workload = (enum rl_bench_workload)i;
+size_t rl_bench_options_waiters(const struct rl_bench_options *options, size_t process) {
+    const char *text = options->waiters;
+    for (size_t i = 0;; i++) {
+        char *end = NULL;
+        unsigned long number = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+        if (number < 1 || number > WAITERS_MAX || (*end != '\0' && *end != ',')) {
             return 0;
         }
-    }
-    return complain(
-        "--workload \"%s\" is unknown; give cycle, contend, stopped, memory, keep or line", text);
-}
-
-static int parse_baseline(struct rl_bench_options *options, const char *text) {
-    if (text == NULL || strcmp(text, "formatted") == 0) {
-        options->baseline = RL_BENCH_BASELINE_FORMATTED;
-    } else if (strcmp(text, "argv") == 0) {
-        options->baseline = RL_BENCH_BASELINE_ARGV;
-    } else {
-        return complain(
-            "--baseline=%s is unknown; give --baseline, --baseline=formatted or "
-            "--baseline=argv",
-            text);
-    }
-    return 0;
-}
-
-static int parse_switch(enum rl_bench_switch *which, const char *name, const char *text) {
-    static const char *const values[] = {"off", "on", "both"};
-    for (int i = 0; i <= RL_BENCH_BOTH; i++) {
-        if (strcmp(text, values[i]) == 0) {
-            *which = (enum rl_bench_switch)i;
-            return 0;
+        if (i == process || *end == '\0') {
+            return number;
         }
-    }
-    return complain("--%s \"%s\" is unknown; give on, off or both", name, text);
-}
-
-static int parse_guard(enum redlock_guard *guard, const char *text) {
-    static const char *const values[] = {"off", "observed", "strict"};
-    static_assert((int)REDLOCK_GUARD_OFF == 0 && (int)REDLOCK_GUARD_STRICT == 2, "values");
-    for (int i = 0; i <= REDLOCK_GUARD_STRICT; i++) {
-        if (strcmp(text, values[i]) == 0) {
-            *guard = (enum redlock_guard)i;
-            return 0;
-        }
-    }
-    return complain("--guard \"%s\" is unknown; give off, observed or strict", text);
-}
-
-/* Cuts the argument at its commas, in place. */
-static int parse_nodes(struct rl_bench_options *options, char *text) {
-    options->n_nodes = 0;
-    for (char *url = text; url != NULL;) {
-        char *comma = strchr(url, ',');
-        if (comma != NULL) {
-            *comma++ = '\0';
-        }
-        if (url[0] == '\0') {
-            return complain("--nodes has an empty URL; give --nodes URL,URL,... without spaces");
-        }
-        if (options->n_nodes == REDLOCK_NODES_MAX) {
-            return complain("--nodes has too many URLs; at most %d", REDLOCK_NODES_MAX);
-        }
-        options->nodes[options->n_nodes++] = url;
-        url = comma;
-    }
-    return 0;
-}
-
-static int parse_word(struct rl_bench_options *options, int word, char *text) {
-    switch (word) {
-        case OPT_WORKLOAD:
-            return parse_workload(options, text);
-        case OPT_BASELINE:
-            return parse_baseline(options, text);
-        case OPT_TIE_BREAK:
-            return parse_switch(&options->tie_break, "tie-break", text);
-        case OPT_FENCING:
-            return parse_switch(&options->fencing, "fencing", text);
-        case OPT_GUARD:
-            return parse_guard(&options->guard, text);
-        case OPT_NODES:
-            return parse_nodes(options, text);
-        case OPT_SERVER:
-            options->server = text;
-            return 0;
-        default:
-            assert(word == OPT_JSON);
-            options->json = true;
-            return 0;
+        text = end + 1;
     }
 }
 
-/* -- All of them -- */
-
-static void set_defaults(struct rl_bench_options *options) {
-    *options = (struct rl_bench_options){
-        .tie_break = RL_BENCH_ON,
-        .fencing = RL_BENCH_OFF,
-        .node_count = UNSET,
-        .stop_nodes = UNSET,
-        .in_flight = UNSET,
-        .clients = 8,
-        .locks = UNSET,
-        .slices = 5,
-        .ttl_ms = UNSET,
-        .hold_ms = 1,
-        .delay_ms = 50,
-        .jitter_ms = 100,
-        .seconds = 2,
-        .warmup = 1,
-    };
-}
-
-/* What depends on the workload or the number of nodes. */
-static void fill_in(struct rl_bench_options *options) {
-    if (options->in_flight == UNSET) {
-        options->in_flight = options->workload == RL_BENCH_CONTEND ? 1 : 64;
-    }
-    if (options->ttl_ms == UNSET) {
-        bool many = options->workload == RL_BENCH_MEMORY || options->workload == RL_BENCH_KEEP;
-        options->ttl_ms = many ? 60000 : 10000;
-    }
-    if (options->locks == UNSET) {
-        options->locks = options->workload == RL_BENCH_LINE ? 1000 : 10000;
-    }
-    if (options->node_count == UNSET) {
-        options->node_count = 5;
-    }
-    if (options->stop_nodes == UNSET) {
-        options->stop_nodes = (options->node_count - 1) / 2;
-    }
-}
-
-static int check_meaning(const struct rl_bench_options *options, const bool *given) {
-    for (size_t i = 0; i < N_NUMBERS; i++) {
-        if (given[i] && (numbers[i].workloads & FOR(options->workload)) == 0) {
-            return complain("--%s has no meaning for --workload %s; leave it out, or see --help",
-                            numbers[i].name, workload_names[options->workload]);
-        }
-    }
-    if (options->baseline != RL_BENCH_BASELINE_NONE && options->workload != RL_BENCH_CYCLE) {
-        return complain("--baseline is for --workload cycle; leave one of them out");
-    }
-    return 0;
-}
-
-static int check_switches(const struct rl_bench_options *options) {
-    bool contends = options->workload == RL_BENCH_CONTEND;
-    if (options->tie_break != RL_BENCH_ON && !contends) {
-        return complain("--tie-break is for --workload contend; leave one of them out");
-    }
-    if (options->fencing != RL_BENCH_OFF && !contends && options->workload != RL_BENCH_CYCLE) {
-        return complain("--fencing is for --workload cycle or contend; leave one of them out");
-    }
-    if (options->tie_break == RL_BENCH_BOTH && options->fencing == RL_BENCH_BOTH) {
-        return complain("--tie-break both and --fencing both: one comparison at a time");
-    }
-    if (options->fencing == RL_BENCH_BOTH && options->baseline != RL_BENCH_BASELINE_NONE) {
-        return complain("--fencing both and --baseline: one comparison at a time");
-    }
-    return 0;
-}
-
-static int check_nodes(const struct rl_bench_options *options) {
-    if (options->n_nodes > 0 && options->node_count != UNSET) {
-        return complain("--nodes and --node-count exclude each other; leave one of them out");
-    }
-    if (options->n_nodes > 0 && options->server != NULL) {
-        return complain("--redis-server has no meaning with --nodes; leave one of them out");
-    }
-    if (options->n_nodes > 0 && options->distance_ms > 0) {
-        return complain("--distance-ms is for nodes that are started here; leave --nodes out");
-    }
-    if (options->n_nodes > 0 && options->workload == RL_BENCH_STOPPED) {
-        return complain("--workload stopped stops nodes that it has started; leave --nodes out");
-    }
-    return 0;
-}
-
-static int check_minority(const struct rl_bench_options *options) {
-    long long most = (options->node_count - 1) / 2;
-    if (options->workload != RL_BENCH_STOPPED || (most > 0 && options->stop_nodes <= most)) {
+static int check_nodes(struct tool_options *parsed, struct rl_bench_options *options) {
+    if (options->nodes.text == NULL) {
         return 0;
     }
-    if (most == 0) {
-        return complain(
-            "--workload stopped needs a node that can be spared; --node-count 3 or "
-            "more");
+    if (tool_list_split(&options->nodes) != 0) {
+        return tool_options_fail(parsed, "--nodes has too many URLs; at most %d", TOOL_LIST_MAX);
     }
-    return complain("--stop-nodes %lld leaves no quorum of %lld nodes; at most %lld",
-                    options->stop_nodes, options->node_count, most);
+    if (tool_options_from(parsed, AT(node_count)) != TOOL_DEFAULT) {
+        return tool_options_fail(
+            parsed, "--nodes and --node-count exclude each other; leave one of them out");
+    }
+    if (options->server != NULL) {
+        return tool_options_fail(parsed,
+                                 "--redis-server and --nodes exclude each other; leave one out");
+    }
+    if (options->distance_ms > 0) {
+        return tool_options_fail(
+            parsed, "--distance-ms is for nodes that are started here; leave --nodes out");
+    }
+    return 0;
 }
 
-static void list_options(struct option *all) {
-    memset(all, 0, (N_NUMBERS + N_WORDS + 1) * sizeof(*all));
-    for (size_t i = 0; i < N_NUMBERS; i++) {
-        all[i] = (struct option){numbers[i].name, required_argument, NULL, (int)i + OPT_NUMBER};
+static int parse(struct tool_options *parsed, struct rl_bench_options *options, int argc,
+                 char **argv) {
+    if (tool_options_parse(parsed, argc, argv) != 0 || parsed->stop != NULL) {
+        return parsed->stop != NULL ? 0 : -1;
     }
-    memcpy(all + N_NUMBERS, words, sizeof(words));
-}
-
-/* --help or --version */
-static void answer(bool help) {
-    if (!help) {
-        printf("redlock-bench %s\n", redlock_version());
+    if (parsed->n_words > 0) {
+        return tool_options_fail(parsed, "\"%s\" is no option; nodes are given by --nodes URL,...",
+                                 parsed->words[0]);
     }
-    for (size_t i = 0; help && rl_bench_help[i] != NULL; i++) {
-        fputs(rl_bench_help[i], stdout);
+    options->has_baseline = tool_options_from(parsed, AT(baseline)) != TOOL_DEFAULT;
+    set_defaults(parsed, options);
+    if (check_meaning(parsed, options) != 0 || check_comparison(parsed, options) != 0) {
+        return -1;
     }
+    return check_nodes(parsed, options);
 }
 
 enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, int argc,
                                             char **argv) {
-    struct option all[N_NUMBERS + N_WORDS + 1];
-    bool given[N_NUMBERS] = {false};
-    int result = 0;
-    list_options(all);
-    set_defaults(options);
-    opterr = 0;
-    while (result == 0) {
-        int found = getopt_long(argc, argv, "+:", all, NULL);
-        if (found == -1) {
-            break;
-        }
-        if (found == OPT_HELP || found == OPT_VERSION) {
-            answer(found == OPT_HELP);
-            return RL_BENCH_PARSED_DONE;
-        }
-        if (found == '?') {
-            result = complain("%s is unknown; see redlock-bench --help", argv[optind - 1]);
-        } else if (found == ':') {
-            result = complain("%s needs a value; see redlock-bench --help", argv[optind - 1]);
-        } else if (found >= OPT_WORKLOAD) {
-            result = parse_word(options, found, optarg);
-        } else {
-            given[found] = true;
-            result = parse_number(options, &numbers[found], optarg);
-        }
-    }
-    if (result == 0 && optind < argc) {
-        result =
-            complain("\"%s\" is no option; nodes are given by --nodes URL,URL,...", argv[optind]);
-    }
-    if (result != 0 || check_meaning(options, given) != 0 || check_switches(options) != 0 ||
-        check_nodes(options) != 0) {
+    struct tool_options parsed = {.rows = rows,
+                                  .count = sizeof rows / sizeof rows[0],
+                                  .target = options,
+                                  .program = "redlock-bench",
+                                  .name = "redlock-bench"};
+    *options = (struct rl_bench_options){.node_count = 5,
+                                         .in_flight = 64,
+                                         .processes = 8,
+                                         .waiters = "1",
+                                         .locks = 10000,
+                                         .slices = 5,
+                                         .slice_ms = 2000,
+                                         .warmup_ms = 1000,
+                                         .hold_ms = 1,
+                                         .shells = 8,
+                                         .work_ms = 200,
+                                         .spacing_ms = 20,
+                                         .redlock = "redlock"};
+    if (parse(&parsed, options, argc, argv) != 0) {
+        fprintf(stderr, "redlock-bench: %s\n", parsed.error);
         return RL_BENCH_PARSED_BAD;
     }
-    fill_in(options);
-    return check_minority(options) == 0 ? RL_BENCH_PARSED : RL_BENCH_PARSED_BAD;
+    if (parsed.stop == NULL) {
+        return RL_BENCH_PARSED;
+    }
+    if (parsed.stop->name[0] == 'h') {
+        rl_bench_help_show(&parsed);
+    } else {
+        printf("redlock-bench %s\n", redlock_version());
+    }
+    return RL_BENCH_PARSED_DONE;
+}
+
+void rl_bench_options_free(struct rl_bench_options *options) {
+    tool_list_free(&options->nodes);
 }

@@ -1,7 +1,7 @@
 /* What redlock-bench is asked to do.
  *
- * Happy path: rl_bench_options_parse() fills in the defaults, reads the arguments and checks them
- * against each other.
+ * Happy path: rl_bench_options_parse() fills in the defaults, reads the arguments by one table
+ * (tool/options.h) and checks them against each other.
  *
  * Failure modes: an argument that is unknown, out of range, without meaning for the workload or at
  * odds with another one is answered with one sentence on stderr that names it and the remedy.
@@ -12,21 +12,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "redlock/redlock.h"
+#include "tool/list.h"
+
+#define RL_BENCH_SLICES_MAX 1000
 
 enum rl_bench_workload {
     RL_BENCH_CYCLE,
     RL_BENCH_CONTEND,
-    RL_BENCH_STOPPED,
-    RL_BENCH_MEMORY,
+    RL_BENCH_SHELLS,
     RL_BENCH_KEEP,
-    RL_BENCH_LINE,
     RL_BENCH_WORKLOADS
 };
 
 enum rl_bench_baseline {
-    RL_BENCH_BASELINE_NONE,
     RL_BENCH_BASELINE_FORMATTED, /* each command formatted once for all nodes */
     RL_BENCH_BASELINE_ARGV,      /* ... for each node */
 };
@@ -34,29 +35,40 @@ enum rl_bench_baseline {
 /* An option of the library that is on, off, or both in turn, to be compared. */
 enum rl_bench_switch { RL_BENCH_OFF, RL_BENCH_ON, RL_BENCH_BOTH };
 
+/* When a client that releases asks again. */
+enum rl_bench_again { RL_BENCH_AGAIN_CALLBACK, RL_BENCH_AGAIN_AT_ONCE };
+
 struct rl_bench_options {
-    enum rl_bench_workload workload;
-    enum rl_bench_baseline baseline;
-    enum rl_bench_switch tie_break;
-    enum rl_bench_switch fencing;
-    enum redlock_guard guard;
+    int workload;      /* enum rl_bench_workload */
+    bool has_baseline; /* beside each slice one of the bare fan-out */
+    int baseline;      /* enum rl_bench_baseline */
+    int fencing;       /* enum rl_bench_switch */
+    int guard;         /* enum redlock_guard */
+    int again;         /* enum rl_bench_again */
+    bool idle;         /* the first client holds, the others wait */
+    bool apart;        /* each client a lock of its own */
     bool json;
-    char *nodes[REDLOCK_NODES_MAX]; /* of --nodes */
-    size_t n_nodes;                 /* 0: start nodes here */
-    const char *server;             /* NULL: see local_nodes.h */
-    long long node_count;
-    long long stop_nodes;
-    long long in_flight;
-    long long clients;
-    long long locks;
-    long long slices;
-    long long ttl_ms;
-    long long hold_ms;
-    long long delay_ms;
-    long long jitter_ms;
-    long long distance_ms; /* 0: none */
-    double seconds;
-    double warmup;
+    struct tool_list nodes; /* of --nodes; n is 0: start nodes here */
+    const char *server;     /* NULL: see tool/local_nodes.h */
+    const char *waiters;    /* of each client, "M,M..." */
+    const char *records;    /* NULL: measure */
+    const char *save_records;
+    const char *redlock; /* the program of shells */
+    const char *beside;  /* ... and the other one; NULL: flock(1) */
+    int64_t node_count;
+    int64_t in_flight;
+    int64_t processes;
+    int64_t shells;
+    int64_t work_ms;
+    int64_t spacing_ms;
+    int64_t locks;
+    int64_t slices;
+    int64_t slice_ms;
+    int64_t warmup_ms;
+    int64_t ttl_ms;
+    int64_t hold_ms;
+    int64_t think_ms;
+    int64_t distance_ms; /* 0: none */
 };
 
 enum rl_bench_parsed {
@@ -65,18 +77,20 @@ enum rl_bench_parsed {
     RL_BENCH_PARSED_BAD   /* said so on stderr */
 };
 
+/* options is to be freed in any case. */
 enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, int argc,
                                             char **argv);
+void rl_bench_options_free(struct rl_bench_options *options);
 
 /* Whether the library is compared with itself: slices with an option and without it, in turn. */
 bool rl_bench_options_compare(const struct rl_bench_options *options);
 
 /* What side number 0 or 1 of the report has: the first is the one with the option. */
-bool rl_bench_options_has(enum rl_bench_switch which, size_t side);
+bool rl_bench_options_has(int which, size_t side);
 
-const char *rl_bench_workload_name(enum rl_bench_workload workload);
+/* How many locks of client number `process` wait; 0: the option is no such list. */
+size_t rl_bench_options_waiters(const struct rl_bench_options *options, size_t process);
 
-/* The text of --help in pieces, NULL behind the last. */
-extern const char *const rl_bench_help[];
+const char *rl_bench_workload_name(int workload);
 
 #endif /* RL_BENCH_OPTIONS_H */

@@ -1,4 +1,4 @@
-/* What redlock-bench is doing, on stderr, for whoever waits for it.
+/* What redlock-bench is doing, on stderr, while it runs.
  *
  * Happy path: on a terminal one line that is rewritten every second; elsewhere, in a run of more
  * than two seconds, one line per finished slice; otherwise nothing.

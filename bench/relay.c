@@ -2,17 +2,21 @@
 #include "relay.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm.h"
+#include "slice.h"
+
 #define BACKLOG 1024
-#define SEED UINT64_C(0x9e3779b97f4a7c15) /* the same distances in every run */
+#define SEED UINT64_C(0x9e3779b97f4a7c15)
 
 /* Bytes on their way. */
 struct piece {
     struct piece *next;
-    uint64_t due_ms;
+    uint64_t due_ns;
     uv_write_t write;
     size_t length;
     char bytes[];
@@ -22,7 +26,6 @@ struct piece {
 struct pipe {
     struct passage *passage;
     uv_tcp_t *to;
-    uv_timer_t timer;
     struct piece *first;
     struct piece **last;
 };
@@ -31,7 +34,7 @@ struct passage {
     struct rl_bench_relay *relay;
     struct passage *next;
     struct passage **link; /* what points to this one */
-    uint64_t delay_ms;
+    uint64_t delay_ns;
     uv_tcp_t near; /* to the client */
     uv_tcp_t far;  /* to the node */
     uv_connect_t connect;
@@ -44,13 +47,16 @@ struct door {
     struct rl_bench_relay *relay;
     uv_tcp_t listener;
     struct sockaddr_in node;
+    uint64_t delay_ns;
     char url[48];
 };
 
 struct rl_bench_relay {
     uv_loop_t *loop;
-    uint64_t max_ms;
-    uint64_t random;
+    struct rl_bench_alarm alarm; /* for the bytes that are due first */
+    bool has_alarm;
+    uint64_t due_ns; /* what it is set to; UINT64_MAX: nothing is on its way */
+    struct rl_bench_hist *late;
     struct passage *passages;
     char buffer[65536]; /* of a read, until its bytes are a piece */
     const char **urls;
@@ -67,12 +73,12 @@ static void *take(size_t size) {
     return block;
 }
 
-/* splitmix64 */
-static uint64_t draw(struct rl_bench_relay *relay, uint64_t below) {
-    uint64_t x = relay->random += SEED;
+/* splitmix64 of the client and the node */
+static uint64_t draw_delay_ns(uint64_t client, size_t node, uint64_t max_ms) {
+    uint64_t x = SEED * (client * 64 + node + 1);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (x ^ x >> 31) % below;
+    return (x ^ x >> 31) % (max_ms * 1000000 + 1);
 }
 
 /* -- The end of a connection -- */
@@ -103,9 +109,7 @@ static void end(struct passage *passage) {
     if (passage->next != NULL) {
         passage->next->link = passage->link;
     }
-    uv_handle_t *handles[] = {(uv_handle_t *)&passage->near, (uv_handle_t *)&passage->far,
-                              (uv_handle_t *)&passage->there.timer,
-                              (uv_handle_t *)&passage->back.timer};
+    uv_handle_t *handles[] = {(uv_handle_t *)&passage->near, (uv_handle_t *)&passage->far};
     for (size_t i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
         handles[i]->data = passage;
         uv_close(handles[i], closed_cb);
@@ -115,28 +119,45 @@ static void end(struct passage *passage) {
 /* -- Bytes -- */
 
 static void written_cb(uv_write_t *write, int status) {
-    (void)status; /* the read of that side tells it as well */
+    (void)status; /* the read of that side reports it as well */
     free(write->data);
 }
 
-static void due_cb(uv_timer_t *timer) {
-    struct pipe *pipe = timer->data;
-    uint64_t now_ms = uv_now(timer->loop);
-    while (pipe->first != NULL && pipe->first->due_ms <= now_ms) {
+/* Passes on what is due. Returns when the next bytes are, or UINT64_MAX. */
+static uint64_t pass_on(struct pipe *pipe, uint64_t now_ns) {
+    while (pipe->first != NULL && pipe->first->due_ns <= now_ns) {
         struct piece *piece = pipe->first;
         uv_buf_t bytes = uv_buf_init(piece->bytes, (unsigned)piece->length);
         pipe->first = piece->next;
         piece->write.data = piece;
+        rl_bench_hist_record(pipe->passage->relay->late, now_ns - piece->due_ns);
         if (uv_write(&piece->write, (uv_stream_t *)pipe->to, &bytes, 1, written_cb) != 0) {
             free(piece);
             end(pipe->passage);
-            return;
+            return UINT64_MAX;
         }
     }
     if (pipe->first != NULL) {
-        uv_timer_start(timer, due_cb, pipe->first->due_ms - now_ms, 0);
-    } else {
-        pipe->last = &pipe->first;
+        return pipe->first->due_ns;
+    }
+    pipe->last = &pipe->first;
+    return UINT64_MAX;
+}
+
+static void due_cb(void *data) {
+    struct rl_bench_relay *relay = data;
+    uint64_t due_ns = UINT64_MAX;
+    struct passage *next;
+    for (struct passage *passage = relay->passages; passage != NULL; passage = next) {
+        next = passage->next;
+        uint64_t there_ns = pass_on(&passage->there, rl_bench_now_ns());
+        uint64_t back_ns = pass_on(&passage->back, rl_bench_now_ns());
+        due_ns = there_ns < due_ns ? there_ns : due_ns;
+        due_ns = back_ns < due_ns ? back_ns : due_ns;
+    }
+    relay->due_ns = due_ns;
+    if (due_ns != UINT64_MAX) {
+        rl_bench_alarm_set(&relay->alarm, due_ns);
     }
 }
 
@@ -157,14 +178,16 @@ static void read_cb(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
         return;
     }
     struct piece *piece = take(sizeof(*piece) + (size_t)length);
-    piece->due_ms = uv_now(stream->loop) + pipe->passage->delay_ms;
+    piece->due_ns = rl_bench_now_ns() + pipe->passage->delay_ns;
     piece->length = (size_t)length;
     memcpy(piece->bytes, buffer->base, (size_t)length);
-    if (pipe->first == NULL) {
-        uv_timer_start(&pipe->timer, due_cb, pipe->passage->delay_ms, 0);
-    }
     *pipe->last = piece;
     pipe->last = &piece->next;
+    struct rl_bench_relay *relay = pipe->passage->relay;
+    if (piece->due_ns < relay->due_ns) {
+        relay->due_ns = piece->due_ns;
+        rl_bench_alarm_set(&relay->alarm, piece->due_ns);
+    }
 }
 
 /* -- Making -- */
@@ -173,8 +196,6 @@ static void open_pipe(struct passage *passage, struct pipe *pipe, uv_tcp_t *from
     pipe->passage = passage;
     pipe->to = to;
     pipe->last = &pipe->first;
-    uv_timer_init(passage->relay->loop, &pipe->timer);
-    pipe->timer.data = pipe;
     from->data = pipe;
 }
 
@@ -197,8 +218,8 @@ static void knock_cb(uv_stream_t *listener, int status) {
     }
     struct passage *passage = take(sizeof(*passage));
     passage->relay = relay;
-    passage->delay_ms = draw(relay, relay->max_ms + 1);
-    passage->open = 4;
+    passage->delay_ns = door->delay_ns;
+    passage->open = 2;
     passage->next = relay->passages;
     passage->link = &relay->passages;
     if (passage->next != NULL) {
@@ -236,16 +257,22 @@ static int open_door(struct door *door, int node_port) {
 }
 
 int rl_bench_relay_open(struct rl_bench_relay **relay, uv_loop_t *loop,
-                        const struct rl_local_nodes *nodes, uint64_t max_ms, char *error,
-                        size_t error_size) {
+                        const struct rl_local_nodes *nodes, uint64_t max_ms, uint64_t client,
+                        struct rl_bench_hist *late, char *error, size_t error_size) {
     size_t n = rl_local_nodes_count(nodes);
     struct rl_bench_relay *made = take(sizeof(*made) + n * sizeof(made->doors[0]));
-    *made = (struct rl_bench_relay){.loop = loop, .max_ms = max_ms};
+    *made = (struct rl_bench_relay){.loop = loop, .late = late, .due_ns = UINT64_MAX};
     made->urls = take(n * sizeof(*made->urls));
     *relay = made;
+    made->has_alarm = rl_bench_alarm_open(&made->alarm, loop, due_cb, made) == 0;
+    if (!made->has_alarm) {
+        snprintf(error, error_size, "--distance-ms: no timer");
+        return -1;
+    }
     for (; made->n < n; made->n++) {
         struct door *door = &made->doors[made->n];
         door->relay = made;
+        door->delay_ns = draw_delay_ns(client, made->n, max_ms);
         made->urls[made->n] = door->url;
         int result = open_door(door, rl_local_nodes_port(nodes, made->n));
         if (result != 0) {
@@ -270,6 +297,9 @@ void rl_bench_relay_close(struct rl_bench_relay *relay) {
     }
     for (size_t i = 0; i < relay->n; i++) {
         uv_close((uv_handle_t *)&relay->doors[i].listener, NULL);
+    }
+    if (relay->has_alarm) {
+        rl_bench_alarm_close(&relay->alarm);
     }
 }
 

@@ -1,19 +1,25 @@
-/* Distance: connections to the nodes that take time, each its own.
+/* Distance: connections to the nodes that take time.
  *
- * Happy path: open a relay for the nodes that were started here, and give the clients its URLs.
- * Each connection is passed on to its node, and whatever it carries arrives later by a delay that
- * the connection has drawn when it was made: 0 to max_ms, the same in both directions. So every
- * client has its own near and far nodes, as in a real network, and two that ask at the same time
- * come to the nodes in different orders.
+ * Happy path: open a relay for the nodes that were started here, and give the client its URLs. What
+ * a connection carries arrives later by the distance of its node: 0 to max_ms, the same in both
+ * directions and for all connections to that node, drawn from the number of the client, so that
+ * each client has its own near and far nodes, as in a real network, and the same in every run. Two
+ * clients that ask at the same time come to the nodes in different orders.
  *
- * Failure modes: a listener that cannot be opened is told by the sentence of the system. A
+ * Does it distort? How much later than due its bytes were passed on is in `late`: some ten
+ * microseconds, as long as there is a processor free.
+ *
+ * Do all clients know a node by the same name? Not by its URL: each client has ports of its own.
+ * With a guard they know it by its run_id, and agree on which one is the home of a lock; so
+ * contend has one where there is a distance. Without it each client waits in another line.
+ *
+ * Failure modes: a listener that cannot be opened is reported with the system's text. A
  * connection of which either end fails is closed on both sides, and the library makes a new one.
  * Without memory the process ends: this is a bench.
  *
  * What it is for: redlock-bench --distance-ms. On one machine without it, a client's commands reach
  * all nodes within some microseconds, and clients hardly ever split the votes. The relay runs on
- * the loop of the bench: its work is part of the client's CPU time, and its timers count whole
- * milliseconds. */
+ * the loop of its client: its work is part of the client's CPU time. */
 #ifndef RL_BENCH_RELAY_H
 #define RL_BENCH_RELAY_H
 
@@ -21,14 +27,16 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "local_nodes.h"
+#include "histogram.h"
+#include "tool/local_nodes.h"
 
 struct rl_bench_relay;
 
-/* 0, or -1 with a sentence in error; it is to be closed and freed in any case. */
+/* client: its number. late: outlives the relay. 0, or -1 with a sentence in error; it is to be
+ * closed and freed in any case. */
 int rl_bench_relay_open(struct rl_bench_relay **relay, uv_loop_t *loop,
-                        const struct rl_local_nodes *nodes, uint64_t max_ms, char *error,
-                        size_t error_size);
+                        const struct rl_local_nodes *nodes, uint64_t max_ms, uint64_t client,
+                        struct rl_bench_hist *late, char *error, size_t error_size);
 
 /* One for each node, valid until the relay is freed. */
 const char *const *rl_bench_relay_urls(const struct rl_bench_relay *relay);

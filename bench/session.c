@@ -24,11 +24,7 @@ static void wait_done(struct rl_bench_session *session) {
 }
 
 int rl_bench_session_open(struct rl_bench_session *session, struct rl_bench *bench) {
-    return rl_bench_session_open_traced(session, bench, NULL, NULL);
-}
-
-int rl_bench_session_open_traced(struct rl_bench_session *session, struct rl_bench *bench,
-                                 redlock_trace_cb trace, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     redlock_allocator allocator;
     memset(session, 0, sizeof(*session));
@@ -37,11 +33,9 @@ int rl_bench_session_open_traced(struct rl_bench_session *session, struct rl_ben
     options.nodes = bench->nodes;
     options.n_nodes = bench->n_nodes;
     options.client_name = "redlock-bench";
-    options.guard = bench->options.guard;
+    options.guard = (enum redlock_guard)bench->options.guard;
     options.max_ttl_ms = bench->options.ttl_ms;
     options.allocator = &allocator;
-    options.trace = trace;
-    options.trace_data = data;
     options.error = bench->error;
     options.error_size = sizeof(bench->error);
     int status = redlock_client_open(&session->client, &bench->loop, &options, done_cb, session);
@@ -51,7 +45,8 @@ int rl_bench_session_open_traced(struct rl_bench_session *session, struct rl_ben
     }
     wait_done(session);
     if (session->status != 0) {
-        snprintf(bench->error, sizeof(bench->error), "%s", redlock_client_message(session->client));
+        snprintf(bench->error, sizeof(bench->error), "%s",
+                 redlock_client_message(session->client, sentence, sizeof sentence));
         return -1;
     }
     return 0;
@@ -62,7 +57,7 @@ static bool is_settled(const struct rl_bench_session *session) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         int result = redlock_client_node(session->client, i, &info);
         assert(result == 0);
-        if (result != 0 || !info.up || info.outstanding > 0 || info.owed > 0) {
+        if (result != 0 || !info.up || info.outstanding > 0 || info.pending_releases > 0) {
             return false;
         }
     }
@@ -94,11 +89,13 @@ static void run_until_settled(struct rl_bench_session *session, uint64_t timeout
 }
 
 int rl_bench_session_settle(struct rl_bench_session *session, uint64_t timeout_ms) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct rl_bench *bench = session->bench;
     run_until_settled(session, timeout_ms);
     if (!is_settled(session)) {
         snprintf(bench->error, sizeof(bench->error), "not all nodes are idle after %llu ms: %s",
-                 (unsigned long long)timeout_ms, redlock_client_message(session->client));
+                 (unsigned long long)timeout_ms,
+                 redlock_client_message(session->client, sentence, sizeof sentence));
         return -1;
     }
     return 0;

@@ -37,13 +37,9 @@ struct rl_bench_session {
 /* The session must stay where it is until it is closed. 0, or -1 with bench->error set. */
 int rl_bench_session_open(struct rl_bench_session *session, struct rl_bench *bench);
 
-/* Waits until every node is up, has answered everything and is owed nothing. 0, or -1 with
+/* Waits until every node is up, has answered everything and no release is pending. 0, or -1 with
  * bench->error set after timeout_ms. */
 int rl_bench_session_settle(struct rl_bench_session *session, uint64_t timeout_ms);
-
-/* With a trace hook. */
-int rl_bench_session_open_traced(struct rl_bench_session *session, struct rl_bench *bench,
-                                 redlock_trace_cb trace, void *data);
 
 /* Adds what the client has done to sum; nothing if it is not open. */
 void rl_bench_session_count(const struct rl_bench_session *session, struct rl_bench_counts *sum);

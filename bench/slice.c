@@ -53,7 +53,7 @@ static void timer_cb(uv_timer_t *timer) {
     }
 }
 
-void rl_bench_run_begin(struct rl_bench_run *run, struct rl_bench_slice *slice, double seconds,
+void rl_bench_run_begin(struct rl_bench_run *run, struct rl_bench_slice *slice, int64_t slice_ms,
                         size_t workers, void (*on_deadline)(void *data), void *data) {
     assert(run->slice == NULL);
     assert(workers > 0);
@@ -65,12 +65,12 @@ void rl_bench_run_begin(struct rl_bench_run *run, struct rl_bench_slice *slice, 
     run->on_deadline = on_deadline;
     run->data = data;
     uv_update_time(run->loop);
-    uv_timer_start(&run->timer, timer_cb, (uint64_t)(seconds * 1e3), 0);
+    uv_timer_start(&run->timer, timer_cb, (uint64_t)slice_ms, 0);
     run->node_cpu_start_ns = node_cpu_ns(run);
     run->mallocs_start = rl_bench_heap_mallocs();
     run->cpu_start_us = rl_bench_cpu_us();
     run->start_ns = rl_bench_now_ns();
-    run->deadline_ns = run->start_ns + (uint64_t)(seconds * 1e9);
+    run->deadline_ns = run->start_ns + (uint64_t)slice_ms * 1000000;
 }
 
 bool rl_bench_run_is_over(const struct rl_bench_run *run, uint64_t now_ns) {

@@ -20,7 +20,7 @@
 #include <uv.h>
 
 #include "histogram.h"
-#include "local_nodes.h"
+#include "tool/local_nodes.h"
 
 struct rl_bench_slice {
     double seconds;
@@ -28,17 +28,21 @@ struct rl_bench_slice {
     double node_cpu_us;   /* of all nodes that were started here */
     uint64_t locks;       /* granted; and released, where the workload releases */
     uint64_t failed;      /* not granted */
-    uint64_t attempts;    /* rounds of SET, 0 where nobody counts them */
+    uint64_t attempts;    /* rounds of SET, 0 where they are not counted */
     uint64_t mallocs;     /* of the loop's thread */
     uint64_t allocations; /* of the library */
-    uint64_t commands;    /* to all nodes, 0 where nobody counts them */
-    uint64_t parted;      /* attempts that failed although some nodes had granted, see votes.h */
-    uint64_t split;       /* ... and nobody else won in their time */
+    uint64_t commands;    /* to all nodes, 0 where they are not counted */
+    uint64_t executed;    /* commands that the nodes count, those inside scripts too; 0: unknown */
     uint64_t fenced;      /* grants with a fence */
     uint64_t raised;      /* ... that needed a second round */
-    uint64_t hand_overs;  /* the holder was another one than the holder before */
+    uint64_t hand_overs;  /* what follows: see timeline.h */
+    uint64_t overtakings;
+    uint64_t overtakers;     /* grants that overtook somebody */
+    uint64_t most_overtaken; /* one wait, by so many */
+    uint64_t longest_wait_ns;
+    double tau;
     struct rl_bench_hist grant;
-    struct rl_bench_hist hand_over; /* from the release to the next holder's grant */
+    struct rl_bench_hist gap;
 };
 
 struct rl_bench_run {
@@ -66,7 +70,7 @@ void rl_bench_run_init(struct rl_bench_run *run, uv_loop_t *loop,
                        const struct rl_local_nodes *local);
 
 /* on_deadline is for loads whose workers wait for something else than their own next lock. */
-void rl_bench_run_begin(struct rl_bench_run *run, struct rl_bench_slice *slice, double seconds,
+void rl_bench_run_begin(struct rl_bench_run *run, struct rl_bench_slice *slice, int64_t slice_ms,
                         size_t workers, void (*on_deadline)(void *data), void *data);
 
 /* now_ns: the worker has read the clock already. */

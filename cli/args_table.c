@@ -1,5 +1,5 @@
-/* Every option of redlock(1), in the order in which --help shows them. See args.h. */
-#include <stddef.h>
+/* See args_table.h. */
+#include "args_table.h"
 
 #include "args.h"
 
@@ -7,88 +7,83 @@
 #define TTL_MAX REDLOCK_TTL_MS_MAX
 #define LONG_MAX_MS (INT64_C(1000) * 86400 * 1000)
 
-#define HOLDS (RL_FOR(RL_CMD_RUN) | RL_FOR(RL_CMD_ACQUIRE))
-#define FENCES (HOLDS | RL_FOR(RL_CMD_ELECT))
-#define RUNS (RL_FOR(RL_CMD_RUN) | RL_FOR(RL_CMD_ELECT))
+#define FOR(command) (1u << (command))
+#define HOLDS (FOR(RL_CMD_RUN) | FOR(RL_CMD_ACQUIRE))
+#define FENCES (HOLDS | FOR(RL_CMD_ELECT))
+#define RUNS (FOR(RL_CMD_RUN) | FOR(RL_CMD_ELECT))
 
-const struct rl_option rl_options_table[] = {
-    {"nodes", 'n', RL_OPTION_NODES, 0, 0, 0, RL_FOR_ALL, true, "URL,...",
-     "redis://[[user]:password@]host[:port][/db] or\n"
-     "unix:///path[?db=n]. Others can see a password that\n"
-     "is given here; better write it into a file",
-     NULL},
-    {"config", 'c', RL_OPTION_CONFIG, 0, 0, 0, RL_FOR_ALL, false, "FILE",
-     "instead of the usual configuration file, see below", NULL},
-    {"ttl", 't', RL_OPTION_DURATION, AT(ttl_ms), 1, TTL_MAX,
-     HOLDS | RL_FOR(RL_CMD_EXTEND) | RL_FOR(RL_CMD_ELECT) | RL_FOR(RL_CMD_DOCTOR), true, "TIME",
-     "how long it lives unless it is renewed; default 30s", NULL},
-    {"wait", 'w', RL_OPTION_DURATION, AT(wait_ms), 0, LONG_MAX_MS, HOLDS, true, "TIME",
-     "give up after so long; default: wait for ever", NULL},
-    {"no-wait", 0, RL_OPTION_FLAG, AT(no_wait), 0, 0, HOLDS, false, NULL,
-     "try once; end if another has the lock", NULL},
-    {"conflict-exit-code", 'E', RL_OPTION_STATUS, AT(conflict_status), 0, 255, HOLDS, false, "N",
-     "the exit status if another has the lock; default 1", NULL},
-    {"on-lost", 0, RL_OPTION_TEXT, AT(on_lost), 0, 0, RL_FOR(RL_CMD_RUN), true, "WHAT",
-     "kill: end the command when the lock is lost (default)\n"
-     "ignore: say so, and let it go on without the lock",
-     "kill|ignore"},
-    {"grace", 'g', RL_OPTION_DURATION, AT(grace_ms), 0, TTL_MAX, RUNS, true, "TIME",
-     "between SIGTERM and SIGKILL when it is lost; both come\n"
-     "before the lock ends. Default: ttl / 6, at most 5s",
-     NULL},
-    {"repeat", 'r', RL_OPTION_REPEAT, AT(repeat_ms), 0, LONG_MAX_MS, RUNS, false, "[=TIME]",
-     "when the command has ended, for whatever reason, or the\n"
-     "lock was lost, wait TIME (1s) and begin again, until\n"
-     "SIGINT or SIGTERM comes",
-     NULL},
-    {"fence", 0, RL_OPTION_FLAG, AT(fence), 0, 0, FENCES | RL_FOR(RL_CMD_DOCTOR), false, NULL,
-     "with a fence: a number that is larger than those of all\n"
-     "holders before, so that what is written to can refuse\n"
-     "a late one. Not by default: the nodes keep a key more,\n"
-     "libredlock:fence:KEY, for each KEY",
-     NULL},
-    {"fence-retention", 0, RL_OPTION_DURATION, AT(fence_retention_ms), 1000,
-     REDLOCK_RETENTION_MS_MAX, FENCES, true, "TIME",
-     "how long the nodes remember the last fence; the same\n"
-     "for all who use the lock; default 1d",
-     NULL},
-    {"holder", 0, RL_OPTION_TEXT, AT(holder), 0, 0, HOLDS, false, "NAME",
-     "who has it, for status; default: host name:process id", NULL},
-    {"id", 'i', RL_OPTION_TEXT, AT(id), 0, 0, RL_FOR(RL_CMD_ELECT), false, "ID",
-     "the candidate's name; default: host name:process id", NULL},
-    {"key-prefix", 0, RL_OPTION_TEXT, AT(key_prefix), 0, 0, RL_FOR(RL_CMD_DOCTOR), true, "TEXT",
-     "the key that is tried begins with it, for an ACL that\n"
-     "allows some keys only; default redlock-doctor:",
-     NULL},
-    {"acl", 0, RL_OPTION_TEXT, AT(acl), 0, 0, RL_FOR(RL_CMD_DOCTOR), false, "NAME",
-     "ask nobody; print the line that makes a user NAME, who\n"
-     "may do what redlock and the library do, and no more;\n"
-     "with --key-prefix: on keys that begin with it",
-     NULL},
-    {"node-timeout", 0, RL_OPTION_DURATION, AT(node_timeout_ms), 1, 3600000, RL_FOR_ALL, true,
-     "TIME", "how long a node may take to answer; default 250ms", NULL},
-    {"connect-timeout", 0, RL_OPTION_DURATION, AT(connect_timeout_ms), 1, 3600000, RL_FOR_ALL, true,
-     "TIME", "how long connecting may take; default 1s", NULL},
-    {"guard", 0, RL_OPTION_TEXT, AT(guard), 0, 0, RL_FOR_ALL, true, "WHAT",
-     "a node that restarted may have forgotten locks:\n"
-     "strict: it votes when it is up for --max-ttl (default)\n"
-     "observed: the same, if redlock saw it restart\n"
-     "off: it votes at once, and nodes need not allow INFO",
-     "strict|observed|off"},
-    {"max-ttl", 0, RL_OPTION_DURATION, AT(max_ttl_ms), 1, TTL_MAX, RL_FOR_ALL, true, "TIME",
-     "the longest --ttl that anybody uses on these nodes, for\n"
-     "the guard; the same for all; default 30s",
-     NULL},
-    {"keep-passwords", 0, RL_OPTION_FLAG, AT(keeps_passwords), 0, 0, RUNS, false, NULL,
-     "COMMAND finds REDLOCK_NODES as it is; without this,\n"
-     "without users and passwords",
-     NULL},
-    {"json", 'j', RL_OPTION_FLAG, AT(json), 0, 0, RL_FOR_ALL, false, NULL,
-     "JSON, one object a line", NULL},
-    {"quiet", 'q', RL_OPTION_FLAG, AT(quiet), 0, 0, FENCES, false, NULL,
-     "say nothing about waiting", NULL},
-    {"verbose", 'v', RL_OPTION_FLAG, AT(verbose), 0, 0, RL_FOR_ALL, false, NULL,
-     "say on stderr what happens", NULL},
-    {"help", 'h', RL_OPTION_HELP, 0, 0, 0, RL_FOR_ALL, false, NULL, "this text", NULL},
+const struct tool_option rl_args_table[] = {
+    {"nodes", 'n', TOOL_LIST, .at = AT(nodes), .in_config = true, .is_secret = true,
+     .variable = "REDLOCK_NODES", .value = "URL,...",
+     .help = "redis://[[user]:password@]host[:port][/db] or\n"
+             "unix:///path[?db=n]. Others can see a password that\n"
+             "is given here; put it into a file instead"},
+    {"config", 'c', TOOL_TEXT, .at = AT(config), .variable = "REDLOCK_CONFIG", .value = "FILE",
+     .help = "instead of the usual configuration file, see below"},
+    {"ttl", 't', TOOL_DURATION, .at = AT(ttl_ms), .min = 1, .max = TTL_MAX, .in_config = true,
+     .uses = HOLDS | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_ELECT) | FOR(RL_CMD_DOCTOR), .value = "TIME",
+     .help = "how long the lock lives unless renewed; default 30s"},
+    {"wait", 'w', TOOL_DURATION, .at = AT(wait_ms), .min = 0, .max = LONG_MAX_MS, .in_config = true,
+     .uses = HOLDS, .value = "TIME", .help = "give up after this long; default: no limit"},
+    {"no-wait", 0, TOOL_FLAG, .at = AT(no_wait), .uses = HOLDS,
+     .help = "try once; end if another has the lock"},
+    {"conflict-exit-code", 'E', TOOL_WHOLE, .at = AT(conflict_status), .min = 0, .max = 255,
+     .uses = HOLDS, .value = "N", .help = "the exit status if another has the lock; default 1"},
+    {"on-lost", 0, TOOL_CHOICE, .at = AT(on_lost), .choices = "kill|ignore", .in_config = true,
+     .uses = FOR(RL_CMD_RUN), .value = "WHAT",
+     .help = "kill: end the command when the lock is lost (default)\n"
+             "ignore: report it, and let the command go on"},
+    {"grace", 'g', TOOL_DURATION, .at = AT(grace_ms), .min = 0, .max = TTL_MAX, .in_config = true,
+     .uses = RUNS, .value = "TIME",
+     .help = "between SIGTERM and SIGKILL when it is lost; both come\n"
+             "before the lock ends. Default: ttl / 6, at most 5s"},
+    {"repeat", 'r', TOOL_DURATION, .at = AT(repeat_ms), .min = 0, .max = LONG_MAX_MS,
+     .is_optional = true, .uses = RUNS, .value = "[=TIME]",
+     .help = "when the command has ended, for whatever reason, or the\n"
+             "lock was lost, wait TIME (1s) and begin again, until\n"
+             "SIGINT or SIGTERM comes"},
+    {"fence", 0, TOOL_FLAG, .at = AT(fence), .uses = FENCES | FOR(RL_CMD_DOCTOR),
+     .help = "with a fence: a number larger than those of all earlier\n"
+             "holders, by which a database can refuse a late write.\n"
+             "Not the default: the nodes keep one more key,\n"
+             "libredlock:fence:KEY, for each KEY"},
+    {"fence-retention", 0, TOOL_DURATION, .at = AT(fence_retention_ms), .min = 1000,
+     .max = REDLOCK_RETENTION_MS_MAX, .in_config = true, .uses = FENCES, .value = "TIME",
+     .help = "how long the nodes remember the last fence; the same\n"
+             "for all users of the lock; default 1d"},
+    {"holder", 0, TOOL_TEXT, .at = AT(holder), .uses = HOLDS, .value = "NAME",
+     .help = "the holder's name, for status; default: host:process id"},
+    {"id", 'i', TOOL_TEXT, .at = AT(id), .uses = FOR(RL_CMD_ELECT), .value = "ID",
+     .help = "the candidate's name; default: host:process id"},
+    {"key-prefix", 0, TOOL_TEXT, .at = AT(key_prefix), .in_config = true,
+     .uses = FOR(RL_CMD_DOCTOR), .value = "TEXT",
+     .help = "prefix of the key that is tried, for an ACL that allows\n"
+             "some keys only; default redlock-doctor:"},
+    {"acl", 0, TOOL_TEXT, .at = AT(acl), .uses = FOR(RL_CMD_DOCTOR), .value = "NAME",
+     .help = "ask no node; print the command that creates user NAME,\n"
+             "who may do what redlock and the library do, and no\n"
+             "more; with --key-prefix: on keys with this prefix"},
+    {"node-timeout", 0, TOOL_DURATION, .at = AT(node_timeout_ms), .min = 1, .max = 3600000,
+     .in_config = true, .value = "TIME",
+     .help = "how long a node may take to answer; default 250ms"},
+    {"connect-timeout", 0, TOOL_DURATION, .at = AT(connect_timeout_ms), .min = 1, .max = 3600000,
+     .in_config = true, .value = "TIME", .help = "how long connecting may take; default 1s"},
+    {"guard", 0, TOOL_CHOICE, .at = AT(guard), .choices = "off|observed|strict", .in_config = true,
+     .value = "WHAT",
+     .help = "a node that restarted may have forgotten locks:\n"
+             "strict: it votes after --max-ttl of uptime (default)\n"
+             "observed: the same, if redlock saw it restart\n"
+             "off: it votes at once, and nodes need not allow INFO"},
+    {"max-ttl", 0, TOOL_DURATION, .at = AT(max_ttl_ms), .min = 1, .max = TTL_MAX, .in_config = true,
+     .value = "TIME",
+     .help = "the longest --ttl of all clients of these nodes, for\n"
+             "the guard; the same for all clients; default 30s"},
+    {"keep-passwords", 0, TOOL_FLAG, .at = AT(keeps_passwords), .uses = RUNS,
+     .help = "COMMAND gets REDLOCK_NODES unchanged; otherwise it is\n"
+             "without users and passwords"},
+    {"json", 'j', TOOL_FLAG, .at = AT(json), .help = "JSON, one object per line"},
+    {"quiet", 'q', TOOL_FLAG, .at = AT(quiet), .uses = FENCES, .help = "say nothing about waiting"},
+    {"verbose", 'v', TOOL_FLAG, .at = AT(verbose), .help = "report on stderr what happens"},
+    {"help", 'h', TOOL_STOP, .help = "this text"},
 };
-const size_t rl_options_count = sizeof rl_options_table / sizeof rl_options_table[0];
+const size_t rl_args_table_size = sizeof rl_args_table / sizeof rl_args_table[0];

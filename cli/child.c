@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,6 +15,15 @@
 
 #include "exits.h"
 #include "say.h"
+#include "tool/utf8.h"
+
+#define FDS_MAX 1024 /* redlock's own are below it: it has few */
+
+/* Through the gate; the variables follow, each with its '\0'. */
+struct go {
+    size_t size;
+    size_t count;
+};
 
 /* -- The environment -- */
 
@@ -53,7 +63,7 @@ static char **make_environment(const char *const *variables) {
 /* -- In the child -- */
 
 /* Handlers would write into the parent's loop: none may run here. What is ignored stays so. */
-static void reset_signals(const sigset_t *mask) {
+static void reset_signals(void) {
     for (int i = 1; i < NSIG; i++) {
         struct sigaction action;
         if (sigaction(i, NULL, &action) == 0 && action.sa_handler != SIG_IGN &&
@@ -61,7 +71,6 @@ static void reset_signals(const sigset_t *mask) {
             signal(i, SIG_DFL);
         }
     }
-    sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 static void fail(int gate, int error) {
@@ -80,17 +89,59 @@ static void tie_to(pid_t parent, int gate) {
     }
 }
 
-/* Whether the gate was opened. The signals are still blocked, so nothing interrupts it. */
-static bool wait_at(int gate) {
-    char go;
-    return read(gate, &go, sizeof go) == (ssize_t)sizeof go;
+/* See child.h. */
+static void close_ours(int gate) {
+    for (int fd = STDERR_FILENO + 1; fd < FDS_MAX; fd++) {
+        int flags = fd != gate ? fcntl(fd, F_GETFD) : -1;
+        if (flags >= 0 && (flags & FD_CLOEXEC) != 0) {
+            close(fd);
+        }
+    }
 }
 
-static void become(char *const *argv, char *const *environment, const sigset_t *mask, int gate) {
-    if (!wait_at(gate)) {
+/* False: the gate is closed. The signals are blocked, so nothing interrupts it. */
+static bool read_all(int gate, void *out, size_t size) {
+    for (size_t used = 0; used < size;) {
+        ssize_t length = read(gate, (char *)out + used, size - used);
+        if (length <= 0) {
+            return false;
+        }
+        used += (size_t)length;
+    }
+    return true;
+}
+
+/* Waits until the gate is opened. What is read is not freed: the command replaces it. */
+static char **wait_at(int gate) {
+    struct go go;
+    if (!read_all(gate, &go, sizeof go)) {
         _exit(RL_EXIT_SYSTEM);
     }
-    reset_signals(mask);
+    char *text = malloc(go.size + 1);
+    const char **variables = calloc(go.count + 1, sizeof *variables);
+    if (text == NULL || variables == NULL) {
+        fail(gate, ENOMEM);
+    }
+    if (!read_all(gate, text, go.size)) {
+        _exit(RL_EXIT_SYSTEM);
+    }
+    for (size_t i = 0; i < go.count; i++) {
+        variables[i] = text;
+        text += strlen(text) + 1;
+    }
+    char **environment = make_environment(variables);
+    if (environment == NULL) {
+        fail(gate, ENOMEM);
+    }
+    return environment;
+}
+
+static void become(char *const *argv, const sigset_t *mask, int gate) {
+    prctl(PR_SET_NAME, "lock-command");
+    reset_signals();
+    close_ours(gate);
+    char **environment = wait_at(gate);
+    sigprocmask(SIG_SETMASK, mask, NULL);
     execvpe(argv[0], argv, environment);
     fail(gate, errno);
 }
@@ -99,7 +150,7 @@ static void become(char *const *argv, char *const *environment, const sigset_t *
 
 static int say_not_run(const char *name, int error) {
     char shown[128];
-    rl_say_clean(name, strlen(name), shown, sizeof shown);
+    tool_utf8_clean(name, strlen(name), shown, sizeof shown);
     if (error == ENOENT && strchr(name, '/') != NULL && access(name, F_OK) == 0) {
         return rl_fail(RL_EXIT_CANNOT_RUN, "%s: the interpreter in its first line does not exist",
                        shown);
@@ -108,7 +159,7 @@ static int say_not_run(const char *name, int error) {
         return rl_fail(RL_EXIT_NOT_FOUND, "%s: no such command%s", shown,
                        strchr(name, '/') == NULL ? " in PATH; give its full path" : "");
     }
-    return rl_fail(RL_EXIT_CANNOT_RUN, "%s: cannot be run: %s%s", shown, strerror(error),
+    return rl_fail(RL_EXIT_CANNOT_RUN, "%s: cannot run it: %s%s", shown, strerror(error),
                    error == EACCES ? "; is it executable (chmod +x)?" : "");
 }
 
@@ -122,23 +173,19 @@ static int read_report(int gate) {
     return length == (ssize_t)sizeof error ? error : 0;
 }
 
-static int no_process(int error) {
-    return rl_fail(RL_EXIT_SYSTEM, "no process can be started: %s", strerror(error));
+int rl_child_none(int error) {
+    return rl_fail(RL_EXIT_SYSTEM, "cannot start a process: %s", strerror(error));
 }
 
-int rl_child_begin(struct rl_child *child, char *const *argv, const char *const *variables,
-                   bool dies_with_us) {
+int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us) {
     int gate[2];
     sigset_t all, mask;
     pid_t us = getpid();
     *child = (struct rl_child){.is_gone = true, .gate = -1, .name = argv[0]};
-    char **environment = make_environment(variables);
-    if (environment == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0) {
-        int error = errno;
-        free(environment);
-        return no_process(error);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0) {
+        return errno;
     }
-    /* Orphans of the group become ours, so that their end is told by SIGCHLD. */
+    /* Orphans of the group become ours, so that SIGCHLD reports their end. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
@@ -149,18 +196,17 @@ int rl_child_begin(struct rl_child *child, char *const *argv, const char *const 
         if (dies_with_us) {
             tie_to(us, gate[1]);
         }
-        become(argv, environment, &mask, gate[1]);
+        become(argv, &mask, gate[1]);
     }
     int error = errno;
     if (pid > 0) {
-        setpgid(pid, pid); /* here too: whoever comes first */
+        setpgid(pid, pid); /* here too: the first of the two counts */
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    free(environment);
     close(gate[1]);
     if (pid < 0) {
         close(gate[0]);
-        return no_process(error);
+        return error;
     }
     child->pid = pid;
     child->is_gone = false;
@@ -175,10 +221,46 @@ static void wait_for_end(struct rl_child *child) {
     child->is_gone = true;
 }
 
-int rl_child_go(struct rl_child *child) {
+bool rl_child_is_waiting(const struct rl_child *child) {
+    siginfo_t info = {0};
+    return child->gate >= 0 &&
+           waitid(P_PID, (id_t)child->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+}
+
+/* False: no memory. If the child was killed, SIGCHLD says so. */
+static bool open_gate(int gate, const char *const *variables) {
+    struct go go = {0};
+    for (; variables[go.count] != NULL; go.count++) {
+        go.size += strlen(variables[go.count]) + 1;
+    }
+    char *text = malloc(sizeof go + go.size);
+    if (text == NULL) {
+        return false;
+    }
+    memcpy(text, &go, sizeof go);
+    size_t used = sizeof go;
+    for (size_t i = 0; i < go.count; i++) {
+        used += (size_t)(stpcpy(text + used, variables[i]) - (text + used)) + 1;
+    }
+    assert(used == sizeof go + go.size);
+    for (size_t sent = 0; sent < used;) {
+        ssize_t length = send(gate, text + sent, used - sent, MSG_NOSIGNAL);
+        if (length < 0 && errno != EINTR) {
+            break;
+        }
+        sent += length > 0 ? (size_t)length : 0;
+    }
+    free(text);
+    return true;
+}
+
+int rl_child_go(struct rl_child *child, const char *const *variables) {
     assert(child->gate >= 0);
-    ssize_t ignored = send(child->gate, "g", 1, MSG_NOSIGNAL); /* if it was killed, SIGCHLD says */
-    (void)ignored;
+    if (!open_gate(child->gate, variables)) {
+        rl_child_drop(child);
+        return rl_child_none(ENOMEM);
+    }
     int not_run = read_report(child->gate);
     close(child->gate);
     child->gate = -1;
@@ -193,7 +275,7 @@ void rl_child_drop(struct rl_child *child) {
     assert(child->gate >= 0);
     close(child->gate);
     child->gate = -1;
-    kill(child->pid, SIGKILL); /* if somebody has stopped it */
+    kill(child->pid, SIGKILL); /* if it was stopped */
     wait_for_end(child);
 }
 

@@ -1,12 +1,18 @@
 /* The command as a process group of its own: started in two steps, signalled, waited for.
  *
  * Happy path: rl_child_begin() forks; the child leads a new process group and waits at a gate, a
- * socket to us. Meanwhile its guard process is started (guard.h). rl_child_go() opens the gate: the
- * child has the signals of a fresh program, and becomes the command. What the command starts
- * belongs to its group, so that all of it can be ended.
+ * socket to us, with the signals of a fresh program, all of them blocked. Meanwhile its guard
+ * process is started (guard.h). rl_child_go() sends what the command finds in its environment,
+ * which opens the gate: the child becomes the command. What the command starts belongs to its
+ * group, so that all of it can be ended.
+ *
+ * The child may wait at its gate for as long as redlock waits for a lock. Until then it is called
+ * "lock-command", and has nothing open that the command will not have: a copy of a connection would
+ * keep that alive for its node after redlock has closed it.
  *
  * Failure modes: the command is not there (127) or cannot be run (126): execve's error comes back
- * through the gate, so that it is known before anything is waited for. What leaves the group
+ * through the gate, so that it is known before anything is waited for. One that ends or is stopped
+ * at its gate is found by rl_child_is_waiting(), and dropped. What leaves the group
  * (setsid) is out of reach.
  *
  * Can the command run although redlock is dead?
@@ -21,8 +27,9 @@
  *     inherit the signal, and the guard gives them SIGTERM first. A program that gains privileges
  *     (set-user-ID, file capabilities) loses the signal; it has its guard only.
  *
- * Can a signal hit a stranger? The group's number stays taken while its first process has not been
- * waited for or any member lives; after that rl_child_is_gone() is true and nothing is sent. */
+ * Can a signal hit an unrelated process? The group's number stays taken while its first process has
+ * not been waited for or any member lives; after that rl_child_is_gone() is true and nothing is
+ * sent. */
 #ifndef RL_CLI_CHILD_H
 #define RL_CLI_CHILD_H
 
@@ -32,29 +39,34 @@
 struct rl_child {
     pid_t pid;       /* and the number of its group; 0: none */
     bool has_ended;  /* the command itself; others of its group may go on */
-    bool is_gone;    /* nobody of the group is left */
+    bool is_gone;    /* no process of the group is left */
     int wait_status; /* once it has ended */
     int gate;        /* our end of it; -1: the child has passed, or there is none */
     const char *name;
 };
 
-/* argv ends with NULL. variables: "NAME=value", NULL at the end, over those of our own environment.
- * dies_with_us: the kernel kills the command's first process if we are gone. Returns 0 with the
- * child waiting, or an exit status after having said why. */
-int rl_child_begin(struct rl_child *child, char *const *argv, const char *const *variables,
-                   bool dies_with_us);
+/* argv ends with NULL. dies_with_us: the kernel kills the command's first process if we are gone.
+ * Returns 0 with the child waiting, or the errno of why there is none. */
+int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us);
 
-/* The child becomes the command. Returns 0, or an exit status after having said why; nobody of the
- * group is left then. */
-int rl_child_go(struct rl_child *child);
+/* Whether it is at its gate, neither ended nor stopped. */
+bool rl_child_is_waiting(const struct rl_child *child);
 
-/* In place of that: the child ends without having become the command. */
+/* The child becomes the command. variables: "NAME=value", NULL at the end, over those of our own
+ * environment. Returns 0, or an exit status after having said why; nobody of the group is left
+ * then. */
+int rl_child_go(struct rl_child *child, const char *const *variables);
+
+/* Says why there is no process. Returns the exit status. */
+int rl_child_none(int error);
+
+/* Instead: the child ends without having become the command. */
 void rl_child_drop(struct rl_child *child);
 
 /* To every process of the group. */
 void rl_child_signal(const struct rl_child *child, int signal_number);
 
-/* Whether nobody of the group is left. */
+/* Whether no process of the group is left. */
 bool rl_child_is_gone(struct rl_child *child);
 
 /* The command's exit status as a shell has it: 128 + n for signal n. */

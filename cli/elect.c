@@ -1,17 +1,6 @@
-/* redlock elect: one of several machines leads at a time.
- *
- * Happy path: campaign. Without a command, say who leads whenever that changes. With one, run it
- * while we lead (work.h); when it ends by itself, resign and end with its status, or, with
- * --repeat, campaign again after a pause.
- *
- * Failure modes: the leadership is lost, which ends the command, and the campaign goes on; a signal
- * resigns and ends with 128 + n, or is the command's if there is one; the command cannot be
- * started.
- *
- * Can two commands of one election run? Ours is gone before our validity ends, as under run. If we
- * are elected again while the last command is still being ended, the next one waits for its end. If
- * we lead on until it has ended (a renewal came late), we resign then, so that a leadership of
- * which we said that it was lost is over. */
+/* See elect.h. */
+#include "elect.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -19,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
 #include "exits.h"
-#include "json.h"
+#include "nodes.h"
 #include "output.h"
+#include "plan.h"
 #include "redlock/election.h"
-#include "run.h"
 #include "say.h"
 #include "session.h"
 #include "tell.h"
+#include "tool/json.h"
+#include "tool/utf8.h"
 #include "work.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -50,24 +40,25 @@ struct elect {
     bool is_ending; /* no command is started any more */
 };
 
-/* -- What is told -- */
+/* -- What is reported -- */
 
 static void tell_event(const struct elect *elect, const char *event, const char *leader,
                        uint64_t fence, const char *message) {
-    struct rl_json json = {.file = elect->tell.file};
-    rl_json_open(&json, NULL, '{');
-    rl_json_text(&json, "event", event);
-    rl_json_text(&json, "election", elect->tell.keys);
-    rl_json_text(&json, "leader", leader);
-    rl_json_text(&json, "candidate", redlock_election_candidate(elect->election));
+    struct tool_json json = {.file = elect->tell.file};
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "event", event);
+    tool_json_text(&json, "election", elect->tell.keys);
+    tool_json_text(&json, "leader", leader);
+    tool_json_text(&json, "candidate", redlock_election_candidate(elect->election));
     if (fence != 0) {
-        rl_json_number(&json, "fence", (int64_t)fence);
+        tool_json_number(&json, "fence", (int64_t)fence);
     }
     if (message != NULL) {
-        rl_json_text(&json, "message", message);
+        tool_json_text(&json, "message", message);
     }
-    rl_json_close(&json, '}');
-    rl_json_end(&json);
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+    rl_output_flush();
 }
 
 /* ", fence 1700000000000000", or nothing. */
@@ -83,7 +74,7 @@ static void on_leader(redlock_election *election, const char *leader, void *data
     struct elect *elect = data;
     char shown[REDLOCK_CANDIDATE_MAX + 1] = "nobody", we[48];
     if (leader != NULL) {
-        rl_say_clean(leader, strlen(leader), shown, sizeof shown);
+        tool_utf8_clean(leader, strlen(leader), shown, sizeof shown);
     }
     if (elect->args->json) {
         tell_event(elect, "leader", leader, 0, NULL);
@@ -97,8 +88,8 @@ static void on_leader(redlock_election *election, const char *leader, void *data
     }
     int error = elect->args->child == NULL ? rl_output_flush() : 0;
     if (error != 0) {
-        rl_session_done(&elect->session, rl_fail(RL_EXIT_SYSTEM, "the output cannot be written: %s",
-                                                 strerror(error)));
+        rl_session_done(&elect->session,
+                        rl_fail(RL_EXIT_SYSTEM, "cannot write the output: %s", strerror(error)));
     }
 }
 
@@ -126,7 +117,7 @@ static void wait_on(struct elect *elect) {
     rl_waiting_begin(&elect->session.waiting, elect->session.client, elect->tell.keys, NULL);
 }
 
-/* The leadership that was told as lost is over now. */
+/* The leadership that was reported as lost is over now. */
 static void on_given_up(redlock_election *election, int status, void *data) {
     struct elect *elect = data;
     (void)status;
@@ -140,6 +131,7 @@ static void on_end(struct rl_work *work, int status, void *data) {
     struct elect *elect = data;
     (void)work;
     elect->is_working = false;
+    rl_work_close(&elect->work);
     rl_tell_ended(&elect->tell, status);
     if (!elect->is_lost || elect->session.caught != 0) {
         elect->is_ending = true;
@@ -161,16 +153,18 @@ static void tell_lost(const struct elect *elect, const char *message) {
         tell_event(elect, "lost", NULL, 0, message);
     } else {
         rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, message,
-               elect->is_working ? "; the command is ended" : "");
+               elect->is_working ? "; the command is terminated" : "");
     }
 }
 
-/* The leadership is still ours, and stays it while the command is ended: see work.h. */
+/* The leadership is still ours, and stays it while the command is terminated: see work.h. */
 static void on_due(void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
     char message[RL_TELL_MAX];
     elect->is_lost = elect->is_kept = true;
-    tell_lost(elect, rl_tell_not_renewed(redlock_election_message(elect->election), message));
+    redlock_election_message(elect->election, sentence, sizeof sentence);
+    tell_lost(elect, rl_tell_not_renewed(sentence, message));
 }
 
 static void start(struct elect *elect) {
@@ -181,8 +175,8 @@ static void start(struct elect *elect) {
     if (elect->is_ending) {
         return;
     }
-    if (rl_run_variables(&variables, elect->args->words[0], NULL, valid_ms,
-                         redlock_election_fence(elect->election))) {
+    if (rl_plan_variables(&variables, elect->args->words[0], NULL, valid_ms,
+                          redlock_election_fence(elect->election))) {
         struct rl_work_plan plan = {.loop = &elect->session.loop,
                                     .argv = elect->args->child,
                                     .variables = (const char *const *)variables.list,
@@ -193,11 +187,11 @@ static void start(struct elect *elect) {
                                     .on_due = on_due,
                                     .on_end = on_end,
                                     .data = elect,
-                                    .orphan = &elect->orphan};
-        rl_orphan_set(&elect->orphan, redlock_election_token(elect->election),
-                      redlock_election_candidate(elect->election));
+                                    .orphan = &elect->orphan,
+                                    .token = redlock_election_token(elect->election)};
+        rl_orphan_set(&elect->orphan, redlock_election_candidate(elect->election));
         status = rl_work_start(&elect->work, &plan);
-        rl_run_variables_free(&variables);
+        rl_plan_variables_free(&variables);
     }
     if (status != 0) {
         elect->args->is_repeated = false;
@@ -232,8 +226,9 @@ static void on_elected(redlock_election *election, int status, void *data) {
 }
 
 static void on_lost(redlock_election *election, int status, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
-    const char *message = redlock_election_message(election);
+    const char *message = redlock_election_message(election, sentence, sizeof sentence);
     wait_on(elect);
     if (status == REDLOCK_ERR_SYSTEM) {
         rl_say("%s: %s", elect->tell.keys, message);
@@ -339,7 +334,7 @@ static int check_words(const struct rl_args *args) {
     }
     if (args->n_words > 1) {
         char shown[64];
-        rl_say_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
+        tool_utf8_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
         return rl_fail(RL_EXIT_USAGE, "elect: \"%s\" follows the name; write -- before the command",
                        shown);
     }
@@ -349,7 +344,7 @@ static int check_words(const struct rl_args *args) {
     if (args->child == NULL && args->is_repeated) {
         return rl_fail(RL_EXIT_USAGE, "elect: --repeat needs a command; leave it out");
     }
-    return args->child != NULL ? rl_run_check_ttl(args) : 0;
+    return args->child != NULL ? rl_plan_check_ttl(args) : 0;
 }
 
 int rl_cmd_elect(struct rl_args *args) {
@@ -360,6 +355,7 @@ int rl_cmd_elect(struct rl_args *args) {
     bool has_command = args->child != NULL;
     int status = check_words(args);
     elect->args = args;
+    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
     elect->tell = (struct rl_tell){args, has_command ? stderr : stdout, args->words[0]};
     if (status == 0 && !rl_orphan_init(&elect->orphan, args, true)) {
         status = rl_fail(RL_EXIT_SYSTEM, "out of memory");

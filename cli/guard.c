@@ -45,7 +45,7 @@ static bool is_empty_by(pid_t group, uint64_t until_ns) {
     return true;
 }
 
-/* Whether nobody of it is left. */
+/* Whether no process of it is left. */
 static bool end_group(pid_t group, uint64_t kill_ns) {
     kill(-group, SIGTERM);
     kill(-group, SIGCONT);
@@ -57,7 +57,11 @@ static bool end_group(pid_t group, uint64_t kill_ns) {
 }
 
 /* redlock is dead. Nothing is written to stderr before the group has ended: that could block. */
-static void on_orphaned(const struct rl_guard_plan *plan, uint64_t kill_ns) {
+static void on_orphaned(const struct rl_guard_plan *plan, const struct rl_guard_word *word) {
+    if (word->token[0] == '\0') {
+        return; /* there was no grant; the child has found its gate closed */
+    }
+    uint64_t kill_ns = word->kill_ns;
     uint64_t grace_ns = redlock_now_ns() + (uint64_t)plan->grace_ms * NS_PER_MS;
     bool is_gone = end_group(plan->group, grace_ns < kill_ns ? grace_ns : kill_ns);
     sigset_t set;
@@ -66,10 +70,11 @@ static void on_orphaned(const struct rl_guard_plan *plan, uint64_t kill_ns) {
     signal(SIGALRM, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     alarm(RL_GUARD_LAST_S);
-    rl_say("redlock was killed; its command %s",
-           is_gone ? "is ended too" : "got SIGKILL and is still there: the lock ends with its ttl");
+    rl_say(
+        "redlock was killed; its command %s",
+        is_gone ? "is ended too" : "got SIGKILL and is still running: the lock ends with its ttl");
     if (is_gone) {
-        plan->on_orphaned(plan->data);
+        plan->on_orphaned(word->token, plan->data);
     }
 }
 
@@ -100,7 +105,7 @@ static void watch(int timer, const struct rl_guard_plan *plan, struct rl_guard_w
         arm(timer, next_ns);
         poll(polled, 2, -1);
         if (polled[0].revents != 0 && !read_words(&word)) {
-            on_orphaned(plan, word.kill_ns);
+            on_orphaned(plan, &word);
             return;
         }
         uint64_t now_ns = redlock_now_ns();
@@ -126,8 +131,8 @@ static void close_from(unsigned first) {
     }
 }
 
-/* Nothing of redlock's may be kept open by the guard, stdout least of all: somebody may wait for
- * its end. stderr stays, for its sentences. Returns 0 or an errno. */
+/* Nothing of redlock's may be kept open by the guard, stdout least of all: another process may wait
+ * for its end. stderr stays, for its sentences. Returns 0 or an errno. */
 static int keep_only(int channel) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
@@ -170,7 +175,7 @@ static const char *await_ready(int channel) {
     while (found <= 0) {
         uint64_t now_ns = redlock_now_ns();
         if (now_ns >= until_ns) {
-            return "it does not get ready";
+            return "it does not become ready";
         }
         found = poll(&polled, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
         if (found < 0 && errno != EINTR) {
@@ -214,11 +219,21 @@ const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *p
     return why;
 }
 
-void rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word) {
+bool rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word) {
+    return guard->pid != 0 && send(guard->channel, word, sizeof *word,
+                                   MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof *word;
+}
+
+bool rl_guard_is_awake(const struct rl_guard *guard) {
+    siginfo_t info = {0};
+    return guard->pid != 0 &&
+           waitid(P_PID, (id_t)guard->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+}
+
+void rl_guard_kill(const struct rl_guard *guard) {
     if (guard->pid != 0) {
-        /* If it is dead or stopped we will hear of that. */
-        ssize_t ignored = send(guard->channel, word, sizeof *word, MSG_NOSIGNAL | MSG_DONTWAIT);
-        (void)ignored;
+        kill(guard->pid, SIGKILL);
     }
 }
 
@@ -231,7 +246,7 @@ void rl_guard_stop(struct rl_guard *guard) {
     if (guard->pid == 0) {
         return;
     }
-    kill(guard->pid, SIGKILL);
+    rl_guard_kill(guard);
     uint64_t until_ns = redlock_now_ns() + STOP_MS * NS_PER_MS;
     while (waitpid(guard->pid, NULL, WNOHANG) == 0 && redlock_now_ns() < until_ns) {
         poll(NULL, 0, 1);

@@ -5,13 +5,17 @@
  * descriptors, the group that it watches. Only then may the command begin. The guard sleeps. Each
  * renewal moves its two deadlines. When the group is empty rl_guard_stop() ends it.
  *
+ * It may be started before the lock is there, while redlock waits for it, and so costs the one who
+ * has it no time. Until rl_guard_move() brings a token it guards nothing: it has no deadlines, and
+ * if the channel breaks it ends without a signal and without a word.
+ *
  * Failure modes:
- *   - There is no process for it, or it does not get ready: rl_guard_start() says why, and the
+ *   - There is no process for it, or it does not become ready: rl_guard_start() says why, and the
  *     command is not started.
  *   - The channel to us breaks: redlock was killed. SIGTERM to the command's group, and SIGKILL at
- *     the end of the grace. Once nobody of the group is left, and never before, the guard gives the
- *     lock back (orphan.h), so that the next holder need not wait for the rest of the ttl. A group
- *     that does not get empty keeps the lock until its ttl is over.
+ *     the end of the grace. Once no process of the group is left, and never before, the guard gives
+ *     the lock back (orphan.h), so that the next holder need not wait for the rest of the ttl. A
+ *     group that does not get empty keeps the lock until its ttl is over.
  *   - A deadline passes: redlock is stopped, or its thread does not get the processor. The same, by
  *     the deadlines. They are on the clock of the lock, which counts suspend.
  *   - The guard itself is killed or stopped: SIGCHLD says so, and work.h replaces it.
@@ -26,16 +30,21 @@
  *
  * Can it release a lock that the command still uses, or that redlock does? It releases if the
  * channel is broken and the group is empty. redlock closes its end when it dies, and in
- * rl_guard_stop(), but there it has killed the guard before; SIGKILL does not come back.
+ * rl_guard_stop(), but there it has killed the guard before; SIGKILL does not come back. One that
+ * was started before the grant has the token of this grant or none: each grant has its own guard.
  *
- * Can it signal a stranger? While redlock lives it ends the guard before it waits for the command's
- * last process, or finds the group empty and ends it at once. After redlock's death the guard acts
- * at once and ends as soon as the group is empty. */
+ * Can it signal an unrelated process? While redlock lives it ends the guard before it waits for the
+ * command's last process, or finds the group empty and kills it at once; that it is waited for
+ * later (rl_guard_kill(), rl_guard_stop()) gives it nothing more to do. After redlock's death the
+ * guard acts at once and ends as soon as the group is empty. */
 #ifndef RL_CLI_GUARD_H
 #define RL_CLI_GUARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "redlock/redlock.h"
 
 #define RL_GUARD_NEVER UINT64_MAX
 
@@ -48,6 +57,7 @@ struct rl_guard {
 struct rl_guard_word {
     uint64_t term_ns;
     uint64_t kill_ns;
+    char token[REDLOCK_TOKEN_LENGTH + 1]; /* of the grant; "": there is none yet */
 };
 
 struct rl_guard_plan {
@@ -56,7 +66,7 @@ struct rl_guard_plan {
 
     /* Runs in the guard, once redlock is dead and the group is empty. It may take RL_GUARD_LAST_S,
      * then the guard ends in any case. */
-    void (*on_orphaned)(void *data);
+    void (*on_orphaned)(const char *token, void *data);
     void *data;
 };
 
@@ -65,7 +75,12 @@ struct rl_guard_plan {
 /* Waits until the guard is ready. Returns NULL, or why there is none: a clause. */
 const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *plan,
                            const struct rl_guard_word *word);
-void rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word);
+/* False: it was not told. If it is dead or stopped SIGCHLD says so, too. */
+bool rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word);
+/* Whether it is there, neither ended nor stopped. */
+bool rl_guard_is_awake(const struct rl_guard *guard);
+/* The first half of rl_guard_stop(), which is still to be called: does not wait for its end. */
+void rl_guard_kill(const struct rl_guard *guard);
 /* Ends it, also if it is stopped. Without a guard, nothing happens. */
 void rl_guard_stop(struct rl_guard *guard);
 /* The same for one that was waited for. */

@@ -8,7 +8,7 @@
 static const char *end_key(struct rl_keys *keys, char *begin, const char *end) {
     size_t length = (size_t)(end - begin);
     if (length == 0) {
-        return "a key is empty (a variable that is not set?)";
+        return "a key is empty (an unset variable?)";
     }
     if (length > REDLOCK_RESOURCE_MAX) {
         return "a key is longer than 1024 bytes";

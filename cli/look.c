@@ -6,22 +6,25 @@
 #include <string.h>
 
 #include "say.h"
+#include "tool/utf8.h"
 
-static void look_at_guard(struct rl_look_sight *sight, const redlock_client *client, size_t index) {
+static void look_at_guard(struct rl_look_sight *node_holder, const redlock_client *client,
+                          size_t index) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     int known = redlock_client_node(client, index, &info);
     assert(known == 0);
     (void)known;
-    sight->votes = info.voting != 0;
-    sight->votes_in_ms = info.votes_in_ms;
+    node_holder->votes = info.voting != 0;
+    node_holder->votes_in_ms = info.votes_in_ms;
 }
 
-bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *sight) {
-    if (!look->is_held || sight->s.status != 0 || !sight->s.is_held) {
+bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder) {
+    if (!look->is_held || node_holder->s.status != 0 || !node_holder->s.is_held) {
         return false;
     }
-    return look->is_foreign ? sight->token[0] == '\0' && strcmp(sight->holder, look->holder) == 0
-                            : strncmp(sight->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
+    return look->is_foreign
+               ? node_holder->token[0] == '\0' && strcmp(node_holder->holder, look->holder) == 0
+               : strncmp(node_holder->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
 }
 
 static void on_query(redlock_query *query, int status, void *data) {
@@ -33,21 +36,21 @@ static void on_query(redlock_query *query, int status, void *data) {
         if (!look->is_foreign) {
             rl_token_show(token, holder, look->token);
         }
-        rl_say_clean(holder, strlen(holder), look->holder, sizeof look->holder);
+        tool_utf8_clean(holder, strlen(holder), look->holder, sizeof look->holder);
     }
     for (size_t i = 0; i < look->n; i++) {
-        struct rl_look_sight *sight = &look->sights[i];
-        sight->s = (redlock_sight)REDLOCK_SIGHT_INIT;
-        int known = redlock_query_sight(query, i, &sight->s);
+        struct rl_look_sight *node_holder = &look->node_holders[i];
+        node_holder->s = (redlock_node_holder)REDLOCK_NODE_HOLDER_INIT;
+        int known = redlock_query_node(query, i, &node_holder->s);
         assert(known == 0);
         (void)known;
-        const char *text = sight->s.holder != NULL ? sight->s.holder : "";
-        rl_say_clean(text, strlen(text), sight->holder, sizeof sight->holder);
-        snprintf(sight->token, sizeof sight->token, "%s",
-                 sight->s.token != NULL ? sight->s.token : "");
-        look_at_guard(sight, look->client, i);
-        look->answered += sight->s.status == 0;
-        look->holding += rl_look_is_holding(look, sight);
+        const char *text = node_holder->s.holder != NULL ? node_holder->s.holder : "";
+        tool_utf8_clean(text, strlen(text), node_holder->holder, sizeof node_holder->holder);
+        snprintf(node_holder->token, sizeof node_holder->token, "%s",
+                 node_holder->s.token != NULL ? node_holder->s.token : "");
+        look_at_guard(node_holder, look->client, i);
+        look->answered += node_holder->s.status == 0;
+        look->holding += rl_look_is_holding(look, node_holder);
     }
     look->on_done(look, status, look->data);
 }
@@ -68,7 +71,7 @@ const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX])
         snprintf(out, RL_LOOK_NAME_MAX, "another library's client (value \"%s\")", look->holder);
     } else {
         snprintf(out, RL_LOOK_NAME_MAX, "%s",
-                 look->holder[0] != '\0' ? look->holder : "somebody without a name");
+                 look->holder[0] != '\0' ? look->holder : "a holder without a name");
     }
     return out;
 }
@@ -78,17 +81,18 @@ static bool name_hindrance(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX
     const struct rl_look_sight *first = NULL;
     size_t count = 0;
     for (size_t i = 0; i < look->n; i++) {
-        const struct rl_look_sight *sight = &look->sights[i];
-        bool hinders = sight->s.status == 0 && sight->s.is_held && sight->token[0] == '\0';
-        first = hinders && first == NULL ? sight : first;
+        const struct rl_look_sight *node_holder = &look->node_holders[i];
+        bool hinders =
+            node_holder->s.status == 0 && node_holder->s.is_held && node_holder->token[0] == '\0';
+        first = hinders && first == NULL ? node_holder : first;
         count += hinders;
     }
     if (look->n - count >= look->n / 2 + 1) {
         return false;
     }
     snprintf(out, RL_LOOK_TEXT_MAX,
-             "the key holds what is not this library's lock on %zu of %zu nodes: %s", count,
-             look->n, first->holder);
+             "the key holds something other than this library's lock on %zu of %zu nodes: %s",
+             count, look->n, first->holder);
     return true;
 }
 

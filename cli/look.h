@@ -36,12 +36,12 @@ struct rl_look {
     bool is_foreign; /* held, by a client of another library: then holder is its value */
     int64_t remaining_ms;
     struct rl_look_sight {
-        redlock_sight s;
+        redlock_node_holder s;
         char token[REDLOCK_TOKEN_LENGTH + 1];
         char holder[RL_LOOK_VALUE_MAX];
         bool votes;          /* it may be asked to grant a lock */
         int64_t votes_in_ms; /* if not, because it may have forgotten some: until it may */
-    } sights[REDLOCK_NODES_MAX];
+    } node_holders[REDLOCK_NODES_MAX];
 };
 
 /* look and key live until on_done, whose status is that of the query. Returns what
@@ -50,7 +50,7 @@ int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, red
                rl_look_cb on_done, void *data);
 
 /* Whether a node has what the quorum has. */
-bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *sight);
+bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder);
 
 /* Who holds it. Returns out. */
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);

@@ -8,12 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "args.h"
-#include "commands.h"
+#include "doctor/doctor.h"
+#include "elect.h"
 #include "exits.h"
+#include "help.h"
 #include "output.h"
+#include "parse.h"
+#include "run.h"
 #include "say.h"
+#include "script.h"
+#include "status.h"
 #include "title.h"
+#include "tool/utf8.h"
 
 static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_RUN] = rl_cmd_run,       [RL_CMD_ACQUIRE] = rl_cmd_acquire,
@@ -34,7 +40,7 @@ static int run_command(enum rl_command_name command, int argc, char **argv) {
 
 static int unknown(const char *name) {
     char shown[64];
-    rl_say_clean(name, strlen(name), shown, sizeof shown);
+    tool_utf8_clean(name, strlen(name), shown, sizeof shown);
     if (name[0] == '-') {
         return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
     }
@@ -74,7 +80,7 @@ int main(int argc, char **argv) {
     int exit_status = dispatch(argc, argv);
     error = rl_output_close();
     if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* who ends with that has said why */
-        return rl_fail(RL_EXIT_SYSTEM, "the output cannot be written: %s", strerror(error));
+        return rl_fail(RL_EXIT_SYSTEM, "cannot write the output: %s", strerror(error));
     }
     return exit_status;
 }

@@ -9,6 +9,7 @@
 #include "keys.h"
 #include "say.h"
 #include "session.h"
+#include "tool/utf8.h"
 
 bool rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name) {
     assert(args->n_words == 1);
@@ -25,10 +26,8 @@ void rl_orphan_free(struct rl_orphan *orphan) {
     orphan->keys = NULL;
 }
 
-void rl_orphan_set(struct rl_orphan *orphan, const char *token, const char *holder) {
-    assert(strlen(token) == REDLOCK_TOKEN_LENGTH);
-    snprintf(orphan->token.digits, sizeof orphan->token.digits, "%s", token);
-    snprintf(orphan->token.holder, sizeof orphan->token.holder, "%s", holder);
+void rl_orphan_set(struct rl_orphan *orphan, const char *holder) {
+    snprintf(orphan->holder, sizeof orphan->holder, "%s", holder);
 }
 
 /* The lock object that has the same keys on the nodes, or NULL. */
@@ -40,21 +39,21 @@ static redlock_lock *same_lock(const struct rl_orphan *orphan, struct rl_session
         redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
         options.resources = keys.items;
         options.n_resources = keys.count;
-        options.holder = orphan->token.holder;
-        options.notify = 1;
+        options.holder = orphan->holder;
         redlock_lock_new_with(session->client, &options, &lock, NULL, 0);
     }
     rl_keys_free(&keys);
     return lock;
 }
 
-void rl_orphan_release(void *data) {
-    static char off[] = "off";
+void rl_orphan_release(const char *token, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     static struct rl_session session;
     const struct rl_orphan *orphan = data;
     struct rl_args args = *orphan->args;
     char shown[128];
-    args.guard = off; /* to release, a node need not be trusted */
+    assert(strlen(token) == REDLOCK_TOKEN_LENGTH);
+    args.guard = REDLOCK_GUARD_OFF; /* to release, a node need not be trusted */
     args.verbose = false;
     int status = REDLOCK_ERR_SYSTEM;
     /* All signals are ignored in this process, so the session watches none: libuv's descriptors for
@@ -64,15 +63,16 @@ void rl_orphan_release(void *data) {
     }
     redlock_lock *lock = same_lock(orphan, &session);
     if (lock != NULL) {
-        status = redlock_release_token(lock, orphan->token.digits, rl_session_lock_cb, &session);
+        status = redlock_release_token(lock, token, rl_session_lock_cb, &session);
         status = status == 0 ? rl_session_wait(&session) : status;
     }
-    rl_say_clean(orphan->keys, strlen(orphan->keys), shown, sizeof shown);
+    tool_utf8_clean(orphan->keys, strlen(orphan->keys), shown, sizeof shown);
     if (status == 0) {
         rl_say("%s: the lock is released", shown);
     } else {
         rl_say("%s: the lock is not released: %s; it ends with its ttl", shown,
-               lock != NULL ? redlock_lock_message(lock) : redlock_strerror(status));
+               lock != NULL ? redlock_lock_message(lock, sentence, sizeof sentence)
+                            : redlock_strerror(status));
     }
     rl_session_close(&session);
 }

@@ -22,17 +22,17 @@ struct rl_orphan {
     const struct rl_args *args;
     char *keys; /* "KEY,KEY", or the name of an election; freed by rl_orphan_free() */
     bool is_name;
-    struct rl_token token;
+    char holder[REDLOCK_HOLDER_MAX + 1]; /* "": none */
 };
 
 /* False: no memory. */
 bool rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name);
 void rl_orphan_free(struct rl_orphan *orphan);
 
-/* Of the present grant. holder: what is stored behind the token. */
-void rl_orphan_set(struct rl_orphan *orphan, const char *token, const char *holder);
+/* holder: what is stored behind the token. */
+void rl_orphan_set(struct rl_orphan *orphan, const char *holder);
 
 /* In the guard: see rl_guard_plan. data: the struct rl_orphan. */
-void rl_orphan_release(void *data);
+void rl_orphan_release(const char *token, void *data);
 
 #endif

@@ -1,16 +1,4 @@
-/* redlock run: a command that holds a lock while it runs.
- *
- * Happy path: acquire, start the command (work.h), renew by the library's watchdog, release
- * once the command's process group is empty, end with its status. With --repeat this goes
- * round.
- *
- * Failure modes: not acquired (-E, or too few nodes); the command cannot be started; the lock
- * is lost, which ends the command; interrupted while waiting (128 + n). Each has its own exit
- * status: exits.h.
- *
- * Can two commands run under one lock? The command is started after the acquire's callback and
- * is gone before validity ends: work.h begins to end it the grace and a little more before that,
- * the lock is released when it is gone, and the guard does not depend on this process. */
+/* See run.h. */
 #include "run.h"
 
 #include <assert.h>
@@ -21,12 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "duration.h"
+#include "acquire.h"
 #include "exits.h"
+#include "nodes.h"
+#include "plan.h"
 #include "say.h"
 #include "session.h"
 #include "tell.h"
+#include "tool/number.h"
+#include "tool/utf8.h"
 #include "work.h"
 
 struct run {
@@ -42,43 +33,12 @@ struct run {
     bool is_lost;
     bool ignores_loss;
     uv_timer_t pause;
+    uv_timer_t prepare;
 };
 
+#define PREPARE_MS 50 /* a lock that comes sooner finds nothing prepared */
+
 /* -- Checks -- */
-
-static int64_t validity_of(int64_t ttl_ms) {
-    return ttl_ms - rl_args_drift_ms(ttl_ms);
-}
-
-/* A renewal begins when a third of the ttl is used up. One may hang for node_timeout_ms, and there
- * has to be time for another before the command is ended; that begins no earlier than at half of
- * the validity. */
-static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t grace_ms) {
-    int64_t validity_ms = validity_of(ttl_ms);
-    int64_t margin_ms = RL_WORK_DUE_MS(grace_ms);
-    return margin_ms <= validity_ms / 2 &&
-           ttl_ms / 3 + args->node_timeout_ms <= validity_ms - margin_ms;
-}
-
-int rl_run_check_ttl(const struct rl_args *args) {
-    char ttl[RL_DURATION_TEXT_MAX], grace[RL_DURATION_TEXT_MAX], timeout[RL_DURATION_TEXT_MAX];
-    char enough[RL_DURATION_TEXT_MAX];
-    struct rl_args other = *args;
-    if (is_long_enough(args, args->ttl_ms, rl_args_grace_ms(args))) {
-        return 0;
-    }
-    while (!is_long_enough(&other, other.ttl_ms, rl_args_grace_ms(&other)) &&
-           other.ttl_ms < REDLOCK_TTL_MS_MAX) {
-        other.ttl_ms += 100 - other.ttl_ms % 100;
-    }
-    return rl_fail(RL_EXIT_USAGE,
-                   "--ttl %s is too short to renew the lock (a node may take --node-timeout %s to "
-                   "answer) and to end the command in time (--grace %s); give --ttl %s or more",
-                   rl_duration_show(args->ttl_ms, ttl, sizeof ttl),
-                   rl_duration_show(args->node_timeout_ms, timeout, sizeof timeout),
-                   rl_duration_show(rl_args_grace_ms(args), grace, sizeof grace),
-                   rl_duration_show(other.ttl_ms, enough, sizeof enough));
-}
 
 static int check_words(const struct rl_args *args) {
     if (args->n_words == 0) {
@@ -86,7 +46,7 @@ static int check_words(const struct rl_args *args) {
     }
     if (args->n_words > 1) {
         char shown[64];
-        rl_say_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
+        tool_utf8_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
         return rl_fail(RL_EXIT_USAGE,
                        "run: \"%s\" follows the key; write -- before the command, and a comma "
                        "between keys",
@@ -96,36 +56,6 @@ static int check_words(const struct rl_args *args) {
         return rl_fail(RL_EXIT_USAGE, "run: which command? redlock run KEY -- COMMAND");
     }
     return 0;
-}
-
-/* -- The command's environment -- */
-
-bool rl_run_variables(struct rl_variables *variables, const char *keys, const char *token,
-                      int64_t valid_ms, uint64_t fence) {
-    size_t used = 0;
-    memset(variables, 0, sizeof *variables);
-    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
-    bool done = asprintf(&variables->list[used++], "REDLOCK_KEY=%s", keys) >= 0;
-    if (done && token != NULL) {
-        done = asprintf(&variables->list[used++], "REDLOCK_TOKEN=%s", token) >= 0;
-    }
-    done = done && asprintf(&variables->list[used++], "REDLOCK_VALID_MS=%" PRId64, valid_ms) >= 0;
-    if (done && fence != 0) {
-        done = asprintf(&variables->list[used++], "REDLOCK_FENCE=%" PRIu64, fence) >= 0;
-    }
-    assert(used < RL_RUN_VARIABLES);
-    if (!done) {
-        variables->list[used - 1] = NULL; /* asprintf() leaves it undefined */
-        rl_run_variables_free(variables);
-    }
-    return done;
-}
-
-void rl_run_variables_free(struct rl_variables *variables) {
-    for (size_t i = 0; i < RL_RUN_VARIABLES; i++) {
-        free(variables->list[i]);
-        variables->list[i] = NULL;
-    }
 }
 
 /* -- One round -- */
@@ -139,22 +69,25 @@ static void lose(struct run *run, int status, const char *message) {
                  !run->has_started   ? "the command is not started"
                  : !run->is_working  ? "the command has ended"
                  : run->ignores_loss ? "the command goes on without it"
-                                     : "the command is ended");
+                                     : "the command is terminated");
 }
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;
-    lose(run, status, redlock_lock_message(lock));
+    lose(run, status, redlock_lock_message(lock, sentence, sizeof sentence));
     if (run->is_working) {
         rl_work_lost(&run->work);
     }
 }
 
-/* The lock is still ours, and stays it while the command is ended: see work.h. */
+/* The lock is still ours, and stays it while the command is terminated: see work.h. */
 static void on_due(void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;
     char message[RL_TELL_MAX];
-    lose(run, REDLOCK_ERR_EXPIRED, rl_tell_not_renewed(redlock_lock_message(run->lock), message));
+    lose(run, REDLOCK_ERR_EXPIRED,
+         rl_tell_not_renewed(redlock_lock_message(run->lock, sentence, sizeof sentence), message));
 }
 
 static void on_renew(redlock_lock *lock, int status, void *data) {
@@ -173,6 +106,27 @@ static void on_end(struct rl_work *work, int status, void *data) {
     rl_session_done(&run->session, status);
 }
 
+static struct rl_work_plan plan_of(struct run *run) {
+    return (struct rl_work_plan){.loop = &run->session.loop,
+                                 .argv = run->args->child,
+                                 .grace_ms = rl_args_grace_ms(run->args),
+                                 .is_guarded = !run->ignores_loss,
+                                 .tell = &run->tell,
+                                 .on_due = on_due,
+                                 .on_end = on_end,
+                                 .data = run,
+                                 .orphan = &run->orphan};
+}
+
+/* We have to wait: what the command needs is made ready, so that the lock does not wait for it. */
+static void on_prepare(uv_timer_t *timer) {
+    struct run *run = timer->data;
+    if (run->session.caught == 0) {
+        struct rl_work_plan plan = plan_of(run);
+        rl_work_prepare(&run->work, &plan);
+    }
+}
+
 static bool acquire(struct run *run, int *exit_status) {
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     options.auto_extend = 1;
@@ -182,7 +136,16 @@ static bool acquire(struct run *run, int *exit_status) {
     options.renew_data = run;
     run->is_lost = false;
     run->has_started = false;
-    return rl_session_acquire(&run->session, run->lock, run->args->words[0], &options, exit_status);
+    if (!run->args->no_wait) {
+        uv_update_time(&run->session.loop);
+        uv_timer_start(&run->prepare, on_prepare, PREPARE_MS, 0);
+    }
+    bool done = rl_acquire(&run->session, run->lock, run->args->words[0], &options, exit_status);
+    uv_timer_stop(&run->prepare);
+    if (!done) {
+        rl_work_close(&run->work);
+    }
+    return done;
 }
 
 static int work(struct run *run) {
@@ -191,24 +154,16 @@ static int work(struct run *run) {
     rl_token_show(redlock_lock_token(run->lock), run->holder, token);
     uint64_t fence = redlock_lock_fence(run->lock);
     rl_tell_acquired(&run->tell, token, fence, redlock_lock_remaining_ms(run->lock));
-    if (!rl_run_variables(&variables, run->args->words[0], token,
-                          redlock_lock_remaining_ms(run->lock), fence)) {
+    if (!rl_plan_variables(&variables, run->args->words[0], token,
+                           redlock_lock_remaining_ms(run->lock), fence)) {
         return rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }
-    rl_orphan_set(&run->orphan, redlock_lock_token(run->lock), run->holder);
-    struct rl_work_plan plan = {.loop = &run->session.loop,
-                                .argv = run->args->child,
-                                .variables = (const char *const *)variables.list,
-                                .valid_until_ns = redlock_lock_valid_until_ns(run->lock),
-                                .grace_ms = rl_args_grace_ms(run->args),
-                                .is_guarded = !run->ignores_loss,
-                                .tell = &run->tell,
-                                .on_due = on_due,
-                                .on_end = on_end,
-                                .data = run,
-                                .orphan = &run->orphan};
+    struct rl_work_plan plan = plan_of(run);
+    plan.variables = (const char *const *)variables.list;
+    plan.valid_until_ns = redlock_lock_valid_until_ns(run->lock);
+    plan.token = redlock_lock_token(run->lock);
     int status = rl_work_start(&run->work, &plan);
-    rl_run_variables_free(&variables);
+    rl_plan_variables_free(&variables);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
             run->args->is_repeated = false; /* it will not be there the next time either */
@@ -222,13 +177,17 @@ static int work(struct run *run) {
 
 /* Returns the status that stands: the command's, or that of the loss. */
 static int release(struct run *run, int exit_status) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     int status = redlock_release(run->lock, rl_session_lock_cb, &run->session);
+    uv_run(&run->session.loop, UV_RUN_NOWAIT); /* it is sent; the next one need not wait for: */
+    rl_work_close(&run->work);
     status = status == 0 ? rl_session_wait(&run->session) : status;
     if (run->is_lost) {
         status = REDLOCK_ERR_LOST; /* if it was still ours, the next one has it at once */
     }
     if (status != REDLOCK_ERR_LOST) {
-        rl_tell_released(&run->tell, status, redlock_lock_message(run->lock));
+        rl_tell_released(&run->tell, status,
+                         redlock_lock_message(run->lock, sentence, sizeof sentence));
         return exit_status;
     }
     return run->ignores_loss ? exit_status : RL_EXIT_LOST;
@@ -278,9 +237,10 @@ int rl_cmd_run(struct rl_args *args) {
         return rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }
     int status = check_words(args);
-    status = status == 0 ? rl_run_check_ttl(args) : status;
+    status = status == 0 ? rl_plan_check_ttl(args) : status;
     run->args = args;
-    run->ignores_loss = args->on_lost != NULL && strcmp(args->on_lost, "ignore") == 0;
+    run->ignores_loss = args->on_lost == RL_ON_LOST_IGNORE;
+    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
     if (status == 0) {
         run->tell = (struct rl_tell){args, stderr, args->words[0]};
         snprintf(run->holder, sizeof run->holder, "%s", args->holder != NULL ? args->holder : "");
@@ -297,7 +257,11 @@ int rl_cmd_run(struct rl_args *args) {
     status = status == 0 ? rl_session_open(&run->session, args) : status;
     if (status == 0) {
         status = rl_session_lock(&run->session, args->words[0], run->holder, &run->lock);
+        uv_timer_init(&run->session.loop, &run->prepare);
+        run->prepare.data = run;
+        rl_orphan_set(&run->orphan, run->holder);
         status = status == 0 ? rounds(run) : status;
+        uv_close((uv_handle_t *)&run->prepare, NULL);
         rl_session_close(&run->session);
     }
     rl_orphan_free(&run->orphan);

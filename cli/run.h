@@ -1,24 +1,22 @@
-/* What run and elect have in common: the checks before, and what the command finds in its
- * environment. */
+/* redlock run: a command that holds a lock while it runs.
+ *
+ * Happy path: acquire, start the command (work.h), renew by the library's watchdog, release
+ * once the command's process group is empty, end with its status. With --repeat this goes
+ * round.
+ *
+ * Failure modes: not acquired (-E, or too few nodes); the command cannot be started; the lock
+ * is lost, which ends the command; interrupted while waiting (128 + n). Each has its own exit
+ * status: exits.h.
+ *
+ * Can two commands run under one lock? The command is started after the acquire's callback and
+ * is gone before validity ends: work.h begins to end it the grace and a little more before that,
+ * the lock is released when it is gone, and the guard does not depend on this process. */
 #ifndef RL_CLI_RUN_H
 #define RL_CLI_RUN_H
 
 #include "args.h"
-#include "token.h"
 
-#define RL_RUN_VARIABLES 5
-
-struct rl_variables {
-    char *list[RL_RUN_VARIABLES]; /* "NAME=value", NULL at the end */
-};
-
-/* Whether the ttl leaves time to renew, and to end the command. Returns 0 or an exit status. */
-int rl_run_check_ttl(const struct rl_args *args);
-
-/* REDLOCK_KEY, REDLOCK_TOKEN (NULL: none), REDLOCK_VALID_MS, REDLOCK_FENCE (0: none). False: no
- * memory. */
-bool rl_run_variables(struct rl_variables *variables, const char *keys, const char *token,
-                      int64_t valid_ms, uint64_t fence);
-void rl_run_variables_free(struct rl_variables *variables);
+/* Returns the exit status. */
+int rl_cmd_run(struct rl_args *args);
 
 #endif

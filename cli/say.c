@@ -1,4 +1,4 @@
-/* Sentences for people: see say.h. */
+/* Texts on the terminal: see say.h. */
 #include "say.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "output.h"
-#include "utf8.h"
+#include "tool/utf8.h"
 
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_MIN 40
@@ -43,7 +43,7 @@ void rl_say_line(const char *text) {
     int left = (has_size ? window.ws_col : COLUMNS_DEFAULT) - 1; /* the last one would wrap */
     size_t bytes = 0;
     while (text != NULL && text[bytes] != '\0' && left > 0) {
-        size_t step = rl_utf8_length(text + bytes, strlen(text + bytes));
+        size_t step = tool_utf8_length(text + bytes, strlen(text + bytes));
         bytes += step > 0 ? step : 1;
         left--;
     }
@@ -65,25 +65,6 @@ int rl_fail(int status, const char *format, ...) {
     say_list(format, args);
     va_end(args);
     return status;
-}
-
-const char *rl_say_clean(const char *text, size_t length, char *out, size_t size) {
-    assert(size > 0);
-    size_t used = 0;
-    for (size_t i = 0; i < length;) {
-        size_t step = rl_utf8_length(text + i, length - i);
-        bool printable = step > 1 || (step == 1 && text[i] >= 0x20 && text[i] != 0x7f);
-        size_t bytes = printable ? step : 1;
-        if (used + bytes >= size) {
-            break;
-        }
-        memcpy(out + used, printable ? text + i : "?", bytes);
-        used += bytes;
-        i += step > 0 ? step : 1;
-    }
-    assert(used < size);
-    out[used] = '\0';
-    return out;
 }
 
 int rl_say_columns(const char *text) {
@@ -129,7 +110,7 @@ void rl_say_wrapped(const char *text, int indent) {
     while (*text != '\0') {
         size_t length = strcspn(text, " ");
         char word[512];
-        rl_say_clean(text, length, word, sizeof word);
+        tool_utf8_clean(text, length, word, sizeof word);
         int width = rl_say_columns(word);
         if (at > indent && at + 1 + width > columns) {
             printf("\n%*s", indent, "");

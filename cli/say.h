@@ -2,7 +2,7 @@
  * terminal.
  *
  * Failure modes: none of its own. What comes from a node, a file or an argument may contain escape
- * sequences: it goes through rl_say_text() or rl_say_clean(), which show '?' for what is not
+ * sequences: it goes through rl_say_wrapped() or tool_utf8_clean(), which show '?' for what is not
  * printable. Colours are for a terminal only, and NO_COLOR turns them off (no-color.org). */
 #ifndef RL_CLI_SAY_H
 #define RL_CLI_SAY_H
@@ -19,12 +19,9 @@ int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2
 
 /* Whether a line that is kept up to date may stand on stderr: a terminal, and ours to write to. */
 bool rl_say_has_line(void);
-/* Such a line in place of the one before, cut to the terminal's width; NULL: none any more.
+/* Such a line instead of the one before, cut to the terminal's width; NULL: none any more.
  * rl_say() takes it away. Without a terminal nothing happens. */
 void rl_say_line(const char *text);
-
-/* text as it may be shown: control characters and broken UTF-8 as '?', cut to size. Returns out. */
-const char *rl_say_clean(const char *text, size_t length, char *out, size_t size);
 
 /* How many columns the text takes, as far as one column a character goes. */
 int rl_say_columns(const char *text);

@@ -1,12 +1,6 @@
-/* redlock acquire, extend and release: a lock in three processes of a script.
- *
- * Happy path: acquire prints the token, with --fence the fence behind it, and disowns the lock, so
- * that its keys stay when the process ends. extend adopts the lock by its token, which renews it on
- * every node, and disowns it again. release deletes what still has the token.
- *
- * Failure modes: nobody renews between these commands, so the lock may be gone: extend and release
- * then end with RL_EXIT_LOST. A token that was not printed by acquire is refused before anything is
- * sent. If acquire cannot print the token (a closed pipe), the lock is released again. */
+/* See script.h. */
+#include "script.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,13 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "acquire.h"
 #include "exits.h"
-#include "json.h"
 #include "output.h"
 #include "say.h"
 #include "session.h"
 #include "token.h"
+#include "tool/json.h"
+#include "tool/utf8.h"
 
 struct script {
     struct rl_session session;
@@ -46,8 +41,9 @@ static int check_words(struct script *script, struct rl_args *args, bool takes_t
     }
     if (args->n_words > most) {
         char shown[64];
-        rl_say_clean(args->words[most], strlen(args->words[most]), shown, sizeof shown);
-        return rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is too much; several keys have a comma between",
+        tool_utf8_clean(args->words[most], strlen(args->words[most]), shown, sizeof shown);
+        return rl_fail(RL_EXIT_USAGE,
+                       "%s: \"%s\" is one argument too many; separate several keys by commas",
                        command, shown);
     }
     script->keys = args->words[0];
@@ -76,37 +72,38 @@ static int begin(struct script *script, struct rl_args *args) {
 
 /* One line of JSON: what came of it. */
 static void print_json(struct script *script, int status, const char *token, const char *message) {
-    struct rl_json json = {.file = stdout};
-    rl_json_open(&json, NULL, '{');
-    rl_json_text(&json, "key", script->keys);
-    rl_json_text(&json, "status", redlock_err_name(status));
+    struct tool_json json = {.file = stdout};
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "key", script->keys);
+    tool_json_text(&json, "status", redlock_err_name(status));
     if (token != NULL) {
-        rl_json_text(&json, "token", token);
+        tool_json_text(&json, "token", token);
         if (redlock_lock_fence(script->lock) != 0) {
-            rl_json_number(&json, "fence", (int64_t)redlock_lock_fence(script->lock));
+            tool_json_number(&json, "fence", (int64_t)redlock_lock_fence(script->lock));
         }
-        rl_json_number(&json, "valid_ms", redlock_lock_remaining_ms(script->lock));
+        tool_json_number(&json, "valid_ms", redlock_lock_remaining_ms(script->lock));
     }
-    rl_json_text(&json, "message", message);
-    rl_json_close(&json, '}');
-    rl_json_end(&json);
+    tool_json_text(&json, "message", message);
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
 }
 
 static int release_own(struct script *script) {
     if (redlock_release(script->lock, rl_session_lock_cb, &script->session) == 0) {
         rl_session_wait(&script->session);
     }
-    return rl_fail(RL_EXIT_SYSTEM, "the token cannot be written (%s); the lock is released",
+    return rl_fail(RL_EXIT_SYSTEM, "cannot write the token (%s); the lock is released",
                    strerror(rl_output_flush()));
 }
 
 /* -- Commands -- */
 
 static int acquire(struct script *script, struct rl_args *args) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     char token[RL_TOKEN_TEXT_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     int status;
-    if (!rl_session_acquire(&script->session, script->lock, script->keys, &options, &status)) {
+    if (!rl_acquire(&script->session, script->lock, script->keys, &options, &status)) {
         if (args->json && script->session.outcome != 0) {
             print_json(script, script->session.outcome, NULL, script->session.why_not);
         }
@@ -114,7 +111,7 @@ static int acquire(struct script *script, struct rl_args *args) {
     }
     rl_token_show(redlock_lock_token(script->lock), script->token.holder, token);
     if (args->json) {
-        print_json(script, 0, token, redlock_lock_message(script->lock));
+        print_json(script, 0, token, redlock_lock_message(script->lock, sentence, sizeof sentence));
     } else if (args->fence) {
         printf("%s %" PRIu64 "\n", token, redlock_lock_fence(script->lock));
     } else {
@@ -124,13 +121,14 @@ static int acquire(struct script *script, struct rl_args *args) {
         return release_own(script);
     }
     if (args->verbose) {
-        rl_say("%s", redlock_lock_message(script->lock));
+        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
     }
     status = redlock_disown(script->lock);
     return status == 0 ? 0 : rl_session_refused(script->lock, script->keys, status);
 }
 
 static int extend(struct script *script, struct rl_args *args) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     options.ttl_ms = args->ttl_ms;
     int status = redlock_adopt(script->lock, script->token.digits, &options, rl_session_lock_cb,
@@ -139,13 +137,14 @@ static int extend(struct script *script, struct rl_args *args) {
     if (args->json) {
         char token[RL_TOKEN_TEXT_MAX];
         rl_token_show(script->token.digits, script->token.holder, token);
-        print_json(script, status, status == 0 ? token : NULL, redlock_lock_message(script->lock));
+        print_json(script, status, status == 0 ? token : NULL,
+                   redlock_lock_message(script->lock, sentence, sizeof sentence));
     }
     if (status != 0) {
         return rl_session_refused(script->lock, script->keys, status);
     }
     if (args->verbose) {
-        rl_say("%s", redlock_lock_message(script->lock));
+        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
     }
     status = redlock_disown(script->lock);
     return status == 0 ? 0 : rl_session_refused(script->lock, script->keys, status);
@@ -154,7 +153,7 @@ static int extend(struct script *script, struct rl_args *args) {
 /* What is known of a release: 0: a quorum had the token; LOST: no quorum can have had it;
  * UNKNOWN: answers are missing that decide it. */
 static int judge_release(struct script *script) {
-    size_t n = script->session.args->n_nodes, quorum = n / 2 + 1;
+    size_t n = script->session.args->nodes.n, quorum = n / 2 + 1;
     size_t deleted = 0, gone = 0;
     for (size_t i = 0; i < n; i++) {
         redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
@@ -189,6 +188,7 @@ static void await_votes(struct script *script) {
 }
 
 static int release(struct script *script, struct rl_args *args) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     int status = redlock_release_token(script->lock, script->token.digits, rl_session_lock_cb,
                                        &script->session);
     status = status == 0 ? rl_session_wait(&script->session) : status;
@@ -197,18 +197,19 @@ static int release(struct script *script, struct rl_args *args) {
         status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
     }
     if (args->json) {
-        print_json(script, status, NULL, redlock_lock_message(script->lock));
+        print_json(script, status, NULL,
+                   redlock_lock_message(script->lock, sentence, sizeof sentence));
     }
     if (status == REDLOCK_ERR_LOST) {
         char shown[128];
         return rl_fail(RL_EXIT_LOST, "%s: it was not held by this token any more",
-                       rl_say_clean(script->keys, strlen(script->keys), shown, sizeof shown));
+                       tool_utf8_clean(script->keys, strlen(script->keys), shown, sizeof shown));
     }
     if (status != 0) {
         return rl_session_refused(script->lock, script->keys, status);
     }
     if (args->verbose) {
-        rl_say("%s", redlock_lock_message(script->lock));
+        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
     }
     return 0;
 }

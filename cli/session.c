@@ -11,7 +11,7 @@
 #include "exits.h"
 #include "keys.h"
 #include "say.h"
-#include "status.h"
+#include "tool/utf8.h"
 
 /* -- The loop -- */
 
@@ -62,16 +62,17 @@ static void on_event(const redlock_event *event, void *data) {
 /* -- Open and close -- */
 
 int rl_session_open(struct rl_session *session, struct rl_args *args) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     static const int list[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, 0};
     char error[REDLOCK_MESSAGE_MAX] = "";
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     memset(session, 0, sizeof *session);
     session->args = args;
-    options.nodes = args->nodes;
-    options.n_nodes = args->n_nodes;
+    options.nodes = args->nodes.items;
+    options.n_nodes = args->nodes.n;
     options.node_timeout_ms = args->node_timeout_ms;
     options.connect_timeout_ms = args->connect_timeout_ms;
-    options.guard = rl_args_guard(args);
+    options.guard = (enum redlock_guard)args->guard;
     options.max_ttl_ms = args->max_ttl_ms;
     options.fence_retention_ms = args->fence_retention_ms;
     options.client_name = "redlock-cli";
@@ -80,7 +81,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     options.trace = on_event;
     options.trace_data = session;
     if (uv_loop_init(&session->loop) != 0) {
-        return rl_fail(RL_EXIT_SYSTEM, "the system gives no event loop");
+        return rl_fail(RL_EXIT_SYSTEM, "cannot create an event loop");
     }
     rl_waiting_open(&session->waiting, &session->loop, args);
     int status =
@@ -97,13 +98,14 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     rl_signals_open(&session->signals, &session->loop, list, on_signal, session);
     status = rl_session_wait(session);
     if (status == REDLOCK_ERR_DUPLICATE) {
-        int exit_status = rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from,
-                                  redlock_client_message(session->client));
+        int exit_status =
+            rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from,
+                    redlock_client_message(session->client, sentence, sizeof sentence));
         rl_session_close(session);
         return exit_status;
     }
     if (args->verbose && status == 0) {
-        rl_say("%s", redlock_client_message(session->client));
+        rl_say("%s", redlock_client_message(session->client, sentence, sizeof sentence));
     }
     return 0;
 }
@@ -151,7 +153,6 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
         options.resources = keys.items;
         options.n_resources = keys.count;
         options.holder = holder;
-        options.notify = 1;
         int status = redlock_lock_new_with(session->client, &options, lock, error, sizeof error);
         if (status != 0) {
             exit_status = rl_fail(status == REDLOCK_ERR_NOMEM ? RL_EXIT_SYSTEM : RL_EXIT_USAGE,
@@ -162,16 +163,11 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
     return exit_status;
 }
 
-int rl_session_why_not(const redlock_lock *lock, int status) {
-    int why = status == REDLOCK_ERR_DEADLINE ? redlock_lock_attempt_status(lock) : status;
-    bool is_outage = why == REDLOCK_ERR_NO_QUORUM || why == REDLOCK_ERR_EXPIRED;
-    return is_outage ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
-}
-
 int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     char shown[128];
-    rl_say_clean(keys, strlen(keys), shown, sizeof shown);
-    const char *message = redlock_lock_message(lock);
+    tool_utf8_clean(keys, strlen(keys), shown, sizeof shown);
+    const char *message = redlock_lock_message(lock, sentence, sizeof sentence);
     switch (status) {
         case REDLOCK_ERR_INVALID:
             return rl_fail(RL_EXIT_USAGE, "%s: %s", shown, message);
@@ -185,75 +181,4 @@ int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
         default:
             return rl_fail(RL_EXIT_SYSTEM, "%s: %s", shown, message);
     }
-}
-
-static int not_acquired(struct rl_session *session, redlock_lock *lock, const char *keys,
-                        int status) {
-    char shown[128];
-    const struct rl_args *args = session->args;
-    bool is_system = status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_NOMEM;
-    int why = is_system ? RL_EXIT_SYSTEM : rl_session_why_not(lock, status);
-    int exit_status = why == RL_EXIT_HELD ? (int)args->conflict_status : why;
-    if (session->caught != 0) {
-        return RL_EXIT_SIGNAL + session->caught;
-    }
-    snprintf(session->why_not, sizeof session->why_not, "%s", redlock_lock_message(lock));
-    if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
-        char holder[RL_LOOK_TEXT_MAX];
-        bool found = rl_status_holder(session, keys, holder);
-        snprintf(session->why_not, sizeof session->why_not, "%s",
-                 found ? holder : "another was faster");
-    }
-    bool is_told = why != RL_EXIT_HELD || exit_status != 0 || args->verbose;
-    if (is_told && !args->json) { /* for machines the caller tells it */
-        rl_say("%s: not acquired: %s", rl_say_clean(keys, strlen(keys), shown, sizeof shown),
-               session->why_not);
-    }
-    return exit_status;
-}
-
-/* An acquire that was granted while a signal came is given back. */
-static int give_back(struct rl_session *session, redlock_lock *lock) {
-    if (redlock_release(lock, rl_session_lock_cb, session) == 0) {
-        rl_session_wait(session);
-    }
-    return RL_EXIT_SIGNAL + session->caught;
-}
-
-bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
-                        redlock_acquire_options *options, int *exit_status) {
-    const struct rl_args *args = session->args;
-    options->ttl_ms = args->ttl_ms;
-    options->wait_ms = args->wait_ms;
-    options->fencing = args->fence;
-    if (args->no_wait) {
-        options->wait_ms = REDLOCK_NO_LIMIT;
-        options->tries = 1;
-    }
-    if (session->caught != 0) {
-        *exit_status = RL_EXIT_SIGNAL + session->caught;
-        return false;
-    }
-    int status = redlock_acquire(lock, options, rl_session_lock_cb, session);
-    if (status != 0) {
-        *exit_status = rl_session_refused(lock, keys, status);
-        return false;
-    }
-    session->acquiring = lock;
-    if (!args->no_wait) {
-        rl_waiting_begin(&session->waiting, session->client, keys, keys);
-    }
-    status = rl_session_wait(session);
-    rl_waiting_end(&session->waiting);
-    session->acquiring = NULL;
-    session->outcome = status;
-    if (status != 0) {
-        *exit_status = not_acquired(session, lock, keys, status);
-    } else if (session->caught != 0) {
-        *exit_status = give_back(session, lock);
-    } else {
-        *exit_status = RL_EXIT_OK;
-        return true;
-    }
-    return false;
 }

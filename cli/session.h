@@ -40,7 +40,7 @@ struct rl_session {
 };
 
 /* Returns 0 or an exit status. session->status is how
- * the client opened: 0, or REDLOCK_ERR_NO_QUORUM, which was told on stderr. */
+ * the client opened: 0, or REDLOCK_ERR_NO_QUORUM, which was reported on stderr. */
 int rl_session_open(struct rl_session *session, struct rl_args *args);
 void rl_session_close(struct rl_session *session);
 
@@ -52,15 +52,6 @@ void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
 /* A lock of "KEY[,KEY...]", stored with the holder's name. Returns 0 or an exit status. */
 int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
                     redlock_lock **lock);
-
-/* Acquires as --wait, --no-wait and --fence say. options: what differs from the defaults; ttl, wait
- * and fencing are filled in by this. Returns whether the lock is held; if not, why was said, and
- * *exit_status is what it means (which -E can make 0). */
-bool rl_session_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
-                        redlock_acquire_options *options, int *exit_status);
-
-/* Which of two it was that an acquire did not get through: RL_EXIT_HELD or RL_EXIT_NO_QUORUM. */
-int rl_session_why_not(const redlock_lock *lock, int status);
 
 /* Says that a call on a lock was refused, or how an operation ended. Returns the exit status. */
 int rl_session_refused(redlock_lock *lock, const char *keys, int status);

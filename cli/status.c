@@ -1,54 +1,24 @@
-/* redlock status: who holds a lock, node by node, and whether anybody has a quorum.
- *
- * Happy path: every node is asked for every key; a table for each key, or one line of JSON.
- *
- * Failure modes: nodes that do not answer have their reason in the table; fewer answers than a
- * quorum end with RL_EXIT_NO_QUORUM, whatever those that answered say. What it shows is over
- * when it is shown. */
+/* See status.h. */
 #include "status.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "commands.h"
 #include "exits.h"
-#include "json.h"
+#include "holder.h"
 #include "keys.h"
+#include "line.h"
+#include "output.h"
 #include "say.h"
 #include "token.h"
+#include "tool/json.h"
+#include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 40 /* a UUID in quotes, and some */
 #define LEFT_WIDTH 9
 #define LATENCY_WIDTH 10
-
-/* -- The look -- */
-
-static void on_looked(struct rl_look *look, int status, void *data) {
-    (void)look;
-    rl_session_done(data, status);
-}
-
-/* Returns the query's status. */
-static int ask(struct rl_look *look, struct rl_session *session, redlock_bytes key) {
-    int status = rl_look_at(look, session->client, session->args->n_nodes, key, on_looked, session);
-    return status == 0 ? rl_session_wait(session) : status;
-}
-
-bool rl_status_holder(struct rl_session *session, const char *keys_text,
-                      char out[RL_LOOK_TEXT_MAX]) {
-    struct rl_keys keys;
-    static struct rl_look look;
-    bool found = false;
-    if (rl_keys_parse(&keys, keys_text) == NULL) {
-        for (size_t i = 0; i < keys.count && !found; i++) {
-            found = ask(&look, session, keys.items[i]) == 0 && rl_look_say(&look, out);
-        }
-    }
-    rl_keys_free(&keys);
-    return found;
-}
 
 /* -- Its screen -- */
 
@@ -56,10 +26,15 @@ static void print_head(const struct rl_look *look) {
     char key[256], left[32], name[RL_LOOK_NAME_MAX];
     size_t quorum = look->n / 2 + 1;
     size_t held = 0;
+    int64_t reserved_ms = 0;
     for (size_t i = 0; i < look->n; i++) {
-        held += look->sights[i].s.status == 0 && look->sights[i].s.is_held;
+        held += look->node_holders[i].s.status == 0 && look->node_holders[i].s.is_held;
+        if (look->node_holders[i].s.is_reserved) {
+            int64_t left_ms = look->node_holders[i].s.remaining_ms;
+            reserved_ms = left_ms > reserved_ms ? left_ms : reserved_ms;
+        }
     }
-    rl_say_clean(look->key.data, look->key.length, key, sizeof key);
+    tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
     if (look->is_held) {
         printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
                rl_look_name(look, name),
@@ -68,50 +43,54 @@ static void print_head(const struct rl_look *look) {
     } else if (look->answered < quorum) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, quorum);
+    } else if (reserved_ms > 0) {
+        printf("%s: just released, and kept for the next client for another %s\n", key,
+               rl_say_duration((double)reserved_ms, left, sizeof left));
     } else if (held == 0) {
         printf("%s: free\n", key);
     } else {
-        printf("%s: nobody has a quorum; keys are left on %zu of %zu nodes\n", key, held, look->n);
+        printf("%s: no client has a quorum; keys are left on %zu of %zu nodes\n", key, held,
+               look->n);
     }
 }
 
-static const char *holder_text(const struct rl_look *look, const struct rl_look_sight *sight,
+static const char *holder_text(const struct rl_look *look, const struct rl_look_sight *node_holder,
                                char out[RL_LOOK_NAME_MAX]) {
-    if (sight->s.status != 0 || !sight->s.is_held) {
-        return "-";
+    if (node_holder->s.status != 0 || !node_holder->s.is_held) {
+        return node_holder->s.status == 0 && node_holder->s.is_reserved ? "reserved" : "-";
     }
-    if (sight->token[0] != '\0') {
-        return sight->holder[0] != '\0' ? sight->holder : "no name";
+    if (node_holder->token[0] != '\0') {
+        return node_holder->holder[0] != '\0' ? node_holder->holder : "no name";
     }
-    bool is_lock = look->is_foreign && rl_look_is_holding(look, sight);
+    bool is_lock = look->is_foreign && rl_look_is_holding(look, node_holder);
     int max = HOLDER_WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
-    bool is_cut = strlen(sight->holder) > (size_t)max;
+    bool is_cut = strlen(node_holder->holder) > (size_t)max;
     snprintf(out, RL_LOOK_NAME_MAX, is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s",
-             is_cut ? max - 3 : max, sight->holder, is_cut ? "..." : "");
+             is_cut ? max - 3 : max, node_holder->holder, is_cut ? "..." : "");
     return out;
 }
 
 static void print_sight(const struct rl_look *look, size_t index, int node_width,
                         int holder_width) {
-    const struct rl_look_sight *sight = &look->sights[index];
+    const struct rl_look_sight *node_holder = &look->node_holders[index];
     char left[32] = "", latency[32], votes_in[32], vote[64] = "", holder[RL_LOOK_NAME_MAX];
-    printf("  %-*s", node_width, sight->s.node);
-    if (sight->s.status != 0) {
-        rl_say_painted(RL_PAINT_BAD, redlock_strerror(sight->s.status), 0);
+    printf("  %-*s", node_width, node_holder->s.node);
+    if (node_holder->s.status != 0) {
+        rl_say_painted(RL_PAINT_BAD, redlock_strerror(node_holder->s.status), 0);
         printf("\n");
         return;
     }
-    if (sight->s.is_held) {
-        rl_say_duration(sight->s.remaining_ms > 0 ? (double)sight->s.remaining_ms : 0, left,
-                        sizeof left);
+    if (node_holder->s.is_held || node_holder->s.is_reserved) {
+        rl_say_duration(node_holder->s.remaining_ms > 0 ? (double)node_holder->s.remaining_ms : 0,
+                        left, sizeof left);
     }
-    rl_say_duration(sight->s.latency_us / 1e3, latency, sizeof latency);
-    printf("%-*s%-*s", holder_width, holder_text(look, sight, holder), LEFT_WIDTH,
-           sight->s.is_held && sight->s.remaining_ms < 0 ? "for ever" : left);
-    if (sight->votes_in_ms > 0) {
+    rl_say_duration(node_holder->s.latency_us / 1e3, latency, sizeof latency);
+    printf("%-*s%-*s", holder_width, holder_text(look, node_holder, holder), LEFT_WIDTH,
+           node_holder->s.is_held && node_holder->s.remaining_ms < 0 ? "for ever" : left);
+    if (node_holder->votes_in_ms > 0) {
         printf("%-*s", LATENCY_WIDTH, latency);
         snprintf(vote, sizeof vote, "votes in %s",
-                 rl_say_duration((double)sight->votes_in_ms, votes_in, sizeof votes_in));
+                 rl_say_duration((double)node_holder->votes_in_ms, votes_in, sizeof votes_in));
         rl_say_painted(RL_PAINT_WARN, vote, 0);
     } else {
         printf("%s", latency);
@@ -125,13 +104,43 @@ static int width_of(int width, const char *text, int max) {
     return columns < max ? columns : max;
 }
 
-static void print_screen(const struct rl_look *look) {
+static const char *who_text(const struct rl_line_place *place, char out[RL_LOOK_NAME_MAX]) {
+    if (place->who[0] != '\0') {
+        return place->who;
+    }
+    snprintf(out, RL_LOOK_NAME_MAX, "no name (client %s)", place->client);
+    return out;
+}
+
+/* Nothing if nobody waits. */
+static void print_line(const struct rl_look *look, const struct rl_line *line) {
+    char waited[32], name[RL_LOOK_NAME_MAX];
+    if (!line->is_known && look->answered >= look->n / 2 + 1) {
+        printf("\n  who waits is not known: %s\n", redlock_strerror(line->refused));
+    }
+    if (line->n > 0) {
+        printf("\n  %zu client%s wait%s, the next one first:\n", line->waiting,
+               line->waiting == 1 ? "" : "s", line->waiting == 1 ? "s" : "");
+    }
+    for (size_t i = 0; i < line->n; i++) {
+        const struct rl_line_place *place = &line->places[i];
+        bool is_elsewhere = place->node != line->places[0].node;
+        printf("  %3zu. %s, for %s%s%s\n", i + 1, who_text(place, name),
+               rl_say_duration((double)place->waited_ms, waited, sizeof waited),
+               is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
+    }
+    if (line->n > 0 && line->waiting > line->n) {
+        printf("       and %zu more\n", line->waiting - line->n);
+    }
+}
+
+static void print_screen(const struct rl_look *look, const struct rl_line *line) {
     char holder[RL_LOOK_NAME_MAX];
     int node_width = 4, holder_width = 10;
     for (size_t i = 0; i < look->n; i++) {
-        node_width = width_of(node_width, look->sights[i].s.node, NODE_WIDTH_MAX);
-        holder_width =
-            width_of(holder_width, holder_text(look, &look->sights[i], holder), HOLDER_WIDTH_MAX);
+        node_width = width_of(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
+        holder_width = width_of(holder_width, holder_text(look, &look->node_holders[i], holder),
+                                HOLDER_WIDTH_MAX);
     }
     node_width += 2;
     holder_width += 2;
@@ -141,45 +150,72 @@ static void print_screen(const struct rl_look *look) {
     for (size_t i = 0; i < look->n; i++) {
         print_sight(look, i, node_width, holder_width);
     }
+    print_line(look, line);
 }
 
 /* -- JSON -- */
 
-static void print_json(const struct rl_look *look) {
-    struct rl_json json = {.file = stdout};
-    rl_json_open(&json, NULL, '{');
-    rl_json_bytes(&json, "key", look->key.data, look->key.length);
-    rl_json_bool(&json, "held", look->is_held);
-    rl_json_bool(&json, "foreign", look->is_foreign);
-    rl_json_text(&json, "holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL);
-    rl_json_text(&json, "token", look->token[0] != '\0' ? look->token : NULL);
+static void line_json(struct tool_json *json, const struct rl_line *line) {
+    if (!line->is_known) {
+        tool_json_null(json, "waiting");
+    } else {
+        tool_json_number(json, "waiting", (int64_t)line->waiting);
+    }
+    tool_json_open(json, "waiters", '[');
+    for (size_t i = 0; i < line->n; i++) {
+        const struct rl_line_place *place = &line->places[i];
+        tool_json_open(json, NULL, '{');
+        tool_json_text(json, "holder", place->who[0] != '\0' ? place->who : NULL);
+        tool_json_text(json, "client", place->client[0] != '\0' ? place->client : NULL);
+        tool_json_number(json, "waited_ms", place->waited_ms);
+        tool_json_text(json, "node", place->node);
+        tool_json_close(json, '}');
+    }
+    tool_json_close(json, ']');
+}
+
+static void print_json(const struct rl_look *look, const struct rl_line *line) {
+    struct tool_json json = {.file = stdout};
+    tool_json_open(&json, NULL, '{');
+    tool_json_bytes(&json, "key", look->key.data, look->key.length);
+    tool_json_bool(&json, "held", look->is_held);
+    tool_json_bool(&json, "foreign", look->is_foreign);
+    tool_json_text(&json, "holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL);
+    tool_json_text(&json, "token", look->token[0] != '\0' ? look->token : NULL);
     if (look->is_held) {
-        rl_json_number(&json, "remaining_ms", look->remaining_ms);
+        tool_json_number(&json, "remaining_ms", look->remaining_ms);
     }
-    rl_json_number(&json, "answered", (int64_t)look->answered);
-    rl_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
-    rl_json_open(&json, "nodes", '[');
+    tool_json_number(&json, "answered", (int64_t)look->answered);
+    tool_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
+    line_json(&json, line);
+    tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
-        const struct rl_look_sight *sight = &look->sights[i];
-        rl_json_open(&json, NULL, '{');
-        rl_json_text(&json, "node", sight->s.node);
-        rl_json_text(&json, "status", redlock_err_name(sight->s.status));
-        rl_json_bool(&json, "voting", sight->votes);
-        rl_json_number(&json, "votes_in_ms", sight->votes_in_ms);
-        if (sight->s.status == 0) {
-            rl_json_bool(&json, "held", sight->s.is_held != 0);
-            rl_json_real(&json, "latency_ms", sight->s.latency_us / 1e3);
+        const struct rl_look_sight *node_holder = &look->node_holders[i];
+        tool_json_open(&json, NULL, '{');
+        tool_json_text(&json, "node", node_holder->s.node);
+        tool_json_text(&json, "status", redlock_err_name(node_holder->s.status));
+        tool_json_bool(&json, "voting", node_holder->votes);
+        tool_json_number(&json, "votes_in_ms", node_holder->votes_in_ms);
+        if (node_holder->s.status == 0) {
+            tool_json_bool(&json, "held", node_holder->s.is_held != 0);
+            tool_json_bool(&json, "reserved", node_holder->s.is_reserved != 0);
+            tool_json_real(&json, "latency_ms", node_holder->s.latency_us / 1e3);
         }
-        if (sight->s.status == 0 && sight->s.is_held) {
-            rl_json_text(&json, "token", sight->token[0] != '\0' ? sight->token : NULL);
-            rl_json_text(&json, "holder", sight->holder[0] != '\0' ? sight->holder : NULL);
-            rl_json_number(&json, "remaining_ms", sight->s.remaining_ms);
+        if (node_holder->s.status == 0 && node_holder->s.is_held) {
+            tool_json_text(&json, "token",
+                           node_holder->token[0] != '\0' ? node_holder->token : NULL);
+            tool_json_text(&json, "holder",
+                           node_holder->holder[0] != '\0' ? node_holder->holder : NULL);
         }
-        rl_json_close(&json, '}');
+        if (node_holder->s.is_held || node_holder->s.is_reserved) {
+            tool_json_number(&json, "remaining_ms", node_holder->s.remaining_ms);
+        }
+        tool_json_close(&json, '}');
     }
-    rl_json_close(&json, ']');
-    rl_json_close(&json, '}');
-    rl_json_end(&json);
+    tool_json_close(&json, ']');
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+    rl_output_flush();
 }
 
 /* -- The command -- */
@@ -187,6 +223,7 @@ static void print_json(const struct rl_look *look) {
 /* All keys of one word. Returns the worst: NO_QUORUM, then free (1), then 0; or another error. */
 static int show(struct rl_session *session, const char *word, bool is_first) {
     static struct rl_look look;
+    static struct rl_line line;
     struct rl_keys keys;
     int worst = RL_EXIT_OK;
     const char *why = rl_keys_parse(&keys, word);
@@ -194,16 +231,17 @@ static int show(struct rl_session *session, const char *word, bool is_first) {
         worst = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
     }
     for (size_t i = 0; why == NULL && i < keys.count; i++) {
-        int status = ask(&look, session, keys.items[i]);
+        int status = rl_holder_look(&look, session, keys.items[i]);
         if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
             worst = rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
             break;
         }
+        rl_line_look(&line, session, keys.items[i]);
         if (session->args->json) {
-            print_json(&look);
+            print_json(&look, &line);
         } else {
             printf("%s", is_first && i == 0 ? "" : "\n");
-            print_screen(&look);
+            print_screen(&look, &line);
         }
         int exit_status = status != 0    ? RL_EXIT_NO_QUORUM
                           : look.is_held ? RL_EXIT_OK

@@ -1,14 +1,16 @@
-/* Who holds a lock, as the nodes tell it. */
+/* redlock status: who holds a lock, node by node, and whether a holder has a quorum.
+ *
+ * Happy path: every node is asked for every key; a table for each key, or one line of JSON.
+ *
+ * Failure modes: nodes that do not answer have their reason in the table; fewer answers than a
+ * quorum end with RL_EXIT_NO_QUORUM, whatever those that answered say. What it shows is over
+ * when it is shown. */
 #ifndef RL_CLI_STATUS_H
 #define RL_CLI_STATUS_H
 
-#include <stdbool.h>
+#include "args.h"
 
-#include "look.h"
-#include "session.h"
-
-/* rl_look_say() of the first of the keys that has something to say. False: none has, or too few
- * nodes answer. */
-bool rl_status_holder(struct rl_session *session, const char *keys, char out[RL_LOOK_TEXT_MAX]);
+/* Returns the exit status. */
+int rl_cmd_status(struct rl_args *args);
 
 #endif

@@ -4,38 +4,41 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "json.h"
+#include "output.h"
 #include "say.h"
+#include "tool/json.h"
+#include "tool/utf8.h"
 
-static struct rl_json begin(const struct rl_tell *tell, const char *event) {
-    struct rl_json json = {.file = tell->file};
-    rl_json_open(&json, NULL, '{');
-    rl_json_text(&json, "event", event);
-    rl_json_text(&json, "key", tell->keys);
+static struct tool_json begin(const struct rl_tell *tell, const char *event) {
+    struct tool_json json = {.file = tell->file};
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "event", event);
+    tool_json_text(&json, "key", tell->keys);
     return json;
 }
 
-static void end(struct rl_json *json) {
-    rl_json_close(json, '}');
-    rl_json_end(json);
+static void end(struct tool_json *json) {
+    tool_json_close(json, '}');
+    tool_json_end(json);
+    rl_output_flush();
 }
 
 static const char *clean(const struct rl_tell *tell, char out[128]) {
-    return rl_say_clean(tell->keys, strlen(tell->keys), out, 128);
+    return tool_utf8_clean(tell->keys, strlen(tell->keys), out, 128);
 }
 
 void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fence,
                       int64_t valid_ms) {
     char shown[128], left[32], with[48] = "";
     if (tell->args->json) {
-        struct rl_json json = begin(tell, "acquired");
+        struct tool_json json = begin(tell, "acquired");
         if (token != NULL) {
-            rl_json_text(&json, "token", token);
+            tool_json_text(&json, "token", token);
         }
         if (fence != 0) {
-            rl_json_number(&json, "fence", (int64_t)fence);
+            tool_json_number(&json, "fence", (int64_t)fence);
         }
-        rl_json_number(&json, "valid_ms", valid_ms);
+        tool_json_number(&json, "valid_ms", valid_ms);
         end(&json);
     }
     if (tell->args->verbose) {
@@ -49,9 +52,9 @@ void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fe
 
 void rl_tell_refused(const struct rl_tell *tell, int status, const char *message) {
     if (tell->args->json) {
-        struct rl_json json = begin(tell, "refused");
-        rl_json_text(&json, "status", redlock_err_name(status));
-        rl_json_text(&json, "message", message);
+        struct tool_json json = begin(tell, "refused");
+        tool_json_text(&json, "status", redlock_err_name(status));
+        tool_json_text(&json, "message", message);
         end(&json);
     }
 }
@@ -59,9 +62,9 @@ void rl_tell_refused(const struct rl_tell *tell, int status, const char *message
 void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms) {
     char shown[128], left[32];
     if (tell->args->json) {
-        struct rl_json json = begin(tell, "renewed");
-        rl_json_text(&json, "status", redlock_err_name(status));
-        rl_json_number(&json, "valid_ms", valid_ms);
+        struct tool_json json = begin(tell, "renewed");
+        tool_json_text(&json, "status", redlock_err_name(status));
+        tool_json_number(&json, "valid_ms", valid_ms);
         end(&json);
     }
     if (tell->args->verbose) {
@@ -80,9 +83,9 @@ const char *rl_tell_not_renewed(const char *message, char out[RL_TELL_MAX]) {
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then) {
     char shown[128];
     if (tell->args->json) {
-        struct rl_json json = begin(tell, "lost");
-        rl_json_text(&json, "status", redlock_err_name(status));
-        rl_json_text(&json, "message", message);
+        struct tool_json json = begin(tell, "lost");
+        tool_json_text(&json, "status", redlock_err_name(status));
+        tool_json_text(&json, "message", message);
         end(&json);
     } else {
         rl_say("%s: the lock was lost: %s; %s", clean(tell, shown), message, then);
@@ -92,27 +95,28 @@ void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, c
 void rl_tell_guard(const struct rl_tell *tell, const char *what, const char *why_no_other) {
     char shown[128];
     if (tell->args->json) {
-        struct rl_json json = begin(tell, "guard");
-        rl_json_text(&json, "message", what);
-        rl_json_bool(&json, "replaced", why_no_other == NULL);
+        struct tool_json json = begin(tell, "guard");
+        tool_json_text(&json, "message", what);
+        tool_json_bool(&json, "replaced", why_no_other == NULL);
         if (why_no_other != NULL) {
-            rl_json_text(&json, "why", why_no_other);
+            tool_json_text(&json, "why", why_no_other);
         }
         end(&json);
     } else if (why_no_other == NULL) {
-        rl_say("%s: the guard process was %s; another has taken its place", clean(tell, shown),
+        rl_say("%s: the guard process was %s; another one has replaced it", clean(tell, shown),
                what);
     } else {
-        rl_say("%s: the guard process was %s, and there is no other (%s); the command is ended",
-               clean(tell, shown), what, why_no_other);
+        rl_say(
+            "%s: the guard process was %s, and cannot be replaced (%s); the command is terminated",
+            clean(tell, shown), what, why_no_other);
     }
 }
 
 void rl_tell_ended(const struct rl_tell *tell, int exit_status) {
     char shown[128];
     if (tell->args->json) {
-        struct rl_json json = begin(tell, "ended");
-        rl_json_number(&json, "exit_status", exit_status);
+        struct tool_json json = begin(tell, "ended");
+        tool_json_number(&json, "exit_status", exit_status);
         end(&json);
     }
     if (tell->args->verbose) {
@@ -123,8 +127,8 @@ void rl_tell_ended(const struct rl_tell *tell, int exit_status) {
 void rl_tell_released(const struct rl_tell *tell, int status, const char *message) {
     char shown[128];
     if (tell->args->json) {
-        struct rl_json json = begin(tell, "released");
-        rl_json_text(&json, "status", redlock_err_name(status));
+        struct tool_json json = begin(tell, "released");
+        tool_json_text(&json, "status", redlock_err_name(status));
         end(&json);
     }
     if (tell->args->verbose || (status != 0 && !tell->args->json)) {

@@ -19,13 +19,13 @@ struct rl_tell {
 /* token may be NULL. fence: 0 for none. */
 void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fence,
                       int64_t valid_ms);
-/* For machines only: people were told. */
+/* With --json only: the terminal has it already. */
 void rl_tell_refused(const struct rl_tell *tell, int status, const char *message);
 void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms);
-/* Why a lock that is still held was not renewed: message with that in place of its "success".
+/* Why a lock that is still held was not renewed: message with that instead of its "success".
  * Returns out. */
 const char *rl_tell_not_renewed(const char *message, char out[RL_TELL_MAX]);
-/* Always told: with neither option as a sentence on stderr. */
+/* Always reported: with neither option as a text on stderr. */
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then);
 /* The guard process was "killed" or "stopped". why_no_other: NULL, there is another. Always
  * reported. */

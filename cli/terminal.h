@@ -7,7 +7,7 @@
  * editor or a shell gets it.
  *
  * Failure modes: there is no terminal, or it is not ours to give (we are in the background):
- * then we stop as the command did, and the shell tells the user. */
+ * then we stop as the command did, and the shell says so. */
 #ifndef RL_CLI_TERMINAL_H
 #define RL_CLI_TERMINAL_H
 

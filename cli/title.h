@@ -11,7 +11,7 @@
 /* To be called first, with what main() was given: where the arguments are. */
 void rl_title_open(int argc, char **argv);
 
-/* comm: 15 bytes at most. text: in place of the arguments, whose strings are gone then: nobody may
+/* comm: 15 bytes at most. text: instead of the arguments, whose strings are gone then: nobody may
  * read argv, or what points into it, any more. */
 void rl_title_set(const char *comm, const char *text);
 

@@ -10,7 +10,7 @@ const char *rl_token_parse(struct rl_token *token, const char *text) {
     size_t digits = strspn(text, "0123456789abcdef");
     memset(token, 0, sizeof *token);
     if (text[0] == '\0') {
-        return "it is empty (a variable that is not set?); give what acquire printed";
+        return "it is empty (an unset variable?); give what acquire printed";
     }
     if (digits != REDLOCK_TOKEN_LENGTH || (text[digits] != '\0' && text[digits] != ':')) {
         return "not a token; give what acquire printed, 40 hex digits and what follows them";

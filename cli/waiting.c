@@ -9,23 +9,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json.h"
 #include "say.h"
 #include "signals.h"
 #include "terminal.h"
+#include "tool/json.h"
+#include "tool/utf8.h"
 
 #define FIRST_MS 200 /* a lock that comes sooner was not waited for */
 #define LINE_MS 1000
-#define NODES_MS 20 /* what happens to several nodes at once is told at once */
+#define NODES_MS 20 /* what happens to several nodes at once is reported at once */
 
 enum { NODE_DOWN, NODE_UP, NODE_VOTES };
 
 static const char *shown_label(const struct rl_waiting *waiting, char out[128]) {
-    return rl_say_clean(waiting->label, strlen(waiting->label), out, 128);
+    return tool_utf8_clean(waiting->label, strlen(waiting->label), out, 128);
 }
 
 static size_t quorum_of(const struct rl_waiting *waiting) {
-    return waiting->args->n_nodes / 2 + 1;
+    return waiting->args->nodes.n / 2 + 1;
 }
 
 static size_t voting(const struct rl_waiting *waiting) {
@@ -34,19 +35,19 @@ static size_t voting(const struct rl_waiting *waiting) {
     return (size_t)stats.nodes_voting;
 }
 
-static struct rl_json begin_json(const struct rl_waiting *waiting, const char *event) {
-    struct rl_json json = {.file = stderr}; /* acquire has its one line on stdout */
-    rl_json_open(&json, NULL, '{');
-    rl_json_text(&json, "event", event);
-    rl_json_text(&json, "key", waiting->label);
+static struct tool_json begin_json(const struct rl_waiting *waiting, const char *event) {
+    struct tool_json json = {.file = stderr}; /* acquire has its one line on stdout */
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "event", event);
+    tool_json_text(&json, "key", waiting->label);
     return json;
 }
 
-static void end_json(const struct rl_waiting *waiting, struct rl_json *json) {
-    rl_json_number(json, "nodes_voting", (int64_t)voting(waiting));
-    rl_json_number(json, "quorum", (int64_t)quorum_of(waiting));
-    rl_json_close(json, '}');
-    rl_json_end(json);
+static void end_json(const struct rl_waiting *waiting, struct tool_json *json) {
+    tool_json_number(json, "nodes_voting", (int64_t)voting(waiting));
+    tool_json_number(json, "quorum", (int64_t)quorum_of(waiting));
+    tool_json_close(json, '}');
+    tool_json_end(json);
 }
 
 /* -- The nodes -- */
@@ -56,12 +57,12 @@ static int state_of(const redlock_node_info *info) {
 }
 
 static void node_json(const struct rl_waiting *waiting, const redlock_node_info *info) {
-    struct rl_json json = begin_json(waiting, "node");
-    rl_json_text(&json, "node", info->node);
-    rl_json_bool(&json, "up", info->up != 0);
-    rl_json_bool(&json, "voting", info->voting != 0);
-    rl_json_text(&json, "status", redlock_err_name(info->reason));
-    rl_json_number(&json, "votes_in_ms", info->votes_in_ms);
+    struct tool_json json = begin_json(waiting, "node");
+    tool_json_text(&json, "node", info->node);
+    tool_json_bool(&json, "up", info->up != 0);
+    tool_json_bool(&json, "voting", info->voting != 0);
+    tool_json_text(&json, "status", redlock_err_name(info->reason));
+    tool_json_number(&json, "votes_in_ms", info->votes_in_ms);
     end_json(waiting, &json);
 }
 
@@ -83,12 +84,12 @@ static void say_node(const struct rl_waiting *waiting, const redlock_node_info *
             }
     }
     rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
-           shown_label(waiting, label), info->node, what, voting(waiting), waiting->args->n_nodes,
+           shown_label(waiting, label), info->node, what, voting(waiting), waiting->args->nodes.n,
            quorum_of(waiting));
 }
 
 static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
-    for (size_t i = 0; i < waiting->args->n_nodes; i++) {
+    for (size_t i = 0; i < waiting->args->nodes.n; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         redlock_client_node(waiting->client, i, &info);
         int before = waiting->states[i], now = state_of(&info);
@@ -129,7 +130,7 @@ static void show_why(const struct rl_waiting *waiting, char *out, size_t size) {
     char left[32];
     if (votes < quorum) {
         snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", votes,
-                 waiting->args->n_nodes, quorum);
+                 waiting->args->nodes.n, quorum);
     } else if (waiting->look.is_held) {
         char name[RL_LOOK_NAME_MAX];
         uint64_t now_ms = uv_now(waiting->timer.loop), until_ms = waiting->held_until_ms;
@@ -138,26 +139,27 @@ static void show_why(const struct rl_waiting *waiting, char *out, size_t size) {
                                  sizeof left));
     } else {
         snprintf(out, size, "%s",
-                 waiting->who[0] != '\0' ? waiting->who : "nobody has a quorum of it yet");
+                 waiting->who[0] != '\0' ? waiting->who : "no client has a quorum yet");
     }
 }
 
 static void say_once(struct rl_waiting *waiting) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     char label[128], why[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &waiting->look;
     waiting->is_said = true;
     show_why(waiting, why, sizeof why);
     if (waiting->args->json) {
-        struct rl_json json = begin_json(waiting, "waiting");
-        rl_json_text(&json, "holder", look->is_held ? look->holder : NULL);
+        struct tool_json json = begin_json(waiting, "waiting");
+        tool_json_text(&json, "holder", look->is_held ? look->holder : NULL);
         if (look->is_held) {
-            rl_json_number(&json, "remaining_ms", look->remaining_ms);
+            tool_json_number(&json, "remaining_ms", look->remaining_ms);
         }
-        rl_json_text(&json, "message", why);
+        tool_json_text(&json, "message", why);
         end_json(waiting, &json);
     } else if (voting(waiting) < quorum_of(waiting)) {
         rl_say("%s: waiting for nodes: %s", shown_label(waiting, label),
-               redlock_client_message(waiting->client));
+               redlock_client_message(waiting->client, sentence, sizeof sentence));
     } else {
         rl_say("%s: waiting: %s", shown_label(waiting, label), why);
     }
@@ -215,7 +217,7 @@ static void on_timer(uv_timer_t *timer) {
     if (waiting->is_looking || !waiting->is_waiting) {
         return; /* that of a waiting before; this one's is on_looked() all the same */
     }
-    waiting->is_looking = rl_look_at(&waiting->look, waiting->client, waiting->args->n_nodes,
+    waiting->is_looking = rl_look_at(&waiting->look, waiting->client, waiting->args->nodes.n,
                                      waiting->keys.items[waiting->at], on_looked, waiting) == 0;
 }
 

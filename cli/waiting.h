@@ -1,4 +1,4 @@
-/* What a waiter says while it waits, so that nobody takes it for hanging.
+/* What a waiter says while it waits, so that it does not seem to hang.
  *
  * Happy path: rl_waiting_begin() when an acquire begins. If it is not over after a moment, the
  * nodes are asked who holds the lock, and that is said once; on a terminal it is a line that is

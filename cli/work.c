@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "exits.h"
@@ -32,10 +33,10 @@ static void finish(struct rl_work *work) {
     if (work->plan.is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work)) {
         work->plan.on_due(work->plan.data); /* we were stopped, and the guard was not */
     }
-    rl_guard_stop(&work->guard);
+    rl_guard_kill(&work->guard);
+    work->is_working = false;
     rl_terminal_take(&work->terminal, work->child.pid);
     rl_terminal_close(&work->terminal);
-    rl_signals_close(&work->signals);
     uv_close((uv_handle_t *)&work->timer, NULL);
     int status = rl_child_exit_status(&work->child);
     work->plan.on_end(work, work->is_unguarded ? RL_EXIT_SYSTEM : status, work->plan.data);
@@ -84,16 +85,20 @@ static void look(struct rl_work *work) {
 
 static struct rl_guard_word word_of(const struct rl_work *work) {
     uint64_t until_ns = work->plan.valid_until_ns;
-    return (struct rl_guard_word){
-        .term_ns = work->is_ending ? RL_GUARD_NEVER
-                                   : before(until_ns, work->plan.grace_ms + RL_WORK_GUARD_MS),
-        .kill_ns = before(until_ns, RL_WORK_GUARD_MS),
-    };
+    struct rl_guard_word word = {.term_ns = RL_GUARD_NEVER, .kill_ns = RL_GUARD_NEVER};
+    if (work->token[0] != '\0') {
+        snprintf(word.token, sizeof word.token, "%s", work->token);
+        word.kill_ns = before(until_ns, RL_WORK_GUARD_MS);
+        if (!work->is_ending) {
+            word.term_ns = before(until_ns, work->plan.grace_ms + RL_WORK_GUARD_MS);
+        }
+    }
+    return word;
 }
 
-static void move_guard(const struct rl_work *work) {
+static bool move_guard(const struct rl_work *work) {
     struct rl_guard_word word = word_of(work);
-    rl_guard_move(&work->guard, &word);
+    return rl_guard_move(&work->guard, &word);
 }
 
 void rl_work_renewed(struct rl_work *work, uint64_t valid_until_ns) {
@@ -148,7 +153,7 @@ static const char *start_guard(struct rl_work *work) {
 /* It was killed and has been waited for, or it is stopped, which is as bad. */
 static void replace_guard(struct rl_work *work, bool is_stopped) {
     bool is_brief = redlock_now_ns() - work->guarded_ns < BRIEF_MS * NS_PER_MS;
-    const char *why = "they die one after the other";
+    const char *why = "they keep dying";
     rl_guard_stop(&work->guard);
     work->brief_guards = is_brief ? work->brief_guards + 1 : 0;
     if (work->brief_guards < BRIEF_GUARDS_MAX && (why = start_guard(work)) == NULL) {
@@ -181,7 +186,7 @@ static void go_on(struct rl_work *work) {
 static void on_stopped(struct rl_work *work, int signal_number) {
     bool asks = signal_number == SIGTTIN || signal_number == SIGTTOU;
     if (work->terminal.fd < 0 || (!asks && signal_number != SIGTSTP)) {
-        return; /* somebody's SIGSTOP: the lock is held on */
+        return; /* a SIGSTOP from outside: the lock is held on */
     }
     if (asks && rl_terminal_give(&work->terminal, work->child.pid)) {
         rl_child_signal(&work->child, SIGCONT);
@@ -205,7 +210,7 @@ static void reap(struct rl_work *work) {
             is_unguarded = true;
             is_stopped = WIFSTOPPED(status);
             if (!is_stopped) {
-                rl_guard_forget(&work->guard); /* its number may be a stranger's from now on */
+                rl_guard_forget(&work->guard); /* its number may be another process's from now on */
             }
         } else if (pid != work->child.pid) {
             continue; /* an orphan that has become ours */
@@ -224,6 +229,9 @@ static void reap(struct rl_work *work) {
 
 static void on_signal(int signal_number, void *data) {
     struct rl_work *work = data;
+    if (!work->is_working) {
+        return; /* rl_work_start() looks itself; after on_end there is nobody to pass it on to */
+    }
     switch (signal_number) {
         case SIGCHLD:
             reap(work);
@@ -244,51 +252,100 @@ static void on_signal(int signal_number, void *data) {
     rl_child_signal(&work->child, signal_number);
 }
 
+/* -- Begin and end -- */
+
+static void drop_both(struct rl_work *work) {
+    rl_guard_stop(&work->guard); /* first: it must not have the number of a group that is gone */
+    if (work->child.gate >= 0) {
+        rl_child_drop(&work->child);
+    }
+}
+
+static void set_plan(struct rl_work *work, const struct rl_work_plan *plan) {
+    static const int list[] = {SIGCHLD, 0};
+    assert(plan->argv[0] != NULL && !work->is_working);
+    if (!work->is_open) {
+        *work = (struct rl_work){.is_open = true, .child.gate = -1};
+        rl_signals_open(&work->deaths, plan->loop, list, on_signal, work);
+    }
+    work->plan = *plan;
+    work->kill_ns = RL_GUARD_NEVER;
+}
+
+void rl_work_prepare(struct rl_work *work, const struct rl_work_plan *plan) {
+    set_plan(work, plan);
+    if (rl_child_begin(&work->child, plan->argv, plan->is_guarded) != 0 ||
+        (plan->is_guarded && start_guard(work) != NULL)) {
+        drop_both(work);
+    }
+}
+
+/* Whether both wait for us, and the guard knows of the grant. */
+static bool is_prepared(const struct rl_work *work) {
+    return rl_child_is_waiting(&work->child) &&
+           (!work->plan.is_guarded || (rl_guard_is_awake(&work->guard) && move_guard(work)));
+}
+
+/* Returns 0 or an exit status. */
+static int begin_both(struct rl_work *work) {
+    drop_both(work);
+    int error = rl_child_begin(&work->child, work->plan.argv, work->plan.is_guarded);
+    if (error != 0) {
+        return rl_child_none(error);
+    }
+    const char *why = work->plan.is_guarded ? start_guard(work) : NULL;
+    return why == NULL
+               ? 0
+               : rl_fail(RL_EXIT_SYSTEM,
+                         "cannot start a guard process: %s; the command is not started", why);
+}
+
 /* The child at its gate, its guard, and then the command. Returns 0 or an exit status. */
 static int start_both(struct rl_work *work) {
-    const struct rl_work_plan *plan = &work->plan;
-    int status = rl_child_begin(&work->child, plan->argv, plan->variables, plan->is_guarded);
-    if (status != 0) {
-        return status;
-    }
-    const char *why = plan->is_guarded ? start_guard(work) : NULL;
-    if (why != NULL) {
-        status = rl_fail(RL_EXIT_SYSTEM,
-                         "no guard process can be started: %s; the command is not "
-                         "started",
-                         why);
-    } else if (plan->is_guarded && redlock_now_ns() >= due_ns(work)) {
+    int status = is_prepared(work) ? 0 : begin_both(work);
+    if (status == 0 && work->plan.is_guarded && redlock_now_ns() >= due_ns(work)) {
         status = rl_fail(RL_EXIT_LOST,
                          "starting took too long for the ttl; the command is not "
                          "started");
     }
-    if (status != 0) {
-        rl_child_drop(&work->child);
-    } else {
-        status = rl_child_go(&work->child);
+    if (status == 0) {
+        status = rl_child_go(&work->child, work->plan.variables);
     }
     if (status != 0) {
-        rl_guard_stop(&work->guard);
+        drop_both(work);
     }
     return status;
 }
 
 int rl_work_start(struct rl_work *work, const struct rl_work_plan *plan) {
-    static const int list[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                               SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
-    *work = (struct rl_work){.plan = *plan, .kill_ns = RL_GUARD_NEVER};
-    assert(plan->argv[0] != NULL);
+    static const int list[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                               SIGUSR2, SIGTSTP, SIGCONT, 0};
+    set_plan(work, plan);
+    snprintf(work->token, sizeof work->token, "%s", plan->token);
     rl_signals_open(&work->signals, plan->loop, list, on_signal, work);
     int status = start_both(work);
     if (status != 0) {
-        rl_signals_close(&work->signals);
+        rl_work_close(work);
         return status;
     }
+    work->guarded_ns = redlock_now_ns();
+    work->is_working = true;
     work->plan.argv = NULL;
     work->plan.variables = NULL;
+    work->plan.token = NULL;
     uv_timer_init(plan->loop, &work->timer);
     work->timer.data = work;
     rl_terminal_open(&work->terminal);
     arm(work);
     return 0;
+}
+
+void rl_work_close(struct rl_work *work) {
+    assert(!work->is_working);
+    if (work->is_open) {
+        drop_both(work);
+        rl_signals_close(&work->signals);
+        rl_signals_close(&work->deaths);
+        work->is_open = false;
+    }
 }

@@ -1,7 +1,14 @@
 /* A command that runs under a lock, and not a moment longer.
  *
- *     rl_work_start() -> rl_work_renewed() ... -> on_end, once nobody of its group is left
+ *     rl_work_start() -> rl_work_renewed() ... -> on_end, once no process of its group is left
  *                     \-> rl_work_lost(): SIGTERM, and SIGKILL at the end of the grace
+ *         -> rl_work_close()
+ *
+ * rl_work_prepare(), while the lock is waited for, begins what does not need the lock: the child at
+ * its gate, and the guard. The lock comes from one holder to the next faster than two processes can
+ * be started. rl_work_start() takes both if they are still there, and starts them itself if not.
+ * For the same reason on_end comes as soon as the group is empty, and rl_work_close(), which has
+ * time until the release was sent, waits for the guard and takes the signals back.
  *
  * What the lock protects is whatever the command has started, so the work ends when its process
  * group is empty, not when its first process has ended: a command that forks away keeps the
@@ -14,7 +21,12 @@
  * Failure modes: the command cannot be started (an exit status comes back, on_end does not
  * run); SIGTERM is ignored (SIGKILL); redlock is stopped or killed (guard.h); the guard process is
  * killed or stopped: another takes its place, and if there is none, or they die one after the
- * other, the command is ended as for a loss.
+ * other, the command is terminated as for a loss. What was prepared cannot be, or is killed or
+ * stopped meanwhile: rl_work_start() begins anew, and says what fails then.
+ *
+ * Can the command begin without the lock, because it was prepared? No: only rl_work_start() opens
+ * the child's gate, with the guard awake and told when the lock ends. rl_work_close() instead, or
+ * the death of redlock, ends the child at its gate, and the guard, which has no token.
  *
  * Can the command outlive the lock? SIGKILL goes out before valid_until in each case: by the
  * timer here; by the guard, if this process does not run; and if redlock wakes up only after
@@ -24,9 +36,9 @@
  * Can another hold the lock while the command is being ended? When the lock has not been renewed in
  * time, SIGTERM goes out by the timer here (on_due), and the lock is kept, and renewed if that is
  * possible after all, until the group is empty. It is not the library's on_lost that begins the
- * end: a lock whose loss is told is released, and nodes that come back would grant it to the next
- * during the grace. on_lost comes after SIGKILL, or because a majority has forgotten the keys; then
- * nothing can keep others out. */
+ * end: a lock whose loss is reported is released, and nodes that come back would grant it to the
+ * next during the grace. on_lost comes after SIGKILL, or because a majority has forgotten the keys;
+ * then nothing can keep others out. */
 #ifndef RL_CLI_WORK_H
 #define RL_CLI_WORK_H
 
@@ -63,25 +75,38 @@ struct rl_work_plan {
     rl_work_cb on_end;
     void *data;
     struct rl_orphan *orphan;
+    const char *token; /* of the grant; need not live on */
 };
 
 struct rl_work {
-    struct rl_work_plan plan; /* without argv and variables */
+    struct rl_work_plan plan;             /* without argv and variables */
+    char token[REDLOCK_TOKEN_LENGTH + 1]; /* "": not started */
     struct rl_child child;
     struct rl_guard guard;
     struct rl_terminal terminal;
-    struct rl_signals signals;
+    struct rl_signals deaths;  /* SIGCHLD: from when the child begins */
+    struct rl_signals signals; /* the others: from when the command does */
     uv_timer_t timer;
     uint64_t kill_ns;    /* when SIGKILL is due, RL_GUARD_NEVER while all is well */
     uint64_t guarded_ns; /* since when the present guard is there */
     int interrupts;      /* SIGINTs */
     int brief_guards;    /* one after the other */
+    bool is_open;        /* rl_work_close() has to be called */
+    bool is_working;     /* between rl_work_start() and on_end */
     bool is_ending;
     bool is_unguarded;   /* ... for want of a guard */
     bool wants_terminal; /* had the foreground when it was stopped */
 };
 
-/* Returns 0 or an exit status. Nothing of plan but what it points to has to live on; argv and
+/* Of the plan: loop, argv, grace_ms, is_guarded and orphan. If it cannot be done now, nothing
+ * happens. */
+void rl_work_prepare(struct rl_work *work, const struct rl_work_plan *plan);
+
+/* Whatever was prepared or has ended. Without that, or again, nothing happens. */
+void rl_work_close(struct rl_work *work);
+
+/* After rl_work_prepare() with the same, or without; work is zeroed before the first use. Returns 0
+ * or an exit status. Nothing of plan but what it points to has to live on; argv and
  * variables need not. */
 int rl_work_start(struct rl_work *work, const struct rl_work_plan *plan);
 

@@ -17,6 +17,10 @@
 # node's folder, so a pid that the system has given to someone else is left alone.
 #
 # The server is REDLOCK_SERVER, or redis-server or valkey-server from the PATH.
+#
+# Programs in C start nodes by tool/local_nodes.h, and those end with the process that started them.
+# This stays a script, since it is the other way round here: nodes outlive the shell that asked for
+# them, are found again by their folder, and nothing has to be built first.
 set -eu
 
 # shellcheck source=cluster/server.sh

@@ -12,7 +12,8 @@
 # either it names the packages and fails. No service is started or enabled by what it installs.
 #
 # What only checks the style of the source is no reason to fail: where this system has no such
-# package, or another version than the source was written for, those tests are skipped.
+# package, or another version than the source was written for, those tests are skipped. Nor is the
+# third of three provers, which older releases do not have.
 set -eu
 
 missing='' # package names
@@ -30,7 +31,7 @@ want() {
 "
 }
 
-# want_style PACKAGE VERSION REASON TEST...: the same for what only checks style. VERSION: how the
+# want_style PACKAGE VERSION REASON TEST...: the same for what can be done without. VERSION: how the
 # package's version must begin; '' is any.
 want_style() {
     style_package=$1
@@ -106,6 +107,9 @@ for_test() {
     want make 'builds a newer hiredis' has make
     want patch 'builds Redlock wrongly, for the checker to catch' has patch
     want spin 'checks the models of the protocol' has spin
+    want z3 'proves the protocol for any number of nodes' has z3
+    want eprover 'proves it in another way' has eprover
+    want_style cvc5 '' '... and a third' has cvc5
     want valgrind 'looks for errors in the use of memory' has valgrind
 }
 

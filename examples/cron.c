@@ -132,7 +132,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
 static void on_leader(redlock_election *election, const char *leader, void *data) {
     (void)election;
     (void)data;
-    printf("%lld %ld sees %s\n", now_ms(), (long)getpid(), leader != NULL ? leader : "nobody");
+    printf("%lld %ld sees %s\n", now_ms(), (long)getpid(), leader != NULL ? leader : "-");
     fflush(stdout);
 }
 

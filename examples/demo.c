@@ -161,8 +161,9 @@ static void show_nodes(const struct person *person, const char *granted, const c
 
 static void expect(const struct person *person, int wanted, const char *what) {
     if (person->status != wanted) {
+        char sentence[REDLOCK_MESSAGE_MAX];
         printf("   This should not have happened (%s): %s\n", redlock_err_name(person->status),
-               redlock_lock_message(person->lock));
+               redlock_lock_message(person->lock, sentence, sizeof sentence));
         die(person->name, what);
     }
 }
@@ -170,6 +171,7 @@ static void expect(const struct person *person, int wanted, const char *what) {
 /* -- The story -- */
 
 static void open_client(struct person *person) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     char error[REDLOCK_MESSAGE_MAX];
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     options.nodes = nodes;
@@ -183,7 +185,7 @@ static void open_client(struct person *person) {
         die(person->name, error);
     }
     if (finish(person, 0) != 0) {
-        die(person->name, redlock_client_message(person->client));
+        die(person->name, redlock_client_message(person->client, sentence, sizeof sentence));
     }
     if (redlock_lock_new(person->client, RESOURCE, strlen(RESOURCE), &person->lock) != 0) {
         die(person->name, "no memory");
@@ -231,6 +233,7 @@ static int all_nodes_up(const struct person *person) {
 
 /* Runs the command, and waits until the client has noticed. */
 static void kill_node(const struct person *person, const char *command) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct killer killer = {.failed = 0, .over = 0};
     char shell[] = "/bin/sh", flag[] = "-c";
     char *line = strdup(command);
@@ -251,7 +254,7 @@ static void kill_node(const struct person *person, const char *command) {
         die("the command of --kill failed", command);
     }
     wait_while(all_nodes_up, person);
-    printf("%s\n\n", redlock_client_message(person->client));
+    printf("%s\n\n", redlock_client_message(person->client, sentence, sizeof sentence));
 }
 
 static void tell_acquire(struct person *alice, struct person *bob) {
@@ -283,7 +286,7 @@ static void tell_extend(struct person *alice) {
 
 static void tell_release(struct person *alice, struct person *bob, const char *kill_command) {
     if (kill_command != NULL) {
-        printf("4. One node is killed; Alice is not troubled, and releases\n\n   ");
+        printf("4. One node is killed; Alice is unaffected, and releases\n\n   ");
         kill_node(alice, kill_command);
     } else {
         printf("4. Alice releases\n\n");
@@ -317,6 +320,7 @@ static void close_client(struct person *person) {
 }
 
 int main(int argc, char **argv) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct person alice = {.name = "alice"}, bob = {.name = "bob"};
     const char *kill_command = NULL;
     int first = 1;
@@ -335,7 +339,7 @@ int main(int argc, char **argv) {
     }
     open_client(&alice);
     open_client(&bob);
-    printf("%s\n\n", redlock_client_message(alice.client));
+    printf("%s\n\n", redlock_client_message(alice.client, sentence, sizeof sentence));
     tell_acquire(&alice, &bob);
     tell_extend(&alice);
     tell_release(&alice, &bob, kill_command);

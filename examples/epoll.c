@@ -49,8 +49,9 @@ static void on_renew(redlock_lock *lock, int status, void *data) {
 }
 
 static void on_lock(redlock_lock *lock, int status, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct program *program = data;
-    printf("acquire: %s\n", redlock_lock_message(lock));
+    printf("acquire: %s\n", redlock_lock_message(lock, sentence, sizeof sentence));
     program->until_ns = redlock_lock_valid_until_ns(lock);
     if (status != 0 && status != REDLOCK_ERR_CANCELED) {
         acquire(program);
@@ -58,6 +59,7 @@ static void on_lock(redlock_lock *lock, int status, void *data) {
 }
 
 static void acquire(struct program *program) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     options.ttl_ms = 1000;
     options.wait_ms = REDLOCK_NO_LIMIT;
@@ -66,13 +68,15 @@ static void acquire(struct program *program) {
     options.on_renew = on_renew;
     options.lost_data = options.renew_data = program;
     if (redlock_acquire(program->lock, &options, on_lock, program) != 0) {
-        printf("acquire: %s\n", redlock_lock_message(program->lock));
+        printf("acquire: %s\n", redlock_lock_message(program->lock, sentence, sizeof sentence));
     }
 }
 
 static void on_open(redlock_client *client, int status, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     struct program *program = data;
-    printf("open: %s, %s\n", redlock_strerror(status), redlock_client_message(client));
+    printf("open: %s, %s\n", redlock_strerror(status),
+           redlock_client_message(client, sentence, sizeof sentence));
     if (status != REDLOCK_ERR_CANCELED &&
         redlock_lock_new(client, "epoll-example", 13, &program->lock) == 0) {
         acquire(program);

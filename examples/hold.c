@@ -9,8 +9,10 @@ static void on_released(redlock_lock *lock, int status, void *data) {
 }
 
 static void on_lock(redlock_lock *lock, int status, void *data) {
+    char message[REDLOCK_MESSAGE_MAX];
     (void)data;
-    printf("acquire: %s\n", redlock_lock_message(lock)); /* what each node said */
+    redlock_lock_message(lock, message, sizeof message); /* with what each node answered */
+    printf("acquire: %s\n", message);
     if (status == 0) {
         printf("held for %lld ms\n", (long long)redlock_lock_remaining_ms(lock));
         redlock_release(lock, on_released, NULL); /* after the work */
@@ -20,8 +22,11 @@ static void on_lock(redlock_lock *lock, int status, void *data) {
 }
 
 static void on_open(redlock_client *client, int status, void *data) {
-    redlock_lock *lock = data;
-    printf("open: %s, %s\n", redlock_strerror(status), redlock_client_message(client));
+    char message[REDLOCK_MESSAGE_MAX];
+    redlock_lock *lock;
+    (void)data;
+    printf("open: %s, %s\n", redlock_strerror(status),
+           redlock_client_message(client, message, sizeof message));
     if (redlock_lock_new(client, "nightly-report", 14, &lock) == 0) {
         redlock_acquire(lock, NULL, on_lock, NULL); /* NULL: ttl 10 s, waits up to 10 s */
     }

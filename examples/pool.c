@@ -5,7 +5,7 @@
  *     pool redis://host:port ...
  *
  * A worker takes the next job, locks its name, works in small steps, and looks before each step
- * whether the lock still holds. What somebody else is working on is left to him. */
+ * whether the lock still holds. What another worker is working on is left to it. */
 #include <pthread.h>
 #include <redlock/blocking.h>
 #include <stdatomic.h>

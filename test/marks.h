@@ -1,9 +1,9 @@
-/* That a test reaches the branch that it is there for: see lib/mark.h. Without assertions there are
- * no marks, and these ask for nothing. */
+/* That a test reaches the branch that it is there for: see lib/base/mark.h. Without assertions
+ * there are no marks, and these ask for nothing. */
 #ifndef TEST_MARKS_H
 #define TEST_MARKS_H
 
-#include "mark.h"
+#include "base/mark.h"
 
 #define MARK_FROM(name) const unsigned mark_##name = rl_mark_hits(RL_MARK_##name)
 

@@ -138,7 +138,7 @@ class Workshop:
         self.objects = {}
         for name in self.core:
             self.objects[name] = self.compile(name)
-        self.run(["gcc", *CORE_FLAGS, "-c", "lib/mark.c", "-o", "mark.o"])
+        self.run(["gcc", *CORE_FLAGS, "-c", "lib/base/mark.c", "-o", "mark.o"])
         self.link()
         self.usual_s = {}
         for name in sorted(os.listdir(folder + "/test/unit")):
@@ -151,7 +151,8 @@ class Workshop:
                 self.usual_s[test] = time.monotonic() - begin
         self.tests = sorted(self.usual_s, key=self.usual_s.get)
         if simulator:  # the same objects, but the core
-            self.run(["gcc", *simulator, "-o", "sim", "-L.", "-lcore", "-Wl,-rpath,$ORIGIN"])
+            self.run(["gcc", *simulator, "-o", "sim", "-L.", "-lcore", "-lhiredis", "-luv",
+                      "-lpthread", "-Wl,-rpath,$ORIGIN"])
 
     def run(self, command):
         subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL,
@@ -210,9 +211,11 @@ class Workshop:
 
 
 def simulator_objects(build):
-    folders = [os.path.join(build, "test/sim", f) for f in ("libsim.a.p", "redlock-sim.p")]
-    objects = [os.path.abspath(os.path.join(folder, name)) for folder in folders
-               if os.path.isdir(folder) for name in os.listdir(folder) if name.endswith(".o")]
+    folders = ("test/sim/libsim.a.p", "test/sim/redlock-sim.p", "test/server/libserver.a.p",
+               "lib/libredlock_internal.a.p")
+    paths = [os.path.join(build, folder) for folder in folders]
+    objects = [os.path.abspath(os.path.join(path, name)) for path in paths
+               if os.path.isdir(path) for name in os.listdir(path) if name.endswith(".o")]
     if not objects:
         sys.exit(f"mutants.py: --sim {build}: no simulator is built there; build it with ninja -C "
                  f"{build} test/sim/redlock-sim")

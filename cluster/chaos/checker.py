@@ -18,11 +18,12 @@ from pathlib import Path
 
 import leftovers
 import liveness as liveness_of
+import order as order_of
 import reading
 import spans
 import updates
 import windows
-from findings import APART, EXPLAINED, NOTE, SAFETY, VIOLATION
+from findings import APART, CAUGHT, EXPLAINED, NOTE, VIOLATION
 from history import Unusable, count
 from lanes import name_key
 from verdict import as_text
@@ -82,14 +83,16 @@ def fault_table(history):
     return table
 
 
-def unusable_reasons(history, grants, handovers):
+def unusable_reasons(history, grants, handovers, order):
     reasons = list(history.problems)
+    if history.run.get("order") and not order.judged:
+        reasons.append("nobody stood in a line while no node was broken")
     if not grants or not history.holds:
         reasons.append("no lock was ever granted")
     elif not handovers:
         reasons.append("no lock ever went from one client to another: nothing was put to the test")
-    if history.odd.get("records of a hold that nobody entered"):
-        reasons.append("the register has records of holds that nobody entered")
+    if history.odd.get("records of a hold that was never entered"):
+        reasons.append("the register has records of holds that were never entered")
     if history.odd.get("records of one client whose time goes back"):
         reasons.append("the clock of the register goes back")
     torn = history.odd.get("torn lines in register.log", 0)
@@ -105,6 +108,7 @@ def judge(history, stall_s=None, starved_s=None):
     limits = liveness_of.default_limits_s(history)
     liveness = liveness_of.Liveness(history)
     overlaps, explained, by_paused, known = windows.find_overlaps(history)
+    order = order_of.Order(history)
     orphans = leftovers.find_orphans(history)
     lost_updates = updates.find_lost_updates(history, known)
     growth, growth_table = leftovers.find_growth(history)
@@ -113,15 +117,16 @@ def judge(history, stall_s=None, starved_s=None):
                 windows.find_shared_tokens(history), *lost_updates, *orphans,
                 *liveness_of.find_stalls(history, liveness, stall_s or limits[0],
                                          starved_s or limits[1]),
+                order_of.find_overtaken(history, order),
                 leftovers.find_crashes(history), growth, leftovers.find_odd(history)]
     grants = sum(len(story.grants) for story in history.clients.values())
     handovers = windows.count_handovers(history)
     by_weight = {weight: sum(finding.count for finding in findings if finding.weight == weight)
                  for weight in (VIOLATION, EXPLAINED, APART, NOTE)}
-    reasons = unusable_reasons(history, grants, handovers)
+    reasons = unusable_reasons(history, grants, handovers, order)
     status = VIOLATED if by_weight[VIOLATION] else UNUSABLE if reasons else HELD
     control = history.run.get("control")
-    is_caught = any(finding.count for finding in findings if finding.kind in SAFETY)
+    is_caught = any(finding.count for finding in findings if finding.kind in CAUGHT)
     dry = [span[1] - span[0] for span in liveness.clients.values() if span]
     verdict = {
         "verdict": WORDS[status], "status": status, "reasons": reasons,
@@ -140,6 +145,7 @@ def judge(history, stall_s=None, starved_s=None):
         "stall_ms": round((liveness.overall[1] - liveness.overall[0]) / 1e6)
         if liveness.overall else 0,
         "idle_ms": round((liveness.idle[1] - liveness.idle[0]) / 1e6) if liveness.idle else 0,
+        "waits_in_line": order.judged, "overtaken": order.total, "overtaken_most": order.most,
         "starved_ms": round(max(dry, default=0) / 1e6),
         "seconds": round((history.end_ns - history.begin_ns) / 1e9, 3),
         "quorum_ms": round(liveness.quorum_ns / 1e6),

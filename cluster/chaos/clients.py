@@ -22,6 +22,7 @@ from server import ChaosError
 
 # Beyond the longest wait and work: a client finishes what it does when it is told to end.
 FINISH_TIMEOUT_S = 20.0
+TURN_POLL_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,20 @@ class Clients:
         process.expected_end = True
         process.popen.kill()
         process.popen.wait()
+
+    def kill_at_turn(self, slot: str, within_s: float, stop: threading.Event) -> str:
+        """The process kills itself when it has the turn; one that gets none meanwhile is killed."""
+        process = self._slots[slot]
+        process.expected_end = True
+        process.popen.send_signal(signal.SIGUSR1)
+        until = time.monotonic() + within_s
+        while process.popen.poll() is None and time.monotonic() < until and not stop.is_set():
+            time.sleep(TURN_POLL_S)
+        if process.popen.poll() is None:
+            process.popen.kill()
+            process.popen.wait()
+            return "it had no turn"
+        return "it had the turn"
 
     def replace(self, slot: str) -> None:
         """A new process in the place of one that was killed."""

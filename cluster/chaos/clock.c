@@ -46,7 +46,7 @@ struct clock_file {
 
 _Static_assert(sizeof(struct clock_file) == 64, "clock.py writes this layout");
 
-/* NULL until the constructor has run: whoever asks before it gets the real time. */
+/* NULL until the constructor has run: before it a caller gets the real time. */
 static const struct clock_file *moved;
 
 static void refuse(const char *why, size_t length) {

@@ -55,13 +55,19 @@ class FaultThread(threading.Thread):
             self._on_error(text)
 
     def _write(
-        self, t_ns: int, what: str, node: str | None, client: str | None, detail: str
+        self,
+        t_ns: int,
+        what: str,
+        node: str | None,
+        client: str | None,
+        detail: str,
+        fault: str | None = None,
     ) -> None:
         self._record.event(
             t_ns,
             what,
             id=self.step.id,
-            fault=self.step.fault,
+            fault=fault or self.step.fault,
             node=node,
             client=client,
             breaks=self._breaks,
@@ -90,13 +96,19 @@ class FaultThread(threading.Thread):
         slot = self.step.target
         name = clients.name(slot)
         begun_ns = now_ns()
-        if self.step.fault == "client-kill":
+        fault = self.step.fault
+        if fault == "turn-kill":
+            # In the record it is the kill that it is, from the moment at which it has happened.
+            at_turn = clients.kill_at_turn(slot, self.step.for_ms / 1000, self._stop_run)
+            fault, begun_ns = "client-kill", now_ns()
+            heal, detail = clients.replace, f"replaced by a new process; {at_turn}"
+        elif fault == "client-kill":
             clients.kill(slot)
             heal, detail = clients.replace, "replaced by a new process"
         else:
             clients.stop(slot)
             heal, detail = clients.go_on, ""
-        self._write(begun_ns, "begin", None, name, "")
+        self._write(begun_ns, "begin", None, name, "", fault)
         self._stop_run.wait(self.step.for_ms / 1000)
         heal(slot)
-        self._write(now_ns(), "end", None, name, detail)
+        self._write(now_ns(), "end", None, name, detail, fault)

@@ -27,7 +27,7 @@ class Fault:
         started in the middle of the run cannot know of a failover: its guard has seen nothing."""
         if not self.breaks or not self.guarded or guard != "strict":
             return self.breaks
-        return self.name == "failover" and "client-kill" in faults
+        return self.name == "failover" and not {"client-kill", "turn-kill"}.isdisjoint(faults)
 
 
 _ALL = (
@@ -85,6 +85,13 @@ _ALL = (
     Fault(
         "client-kill",
         "a client process is killed; another one takes its place",
+        "up",
+        for_ttl=(0.1, 1.0),
+        target="client",
+    ),
+    Fault(
+        "turn-kill",
+        "a client process is killed as soon as it is its turn; another one takes its place",
         "up",
         for_ttl=(0.1, 1.0),
         target="client",

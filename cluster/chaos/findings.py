@@ -10,6 +10,7 @@ NOTE = "note"
 
 # What a wrong lock is caught by.
 SAFETY = ("overlap", "late-act", "validity", "token", "lost-update")
+CAUGHT = SAFETY + ("overtaken",)
 
 
 class Finding:

@@ -142,10 +142,11 @@ class History:
 
 class Story:
     """What one client told of itself."""
-    __slots__ = ("waits", "grants", "denied", "lost", "attempts", "released")
+    __slots__ = ("waits", "joins", "grants", "denied", "lost", "attempts", "released")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
+        self.joins = []  # when a place in a line was asked for
         self.grants = []  # [(t_ns, wait_us, plan)]
         self.denied = {}  # status -> how often
         self.lost = []  # [(t_ns, status, plan)]

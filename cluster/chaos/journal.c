@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #define PATH_SIZE 4096
 #define LINE_SIZE 1024
+#define STORY_BUFFER 4096
 
 void chaos_journal_die(const char *what) {
     fprintf(stderr, "redlock-chaos-client: %s: %s\n", what, strerror(errno));
@@ -80,14 +80,18 @@ void chaos_journal_open(struct chaos_journal *journal, const char *dir, int proc
     journal->register_fd = open_log(dir, "register.log");
     journal->acks_fd = open_log(dir, "set-acks.log");
     snprintf(name, sizeof(name), "clients/%d.jsonl", process);
-    journal->story_fd = open_log(dir, name);
+    journal->story = fdopen(open_log(dir, name), "a");
+    /* A line fits, so it is one write(): a process that is killed leaves whole lines. */
+    if (journal->story == NULL || setvbuf(journal->story, NULL, _IOFBF, STORY_BUFFER) != 0) {
+        chaos_journal_die(name);
+    }
 }
 
 void chaos_journal_close(struct chaos_journal *journal) {
     close(journal->register_fd);
     close(journal->acks_fd);
-    close(journal->story_fd);
-    journal->register_fd = journal->acks_fd = journal->story_fd = -1;
+    fclose(journal->story);
+    journal->register_fd = journal->acks_fd = -1;
 }
 
 void chaos_journal_act(const struct chaos_journal *journal, const struct chaos_record *record) {
@@ -98,23 +102,30 @@ void chaos_journal_ack(const struct chaos_journal *journal, const struct chaos_r
     append_record(journal->acks_fd, record);
 }
 
-void chaos_journal_story(const struct chaos_journal *journal, const char *client,
-                         const char *format, ...) {
-    char line[LINE_SIZE];
-    const int room = LINE_SIZE - 3; /* for the end: } newline zero */
-    va_list arguments;
-    int length = snprintf(line, sizeof(line), "{\"t_ns\":%" PRIu64 ",\"client\":\"%s\",",
-                          redlock_now_ns(), client);
-    assert(length > 0 && length < room);
-    va_start(arguments, format);
-    int more = vsnprintf(line + length, (size_t)(room - length), format, arguments);
-    va_end(arguments);
-    if (more < 0 || more >= room - length) {
-        errno = EMSGSIZE;
+struct tool_json *chaos_journal_begin(struct chaos_journal *journal, const char *client,
+                                      const char *what) {
+    journal->json = (struct tool_json){.file = journal->story};
+    tool_json_open(&journal->json, NULL, '{');
+    tool_json_number(&journal->json, "t_ns", (int64_t)redlock_now_ns());
+    tool_json_text(&journal->json, "client", client);
+    tool_json_text(&journal->json, "what", what);
+    return &journal->json;
+}
+
+void chaos_journal_end(struct chaos_journal *journal) {
+    tool_json_close(&journal->json, '}');
+    tool_json_end(&journal->json);
+    if (fflush(journal->story) != 0) {
         chaos_journal_die("a record could not be written");
     }
-    length += more;
-    line[length++] = '}';
-    line[length++] = '\n';
-    append(journal->story_fd, line, length);
+}
+
+void chaos_journal_status(struct chaos_journal *journal, const char *client, const char *what,
+                          const char *resource, const char *status) {
+    struct tool_json *json = chaos_journal_begin(journal, client, what);
+    if (resource != NULL) {
+        tool_json_text(json, "resource", resource);
+    }
+    tool_json_text(json, "status", status);
+    chaos_journal_end(journal);
 }

@@ -3,13 +3,14 @@
  *   register.log             one line per act of a holder, of all processes, in the order in which
  *                            they took place: each is one write() to a file opened with O_APPEND
  *   set-acks.log             (lock-set) one line per number whose addition was acknowledged
- *   clients/<process>.jsonl  one object per line: waits, grants, refusals, losses, releases, counts
+ *   clients/<process>.jsonl  one object per line: waits, places in lines asked for, turns, grants,
+ *                            refusals, losses, releases, counts
  *
  * A line of the register, seven fields:
  *
  *   <t_ns> <client> <what> <resource> <token> <valid_until_ns> <sequence>
  *
- * The register stands for the thing that a lock protects, so nobody but a holder may write enter,
+ * The register stands for the thing that a lock protects, so only a holder may write enter,
  * write and exit into it; extend and lost are notes beside it.
  *
  * How it can fail: a record that cannot be written whole would hide what happened, so the program
@@ -20,11 +21,16 @@
 #define CHAOS_JOURNAL_H
 
 #include <stdint.h>
+#include <stdio.h>
+
+#include "tool/json.h"
 
 #define CHAOS_UNUSABLE 3 /* exit status: the record of the run is not to be trusted */
 
 struct chaos_journal {
-    int register_fd, acks_fd, story_fd;
+    int register_fd, acks_fd;
+    FILE *story;
+    struct tool_json json; /* of the line of the story that is being written */
 };
 
 struct chaos_record {
@@ -44,11 +50,15 @@ void chaos_journal_close(struct chaos_journal *journal);
 void chaos_journal_act(const struct chaos_journal *journal, const struct chaos_record *record);
 void chaos_journal_ack(const struct chaos_journal *journal, const struct chaos_record *record);
 
-/* One object of the story: time and client, then what format makes, which is the inside of an
- * object: "\"what\":\"wait\"". */
-__attribute__((format(printf, 3, 4))) void chaos_journal_story(const struct chaos_journal *journal,
-                                                               const char *client,
-                                                               const char *format, ...);
+/* One object of the story: time, client, what; then what the caller adds to the JSON that this
+ * returns, until chaos_journal_end(). */
+struct tool_json *chaos_journal_begin(struct chaos_journal *journal, const char *client,
+                                      const char *what);
+void chaos_journal_end(struct chaos_journal *journal);
+
+/* ... with a status and nothing else, or with a resource, too. */
+void chaos_journal_status(struct chaos_journal *journal, const char *client, const char *what,
+                          const char *resource, const char *status);
 
 /* Ends the program: what, then the system's reason. */
 __attribute__((noreturn)) void chaos_journal_die(const char *what);

@@ -18,6 +18,12 @@ def default_limits_s(history):
     return 10 + 3 * ttl_s, max(60, 30 * ttl_s)
 
 
+def idle_limit_s(history):
+    """Where the line is what is looked at: a key whose holder was killed, a home that hangs and is
+    given up, and whoever asks then."""
+    return 3 + 2 * history.ttl_ns / 1e9
+
+
 def running_spans(history):
     """When each process could run."""
     result = {}
@@ -103,4 +109,10 @@ def find_stalls(history, liveness, stall_s, starved_s):
         if dry and dry[1] - dry[0] > starved_s * 1e9:
             starved.add(f"{client}: {(dry[1] - dry[0]) / 1e9:.1f} s from "
                         f"{history.seconds(dry[0]):.1f} s on", dry[0], client, dry[1])
-    return stalled, starved
+    idle = Finding("idle", weight, "A lock that was wanted and free was granted to nobody",
+                   f"limit {idle_limit_s(history):g} s{more}")
+    dry = liveness.idle
+    if history.run.get("order") and dry and dry[1] - dry[0] > idle_limit_s(history) * 1e9:
+        idle.add(f"{(dry[1] - dry[0]) / 1e9:.1f} s from {history.seconds(dry[0]):.1f} s on",
+                 dry[0], None, dry[1])
+    return stalled, starved, idle

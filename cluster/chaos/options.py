@@ -29,11 +29,14 @@ What one fault does, and what it looks like when an assumption of Redlock is bro
     sh cluster/chaos.sh --scenario failover --seconds 20
     sh cluster/chaos.sh --faults sigstop,partition --seed 7
 
-Whether the judge can say no: each of these must end in a violation.
+Whether the judge can say no: each of these must end in a violation. The clients ask one node of
+five each; release by a plain DEL; work on after the end of validity; nodes whose lines are turned
+round all the time, so that who came last is served first.
 
-    sh cluster/chaos.sh --control quorum1      clients that ask one node of five each sh
-    cluster/chaos.sh --control blind-release     release by a plain DEL sh cluster/chaos.sh
-    --control ignore-validity --scenario pause     clients that work on after the end
+    sh cluster/chaos.sh --control quorum1
+    sh cluster/chaos.sh --control blind-release
+    sh cluster/chaos.sh --control ignore-validity --scenario pause
+    sh cluster/chaos.sh --control reversed-line --scenario line --processes 8 --resources 1
 
 The same seed gives the same faults at the same times on every machine; --plan prints them and ends.
 What the clients do in between depends on the machine's timing.
@@ -89,8 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--workload", choices=workloads, default="register", help="the guarded work (register)")
     add(
         "--control",
-        choices=("quorum1", "blind-release", "ignore-validity"),
-        help="clients that are wrong on purpose: the run must end in a violation",
+        choices=("quorum1", "blind-release", "ignore-validity", "reversed-line"),
+        help="clients, or lines, that are wrong on purpose: the run must end in a violation",
     )
     add(
         "--guard",

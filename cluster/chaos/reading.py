@@ -105,7 +105,7 @@ def read_register(history):
             hold = present[client] = Hold(t_ns, client, resource, token, valid, sequence)
             history.holds.append(hold)
         elif hold is None or hold.sequence != sequence:
-            history.odd_one("records of a hold that nobody entered")
+            history.odd_one("records of a hold that was never entered")
             continue
         follow(hold, what, t_ns, valid)
         last = newest.get(resource)
@@ -179,6 +179,8 @@ def read_story(history, path):
                 story.grants.append((t_ns, int(event.get("wait_us") or 0), event.get("plan")))
             else:
                 count(story.denied, event.get("status"))
+        elif what == "join":
+            story.joins.append(t_ns)
         elif what == "lost":
             story.lost.append((t_ns, event.get("status"), event.get("plan")))
         elif what == "release":

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import home
 import orphans
 from backend import Backend
 from clients import Clients, Load
@@ -30,6 +31,7 @@ from server import ChaosError
 TICK_S = 0.02
 SAMPLES_MAX = 720  # of each process: a long run is sampled less often
 HEAL_TIMEOUT_S = 60.0
+NOT_OF_CLIENTS = ("reversed-line",)  # controls that are wrong in the nodes
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ class Run:
 
     def _timeline(self, clients: Clients) -> None:
         """From the clients' start to the run's end, or until somebody stops it."""
+        asked = self.settings
         begun = time.monotonic()
         waiting = list(self.settings.steps)
         sample_every_s = max(1.0, self.settings.seconds / SAMPLES_MAX)
@@ -122,6 +125,8 @@ class Run:
                 break
             while waiting and waiting[0].at_ms <= elapsed_s * 1000:
                 self._begin(waiting.pop(0), clients)
+            if asked.control == "reversed-line":
+                home.reverse(self.backend.nodes, "chaos-1")
             if elapsed_s >= next_sample_s:
                 clients.check()
                 sample(self.record, self.backend.nodes, clients)
@@ -137,6 +142,8 @@ class Run:
         self.stop.set()
 
     def _begin(self, step: Step, clients: Clients) -> None:
+        if step.target == "home":
+            step = replace(step, target=home.find(self.backend.nodes, "chaos-1"))
         target = clients if step.target[0] == "c" else self._node(step.target)
         for other in self._threads:
             # The machine was too slow for the schedule: what is still healing goes first.
@@ -172,7 +179,7 @@ class Run:
             work_ms=asked.work_ms,
             seed=asked.seed,
             workload=asked.workload,
-            control=asked.control,
+            control=None if asked.control in NOT_OF_CLIENTS else asked.control,
             guard=asked.guard,
             seconds=asked.seconds,
         )
@@ -187,6 +194,7 @@ class Run:
                 "faults": list(asked.faults),
                 "scenario": asked.scenario.name,
                 "liveness": asked.scenario.liveness,
+                "order": asked.scenario.order,
                 "breaks": asked.scenario.breaks(asked.guard),
                 "nodes": [node.name for node in self.backend.nodes],
                 "quorum": self.backend.count // 2 + 1,

@@ -17,13 +17,17 @@ MAJORITY = "majority"  # a quorum of nodes is broken at the same instant, then a
 
 @dataclass(frozen=True)
 class Scenario:
-    """pace: longest pause between two faults, in units of the ttl."""
+    """pace: longest pause between two faults, in units of the ttl. at_home: faults of nodes strike
+    the one that has the longest line just then, one at a time. order: who came later and was granted
+    first is counted and judged (order.py)."""
 
     name: str
     text: str
     faults: tuple[str, ...]
     at_once: str = MINORITY
     pace: float = 0.8
+    at_home: bool = False
+    order: bool = False
 
     @property
     def liveness(self) -> bool:
@@ -59,6 +63,14 @@ _ALL = (
     ),
     Scenario("drift", "nodes' clocks drift within the allowance", ("clock-drift",)),
     Scenario("clients", "client processes are stopped and killed", ("client-stop", "client-kill")),
+    Scenario(
+        "line",
+        "the node with the line dies, hangs or is cut off; waiters die, some when it is their turn",
+        ("sigkill", "sigstop", "partition", "reset", "client-stop", "client-kill", "turn-kill"),
+        pace=1.5,
+        at_home=True,
+        order=True,
+    ),
     # What Redlock does not promise to survive, on as many nodes as it takes to see it.
     Scenario(
         "amnesia", "a majority crashes and comes back empty", ("sigkill-empty",), MAJORITY, 2.0
@@ -66,7 +78,7 @@ _ALL = (
     Scenario(
         "late", "the same, but back only when the ttl is over", ("sigkill-late",), MAJORITY, 2.0
     ),
-    Scenario("flush", "somebody runs FLUSHALL on a majority", ("flushall",), MAJORITY, 2.0),
+    Scenario("flush", "FLUSHALL runs on a majority", ("flushall",), MAJORITY, 2.0),
     Scenario("failover", "stale replicas take over from a majority", ("failover",), MAJORITY, 2.0),
     Scenario(
         "clock", "the clocks of a majority jump ahead past the ttl", ("clock-step",), MAJORITY, 2.0

@@ -25,7 +25,8 @@ RECOVER_MS = 1200  # a healed node may need this long until it is connected agai
 
 @dataclass(frozen=True)
 class Step:
-    """One fault. target: "n3", or "c2" for a client process (numbered as at the start)."""
+    """One fault. target: "n3"; or "c2" for a client process (numbered as at the start); or "home",
+    the node with the longest line when the time comes."""
 
     id: int
     at_ms: int
@@ -76,6 +77,8 @@ class _Planner:
         if CATALOGUE[name].target == "client":
             targets = [f"c{number + 1}" for number in range(self.what.processes)]
             most = max(1, self.what.processes - 1)
+        elif self.scenario.at_home:
+            targets, most = ["home"], 1
         else:
             targets = [f"n{number + 1}" for number in range(self.what.nodes)]
             most = (self.what.nodes - 1) // 2

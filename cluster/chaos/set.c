@@ -55,7 +55,7 @@ void chaos_set_read(struct chaos_worker *worker) {
     path_of(worker, path, "", "");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        return; /* nobody has added a number yet */
+        return; /* no number was added yet */
     }
     if (fd < 0) {
         chaos_journal_die(path);

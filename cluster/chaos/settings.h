@@ -6,17 +6,19 @@
 #ifndef CHAOS_SETTINGS_H
 #define CHAOS_SETTINGS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "redlock/redlock.h"
+#include "tool/list.h"
 
 enum chaos_workload {
     CHAOS_REGISTER, /* a holder writes records, and nothing else */
     CHAOS_LOCK_SET  /* ... and adds a number to a file: read all, pause, write all back */
 };
 
-/* The negative controls: each is a lock that somebody could have written, and each is wrong. */
+/* The negative controls: each is a lock that could have been written so, and each is wrong. */
+#define CHAOS_CONTROLS "none|quorum1|blind-release|ignore-validity"
+
 enum chaos_control {
     CHAOS_CORRECT,
     CHAOS_QUORUM1,        /* each client asks one node only, not all of them the same */
@@ -25,27 +27,22 @@ enum chaos_control {
 };
 
 struct chaos_settings {
-    const char *nodes[REDLOCK_NODES_MAX]; /* URLs, parts of text */
-    size_t n_nodes;
-    char *text; /* owned */
+    struct tool_list nodes; /* URLs */
     const char *dir;
-    int process; /* 1 to 99999, no two of one run have the same */
-    int clients; /* in this process, 1 to 999 */
-    int resources;
+    int64_t process; /* 1 to 99999, no two of one run have the same */
+    int64_t clients; /* in this process, 1 to 999 */
+    int64_t resources;
     int64_t ttl_ms, wait_ms, work_ms;
-    uint64_t seed;
-    int seconds; /* 0: until SIGTERM */
-    enum chaos_workload workload;
-    enum chaos_control control;
-    enum redlock_guard guard;
+    int64_t seed;
+    int64_t seconds; /* 0: until SIGTERM */
+    int workload;    /* enum chaos_workload */
+    int control;     /* enum chaos_control */
+    int guard;       /* enum redlock_guard */
 };
 
 /* Fills settings from the arguments. Returns 0; 1 if --help was shown; or -1 after a sentence on
  * stderr. chaos_settings_free() in any case. */
 int chaos_settings_read(struct chaos_settings *settings, int argc, char **argv);
 void chaos_settings_free(struct chaos_settings *settings);
-
-/* "none", "quorum1", ... Static. */
-const char *chaos_control_name(enum chaos_control control);
 
 #endif /* CHAOS_SETTINGS_H */

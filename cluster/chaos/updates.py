@@ -54,7 +54,7 @@ def find_lost_updates(history, overlaps):
                 where, why = explained, f"; explained by {fault.name}"
             elif any(stood_still(history, hold, t_ns) for hold in suspects):
                 where = paused
-            names = ", ".join(sorted({hold.client for hold in suspects})[:3]) or "nobody known"
+            names = ", ".join(sorted({hold.client for hold in suspects})[:3]) or "an unknown client"
             where.add(f"{resource}: {number} of {client}, acknowledged at "
                       f"{history.seconds(t_ns):.4f} s; written over by {names}{why}", t_ns, client)
     return found, explained, paused

@@ -1,4 +1,4 @@
-"""The verdict as a text for somebody who was not there."""
+"""The verdict as a text for a reader who was not there."""
 from findings import APART, EXPLAINED, NOTE, SAFETY, VIOLATION
 
 EXAMPLES = 3
@@ -69,8 +69,12 @@ def about_work(verdict):
     share = verdict["quorum_ms"] / max(1, verdict["seconds"] * 1000)
     yield f"a quorum was up {min(1, share):.1%} of the time; meanwhile, at the longest,"
     yield f"  a lock that was wanted and free was not granted for {verdict['idle_ms'] / 1000:.2f} s"
-    yield f"  nobody was granted any lock for {verdict['stall_ms'] / 1000:.2f} s"
+    yield f"  no client was granted any lock for {verdict['stall_ms'] / 1000:.2f} s"
     yield f"  a client that waited was granted none for {verdict['starved_ms'] / 1000:.2f} s"
+    if verdict["waits_in_line"]:
+        yield (f"order: of {plural(verdict['waits_in_line'], 'wait')} in a line, no node being "
+               f"broken, {verdict['overtaken']} times somebody who came later was served first, "
+               f"at most {verdict['overtaken_most']} before one of them")
 
 
 def about_findings(verdict):

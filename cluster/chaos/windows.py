@@ -115,7 +115,7 @@ def find_wrong_validity(history):
         for t_ns, until in hold.renewals or [(hold.enter_ns, hold.valid_until_ns)]:
             if until - t_ns > history.ttl_ns:
                 found.add(f"{hold.resource}: {hold.client} at {history.seconds(t_ns):.4f} s is "
-                          f"told {(until - t_ns) / 1e6:.3f} ms", t_ns, hold.client)
+                          f"granted {(until - t_ns) / 1e6:.3f} ms", t_ns, hold.client)
     return found
 
 

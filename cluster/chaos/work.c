@@ -1,18 +1,12 @@
-/* The work under a lock: writes in small steps, each only while the lock is valid. See worker.h.
- *
- *   enter ... write ... (extend) ... write ... exit
- *
- * It ends early, with a note "lost", when on_lost runs or when a step finds that the lock is not
- * valid any more, whichever comes first. The control "ignore-validity" does neither: it works to
- * its end.
- */
+/* See work.h. */
+#include "work.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "set.h"
-#include "worker.h"
 
 #define SHORT_STEPS 3
 /* Of 128 works so many are extended, and so many outlast their lock; the others are short. */
@@ -65,7 +59,7 @@ static void work_over(struct chaos_worker *worker) {
     uv_timer_stop(&worker->timer);
     worker->is_working = 0;
     chaos_set_forget(worker);
-    chaos_worker_worked(worker);
+    worker->on_worked(worker);
 }
 
 /* The hold ended before the work did. */
@@ -75,11 +69,14 @@ static void work_cut_short(struct chaos_worker *worker) {
 }
 
 void chaos_work_lost(struct chaos_worker *worker, int status) {
-    chaos_journal_story(&worker->process->journal, worker->name,
-                        "\"what\":\"lost\",\"resource\":\"%s\",\"status\":\"%s\","
-                        "\"plan\":\"%s\",\"left_us\":%" PRId64,
-                        worker->resource, redlock_err_name(status), plan_names[worker->plan],
-                        ((int64_t)worker->valid_until_ns - (int64_t)redlock_now_ns()) / 1000);
+    struct chaos_journal *journal = &worker->process->journal;
+    struct tool_json *json = chaos_journal_begin(journal, worker->name, "lost");
+    int64_t left_ns = (int64_t)worker->valid_until_ns - (int64_t)redlock_now_ns();
+    tool_json_text(json, "resource", worker->resource);
+    tool_json_text(json, "status", redlock_err_name(status));
+    tool_json_text(json, "plan", plan_names[worker->plan]);
+    tool_json_number(json, "left_us", left_ns / 1000);
+    chaos_journal_end(journal);
     if (worker->is_working && worker->process->settings.control != CHAOS_IGNORE_VALIDITY) {
         work_cut_short(worker);
     }
@@ -93,9 +90,8 @@ static void extended_cb(redlock_lock *lock, int status, void *data) {
         return; /* of a hold that is over */
     }
     worker->is_extending = 0;
-    chaos_journal_story(&worker->process->journal, worker->name,
-                        "\"what\":\"extend\",\"resource\":\"%s\",\"status\":\"%s\"",
-                        worker->resource, redlock_err_name(status));
+    chaos_journal_status(&worker->process->journal, worker->name, "extend", worker->resource,
+                         redlock_err_name(status));
     if (status == 0 && worker->is_working) {
         uint64_t t_ns = redlock_now_ns();
         uint64_t valid_until_ns = redlock_lock_valid_until_ns(lock);
@@ -166,17 +162,26 @@ static void draw_plan(struct chaos_worker *worker) {
     assert(worker->steps_left > 0);
 }
 
-void chaos_work_begin(struct chaos_worker *worker) {
+static void tell_grant(struct chaos_worker *worker, uint64_t now_ns) {
+    struct chaos_journal *journal = &worker->process->journal;
+    struct tool_json *json = chaos_journal_begin(journal, worker->name, "grant");
+    tool_json_text(json, "resource", worker->resource);
+    tool_json_text(json, "status", "OK");
+    tool_json_text(json, "token", worker->token);
+    tool_json_number(json, "wait_us", (int64_t)((now_ns - worker->wait_ns) / 1000));
+    tool_json_number(json, "valid_until_ns", (int64_t)worker->valid_until_ns);
+    tool_json_text(json, "plan", plan_names[worker->plan]);
+    chaos_journal_end(journal);
+}
+
+void chaos_work_begin(struct chaos_worker *worker, void (*on_worked)(struct chaos_worker *worker)) {
     uint64_t now_ns = redlock_now_ns();
     assert(!worker->is_working && worker->set == NULL);
     worker->is_working = 1;
+    worker->on_worked = on_worked;
     worker->is_extending = 0;
     draw_plan(worker);
-    chaos_journal_story(&worker->process->journal, worker->name,
-                        "\"what\":\"grant\",\"resource\":\"%s\",\"status\":\"OK\",\"token\":\"%s\","
-                        "\"wait_us\":%" PRIu64 ",\"valid_until_ns\":%" PRIu64 ",\"plan\":\"%s\"",
-                        worker->resource, worker->token, (now_ns - worker->wait_ns) / 1000,
-                        worker->valid_until_ns, plan_names[worker->plan]);
+    tell_grant(worker, now_ns);
     if (!act(worker, "enter")) {
         work_cut_short(worker);
         return;

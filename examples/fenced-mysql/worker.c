@@ -67,7 +67,7 @@ static void reach(const char *point) {
     }
 }
 
-/* From here on, whoever has a smaller fence is refused. */
+/* From here on, a smaller fence is refused. */
 static enum outcome claim(const struct worker *worker) {
     const uint64_t values[] = {worker->fence, ITEM, worker->fence};
     int64_t rows =

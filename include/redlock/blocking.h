@@ -1,38 +1,38 @@
-/* libredlock for programs with threads: a client with a loop thread of its own, and locks that are
- * used like a pthread mutex.
+/* libredlock for programs with threads: a client with its own loop thread, and locks that are used
+ * like a pthread mutex.
  *
  *     redlock_blocking_open() -> redlock_mutex_new() -> redlock_mutex_lock() -> work
  *         -> redlock_mutex_unlock() -> redlock_mutex_free() -> redlock_blocking_close()
  *
- * Threads: every function here may be called from every thread at any time, but for two rules. A
+ * Threads: every function here may be called from every thread at any time, with two exceptions. A
  * mutex may not be freed, nor a client be closed a second time, while another thread may begin a
- * call on it. And on the loop thread, that is inside on_lost, the functions that wait (those whose
- * text says so) return REDLOCK_ERR_WRONG_THREAD at once: the thread would wait for itself.
+ * call on it. And on the loop thread, that is inside on_lost, the functions that wait (their
+ * descriptions say so) return REDLOCK_ERR_WRONG_THREAD at once: the thread would wait for itself.
  *
- * Owner: a mutex is held by a thread, not by whoever has the pointer. Its thread may lock it again,
- * also through other mutex objects of the same resources, and unlocks it as many times; another
- * thread can neither unlock nor extend it. Let each thread unlock what it holds before it ends:
- * nobody else can, and the lock would be renewed until it is closed (max_hold_ms bounds that). A
- * task that moves from thread to thread has a mutex object of its own with `owner` set.
+ * Owner: a mutex is held by a thread, and having the pointer is not enough. Its thread may lock it
+ * again, also through other mutex objects of the same resources, and unlocks it as many times;
+ * another thread can neither unlock nor extend it. Let each thread unlock what it holds before it
+ * ends: no other thread can, and the lock would be renewed until the client is closed (max_hold_ms
+ * bounds that). A task that moves from thread to thread has its own mutex object with `owner` set.
  *
- * Time: a call ends when its timeout is over, by what the loop thread sees; a call that asks nodes
- * which do not answer ends after node_timeout_ms. Nothing here waits without end but a lock with
+ * Time: a call ends when its timeout is over, as the loop thread sees it; a call to nodes that do
+ * not answer ends after node_timeout_ms. The only call that can wait without limit is a lock with
  * REDLOCK_NO_LIMIT, and that ends when the client is closed.
  *
  * Loss: a lock ends while it is held if a quorum of nodes cannot be reached for its whole validity,
- * or forgets it. Ask redlock_mutex_is_valid() before each step that must not be done twice, or give
- * on_lost. After a loss the holder must still unlock (and hears REDLOCK_ERR_LOST). A holder that is
- * stopped between the question and the step is caught by what the lock protects alone: set
- * `fencing` and hand it redlock_mutex_fence().
+ * or forgets it. Ask redlock_mutex_is_valid() before each step that must not be done twice, or set
+ * on_lost. After a loss the holder must still unlock (which returns REDLOCK_ERR_LOST). If a holder
+ * is stopped between the question and the step, only what the lock protects can refuse the step:
+ * set `fencing` and pass it redlock_mutex_fence().
  *
  * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
  * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
- * signal. Cancellation: pthread_cancel() does not take effect inside a call that waits.
+ * signal. Cancellation: pthread_cancel() has no effect inside a call that waits.
  *
  * fork(): in the child every function returns REDLOCK_ERR_FORKED, or "nothing is held", and touches
  * nothing: another thread may have held a lock of this library or of malloc when the process was
  * copied. What the child inherits stays as it is until it ends or calls exec (the sockets are
- * closed by exec). The child opens a client of its own.
+ * closed by exec). The child opens its own client.
  *
  * What a lock promises and what not: docs/guarantees.md. The asynchronous interface, on which this
  * one is built, is redlock.h; statuses and units are the same.
@@ -56,28 +56,28 @@ typedef struct redlock_mutex redlock_mutex;       /* opaque: a lock that threads
  *
  * options: as for redlock_client_open(); copied. The trace hook is called on the loop thread, the
  * allocator there and on the threads that open, close and free, also at one time; its data must
- * live as long as the client and its mutexes. error receives a sentence also for
+ * live as long as the client and its mutexes. error has an error text also for
  * REDLOCK_ERR_NO_QUORUM, and is not used after this call.
  *
  * Returns 0, or:
  *     REDLOCK_ERR_NO_QUORUM   fewer nodes are up, or may vote. *blocking is set, the client goes on
  *                             connecting and may be used; it must be closed.
  *     REDLOCK_ERR_DUPLICATE   two URLs name one server: *blocking is NULL; or they lead to one, as
- *                             it says itself, and without it there is no quorum: *blocking is
- *                             set, as with NO_QUORUM
+ *                             reported by the server, and without it there is no quorum:
+ *                             *blocking is set, as with NO_QUORUM
  *     REDLOCK_ERR_INVALID, REDLOCK_ERR_URL, REDLOCK_ERR_NO_TLS, REDLOCK_ERR_NOMEM
  *                             as for redlock_client_open(); *blocking is NULL
- *     REDLOCK_ERR_SYSTEM      also if no thread, pipe or mutex could be had; *blocking is NULL
+ *     REDLOCK_ERR_SYSTEM      also if a thread, pipe or mutex is unavailable; *blocking is NULL
  * Since 0.1. */
 REDLOCK_API int redlock_blocking_open(redlock_blocking **blocking,
                                       const redlock_client_options *options);
 
 /* Closes a client. Calls that wait in other threads end with REDLOCK_ERR_CANCELED, later ones with
  * REDLOCK_ERR_CLOSED; what is held is released, on_lost does not run for it. Waits until that has
- * been answered, no longer than node_timeout_ms (and for a name look-up under way, which cannot be
- * cancelled), and until the thread has ended. Mutexes stay objects that answer REDLOCK_ERR_CLOSED
- * until they are freed, so a thread that still has one does no harm. The client may not be used
- * again by the caller.
+ * been answered, no longer than node_timeout_ms (and for a pending name lookup, which cannot be
+ * cancelled), and until the thread has ended. Mutexes remain objects that answer REDLOCK_ERR_CLOSED
+ * until they are freed, so a thread that still has one does no harm. The caller may not use the
+ * client again.
  *
  * Returns 0, REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED (another thread is closing it),
  * REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED (nothing was done). Since 0.1. */
@@ -88,10 +88,10 @@ REDLOCK_API int redlock_blocking_close(redlock_blocking *blocking);
  * REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
 REDLOCK_API int redlock_blocking_stats(redlock_blocking *blocking, redlock_stats *stats);
 
-/* What is wrong with the nodes now, as redlock_client_message(), copied into buffer and cut to size
- * (REDLOCK_MESSAGE_MAX is enough for all). Waits for the loop thread. Returns 0, or as
- * redlock_blocking_stats(), with buffer empty. Since 0.1. */
-REDLOCK_API int redlock_blocking_message(redlock_blocking *blocking, char *buffer, size_t size);
+/* What is wrong with the nodes now, as redlock_client_message(). Waits for the loop thread; where
+ * that cannot be asked (see redlock_blocking_stats()), the sentence says why. Since 0.1. */
+REDLOCK_API const char *redlock_blocking_message(redlock_blocking *blocking, char *buffer,
+                                                 size_t size);
 
 /* -- Mutex -- */
 
@@ -142,21 +142,23 @@ typedef struct redlock_mutex_options {
     redlock_mutex_cb on_lost;
     void *lost_data;
 
-    /* If making the mutex fails, it puts a sentence here. NULL or size 0: none. Default NULL. */
+    /* If making the mutex fails, an error text is here. NULL or size 0: none. Default NULL. */
     char *error;
     size_t error_size;
 
     /* As in redlock_acquire_options. fencing: set it in all mutex objects that one owner may hold
-     * at one time, for what they share has one fence or none. Default 0 and 1. */
+     * at the same time, because the hold they share has one fence or none. Default 0. */
     int fencing;
-    int tie_break;
 } redlock_mutex_options;
 
 #define REDLOCK_MUTEX_OPTIONS_INIT                                                                \
     {                                                                                             \
         sizeof(redlock_mutex_options), 10000, 1, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 50, 100, \
-            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0, 1                                    \
+            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0                                       \
     }
+
+/* REDLOCK_MUTEX_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_mutex_options_init(redlock_mutex_options *options, size_t size);
 
 /* Makes a mutex for a resource of length bytes; sends nothing to the nodes. Mutex objects of one
  * resource exclude each other, in one process as in many. options: NULL for the defaults. Waits for
@@ -177,19 +179,19 @@ REDLOCK_API int redlock_mutex_new(redlock_blocking *blocking, const void *resour
 REDLOCK_API int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                                        const redlock_mutex_options *options, redlock_mutex **mutex);
 
-/* Gives a mutex up. What the caller holds by it is released in the background. NULL is ignored.
- * Waits for the loop thread, and, if the client is being closed, until it is closed.
+/* Gives a mutex up. What the caller holds through it is released in the background. NULL is
+ * ignored. Waits for the loop thread, and, if the client is being closed, until it is closed.
  *
  * Returns 0, and the object is gone; or, and it is not:
- *     REDLOCK_ERR_BUSY           a call of another thread is under way on it
- *     REDLOCK_ERR_NOT_OWNER      another owner holds it, or has lost it and not unlocked it
+ *     REDLOCK_ERR_BUSY           a call of another thread on it is pending
+ *     REDLOCK_ERR_NOT_OWNER      another owner holds it, or lost it and has not unlocked it
  *     REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
  * Since 0.1. */
 REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
 
-/* Locks, and waits for it up to timeout_ms: 0 for one attempt, REDLOCK_NO_LIMIT for any time, up to
- * 4294967294. A thread that holds it already succeeds at once. Threads of one client wait in line;
- * with 0 it does not wait behind them.
+/* Locks the mutex, waiting up to timeout_ms: 0 for one attempt, REDLOCK_NO_LIMIT for no limit, at
+ * most 4294967294. A thread that already holds it succeeds at once. Threads of one client wait in
+ * line; with 0 it does not wait behind them.
  *
  * Returns:
  *     0                         held; redlock_mutex_remaining_ms() says for how long, if it is not
@@ -205,7 +207,7 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  *                               the owner held it through another mutex object, and lost it while
  *                               this call was about to share it
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
- *     REDLOCK_ERR_PART_HELD     the owner holds a part of these resources already
+ *     REDLOCK_ERR_PART_HELD     the owner already holds a part of these resources
  *     REDLOCK_ERR_ALREADY_HELD  the owner holds it through another mutex object, without a fence,
  *                               and this one has `fencing`
  *     REDLOCK_ERR_INVALID       mutex is NULL, or timeout_ms out of range
@@ -218,25 +220,25 @@ REDLOCK_API int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms);
  * node_timeout_ms. Since 0.1. */
 REDLOCK_API int redlock_mutex_try_lock(redlock_mutex *mutex);
 
-/* What the last attempt came to of the calling thread's last redlock_mutex_lock() or
+/* The outcome of the last attempt of the calling thread's last redlock_mutex_lock() or
  * redlock_mutex_try_lock(), as redlock_lock_attempt_status(): after REDLOCK_ERR_DEADLINE it says
- * whether another held it (REDLOCK_ERR_HELD) or the nodes were away (REDLOCK_ERR_NO_QUORUM). 0 if
- * there was no attempt, or that call was on another mutex; REDLOCK_ERR_INVALID for NULL. Does not
- * wait. Since 0.1. */
+ * whether another held it (REDLOCK_ERR_HELD) or too few nodes answered (REDLOCK_ERR_NO_QUORUM). 0
+ * if there was no attempt, or that call was on another mutex; REDLOCK_ERR_INVALID for NULL. Does
+ * not wait. Since 0.1. */
 REDLOCK_API int redlock_mutex_attempt_status(const redlock_mutex *mutex);
 
 /* Unlocks once. redlock_mutex_is_valid() is false before this begins to wait. The last unlock of
  * the owner waits until a quorum of nodes has deleted the lock, no longer than node_timeout_ms.
  *
  * Returns:
- *     0                         a quorum answered: the next lock by anybody can succeed; or the
+ *     0                         a quorum answered: the next lock of any client can succeed; or the
  *                               owner has locked it more than once and still holds it
  *     REDLOCK_ERR_LOST          it had been lost before: the work may have been unprotected. Once
  *                               for each lock.
- *     REDLOCK_ERR_NO_QUORUM     fewer answered; what they are owed is repeated until they do, or
- *                               until the ttl ends it
+ *     REDLOCK_ERR_NO_QUORUM     fewer answered; the release is pending on the others, and is
+ *                               retried until they answer or the ttl has ended
  *     REDLOCK_ERR_NOT_OWNER     another owner holds it
- *     REDLOCK_ERR_NOT_HELD      nobody holds it by this object
+ *     REDLOCK_ERR_NOT_HELD      it is not held through this object
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
  *     REDLOCK_ERR_CANCELED      the client was closed; it was released all the same
  *     REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
@@ -245,8 +247,8 @@ REDLOCK_API int redlock_mutex_attempt_status(const redlock_mutex *mutex);
 REDLOCK_API int redlock_mutex_unlock(redlock_mutex *mutex);
 
 /* Extends what the caller holds to ttl_ms from now (0: the ttl of the options), and waits for the
- * answer, no longer than node_timeout_ms. All mutexes by which the owner holds it show that. With
- * auto_extend it is of use for another ttl, or to have a quorum's word at this moment.
+ * answer, no longer than node_timeout_ms. All mutexes through which the owner holds it show that.
+ * With auto_extend it is useful for another ttl, or to have a quorum confirm the lock now.
  *
  * Returns:
  *     0                         renewed by a quorum
@@ -254,7 +256,7 @@ REDLOCK_API int redlock_mutex_unlock(redlock_mutex *mutex);
  *     REDLOCK_ERR_LOST          lost, now or before: too many nodes no longer have the token
  *     REDLOCK_ERR_EXPIRED       lost: validity ended first
  *     REDLOCK_ERR_NOT_OWNER     another owner holds it
- *     REDLOCK_ERR_NOT_HELD      nobody holds it by this object
+ *     REDLOCK_ERR_NOT_HELD      it is not held through this object
  *     REDLOCK_ERR_BUSY          the same owner is extending it in another thread
  *     REDLOCK_ERR_CANCELED      the client was closed, or another thread of the owner unlocked it
  *     REDLOCK_ERR_INVALID       mutex is NULL, or ttl_ms out of range
@@ -262,9 +264,9 @@ REDLOCK_API int redlock_mutex_unlock(redlock_mutex *mutex);
  * Since 0.1. */
 REDLOCK_API int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms);
 
-/* 1 if the caller holds it and its validity has not ended by the clock at this very moment, else 0
- * (NULL and after fork too). It takes no lock and never waits; a thread that has locked it may also
- * ask in a signal handler. Since 0.1. */
+/* 1 if the caller holds it and its validity has not ended by the clock now, else 0 (NULL and after
+ * fork too). It takes no lock and never waits; a thread that has locked it may also call this in a
+ * signal handler. Since 0.1. */
 REDLOCK_API int redlock_mutex_is_valid(const redlock_mutex *mutex);
 
 /* How much validity the caller has left now, in whole milliseconds, rounded down; 0 if none. As
@@ -285,18 +287,16 @@ REDLOCK_API int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t s
  * fence that was lost. It stays the same however often the owner locks again or extends. Does not
  * wait; not for signal handlers.
  *
- * 0 if the caller does not hold it (nobody does, or another owner: that one's fence is not for this
- * caller's work), if it was locked without `fencing`, and for NULL and after fork. Since 0.1. */
+ * 0 if the caller does not hold it (another owner's fence is not for this caller's work), if it was
+ * locked without `fencing`, and for NULL and after fork. Since 0.1. */
 REDLOCK_API uint64_t redlock_mutex_fence(redlock_mutex *mutex);
 
-/* Copies what the last failure on this mutex came to, for people, into buffer, cut to size: "held
- * by another: 2 of 5 granted, 3 needed; 127.0.0.1:7003: held by another; ...". A failure is what a
- * call on it ended with or why it was refused, or a loss; of several threads' the last; "" if there
- * was none. REDLOCK_MESSAGE_MAX is enough for all. Does not wait.
- *
- * Returns 0, or, with buffer empty: REDLOCK_ERR_INVALID (NULL or size 0), REDLOCK_ERR_FORKED.
- * Since 0.1. */
-REDLOCK_API int redlock_mutex_message(redlock_mutex *mutex, char *buffer, size_t size);
+/* The last failure on this mutex: "held by another: 2 of 5 granted, 3 needed; 127.0.0.1:7003: held
+ * by another; ...". A failure is what a call on it ended with or why it was refused, or a loss; of
+ * several threads the last one; "" if there was none. See "Messages" in redlock.h. Does not wait.
+ * After fork it is the sentence of REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API const char *redlock_mutex_message(const redlock_mutex *mutex, char *buffer,
+                                              size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,29 +1,29 @@
 /* Leader election: of several processes that campaign under one name, one leads at a time.
  *
- * An election is a lock that is waited for without limit, renews itself, and is taken up again when
- * it is lost:
+ * An election is a lock that waits without limit, renews itself, and campaigns again when it is
+ * lost:
  *
  *     redlock_election_new() -> redlock_election_campaign() -> on_elected -> the leader's work
  *         -> on_lost (campaigns again by itself), or redlock_election_resign()
  *
- * Any number of others, candidates or not, can be told who leads (on_leader).
+ * Any number of processes, candidates or not, can be notified of who leads (on_leader).
  *
- * What is promised is what the lock promises (docs/guarantees.md): no two candidates are leader at
- * one instant, as far as each of them asks redlock_election_is_leader() right before it acts. A
- * leader that was stopped and goes on does not know better until it asks, or its loop runs again.
- * What it was about to do then can be refused by what it does it to: redlock_election_fence().
+ * The promise is the lock's (docs/guarantees.md): no two candidates are leader at one instant, if
+ * each of them asks redlock_election_is_leader() right before it acts. A leader that was stopped
+ * and goes on does not know better until it asks, or its loop runs again. The system it is about to
+ * change then can refuse it, by redlock_election_fence().
  *
- * How long nobody leads: after a resignation about a round trip to the nodes and a few
- * milliseconds, since it is announced to those who wait; after the leader's death until its keys
- * have ended on a quorum of nodes, which is at most ttl_ms from then on, and a few milliseconds.
- * Where a node does not let clients listen for announcements, and where the nodes do not answer,
- * poll_ms comes on top.
+ * How long there is no leader: after a resignation about a round trip to the nodes and a few
+ * milliseconds, since it is announced to the waiting candidates; after the leader's death until its
+ * keys have ended on a quorum of nodes, which is at most ttl_ms later, and a few milliseconds.
+ * Where a node does not let clients subscribe to announcements, and where the nodes do not answer,
+ * poll_ms is added.
  *
  * Threads, units and strings: as in redlock.h. Callbacks run from the loop only, never inside the
  * call that leads to them, and inside a callback every function may be called, freeing the election
  * and closing the client included. An election belongs to its client; once the client is being
- * closed every function that sends answers REDLOCK_ERR_CLOSED, no callback but that of a
- * resignation under way runs any more, and the election is gone when on_close has returned.
+ * closed every function that sends answers REDLOCK_ERR_CLOSED, no callback but that of a pending
+ * resignation runs any more, and the election is gone when on_close has returned.
  */
 #ifndef REDLOCK_ELECTION_H
 #define REDLOCK_ELECTION_H
@@ -42,7 +42,8 @@ typedef struct redlock_election redlock_election; /* opaque: one candidate, or o
  * the callback itself frees it. */
 typedef void (*redlock_election_cb)(redlock_election *election, int status, void *data);
 
-/* leader: the candidate's name of whoever leads, NULL: nobody does; valid during the call. */
+/* leader: the name of the candidate that leads, NULL if there is no leader; valid during the
+ * call. */
 typedef void (*redlock_leader_cb)(redlock_election *election, const char *leader, void *data);
 
 /*     idle -> campaigning -> leading -> resigning -> idle
@@ -53,7 +54,7 @@ enum redlock_election_state {
     REDLOCK_ELECTION_IDLE = 0,    /* no candidate; it may observe */
     REDLOCK_ELECTION_CAMPAIGNING, /* waits to be elected */
     REDLOCK_ELECTION_LEADING,     /* on_elected ran, or is about to */
-    REDLOCK_ELECTION_RESIGNING    /* redlock_election_resign() is under way */
+    REDLOCK_ELECTION_RESIGNING    /* redlock_election_resign() is pending */
 };
 
 /* Begin with REDLOCK_ELECTION_OPTIONS_INIT. Everything is copied, and stays as it is as long as the
@@ -67,8 +68,8 @@ typedef struct redlock_election_options {
     size_t name_length;
 
     /* Who we are, for on_leader of others: 1 to REDLOCK_CANDIDATE_MAX printable characters without
-     * spaces. It need not be unique for the election to be right, but then nobody can tell who
-     * leads. NULL: host name and process id, "host:4711". Default NULL. */
+     * spaces. The election is right even if it is not unique, but then the name does not say which
+     * candidate leads. NULL: host name and process id, "host:4711". Default NULL. */
     const char *candidate;
 
     /* The life of the leader's key on each node, as ttl_ms of redlock_acquire_options: how long it
@@ -79,15 +80,15 @@ typedef struct redlock_election_options {
      * Default REDLOCK_THIRD_OF_TTL. */
     int64_t renew_ms;
 
-    /* The pause between two looks at who leads, and between two attempts of a candidate that
-     * nothing has woken, each with a jitter. 1 to REDLOCK_TTL_MS_MAX. Each candidate or observer
-     * costs each node a handful of commands in this time. Default 500. */
+    /* The pause between two queries of who leads, and between two attempts of a candidate that has
+     * received no notification, each with a jitter. 1 to REDLOCK_TTL_MS_MAX. Each candidate or
+     * observer costs each node a handful of commands in this time. Default 500. */
     int64_t poll_ms;
 
     /* status 0: we lead from now on, redlock_election_is_leader() says how long. Default NULL. */
     redlock_election_cb on_elected;
 
-    /* We do not lead any more, without having resigned: stop the leader's work. Runs once after
+    /* We no longer lead, without having resigned: stop the leader's work. Runs once after
      * each on_elected that was not followed by a resignation, no later than the end of validity.
      *     REDLOCK_ERR_EXPIRED   the keys could not be renewed in time
      *     REDLOCK_ERR_LOST      too many nodes no longer have the key
@@ -99,9 +100,9 @@ typedef struct redlock_election_options {
     redlock_election_cb on_lost;
 
     /* Who leads, whenever that has changed, from redlock_election_new() on and whether we are a
-     * candidate or not; the first time as soon as it is known. While too few nodes answer to tell,
-     * nothing is told. What it tells is over when it is told: never act as the leader because of
-     * it, act on on_elected. NULL: an election that is idle sends nothing. Default NULL. */
+     * candidate or not; the first time as soon as it is known. It does not run while too few nodes
+     * answer. The answer may be outdated when it arrives: never act as the leader because of it,
+     * act on on_elected. NULL: an election that is idle sends nothing. Default NULL. */
     redlock_leader_cb on_leader;
 
     void *data; /* of these three callbacks */
@@ -117,28 +118,31 @@ typedef struct redlock_election_options {
             NULL, NULL, NULL, 0                                                                  \
     }
 
-/* Makes an election; it is idle. With on_leader it begins to observe. error receives a sentence of
- * a failure if error_size is not 0.
+/* REDLOCK_ELECTION_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_election_options_init(redlock_election_options *options, size_t size);
+
+/* Makes an election; it is idle. With on_leader it begins to observe. After a failure error has an
+ * error text, if error_size is not 0.
  *
  * Returns 0, or an error with *election set to NULL: REDLOCK_ERR_INVALID (an argument is NULL, an
  * option is out of range: which one, the size field is unknown), REDLOCK_ERR_CLOSED,
- * REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM, REDLOCK_ERR_SYSTEM (the host has no name that can be used:
- * set candidate). Since 0.1. */
+ * REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM, REDLOCK_ERR_SYSTEM (the host name is not usable: set
+ * candidate). Since 0.1. */
 REDLOCK_API int redlock_election_new(redlock_client *client,
                                      const redlock_election_options *options,
                                      redlock_election **election, char *error, size_t error_size);
 
 /* Becomes a candidate until redlock_election_resign() or redlock_election_free(): whenever it is
- * elected on_elected runs, whenever it loses that on_lost.
+ * elected, on_elected runs; whenever it loses that, on_lost.
  *
  * Returns 0, REDLOCK_ERR_BUSY (it is one already, or resigns), REDLOCK_ERR_CLOSED,
  * REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_election_campaign(redlock_election *election);
 
 /* Is no candidate any more, and no leader: from this call on redlock_election_is_leader() is 0 and
- * on_elected does not run. If it led, those who wait are told. The callback's status:
+ * on_elected does not run. If it led, the waiting candidates are notified. The callback's status:
  *     0                       it did not lead, or a quorum of nodes knows: the next one can lead
- *     REDLOCK_ERR_NO_QUORUM   fewer know; the others are told later, or the ttl ends it
+ *     REDLOCK_ERR_NO_QUORUM   fewer know; the release is retried on the others, or the ttl ends it
  *     REDLOCK_ERR_LOST        the leadership had been lost before; if on_lost was due, it ran
  *     REDLOCK_ERR_CANCELED    by redlock_election_free() or redlock_client_close()
  *
@@ -148,12 +152,12 @@ REDLOCK_API int redlock_election_resign(redlock_election *election, redlock_elec
                                         void *data);
 
 /* Gives the object up; it may not be used again by the caller. If it leads, it resigns in the
- * background; a resignation under way ends with REDLOCK_ERR_CANCELED (its callback still runs, and
+ * background; a pending resignation ends with REDLOCK_ERR_CANCELED (its callback still runs, and
  * may use the getters below). No other callback runs any more. NULL is ignored. Since 0.1. */
 REDLOCK_API void redlock_election_free(redlock_election *election);
 
-/* 1 if it leads and the validity has not ended by the clock at this very moment, else 0. Ask it
- * right before each deed of the leader. Since 0.1. */
+/* 1 if it leads and the validity has not ended by the clock now, else 0. Ask right before each
+ * action of the leader. Since 0.1. */
 REDLOCK_API int redlock_election_is_leader(const redlock_election *election);
 
 /* How much validity is left now, in whole milliseconds, rounded down; 0 if it does not lead. Since
@@ -161,31 +165,39 @@ REDLOCK_API int redlock_election_is_leader(const redlock_election *election);
 REDLOCK_API int64_t redlock_election_remaining_ms(const redlock_election *election);
 
 /* The fence of the present leadership, or, if it does not lead, of its last one, also inside
- * on_lost: larger than those of all leaderships of that name before it, whoever led. Hand it to
- * what the leader acts on, and have that refuse smaller numbers than it has seen. 0 without
+ * on_lost: larger than those of all leaderships of that name before it. Pass it to the system that
+ * the leader acts on, and have that refuse numbers smaller than the largest it has seen. 0 without
  * `fencing`, and before it was elected. Since 0.1. */
 REDLOCK_API uint64_t redlock_election_fence(const redlock_election *election);
 
-/* The token of the present leadership, as redlock_lock_token(): whoever has it can release the key
- * of the election, for instance for a leader that was killed. "" if it does not lead. Valid until
- * the loop runs again. Since 0.1. */
+/* The token of the present leadership, as redlock_lock_token(): any party that knows it can release
+ * the key of the election, for instance for a leader that was killed. "" if it does not lead. Valid
+ * until the loop runs again. Since 0.1. */
 REDLOCK_API const char *redlock_election_token(const redlock_election *election);
 
-/* Who leads, as on_leader was told last: NULL if that is nobody, or not known (yet). Known only
- * while it campaigns, leads, or has on_leader. Valid until the loop runs again. Since 0.1. */
+/* Who leads, as last reported to on_leader: NULL if there is no leader, or it is not known (yet).
+ * Known only while it campaigns, leads, or has on_leader. Valid until the loop runs again. Since
+ * 0.1. */
 REDLOCK_API const char *redlock_election_leader(const redlock_election *election);
 
 /* Who we are. Valid as long as the election. Since 0.1. */
 REDLOCK_API const char *redlock_election_candidate(const redlock_election *election);
 
+/* Where it is; REDLOCK_ELECTION_IDLE for NULL. Since 0.1. */
 REDLOCK_API enum redlock_election_state redlock_election_state(const redlock_election *election);
 
 /* "campaigning" and so on; "?" for a number that is no state. Static. Any thread. Since 0.1. */
 REDLOCK_API const char *redlock_election_state_name(enum redlock_election_state state);
 
-/* What the last attempt or renewal came to on each node, for people: as redlock_lock_message().
- * Since 0.1. */
-REDLOCK_API const char *redlock_election_message(redlock_election *election);
+/* The outcome of the last attempt or renewal on each node, human-readable: as
+ * redlock_lock_message(). Since 0.1. */
+REDLOCK_API const char *redlock_election_message(const redlock_election *election, char *buffer,
+                                                 size_t size);
+
+/* Why it does not lead, as redlock_lock_attempt_status() of its lock: REDLOCK_ERR_HELD while
+ * another candidate leads, REDLOCK_ERR_NO_QUORUM in an outage; 0 if it leads, or before an attempt
+ * has ended. REDLOCK_ERR_INVALID for NULL. Since 0.1. */
+REDLOCK_API int redlock_election_attempt_status(const redlock_election *election);
 
 /* The client of an election. Since 0.1. */
 REDLOCK_API redlock_client *redlock_election_client(const redlock_election *election);

@@ -1,25 +1,31 @@
-/* May a node vote that may have forgotten what it voted for? A node restarted without its data, or
- * a replica that took its place, would grant a lock that is held, and two could hold it. With a
- * guard the client reads INFO of each node whenever it connects. A replica and a node that is
- * loading its data or may evict keys are not used at all. Nodes that say that they are one server
- * have one vote together. A node that has changed is in quarantine for max_ttl_ms and the drift
- * allowance: until every lock is over that it may have forgotten it is asked for no vote to
- * acquire. It still takes releases, repairs and extensions, though its yes to an extension does not
- * count. What this assures, and what not: docs/guarantees.md.
+/* May a node vote that may have forgotten what it voted for? A node that restarted without its
+ * data, or a replica that took its place, would grant a lock that is held, and two could hold it.
+ * With a guard the client reads INFO of each node whenever it connects. A replica and a node that
+ * is loading its data or may evict keys are not used at all. Nodes that report that they are the
+ * same server have one vote together. A node that has changed is in quarantine for max_ttl_ms and
+ * the drift allowance: it is asked for no vote to acquire until every lock is over that it may have
+ * forgotten. It still takes releases, repairs and extensions, though its yes to an extension does
+ * not count. What this assures, and what not: docs/guarantees.md.
  *
  * redlock.h includes this file. */
 #ifndef REDLOCK_GUARD_H
 #define REDLOCK_GUARD_H
+
+#include "redlock/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum redlock_guard {
-    REDLOCK_GUARD_OFF = 0,  /* INFO is not read; operators see to it, docs/operations.md says how */
-    REDLOCK_GUARD_OBSERVED, /* changed: while this client looks on, its run_id or replication id */
-    REDLOCK_GUARD_STRICT    /* and also, when seen first, a node that started lately */
+    REDLOCK_GUARD_OFF = 0,  /* INFO is not read; it is up to operators, see docs/operations.md */
+    REDLOCK_GUARD_OBSERVED, /* changed: its run_id or replication ID, while this client is open */
+    REDLOCK_GUARD_STRICT    /* and also, when first seen, a recently started node */
 };
+
+/* "off", "observed" or "strict"; "?" for a number that is no guard. Static. Any thread. Since
+ * 0.1. */
+REDLOCK_API const char *redlock_guard_name(enum redlock_guard guard);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
-/* What the last round of a lock came to: as a sentence, as a status, and node by node. redlock.h
+/* The outcome of the last round of a lock: as a text, as a status, and node by node. redlock.h
  * includes this file.
  *
- * A round is one command to all nodes: an attempt to acquire, an extension, a release. Reading
- * costs nothing worth mentioning and may be done at any time, in every callback; by the client's
- * thread, as everything in redlock.h.
+ * A round is one command to all nodes: an attempt to acquire, an extension, a release. Reading is
+ * cheap and allowed at any time, in every callback; on the client's thread, as everything in
+ * redlock.h.
  */
 #ifndef REDLOCK_OUTCOME_H
 #define REDLOCK_OUTCOME_H
@@ -14,25 +14,24 @@
 extern "C" {
 #endif
 
-/* What the last round of this lock came to, for people: "held by another: 2 of 5 granted, 3 needed;
- * 127.0.0.1:7003: held by another; ...". While an acquire waits, what it waits for; of an operation
- * that needed no round, why. After a call on this lock was refused, why, until an operation of the
- * lock ends. Valid until the next message is asked of this client or of one of its locks. Never
- * NULL. Since 0.1. */
-REDLOCK_API const char *redlock_lock_message(redlock_lock *lock);
+/* The outcome of the last round of this lock, human-readable: "held by another: 2 of 5 granted, 3
+ * needed; 127.0.0.1:7003: held by another; ...". While an acquire waits, what it waits for; for an
+ * operation that needed no round, why. After a call on this lock was refused, why, until another
+ * one is not, or an operation of the lock ends. See "Messages" in redlock.h. Since 0.1. */
+REDLOCK_API const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t size);
 
-/* What the last attempt of the last acquire (or adoption) came to, which REDLOCK_ERR_DEADLINE does
- * not say: is it busy, or are the nodes away?
+/* The outcome of the last attempt of the last acquire (or adoption), which REDLOCK_ERR_DEADLINE
+ * does not say: is the lock busy, or is it an outage?
  *     0                       granted; or there was no attempt, or none has ended yet
  *     REDLOCK_ERR_HELD        others held too many nodes
  *     REDLOCK_ERR_NO_QUORUM   too many nodes failed
  *     REDLOCK_ERR_EXPIRED     a quorum granted it too late
  *     REDLOCK_ERR_LOST        of an adoption: the token was not there
- * While an acquire is under way it is of its last attempt that has ended. An attempt that wait_ms
- * cut short does not count, unless it was the first: then votes that had not come count as failed.
- * If wait_ms ended in line behind another lock of this client, so that there was no attempt, it
- * says what held up the line: HELD, or, if the one before it was asking in vain, what its last
- * attempt came to. REDLOCK_ERR_INVALID for NULL. Since 0.1. */
+ * While an acquire is pending it is that of its last attempt that has ended. An attempt that
+ * wait_ms cut short does not count, unless it was the first: then votes that had not arrived count
+ * as failed. If wait_ms ended in line, so that there was no attempt, it says what held up the line:
+ * HELD; or, behind another lock of this client whose attempts failed, the outcome of the last of
+ * these. REDLOCK_ERR_INVALID for NULL. Since 0.1. */
 REDLOCK_API int redlock_lock_attempt_status(const redlock_lock *lock);
 
 enum redlock_vote {
@@ -42,6 +41,9 @@ enum redlock_vote {
     REDLOCK_VOTE_REFUSED, /* acquire: held by another; extend and release: the token is not there */
     REDLOCK_VOTE_FAILED   /* not sent, no answer, or an error: see reason */
 };
+
+/* "granted" and so on; "?" for a number that is no vote. Static. Any thread. Since 0.1. */
+REDLOCK_API const char *redlock_vote_name(enum redlock_vote vote);
 
 /* One node's part in the last round of a lock. Begin with REDLOCK_NODE_OUTCOME_INIT. */
 typedef struct redlock_node_outcome {
@@ -56,8 +58,11 @@ typedef struct redlock_node_outcome {
 #define REDLOCK_NODE_OUTCOME_INIT \
     { sizeof(redlock_node_outcome), NULL, REDLOCK_VOTE_NONE, 0, 0, 0 }
 
-/* Tells how node number index (in the order of the options) voted in the last round. A vote that
- * comes after the round was decided still appears here, until the next round begins. Returns 0, or
+/* REDLOCK_NODE_OUTCOME_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_node_outcome_init(redlock_node_outcome *outcome, size_t size);
+
+/* How node number index (in the order of the options) voted in the last round. A vote that arrives
+ * after the round was decided still appears here, until the next round begins. Returns 0, or
  * REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
 REDLOCK_API int redlock_lock_outcome(const redlock_lock *lock, size_t index,
                                      redlock_node_outcome *outcome);

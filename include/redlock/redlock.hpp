@@ -5,18 +5,18 @@
 //     {
 //         redlock::guard guard(mutex, std::chrono::seconds(10));
 //         while (work_is_left() && guard.valid()) {
-//             do_a_part();
+//             do_one_step();
 //         }
 //     }
 //
-// redlock::mutex has what the standard asks of a timed mutex, so std::unique_lock,
+// redlock::mutex has what the standard requires of a timed mutex, so std::unique_lock,
 // std::lock_guard and std::scoped_lock work with it. Each of its member functions is the function
 // of blocking.h of the same name, which says what it does, who may call it, what can go wrong.
 //
-// Errors: a function that cannot do what it is asked to throws redlock::error, whose code() is the
-// status and whose what() is the sentence. Destructors and unlock() do not throw, since
-// std::lock_guard unlocks in its destructor: what an unlock came to is returned by
-// redlock::mutex::release() and redlock::guard::release(). Memory that runs out throws
+// Errors: a function that fails throws redlock::error, whose code() is the status and whose what()
+// is the text. Destructors and unlock() do not throw, since std::lock_guard unlocks in its
+// destructor: the outcome of an unlock is returned by redlock::mutex::release() and
+// redlock::guard::release(). Memory that runs out throws
 // std::bad_alloc, from C++, or redlock::error with REDLOCK_ERR_NOMEM, from the library.
 //
 // Link with libredlock. Since 0.1.
@@ -68,11 +68,13 @@ inline std::error_code make_error_code(int status) noexcept {
     return std::error_code(status, category());
 }
 
-// What is thrown. what(): the sentence, and behind it the status in words, unless it says them.
+// What is thrown. what(): the text, followed by that of the status unless it contains it.
 class error : public std::system_error {
    public:
-    error(int status, const std::string &sentence)
-        : std::system_error(make_error_code(status)), text_(join(status, sentence)) {
+    error(int status, const std::string &sentence, int attempt = 0)
+        : std::system_error(make_error_code(status)),
+          text_(join(status, sentence)),
+          attempt_(attempt) {
     }
     explicit error(int status) : error(status, std::string()) {
     }
@@ -85,7 +87,13 @@ class error : public std::system_error {
     int status() const noexcept {
         return code().value();
     }
-    // Whether the same call may well succeed later, as redlock_is_retryable().
+    // Of a lock that was not acquired: the outcome of its last attempt, REDLOCK_ERR_HELD (busy) or
+    // REDLOCK_ERR_NO_QUORUM (an outage) and so on, which REDLOCK_ERR_DEADLINE does not say; false if
+    // there was none. See redlock_mutex_attempt_status().
+    std::error_code attempt() const noexcept {
+        return make_error_code(attempt_);
+    }
+    // Whether the same call may succeed later, as redlock_is_retryable().
     bool is_retryable() const noexcept {
         return redlock_is_retryable(status()) != 0;
     }
@@ -100,23 +108,29 @@ class error : public std::system_error {
     }
 
     std::runtime_error text_;  // whose copies do not throw
+    int attempt_;
 };
 
 namespace detail {
 
-[[noreturn]] inline void fail(int status, const char *sentence) {
-    if (sentence[0] == '\0') {
-        throw error(status);
-    }
-    throw error(status, sentence);
+[[noreturn]] inline void fail(int status, const char *sentence, int attempt = 0) {
+    throw error(status, sentence, attempt);
 }
 
 // Of a call on a mutex.
 inline void check(redlock_mutex *mutex, int status) {
     if (status != 0) {
-        char sentence[REDLOCK_MESSAGE_MAX] = "";
-        redlock_mutex_message(mutex, sentence, sizeof sentence);
-        fail(status, sentence);
+        char sentence[REDLOCK_MESSAGE_MAX];
+        fail(status, redlock_mutex_message(mutex, sentence, sizeof sentence));
+    }
+}
+
+// Of a call that locks it.
+inline void check_lock(redlock_mutex *mutex, int status) {
+    if (status != 0) {
+        char sentence[REDLOCK_MESSAGE_MAX];
+        fail(status, redlock_mutex_message(mutex, sentence, sizeof sentence),
+             redlock_mutex_attempt_status(mutex));
     }
 }
 
@@ -134,8 +148,8 @@ inline std::string token(redlock_mutex *mutex) {
     return token;
 }
 
-// Rounded up, so that a wait is never shorter than it was asked to be; what does not fit is cut to
-// the longest wait there is, 49 days. What is over already is one attempt.
+// Rounded up, so that a wait is never shorter than requested; what does not fit is cut to
+// the longest wait there is, 49 days. A time that is already over means one attempt.
 template <class Rep, class Period>
 std::int64_t to_timeout_ms(const std::chrono::duration<Rep, Period> &time) {
     constexpr std::int64_t longest = 4294967294;
@@ -154,12 +168,12 @@ std::int64_t to_timeout_ms(const std::chrono::duration<Rep, Period> &time) {
 
 // -- Client --
 
-// redlock_blocking: N nodes and a thread. Every member may be called from every thread, but for
-// close(), moving and destruction, which no other thread's first use of the object may meet.
+// redlock_blocking: N nodes and a thread. Every member may be called from every thread, except
+// close(), moving and destruction, while another thread may begin to use the object.
 class client {
    public:
     // nodes: URLs. options: as for redlock_blocking_open(); its nodes and error are not used.
-    // Without a quorum it is open all the same, and opened() says so. Throws what is said to leave
+    // Without a quorum it is open all the same, and opened() says so. Throws the errors that leave
     // no client behind.
     explicit client(const std::vector<std::string> &nodes,
                     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT) {
@@ -197,7 +211,7 @@ class client {
         close();
     }
 
-    // What opening came to: false for a quorum of nodes that may vote, REDLOCK_ERR_NO_QUORUM, or
+    // The outcome of opening: false for a quorum of nodes that may vote, REDLOCK_ERR_NO_QUORUM, or
     // REDLOCK_ERR_DUPLICATE if there is none because two of them turned out to be one server.
     std::error_code opened() const noexcept {
         return make_error_code(opened_);
@@ -211,14 +225,10 @@ class client {
         }
     }
 
-    // What is wrong with the nodes now. Throws.
+    // What is wrong with the nodes now.
     std::string message() const {
-        char sentence[REDLOCK_MESSAGE_MAX] = "";
-        const int status = redlock_blocking_message(blocking_, sentence, sizeof sentence);
-        if (status != 0) {
-            throw error(status);
-        }
-        return sentence;
+        char sentence[REDLOCK_MESSAGE_MAX];
+        return redlock_blocking_message(blocking_, sentence, sizeof sentence);
     }
 
     // Throws.
@@ -254,9 +264,7 @@ struct mutex_options {
     std::chrono::milliseconds min_validity{1};
     std::uint64_t owner = REDLOCK_OWNER_THREAD;
     std::string holder;  // empty: none
-    bool notify = false;
     bool fencing = false;
-    bool tie_break = true;
     // Runs on the loop thread; it must be quick and must not throw (std::terminate).
     std::function<void(int status)> on_lost;
 };
@@ -287,7 +295,6 @@ class mutex {
         lock.resources = names.data();
         lock.n_resources = names.size();
         lock.holder = options.holder.empty() ? nullptr : options.holder.c_str();
-        lock.notify = options.notify ? 1 : 0;
         state_ = make(client, lock, options);
     }
 
@@ -303,15 +310,15 @@ class mutex {
 
     // Waits without a limit. Throws.
     void lock() {
-        detail::check(handle(), redlock_mutex_lock(handle(), REDLOCK_NO_LIMIT));
+        detail::check_lock(handle(), redlock_mutex_lock(handle(), REDLOCK_NO_LIMIT));
     }
 
-    // Both agree on what is an answer and what is an error. False: it could not be had, since
-    // another holds it, or it was granted too late to be of use; trying again may well help. What
-    // else a call can end with is thrown, REDLOCK_ERR_NO_QUORUM too, which try_lock_for() throws if
-    // the time is over and the last attempt failed by the nodes: then nobody can have the lock, and
-    // a program that takes that for "busy" would wait for nothing. last_attempt() tells the answers
-    // apart.
+    // Both agree on what is an answer and what is an error. False: not locked, because another
+    // holds it, or because it was granted too late to be of use; trying again may help. Everything
+    // else that a call can end with is thrown. That includes REDLOCK_ERR_NO_QUORUM, which
+    // try_lock_for() throws if the time is over and the last attempt failed because of the nodes:
+    // then no client can get the lock, and a program that takes that for "busy" would wait in vain.
+    // last_attempt() tells the answers apart.
 
     // One attempt.
     bool try_lock() {
@@ -329,20 +336,20 @@ class mutex {
         return try_lock_for(time - Clock::now());
     }
 
-    // Unlocks; what it came to is not told.
+    // Unlocks; the outcome is not reported.
     void unlock() noexcept {
         redlock_mutex_unlock(handle());
     }
 
     // -- What a lock on other machines has besides --
 
-    // What the last attempt of this thread's last lock(), try_lock() or try_lock_for() came to, if
-    // that was on this mutex: false for 0, REDLOCK_ERR_HELD, and so on.
+    // The outcome of the last attempt of this thread's last lock(), try_lock() or try_lock_for(),
+    // if that was on this mutex: false for 0, REDLOCK_ERR_HELD, and so on.
     std::error_code last_attempt() const noexcept {
         return make_error_code(redlock_mutex_attempt_status(handle()));
     }
 
-    // Unlocks, and tells: REDLOCK_ERR_LOST if the work may have been unprotected, and so on.
+    // Unlocks, and returns the outcome: REDLOCK_ERR_LOST if the work may have been unprotected, ...
     std::error_code release() noexcept {
         return make_error_code(redlock_mutex_unlock(handle()));
     }
@@ -374,14 +381,10 @@ class mutex {
         return redlock_mutex_fence(handle());
     }
 
-    // The last failure's sentence; "" if there was none. Throws.
+    // The last failure's sentence; "" if there was none.
     std::string message() const {
-        char sentence[REDLOCK_MESSAGE_MAX] = "";
-        const int status = redlock_mutex_message(handle(), sentence, sizeof sentence);
-        if (status != 0) {
-            throw error(status);
-        }
-        return sentence;
+        char sentence[REDLOCK_MESSAGE_MAX];
+        return redlock_mutex_message(handle(), sentence, sizeof sentence);
     }
 
     // For functions of blocking.h; NULL once it is moved from.
@@ -431,7 +434,6 @@ class mutex {
         options.min_validity_ms = from.min_validity.count();
         options.owner = from.owner;
         options.fencing = from.fencing ? 1 : 0;
-        options.tie_break = from.tie_break ? 1 : 0;
         if (made->on_lost) {
             options.on_lost = lost;
             options.lost_data = made.get();
@@ -454,7 +456,7 @@ class mutex {
             status == REDLOCK_ERR_EXPIRED) {
             return false;
         }
-        detail::check(handle(), status);
+        detail::check_lock(handle(), status);
         return true;
     }
 
@@ -472,13 +474,13 @@ class guard {
         mutex.lock();
     }
 
-    // Waits so long; throws, REDLOCK_ERR_DEADLINE if that is over.
+    // Waits that long; throws, REDLOCK_ERR_DEADLINE if that is over: error::attempt() says why.
     template <class Rep, class Period>
     guard(mutex &mutex, const std::chrono::duration<Rep, Period> &time) : mutex_(mutex.handle()) {
-        detail::check(mutex_, redlock_mutex_lock(mutex_, detail::to_timeout_ms(time)));
+        detail::check_lock(mutex_, redlock_mutex_lock(mutex_, detail::to_timeout_ms(time)));
     }
 
-    // One attempt, see mutex::try_lock(); owns() tells. Throws.
+    // One attempt, see mutex::try_lock(); owns() says whether it succeeded. Throws.
     guard(mutex &mutex, std::try_to_lock_t) : mutex_(mutex.try_lock() ? mutex.handle() : nullptr) {
     }
 
@@ -507,7 +509,7 @@ class guard {
         return mutex_ != nullptr;
     }
 
-    // Whether the lock is held at this moment. Ask before each step that must not be done twice.
+    // Whether the lock is held now. Ask before each step that must not be done twice.
     bool valid() const noexcept {
         return redlock_mutex_is_valid(mutex_) != 0;
     }
@@ -537,7 +539,7 @@ class guard {
         return redlock_mutex_fence(mutex_);
     }
 
-    // Unlocks now, and tells what it came to: false for 0, REDLOCK_ERR_LOST if the work may have
+    // Unlocks now, and returns the outcome: false for 0, REDLOCK_ERR_LOST if the work may have
     // been unprotected, and so on. The guard owns nothing after it; without anything to unlock it
     // returns REDLOCK_ERR_NOT_HELD.
     std::error_code release() noexcept {

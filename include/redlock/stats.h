@@ -1,7 +1,7 @@
 /* What a client and its nodes have done so far, and how they are now. redlock.h includes this file.
  *
- * Reading costs nothing worth mentioning and may be done at any time, in every callback and in the
- * trace hook; by the client's thread, as everything in redlock.h.
+ * Reading is cheap and allowed at any time, in every callback and in the trace hook; on the
+ * client's thread, as everything in redlock.h.
  */
 #ifndef REDLOCK_STATS_H
 #define REDLOCK_STATS_H
@@ -14,40 +14,53 @@ extern "C" {
 
 /* Counters since the client was opened. Begin with REDLOCK_STATS_INIT. */
 typedef struct redlock_stats {
-    size_t size;              /* set by the initializer */
-    uint64_t acquires;        /* acquires submitted */
-    uint64_t attempts;        /* rounds of SET */
-    uint64_t granted;         /* acquires that ended with 0 */
-    uint64_t held_by_another; /* ... with ERR_HELD */
-    uint64_t no_quorum;       /* ... with ERR_NO_QUORUM */
-    uint64_t expired;         /* ... with ERR_EXPIRED */
-    uint64_t deadline;        /* ... with ERR_DEADLINE */
-    uint64_t canceled;        /* ... with ERR_CANCELED */
-    uint64_t renewed;         /* extensions that ended with 0, the watchdog's included */
-    uint64_t extend_failed;   /* extensions that ended otherwise */
-    uint64_t released;        /* releases that ended with 0 */
-    uint64_t lost;            /* times that on_lost was due */
-    uint64_t repaired;        /* keys given back to nodes */
-    uint64_t late_votes;      /* answers to rounds that were over */
-    uint64_t owed_repaid;     /* owed releases that were answered */
-    uint64_t owed_dropped;    /* owed releases given up: too many, or the key's ttl is over */
-    uint64_t owed;            /* owed releases now */
-    uint64_t locks;           /* lock objects now */
-    uint64_t held;            /* locks held now */
-    uint64_t nodes_up;        /* nodes that can be sent to now */
-    uint64_t waiting;         /* acquires now that wait behind another lock of this client */
-    uint64_t handed_over;     /* turns to ask that such a lock gave to the next */
-    uint64_t shared;          /* acquires that joined a hold of their owner */
-    uint64_t fenced;          /* acquires that ended with 0 and a fence */
-    uint64_t raised;          /* fences that needed a second round */
-    uint64_t nodes_voting;    /* servers that may vote now: up, and not in quarantine */
+    size_t size;               /* set by the initializer */
+    uint64_t acquires;         /* acquires submitted */
+    uint64_t attempts;         /* rounds of SET, and of TAKE when it is the client's turn */
+    uint64_t granted;          /* acquires that ended with 0 */
+    uint64_t held_by_another;  /* ... with ERR_HELD */
+    uint64_t no_quorum;        /* ... with ERR_NO_QUORUM */
+    uint64_t expired;          /* ... with ERR_EXPIRED */
+    uint64_t deadline;         /* ... with ERR_DEADLINE */
+    uint64_t canceled;         /* ... with ERR_CANCELED */
+    uint64_t renewed;          /* extensions that ended with 0, the watchdog's included */
+    uint64_t extend_failed;    /* extensions that ended otherwise */
+    uint64_t released;         /* releases that ended with 0 */
+    uint64_t lost;             /* times that on_lost was due */
+    uint64_t repaired;         /* keys restored on nodes */
+    uint64_t late_votes;       /* answers to rounds that were over */
+    uint64_t releases_retried; /* pending releases that were answered */
+    uint64_t releases_dropped; /* pending releases given up: too many, or the key's ttl is over */
+    uint64_t pending_releases; /* pending releases now */
+    uint64_t locks;            /* lock objects now */
+    uint64_t held;             /* locks held now */
+    uint64_t nodes_up;         /* nodes that can be sent to now */
+    uint64_t waiting;          /* acquires now that wait behind another lock of this client */
+    uint64_t handoffs;         /* turns that passed to the next such lock */
+    uint64_t shared;           /* acquires that joined a hold of their owner */
+    uint64_t fenced;           /* acquires that ended with 0 and a fence */
+    uint64_t raised;           /* fences that needed a second round */
+    uint64_t nodes_voting;     /* servers that may vote now: up, and not in quarantine */
+
+    /* The lines of the nodes, in which clients wait for each other. How many later clients were
+     * served first is not counted: no client can see when another one came. */
+    uint64_t joins;           /* places taken in a line: one each time that waiting begins, or
+                               * begins anew at another node; asking again counts nothing */
+    uint64_t turns;           /* turns that came: this client was the next */
+    uint64_t turns_missed;    /* ... and were not taken: other nodes refused or did not answer, or
+                               * the acquire had ended by then */
+    uint64_t handover_us;     /* from a turn to its grant; the sum of all turns that were taken */
+    uint64_t handover_max_us; /* ... and the longest */
 } redlock_stats;
 
 #define REDLOCK_STATS_INIT                                                                       \
     {                                                                                            \
         sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0                                                                           \
+            0, 0, 0, 0, 0, 0, 0, 0, 0                                                            \
     }
+
+/* REDLOCK_STATS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_stats_init(redlock_stats *stats, size_t size);
 
 /* Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
 REDLOCK_API int redlock_client_stats(const redlock_client *client, redlock_stats *stats);
@@ -64,13 +77,16 @@ typedef struct redlock_node_info {
     uint64_t failures;    /* connections that failed or were lost */
     uint64_t requests;    /* commands sent, handshakes left out */
     uint64_t outstanding; /* commands without an answer now, handshakes left out */
-    uint64_t owed;        /* releases it is owed now */
-    int voting;           /* 1 if it may be asked to grant: up, and not in quarantine */
-    int64_t votes_in_ms;  /* until it votes, if it is in quarantine; else 0 */
+    uint64_t pending_releases; /* releases that it has not answered */
+    int voting;                /* 1 if it may vote: up, and not in quarantine */
+    int64_t votes_in_ms;       /* until it votes, if it is in quarantine; else 0 */
 } redlock_node_info;
 
 #define REDLOCK_NODE_INFO_INIT \
     { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0 }
+
+/* REDLOCK_NODE_INFO_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_node_info_init(redlock_node_info *info, size_t size);
 
 /* Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
 REDLOCK_API int redlock_client_node(const redlock_client *client, size_t index,

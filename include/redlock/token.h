@@ -1,12 +1,13 @@
-/* Locks by their token: handed from one process to another, released by a script, looked at.
+/* Locks by their token: handed from one process to another, released by a script, looked at; and
+ * who waits for them.
  *
- * The token is what a lock is on the nodes. Whoever has it can go on holding the lock, or end it:
+ * On the nodes a lock is its token. Any party that knows it can keep the lock held, or end it:
  *
  *     process A: redlock_acquire(), redlock_lock_token(), redlock_disown()
  *     process B: redlock_adopt() with that token, work, redlock_release()
  *
- * Failure modes: nobody adopts, and the keys end by their ttl. Two processes adopt one token: they
- * are one holder for the nodes, and nothing keeps them apart; hand a token to one.
+ * Failure modes: no process adopts, and the keys end by their ttl. Two processes adopt one token:
+ * to the nodes they are one holder, and nothing keeps them apart; hand a token to one only.
  *
  * Threads, units and the callback contract: as in redlock.h.
  */
@@ -22,24 +23,24 @@ extern "C" {
 /* Takes over a lock that is held by its token, for instance in another process: extends it on every
  * node and, if a quorum renewed it, holds it from now on as if it had been acquired. The lock must
  * be of the same resources and have the same holder. options: as for redlock_acquire(); tries,
- * wait_ms, delay_ms, jitter_ms, tie_break and owner have no meaning here, and fencing is refused: a
- * fence is of the grant, hand it over with the token. The callback's status:
+ * wait_ms, delay_ms, jitter_ms and owner have no meaning here, and fencing is refused: a
+ * fence belongs to the grant, hand it over with the token. The callback's status:
  *     0                       the lock is held
  *     REDLOCK_ERR_LOST        too many nodes answered that the token is not there
  *     REDLOCK_ERR_NO_QUORUM   too many nodes did not answer
  *     REDLOCK_ERR_EXPIRED     a quorum renewed it too late
  *     REDLOCK_ERR_CANCELED    as for redlock_acquire()
- * After an error nothing is released: it may be held by whoever else has the token.
+ * After an error nothing is released: another party that knows the token may hold it.
  *
  * Returns as redlock_acquire(); REDLOCK_ERR_INVALID also if token is not REDLOCK_TOKEN_LENGTH hex
- * digits, REDLOCK_ERR_BUSY also while another lock of this client holds the resource or asks for
- * it. Since 0.1. */
+ * digits, REDLOCK_ERR_BUSY also while another lock of this client holds the resource or is
+ * acquiring it. Since 0.1. */
 REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
                               const redlock_acquire_options *options, redlock_lock_cb on_done,
                               void *data);
 
-/* The opposite: the lock is not held by this object any more, but its keys stay until their ttl
- * ends, and whoever has the token can adopt or release it. An extension under way ends with
+/* The opposite: this object no longer holds the lock, but its keys stay until their ttl ends, and
+ * any party that knows the token can adopt or release it. A pending extension ends with
  * REDLOCK_ERR_CANCELED. on_lost does not run.
  *
  * Returns 0, REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (acquired more than once, or shared by
@@ -47,18 +48,18 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
 REDLOCK_API int redlock_disown(redlock_lock *lock);
 
 /* Releases by its token what this object does not hold: on every node the keys are deleted if they
- * have the token. redlock_lock_outcome() tells for each node whether it was there. The callback's
+ * have the token. redlock_lock_outcome() says for each node whether it was there. The callback's
  * status and the errors: as for redlock_release(), and REDLOCK_ERR_ALREADY_HELD, and
  * REDLOCK_ERR_INVALID (token is not REDLOCK_TOKEN_LENGTH hex digits). Since 0.1. */
 REDLOCK_API int redlock_release_token(redlock_lock *lock, const char *token,
                                       redlock_lock_cb on_done, void *data);
 
-/* What one node has under a resource's key. Begin with REDLOCK_SIGHT_INIT. */
-typedef struct redlock_sight {
+/* What one node has under a resource's key. Begin with REDLOCK_NODE_HOLDER_INIT. */
+typedef struct redlock_node_holder {
     size_t size;       /* set by the initializer */
     const char *node;  /* "host:port" or the path; valid as long as the client */
     int status;        /* 0: it answered; else why not, REDLOCK_ERR_NODE_... (or ERR_CANCELED) */
-    int is_held;       /* 1: the key exists */
+    int is_held;       /* 1: the key exists, and is not reserved */
     const char *token; /* "" if not held, or if the value is not of this library's kind */
 
     /* The name behind the token, "" if none. Of a value that is not of this library's kind its
@@ -68,10 +69,17 @@ typedef struct redlock_sight {
 
     int64_t remaining_ms; /* until the key ends by the node's clock; -1: it never ends */
     uint32_t latency_us;  /* from sending to the answer; 0 if there was none */
-} redlock_sight;
 
-#define REDLOCK_SIGHT_INIT \
-    { sizeof(redlock_sight), NULL, 0, 0, NULL, NULL, 0, 0 }
+    /* 1: the key is reserved, by a release, for the client whose turn it is. No client holds it:
+     * is_held is 0, and remaining_ms says until when it is reserved. */
+    int is_reserved;
+} redlock_node_holder;
+
+#define REDLOCK_NODE_HOLDER_INIT \
+    { sizeof(redlock_node_holder), NULL, 0, 0, NULL, NULL, 0, 0, 0 }
+
+/* REDLOCK_NODE_HOLDER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_node_holder_init(redlock_node_holder *node_holder, size_t size);
 
 typedef struct redlock_query redlock_query; /* opaque: the answers of the nodes */
 
@@ -83,10 +91,10 @@ typedef void (*redlock_query_cb)(redlock_query *query, int status, void *data);
  *     0                       a quorum answered
  *     REDLOCK_ERR_NO_QUORUM   fewer did; those that did can be read all the same
  *     REDLOCK_ERR_CANCELED    the client is closing
- * What it tells is over when it is told: never act on it as if it were a lock. Each node answers of
- * one moment, but the nodes' moments differ, so a lock that changes hands just then may be seen
- * with both of its tokens, or none. Where users are restricted by an ACL, this needs TYPE, PTTL and
- * GETRANGE in scripts. on_done: not NULL.
+ * The answer may be outdated when it arrives: never act on it as if it were a lock. Each node
+ * answers for one moment, but the nodes' moments differ, so a lock that changes hands just then may
+ * be seen with both of its tokens, or none. Where users are restricted by an ACL, this needs TYPE,
+ * PTTL and GETRANGE in scripts. on_done: not NULL.
  *
  * Returns 0, REDLOCK_ERR_INVALID (an argument is NULL, the length out of range),
  * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM. Since 0.1. */
@@ -96,15 +104,60 @@ REDLOCK_API int redlock_query_holder(redlock_client *client, const void *resourc
 /* Node number index (in the order of the options) as it answered. The strings are valid during the
  * callback. Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since
  * 0.1. */
-REDLOCK_API int redlock_query_sight(const redlock_query *query, size_t index, redlock_sight *sight);
+REDLOCK_API int redlock_query_node(const redlock_query *query, size_t index,
+                                   redlock_node_holder *node_holder);
 
-/* The holder by the quorum's word: if a quorum of all nodes has one token, sets what is not NULL
+/* The holder as reported by a quorum: if a quorum of all nodes has one token, sets what is not NULL
  * (the strings are valid during the callback; remaining_ms is until fewer than a quorum have it)
  * and returns 1. It also does if a quorum has one string that is not of this library's kind and has
  * a ttl, as a lock of another Redlock library has: then *token is "", and *holder the beginning of
- * that string, as in redlock_sight. 0 if nothing has a quorum. Since 0.1. */
+ * that string, as in redlock_node_holder. 0 if nothing has a quorum. Since 0.1. */
 REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **token,
                                      const char **holder, int64_t *remaining_ms);
+
+#define REDLOCK_WAITERS_MAX 1024 /* that one query asks for */
+
+/* Asks every node who waits for a resource, and in which order; changes nothing. Only the node that
+ * is the resource's home has a line ("Whose turn it is" in docs/guarantees.md). max: how many of
+ * them at most, 1 to REDLOCK_WAITERS_MAX; the others are counted. The callback and its status: as
+ * for redlock_query_holder(), and redlock_query_node() says which nodes have answered; one that did
+ * not may be the one that has the line. After the first answer of a node that has one, the rest is
+ * asked for, for node_timeout_ms once more.
+ *
+ * The line may move while it is asked for: then one that waits may be missing. A client has one
+ * place in it, however many of its locks wait. Clients of other libraries, and those that wait for
+ * nodes, stand in no line. Where users are restricted by an ACL, this needs ZRANGE, ZCARD, TIME and
+ * the keys "libredlock:line:*" in scripts.
+ *
+ * Returns as redlock_query_holder(); REDLOCK_ERR_INVALID also if max is out of range. Since 0.1. */
+REDLOCK_API int redlock_query_waiters(redlock_client *client, const void *resource, size_t length,
+                                      size_t max, redlock_query_cb on_done, void *data);
+
+/* A client that waits. Begin with REDLOCK_WAITER_INIT. */
+typedef struct redlock_waiter {
+    size_t size;        /* set by the initializer */
+    const char *node;   /* whose line it stands in; "host:port" or the path, as long as the client
+                         * lives */
+    const char *client; /* 16 hex digits: the same as long as the client lives; "" if not known */
+    const char *holder; /* the name that its lock has (redlock_lock_options), "" if none */
+    int64_t waited_ms;  /* for how long */
+} redlock_waiter;
+
+#define REDLOCK_WAITER_INIT \
+    { sizeof(redlock_waiter), NULL, NULL, NULL, 0 }
+
+/* REDLOCK_WAITER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_waiter_init(redlock_waiter *waiter, size_t size);
+
+/* How many clients wait, also beyond max, by a query for waiters. Since 0.1. */
+REDLOCK_API size_t redlock_query_waiting(const redlock_query *query);
+
+/* The waiter number index: 0 is the next one. Where several nodes have a line, for instance because
+ * clients spell the nodes differently, the longest comes first, and then those that stand in
+ * another one only. The strings are valid during the callback. Returns 0, or REDLOCK_ERR_INVALID
+ * (NULL, there are not so many, size unknown). Since 0.1. */
+REDLOCK_API int redlock_query_waiter(const redlock_query *query, size_t index,
+                                     redlock_waiter *waiter);
 
 #ifdef __cplusplus
 }

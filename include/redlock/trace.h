@@ -1,4 +1,4 @@
-/* What happens inside a client, event by event: for logs, tests and curiosity.
+/* What happens inside a client, event by event: for logs and tests.
  *
  * redlock_client_options.trace is called for each event, on the loop's thread. Without a hook an
  * event costs a comparison.
@@ -8,35 +8,45 @@
 
 #include <stdint.h>
 
+#include "redlock/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct redlock_lock; /* redlock.h names it redlock_lock: in C99 that can be said once */
 
-/* What a trace hook is told. The pointers are valid during the call only. */
+/* The events. The pointers in them are valid during the call only. */
 enum redlock_event_type {
-    REDLOCK_EVENT_NODE_UP = 1,  /* node: connected and its handshake is done */
-    REDLOCK_EVENT_NODE_DOWN,    /* node, status: why */
-    REDLOCK_EVENT_ATTEMPT,      /* lock: SETs go out; again if one node was asked first */
-    REDLOCK_EVENT_EXTEND,       /* lock: a round of extension goes out */
-    REDLOCK_EVENT_RELEASE,      /* lock: releases go out */
-    REDLOCK_EVENT_REPAIR,       /* lock, node: the key is given back to a node that had lost it */
-    REDLOCK_EVENT_VOTE,         /* lock, node, latency_us, status: 0, ERR_HELD, or why it failed */
-    REDLOCK_EVENT_LATE_VOTE,    /* as VOTE, for a round that is over: not counted */
-    REDLOCK_EVENT_ACQUIRED,     /* lock: held from now on */
-    REDLOCK_EVENT_DONE,         /* lock, status: an operation ended, its callback is about to run */
-    REDLOCK_EVENT_LOST,         /* lock, status: on_lost is about to run */
-    REDLOCK_EVENT_OWED,         /* node: a release could not be delivered, it is owed */
-    REDLOCK_EVENT_OWED_REPAID,  /* node: an owed release was answered */
-    REDLOCK_EVENT_OWED_DROPPED, /* node: an owed release was given up, the key ends by its ttl */
-    REDLOCK_EVENT_LISTEN_UP,    /* node: notices of releases are heard from it */
-    REDLOCK_EVENT_LISTEN_DOWN,  /* node, status: not any more, and why */
-    REDLOCK_EVENT_NOTICE,       /* lock: a release was heard of, it is tried again at once */
-    REDLOCK_EVENT_FENCE,        /* lock: counters differ, a round that raises them goes out */
+    REDLOCK_EVENT_NODE_UP = 1, /* node: connected and its handshake is done */
+    REDLOCK_EVENT_NODE_DOWN,   /* node, status: why */
+    REDLOCK_EVENT_ATTEMPT,     /* lock: SETs are sent */
+    REDLOCK_EVENT_EXTEND,      /* lock: a round of extensions is sent */
+    REDLOCK_EVENT_RELEASE,     /* lock: releases are sent */
+    REDLOCK_EVENT_REPAIR,      /* lock, node: the key is restored on a node that had lost it */
+    REDLOCK_EVENT_VOTE,        /* lock, node, latency_us, status: 0, ERR_HELD, or why it failed */
+    REDLOCK_EVENT_LATE_VOTE,   /* as VOTE, for a round that is over: not counted */
+    REDLOCK_EVENT_ACQUIRED,    /* lock: held from now on */
+    REDLOCK_EVENT_DONE,        /* lock, status: an operation ended, its callback is about to run */
+    REDLOCK_EVENT_LOST,        /* lock, status: on_lost is about to run */
+    REDLOCK_EVENT_RELEASE_PENDING,  /* node: a release could not be delivered, it is pending */
+    REDLOCK_EVENT_RELEASE_RETRIED,  /* node: a pending release was answered */
+    REDLOCK_EVENT_RELEASE_DROPPED,  /* node: a pending release was dropped */
+    REDLOCK_EVENT_LISTEN_UP,        /* node: messages are received from it: turns, releases */
+    REDLOCK_EVENT_LISTEN_DOWN,      /* node, status: no longer, and why */
+    REDLOCK_EVENT_RELEASE_NOTIFIED, /* lock: a release was notified, it tries again at once */
+    REDLOCK_EVENT_FENCE,            /* lock: counters differ, a round that raises them is sent */
     REDLOCK_EVENT_NODE_QUARANTINED, /* node, status, votes_in_ms: up, but may not vote yet */
-    REDLOCK_EVENT_NODE_VOTES        /* node: its quarantine is over */
+    REDLOCK_EVENT_NODE_VOTES,       /* node: its quarantine is over */
+    REDLOCK_EVENT_JOIN,             /* lock, node: a place in the line at this node is asked for */
+    REDLOCK_EVENT_TURN,             /* lock, node: it is this client's turn, as the node says */
+    REDLOCK_EVENT_TAKE,             /* lock: in place of ATTEMPT, when it is this client's turn */
+    REDLOCK_EVENT_LEAVE             /* node: a place in the line at this node is given up */
 };
+
+/* "node_up" and so on, the name without its prefix in lower case; "?" for a number that is no
+ * event. Static. Any thread. Since 0.1. */
+REDLOCK_API const char *redlock_event_name(enum redlock_event_type type);
 
 typedef struct redlock_event {
     enum redlock_event_type type;
@@ -46,6 +56,7 @@ typedef struct redlock_event {
     const char *node;                /* the node's name, NULL where none applies */
     uint32_t latency_us;             /* from sending to the answer, for votes */
     int64_t votes_in_ms;             /* of NODE_QUARANTINED: for how long; else 0 */
+    const char *token;               /* of the RELEASE_ events of a node: whose keys; else NULL */
 } redlock_event;
 
 /* Runs inside the library's own work: it must not call any function of this header that takes a

@@ -53,6 +53,7 @@ static void heap_fix(struct rl_deadlines *heap, uint32_t slot) {
 
 static void heap_remove(struct rl_deadlines *heap, struct rl_deadline *item) {
     uint32_t slot = item->slot;
+    assert(slot < heap->count);
     struct rl_deadline *last = heap->items[--heap->count];
     item->slot = RL_DEADLINE_UNSET;
     if (last != item) {
@@ -61,8 +62,9 @@ static void heap_remove(struct rl_deadlines *heap, struct rl_deadline *item) {
     }
 }
 
-void rl_deadline_init(struct rl_deadline *item, uint32_t tag) {
-    item->tag = tag;
+void rl_deadline_init(struct rl_deadline *item, rl_due_cb due) {
+    assert(due != NULL);
+    item->due = due;
     item->at_ns = RL_NEVER;
     item->slot = RL_DEADLINE_UNSET;
 }
@@ -70,6 +72,8 @@ void rl_deadline_init(struct rl_deadline *item, uint32_t tag) {
 struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_deadline **items,
                                           uint32_t capacity) {
     assert(capacity >= heap->count);
+    assert(capacity < RL_DEADLINE_UNSET); /* which is no slot */
+    assert(items != heap->items);
     struct rl_deadline **old = heap->items;
     if (heap->count > 0) {
         memcpy(items, old, heap->count * sizeof(struct rl_deadline *));
@@ -94,9 +98,11 @@ void rl_deadlines_set(struct rl_deadlines *heap, struct rl_deadline *item, uint6
         heap_put(heap, heap->count - 1, item);
         heap_up(heap, item->slot);
     }
+    assert((item->slot == RL_DEADLINE_UNSET) == (at_ns == RL_NEVER));
 }
 
 struct rl_deadline *rl_deadlines_first(const struct rl_deadlines *heap) {
     assert(heap->count <= heap->capacity);
+    assert(heap->count == 0 || heap->items[0]->at_ns != RL_NEVER); /* else it would not be in it */
     return heap->count > 0 ? heap->items[0] : NULL;
 }

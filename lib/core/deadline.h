@@ -11,10 +11,16 @@
 
 #define RL_DEADLINE_UNSET UINT32_MAX
 
+struct rl_deadline;
+
+/* What is done when it is due. item: part of whatever waits for it. Afterwards it is set to a later
+ * time, or is not set, or is gone. */
+typedef void (*rl_due_cb)(struct rl_deadline *item, uint64_t now_ns);
+
 struct rl_deadline {
     uint64_t at_ns;
+    rl_due_cb due;
     uint32_t slot; /* where in the heap, RL_DEADLINE_UNSET if not in it */
-    uint32_t tag;  /* the driver's: what the item is part of */
 };
 
 struct rl_deadlines {
@@ -23,7 +29,7 @@ struct rl_deadlines {
     uint32_t capacity;
 };
 
-void rl_deadline_init(struct rl_deadline *item, uint32_t tag);
+void rl_deadline_init(struct rl_deadline *item, rl_due_cb due);
 
 /* Moves the heap into a larger array. Returns the old one for the caller to free. */
 struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_deadline **items,

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "mark.h"
+#include "base/mark.h"
 
 #define BIT(node) (UINT32_C(1) << (node))
 
@@ -46,11 +46,12 @@ static uint32_t silent_of(struct rl_lock *lock, uint32_t nodes, const struct rl_
 
 /* Sends one command to each node of a mask. Returns the nodes to which it could not be sent, and
  * why. */
-static uint32_t send_to(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round,
+static uint32_t send_to(struct rl_lock *lock, enum rl_call_kind kind, uint32_t round,
                         uint32_t nodes, uint32_t may_have, int16_t why[RL_NODES_MAX],
                         const struct rl_driver *driver) {
     uint32_t failed = 0, silent = 0;
-    if (kind == RL_SENT_RELEASE) {
+    assert((nodes & ~rl_all_nodes(lock->rules->n)) == 0);
+    if (kind == RL_CALL_RELEASE) {
         silent = silent_of(lock, nodes & ~may_have, driver);
     }
     if (nodes != silent) {
@@ -63,7 +64,7 @@ static uint32_t send_to(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t r
         why[i] = silent & BIT(i) ? lock->timeout_reason : driver->send(lock, kind, round, i);
         if (why[i] != 0) {
             failed |= BIT(i);
-            if (kind == RL_SENT_RELEASE && may_have & BIT(i)) {
+            if (kind == RL_CALL_RELEASE && may_have & BIT(i)) {
                 driver->owe(lock, i);
             }
         }
@@ -73,13 +74,15 @@ static uint32_t send_to(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t r
 
 static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
                        const struct rl_driver *driver) {
-    static const enum rl_sent_kind kinds[] = {[RL_ROUND_ACQUIRE] = RL_SENT_SET,
-                                              [RL_ROUND_FENCE] = RL_SENT_RAISE,
-                                              [RL_ROUND_EXTEND] = RL_SENT_EXTEND,
-                                              [RL_ROUND_RELEASE] = RL_SENT_RELEASE};
+    const enum rl_call_kind kinds[] = {
+        [RL_ROUND_ACQUIRE] = lock->place != 0 ? RL_CALL_TAKE : RL_CALL_SET,
+        [RL_ROUND_FENCE] = RL_CALL_RAISE,
+        [RL_ROUND_EXTEND] = RL_CALL_EXTEND,
+        [RL_ROUND_RELEASE] = RL_CALL_RELEASE};
     int16_t why[RL_NODES_MAX];
     uint32_t round = lock->round.id; /* a failed vote may end it, and begin another */
     assert(round != 0);
+    assert(lock->round.kind != RL_ROUND_ACQUIRE || lock->round.decision == RL_OPEN);
     uint32_t failed = send_to(lock, kinds[lock->round.kind], round, actions->send,
                               actions->may_have, why, driver);
     if (lock->round.kind == RL_ROUND_ACQUIRE) {
@@ -97,6 +100,7 @@ static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
 
 static void end_operations(struct rl_lock *lock, const struct rl_actions *actions,
                            const struct rl_driver *driver) {
+    assert(actions->lost == RL_RESULT_NONE || actions->renewed == RL_RESULT_NONE);
     const enum rl_result results[RL_OPS] = {[RL_OP_ACQUIRE] = actions->acquired,
                                             [RL_OP_EXTEND] = actions->extended,
                                             [RL_OP_RELEASE] = actions->released};
@@ -113,25 +117,27 @@ static void end_operations(struct rl_lock *lock, const struct rl_actions *action
     }
 }
 
-/* Without a token there is no attempt. */
+/* Without a token there is no attempt. Validity runs from before the wall clock is read: a process
+ * that is stopped between the two would else have a lock with a fence of long ago. */
 static void begin_attempt(struct rl_lock *lock, const struct rl_driver *driver) {
     char token[RL_TOKEN_LEN];
-    struct rl_event event = {.type = RL_EV_ATTEMPT};
-    if (driver->draw(lock, token, &event.floor)) {
+    struct rl_event event = {.type = RL_EV_ATTEMPT, .since_ns = lock->now_ns};
+    if (driver->generate_token(lock, token, &event.floor)) {
         event.u.token = token;
         driver->feed(lock, &event);
     } else {
         event.type = RL_EV_CANCEL;
         driver->feed(lock, &event);
-        driver->undrawn(lock);
+        driver->token_failed(lock);
     }
 }
 
 static void perform(struct rl_lock *lock, const struct rl_actions *actions,
                     const struct rl_driver *driver) {
     int16_t why[RL_NODES_MAX]; /* of no consequence where no round counts the votes */
+    assert(!actions->generate_token || actions->send == 0); /* its attempt has not begun */
     if (actions->release != 0) {
-        send_to(lock, RL_SENT_RELEASE, 0, actions->release, actions->may_have, why, driver);
+        send_to(lock, RL_CALL_RELEASE, 0, actions->release, actions->may_have, why, driver);
     }
     for (uint32_t i = 0; actions->owe >> i != 0; i++) {
         if (actions->owe & BIT(i)) {
@@ -143,12 +149,12 @@ static void perform(struct rl_lock *lock, const struct rl_actions *actions,
         driver->tell(lock);
     }
     if (actions->repair != 0) {
-        send_to(lock, RL_SENT_SET, 0, actions->repair, 0, why, driver);
+        send_to(lock, RL_CALL_SET, 0, actions->repair, 0, why, driver);
     }
     if (actions->send != 0) {
         send_round(lock, actions, driver);
     }
-    if (actions->draw) {
+    if (actions->generate_token) {
         begin_attempt(lock, driver);
     }
 }

@@ -4,6 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+static_assert(RL_STANDING_VOTES == 0, "a guard of zeros has seen nothing against its node");
+static_assert(RL_STANDINGS <= UINT8_MAX, "a standing is kept in a byte");
+
 void rl_guard_init(struct rl_guard *guard) {
     memset(guard, 0, sizeof *guard);
 }
@@ -22,6 +25,7 @@ static enum rl_standing guard_judge(const struct rl_guard *guard,
                                     const struct rl_guard_rules *rules,
                                     const struct rl_server *server) {
     bool known = guard->run_id[0] != '\0';
+    assert(known == (guard->replid[0] != '\0'));
     if (known && strcmp(guard->run_id, server->run_id) != 0) {
         return RL_STANDING_RESTARTED;
     }
@@ -32,7 +36,7 @@ static enum rl_standing guard_judge(const struct rl_guard *guard,
         return (enum rl_standing)guard->unfit;
     }
     bool young = rules->mode == RL_GUARD_STRICT && server->uptime_ns < rules->quarantine_ns;
-    return !known && young ? RL_STANDING_YOUNG : RL_STANDING_VOTES;
+    return !known && young ? RL_STANDING_RECENTLY_STARTED : RL_STANDING_VOTES;
 }
 
 enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rules *rules,
@@ -49,7 +53,7 @@ enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rule
     memcpy(guard->replid, server->replid, sizeof guard->replid);
     guard->unfit = 0;
     if (standing != RL_STANDING_VOTES) { /* else an earlier quarantine goes on, or is over */
-        uint64_t ago_ns = standing == RL_STANDING_YOUNG ? server->uptime_ns : 0;
+        uint64_t ago_ns = standing == RL_STANDING_RECENTLY_STARTED ? server->uptime_ns : 0;
         guard->standing = (uint8_t)standing;
         guard->since_ns = now_ns > ago_ns ? now_ns - ago_ns : 0;
         guard->votes_ns = guard->since_ns + rules->quarantine_ns;
@@ -58,5 +62,7 @@ enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rule
 }
 
 bool rl_guard_may_vote(const struct rl_guard *guard, uint64_t now_ns) {
+    assert(guard->votes_ns == 0 || guard->standing != RL_STANDING_VOTES);
+    assert(guard->since_ns <= guard->votes_ns);
     return now_ns >= guard->votes_ns;
 }

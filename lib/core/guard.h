@@ -1,6 +1,6 @@
 /* May this node vote? What a client must know of a node before it counts its grants.
  *
- * The hole that this closes: a node that has a key of a lock under way forgets it, because it
+ * The hole that this closes: a node that has a key of a lock forgets it, because it
  * restarted without its data, or because a replica took its place before the key reached it. Then
  * it would grant the same resource again, and two quorums would no longer share a node that
  * remembers. So a node that may have forgotten gives no vote until every lock that it may
@@ -68,7 +68,7 @@ enum rl_standing {
     RL_STANDING_VOTES,
     RL_STANDING_RESTARTED, /* this and the next two: in quarantine */
     RL_STANDING_REPLACED,
-    RL_STANDING_YOUNG,
+    RL_STANDING_RECENTLY_STARTED,
     RL_STANDING_REPLICA, /* this and the next two: of no use; or in quarantine, since it was so */
     RL_STANDING_LOADING,
     RL_STANDING_EVICTS,

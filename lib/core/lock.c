@@ -1,5 +1,6 @@
 /* The step function of a lock: order, rounds and votes, the clock. The argument why it is safe is
- * in lock.h. What leads to a lock is in lock_acquire.c, what is done with it in lock_hold.c.
+ * in lock.h. What leads to a lock is in lock_acquire.c, what is done with it in lock_hold.c, what
+ * both begin and end with in lock_round.c; none of the three knows this file.
  *
  * Order within a step: the clock first (a lock whose validity is over ends before anything else can
  * happen to it), then the event by its handler, then the invariant.
@@ -9,30 +10,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/lock_parts.h"
-#include "core/watch.h"
-#include "mark.h"
-
-void rl_lock_release_all(struct rl_lock *lock, const struct rl_event *event,
-                         struct rl_actions *out) {
-    if (lock_is(lock, IN(RL_BACKOFF) | IN(RL_WAITING))) {
-        return; /* the last attempt has been released, there is no other yet */
-    }
-    if (!lock->adopts) {
-        out->release |= event->up & ~lock->unasked;
-        out->owe |= lock->may_hold & ~event->up;
-        out->may_have |= lock->may_hold;
-    }
-    lock->may_hold = 0;
-    rl_round_abandon(&lock->round);
-    for (uint32_t i = 0; lock->unasked >> i != 0; i++) {
-        if (lock->unasked >> i & 1) {
-            rl_round_vote(&lock->round, lock->round.id, i, RL_VOTE_FAILED,
-                          lock->rules->not_asked_reason, event->now_ns);
-        }
-    }
-    lock->unasked = 0;
-}
+#include "base/mark.h"
+#include "core/lock_acquire.h"
+#include "core/lock_hold.h"
+#include "core/lock_round.h"
+#include "core/lock_state.h"
 
 /* Ends what the clock has ended. Runs at the start of every step. */
 static void lock_expire(struct rl_lock *lock, const struct rl_event *event,
@@ -45,43 +27,23 @@ static void lock_expire(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
-                         enum rl_round_kind kind, uint32_t asked) {
-    rl_round_begin(&lock->round, kind, event->now_ns, asked, event->reasons);
-    out->send = asked;
-    uint64_t wait_ns = lock->rules->node_timeout_ns;
-    if (kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_FENCE) {
-        uint64_t until_ns = rl_lock_attempt_ends_ns(lock);
-        assert(until_ns > event->now_ns);
-        if (until_ns - event->now_ns < wait_ns) {
-            wait_ns = until_ns - event->now_ns; /* votes that come later could not win any more */
-        }
-    }
-    if (lock->renews) {
-        wait_ns = rl_watch_wait_ns(wait_ns, lock->valid_until_ns - event->now_ns);
-    }
-    lock->round_until_ns = event->now_ns + wait_ns;
-}
-
 void rl_lock_put_off(struct rl_lock *lock, uint64_t since_ns, uint64_t now_ns) {
-    const uint64_t timeout_ns = lock->rules->node_timeout_ns;
-    if (lock->round.decision != RL_OPEN) {
+    assert(since_ns <= now_ns);
+    if (lock->round.decision != RL_OPEN || lock->round.sent_ns < since_ns) {
         return;
     }
-    if (lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING))) {
-        if (lock->round_until_ns >= since_ns + timeout_ns) { /* else it is older, or at its end */
-            uint64_t ends_ns = rl_lock_attempt_ends_ns(lock);
-            lock->round_until_ns = now_ns + timeout_ns < ends_ns ? now_ns + timeout_ns : ends_ns;
-        }
-    } else if (lock->round.sent_ns >= since_ns) {
-        assert(now_ns >= lock->round.sent_ns);
-        lock->round_until_ns += now_ns - lock->round.sent_ns;
+    assert(now_ns >= lock->round.sent_ns);
+    lock->round_until_ns += now_ns - lock->round.sent_ns;
+    if (lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING)) &&
+        lock->round_until_ns > rl_lock_attempt_ends_ns(lock)) {
+        lock->round_until_ns = rl_lock_attempt_ends_ns(lock);
     }
     rl_lock_invariant(lock);
 }
 
-void rl_lock_after_votes(struct rl_lock *lock, const struct rl_event *event,
-                         struct rl_actions *out) {
+/* Moves on if the pending round is decided. */
+static void after_votes(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out) {
     if (lock->round.decision == RL_OPEN) {
         return;
     }
@@ -98,16 +60,11 @@ void rl_lock_after_votes(struct rl_lock *lock, const struct rl_event *event,
 static void on_counted_vote(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
-    bool of_set = lock->round.kind == RL_ROUND_ACQUIRE;
-    if (of_set && in->vote == RL_VOTE_GRANTED && lock->fence.floor != 0) {
+    if (lock->round.kind == RL_ROUND_ACQUIRE && in->vote == RL_VOTE_GRANTED &&
+        lock->fence.floor != 0) {
         rl_fence_vote(&lock->fence, in->node, in->counter);
     }
-    lock->met_another |= of_set && in->vote == RL_VOTE_REFUSED;
-    if (of_set && lock->round.decision == RL_OPEN) {
-        rl_lock_alone_voted(lock, event, out);
-    } else {
-        rl_lock_after_votes(lock, event, out);
-    }
+    after_votes(lock, event, out);
 }
 
 static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
@@ -136,25 +93,25 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
 }
 
 /* Of nodes that are one server the first yes counts. And the second SET of a token finds the key of
- * the first there: whichever answer comes first, that is no refusal by somebody else's key. (On a
+ * the first there: whichever answer comes first, that is no refusal by another client's key. (On a
  * release nothing rests: there only those count as one server that may vote, so that a node which
  * shows another identity each time cannot take the place of several.) */
 static bool is_twins_second(struct rl_lock *lock, const struct rl_event *event) {
     const struct rl_ballot_in *in = &event->u.vote;
     struct rl_round *round = &lock->round;
     const bool sets = round->kind == RL_ROUND_ACQUIRE, ends = round->kind == RL_ROUND_RELEASE;
-    uint32_t twins = event->twins != NULL ? event->twins[in->node] : 0;
-    twins &= ends ? event->voters : UINT32_MAX;
-    if (twins == 0 || in->round != round->id || in->vote == RL_VOTE_FAILED ||
+    uint32_t duplicates = event->duplicates != NULL ? event->duplicates[in->node] : 0;
+    duplicates &= ends ? event->voters : UINT32_MAX;
+    if (duplicates == 0 || in->round != round->id || in->vote == RL_VOTE_FAILED ||
         round->ballots[in->node].vote != RL_VOTE_PENDING) {
         return false;
     }
     uint32_t yes = rl_round_mask(round, RL_VOTE_GRANTED);
     yes |= ends ? rl_round_mask(round, RL_VOTE_REFUSED) : 0;
     if (sets && in->vote == RL_VOTE_GRANTED) {
-        rl_round_excuse(round, twins, lock->rules->twin_reason);
+        rl_round_excuse(round, duplicates, lock->rules->duplicate_reason);
     }
-    return (twins & yes) != 0 && (in->vote == RL_VOTE_GRANTED || sets || ends);
+    return (duplicates & yes) != 0 && (in->vote == RL_VOTE_GRANTED || sets || ends);
 }
 
 static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
@@ -171,13 +128,15 @@ static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
  * server. */
 static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
+    assert(in->node < lock->rules->n);
+    assert(event->duplicates == NULL || (event->duplicates[in->node] >> in->node & 1) == 0);
     bool may_vote = lock->round.kind != RL_ROUND_EXTEND || (event->voters >> in->node & 1) != 0;
     if (in->vote == RL_VOTE_GRANTED && !may_vote) {
         RL_MARK(YES_NOT_COUNTED);
         take_as_failed(lock, event, out, event->reasons[in->node]);
     } else if (is_twins_second(lock, event)) {
         RL_MARK(TWIN_NOT_COUNTED);
-        take_as_failed(lock, event, out, lock->rules->twin_reason);
+        take_as_failed(lock, event, out, lock->rules->duplicate_reason);
     } else {
         take_vote(lock, event, out);
     }
@@ -197,12 +156,10 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
         rl_lock_wait(lock, event, out);
     } else if (lock->state == RL_BACKOFF && event->now_ns >= lock->retry_ns) {
         rl_lock_move(lock, RL_READY);
-        out->draw = true;
-    } else if (lock->unasked != 0 && event->now_ns >= lock->round_until_ns) {
-        rl_lock_ask_others(lock, event, out);
+        out->generate_token = true;
     } else if (lock->round.decision == RL_OPEN && event->now_ns >= lock->round_until_ns) {
         rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
-        rl_lock_after_votes(lock, event, out);
+        after_votes(lock, event, out);
     }
 }
 
@@ -222,7 +179,7 @@ static void on_abandon(struct rl_lock *lock, const struct rl_event *event, struc
         return;
     }
     if (lock->state == RL_RELEASING) {
-        out->released = RL_RESULT_CANCELED; /* its requests are out or owed */
+        out->released = RL_RESULT_CANCELED; /* its requests are out or pending */
         lock->may_hold = 0;
         rl_round_abandon(&lock->round);
     } else if (lock_is(lock, IS_ACQUIRING)) {
@@ -264,8 +221,25 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_
     rl_lock_invariant(lock);
 }
 
+/* What every driver may rely on. */
+static void check_actions(const struct rl_lock *lock, const struct rl_event *event,
+                          const struct rl_actions *out) {
+    assert(((out->release | out->send | out->repair) & ~event->up) == 0);
+    assert((out->owe & (event->up | ~out->may_have)) == 0);
+    assert(out->repair == 0 || lock_is(lock, IS_HOLDING));
+    assert(!out->generate_token || lock->state == RL_READY);
+    assert(!out->tell || lock->state == RL_GRANTED);
+    assert(!out->late || event->type == RL_EV_VOTE);
+    assert(out->acquired != RL_RESULT_OK || lock->state == RL_HELD);
+    assert(out->extended != RL_RESULT_OK || lock->state == RL_HELD);
+    (void)lock; /* without assertions */
+    (void)event;
+    (void)out;
+}
+
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(event->type < RL_EVENT_TYPES);
+    assert(events[event->type].handle != NULL);
     assert(event->now_ns >= lock->now_ns);
     assert((event->up & ~rl_all_nodes(lock->rules->n)) == 0);
     assert((event->voters & ~event->up) == 0);
@@ -273,6 +247,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     lock->now_ns = event->now_ns;
     lock_expire(lock, event, out);
     events[event->type].handle(lock, event, out);
+    check_actions(lock, event, out);
     rl_lock_invariant(lock);
 }
 
@@ -285,5 +260,6 @@ void rl_lock_copy_past(struct rl_lock *lock, const struct rl_lock *from) {
 
 const char *rl_event_name(enum rl_event_type type) {
     assert(type < RL_EVENT_TYPES);
+    assert(events[type].name != NULL);
     return events[type].name;
 }

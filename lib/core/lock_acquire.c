@@ -5,33 +5,29 @@
  * the fence, on_tell.
  *
  * Failure modes: an attempt that cannot win, comes too late or is cancelled is released, and tried
- * again after a pause, or given up. After an attempt that met another's key the next ones ask one
- * node alone (first.h) and the others only when that one has granted. Not for ever: a node that
- * refuses alone, because of a key that somebody left there, must not keep a majority from granting.
- *
- * Can asking one node first make two holders? It is one round with one token, in which the other
- * nodes are asked later. Validity runs from the first sending, so no key of the round was set
- * before that. And a node that lost its vote in between (guard.h) is not asked any more.
+ * again after a pause, or given up.
  */
 #include <assert.h>
 #include <string.h>
 
-#include "core/first.h"
-#include "core/lock_parts.h"
+#include "base/mark.h"
+#include "core/lock_acquire.h"
+#include "core/lock_hold.h"
+#include "core/lock_round.h"
+#include "core/lock_state.h"
 #include "core/retry.h"
-#include "mark.h"
 
 #define NOTICE_SPREAD_NS (3 * RL_NS_PER_MS)
-#define ALONE_MAX 3 /* attempts in a row that ask one node first */
 
 /* -- The end of an attempt -- */
 
-uint64_t rl_lock_attempt_ends_ns(const struct rl_lock *lock) {
-    return lock->set_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
-}
-
-void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
-                            struct rl_actions *out, enum rl_result why) {
+/* Tries again after a pause, or when its turn has come in the line; or gives up. In line a pause
+ * that would outlast the acquire is no reason to: its turn may come before. */
+static void lock_again(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                       enum rl_result why, bool queues) {
+    assert(lock_is(lock, IN(RL_WAITING) | IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_GRANTED)));
+    assert(why != RL_RESULT_NONE && why != RL_RESULT_OK);
+    assert(!queues || lock->state == RL_TRYING);
     lock->acquire.attempt = (uint8_t)why;
     rl_lock_release_all(lock, event, out);
     rl_fence_begin(&lock->fence, 0);
@@ -40,6 +36,10 @@ void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
     if (lock->acquire.tries == 0) {
         out->acquired = why;
         rl_lock_move(lock, RL_IDLE);
+    } else if (queues) {
+        rl_lock_move(lock, RL_WAITING);
+        lock->was_refused = true;
+        lock->retry_ns = lock->acquire.tries == RL_NO_LIMIT ? RL_NEVER : retry_ns;
     } else if (retry_ns >= lock->give_up_ns) {
         out->acquired = RL_RESULT_DEADLINE;
         rl_lock_move(lock, RL_IDLE);
@@ -49,20 +49,28 @@ void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
+void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
+                            struct rl_actions *out, enum rl_result why) {
+    bool queues = why == RL_RESULT_HELD && lock->state == RL_TRYING && event->lines;
+    lock_again(lock, event, out, why, queues);
+}
+
 /* What an attempt would have come to if it were over: votes that are not there have failed. */
 static enum rl_result lock_cut_short(const struct rl_lock *lock) {
     const struct rl_round *round = &lock->round;
+    assert(!lock->adopts); /* that has no deadline */
     if ((uint32_t)round->granted + round->refused < rl_quorum(round->n)) {
         return RL_RESULT_NO_QUORUM;
     }
     return round->kind == RL_ROUND_FENCE ? RL_RESULT_EXPIRED : RL_RESULT_HELD;
 }
 
-/* An acquire whose only attempt the deadline has cut short is told of that one; in any other case
- * the last attempt that ended says more. One that has asked nobody, in line, has had none: the
+/* An acquire whose only attempt the deadline has cut short reports that one; in any other case
+ * the last attempt that ended says more. One that has asked no node, in line, has had none: the
  * driver knows what held it up. */
 void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_result why) {
+    assert(lock_is(lock, IS_ACQUIRING));
     bool is_open = lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING));
     if (why == RL_RESULT_DEADLINE && lock->acquire.attempt == RL_RESULT_NONE && is_open) {
         lock->acquire.attempt = (uint8_t)lock_cut_short(lock);
@@ -76,6 +84,7 @@ void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, str
 }
 
 bool rl_lock_too_late(const struct rl_lock *lock) {
+    assert(lock->state == RL_GRANTED);
     return lock->now_ns + lock->acquire.min_validity_ms * RL_NS_PER_MS >= lock->valid_until_ns;
 }
 
@@ -106,13 +115,15 @@ static void lock_begin_fencing(struct rl_lock *lock, const struct rl_event *even
     rl_lock_move(lock, RL_FENCING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_FENCE, event->up);
     if (lock->round.decision != RL_OPEN) { /* too few nodes are left */
-        rl_lock_after_votes(lock, event, out);
+        rl_lock_attempt_decided(lock, event, out);
         out->send = 0;
     }
 }
 
 void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
                              struct rl_actions *out) {
+    assert(lock->round.decision != RL_OPEN);
+    assert(lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING)));
     bool fences = lock->acquire.fences && !lock->adopts;
     if (lock->round.decision == RL_WON && lock->round.kind == RL_ROUND_ACQUIRE && fences &&
         !rl_fence_is_placed(&lock->fence, lock->rules->n)) {
@@ -135,9 +146,16 @@ void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
 
 /* -- In line, and on the way to an attempt -- */
 
+/* Each pause costs a try, as it would if it were spent between two attempts. */
+
 void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->state == RL_WAITING);
     lock->retry_ns = RL_NEVER;
+    if (lock->was_refused && lock->acquire.tries == 1) { /* its last try is one that asks */
+        rl_lock_move(lock, RL_READY);
+        out->generate_token = true;
+        return;
+    }
     if (lock->acquire.tries != RL_NO_LIMIT) {
         lock->acquire.tries--;
         lock->retry_ns = event->now_ns + rl_retry_delay_ns(lock->acquire.delay_ms,
@@ -153,8 +171,9 @@ void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event,
     const struct rl_acquire *acquire = &event->u.acquire;
     assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
     assert(acquire->tries >= 1);
+    assert(acquire->attempt == RL_RESULT_NONE);
+    assert(rl_validity_ns(lock->rules, acquire->ttl_ms) > 0);
     lock->acquire = *acquire;
-    lock->met_another = false;
     lock->give_up_ns = acquire->wait_ms == RL_NO_LIMIT
                            ? RL_NEVER
                            : event->now_ns + acquire->wait_ms * RL_NS_PER_MS;
@@ -164,7 +183,7 @@ void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event,
         rl_lock_wait(lock, event, out);
     } else {
         rl_lock_move(lock, RL_READY);
-        out->draw = true;
+        out->generate_token = true;
     }
 }
 
@@ -172,14 +191,15 @@ void rl_lock_on_turn(struct rl_lock *lock, const struct rl_event *event, struct 
     assert(lock->state == RL_WAITING);
     assert(lock->acquire.tries >= 1);
     if (event->u.pause) {
-        rl_lock_attempt_failed(lock, event, out, RL_RESULT_HELD);
+        lock_again(lock, event, out, RL_RESULT_HELD, false);
     } else {
+        lock->place = event->place;
         rl_lock_move(lock, RL_READY);
-        out->draw = true;
+        out->generate_token = true;
     }
 }
 
-/* Several clients may hear of one release: the spread keeps them from splitting the votes. */
+/* Several clients may hear of the same thing: the spread keeps them from splitting the votes. */
 void rl_lock_on_notice(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     (void)out;
     uint64_t retry_ns = event->now_ns + event->random % NOTICE_SPREAD_NS;
@@ -188,7 +208,7 @@ void rl_lock_on_notice(struct rl_lock *lock, const struct rl_event *event, struc
     }
 }
 
-/* One attempt, with extensions in place of SETs. A node that is down may have the key as well. */
+/* One attempt, with extensions instead of SETs. A node that is down may have the key as well. */
 void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
     lock->acquire = event->u.adopt.acquire;
@@ -203,68 +223,12 @@ void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct
     rl_lock_move(lock, RL_TRYING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
     lock->may_hold = rl_all_nodes(lock->rules->n);
-    rl_lock_after_votes(lock, event, out);
+    if (lock->round.decision != RL_OPEN) { /* too few nodes are up */
+        rl_lock_attempt_decided(lock, event, out);
+    }
 }
 
 /* -- An attempt -- */
-
-/* Whether this attempt asks one node first. The first one that asks never does: it has met nobody.
- */
-static bool lock_goes_alone(struct rl_lock *lock) {
-    bool alone = lock->acquire.breaks_ties && lock->met_another && lock->alone < ALONE_MAX;
-    lock->alone = alone ? (uint8_t)(lock->alone + 1) : 0;
-    return alone;
-}
-
-/* Sends SETs to some of the nodes that have not been asked yet. Their votes are waited for from now
- * on, whatever time the nodes before them took. */
-static void lock_ask(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
-                     uint32_t nodes) {
-    assert(nodes != 0 && (nodes & ~(lock->unasked & event->voters)) == 0);
-    out->send |= nodes;
-    lock->unasked &= ~nodes;
-    lock->may_hold |= nodes;
-    lock->round_until_ns = event->now_ns + lock->rules->node_timeout_ns;
-    if (lock->round_until_ns > rl_lock_attempt_ends_ns(lock)) {
-        lock->round_until_ns = rl_lock_attempt_ends_ns(lock);
-    }
-}
-
-/* Nodes that may not be asked any more have failed: since the attempt began they were lost, or came
- * back as somebody who may have forgotten. Returns whether the round is still open. */
-static bool lock_pass_over(struct rl_lock *lock, const struct rl_event *event) {
-    const uint32_t nodes = lock->unasked & ~event->voters;
-    for (uint32_t i = 0; nodes >> i != 0; i++) {
-        if (nodes >> i & 1) {
-            RL_MARK(PASSED_OVER);
-            rl_round_vote(&lock->round, lock->round.id, i, RL_VOTE_FAILED, event->reasons[i],
-                          event->now_ns);
-        }
-    }
-    lock->unasked &= event->voters;
-    return lock->round.decision == RL_OPEN;
-}
-
-/* Asks the first of the nodes that are left. */
-static void lock_ask_one(struct rl_lock *lock, const struct rl_event *event,
-                         struct rl_actions *out) {
-    uint32_t first = rl_first_node(lock->resource, lock->rules->node_hashes, lock->unasked);
-    lock_ask(lock, event, out, UINT32_C(1) << first);
-}
-
-/* The attempt goes on to the next node, or to all that are left, if there is a point in it. */
-static void lock_ask_on(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
-                        bool one) {
-    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) {
-        rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
-    } else if (!lock_pass_over(lock, event)) {
-        rl_lock_after_votes(lock, event, out);
-    } else if (one) {
-        lock_ask_one(lock, event, out);
-    } else {
-        lock_ask(lock, event, out, lock->unasked);
-    }
-}
 
 void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
@@ -272,50 +236,28 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     assert(lock->may_hold == 0);
     memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
     lock->ttl_ms = lock->life_ms = lock->acquire.ttl_ms;
-    lock->set_ns = event->now_ns;
+    lock->set_ns = event->since_ns != 0 ? event->since_ns : event->now_ns;
+    assert(lock->set_ns <= event->now_ns);
     uint64_t floor = event->floor > 0 ? event->floor : 1; /* a wall clock may show anything */
     rl_fence_begin(&lock->fence, lock->acquire.fences ? floor : 0);
     if (lock->acquire.tries != RL_NO_LIMIT) {
         lock->acquire.tries--;
     }
     rl_lock_move(lock, RL_TRYING);
-    rl_lock_begin_round(lock, event, out, RL_ROUND_ACQUIRE, event->voters);
-    out->send = 0;
-    if (lock->round.decision != RL_OPEN) { /* too few nodes: do not set what has to be deleted */
-        rl_lock_after_votes(lock, event, out);
+    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) { /* stopped since it was asked for */
+        rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
         out->release = 0;
-        rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);
         return;
     }
-    lock->unasked = event->voters;
-    if (lock_goes_alone(lock)) {
-        lock_ask_one(lock, event, out);
-    } else {
-        lock_ask(lock, event, out, lock->unasked);
-    }
-}
-
-void rl_lock_alone_voted(struct rl_lock *lock, const struct rl_event *event,
-                         struct rl_actions *out) {
-    assert(lock->state == RL_TRYING);
-    assert(lock->round.decision == RL_OPEN);
-    if (lock->unasked == 0) {
+    rl_lock_begin_round(lock, event, out, RL_ROUND_ACQUIRE, event->voters);
+    if (lock->round.decision == RL_OPEN) {
+        lock->may_hold = event->voters;
         return;
     }
-    if (event->u.vote.vote == RL_VOTE_REFUSED) {
-        RL_MARK(REFUSED_ALONE);
-        lock->unasked |= rl_all_nodes(lock->rules->n) & ~lock->may_hold; /* nothing to delete */
-        rl_lock_attempt_failed(lock, event, out, RL_RESULT_HELD);
-    } else {
-        lock_ask_on(lock, event, out, event->u.vote.vote == RL_VOTE_FAILED);
-    }
-}
-
-void rl_lock_ask_others(struct rl_lock *lock, const struct rl_event *event,
-                        struct rl_actions *out) {
-    assert(lock->state == RL_TRYING && lock->unasked != 0);
-    RL_MARK(SILENT_ALONE);
-    lock_ask_on(lock, event, out, false);
+    out->send = 0; /* too few nodes: do not set what has to be deleted */
+    rl_lock_attempt_decided(lock, event, out);
+    out->release = 0;
+    rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);
 }
 
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {

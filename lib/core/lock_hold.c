@@ -10,12 +10,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/lock_parts.h"
+#include "core/lock_hold.h"
+#include "core/lock_round.h"
+#include "core/lock_state.h"
 #include "core/watch.h"
 
 #define LIFE_MS_MAX 86400000u
 
-/* The extension under way is over. Of the watchdog's, nobody but on_renew waits for the outcome. */
+/* The pending extension is over. Of the watchdog's, only on_renew waits for the outcome. */
 static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum rl_result result) {
     assert(lock->state == RL_EXTENDING);
     if (!lock->renews) {
@@ -26,27 +28,17 @@ static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum r
     lock->renews = false;
 }
 
-void rl_lock_set_validity(struct rl_lock *lock, uint64_t until_ns) {
-    if (until_ns > lock->hold_until_ns) {
-        until_ns = lock->hold_until_ns;
-    }
-    uint64_t left_ns = until_ns > lock->now_ns ? until_ns - lock->now_ns : 0;
-    uint64_t margin_ns = lock->rules->lost_margin_ns;
-    if (margin_ns > left_ns / 2) {
-        margin_ns = left_ns / 2;
-    }
-    lock->valid_until_ns = until_ns;
-    lock->lost_at_ns = until_ns - margin_ns;
-}
-
-/* At the limit of holding an extension prolongs nothing, and must not put off when it is told. */
+/* At the limit of holding an extension prolongs nothing, and must not put off when it is
+ * reported. */
 static void lock_prolong(struct rl_lock *lock, uint64_t until_ns) {
+    assert(until_ns >= lock->valid_until_ns); /* it was brought forward when the round began */
     if (lock->valid_until_ns < lock->hold_until_ns) {
         rl_lock_set_validity(lock, until_ns);
     }
 }
 
 enum rl_result rl_lock_end_of_validity(const struct rl_lock *lock) {
+    assert(lock_is(lock, IS_HOLDING));
     return lock->valid_until_ns == lock->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
 }
 
@@ -54,6 +46,7 @@ void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bo
     const uint64_t until_ns = lock->valid_until_ns,
                    renew_ns = lock->acquire.renew_ms * RL_NS_PER_MS;
     const uint64_t validity_ns = rl_validity_ns(lock->rules, lock->acquire.ttl_ms);
+    assert(until_ns > event->now_ns);
     uint64_t soon_ns = event->now_ns + rl_watch_retry_ns(until_ns - event->now_ns, event->random);
     lock->renew_ns = RL_NEVER;
     if (renew_ns != 0 && until_ns != lock->hold_until_ns) {
@@ -65,6 +58,7 @@ void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bo
 void rl_lock_lose(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                   enum rl_result why) {
     assert(lock_is(lock, IS_HOLDING));
+    assert(why == RL_RESULT_EXPIRED || why == RL_RESULT_LOST || why == RL_RESULT_MAX_HOLD);
     if (lock->state == RL_EXTENDING) {
         lock_end_extend(lock, out, why);
     }
@@ -83,6 +77,7 @@ void rl_lock_repair(struct rl_lock *lock, const struct rl_event *event, struct r
 
 void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out) {
+    assert(lock->round.kind == RL_ROUND_EXTEND && lock->round.decision != RL_OPEN);
     if (lock->round.decision == RL_WON) {
         lock_prolong(lock, lock->round.sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
         lock_end_extend(lock, out, RL_RESULT_OK);
@@ -99,8 +94,9 @@ void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
 }
 
 void rl_lock_release_decided(struct rl_lock *lock, struct rl_actions *out) {
+    assert(lock->round.kind == RL_ROUND_RELEASE && lock->round.decision != RL_OPEN);
     out->released = lock->round.decision == RL_WON ? RL_RESULT_OK : RL_RESULT_NO_QUORUM;
-    lock->may_hold = 0; /* the requests themselves become owed if they are not answered */
+    lock->may_hold = 0; /* the requests themselves become pending if they are not answered */
     rl_lock_move(lock, RL_IDLE);
 }
 
@@ -118,7 +114,9 @@ void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
     }
     rl_lock_move(lock, RL_EXTENDING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
-    rl_lock_after_votes(lock, event, out);
+    if (lock->round.decision != RL_OPEN) { /* too few nodes are up */
+        rl_lock_extend_decided(lock, event, out);
+    }
 }
 
 void rl_lock_stop_extend(struct rl_lock *lock, struct rl_actions *out) {
@@ -145,7 +143,7 @@ void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)) && event->u.token != NULL) {
         memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
-        lock->life_ms = LIFE_MS_MAX; /* it was set by somebody else, who knows how long */
+        lock->life_ms = LIFE_MS_MAX; /* it was set by another client, who knows how long */
         lock->may_hold = rl_all_nodes(lock->rules->n);
     } else if (lock->state == RL_LOST) {
         out->released = RL_RESULT_LOST; /* rl_lock_lose() released what there was */
@@ -158,7 +156,9 @@ void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,
     rl_lock_begin_round(lock, event, out, RL_ROUND_RELEASE, event->up);
     out->owe = lock->may_hold & ~event->up;
     out->may_have = lock->may_hold;
-    rl_lock_after_votes(lock, event, out);
+    if (lock->round.decision != RL_OPEN) {
+        rl_lock_release_decided(lock, out);
+    }
 }
 
 void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {

@@ -1,4 +1,4 @@
-/* See lock_state.h. The table is the drawing in lock.h, told to the compiler. */
+/* See lock_state.h. The table is the drawing in lock.h, for the compiler. */
 #include "core/lock_state.h"
 
 #include <assert.h>
@@ -12,7 +12,8 @@ static const struct {
     [RL_IDLE] = {"idle", IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING)},
     [RL_WAITING] = {"waiting", IN(RL_READY) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_READY] = {"ready", IN(RL_TRYING) | IN(RL_IDLE)},
-    [RL_TRYING] = {"trying", IN(RL_FENCING) | IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
+    [RL_TRYING] = {"trying",
+                   IN(RL_FENCING) | IN(RL_GRANTED) | IN(RL_WAITING) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_FENCING] = {"fencing", IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_BACKOFF] = {"backoff", IN(RL_READY) | IN(RL_IDLE)},
     [RL_GRANTED] = {"granted", IN(RL_HELD) | IN(RL_BACKOFF) | IN(RL_IDLE)},
@@ -22,7 +23,10 @@ static const struct {
     [RL_LOST] = {"lost", IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING) | IN(RL_IDLE)},
 };
 
+static_assert(RL_LOCK_STATES <= 32, "a set of states is 32 bits");
+
 void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
+    assert(to < RL_LOCK_STATES);
     assert(states[lock->state].next & IN(to));
     lock->state = (uint8_t)to;
     if (!lock_is(lock, HAS_VALIDITY)) {
@@ -31,6 +35,10 @@ void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
     if (!lock_is(lock, IS_ASKING)) {
         lock->adopts = false;
     }
+    if (!lock_is(lock, IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING))) {
+        lock->place = 0;
+    }
+    lock->was_refused = false; /* set behind the move */
 }
 
 void rl_lock_invariant(const struct rl_lock *lock) {
@@ -38,10 +46,18 @@ void rl_lock_invariant(const struct rl_lock *lock) {
     assert((lock->valid_until_ns != 0) == lock_is(lock, HAS_VALIDITY));
     assert((lock->may_hold & ~rl_all_nodes(lock->rules->n)) == 0);
     assert((lock->round.decision == RL_OPEN) == lock_is(lock, HAS_ROUND));
+    assert(lock->round.n == lock->rules->n);
+    assert(lock->state != RL_TRYING ||
+           lock->round.kind == (lock->adopts ? RL_ROUND_EXTEND : RL_ROUND_ACQUIRE));
     assert(lock->state != RL_FENCING || lock->round.kind == RL_ROUND_FENCE);
-    assert(lock->unasked == 0 || lock->state == RL_TRYING);
-    assert((lock->unasked & lock->may_hold) == 0);
+    assert(lock->state != RL_GRANTED || lock->round.decision == RL_WON);
+    assert(lock->state != RL_EXTENDING || lock->round.kind == RL_ROUND_EXTEND);
+    assert(lock->state != RL_RELEASING || lock->round.kind == RL_ROUND_RELEASE);
+    assert(lock->token[RL_TOKEN_LEN] == '\0');
+    assert(lock->set_ns <= lock->now_ns);
     assert(!lock->renews || lock->state == RL_EXTENDING);
+    assert(!lock->was_refused || lock->state == RL_WAITING);
+    assert(lock->place == 0 || lock_is(lock, IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING)));
     assert(!lock->adopts || lock_is(lock, IN(RL_TRYING) | IN(RL_GRANTED)));
     if (lock_is(lock, HAS_VALIDITY)) {
         assert(lock->valid_until_ns <= lock->hold_until_ns);
@@ -49,71 +65,15 @@ void rl_lock_invariant(const struct rl_lock *lock) {
     if (lock_is(lock, IS_HOLDING)) {
         assert(lock->lost_at_ns <= lock->valid_until_ns);
         assert(lock->now_ns < lock->valid_until_ns);
+        assert(lock->renew_ns == RL_NEVER || lock->acquire.renew_ms != 0);
     }
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_WAITING) | IN(RL_LOST) | IN(RL_BACKOFF))) {
-        assert(lock->may_hold == 0); /* what may be out there has been released or is owed */
+        assert(lock->may_hold == 0); /* what may be out there has been released, or will be */
     }
-}
-
-static uint64_t sooner(uint64_t a_ns, uint64_t b_ns) {
-    return a_ns < b_ns ? a_ns : b_ns;
-}
-
-uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
-    switch ((enum rl_lock_state)lock->state) {
-        case RL_TRYING:
-        case RL_FENCING:
-            return sooner(lock->round_until_ns, lock->give_up_ns);
-        case RL_WAITING:
-        case RL_BACKOFF:
-            return sooner(lock->retry_ns, lock->give_up_ns);
-        case RL_GRANTED:
-            return lock->valid_until_ns;
-        case RL_HELD:
-            return sooner(lock->lost_at_ns, lock->renew_ns);
-        case RL_EXTENDING:
-            return sooner(lock->round_until_ns, lock->lost_at_ns);
-        case RL_RELEASING:
-            return lock->round_until_ns;
-        case RL_IDLE:
-        case RL_READY:
-        case RL_LOST:
-        case RL_LOCK_STATES:
-            break;
-    }
-    return RL_NEVER;
-}
-
-uint64_t rl_lock_lost_ns(const struct rl_lock *lock) {
-    return lock_is(lock, IS_HOLDING) ? lock->lost_at_ns : RL_NEVER;
-}
-
-bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns) {
-    return lock_is(lock, IS_HOLDING) && now_ns < lock->valid_until_ns;
-}
-
-bool rl_lock_is_holding(const struct rl_lock *lock) {
-    return lock_is(lock, IS_HOLDING);
-}
-
-uint64_t rl_lock_fence(const struct rl_lock *lock) {
-    return lock_is(lock, IS_ACQUIRING) ? 0 : lock->fence.value;
-}
-
-bool rl_lock_has_token(const struct rl_lock *lock, const char *token) {
-    return lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING) | HAS_VALIDITY) &&
-           memcmp(lock->token, token, RL_TOKEN_LEN) == 0;
-}
-
-bool rl_lock_is_acquiring(const struct rl_lock *lock) {
-    return lock_is(lock, IS_ACQUIRING);
-}
-
-bool rl_lock_is_in_line(const struct rl_lock *lock) {
-    return lock_is(lock, IS_ACQUIRING | IS_HOLDING);
 }
 
 const char *rl_lock_state_name(enum rl_lock_state state) {
     assert(state < RL_LOCK_STATES);
+    assert(states[state].name != NULL);
     return states[state].name;
 }

@@ -1,9 +1,12 @@
-/* The states of a lock: which moves are allowed, what is true in each, and when it has to be woken.
- * For lock*.c; others look at a lock through lock.h. */
+/* The states of a lock: which moves are allowed, and what is true in each. For lock*.c;
+ * others look at a lock through lock_view.h. */
 #ifndef RL_CORE_LOCK_STATE_H
 #define RL_CORE_LOCK_STATE_H
 
-#include "core/lock.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/lock_data.h"
 
 #define IN(state) (1u << (state))
 
@@ -21,5 +24,7 @@ static inline bool lock_is(const struct rl_lock *lock, uint32_t set) {
 void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to);
 
 void rl_lock_invariant(const struct rl_lock *lock);
+
+const char *rl_lock_state_name(enum rl_lock_state state);
 
 #endif

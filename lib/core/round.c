@@ -30,6 +30,8 @@ static void round_invariant(const struct rl_round *round) {
     assert(count[RL_VOTE_GRANTED] == round->granted);
     assert(count[RL_VOTE_REFUSED] == round->refused);
     assert(count[RL_VOTE_FAILED] == round->failed);
+    assert(round->id != 0);
+    assert(round->decision != RL_OPEN || round_pending(round) > 0);
 #endif
 }
 

@@ -4,9 +4,9 @@
  * Failure modes: a node that cannot be asked has failed from the start; votes that do not come are
  * failed by rl_round_expire(); a vote of an earlier round is recognised by its id and not counted.
  *
- * Decided means: won as soon as a quorum said yes, lost as soon as the votes still out cannot bring
- * one. A round is decided once. Votes that come later are recorded for the caller to look at and
- * change nothing.
+ * Decided means: won as soon as a quorum said yes, lost as soon as the outstanding votes cannot
+ * bring one. A round is decided once. Votes that come later are recorded for the caller to look at
+ * and change nothing.
  */
 #ifndef RL_CORE_ROUND_H
 #define RL_CORE_ROUND_H
@@ -64,13 +64,13 @@ void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t no
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns);
 
-/* Fails every vote that is still out. */
+/* Fails every outstanding vote. */
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns);
 
 /* Ends an open round as lost: its votes no longer matter. */
 void rl_round_abandon(struct rl_round *round);
 
-/* What another round came to, under a new id: for whoever looks, no vote belongs to it. */
+/* The outcome of another round, under a new id: only to look at, no vote belongs to it. */
 void rl_round_copy(struct rl_round *round, const struct rl_round *from);
 
 /* What some nodes said was no refusal: they have failed for this reason. */

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "redis/sighting.h"
+#include "redis/scripts/scripts.h" /* made of *.lua there */
 #include "redlock/redlock.h"
 
-/* One resource; several; and of any number a release that is announced, what has a fence. */
+static_assert(RL_SCRIPT_LENGTH_MAX + 64 < RL_COMMAND_WIRE_MAX, "SCRIPT LOAD fits");
+
+/* One resource, or any number if there is no other; several; and of any number a release that is
+ * announced, what has a fence. */
 enum variant { ONE, SEVERAL, ANNOUNCED, FENCED, VARIANTS };
 
 struct script {
@@ -17,98 +20,32 @@ struct script {
     const char *sha1;
 };
 
-/* The hashes are compared with what a real node computes by the live tests; a wrong one would only
- * cost the detour over EVAL.
- *
- * A release looks at each key by pcall: one of another type cannot have the value, and must not
- * keep the others from being deleted. Other errors are told, after the work is done. An
- * announcement that a node forbids does not count as an error.
- *
- * An extension writes in any case: a key that lives longer anyway is given what it has left,
- * counted from now, which ends no earlier. So only a node that may write says yes. One that has
- * just become a replica does not, also where its new primary's extension was there first.
- *
- * An extension with a fence raises and keeps the counters as well. What hinders that, a node that
- * is full, a counter that is none, does not hinder the extension: the lock is worth more. (An ACL
- * that forbids the counters' names does; it would have forbidden the grant.)
- *
- * Who holds a key is asked by a script as well: its life and its value are then of one moment, and
- * the value, which may be anybody's and of any size, is cut on the node.
- */
+#define SCRIPT(name) \
+    { RL_SCRIPT_##name##_TEXT, RL_SCRIPT_##name##_SHA1 }
+
 static const struct script scripts[][VARIANTS] = {
-    [RL_COMMAND_SET_ALL] =
-        {[SEVERAL] = {"for i=1,#KEYS do local v=redis.call('get',KEYS[i]) "
-                      "if v and v~=ARGV[1] then return 0 end end "
-                      "for i=1,#KEYS do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) end "
-                      "return 1",
-                      "ff753c1c8cfc9059e370674d77bfbf5f152aa401"}},
-    [RL_COMMAND_FENCE] =
-        {[FENCED] =
-             {"local n,f=#KEYS/2,tonumber(ARGV[3]) for i=1,n do "
-              "local v=redis.call('get',KEYS[i]) if v and v~=ARGV[1] then return 0 end end "
-              "for i=n+1,2*n do local c=redis.call('get',KEYS[i]) if c then c=tonumber(c) "
-              "if not c or c<0 or c>=9007199254740991 then "
-              "return redis.error_reply('ERR '..KEYS[i]..' is not the counter of a fence') end "
-              "if c>=f then f=c+1 end end end "
-              "local s=string.format('%.0f',f) "
-              "for i=1,n do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) "
-              "redis.call('set',KEYS[n+i],s,'PX',ARGV[4]) end return f",
-              "5af8c42701cef82bde58dd2a90d2dfe34595a8ac"}},
-    [RL_COMMAND_RAISE] =
-        {[FENCED] = {"local n,f=#KEYS/2,tonumber(ARGV[2]) for i=1,n do "
-                     "if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
-                     "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) "
-                     "if not c or c>f then return 0 end end "
-                     "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1",
-                     "9720c23f1e2496fb876eca070273e37e7fdda767"}},
+    [RL_COMMAND_SET_ALL] = {[SEVERAL] = SCRIPT(SET_ALL)},
+    [RL_COMMAND_FENCE] = {[FENCED] = SCRIPT(SET_FENCED)},
+    [RL_COMMAND_RAISE] = {[FENCED] = SCRIPT(RAISE)},
     [RL_COMMAND_EXTEND] =
-        {[ONE] = {"if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
-                  "redis.call('pexpire',KEYS[1],math.max(redis.call('pttl',KEYS[1]),ARGV[2])) "
-                  "return 1",
-                  "fc8b88d55f5a871d02ac6a3637e8ef9b3c053acb"},
-         [SEVERAL] =
-             {"for i=1,#KEYS do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
-              "for i=1,#KEYS do "
-              "redis.call('pexpire',KEYS[i],math.max(redis.call('pttl',KEYS[i]),ARGV[2])) end "
-              "return 1",
-              "079fed628bfbb9944983410404b5351764a2e000"},
-         [FENCED] = {"local n,f=#KEYS/2,tonumber(ARGV[3]) "
-                     "for i=1,n do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "
-                     "for i=1,n do "
-                     "redis.call('pexpire',KEYS[i],math.max(redis.call('pttl',KEYS[i]),ARGV[2])) "
-                     "local k=KEYS[n+i] local c=redis.pcall('get',k) "
-                     "if type(c)~='table' then c=tonumber(c or 0) if c and c<f then "
-                     "redis.pcall('set',k,ARGV[3],'PX',ARGV[4]) "
-                     "elseif c then redis.pcall('pexpire',k,ARGV[4]) end end end return 1",
-                     "a9e0c18568bb11afb25973b78f1d6cf9fbd7e7b0"}},
-    [RL_COMMAND_RELEASE] =
-        {[ONE] = {"if redis.call('get',KEYS[1])==ARGV[1] then "
-                  "return redis.call('del',KEYS[1]) end return 0",
-                  "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"},
-         [SEVERAL] = {"local n,e=0 for i=1,#KEYS do local v=redis.pcall('get',KEYS[i]) "
-                      "if v==ARGV[1] then n=1 redis.call('del',KEYS[i]) "
-                      "elseif type(v)=='table' and not string.find(v.err,'WRONGTYPE',1,true) "
-                      "then e=v end end return e or n",
-                      "da14326bf607ac1dc20e1aa96b204e87677d044d"},
-         [ANNOUNCED] = {"local n,e=0 for i=1,#KEYS do local v=redis.pcall('get',KEYS[i]) "
-                        "if v==ARGV[1] then n=1 redis.call('del',KEYS[i]) "
-                        "redis.pcall('publish','redlock:'..KEYS[i],'') "
-                        "elseif type(v)=='table' and not string.find(v.err,'WRONGTYPE',1,true) "
-                        "then e=v end end return e or n",
-                        "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"}},
-    [RL_COMMAND_READ] =
-        {[ONE] = {"local t=redis.call('type',KEYS[1]).ok if t=='none' then return false end "
-                  "local p=string.format('%.0f ',redis.call('pttl',KEYS[1])) "
-                  "if t=='string' then return p..'s'..redis.call('getrange',KEYS[1],0,105) end "
-                  "return p..'t'..t",
-                  "459a6f17e5ef77b303561f0e93163b4dc12bdbd1"}},
+        {[ONE] = SCRIPT(EXTEND), [SEVERAL] = SCRIPT(EXTEND_ALL), [FENCED] = SCRIPT(EXTEND_FENCED)},
+    [RL_COMMAND_RELEASE] = {[ONE] = SCRIPT(RELEASE),
+                            [SEVERAL] = SCRIPT(RELEASE_ALL),
+                            [ANNOUNCED] = SCRIPT(RELEASE_ANNOUNCED)},
+    [RL_COMMAND_READ] = {[ONE] = SCRIPT(READ)},
+    [RL_COMMAND_JOIN] = {[ONE] = SCRIPT(JOIN)},
+    [RL_COMMAND_TAKE] = {[ONE] = SCRIPT(TAKE), [FENCED] = SCRIPT(TAKE_FENCED)},
+    [RL_COMMAND_RELEASE_LINE] = {[ONE] = SCRIPT(RELEASE_LINE)},
+    [RL_COMMAND_LEAVE] = {[ONE] = SCRIPT(LEAVE)},
+    [RL_COMMAND_WAITER] = {[ONE] = SCRIPT(WAITER)},
 };
 
-#define SCRIPT_MAX 720 /* the longest, and some */
-#define FRAME_MAX 32   /* "$65536\r\n" and "\r\n" around an argument */
+static_assert(sizeof scripts / sizeof scripts[0] == RL_COMMAND_HANDSHAKE,
+              "a row for each kind of command that a lock sends");
+
+#define FRAME_MAX 32 /* "$65536\r\n" and "\r\n" around an argument */
 
 static_assert(RL_COMMAND_TOKEN_LEN == REDLOCK_TOKEN_LENGTH, "one length of a token");
-static_assert(RL_SIGHTING_TEXT_MAX == 1 + 105, "the script of READ cuts there");
 
 struct writer {
     char *at;
@@ -128,6 +65,7 @@ static void put_bytes(struct writer *w, const void *bytes, size_t length) {
 
 /* "*5\r\n" or "$40\r\n" */
 static void put_count(struct writer *w, char prefix, size_t count) {
+    assert(prefix == '*' || prefix == '$');
     char digits[24];
     char *at = digits + sizeof digits;
     *--at = '\n';
@@ -152,12 +90,18 @@ static void put_text(struct writer *w, const char *text) {
 
 static void put_number(struct writer *w, uint64_t number) {
     char digits[24];
-    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
-    put_bulk(w, digits, (size_t)length);
+    char *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    assert(at > digits);
+    put_bulk(w, at, (size_t)(digits + sizeof digits - at));
 }
 
 static void put_value(struct writer *w, const struct rl_command *command) {
     const struct rl_target *target = command->target;
+    assert(target->holder_length <= REDLOCK_HOLDER_MAX);
     size_t behind = target->holder_length > 0 ? 1 + (size_t)target->holder_length : 0;
     put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
     put_bytes(w, command->token, RL_COMMAND_TOKEN_LEN);
@@ -169,6 +113,7 @@ static void put_value(struct writer *w, const struct rl_command *command) {
 }
 
 static void put_set(struct writer *w, const struct rl_command *command) {
+    assert(command->ttl_ms > 0); /* PX 0 is an error */
     put_count(w, '*', 6);
     put_text(w, "SET");
     put_bulk(w, command->target->resources[0].data, command->target->resources[0].length);
@@ -180,16 +125,29 @@ static void put_set(struct writer *w, const struct rl_command *command) {
 
 /* Which numbers stand behind the value. */
 static bool has_ttl(enum rl_command_kind kind) {
-    return kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE || kind == RL_COMMAND_EXTEND;
+    return kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE || kind == RL_COMMAND_EXTEND ||
+           kind == RL_COMMAND_TAKE;
 }
 
 static bool has_counters(const struct rl_command *command) {
+    bool may_have = command->kind == RL_COMMAND_EXTEND || command->kind == RL_COMMAND_TAKE;
     return command->kind == RL_COMMAND_FENCE || command->kind == RL_COMMAND_RAISE ||
-           (command->kind == RL_COMMAND_EXTEND && command->counter != 0);
+           (may_have && command->counter != 0);
+}
+
+/* Of one resource, whatever others its target has. */
+static bool is_of_one(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_LEAVE || kind == RL_COMMAND_WAITER;
 }
 
 bool rl_command_acquires(enum rl_command_kind kind) {
-    return kind == RL_COMMAND_SET || kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE;
+    return kind == RL_COMMAND_SET || kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE ||
+           kind == RL_COMMAND_TAKE;
+}
+
+bool rl_command_releases(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_RELEASE || kind == RL_COMMAND_RELEASE_LINE ||
+           kind == RL_COMMAND_LEAVE;
 }
 
 static const struct script *script_of(const struct rl_command *command) {
@@ -199,7 +157,10 @@ static const struct script *script_of(const struct rl_command *command) {
     } else if (command->kind == RL_COMMAND_RELEASE && command->announces &&
                command->target->notifies) {
         variant = ANNOUNCED;
+    } else if (scripts[command->kind][variant].text == NULL) {
+        variant = ONE;
     }
+    assert(scripts[command->kind][variant].text != NULL);
     return &scripts[command->kind][variant];
 }
 
@@ -217,29 +178,105 @@ static void put_keys(struct writer *w, const struct rl_target *target, bool coun
     }
 }
 
-static void put_script(struct writer *w, const struct rl_command *command) {
-    const struct script *script = script_of(command);
-    const uint32_t n = command->target->n;
-    const bool value = command->kind != RL_COMMAND_READ, ttl = has_ttl(command->kind),
-               counters = has_counters(command);
-    put_count(w, '*', 3 + (counters ? 2 : 1) * (size_t)n + value + ttl + (counters ? 2 : 0));
-    put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
-    put_text(w, command->whole_script ? script->text : script->sha1);
-    put_keys(w, command->target, counters);
-    if (value) {
-        put_value(w, command);
+static void put_place(struct writer *w, const struct rl_command *command) {
+    bool has_one = command->place != NULL;
+    assert(!has_one || memchr(command->place, '\0', RL_PLACE_LEN) == NULL);
+    put_bulk(w, has_one ? command->place : "", has_one ? RL_PLACE_LEN : 0);
+}
+
+static void put_holder(struct writer *w, const struct rl_target *target) {
+    assert(target->holder_length <= REDLOCK_HOLDER_MAX);
+    put_bulk(w, target->holder_length > 0 ? target->holder : "", target->holder_length);
+}
+
+static size_t count_args(const struct rl_command *command) {
+    static const uint8_t counts[] = {[RL_COMMAND_JOIN] = 4,
+                                     [RL_COMMAND_LEAVE] = 3,
+                                     [RL_COMMAND_WAITER] = 1,
+                                     [RL_COMMAND_RELEASE_LINE] = 4,
+                                     [RL_COMMAND_READ] = 0};
+    if (is_of_one(command->kind) || command->kind == RL_COMMAND_RELEASE_LINE ||
+        command->kind == RL_COMMAND_READ) {
+        return counts[command->kind];
     }
-    if (ttl) {
+    return 1u + has_ttl(command->kind) + (has_counters(command) ? 2 : 0) +
+           (command->kind == RL_COMMAND_TAKE);
+}
+
+/* What a command on one line has behind its key. */
+static void put_line_args(struct writer *w, const struct rl_command *command) {
+    if (command->kind == RL_COMMAND_WAITER) {
+        put_number(w, command->index);
+        return;
+    }
+    assert(command->place != NULL && command->grace_ms > 0); /* PX 0 is an error */
+    put_place(w, command);
+    put_holder(w, command->target);
+    if (command->kind == RL_COMMAND_JOIN) {
+        put_number(w, command->waited_ms);
+    }
+    put_number(w, command->grace_ms);
+}
+
+static void put_release_args(struct writer *w, const struct rl_command *command) {
+    static const char *const modes[] = {
+        [RL_RELEASE_PLAIN] = "", [RL_RELEASE_LOOK] = "look", [RL_RELEASE_SERVE] = "serve"};
+    assert(command->kind == RL_COMMAND_RELEASE_LINE);
+    put_value(w, command);
+    put_number(w, command->grace_ms);
+    if (command->mode == RL_RELEASE_KEEP) {
+        assert(command->place != NULL && command->grace_ms > 0);
+        put_place(w, command);
+    } else {
+        assert(command->mode < sizeof modes / sizeof modes[0]);
+        put_text(w, modes[command->mode]);
+    }
+    put_text(w, command->announces && command->target->notifies ? "1" : "");
+}
+
+/* The value, and which numbers stand behind it. */
+static void put_value_args(struct writer *w, const struct rl_command *command) {
+    put_value(w, command);
+    if (has_ttl(command->kind)) {
+        assert(command->ttl_ms > 0);
         put_number(w, command->ttl_ms);
     }
-    if (counters) {
+    if (has_counters(command)) {
+        assert(command->counter > 0);
         put_number(w, command->counter);
         put_number(w, command->target->retention_ms);
+    }
+    if (command->kind == RL_COMMAND_TAKE) {
+        put_place(w, command);
+    }
+}
+
+static void put_script(struct writer *w, const struct rl_command *command) {
+    const struct script *script = script_of(command);
+    const bool one = is_of_one(command->kind), counters = has_counters(command);
+    const size_t n = one ? 1 : command->target->n;
+    put_count(w, '*', 3 + (counters ? 2 : 1) * n + count_args(command));
+    put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
+    put_text(w, command->whole_script ? script->text : script->sha1);
+    if (one) {
+        const struct rl_bytes *resource = &command->target->resources[command->which];
+        assert(command->which < command->target->n);
+        put_number(w, 1);
+        put_bulk(w, resource->data, resource->length);
+        put_line_args(w, command);
+        return;
+    }
+    put_keys(w, command->target, counters);
+    if (command->kind == RL_COMMAND_RELEASE_LINE) {
+        put_release_args(w, command);
+    } else if (command->kind != RL_COMMAND_READ) {
+        put_value_args(w, command);
     }
 }
 
 size_t rl_command_room(const struct rl_target *target) {
-    size_t room = SCRIPT_MAX + RL_COMMAND_TOKEN_LEN + REDLOCK_HOLDER_MAX + 8 * FRAME_MAX;
+    size_t room = RL_SCRIPT_LENGTH_MAX + RL_COMMAND_TOKEN_LEN + REDLOCK_HOLDER_MAX + RL_PLACE_LEN +
+                  9 * FRAME_MAX;
     for (uint32_t i = 0; i < target->n; i++) { /* each, and its counter */
         room += 2 * (target->resources[i].length + FRAME_MAX) + sizeof RL_COMMAND_COUNTER_PREFIX;
     }
@@ -251,9 +288,9 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     assert(command->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
     struct writer w = {wire, rl_command_room(target), false};
-    bool is_of_one = command->kind == RL_COMMAND_SET || command->kind == RL_COMMAND_READ;
-    assert(!is_of_one || target->n == 1);
-    (void)is_of_one; /* without assertions */
+    bool has_one = command->kind == RL_COMMAND_SET || command->kind == RL_COMMAND_READ;
+    assert(!has_one || target->n == 1);
+    (void)has_one; /* without assertions */
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);
     } else {
@@ -266,6 +303,7 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
 
 size_t rl_command_format_args(char *wire, size_t capacity, const char *const *args, size_t count) {
     assert(capacity > 0);
+    assert(count > 0);
     struct writer w = {wire, capacity, false};
     put_count(&w, '*', count);
     for (size_t i = 0; i < count; i++) {
@@ -276,12 +314,12 @@ size_t rl_command_format_args(char *wire, size_t capacity, const char *const *ar
 }
 
 const char *rl_command_script(enum rl_command_kind kind) {
-    assert(kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE);
+    assert(scripts[kind][ONE].text != NULL);
     return scripts[kind][ONE].text;
 }
 
 const char *rl_command_script_sha1(enum rl_command_kind kind) {
-    assert(kind == RL_COMMAND_EXTEND || kind == RL_COMMAND_RELEASE);
+    assert(scripts[kind][ONE].text != NULL);
     return scripts[kind][ONE].sha1;
 }
 

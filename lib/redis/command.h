@@ -26,9 +26,30 @@
  * A script goes out by its hash, and whole when that is answered NOSCRIPT. Then it runs behind
  * whatever was sent meanwhile. Extensions, releases and raises may: they do nothing where the value
  * is gone. An acquire may not run behind its own release, its keys would stay until their ttl ends:
- * whoever sent it is asked first (node.h, `again`).
+ * its sender decides first (node.h, `again`).
+ *
+ * The scripts are lib/redis/scripts/, one in each file, which says what it does and why; the build
+ * takes their SHA-1. Their comments do not go on the wire. The bytes that do are part of a version:
+ * unit/command has their hashes, and live/scripts compares them with what a real node computes.
  *
  * The value is the token, and behind it, if there is one, a colon and the holder's name.
+ *
+ * The line. Who waits for a resource stands in a line on one node, its home: a ZSET under
+ * "libredlock:line:{" resource "}", named by the scripts alone and not declared as a key, since a
+ * node that forbids it must not refuse a vote or a release for that. A place is the client's id and
+ * a number of that client; a member of the line is a place, and behind it the holder as in a value.
+ * A release puts a reservation where its token was, "reserved" for nobody, or at home "reserved:"
+ * and the place of who is next; it ends by itself. TAKE is SET for who has the turn: it overwrites
+ * reservations, and nothing else but its own key.
+ *
+ * Can the line let two hold? No. A reservation is no vote: nobody relies on it, and no script
+ * answers a yes because of one but JOIN's, which says whose turn it is, not who holds. A token is
+ * replaced only by RELEASE_LINE, under a key that has the very value that its owner has given up
+ * and never sends again. LEAVE and JOIN write over reservations only. So a vote that was answered
+ * stands as before, until its life ends or its owner gives it up, whatever is in the line: lost,
+ * forged, or of another opinion on who is first.
+ *
+ * Can a holder's value be a reservation? A value begins with a token of 40 hex digits.
  */
 #ifndef RL_REDIS_COMMAND_H
 #define RL_REDIS_COMMAND_H
@@ -39,6 +60,12 @@
 
 #define RL_COMMAND_TOKEN_LEN 40
 #define RL_COMMAND_COUNTER_PREFIX "libredlock:fence:"
+#define RL_COMMAND_LINE_PREFIX "libredlock:line:"      /* then "{", the resource, "}" */
+#define RL_COMMAND_CLIENT_CHANNEL "libredlock:client:" /* then the client's id */
+#define RL_CLIENT_ID_LEN 16                            /* hex digits */
+#define RL_PLACE_LEN 32 /* hex digits: the client's id, and a number of that client */
+#define RL_PLACE_ANY "********************************" /* of a TAKE: over all reservations */
+#define RL_RESERVED "reserved" /* a key's value; and with ":" and a place */
 
 struct rl_bytes {
     const void *data;
@@ -56,28 +83,50 @@ struct rl_target {
 };
 
 enum rl_command_kind {
-    RL_COMMAND_SET,      /* one resource, set where nothing is: OK, or nil */
-    RL_COMMAND_SET_ALL,  /* several, set where nothing is under any of them: 1, or 0 */
-    RL_COMMAND_FENCE,    /* the same, one or several, and their counters: the new counter, or 0 */
-    RL_COMMAND_RAISE,    /* compare, and set the counters to the fence if none is above: 1, or 0 */
-    RL_COMMAND_EXTEND,   /* compare and pexpire, never to a shorter life, and with a fence raise
+    RL_COMMAND_SET,     /* one resource, set where nothing is: OK, or nil */
+    RL_COMMAND_SET_ALL, /* several, set where nothing is under any of them: 1, or 0 */
+    RL_COMMAND_FENCE,   /* the same, one or several, and their counters: the new counter, or 0 */
+    RL_COMMAND_RAISE,   /* compare, and set the counters to the fence if none is above: 1, or 0 */
+    RL_COMMAND_EXTEND,  /* compare and pexpire, never to a shorter life, and with a fence raise
                             the counters that are below: 1, or 0 */
-    RL_COMMAND_RELEASE,  /* compare and delete: 1, or 0 */
-    RL_COMMAND_READ,     /* who holds the one resource: see sighting.h, or nil; changes nothing */
-    RL_COMMAND_HANDSHAKE /* a step of the handshake, see handshake.h */
+    RL_COMMAND_RELEASE, /* compare and delete: 1, or 0 */
+    RL_COMMAND_READ, /* who holds the one resource: see holder_reply.h, or nil; changes nothing */
+
+    /* The line. Of the answers only numbers are looked at, see struct rl_line_answer. */
+    RL_COMMAND_JOIN,         /* one resource's line, at home. Yes: the turn is this place's */
+    RL_COMMAND_TAKE,         /* as SET, SET_ALL and (with a counter) FENCE, over reservations */
+    RL_COMMAND_RELEASE_LINE, /* as RELEASE, and reserves or hands on: enum rl_release_mode */
+    RL_COMMAND_LEAVE,        /* one resource's line: yes if it was in it, or had the turn */
+    RL_COMMAND_WAITER,       /* one place in one resource's line, or nil; changes nothing */
+    RL_COMMAND_HANDSHAKE     /* a step of the handshake, see handshake.h */
+};
+
+/* What a RELEASE_LINE does besides giving up the keys that have the value. grace_ms 0: they are
+ * deleted; else they are reserved for so long. */
+enum rl_release_mode {
+    RL_RELEASE_PLAIN, /* nothing; counts nobody */
+    RL_RELEASE_LOOK,  /* counts who waits */
+    RL_RELEASE_SERVE, /* and hands on to the first in line; nobody waits: deleted. At home */
+    RL_RELEASE_KEEP   /* and reserves for `place`: a turn whose TAKE failed. At home */
 };
 
 struct rl_command {
     enum rl_command_kind kind;
     bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
-    bool announces;    /* RELEASE: also publish, if the target notifies */
+    bool announces;    /* RELEASE, RELEASE_LINE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
-    uint64_t counter;  /* FENCE: the least that is good; RAISE, EXTEND: the fence; 0: none */
+    uint64_t counter;  /* FENCE, TAKE: the least that is good; RAISE, EXTEND: the fence; 0: none */
     const struct rl_target *target;
-    const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ */
+    const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, JOIN, LEAVE, WAITER */
+    const char *place; /* RL_PLACE_LEN bytes: JOIN, LEAVE, RL_RELEASE_KEEP, TAKE (NULL: none) */
+    uint32_t waited_ms; /* JOIN: for how long by now */
+    uint32_t grace_ms;  /* the life of a reservation: JOIN, LEAVE, RELEASE_LINE */
+    uint32_t index;     /* WAITER: which one, from 0 */
+    uint8_t mode;       /* RELEASE_LINE: enum rl_release_mode */
+    uint8_t which;      /* JOIN, LEAVE, WAITER: of which resource of the target, from 0 */
 };
 
-#define RL_COMMAND_WIRE_MAX 1024 /* room for a step of the handshake */
+#define RL_COMMAND_WIRE_MAX 3072 /* room for a step of the handshake */
 
 /* Room for every command with this target, whole scripts and the terminating zero included. */
 size_t rl_command_room(const struct rl_target *target);
@@ -92,7 +141,11 @@ size_t rl_command_format_args(char *wire, size_t capacity, const char *const *ar
 /* Whether a command takes the lock, so that it must not run behind its own release. */
 bool rl_command_acquires(enum rl_command_kind kind);
 
-/* The script of EXTEND or RELEASE for one resource, and its SHA-1 in hex. */
+/* Whether a command gives up what a lock or a place has, so that a busy node takes it before
+ * others. */
+bool rl_command_releases(enum rl_command_kind kind);
+
+/* The script of EXTEND, RELEASE (of one resource) or RELEASE_LINE, and its SHA-1 in hex. */
 const char *rl_command_script(enum rl_command_kind kind);
 const char *rl_command_script_sha1(enum rl_command_kind kind);
 

@@ -1,24 +1,19 @@
-/* One connection: hiredis on libuv, by our own adapter.
+/* One connection: commands to a stream of the world, and replies from it through hiredis's reader.
  *
  * Happy path: rl_conn_open() connects without blocking, `connected` comes, rl_conn_send() appends
- * commands, rl_conn_flush() writes all of them with one system call a loop turn, `reply` comes once
- * for each, in order.
+ * commands, rl_conn_flush() writes all of them with one system call a turn, `reply` comes once for
+ * each, in order. Nothing is allocated then.
  *
  * Failure modes, all of which end in exactly one `broken` event (or in none, if the owner closes
  * first): refused, reset, end of file, bytes that are not the protocol, a reply that nobody waits
- * for, a reader's buffer above RL_CONN_BUFFER_MAX, no memory, or rl_conn_break().
+ * for, more than RL_CONN_BUFFER_MAX bytes without a complete reply, no memory, or rl_conn_break().
  *
- * How it differs from the adapter that comes with hiredis:
- *   - it polls for readability all the time and for writability only while connecting and after a
- *     partial write, so the steady state needs no epoll_ctl;
- *   - it writes hiredis's output buffer itself, with MSG_NOSIGNAL: no SIGPIPE on any version;
- *   - poll errors reach hiredis (it reads, then writes, and so finds them);
- *   - the hooks are installed only once nothing can fail any more;
- *   - `broken` is never called from inside a hiredis function, so the owner may do anything there.
+ * Of hiredis there is only the parser, with our guard on what it may build (reply.h). Can `broken`
+ * come from inside a function of hiredis, or of the world? No: it comes at the end of an event, and
+ * of rl_conn_flush().
  *
- * A connection that listens to channels (rl_conn_listen()) is read without hiredis's list of
- * callbacks, which aborts the process over some orders of (un)subscribing: the bytes go through
- * hiredis's reader and the guard of heard.h, and `heard` comes for whatever is complete.
+ * A connection that listens to channels (rl_conn_listen()) has another guard (received.h), and
+ * `heard` comes for whatever is complete.
  */
 #ifndef RL_REDIS_CONN_H
 #define RL_REDIS_CONN_H
@@ -27,19 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "redis/heard.h"
 #include "redis/io.h"
+#include "redis/received.h"
 #include "redis/reply.h"
 
 #define RL_CONN_BUFFER_MAX 65536 /* bytes that a peer may send without completing a reply */
-#define RL_ADDRESS_TEXT_MAX 107
 #define RL_DETAIL_MAX 128
-
-struct rl_address {
-    bool is_unix;
-    uint16_t port;
-    char text[RL_ADDRESS_TEXT_MAX + 1]; /* a numeric address, or a path */
-};
 
 /* The owner's duties:
  *   - `reply` and `heard` are called while bytes are read: do not close this connection there, use
@@ -65,10 +53,10 @@ struct rl_conn *rl_conn_open(struct rl_io *io, const struct rl_address *address,
 
 /* Makes it a connection that listens. Right after opening it; heard is filled in before each
  * `heard`, and waiting is the one that was given to rl_conn_open(). */
-void rl_conn_listen(struct rl_conn *conn, struct rl_heard *heard, const uint32_t *waiting);
+void rl_conn_listen(struct rl_conn *conn, struct rl_received *heard, const uint32_t *waiting);
 
-/* Appends a command (wire[length] must be 0). False if there is no memory: the connection is broken
- * then, which the owner is told by the next flush. */
+/* Appends a command, after `connected`. False if there is no memory: the connection is broken then,
+ * which the next flush reports to the owner. */
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 
 /* What is appended from now on, `room` bytes at most, may have a password in it: it is wiped when
@@ -79,7 +67,7 @@ bool rl_conn_begin_secret(struct rl_conn *conn, size_t room);
 /* Writes what was appended. May end in `broken`. */
 void rl_conn_flush(struct rl_conn *conn);
 
-/* Bytes that were appended and that the kernel has not taken yet; whether it takes no more now. */
+/* Bytes that were appended and that the stream has not taken yet; whether it takes no more now. */
 size_t rl_conn_unsent(const struct rl_conn *conn);
 bool rl_conn_is_full(const struct rl_conn *conn);
 
@@ -96,9 +84,5 @@ void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info);
 
 /* Closes it now; no event comes any more. Not from inside `reply`. */
 void rl_conn_close(struct rl_conn *conn);
-
-/* Closes the file descriptor and nothing else: for the child after fork(), which shares the
- * parent's epoll set. */
-void rl_conn_forget(struct rl_conn *conn);
 
 #endif

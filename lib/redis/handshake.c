@@ -37,6 +37,8 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
                        : 0;
         case RL_STEP_LOAD_RELEASE:
             return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_RELEASE));
+        case RL_STEP_LOAD_RELEASE_LINE:
+            return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_RELEASE_LINE));
         case RL_STEP_LOAD_EXTEND:
             return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_EXTEND));
         case RL_STEP_INFO:
@@ -64,6 +66,7 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
     if (answer->verdict != RL_ERROR) {
         return (int16_t)REDLOCK_ERR_NODE_PROTOCOL;
     }
+    assert(reason != 0); /* or it would pass */
     switch (step) {
         case RL_STEP_AUTH:
             return (int16_t)(reason == REDLOCK_ERR_NODE_ERROR ? REDLOCK_ERR_NODE_AUTH : reason);
@@ -71,6 +74,7 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
             return (int16_t)(reason == REDLOCK_ERR_NODE_ERROR ? REDLOCK_ERR_NODE_DATABASE : reason);
         case RL_STEP_SETNAME:
         case RL_STEP_LOAD_RELEASE:
+        case RL_STEP_LOAD_RELEASE_LINE:
         case RL_STEP_LOAD_EXTEND:
             return is_forbidden(reason) ? 0 : reason;
         case RL_STEP_INFO:
@@ -84,6 +88,7 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
 }
 
 void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text, size_t size) {
+    assert(reason != 0);
     if (reason == REDLOCK_ERR_NODE_PERMISSION) {
         snprintf(text, size, "the guard needs INFO: allow +info or set guard to off");
     } else if (reason == REDLOCK_ERR_NODE_ERROR) {

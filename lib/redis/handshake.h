@@ -3,9 +3,10 @@
  *     AUTH       if the URL has a password
  *     SELECT     if the URL has a database other than 0
  *     CLIENT SETNAME, if wanted; a node that forbids it is used without
- *     SCRIPT LOAD for release and extend, so that EVALSHA finds them; forbidden: EVAL will do
+ *     SCRIPT LOAD for the releases and extend, so that EVALSHA finds them; forbidden: EVAL will do.
+ *                A release may be the last that its client says: nobody would send it again whole
  *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
- *     PING       answered last: whoever answers it as Redis does is up
+ *     PING       answered last: a server that answers it as Redis does is up
  *
  * All of it goes out at once; the first answer that rules the node out ends the connection.
  */
@@ -24,6 +25,7 @@ enum rl_step {
     RL_STEP_SELECT,
     RL_STEP_SETNAME,
     RL_STEP_LOAD_RELEASE,
+    RL_STEP_LOAD_RELEASE_LINE,
     RL_STEP_LOAD_EXTEND,
     RL_STEP_INFO,
     RL_STEP_PING,
@@ -44,7 +46,7 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
 /* 0 if the handshake goes on after this answer, or why the node cannot be used. */
 int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer);
 
-/* Why INFO does not tell what must be known, for people, with the remedy: it was refused with
+/* Why INFO does not say what must be known, human-readable, with the remedy: it was refused with
  * reason, or what it says has a problem. */
 void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text, size_t size);
 

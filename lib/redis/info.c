@@ -6,6 +6,8 @@
 
 enum field { RUN_ID, REPLID, UPTIME, ROLE, LOADING, MAXMEMORY, POLICY, FIELDS };
 
+static_assert(FIELDS <= sizeof(unsigned) * 8, "which were seen is a mask");
+
 static const char *const names[FIELDS] = {
     [RUN_ID] = "run_id",
     [REPLID] = "master_replid",
@@ -35,9 +37,11 @@ bool rl_info_next(const char **at, const char *end, struct rl_info_line *line) {
         if (colon != NULL && colon > begin) {
             *line = (struct rl_info_line){begin, colon + 1, (size_t)(colon - begin),
                                           (size_t)(stop - colon - 1)};
+            assert(line->value + line->value_length == stop && stop <= *at);
             return true;
         }
     }
+    assert(*at == end);
     return false;
 }
 
@@ -137,6 +141,7 @@ static bool read_value(struct rl_info *info, enum field field, const struct rl_i
 /* -- All of it -- */
 
 static void complain(struct rl_info *info, enum field field, const char *problem) {
+    assert(field < FIELDS);
     if (info->problem == NULL) {
         info->field = names[field];
         info->problem = problem;
@@ -159,9 +164,9 @@ bool rl_info_read(struct rl_info *info, const char *text, size_t length) {
             continue;
         }
         if (seen & 1u << field) {
-            complain(info, field, "is there twice");
+            complain(info, field, "appears twice");
         } else if (!read_value(info, field, &line)) {
-            complain(info, field, "is not what Redis writes");
+            complain(info, field, "has an unexpected value");
         }
         seen |= 1u << field;
     }
@@ -171,6 +176,8 @@ bool rl_info_read(struct rl_info *info, const char *text, size_t length) {
         }
     }
     info->evicts = info->evicts && info->maxmemory > 0;
-    assert(info->problem != NULL || info->run_id[0] != '\0');
+    assert(info->problem != NULL || (info->run_id[0] != '\0' && info->replid[0] != '\0'));
+    assert(info->problem != NULL || seen == (1u << FIELDS) - 1);
+    assert((info->problem == NULL) == (info->field == NULL));
     return info->problem == NULL;
 }

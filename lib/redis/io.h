@@ -1,41 +1,35 @@
-/* What everything on one loop shares: the loop, the memory, and a count of handles and requests
- * that libuv still knows, so that the client can tell when nothing is left. */
+/* What all connections of one client share. */
 #ifndef RL_REDIS_IO_H
 #define RL_REDIS_IO_H
 
-#include <assert.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <uv.h>
 
-#include "fork.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "base/world.h"
 
 struct rl_io {
-    uv_loop_t *loop;
+    struct rl_world *world;
     const redlock_allocator *memory;
-    struct rl_fork fork;                /* of the process that opened it */
-    uint32_t open;                      /* handles and requests that libuv will call back */
-    void (*all_closed)(struct rl_io *); /* called whenever open comes down to 0 */
-    bool has_more;                      /* a node said more than the last poll has read */
-    char *wire;                         /* a command is written here, and copied at once */
-    size_t wire_room;                   /* enough for every target that there is */
+    char *wire;       /* a command is written here, and copied at once; room for two */
+    size_t wire_room; /* enough for every target that there is, of each of the two */
+    uint64_t read_ns; /* when the replies that are being read had come, 0: none are */
 };
+
+static inline uint64_t rl_io_now_ns(const struct rl_io *io) {
+    return io->world->ops->now_ns(io->world);
+}
+
+/* For the steps of locks: all replies of one read came at the same time, and no user code runs that
+ * could make it an old one for a callback. A time that the user is told, or that a callback is
+ * judged by, is rl_io_now_ns(). */
+static inline uint64_t rl_io_step_ns(const struct rl_io *io) {
+    return io->read_ns != 0 ? io->read_ns : rl_io_now_ns(io);
+}
 
 /* In a child after fork(): the sockets and what is in their buffers are the parent's. */
 static inline bool rl_io_is_forked(const struct rl_io *io) {
-    return rl_fork_is_child(&io->fork);
-}
-
-static inline void rl_io_opened(struct rl_io *io) {
-    io->open++;
-}
-
-static inline void rl_io_closed(struct rl_io *io) {
-    assert(io->open > 0);
-    if (--io->open == 0) {
-        io->all_closed(io);
-    }
+    return io->world->ops->is_forked(io->world);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "redis/handshake.h"
+#include "redis/pause.h"
 #include "redlock/status.h"
 
 #define IN(state) (1u << (state))
@@ -27,6 +28,7 @@ static const struct {
 /* What is said first: the part of a node's handshake that is not about scripts. */
 static const enum rl_step steps[] = {RL_STEP_AUTH, RL_STEP_SELECT, RL_STEP_SETNAME, RL_STEP_PING};
 #define N_STEPS (sizeof steps / sizeof steps[0])
+static_assert(N_STEPS <= 32, "which are not answered is a mask");
 
 static void listener_move(struct rl_listener *listener, enum rl_listener_state to) {
     assert(to == RL_LISTENER_OFF || (states[listener->state].next & IN(to)) != 0);
@@ -57,10 +59,11 @@ static void listener_failed(struct rl_listener *listener, int16_t reason, const 
         snprintf(listener->detail, sizeof listener->detail, "%s", detail);
     }
     if (!is_refused) {
-        pause_ns = rl_node_pause_ns(listener->options, &listener->pause_ns, &listener->random);
+        pause_ns = rl_pause_ns(listener->options->backoff_min_ns, listener->options->backoff_max_ns,
+                               &listener->pause_ns, &listener->random);
     }
     listener_move(listener, is_refused ? RL_LISTENER_REFUSED : RL_LISTENER_BACKOFF);
-    listener_set_deadline(listener, listener->clock_ns() + pause_ns);
+    listener_set_deadline(listener, rl_io_now_ns(listener->io) + pause_ns);
     if (was_up || is_refused) {
         listener->events->down(listener);
     }
@@ -68,6 +71,7 @@ static void listener_failed(struct rl_listener *listener, int16_t reason, const 
 
 static void listener_broken(void *owner, int16_t reason, const char *detail) {
     struct rl_listener *listener = owner;
+    assert(listener->conn != NULL);
     listener->conn = NULL;
     listener_failed(listener, reason, detail);
 }
@@ -75,6 +79,7 @@ static void listener_broken(void *owner, int16_t reason, const char *detail) {
 /* -- What is heard -- */
 
 static void listener_greeted(struct rl_listener *listener) {
+    assert(listener->steps == 0); /* PING is answered last */
     listener_move(listener, RL_LISTENER_UP);
     listener->reason = 0;
     listener->detail[0] = '\0';
@@ -102,6 +107,7 @@ static void listener_step_answered(struct rl_listener *listener) {
 
 /* An error in answer to SUBSCRIBE. Forbidden: by an ACL, or the server has no such command. */
 static void listener_denied(struct rl_listener *listener) {
+    assert(listener->heard.kind == RL_RECEIVED_ERROR);
     int16_t reason = rl_reply_reason(listener->heard.text);
     if (reason == REDLOCK_ERR_NODE_ERROR) {
         reason = REDLOCK_ERR_NODE_PERMISSION;
@@ -110,36 +116,38 @@ static void listener_denied(struct rl_listener *listener) {
 }
 
 static bool listener_is_asked(struct rl_listener *listener) {
-    const struct rl_heard *heard = &listener->heard;
+    const struct rl_received *heard = &listener->heard;
+    assert(heard->channel_length <= RL_CHANNEL_MAX);
     if (listener->state != RL_LISTENER_UP) {
         return false;
     }
-    if (heard->kind == RL_HEARD_MESSAGE) {
-        return listener->events->message(listener, heard->channel, heard->channel_length);
+    if (heard->kind == RL_RECEIVED_MESSAGE) {
+        return listener->events->message(listener, heard->channel, heard->channel_length,
+                                         heard->payload, heard->payload_length);
     }
     return listener->events->confirmed(listener, heard->channel, heard->channel_length,
-                                       heard->kind == RL_HEARD_SUBSCRIBED);
+                                       heard->kind == RL_RECEIVED_SUBSCRIBED);
 }
 
 static void listener_heard(void *owner) {
     struct rl_listener *listener = owner;
-    enum rl_heard_kind kind = listener->heard.kind;
-    assert(kind != RL_HEARD_NOTHING);
-    if (kind != RL_HEARD_MESSAGE) {
+    enum rl_received_kind kind = listener->heard.kind;
+    assert(kind != RL_RECEIVED_NOTHING);
+    if (kind != RL_RECEIVED_MESSAGE) {
         assert(listener->waiting > 0);
         listener->waiting--;
     }
-    if (kind == RL_HEARD_STATUS || kind == RL_HEARD_ERROR) {
+    if (kind == RL_RECEIVED_STATUS || kind == RL_RECEIVED_ERROR) {
         if (listener->state == RL_LISTENER_HANDSHAKE) {
             listener_step_answered(listener);
-        } else if (kind == RL_HEARD_ERROR) {
+        } else if (kind == RL_RECEIVED_ERROR) {
             listener_denied(listener);
         } else {
-            rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "answered with a status");
+            rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply: a status");
         }
     } else if (!listener_is_asked(listener)) {
         rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL,
-                      "spoke of a channel that was not asked for");
+                      "message on a channel without a subscription");
     }
 }
 
@@ -148,6 +156,7 @@ static void listener_heard(void *owner) {
 static void listener_connected(void *owner) {
     struct rl_listener *listener = owner;
     char wire[RL_COMMAND_WIRE_MAX];
+    assert(listener->waiting == 0);
     listener_move(listener, RL_LISTENER_HANDSHAKE);
     listener->steps = 0;
     if (!rl_conn_begin_secret(listener->conn, N_STEPS * sizeof wire)) {
@@ -179,6 +188,7 @@ static const struct rl_conn_events conn_events = {
 static void listener_connect(struct rl_listener *listener) {
     int16_t reason = 0;
     char detail[RL_DETAIL_MAX];
+    assert(listener->conn == NULL);
     listener->waiting = 0;
     listener->conn = rl_conn_open(listener->io, &listener->address, &conn_events, listener,
                                   &listener->waiting, &reason, detail);
@@ -188,27 +198,28 @@ static void listener_connect(struct rl_listener *listener) {
     }
     rl_conn_listen(listener->conn, &listener->heard, &listener->waiting);
     listener_move(listener, RL_LISTENER_CONNECTING);
-    listener_set_deadline(listener, listener->clock_ns() + listener->options->connect_timeout_ns);
+    listener_set_deadline(listener,
+                          rl_io_now_ns(listener->io) + listener->options->connect_timeout_ns);
 }
 
 /* -- The interface -- */
 
 void rl_listener_init(struct rl_listener *listener, struct rl_io *io, const struct rl_url *url,
                       const struct rl_node_options *options,
-                      const struct rl_listener_events *events, uint64_t (*clock_ns)(void),
-                      uint64_t seed) {
+                      const struct rl_listener_events *events, uint64_t seed) {
+    assert(options->backoff_min_ns > 0 && options->backoff_min_ns <= options->backoff_max_ns);
     memset(listener, 0, sizeof *listener);
     listener->options = options;
     listener->events = events;
     listener->url = url;
     listener->io = io;
-    listener->clock_ns = clock_ns;
     listener->deadline_ns = RL_NEVER_NS;
     listener->random = seed | 1;
     listener->state = RL_LISTENER_OFF;
 }
 
 void rl_listener_open(struct rl_listener *listener, const struct rl_address *address) {
+    assert(address->length > 0 && address->length <= sizeof address->storage);
     if (listener->state == RL_LISTENER_OFF) {
         listener->address = *address;
         listener_connect(listener);
@@ -277,13 +288,8 @@ void rl_listener_close(struct rl_listener *listener) {
     listener_set_deadline(listener, RL_NEVER_NS);
 }
 
-void rl_listener_forget(struct rl_listener *listener) {
-    if (listener->conn != NULL) {
-        rl_conn_forget(listener->conn);
-    }
-}
-
 const char *rl_listener_state_name(enum rl_listener_state state) {
     assert(state < RL_LISTENER_STATES);
+    assert(states[state].name != NULL);
     return states[state].name;
 }

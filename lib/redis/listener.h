@@ -28,9 +28,9 @@
 #include <stdint.h>
 
 #include "redis/conn.h"
-#include "redis/heard.h"
 #include "redis/io.h"
 #include "redis/node.h"
+#include "redis/received.h"
 #include "redis/url.h"
 
 #define RL_LISTENER_REFUSED_NS (UINT64_C(60) * 1000000000)
@@ -51,7 +51,8 @@ struct rl_listener;
  * must not close this listener.
  *   - `up`: connected, and subscribed to nothing yet;
  *   - `down`: subscribed to nothing any more, or (state refused) not allowed to be: see reason;
- *   - `confirmed`, `message`: false if this was not asked for, which ends the connection;
+ *   - `confirmed`, `message`: false if this was not asked for, which ends the connection. A payload
+ *     has at most RL_PAYLOAD_MAX bytes, of any kind and from anybody, and is valid within the call;
  *   - `deadline`: deadline_ns has changed;
  *   - `dirty`: call rl_listener_flush() before the loop polls again. */
 struct rl_listener_events {
@@ -59,7 +60,8 @@ struct rl_listener_events {
     void (*down)(struct rl_listener *listener);
     bool (*confirmed)(struct rl_listener *listener, const char *channel, size_t length,
                       bool subscribed);
-    bool (*message)(struct rl_listener *listener, const char *channel, size_t length);
+    bool (*message)(struct rl_listener *listener, const char *channel, size_t length,
+                    const char *payload, size_t payload_length);
     void (*deadline)(struct rl_listener *listener);
     void (*dirty)(struct rl_listener *listener);
 };
@@ -69,7 +71,6 @@ struct rl_listener {
     const struct rl_listener_events *events;
     const struct rl_url *url;
     struct rl_io *io;
-    uint64_t (*clock_ns)(void);
     struct rl_conn *conn;
     struct rl_address address;
     uint64_t deadline_ns;
@@ -82,14 +83,13 @@ struct rl_listener {
     uint8_t state;    /* enum rl_listener_state */
     int16_t reason;   /* why it is not up; 0 if it is or was not wanted */
     char detail[RL_DETAIL_MAX];
-    struct rl_heard heard;
+    struct rl_received heard;
 };
 
 /* url, options, events and io outlive it. seed: any number, different for each. */
 void rl_listener_init(struct rl_listener *listener, struct rl_io *io, const struct rl_url *url,
                       const struct rl_node_options *options,
-                      const struct rl_listener_events *events, uint64_t (*clock_ns)(void),
-                      uint64_t seed);
+                      const struct rl_listener_events *events, uint64_t seed);
 
 /* Begins to connect, if it is off. `up` comes later; of the other events only `deadline` may come
  * inside this call. */
@@ -108,9 +108,6 @@ void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns);
 
 /* Off, at once and without an event. Not from inside one. */
 void rl_listener_close(struct rl_listener *listener);
-
-/* In the child after fork(): closes the descriptor, touches nothing else. */
-void rl_listener_forget(struct rl_listener *listener);
 
 const char *rl_listener_state_name(enum rl_listener_state state);
 

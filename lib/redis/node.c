@@ -1,33 +1,17 @@
 /* See node.h. */
 #include "redis/node.h"
+#include "redis/node_state.h"
+#include "redis/pause.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "mark.h"
+#include "base/mark.h"
+#include "base/require.h"
 #include "redlock/status.h"
 
-#define IN(state) (1u << (state))
-
-static const uint32_t next_states[RL_NODE_STATES] = {
-    [RL_NODE_IDLE] = IN(RL_NODE_RESOLVING) | IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
-    [RL_NODE_RESOLVING] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
-    [RL_NODE_CONNECTING] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_HANDSHAKE) | IN(RL_NODE_BACKOFF),
-    [RL_NODE_HANDSHAKE] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_UP) | IN(RL_NODE_BACKOFF),
-    [RL_NODE_UP] = IN(RL_NODE_BACKOFF),
-    [RL_NODE_BACKOFF] = IN(RL_NODE_RESOLVING) | IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
-    [RL_NODE_CLOSED] = 0,
-};
-
 static void node_connect(struct rl_node *node);
-
-static void node_move(struct rl_node *node, enum rl_node_state to) {
-    bool allowed = to == RL_NODE_CLOSED || (next_states[node->state] & IN(to)) != 0;
-    assert(allowed);
-    (void)allowed; /* without assertions */
-    node->state = (uint8_t)to;
-}
 
 static void node_set_deadline(struct rl_node *node, uint64_t at_ns) {
     if (node->deadline_ns != at_ns) {
@@ -50,6 +34,7 @@ static void node_fail_requests(struct rl_node *node) {
     const struct rl_answer lost = {
         .verdict = RL_UNANSWERED, .reason = node->reason, .text = node->detail};
     struct rl_request *request = node->head;
+    assert(node->reason != 0); /* what they are told */
     node->head = NULL;
     node->tail = &node->head;
     node->waiting = 0;
@@ -64,9 +49,10 @@ static void node_fail_requests(struct rl_node *node) {
 }
 
 static void node_back_off(struct rl_node *node) {
-    node_move(node, RL_NODE_BACKOFF);
-    node_set_deadline(
-        node, node->clock_ns() + rl_node_pause_ns(node->options, &node->pause_ns, &node->random));
+    rl_node_move(node, RL_NODE_BACKOFF);
+    uint64_t pause_ns = rl_pause_ns(node->options->backoff_min_ns, node->options->backoff_max_ns,
+                                    &node->pause_ns, &node->random);
+    node_set_deadline(node, rl_io_now_ns(node->io) + pause_ns);
 }
 
 /* The connection or the attempt at one is over; node->conn and node->resolve are forgotten already.
@@ -108,8 +94,9 @@ static void node_expect(struct rl_node *node) {
 static void node_connected(void *owner) {
     struct rl_node *node = owner;
     char wire[RL_COMMAND_WIRE_MAX];
-    node_move(node, RL_NODE_HANDSHAKE);
-    node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
+    assert(node->head == NULL);
+    rl_node_move(node, RL_NODE_HANDSHAKE);
+    node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
     node->hint[0] = '\0';
     rl_info_init(&node->info);
     if (!rl_conn_begin_secret(node->conn, RL_STEPS * sizeof wire)) {
@@ -130,6 +117,7 @@ static void node_connected(void *owner) {
 static void node_shaken(struct rl_node *node) {
     char detail[RL_DETAIL_MAX] = "";
     int16_t reason = 0;
+    assert(node->head == NULL); /* who is not up is sent nothing else */
     if (node->options->handshake.wants_info) {
         assert(node->info.problem == NULL); /* PING is answered after INFO */
         reason = node->events->judge(node, &node->info, detail);
@@ -138,7 +126,7 @@ static void node_shaken(struct rl_node *node) {
         rl_conn_break(node->conn, reason, detail);
         return;
     }
-    node_move(node, RL_NODE_UP);
+    rl_node_move(node, RL_NODE_UP);
     node->reason = 0;
     node->detail[0] = '\0';
     node->pause_ns = 0;
@@ -166,6 +154,7 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
                                   const struct rl_answer *answer) {
     enum rl_step step = (enum rl_step)(request - node->steps);
     assert(step < RL_STEPS);
+    assert(node->state == RL_NODE_HANDSHAKE);
     int16_t reason = rl_handshake_judge(step, answer);
     node_expect(node);
     if (step == RL_STEP_INFO) {
@@ -185,13 +174,8 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
  * request again, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
     char *wire = node->io->wire;
-    struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
-                                 .whole_script = true,
-                                 .announces = request->announces,
-                                 .ttl_ms = request->ttl_ms,
-                                 .counter = request->counter,
-                                 .target = request->target,
-                                 .token = request->token};
+    struct rl_command command = rl_request_whole(request);
+    assert(!request->whole_script);
     assert(node->io->wire_room >= rl_command_room(request->target));
     RL_MARK(SCRIPT_FORGOTTEN);
     request->whole_script = true;
@@ -244,15 +228,16 @@ static void node_reply(void *owner, const redisReply *reply) {
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                      size_t length, uint64_t now_ns) {
     assert(request->kind != RL_COMMAND_HANDSHAKE);
+    assert(request->target != NULL); /* for the whole script */
     if (node->state != RL_NODE_UP) {
         return (int16_t)(node->reason != 0 ? node->reason : REDLOCK_ERR_NODE_DOWN);
     }
-    uint32_t part = request->kind == RL_COMMAND_RELEASE ? 1 : 2; /* leaves room for releases */
-    if (rl_conn_unsent(node->conn) > RL_NODE_UNSENT_MAX / 2) {
+    uint32_t part = rl_command_releases((enum rl_command_kind)request->kind) ? 1 : 2;
+    if (rl_conn_unsent(node->conn) > node->options->unsent_max / 2) {
         rl_conn_push(node->conn);
     }
-    if (node->waiting >= RL_NODE_REQUESTS_MAX / part ||
-        rl_conn_unsent(node->conn) > RL_NODE_UNSENT_MAX / part) {
+    if (node->waiting >= node->options->requests_max / part ||
+        rl_conn_unsent(node->conn) > node->options->unsent_max / part) {
         return REDLOCK_ERR_NODE_BUSY;
     }
     if (!rl_conn_send(node->conn, wire, length)) {
@@ -266,12 +251,13 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
         node->answers_seen = node->answers;
         node_set_deadline(node, now_ns + node->options->stall_ns);
     }
+    rl_node_invariant(node);
     return 0;
 }
 
 bool rl_node_is_clogged(const struct rl_node *node) {
     return node->state == RL_NODE_UP && rl_conn_is_full(node->conn) &&
-           rl_conn_unsent(node->conn) > RL_NODE_UNSENT_MAX / 2;
+           rl_conn_unsent(node->conn) > node->options->unsent_max / 2;
 }
 
 /* -- Connecting -- */
@@ -283,6 +269,8 @@ static void node_dirty(void *owner) {
 
 static void node_broken(void *owner, int16_t reason, const char *detail) {
     struct rl_node *node = owner;
+    rl_node_invariant(node);
+    assert(node->conn != NULL);
     node->conn = NULL;
     if (node->state == RL_NODE_HANDSHAKE && node->hint[0] != '\0' &&
         reason == REDLOCK_ERR_NODE_DISCONNECTED) {
@@ -303,13 +291,14 @@ static const struct rl_conn_events conn_events = {
 static void node_connect(struct rl_node *node) {
     int16_t reason = 0;
     char detail[RL_DETAIL_MAX];
+    assert(node->conn == NULL && node->waiting == 0);
     while (node->address_next < node->address_count) {
         const struct rl_address *address = &node->addresses[node->address_next++];
         node->conn =
             rl_conn_open(node->io, address, &conn_events, node, &node->waiting, &reason, detail);
         if (node->conn != NULL) {
-            node_move(node, RL_NODE_CONNECTING);
-            node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
+            rl_node_move(node, RL_NODE_CONNECTING);
+            node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
             node->events->dirty(node); /* there is something to be put off */
             return;
         }
@@ -318,11 +307,14 @@ static void node_connect(struct rl_node *node) {
 }
 
 static void node_resolved(void *owner, const struct rl_address *addresses, uint32_t count,
-                          int error) {
+                          const char *error) {
     struct rl_node *node = owner;
+    rl_node_invariant(node);
+    assert(node->state == RL_NODE_RESOLVING);
+    RL_REQUIRE(count <= RL_ADDRESSES_MAX); /* there is no more room */
     node->resolve = NULL;
     if (count == 0) {
-        node_failed(node, REDLOCK_ERR_NODE_RESOLVE, uv_strerror(error));
+        node_failed(node, REDLOCK_ERR_NODE_RESOLVE, error);
         return;
     }
     memcpy(node->addresses, addresses, count * sizeof *addresses);
@@ -333,25 +325,34 @@ static void node_resolved(void *owner, const struct rl_address *addresses, uint3
 void rl_node_start(struct rl_node *node) {
     assert(node->state == RL_NODE_IDLE || node->state == RL_NODE_BACKOFF);
     assert(node->conn == NULL && node->resolve == NULL);
-    int error = 0;
+    const char *error = "";
+    struct rl_world *world = node->io->world;
     node->address_next = 0;
     node->address_count = 0;
-    if (rl_resolve_numeric(&node->url, &node->addresses[0])) {
+    if (rl_address_of(&node->url, &node->addresses[0])) {
         node->address_count = 1;
         node_connect(node);
         return;
     }
-    node->resolve = rl_resolve_start(node->io, &node->url, node_resolved, node, &error);
+    node->resolve =
+        world->ops->resolve(world, node->url.host, node->url.port, node_resolved, node, &error);
     if (node->resolve == NULL) {
-        node_failed(node, REDLOCK_ERR_NODE_RESOLVE, uv_strerror(error));
+        node_failed(node, REDLOCK_ERR_NODE_RESOLVE, error);
         return;
     }
-    node_move(node, RL_NODE_RESOLVING);
-    node_set_deadline(node, node->clock_ns() + node->options->connect_timeout_ns);
+    rl_node_move(node, RL_NODE_RESOLVING);
+    node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
     node->events->dirty(node);
 }
 
 /* -- Deadlines -- */
+
+static void node_forget_name(struct rl_node *node) {
+    if (node->resolve != NULL) {
+        node->io->world->ops->forget(node->io->world, node->resolve);
+        node->resolve = NULL;
+    }
+}
 
 /* Gives the connection or the look-up up. */
 static void node_drop(struct rl_node *node, int16_t reason, const char *detail) {
@@ -359,10 +360,7 @@ static void node_drop(struct rl_node *node, int16_t reason, const char *detail) 
         rl_conn_close(node->conn);
         node->conn = NULL;
     }
-    if (node->resolve != NULL) {
-        rl_resolve_orphan(node->resolve);
-        node->resolve = NULL;
-    }
+    node_forget_name(node);
     node_failed(node, reason, detail);
 }
 
@@ -375,9 +373,9 @@ static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
     const uint64_t late_ns = node->head->sent_ns + RL_NODE_LATE_STALLS * stall_ns;
     if (now_ns >= late_ns) {
         RL_MARK(TOO_LATE);
-        node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "answers, but much too late");
+        node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "answers far too late");
     } else if (node->answers != node->answers_seen) {
-        /* It is behind, and at work: ending the connection would only cost its answers. */
+        /* It is slow but making progress: ending the connection would only cost its answers. */
         node->answers_seen = node->answers;
         node_set_deadline(node, now_ns + stall_ns < late_ns ? now_ns + stall_ns : late_ns);
     } else if (now_ns >= node->head->sent_ns + stall_ns) {
@@ -401,8 +399,8 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
             break;
         case RL_NODE_RESOLVING:
             /* It cannot be cancelled, and a second one would only take another thread of the pool:
-             * told as failed, and used when it comes after all. */
-            node_note(node, REDLOCK_ERR_NODE_RESOLVE, "no answer to the look-up in time");
+             * reported as failed; the late result is still used. */
+            node_note(node, REDLOCK_ERR_NODE_RESOLVE, "the name lookup timed out");
             node_set_deadline(node, RL_NEVER_NS);
             node->events->failed(node);
             break;
@@ -411,7 +409,8 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
             node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connecting took too long");
             break;
         case RL_NODE_HANDSHAKE:
-            node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "accepted, but did not answer");
+            node_drop(node, REDLOCK_ERR_NODE_TIMEOUT,
+                      "accepted the connection, but did not answer");
             break;
         case RL_NODE_IDLE:
         case RL_NODE_CLOSED:
@@ -419,6 +418,7 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
             assert(false); /* a state without a deadline */
             break;
     }
+    rl_node_invariant(node);
 }
 
 uint64_t rl_node_deadline_ns(const struct rl_node *node) {
@@ -429,12 +429,11 @@ uint64_t rl_node_deadline_ns(const struct rl_node *node) {
 
 void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *url,
                   const struct rl_node_options *options, const struct rl_node_events *events,
-                  uint64_t (*clock_ns)(void), uint64_t seed) {
+                  uint64_t seed) {
     memset(node, 0, sizeof *node);
     node->options = options;
     node->events = events;
     node->io = io;
-    node->clock_ns = clock_ns;
     node->tail = &node->head;
     node->deadline_ns = RL_NEVER_NS;
     node->random = seed | 1;
@@ -442,6 +441,10 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
     node->state = RL_NODE_IDLE;
     node->reason = REDLOCK_ERR_NODE_DOWN;
     assert(options->backoff_min_ns > 0 && options->stall_ns > 0);
+    assert(options->backoff_min_ns <= options->backoff_max_ns);
+    assert(options->requests_max > 1 && options->requests_max <= RL_NODE_REQUESTS_MAX);
+    assert(options->unsent_max <= RL_NODE_UNSENT_MAX);
+    rl_node_invariant(node);
 }
 
 bool rl_node_is_up(const struct rl_node *node) {
@@ -461,6 +464,7 @@ void rl_node_flush(struct rl_node *node) {
 
 void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
     const uint64_t timeout_ns = node->options->connect_timeout_ns;
+    assert(since_ns <= now_ns);
     for (struct rl_request *request = node->head; request != NULL; request = request->next) {
         if (request->sent_ns >= since_ns) {
             request->sent_ns = now_ns;
@@ -474,22 +478,14 @@ void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
 }
 
 void rl_node_close(struct rl_node *node) {
-    node_move(node, RL_NODE_CLOSED);
+    rl_node_move(node, RL_NODE_CLOSED);
     node->deadline_ns = RL_NEVER_NS;
     node_note(node, REDLOCK_ERR_CLOSED, "");
     if (node->conn != NULL) {
         rl_conn_close(node->conn);
         node->conn = NULL;
     }
-    if (node->resolve != NULL) {
-        rl_resolve_orphan(node->resolve);
-        node->resolve = NULL;
-    }
+    node_forget_name(node);
     node_fail_requests(node);
-}
-
-void rl_node_forget(struct rl_node *node) {
-    if (node->conn != NULL) {
-        rl_conn_forget(node->conn);
-    }
+    rl_node_invariant(node);
 }

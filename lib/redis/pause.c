@@ -1,12 +1,17 @@
-/* How long a node or a listener that could not be connected is left alone: see node.h. */
-#include "redis/node.h"
+/* See pause.h. */
+#include "redis/pause.h"
 
-/* A jitter of half of the pause. xorshift is random enough to keep clients apart. */
-uint64_t rl_node_pause_ns(const struct rl_node_options *options, uint64_t *last_ns,
-                          uint64_t *random) {
-    uint64_t pause_ns = *last_ns == 0 ? options->backoff_min_ns : *last_ns * 2;
-    if (pause_ns > options->backoff_max_ns) {
-        pause_ns = options->backoff_max_ns;
+#include <assert.h>
+
+/* xorshift is random enough to keep clients apart. */
+uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t *last_ns,
+                     uint64_t *random) {
+    assert(shortest_ns > 0 && shortest_ns <= longest_ns);
+    assert(*last_ns <= longest_ns);
+    assert(*random != 0);
+    uint64_t pause_ns = *last_ns == 0 ? shortest_ns : *last_ns * 2;
+    if (pause_ns > longest_ns) {
+        pause_ns = longest_ns;
     }
     *last_ns = pause_ns;
     *random ^= *random << 13;

@@ -5,8 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis/sighting.h"
+#include "redis/holder_reply.h"
+#include "redlock/redlock.h"
 #include "redlock/status.h"
+
+static_assert(sizeof "9223372036854775807 s" - 1 + RL_HOLDER_TEXT_MAX < RL_REPLY_TEXT_MAX,
+              "the answer to READ is kept whole");
+
+#define IS(type) (1u << REDIS_REPLY_##type)
 
 /* -- The guard -- */
 
@@ -22,7 +28,7 @@ static redisReply *guard_slot(const redisReadTask *task, int type) {
     return &slot->reply;
 }
 
-/* Keeps the beginning, without bytes that could deceive whoever reads a log. */
+/* Keeps the beginning, without bytes that could deceive the reader of a log. */
 static void *guard_string(const redisReadTask *task, char *bytes, size_t length) {
     redisReply *reply = guard_slot(task, task->type);
     if (reply == NULL) {
@@ -37,6 +43,7 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
         unsigned char c = (unsigned char)bytes[i];
         reply->str[i] = (char)(c < 0x20 || c > 0x7e ? '?' : c);
     }
+    assert(kept < sizeof((struct rl_reply_slot *)task->privdata)->text);
     reply->str[kept] = '\0';
     reply->len = length;
     return reply;
@@ -169,51 +176,108 @@ int16_t rl_reply_reason(const char *text) {
 }
 
 static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *text) {
+    assert((reason == 0) == (verdict == RL_YES || verdict == RL_NO));
+    assert(reason >= INT16_MIN && reason <= 0);
     return (struct rl_answer){.verdict = verdict, .reason = (int16_t)reason, .text = text};
 }
 
-struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
-    if (reply->type == REDIS_REPLY_ERROR) {
-        bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE;
-        if (is_script && is_word(reply->str, "NOSCRIPT")) {
-            return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, reply->str);
-        }
-        int16_t reason = rl_reply_reason(reply->str);
-        if (kind == RL_COMMAND_RELEASE && reason == REDLOCK_ERR_NODE_WRONGTYPE) {
-            return answer(RL_NO, 0, ""); /* what is under the key cannot be our token */
-        }
-        return answer(RL_ERROR, reason, reply->str);
+static struct rl_answer no_answer(void) {
+    return answer(RL_NOT_REDIS, REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply");
+}
+
+static struct rl_answer judge_error(enum rl_command_kind kind, const char *text) {
+    bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE;
+    assert(text != NULL);
+    if (is_script && is_word(text, "NOSCRIPT")) {
+        return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, text);
     }
-    if (kind == RL_COMMAND_SET) {
-        if (reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0) {
-            return answer(RL_YES, 0, "");
-        }
-        if (reply->type == REDIS_REPLY_NIL) {
-            return answer(RL_NO, 0, "");
-        }
-    } else if (kind == RL_COMMAND_READ) {
-        struct rl_sighting ignored;
-        if (reply->type == REDIS_REPLY_STRING && reply->len < RL_REPLY_TEXT_MAX &&
-            rl_sighting_parse(reply->str, &ignored)) {
-            return answer(RL_YES, 0, reply->str);
-        }
-        if (reply->type == REDIS_REPLY_NIL) {
-            return answer(RL_NO, 0, "");
-        }
-    } else if (kind == RL_COMMAND_HANDSHAKE) {
-        if (reply->type == REDIS_REPLY_STATUS || reply->type == REDIS_REPLY_STRING) {
-            return answer(RL_YES, 0, reply->str);
-        }
+    int16_t reason = rl_reply_reason(text);
+    if (rl_command_releases(kind) && reason == REDLOCK_ERR_NODE_WRONGTYPE) {
+        return answer(RL_NO, 0, ""); /* what is under the key cannot be ours */
+    }
+    return answer(RL_ERROR, reason, text);
+}
+
+static struct rl_answer judge_status(const redisReply *reply, bool is_handshake) {
+    if (is_handshake || strcmp(reply->str, "OK") == 0) {
+        return answer(RL_YES, 0, is_handshake ? reply->str : "");
+    }
+    return no_answer();
+}
+
+/* 1, or 0. For the acquires of several also -I, and of a FENCE the counter. */
+static struct rl_answer judge_integer(enum rl_command_kind kind, long long integer) {
+    bool names = kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE;
+    long long least = names ? -REDLOCK_RESOURCES_MAX : 0;
+    long long most = kind == RL_COMMAND_FENCE ? INT64_MAX : 1;
+    if (integer < least || integer > most) {
+        return no_answer();
+    }
+    assert(integer >= -UINT8_MAX);
+    struct rl_answer judged = answer(integer > 0 ? RL_YES : RL_NO, 0, "");
+    if (integer < 0) {
+        judged.line.which = (uint8_t)-integer;
     } else if (kind == RL_COMMAND_FENCE) {
-        if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0) {
-            struct rl_answer judged = answer(reply->integer > 0 ? RL_YES : RL_NO, 0, "");
-            judged.counter = (uint64_t)reply->integer;
-            return judged;
-        }
-    } else if (reply->type == REDIS_REPLY_INTEGER) {
-        if (reply->integer == 0 || reply->integer == 1) {
-            return answer(reply->integer == 1 ? RL_YES : RL_NO, 0, "");
-        }
+        judged.counter = (uint64_t)integer;
     }
-    return answer(RL_NOT_REDIS, REDLOCK_ERR_NODE_PROTOCOL, "an answer that Redis does not give");
+    return judged;
+}
+
+static struct rl_answer judge_string(enum rl_command_kind kind, const redisReply *reply) {
+    struct rl_holder_reply ignored;
+    struct rl_answer judged = answer(RL_YES, 0, reply->str);
+    bool yes = false;
+    if (kind == RL_COMMAND_HANDSHAKE) {
+        return judged;
+    }
+    if (reply->len >= RL_REPLY_TEXT_MAX) {
+        return no_answer(); /* only its beginning was kept */
+    }
+    if (kind == RL_COMMAND_READ) {
+        return rl_holder_reply_parse(reply->str, &ignored) ? judged : no_answer();
+    }
+    if (!rl_line_reply_parse(kind, reply->str, &yes, &judged.line, &judged.counter, &judged.text)) {
+        return no_answer();
+    }
+    judged.verdict = yes ? RL_YES : RL_NO;
+    assert(yes || judged.counter == 0);
+    return judged;
+}
+
+/* Which types of reply a kind of command may have, besides an error. */
+static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
+    [RL_COMMAND_SET] = IS(STATUS) | IS(NIL),
+    [RL_COMMAND_SET_ALL] = IS(INTEGER),
+    [RL_COMMAND_FENCE] = IS(INTEGER),
+    [RL_COMMAND_RAISE] = IS(INTEGER),
+    [RL_COMMAND_EXTEND] = IS(INTEGER),
+    [RL_COMMAND_RELEASE] = IS(INTEGER),
+    [RL_COMMAND_READ] = IS(STRING) | IS(NIL),
+    [RL_COMMAND_JOIN] = IS(STRING),
+    [RL_COMMAND_TAKE] = IS(STRING),
+    [RL_COMMAND_RELEASE_LINE] = IS(STRING),
+    [RL_COMMAND_LEAVE] = IS(INTEGER),
+    [RL_COMMAND_WAITER] = IS(STRING) | IS(NIL),
+    [RL_COMMAND_HANDSHAKE] = IS(STATUS) | IS(STRING),
+};
+
+struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
+    assert(kind <= RL_COMMAND_HANDSHAKE && types[kind] != 0);
+    if (reply->type == REDIS_REPLY_ERROR) {
+        return judge_error(kind, reply->str);
+    }
+    if (reply->type < 0 || reply->type > 15 || (types[kind] & 1u << reply->type) == 0) {
+        return no_answer();
+    }
+    switch (reply->type) {
+        case REDIS_REPLY_STATUS:
+            return judge_status(reply, kind == RL_COMMAND_HANDSHAKE);
+        case REDIS_REPLY_INTEGER:
+            return judge_integer(kind, reply->integer);
+        case REDIS_REPLY_NIL:
+            return answer(RL_NO, 0, "");
+        default:
+            assert(reply->type == REDIS_REPLY_STRING);
+            return judge_string(kind, reply);
+    }
 }

@@ -23,6 +23,7 @@
 
 #include "redis/command.h"
 #include "redis/info.h"
+#include "redis/line_reply.h"
 
 #define RL_REPLY_TEXT_MAX 128 /* of an error reply so much is kept */
 
@@ -50,8 +51,10 @@ enum rl_verdict {
 struct rl_answer {
     enum rl_verdict verdict;
     int16_t reason;   /* REDLOCK_ERR_NODE_... unless yes or no */
-    const char *text; /* the node's own words, "" if none; of a READ what it has */
-    uint64_t counter; /* of a FENCE that is a yes */
+    const char *text; /* the node's own words, "" if none; of a READ what it has; of a WAITER the
+                         member of the line */
+    uint64_t counter; /* of a FENCE or a TAKE that is a yes */
+    struct rl_line_answer line;
 };
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply);

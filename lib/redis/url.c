@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/un.h>
 
-#include "memory.h"
+#include "base/memory.h"
 #include "redis/url_show.h"
 #include "redlock/redlock.h"
 
@@ -136,7 +136,7 @@ static bool decode(struct parser *p, const char *part, struct span s, char *out,
             in += 2;
         }
         if (c == '\0') {
-            return bad(p, part, "%00 cannot be used");
+            return bad(p, part, "%00 is not allowed");
         }
         if (used + 1 >= size) {
             return bad(p, part, "too long");
@@ -160,7 +160,7 @@ static bool parse_credentials(struct parser *p, struct span s) {
     struct span password = {colon + 1, s.end};
     if (length_of(password) == 0) {
         return bad(p, "password",
-                   "it is empty (a variable that is not set?); without authentication leave out"
+                   "it is empty (an unset variable?); without authentication leave out"
                    " everything up to the @");
     }
     url->has_password = true;
@@ -189,7 +189,7 @@ static bool parse_ipv6(struct parser *p, struct span s) {
     struct in6_addr address;
     assert(p->url->host[0] == '\0');
     if (find(s, '%') != NULL) {
-        return bad(p, "host", "an IPv6 zone cannot be used; give an address without one");
+        return bad(p, "host", "IPv6 zones are not supported; give an address without one");
     }
     if (length_of(s) >= sizeof(text)) {
         return bad(p, "host", "not an IPv6 address");
@@ -238,7 +238,7 @@ static bool parse_name(struct parser *p, struct span s) {
     for (size_t i = 0; i < length_of(s); i++) {
         char c = lower(s.begin[i]);
         if (!is_alnum(c) && strchr("-._", c) == NULL) {
-            return bad(p, "host", "only letters, digits, '-', '.' and '_' can be used in a name");
+            return bad(p, "host", "a name consists of letters, digits, '-', '.' and '_'");
         }
         if (c == '.' && (i == 0 || host[i - 1] == '.')) {
             return bad(p, "host", "a dot needs a letter or digit before it");
@@ -364,7 +364,7 @@ static bool parse_unix(struct parser *p, struct span s) {
     }
     for (const char *c = url->path; *c != '\0'; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f) { /* it would garble every message */
-            return bad(p, "path", "control characters cannot be used");
+            return bad(p, "path", "control characters are not allowed");
         }
     }
     if (url->path[strlen(url->path) - 1] == '/') {

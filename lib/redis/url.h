@@ -16,12 +16,12 @@
  *   - '@', '/', '?' and '#' in a user or password must be percent-encoded; a ':' in a password need
  *     not be. Which '@' ends the password is never guessed.
  *   - The password may not be empty and a user needs one: "redis://:$PASSWORD@host" with an unset
- *     variable is a mistake to be told, not a connection without authentication.
+ *     variable is a mistake to be reported, not a connection without authentication.
  *   - "redis://host/" is database 0. Queries and fragments other than ?db=n are refused.
  *
  * Failure: one sentence that names the part, the reason and what to write instead. It shows the URL
  * with everything that could be a password replaced by ***, also where the URL is so broken that
- * only a guess can tell.
+ * only a guess can say.
  *
  * Thread rules: pure functions. */
 #ifndef RL_REDIS_URL_H

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/tap.sh
 . "$here/../tap.sh"
 source=$1
-set -- -I "$source/include" -I "$source/test" -I "$source/bench" ${2:+-I "$2"} \
+set -- -I "$source/include" -I "$source/test" -I "$source" ${2:+-I "$2"} \
     ${3:+-isystem "$3/include"}
 
 log=$(mktemp "${TMPDIR:-/tmp}/redlock-cpp.XXXXXX") || exit 2

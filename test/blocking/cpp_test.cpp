@@ -14,7 +14,7 @@
 #include "redlock/redlock.hpp"
 
 extern "C" {
-#include "blocking/crew_nodes.h"
+#include "live/live.h"
 }
 
 using namespace std::chrono_literals;
@@ -46,12 +46,24 @@ redlock_client_options fresh() {
     return options;
 }
 
-std::vector<std::string> urls(struct crew_nodes *nodes) {
-    std::vector<std::string> all;
-    for (size_t i = 0; i < crew_nodes_count(nodes); i++) {
-        all.emplace_back(crew_nodes_url(nodes, i));
+struct live *live_of(void **state) {
+    return static_cast<struct live *>(*state);
+}
+
+std::vector<std::string> urls(const struct live *live) {
+    return {live->urls, live->urls + live->n};
+}
+
+void pause_all(struct live *live) {
+    for (size_t i = 0; i < live->n; i++) {
+        live_pause(live, i);
     }
-    return all;
+}
+
+void resume_all(struct live *live) {
+    for (size_t i = 0; i < live->n; i++) {
+        live_resume(live, i);
+    }
 }
 
 // The status of the error that is thrown, 0 if none is.
@@ -66,6 +78,16 @@ int thrown(Function function) {
 }
 
 template <class Function>
+int attempt_thrown(Function function) {
+    try {
+        function();
+    } catch (const redlock::error &error) {
+        return error.attempt().value();
+    }
+    return 1;
+}
+
+template <class Function>
 void in_a_thread(Function function) {
     std::thread(function).join();
 }
@@ -77,7 +99,7 @@ void in_a_thread(Function function) {
 extern "C" {
 
 static void as_a_standard_mutex(void **state) {
-    redlock::client client(urls(crew_nodes_of(state)), fresh());
+    redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex a(client, "a");
     redlock::mutex b(client, "b");
     STATUS(client.opened().value(), 0);
@@ -122,8 +144,8 @@ static void as_a_standard_mutex(void **state) {
 
 /* Busy is an answer, nodes that are away are an error, for both in the same way. */
 static void what_is_an_exception(void **state) {
-    struct crew_nodes *nodes = crew_nodes_of(state);
-    redlock::client client(urls(nodes), fresh());
+    struct live *live = live_of(state);
+    redlock::client client(urls(live), fresh());
     redlock::mutex mutex(client, "a");
     assert_false(static_cast<bool>(mutex.last_attempt()));
     mutex.lock();
@@ -133,19 +155,26 @@ static void what_is_an_exception(void **state) {
         STATUS(thrown([&] { assert_false(mutex.try_lock_for(50ms)); }), 0);
         STATUS(mutex.last_attempt().value(), REDLOCK_ERR_HELD);
     });
+    in_a_thread([&] {
+        STATUS(thrown([&] { redlock::guard guard(mutex, 50ms); }), REDLOCK_ERR_DEADLINE);
+        STATUS(attempt_thrown([&] { redlock::guard guard(mutex, 50ms); }), REDLOCK_ERR_HELD);
+    });
     mutex.unlock();
-    crew_nodes_pause(nodes);
+    pause_all(live);
     STATUS(thrown([&] { (void)mutex.try_lock(); }), REDLOCK_ERR_NO_QUORUM);
     STATUS(thrown([&] { (void)mutex.try_lock_for(50ms); }), REDLOCK_ERR_NO_QUORUM);
     STATUS(mutex.last_attempt().value(), REDLOCK_ERR_NO_QUORUM);
     STATUS(thrown([&] { redlock::guard guard(mutex, 50ms); }), REDLOCK_ERR_DEADLINE);
-    crew_nodes_resume(nodes);
+    STATUS(attempt_thrown([&] { redlock::guard guard(mutex, 50ms); }), REDLOCK_ERR_NO_QUORUM);
+    STATUS(attempt_thrown([&] { (void)mutex.try_lock(); }), REDLOCK_ERR_NO_QUORUM);
+    STATUS(attempt_thrown([&] { mutex.extend(); }), 0);
+    resume_all(live);
     assert_true(mutex.try_lock_for(10s));
     mutex.unlock();
 }
 
 static void many_threads(void **state) {
-    redlock::client client(urls(crew_nodes_of(state)), fresh());
+    redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex mutex(client, "counter");
     long count = 0;
     std::vector<std::thread> threads;
@@ -166,7 +195,7 @@ static void many_threads(void **state) {
 }
 
 static void as_a_guard(void **state) {
-    redlock::client client(urls(crew_nodes_of(state)), fresh());
+    redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex_options options;
     options.ttl = 20s;
     options.holder = "test";
@@ -240,7 +269,7 @@ static void errors(void **state) {
     } catch (const redlock::error &error) {
         assert_non_null(std::strstr(error.what(), "begin with REDLOCK_CLIENT_OPTIONS_INIT"));
     }
-    redlock::client client(urls(crew_nodes_of(state)), fresh());
+    redlock::client client(urls(live_of(state)), fresh());
     STATUS(thrown([&] { redlock::mutex none(client, ""); }), REDLOCK_ERR_INVALID);
     STATUS(thrown([&] { redlock::mutex twice(client, {"a", "a"}); }), REDLOCK_ERR_INVALID);
     redlock::mutex_options options;
@@ -274,7 +303,7 @@ static void says_it_once(void **state) {
     assert_string_equal(
         redlock::error(REDLOCK_ERR_INVALID, "ttl_ms is 0").what(),
         (std::string("ttl_ms is 0: ") + redlock_strerror(REDLOCK_ERR_INVALID)).c_str());
-    redlock::client client(urls(crew_nodes_of(state)), fresh());
+    redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex mutex(client, "a");
     try {
         mutex.extend();
@@ -285,8 +314,8 @@ static void says_it_once(void **state) {
 }
 
 static void lost(void **state) {
-    struct crew_nodes *nodes = crew_nodes_of(state);
-    redlock::client client(urls(nodes), fresh());
+    struct live *live = live_of(state);
+    redlock::client client(urls(live), fresh());
     std::mutex gate;
     std::condition_variable changed;
     int status = 0;
@@ -300,7 +329,7 @@ static void lost(void **state) {
     std::optional<redlock::mutex> mutex;
     mutex.emplace(redlock::mutex(client, "one", options));  // moved: on_lost is not disturbed
     redlock::guard guard(*mutex);
-    crew_nodes_pause(nodes);
+    pause_all(live);
     {
         std::unique_lock<std::mutex> lock(gate);
         changed.wait(lock, [&] { return status != 0; });
@@ -308,12 +337,12 @@ static void lost(void **state) {
     STATUS(status, REDLOCK_ERR_EXPIRED);
     assert_false(guard.valid());
     assert_true(guard.remaining() == 0ms);
-    crew_nodes_resume(nodes);
+    resume_all(live);
     STATUS(guard.release().value(), REDLOCK_ERR_LOST);
 }
 
 static void ends_in_any_order(void **state) {
-    std::optional<redlock::client> client(std::in_place, urls(crew_nodes_of(state)), fresh());
+    std::optional<redlock::client> client(std::in_place, urls(live_of(state)), fresh());
     redlock::mutex mutex(*client, "one");
     {
         redlock::guard guard(mutex);
@@ -338,18 +367,36 @@ static void ends_in_any_order(void **state) {
     }  // the guard unlocks in vain, the client is gone before the mutex
 }
 
+static int start_three(void **state) {
+    if (live_setup(state) != 0) {
+        return -1;
+    }
+    live_start(live_of(state), 3, nullptr);
+    return 0;
+}
+
+/* Fails if a key is left on a node. */
+static int stop_three(void **state) {
+    struct live *live = live_of(state);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+    return live_teardown(state);
+}
+
 }  // extern "C"
+
+#define ON_THREE_NODES(function) cmocka_unit_test_setup_teardown(function, start_three, stop_three)
 
 int main() {
     const struct CMUnitTest tests[] = {
-        CREW_NODES_TEST(as_a_standard_mutex),
-        CREW_NODES_TEST(what_is_an_exception),
-        CREW_NODES_TEST(many_threads),
-        CREW_NODES_TEST(as_a_guard),
-        CREW_NODES_TEST(errors),
-        CREW_NODES_TEST(says_it_once),
-        CREW_NODES_TEST(lost),
-        CREW_NODES_TEST(ends_in_any_order),
+        ON_THREE_NODES(as_a_standard_mutex),
+        ON_THREE_NODES(what_is_an_exception),
+        ON_THREE_NODES(many_threads),
+        ON_THREE_NODES(as_a_guard),
+        ON_THREE_NODES(errors),
+        ON_THREE_NODES(says_it_once),
+        ON_THREE_NODES(lost),
+        ON_THREE_NODES(ends_in_any_order),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -23,7 +23,7 @@ static void on_lost(redlock_mutex *mutex, int status, void *data) {
     struct loss *loss = data;
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_mutex *other;
-    char text[8];
+    char text[REDLOCK_MESSAGE_MAX];
     loss->at_ns = redlock_now_ns();
     loss->status = status;
     loss->is_valid = redlock_mutex_is_valid(mutex);
@@ -37,8 +37,11 @@ static void on_lost(redlock_mutex *mutex, int status, void *data) {
     loss->wrong[3] = redlock_mutex_free(mutex);
     loss->wrong[4] = redlock_mutex_new(loss->blocking, "x", 1, NULL, &other);
     loss->wrong[5] = redlock_blocking_stats(loss->blocking, &stats);
-    loss->wrong[6] = redlock_blocking_message(loss->blocking, text, sizeof text);
-    loss->wrong[7] = redlock_blocking_close(loss->blocking);
+    loss->wrong[6] = redlock_blocking_close(loss->blocking);
+    redlock_blocking_message(loss->blocking, text, sizeof text);
+    loss->wrong[7] = strcmp(text, redlock_strerror(REDLOCK_ERR_WRONG_THREAD)) == 0
+                         ? REDLOCK_ERR_WRONG_THREAD
+                         : 0;
     atomic_fetch_add(&loss->count, 1);
 }
 

@@ -423,7 +423,7 @@ class LockSet(Case):
         run.hold("c2.1", 6200, 6250, ended="lost")
         run.fault("failover", 6050, 6150, node="n1")
         self.expect(run, VIOLATED, {"overlap-explained": 1, "lost-update": 1})
-        self.assertIn("nobody known", str(self.verdict["findings"]))
+        self.assertIn("an unknown client", str(self.verdict["findings"]))
 
     def test_by_a_process_that_was_stopped(self):
         """c2.1 looks, is stopped, goes on after its validity, and renames."""
@@ -559,6 +559,92 @@ class Liveness(Case):
         for ms in (1000, 30000, 60000):
             run.hold("c3.1", ms + 20000, ms + 20005, resource="chaos-2", waited_ms=20000)
         self.expect(run, SAFE)
+
+
+class Order(Case):
+    """c9 waits from 1000 to 3000 ms and stands in a line; others come and go meanwhile."""
+
+    def crowd(self, later=1, **run):
+        run = Run(**{"order": True, **run})
+        run.usual(end_ms=900)
+        run.hold("c9.1", 3000, 3010, waited_ms=2000)
+        run.story(1001, "c9.1", "join", node="n1")
+        for i in range(later):
+            begin_ms = 1500 + 100 * i
+            run.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20)
+        run.usual(begin_ms=3100)
+        return run
+
+    def test_one_release_that_nobody_knew_of_is_paid_for(self):
+        verdict = self.expect(self.crowd(1), SAFE)
+        self.assertEqual((verdict["overtaken"], verdict["overtaken_most"]), (1, 1))
+
+    def test_who_comes_later_and_is_first_twice(self):
+        self.expect(self.crowd(2), VIOLATED, {"overtaken": 1})
+
+    def test_a_note_where_the_scenario_is_not_about_it(self):
+        self.assertEqual(self.expect(self.crowd(2, order=False), SAFE)["overtaken_most"], 2)
+
+    def test_who_came_before_does_not_overtake(self):
+        run = self.crowd(1)
+        for client, begin_ms in (("c5.1", 1900), ("c6.1", 2000), ("c7.1", 2100)):
+            run.hold(client, begin_ms, begin_ms + 50, waited_ms=begin_ms - 1050)
+        self.expect(run, SAFE)
+
+    def test_who_stands_in_no_line_is_not_overtaken(self):
+        run = self.crowd(3)
+        run.stories["c9"] = [told for told in run.stories["c9"] if told[1]["what"] != "join"]
+        run.hold("c7.1", 5000.5, 5001, waited_ms=1)
+        run.story(5000, "c7.1", "join", node="n1")
+        self.assertEqual(self.expect(run, SAFE)["waits_in_line"], 1)
+
+    def test_another_resource_is_another_line(self):
+        run = self.crowd(1)
+        for begin_ms in (2000, 2100, 2200):
+            run.hold("c7.1", begin_ms, begin_ms + 50, resource="chaos-2", waited_ms=20)
+        self.expect(run, SAFE)
+
+    def test_a_kill_pays_for_one(self):
+        run = self.crowd(2)
+        run.fault("client-kill", 1400, 1450, client="c7")
+        self.expect(run, SAFE)
+
+    def test_a_kill_pays_for_no_more_than_it_may(self):
+        run = self.crowd(6)
+        run.fault("client-kill", 1400, 1450, client="c7")
+        self.expect(run, VIOLATED, {"overtaken": 1})
+
+    def test_a_node_that_was_broken_a_moment_ago_excuses_all(self):
+        run = self.crowd(6)
+        run.fault("sigkill", 300, 500, node="n1")
+        run.hold("c7.1", 5000.5, 5001, waited_ms=1)
+        run.story(5000, "c7.1", "join", node="n1")
+        self.assertEqual(self.expect(run, SAFE)["overtaken"], 0)
+
+    def test_a_node_that_was_broken_long_ago_excuses_nothing(self):
+        run = self.crowd(6, seconds=12)
+        run.fault("sigkill", 5300, 5500, node="n1")
+        self.expect(run, VIOLATED, {"overtaken": 1})
+
+    def test_a_waiter_that_was_stopped_was_not_overtaken(self):
+        run = self.crowd(6)
+        run.fault("client-stop", 1400, 1900, client="c9")
+        run.hold("c7.1", 5000.5, 5001, waited_ms=1)
+        run.story(5000, "c7.1", "join", node="n1")
+        self.expect(run, SAFE)
+
+    def test_a_run_without_a_line_shows_nothing_of_it(self):
+        run = self.crowd(0)
+        run.stories["c9"] = [told for told in run.stories["c9"] if told[1]["what"] != "join"]
+        self.expect(run, UNUSABLE)
+
+    def test_a_lock_that_is_free_for_too_long(self):
+        run = Run(seconds=20, order=True)
+        run.usual(end_ms=2000)
+        run.usual(begin_ms=9000, end_ms=20000)
+        run.hold("c9.1", 9000.5, 9001, resource="chaos-2", waited_ms=6000)
+        run.story(3001, "c9.1", "join", node="n1")
+        self.expect(run, VIOLATED, {"idle": 1})
 
 
 class Processes(Case):

@@ -32,9 +32,9 @@ class Schedule(unittest.TestCase):
         self.assertEqual(
             steps[:3],
             [
-                (500, "client-kill", "c3", 334),
-                (710, "client-stop", "c1", 1005),
-                (960, "clock-back", "n5", 1468),
+                (500, "sigkill", "n2", 1831),
+                (1241, "clock-step", "n4", 535),
+                (3102, "demote", "n5", 1694),
             ],
         )
 

@@ -28,7 +28,7 @@ bad 'unknown option' '\-\-frob is not an option of run; see redlock run --help' 
 bad 'unknown letter' '\-x is not an option of run' run -x k -- true
 bad 'value missing' '\-\-ttl needs a value' run k --ttl
 bad 'value too much' '\-\-json takes no value' run --json=1 k -- true
-bad 'option of another command' '\-\-grace has no meaning for acquire' acquire --grace 1s k
+bad 'option of another command' '\-\-grace does not apply to acquire' acquire --grace 1s k
 bad 'duration without a unit' '\-\-ttl "10": the unit is missing: write 500ms, 10s' run --ttl 10 k -- true
 bad 'unknown unit' '\-\-wait "10y": the unit is not known: write ms, s' run --wait 10y k -- true
 bad 'no duration' '\-\-wait "soon": a duration is a number and a unit' run -w soon k -- true
@@ -40,18 +40,19 @@ bad 'too exact' 'at most three digits' run --wait 1.0001s k -- true
 bad '-E 256' '\-\-conflict-exit-code "256": it takes a number from 0 to 255' run -E 256 k -- true
 bad '-E x' 'conflict-exit-code "1x"' run -E 1x k -- true
 bad 'on-lost' '\-\-on-lost "die": it takes one of kill|ignore' run --on-lost die k -- true
-bad 'empty holder' '\-\-holder "": it is empty (a variable' run --holder '' k -- true
+bad 'empty holder' '\-\-holder "": it is empty (an unset variable' run --holder '' k -- true
 bad 'holder with a space' 'holder' run --holder 'a b' k -- true
 bad '--wait and --no-wait' 'exclude each other' run --wait 1s --no-wait k -- true
-bad '--grace and ignore' 'no meaning with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
+bad '--grace and ignore' 'no effect with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
 bad '--repeat and --no-wait' 'leave --no-wait out' run --repeat --no-wait k -- true
-bad '--fence-retention alone' 'no meaning without --fence' run --fence-retention 1h k -- true
+bad '--fence-retention alone' 'no effect without --fence' run --fence-retention 1h k -- true
 bad 'a retention below the ttl' '\-\-fence-retention 1m is shorter than twice --ttl 5m' \
     acquire --fence --fence-retention 1m --ttl 5m k
 bad 'a retention too long' '\-\-fence-retention "32d": it takes 1s to 31d' run --fence --fence-retention 32d k -- true
 bad 'a retention too short' 'it takes 1s to 31d' elect --fence --fence-retention 10ms k
-bad '--fence of release' '\-\-fence has no meaning for release' release --fence k
+bad '--fence of release' '\-\-fence does not apply to release' release --fence k
 bad 'a key of ours' 'begins with libredlock:fence:' run libredlock:fence:k -- true
+bad 'a line of ours' 'begins with libredlock:line:' run libredlock:line:k -- true
 bad 'no key' 'which lock? redlock run KEY -- COMMAND' run -- true
 bad 'empty key' 'KEY: a key is empty' run '' -- true
 bad 'a comma too much' 'KEY: a key is empty' run a,,b -- true
@@ -63,7 +64,7 @@ bad 'no -- before the command' '"true" follows the key; write -- before the comm
 bad 'ttl above max-ttl' '\-\-ttl 1m is above --max-ttl 30s, .* give --ttl 30s or less, or write max-ttl = 1m' \
     run --guard strict --ttl 1m k -- true
 bad 'the same with observed' '\-\-ttl 30s is above --max-ttl 10s' acquire --guard observed --max-ttl 10s k
-bad 'no such guard' '\-\-guard "on": it takes one of strict|observed|off' run --guard on k -- true
+bad 'no such guard' '\-\-guard "on": it takes one of off|observed|strict' run --guard on k -- true
 bad 'ttl too short to renew' '\-\-ttl 300ms is too short .* give --ttl [0-9a-z]* or more' run --ttl 300ms k -- true
 bad 'grace longer than the ttl' '(--grace 10s); give --ttl 2[0-9][0-9]*' run --ttl 10s --grace 10s k -- true
 sed -n 's/.*give --ttl \([0-9a-z]*\) or more.*/\1/p' "$err" >"$scratch/enough"
@@ -72,11 +73,11 @@ status 'the ttl that it names is enough' 69 "$redlock" run --no-wait --ttl "$(ca
 
 bad 'no token' 'which token? Give what acquire printed' extend k
 bad 'a wrong token' 'TOKEN: not a token; give what acquire printed' release k 1234
-bad 'an empty token' 'TOKEN: it is empty (a variable' release k ''
-bad 'a word too much' '"c" is too much' release a b c
+bad 'an empty token' 'TOKEN: it is empty (an unset variable' release k ''
+bad 'a word too much' '"c" is one argument too many' release a b c
 bad 'acquire runs nothing' 'leave -- out, or use redlock run' acquire k -- true
 bad 'status of nothing' 'of which lock' status
-bad 'doctor takes no words' '"k" is too much' doctor k
+bad 'doctor takes no words' '"k" is one argument too many' doctor k
 
 for url in http://h redis://h:0 redis://:@h 127.0.0.1 rediss://h unix://; do
     bad "URL $url" '\-\-nodes: ' status --nodes "$url" k
@@ -84,7 +85,7 @@ for url in http://h redis://h:0 redis://:@h 127.0.0.1 rediss://h unix://; do
 done
 bad 'a node twice' 'nodes 0 and 1 are both h:6379' run --nodes redis://h,redis://h k -- true
 bad 'an empty place in the list' 'a URL is missing before or after a comma' status --nodes redis://a,,redis://b k
-bad 'an empty list' 'it is empty (a variable' status --nodes '' k
+bad 'an empty list' 'it is empty (an unset variable' status --nodes '' k
 # shellcheck disable=SC2046
 bad 'too many nodes' 'too many nodes; at most 31' status --nodes \
     "$(printf 'redis://h%s,' $(seq 32) | sed 's/,$//')" k
@@ -180,7 +181,7 @@ done
 [ "$("$redlock" --version)" = "redlock $("$redlock" --version | sed 's/.* //')" ]
 result '--version' $?
 "$redlock" --help >/dev/full 2>"$err"
-[ $? -eq 71 ] && grep -q 'the output cannot be written' "$err"
+[ $? -eq 71 ] && grep -q 'cannot write the output' "$err"
 result 'output that cannot be written is an error' $? "$err"
 
 finish

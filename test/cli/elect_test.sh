@@ -32,7 +32,7 @@ rm "$scratch/two"
 
 each_node pause
 await gone "$child"
-result 'no quorum: the command is ended' $? "$err.2"
+result 'no quorum: the command is terminated' $? "$err.2"
 await grep -q '"event": "lost"' "$err.2"
 result '... and the loss is told' $? "$err.2"
 each_node resume

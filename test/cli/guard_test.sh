@@ -48,7 +48,7 @@ hold() {
 # -- there is none --
 
 status 'no process for the guard' 71 "$with_fork" fail:2 "$redlock" run k -- touch "$scratch/ran"
-says '... and it says why' 'no guard process can be started: Resource temporarily unavailable'
+says '... and it says why' 'cannot start a guard process: Resource temporarily unavailable'
 [ ! -e "$scratch/ran" ]
 result '... and the command does not run' $?
 status '... and the lock is free' 1 "$redlock" status k
@@ -71,13 +71,13 @@ guard=$(its_guard "$pid")
 [ -n "$guard" ] && ! grep -q redlock "/proc/$guard/comm" && ! grep -aq redlock "/proc/$guard/cmdline"
 result 'neither its name nor its arguments have "redlock" in them' $?
 kill -s KILL "$guard"
-await grep -q 'the guard process was killed; another has taken its place' "$err.bg"
+await grep -q 'the guard process was killed; another one has replaced it' "$err.bg"
 result 'it is killed: redlock says so' $? "$err.bg"
 await has_guard "$pid" && [ "$(its_guard "$pid")" != "$guard" ]
 result '... and has another' $?
 guard=$(its_guard "$pid")
 kill -s STOP "$guard"
-await grep -q 'the guard process was stopped; another has taken its place' "$err.bg"
+await grep -q 'the guard process was stopped; another one has replaced it' "$err.bg"
 result 'it is stopped: redlock says so' $? "$err.bg"
 await gone "$guard" && [ "$(its_guard "$pid")" != "$guard" ] && runs "$first"
 result '... and has another' $?
@@ -94,8 +94,8 @@ hold k "$with_fork" fail:3 "$redlock" run
 kill -s KILL "$(its_guard "$pid")"
 wait "$pid"
 [ $? -eq 71 ] && gone "$first" && gone "$second"
-result 'it is killed and there is no other: the command is ended, status 71' $? "$err.bg"
-says '... and it says so' 'and there is no other (Resource temporarily unavailable); the command is ended' \
+result 'it is killed and there is no other: the command is terminated, status 71' $? "$err.bg"
+says '... and it says so' 'and cannot be replaced (Resource temporarily unavailable); the command is terminated' \
     "$err.bg"
 status '... and the lock is free' 1 "$redlock" status k
 
@@ -123,6 +123,80 @@ kill -s CONT "$pid"
 wait "$pid"
 [ $? -eq 137 ] && [ ! -e "$scratch/stray" ]
 result 'it dies together with the command: its number is not signalled any more' $? "$err.bg"
+
+# -- it is there before the lock is --
+
+# wait_behind COMMAND...: a holder of k ($holder), and behind it a redlock that waits ($pid), with its
+# guard ($guard) and the process that is to become COMMAND ($gate)
+its_gate() {
+    grep -lx "PPid:[[:space:]]*$1" /proc/[0-9]*/status 2>/dev/null | while read -r gate_file; do
+        ! grep -q '^Name:.*lock-command$' "$gate_file" || basename "${gate_file%/status}"
+    done
+}
+wait_behind() {
+    await "$redlock" run --no-wait k -- true
+    hold k "$redlock" run
+    holder=$pid
+    "$redlock" run k -- "$@" >"$out.behind" 2>"$err.behind" &
+    pid=$!
+    left="$left $pid"
+    await has_guard "$pid"
+    await grep -q 'waiting: held by' "$err.behind"
+    guard=$(its_guard "$pid")
+    gate=$(its_gate "$pid")
+    left="$left $guard $gate"
+}
+is_hit() { is_stopped "$1" || gone "$1"; }
+let_go() {
+    kill -s TERM "$holder"
+    wait "$holder"
+}
+
+wait_behind touch "$scratch/early"
+[ -n "$gate" ] && [ "$(find "/proc/$gate/fd" -lname 'socket:*' | wc -l)" -eq 1 ]
+result 'while redlock waits its command has nothing of redlock open but the gate' $?
+kill -s TERM "$pid"
+wait "$pid"
+[ $? -eq 143 ] && gone "$guard" && gone "$gate"
+result 'who gives up waiting leaves no process' $? "$err.behind"
+let_go
+
+wait_behind touch "$scratch/early"
+kill -s KILL "$pid"
+await gone "$guard" && await gone "$gate" && ! grep -v 'waiting: held by' "$err.behind"
+result 'who is killed waiting leaves none either, and nothing is said' $? "$err.behind"
+runs "$first" && [ ! -e "$scratch/early" ]
+result '... the holder goes on, and the command was not run' $?
+let_go
+
+for victim in guard gate; do
+    for signal in KILL STOP; do
+        # shellcheck disable=SC2016
+        wait_behind sh -c 'grep -lx "PPid:[[:space:]]*$PPID" /proc/[0-9]*/status | while read -r file; do
+                grep "^Name:.*lock-guard$" "$file"; done; exit 9'
+        hit=$guard
+        [ "$victim" = guard ] || hit=$gate
+        kill -s "$signal" "$hit"
+        await is_hit "$hit" # else it is replaced when the command is there
+        let_go
+        wait "$pid"
+        [ $? -eq 9 ] && [ "$(wc -l <"$out.behind")" -eq 1 ] && await gone "$guard" && await gone "$gate"
+        result "its $victim gets SIG$signal meanwhile: the command runs all the same, guarded" $? "$out.behind"
+    done
+done
+
+# shellcheck disable=SC2016
+wait_behind sh -c 'echo $REDLOCK_KEY $REDLOCK_VALID_MS; exec sleep 1000'
+let_go
+await grep -q '^k 2[0-9]\{4\}$' "$out.behind"
+result 'it has the lock: the command knows' $? "$out.behind"
+[ "$(its_guard "$pid")" = "$guard" ]
+result '... and has the guard of the waiting' $?
+kill -s KILL "$pid"
+await grep -q 'k: the lock is released' "$err.behind"
+result '... which gives the lock back if redlock is killed' $? "$err.behind"
+gone "$gate"
+result '... when the command is gone' $?
 
 # -- redlock dies --
 
@@ -175,7 +249,7 @@ for command in "run --ttl 4s --grace 1s --node-timeout 1s" \
     await test -s "$scratch/beat"
     each_node pause
     await grep -q 'was lost: ' "$err"
-    says "${command%% *}: the loss is told" 'was lost: not renewed in time: .*; the command is ended'
+    says "${command%% *}: the loss is told" 'was lost: not renewed in time: .*; the command is terminated'
     kill -s TERM "$pid" # so that elect does not lead again; the command ignores it
     each_node resume
     "$redlock" run -q k -- date +%s%N >"$out"

@@ -13,13 +13,13 @@ cannot() {
     shift
     if [ -w /dev/full ]; then
         "$@" >/dev/full 2>"$err"
-        [ $? -eq 71 ] && grep -q 'cannot be written.*No space left on device' "$err"
+        [ $? -eq 71 ] && grep -q 'cannot write the .*No space left on device' "$err"
         result "$cannot_what: no space is left" $? "$err"
     else
         skip "$cannot_what: no space is left" 'there is no /dev/full'
     fi
     "$@" >&- 2>"$err"
-    [ $? -eq 71 ] && grep -q 'cannot be written.*Bad file descriptor' "$err"
+    [ $? -eq 71 ] && grep -q 'cannot write the .*Bad file descriptor' "$err"
     result "$cannot_what: stdout is closed" $? "$err"
 }
 cannot 'help' "$redlock" --help

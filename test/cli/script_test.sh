@@ -112,18 +112,60 @@ says '... a long value is cut' ' "0123456789-0123456789-0123456789-01..."  ' "$o
 plant 9b1f3a70-0c21-4f7e-8d52 1 3
 "$cli" -p "$(port 3)" del other >/dev/null
 status 'its key on a minority' 1 "$redlock" status other
-says '... is no lock' '^other: nobody has a quorum; keys are left on 1 of 3 nodes$' "$out"
+says '... is no lock' '^other: no client has a quorum; keys are left on 1 of 3 nodes$' "$out"
 "$cli" -p "$(port 1)" persist other >/dev/null
 plant 9b1f3a70-0c21-4f7e-8d52 3
 "$cli" -p "$(port 3)" persist other >/dev/null
 status 'a value for ever' 1 "$redlock" status other
 says '... is no lock either' "127.0.0.1:$(port 3) *not a lock: 9b1f3a70" "$out"
+# Who waits. The line is one that clients have left, so that it stands still.
+waits() { # NODE SECONDS CLIENT HOLDER: a client has waited so long
+    waits_now=$("$cli" -p "$(port "$1")" time | head -n 1)
+    "$cli" -p "$(port "$1")" zadd 'libredlock:line:{other}' "$((waits_now - $2))000000" \
+        "${3}0000000000000001$4" >"$log"
+}
+waits 2 70 aaaaaaaaaaaaaaaa :web1:4711
+waits 2 9 bbbbbbbbbbbbbbbb ''
+waits 2 2 cccccccccccccccc ':db%s1'
+waits 3 60 dddddddddddddddd :lost:1
+waits 3 50 aaaaaaaaaaaaaaaa :web1:4711
+"$redlock" status other >"$out"
+says 'who waits' '^  4 clients wait, the next one first:$' "$out"
+says '... first, who has waited longest' '^    1. web1:4711, for 7[0-9] s$' "$out"
+says '... without a name' '^    2. no name (client bbbbbbbbbbbbbbbb), for [0-9.]* s$' "$out"
+says '... whatever the name is' '^    3. db%s1, for [0-9.]* s$' "$out"
+says '... and who stands elsewhere' "^    4. lost:1, for 6[0-9] s, in another line, on 127.0.0.1:$(port 3)\$" "$out"
+"$redlock" status --json other >"$out"
+says '... as JSON' "\"waiting\": 4, \"waiters\": \[{\"holder\": \"web1:4711\", \"client\": \"aaaaaaaaaaaaaaaa\", \"waited_ms\": 7[0-9]*, \"node\": \"127.0.0.1:$(port 2)\"}, {\"holder\": null, " "$out"
+waits_all=$(for i in $(seq 300); do printf '1 %016x0000000000000001 ' "$i"; done)
+# shellcheck disable=SC2086
+"$cli" -p "$(port 2)" zadd 'libredlock:line:{many}' $waits_all >"$log"
+"$redlock" status many >"$out"
+grep -q '^  300 clients wait, ' "$out" && grep -q '^  200. no name ' "$out" && [ "$(tail -n 1 "$out")" = '       and 100 more' ]
+result '... 200 of them' $? "$out"
+"$redlock" status nobody >"$out"
+! grep -q wait "$out"
+result '... or nobody' $? "$out"
+for i in 1 2 3; do
+    "$cli" -p "$(port "$i")" set handed "reserved$([ "$i" -ne 2 ] || echo ':aaaaaaaaaaaaaaaa0000000000000001')" px 30000
+done >"$log"
+status 'a lock that is handed over is nobody.s' 1 "$redlock" status handed
+says '... and it says so' '^handed: just released, and kept for the next client for another [23][0-9.]* s$' "$out"
+[ "$(grep -c '^  127.0.0.1:[0-9]*  *reserved  *[23][0-9.]* s ' "$out")" -eq 3 ]
+result '... of each node' $? "$out"
+"$redlock" status --json handed >"$out"
+says '... as JSON' '"held": false, "foreign": false, "holder": null, "token": null, "answered": 3, "quorum": 2, "waiting": 0, "waiters": \[\], "nodes": \[{.*"held": false, "reserved": true, "latency_ms": [0-9.]*, "remaining_ms": [23]' "$out"
+for i in 1 2 3; do "$cli" -p "$(port "$i")" set 'libredlock:line:{odd}' text; done >"$log"
+"$redlock" status odd >"$out"
+says 'a line that is none' '^  who waits is not known: ' "$out"
+"$redlock" status --json odd >"$out"
+says '... as JSON' '"waiting": null, "waiters": \[\]' "$out"
 for i in 1 3; do "$cli" -p "$(port "$i")" hset hash field 1 >/dev/null; done
 status 'a hash' 1 "$redlock" status hash
 says '... is what it is' "127.0.0.1:$(port 3) *not a lock: (hash)  *for ever" "$out"
 status '... and in the way' 1 "$redlock" acquire --no-wait hash
 says '... which is told' \
-    'not acquired: the key holds what is not this library.s lock on 2 of 3 nodes: (hash)'
+    'not acquired: the key holds something other than this library.s lock on 2 of 3 nodes: (hash)'
 sh "$nodes_sh" kill "$nodes" 3
 status 'a node is down' 0 "$redlock" status k
 says '... which is told' "127.0.0.1:$(port 3) *connection refused" "$out"

@@ -41,6 +41,10 @@ result 'a waiter says who holds the lock, and how long' $? "$err.bg"
 await grep -q '^redlock: boss: first leads$' "$elect_log"
 result '... elect, who leads' $? "$elect_log"
 
+await grep -q '"event": "waiting", "key": "k", "holder": "me", "remaining_ms": [0-9]*, "message": ".*", "nodes_voting": 5, "quorum": 3}' \
+    "$json_log"
+result '--json: the holder is an event' $? "$json_log"
+
 for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" "$i"; done
 has "$err.bg" 3 'waiting: node 127.0.0.1:[0-9]* went away: .*; [2-4] of 5 nodes can vote, 3 are needed'
 result 'three of five nodes are killed: it says so, of each' $? "$err.bg"
@@ -53,9 +57,6 @@ result 'they are back: it says so' $? "$err.bg"
 counts "$err.bg" 1 'held by'
 result '... and who holds the lock was said once' $? "$err.bg"
 
-await grep -q '"event": "waiting", "key": "k", "holder": "me", "remaining_ms": [0-9]*, "message": ".*", "nodes_voting": 5, "quorum": 3}' \
-    "$json_log"
-result '--json: the holder is an event' $? "$json_log"
 has "$json_log" 3 '"event": "node", .*"up": true, "voting": true, "status": "OK"' &&
     counts "$json_log" 3 '"event": "node", .*"up": false, "voting": false, "status": "ERR_NODE_'
 result '... and so is each node, going and coming' $? "$json_log"
@@ -85,6 +86,47 @@ wait "$pid"
 result '... and goes on when they are there' $? "$err.bg"
 kill -s TERM "$holder"
 wait "$holder"
+
+# -- in turn --
+
+"$redlock" run --holder me l -- sleep 1000 2>"$err" &
+holder=$!
+left="$left $holder"
+await "$redlock" status l
+# What status says of l: the holder, then who waits, in one line
+queue() { "$redlock" status l | sed -n 's/^l: held by \([^ ]*\) .*/\1/p; s/^  *[0-9]*\. \([^ ]*\), for [0-9.]* m\{0,1\}s$/\1/p' | paste -s -d ' '; }
+is_queue() { [ "$(queue)" = "$*" ]; }
+order=$scratch/order
+in_line=me
+for i in 1 2 3 4 5; do
+    "$redlock" run -q --holder "shell-$i" l -- sh -c "echo $i >>'$order'" 2>"$log" &
+    eval "shell_$i=$!"
+    left="$left $!"
+    in_line="$in_line shell-$i"
+    # shellcheck disable=SC2086
+    await is_queue $in_line || queue >>"$log"
+done
+# shellcheck disable=SC2086
+is_queue $in_line
+result 'status lists who waits, in the order in which they came' $? "$log"
+"$redlock" status --json l >"$out"
+says '... as JSON' '"waiting": 5, "waiters": \[{"holder": "shell-1", "client": "[0-9a-f]\{16\}", "waited_ms": [0-9]*, "node": "127.0.0.1:[0-9]*"}, {"holder": "shell-2"' "$out"
+# shellcheck disable=SC2154
+kill -s TERM "$shell_2"
+await is_queue me shell-1 shell-3 shell-4 shell-5
+result 'who is ended leaves the line' $? "$log"
+# shellcheck disable=SC2154
+kill -s KILL "$shell_3"
+await gone "$shell_3"
+kill -s TERM "$holder"
+wait "$holder"
+# shellcheck disable=SC2154
+wait "$shell_5"
+[ "$(paste -s -d ' ' "$order")" = '1 4 5' ]
+result 'they are served in order, but for that one and one that was killed' $? "$order"
+is_over() { ! "$redlock" status l | grep -q 'wait\|reserved'; }
+await is_over
+result '... after which nobody waits, and nothing is reserved' $?
 
 # -- on a terminal --
 

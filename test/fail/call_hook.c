@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -30,7 +30,6 @@ static struct {
     int (*socket)(int, int, int);
     int (*close)(int);
     int (*connect)(int, const struct sockaddr *, socklen_t);
-    int (*fcntl)(int, int, ...);
     int (*setsockopt)(int, int, int, const void *, socklen_t);
     int (*getsockopt)(int, int, int, void *, socklen_t *);
     ssize_t (*send)(int, const void *, size_t, int);
@@ -40,6 +39,7 @@ static struct {
     ssize_t (*writev)(int, const struct iovec *, int);
     int (*epoll_ctl)(int, int, int, struct epoll_event *);
     int (*getaddrinfo)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    ssize_t (*getrandom)(void *, size_t, unsigned);
     void *(*mmap)(void *, size_t, int, int, int, off_t);
     int (*munmap)(void *, size_t);
     int (*madvise)(void *, size_t, int);
@@ -128,6 +128,7 @@ int socket(int family, int type, int protocol) {
         lower_limit();
     }
     int fd = REAL(socket, "socket")(family, type, protocol);
+    call_hook.inheritable += inside && family != AF_NETLINK && (type & SOCK_CLOEXEC) == 0;
     if (used_up) {
         int error = errno;
         call_hook.struck++;
@@ -156,17 +157,6 @@ int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) {
     return REAL(connect, "connect")(fd, address.__sockaddr__, size);
 }
 
-int fcntl(int fd, int command, ...) {
-    va_list list;
-    va_start(list, command);
-    void *argument = va_arg(list, void *);
-    va_end(list);
-    if (is_ours(fd) && strikes(CALL_FCNTL)) {
-        return fail();
-    }
-    return REAL(fcntl, "fcntl")(fd, command, argument);
-}
-
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
     if (is_ours(fd) && strikes(CALL_SETSOCKOPT)) {
         return fail();
@@ -181,7 +171,6 @@ int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *res
     return REAL(getsockopt, "getsockopt")(fd, level, name, value, size);
 }
 
-/* A name to look up, that is: hiredis hands numeric addresses to it as well. */
 int getaddrinfo(const char *restrict node, const char *restrict service,
                 const struct addrinfo *restrict hints, struct addrinfo **restrict list) {
     if (strikes(CALL_GETADDRINFO)) {
@@ -263,7 +252,18 @@ int munmap(void *address, size_t size) {
 }
 
 int madvise(void *address, size_t size, int advice) {
+    if (call_hook.inside && call_hook.without_page) {
+        errno = EINVAL;
+        return -1;
+    }
     return strikes(CALL_MADVISE) ? fail() : REAL(madvise, "madvise")(address, size, advice);
+}
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
+    if (call_hook.inside && strikes(CALL_GETRANDOM)) {
+        return fail();
+    }
+    return REAL(getrandom, "getrandom")(bytes, size, flags);
 }
 
 /* -- libuv -- */

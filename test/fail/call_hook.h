@@ -6,7 +6,7 @@
  * and its like on what is not a socket of the client (libuv's own descriptors).
  *
  * write(), writev() and send() without MSG_NOSIGNAL on a socket of the client can raise SIGPIPE:
- * they are counted. */
+ * they are counted, and so is socket() without SOCK_CLOEXEC. */
 #ifndef FAIL_CALL_HOOK_H
 #define FAIL_CALL_HOOK_H
 
@@ -18,18 +18,18 @@
 enum call {
     CALL_SOCKET,
     CALL_CONNECT,
-    CALL_FCNTL,
     CALL_SETSOCKOPT,
     CALL_GETSOCKOPT,
     CALL_SEND,
     CALL_READ,        /* read() or recv() */
     CALL_EPOLL_CTL,   /* adding, within uv_poll_init() */
     CALL_GETADDRINFO, /* in any thread */
+    CALL_GETRANDOM,
     CALL_MMAP,
     CALL_MADVISE,
     CALL_UV_POLL_INIT,
     CALL_UV_POLL_START,
-    CALL_UV_RANDOM,
+    CALL_UV_RANDOM, /* where there is no page for random bytes */
     CALL_UV_GETADDRINFO,
     CALLS
 };
@@ -48,7 +48,9 @@ struct call_hook {
     int sockets_most;    /* not below 0: with so many sockets open, descriptors are used up */
     size_t count[CALLS]; /* while inside */
     size_t struck;       /* calls that failed */
+    bool without_page;   /* madvise() knows nothing */
     size_t writes;       /* that could have raised SIGPIPE */
+    size_t inheritable;  /* sockets that a program started now would have */
     size_t mapped;       /* bytes that the client has mapped and not given back */
 };
 

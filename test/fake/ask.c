@@ -21,15 +21,17 @@ void on_asked(redlock_query *query, int status, void *data) {
     asked->calls++;
     asked->status = status;
     for (size_t i = 0; i < FIVE; i++) {
-        redlock_sight sight = REDLOCK_SIGHT_INIT;
-        assert_int_equal(redlock_query_sight(query, i, &sight), 0);
-        assert_string_equal(sight.node, fake_node_name(asked->f->nodes[i]));
-        snprintf(asked->tokens[i], sizeof(asked->tokens[i]), "%s", sight.token);
-        snprintf(asked->holders[i], sizeof(asked->holders[i]), "%s", sight.holder);
-        assert_true(sight.is_held || (sight.token[0] == '\0' && sight.holder[0] == '\0'));
-        assert_true(sight.is_held || sight.remaining_ms == 0);
-        assert_true(sight.status == 0 || !sight.is_held);
-        asked->sights[i] = sight;
+        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+        assert_int_equal(redlock_query_node(query, i, &node_holder), 0);
+        assert_string_equal(node_holder.node, fake_node_name(asked->f->nodes[i]));
+        snprintf(asked->tokens[i], sizeof(asked->tokens[i]), "%s", node_holder.token);
+        snprintf(asked->holders[i], sizeof(asked->holders[i]), "%s", node_holder.holder);
+        assert_true(node_holder.is_held ||
+                    (node_holder.token[0] == '\0' && node_holder.holder[0] == '\0'));
+        assert_true(node_holder.is_held || node_holder.is_reserved ||
+                    node_holder.remaining_ms == 0);
+        assert_true(node_holder.status == 0 || !node_holder.is_held);
+        asked->node_holders[i] = node_holder;
     }
     asked->has_quorum = redlock_query_quorum(query, &token, &holder, &asked->remaining_ms);
     assert_int_equal(redlock_query_quorum(query, NULL, NULL, NULL), asked->has_quorum);

@@ -16,7 +16,7 @@
 struct asked { /* what a query's callback was told */
     struct five *f;
     int calls, status;
-    redlock_sight sights[FIVE];
+    redlock_node_holder node_holders[FIVE];
     char tokens[FIVE][64], holders[FIVE][128];
     int has_quorum;
     char token[64], holder[128];

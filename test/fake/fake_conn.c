@@ -38,7 +38,7 @@ struct fake_conn {
     struct bytes input;
     struct chunk *first;
     struct chunk **last; /* the link that the next chunk goes into */
-    struct fake_session session;
+    struct server_connection *session;
     unsigned commands;
     bool ended;   /* a chunk that closes is queued: commands behind it do not run */
     bool eof;     /* the peer has finished sending */
@@ -84,6 +84,8 @@ void fake_conn_close(struct fake_conn *conn, bool reset) {
         struct linger linger = {1, 0};
         setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
     }
+    server_disconnect(conn->session);
+    conn->session = NULL;
     uv_poll_stop(&conn->poll);
     close(conn->fd);
     uv_close((uv_handle_t *)&conn->poll, on_poll_closed);
@@ -116,8 +118,8 @@ void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length) {
 }
 
 bool fake_conn_listens(const struct fake_conn *conn, const struct resp_arg *channel) {
-    const struct fake_channels *channels = &conn->session.channels;
-    return channel != NULL ? fake_channels_has(channels, channel) : channels->count > 0;
+    return channel != NULL ? server_listens(conn->session, channel->data, channel->length)
+                           : conn->session->n_channels > 0;
 }
 
 void fake_conn_end(struct fake_conn *conn) {
@@ -219,17 +221,16 @@ static void queue_answer(struct fake_conn *conn, const struct fake_rule *rule,
 
 static void obey(struct fake_conn *conn, const struct resp_command *command) {
     struct fake_rule rule = {.action = FAKE_ANSWER};
-    struct bytes answer = {NULL, 0, 0}, bytes = {NULL, 0, 0};
+    struct bytes *answer = &conn->session->output, bytes = {NULL, 0, 0};
     assert(!conn->ended);
     conn->commands++;
     fake_rule_note(conn->node, command);
     fake_rule_take(conn->node, command, conn->commands, &bytes, &rule);
     if (executes(rule.action)) {
-        fake_redis_execute(conn->node->redis, &conn->session, command, fake_now_ns(conn->node),
-                           &answer);
+        server_execute(conn->session, command, fake_now_us(conn->node));
     }
-    queue_answer(conn, &rule, &answer, &bytes);
-    bytes_free(&answer);
+    queue_answer(conn, &rule, answer, &bytes);
+    answer->length = 0;
     bytes_free(&bytes);
 }
 
@@ -237,16 +238,22 @@ void fake_conn_run(struct fake_conn *conn) {
     struct resp_command command;
     size_t used = 0;
     while (used < conn->input.length && !conn->node->paused && !conn->ended) {
-        ssize_t n = resp_parse(conn->input.data + used, conn->input.length - used, &command);
+        bool is_stranger = conn->session->user == NULL;
+        ssize_t n =
+            resp_parse(conn->input.data + used, conn->input.length - used, is_stranger, &command);
         if (n < 0) {
-            static const char error[] = "-ERR Protocol error\r\n";
-            fake_conn_send(conn, error, strlen(error));
+            struct bytes error = {NULL, 0, 0};
+            bytes_append_format(&error, "-ERR Protocol error: %s\r\n", command.error);
+            fake_conn_send(conn, error.data, error.length);
+            bytes_free(&error);
             fake_conn_end(conn);
         }
         if (n <= 0) {
             break;
         }
-        obey(conn, &command);
+        if (command.count > 0) {
+            obey(conn, &command);
+        }
         used += (size_t)n;
     }
     bytes_consume(&conn->input, used);
@@ -304,6 +311,7 @@ void fake_conn_open(struct fake_node *node, int fd) {
     fake_demand(conn != NULL, "out of memory");
     conn->node = node;
     conn->fd = fd;
+    conn->session = server_connect(node->server, conn);
     conn->last = &conn->first;
     conn->next = node->conns;
     if (conn->next != NULL) {

@@ -21,6 +21,8 @@
 #include "fake/fake_parts.h"
 
 #define BACKLOG 64
+#define EPOCH_US UINT64_C(1700000000000000) /* some day */
+#define OLD_US UINT64_C(1000000000000)      /* how long a new node has been up */
 #define FILLERS (sizeof(((struct fake_node *)0)->fillers) / sizeof(int))
 
 union address {
@@ -36,8 +38,8 @@ void fake_demand(bool truth, const char *what) {
     }
 }
 
-uint64_t fake_now_ns(const struct fake_node *node) {
-    return uv_hrtime() + node->clock_ahead_ns;
+uint64_t fake_now_us(const struct fake_node *node) {
+    return EPOCH_US + (uv_hrtime() + node->clock_ahead_ns) / 1000;
 }
 
 /* -- Writing -- */
@@ -208,14 +210,18 @@ void fake_node_vanish(struct fake_node *node) {
 
 /* -- Life -- */
 
+static const struct server_hooks hooks = {.told = fake_publish_told};
+
+static uint64_t servers; /* of all nodes: no two have one id */
+
 static struct fake_node *new_node(uv_loop_t *loop) {
     struct fake_node *node = calloc(1, sizeof(*node));
     fake_demand(node != NULL, "out of memory");
     node->log = calloc(FAKE_LOG_LINES, sizeof(node->log[0]));
     fake_demand(node->log != NULL, "out of memory");
     node->loop = loop;
-    node->redis = fake_redis_new();
-    fake_redis_on_publish(node->redis, fake_publish_carry, node);
+    node->server = server_new(++servers, fake_now_us(node) - OLD_US);
+    node->server->hooks = &hooks;
     for (size_t i = 0; i < FILLERS; i++) {
         node->fillers[i] = -1;
     }
@@ -258,7 +264,7 @@ void fake_handle_closed(struct fake_node *node) {
         return;
     }
     fake_node_clear_rules(node);
-    fake_redis_free(node->redis);
+    server_free(node->server);
     bytes_free(&node->greeting);
     free(node->log);
     free(node);
@@ -288,8 +294,8 @@ const char *fake_node_name(const struct fake_node *node) {
     return node->name;
 }
 
-struct fake_redis *fake_node_redis(struct fake_node *node) {
-    return node->redis;
+struct server *fake_node_server(struct fake_node *node) {
+    return node->server;
 }
 
 /* -- The whole node -- */
@@ -301,15 +307,13 @@ void fake_node_drop(struct fake_node *node, bool reset) {
 }
 
 void fake_node_restart(struct fake_node *node) {
-    static size_t restarts; /* of all nodes: no two servers have one id */
-    char run_id[41];
+    static const char *const planted[] = {"run_id", "master_replid", "uptime_in_seconds"};
     fake_node_drop(node, true);
-    fake_redis_forget_keys(node->redis);
-    fake_redis_forget_scripts(node->redis);
-    snprintf(run_id, sizeof(run_id), "f%039zx", ++restarts);
-    fake_redis_set_info(node->redis, "run_id", run_id);
-    fake_redis_set_info(node->redis, "master_replid", run_id);
-    fake_redis_set_info(node->redis, "uptime_in_seconds", "0");
+    for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) {
+        server_set_info(node->server, planted[i], NULL);
+    }
+    server_restart(node->server, ++servers, fake_now_us(node), NULL);
+    server_make_id(node->server->replid, ~servers);
 }
 
 void fake_node_pause(struct fake_node *node) {
@@ -379,16 +383,32 @@ size_t fake_node_connections(const struct fake_node *node) {
 }
 
 size_t fake_node_keys(const struct fake_node *node) {
-    return fake_redis_keys(node->redis, fake_now_ns(node));
+    return server_count(node->server, fake_now_us(node));
+}
+
+size_t fake_node_lines(const struct fake_node *node) {
+    const struct server_key *key;
+    size_t count = 0;
+    uint32_t at = 0;
+    while ((key = server_keys_next(&node->server->keys, &at)) != NULL) {
+        count += key->is_line && !server_has_expired(node->server, key, fake_now_us(node));
+    }
+    return count;
+}
+
+const char *fake_node_find(const struct fake_node *node, uint32_t db, const void *key,
+                           size_t length) {
+    const struct server_key *found = server_get(node->server, db, key, length, fake_now_us(node));
+    return found != NULL ? found->value.data : NULL;
 }
 
 const char *fake_node_get(const struct fake_node *node, const char *key) {
-    return fake_redis_get(node->redis, 0, key, strlen(key), fake_now_ns(node));
+    return fake_node_find(node, 0, key, strlen(key));
 }
 
 void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms) {
-    uint64_t expires_ns = ttl_ms > 0 ? fake_now_ns(node) + ttl_ms * 1000000 : UINT64_MAX;
-    fake_redis_put(node->redis, 0, key, strlen(key), value, expires_ns);
+    uint64_t expires_ms = ttl_ms > 0 ? fake_now_us(node) / 1000 + ttl_ms : SERVER_NEVER_MS;
+    server_put(node->server, 0, key, strlen(key), value, strlen(value), expires_ms);
 }
 
 uint64_t fake_node_bytes_out(const struct fake_node *node) {

@@ -1,9 +1,9 @@
 /* A scripted Redis server for tests, on the test's own loop.
  *
  * A fake node listens on a loopback port that the system chose (or on a socket path), answers like
- * a small correct Redis (fake_redis.h says what it knows), and departs from that exactly where the
- * test tells it to. There is no thread and no process: the node acts when the loop runs, so a test
- * can look at it and change it between any two turns, and nothing of it needs a sleep.
+ * a small correct Redis (server/server.h says what it knows), and departs from that exactly where
+ * the test tells it to. There is no thread and no process: the node acts when the loop runs, so a
+ * test can look at it and change it between any two turns, and nothing of it needs a sleep.
  *
  *     struct fake_node *node = fake_node_start(loop);
  *     open a client on fake_node_url(node), uv_run() until something is true, assert
@@ -33,7 +33,7 @@
  *     something that nobody asked for        fake_node_send()
  *     not Redis at all                       fake_node_set_greeting()
  *     fragments                              fake_node_set_fragment()
- *     scripts forgotten (SCRIPT FLUSH)       fake_redis_forget_scripts(fake_node_redis(node))
+ *     scripts forgotten (SCRIPT FLUSH)       server_forget_scripts(fake_node_server(node))
  *     a clock that steps                     fake_node_step_clock()
  *
  * Failure: a node that cannot do its part (no socket, no memory) ends the program with a message.
@@ -50,7 +50,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "fake/fake_redis.h"
+#include "server/server.h"
 
 struct fake_node;
 
@@ -73,7 +73,7 @@ const char *fake_node_url(const struct fake_node *node);
 const char *fake_node_name(const struct fake_node *node);
 
 /* The store: set a password, plant a key, read one, forget scripts. */
-struct fake_redis *fake_node_redis(struct fake_node *node);
+struct server *fake_node_server(struct fake_node *node);
 
 /* -- Rules -- */
 
@@ -168,11 +168,17 @@ void fake_node_step_clock(struct fake_node *node, uint64_t ms);
 size_t fake_node_accepted(const struct fake_node *node);    /* connections since the start */
 size_t fake_node_connections(const struct fake_node *node); /* open now */
 size_t fake_node_listeners(const struct fake_node *node,
-                           const char *channel);     /* ... that listen; NULL: to any channel */
-size_t fake_node_keys(const struct fake_node *node); /* alive now, in all databases */
+                           const char *channel);      /* ... that listen; NULL: to any channel */
+size_t fake_node_keys(const struct fake_node *node);  /* alive now, in all databases */
+size_t fake_node_lines(const struct fake_node *node); /* of them, lines: what a LEAVE that did not
+                                                         arrive has left in them ends by itself */
 
 /* The value of a key of database 0, or NULL. Valid until the loop runs. */
 const char *fake_node_get(const struct fake_node *node, const char *key);
+
+/* The same for a key of any bytes, in any database. */
+const char *fake_node_find(const struct fake_node *node, uint32_t db, const void *key,
+                           size_t length);
 
 /* Plants a key into database 0, as if another client had set it. ttl_ms 0: for ever. */
 void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms);

@@ -20,7 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fake/sha1.h"
+#include "redis/command.h"
 
 #define PATIENCE_NS 10000000000u
 
@@ -153,10 +153,10 @@ static void answers_like_redis(void **state) {
     expect(f, "+OK\r\n");
     fake_node_step_clock(f->node, 59000);
     assert_string_equal(fake_node_get(f->node, "k"), "v");
-    fake_node_step_clock(f->node, 1000);
+    fake_node_step_clock(f->node, 1002);
     assert_null(fake_node_get(f->node, "k"));
     assert_int_equal(send(f->fd, "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 18);
-    expect(f, "-ERR Protocol error\r\n");
+    expect(f, "-ERR Protocol error: this server knows no inline commands\r\n");
     assert_int_equal(expect_end(f), 0);
 }
 
@@ -234,7 +234,7 @@ static void ends_connections_as_told(void **state) {
         {FAKE_EXECUTE_RESET, ECONNRESET, true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        fake_redis_forget_keys(fake_node_redis(f->node));
+        server_forget_keys(fake_node_server(f->node));
         again(f);
         fake_node_rule(f->node, (struct fake_rule){.nth = 3, .action = rows[i].action});
         SAY(f, "PING");
@@ -367,10 +367,9 @@ static void greets_and_speaks_unasked(void **state) {
 }
 
 static void restarts_empty(void **state) {
-    static const char script[] = "'get''del'";
+    const char *script = rl_command_script(RL_COMMAND_RELEASE);
+    const char *sha1 = rl_command_script_sha1(RL_COMMAND_RELEASE);
     struct fixture *f = *state;
-    char sha1[SHA1_HEX_SIZE];
-    sha1_hex(script, strlen(script), sha1);
     again(f);
     SAY(f, "SET", "a", "v");
     SAY(f, "EVAL", script, "1", "a", "other");

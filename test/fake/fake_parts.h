@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "fake/bytes.h"
 #include "fake/fake_node.h"
-#include "fake/fake_redis.h"
-#include "fake/resp.h"
+#include "server/bytes.h"
+#include "server/resp.h"
+#include "server/server.h"
 
 #define FAKE_RULES_MAX 64
 #define FAKE_NAMES_MAX 32
@@ -38,7 +38,7 @@ struct fake_node {
     struct fake_listener *listener; /* NULL while nothing is bound */
     int fillers[4];                 /* sockets that fill the queue of a vanished node; -1: none */
     struct fake_conn *conns;
-    struct fake_redis *redis;
+    struct server *server;
     uint64_t clock_ahead_ns;
     size_t fragment;
     struct bytes greeting;
@@ -57,8 +57,8 @@ struct fake_node {
 /* Prints and ends the program unless truth: for what a test cannot go on without. */
 void fake_demand(bool truth, const char *what);
 
-/* The node's own time, by which keys expire. */
-uint64_t fake_now_ns(const struct fake_node *node);
+/* The time of day at the node, by which keys expire. */
+uint64_t fake_now_us(const struct fake_node *node);
 
 /* A handle of the node has been closed: the last one frees the node. */
 void fake_handle_closed(struct fake_node *node);
@@ -75,8 +75,8 @@ void fake_rule_note(struct fake_node *node, const struct resp_command *command);
 
 /* -- fake_publish.c -- */
 
-size_t fake_publish_carry(void *data, const struct resp_arg *channel,
-                          const struct resp_arg *payload);
+/* What the server calls: a connection that listens was told something. */
+void fake_publish_told(void *owner, struct server_connection *connection);
 
 /* -- fake_conn.c -- */
 

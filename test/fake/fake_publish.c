@@ -33,25 +33,14 @@ void fake_node_drop_listeners(struct fake_node *node, bool reset) {
     }
 }
 
-size_t fake_publish_carry(void *data, const struct resp_arg *channel,
-                          const struct resp_arg *payload) {
-    struct fake_node *node = data;
-    struct bytes message = {NULL, 0, 0};
-    size_t count = 0;
-    fake_channels_message(&message, channel, payload);
-    for (struct fake_conn *conn = node->conns; conn != NULL; conn = fake_conn_next(conn)) {
-        if (fake_conn_listens(conn, channel)) {
-            fake_conn_send(conn, message.data, message.length);
-            count++;
-        }
-    }
-    bytes_free(&message);
-    fake_node_pump(node);
-    return count;
+void fake_publish_told(void *owner, struct server_connection *connection) {
+    (void)owner;
+    fake_conn_send(connection->owner, connection->output.data, connection->output.length);
+    connection->output.length = 0;
 }
 
 size_t fake_node_publish(struct fake_node *node, const char *channel, const char *payload) {
-    struct resp_arg name = {channel, strlen(channel)};
-    struct resp_arg content = {payload, strlen(payload)};
-    return fake_publish_carry(node, &name, &content);
+    size_t count = server_publish(node->server, channel, strlen(channel), payload, strlen(payload));
+    fake_node_pump(node);
+    return count;
 }

@@ -14,6 +14,7 @@
 
 #include "fake/five.h"
 #include "marks.h"
+#include "messages.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MS 1000000u
@@ -36,9 +37,9 @@ static void opens_with_two_that_refuse(void **state) {
     redlock_node_outcome outcome = five_outcome(&f, 3);
     assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
     assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_CONNECT);
-    five_assert_contains(redlock_client_message(f.client), "3 of 5 nodes up");
-    five_assert_contains(redlock_client_message(f.client), "Connection refused");
-    five_assert_contains(redlock_client_message(f.client), fake_node_name(f.nodes[3]));
+    five_assert_contains(CLIENT_MESSAGE(f.client), "3 of 5 nodes up");
+    five_assert_contains(CLIENT_MESSAGE(f.client), "Connection refused");
+    five_assert_contains(CLIENT_MESSAGE(f.client), fake_node_name(f.nodes[3]));
     five_run_ms(&f, 300);
     uint64_t failures = five_info(&f, 1).failures;
     assert_true(failures >= 3 && failures <= 15); /* 20, 40, 80, 100, 100 ms, less up to half */
@@ -58,7 +59,7 @@ static void tells_each_reason_without_a_quorum(void **state) {
     f.options.reconnect_min_ms = 60000;
     f.options.reconnect_max_ms = 60000;
     fake_node_refuse(f.nodes[0]);
-    fake_redis_set_password(fake_node_redis(f.nodes[2]), NULL, "secret");
+    server_set_password(fake_node_server(f.nodes[2]), NULL, "secret");
     fake_node_rule(f.nodes[4], (struct fake_rule){.action = FAKE_IGNORE});
     assert_int_equal(five_open(&f), REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
@@ -67,14 +68,14 @@ static void tells_each_reason_without_a_quorum(void **state) {
     assert_int_equal(five_outcome(&f, 4).reason, REDLOCK_ERR_NODE_TIMEOUT);
     for (size_t i = 0; i < FIVE; i += 2) {
         assert_int_equal(five_outcome(&f, i).vote, REDLOCK_VOTE_FAILED);
-        five_assert_contains(redlock_lock_message(f.lock), fake_node_name(f.nodes[i]));
+        five_assert_contains(LOCK_MESSAGE(f.lock), fake_node_name(f.nodes[i]));
     }
-    five_assert_contains(redlock_lock_message(f.lock), "no quorum of nodes");
-    five_assert_contains(redlock_lock_message(f.lock), "Connection refused");
-    five_assert_contains(redlock_lock_message(f.lock), "NOAUTH");
-    five_assert_contains(redlock_lock_message(f.lock), "no answer in time");
+    five_assert_contains(LOCK_MESSAGE(f.lock), "no quorum of nodes");
+    five_assert_contains(LOCK_MESSAGE(f.lock), "Connection refused");
+    five_assert_contains(LOCK_MESSAGE(f.lock), "NOAUTH");
+    five_assert_contains(LOCK_MESSAGE(f.lock), "no answer in time");
     assert_int_equal(fake_node_count(f.nodes[1], "SET"), 0); /* what cannot win is not sent */
-    assert_null(strstr(redlock_lock_message(f.lock), "secret"));
+    assert_null(strstr(LOCK_MESSAGE(f.lock), "secret"));
     five_stop(&f);
 }
 
@@ -232,7 +233,7 @@ static void survives_every_way_to_break_the_handshake(void **state) {
         {.action = FAKE_REPLACE, .bytes = "+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n"},
     };
     for (size_t i = 0; i < COUNT(rules); i++) {
-        for (unsigned step = 1; step <= 4; step++) { /* SETNAME, two SCRIPT LOAD, PING */
+        for (unsigned step = 1; step <= 5; step++) { /* SETNAME, three SCRIPT LOAD, PING */
             struct five f;
             struct fake_rule rule = rules[i];
             rule.nth = step;
@@ -366,7 +367,7 @@ static void leaves_nothing_on_a_node_that_was_stopped(void **state) {
     five_wait_down(&f, 1, 1, REDLOCK_ERR_NODE_TIMEOUT);
     five_run_ms(&f, 120); /* reconnecting is accepted and not answered, twice or so */
     assert_int_equal(five_info(&f, 1).reason, REDLOCK_ERR_NODE_TIMEOUT);
-    assert_true(five_info(&f, 1).owed > 0);
+    assert_true(five_info(&f, 1).pending_releases > 0);
     fake_node_resume(f.nodes[1]);
     five_wait_up(&f, FIVE);
     five_wait_repaid(&f);
@@ -399,7 +400,7 @@ static void tells_a_reset_as_such(void **state) {
     assert_true(five_run_until(&f, is_voted, &node));
     assert_int_equal(five_outcome(&f, 0).vote, REDLOCK_VOTE_GRANTED);
     five_assert_contains(five_info(&f, 0).detail, "reset");
-    five_assert_contains(redlock_lock_message(other), "connection lost before the answer");
+    five_assert_contains(LOCK_MESSAGE(other), "connection lost before the answer");
     f.may_keep = 1u << 0; /* it does not come back within this test */
     five_stop(&f);
 }
@@ -425,7 +426,7 @@ static void connects_to_paths_and_names(void **state) {
     five_wait_up(&f, FIVE - 1);
     assert_string_equal(five_info(&f, 0).node, path);
     assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_RESOLVE);
-    five_assert_contains(redlock_client_message(f.client), "host name not resolved");
+    five_assert_contains(CLIENT_MESSAGE(f.client), "host name not resolved");
     five_cycle(&f);
     assert_int_equal(fake_node_count(f.nodes[0], "SET"), 1);
     assert_int_equal(fake_node_count(f.nodes[1], "SET"), 1);

@@ -113,7 +113,7 @@ static bool nothing_owed(struct five *f, void *data) {
     for (size_t i = 0; i < f->options.n_nodes; i++) {
         outstanding += five_info(f, i).outstanding;
     }
-    return five_stats(f).owed == 0 && outstanding == 0;
+    return five_stats(f).pending_releases == 0 && outstanding == 0;
 }
 
 void five_wait_repaid(struct five *f) {
@@ -225,8 +225,8 @@ static void on_event(const redlock_event *event, void *data) {
 static void tell_apart(struct fake_node *node, size_t number) {
     char run_id[41];
     snprintf(run_id, sizeof(run_id), "%040zx", number + 1);
-    fake_redis_set_info(fake_node_redis(node), "run_id", run_id);
-    fake_redis_set_info(fake_node_redis(node), "maxmemory", "0");
+    server_set_info(fake_node_server(node), "run_id", run_id);
+    server_set_info(fake_node_server(node), "maxmemory", "0");
 }
 
 void five_start(struct five *f) {

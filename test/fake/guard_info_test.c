@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "fake/five.h"
+#include "messages.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define REPLID "fedcba9876543210fedcba9876543210fedcba98"
@@ -47,8 +48,8 @@ static const struct {
     {"+run_id:0123456789abcdef0123456789abcdef01234567\r\n", REDLOCK_ERR_NODE_PROTOCOL, MISSING},
     {"$0\r\n\r\n", REDLOCK_ERR_NODE_PROTOCOL, MISSING},
     {"$7\r\nrun_id:\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
-    {"$-1\r\n", REDLOCK_ERR_NODE_PROTOCOL, "an answer that Redis does not give"},
-    {":1\r\n", REDLOCK_ERR_NODE_PROTOCOL, "an answer that Redis does not give"},
+    {"$-1\r\n", REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply"},
+    {":1\r\n", REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply"},
     {"*1\r\n$2\r\nOK\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
     {"=15\r\ntxt:Some string\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
     {"HTTP/1.1 400 Bad Request\r\n\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
@@ -69,7 +70,7 @@ static void does_not_use_who_does_not_answer_it(void **state) {
         assert_int_equal(info.reason, answers[i].reason);
         if (answers[i].detail != NULL) {
             assert_string_equal(info.detail, answers[i].detail);
-            five_assert_contains(redlock_client_message(f.client), answers[i].detail);
+            five_assert_contains(CLIENT_MESSAGE(f.client), answers[i].detail);
         }
         five_cycle(&f);
         fake_node_clear_rules(f.nodes[1]);
@@ -90,9 +91,9 @@ static void does_not_use_who_leaves_a_field_out(void **state) {
         struct five f;
         char wanted[128];
         start(&f, REDLOCK_GUARD_STRICT);
-        fake_redis_set_info(fake_node_redis(f.nodes[2]), fields[i], "");
+        server_set_info(fake_node_server(f.nodes[2]), fields[i], "");
         assert_int_equal(five_open(&f), 0);
-        snprintf(wanted, sizeof(wanted), "%s is not what Redis writes", fields[i]);
+        snprintf(wanted, sizeof(wanted), "%s has an unexpected value", fields[i]);
         assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_PROTOCOL);
         five_assert_contains(five_info(&f, 2).detail, wanted);
         five_cycle(&f);
@@ -112,7 +113,7 @@ static void tells_replicas_and_the_like(void **state) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct five f;
         start(&f, REDLOCK_GUARD_STRICT);
-        fake_redis_set_info(fake_node_redis(f.nodes[2]), rows[i].field, rows[i].value);
+        server_set_info(fake_node_server(f.nodes[2]), rows[i].field, rows[i].value);
         assert_int_equal(five_open(&f), 0);
         assert_int_equal(five_info(&f, 2).reason, rows[i].reason);
         assert_int_equal(five_stats(&f).nodes_voting, rows[i].reason != 0 ? 4 : 5);
@@ -127,9 +128,9 @@ static void does_not_wait_for_ever_for_a_clock(void **state) {
     struct five f;
     start(&f, REDLOCK_GUARD_STRICT);
     f.options.max_ttl_ms = 100;
-    fake_redis_set_info(fake_node_redis(f.nodes[2]), "uptime_in_seconds", "-86400");
+    server_set_info(fake_node_server(f.nodes[2]), "uptime_in_seconds", "-86400");
     assert_int_equal(five_open(&f), 0);
-    assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_YOUNG);
+    assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_RECENTLY_STARTED);
     assert_true(five_run_until(&f, votes_again, NULL));
     five_stop(&f);
 }
@@ -222,7 +223,7 @@ static void reads_it_only_where_it_is_due(void **state) {
     struct fake_rule rule = {.command = "SCRIPT", .action = FAKE_REPLACE, .bytes = text};
     start(&f, REDLOCK_GUARD_STRICT);
     fake_node_rule(f.nodes[0], rule);
-    fake_redis_set_info(fake_node_redis(f.nodes[0]), "role", "slave");
+    server_set_info(fake_node_server(f.nodes[0]), "role", "slave");
     assert_int_equal(five_open(&f), 0);
     assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_READONLY);
     five_stop(&f);
@@ -234,14 +235,14 @@ static void reads_it_only_where_it_is_due(void **state) {
 static bool are_settled(struct five *f, void *data) {
     (void)data;
     redlock_stats stats = five_stats(f);
-    return stats.nodes_up == FIVE && stats.owed == 0;
+    return stats.nodes_up == FIVE && stats.pending_releases == 0;
 }
 
 /* The node shows the run_id that another one has. */
 static void show_id_of(struct five *f, size_t node, size_t whose) {
     char run_id[41];
     snprintf(run_id, sizeof(run_id), "%040zx", whose + 1);
-    fake_redis_set_info(fake_node_redis(f->nodes[node]), "run_id", run_id);
+    server_set_info(fake_node_server(f->nodes[node]), "run_id", run_id);
 }
 
 /* The last one shows the first one's, and all five are up. */
@@ -262,9 +263,10 @@ static void counts_the_same_server_once(void **state) {
     assert_int_equal(five_stats(&f).nodes_voting, 4);
     assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_DUPLICATE);
     assert_int_equal(five_info(&f, 1).reason, 0);
-    snprintf(wanted, sizeof(wanted), "%s and %s say that they are one server: they have one vote",
+    snprintf(wanted, sizeof(wanted),
+             "%s and %s report that they are the same server: they have one vote",
              fake_node_name(f.nodes[0]), fake_node_name(f.nodes[4]));
-    five_assert_contains(redlock_client_message(f.client), wanted);
+    five_assert_contains(CLIENT_MESSAGE(f.client), wanted);
     for (int i = 0; i < 10; i++) {
         five_cycle(&f);
         assert_int_equal(five_acquire(&f, f.lock), 0);
@@ -393,7 +395,7 @@ static void asks_no_majority_of_amnesiacs(void **state) {
     size_t sets = fake_node_count(f.nodes[4], "SET");
     assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(fake_node_count(f.nodes[4], "SET"), sets);
-    five_assert_contains(redlock_lock_message(f.lock), "3 of 5 nodes may not vote: ");
+    five_assert_contains(LOCK_MESSAGE(f.lock), "3 of 5 nodes in quarantine: ");
     five_stop(&f);
 }
 

@@ -8,6 +8,7 @@
 
 #include "fake/fake_node.h"
 #include "redis/listener.h"
+#include "uv/world.h"
 
 #define PATIENCE_NS UINT64_C(10000000000)
 #define CHANNEL "redlock:a"
@@ -25,6 +26,8 @@ struct world {
     bool closed;
     bool is_dirty;
     int up, down, refused, subscribed, unsubscribed, messages;
+    char payload[RL_PAYLOAD_MAX]; /* of the last message */
+    size_t payload_length;
     bool ask; /* subscribe to CHANNEL whenever it is up */
 };
 
@@ -61,9 +64,13 @@ static bool on_confirmed(struct rl_listener *listener, const char *channel, size
     return is_ours(channel, length);
 }
 
-static bool on_message(struct rl_listener *listener, const char *channel, size_t length) {
+static bool on_message(struct rl_listener *listener, const char *channel, size_t length,
+                       const char *payload, size_t payload_length) {
     struct world *w = world_of(listener);
     w->messages++;
+    assert_true(payload_length <= sizeof w->payload);
+    memcpy(w->payload, payload, payload_length);
+    w->payload_length = payload_length;
     return is_ours(channel, length);
 }
 
@@ -90,10 +97,19 @@ static void tick_cb(uv_timer_t *timer) {
     (void)timer; /* lets a turn of the loop end */
 }
 
-static void all_closed(struct rl_io *io) {
-    struct world *w = (struct world *)(void *)((char *)io - offsetof(struct world, io));
+static bool on_turn(void *owner) {
+    (void)owner; /* turn() is made by hand */
+    return false;
+}
+
+static void on_closed(void *owner) {
+    struct world *w = owner;
     w->closed = true;
 }
+
+static const struct rl_world_events world_events = {.turn = on_turn,
+                                                    .before_wait = on_turn,
+                                                    .closed = on_closed};
 
 static void turn(struct world *w) {
     while (w->is_dirty) {
@@ -130,15 +146,17 @@ static void start(struct world *w) {
     uv_timer_start(&w->tick, tick_cb, 1, 1);
     w->node = fake_node_start(&w->loop);
     assert_int_equal(rl_url_parse(fake_node_url(w->node), &w->url, NULL, 0), 0);
-    assert_true(rl_resolve_numeric(&w->url, &w->address));
+    assert_true(rl_address_of(&w->url, &w->address));
     w->options = (struct rl_node_options){.handshake = {.client_name = "me"},
                                           .connect_timeout_ns = 300000000,
                                           .stall_ns = 1000000000,
                                           .backoff_min_ns = 1000000,
                                           .backoff_max_ns = 8000000};
-    w->io = (struct rl_io){.loop = &w->loop, .memory = &w->memory, .all_closed = all_closed};
-    rl_fork_begin(&w->io.fork);
-    rl_listener_init(&w->listener, &w->io, &w->url, &w->options, &events, redlock_now_ns, 7);
+    w->io = (struct rl_io){.world = rl_uv_world_new(&w->loop, NULL), .memory = &w->memory};
+    assert_non_null(w->io.world);
+    w->io.world->events = &world_events;
+    w->io.world->owner = w;
+    rl_listener_init(&w->listener, &w->io, &w->url, &w->options, &events, 7);
     w->ask = true;
 }
 
@@ -153,11 +171,11 @@ static void end(struct world *w) {
     rl_listener_close(&w->listener);
     assert_int_equal(w->listener.state, RL_LISTENER_OFF);
     fake_node_close(w->node);
+    w->io.world->ops->close(w->io.world); /* which asserts that no stream is open */
     uv_close((uv_handle_t *)&w->tick, NULL);
     assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&w->loop), 0);
-    assert_int_equal(w->io.open, 0);
-    rl_fork_end(&w->io.fork);
+    assert_true(w->closed);
 }
 
 /* -- What goes well -- */
@@ -182,6 +200,11 @@ static void hears_messages(void **state) {
     UNTIL(&w, w.subscribed == 2);
     assert_int_equal(fake_node_publish(w.node, CHANNEL, ""), 1);
     UNTIL(&w, w.messages == 101);
+    assert_int_equal(w.payload_length, 0);
+    assert_int_equal(fake_node_publish(w.node, CHANNEL, "turn 0123456789abcdef"), 1);
+    UNTIL(&w, w.messages == 102);
+    assert_int_equal(w.payload_length, 21);
+    assert_memory_equal(w.payload, "turn 0123456789abcdef", 21);
     assert_int_equal(w.down, 0);
     end(&w);
 }
@@ -204,7 +227,7 @@ static void says_password_and_database(void **state) {
     char url[128];
     (void)state;
     start(&w);
-    fake_redis_set_password(fake_node_redis(w.node), "me", "secret");
+    server_set_password(fake_node_server(w.node), "me", "secret");
     snprintf(url, sizeof url, "redis://me:secret@%s/3", fake_node_name(w.node));
     assert_int_equal(rl_url_parse(url, &w.url, NULL, 0), 0);
     open_up(&w);
@@ -410,7 +433,6 @@ static void closes_in_every_state(void **state) {
         run_ms(&w, 20);
         assert_int_equal(w.down, down);
         assert_int_equal(w.listener.state, RL_LISTENER_OFF);
-        assert_int_equal(w.io.open, 0);
         if (wanted == RL_LISTENER_BACKOFF) {
             fake_node_listen(w.node);
         }

@@ -1,6 +1,6 @@
-/* Notices: a lock that waits is woken by what the nodes publish, and by nothing else. The pause
- * between two attempts is an hour in most of these tests, so that whoever acquires was woken. The
- * nodes' messages are published by hand; that a release publishes is shown by the live tests. */
+/* Notices: who watches a resource asks for its holder when the nodes publish a release. The pause
+ * between two queries is an hour, so that whoever asks was told. The messages are published by
+ * hand; that a release publishes is shown by the live tests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,15 +9,19 @@
 #include <cmocka.h>
 
 #include "fake/five.h"
+#include "redlock/election.h"
 
 #define CHANNEL "redlock:" FIVE_RESOURCE
 #define HOUR_MS 3600000
 #define QUORUM 3
+#define TOKEN "0123456789abcdef0123456789abcdef01234567"
 
 struct scene {
     struct five f;
-    redlock_lock *waiter;
-    struct five_done acquired;
+    redlock_election *election;
+    size_t reports; /* of who leads */
+    bool has_leader;
+    size_t elected;
     size_t listened, deaf; /* events */
     size_t notices;
     int deaf_status;
@@ -25,7 +29,7 @@ struct scene {
 
 static void on_event(const redlock_event *event, void *data) {
     struct scene *s = data;
-    s->notices += event->type == REDLOCK_EVENT_NOTICE;
+    s->notices += event->type == REDLOCK_EVENT_RELEASE_NOTIFIED;
     s->listened += event->type == REDLOCK_EVENT_LISTEN_UP;
     if (event->type == REDLOCK_EVENT_LISTEN_DOWN) {
         s->deaf++;
@@ -33,27 +37,44 @@ static void on_event(const redlock_event *event, void *data) {
     }
 }
 
-static redlock_lock *notified(struct scene *s, const char *resource) {
-    redlock_lock *lock = NULL;
-    redlock_bytes bytes = {resource, strlen(resource)};
-    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
-    options.resources = &bytes;
-    options.n_resources = 1;
-    options.notify = 1;
-    assert_int_equal(redlock_lock_new_with(s->f.client, &options, &lock, NULL, 0), 0);
-    return lock;
+static void on_leader(redlock_election *election, const char *leader, void *data) {
+    struct scene *s = data;
+    (void)election;
+    s->reports++;
+    s->has_leader = leader != NULL;
 }
 
-/* Somebody else holds the lock on n nodes. */
+static void on_elected(redlock_election *election, int status, void *data) {
+    struct scene *s = data;
+    (void)election;
+    assert_int_equal(status, 0);
+    s->elected++;
+}
+
+static redlock_election *watch(struct scene *s, const char *name, bool observes) {
+    redlock_election *election = NULL;
+    redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
+    options.name = name;
+    options.name_length = strlen(name);
+    options.candidate = "us";
+    options.poll_ms = HOUR_MS;
+    options.on_leader = observes ? on_leader : NULL;
+    options.on_elected = on_elected;
+    options.data = s;
+    assert_int_equal(redlock_election_new(s->f.client, &options, &election, NULL, 0), 0);
+    return election;
+}
+
+/* Somebody leads, on n nodes. */
 static void hold(struct scene *s, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        fake_node_put(s->f.nodes[i], FIVE_RESOURCE, "somebody", HOUR_MS);
+        fake_node_put(s->f.nodes[i], FIVE_RESOURCE, TOKEN ":somebody", HOUR_MS);
     }
 }
 
 static void let_go(struct scene *s) {
     for (size_t i = 0; i < FIVE; i++) {
-        fake_redis_forget_keys(fake_node_redis(s->f.nodes[i]));
+        server_forget_keys(fake_node_server(s->f.nodes[i]));
     }
 }
 
@@ -70,17 +91,6 @@ static void start(struct scene *s) {
     s->f.options.trace_data = s;
     assert_int_equal(five_open(&s->f), 0);
     five_wait_up(&s->f, FIVE);
-    s->waiter = notified(s, FIVE_RESOURCE);
-}
-
-static void wait_for_lock(struct scene *s, int64_t delay_ms) {
-    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    options.wait_ms = REDLOCK_NO_LIMIT;
-    options.delay_ms = delay_ms;
-    options.jitter_ms = 0;
-    options.tie_break = 0; /* ask all nodes each time */
-    s->acquired = (struct five_done){0, 0};
-    assert_int_equal(redlock_acquire(s->waiter, &options, five_on_lock, &s->acquired), 0);
 }
 
 /* -- Conditions -- */
@@ -108,87 +118,81 @@ static void until_listening(struct scene *s, size_t n) {
     assert_true(five_run_until(&s->f, are_listening, &count));
 }
 
-static bool have_tried(struct five *f, void *data) {
+static size_t looks(const struct scene *s) {
+    return fake_node_count(s->f.nodes[FIVE - 1], "EVALSHA");
+}
+
+static bool have_looked(struct five *f, void *data) {
     const struct count *count = data;
-    return five_stats(f).attempts >= count->wanted;
+    return f != NULL && looks(count->s) >= count->wanted;
 }
 
-static void until_tried(struct scene *s, size_t n) {
+static void until_looked(struct scene *s, size_t n) {
     struct count count = {s, n};
-    assert_true(five_run_until(&s->f, have_tried, &count));
-    five_wait_repaid(&s->f);
+    assert_true(five_run_until(&s->f, have_looked, &count));
+    five_run_ms(&s->f, 20);
+    assert_int_equal(looks(s), n);
 }
 
-static void must_not_try(struct scene *s) {
-    uint64_t before = five_stats(&s->f).attempts;
+static void must_not_look(struct scene *s) {
+    size_t before = looks(s);
     five_run_ms(&s->f, 60);
-    assert_int_equal(five_stats(&s->f).attempts, before);
-    assert_int_equal(s->acquired.calls, 0);
+    assert_int_equal(looks(s), before);
 }
 
-/* Held by another; waits, listens everywhere, has tried once more upon the confirmations. */
-static void start_waiting(struct scene *s) {
+static bool has_leader(struct five *f, void *data) {
+    return f != NULL && ((const struct scene *)data)->has_leader;
+}
+
+static bool has_no_leader(struct five *f, void *data) {
+    const struct scene *s = data;
+    return f != NULL && s->reports > 0 && !s->has_leader;
+}
+
+static void until_no_leader(struct scene *s) {
+    assert_true(five_run_until(&s->f, has_no_leader, s));
+}
+
+/* Another leads; it is watched, on all nodes, and was looked at again upon the confirmations. */
+static void start_watching(struct scene *s) {
     start(s);
     hold(s, FIVE);
-    wait_for_lock(s, HOUR_MS);
+    s->election = watch(s, FIVE_RESOURCE, true);
     until_listening(s, FIVE);
-    until_tried(s, 2);
-    must_not_try(s);
+    until_looked(s, 2);
+    must_not_look(s);
+    assert_true(s->has_leader);
 }
 
 static void end(struct scene *s) {
     let_go(s);
+    redlock_election_free(s->election);
     five_stop(&s->f);
 }
 
-/* -- Waking -- */
+/* -- Telling -- */
 
-static void is_woken_by_a_quorum(void **state) {
+static void is_told_by_a_quorum(void **state) {
     struct scene s;
     (void)state;
-    start_waiting(&s);
+    start_watching(&s);
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_set_fragment(s.f.nodes[i], 1); /* each byte by itself */
     }
-    let_go(&s);
-    publish(&s, 0, QUORUM - 2);
-    must_not_try(&s); /* a minority is what a failed attempt has, not a holder */
-    publish(&s, QUORUM - 1, QUORUM - 1);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
-    assert_int_equal(five_stats(&s.f).attempts, 3);
-    assert_int_equal(s.notices, 2);
-    assert_int_equal(five_release(&s.f, s.waiter), 0);
-    end(&s);
-}
-
-static void counts_a_node_once(void **state) {
-    struct scene s;
-    (void)state;
-    start_waiting(&s);
     for (int i = 0; i < 10; i++) {
-        publish(&s, 1, 2);
+        publish(&s, 0, QUORUM - 2); /* a node counts once */
     }
-    must_not_try(&s);
-    end(&s);
-}
-
-static void forgets_what_came_before_an_attempt(void **state) {
-    struct scene s;
-    (void)state;
-    start_waiting(&s);
-    publish(&s, 0, 1);
-    publish(&s, 2, 2); /* still held: the attempt fails */
-    until_tried(&s, 3);
-    publish(&s, 3, 4);
-    must_not_try(&s);
+    must_not_look(&s); /* a minority is what a failed attempt has, not a holder */
+    publish(&s, QUORUM - 1, QUORUM - 1);
+    until_looked(&s, 3);
     let_go(&s);
-    publish(&s, 0, 0);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
+    publish(&s, 1, QUORUM);
+    until_no_leader(&s);
     end(&s);
 }
 
-/* Released between the failed attempt and the confirmations: nothing is heard of it. */
-static void tries_once_more_when_it_begins_to_listen(void **state) {
+/* Released between the first query and the confirmations: nothing is heard of it. */
+static void looks_once_more_when_it_begins_to_listen(void **state) {
     struct scene s;
     (void)state;
     start(&s);
@@ -196,42 +200,46 @@ static void tries_once_more_when_it_begins_to_listen(void **state) {
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_rule(
             s.f.nodes[i],
-            (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_ANSWER, .delay_ms = 80});
+            (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_ANSWER, .delay_ms = 200});
     }
-    wait_for_lock(&s, HOUR_MS);
-    five_wait_count(&s.f, 4, "SUBSCRIBE", 1);
+    s.election = watch(&s, FIVE_RESOURCE, true);
+    assert_true(five_run_until(&s.f, has_leader, &s));
     let_go(&s);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
-    assert_int_equal(five_stats(&s.f).attempts, 2);
+    until_no_leader(&s);
     end(&s);
 }
 
-/* The messages come while the answers to an attempt that was too early are still out. */
-static void remembers_what_comes_during_an_attempt(void **state) {
-    struct scene s;
-    (void)state;
-    start_waiting(&s);
-    for (size_t i = 0; i < FIVE; i++) {
-        fake_node_rule(s.f.nodes[i],
-                       (struct fake_rule){
-                           .command = "SET", .times = 1, .action = FAKE_ANSWER, .delay_ms = 100});
-    }
-    publish(&s, 0, 4);
-    five_wait_count(&s.f, 4, "SET", 3); /* refused, and the answer is on its way */
-    let_go(&s);
-    publish(&s, 0, 4);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
-    assert_int_equal(five_stats(&s.f).attempts, 4);
-    end(&s);
+static bool is_elected(struct five *f, void *data) {
+    const struct scene *s = data;
+    return f != NULL && s->elected == 1;
 }
 
-static void costs_nothing_without_contention(void **state) {
+/* Its next attempt would come in an hour. */
+static void hurries_a_candidate(void **state) {
     struct scene s;
     (void)state;
     start(&s);
+    hold(&s, FIVE);
+    s.election = watch(&s, FIVE_RESOURCE, false);
+    assert_int_equal(redlock_election_campaign(s.election), 0);
+    until_listening(&s, FIVE);
+    five_run_ms(&s.f, 60);
+    assert_int_equal(s.elected, 0);
+    s.notices = 0;
+    let_go(&s);
+    publish(&s, 0, QUORUM - 1);
+    assert_true(five_run_until(&s.f, is_elected, &s));
+    end(&s);
+}
+
+static void costs_nothing_without_watchers(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    s.election = watch(&s, FIVE_RESOURCE, false);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(five_acquire(&s.f, s.waiter), 0);
-        assert_int_equal(five_release(&s.f, s.waiter), 0);
+        assert_int_equal(five_acquire(&s.f, s.f.lock), 0);
+        assert_int_equal(five_release(&s.f, s.f.lock), 0);
     }
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(fake_node_accepted(s.f.nodes[i]), 1);
@@ -250,23 +258,28 @@ static void forbid(struct scene *s, size_t first, size_t last) {
     }
 }
 
-static void polls_where_it_may_not_listen(void **state) {
+static bool is_deaf(struct five *f, void *data) {
+    const struct count *count = data;
+    return f != NULL && count->s->deaf == count->wanted;
+}
+
+static void is_forbidden_to_listen(void **state) {
     struct scene s;
     (void)state;
     start(&s);
     hold(&s, FIVE);
     forbid(&s, 0, 4);
-    wait_for_lock(&s, 10);
-    until_tried(&s, 8);
+    s.election = watch(&s, FIVE_RESOURCE, true);
+    struct count all = {&s, FIVE};
+    assert_true(five_run_until(&s.f, is_deaf, &all));
+    until_looked(&s, 1);
+    five_run_ms(&s.f, 60);
     assert_int_equal(s.deaf, FIVE);
     assert_int_equal(s.deaf_status, REDLOCK_ERR_NODE_PERMISSION);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(fake_node_accepted(s.f.nodes[i]), 2); /* not again and again */
         assert_int_equal(five_info(&s.f, i).up, 1);
     }
-    let_go(&s);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
-    assert_int_equal(s.notices, 0);
     end(&s);
 }
 
@@ -276,14 +289,13 @@ static void makes_do_with_those_that_it_hears(void **state) {
     start(&s);
     hold(&s, FIVE);
     forbid(&s, 0, 2);
-    wait_for_lock(&s, HOUR_MS);
+    s.election = watch(&s, FIVE_RESOURCE, true);
     until_listening(&s, 2);
-    must_not_try(&s); /* no quorum has confirmed */
-    let_go(&s);
+    until_looked(&s, 1); /* no quorum has confirmed */
     publish(&s, 3, 3);
-    must_not_try(&s);
+    must_not_look(&s);
     publish(&s, 4, 4);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
+    until_looked(&s, 2);
     end(&s);
 }
 
@@ -293,27 +305,26 @@ static bool has_heard_again(struct five *f, void *data) {
            confirmed(count->s, CHANNEL) == FIVE;
 }
 
-/* Each connection that listens is lost; what was said meanwhile was not heard, so it tries. */
+/* Each connection that listens is lost; what was said meanwhile was not heard, so it looks. */
 static void listens_again_after_a_loss(void **state) {
     struct scene s;
     (void)state;
-    start_waiting(&s);
+    start_watching(&s);
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_drop_listeners(s.f.nodes[i], i % 2 == 0);
     }
-    until_tried(&s, 3);
+    until_looked(&s, 3);
     struct count all = {&s, FIVE};
     assert_true(five_run_until(&s.f, has_heard_again, &all));
     assert_int_equal(s.deaf, FIVE);
     assert_int_equal(s.listened, 2 * FIVE);
-    must_not_try(&s);
+    must_not_look(&s);
     struct count count = {&s, FIVE + 1};
-    fake_node_drop_listeners(s.f.nodes[0], false); /* of a minority: no reason to try */
+    fake_node_drop_listeners(s.f.nodes[0], false); /* of a minority: no reason to look */
     assert_true(five_run_until(&s.f, has_heard_again, &count));
-    must_not_try(&s);
-    let_go(&s);
+    must_not_look(&s);
     publish(&s, 0, 2);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
+    until_looked(&s, 4);
     end(&s);
 }
 
@@ -329,7 +340,7 @@ static void hostile_bytes_cost_that_connection_only(void **state) {
     };
     struct scene s;
     (void)state;
-    start_waiting(&s);
+    start_watching(&s);
     for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
         struct count count = {&s, i + 1};
         fake_node_send_listeners(s.f.nodes[0], payloads[i], strlen(payloads[i]));
@@ -343,9 +354,8 @@ static void hostile_bytes_cost_that_connection_only(void **state) {
         assert_int_equal(s.f.downs[i].times, 0);
     }
     assert_int_equal(s.deaf, sizeof(payloads) / sizeof(payloads[0]));
-    let_go(&s);
     publish(&s, 0, 2);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
+    until_looked(&s, 3);
     end(&s);
 }
 
@@ -353,16 +363,15 @@ static void hostile_bytes_cost_that_connection_only(void **state) {
 static void follows_the_nodes(void **state) {
     struct scene s;
     (void)state;
-    start_waiting(&s);
+    start_watching(&s);
     fake_node_refuse(s.f.nodes[0]);
     fake_node_drop(s.f.nodes[0], true);
     five_wait_up(&s.f, FIVE - 1);
-    must_not_try(&s);
+    must_not_look(&s);
     fake_node_listen(s.f.nodes[0]);
     until_listening(&s, FIVE);
-    let_go(&s);
     publish(&s, 2, 4);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
+    until_looked(&s, 3);
     end(&s);
 }
 
@@ -377,20 +386,18 @@ static bool nobody_listens(struct five *f, void *data) {
     return confirmed(s, NULL) == 0 && connections == FIVE;
 }
 
-/* A loop of acquires finds its connections in place; seconds after the last they are closed. */
+/* Who watches again finds its connections in place; seconds after the last they are closed. */
 static void lingers(void **state) {
     struct scene s;
     (void)state;
-    start_waiting(&s);
+    start_watching(&s);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(redlock_cancel(s.waiter), 0);
-        assert_int_equal(five_wait(&s.f, &s.acquired), REDLOCK_ERR_CANCELED);
-        wait_for_lock(&s, HOUR_MS);
-        until_tried(&s, 3 + i);
-        must_not_try(&s);
+        redlock_election_free(s.election);
+        five_run_ms(&s.f, 5);
+        s.election = watch(&s, FIVE_RESOURCE, true);
+        until_looked(&s, 3 + i);
     }
-    assert_int_equal(redlock_cancel(s.waiter), 0);
-    assert_int_equal(five_wait(&s.f, &s.acquired), REDLOCK_ERR_CANCELED);
+    redlock_election_free(s.election);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(fake_node_accepted(s.f.nodes[i]), 2);
         assert_int_equal(fake_node_count(s.f.nodes[i], "SUBSCRIBE"), 1);
@@ -398,11 +405,9 @@ static void lingers(void **state) {
     assert_int_equal(confirmed(&s, CHANNEL), FIVE);
     assert_true(five_run_until(&s.f, nobody_listens, &s));
     assert_int_equal(fake_node_count(s.f.nodes[0], "UNSUBSCRIBE"), 0);
-    wait_for_lock(&s, HOUR_MS); /* and again from the beginning */
+    s.election = watch(&s, FIVE_RESOURCE, true); /* and again from the beginning */
     until_listening(&s, FIVE);
-    let_go(&s);
-    publish(&s, 0, 2);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
+    until_looked(&s, 7);
     end(&s);
 }
 
@@ -410,54 +415,46 @@ static bool is_left(struct five *f, void *data) {
     return f != NULL && confirmed(data, CHANNEL) == 0;
 }
 
-/* With another resource waited for, only the channel is given up; and it can be had again at any
- * time, also while the answer to UNSUBSCRIBE is out. */
+/* With another resource watched, only the channel is given up; and it can be had again at any time,
+ * also while the answer to UNSUBSCRIBE is out. */
 static void unsubscribes(void **state) {
     struct scene s;
-    struct five_done other_done = {0, 0};
-    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     (void)state;
     start(&s);
-    redlock_lock *other = notified(&s, "other");
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_put(s.f.nodes[i], "other", "somebody", HOUR_MS);
+        fake_node_put(s.f.nodes[i], "other", TOKEN, HOUR_MS);
         fake_node_rule(
             s.f.nodes[i],
             (struct fake_rule){
                 .command = "UNSUBSCRIBE", .times = 1, .action = FAKE_ANSWER, .delay_ms = 50});
     }
-    options.wait_ms = REDLOCK_NO_LIMIT;
-    options.delay_ms = HOUR_MS;
-    assert_int_equal(redlock_acquire(other, &options, five_on_lock, &other_done), 0);
+    redlock_election *other = watch(&s, "other", true);
     hold(&s, FIVE);
-    wait_for_lock(&s, HOUR_MS);
+    s.election = watch(&s, FIVE_RESOURCE, true);
     until_listening(&s, FIVE);
-    until_tried(&s, 4);
-    assert_int_equal(redlock_cancel(s.waiter), 0);
-    assert_int_equal(five_wait(&s.f, &s.acquired), REDLOCK_ERR_CANCELED);
+    until_looked(&s, 4);
+    redlock_election_free(s.election);
     assert_true(five_run_until(&s.f, is_left, &s));
     assert_int_equal(fake_node_connections(s.f.nodes[0]), 2);
-    wait_for_lock(&s, HOUR_MS);
+    s.election = watch(&s, FIVE_RESOURCE, true);
     until_listening(&s, FIVE);
     assert_int_equal(s.deaf, 0);
-    until_tried(&s, 6);
-    let_go(&s);
+    until_looked(&s, 6);
     publish(&s, 0, 2);
-    assert_int_equal(five_wait(&s.f, &s.acquired), 0);
-    redlock_lock_free(other);
-    assert_int_equal(five_wait(&s.f, &other_done), REDLOCK_ERR_CANCELED);
+    until_looked(&s, 7);
+    redlock_election_free(other);
     end(&s);
 }
 
 static void is_freed_while_it_listens(void **state) {
     struct scene s;
     (void)state;
-    start_waiting(&s);
-    redlock_lock_free(s.waiter);
-    assert_int_equal(five_wait(&s.f, &s.acquired), REDLOCK_ERR_CANCELED);
+    start_watching(&s);
+    redlock_election_free(s.election);
     publish(&s, 0, 4); /* nobody is there any more */
-    five_run_ms(&s.f, 20);
+    must_not_look(&s);
     assert_int_equal(s.deaf, 0);
+    s.election = NULL;
     end(&s);
 }
 
@@ -468,25 +465,22 @@ static void closes_at_every_moment(void **state) {
         struct scene s;
         start(&s);
         hold(&s, FIVE);
-        wait_for_lock(&s, HOUR_MS);
+        s.election = watch(&s, FIVE_RESOURCE, true);
         for (int i = 0; i < turns; i++) {
             uv_run(&s.f.loop, UV_RUN_NOWAIT);
         }
-        end(&s);
-        assert_int_equal(s.acquired.calls, 1);
-        assert_int_equal(s.acquired.status, REDLOCK_ERR_CANCELED);
+        let_go(&s);
+        five_stop(&s.f); /* the election ends with its client */
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_woken_by_a_quorum),
-        cmocka_unit_test(counts_a_node_once),
-        cmocka_unit_test(forgets_what_came_before_an_attempt),
-        cmocka_unit_test(tries_once_more_when_it_begins_to_listen),
-        cmocka_unit_test(remembers_what_comes_during_an_attempt),
-        cmocka_unit_test(costs_nothing_without_contention),
-        cmocka_unit_test(polls_where_it_may_not_listen),
+        cmocka_unit_test(is_told_by_a_quorum),
+        cmocka_unit_test(looks_once_more_when_it_begins_to_listen),
+        cmocka_unit_test(hurries_a_candidate),
+        cmocka_unit_test(costs_nothing_without_watchers),
+        cmocka_unit_test(is_forbidden_to_listen),
         cmocka_unit_test(makes_do_with_those_that_it_hears),
         cmocka_unit_test(listens_again_after_a_loss),
         cmocka_unit_test(hostile_bytes_cost_that_connection_only),

@@ -16,6 +16,7 @@
 #include <uv.h>
 
 #include "fake/five.h"
+#include "messages.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 
@@ -58,7 +59,7 @@ static void lock_free(struct shared *s) {
 }
 
 static void message(struct shared *s) {
-    redlock_client_message(s->client);
+    CLIENT_MESSAGE(s->client);
 }
 
 static void stats(struct shared *s) {

@@ -37,7 +37,7 @@ static void ends_with_the_client(void **state) {
     for (size_t i = 0; i < COUNT(asked); i++) {
         assert_int_equal(asked[i].calls, 1);
         assert_int_equal(asked[i].status, REDLOCK_ERR_CANCELED);
-        assert_int_equal(asked[i].sights[0].status, REDLOCK_ERR_CANCELED);
+        assert_int_equal(asked[i].node_holders[0].status, REDLOCK_ERR_CANCELED);
     }
     f.client = NULL;
     f.closed.calls = 0; /* five_stop() closes no client */
@@ -145,7 +145,7 @@ static void refuses_bad_arguments(void **state) {
     (void)state;
     struct five f;
     struct asked asked = {.f = &f};
-    redlock_sight sight = REDLOCK_SIGHT_INIT;
+    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     char name[REDLOCK_RESOURCE_MAX + 1] = "";
     ask_begin(&f, ASK_PATIENT_MS);
     assert_int_equal(redlock_query_holder(NULL, name, 1, on_asked, &asked), REDLOCK_ERR_INVALID);
@@ -156,7 +156,7 @@ static void refuses_bad_arguments(void **state) {
     assert_int_equal(redlock_query_holder(f.client, name, sizeof(name), on_asked, &asked),
                      REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_query_holder(f.client, name, 1, NULL, &asked), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_sight(NULL, 0, &sight), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_node(NULL, 0, &node_holder), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_query_quorum(NULL, NULL, NULL, NULL), 0);
     assert_int_equal(redlock_query_holder(f.client, name, sizeof(name) - 1, on_asked, &asked), 0);
     assert_true(five_run_until(&f, was_told, &asked));
@@ -165,13 +165,13 @@ static void refuses_bad_arguments(void **state) {
 
 static void check_sizes(redlock_query *query, int status, void *data) {
     struct asked *asked = data;
-    redlock_sight sight = REDLOCK_SIGHT_INIT;
-    assert_int_equal(redlock_query_sight(query, FIVE, &sight), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_sight(query, 0, NULL), REDLOCK_ERR_INVALID);
-    sight.size = sizeof(sight) + 1;
-    assert_int_equal(redlock_query_sight(query, 0, &sight), REDLOCK_ERR_INVALID);
-    sight.size = sizeof(sight) - 1;
-    assert_int_equal(redlock_query_sight(query, 0, &sight), REDLOCK_ERR_INVALID);
+    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+    assert_int_equal(redlock_query_node(query, FIVE, &node_holder), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_node(query, 0, NULL), REDLOCK_ERR_INVALID);
+    node_holder.size = sizeof(node_holder) + 1;
+    assert_int_equal(redlock_query_node(query, 0, &node_holder), REDLOCK_ERR_INVALID);
+    node_holder.size = sizeof(node_holder) - 1;
+    assert_int_equal(redlock_query_node(query, 0, &node_holder), REDLOCK_ERR_INVALID);
     asked->status = status;
     asked->calls++;
 }

@@ -3,12 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "fake/ask.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define RESERVED "reserved:0123456789abcdef0000000000000001"
 #define TOKEN_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define TOKEN_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
@@ -23,8 +25,8 @@ static void tells_a_lock_and_none(void **state) {
     assert_int_equal(asked.has_quorum, 0);
     assert_string_equal(asked.token, "none"); /* untouched */
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(asked.sights[i].status, 0);
-        assert_int_equal(asked.sights[i].is_held, 0);
+        assert_int_equal(asked.node_holders[i].status, 0);
+        assert_int_equal(asked.node_holders[i].is_held, 0);
     }
     assert_int_equal(five_acquire(&f, f.lock), 0);
     five_wait_repaid(&f);
@@ -34,10 +36,10 @@ static void tells_a_lock_and_none(void **state) {
     assert_string_equal(asked.holder, "");
     assert_in_range(asked.remaining_ms, 1, 30000);
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(asked.sights[i].is_held, 1);
+        assert_int_equal(asked.node_holders[i].is_held, 1);
         assert_string_equal(asked.tokens[i], redlock_lock_token(f.lock));
-        assert_in_range(asked.sights[i].remaining_ms, 1, 30000);
-        assert_true(asked.sights[i].latency_us > 0);
+        assert_in_range(asked.node_holders[i].remaining_ms, 1, 30000);
+        assert_true(asked.node_holders[i].latency_us > 0);
     }
     assert_int_equal(five_release(&f, f.lock), 0);
     five_stop(&f);
@@ -72,6 +74,13 @@ static void counts_the_quorum(void **state) {
         {{TOKEN_A, TOKEN_A, TOKEN_B, TOKEN_B, NULL}, {0}, NULL, 0, 0}, /* split */
         {{"x", "x", "x", "x", "x"}, {0}, NULL, 0, 0}, /* a stranger's has no token */
         {{"", "", "", NULL, NULL}, {0}, NULL, 0, 0},
+        /* reserved for who is next: nobody's, in whatever number */
+        {{RESERVED, RESERVED, RESERVED, "reserved", "reserved"}, {0}, NULL, 0, 0},
+        {{RESERVED, TOKEN_A ":h", TOKEN_A ":h", "reserved", TOKEN_A ":h"},
+         {250, 300000, 300000, 250, 300000},
+         TOKEN_A,
+         200000,
+         300000},
     };
     for (size_t row = 0; row < COUNT(rows); row++) {
         struct five f;
@@ -92,7 +101,10 @@ static void counts_the_quorum(void **state) {
             assert_true(asked.remaining_ms <= rows[row].most_ms);
         }
         for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(asked.sights[i].is_held, rows[row].values[i] != NULL);
+            const char *value = rows[row].values[i];
+            bool is_reserved = value != NULL && strncmp(value, "reserved", 8) == 0;
+            assert_int_equal(asked.node_holders[i].is_held, value != NULL && !is_reserved);
+            assert_int_equal(asked.node_holders[i].is_reserved, is_reserved);
         }
         five_stop(&f);
     }
@@ -112,12 +124,13 @@ static void takes_the_wait_off(void **state) {
     assert_int_equal(asked_once(&asked, &f), 0);
     int64_t took_ms = (int64_t)((redlock_now_ns() - begin_ns) / 1000000);
     assert_true(took_ms >= 300);
-    assert_true(asked.sights[4].latency_us >= 300000);
-    assert_true(asked.sights[0].latency_us < asked.sights[4].latency_us);
+    assert_true(asked.node_holders[4].latency_us >= 300000);
+    assert_true(asked.node_holders[0].latency_us < asked.node_holders[4].latency_us);
     /* by the end of the call it lived on for so long at least, and at most */
-    int64_t waited_ms = (int64_t)(asked.sights[4].latency_us - asked.sights[0].latency_us) / 1000;
-    assert_true(asked.sights[0].remaining_ms <= 1000000 - waited_ms);
-    assert_true(asked.sights[0].remaining_ms >= 1000000 - 10000 - took_ms);
+    int64_t waited_ms =
+        (int64_t)(asked.node_holders[4].latency_us - asked.node_holders[0].latency_us) / 1000;
+    assert_true(asked.node_holders[0].remaining_ms <= 1000000 - waited_ms);
+    assert_true(asked.node_holders[0].remaining_ms >= 1000000 - 10000 - took_ms);
     five_stop(&f);
 }
 
@@ -138,8 +151,9 @@ static void waits_for_the_silent_ones(void **state) {
         assert_int_equal(asked_once(&asked, &f), silent < 3 ? 0 : REDLOCK_ERR_NO_QUORUM);
         assert_true(redlock_now_ns() - begin_ns >= ASK_QUICK_MS * UINT64_C(1000000));
         for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(asked.sights[i].status, i < silent ? REDLOCK_ERR_NODE_TIMEOUT : 0);
-            assert_int_equal(asked.sights[i].latency_us > 0, i >= silent);
+            assert_int_equal(asked.node_holders[i].status,
+                             i < silent ? REDLOCK_ERR_NODE_TIMEOUT : 0);
+            assert_int_equal(asked.node_holders[i].latency_us > 0, i >= silent);
             assert_int_equal(f.downs[i].times, 0); /* it ended by its own deadline */
         }
     }
@@ -185,8 +199,8 @@ static void says_why_a_node_is_down(void **state) {
         five_wait_node(&f, i, false);
         assert_int_equal(asked_once(&asked, &f), i < 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
         for (size_t j = 0; j < FIVE; j++) {
-            assert_int_equal(asked.sights[j].status == 0, j > i);
-            assert_true(j > i || asked.sights[j].status <= REDLOCK_ERR_NODE_DOWN);
+            assert_int_equal(asked.node_holders[j].status == 0, j > i);
+            assert_true(j > i || asked.node_holders[j].status <= REDLOCK_ERR_NODE_DOWN);
         }
     }
     five_stop(&f);
@@ -226,7 +240,7 @@ static void survives_what_nodes_do(void **state) {
                                                       .bytes = rows[row].bytes});
         assert_int_equal(asked_once(&asked, &f), 0);
         for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(asked.sights[i].status, i == 2 ? rows[row].status : 0);
+            assert_int_equal(asked.node_holders[i].status, i == 2 ? rows[row].status : 0);
         }
         drops += rows[row].drops;
         if (rows[row].drops) {
@@ -247,9 +261,9 @@ static void survives_forgotten_scripts(void **state) {
     for (size_t round = 1; round <= 3; round++) {
         assert_int_equal(asked_once(&asked, &f), 0);
         for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(asked.sights[i].status, 0);
+            assert_int_equal(asked.node_holders[i].status, 0);
             assert_int_equal(fake_node_count(f.nodes[i], "EVAL"), round);
-            fake_redis_forget_scripts(fake_node_redis(f.nodes[i]));
+            server_forget_scripts(fake_node_server(f.nodes[i]));
         }
     }
     five_stop(&f);

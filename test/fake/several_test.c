@@ -27,7 +27,7 @@ static redlock_lock *lock_of_two(struct five *f) {
 /* From now on node 4 knows the script of a release, and no other. */
 static void know_releases_only(struct five *f, redlock_lock *lock) {
     struct five_done done = {0, 0};
-    fake_redis_forget_scripts(fake_node_redis(f->nodes[4]));
+    server_forget_scripts(fake_node_server(f->nodes[4]));
     assert_int_equal(redlock_release_token(lock, TOKEN, five_on_lock, &done), 0);
     five_wait(f, &done);
     five_wait_repaid(f);
@@ -72,7 +72,7 @@ static void lives_without_scripts(void **state) {
     redlock_lock *lock = lock_of_two(&f);
     for (int step = 0; step < 3; step++) {
         for (size_t i = 0; i < FIVE; i++) {
-            fake_redis_forget_scripts(fake_node_redis(f.nodes[i]));
+            server_forget_scripts(fake_node_server(f.nodes[i]));
         }
         int status = step == 0   ? five_acquire(&f, lock)
                      : step == 1 ? five_extend(&f, lock)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "messages.h"
 #include "redlock/redlock.h"
 
 #define PATIENT_TURNS 8 /* the node waits so long for the client to speak, ... */
@@ -183,16 +184,16 @@ static void use(redlock_client *client, struct told told[3], bool submitted[3]) 
     submitted[0] = redlock_acquire(lock, &options, on_lock, &told[0]) == 0;
     demand(submitted[0]);
     turn(&told[0]);
-    check_message(redlock_lock_message(lock));
+    check_message(LOCK_MESSAGE(lock));
     if (redlock_lock_is_valid(lock)) {
         demand(node.has_said_ok);
         submitted[1] = redlock_extend(lock, 0, on_lock, &told[1]) == 0;
         turn(&told[1]);
-        check_message(redlock_lock_message(lock));
+        check_message(LOCK_MESSAGE(lock));
         submitted[2] = redlock_release(lock, on_lock, &told[2]) == 0;
         turn(&told[2]);
     }
-    check_message(redlock_client_message(client));
+    check_message(CLIENT_MESSAGE(client));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,8 +1,9 @@
 /* libFuzzer: any bytes as the answers of a node, through the real guard and judge.
  *
- * Input: one line of letters, which commands wait for an answer (S set, A set of several, E extend,
- * R release, Q query, H a step of the handshake); then the bytes that the node sends. They are read
- * three times: at once, one by one, and in pieces of three; how they arrive must not matter.
+ * Input: one line of letters, which commands wait for an answer (S set, A set of several, F with a
+ * fence, W raise, E extend, R release, Q query, J join, T take, L release in a line, X leave, I a
+ * waiter, H a step of the handshake); then the bytes that the node sends. They are read three
+ * times: at once, one by one, and in pieces of three; how they arrive must not matter.
  *
  * What each answer came to is compared with the bytes that it was made of, which are taken apart
  * here without hiredis: only the exact words of our own protocol may be a yes or a no. */
@@ -12,8 +13,8 @@
 #include <string.h>
 
 #include "redis/conn.h"
+#include "redis/holder_reply.h"
 #include "redis/reply.h"
-#include "redis/sighting.h"
 #include "redlock/redlock.h"
 
 #define ANSWERS_MAX 64
@@ -60,6 +61,67 @@ static bool is_sighting(const uint8_t *b, size_t size) {
            (at[1] == 's' || (at[1] == 't' && end - at >= 3));
 }
 
+/* -I: the first of several resources that is held. */
+static bool is_refusal(const uint8_t *b, size_t size) {
+    int64_t number = 0;
+    for (size_t i = 2; i + 2 < size && number <= REDLOCK_RESOURCES_MAX; i++) {
+        number = b[i] >= '0' && b[i] <= '9' ? number * 10 + (b[i] - '0') : INT32_MAX;
+    }
+    return size >= 5 && b[0] == ':' && b[1] == '-' && number >= 1 &&
+           number <= REDLOCK_RESOURCES_MAX;
+}
+
+/* What is in a bulk string, up to `end`. NULL: it is none, or too long to be kept. */
+static const uint8_t *inside(const uint8_t *b, size_t size, const uint8_t **end) {
+    const uint8_t *at = memchr(b, '\n', size);
+    *end = b + size - 2;
+    return b[0] == '$' && at != NULL && ++at <= *end && *end - at < RL_REPLY_TEXT_MAX ? at : NULL;
+}
+
+/* A bulk string of n numbers without zeros before them, one space in between; more: anything after
+ * another space. */
+static bool are_numbers(const uint8_t *b, size_t size, int n, bool has_life, bool has_more) {
+    const uint8_t *end, *at = inside(b, size, &end);
+    for (int i = 0; at != NULL && i < n; i++) {
+        bool is_last = i == n - 1;
+        at += is_last && has_life && end - at == 2 && memcmp(at, "-1", 2) == 0;
+        const uint8_t *from = at;
+        while (at < end && *at >= '0' && *at <= '9') {
+            at++;
+        }
+        bool is_number = at - from == 1 || (at - from > 1 && at - from <= 18 && *from != '0');
+        bool is_behind = is_last && !has_more ? at == end : at < end && *at == ' ';
+        at = is_number && is_behind ? at + (at < end) : NULL;
+    }
+    return at != NULL;
+}
+
+static bool begins_inside(const uint8_t *b, size_t size, uint8_t first) {
+    const uint8_t *end, *at = inside(b, size, &end);
+    return at != NULL && at < end && *at == first;
+}
+
+/* How many numbers: of a yes, of a no. */
+static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
+    if (kind == RL_COMMAND_WAITER) {
+        demand(yes ? are_numbers(b, size, 2, false, true) : is_exactly(b, size, "$-1\r\n"));
+        return;
+    }
+    demand(begins_inside(b, size, yes ? '1' : '0'));
+    if (kind == RL_COMMAND_JOIN) {
+        demand(are_numbers(b, size, yes ? 1 : 3, !yes, false));
+    } else if (kind == RL_COMMAND_TAKE) {
+        demand(are_numbers(b, size, yes ? 4 : 3, !yes, false));
+    } else {
+        demand(are_numbers(b, size, 4, false, false));
+    }
+}
+
+static bool has_numbers(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_TAKE || kind == RL_COMMAND_RELEASE_LINE ||
+           kind == RL_COMMAND_WAITER;
+}
+
 static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
     if (kind == RL_COMMAND_SET) {
         demand(is_exactly(b, size, yes ? "+OK\r\n" : "$-1\r\n"));
@@ -70,10 +132,14 @@ static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *
         demand(b[0] == '+' || b[0] == '$');
     } else if (kind == RL_COMMAND_FENCE && yes) {
         demand(b[0] == ':' && b[1] != '-');
-    } else if (kind == RL_COMMAND_RELEASE && !yes && b[0] == '-') {
+    } else if (rl_command_releases(kind) && !yes && b[0] == '-') {
         demand(memmem(b, size, "WRONGTYPE", 9) != NULL); /* what is there cannot be our token */
+    } else if (has_numbers(kind)) {
+        check_numbers(kind, yes, b, size);
     } else {
-        demand(is_exactly(b, size, yes ? ":1\r\n" : ":0\r\n"));
+        bool names = kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE;
+        demand(is_exactly(b, size, yes ? ":1\r\n" : ":0\r\n") ||
+               (!yes && names && is_refusal(b, size)));
     }
 }
 
@@ -102,15 +168,15 @@ static void check_answer(enum rl_command_kind kind, const struct rl_answer *answ
 
 /* What a query shows of it is bounded and printable, and a token is one. */
 static void check_sighting(const char *text) {
-    struct rl_sighting seen;
-    demand(rl_sighting_parse(text, &seen));
+    struct rl_holder_reply seen;
+    demand(rl_holder_reply_parse(text, &seen));
     demand(seen.remaining_ms >= -1);
     demand(seen.token[0] == '\0' ||
            (strlen(seen.token) == RL_COMMAND_TOKEN_LEN &&
             strspn(seen.token, "0123456789abcdef") == RL_COMMAND_TOKEN_LEN &&
-            strlen(seen.holder) <= RL_SIGHTING_NAME_MAX));
-    demand(seen.token[0] != '\0' || seen.holder[0] != '\0');
-    demand(strlen(seen.holder) <= RL_SIGHTING_TEXT_MAX);
+            strlen(seen.holder) <= RL_HOLDER_NAME_MAX));
+    demand((seen.token[0] != '\0' || seen.holder[0] != '\0') != seen.is_reserved);
+    demand(strlen(seen.holder) <= RL_HOLDER_TEXT_MAX);
 }
 
 /* -- Reading -- */
@@ -155,34 +221,16 @@ static void read_stream(const enum rl_command_kind *kinds, uint32_t waiting, con
 }
 
 static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
-    switch (letter) {
-        case 'S':
-            *kind = RL_COMMAND_SET;
-            return true;
-        case 'A':
-            *kind = RL_COMMAND_SET_ALL;
-            return true;
-        case 'F':
-            *kind = RL_COMMAND_FENCE;
-            return true;
-        case 'W':
-            *kind = RL_COMMAND_RAISE;
-            return true;
-        case 'Q':
-            *kind = RL_COMMAND_READ;
-            return true;
-        case 'E':
-            *kind = RL_COMMAND_EXTEND;
-            return true;
-        case 'R':
-            *kind = RL_COMMAND_RELEASE;
-            return true;
-        case 'H':
-            *kind = RL_COMMAND_HANDSHAKE;
-            return true;
-        default:
-            return false;
-    }
+    static const char letters[] = {
+        [RL_COMMAND_SET] = 'S',          [RL_COMMAND_SET_ALL] = 'A', [RL_COMMAND_FENCE] = 'F',
+        [RL_COMMAND_RAISE] = 'W',        [RL_COMMAND_EXTEND] = 'E',  [RL_COMMAND_RELEASE] = 'R',
+        [RL_COMMAND_READ] = 'Q',         [RL_COMMAND_JOIN] = 'J',    [RL_COMMAND_TAKE] = 'T',
+        [RL_COMMAND_RELEASE_LINE] = 'L', [RL_COMMAND_LEAVE] = 'X',   [RL_COMMAND_WAITER] = 'I',
+        [RL_COMMAND_HANDSHAKE] = 'H',
+    };
+    const char *found = letter != '\0' ? memchr(letters, letter, sizeof letters) : NULL;
+    *kind = found != NULL ? (enum rl_command_kind)(found - letters) : RL_COMMAND_SET;
+    return found != NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

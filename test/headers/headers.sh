@@ -53,6 +53,15 @@ for header in "$include"/redlock/*.hpp; do
     result "$name as C++17" $? "$scratch/log"
 done
 
+# All of them together, forwards and backwards: nothing may be declared twice, whichever is first.
+for order in '' -r; do
+    for header in "$include"/redlock/*.h; do
+        printf '#include "redlock/%s"\n' "${header##*/}"
+    done | sort $order >"$scratch/together.c"
+    echo 'extern int together;' >>"$scratch/together.c"
+    compile "all headers together${order:+, backwards}" "$scratch/together.c"
+done
+
 compile 'every macro' "$here/macros.c"
 
 # Include guards end in _H; names that end in _ are for the headers themselves.
@@ -64,14 +73,28 @@ sed -n 's/^#define \(REDLOCK_[A-Z0-9_]*\).*/\1/p' "$include"/redlock/*.h | sort 
 [ ! -s "$scratch/log" ]
 result 'macros.c has them all' $? "$scratch/log"
 
-# ... and every public function is given NULL.
+# The functions of the headers, those that the shared library exports, and those that are given NULL are
+# the same.
+sed -n 's/^REDLOCK_API .*[ *]\(redlock_[a-z_]*\)(.*/\1/p' "$include"/redlock/*.h |
+    LC_ALL=C sort >"$scratch/functions"
+[ "$(cat "$include"/redlock/*.h | grep -c '^REDLOCK_API')" -eq "$(wc -l <"$scratch/functions")" ]
+result 'every declaration of a function is understood' $?
+
+sed -n 's/^ *\(redlock_[a-z_]*\);$/\1/p' "$include/../lib/redlock.map" >"$scratch/exported"
+diff "$scratch/functions" "$scratch/exported" >"$scratch/log"
+result 'redlock.map has the functions of the headers, sorted' $? "$scratch/log"
+
+# A paragraph that declares functions begins with what they do, and says since when.
+awk 'BEGIN { RS = "" }
+    /(^|\n)REDLOCK_API / && (!/^\/\*/ || !/Since[ *\n]*0\.1\./) { print FILENAME ": " $0 }' \
+    "$include"/redlock/*.h >"$scratch/log"
+[ ! -s "$scratch/log" ]
+result 'every function has a comment, and says since when' $? "$scratch/log"
+
 nulls="$here/../unit/null_test.c"
-sed -n 's/^REDLOCK_API .*[ *]\(redlock_[a-z_]*\)(.*/\1/p' "$include"/redlock/*.h >"$scratch/functions"
 while read -r function; do
     grep -q "[A-Z]($function(" "$nulls" || echo "$function() is not in test/unit/null_test.c"
-done <"$scratch/functions" >"$scratch/log"
-[ "$(cat "$include"/redlock/*.h | grep -c '^REDLOCK_API')" -eq "$(wc -l <"$scratch/functions")" ] ||
-    echo 'a declaration of a function was not understood' >>"$scratch/log"
+done <"$scratch/exported" >"$scratch/log"
 [ ! -s "$scratch/log" ]
 result 'null_test.c has every function' $? "$scratch/log"
 

@@ -19,6 +19,7 @@ static unsigned char resource[REDLOCK_RESOURCE_MAX];
 static char holder[REDLOCK_HOLDER_MAX + 1];
 static const char *nodes[REDLOCK_NODES_MAX];
 static redlock_bytes resources[REDLOCK_RESOURCES_MAX];
+static redlock_waiter waiters[REDLOCK_WAITERS_MAX];
 
 #define CASE(name, value, sentence) \
     case REDLOCK_##name:            \
@@ -43,8 +44,10 @@ int api_function(const char *given) {
     redlock_election_options election = REDLOCK_ELECTION_OPTIONS_INIT;
     client.nodes = nodes;
     client.fence_retention_ms = REDLOCK_RETENTION_MS_MAX;
-    redlock_sight sight = REDLOCK_SIGHT_INIT;
+    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
     lock.resources = resources;
+    waiters[0] = waiter;
     lock.holder = holder;
     mutex.owner = mutex.owner == REDLOCK_OWNER_THREAD ? REDLOCK_OWNER_OBJECT : REDLOCK_OWNER_MAX;
     acquire.ttl_ms = REDLOCK_TTL_MS_MAX;
@@ -55,7 +58,8 @@ int api_function(const char *given) {
     resource[0] = 1;
     return client.size == sizeof(client) && acquire.size == sizeof(acquire) &&
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
-           info.size == sizeof(info) && lock.size == sizeof(lock) && sight.size == sizeof(sight) &&
+           info.size == sizeof(info) && lock.size == sizeof(lock) &&
+           node_holder.size == sizeof(node_holder) && waiters[0].size == sizeof(waiter) &&
            mutex.size == sizeof(mutex) && election.size == sizeof(election) && candidate[0] != 0 &&
            token[0] == version[0] && message[0] == text[0] && resource[0] != 0 &&
            of_status(REDLOCK_ERR_HELD) != 0;

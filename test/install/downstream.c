@@ -17,9 +17,11 @@ static void on_close(redlock_client *client, int status, void *data) {
 }
 
 static void on_open(redlock_client *client, int status, void *data) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     (void)data;
     opened = status;
-    printf("%s: %s\n", redlock_strerror(status), redlock_client_message(client));
+    printf("%s: %s\n", redlock_strerror(status),
+           redlock_client_message(client, sentence, sizeof sentence));
     if (redlock_client_close(client, on_close, NULL) != 0) {
         opened = 1;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define PASSWORD "p@ss/w:rd %41"
 #define ENCODED "p%40ss%2Fw:rd%20%2541"
@@ -38,7 +39,7 @@ static void check_refused(struct access *a, int reason, const char *detail) {
     LIVE_STATUS(live_node(a->client, 0).reason, reason);
     LIVE_STATUS(live_acquire(a->live, a->lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(a->lock, 0).reason, reason);
-    const char *messages[] = {redlock_lock_message(a->lock), redlock_client_message(a->client)};
+    const char *messages[] = {LOCK_MESSAGE(a->lock), CLIENT_MESSAGE(a->client)};
     for (size_t i = 0; i < 2; i++) {
         assert_non_null(strstr(messages[i], redlock_strerror(reason)));
         assert_non_null(strstr(messages[i], detail));
@@ -57,7 +58,7 @@ static void check_cycle(struct access *a, int extended, int released, int reason
     LIVE_STATUS(live_release(a->live, a->lock), released);
     LIVE_STATUS(live_outcome(a->lock, 0).reason, released == 0 ? 0 : reason);
     if (reason != 0) {
-        assert_non_null(strstr(redlock_lock_message(a->lock), redlock_strerror(reason)));
+        assert_non_null(strstr(LOCK_MESSAGE(a->lock), redlock_strerror(reason)));
     }
     live_close(a->live, a->client);
 }
@@ -176,7 +177,7 @@ static void user_without_set(void **state) {
     LIVE_STATUS(a.opened, 0);
     LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
-    assert_non_null(strstr(redlock_lock_message(a.lock), "permission denied by an ACL"));
+    assert_non_null(strstr(LOCK_MESSAGE(a.lock), "permission denied by an ACL"));
     assert_int_equal(live_up(a.client), 1); /* an answer is no reason to drop a connection */
     live_close(a.live, a.client);
     live_end(*state);
@@ -217,9 +218,9 @@ static void owed_until_the_ttl(void **state) {
     open_as_user(&a, live, "~* +@all -eval -evalsha");
     LIVE_STATUS(live_acquire(live, a.lock, &once), 0);
     LIVE_STATUS(live_release(live, a.lock), REDLOCK_ERR_NO_QUORUM);
-    assert_int_equal(live_stats(a.client).owed, 1);
-    LIVE_UNTIL(live, live_stats(a.client).owed_dropped == 1);
-    assert_int_equal(live_stats(a.client).owed, 0);
+    assert_int_equal(live_stats(a.client).pending_releases, 1);
+    LIVE_UNTIL(live, live_stats(a.client).releases_dropped == 1);
+    assert_int_equal(live_stats(a.client).pending_releases, 0);
     assert_in_range(live_node(a.client, 0).requests, 3, 5);
     assert_true(live_no_keys(live));
     live_close(live, a.client);
@@ -234,7 +235,7 @@ static void owed_until_allowed(void **state) {
     LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
     LIVE_STATUS(live_release(live, a.lock), REDLOCK_ERR_NO_QUORUM);
     live_tell(live, 0, "ACL SETUSER lo:ck +eval +evalsha");
-    LIVE_UNTIL(live, live_stats(a.client).owed_repaid == 1);
+    LIVE_UNTIL(live, live_stats(a.client).releases_retried == 1);
     assert_true(live_no_keys(live));
     live_close(live, a.client);
     live_end(live);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define TTL_MS 30000
 
@@ -57,8 +58,8 @@ static void no_socket_file(void **state) {
     live_start(live, 1, NULL);
     open_url(live, "unix:///nonexistent/redis.sock", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_CONNECT);
-    assert_non_null(strstr(redlock_client_message(live->client), "/nonexistent/redis.sock: "));
-    assert_non_null(strstr(redlock_client_message(live->client), strerror(ENOENT)));
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "/nonexistent/redis.sock: "));
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), strerror(ENOENT)));
     live_end(live);
 }
 
@@ -116,7 +117,7 @@ static void unknown_name(void **state) {
     live_start(live, 1, NULL);
     open_url(live, "redis://no-such-host.invalid:6379", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_RESOLVE);
-    assert_non_null(strstr(redlock_client_message(live->client), "no-such-host.invalid:6379: "));
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "no-such-host.invalid:6379: "));
     live_end(live);
 }
 

@@ -226,11 +226,64 @@ static void extend_to_less(void **state) {
     assert_true(live_no_keys(live));
 }
 
+struct counter {
+    const redlock_lock *lock;
+    int events, callbacks;
+};
+
+/* The trace hook may look at the lock: what it is of, and the sentence of the moment. */
+static void count_event(const redlock_event *event, void *data) {
+    struct counter *of_hook = data;
+    if (event->lock != NULL && redlock_lock_data(event->lock) != NULL) {
+        struct counter *counter = redlock_lock_data(event->lock);
+        char text[REDLOCK_MESSAGE_MAX];
+        assert_ptr_equal(counter->lock, event->lock);
+        assert_true(strlen(redlock_lock_message(event->lock, text, sizeof text)) > 0);
+        counter->events++;
+        of_hook->events++;
+    }
+}
+
+static void count_callback(redlock_lock *lock, int status, void *data) {
+    struct counter *counter = redlock_lock_data(lock);
+    LIVE_STATUS(status, 0);
+    assert_null(data);
+    counter->callbacks++;
+}
+
+/* Many locks, one callback: what each is of in the program is found by its pointer. */
+static void data_of_a_lock(void **state) {
+    struct live *live = *state;
+    struct counter of_hook = {NULL, 0, 0}, counters[3] = {{NULL, 0, 0}};
+    live_start(live, 3, NULL);
+    redlock_client_options options = live_options(live);
+    options.trace = count_event;
+    options.trace_data = &of_hook;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    for (int i = 0; i < 3; i++) {
+        char name[2] = {(char)('a' + i), '\0'};
+        redlock_lock *lock = live_lock(live->client, name);
+        assert_null(redlock_lock_data(lock));
+        redlock_lock_set_data(lock, &counters[i]);
+        counters[i].lock = lock;
+        LIVE_STATUS(redlock_acquire(lock, NULL, count_callback, NULL), 0);
+    }
+    LIVE_UNTIL(live, counters[0].callbacks + counters[1].callbacks + counters[2].callbacks == 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(counters[i].callbacks, 1);
+        assert_true(counters[i].events >= 4); /* attempt, votes, acquired, done */
+    }
+    int events = counters[0].events + counters[1].events + counters[2].events;
+    assert_int_equal(of_hook.events, events);
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(five_nodes),      LIVE_TEST(one_node),       LIVE_TEST(two_nodes),
         LIVE_TEST(four_nodes),      LIVE_TEST(even_quorum),    LIVE_TEST_FIVE(fresh_tokens),
         LIVE_TEST_FIVE(many_locks), LIVE_TEST_FIVE(any_bytes), LIVE_TEST_FIVE(extend_to_less),
+        LIVE_TEST(data_of_a_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

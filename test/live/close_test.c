@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define EACH 10 /* locks in each condition */
 #define TTL_MS 30000
@@ -253,7 +254,7 @@ static void busy(void **state) {
     LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_BUSY);
-    assert_non_null(strstr(redlock_lock_message(lock), "in use: an extension is under way"));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), "in use: an extension is pending"));
     LIVE_UNTIL(live, done.count == 2);
     LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), REDLOCK_ERR_ALREADY_HELD);
     LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), 0);

@@ -168,7 +168,7 @@ static void finish(struct crowd *crowd) {
     assert_true(live_no_keys(live));
 }
 
-static void handed_over(void **state) {
+static void handoffs(void **state) {
     struct crowd crowd;
     redlock_client_options options = live_options(*state);
     start(&crowd, *state, &options, 10000);
@@ -213,7 +213,7 @@ static void with_nodes_that_stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(handed_over),
+        LIVE_TEST_FIVE(handoffs),
         LIVE_TEST_FIVE(expiring),
         LIVE_TEST(with_nodes_that_stop),
     };

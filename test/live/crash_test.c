@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define TTL_MS 30000
 
@@ -59,12 +60,12 @@ static void dead_at_the_release(void **state) {
     live_kill(live, 0);
     LIVE_STATUS(live_release(live, h.lock), 0);
     redlock_lock_free(h.lock);
-    LIVE_UNTIL(live, live_stats(live->client).owed == 1);
+    LIVE_UNTIL(live, live_stats(live->client).pending_releases == 1);
     live_restart(live, 0);
     assert_true(live_key_is(live, 0, "key", h.token));
     assert_int_equal(live_count_keys(live, "key", h.token), 1);
-    LIVE_UNTIL(live, live_stats(live->client).owed_repaid == 1);
-    assert_int_equal(live_node(live->client, 0).owed, 0);
+    LIVE_UNTIL(live, live_stats(live->client).releases_retried == 1);
+    assert_int_equal(live_node(live->client, 0).pending_releases, 0);
     finish(live);
 }
 
@@ -80,7 +81,7 @@ static void killed_in_the_release(void **state) {
     LIVE_UNTIL(live, done.count == 1);
     LIVE_STATUS(done.status, 0);
     live_kill(live, 0);
-    LIVE_UNTIL(live, live_stats(live->client).owed == 1);
+    LIVE_UNTIL(live, live_stats(live->client).pending_releases == 1);
     live_restart(live, 0);
     assert_true(live_key_is(live, 0, "key", h.token));
     assert_int_equal(live_count_keys(live, "key", h.token), 1);
@@ -113,7 +114,7 @@ static void freed_while_down(void **state) {
     live_kill(live, 0);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     redlock_lock_free(h.lock);
-    assert_int_equal(live_stats(live->client).owed, 1);
+    assert_int_equal(live_stats(live->client).pending_releases, 1);
     assert_int_equal(live_stats(live->client).locks, 0);
     live_restart(live, 0);
     assert_true(live_key_is(live, 0, "key", h.token));
@@ -234,7 +235,7 @@ static void lost_on_three(void **state) {
     assert_int_equal(order.lost_at, 1);
     assert_int_equal(order.extended_at, 2);
     assert_int_equal(live_votes(lock, 3, REDLOCK_VOTE_REFUSED), 3);
-    assert_non_null(strstr(redlock_lock_message(lock), "the token is gone"));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), "the token is gone"));
     assert_int_equal(live_stats(live->client).lost, 1);
     assert_int_equal(live_stats(live->client).repaired, 0); /* it is not taken back */
     LIVE_STATUS(redlock_extend(lock, 0, NULL, NULL), REDLOCK_ERR_NOT_HELD);

@@ -28,7 +28,7 @@ find "$scratch/run/ledger" -type f -exec basename {} \; | sort >"$scratch/writte
 result 'the ledger agrees' $? "$log"
 
 # Each process that waited saw who led.
-awk '$3 == "sees" && $4 != "nobody" { print $2 }' "$scratch/run"/log.* | sort -u >"$log"
+awk '$3 == "sees" && $4 != "-" { print $2 }' "$scratch/run"/log.* | sort -u >"$log"
 [ "$(wc -l <"$log")" -eq 4 ]
 result 'each saw who leads' $? "$log"
 

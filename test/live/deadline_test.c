@@ -48,12 +48,13 @@ static void outage(void **state) {
     live_end(live);
 }
 
-/* The only attempt, cut short before node_timeout_ms: who has not answered by then has failed. */
+/* The only attempt, cut short before node_timeout_ms: who has not answered by then has failed. Of
+ * two resources, since whoever has just waited for one stands in line before any attempt. */
 static void silence(void **state) {
     struct live *live = *state;
     for (size_t n = 2; n <= 3; n++) {
-        redlock_lock *lock = live_lock(live->client, "key");
-        live_tell_all(live, "SET key another");
+        redlock_lock *lock = live_lock(live->client, n == 2 ? "key" : "other");
+        live_tell_all(live, n == 2 ? "SET key another" : "SET other another");
         live_pause(live, 3);
         live_pause(live, 4);
         if (n == 3) {

@@ -1,8 +1,13 @@
 /* Nodes that are dead: two of five cost nothing, three of five are no quorum and are named one by
  * one, and when they are back the client is, too. */
+#include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define TTL_MS 30000
 
@@ -28,7 +33,7 @@ static void check_dead(redlock_lock *lock, size_t count) {
         redlock_node_outcome outcome = live_outcome(lock, i);
         assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
         assert_true(is_reason_of_a_dead_node(outcome.reason));
-        assert_non_null(strstr(redlock_lock_message(lock), outcome.node));
+        assert_non_null(strstr(LOCK_MESSAGE(lock), outcome.node));
     }
 }
 
@@ -63,7 +68,7 @@ static void two_of_five(void **state) {
 static void check_no_quorum(struct live *live, redlock_lock *lock) {
     redlock_acquire_options once = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
-    assert_non_null(strstr(redlock_lock_message(lock), "no quorum of nodes: "));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), "no quorum of nodes: "));
     check_dead(lock, 3);
     LIVE_UNTIL(live, live_is_quiet(live->client, 3) || live_up(live->client) == 2);
     LIVE_STATUS(redlock_extend(lock, 0, NULL, NULL), REDLOCK_ERR_NOT_HELD);
@@ -79,7 +84,7 @@ static void three_of_five(void **state) {
     check_no_quorum(live, lock); /* known before: nobody is asked in vain */
     assert_int_equal(live_node(live->client, 4).requests, sent);
     LIVE_UNTIL(live, live_node(live->client, 0).reason == REDLOCK_ERR_NODE_CONNECT);
-    const char *message = redlock_client_message(live->client);
+    const char *message = CLIENT_MESSAGE(live->client);
     assert_non_null(strstr(message, "2 of 5 nodes up; "));
     assert_non_null(strstr(message, "connection refused or unreachable (Connection refused)"));
     LIVE_UNTIL(live, live_node(live->client, 4).outstanding == 0);
@@ -88,7 +93,7 @@ static void three_of_five(void **state) {
     restart_first(live, 3);
     LIVE_UNTIL(live, live_up(live->client) == 5);
     cycle_with_dead(live, lock, 0);
-    LIVE_UNTIL(live, live_stats(live->client).owed == 0);
+    LIVE_UNTIL(live, live_stats(live->client).pending_releases == 0);
     live_end(live);
 }
 
@@ -100,7 +105,7 @@ static void each_node_has_an_outcome(void **state) {
     LIVE_UNTIL(live, live_up(live->client) == 2);
     check_no_quorum(live, lock);
     assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_PENDING), 0);
-    assert_null(strstr(redlock_lock_message(lock), "no answer yet"));
+    assert_null(strstr(LOCK_MESSAGE(lock), "no answer yet"));
     live_end(live);
 }
 
@@ -130,7 +135,7 @@ static void opened_without_quorum(void **state) {
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(live_up(live->client), 2);
-    assert_non_null(strstr(redlock_client_message(live->client), "2 of 5 nodes up; "));
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "2 of 5 nodes up; "));
     redlock_lock *lock = live_lock(live->client, "key");
     check_no_quorum(live, lock);
     restart_first(live, 3);
@@ -166,6 +171,25 @@ static void all_down(void **state) {
     live_end(live);
 }
 
+/* What all these tests stand on: nobody else gets the port of a node that is down; it refuses. */
+static void keeps_its_port(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    live_kill(live, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)live_port(live, 0)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), -1);
+    assert_int_equal(errno, ECONNREFUSED);
+    close(fd);
+    live_restart(live, 0);
+    live_open_all(live, NULL);
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(two_of_five),
@@ -175,6 +199,7 @@ int main(void) {
         LIVE_TEST(opened_without_quorum),
         LIVE_TEST(opened_with_two_down),
         LIVE_TEST_FIVE(all_down),
+        LIVE_TEST(keeps_its_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "live/campaign.h"
+#include "messages.h"
 
 /* -- Trouble with listening -- */
 
@@ -256,7 +257,7 @@ static void has_a_name_of_its_own(void **state) {
     assert_string_equal(name + strlen(name) - strlen(pid), pid);
     assert_string_equal(redlock_election_state_name(REDLOCK_ELECTION_CAMPAIGNING), "campaigning");
     assert_string_equal(redlock_election_state_name((enum redlock_election_state)9), "?");
-    assert_non_null(strstr(redlock_election_message(c.election), "nothing"));
+    assert_non_null(strstr(ELECTION_MESSAGE(c.election), "no request"));
     live_end(live);
 }
 

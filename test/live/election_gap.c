@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "live/candidates.h"
-#include "local_nodes.h"
 #include "redlock/redlock.h"
+#include "tool/local_nodes.h"
 
 #define NODES 5
 #define CANDIDATES 3

@@ -39,6 +39,8 @@ static void hands_over_by_resignation(void **state) {
     campaign_begin(&c[1]);
     campaign_begin(&c[2]);
     LIVE_POLL(live, campaign_is_listening(live, 3));
+    LIVE_STATUS(redlock_election_attempt_status(c[0].election), 0);
+    LIVE_UNTIL(live, redlock_election_attempt_status(c[1].election) == REDLOCK_ERR_HELD);
     for (int round = 0; round < 4; round++) {
         int before = c[0].elected + c[1].elected + c[2].elected;
         struct candidate *leader = NULL;
@@ -130,7 +132,7 @@ static void is_not_told_what_is_not_known(void **state) {
     live_resume(live, 0);
     live_resume(live, 1);
     LIVE_UNTIL(live, c.told == 1 && c.has_leader);
-    assert_string_equal(c.leader, ""); /* somebody without a name */
+    assert_string_equal(c.leader, ""); /* a holder without a name */
     live_tell_all(live, "FLUSHALL");
     LIVE_UNTIL(live, c.told == 2 && !c.has_leader);
     live_end(live);
@@ -198,17 +200,19 @@ static void loses_when_the_nodes_stand_still(void **state) {
     LIVE_STATUS(c.lost_status, REDLOCK_ERR_EXPIRED);
     assert_true(c.lost_ns - stood_ns < 1000 * LIVE_MS);
     assert_null(redlock_election_leader(c.election)); /* it is not known */
-    live_run_for(live, 100);
+    LIVE_UNTIL(live, redlock_election_attempt_status(c.election) == REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(c.elected, 1);
     assert_int_equal(redlock_election_state(c.election), REDLOCK_ELECTION_CAMPAIGNING);
     for (size_t i = 0; i < 3; i++) {
         live_resume(live, i);
     }
     LIVE_UNTIL(live, c.elected == 2);
+    LIVE_STATUS(redlock_election_attempt_status(c.election), 0);
     live_end(live);
 }
 
-/* A leader that does not renew is followed when its keys end, not a pause later. */
+/* A leader that does not renew is followed when its keys end, not a pause later. The holder itself
+ * gives them up when its hold ends, 24 ms sooner: drift, and the margin of on_lost. */
 static void follows_when_the_keys_end(void **state) {
     struct live *live = *state;
     struct candidate c = {0};
@@ -219,15 +223,15 @@ static void follows_when_the_keys_end(void **state) {
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &other), 0);
     LIVE_UNTIL(live, live_up(other) == 5);
+    uint64_t asked_ns = redlock_now_ns();
     LIVE_STATUS(live_acquire(live, lock, &dead), 0);
-    uint64_t acquired_ns = redlock_now_ns();
     campaign_make(&c, other, &o);
     campaign_begin(&c);
     LIVE_UNTIL(live, c.elected == 1);
-    uint64_t gap_ns = c.elected_ns - acquired_ns;
+    uint64_t gap_ns = c.elected_ns - asked_ns;
     print_message("# elected %.1f ms after keys of 1200 ms were set\n", (double)gap_ns / 1e6);
-    assert_true(gap_ns >= 1190 * LIVE_MS); /* the keys were set a moment before */
-    assert_true(gap_ns < 5000 * LIVE_MS);  /* not the hour that its pause is */
+    assert_true(gap_ns >= 1175 * LIVE_MS);
+    assert_true(gap_ns < 5000 * LIVE_MS); /* not the hour that its pause is */
     live_close(live, other);
     live_end(live);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define TTL_MS 30000
 
@@ -33,12 +34,11 @@ static void another_type(void **state) {
     LIVE_STATUS(live_extend(live, lock, 0), 0);
     LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
     check_votes(lock, 2, REDLOCK_VOTE_FAILED, REDLOCK_ERR_NODE_WRONGTYPE);
-    assert_non_null(
-        strstr(redlock_lock_message(lock), redlock_strerror(REDLOCK_ERR_NODE_WRONGTYPE)));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), redlock_strerror(REDLOCK_ERR_NODE_WRONGTYPE)));
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
     check_votes(lock, 2, REDLOCK_VOTE_REFUSED, 0); /* a list cannot be our token */
-    assert_int_equal(live_stats(live->client).owed, 0);
+    assert_int_equal(live_stats(live->client).pending_releases, 0);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_integer(live, i, "DBSIZE"), i < 2);
         assert_int_equal(live_integer(live, i, "LLEN key"), i < 2 ? 3 : 0);
@@ -96,7 +96,7 @@ static void another_token_on_three(void **state) {
     tell_first(live, 3, "SET key stranger PX 500000");
     LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_HELD);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    check_votes(lock, 3, REDLOCK_VOTE_REFUSED, 0);
+    assert_in_range(live_votes(lock, 5, REDLOCK_VOTE_REFUSED), 3, 4); /* home reserves its key */
     assert_int_equal(live_count_keys(live, "key", "stranger"), 3);
     assert_in_range(live_pttl(live, 0, "key"), 400000, 500000);
     tell_first(live, 3, "DEL key");

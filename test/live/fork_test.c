@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "live/live.h"
+#include "messages.h"
 #include "redlock/token.h"
 
 /* Children have their parent's pid, as the first process of a pid namespace may have it: no answer
@@ -55,8 +56,8 @@ static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_
     CHILD_CHECK(redlock_cancel(held) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_query_holder(client, "k", 1, never_query, NULL) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_client_stats(client, &stats) == 0);
-    CHILD_CHECK(strlen(redlock_lock_message(held)) > 0);
-    CHILD_CHECK(strlen(redlock_client_message(client)) > 0);
+    CHILD_CHECK(strlen(LOCK_MESSAGE(held)) > 0);
+    CHILD_CHECK(strlen(CLIENT_MESSAGE(client)) > 0);
     redlock_lock_free(idle);
     redlock_lock_free(freed);
     CHILD_CHECK(redlock_client_close(client, never_client, NULL) == REDLOCK_ERR_FORKED);
@@ -245,12 +246,42 @@ static void child_goes_on_with_the_loop(void **state) {
     live_end(live);
 }
 
+/* ... after it has closed its copy of the client: the loop still knows the sockets. forks_first:
+ * the loop is told of the fork before the client is. */
+static _Noreturn void child_closes_and_runs(struct live *live, bool forks_first) {
+    uv_timer_t timer;
+    CHILD_CHECK(!forks_first || uv_loop_fork(&live->loop) == 0);
+    CHILD_CHECK(redlock_client_close(live->client, never_client, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(forks_first || uv_loop_fork(&live->loop) == 0);
+    uv_timer_init(&live->loop, &timer);
+    uv_timer_start(&timer, stop_loop, SHORT_MS, 0);
+    uv_run(&live->loop, UV_RUN_DEFAULT);
+    _exit(0);
+}
+
+static void child_closes_and_goes_on_with_the_loop(void **state) {
+    struct live *live = *state;
+    redlock_lock *held = live_lock(live->client, "held");
+    redlock_acquire_options options = live_once(TTL_MS);
+    LIVE_STATUS(live_acquire(live, held, &options), 0);
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            child_closes_and_runs(live, i == 0);
+        }
+        wait_for_child(pid);
+    }
+    check_parent(live, held, live_lock(live->client, "idle"));
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(parent_goes_on),
         LIVE_TEST_FIVE(in_the_middle_of_a_round),
         LIVE_TEST_FIVE(child_opens_its_own),
         LIVE_TEST_FIVE(child_goes_on_with_the_loop),
+        LIVE_TEST_FIVE(child_closes_and_goes_on_with_the_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

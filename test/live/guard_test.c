@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define TTL_MS 30000
 #define QUARANTINE_MS 30302 /* of a max_ttl_ms of 30000: 1 % and 2 ms of drift */
@@ -131,7 +132,7 @@ static void one_holds_if_a_stranger_is_strict(void **state) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *c = live_lock(stranger, "key");
     LIVE_STATUS(live_acquire(live, c, &once), REDLOCK_ERR_NO_QUORUM);
-    LIVE_STATUS(live_outcome(c, 1).reason, REDLOCK_ERR_NODE_YOUNG);
+    LIVE_STATUS(live_outcome(c, 1).reason, REDLOCK_ERR_NODE_RECENTLY_STARTED);
     live_close(live, stranger);
     live_close(live, redlock_lock_client(b));
     live_end(live);
@@ -233,7 +234,7 @@ static void distrusts_another_replication_id(void **state) {
     live_tell(live, 0, "DEBUG CHANGE-REPL-ID");
     cut(live, 0);
     LIVE_UNTIL(live, live_up(live->client) == 3);
-    check_waits(live, 0, REDLOCK_ERR_NODE_REPLACED);
+    check_waits(live, 0, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
     live_end(live);
 }
 
@@ -251,7 +252,7 @@ static void distrusts_who_was_a_replica_meanwhile(void **state) {
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_READONLY);
     live_tell(live, 0, "REPLICAOF NO ONE");
     LIVE_UNTIL(live, live_up(live->client) == 3);
-    check_waits(live, 0, REDLOCK_ERR_NODE_REPLACED);
+    check_waits(live, 0, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
     assert_int_equal(redlock_lock_is_valid(lock), 1);
     live_end(live);
 }
@@ -281,12 +282,12 @@ static void says_who_restarted(void **state) {
     start(live, 3, TTL_MS, NULL);
     const char *node = live_node(live->client, 1).node;
     restart(live, 1);
-    check_sentence(redlock_client_message(live->client),
-                   "3 of 3 nodes up; 1 of 3 nodes may not vote", node);
+    check_sentence(CLIENT_MESSAGE(live->client), "3 of 3 nodes up; 1 of 3 nodes in quarantine",
+                   node);
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    check_sentence(redlock_lock_message(lock),
-                   "success: 2 of 3 granted, 2 needed; 1 of 3 nodes may not vote", node);
+    check_sentence(LOCK_MESSAGE(lock),
+                   "success: 2 of 3 granted, 2 needed; 1 of 3 nodes in quarantine", node);
     live_end(live);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 static void start(struct live *live, enum redlock_guard guard) {
     live->guard = guard;
@@ -32,7 +33,7 @@ static void await_quarantine(struct live *live, size_t i, int reason) {
 
 static void check_detail(struct live *live, size_t i, const char *wanted) {
     assert_string_equal(live_node(live->client, i).detail, wanted);
-    const char *message = redlock_client_message(live->client);
+    const char *message = CLIENT_MESSAGE(live->client);
     if (strstr(message, wanted) == NULL) {
         print_error("%s\n", message);
     }
@@ -46,7 +47,7 @@ static void a_replica_is_not_used(void **state) {
     cut_and_await(live, 0, REDLOCK_ERR_NODE_READONLY);
     check_detail(live, 0, "a replica cannot vote; give the URL of a primary");
     live_tell(live, 0, "REPLICAOF NO ONE");
-    await_quarantine(live, 0, REDLOCK_ERR_NODE_REPLACED);
+    await_quarantine(live, 0, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
     live_end(live);
 }
 
@@ -57,7 +58,7 @@ static void a_node_that_evicts_is_not_used(void **state) {
     cut_and_await(live, 0, REDLOCK_ERR_NODE_EVICTS);
     check_detail(live, 0, "set maxmemory-policy to noeviction, or maxmemory to 0");
     live_tell(live, 0, "CONFIG SET maxmemory-policy noeviction");
-    await_quarantine(live, 0, REDLOCK_ERR_NODE_MENDED);
+    await_quarantine(live, 0, REDLOCK_ERR_NODE_WAS_EVICTING);
     live_end(live);
 }
 
@@ -120,9 +121,10 @@ static void one_server_has_one_vote(void **state) {
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_DUPLICATE);
     LIVE_STATUS(live_node(live->client, 1).reason, REDLOCK_ERR_DUPLICATE);
     LIVE_STATUS(live_node(live->client, 2).reason, 0);
-    snprintf(wanted, sizeof(wanted), "%s and %s say that they are one server: they have one vote",
+    snprintf(wanted, sizeof(wanted),
+             "%s and %s report that they are the same server: they have one vote",
              urls[0] + strlen("redis://"), second + strlen("redis://"));
-    assert_non_null(strstr(redlock_client_message(live->client), wanted));
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), wanted));
     redlock_acquire_options once = live_once(1000);
     redlock_lock *lock = live_lock(live->client, "key");
     for (int i = 0; i < 20; i++) {
@@ -166,17 +168,17 @@ static void strict_waits_for_new_nodes(void **state) {
     LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
     LIVE_UNTIL(live, live_up(live->client) == 3);
     assert_int_equal(live_stats(live->client).nodes_voting, 0);
-    const char *message = redlock_client_message(live->client);
-    static const char begin[] = "3 of 3 nodes up; 3 of 3 nodes may not vote: 127.0.0.1:";
+    const char *message = CLIENT_MESSAGE(live->client);
+    static const char begin[] = "3 of 3 nodes up; 3 of 3 nodes in quarantine: 127.0.0.1:";
     assert_int_equal(strncmp(message, begin, strlen(begin)), 0);
     assert_non_null(strstr(message, " started "));
     assert_non_null(strstr(message, " s ago, votes in "));
     redlock_acquire_options once = live_once(1000);
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
-    message = redlock_lock_message(lock);
+    message = LOCK_MESSAGE(lock);
     static const char lock_begin[] =
-        "no quorum of nodes: 0 of 3 granted, 2 needed; 3 of 3 nodes may not vote: 127.0.0.1:";
+        "no quorum of nodes: 0 of 3 granted, 2 needed; 3 of 3 nodes in quarantine: 127.0.0.1:";
     assert_int_equal(strncmp(message, lock_begin, strlen(lock_begin)), 0);
     assert_true(live_no_keys(live));
     live_end(live);

@@ -86,7 +86,7 @@ static void serves_in_order_at_the_cost_of_one(void **state) {
     }
     redlock_stats s = live_stats(live->client);
     assert_int_equal(s.attempts, CROWD);
-    assert_int_equal(s.handed_over, CROWD - 1);
+    assert_int_equal(s.handoffs, CROWD - 1);
     assert_int_equal(s.waiting, 0);
     assert_int_equal(requests(live) - before, 2 * CROWD);
     assert_true(live_no_keys(live));

@@ -1,5 +1,6 @@
 /* The frame of a live test: loop, client, locks. See live.h. */
 #include "live/live.h"
+#include "messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ void live_turn(struct live *live, unsigned poll_ms, const char *what, const char
     if (live->is_late) {
         print_error("waited in vain for: %s\n", what);
         if (live->client != NULL) {
-            print_error("%s\n", redlock_client_message(live->client));
+            print_error("%s\n", CLIENT_MESSAGE(live->client));
         }
         _fail(file, line);
     }
@@ -193,7 +194,7 @@ redlock_node_info live_node(const redlock_client *client, size_t i) {
 bool live_is_quiet(const redlock_client *client, size_t n) {
     for (size_t i = 0; i < n; i++) {
         redlock_node_info info = live_node(client, i);
-        if (info.outstanding != 0 || info.owed != 0) {
+        if (info.outstanding != 0 || info.pending_releases != 0) {
             return false;
         }
     }

@@ -29,7 +29,7 @@
 
 #include "redlock/redlock.h"
 
-#include "local_nodes.h"
+#include "tool/local_nodes.h"
 
 #define LIVE_NODES_MAX 8
 #define LIVE_PATIENCE_MS 30000
@@ -117,7 +117,7 @@ bool live_key_is(const struct live *live, size_t i, const char *key, const char 
 long long live_pttl(const struct live *live, size_t i, const char *key);
 
 /* On how many of the nodes that run a key has this value; whether none of them has any key but
- * counters of fences. */
+ * counters of fences and reservations that are about to end. */
 size_t live_count_keys(const struct live *live, const char *key, const char *value);
 bool live_no_keys(const struct live *live);
 

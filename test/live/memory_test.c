@@ -10,9 +10,9 @@
 #define CYCLES 1000
 #define LOCKS 1000
 #define IN_FLIGHT 32
-#define LOCK_BYTES_MAX 840
-#define REQUEST_BYTES_MAX 256
-#define CLIENT_BYTES_MAX 32768
+#define LOCK_BYTES_MAX 1120    /* with its resource, which has a line */
+#define REQUEST_BYTES_MAX 384  /* with its command, which waits to be written */
+#define CLIENT_BYTES_MAX 49152 /* with 16 KiB to read into */
 
 /* -- An allocator that counts -- */
 
@@ -20,6 +20,7 @@ struct counted {
     uint64_t mallocs;
     uint64_t frees;
     size_t bytes; /* in use */
+    int left;     /* so many more succeed; 0: all do */
 };
 
 union header {
@@ -29,6 +30,10 @@ union header {
 
 static void *count_malloc(size_t size, void *data) {
     struct counted *counted = data;
+    if (counted->left > 0 && --counted->left == 0) {
+        counted->left = 1; /* the next one fails, too */
+        return NULL;
+    }
     union header *header = malloc(sizeof(*header) + size);
     assert_non_null(header);
     header->size = size;
@@ -202,10 +207,34 @@ static void reconnecting(void **state) {
     close_counted(live, &counted);
 }
 
+/* -- No memory for what is to be written -- */
+
+/* It breaks the connections, which is noticed when all else of the turn is done. What fails then
+ * lets the next one in line go on. */
+static void none_to_write(void **state) {
+    struct live *live = *state;
+    struct counted counted;
+    struct live_done done[3] = {{0}};
+    redlock_acquire_options once = live_once(10000);
+    open_counted(live, &counted);
+    redlock_lock *locks[] = {live_lock(live->client, "a"), live_lock(live->client, "b"),
+                             live_lock(live->client, "b")};
+    counted.left = 2; /* what is known of a call, and no buffer */
+    for (int i = 0; i < 3; i++) {
+        LIVE_STATUS(redlock_acquire(locks[i], i < 2 ? &once : NULL, live_lock_cb, &done[i]), 0);
+        counted.left = 0;
+    }
+    LIVE_UNTIL(live, done[0].count == 1 && done[1].count == 1 && done[2].count == 1);
+    LIVE_STATUS(done[0].status, REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(done[1].status, REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(done[2].status, 0); /* connected again */
+    close_counted(live, &counted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(one_at_a_time), LIVE_TEST(in_vain),      LIVE_TEST(many_at_a_time),
-        LIVE_TEST(bytes),         LIVE_TEST(reconnecting),
+        LIVE_TEST(bytes),         LIVE_TEST(reconnecting), LIVE_TEST(none_to_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Queries on real nodes: what an operator sees of a lock that is held, free, split, whose nodes are
  * down, and of keys that are not ours. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "live/live.h"
@@ -13,7 +14,7 @@
 struct seen {
     struct live *live;
     int count, status;
-    redlock_sight sights[LIVE_NODES_MAX];
+    redlock_node_holder node_holders[LIVE_NODES_MAX];
     char tokens[LIVE_NODES_MAX][64], holders[LIVE_NODES_MAX][160];
     int has_quorum;
     char token[64], holder[128];
@@ -36,10 +37,10 @@ static void seen_cb(redlock_query *query, int status, void *data) {
     seen->count++;
     seen->status = status;
     for (size_t i = 0; i < seen->live->n; i++) {
-        seen->sights[i] = (redlock_sight)REDLOCK_SIGHT_INIT;
-        LIVE_STATUS(redlock_query_sight(query, i, &seen->sights[i]), 0);
-        snprintf(seen->tokens[i], sizeof(seen->tokens[i]), "%s", seen->sights[i].token);
-        snprintf(seen->holders[i], sizeof(seen->holders[i]), "%s", seen->sights[i].holder);
+        seen->node_holders[i] = (redlock_node_holder)REDLOCK_NODE_HOLDER_INIT;
+        LIVE_STATUS(redlock_query_node(query, i, &seen->node_holders[i]), 0);
+        snprintf(seen->tokens[i], sizeof(seen->tokens[i]), "%s", seen->node_holders[i].token);
+        snprintf(seen->holders[i], sizeof(seen->holders[i]), "%s", seen->node_holders[i].holder);
     }
     seen->has_quorum = redlock_query_quorum(query, &token, &holder, &seen->remaining_ms);
     snprintf(seen->token, sizeof(seen->token), "%s", token);
@@ -93,11 +94,11 @@ static void held_and_free(void **state) {
     assert_in_range(seen.remaining_ms, TTL_MS / 2, TTL_MS);
     for (size_t i = 0; i < 5; i++) {
         char value[128];
-        assert_int_equal(seen.sights[i].is_held, 1);
-        LIVE_STATUS(seen.sights[i].status, 0);
-        assert_string_equal(seen.sights[i].node, live_node(live->client, i).node);
+        assert_int_equal(seen.node_holders[i].is_held, 1);
+        LIVE_STATUS(seen.node_holders[i].status, 0);
+        assert_string_equal(seen.node_holders[i].node, live_node(live->client, i).node);
         assert_string_equal(seen.tokens[i], redlock_lock_token(lock));
-        assert_in_range(seen.sights[i].remaining_ms, TTL_MS / 2, TTL_MS);
+        assert_in_range(seen.node_holders[i].remaining_ms, TTL_MS / 2, TTL_MS);
         /* as an operator sees it with GET */
         snprintf(value, sizeof(value), "%s:cron@host-1/4711", redlock_lock_token(lock));
         assert_true(live_key_is(live, i, "key", value));
@@ -107,8 +108,8 @@ static void held_and_free(void **state) {
     LIVE_STATUS(look(live, &seen), 0);
     assert_int_equal(seen.has_quorum, 0);
     for (size_t i = 0; i < 5; i++) {
-        LIVE_STATUS(seen.sights[i].status, 0);
-        assert_int_equal(seen.sights[i].is_held, 0);
+        LIVE_STATUS(seen.node_holders[i].status, 0);
+        assert_int_equal(seen.node_holders[i].is_held, 0);
     }
     live_close(live, other);
     live_end(live);
@@ -123,7 +124,7 @@ static void split(void **state) {
     LIVE_STATUS(look(live, &seen), 0);
     assert_int_equal(seen.has_quorum, 0);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(seen.sights[i].is_held, i < 4);
+        assert_int_equal(seen.node_holders[i].is_held, i < 4);
         assert_string_equal(seen.tokens[i], i < 2 ? TOKEN_A : i < 4 ? TOKEN_B : "");
         assert_string_equal(seen.holders[i], i == 2 || i == 3 ? "b" : "");
     }
@@ -145,8 +146,8 @@ static void nodes_down(void **state) {
         LIVE_STATUS(look(live, &seen), dead <= 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
         assert_int_equal(seen.has_quorum, dead <= 2);
         for (size_t i = 0; i < 5; i++) {
-            assert_int_equal(seen.sights[i].status == 0, i >= dead);
-            assert_int_equal(seen.sights[i].is_held, i >= dead);
+            assert_int_equal(seen.node_holders[i].status == 0, i >= dead);
+            assert_int_equal(seen.node_holders[i].is_held, i >= dead);
             assert_true(i < dead || strcmp(seen.tokens[i], redlock_lock_token(lock)) == 0);
         }
     }
@@ -161,9 +162,9 @@ static void nodes_stopped(void **state) {
     live_pause(live, 0);
     live_pause(live, 1);
     LIVE_STATUS(look(live, &seen), 0);
-    LIVE_STATUS(seen.sights[0].status, REDLOCK_ERR_NODE_TIMEOUT);
-    LIVE_STATUS(seen.sights[1].status, REDLOCK_ERR_NODE_TIMEOUT);
-    LIVE_STATUS(seen.sights[4].status, 0);
+    LIVE_STATUS(seen.node_holders[0].status, REDLOCK_ERR_NODE_TIMEOUT);
+    LIVE_STATUS(seen.node_holders[1].status, REDLOCK_ERR_NODE_TIMEOUT);
+    LIVE_STATUS(seen.node_holders[4].status, 0);
     live_resume(live, 0);
     live_resume(live, 1);
     live_end(live);
@@ -182,14 +183,14 @@ static void foreign(void **state) {
     assert_int_equal(seen.has_quorum, 0);
     static const char *const holders[] = {"stranger", "(list)", NULL, "a????", "(empty string)"};
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(seen.sights[i].is_held, 1);
+        assert_int_equal(seen.node_holders[i].is_held, 1);
         assert_string_equal(seen.tokens[i], "");
         assert_true(holders[i] == NULL || strcmp(seen.holders[i], holders[i]) == 0);
     }
     assert_int_equal(strlen(seen.holders[2]), 106);
     assert_string_equal(seen.holders[2] + 102, "?...");
-    assert_in_range(seen.sights[0].remaining_ms, 30000, 60000);
-    assert_int_equal(seen.sights[1].remaining_ms, -1);
+    assert_in_range(seen.node_holders[0].remaining_ms, 30000, 60000);
+    assert_int_equal(seen.node_holders[1].remaining_ms, -1);
     static const char *const types[] = {"HSET key a b", "SADD key a", "ZADD key 1 a",
                                         "XADD key * a b", "PFADD key a"};
     static const char *const names[] = {"(hash)", "(set)", "(zset)", "(stream)", NULL};
@@ -201,9 +202,9 @@ static void foreign(void **state) {
     LIVE_STATUS(look(live, &seen), 0);
     for (size_t i = 0; i < 5; i++) {
         assert_true(names[i] == NULL || strcmp(seen.holders[i], names[i]) == 0);
-        assert_int_equal(seen.sights[i].is_held, 1);
+        assert_int_equal(seen.node_holders[i].is_held, 1);
     }
-    assert_true(seen.sights[4].remaining_ms > INT64_MAX / 2);
+    assert_true(seen.node_holders[4].remaining_ms > INT64_MAX / 2);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_node(live->client, i).connects, 1); /* nobody was dropped */
     }
@@ -253,7 +254,7 @@ static void without_ttl(void **state) {
         live_tell(live, persistent - 1, "PERSIST key");
         LIVE_STATUS(look(live, &seen), 0);
         assert_int_equal(seen.has_quorum, 1);
-        assert_int_equal(seen.sights[0].remaining_ms, -1);
+        assert_int_equal(seen.node_holders[0].remaining_ms, -1);
         assert_int_equal(seen.remaining_ms == -1, persistent == 3); /* the third longest of five */
     }
     LIVE_STATUS(live_release(live, lock), 0);
@@ -300,11 +301,82 @@ static void changes_nothing(void **state) {
     live_end(live);
 }
 
+/* -- Who waits -- */
+
+#define FIRST "aaaaaaaaaaaaaaaa0000000000000001"
+#define SECOND "bbbbbbbbbbbbbbbb0000000000000001"
+
+struct listed {
+    int count, status;
+    size_t waiting, n;
+    char holders[4][96], nodes[4][64];
+    int64_t waited_ms[4];
+};
+
+static void listed_cb(redlock_query *query, int status, void *data) {
+    struct listed *listed = data;
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    listed->count++;
+    listed->status = status;
+    listed->waiting = redlock_query_waiting(query);
+    while (listed->n < 4 && redlock_query_waiter(query, listed->n, &waiter) == 0) {
+        size_t i = listed->n++;
+        snprintf(listed->holders[i], sizeof(listed->holders[i]), "%s", waiter.holder);
+        snprintf(listed->nodes[i], sizeof(listed->nodes[i]), "%s", waiter.node);
+        listed->waited_ms[i] = waiter.waited_ms;
+    }
+    live_wake();
+}
+
+static struct listed list(struct live *live, size_t max) {
+    struct listed listed = {0};
+    LIVE_STATUS(redlock_query_waiters(live->client, "key", 3, max, listed_cb, &listed), 0);
+    LIVE_UNTIL(live, listed.count > 0);
+    assert_int_equal(listed.count, 1);
+    return listed;
+}
+
+/* As redlock_query_waiters() finds a line that clients have left on a node. */
+static void waiters(void **state) {
+    struct live *live = five(state, PATIENT_MS);
+    struct listed listed = list(live, 4);
+    LIVE_STATUS(listed.status, 0);
+    assert_int_equal(listed.waiting + listed.n, 0);
+    redisReply *now = live_ask(live, 3, "TIME");
+    long long now_s = strtoll(now->element[0]->str, NULL, 10);
+    freeReplyObject(now);
+    live_tell(live, 3, "ZADD libredlock:line:{key} %lld " FIRST ":cron@host-1/4711 %lld " SECOND,
+              (now_s - 60) * 1000000, (now_s - 5) * 1000000);
+    for (int i = 0; i < 200; i++) {
+        live_tell(live, 3, "ZADD libredlock:line:{key} %lld %016x0000000000000001", now_s * 1000000,
+                  i);
+    }
+    listed = list(live, 3);
+    LIVE_STATUS(listed.status, 0);
+    assert_int_equal(listed.waiting, 202);
+    assert_int_equal(listed.n, 3);
+    assert_string_equal(listed.holders[0], "cron@host-1/4711");
+    assert_string_equal(listed.holders[1], "");
+    assert_in_range(listed.waited_ms[0], 60000, 60000 + LIVE_PATIENCE_MS);
+    assert_in_range(listed.waited_ms[1], 5000, 5000 + LIVE_PATIENCE_MS);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(listed.nodes[i], live_node(live->client, 3).node);
+    }
+    assert_int_equal(live_integer(live, 3, "ZCARD libredlock:line:{key}"), 202); /* as it was */
+    live_kill(live, 3);
+    LIVE_UNTIL(live, live_up(live->client) == 4);
+    listed = list(live, 3);
+    LIVE_STATUS(listed.status, 0);
+    assert_int_equal(listed.waiting, 0);
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(held_and_free), LIVE_TEST(split),    LIVE_TEST(nodes_down),
         LIVE_TEST(nodes_stopped), LIVE_TEST(foreign),  LIVE_TEST(another_library),
         LIVE_TEST(without_ttl),   LIVE_TEST(any_name), LIVE_TEST(changes_nothing),
+        LIVE_TEST(waiters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define NODES 3
 #define CALLS_MAX 32
@@ -190,14 +191,14 @@ static const struct {
 /* The getters, wherever we are. */
 static void look(struct story *s) {
     (void)live_stats(s->client);
-    assert_true(strlen(redlock_client_message(s->client)) < REDLOCK_MESSAGE_MAX);
+    assert_true(strlen(CLIENT_MESSAGE(s->client)) < REDLOCK_MESSAGE_MAX);
     for (size_t i = 0; i < NODES; i++) {
         assert_non_null(live_node(s->client, i).node);
     }
     if (s->lock != NULL) {
         int valid = redlock_lock_is_valid(s->lock);
         assert_true(!valid || redlock_lock_valid_until_ns(s->lock) > 0);
-        assert_true(strlen(redlock_lock_message(s->lock)) < REDLOCK_MESSAGE_MAX);
+        assert_true(strlen(LOCK_MESSAGE(s->lock)) < REDLOCK_MESSAGE_MAX);
         assert_ptr_equal(redlock_lock_client(s->lock), s->client);
         (void)live_outcome(s->lock, NODES - 1);
     }

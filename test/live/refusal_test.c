@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define TTL_MS 30000
 
@@ -32,7 +33,7 @@ static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t),
     spoil(live, 2);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(lock, 2).reason, reason);
-    assert_non_null(strstr(redlock_lock_message(lock), redlock_strerror(reason)));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), redlock_strerror(reason)));
     assert_int_equal(live_up(live->client), 5); /* they are up, and may do better next time */
     LIVE_POLL(live, live_integer(live, 3, "DBSIZE") == 0 && live_integer(live, 4, "DBSIZE") == 0);
 }
@@ -191,7 +192,7 @@ static void too_many_clients(void **state) {
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_BUSY);
-    assert_non_null(strstr(redlock_client_message(live->client), "max number of clients"));
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "max number of clients"));
     freeReplyObject(redisCommand(other, "CONFIG SET maxclients 100"));
     LIVE_UNTIL(live, live_up(live->client) == 1);
     redisFree(other);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
+#include "redlock/token.h"
 
 #define TTL_MS 30000
 
@@ -23,52 +25,6 @@ struct trace {
         bool has_node;
     } events[EVENTS_MAX];
 };
-
-static const char *event_name(enum redlock_event_type type) {
-    switch (type) {
-        case REDLOCK_EVENT_NODE_UP:
-            return "up";
-        case REDLOCK_EVENT_NODE_DOWN:
-            return "down";
-        case REDLOCK_EVENT_ATTEMPT:
-            return "attempt";
-        case REDLOCK_EVENT_EXTEND:
-            return "extend";
-        case REDLOCK_EVENT_RELEASE:
-            return "release";
-        case REDLOCK_EVENT_REPAIR:
-            return "repair";
-        case REDLOCK_EVENT_VOTE:
-            return "vote";
-        case REDLOCK_EVENT_LATE_VOTE:
-            return "late-vote";
-        case REDLOCK_EVENT_ACQUIRED:
-            return "acquired";
-        case REDLOCK_EVENT_DONE:
-            return "done";
-        case REDLOCK_EVENT_LOST:
-            return "lost";
-        case REDLOCK_EVENT_OWED:
-            return "owed";
-        case REDLOCK_EVENT_OWED_REPAID:
-            return "repaid";
-        case REDLOCK_EVENT_OWED_DROPPED:
-            return "dropped";
-        case REDLOCK_EVENT_LISTEN_UP:
-            return "listen-up";
-        case REDLOCK_EVENT_LISTEN_DOWN:
-            return "listen-down";
-        case REDLOCK_EVENT_NOTICE:
-            return "notice";
-        case REDLOCK_EVENT_FENCE:
-            return "fence";
-        case REDLOCK_EVENT_NODE_QUARANTINED:
-            return "quarantined";
-        case REDLOCK_EVENT_NODE_VOTES:
-            return "votes";
-    }
-    return "?";
-}
 
 static void trace_cb(const redlock_event *event, void *data) {
     struct trace *trace = data;
@@ -90,7 +46,7 @@ static const char *story(const struct trace *trace, char *text) {
         const char *status = redlock_err_name(trace->events[i].status);
         bool is_plain = trace->events[i].status == 0;
         length += (size_t)snprintf(text + length, STORY_MAX - length, "%s%s%s%s", i > 0 ? " " : "",
-                                   event_name(trace->events[i].type), is_plain ? "" : ":",
+                                   redlock_event_name(trace->events[i].type), is_plain ? "" : ":",
                                    is_plain ? "" : status);
         assert_true(length < STORY_MAX);
     }
@@ -142,7 +98,7 @@ static void story_of_a_lock(void **state) {
     LIVE_STATUS(live_acquire(live, lock, &once), 0);
     LIVE_STATUS(live_release(live, lock), 0);
     assert_string_equal(story(&trace, text),
-                        "up attempt vote acquired done extend vote done "
+                        "node_up attempt vote acquired done extend vote done "
                         "extend vote:ERR_HELD release lost:ERR_LOST done:ERR_LOST "
                         "attempt vote:ERR_HELD release done:ERR_HELD "
                         "attempt vote acquired done release vote done");
@@ -161,10 +117,65 @@ static void story_of_a_dead_node(void **state) {
     LIVE_STATUS(live_extend(live, lock, 0), REDLOCK_ERR_UNKNOWN);
     LIVE_STATUS(live_release(live, lock), REDLOCK_ERR_NO_QUORUM);
     live_restart(live, 0);
-    LIVE_UNTIL(live, live_stats(live->client).owed_repaid == 1);
+    LIVE_UNTIL(live, live_stats(live->client).releases_retried == 1);
     assert_string_equal(story(&trace, text),
-                        "up attempt vote acquired done down:ERR_NODE_DISCONNECTED "
-                        "done:ERR_UNKNOWN owed done:ERR_NO_QUORUM up repaid");
+                        "node_up attempt vote acquired done node_down:ERR_NODE_DISCONNECTED "
+                        "done:ERR_UNKNOWN release_pending done:ERR_NO_QUORUM node_up "
+                        "release_retried");
+    live_end(live);
+}
+
+static void counted_cb(redlock_query *query, int status, void *data) {
+    LIVE_STATUS(status, 0);
+    *(int *)data = (int)redlock_query_waiting(query);
+    live_wake();
+}
+
+static int waiting_for(struct live *live, const char *name) {
+    int waiting = -1;
+    LIVE_STATUS(redlock_query_waiters(live->client, name, strlen(name), 1, counted_cb, &waiting),
+                0);
+    LIVE_UNTIL(live, waiting >= 0);
+    return waiting;
+}
+
+/* Another client has it, is waited for in line, and hands it over. */
+static void story_of_a_turn(void **state) {
+    struct live *live = *state;
+    struct trace trace;
+    struct live_done done = {0};
+    char text[STORY_MAX];
+    open_traced(live, 1, &trace);
+    redlock_client *other = live_another(live);
+    redlock_lock *its = live_lock(other, "key");
+    LIVE_STATUS(live_acquire(live, its, NULL), 0);
+    redlock_lock *lock = live_lock(live->client, "key");
+    LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), 0);
+    LIVE_UNTIL(live, waiting_for(live, "key") == 1);
+    redlock_stats s = live_stats(live->client);
+    assert_int_equal(s.joins, 1);
+    assert_int_equal(s.turns + s.turns_missed + s.handover_us, 0);
+    LIVE_STATUS(live_release(live, its), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    s = live_stats(live->client);
+    assert_int_equal(s.joins, 1);
+    assert_int_equal(s.turns, 1);
+    assert_int_equal(s.turns_missed, 0);
+    assert_int_equal(s.attempts, 2);
+    assert_true(s.handover_us > 0 && s.handover_us < LIVE_PATIENCE_MS * 1000);
+    assert_int_equal(s.handover_max_us, s.handover_us);
+    assert_int_equal(live_stats(other).joins, 0);
+    assert_string_equal(story(&trace, text),
+                        "node_up attempt vote:ERR_HELD release listen_up join "
+                        "turn take vote acquired done");
+    const enum redlock_event_type of_a_node[] = {REDLOCK_EVENT_JOIN, REDLOCK_EVENT_TURN};
+    for (size_t i = 0; i < 2; i++) {
+        size_t at = first_event(&trace, of_a_node[i]);
+        assert_true(trace.events[at].has_lock && trace.events[at].has_node);
+    }
+    LIVE_STATUS(live_release(live, lock), 0);
+    live_close(live, other);
     live_end(live);
 }
 
@@ -204,7 +215,7 @@ static void story_of_a_quorum(void **state) {
 /* -- Sentences -- */
 
 static void check_message(redlock_lock *lock, const char *beginning) {
-    const char *message = redlock_lock_message(lock);
+    const char *message = LOCK_MESSAGE(lock);
     if (strncmp(message, beginning, strlen(beginning)) != 0) {
         assert_string_equal(message, beginning); /* to be shown both */
     }
@@ -215,13 +226,13 @@ static void sentences(void **state) {
     struct live *live = *state;
     redlock_acquire_options options = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
-    check_message(lock, "nothing has been asked of the nodes yet");
+    check_message(lock, "no request has been sent yet");
     LIVE_STATUS(live_acquire(live, lock, &options), 0);
     check_message(lock, "success: ");
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     check_message(lock, "success: 5 of 5 granted, 3 needed");
     LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), REDLOCK_ERR_ALREADY_HELD);
-    check_message(lock, "it is held already");
+    check_message(lock, "it is already held");
     LIVE_STATUS(live_extend(live, lock, 0), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     check_message(lock, "success: 5 of 5 renewed, 3 needed");
@@ -232,7 +243,7 @@ static void sentences(void **state) {
     LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_HELD);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     check_message(lock, "held by another: 0 of 5 granted, 3 needed; 127.0.0.1:");
-    assert_string_equal(redlock_client_message(live->client), "5 of 5 nodes up");
+    assert_string_equal(CLIENT_MESSAGE(live->client), "5 of 5 nodes up");
     live_tell_all(live, "DEL key");
     live_end(live);
 }
@@ -290,13 +301,13 @@ static void long_sentences(void **state) {
     options.nodes = urls;
     options.n_nodes = 31;
     LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
-    const char *message = redlock_client_message(live->client);
+    const char *message = CLIENT_MESSAGE(live->client);
     assert_int_equal(strlen(message), REDLOCK_MESSAGE_MAX - 1);
     assert_string_equal(message + strlen(message) - 3, "...");
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options once = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
-    message = redlock_lock_message(lock);
+    message = LOCK_MESSAGE(lock);
     check_message(lock, "no quorum of nodes: 0 of 31 granted, 16 needed; /nonexistent/");
     assert_string_equal(message + strlen(message) - 3, "...");
     live_end(live);
@@ -341,7 +352,8 @@ static void figures(void **state) {
     s = live_stats(client);
     assert_int_equal(s.released, 1);
     assert_int_equal(s.held, 0);
-    assert_int_equal(s.owed + s.owed_repaid + s.owed_dropped + s.lost + s.repaired, 0);
+    assert_int_equal(
+        s.pending_releases + s.releases_retried + s.releases_dropped + s.lost + s.repaired, 0);
     for (size_t i = 0; i < 5; i++) {
         redlock_node_info info = live_node(client, i);
         assert_string_equal(info.node, strchr(live->urls[i], '/') + 2);
@@ -351,7 +363,7 @@ static void figures(void **state) {
         assert_int_equal(info.failures, 0);
         /* a: set, extend, release; c: set and release */
         assert_int_equal(info.requests, 5);
-        assert_true(info.outstanding == 0 && info.owed == 0);
+        assert_true(info.outstanding == 0 && info.pending_releases == 0);
     }
     live_end(live);
 }
@@ -380,9 +392,11 @@ static void wrong_questions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(story_of_a_lock), LIVE_TEST(story_of_a_dead_node), LIVE_TEST(story_of_a_quorum),
-        LIVE_TEST_FIVE(sentences),  LIVE_TEST_FIVE(refused_options), LIVE_TEST(long_sentences),
-        LIVE_TEST_FIVE(figures),    LIVE_TEST_FIVE(wrong_questions),
+        LIVE_TEST(story_of_a_lock),      LIVE_TEST(story_of_a_dead_node),
+        LIVE_TEST(story_of_a_quorum),    LIVE_TEST(story_of_a_turn),
+        LIVE_TEST_FIVE(sentences),       LIVE_TEST_FIVE(refused_options),
+        LIVE_TEST(long_sentences),       LIVE_TEST_FIVE(figures),
+        LIVE_TEST_FIVE(wrong_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,7 @@ static void loaded_when_up(void **state) {
     struct live *live = *state;
     for (size_t i = 0; i < live->n; i++) {
         assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE), 1);
+        assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE_LINE), 1);
         assert_int_equal(loaded(live, i, RL_COMMAND_EXTEND), 1);
     }
     live_end(live);
@@ -69,10 +70,14 @@ static void flushed(void **state) {
     cycle(live, lock, true, true);
     cycle(live, lock, false, true);
     cycle(live, lock, true, false);
-    for (size_t i = 0; i < live->n; i++) {
+    long long homes = 0;
+    for (size_t i = 0; i < live->n; i++) { /* home has another release than the others */
+        long long is_home = loaded(live, i, RL_COMMAND_RELEASE_LINE);
         assert_int_equal(live_node(live->client, i).connects, 1);
-        assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE), 1);
+        assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE), !is_home);
+        homes += is_home;
     }
+    assert_int_equal(homes, 1);
     MARK_TO(SCRIPT_FORGOTTEN);
     live_end(live);
 }

@@ -120,7 +120,6 @@ static void use(char urls[][URL_MAX], size_t n, bool is_let_in) {
     options.guard = REDLOCK_GUARD_OFF;
     lock_options.resources = &name;
     lock_options.n_resources = 1;
-    lock_options.notify = 1; /* connections that listen shake hands as well */
     CHECK(uv_loop_init(&loop) == 0);
     CHECK(redlock_client_open(&client, &loop, &options, opened_cb, &loop) == 0);
     uv_run(&loop, UV_RUN_DEFAULT);

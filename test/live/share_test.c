@@ -4,6 +4,7 @@
 
 #include "live/live.h"
 #include "marks.h"
+#include "messages.h"
 #include "redlock/token.h"
 
 #define TTL_MS 30000
@@ -151,7 +152,7 @@ static void has_one_fence(void **state) {
     assert_int_equal(redlock_lock_fence(p.b), 0);
     p.options.fencing = 1;
     LIVE_STATUS(redlock_acquire(p.a, &p.options, NULL, NULL), REDLOCK_ERR_ALREADY_HELD);
-    assert_non_null(strstr(redlock_lock_message(p.a), "has no fence: set fencing"));
+    assert_non_null(strstr(LOCK_MESSAGE(p.a), "has no fence: set fencing"));
     LIVE_STATUS(live_release(live, p.b), 0);
 
     LIVE_STATUS(acquire(&p, p.b), 0); /* a fence of its own, that must not be seen later */
@@ -194,7 +195,7 @@ static void joins_no_hold_without_a_fence(void **state) {
     LIVE_UNTIL(live, done[0].count == 1 && done[1].count == 1);
     LIVE_STATUS(done[0].status, 0);
     LIVE_STATUS(done[1].status, REDLOCK_ERR_ALREADY_HELD);
-    assert_non_null(strstr(redlock_lock_message(p.b), "has no fence: set fencing"));
+    assert_non_null(strstr(LOCK_MESSAGE(p.b), "has no fence: set fencing"));
     assert_int_equal(redlock_lock_fence(p.b), 0);
     assert_int_equal(redlock_lock_is_valid(p.b), 0);
     LIVE_STATUS(live_release(live, p.a), 0);
@@ -215,7 +216,7 @@ static void is_lost_for_all(void **state) {
     LIVE_STATUS(acquire(&p, p.b), 0);
     LIVE_UNTIL(live, p.lost_a.count == 1 && p.lost_b.count == 1);
     LIVE_STATUS(p.lost_a.status, REDLOCK_ERR_EXPIRED);
-    assert_non_null(strstr(redlock_lock_message(p.b), "5 of 5 granted"));
+    assert_non_null(strstr(LOCK_MESSAGE(p.b), "5 of 5 granted"));
     assert_int_equal(redlock_lock_is_valid(p.a) + redlock_lock_is_valid(p.b), 0);
     LIVE_STATUS(live_release(live, p.b), REDLOCK_ERR_LOST);
     LIVE_STATUS(redlock_release(p.b, NULL, NULL), REDLOCK_ERR_NOT_HELD);
@@ -300,7 +301,7 @@ static void ends_no_other_ones_release(void **state) {
     redlock_lock_free(p.a);
     LIVE_UNTIL(live, done.count == 1);
     LIVE_STATUS(done.status, 0);
-    assert_non_null(strstr(redlock_lock_message(p.b), "success: "));
+    assert_non_null(strstr(LOCK_MESSAGE(p.b), "success: "));
     assert_true(live_votes(p.b, 5, REDLOCK_VOTE_GRANTED) >= 3);
     assert_false(is_held(&p));
     live_end(live);

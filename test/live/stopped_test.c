@@ -31,8 +31,8 @@ static void open_with_timeout(struct live *live, int64_t node_timeout_ms) {
 static void check_nothing_stays(struct live *live) {
     LIVE_UNTIL(live, live_up(live->client) == 5 && live_is_quiet(live->client, 5));
     LIVE_POLL(live, live_no_keys(live));
-    assert_int_equal(live_stats(live->client).owed, 0);
-    assert_int_equal(live_stats(live->client).owed_dropped, 0);
+    assert_int_equal(live_stats(live->client).pending_releases, 0);
+    assert_int_equal(live_stats(live->client).releases_dropped, 0);
 }
 
 /* A whole cycle takes less than waiting for one of the two once. */
@@ -53,7 +53,7 @@ static void two_are_not_waited_for(void **state) {
     resume_first(live, 2);
     check_nothing_stays(live);
     assert_int_equal(live_node(live->client, 0).connects, 1); /* it was pipelined, not owed */
-    assert_int_equal(live_stats(live->client).owed_repaid, 0);
+    assert_int_equal(live_stats(live->client).releases_retried, 0);
     assert_true(live_stats(live->client).late_votes >= 40); /* SET and extend of two nodes */
     live_end(live);
 }
@@ -105,11 +105,11 @@ static void dropped_and_owed(void **state) {
     redlock_lock_free(lock);
     LIVE_UNTIL(live, live_up(live->client) == 3);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
-    assert_int_equal(live_stats(live->client).owed, 2);
-    assert_int_equal(live_node(live->client, 1).owed, 1);
+    assert_int_equal(live_stats(live->client).pending_releases, 2);
+    assert_int_equal(live_node(live->client, 1).pending_releases, 1);
     resume_first(live, 2);
     check_nothing_stays(live);
-    assert_int_equal(live_stats(live->client).owed_repaid, 2);
+    assert_int_equal(live_stats(live->client).releases_retried, 2);
     live_end(live);
 }
 
@@ -122,7 +122,7 @@ static void dropped_while_held(void **state) {
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
     LIVE_UNTIL(live, live_up(live->client) == 3);
     LIVE_STATUS(live_release(live, lock), 0); /* they are down, but may have the key */
-    assert_int_equal(live_stats(live->client).owed, 2);
+    assert_int_equal(live_stats(live->client).pending_releases, 2);
     resume_first(live, 2);
     check_nothing_stays(live);
     live_end(live);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 #include "redlock/token.h"
 
 #define TTL_MS 30000
@@ -110,7 +111,7 @@ static void refuses_what_makes_no_sense(void **state) {
                                         "x123456789abcdef0123456789abcdef01234567"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         LIVE_STATUS(redlock_adopt(r.b, wrong[i], NULL, NULL, NULL), REDLOCK_ERR_INVALID);
-        assert_non_null(strstr(redlock_lock_message(r.b), "token"));
+        assert_non_null(strstr(LOCK_MESSAGE(r.b), "token"));
         LIVE_STATUS(redlock_release_token(r.b, wrong[i], NULL, NULL), REDLOCK_ERR_INVALID);
     }
     LIVE_STATUS(redlock_adopt(r.b, NULL, NULL, NULL, NULL), REDLOCK_ERR_INVALID);

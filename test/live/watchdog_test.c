@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "messages.h"
 
 #define TTL_MS 600
 
@@ -179,7 +180,7 @@ static void refuses_what_it_cannot_keep(void **state) {
         options.max_hold_ms = rows[i].max_hold_ms;
         options.auto_extend = rows[i].auto_extend;
         LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), REDLOCK_ERR_INVALID);
-        assert_non_null(strstr(redlock_lock_message(lock), rows[i].culprit));
+        assert_non_null(strstr(LOCK_MESSAGE(lock), rows[i].culprit));
     }
     redlock_acquire_options brief = REDLOCK_ACQUIRE_OPTIONS_INIT;
     brief.ttl_ms = 12; /* half of it is all that lost_margin_ms takes */

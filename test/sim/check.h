@@ -1,28 +1,38 @@
-/* The checker: true time, the nodes' tables and what clients announced, and nothing else of the
- * code under test. It runs after every step.
+/* The checker: true time, the servers' keys, and what the public interface told the users; nothing
+ * else of the library. It runs after every step.
  *
- *     overlap     two clients are inside an unexpired validity window of one resource
+ *     overlap     two clients are inside an unexpired validity window of one resource, or lead one
+ *                 election
  *     validity    a window is longer than the life of a quorum of its keys
- *     once        an operation ended twice, or never
+ *     once        a callback came twice, or never, or when nothing was submitted
  *     orphan      a key outlives the giving up of its token although its node could be told
- *     lost late   on_lost came after the end of validity, and the loop was not blocked
+ *     lost_late   on_lost came after the end of validity, and the loop was not blocked
  *     revived     a command that sets or prolongs was sent for a token that had been given up, or a
  *                 window that was over was opened again
  *     success     a success was told while a loss was due, or with less validity than was asked for
- *     stuck       after healing, a client that waits does not acquire in time
- *     leftover    a key or a debt is left when everything is over
+ *     stuck       after healing, a client that waits does not acquire in time, or one that closes
+ *                 does not end
+ *     leftover    a key, a pending release, memory or a stream is left when everything is over
  *     fence       fences are not in order (check_fence.c)
+ *     order       somebody who came later was served first, and nothing paid for it (check_line.h)
+ *     stall       what somebody wants and could have is granted to nobody (check_line.h)
+ *     spin        a user's attempts follow each other without a pause (check_line.h)
+ *     seam        the library does not keep its side of base/world.h
+ *     state       a getter contradicts what was told
  *
  * A window is open from the moment the user is told of the grant until the validity that the lock
  * states then is over (by the client's clock, seen from true time), or the user calls release or is
- * told of the loss. A token is given up when its lock is neither trying, granted nor held with it.
+ * told of the loss. A token is in use from the sending of its SETs (trace event ATTEMPT) until its
+ * releases go out (RELEASE), the next attempt begins, or the operation is told as failed.
  *
  * A loss may be told up to a timer's lag late if, when validity was set, little of it was left: the
- * margin is then half of that, and can be shorter than libuv's millisecond.
+ * margin is then half of that, and can be shorter than the timer's lag.
  *
- * The orphan rule has two exceptions. One Redlock cannot close: a SET that arrives on an older
- * connection after the release that was to undo it. The other is the bound on what is owed: the
- * oldest release beyond it is given up. In both the key ends by its ttl.
+ * The orphan rule has exceptions. One Redlock cannot close: a SET that arrives on an older
+ * connection after the release that was to undo it. The others are limits that are documented: what
+ * is pending for a node beyond the bound is dropped, a client that is closed waits for answers no
+ * longer than the node timeout, and a lock that was disowned keeps its keys. In all of them the key
+ * ends by its ttl.
  */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
@@ -30,11 +40,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/lock.h"
-#include "sim/client.h"
+#include "sim/check_line.h"
 #include "sim/options.h"
 
 struct sim_world;
+struct sim_client;
 
 enum sim_violation {
     SIM_FINE,
@@ -48,28 +58,76 @@ enum sim_violation {
     SIM_STUCK,
     SIM_LEFTOVER,
     SIM_FENCE,
+    SIM_ORDER,
+    SIM_STALL,
+    SIM_SPIN,
+    SIM_SEAM,
+    SIM_STATE,
     SIM_VIOLATIONS
 };
 
-/* A token that was drawn. */
+enum sim_op { SIM_OP_ACQUIRE, SIM_OP_EXTEND, SIM_OP_RELEASE, SIM_OPS };
+
+enum sim_fact_kind {
+    SIM_FACT_ATTEMPT,  /* token: SETs go out */
+    SIM_FACT_SENT,     /* token: what sets or prolongs goes out; arg: 1 for an extension */
+    SIM_FACT_GIVEN_UP, /* token: releases go out */
+    SIM_FACT_END,      /* op was told: status; arg: its token is not given up */
+    SIM_FACT_HOLD,     /* granted: token, until, fence; status: the least validity in ms */
+    SIM_FACT_UNTIL,    /* a hold's validity has changed: until, now */
+    SIM_FACT_RENEWED,  /* an extension was told as done */
+    SIM_FACT_LET_GO,   /* by its user */
+    SIM_FACT_DISOWN,   /* the same, but its keys stay */
+    SIM_FACT_OWN,      /* token: what was disowned is to be released */
+    SIM_FACT_LOST,
+    SIM_FACT_UP,      /* node */
+    SIM_FACT_DOWN,    /* node */
+    SIM_FACT_DROPPED, /* node, token: there were too many pending releases to keep its own */
+    SIM_FACT_GONE     /* the client was closed */
+};
+
+/* What a process announces, at its own time. */
+struct sim_fact {
+    struct sim_fact *next_free;
+    uint64_t until_ns; /* its own clock */
+    uint64_t now_ns;   /* the same */
+    uint64_t fence;
+    uint64_t owner;
+    uint64_t asked_ns; /* true time */
+    uint32_t token;
+    uint32_t resources; /* as a mask */
+    int32_t status;
+    uint8_t kind;
+    uint8_t client;
+    uint8_t slot;
+    uint8_t node;
+    uint8_t op;
+    uint8_t arg;
+};
+
+/* A token that was generated. */
 struct sim_token {
     uint64_t drawn_ns;                /* its SETs are sent then, and not before */
     uint64_t given_up_ns;             /* UINT64_MAX while it is in use */
+    uint64_t extend_ns;               /* when its last extension was sent */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
-    uint32_t dropped;                 /* nodes that were owed too much to keep its release */
+    uint32_t dropped; /* nodes to which there were too many pending releases to keep its own */
     uint8_t client;
-    uint8_t lock;
+    uint8_t turn_at; /* nodes at which it took a key that was reserved for its client, as a mask */
+    uint8_t opened;  /* resources, as a mask: see check_line.c */
+    bool is_disowned;
+    bool is_granted; /* a user was notified of a hold with it */
 };
 
-/* What a client announces of one lock. */
+/* A hold, as its user has been told of it. */
 struct sim_hold {
     uint64_t until_local_ns;
     uint64_t until_ns; /* the same in true time */
     uint64_t late_ns;  /* so late may the loss be told: 0, or a timer's lag if little was left */
-    uint64_t fence;    /* told with the grant */
+    uint64_t fence;
+    uint64_t owner;
     uint32_t token;
-    uint32_t min_validity_ms; /* asked for by the acquire */
-    bool fences;              /* the same */
+    uint32_t resources;
     bool is_open;
 };
 
@@ -86,57 +144,78 @@ struct sim_grants {
     uint32_t capacity;
 };
 
+/* A key of ours on a node, as the server has it. */
+struct sim_seen {
+    uint32_t token;      /* 0: there is no key */
+    uint32_t conn;       /* the connection that brought its SET, 0: not known */
+    uint64_t ran_ns;     /* true time at which it was seen first */
+    uint64_t expires_ms; /* by the node's clock */
+    uint64_t expires_ns; /* the same in true time */
+    uint64_t place;      /* the number of the place that it is reserved for */
+    uint8_t reserved;    /* 0: it is not; or what follows */
+    bool is_stale;       /* a replica brought it back */
+};
+
+#define SIM_RESERVED_FOR_NOBODY 1 /* or for one who is gone */
+#define SIM_RESERVED_FOR 2        /* and the client's index */
+
 struct sim_check {
     struct sim_token *tokens; /* by number, from 1 */
     uint32_t token_count;
     uint32_t token_capacity;
-    struct sim_hold holds[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
+    uint32_t *index;  /* numbers by hash */
+    uint64_t *hashes; /* by number */
+    uint32_t index_size;
+    struct sim_seen seen[SIM_NODES_MAX][SIM_RESOURCES_MAX];
+    /* Behind the clients are those of other libraries (plain.h). */
+    struct sim_hold holds[SIM_CLIENTS_MAX + SIM_PLAIN_MAX][SIM_SLOTS_MAX];
+    struct sim_check_line line;
     struct sim_grants grants[SIM_RESOURCES_MAX];
-    bool overlaps[SIM_RESOURCES_MAX]; /* at the last step, where that is excused */
-    bool active[SIM_CLIENTS_MAX][SIM_LOCKS_MAX][RL_OPS];
-    uint64_t busy_until_ns[SIM_CLIENTS_MAX];             /* when the loop was last blocked */
-    uint64_t trouble_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX]; /* nothing gets through for sure before */
+    bool overlaps[SIM_RESOURCES_MAX];        /* at the last step, where that is excused */
+    uint64_t busy_until_ns[SIM_CLIENTS_MAX]; /* when the loop was last blocked */
+    uint64_t trouble_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* nothing gets through for sure before */
+    uint64_t up_since_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX]; /* UINT64_MAX: it is not */
+    struct sim_fact *free_facts;
     enum sim_violation found;
     enum sim_violation only; /* if not SIM_FINE: no other violation counts */
     char message[200];
 };
 
+void sim_check_start(struct sim_world *world);
+
+/* So long before the end of validity a holder is told, with what a timer needs. */
+uint64_t sim_check_margin_ns(const struct sim_options *options);
+
 /* -- Announcements -- */
 
-uint32_t sim_check_token(struct sim_world *world, const struct sim_lock *lock);
-void sim_check_begin(const struct sim_lock *lock, enum rl_op_kind op);
-void sim_check_wanted(const struct sim_lock *lock, const struct rl_acquire *acquire);
-void sim_check_end(const struct sim_lock *lock, enum rl_op_kind op, enum rl_result result);
-void sim_check_hold(const struct sim_lock *lock);
-void sim_check_let_go(const struct sim_lock *lock);
-void sim_check_lost(const struct sim_lock *lock);
-/* After every step of a lock. */
-void sim_check_lock(const struct sim_lock *lock);
+/* Applies it at the process's own time, now or later. */
+void sim_check_tell(struct sim_client *client, const struct sim_fact *fact);
+/* SIM_EV_FACT */
+void sim_check_fact(struct sim_world *world, struct sim_fact *fact);
+
+/* The number of a token by its text (40 hex digits), a new one if need be; 0 if it is none. */
+uint32_t sim_check_token(struct sim_world *world, const char *text);
+
 void sim_check_busy(const struct sim_client *client, uint64_t until_ns);
 void sim_check_trouble(struct sim_world *world, uint32_t client, uint32_t node, uint64_t until_ns);
 /* A client's clock was changed. */
 void sim_check_clock(const struct sim_client *client);
 /* A node ran a release. */
 void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, uint32_t conn);
-/* A release is given up because the node is owed too much. */
-void sim_check_dropped(struct sim_world *world, uint32_t node, uint32_t token);
-/* A command that sets or prolongs was asked for. */
-void sim_check_asked(const struct sim_call *call);
 
 /* -- Fences: check_fence.c -- */
 
 /* A grant is told. */
-void sim_check_fence(const struct sim_lock *lock, const struct sim_hold *hold);
+void sim_check_fence(struct sim_world *world, uint32_t client, const struct sim_hold *hold);
 /* A lock was extended. */
-void sim_check_fence_kept(const struct sim_lock *lock);
-/* After a step of a lock that is held. */
-void sim_check_fence_stays(const struct sim_lock *lock, const struct sim_hold *hold);
+void sim_check_fence_kept(struct sim_world *world, const struct sim_hold *hold);
 void sim_check_fences_free(struct sim_world *world);
 
 /* -- Checks -- */
 
 void sim_check_step(struct sim_world *world);
 void sim_check_over(struct sim_world *world);
+void sim_check_free(struct sim_world *world);
 void sim_check_fail(struct sim_world *world, enum sim_violation what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

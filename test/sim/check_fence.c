@@ -4,7 +4,7 @@
  *     in order    a grant that was told before the attempt of another was sent has the smaller one
  *     as told     where no two hold the lock at once, the order of telling is that of the fences
  *     kept        nothing that happens to a hold changes its fence: an extension, a repair
- *     asked for   who asks for a fence gets one, and nobody else does
+ *     asked for   who asks for a fence gets one, and nobody else does (user.c)
  *
  * In order as long as the nodes have the counters that a grant set: an extension keeps them.
  *
@@ -57,10 +57,9 @@ static struct sim_grant *grant_of(const struct sim_grants *grants, uint64_t fenc
     return NULL;
 }
 
-static void check_order(const struct sim_lock *lock, const struct sim_hold *hold,
-                        const struct sim_grants *grants) {
-    struct sim_world *world = lock->client->world;
-    const unsigned client = lock->client->index + 1u, resource = lock->resource + 1u;
+static void check_order(struct sim_world *world, unsigned client, unsigned resource,
+                        const struct sim_hold *hold) {
+    const struct sim_grants *grants = &world->check.grants[resource - 1];
     uint64_t drawn_ns = world->check.tokens[hold->token].drawn_ns;
     uint64_t before = highest_before(world, grants, drawn_ns);
     const struct sim_grant *same = grant_of(grants, hold->fence);
@@ -80,36 +79,29 @@ static void check_order(const struct sim_lock *lock, const struct sim_hold *hold
     }
 }
 
-void sim_check_fence(const struct sim_lock *lock, const struct sim_hold *hold) {
-    struct sim_world *world = lock->client->world;
-    struct sim_grants *grants = &world->check.grants[lock->resource];
-    if (hold->fences != (hold->fence != 0)) {
-        sim_check_fail(world, SIM_FENCE, "c%d %s a fence", lock->client->index + 1,
-                       hold->fences ? "was granted without" : "did not ask for");
+void sim_check_fence(struct sim_world *world, uint32_t client, const struct sim_hold *hold) {
+    if (hold->fence == 0) {
+        return;
     }
-    if (hold->fence != 0) {
-        if (sim_options_is_fenced(&world->options)) {
-            check_order(lock, hold, grants);
+    world->stats.fenced++;
+    for (uint32_t r = 0; hold->resources >> r != 0; r++) {
+        if (hold->resources >> r & 1) {
+            if (sim_options_is_fenced(&world->options)) {
+                check_order(world, client + 1, r + 1, hold);
+            }
+            grant_add(&world->check.grants[r], world->now_ns,
+                      world->check.tokens[hold->token].drawn_ns, hold->fence);
         }
-        world->stats.fenced++;
-        grant_add(grants, world->now_ns, world->check.tokens[hold->token].drawn_ns, hold->fence);
     }
 }
 
-void sim_check_fence_kept(const struct sim_lock *lock) {
-    struct sim_check *check = &lock->client->world->check;
-    const struct sim_hold *hold = &check->holds[lock->client->index][lock->index];
-    struct sim_grant *grant = grant_of(&check->grants[lock->resource], hold->fence);
-    if (grant != NULL) {
-        grant->kept_ns = lock->extend_ns;
-    }
-}
-
-void sim_check_fence_stays(const struct sim_lock *lock, const struct sim_hold *hold) {
-    if (rl_lock_fence(&lock->core) != hold->fence) {
-        sim_check_fail(lock->client->world, SIM_FENCE,
-                       "c%d holds with fence %" PRIu64 ", and was told %" PRIu64,
-                       lock->client->index + 1, rl_lock_fence(&lock->core), hold->fence);
+void sim_check_fence_kept(struct sim_world *world, const struct sim_hold *hold) {
+    for (uint32_t r = 0; hold->resources >> r != 0; r++) {
+        struct sim_grant *grant =
+            hold->resources >> r & 1 ? grant_of(&world->check.grants[r], hold->fence) : NULL;
+        if (grant != NULL) {
+            grant->kept_ns = world->check.tokens[hold->token].extend_ns;
+        }
     }
 }
 

@@ -1,20 +1,20 @@
-/* A client: it drives the locks of the production core as lib/votes.c, lib/loop.c, lib/lock.c and
- * lib/redis/node.c do, with simulated connections in place of hiredis and simulated time.
+/* A simulated process: the production library, its world (base/world.h), and the users of its
+ * locks.
  *
- * What corresponds to what:
- *     link.c     lib/redis/node.c  connecting, requests in order, stalls, backoff; and lib/voters.c
- *     votes.c    lib/votes.c       the driver (core/driver.h); it decides nothing: what is done in
- *                                  which order, what an answer means and what becomes of a release
- *                                  is the core's
- *     loop.c     lib/loop.c        the turn: deadlines, on_lost, callbacks, flush, timer
- *     lock.c     lib/lock.c        what a user may call, and the callbacks
+ * The library sees the table and nothing else: a monotonic clock that drifts and a wall clock that
+ * may show anything; random bytes out of the seed; one timer that is late; streams (net.h); names
+ * that resolve late, to nothing, or not at all. What the table asks of the library is checked at
+ * each call (violation "seam").
  *
- * One turn: a reply or a user's call (the polling) schedules the rest of the turn (SIM_EV_TURN) a
- * little later; commands leave at its end. A callback may block the loop: the turn goes on where it
- * stopped.
+ * One turn: an event (bytes, a name, the timer, a user) is delivered by itself; the rest of the
+ * turn (SIM_EV_TURN) comes a little later, so anything can happen between.
  *
- * Failure modes: the client is stopped, suspended or blocked until busy_until_ns. What arrives
- * waits.
+ * Time inside of a call: a callback that blocks the loop, or a process that is stopped in the
+ * middle of the library, moves the process's own time (at_ns) ahead of the world's. Nothing can
+ * reach it meanwhile: what arrives waits until busy_until_ns. What it does meanwhile is dated
+ * ahead: bytes leave at at_ns, and what it tells the checker is applied then (SIM_EV_FACT).
+ *
+ * Failure modes: the process is stopped, suspended or blocked until busy_until_ns.
  */
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
@@ -23,175 +23,122 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/deadline.h"
-#include "core/driver.h"
-#include "core/guard.h"
-#include "core/lock.h"
-#include "core/owed.h"
-#include "core/quorum.h"
-#include "core/sent.h"
+#include "base/world.h"
+#include "redlock/redlock.h"
+#include "sim/check.h"
 #include "sim/clock.h"
 #include "sim/net.h"
 #include "sim/options.h"
+#include "sim/user.h"
 
 struct sim_world;
-struct sim_client;
-struct sim_lock;
 
-enum {
-    SIM_REASON_DOWN = -1,
-    SIM_REASON_TIMEOUT = -2,
-    SIM_REASON_ERROR = -3,
-    SIM_REASON_BUSY = -4,
-    SIM_REASON_QUARANTINE = -5,
-    SIM_REASON_NOT_ASKED = -6
+/* A name that is being looked up. */
+struct sim_lookup {
+    struct sim_lookup *next; /* all of a process; kept until it ends */
+    rl_resolved_cb done;
+    void *owner;
+    uint32_t node;
+    bool is_over; /* answered, or forgotten */
 };
 
-/* A command to one node on behalf of a lock: rl_call and rl_request in one. */
-struct sim_call {
-    struct sim_call *next; /* in the node's list, or free */
-    struct rl_sent sent;
-    struct sim_lock *lock;
-    uint64_t made_ns; /* true time */
-    uint64_t sent_ns; /* the client's */
-    uint64_t fence;   /* what it carries, see core/fence.h */
-    uint32_t number;
-    uint32_t token;
-    uint32_t ttl_ms;
-    uint8_t command; /* enum sim_command, of sent.kind */
-    bool is_flushed;
-};
-
-enum sim_link_state { SIM_LINK_BACKOFF, SIM_LINK_CONNECTING, SIM_LINK_UP };
-
-/* A client's view of a node. */
-struct sim_link {
-    struct sim_client *client;
-    struct sim_conn *conn;
-    struct sim_call *head; /* without an answer, oldest first */
-    struct sim_call **tail;
-    uint32_t waiting; /* how many */
-    struct rl_owed owed;
-    struct rl_guard guard;
-    struct rl_deadline deadline; /* of the node, of what it is owed, or of its quarantine */
-    uint64_t deadline_ns;        /* of the node */
-    uint64_t pause_ns;
-    uint64_t up_since_ns; /* true time, for the checker */
-    uint32_t numbers;
-    uint8_t node;
-    uint8_t state;
-};
-
-struct sim_op {
-    bool is_active;
-    bool is_done;
-    enum rl_result result;
-};
-
-struct sim_lock {
-    struct rl_lock core;
-    struct rl_ballot ballots[SIM_NODES_MAX];
-    struct rl_deadline deadline;
-    struct sim_client *client;
-    struct sim_lock *next_done;
-    struct sim_lock *next_lost;
-    struct sim_op ops[RL_OPS];
-    enum rl_result lost_result;
-    uint64_t extend_ns;   /* true time at which the last extension was sent */
-    uint32_t first_token; /* for SIM_BREAK_ONE_TOKEN */
-    uint32_t user_generation;
-    uint32_t probe_left; /* user.c, in the liveness phase */
-    uint8_t index;
-    uint8_t resource;
-    uint8_t state_told; /* the last state in the trace */
-    bool is_done_queue;
-    bool is_lost_queue;
-    bool tell;
-};
-
-struct sim_queue_of_locks {
-    struct sim_lock *head;
-    struct sim_lock *tail;
-};
+enum sim_client_state { SIM_CLIENT_GONE, SIM_CLIENT_OPEN, SIM_CLIENT_CLOSING };
 
 struct sim_client {
-    struct sim_world *world;
+    struct rl_world world; /* the first member */
+    struct sim_world *sim;
     struct sim_clock clock;
     struct sim_wall wall;
-    struct rl_rules rules;
-    struct rl_guard_rules guard_rules;
-    uint64_t node_hashes[SIM_NODES_MAX];
-    struct rl_deadlines deadlines;
-    struct rl_deadline *items[SIM_LOCKS_MAX + SIM_NODES_MAX];
-    struct sim_link links[SIM_NODES_MAX];
-    struct sim_lock locks[SIM_LOCKS_MAX];
-    struct sim_call *free_calls;
-    struct sim_queue_of_locks done;
-    struct sim_queue_of_locks lost;
-    const struct sim_lock *turn_last; /* the last callback of this turn */
-    uint64_t armed_ns;                /* the client's time */
-    uint64_t last_now_ns;             /* its clock never goes back */
-    uint64_t busy_until_ns;           /* true time */
-    uint32_t wake_generation;
-    uint32_t up;
-    uint32_t voters;
-    uint32_t dirty;
-    int16_t reasons[RL_NODES_MAX];
+    uint64_t at_ns;         /* true time, as it is inside of a call */
+    uint64_t busy_until_ns; /* true time */
+    uint64_t heard_ns;      /* its own clock, as the next two */
+    uint64_t last_now_ns;
+    uint64_t stopped_ns; /* inside of this call into the library, first; 0: it was not */
+    uint64_t armed_ns;
+    uint64_t wake_ns; /* true time of the SIM_EV_WAKE that counts, or RL_NEVER_NS */
+    struct sim_conn *conns;
+    struct sim_lookup *lookups;
+    uint32_t lookups_open;
+    uint32_t preempt_in;  /* so many looks at the clock until it is stopped; 0: never */
+    uint32_t generation;  /* of its life, for SIM_EV_TURN and SIM_EV_WAKE */
+    uint32_t wake_number; /* of the SIM_EV_WAKE that counts */
     uint8_t index;
+    uint8_t state; /* enum sim_client_state */
     bool is_turn_scheduled;
+    bool is_inside; /* of a call into the library */
     bool in_turn;
-    bool in_callbacks; /* the turn has begun to tell */
+    bool is_woken;
+    bool world_closed;
+
+    redlock_client *redlock;
+    struct sim_user users[SIM_SLOTS_MAX];
+    uint64_t allocated;    /* blocks of the library that are not freed */
+    uint64_t closes_by_ns; /* true time, while closing */
+    uint32_t pending;      /* operations that were submitted and not told */
+    bool may_call;         /* the library may call back */
+    bool comes_again;      /* after it is closed */
+    bool exits;            /* once its user has done what he is about */
+    bool is_between;       /* two lives */
+    bool opened;           /* on_open came */
+    bool must_probe;       /* the liveness phase has begun */
+    bool knows_names;      /* of the nodes, not their addresses */
 };
 
-void sim_client_start(struct sim_world *world, uint32_t client);
+/* -- machine.c: the world -- */
+
+void sim_machine_init(struct sim_world *world, uint32_t client);
 uint64_t sim_client_now(struct sim_client *client);
 
-/* -- loop.c -- */
+/* Around whatever calls the library: enter at the world's time; leave looks at what has changed. */
+void sim_client_enter(struct sim_client *client);
+void sim_client_leave(struct sim_client *client);
 
-void sim_loop_queue_done(struct sim_lock *lock);
-void sim_loop_queue_lost(struct sim_lock *lock);
-/* After the polling: the rest of the turn will run soon. */
-void sim_loop_schedule(struct sim_client *client);
-void sim_loop_turn(struct sim_client *client);
-/* Stopped, suspended or blocked until then. */
-void sim_loop_busy(struct sim_client *client, uint64_t until_ns);
+/* Its own time goes on by so much, inside of a call. */
+void sim_client_block(struct sim_client *client, uint64_t for_ns);
 
-/* -- link.c -- */
+/* Stopped or suspended until then, from outside. */
+void sim_client_busy(struct sim_client *client, uint64_t until_ns);
 
-void sim_link_start(struct sim_link *link);
-bool sim_link_is_up(const struct sim_link *link);
-/* 0, or why it cannot be sent. */
-int16_t sim_link_send(struct sim_link *link, struct sim_call *call);
-void sim_link_flush(struct sim_link *link);
-void sim_link_tick(struct sim_link *link);
-void sim_link_reply(struct sim_link *link, const struct sim_message *message);
-void sim_link_broken(struct sim_link *link);
-void sim_link_deadline(struct sim_link *link);
-/* As in a new process: the connection and what is known of the node are gone. What the node is owed
- * is kept, or the checker could not tell a key that is forgotten from one that is orphaned. */
-void sim_link_forget(struct sim_link *link);
+void sim_client_schedule_turn(struct sim_client *client);
+void sim_client_closed_conn(struct sim_client *client, struct sim_conn *conn);
 
-/* -- votes.c: the driver (core/driver.h) -- */
+/* Events; false if it has to wait and was put back, or was void. */
+bool sim_client_up(struct sim_world *world, const struct sim_event *event);
+bool sim_client_bytes(struct sim_world *world, const struct sim_event *event);
+bool sim_client_break(struct sim_world *world, const struct sim_event *event);
+bool sim_client_room(struct sim_world *world, const struct sim_event *event);
+bool sim_client_resolved(struct sim_world *world, const struct sim_event *event);
+bool sim_client_wake(struct sim_world *world, const struct sim_event *event);
+bool sim_client_turn(struct sim_world *world, const struct sim_event *event);
+bool sim_client_closed(struct sim_world *world, const struct sim_event *event);
 
-void sim_votes_step(struct sim_lock *lock, struct rl_event *event);
-void sim_votes_simple(struct sim_lock *lock, enum rl_event_type type);
-/* counter: of a fenced SET that was answered yes. */
-void sim_votes_answer(struct sim_link *link, struct sim_call *call, enum rl_outcome answer,
-                      uint64_t counter);
-void sim_votes_repay(struct sim_link *link);
-/* Forgets what a node is owed. */
-void sim_votes_forgive(struct sim_link *link);
-void sim_votes_free(struct sim_client *client);
+/* It waits while it is busy. */
+bool sim_client_waits(struct sim_world *world, const struct sim_event *event);
 
-/* -- lock.c: what a user may call; false if the library would refuse it -- */
+void sim_machine_free(struct sim_client *client);
 
-bool sim_lock_acquire(struct sim_lock *lock, const struct rl_acquire *acquire);
-bool sim_lock_extend(struct sim_lock *lock, uint32_t ttl_ms);
-bool sim_lock_release(struct sim_lock *lock);
-bool sim_lock_cancel(struct sim_lock *lock);
-void sim_lock_abandon(struct sim_lock *lock);
+/* -- machine_net.c: streams and names -- */
 
-void sim_lock_tell(struct sim_lock *lock);
-void sim_lock_tell_lost(struct sim_lock *lock);
+struct rl_stream *sim_machine_dial(struct rl_world *table, const struct rl_address *to,
+                                   const struct rl_stream_events *events, void *owner, int *error);
+void *sim_machine_resolve(struct rl_world *table, const char *host, uint16_t port,
+                          rl_resolved_cb done, void *owner, const char **error);
+void sim_machine_forget(struct rl_world *table, void *resolving);
+
+/* -- process.c: the library's client -- */
+
+void sim_process_start(struct sim_client *client);
+/* Closes the library's client, whatever is pending. */
+void sim_process_close(struct sim_client *client, bool comes_again);
+/* Nothing of its world is left. */
+void sim_process_closed(struct sim_client *client);
+/* It opens a client again. */
+void sim_client_open_in(struct sim_client *client, uint64_t after_ns);
+/* A history that was cut short: the client is torn down somehow. */
+void sim_process_end(struct sim_client *client);
+/* What the getters tell of holds, put into facts. */
+void sim_process_look(struct sim_client *client);
+/* When everything is over, and when it has closed: nothing may be left. */
+void sim_process_check_over(struct sim_client *client);
 
 #endif

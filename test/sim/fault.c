@@ -1,7 +1,9 @@
 /* See fault.h. */
 #include "sim/fault.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "sim/user.h"
 #include "sim/world.h"
@@ -32,8 +34,16 @@ static uint32_t minority(const struct sim_world *world) {
 
 /* -- Connections and links -- */
 
+/* One of the open connections between them: the listener's is another one. */
 static struct sim_conn *conn_of(struct sim_world *world, const struct strike *strike) {
-    return world->clients[strike->client].links[strike->node].conn;
+    struct sim_conn *found = NULL;
+    for (struct sim_conn *conn = world->clients[strike->client].conns; conn != NULL;
+         conn = conn->next_open) {
+        if (conn->node == strike->node && (found == NULL || sim_chance(dice(world), 50))) {
+            found = conn;
+        }
+    }
+    return found;
 }
 
 static void reset(struct sim_world *world, const struct strike *strike) {
@@ -42,7 +52,8 @@ static void reset(struct sim_world *world, const struct strike *strike) {
         if (strike->part != 0) {
             conn->is_swallowing = true; /* what is under way to the client is lost */
         }
-        sim_conn_break(world, conn, sim_skewed(dice(world), 0, 10 * RL_NS_PER_MS));
+        sim_conn_break(conn, sim_skewed(dice(world), 0, 10 * RL_NS_PER_MS),
+                       strike->part == 1 ? 0 : ECONNRESET);
     }
 }
 
@@ -52,7 +63,8 @@ static void stray(struct sim_world *world, const struct strike *strike) {
     if (conn != NULL && !conn->is_stray) {
         conn->is_stray = true;
         conn->held_until_ns[SIM_TO_NODE] = strike->until_ns;
-        sim_conn_break(world, conn, sim_skewed(dice(world), 0, strike->until_ns - world->now_ns));
+        sim_conn_break(conn, sim_skewed(dice(world), 0, strike->until_ns - world->now_ns),
+                       ECONNRESET);
     }
 }
 
@@ -61,6 +73,17 @@ static void half_open(struct sim_world *world, const struct strike *strike) {
     if (conn != NULL) {
         conn->is_swallowing = true;
     }
+}
+
+static void drip(struct sim_world *world, const struct strike *strike) {
+    struct sim_wire *wire = &world->net.wires[strike->client][strike->node];
+    for (uint32_t way = 0; way < 2; way++) {
+        if (strike->part == 2 || strike->part == way) {
+            wire->drips_until_ns[way] = strike->until_ns;
+        }
+    }
+    sim_check_trouble(world, strike->client, strike->node,
+                      strike->until_ns + 100 * world->options.drip_ns);
 }
 
 static void cut(struct sim_world *world, const struct strike *strike) {
@@ -108,9 +131,9 @@ static void node_refuse(struct sim_world *world, const struct strike *strike) {
 }
 
 static void node_error(struct sim_world *world, const struct strike *strike) {
-    uint32_t all = 1u << SIM_SET | 1u << SIM_RAISE | 1u << SIM_EXTEND | 1u << SIM_RELEASE;
-    uint32_t commands = strike->part == 0 ? 1u << SIM_SET : all;
-    sim_node_errors(world, strike->node, commands, strike->until_ns);
+    uint32_t kind =
+        strike->part == 0 ? SIM_ERRORS_FULL : 1 + sim_pick(dice(world), SIM_ERRORS_KINDS - 1);
+    sim_node_errors(world, strike->node, (enum sim_errors)kind, strike->until_ns);
     trouble_for_all(world, strike->node, strike->until_ns);
 }
 
@@ -123,7 +146,7 @@ static void node_slow(struct sim_world *world, uint32_t node, int64_t by_ns, boo
         sim_clock_drift(&me->clock, world->now_ns, SIM_FROZEN_PPM);
         me->clock.wave_ns = 0;
     }
-    sim_memory_clock_changed(world, node);
+    sim_node_clock_changed(world, node);
 }
 
 static void node_back(struct sim_world *world, const struct strike *strike) {
@@ -138,7 +161,7 @@ static void node_frozen(struct sim_world *world, const struct strike *strike) {
 /* -- Clients -- */
 
 static void client_pause(struct sim_world *world, const struct strike *strike) {
-    sim_loop_busy(&world->clients[strike->client], strike->until_ns);
+    sim_client_busy(&world->clients[strike->client], strike->until_ns);
 }
 
 /* A clock that stops in suspend is behind by so much when the client looks at it again. */
@@ -148,23 +171,35 @@ static void client_suspend(struct sim_world *world, const struct strike *strike)
         sim_clock_step(&client->clock, world->now_ns, -(int64_t)(strike->until_ns - world->now_ns));
         sim_check_clock(client);
     }
-    sim_loop_busy(client, strike->until_ns);
+    sim_client_busy(client, strike->until_ns);
 }
 
-/* A process ends in order, and another takes its place and knows nothing of the nodes. */
+/* A process ends in order, with whatever is pending, and another takes its place and knows nothing
+ * of the nodes. */
 static void client_anew(struct sim_world *world, const struct strike *strike) {
     struct sim_client *client = &world->clients[strike->client];
-    if (client->in_turn || client->busy_until_ns > world->now_ns) {
+    if (client->busy_until_ns < world->now_ns && client->state == SIM_CLIENT_OPEN &&
+        !client->is_between) {
+        sim_process_close(client, true);
+    }
+}
+
+/* It ends without a word: its machine closes what is open, and nothing of what it still says is
+ * heard. */
+static void client_kill(struct sim_world *world, const struct strike *strike) {
+    struct sim_client *client = &world->clients[strike->client];
+    if (client->busy_until_ns >= world->now_ns || client->state != SIM_CLIENT_OPEN ||
+        client->is_between) {
         return;
     }
-    for (uint32_t i = 0; i < world->options.locks; i++) {
-        sim_lock_abandon(&client->locks[i]);
-        sim_user_start(&client->locks[i]);
+    uint64_t dies_ns = world->now_ns + (2 * world->options.node_timeout_ms + 1000) * RL_NS_PER_MS;
+    for (struct sim_conn *conn = client->conns; conn != NULL; conn = conn->next_open) {
+        sim_conn_cut(conn);
     }
     for (uint32_t n = 0; n < world->options.nodes; n++) {
-        sim_link_forget(&client->links[n]);
+        sim_check_trouble(world, strike->client, n, dies_ns);
     }
-    sim_loop_schedule(client);
+    sim_process_close(client, true);
 }
 
 /* -- Wall clocks -- */
@@ -191,7 +226,7 @@ static struct sim_wall any_wall(struct sim_random *random, const struct sim_opti
 }
 
 uint64_t sim_fault_wall_us(struct sim_client *client) {
-    struct sim_world *world = client->world;
+    struct sim_world *world = client->sim;
     if (world->options.preset == SIM_STORY) {
         return sim_wall_read(&client->wall, world->now_ns);
     }
@@ -212,7 +247,10 @@ static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fa
         return true;
     }
     for (uint32_t c = 0; c < world->options.clients; c++) {
-        if (world->clients[c].links[node].guard.run_id[0] == '\0') {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        const struct sim_client *client = &world->clients[c];
+        if (client->state != SIM_CLIENT_OPEN || client->is_between ||
+            redlock_client_node(client->redlock, node, &info) != 0 || info.connects == 0) {
             return false;
         }
     }
@@ -222,12 +260,10 @@ static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fa
 static void amnesia(struct sim_world *world, const struct strike *strike) {
     uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
     if (world->options.broken == SIM_BREAK_FLUSHALL) {
-        uint32_t replid = world->nodes[strike->node].replid;
-        sim_memory_forget(world, strike->node);
-        world->nodes[strike->node].replid = replid;
+        sim_node_flush(world, strike->node);
     } else if (may_forget(world, strike->node, SIM_FAULT_AMNESIA)) {
         sim_node_go_down(world, strike->node, world->now_ns + for_ns);
-        sim_memory_forget(world, strike->node);
+        sim_node_forget(world, strike->node);
     }
 }
 
@@ -235,8 +271,19 @@ static void stale(struct sim_world *world, const struct strike *strike) {
     uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
     if (may_forget(world, strike->node, SIM_FAULT_STALE)) {
         sim_node_go_down(world, strike->node, world->now_ns + for_ns);
-        sim_memory_fail_over(world, strike->node, strike->part == 0);
+        sim_node_fail_over(world, strike->node, strike->part == 0);
     }
+}
+
+/* It is started again with a policy by which it evicts, or without. */
+static void evict(struct sim_world *world, const struct strike *strike) {
+    uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
+    bool evicts = strcmp(world->nodes[strike->node].server->policy, "noeviction") == 0;
+    if (!may_forget(world, strike->node, SIM_FAULT_AMNESIA)) {
+        return;
+    }
+    sim_node_go_down(world, strike->node, world->now_ns + for_ns);
+    sim_node_evicts(world, strike->node, evicts);
 }
 
 /* -- Outside of the promise -- */
@@ -244,7 +291,7 @@ static void stale(struct sim_world *world, const struct strike *strike) {
 static void step_forward(struct sim_world *world, const struct strike *strike) {
     uint64_t by_ns = sim_between(dice(world), 1, 2) * world->options.ttl_max_ms * RL_NS_PER_MS;
     sim_clock_step(&world->nodes[strike->node].clock, world->now_ns, (int64_t)by_ns);
-    sim_memory_clock_changed(world, strike->node);
+    sim_node_clock_changed(world, strike->node);
 }
 
 static void (*const faults[SIM_FAULTS_STRIKING])(struct sim_world *, const struct strike *) = {
@@ -263,16 +310,19 @@ static void (*const faults[SIM_FAULTS_STRIKING])(struct sim_world *, const struc
     [SIM_FAULT_CLIENT_PAUSE] = client_pause,
     [SIM_FAULT_CLIENT_SUSPEND] = client_suspend,
     [SIM_FAULT_CLIENT_ANEW] = client_anew,
+    [SIM_FAULT_CLIENT_KILL] = client_kill,
     [SIM_FAULT_AMNESIA] = amnesia,
     [SIM_FAULT_STALE] = stale,
+    [SIM_FAULT_DRIP] = drip,
+    [SIM_FAULT_EVICT] = evict,
     [SIM_FAULT_STEP] = step_forward,
 };
 
 /* -- Striking -- */
 
 static void apply(struct sim_world *world, enum sim_fault fault, const struct strike *strike) {
-    bool of_client = fault >= SIM_FAULT_CLIENT_PAUSE && fault <= SIM_FAULT_CLIENT_ANEW;
-    bool of_node = fault >= SIM_FAULT_NODE_PAUSE && !of_client;
+    bool of_client = fault >= SIM_FAULT_CLIENT_PAUSE && fault <= SIM_FAULT_CLIENT_KILL;
+    bool of_node = fault >= SIM_FAULT_NODE_PAUSE && !of_client && fault != SIM_FAULT_DRIP;
     world->stats.faults[fault]++;
     sim_trace(world, (struct sim_note){
                          .kind = SIM_NOTE_FAULT,
@@ -290,21 +340,43 @@ void sim_fault_apply(struct sim_world *world, enum sim_fault fault, uint32_t cli
     apply(world, fault, &strike);
 }
 
-void sim_fault_at_grant(struct sim_world *world, uint32_t client) {
-    bool pauses = world->phase == SIM_SAFETY && world->options.grant_percent > 0 &&
-                  sim_chance(dice(world), world->options.grant_percent);
-    if (pauses) {
-        world->stats.faults[SIM_FAULT_GRANT_PAUSE]++;
-        sim_loop_busy(&world->clients[client],
-                      world->now_ns + sim_skewed(dice(world), 0, world->options.fault_ns));
+static void stop_inside(struct sim_client *client, enum sim_fault kind) {
+    struct sim_world *world = client->sim;
+    world->stats.faults[kind]++;
+    client->stopped_ns = client->stopped_ns != 0 ? client->stopped_ns : sim_client_now(client);
+    sim_client_block(client, sim_skewed(dice(world), 0, world->options.fault_ns));
+}
+
+void sim_fault_at_grant(struct sim_client *client) {
+    struct sim_world *world = client->sim;
+    if (world->phase == SIM_SAFETY && world->options.grant_percent > 0 &&
+        sim_chance(dice(world), world->options.grant_percent)) {
+        stop_inside(client, SIM_FAULT_GRANT_PAUSE);
     }
 }
 
-bool sim_fault_no_token(struct sim_world *world) {
+void sim_fault_preempt(struct sim_client *client) {
+    struct sim_world *world = client->sim;
+    client->preempt_in = (uint32_t)sim_between(dice(world), 1, 2 * world->options.preempt_looks);
+    if (world->phase == SIM_SAFETY) {
+        stop_inside(client, SIM_FAULT_PREEMPT);
+    }
+}
+
+/* Where processes are stopped at grants, the system is short of other things, too. */
+static bool is_short(struct sim_world *world, enum sim_fault kind, uint32_t of) {
     bool fails = world->phase == SIM_SAFETY && world->options.grant_percent > 0 &&
-                 sim_pick(dice(world), 500) == 0;
-    world->stats.faults[SIM_FAULT_NO_TOKEN] += fails;
+                 sim_pick(dice(world), of) == 0;
+    world->stats.faults[kind] += fails;
     return fails;
+}
+
+bool sim_fault_no_random(struct sim_client *client) {
+    return is_short(client->sim, SIM_FAULT_NO_TOKEN, 500);
+}
+
+bool sim_fault_no_dial(struct sim_client *client) {
+    return is_short(client->sim, SIM_FAULT_NO_DIAL, 50);
 }
 
 static void schedule(struct sim_world *world) {
@@ -350,8 +422,8 @@ void sim_faults_strike(struct sim_world *world) {
         return;
     }
     apply(world, fault, &strike);
-    bool wide =
-        fault >= SIM_FAULT_PARTITION && fault <= SIM_FAULT_CLOG && sim_chance(dice(world), 40);
+    bool wide = fault >= SIM_FAULT_PARTITION &&
+                (fault <= SIM_FAULT_CLOG || fault == SIM_FAULT_DRIP) && sim_chance(dice(world), 40);
     for (uint32_t c = 0; wide && c < world->options.clients; c++) {
         strike.client = c; /* the node's own link is at fault */
         apply(world, fault, &strike);
@@ -391,7 +463,7 @@ void sim_faults_heal(struct sim_world *world) {
     sim_net_heal(world);
     for (uint32_t n = 0; n < options->nodes; n++) {
         struct sim_node *node = &world->nodes[n];
-        node->error_until_ns = 0;
+        sim_node_heal(world, n);
         if (node->is_paused || node->is_down) {
             sim_node_resume(world, n);
         }

@@ -21,11 +21,15 @@ void sim_faults_strike(struct sim_world *world);
 void sim_fault_apply(struct sim_world *world, enum sim_fault fault, uint32_t client, uint32_t node,
                      uint64_t duration_ns);
 
-/* A client has been granted a lock and has not told its user: it may be stopped just now. */
-void sim_fault_at_grant(struct sim_world *world, uint32_t client);
+/* A vote has come: the process may be stopped just now, inside of the library. */
+void sim_fault_at_grant(struct sim_client *client);
 
-/* Whether drawing a token fails. */
-bool sim_fault_no_token(struct sim_world *world);
+/* It is stopped as it looks at its clock. */
+void sim_fault_preempt(struct sim_client *client);
+
+/* Whether there are no random bytes; no descriptor for a connection. */
+bool sim_fault_no_random(struct sim_client *client);
+bool sim_fault_no_dial(struct sim_client *client);
 
 /* A client's wall clock, in microseconds, as it looks at it; it may have stepped just before. */
 uint64_t sim_fault_wall_us(struct sim_client *client);

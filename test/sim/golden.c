@@ -24,37 +24,48 @@ static void schedule(struct sim_world *world, uint32_t line) {
     sim_queue_add(&world->queue, &event);
 }
 
-static void act(struct sim_world *world, const struct sim_line *line) {
-    struct sim_lock *lock = &world->clients[line->client - 1].locks[0];
-    struct sim_wire *wire = &world->net.wires[line->client - 1][line->node - 1];
-    struct rl_acquire acquire = {.ttl_ms = line->a,
-                                 .tries = line->b == 0 ? 1 : RL_NO_LIMIT,
-                                 .wait_ms = RL_NO_LIMIT,
-                                 .delay_ms = line->b,
-                                 .min_validity_ms = 1,
-                                 .fences = line->act == SIM_ACT_FENCED,
-                                 .breaks_ties = line->act == SIM_ACT_TIED};
+static redlock_acquire_options acquire_options(const struct sim_line *line) {
+    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    acquire.ttl_ms = line->a;
+    acquire.tries = line->b == 0 ? 1 : REDLOCK_NO_LIMIT;
+    acquire.wait_ms = REDLOCK_NO_LIMIT;
+    acquire.delay_ms = line->b;
+    acquire.jitter_ms = 0;
+    acquire.fencing = line->act == SIM_ACT_FENCED;
+    return acquire;
+}
+
+static void user_acts(struct sim_user *user, const struct sim_line *line) {
+    redlock_acquire_options acquire = acquire_options(line);
+    sim_client_enter(user->client);
     switch ((enum sim_act)line->act) {
-        case SIM_ACT_ACQUIRE:
-        case SIM_ACT_FENCED:
-        case SIM_ACT_TIED:
-            sim_lock_acquire(lock, &acquire);
-            break;
         case SIM_ACT_EXTEND:
-            sim_lock_extend(lock, line->a);
+            sim_user_extend(user, line->a);
             break;
         case SIM_ACT_RELEASE:
-            sim_lock_release(lock);
+            sim_user_release(user);
             break;
         case SIM_ACT_CANCEL:
-            sim_lock_cancel(lock);
+            sim_user_cancel(user);
             break;
+        default:
+            sim_user_acquire(user, &acquire);
+            break;
+    }
+    sim_client_leave(user->client);
+    sim_client_schedule_turn(user->client);
+}
+
+static void act(struct sim_world *world, const struct sim_line *line) {
+    struct sim_client *client = &world->clients[line->client - 1];
+    struct sim_wire *wire = &world->net.wires[line->client - 1][line->node - 1];
+    switch ((enum sim_act)line->act) {
         case SIM_ACT_FAR:
             wire->extra_ns[SIM_TO_NODE] = line->a * RL_NS_PER_MS;
             wire->extra_ns[SIM_TO_CLIENT] = line->b * RL_NS_PER_MS;
             break;
         case SIM_ACT_WALL:
-            world->clients[line->client - 1].wall.base_us = line->a * UINT64_C(1000);
+            client->wall.base_us = line->a * UINT64_C(1000);
             break;
         case SIM_ACT_FAULT:
             sim_fault_apply(world, (enum sim_fault)line->a, line->client - 1u, line->node - 1u,
@@ -62,6 +73,9 @@ static void act(struct sim_world *world, const struct sim_line *line) {
             break;
         case SIM_ACT_END:
             world->phase = SIM_OVER;
+            break;
+        default:
+            user_acts(&client->users[0], line);
             break;
     }
 }
@@ -96,6 +110,7 @@ static bool tell(const struct sim_story *story, FILE *out) {
     if (!fine) {
         fprintf(out, "%s: %s\n", sim_violation_name(world->check.found), world->check.message);
     }
+    world->trace.story = NULL; /* what is closed now is not part of it */
     sim_world_free(world);
     return fine;
 }

@@ -14,7 +14,6 @@ enum sim_act {
     SIM_ACT_END,     /* of the script; the story ends here */
     SIM_ACT_ACQUIRE, /* a: ttl_ms, b: pause between attempts in ms, 0 for one attempt */
     SIM_ACT_FENCED,  /* the same, with a fence */
-    SIM_ACT_TIED,    /* the same, breaking ties */
     SIM_ACT_EXTEND,  /* a: ttl_ms, 0 for that of the acquire */
     SIM_ACT_RELEASE,
     SIM_ACT_CANCEL,

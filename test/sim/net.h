@@ -1,94 +1,128 @@
-/* The network: connections between each client and each node.
+/* The network: connections between each simulated process and each node, as byte streams.
  *
- * Happy path: a connection carries messages in order, each direction with a delay of its own.
+ * Happy path: a process dials, the node accepts, bytes go both ways, each piece with a delay of its
+ * own, in order.
  *
- * Failure modes: a message is lost, and then so is the connection (TCP hides less); a link is
- * clogged or cut, in one direction or both; a connection is reset, or swallows everything; a client
- * closes a connection on which commands are still under way: these may arrive later, also much
- * later than what is sent on the next connection.
+ * Failure modes: a piece is lost, and then so is the connection (TCP hides less); a wire is
+ * clogged, drips or is cut, in one direction or both; a connection is refused, reset, swallows
+ * everything or is never answered; a piece is split at any byte; a node takes only so much before
+ * it has read what there is (a stream's room); a process closes a connection on which commands are
+ * still under way: these may arrive later, also much later than what is sent on the next
+ * connection.
  *
- * Messages of one connection never overtake each other. Messages of different connections may.
+ * Pieces of one connection never overtake each other. Pieces of different connections may.
+ *
+ * A connection is the world's rl_stream at the same time. Its memory stays until the history ends,
+ * so a call on a closed one is found, always.
  */
 #ifndef SIM_NET_H
 #define SIM_NET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "sim/node.h"
+#include "base/world.h"
 #include "sim/options.h"
 
 struct sim_world;
+struct sim_client;
 struct sim_event;
+struct server_connection;
 
 enum sim_direction { SIM_TO_NODE, SIM_TO_CLIENT };
 
+enum sim_conn_state {
+    SIM_CONN_DIALING,
+    SIM_CONN_UP,
+    SIM_CONN_ENDED, /* its owner was told */
+    SIM_CONN_CLOSED /* by its owner */
+};
+
 struct sim_conn {
-    struct sim_conn *next_free;
+    struct rl_stream stream; /* the first member */
+    struct sim_world *world;
+    struct sim_conn *next;      /* all of the world */
+    struct sim_conn *next_open; /* those of one process that are not closed */
+    struct sim_conn *previous_open;
+    struct server_connection
+        *peer;                 /* the node's end, NULL before it accepted and after it is gone */
     uint64_t last_ns[2];       /* nothing that is sent from now on arrives before this */
     uint64_t held_until_ns[2]; /* nothing at all arrives before this */
     uint32_t id;
-    uint32_t references; /* the client's, messages', events' */
     uint32_t life;       /* of the node when it accepted; 0 before */
+    uint32_t generation; /* of its process */
+    uint32_t unread;     /* bytes that were taken and that the node has not read */
+    int error;           /* what the end will say, while is_breaking */
     uint8_t client;
     uint8_t node;
-    bool is_closed;  /* the client has let go of it */
-    bool is_drained; /* what was under way when it was closed still arrives */
-    bool is_stray;   /* what is sent on it comes late, and does come */
-    bool is_swallowing;
-    bool is_breaking; /* a SIM_EV_BREAK is scheduled */
+    uint8_t state; /* enum sim_conn_state */
+    bool wants_room;
+    bool is_drained;    /* what was under way when it was closed still arrives */
+    bool is_stray;      /* what is sent on it comes late, and does come */
+    bool is_swallowing; /* in both directions */
+    bool is_breaking;   /* a SIM_EV_BREAK is scheduled */
+    bool listens;       /* it has subscribed */
 };
 
-/* A command on its way to a node, and back as its reply. */
-struct sim_message {
-    struct sim_message *next;
+/* Bytes under way. */
+struct sim_piece {
+    struct sim_piece *next;
     struct sim_conn *conn;
-    uint64_t made_ns; /* true time at which the client asked for it */
-    uint64_t fence;   /* of a SET the floor, 0 for none; of its reply the counter; of a raise */
-    struct sim_identity identity; /* of the reply to a hello */
-    uint32_t number;              /* of the request on its connection */
-    uint32_t token;
-    uint32_t ttl_ms;
-    uint8_t command; /* enum sim_command */
-    uint8_t verdict; /* enum sim_verdict, of the reply */
-    uint8_t resource;
+    uint32_t length;
+    uint32_t room;
+    char bytes[];
 };
 
-/* Between one client and one node. */
+/* Between one process and one node. */
 struct sim_wire {
     uint64_t cut_until_ns[2];
     uint64_t clogged_until_ns[2];
-    uint64_t extra_ns[2]; /* always so much slower: for stories */
+    uint64_t drips_until_ns[2]; /* bytes come one by one, so to speak */
+    uint64_t extra_ns[2];       /* always so much slower: for stories */
 };
+
+#define SIM_PIECE_SIZES 2
 
 struct sim_net {
     struct sim_wire wires[SIM_CLIENTS_MAX][SIM_NODES_MAX];
-    struct sim_conn *free_conns;
-    struct sim_message *free_messages;
-    uint32_t conns; /* made so far */
+    struct sim_conn *conns;
+    struct sim_piece *free_pieces[SIM_PIECE_SIZES];
+    uint32_t count; /* of connections, so far */
 };
 
-struct sim_conn *sim_conn_open(struct sim_world *world, uint32_t client, uint32_t node);
+/* -- A process's end, for machine.c -- */
 
-/* The client lets go of it. Messages under way may be lost. */
-void sim_conn_close(struct sim_world *world, struct sim_conn *conn);
+struct sim_conn *sim_conn_open(struct sim_client *client, uint32_t node);
+extern const struct rl_stream_ops sim_conn_ops;
 
-/* The connection is gone; the client is told after a while, unless it is never to be told. */
-void sim_conn_break(struct sim_world *world, struct sim_conn *conn, uint64_t after_ns);
+/* -- Sending -- */
 
-/* Whether commands sent now will arrive, as far as the connection knows. */
-bool sim_conn_is_sound(const struct sim_world *world, const struct sim_conn *conn);
+/* Sends bytes, from at_ns on. */
+void sim_net_send(struct sim_conn *conn, enum sim_direction way, const char *bytes, size_t length,
+                  uint64_t at_ns);
+void sim_piece_free(struct sim_world *world, struct sim_piece *piece);
 
-struct sim_message *sim_message_new(struct sim_world *world, struct sim_conn *conn);
-void sim_message_free(struct sim_world *world, struct sim_message *message);
+/* The connection is gone; its owner is told after a while, unless it is never to be told. error: an
+ * errno value, or 0 for an orderly end. */
+void sim_conn_break(struct sim_conn *conn, uint64_t after_ns, int error);
 
-/* Sends a message, which is the network's from now on. */
-void sim_net_send(struct sim_world *world, struct sim_message *message, enum sim_direction way);
+/* Its process is gone: the node learns of that behind what is under way, and nothing that is sent
+ * from now on arrives. */
+void sim_conn_cut(struct sim_conn *conn);
 
-/* SIM_EV_DELIVER, SIM_EV_REPLY: false if the message has to wait and was put back. */
-bool sim_net_arrives(struct sim_world *world, const struct sim_event *event);
+/* The node has read that. */
+void sim_conn_read(struct sim_conn *conn, uint32_t length);
 
-void sim_conn_release(struct sim_world *world, struct sim_conn *conn);
+/* Whether what is sent now will arrive, as far as the connection knows. */
+bool sim_conn_is_sound(const struct sim_conn *conn);
+
+/* -- Events: false if it has to wait and was put back -- */
+
+/* SIM_EV_DIAL, SIM_EV_UP, SIM_EV_DELIVER, SIM_EV_REPLY */
+bool sim_net_arrives(struct sim_world *world, const struct sim_event *event,
+                     enum sim_direction way);
+
 void sim_net_heal(struct sim_world *world);
 void sim_net_free(struct sim_world *world);
 

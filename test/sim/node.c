@@ -1,11 +1,22 @@
-/* See node.h. What a node knows is in memory.c, here is what it receives and what strikes it. */
+/* See node.h. A key's end is kept in the node's own milliseconds, as Redis keeps it, and once more
+ * in true time for the checker. It ends when the node's clock, cut to milliseconds, has reached
+ * that end: the most hostile reading of Redis's granularity, up to 1 ms early.
+ *
+ * A stale replica: now and then, after a command, all that the node knows is noted down. When a
+ * replica takes its place, this is what it has. */
 #include "sim/node.h"
 
 #include <assert.h>
-#include <stddef.h>
+#include <errno.h>
+#include <string.h>
 
-#include "core/quorum.h"
 #include "sim/world.h"
+
+#define NOTED_PERCENT 5
+
+static uint64_t node_us(const struct sim_node *me) {
+    return sim_clock_read(&me->clock, me->world->now_ns) / 1000;
+}
 
 static void schedule(struct sim_world *world, uint32_t node, uint64_t at_ns) {
     struct sim_event event = {.at_ns = at_ns,
@@ -15,73 +26,283 @@ static void schedule(struct sim_world *world, uint32_t node, uint64_t at_ns) {
     sim_queue_add(&world->queue, &event);
 }
 
+/* -- What the checker is told of keys: "r1" is resource 1 -- */
+
+/* SIM_RESOURCES_MAX: of none. */
+static uint32_t resource_of(const struct server_key *key) {
+    const char *name = key->name.data;
+    bool ours = key->name.length == 2 && name[0] == 'r' && key->db == 0;
+    uint32_t r = ours ? (uint32_t)(name[1] - '1') : SIM_RESOURCES_MAX;
+    return r < SIM_RESOURCES_MAX ? r : SIM_RESOURCES_MAX;
+}
+
+static struct sim_seen *seen_of(struct sim_node *me, const struct server_key *key) {
+    uint32_t r = resource_of(key);
+    return r < SIM_RESOURCES_MAX ? &me->world->check.seen[me->index][r] : NULL;
+}
+
+static void see_end(struct sim_node *me, struct sim_seen *seen, uint64_t expires_ms) {
+    seen->expires_ms = expires_ms;
+    seen->expires_ns = expires_ms == SERVER_NEVER_MS
+                           ? UINT64_MAX
+                           : sim_clock_when(&me->clock, expires_ms * RL_NS_PER_MS);
+}
+
+/* "reserved", or "reserved:" and a place. */
+static void see_reservation(const struct sim_world *world, struct sim_seen *seen,
+                            const struct server_key *key) {
+    uint32_t client;
+    seen->reserved = SIM_RESERVED_FOR_NOBODY;
+    if (key->value.length == 9 + SIM_PLACE_LENGTH &&
+        sim_check_line_whose(world, key->value.data + 9, &client, &seen->place)) {
+        seen->reserved = (uint8_t)(SIM_RESERVED_FOR + client);
+    }
+}
+
+static void see_key(struct sim_node *me, struct sim_seen *seen, const struct server_key *key) {
+    struct sim_world *world = me->world;
+    *seen = (struct sim_seen){.ran_ns = world->now_ns};
+    if (key->value.length >= 8 && memcmp(key->value.data, "reserved", 8) == 0) {
+        see_reservation(world, seen, key);
+    } else if (key->value.length >= 40) {
+        seen->token = sim_check_token(world, key->value.data);
+    }
+    see_end(me, seen, key->expires_ms);
+}
+
+static void changed(void *owner, const struct server_key *key, enum server_change change,
+                    const struct server_connection *by) {
+    struct sim_node *me = owner;
+    struct sim_world *world = me->world;
+    struct sim_seen *seen = seen_of(me, key);
+    if (seen == NULL) {
+        return;
+    }
+    const struct sim_seen before = *seen;
+    if (change == SERVER_SET) {
+        see_key(me, seen, key);
+        const struct sim_conn *conn = by != NULL ? by->owner : NULL;
+        seen->conn = conn != NULL ? conn->id : 0;
+        world->stats.late_sets +=
+            seen->token != 0 && world->check.tokens[seen->token].released[me->index] != 0;
+    } else if (change == SERVER_EXPIRY) {
+        see_end(me, seen, key->expires_ms);
+    } else {
+        world->stats.evicted += change == SERVER_EVICTED;
+        if (change == SERVER_EXPIRED && seen->token != 0) {
+            sim_trace(world, (struct sim_note){.kind = SIM_NOTE_EXPIRED,
+                                               .client = SIM_NOBODY,
+                                               .node = me->index,
+                                               .token = seen->token});
+        }
+        seen->token = 0;
+        seen->reserved = 0;
+    }
+    if (change != SERVER_EXPIRY) {
+        sim_check_line_key(world, me->index, resource_of(key), &before, seen);
+    }
+}
+
+void sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource) {
+    struct sim_node *me = &world->nodes[node];
+    struct sim_seen *seen = &world->check.seen[node][resource];
+    const struct sim_seen before = *seen;
+    const char name[2] = {'r', (char)('1' + resource)};
+    const struct server_key *key = server_keys_find(&me->server->keys, 0, name, sizeof name);
+    *seen = (struct sim_seen){.token = 0};
+    if (key != NULL) {
+        see_key(me, seen, key);
+    }
+    sim_check_line_key(world, node, resource, &before, seen);
+}
+
+/* All of them anew. */
+static void see_all(struct sim_node *me, bool is_stale) {
+    struct sim_seen *seen = me->world->check.seen[me->index];
+    char name[2] = "r1";
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++, name[1]++) {
+        const struct server_key *key = server_keys_find(&me->server->keys, 0, name, sizeof name);
+        uint32_t conn = seen[r].conn;
+        seen[r] = (struct sim_seen){.token = 0};
+        if (key != NULL) {
+            see_key(me, &seen[r], key);
+            seen[r].conn = conn;
+            seen[r].is_stale = is_stale;
+        }
+    }
+}
+
+void sim_node_clock_changed(struct sim_world *world, uint32_t node) {
+    struct sim_node *me = &world->nodes[node];
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
+        struct sim_seen *seen = &world->check.seen[node][r];
+        if (seen->token != 0) {
+            see_end(me, seen, seen->expires_ms);
+        }
+    }
+}
+
 /* -- Serving -- */
 
-/* Runs a command and sends the reply. */
-static void serve(struct sim_world *world, uint32_t node, struct sim_message *message) {
-    message->verdict = (uint8_t)sim_memory_run(world, node, message);
-    if (message->command == SIM_HELLO) {
-        message->identity = sim_memory_identity(world, node);
-    } else {
-        sim_trace(world, (struct sim_note){.kind = SIM_NOTE_RAN,
-                                           .client = message->conn->client,
-                                           .node = (uint8_t)node,
-                                           .token = message->token,
-                                           .resource = message->resource,
-                                           .a = message->command,
-                                           .b = message->verdict,
-                                           .c = message->ttl_ms,
-                                           .fence = message->fence});
+static void ran(void *owner, const struct server_ran *told) {
+    struct sim_node *me = owner;
+    struct sim_world *world = me->world;
+    struct sim_conn *conn = told->connection->owner;
+    struct sim_ran what;
+    if (!sim_wire_read(told, &what)) {
+        return;
     }
-    sim_net_send(world, message, SIM_TO_CLIENT);
+    if (what.place != NULL && conn->generation == world->clients[conn->client].generation) {
+        sim_check_line_place(world, conn->client, what.place);
+    }
+    world->stats.commands[what.command]++;
+    sim_check_line_look(world, me->index);
+    uint32_t token = what.token != NULL ? sim_check_token(world, what.token) : 0;
+    if (what.command == SIM_RELEASE) {
+        sim_check_released(world, me->index, token, conn->id);
+    }
+    sim_trace(world, (struct sim_note){.kind = SIM_NOTE_RAN,
+                                       .client = conn->client,
+                                       .node = me->index,
+                                       .token = token,
+                                       .a = what.command,
+                                       .b = what.verdict,
+                                       .c = what.ttl_ms,
+                                       .fence = what.fence,
+                                       .resource = what.resource});
+    if (world->options.faults & 1u << SIM_FAULT_STALE &&
+        sim_chance(&world->past_random, NOTED_PERCENT)) {
+        server_keys_copy(&me->past, &me->server->keys);
+    }
+}
+
+static void say(struct server_connection *peer) {
+    struct sim_conn *conn = peer->owner;
+    if (peer->output.length > 0) {
+        sim_net_send(conn, SIM_TO_CLIENT, peer->output.data, peer->output.length,
+                     conn->world->now_ns);
+        bytes_consume(&peer->output, peer->output.length);
+    }
+    if (peer->ended) {
+        uint64_t behind_ns = conn->last_ns[SIM_TO_CLIENT] > conn->world->now_ns
+                                 ? conn->last_ns[SIM_TO_CLIENT] - conn->world->now_ns
+                                 : 0;
+        sim_conn_break(conn, behind_ns + 1, 0);
+    }
+}
+
+/* A message to a subscriber: it goes out behind the command that published it. */
+static void told(void *owner, struct server_connection *peer) {
+    struct sim_node *me = owner;
+    (void)me;
+    say(peer);
+}
+
+static const struct server_hooks hooks = {.changed = changed, .ran = ran, .told = told};
+
+static void end_errors(struct sim_node *me) {
+    struct server *server = me->server;
+    me->error_until_ns = 0;
+    server->is_replica = server->is_loading = server->cannot_save = false;
+    server->is_alone = server->is_busy = false;
+    server->is_full = strcmp(server->policy, "noeviction") != 0;
+}
+
+static void disconnect(struct sim_conn *conn) {
+    server_disconnect(conn->peer);
+    conn->peer = NULL;
+}
+
+static void serve(struct sim_node *me, struct sim_piece *piece) {
+    struct sim_conn *conn = piece->conn;
+    if (me->error_until_ns != 0 && me->world->now_ns >= me->error_until_ns) {
+        end_errors(me);
+    }
+    sim_conn_read(conn, piece->length);
+    if (conn->peer == NULL) {
+        /* it was closed by the node */
+    } else if (piece->length == 0) {
+        disconnect(conn);
+    } else {
+        server_receive(conn->peer, piece->bytes, piece->length, node_us(me));
+        say(conn->peer);
+    }
+    sim_piece_free(me->world, piece);
 }
 
 /* -- Receiving -- */
 
-static void refuse(struct sim_world *world, struct sim_message *message) {
-    sim_conn_break(world, message->conn, sim_between(&world->net_random, 0, RL_NS_PER_MS));
-    sim_message_free(world, message);
+static void refuse(struct sim_conn *conn, int error) {
+    sim_conn_break(conn, sim_between(&conn->world->net_random, 0, RL_NS_PER_MS), error);
 }
 
-void sim_node_receive(struct sim_world *world, uint32_t node, struct sim_message *message) {
-    struct sim_node *me = &world->nodes[node];
-    struct sim_conn *conn = message->conn;
-    if (me->is_down || (conn->life != 0 && conn->life != me->life)) {
-        refuse(world, message);
+void sim_node_accept(struct sim_conn *conn) {
+    struct sim_world *world = conn->world;
+    struct sim_node *me = &world->nodes[conn->node];
+    if (me->is_down) {
+        refuse(conn, ECONNREFUSED);
         return;
     }
     conn->life = me->life;
-    if (me->is_paused) {
-        message->next = NULL;
-        *me->waiting_tail = message;
-        me->waiting_tail = &message->next;
-        me->waiting_count++;
-        return;
-    }
-    serve(world, node, message);
+    conn->peer = server_connect(me->server, conn);
+    const struct sim_wire *wire = &world->net.wires[conn->client][conn->node];
+    struct sim_event event = {.at_ns = world->now_ns + wire->extra_ns[SIM_TO_CLIENT] +
+                                       sim_skewed(&world->net_random, world->options.delay_min_ns,
+                                                  world->options.delay_max_ns),
+                              .kind = SIM_EV_UP,
+                              .client = conn->client,
+                              .node = conn->node,
+                              .what = conn};
+    conn->last_ns[SIM_TO_CLIENT] = event.at_ns;
+    sim_queue_add(&world->queue, &event);
 }
 
-/* One connection's oldest command, whichever connection is read first. */
-static struct sim_message *take_waiting(struct sim_world *world, struct sim_node *me) {
+void sim_node_receive(struct sim_world *world, uint32_t node, struct sim_piece *piece) {
+    struct sim_node *me = &world->nodes[node];
+    if (me->is_down || piece->conn->life != me->life) {
+        refuse(piece->conn, ECONNRESET);
+        sim_piece_free(world, piece);
+    } else if (me->is_paused) {
+        piece->next = NULL;
+        *me->waiting_tail = piece;
+        me->waiting_tail = &piece->next;
+        me->waiting_count++;
+    } else {
+        serve(me, piece);
+    }
+}
+
+/* One connection's oldest piece, whichever connection is read first. */
+static struct sim_piece *take_waiting(struct sim_world *world, struct sim_node *me) {
     uint32_t skip = sim_pick(&world->net_random, me->waiting_count);
-    const struct sim_message *chosen = me->waiting;
+    const struct sim_piece *chosen = me->waiting;
     while (skip-- > 0) {
         chosen = chosen->next;
     }
-    struct sim_message **at = &me->waiting;
+    struct sim_piece **at = &me->waiting;
     while ((*at)->conn != chosen->conn) {
         at = &(*at)->next;
     }
-    struct sim_message *message = *at;
-    *at = message->next;
+    struct sim_piece *piece = *at;
+    *at = piece->next;
     if (*at == NULL) {
         me->waiting_tail = at;
     }
     me->waiting_count--;
-    return message;
+    return piece;
 }
 
 /* -- Faults -- */
+
+static void drop_waiting(struct sim_node *me) {
+    while (me->waiting != NULL) {
+        struct sim_piece *piece = me->waiting;
+        me->waiting = piece->next;
+        sim_piece_free(me->world, piece);
+    }
+    me->waiting_tail = &me->waiting;
+    me->waiting_count = 0;
+}
 
 void sim_node_pause(struct sim_world *world, uint32_t node, uint64_t until_ns) {
     struct sim_node *me = &world->nodes[node];
@@ -99,19 +320,39 @@ void sim_node_go_down(struct sim_world *world, uint32_t node, uint64_t until_ns)
     me->is_paused = false;
     me->paused_until_ns = 0;
     me->down_until_ns = until_ns;
-    sim_node_free(world, node);
-    for (uint32_t i = 0; i < world->options.clients; i++) {
-        struct sim_conn *conn = world->clients[i].links[node].conn;
-        if (conn != NULL) {
-            sim_conn_break(world, conn, sim_between(&world->net_random, 0, 5 * RL_NS_PER_MS));
-        }
+    drop_waiting(me);
+    while (me->server->first != NULL) {
+        struct sim_conn *conn = me->server->first->owner;
+        int error = sim_chance(&world->net_random, 50) ? ECONNRESET : 0;
+        sim_conn_break(conn, sim_between(&world->net_random, 0, 5 * RL_NS_PER_MS), error);
+        disconnect(conn);
     }
     schedule(world, node, until_ns);
 }
 
-void sim_node_errors(struct sim_world *world, uint32_t node, uint32_t commands, uint64_t until_ns) {
-    world->nodes[node].errors = commands;
-    world->nodes[node].error_until_ns = until_ns;
+void sim_node_errors(struct sim_world *world, uint32_t node, enum sim_errors kind,
+                     uint64_t until_ns) {
+    struct sim_node *me = &world->nodes[node];
+    end_errors(me);
+    me->error_until_ns = until_ns;
+    me->server->is_full = kind == SIM_ERRORS_FULL;
+    me->server->is_replica = kind == SIM_ERRORS_REPLICA;
+    me->server->is_loading = kind == SIM_ERRORS_LOADING;
+    me->server->cannot_save = kind == SIM_ERRORS_SAVE;
+    me->server->is_alone = kind == SIM_ERRORS_ALONE;
+    me->server->is_busy = kind == SIM_ERRORS_BUSY;
+}
+
+/* A process starts, with what it has. */
+static void start(struct sim_node *me) {
+    struct server *server = me->server;
+    struct server_keys *kept = me->is_emptied ? NULL : &server->keys;
+    server_restart(server, ++me->world->servers, node_us(me), kept);
+    if (me->is_emptied) {
+        server_make_id(server->replid, ++me->world->servers);
+        see_all(me, false);
+    }
+    me->is_emptied = false;
 }
 
 void sim_node_resume(struct sim_world *world, uint32_t node) {
@@ -123,34 +364,110 @@ void sim_node_resume(struct sim_world *world, uint32_t node) {
         me->down_until_ns = 0;
         me->life++;
         if (!me->is_promoted) {
-            sim_memory_start(world, node, 0);
+            start(me);
         }
         me->is_promoted = false;
     }
     me->is_paused = false;
     me->paused_until_ns = 0;
     while (me->waiting_count > 0) {
-        serve(world, node, take_waiting(world, me));
+        serve(me, take_waiting(world, me));
     }
+}
+
+/* The keys are gone at once: nobody relies on what the node will not have again. */
+void sim_node_forget(struct sim_world *world, uint32_t node) {
+    struct sim_node *me = &world->nodes[node];
+    assert(me->is_down);
+    server_forget_keys(me->server);
+    server_keys_clear(&me->past);
+    me->is_emptied = true;
+    me->is_promoted = false;
+    see_all(me, false);
+}
+
+void sim_node_flush(struct sim_world *world, uint32_t node) {
+    struct sim_node *me = &world->nodes[node];
+    server_forget_keys(me->server);
+    see_all(me, false);
+}
+
+void sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server) {
+    struct sim_node *me = &world->nodes[node];
+    struct server *server = me->server;
+    char run_id[SERVER_ID_SIZE];
+    uint64_t now_us = node_us(me), started_us = server->started_us;
+    memcpy(run_id, server->run_id, sizeof run_id);
+    server_restart(server, ++world->servers, now_us, &me->past);
+    server_make_id(server->replid, ++world->servers);
+    if (same_server) {
+        memcpy(server->run_id, run_id, sizeof run_id);
+        server->started_us = started_us;
+    } else {
+        server->started_us =
+            now_us - sim_between(&world->past_random, 0, SIM_OLD_S) * UINT64_C(1000000);
+    }
+    see_all(me, true);
+    me->is_promoted = true;
+    me->is_emptied = false;
+}
+
+void sim_node_evicts(struct sim_world *world, uint32_t node, bool evicts) {
+    struct server *server = world->nodes[node].server;
+    server->policy = evicts ? "allkeys-random" : "noeviction";
+    server->maxmemory = evicts ? 1 << 20 : 0;
+    server->is_full = evicts;
+}
+
+void sim_node_heal(struct sim_world *world, uint32_t node) {
+    struct sim_node *me = &world->nodes[node];
+    if (strcmp(me->server->policy, "noeviction") != 0) {
+        sim_node_go_down(world, node, world->now_ns);
+        sim_node_evicts(world, node, false);
+    }
+    end_errors(me);
 }
 
 /* -- Life -- */
 
 void sim_node_start(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
+    me->world = world;
+    me->index = (uint8_t)node;
     me->life = 1;
     me->waiting_tail = &me->waiting;
+    me->server = server_new(++world->servers, node_us(me));
+    me->server->hooks = &hooks;
+    me->server->owner = me;
+    me->server->ends_early = true;
+    me->server->broken = world->options.server_broken;
+    me->server->random = world->options.seed + node;
     bool young = world->options.preset != SIM_STORY && sim_chance(&world->past_random, 15);
-    sim_memory_start(world, node, young ? 0 : SIM_OLD_S);
+    if (!young) {
+        me->server->started_us -= SIM_OLD_S * UINT64_C(1000000);
+    }
 }
 
 void sim_node_free(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
-    while (me->waiting != NULL) {
-        struct sim_message *message = me->waiting;
-        me->waiting = message->next;
-        sim_message_free(world, message);
+    drop_waiting(me);
+    while (me->server->first != NULL) {
+        disconnect(me->server->first->owner);
     }
-    me->waiting_tail = &me->waiting;
-    me->waiting_count = 0;
+    server_free(me->server);
+    server_keys_free(&me->past);
+}
+
+bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, uint32_t *at,
+                    char place[32]) {
+    char name[] = "libredlock:line:{r1}";
+    struct server_member member;
+    name[sizeof name - 3] = (char)('1' + resource);
+    const struct server_key *key =
+        server_keys_find(&world->nodes[node].server->keys, 0, name, sizeof name - 1);
+    if (!server_line_at(key, (*at)++, &member) || member.name.length < SIM_PLACE_LENGTH) {
+        return false;
+    }
+    memcpy(place, member.name.data, SIM_PLACE_LENGTH);
+    return true;
 }

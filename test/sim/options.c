@@ -1,88 +1,17 @@
 /* See options.h. */
 #include "sim/options.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "core/owed.h"
+#include "core/pending.h"
 #include "core/quorum.h"
+#include "redis/node.h"
+#include "server/server.h"
 #include "sim/random.h"
 
 #define BIT(fault) (UINT32_C(1) << (fault))
 #define MS RL_NS_PER_MS
-#define RETENTION_MS 86400000u /* longer than any history */
 
-static const uint32_t forgetting_faults = BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE);
-
-static const char *const preset_names[SIM_PRESETS] = {
-    [SIM_QUIET] = "quiet",         [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
-    [SIM_RESTARTS] = "restarts",   [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
-    [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_LEADERS] = "leaders",
-    [SIM_AMNESIA] = "amnesia",     [SIM_STALE] = "stale",     [SIM_STEPS] = "steps",
-    [SIM_STORY] = "story",
-};
-
-static const char *const fault_names[SIM_FAULTS] = {
-    [SIM_FAULT_RESET] = "reset",
-    [SIM_FAULT_STRAY] = "stray commands",
-    [SIM_FAULT_HALF_OPEN] = "half-open",
-    [SIM_FAULT_PARTITION] = "partition",
-    [SIM_FAULT_FOREVER] = "partition for good",
-    [SIM_FAULT_CLOG] = "clog",
-    [SIM_FAULT_NODE_PAUSE] = "node pause",
-    [SIM_FAULT_NODE_RESTART] = "node restart",
-    [SIM_FAULT_NODE_REFUSE] = "node down",
-    [SIM_FAULT_NODE_ERROR] = "node errors",
-    [SIM_FAULT_NODE_BACK] = "clock back",
-    [SIM_FAULT_NODE_FROZEN] = "clock frozen",
-    [SIM_FAULT_CLIENT_PAUSE] = "client pause",
-    [SIM_FAULT_CLIENT_SUSPEND] = "client suspend",
-    [SIM_FAULT_CLIENT_ANEW] = "client anew",
-    [SIM_FAULT_AMNESIA] = "amnesia",
-    [SIM_FAULT_STALE] = "stale replica",
-    [SIM_FAULT_STEP] = "clock step",
-    [SIM_FAULT_LOSS] = "loss",
-    [SIM_FAULT_BLOCK] = "blocked loop",
-    [SIM_FAULT_GRANT_PAUSE] = "pause at a grant",
-    [SIM_FAULT_NO_TOKEN] = "no randomness",
-};
-
-static const char *const break_names[SIM_BREAKS] = {
-    [SIM_BREAK_NONE] = "none",
-    [SIM_BREAK_ONE_TOKEN] = "one-token",
-    [SIM_BREAK_BLIND_RELEASE] = "blind-release",
-    [SIM_BREAK_DROP_OWED] = "drop-owed",
-    [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
-    [SIM_BREAK_EXTEND_SHORTENS] = "extend-shortens",
-    [SIM_BREAK_RAISE_BLIND] = "raise-blind",
-    [SIM_BREAK_RAISE_ANYWHERE] = "raise-anywhere",
-    [SIM_BREAK_RAISE_LARGER] = "raise-larger",
-    [SIM_BREAK_COUNTER_TTL] = "counter-ttl",
-    [SIM_BREAK_UPTIME] = "uptime",
-    [SIM_BREAK_LONG_TTL] = "long-ttl",
-    [SIM_BREAK_WALLS_APART] = "walls-apart",
-    [SIM_BREAK_FLUSHALL] = "flushall",
-    [SIM_BREAK_RETENTION] = "retention",
-    [SIM_BREAK_COUNTER_LEFT] = "counter-left",
-};
-
-const char *sim_preset_name(enum sim_preset preset) {
-    return preset_names[preset];
-}
-
-const char *sim_fault_name(enum sim_fault fault) {
-    return fault_names[fault];
-}
-
-const char *sim_guard_name(enum rl_guard_mode guard) {
-    static const char *const guards[] = {
-        [RL_GUARD_OFF] = "off", [RL_GUARD_OBSERVED] = "observed", [RL_GUARD_STRICT] = "strict"};
-    return guards[guard];
-}
-
-const char *sim_break_name(enum sim_break broken) {
-    return break_names[broken];
-}
+static const uint32_t forgetting_faults =
+    BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE) | BIT(SIM_FAULT_EVICT);
 
 bool sim_options_within_promise(const struct sim_options *options) {
     return !(options->faults & (forgetting_faults | BIT(SIM_FAULT_STEP)));
@@ -101,7 +30,7 @@ bool sim_options_is_fenced(const struct sim_options *options) {
 }
 
 uint64_t sim_options_kept_ns(const struct sim_options *options) {
-    if (options->walls_agree || options->retention_ms == RETENTION_MS) {
+    if (options->walls_agree || options->retention_ms == SIM_RETENTION_MS) {
         return RL_NEVER;
     }
     uint64_t fast_ns = options->retention_ms * MS / 1000000 * (uint64_t)options->clock_drift_ppm;
@@ -122,10 +51,10 @@ static void derive_size(struct sim_options *options, struct sim_random *random) 
     static const uint32_t sizes[] = {1, 2, 3, 3, 3, 4, 5, 5, 5, 6, 7};
     uint32_t size = sizes[sim_pick(random, sizeof sizes / sizeof sizes[0])];
     options->nodes = options->nodes == 0 ? size : options->nodes;
-    options->clients = (uint32_t)sim_skewed(random, 2, SIM_CLIENTS_MAX + 1);
-    options->clients -= options->clients > SIM_CLIENTS_MAX;
-    options->locks = (uint32_t)sim_between(random, 1, SIM_LOCKS_MAX);
-    options->resources = (uint32_t)sim_between(random, 1, SIM_RESOURCES_MAX);
+    options->clients = (uint32_t)sim_skewed(random, 2, SIM_CLIENTS_USUAL + 1);
+    options->clients -= options->clients > SIM_CLIENTS_USUAL;
+    options->locks = (uint32_t)sim_between(random, 1, 3);
+    options->resources = (uint32_t)sim_between(random, 1, 3);
 }
 
 static void derive_times(struct sim_options *options, struct sim_random *random) {
@@ -147,6 +76,7 @@ static void derive_times(struct sim_options *options, struct sim_random *random)
 
 static void derive_network(struct sim_options *options, struct sim_random *random) {
     options->loss_ppm = (uint32_t)sim_skewed(random, 0, 20000);
+    options->split_percent = (uint32_t)sim_skewed(random, 0, 50);
     options->clog_ns = sim_skewed(random, 10 * MS, 4000 * MS);
 }
 
@@ -207,6 +137,14 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
             derive_swarm(options, random);
             options->faults |= BIT(SIM_FAULT_STEP) | BIT(SIM_FAULT_CLIENT_PAUSE);
             break;
+        case SIM_SHARED_HOLDS:
+        case SIM_SEVERAL:
+        case SIM_ADOPTED:
+        case SIM_ELECTED:
+        case SIM_SLOW:
+        case SIM_EVICTING:
+            derive_swarm(options, random);
+            break;
         case SIM_AMNESIA:
             options->faults = BIT(SIM_FAULT_AMNESIA);
             break;
@@ -216,6 +154,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
         case SIM_STEPS:
             options->faults = BIT(SIM_FAULT_STEP);
             break;
+        case SIM_LINES: /* sim_options_lines() */
         case SIM_QUIET:
         case SIM_STORY:
         case SIM_PRESETS:
@@ -230,7 +169,8 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
 static void derive_limits(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 6);
     if (sim_chance(&random, 40)) {
-        options->requests_max = (uint32_t)sim_skewed(&random, 4, 64);
+        uint32_t least = sim_chance(&random, 50) ? 2 : 4;
+        options->requests_max = (uint32_t)sim_skewed(&random, least, 64);
         options->owed_max = options->requests_max / 2;
     }
     if (sim_chance(&random, 30)) {
@@ -247,7 +187,7 @@ static enum rl_guard_mode derive_guard(const struct sim_options *options,
     if (options->preset >= SIM_AMNESIA) {
         return RL_GUARD_OFF;
     }
-    if (!some && options->preset != SIM_FORGETFUL) {
+    if (!some && options->preset != SIM_FORGETFUL && options->preset != SIM_EVICTING) {
         return RL_GUARD_OFF;
     }
     return strict || anew ? RL_GUARD_STRICT : RL_GUARD_OBSERVED;
@@ -262,7 +202,6 @@ static void derive_distance(struct sim_options *options, uint64_t far_ns) {
 /* Nodes that forget and are connected again while others are still asked. */
 static void derive_far_nodes(struct sim_options *options, struct sim_random *random) {
     options->resources = 1;
-    options->ties_percent = 100;
     derive_distance(options, sim_skewed(random, 5 * MS, 100 * MS));
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
     options->reconnect_min_ms = (uint32_t)sim_between(random, 1, 10);
@@ -270,7 +209,8 @@ static void derive_far_nodes(struct sim_options *options, struct sim_random *ran
 }
 
 static uint64_t least_retention_ms(const struct sim_options *options) {
-    return options->max_ttl_ms * UINT64_C(21) / 10 + 10;
+    uint64_t least_ms = options->max_ttl_ms * UINT64_C(21) / 10 + 10;
+    return least_ms > 1000 ? least_ms : 1000;
 }
 
 /* Counters that end while locks are still acquired need wall clocks that agree, and so do nodes
@@ -278,12 +218,12 @@ static uint64_t least_retention_ms(const struct sim_options *options) {
 static void derive_memory(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 9);
     options->max_ttl_ms = options->ttl_max_ms;
-    options->retention_ms = RETENTION_MS;
+    options->retention_ms = SIM_RETENTION_MS;
     options->guard = derive_guard(options, &random);
     options->fence_percent = (uint32_t)sim_between(&random, 30, 100);
-    options->ties_percent = (uint32_t)sim_between(&random, 20, 100);
     options->wall_percent = (uint32_t)sim_skewed(&random, 0, 50);
-    options->walls_agree = sim_chance(&random, 40) || options->preset == SIM_FORGETFUL;
+    options->walls_agree = sim_chance(&random, 40) || options->preset == SIM_FORGETFUL ||
+                           options->preset == SIM_EVICTING;
     uint64_t least_ms = least_retention_ms(options);
     uint32_t short_ms = (uint32_t)sim_between(&random, least_ms, 4 * least_ms);
     bool steps = options->faults & BIT(SIM_FAULT_STEP);
@@ -291,6 +231,9 @@ static void derive_memory(struct sim_options *options) {
         options->retention_ms = short_ms;
     }
     uint64_t gap_ns = options->max_ttl_ms * MS / 100 * sim_between(&random, 3, 60);
+    if (options->preset == SIM_EVICTING) {
+        options->fault_gap_ns = gap_ns + MS;
+    }
     if (options->preset == SIM_FORGETFUL) {
         options->forget_percent = 50;
         options->fault_gap_ns = gap_ns + MS;
@@ -314,9 +257,9 @@ static void derive_rough_fences(struct sim_options *options) {
     options->walls_agree = false;
     options->walls_stand = sim_chance(&random, 80);
     options->guard = RL_GUARD_OFF;
-    options->retention_ms = RETENTION_MS;
+    options->retention_ms = SIM_RETENTION_MS;
     options->resources = 1;
-    options->clients = (uint32_t)sim_between(&random, 3, SIM_CLIENTS_MAX);
+    options->clients = (uint32_t)sim_between(&random, 3, SIM_CLIENTS_USUAL);
     options->hold_percent = (uint32_t)sim_skewed(&random, 0, 50);
     options->think_max_ms = (uint32_t)sim_skewed(&random, 1, 100);
     options->fence_percent = 100;
@@ -348,6 +291,86 @@ static void derive_leaders(struct sim_options *options) {
         (uint32_t)sim_skewed(&random, least_retention_ms(options), 4 * least_retention_ms(options));
 }
 
+/* -- What the client adds to the protocol -- */
+
+static void derive_shared(struct sim_options *options, struct sim_random *random) {
+    options->owner_percent = (uint32_t)sim_between(random, 50, 100);
+    options->owners = (uint32_t)sim_between(random, 1, 3);
+    options->locks = (uint32_t)sim_between(random, 2, SIM_LOCKS_MAX);
+    options->resources = (uint32_t)sim_between(random, 1, 2);
+    options->several_percent = options->resources > 1 ? (uint32_t)sim_between(random, 0, 60) : 0;
+    options->watch_percent = (uint32_t)sim_between(random, 0, 80);
+}
+
+static void derive_several(struct sim_options *options, struct sim_random *random) {
+    options->resources = (uint32_t)sim_between(random, 2, SIM_RESOURCES_MAX);
+    options->several_percent = (uint32_t)sim_between(random, 50, 100);
+}
+
+static void derive_adopted(struct sim_options *options, struct sim_random *random) {
+    options->adopt_percent = (uint32_t)sim_between(random, 20, 60);
+    options->resources = (uint32_t)sim_between(random, 1, 2);
+    options->query_percent = (uint32_t)sim_between(random, 0, 40);
+    options->ttl_min_ms += 500;
+    options->ttl_max_ms += 1000;
+    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+}
+
+static void derive_elected(struct sim_options *options, struct sim_random *random) {
+    options->elections = (uint32_t)sim_between(random, 1, SIM_ELECTIONS_MAX);
+    options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS); /* all must answer */
+    options->locks = 1;
+    options->resources = SIM_RESOURCES_MAX; /* the locks' are others: r1 is the election's */
+    options->query_percent = (uint32_t)sim_between(random, 0, 20);
+    options->ttl_min_ms = options->ttl_max_ms / 2 + 100;
+    options->ttl_max_ms += 200;
+    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+}
+
+static void derive_slow(struct sim_options *options, struct sim_random *random) {
+    options->faults |= BIT(SIM_FAULT_DRIP) | BIT(SIM_FAULT_NODE_PAUSE);
+    options->drip_ns = sim_skewed(random, MS / 10, 50 * MS);
+    options->split_percent = (uint32_t)sim_between(random, 10, 80);
+    options->room = (uint32_t)sim_skewed(random, 600, 4000); /* a handshake has 4 KiB */
+    options->node_timeout_ms += (uint32_t)(20 * options->delay_max_ns / MS);
+    options->unsent_max = (uint32_t)sim_skewed(random, 1000, 100000);
+    options->locks = (uint32_t)sim_between(random, 1, SIM_LOCKS_MAX);
+    options->names_percent = (uint32_t)sim_between(random, 0, 100);
+    options->resolve_ns = sim_skewed(random, 0, 500 * MS);
+    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+}
+
+static void derive_client(struct sim_options *options) {
+    struct sim_random random = sim_random_stream(options->seed, 12);
+    options->room = 1 << 20;
+    switch (options->preset) {
+        case SIM_SHARED_HOLDS:
+            derive_shared(options, &random);
+            break;
+        case SIM_SEVERAL:
+            derive_several(options, &random);
+            break;
+        case SIM_ADOPTED:
+            derive_adopted(options, &random);
+            break;
+        case SIM_ELECTED:
+            derive_elected(options, &random);
+            break;
+        case SIM_SLOW:
+            derive_slow(options, &random);
+            break;
+        case SIM_EVICTING:
+            options->faults |= BIT(SIM_FAULT_EVICT);
+            options->locks = (uint32_t)sim_between(&random, 1, SIM_LOCKS_MAX);
+            break;
+        default:
+            break;
+    }
+    if (options->grant_percent > 0 && sim_chance(&random, 50)) {
+        options->preempt_looks = (uint32_t)sim_between(&random, 200, 5000);
+    }
+}
+
 static struct sim_options story_options(struct sim_options options) {
     options.clients = 2;
     options.locks = 1;
@@ -359,7 +382,8 @@ static struct sim_options story_options(struct sim_options options) {
     options.lost_margin_ms = 2;
     options.delay_min_ns = options.delay_max_ns = MS;
     options.ttl_min_ms = options.ttl_max_ms = options.max_ttl_ms = 1000;
-    options.retention_ms = RETENTION_MS;
+    options.retention_ms = SIM_RETENTION_MS;
+    options.room = 1 << 20;
     return options;
 }
 
@@ -371,8 +395,10 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
                                   .nodes = nodes,
                                   .drift_ppm = 10000,
                                   .drift_ms = 2,
-                                  .requests_max = 65536,
-                                  .owed_max = RL_OWED_MAX};
+                                  .requests_max = RL_NODE_REQUESTS_MAX,
+                                  .unsent_max = RL_NODE_UNSENT_MAX,
+                                  .owed_max = RL_PENDING_MAX,
+                                  .cancel_percent = 15};
     if (preset == SIM_STORY) {
         return story_options(options);
     }
@@ -385,71 +411,42 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
     derive_times(&options, &random);
     derive_faults(&options, &random);
     derive_limits(&options);
+    derive_client(&options);
     derive_memory(&options);
     derive_rough_fences(&options);
     derive_leaders(&options);
+    if (preset == SIM_LINES) {
+        sim_options_lines(&options, (enum sim_trouble)(seed % SIM_TROUBLES));
+    }
     return options;
 }
 
 void sim_options_break(struct sim_options *options, enum sim_break broken) {
+    static const uint32_t servers[SIM_BREAKS] = {
+        [SIM_BREAK_BLIND_RELEASE] = SERVER_BREAK_BLIND_RELEASE,
+        [SIM_BREAK_EXTEND_SHORTENS] = SERVER_BREAK_EXTEND_SHORTENS,
+        [SIM_BREAK_RAISE_BLIND] = SERVER_BREAK_RAISE_BLIND,
+        [SIM_BREAK_RAISE_ANYWHERE] = SERVER_BREAK_RAISE_ANYWHERE,
+        [SIM_BREAK_RAISE_LARGER] = SERVER_BREAK_RAISE_LARGER,
+        [SIM_BREAK_COUNTER_TTL] = SERVER_BREAK_COUNTER_TTL,
+        [SIM_BREAK_COUNTER_LEFT] = SERVER_BREAK_COUNTER_LEFT,
+        [SIM_BREAK_PARTIAL_SET] = SERVER_BREAK_PARTIAL_SET,
+        [SIM_BREAK_TAKE_ANY] = SERVER_BREAK_TAKE_ANY,
+        [SIM_BREAK_TAKE_SHORTENS] = SERVER_BREAK_TAKE_SHORTENS,
+        [SIM_BREAK_TAKE_LEAVES] = SERVER_BREAK_TAKE_LEAVES,
+        [SIM_BREAK_TAKE_KEEPS] = SERVER_BREAK_TAKE_KEEPS,
+        [SIM_BREAK_TAKE_OTHERS] = SERVER_BREAK_TAKE_OTHERS,
+        [SIM_BREAK_SERVE_STAYS] = SERVER_BREAK_SERVE_STAYS,
+        [SIM_BREAK_HEIR_UNTOLD] = SERVER_BREAK_HEIR_UNTOLD,
+        [SIM_BREAK_LEAVE_BLIND] = SERVER_BREAK_LEAVE_BLIND,
+        [SIM_BREAK_JOIN_ANEW] = SERVER_BREAK_JOIN_ANEW,
+        [SIM_BREAK_JOIN_PASSES] = SERVER_BREAK_JOIN_PASSES,
+        [SIM_BREAK_JOIN_DEAD] = SERVER_BREAK_JOIN_DEAD,
+        [SIM_BREAK_MESSAGES] = SERVER_BREAK_MESSAGES,
+    };
     options->broken = broken;
-    if (broken == SIM_BREAK_LONG_TTL) {
-        options->max_ttl_ms = options->ttl_min_ms;
-    }
+    options->server_broken = servers[broken];
     if (broken == SIM_BREAK_RETENTION && options->walls_agree) {
-        options->retention_ms = options->max_ttl_ms;
+        options->retention_ms = options->max_ttl_ms > 1000 ? options->max_ttl_ms : 1000;
     }
-}
-
-/* -- Printing -- */
-
-static void print_faults(const struct sim_options *options) {
-    printf("faults          every %.3f ms, up to %.3f ms long:",
-           (double)options->fault_gap_ns / 1e6, (double)options->fault_ns / 1e6);
-    const char *comma = " ";
-    for (uint32_t i = 0; i < SIM_FAULTS; i++) {
-        if (options->faults & BIT(i)) {
-            printf("%s%s", comma, fault_names[i]);
-            comma = ", ";
-        }
-    }
-    printf("%s\n", options->faults == 0 ? " none" : "");
-}
-
-void sim_options_print(const struct sim_options *options) {
-    printf("seed            %" PRIu64 "\n", options->seed);
-    printf("preset          %s%s%s\n", preset_names[options->preset],
-           options->broken != SIM_BREAK_NONE ? ", broken: " : "",
-           options->broken != SIM_BREAK_NONE ? break_names[options->broken] : "");
-    printf("size            %u nodes, %u clients with %u locks each, %u resources, %u steps\n",
-           options->nodes, options->clients, options->locks, options->resources, options->steps);
-    printf("allowance       drift %u ppm + %u ms, lost margin %u ms\n", options->drift_ppm,
-           options->drift_ms, options->lost_margin_ms);
-    printf("timeouts        node %u ms, connect %u ms, reconnect %u to %u ms\n",
-           options->node_timeout_ms, options->connect_timeout_ms, options->reconnect_min_ms,
-           options->reconnect_max_ms);
-    printf("limits          %u requests out to a node, %u releases owed to it\n",
-           options->requests_max, options->owed_max);
-    printf("network         delay %.3f to %.3f ms, loss %u ppm, clogged up to %.3f ms\n",
-           (double)options->delay_min_ns / 1e6, (double)options->delay_max_ns / 1e6,
-           options->loss_ppm, (double)options->clog_ns / 1e6);
-    printf("clocks          drift up to %d ppm between two, wave %.3f ms\n",
-           (int)options->clock_drift_ppm, (double)options->clock_wave_ns / 1e6);
-    print_faults(options);
-    printf(
-        "users           ttl %u to %u ms%s, %u %% extend, think up to %u ms, "
-        "hold up to %u %%, %u %% of callbacks block, %u %% of grants stop the client\n",
-        options->ttl_min_ms, options->ttl_max_ms, options->same_ttl ? " (extended alike)" : "",
-        options->extend_percent, options->think_max_ms, options->hold_percent,
-        options->block_percent, options->grant_percent);
-    printf("acquires        %u %% with a watchdog, %u %% with a fence, %u %% break ties\n",
-           options->watch_percent, options->fence_percent, options->ties_percent);
-    printf("guard           %s, for locks of up to %u ms\n", sim_guard_name(options->guard),
-           options->max_ttl_ms);
-    printf("fences          counters are kept for %u ms; wall clocks %s, %u %% of looks step\n",
-           options->retention_ms,
-           options->walls_agree   ? "agree to within max ttl"
-           : options->walls_stand ? "stand"
-                                  : "show anything",
-           options->wall_percent);
 }

@@ -24,8 +24,19 @@
  *     stale     replicas take the place of nodes, and nothing guards their vote
  *     steps     nodes' clocks step forward by more than a ttl
  *
- * All have fences and ties that are broken in a share of the acquires, and those within the promise
- * a guard in half of the histories.
+ * All have fences in a share of the acquires, and those within the promise a guard in half of the
+ * histories.
+ *
+ * What the client adds to the protocol, each in the swarm of faults:
+ *     shared    owners that share their holds (reentrancy), of one resource and of several
+ *     lines     many clients that want one resource, or a few, and go by the line; one class of
+ *               faults in each history, by the seed: enum sim_trouble
+ *     several   locks of several resources, which overlap
+ *     adopted   tokens that are handed from process to process: disown, adopt, release by token
+ *     elected   candidates and observers of elections
+ *     slow      nodes that read and answer a few bytes at a time, and streams with little room
+ *     evicting  nodes that are started with a policy by which they evict keys, and do: the guard
+ *               keeps them out
  */
 #ifndef SIM_OPTIONS_H
 #define SIM_OPTIONS_H
@@ -36,9 +47,15 @@
 #include "core/guard.h"
 
 #define SIM_NODES_MAX 7
-#define SIM_CLIENTS_MAX 6
-#define SIM_LOCKS_MAX 3 /* of one client */
-#define SIM_RESOURCES_MAX 3
+#define SIM_CLIENTS_MAX 16
+#define SIM_CLIENTS_USUAL 6 /* at most, where no line is looked at */
+#define SIM_PLAIN_MAX 3     /* clients of other libraries */
+#define SIM_LOCKS_MAX 6     /* of one client */
+#define SIM_ELECTIONS_MAX 2 /* the same */
+#define SIM_SLOTS_MAX (SIM_LOCKS_MAX + SIM_ELECTIONS_MAX)
+#define SIM_RESOURCES_MAX 4
+
+#define SIM_RETENTION_MS 86400000u /* of counters: longer than any history */
 
 enum sim_preset {
     SIM_QUIET,
@@ -50,6 +67,13 @@ enum sim_preset {
     SIM_FORGETFUL,
     SIM_FENCED,
     SIM_LEADERS,
+    SIM_SHARED_HOLDS,
+    SIM_LINES,
+    SIM_SEVERAL,
+    SIM_ADOPTED,
+    SIM_ELECTED,
+    SIM_SLOW,
+    SIM_EVICTING,
     SIM_AMNESIA,
     SIM_STALE,
     SIM_STEPS,
@@ -74,24 +98,28 @@ enum sim_fault {
     SIM_FAULT_CLIENT_PAUSE, /* SIGSTOP */
     SIM_FAULT_CLIENT_SUSPEND, /* its machine sleeps */
     SIM_FAULT_CLIENT_ANEW,    /* a client starts again, and has not seen any node yet */
+    SIM_FAULT_CLIENT_KILL,    /* the same, but it ends without a word */
     SIM_FAULT_AMNESIA,        /* a node restarts empty: within the promise of a guard */
     SIM_FAULT_STALE,          /* a stale replica takes a node's place: the same */
+    SIM_FAULT_DRIP,           /* a wire carries a few bytes at a time */
+    SIM_FAULT_EVICT,          /* a node is started again and evicts keys, until it is once more */
     SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the promise */
     SIM_FAULT_LOSS,           /* a message is lost, and its connection with it */
     SIM_FAULT_BLOCK,          /* a callback blocks the client's loop */
     SIM_FAULT_GRANT_PAUSE,    /* a client is stopped between the quorum and the callback */
-    SIM_FAULT_NO_TOKEN,       /* the system has no randomness for a token */
+    SIM_FAULT_NO_TOKEN,       /* the system has no random bytes */
+    SIM_FAULT_NO_DIAL,        /* the system has no descriptor for a connection */
+    SIM_FAULT_PREEMPT,        /* a process is stopped inside of the library */
     SIM_FAULTS
 };
 
 #define SIM_FAULTS_STRIKING SIM_FAULT_LOSS /* below this: scheduled by fault.c */
 
-/* Wrong drivers and clocks for the negative controls; those in the core are patches (broken/). */
+/* What is built wrongly outside of the library, for the negative controls; those in the library are
+ * patches (broken/). */
 enum sim_break {
     SIM_BREAK_NONE,
-    SIM_BREAK_ONE_TOKEN,       /* one token for all attempts of a lock */
     SIM_BREAK_BLIND_RELEASE,   /* nodes delete without comparing */
-    SIM_BREAK_DROP_OWED,       /* what a node is owed is forgotten when it is connected again */
     SIM_BREAK_STOPPED_CLOCK,   /* validity on a clock that stops in suspend */
     SIM_BREAK_EXTEND_SHORTENS, /* the extend script sets a shorter life, too: a late one then cuts
                                 * short what a later one gave */
@@ -99,22 +127,50 @@ enum sim_break {
     SIM_BREAK_RAISE_ANYWHERE,  /* a raise does not compare the token */
     SIM_BREAK_RAISE_LARGER,    /* a raise is content with a larger counter */
     SIM_BREAK_COUNTER_TTL,     /* a counter ends with its key */
-    SIM_BREAK_UPTIME,          /* a second of the uptime that has begun counts as over */
-    SIM_BREAK_LONG_TTL,        /* locks ask for more than max_ttl_ms */
+    SIM_BREAK_PARTIAL_SET,     /* of several keys those are set that are free */
+    SIM_BREAK_LONG_TTL,        /* every second client thinks that the longest ttl is a short one */
     SIM_BREAK_WALLS_APART,     /* wall clocks that should agree differ by five times as much */
     SIM_BREAK_FLUSHALL,        /* a node forgets without a restart: the guard cannot see that */
     SIM_BREAK_RETENTION,       /* counters are kept no longer than the longest ttl */
     SIM_BREAK_COUNTER_LEFT,    /* an extension leaves the counters alone */
+    SIM_BREAK_TAKE_ANY,        /* TAKE overwrites any key */
+    SIM_BREAK_TAKE_SHORTENS,   /* TAKE gives its own key the life that it asks for */
+    SIM_BREAK_TAKE_LEAVES,     /* TAKE says yes to its own key, and leaves its life */
+    SIM_BREAK_TAKE_KEEPS,      /* TAKE leaves a reservation's life to the token */
+    SIM_BREAK_TAKE_OTHERS,     /* TAKE overwrites a reservation for another place */
+    SIM_BREAK_SERVE_STAYS,     /* who is served stays in the line */
+    SIM_BREAK_HEIR_UNTOLD,     /* who becomes first is not told */
+    SIM_BREAK_LEAVE_BLIND,     /* LEAVE deletes the key, whatever is there */
+    SIM_BREAK_JOIN_ANEW,       /* JOIN again gives a place a new score */
+    SIM_BREAK_JOIN_PASSES,     /* JOIN says yes though others are before it */
+    SIM_BREAK_JOIN_DEAD,       /* JOIN drops nobody whose client is gone */
+    SIM_BREAK_MESSAGES,        /* nobody hears a message */
     SIM_BREAKS
+};
+
+/* What goes wrong in the preset "lines": one class of faults in each history, by the seed. */
+enum sim_trouble {
+    SIM_TROUBLE_NONE,
+    SIM_TROUBLE_CONNECTIONS, /* they break, silently or not, and are slow */
+    SIM_TROUBLE_NODES,       /* they stand still, are away, come back empty */
+    SIM_TROUBLE_CLIENTS,     /* they are killed, stopped, closed, and exit behind a release */
+    SIM_TROUBLE_PLAIN,       /* clients of other libraries poll beside them */
+    SIM_TROUBLE_PARTITIONS,  /* of a client and a node: who is home is not agreed upon */
+    SIM_TROUBLE_CLOCKS,      /* of nodes, set back; all of them drift */
+    SIM_TROUBLE_ALL,
+    SIM_TROUBLES
 };
 
 struct sim_options {
     uint64_t seed;
     enum sim_preset preset;
+    enum sim_trouble trouble;
     enum sim_break broken;
-    uint32_t steps; /* of the safety phase */
+    uint32_t server_broken; /* the same, as enum server_broken */
+    uint32_t steps;         /* of the safety phase */
     uint32_t nodes;
     uint32_t clients;
+    uint32_t plain; /* clients of other libraries */
     uint32_t locks; /* of each client */
     uint32_t resources;
 
@@ -127,14 +183,20 @@ struct sim_options {
     uint32_t lost_margin_ms;
 
     uint32_t requests_max; /* without an answer from one node; more are refused as busy */
+    uint32_t unsent_max;   /* bytes that a node has not taken; beyond them it is busy */
     uint32_t owed_max;     /* debts of one node; more are not kept */
 
     uint64_t delay_min_ns; /* of a message, one way */
     uint64_t delay_max_ns;
-    uint64_t loop_lag_ns;  /* at most, from polling to the rest of the turn */
-    uint64_t timer_lag_ns; /* at most, how late a timer fires; libuv counts milliseconds */
-    uint32_t loss_ppm;     /* of the messages */
-    uint64_t clog_ns;      /* at most, how much later a message comes on a clogged link */
+    uint64_t loop_lag_ns;   /* at most, from polling to the rest of the turn */
+    uint64_t timer_lag_ns;  /* at most, how late a timer fires; libuv counts milliseconds */
+    uint32_t loss_ppm;      /* of the messages */
+    uint64_t clog_ns;       /* at most, how much later a message comes on a clogged link */
+    uint64_t drip_ns;       /* at most, between two pieces on a wire that drips */
+    uint32_t split_percent; /* of pieces that are split somewhere, again and again */
+    uint32_t room;          /* bytes that a stream takes before the node has read them */
+    uint32_t names_percent; /* of processes that know the nodes by name */
+    uint64_t resolve_ns;    /* at most, how long looking one up takes */
 
     int64_t clock_drift_ppm; /* at most, of a node plus of a client */
     uint64_t clock_wave_ns;  /* at most, of a node and of a client each */
@@ -154,19 +216,34 @@ struct sim_options {
     uint32_t ttl_min_ms;
     uint32_t ttl_max_ms;
     uint32_t think_max_ms;
-    uint32_t extend_percent; /* of what holders do */
-    uint32_t hold_percent;   /* of what is left of validity, at most, before a holder does it */
-    uint32_t watch_percent;  /* of acquires that have a watchdog */
-    uint32_t fence_percent;  /* of acquires that ask for a fence */
-    uint32_t ties_percent;   /* of acquires that break ties */
-    uint32_t block_percent;  /* of callbacks that block the loop */
-    uint32_t grant_percent;  /* of grants at which the client is stopped */
-    bool same_ttl;           /* a lock is extended by the ttl that it was acquired with */
+    uint32_t extend_percent;  /* of what holders do */
+    uint32_t hold_percent;    /* of what is left of validity, at most, before a holder does it */
+    uint32_t watch_percent;   /* of acquires that have a watchdog */
+    uint32_t fence_percent;   /* of acquires that ask for a fence */
+    uint32_t block_percent;   /* of callbacks that block the loop */
+    uint32_t grant_percent;   /* of votes after which the process is stopped */
+    uint32_t preempt_looks;   /* at the clock, on average until it is stopped there; 0: never */
+    uint32_t owner_percent;   /* of acquires that are for an owner */
+    uint32_t owners;          /* of each process */
+    uint32_t several_percent; /* of locks that are of several resources */
+    uint32_t patient_percent; /* of acquires that wait for as long as it takes */
+    uint32_t cancel_percent;  /* of acquires that are cancelled, if they last */
+    uint32_t exit_percent;    /* of releases behind which the process ends */
+    uint32_t adopt_percent;   /* of what holders do: they disown */
+    uint32_t elections;       /* of each process, candidates and observers */
+    uint32_t query_percent;   /* of what users do while they think: they look who holds it */
+    bool same_ttl;            /* a lock is extended by the ttl that it was acquired with */
 };
 
 /* nodes, steps: 0 to derive them. */
 struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uint32_t nodes,
                                       uint32_t steps);
+
+/* options_lines.c: the preset "lines", with this trouble. Whatever is not about that is kept. */
+void sim_options_lines(struct sim_options *options, enum sim_trouble trouble);
+
+/* For how long at most nobody is granted what somebody wants and could have: check_line.c. */
+uint64_t sim_options_stall_ns(const struct sim_options *options);
 
 /* Something in such a history is built wrongly. */
 void sim_options_break(struct sim_options *options, enum sim_break broken);
@@ -189,6 +266,7 @@ uint64_t sim_options_kept_ns(const struct sim_options *options);
 
 const char *sim_preset_name(enum sim_preset preset);
 const char *sim_fault_name(enum sim_fault fault);
+const char *sim_trouble_name(enum sim_trouble trouble);
 const char *sim_break_name(enum sim_break broken);
 const char *sim_guard_name(enum rl_guard_mode guard);
 

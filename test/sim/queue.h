@@ -1,9 +1,9 @@
 /* What is going to happen, in the order in which it will: a binary heap of events.
  *
- * The order: by time; at one time the continuation of a loop turn that was interrupted comes first
- * (SIM_FIRST), then everything else in the order in which it was scheduled. An event that has to
- * wait (its target is paused, its link is cut) is put back with its old place among its equals, so
- * waiting never reorders one connection.
+ * The order: by time; at one time what a process announced comes first (sim_queue_add_first()),
+ * then everything else in the order in which it was scheduled. An event that has to wait (its
+ * target is paused, its link is cut) is put back with its old place among its equals, so waiting
+ * never reorders one connection.
  *
  * Nothing here fails: memory that is not there ends the program.
  */
@@ -14,25 +14,33 @@
 #include <stdint.h>
 
 enum sim_event_kind {
-    SIM_EV_DELIVER, /* a command reaches its node */
-    SIM_EV_REPLY,   /* a reply reaches its client */
-    SIM_EV_BREAK,   /* a client notices that a connection is gone */
-    SIM_EV_WAKE,    /* a client's timer fires */
-    SIM_EV_TURN,    /* the part of a client's loop turn that follows the polling */
-    SIM_EV_USER,    /* the user of a lock does something */
-    SIM_EV_NODE,    /* a paused node goes on, or one that was down is started */
-    SIM_EV_FAULT,   /* a fault strikes */
-    SIM_EV_STORY    /* the next line of a story's script */
+    SIM_EV_DIAL,     /* a connection reaches its node */
+    SIM_EV_UP,       /* ... is accepted */
+    SIM_EV_DELIVER,  /* bytes reach a node */
+    SIM_EV_REPLY,    /* bytes reach a process */
+    SIM_EV_BREAK,    /* a process notices that a connection is gone */
+    SIM_EV_ROOM,     /* a stream takes more */
+    SIM_EV_RESOLVED, /* a name has been looked up */
+    SIM_EV_WAKE,     /* a process's timer fires */
+    SIM_EV_TURN,     /* the part of a loop's turn that follows the polling */
+    SIM_EV_CLOSED,   /* nothing is left of a process's world */
+    SIM_EV_OPEN,     /* a process starts again */
+    SIM_EV_FACT,     /* what a process announced a while ago, by its own time */
+    SIM_EV_USER,     /* the user of a lock does something */
+    SIM_EV_NODE,     /* a paused node goes on, or one that was down is started */
+    SIM_EV_FAULT,    /* a fault strikes */
+    SIM_EV_PLAIN,    /* a client of another library does something */
+    SIM_EV_STORY     /* the next line of a story's script */
 };
 
 struct sim_event {
     uint64_t at_ns;
     uint64_t order; /* among events of one time; 0: to be given by sim_queue_add() */
-    void *what;     /* a message or a connection */
+    void *what;     /* a piece, a connection, a look-up or a fact */
     uint32_t arg;   /* a generation: the event is void if it is no longer the present one */
     uint8_t kind;   /* enum sim_event_kind */
     uint8_t client;
-    uint8_t node; /* or lock */
+    uint8_t node; /* or slot */
 };
 
 struct sim_queue {

@@ -4,32 +4,30 @@
 
 #include <inttypes.h>
 
-#include "core/lock.h"
 #include "sim/world.h"
 
-static const char *const commands[] = {[SIM_HELLO] = "hello",
-                                       [SIM_SET] = "SET",
-                                       [SIM_RAISE] = "raise",
-                                       [SIM_EXTEND] = "extend",
-                                       [SIM_RELEASE] = "release"};
+static const char *const commands[SIM_COMMANDS] = {
+    [SIM_SET] = "SET",   [SIM_RAISE] = "raise", [SIM_EXTEND] = "extend", [SIM_RELEASE] = "release",
+    [SIM_TAKE] = "TAKE", [SIM_JOIN] = "JOIN",   [SIM_LEAVE] = "LEAVE"};
 static const char *const verdicts[] = {[SIM_YES] = "done", [SIM_NO] = "no", [SIM_ERROR] = "error"};
-static const char *const answers[] = {[RL_OUTCOME_YES] = "yes",
-                                      [RL_OUTCOME_NO] = "no",
-                                      [RL_OUTCOME_ERROR] = "an error",
-                                      [RL_OUTCOME_UNANSWERED] = "no answer"};
-static const char *const ops[] =
-    {[RL_OP_ACQUIRE] = "acquire", [RL_OP_EXTEND] = "extend", [RL_OP_RELEASE] = "release"};
-static const char *const results[] = {
-    [RL_RESULT_NONE] = "nothing",       [RL_RESULT_OK] = "ok",
-    [RL_RESULT_HELD] = "held",          [RL_RESULT_NO_QUORUM] = "no quorum",
-    [RL_RESULT_EXPIRED] = "expired",    [RL_RESULT_DEADLINE] = "deadline",
-    [RL_RESULT_CANCELED] = "cancelled", [RL_RESULT_LOST] = "lost",
-    [RL_RESULT_UNKNOWN] = "unknown",    [RL_RESULT_MAX_HOLD] = "held long enough"};
+static const char *const ops[SIM_OPS] =
+    {[SIM_OP_ACQUIRE] = "acquire", [SIM_OP_EXTEND] = "extend", [SIM_OP_RELEASE] = "release"};
 
-static void print_mask(uint32_t mask, FILE *out) {
-    for (uint32_t i = 0; mask >> i != 0; i++) {
-        if (mask & UINT32_C(1) << i) {
-            fprintf(out, " n%u", (unsigned)i + 1);
+static const char *status(uint32_t negated) {
+    return redlock_strerror(-(int)negated);
+}
+
+static const char *answer(uint32_t negated) {
+    return negated == 0 ? "yes" : negated == -REDLOCK_ERR_HELD ? "no" : status(negated);
+}
+
+/* "r1", "r1+r3" */
+static void print_resources(const struct sim_note *note, FILE *out) {
+    const char *before = "r";
+    for (unsigned i = 0; note->resource >> i != 0; i++) {
+        if (note->resource >> i & 1) {
+            fprintf(out, "%s%u", before, i + 1);
+            before = "+r";
         }
     }
 }
@@ -40,40 +38,38 @@ static void print_fence(const struct sim_note *note, const char *before, FILE *o
     }
 }
 
-/* c1 is the first lock of a client, c1b its second. */
+/* c1 is the first lock of a client, c1b its second; c1's lock: of an election, or one that was
+ * freed. */
 static void print_who(const struct sim_note *note, FILE *out) {
-    static const char *const locks[SIM_LOCKS_MAX] = {"", "b", "c"};
-    fprintf(out, "c%u%s", note->client + 1u, note->lock < SIM_LOCKS_MAX ? locks[note->lock] : "");
+    static const char *const locks[SIM_LOCKS_MAX] = {"", "b", "c", "d", "e", "f"};
+    fprintf(out, "c%u%s", note->client + 1u,
+            note->lock < SIM_LOCKS_MAX ? locks[note->lock] : "'s lock");
 }
 
 static void print_user(const struct sim_note *note, FILE *out) {
-    unsigned resource = note->resource + 1u;
-    switch ((enum sim_note_kind)note->kind) {
-        case SIM_NOTE_ACQUIRE:
-            fprintf(out, " wants r%u for %u ms", resource, (unsigned)note->a);
-            break;
-        case SIM_NOTE_DONE:
-            fprintf(out, " is told: %s of r%u: %s", ops[note->a], resource, results[note->b]);
-            print_fence(note, ", fence ", out);
-            break;
-        case SIM_NOTE_LOST:
-            fprintf(out, " is told: r%u is lost (%s)", resource, results[note->b]);
-            break;
-        case SIM_NOTE_EXTEND:
-            fprintf(out, " extends r%u", resource);
-            if (note->a != 0) {
-                fprintf(out, " by %u ms", (unsigned)note->a);
-            }
-            break;
-        case SIM_NOTE_RELEASE:
-            fprintf(out, " releases r%u", resource);
-            break;
-        case SIM_NOTE_CANCEL:
-            fprintf(out, " cancels what it asked of r%u", resource);
-            break;
-        default:
-            fprintf(out, " gives r%u up", resource);
-            break;
+    static const char *const texts[SIM_NOTE_KINDS] = {
+        [SIM_NOTE_ACQUIRE] = "wants ",
+        [SIM_NOTE_EXTEND] = "extends ",
+        [SIM_NOTE_RELEASE] = "releases ",
+        [SIM_NOTE_CANCEL] = "cancels what it asked of ",
+        [SIM_NOTE_ABANDON] = "gives up "};
+    if (note->kind == SIM_NOTE_DONE) {
+        fprintf(out, " is told: %s of ", ops[note->a]);
+        print_resources(note, out);
+        fprintf(out, ": %s", status(note->b));
+        print_fence(note, ", fence ", out);
+        return;
+    }
+    if (note->kind == SIM_NOTE_LOST) {
+        fprintf(out, " is told of the loss of ");
+        print_resources(note, out);
+        fprintf(out, ": %s", status(note->b));
+        return;
+    }
+    fprintf(out, " %s", texts[note->kind]);
+    print_resources(note, out);
+    if (note->a != 0) {
+        fprintf(out, note->kind == SIM_NOTE_EXTEND ? " by %u ms" : " for %u ms", (unsigned)note->a);
     }
 }
 
@@ -82,33 +78,23 @@ static void print_protocol(const struct sim_note *note, FILE *out) {
     unsigned token = (unsigned)note->token;
     switch ((enum sim_note_kind)note->kind) {
         case SIM_NOTE_SEND:
-            fprintf(out, " sends %s of token %u to", commands[note->a], token);
-            print_mask(note->b, out);
-            print_fence(note, ", to ", out);
+            fprintf(out, " sends %s of token %u", commands[note->a], token);
             break;
         case SIM_NOTE_REPAIR:
-            fprintf(out, " gives token %u back to", token);
-            print_mask(note->b, out);
-            break;
-        case SIM_NOTE_UNDO:
-            fprintf(out, " undoes token %u on", token);
-            print_mask(note->b, out);
+            fprintf(out, " gives token %u back to n%u", token, node);
             break;
         case SIM_NOTE_VOTE:
-            fprintf(out, " hears %s from n%u (%s of token %u)", answers[note->b], node,
-                    commands[note->a], token);
-            break;
-        case SIM_NOTE_STATE:
-            fprintf(out, " is %s", rl_lock_state_name((enum rl_lock_state)note->a));
+            fprintf(out, " %s n%u: %s", note->a ? "hears too late from" : "counts", node,
+                    answer(note->b));
             break;
         case SIM_NOTE_OWED:
-            fprintf(out, " owes n%u the release of token %u", node, token);
+            fprintf(out, ": the release of token %u to n%u is pending", token, node);
             break;
-        case SIM_NOTE_REPAY:
-            fprintf(out, " repays n%u the release of token %u", node, token);
+        case SIM_NOTE_REPAID:
+            fprintf(out, ": n%u has answered the pending release of token %u", node, token);
             break;
         default:
-            fprintf(out, " owes n%u nothing for token %u any more", node, token);
+            fprintf(out, ": the release of token %u to n%u is dropped", token, node);
             break;
     }
 }
@@ -128,15 +114,22 @@ static void print_node(const struct sim_note *note, FILE *out) {
     unsigned node = note->node + 1u;
     switch ((enum sim_note_kind)note->kind) {
         case SIM_NOTE_RAN:
+            if (note->a == SIM_JOIN || note->a == SIM_LEAVE) {
+                fprintf(out, "     n%u runs %s of c%u's place %" PRIu64 " for ", node,
+                        commands[note->a], note->client + 1u, note->fence);
+                print_resources(note, out);
+                fprintf(out, ": %s", verdicts[note->b]);
+                break;
+            }
             fprintf(out, "     n%u runs %s of token %u", node, commands[note->a],
                     (unsigned)note->token);
-            if (note->a == SIM_SET || note->a == SIM_EXTEND) {
+            if (note->a == SIM_SET || note->a == SIM_EXTEND || note->a == SIM_TAKE) {
                 fprintf(out, " for %u ms", (unsigned)note->c);
             } else if (note->a == SIM_RAISE) {
                 print_fence(note, " to ", out);
             }
             fprintf(out, ": %s", verdicts[note->b]);
-            if (note->a == SIM_SET && note->b == SIM_YES) {
+            if ((note->a == SIM_SET || note->a == SIM_TAKE) && note->b == SIM_YES) {
                 print_fence(note, ", counter ", out);
             }
             break;
@@ -180,12 +173,10 @@ static void print(const struct sim_note *note, uint64_t since_ns, FILE *out) {
             break;
         case SIM_NOTE_SEND:
         case SIM_NOTE_REPAIR:
-        case SIM_NOTE_UNDO:
         case SIM_NOTE_VOTE:
-        case SIM_NOTE_STATE:
         case SIM_NOTE_OWED:
-        case SIM_NOTE_REPAY:
         case SIM_NOTE_REPAID:
+        case SIM_NOTE_DROPPED:
             print_who(note, out);
             print_protocol(note, out);
             break;
@@ -199,9 +190,23 @@ static void print(const struct sim_note *note, uint64_t since_ns, FILE *out) {
     fprintf(out, "\n");
 }
 
+static uint64_t mixed(uint64_t hash, uint64_t value) {
+    uint64_t product = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return product ^ product >> 29;
+}
+
 void sim_trace(struct sim_world *world, struct sim_note note) {
     struct sim_trace *trace = &world->trace;
     note.at_ns = world->now_ns;
+    if (note.client < SIM_CLIENTS_MAX && world->clients[note.client].is_inside) {
+        note.at_ns = world->clients[note.client].at_ns;
+    }
+    uint64_t hash = mixed(trace->hash, note.at_ns);
+    hash = mixed(hash, (uint64_t)note.token << 32 | note.b);
+    hash = mixed(hash, (uint64_t)note.a << 32 | note.c);
+    hash = mixed(hash, note.fence);
+    trace->hash = mixed(hash, (uint64_t)note.kind << 24 | (uint64_t)note.client << 16 |
+                                  (uint64_t)note.lock << 8 | note.node);
     trace->ring[trace->count++ % SIM_TRACE_MAX] = note;
     if (trace->story != NULL) {
         print(&note, trace->since_ns, trace->story);

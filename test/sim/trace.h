@@ -7,23 +7,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SIM_TRACE_MAX 256
+#define SIM_TRACE_MAX 4096
 
 struct sim_world;
 
 enum sim_note_kind {
     SIM_NOTE_ACQUIRE, /* a: ttl_ms */
-    SIM_NOTE_SEND,    /* a: command, b: mask of nodes */
-    SIM_NOTE_REPAIR,  /* b: mask of nodes */
-    SIM_NOTE_UNDO,    /* b: mask of nodes */
-    SIM_NOTE_RAN,     /* a: command, b: verdict, c: ttl_ms */
-    SIM_NOTE_VOTE,    /* a: command, b: answer, c: late */
-    SIM_NOTE_STATE,   /* a: the lock's state */
-    SIM_NOTE_DONE,    /* a: operation, b: result */
-    SIM_NOTE_LOST,    /* b: result */
+    SIM_NOTE_SEND,    /* a: command */
+    SIM_NOTE_REPAIR,
+    SIM_NOTE_RAN,  /* a: command, b: verdict, c: ttl_ms */
+    SIM_NOTE_VOTE, /* a: whether it is late, b: status, negated */
+    SIM_NOTE_DONE, /* a: operation, b: status, negated */
+    SIM_NOTE_LOST, /* b: status, negated */
     SIM_NOTE_OWED,
-    SIM_NOTE_REPAY, /* a: how many */
     SIM_NOTE_REPAID,
+    SIM_NOTE_DROPPED,
     SIM_NOTE_EXTEND, /* a: ttl_ms */
     SIM_NOTE_RELEASE,
     SIM_NOTE_CANCEL,
@@ -47,13 +45,15 @@ struct sim_note {
     uint32_t token;
     uint32_t a, b, c;
     uint8_t kind;
-    uint8_t client, lock, node, resource; /* SIM_NOBODY if of none */
+    uint8_t client, lock, node; /* SIM_NOBODY if of none */
+    uint8_t resource;           /* as a mask */
 };
 
 struct sim_trace {
     struct sim_note ring[SIM_TRACE_MAX];
     uint64_t count;
-    FILE *story; /* NULL: nothing is written before a check fails */
+    uint64_t hash; /* of all notes: two runs of one seed have the same */
+    FILE *story;   /* NULL: nothing is written before a check fails */
     uint64_t since_ns;
 };
 

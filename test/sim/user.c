@@ -1,248 +1,446 @@
 /* See user.h. The generation voids what a user had in mind when something else happened first. */
 #include "sim/user.h"
 
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "redlock/token.h"
 #include "sim/world.h"
 
+static struct sim_world *world_of(const struct sim_user *user) {
+    return user->client->sim;
+}
+
+static const struct sim_options *options_of(const struct sim_user *user) {
+    return &user->client->sim->options;
+}
+
+static struct sim_random *dice(const struct sim_user *user) {
+    return &world_of(user)->user_random;
+}
+
 /* Whether the user does what chance says: not a probe, and not part of a story. */
-static bool is_free(const struct sim_lock *lock) {
-    const struct sim_world *world = lock->client->world;
-    return world->phase == SIM_SAFETY && world->options.preset != SIM_STORY;
+bool sim_user_is_free(const struct sim_user *user) {
+    return world_of(user)->phase == SIM_SAFETY && options_of(user)->preset != SIM_STORY &&
+           user->client->state == SIM_CLIENT_OPEN;
 }
 
-static struct sim_random *dice(const struct sim_lock *lock) {
-    return &lock->client->world->user_random;
-}
-
-static void act_in(struct sim_lock *lock, uint64_t after_ns) {
-    struct sim_world *world = lock->client->world;
-    struct sim_event event = {.at_ns = world->now_ns + after_ns,
+void sim_user_act_in(struct sim_user *user, uint64_t after_ns) {
+    struct sim_world *world = world_of(user);
+    uint64_t now_ns = user->client->is_inside ? user->client->at_ns : world->now_ns;
+    struct sim_event event = {.at_ns = now_ns + after_ns,
                               .kind = SIM_EV_USER,
-                              .client = lock->client->index,
-                              .node = lock->index,
-                              .arg = ++lock->user_generation};
+                              .client = user->client->index,
+                              .node = user->index,
+                              .arg = ++user->generation};
     sim_queue_add(&world->queue, &event);
 }
 
-static uint64_t think_ns(struct sim_lock *lock) {
-    const struct sim_options *options = &lock->client->world->options;
-    return sim_skewed(dice(lock), 0, options->think_max_ms * RL_NS_PER_MS);
+uint64_t sim_user_think_ns(struct sim_user *user) {
+    return sim_skewed(dice(user), 0, options_of(user)->think_max_ms * RL_NS_PER_MS);
 }
 
 /* A callback that does not come back for a while. */
-static void maybe_block(struct sim_lock *lock) {
-    struct sim_world *world = lock->client->world;
+void sim_user_maybe_block(struct sim_user *user) {
+    struct sim_world *world = world_of(user);
     if (world->phase == SIM_SAFETY && world->options.block_percent > 0 &&
-        sim_chance(dice(lock), world->options.block_percent)) {
+        sim_chance(dice(user), world->options.block_percent)) {
         world->stats.faults[SIM_FAULT_BLOCK]++;
-        sim_loop_busy(lock->client,
-                      world->now_ns + sim_skewed(dice(lock), 0, world->options.fault_ns));
+        sim_client_block(user->client, sim_skewed(dice(user), 0, world->options.fault_ns));
     }
 }
 
-/* -- Asking -- */
-
-static uint32_t random_ttl(struct sim_lock *lock) {
-    const struct sim_options *options = &lock->client->world->options;
-    return (uint32_t)sim_skewed(dice(lock), options->ttl_min_ms, options->ttl_max_ms);
+void sim_user_tell(struct sim_user *user, struct sim_fact fact) {
+    fact.slot = user->index;
+    fact.now_ns = sim_client_now(user->client);
+    sim_check_tell(user->client, &fact);
 }
 
-/* A watchdog, at times one that is late for its validity, and at times a limit. */
-static void watch(struct sim_lock *lock, struct rl_acquire *options) {
-    struct sim_random *random = dice(lock);
-    const uint32_t watch_percent = lock->client->world->options.watch_percent;
-    uint64_t validity_ms = rl_validity_ns(&lock->client->rules, options->ttl_ms) / RL_NS_PER_MS;
-    if (watch_percent == 0 || validity_ms < 3 || !sim_chance(random, watch_percent)) {
-        return;
-    }
-    uint64_t usual_ms = options->ttl_ms / 3 < validity_ms ? options->ttl_ms / 3 : 1;
-    options->renew_ms = (uint32_t)(sim_chance(random, 70) && usual_ms > 0
-                                       ? usual_ms
-                                       : sim_between(random, 1, validity_ms - 1));
-    if (sim_chance(random, 30)) {
-        options->max_hold_ms = (uint32_t)sim_skewed(random, 10, 8 * options->ttl_ms);
-    }
+static void note(const struct sim_user *user, struct sim_note note) {
+    note.client = user->client->index;
+    note.lock = user->index;
+    note.node = SIM_NOBODY;
+    note.resource = (uint8_t)user->resources;
+    sim_trace(world_of(user), note);
 }
 
-/* From a stream of its own: what else happens does not depend on it. */
-static void fence_and_break_ties(struct sim_lock *lock, struct rl_acquire *acquire) {
-    struct sim_world *world = lock->client->world;
-    acquire->fences = sim_chance(&world->fence_random, world->options.fence_percent);
-    acquire->breaks_ties = sim_chance(&world->fence_random, world->options.ties_percent);
+/* -- What was submitted -- */
+
+struct sim_submitted *sim_user_submit(struct sim_user *user, enum sim_op op) {
+    struct sim_submitted *submitted = calloc(1, sizeof *submitted);
+    if (submitted == NULL) {
+        abort();
+    }
+    submitted->user = user;
+    submitted->lock = user->lock;
+    submitted->op = (uint8_t)op;
+    submitted->generation = user->client->generation;
+    submitted->next = world_of(user)->submitted;
+    world_of(user)->submitted = submitted;
+    user->client->pending++;
+    return submitted;
 }
 
-static void acquire(struct sim_lock *lock) {
-    struct sim_random *random = dice(lock);
-    struct rl_acquire options = {.ttl_ms = random_ttl(lock),
-                                 .tries = RL_NO_LIMIT,
-                                 .wait_ms = (uint32_t)sim_skewed(random, 1, 10000),
-                                 .delay_ms = (uint32_t)sim_skewed(random, 0, 100),
-                                 .jitter_ms = (uint32_t)sim_skewed(random, 0, 200)};
-    if (sim_chance(random, 40)) {
-        options.tries = (uint32_t)sim_between(random, 1, 4);
-        options.wait_ms = sim_chance(random, 50) ? RL_NO_LIMIT : options.wait_ms;
+/* It was refused. */
+void sim_user_unsubmit(struct sim_submitted *submitted) {
+    submitted->is_told = true;
+    submitted->user->client->pending--;
+}
+
+bool sim_user_told(struct sim_submitted *submitted, int status) {
+    struct sim_user *user = submitted->user;
+    struct sim_client *client = user->client;
+    if (submitted->is_told || submitted->generation != client->generation || !client->is_inside ||
+        !client->may_call) {
+        sim_check_fail(world_of(user), SIM_ONCE,
+                       "c%u: a callback came twice, or inside a call, "
+                       "or after on_close",
+                       client->index + 1u);
+        return false;
     }
-    if (sim_chance(random, 30)) {
-        options.min_validity_ms = (uint32_t)sim_between(random, 0, options.ttl_ms / 2);
+    submitted->is_told = true;
+    client->pending--;
+    if (user->ops[submitted->op] == submitted) {
+        user->ops[submitted->op] = NULL;
     }
-    if (options.tries == RL_NO_LIMIT && options.delay_ms + options.jitter_ms < 5) {
-        options.delay_ms = 5; /* a client that does not wait at all is a load, not a test */
+    world_of(user)->stats.results[-status]++;
+    if (submitted->is_freed && status == 0 && submitted->op == SIM_OP_ACQUIRE) {
+        sim_check_fail(world_of(user), SIM_STATE, "c%u: a lock that was freed was granted",
+                       client->index + 1u);
     }
-    watch(lock, &options);
-    fence_and_break_ties(lock, &options);
-    if (sim_lock_acquire(lock, &options)) {
-        if (sim_chance(random, 15)) {
-            act_in(lock, sim_skewed(random, 0, 2000 * RL_NS_PER_MS)); /* to cancel */
+    return !submitted->is_freed;
+}
+
+/* -- Locks -- */
+
+static uint32_t pick_resources(struct sim_user *user) {
+    const struct sim_options *options = options_of(user);
+    uint32_t all = (1u << options->resources) - 1, set = 0;
+    if (options->several_percent == 0 || !sim_chance(dice(user), options->several_percent)) {
+        uint32_t first = options->elections > 0; /* r1 is the election's */
+        return 1u << (first + (user->client->index + user->index) % (options->resources - first));
+    }
+    while ((set & (set - 1)) == 0) { /* two at least */
+        set = all & (uint32_t)sim_random(dice(user));
+    }
+    return set;
+}
+
+void sim_user_make_lock(struct sim_user *user) {
+    static const char *const names[SIM_RESOURCES_MAX] = {"r1", "r2", "r3", "r4"};
+    redlock_bytes resources[SIM_RESOURCES_MAX];
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    char error[REDLOCK_MESSAGE_MAX];
+    user->resources = pick_resources(user);
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
+        if (user->resources >> r & 1) {
+            resources[options.n_resources++] = (redlock_bytes){names[r], 2};
         }
-    } else {
-        act_in(lock, think_ns(lock));
+    }
+    options.resources = resources;
+    int status =
+        redlock_lock_new_with(user->client->redlock, &options, &user->lock, error, sizeof error);
+    if (status != 0) {
+        sim_check_fail(world_of(user), SIM_STATE, "c%u cannot make a lock: %s",
+                       user->client->index + 1u, error);
+        abort();
     }
 }
 
-static void extend(struct sim_lock *lock) {
-    bool other = !lock->client->world->options.same_ttl && sim_chance(dice(lock), 50);
-    if (!sim_lock_extend(lock, other ? random_ttl(lock) : 0)) {
-        act_in(lock, think_ns(lock));
-    } else if (sim_chance(dice(lock), 10)) {
-        act_in(lock, sim_skewed(dice(lock), 0, 100 * RL_NS_PER_MS)); /* to cancel or release */
-    }
+bool sim_user_holds(const struct sim_user *user) {
+    return user->depth > 0;
 }
 
-/* What a holder does next, now or later. */
-static void hold(struct sim_lock *lock) {
-    uint64_t left_ns = lock->core.valid_until_ns - lock->core.now_ns;
-    if (sim_chance(dice(lock), 5)) {
-        return; /* lets it run out */
+static void let_go(struct sim_user *user) {
+    if (sim_user_holds(user)) {
+        sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_LET_GO});
     }
-    uint64_t part = sim_between(dice(lock), 0, lock->client->world->options.hold_percent);
-    act_in(lock, left_ns / 100 * part);
+    user->depth = 0;
+    user->until_ns = 0;
 }
 
-static void act_holding(struct sim_lock *lock) {
-    uint32_t what = sim_pick(dice(lock), 100);
-    if (what < lock->client->world->options.extend_percent) {
-        extend(lock);
-    } else if (what < 97) {
-        sim_lock_release(lock);
-    } else {
-        sim_lock_abandon(lock);
-        act_in(lock, think_ns(lock));
-    }
-}
-
-static void act_probe(struct sim_lock *lock) {
-    struct rl_acquire options = {.ttl_ms = lock->client->world->options.ttl_max_ms,
-                                 .tries = RL_NO_LIMIT,
-                                 .wait_ms = RL_NO_LIMIT,
-                                 .delay_ms = 20,
-                                 .jitter_ms = 80};
-    fence_and_break_ties(lock, &options);
-    if (lock->probe_left > 0 && !sim_lock_acquire(lock, &options)) {
-        act_in(lock, 10 * RL_NS_PER_MS); /* something of the past is still ending */
-    }
-}
-
-void sim_user_acts(struct sim_lock *lock) {
-    if (lock->client->world->phase != SIM_SAFETY) {
-        act_probe(lock);
-    } else if (rl_lock_is_acquiring(&lock->core)) {
-        sim_lock_cancel(lock);
-    } else if (lock->core.state == RL_EXTENDING) {
-        if (sim_chance(dice(lock), 50)) {
-            sim_lock_cancel(lock);
-        } else {
-            sim_lock_release(lock);
+/* redlock_lock_free(), and another object in its place. */
+void sim_user_renew_lock(struct sim_user *user) {
+    note(user, (struct sim_note){.kind = SIM_NOTE_ABANDON});
+    let_go(user);
+    for (uint32_t op = 0; op < SIM_OPS; op++) {
+        if (user->ops[op] != NULL) {
+            user->ops[op]->is_freed = true;
+            user->ops[op] = NULL;
         }
-    } else if (lock->core.state == RL_HELD) {
-        act_holding(lock);
-    } else if (lock->core.state == RL_LOST && sim_chance(dice(lock), 30)) {
-        sim_lock_release(lock);
-    } else {
-        acquire(lock);
     }
-}
-
-void sim_user_start(struct sim_lock *lock) {
-    if (!is_free(lock)) {
-        return;
-    }
-    act_in(lock, think_ns(lock));
+    user->is_lost = user->may_lose = false;
+    user->adopts = false;
+    user->token = 0;
+    redlock_lock_free(user->lock);
+    sim_user_make_lock(user);
 }
 
 /* -- Callbacks -- */
 
-void sim_user_acquired(struct sim_lock *lock, enum rl_result result) {
-    struct sim_world *world = lock->client->world;
-    world->stats.grants += result == RL_RESULT_OK;
-    if (world->phase != SIM_SAFETY) {
-        if (result == RL_RESULT_OK && lock->probe_left > 0) {
-            lock->probe_left--;
-            world->probing--;
-            sim_lock_release(lock);
-        } else if (result == RL_RESULT_OK) {
-            sim_lock_abandon(lock); /* granted before the probes began */
-        }
+static void on_renew(redlock_lock *lock, int status, void *data) {
+    struct sim_submitted *submitted = data;
+    struct sim_user *user = submitted->user;
+    (void)lock;
+    if (submitted->is_freed) {
         return;
     }
-    maybe_block(lock);
-    if (!is_free(lock)) {
+    world_of(user)->stats.watched += status == 0;
+    if (status == 0) {
+        sim_process_look(user->client);
+        sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_RENEWED});
+    }
+}
+
+static void on_lost(redlock_lock *lock, int status, void *data) {
+    struct sim_submitted *submitted = data;
+    struct sim_user *user = submitted->user;
+    (void)lock;
+    note(user, (struct sim_note){.kind = SIM_NOTE_LOST, .b = (uint32_t)-status});
+    if (submitted->lost_told || submitted->is_freed || !(sim_user_holds(user) || user->may_lose) ||
+        submitted->generation != user->client->generation) {
+        sim_check_fail(world_of(user), SIM_ONCE, "c%u: on_lost came twice, or of what was not held",
+                       user->client->index + 1u);
         return;
     }
-    if (result == RL_RESULT_OK) {
-        hold(lock);
+    submitted->lost_told = true;
+    user->may_lose = false;
+    if (!sim_user_holds(user)) {
+        return;
+    }
+    sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_LOST});
+    user->depth = 0;
+    user->until_ns = 0;
+    user->is_lost = true;
+    world_of(user)->stats.losses++;
+    sim_user_maybe_block(user);
+    if (sim_user_is_free(user)) {
+        sim_user_act_in(user, sim_chance(dice(user), 30) ? 0 : sim_user_think_ns(user));
+    }
+}
+
+/* The grant as the getters tell it. */
+static void tell_hold(struct sim_user *user) {
+    uint64_t fence = redlock_lock_fence(user->lock);
+    bool wants = user->fences && !user->adopts;
+    if (wants != (fence != 0) && user->owner == 0) {
+        sim_check_fail(world_of(user), SIM_FENCE, "c%u %s a fence", user->client->index + 1u,
+                       wants ? "was granted without" : "did not ask for");
+    }
+    user->until_ns = redlock_lock_valid_until_ns(user->lock);
+    user->token = sim_check_token(world_of(user), redlock_lock_token(user->lock));
+    sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_HOLD,
+                                          .token = user->token,
+                                          .until_ns = user->until_ns,
+                                          .fence = fence,
+                                          .owner = user->owner,
+                                          .asked_ns = user->asked_ns,
+                                          .resources = user->resources,
+                                          .status = (int32_t)user->min_validity_ms});
+}
+
+static void told_acquired(struct sim_user *user, int status) {
+    if (status == 0 && user->depth++ == 0) {
+        tell_hold(user);
+    }
+    world_of(user)->stats.grants += status == 0;
+    world_of(user)->stats.adopted += status == 0 && user->adopts;
+    world_of(user)->stats.joined += status == 0 && user->depth > 1;
+    user->adopts = false;
+}
+
+static void told_extended(struct sim_user *user, int status) {
+    world_of(user)->stats.renewals += status == 0;
+    if (status == 0) {
+        sim_process_look(user->client);
+        sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_RENEWED});
+    }
+}
+
+static void on_done(redlock_lock *lock, int status, void *data) {
+    struct sim_submitted *submitted = data;
+    struct sim_user *user = submitted->user;
+    (void)lock;
+    bool goes_on = sim_user_told(submitted, status);
+    if (submitted->is_freed || !goes_on) {
+        return;
+    }
+    sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_END,
+                                          .op = submitted->op,
+                                          .status = status,
+                                          .token = user->token,
+                                          .arg = user->adopts || sim_user_holds(user)});
+    note(user, (struct sim_note){.kind = SIM_NOTE_DONE,
+                                 .a = submitted->op,
+                                 .b = (uint32_t)-status,
+                                 .fence = submitted->op == SIM_OP_ACQUIRE && status == 0
+                                              ? redlock_lock_fence(user->lock)
+                                              : 0});
+    if (submitted->op == SIM_OP_ACQUIRE) {
+        told_acquired(user, status);
+    } else if (submitted->op == SIM_OP_EXTEND) {
+        told_extended(user, status);
     } else {
-        act_in(lock, think_ns(lock));
+        world_of(user)->stats.releases += status == 0;
     }
+    sim_act_after(user, submitted->op, status);
 }
 
-void sim_user_extended(struct sim_lock *lock, enum rl_result result) {
-    struct sim_world *world = lock->client->world;
-    world->stats.renewals += result == RL_RESULT_OK;
-    maybe_block(lock);
-    if (lock->core.state != RL_HELD || !is_free(lock)) {
-        return;
+/* -- What the library is asked for: false if it refuses -- */
+
+/* Calls of the library do not call back. */
+static bool submitted(struct sim_user *user, struct sim_submitted *what, int status) {
+    user->client->may_call = true;
+    if (status != 0) {
+        sim_user_unsubmit(what);
+        return false;
     }
-    if (result == RL_RESULT_UNKNOWN || sim_chance(dice(lock), 20)) {
-        extend(lock); /* at once, in the callback */
-    } else {
-        hold(lock);
-    }
+    user->ops[what->op] = what;
+    return true;
 }
 
-void sim_user_released(struct sim_lock *lock, enum rl_result result) {
-    struct sim_world *world = lock->client->world;
-    world->stats.releases += result == RL_RESULT_OK;
-    maybe_block(lock);
-    if (is_free(lock)) {
-        if (sim_chance(dice(lock), 20)) {
-            acquire(lock);
-        } else {
-            act_in(lock, think_ns(lock));
+static struct sim_submitted *begin(struct sim_user *user, enum sim_op op) {
+    user->client->may_call = false;
+    return sim_user_submit(user, op);
+}
+
+bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *wanted) {
+    if (user->ops[SIM_OP_ACQUIRE] != NULL) {
+        return false;
+    }
+    struct sim_submitted *what = begin(user, SIM_OP_ACQUIRE);
+    redlock_acquire_options options = *wanted;
+    options.on_lost = on_lost;
+    options.on_renew = on_renew;
+    options.lost_data = options.renew_data = what;
+    user->owner = sim_user_holds(user) ? user->owner : options.owner;
+    user->fences = options.fencing != 0;
+    user->adopts = false;
+    user->min_validity_ms = (uint32_t)options.min_validity_ms;
+    note(user, (struct sim_note){.kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms});
+    user->is_lost = user->may_lose = false;
+    user->asked_ns = user->client->at_ns;
+    return submitted(user, what, redlock_acquire(user->lock, &options, on_done, what));
+}
+
+bool sim_user_extend(struct sim_user *user, int64_t ttl_ms) {
+    if (user->ops[SIM_OP_EXTEND] != NULL) {
+        return false;
+    }
+    struct sim_submitted *what = begin(user, SIM_OP_EXTEND);
+    note(user, (struct sim_note){.kind = SIM_NOTE_EXTEND, .a = (uint32_t)ttl_ms});
+    return submitted(user, what, redlock_extend(user->lock, ttl_ms, on_done, what));
+}
+
+bool sim_user_release(struct sim_user *user) {
+    if (user->ops[SIM_OP_RELEASE] != NULL) {
+        return false;
+    }
+    struct sim_submitted *what = begin(user, SIM_OP_RELEASE);
+    note(user, (struct sim_note){.kind = SIM_NOTE_RELEASE});
+    if (user->depth == 1) {
+        uint64_t margin_ns = (options_of(user)->lost_margin_ms + 1) * RL_NS_PER_MS;
+        user->may_lose = sim_client_now(user->client) + margin_ns >= user->until_ns ||
+                         redlock_lock_valid_until_ns(user->lock) == 0;
+        let_go(user); /* from this call on */
+    } else if (user->depth > 1) {
+        user->depth--;
+    }
+    user->is_lost = false;
+    return submitted(user, what, redlock_release(user->lock, on_done, what));
+}
+
+bool sim_user_cancel(struct sim_user *user) {
+    note(user, (struct sim_note){.kind = SIM_NOTE_CANCEL});
+    user->client->may_call = false;
+    int status = redlock_cancel(user->lock);
+    user->client->may_call = true;
+    return status == 0;
+}
+
+/* -- Tokens that go from hand to hand -- */
+
+struct sim_handover *sim_user_handover(struct sim_world *world, uint32_t resources) {
+    for (uint32_t i = 0; i < SIM_HANDOVERS_MAX; i++) {
+        struct sim_handover *handover = &world->handovers[i];
+        if (handover->is_there == (resources != 0) &&
+            (resources == 0 || handover->resources == resources)) {
+            return handover;
         }
     }
+    return NULL;
 }
 
-void sim_user_lost(struct sim_lock *lock, enum rl_result result) {
-    struct sim_world *world = lock->client->world;
-    (void)result;
-    world->stats.losses++;
-    maybe_block(lock);
-    if (is_free(lock)) {
-        act_in(lock, sim_chance(dice(lock), 30) ? 0 : think_ns(lock));
+bool sim_user_disown(struct sim_user *user) {
+    struct sim_handover *handover = sim_user_handover(world_of(user), 0);
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    if (handover == NULL) {
+        return false;
+    }
+    memcpy(token, redlock_lock_token(user->lock), sizeof token);
+    if (redlock_disown(user->lock) != 0) {
+        return false;
+    }
+    memcpy(handover->token, token, sizeof token);
+    handover->number = user->token;
+    handover->resources = user->resources;
+    handover->is_there = true;
+    sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_DISOWN});
+    user->depth = 0;
+    user->token = 0;
+    user->until_ns = 0;
+    return true;
+}
+
+/* Takes over what another user has disowned, or releases it by its token. */
+bool sim_user_take_over(struct sim_user *user, struct sim_handover *handover,
+                        const redlock_acquire_options *wanted) {
+    redlock_acquire_options options = *wanted;
+    bool adopts = sim_chance(dice(user), 70);
+    if (user->ops[SIM_OP_ACQUIRE] != NULL || user->ops[SIM_OP_RELEASE] != NULL) {
+        return false;
+    }
+    struct sim_submitted *what = begin(user, adopts ? SIM_OP_ACQUIRE : SIM_OP_RELEASE);
+    options.fencing = 0;
+    options.owner = 0;
+    options.on_lost = on_lost;
+    options.on_renew = on_renew;
+    options.lost_data = options.renew_data = what;
+    user->token = handover->number;
+    user->adopts = adopts;
+    user->owner = 0;
+    user->fences = false;
+    user->min_validity_ms = (uint32_t)options.min_validity_ms;
+    handover->is_there = false;
+    if (adopts) {
+        return submitted(user, what,
+                         redlock_adopt(user->lock, handover->token, &options, on_done, what));
+    }
+    sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_OWN, .token = handover->number});
+    return submitted(user, what, redlock_release_token(user->lock, handover->token, on_done, what));
+}
+
+/* -- Looking -- */
+
+static void on_seen(redlock_query *query, int status, void *data) {
+    const char *token, *holder;
+    int64_t remaining_ms;
+    if (sim_user_told(data, status) &&
+        redlock_query_quorum(query, &token, &holder, &remaining_ms) && token[0] == '\0') {
+        sim_check_fail(world_of(((struct sim_submitted *)data)->user), SIM_STATE,
+                       "a quorum has a value that nobody set");
     }
 }
 
-/* -- The liveness phase -- */
-
-void sim_user_probe(struct sim_world *world) {
-    for (uint32_t c = 0; c < world->options.clients; c++) {
-        for (uint32_t i = 0; i < world->options.locks; i++) {
-            struct sim_lock *lock = &world->clients[c].locks[i];
-            sim_lock_abandon(lock);
-            lock->user_generation++;
-        }
-        struct sim_lock *probe = &world->clients[c].locks[0];
-        probe->probe_left = 1;
-        world->probing++;
-        act_in(probe, sim_between(&world->user_random, 0, 50 * RL_NS_PER_MS));
+void sim_user_look(struct sim_user *user) {
+    static const char *const names[SIM_RESOURCES_MAX] = {"r1", "r2", "r3", "r4"};
+    struct sim_submitted *what = sim_user_submit(user, SIM_OP_ACQUIRE);
+    const char *name = names[sim_pick(dice(user), options_of(user)->resources)];
+    user->client->may_call = false;
+    if (redlock_query_holder(user->client->redlock, name, 2, on_seen, what) != 0) {
+        sim_user_unsubmit(what);
     }
+    user->client->may_call = true;
+    world_of(user)->stats.queries++;
 }

@@ -1,35 +1,130 @@
-/* The users: one for each lock object, doing with it what the interface allows, at random.
+/* The users: one for each slot of a process, doing with its lock, or its election, what the public
+ * interface allows, at random.
  *
  * Happy path: think, acquire, hold, extend now and then, release, think.
- * Also: cancel, let a hold run out, abandon, extend by another ttl, act inside a callback, block
- * the loop in one.
+ * Also: cancel, let a hold run out, free the object, extend by another ttl, acquire as an owner who
+ * shares what he has, hand the token to another process, look who holds it, act inside a callback,
+ * block the loop in one. Candidates campaign, lead, resign; observers are told who leads.
  *
- * In the liveness phase each client's first lock becomes a probe instead: it acquires without a
- * limit, releases at once, and is done.
+ * In the liveness phase each process's first slot becomes a probe instead (in the preset "lines"
+ * all of them do): it acquires without a limit, releases at once, and is done. Where there are
+ * elections, the first one campaigns, and all observers must be told.
+ *
+ * Every callback is of a record of its own, kept until the history ends, so that one that comes
+ * twice, or never, or too late is found.
  */
 #ifndef SIM_USER_H
 #define SIM_USER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "core/lock.h"
+#include "redlock/election.h"
+#include "redlock/redlock.h"
+#include "sim/check.h"
 
 struct sim_client;
-struct sim_lock;
+struct sim_user;
 struct sim_world;
+struct sim_event;
 
-void sim_user_start(struct sim_lock *lock);
+/* What was submitted, until the history ends. */
+struct sim_submitted {
+    struct sim_submitted *next;
+    struct sim_user *user;
+    redlock_lock *lock;
+    uint32_t generation; /* of the client's life */
+    uint8_t op;
+    bool is_told;
+    bool lost_told; /* of an acquire */
+    bool is_freed;  /* the user has freed its object: it ends as cancelled */
+};
+
+/* A token that was disowned, for anybody. */
+struct sim_handover {
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    uint32_t number;
+    uint32_t resources;
+    bool is_there;
+};
+
+struct sim_user {
+    struct sim_client *client;
+    redlock_lock *lock; /* of a lock's user */
+    redlock_election *election;
+    struct sim_submitted *object;       /* the election's callbacks are of that */
+    struct sim_submitted *ops[SIM_OPS]; /* that are pending */
+    uint64_t owner;                     /* of the last acquire */
+    uint64_t asked_ns;                  /* when it was submitted, true time */
+    uint64_t until_ns;                  /* the end of validity that the checker knows */
+    uint32_t generation;                /* voids what the user had in mind */
+    uint32_t resources;                 /* of the lock, as a mask */
+    uint32_t token;                     /* of the last attempt */
+    uint32_t min_validity_ms;           /* that the last acquire asked for */
+    uint32_t depth;                     /* acquires of this object that are not released */
+    uint32_t probe_left;
+    uint8_t index;
+    bool fences;
+    bool adopts;    /* the pending acquire is an adoption */
+    bool may_lose;  /* it was released when its loss was due: that is still told */
+    bool is_lost;   /* the last hold was, and was not released since */
+    uint8_t leader; /* that it was told of, + 1; 0: nobody */
+};
+
+/* When its process starts. */
+void sim_user_start(struct sim_user *user);
 
 /* SIM_EV_USER */
-void sim_user_acts(struct sim_lock *lock);
+bool sim_user_event(struct sim_world *world, const struct sim_event *event);
 
-/* Callbacks. */
-void sim_user_acquired(struct sim_lock *lock, enum rl_result result);
-void sim_user_extended(struct sim_lock *lock, enum rl_result result);
-void sim_user_released(struct sim_lock *lock, enum rl_result result);
-void sim_user_lost(struct sim_lock *lock, enum rl_result result);
+/* The process closes or has closed: everything of its users is gone. */
+void sim_user_gone(struct sim_user *user);
 
 /* The safety phase is over: everything is given up, and the probes begin. */
-void sim_user_probe(struct sim_world *world);
+void sim_user_probe(struct sim_client *client);
+
+/* -- What the library is asked for; false if it refuses -- */
+
+bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *options);
+bool sim_user_extend(struct sim_user *user, int64_t ttl_ms);
+bool sim_user_release(struct sim_user *user);
+bool sim_user_cancel(struct sim_user *user);
+
+/* -- elect.c: candidates and observers -- */
+
+void sim_elect_start(struct sim_user *user);
+void sim_elect_acts(struct sim_user *user);
+void sim_elect_probe(struct sim_user *user);
+/* Nobody leads any more. */
+void sim_elect_end(struct sim_user *user);
+/* When the leadership ends, by the process's clock. */
+uint64_t sim_elect_until_ns(const struct sim_user *user);
+
+/* -- Shared by user.c, act.c and elect.c -- */
+
+void sim_user_make_lock(struct sim_user *user);
+/* redlock_lock_free(), and another object in its place. */
+void sim_user_renew_lock(struct sim_user *user);
+bool sim_user_holds(const struct sim_user *user);
+/* A token that was disowned, of just these resources; 0: a free place for one. NULL: none. */
+struct sim_handover *sim_user_handover(struct sim_world *world, uint32_t resources);
+bool sim_user_disown(struct sim_user *user);
+/* Takes over what another user has disowned, or releases it by its token. */
+bool sim_user_take_over(struct sim_user *user, struct sim_handover *handover,
+                        const redlock_acquire_options *wanted);
+/* Who holds one of the resources? */
+void sim_user_look(struct sim_user *user);
+/* After a callback: what next. */
+void sim_act_after(struct sim_user *user, enum sim_op op, int status);
+
+bool sim_user_is_free(const struct sim_user *user);
+void sim_user_act_in(struct sim_user *user, uint64_t after_ns);
+uint64_t sim_user_think_ns(struct sim_user *user);
+void sim_user_maybe_block(struct sim_user *user);
+struct sim_submitted *sim_user_submit(struct sim_user *user, enum sim_op op);
+void sim_user_unsubmit(struct sim_submitted *submitted);
+/* What a callback is of; NULL: it may not come. */
+bool sim_user_told(struct sim_submitted *submitted, int status);
+void sim_user_tell(struct sim_user *user, struct sim_fact fact);
 
 #endif

@@ -11,84 +11,43 @@
 
 /* -- Dispatch -- */
 
-/* What happens at a client waits while the client is busy; what interrupts itself does not. */
-static bool client_waits(struct sim_world *world, const struct sim_event *event) {
-    const struct sim_client *client = &world->clients[event->client];
-    bool is_continuation = event->kind == SIM_EV_TURN && client->in_turn;
-    if (client->busy_until_ns <= world->now_ns && (!client->in_turn || is_continuation)) {
+static bool dial(struct sim_world *world, const struct sim_event *event) {
+    struct sim_conn *conn = event->what;
+    if (!sim_net_arrives(world, event, SIM_TO_NODE)) {
         return false;
     }
-    struct sim_event later = *event;
-    later.at_ns = client->busy_until_ns;
-    assert(later.at_ns > world->now_ns);
-    sim_queue_add(&world->queue, &later);
+    if (conn->state == SIM_CONN_DIALING) {
+        sim_node_accept(conn);
+    }
     return true;
 }
 
 static bool deliver(struct sim_world *world, const struct sim_event *event) {
-    struct sim_message *message = event->what;
-    const struct sim_conn *conn = message->conn;
-    if (!sim_net_arrives(world, event)) {
+    struct sim_piece *piece = event->what;
+    const struct sim_conn *conn = piece->conn;
+    if (!sim_net_arrives(world, event, SIM_TO_NODE)) {
         return false;
     }
-    if (conn->is_closed && !conn->is_drained) {
-        sim_message_free(world, message);
+    bool is_end = piece->length == 0; /* no step: nobody looks at it */
+    if (conn->state == SIM_CONN_CLOSED && !conn->is_drained && !is_end) {
+        sim_piece_free(world, piece);
     } else {
-        sim_node_receive(world, event->node, message);
+        sim_node_receive(world, event->node, piece);
     }
-    return true;
+    return !is_end;
 }
 
-static bool reply(struct sim_world *world, const struct sim_event *event) {
-    struct sim_message *message = event->what;
-    struct sim_link *link = &world->clients[event->client].links[event->node];
-    if (!sim_net_arrives(world, event) || client_waits(world, event)) {
-        return false;
-    }
-    if (link->conn == message->conn && !message->conn->is_swallowing) {
-        sim_link_reply(link, message);
-    }
-    sim_message_free(world, message);
-    return true;
-}
-
-static bool broken(struct sim_world *world, const struct sim_event *event) {
-    struct sim_conn *conn = event->what;
-    struct sim_link *link = &world->clients[event->client].links[event->node];
-    if (client_waits(world, event)) {
-        return false;
-    }
-    if (link->conn == conn) {
-        sim_link_broken(link);
-    }
-    sim_conn_release(world, conn);
-    return true;
-}
-
-static bool wake(struct sim_world *world, const struct sim_event *event) {
+static bool open_again(struct sim_world *world, const struct sim_event *event) {
     struct sim_client *client = &world->clients[event->client];
-    if (event->arg != client->wake_generation || client_waits(world, event)) {
+    if (event->arg != client->generation || sim_client_waits(world, event)) {
         return false;
     }
-    client->armed_ns = RL_NEVER;
-    sim_loop_schedule(client);
+    sim_process_start(client);
     return true;
 }
 
-static bool turn(struct sim_world *world, const struct sim_event *event) {
-    if (client_waits(world, event)) {
-        return false;
-    }
-    sim_loop_turn(&world->clients[event->client]);
-    return true;
-}
-
-static bool user(struct sim_world *world, const struct sim_event *event) {
-    struct sim_lock *lock = &world->clients[event->client].locks[event->node];
-    if (event->arg != lock->user_generation || client_waits(world, event)) {
-        return false;
-    }
-    sim_user_acts(lock);
+static bool fact(struct sim_world *world, const struct sim_event *event) {
+    sim_check_fact(world, event->what);
     return true;
 }
 
@@ -115,12 +74,32 @@ static bool story(struct sim_world *world, const struct sim_event *event) {
 }
 
 static bool (*const handlers[])(struct sim_world *, const struct sim_event *) = {
-    [SIM_EV_DELIVER] = deliver, [SIM_EV_REPLY] = reply, [SIM_EV_BREAK] = broken,
-    [SIM_EV_WAKE] = wake,       [SIM_EV_TURN] = turn,   [SIM_EV_USER] = user,
-    [SIM_EV_NODE] = node,       [SIM_EV_FAULT] = fault, [SIM_EV_STORY] = story,
+    [SIM_EV_DIAL] = dial,
+    [SIM_EV_UP] = sim_client_up,
+    [SIM_EV_DELIVER] = deliver,
+    [SIM_EV_REPLY] = sim_client_bytes,
+    [SIM_EV_BREAK] = sim_client_break,
+    [SIM_EV_ROOM] = sim_client_room,
+    [SIM_EV_RESOLVED] = sim_client_resolved,
+    [SIM_EV_WAKE] = sim_client_wake,
+    [SIM_EV_TURN] = sim_client_turn,
+    [SIM_EV_CLOSED] = sim_client_closed,
+    [SIM_EV_OPEN] = open_again,
+    [SIM_EV_FACT] = fact,
+    [SIM_EV_USER] = sim_user_event,
+    [SIM_EV_NODE] = node,
+    [SIM_EV_FAULT] = fault,
+    [SIM_EV_PLAIN] = sim_plain_event,
+    [SIM_EV_STORY] = story,
 };
 
 /* -- Phases -- */
+
+uint32_t sim_world_max_ttl_ms(const struct sim_world *world, uint32_t client) {
+    const struct sim_options *options = &world->options;
+    bool is_odd_one_out = options->broken == SIM_BREAK_LONG_TTL && client % 2 == 1;
+    return is_odd_one_out ? options->ttl_min_ms : options->max_ttl_ms;
+}
 
 uint64_t sim_world_bound_ns(const struct sim_world *world) {
     const struct sim_options *options = &world->options;
@@ -128,11 +107,25 @@ uint64_t sim_world_bound_ns(const struct sim_world *world) {
     uint64_t late_ns = options->fault_ns + options->clog_ns;
     uint64_t notice_ns = 4 * options->node_timeout_ms * RL_NS_PER_MS;
     uint64_t connect_ns =
-        (options->connect_timeout_ms + 2 * options->reconnect_max_ms) * RL_NS_PER_MS;
+        (options->connect_timeout_ms + 2 * options->reconnect_max_ms) * RL_NS_PER_MS +
+        2 * options->resolve_ns;
     uint64_t attempt_ns = (options->node_timeout_ms + 100) * RL_NS_PER_MS;
     uint64_t quarantine_ns = options->guard == RL_GUARD_OFF ? 0 : others_ns + late_ns;
-    return others_ns + late_ns + notice_ns + connect_ns + quarantine_ns +
-           20 * options->clients * attempt_ns;
+    uint32_t waiters = options->clients * (options->preset == SIM_LINES ? options->locks : 1);
+    uint64_t drip_ns = 40 * options->drip_ns;
+    return others_ns + late_ns + notice_ns + connect_ns + quarantine_ns + drip_ns + SECOND_NS +
+           20 * waiters * attempt_ns;
+}
+
+/* Only processes that are open have something to do. */
+static bool all_are(const struct sim_world *world, enum sim_client_state state) {
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        const struct sim_client *client = &world->clients[c];
+        if (client->state != state || client->is_between) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void begin_liveness(struct sim_world *world) {
@@ -141,14 +134,85 @@ static void begin_liveness(struct sim_world *world) {
               (struct sim_note){.kind = SIM_NOTE_HEAL, .client = SIM_NOBODY, .node = SIM_NOBODY});
     sim_faults_heal(world);
     world->until_ns = world->now_ns + sim_world_bound_ns(world);
-    sim_user_probe(world);
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        world->clients[c].must_probe = true;
+    }
+}
+
+/* Each as soon as it is open and does not stand still. Whether there are any that do. */
+static bool begin_probes(struct sim_world *world) {
+    bool any = false;
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        struct sim_client *client = &world->clients[c];
+        bool ready = client->state == SIM_CLIENT_OPEN && !client->is_between &&
+                     client->busy_until_ns < world->now_ns;
+        if (client->must_probe && ready) {
+            client->must_probe = false;
+            sim_client_enter(client);
+            sim_user_probe(client);
+            sim_client_leave(client);
+            sim_client_schedule_turn(client);
+        }
+        any = any || client->must_probe;
+    }
+    return any;
 }
 
 static void begin_drain(struct sim_world *world) {
     const struct sim_options *options = &world->options;
+    for (uint32_t c = 0; c < options->clients; c++) {
+        sim_client_enter(&world->clients[c]);
+        for (uint32_t i = 0; i < options->elections; i++) {
+            sim_elect_end(&world->clients[c].users[SIM_LOCKS_MAX + i]);
+        }
+        sim_client_leave(&world->clients[c]);
+        sim_client_schedule_turn(&world->clients[c]);
+    }
     world->phase = SIM_DRAIN;
     world->until_ns =
         world->now_ns + sim_world_bound_ns(world) + SECOND_NS + options->ttl_max_ms * RL_NS_PER_MS;
+}
+
+static void begin_close(struct sim_world *world) {
+    const struct sim_options *options = &world->options;
+    world->phase = SIM_CLOSE;
+    world->until_ns = world->now_ns + SECOND_NS + options->resolve_ns +
+                      2 * options->node_timeout_ms * RL_NS_PER_MS;
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        sim_process_close(&world->clients[c], false);
+    }
+}
+
+static bool observers_know(const struct sim_world *world) {
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        for (uint32_t i = 0; i < world->options.elections; i++) {
+            if (world->clients[c].users[SIM_LOCKS_MAX + i].leader != 1) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void liveness_step(struct sim_world *world) {
+    bool waits = begin_probes(world) || world->probing > 0 || !observers_know(world);
+    if (!waits) {
+        begin_drain(world);
+    } else if (world->now_ns > world->until_ns) {
+        sim_check_fail(world, SIM_STUCK, "%u clients wait since %.3f ms%s",
+                       (unsigned)world->probing, (double)sim_world_bound_ns(world) / 1e6,
+                       world->probing == 0 ? ", for a word of who leads" : "");
+        world->phase = SIM_OVER;
+    }
+}
+
+static void close_step(struct sim_world *world) {
+    if (all_are(world, SIM_CLIENT_GONE)) {
+        world->phase = SIM_OVER;
+    } else if (world->now_ns > world->until_ns) {
+        sim_check_fail(world, SIM_STUCK, "not all clients have closed");
+        world->phase = SIM_OVER;
+    }
 }
 
 /* Whether the history goes on. */
@@ -157,15 +221,13 @@ static bool phase_step(struct sim_world *world) {
         world->phase = SIM_OVER;
     } else if (world->phase == SIM_SAFETY && world->stats.steps >= world->options.steps) {
         begin_liveness(world);
-    } else if (world->phase == SIM_LIVENESS && world->now_ns > world->until_ns) {
-        sim_check_fail(world, SIM_STUCK, "%u clients wait since %.3f ms", (unsigned)world->probing,
-                       (double)sim_world_bound_ns(world) / 1e6);
-        world->phase = SIM_OVER;
-    } else if (world->phase == SIM_LIVENESS && world->probing == 0) {
-        begin_drain(world);
+    } else if (world->phase == SIM_LIVENESS) {
+        liveness_step(world);
     } else if (world->phase == SIM_DRAIN && world->now_ns > world->until_ns) {
         sim_check_over(world);
-        world->phase = SIM_OVER;
+        begin_close(world);
+    } else if (world->phase == SIM_CLOSE) {
+        close_step(world);
     }
     return world->phase != SIM_OVER;
 }
@@ -174,15 +236,19 @@ bool sim_world_step(struct sim_world *world) {
     struct sim_event event;
     bool happened = false;
     while (!happened) {
-        if (!sim_queue_take(&world->queue, &event)) {
-            return false;
+        bool any = sim_queue_take(&world->queue, &event);
+        if (!any && world->phase == SIM_SAFETY) {
+            return false; /* a story */
         }
-        assert(event.at_ns >= world->now_ns);
-        if (world->phase == SIM_DRAIN && event.at_ns > world->until_ns) {
+        bool ends = world->phase == SIM_DRAIN && any && event.at_ns > world->until_ns;
+        if (!any || ends) { /* nothing happens any more until the phase ends */
             world->now_ns = world->until_ns + 1;
-            sim_queue_add(&world->queue, &event);
+            if (any) {
+                sim_queue_add(&world->queue, &event);
+            }
             break;
         }
+        assert(event.at_ns >= world->now_ns);
         world->now_ns = event.at_ns;
         happened = handlers[event.kind](world, &event);
     }
@@ -229,49 +295,54 @@ struct sim_world *sim_world_new(const struct sim_options *options) {
     world->clock_random = sim_random_stream(options->seed, 5);
     world->past_random = sim_random_stream(options->seed, 7);
     world->fence_random = sim_random_stream(options->seed, 8);
-    world->reachable = rl_all_nodes(options->nodes);
+    world->plain_random = sim_random_stream(options->seed, 15);
+    world->reachable = (1u << options->nodes) - 1;
+    sim_check_start(world);
     for (uint32_t i = 0; i < options->nodes; i++) {
         start_clock(world, &world->nodes[i].clock, -1);
         sim_node_start(world, i);
     }
     for (uint32_t i = 0; i < options->clients; i++) {
         start_clock(world, &world->clients[i].clock, 1);
-        sim_client_start(world, i);
-        for (uint32_t j = 0; j < options->locks; j++) {
-            sim_user_start(&world->clients[i].locks[j]);
-        }
+        sim_machine_init(world, i);
+        sim_process_start(&world->clients[i]);
     }
+    sim_plain_start(world);
     sim_faults_start(world);
     return world;
 }
 
 static void free_event(struct sim_world *world, const struct sim_event *event) {
     if (event->kind == SIM_EV_DELIVER || event->kind == SIM_EV_REPLY) {
-        sim_message_free(world, event->what);
-    } else if (event->kind == SIM_EV_BREAK) {
-        sim_conn_release(world, event->what);
+        sim_piece_free(world, event->what);
+    } else if (event->kind == SIM_EV_FACT) {
+        free(event->what);
+    }
+}
+
+static void free_submitted(struct sim_world *world) {
+    while (world->submitted != NULL) {
+        struct sim_submitted *submitted = world->submitted;
+        world->submitted = submitted->next;
+        free(submitted);
     }
 }
 
 void sim_world_free(struct sim_world *world) {
     struct sim_event event;
+    for (uint32_t i = 0; i < world->options.clients; i++) {
+        sim_process_end(&world->clients[i]);
+        sim_machine_free(&world->clients[i]);
+    }
     while (sim_queue_take(&world->queue, &event)) {
         free_event(world, &event);
     }
     for (uint32_t i = 0; i < world->options.nodes; i++) {
         sim_node_free(world, i);
     }
-    for (uint32_t i = 0; i < world->options.clients; i++) {
-        sim_votes_free(&world->clients[i]);
-        for (uint32_t j = 0; j < world->options.nodes; j++) {
-            if (world->clients[i].links[j].conn != NULL) {
-                sim_conn_release(world, world->clients[i].links[j].conn);
-            }
-        }
-    }
+    free_submitted(world);
     sim_net_free(world);
     free(world->queue.events);
-    sim_check_fences_free(world);
-    free(world->check.tokens);
+    sim_check_free(world);
     free(world);
 }

@@ -1,5 +1,6 @@
-/* The simulated world: nodes, network, clients, their clocks, and everything that goes wrong with
- * them, driving the production lib/core. One seed replays one history.
+/* The simulated world: nodes, network, processes, their clocks, and everything that goes wrong with
+ * them, driving the production library as it is shipped, from its public interface down to
+ * hiredis's reader, on simulated streams (base/world.h). One seed replays one history.
  *
  * How to use it:
  *
@@ -11,23 +12,21 @@
  *     sim_world_free(world);
  *
  * One step, in this order:
- *   1. the earliest event is taken from the queue, and true time moves to it. Ties: the
- *   continuation of
- *      an interrupted loop turn first, then in the order of scheduling (queue.h);
- *   2. an event whose target cannot take it (a paused node or client, a cut link) is put back for
- *   the
- *      time at which it can, with its old place among its equals; this is not counted as a step;
- *   3. the event happens. A client that is polled runs no user code; the rest of its turn
- *   (deadlines,
- *      on_lost, callbacks, flush, timer) is an event of its own, so anything can happen between;
+ *   1. the earliest event is taken from the queue, and true time moves to it. Ties: queue.h;
+ *   2. an event whose target cannot take it (a paused node or process, a cut link) is put back for
+ *      the time at which it can, with its old place among its equals; this is not counted as a
+ *      step;
+ *   3. the event happens. What reaches a process runs no user code; the rest of its turn is an
+ *   event
+ *      of its own, so anything can happen between;
  *   4. the checker looks at the whole world (check.h). The first violation ends the history.
  *
  * One history, in this order:
  *   safety     users use, faults strike, for options.steps steps;
  *   liveness   all faults are healed but those of a minority of the nodes; all locks are given up;
- *   each
- *              client acquires once more and must succeed within sim_world_bound_ns();
- *   drain      the longest ttl passes; then no key and no debt may be left.
+ *              each process acquires once more and must succeed within sim_world_bound_ns();
+ *   drain      the longest ttl passes; then no key and no pending release may be left;
+ *   closing    every client is closed; no memory and no stream may be left.
  *
  * Nothing here depends on the machine: integers only, no clock, no pointer is compared.
  */
@@ -37,16 +36,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/quorum.h"
 #include "sim/check.h"
 #include "sim/client.h"
 #include "sim/net.h"
 #include "sim/node.h"
 #include "sim/options.h"
+#include "sim/plain.h"
 #include "sim/queue.h"
 #include "sim/random.h"
 #include "sim/trace.h"
+#include "sim/wire.h"
 
-enum sim_phase { SIM_SAFETY, SIM_LIVENESS, SIM_DRAIN, SIM_OVER };
+#ifndef RL_NS_PER_MS
+#define RL_NS_PER_MS UINT64_C(1000000)
+#endif
+
+#define SIM_HANDOVERS_MAX 4
+#define SIM_RESULTS_MAX 64 /* status codes, negated */
+
+enum sim_phase { SIM_SAFETY, SIM_LIVENESS, SIM_DRAIN, SIM_CLOSE, SIM_OVER };
 
 /* Sums of one history. */
 struct sim_stats {
@@ -56,22 +65,37 @@ struct sim_stats {
     uint64_t losses;
     uint64_t renewals;
     uint64_t releases;
+    uint64_t attempts;
     uint64_t late_votes;
     uint64_t repairs;
-    uint64_t owed;
-    uint64_t repaid;
-    uint64_t dropped;   /* debts that were too many */
-    uint64_t busy;      /* commands that a node was too busy for */
-    uint64_t left_out;  /* of attempts: silent nodes */
+    uint64_t owed;   /* releases that became pending */
+    uint64_t repaid; /* ... and were answered */
+    uint64_t dropped;
     uint64_t late_sets; /* ran after the release that was to undo them */
     uint64_t watched;   /* extensions by watchdogs */
     uint64_t fenced;    /* grants with a fence */
     uint64_t raised;    /* attempts that needed a second round for it */
-    uint64_t alone;     /* attempts that asked one node first */
     uint64_t quarantines;
-    uint64_t withheld; /* votes of attempts, by quarantine */
-    uint64_t overlaps; /* where they are excused */
-    uint64_t results[RL_RESULT_MAX_HOLD + 1];
+    uint64_t joined;   /* grants of what the owner has */
+    uint64_t adopted;  /* tokens that were taken over */
+    uint64_t notified; /* candidates that tried at once instead of after the pause */
+    uint64_t elected;
+    uint64_t leaders_told;
+    uint64_t queries;
+    uint64_t closed;       /* clients */
+    uint64_t splits;       /* of what was sent */
+    uint64_t short_writes; /* streams that took less than all */
+    uint64_t evicted;      /* keys */
+    uint64_t overlaps;     /* where they are excused */
+    uint64_t passed;       /* times that somebody who came later was granted it first */
+    uint64_t overtaken;    /* ... where the line promises something */
+    uint64_t unpaid;       /* ... and nothing was found that paid for it */
+    uint64_t turns_taken;
+    uint64_t turns_missed;
+    uint64_t plain_sets; /* by clients of other libraries */
+    uint64_t plain_grants;
+    uint64_t commands[SIM_COMMANDS]; /* that nodes have run */
+    uint64_t results[SIM_RESULTS_MAX];
     uint64_t faults[SIM_FAULTS];
 };
 
@@ -79,13 +103,15 @@ struct sim_world {
     struct sim_options options;
     uint64_t now_ns; /* true time */
     enum sim_phase phase;
-    uint64_t until_ns;  /* of the phase: liveness and drain */
+    uint64_t until_ns;  /* of the phase: liveness, drain, closing */
     uint32_t reachable; /* nodes that are healed after the safety phase, as a mask */
     uint32_t probing;   /* probes that have not succeeded yet */
     struct sim_queue queue;
     struct sim_net net;
     struct sim_node nodes[SIM_NODES_MAX];
     struct sim_client clients[SIM_CLIENTS_MAX];
+    struct sim_handover handovers[SIM_HANDOVERS_MAX];
+    struct sim_submitted *submitted;
     struct sim_check check;
     struct sim_stats stats;
     struct sim_trace trace;
@@ -94,11 +120,14 @@ struct sim_world {
     struct sim_random net_random;
     struct sim_random fault_random;
     struct sim_random user_random;
-    struct sim_random core_random; /* the library's jitter */
+    struct sim_random core_random; /* what the library is given */
     struct sim_random clock_random;
     struct sim_random past_random;  /* what replicas have */
-    struct sim_random fence_random; /* fences, ties and wall clocks */
-    uint32_t servers;               /* identities given so far */
+    struct sim_random fence_random; /* fences and wall clocks */
+    struct sim_random plain_random; /* clients of other libraries */
+    struct sim_plain plain[SIM_PLAIN_MAX];
+    uint64_t longest_stall_ns;
+    uint64_t servers; /* identities given so far */
 };
 
 struct sim_world *sim_world_new(const struct sim_options *options);
@@ -112,5 +141,8 @@ void sim_world_free(struct sim_world *world);
  * others' keys may have, what is late on clogged links, noticing dead connections, reconnecting,
  * and retries. */
 uint64_t sim_world_bound_ns(const struct sim_world *world);
+
+/* The longest ttl that a process may ask for. */
+uint32_t sim_world_max_ttl_ms(const struct sim_world *world, uint32_t client);
 
 #endif

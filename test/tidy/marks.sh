@@ -1,11 +1,11 @@
 #!/bin/sh
-# Every mark of lib/mark.h has one branch in lib/ and a test that must reach it. TAP.
+# Every mark of lib/base/mark.h has one branch in lib/ and a test that must reach it. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 
 number=0
 failed=0
-names=$(sed -n 's/^ *X(\([A-Z_]*\)).*/\1/p' lib/mark.h)
+names=$(sed -n 's/^ *X(\([A-Z_]*\)).*/\1/p' lib/base/mark.h)
 for name in $names; do
     number=$((number + 1))
     branches=$(grep -rhc "RL_MARK($name)" lib --include='*.c' | awk '{ n += $1 } END { print n }')

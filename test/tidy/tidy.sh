@@ -284,7 +284,7 @@ self_test() {
     for name in malloc calloc realloc free strdup strndup; do
         call "$name" >"$in"
         expect "$name in lib" "memory lib/x/a.c:2: $name" lib/x/a.c
-        expect "$name in lib/memory.c passes" nothing lib/memory.c
+        expect "$name in lib/base/memory.c passes" nothing lib/base/memory.c
         expect "$name in test passes" nothing test/a.c
     done
     for name in rl_free 'a->malloc' 'a->b.free'; do
@@ -299,8 +299,8 @@ self_test() {
         expect "$name in lib passes" nothing lib/a.c
     done
 
-    for name in '<uv.h>' '<hiredis/hiredis.h>' '<stdlib.h>' '<time.h>' '<stdio.h>' '"memory.h"' \
-        '"redis/node.h"' '"redlock/redlock.h"' '"../client.h"'; do
+    for name in '<uv.h>' '<hiredis/hiredis.h>' '<stdlib.h>' '<time.h>' '<stdio.h>' '"base/memory.h"' \
+        '"redis/node.h"' '"redlock/redlock.h"' '"../client/client.h"'; do
         echo "#include $name" >"$in"
         expect "$name in lib/core" "core-includes lib/core/a.h:1: $name" lib/core/a.h
     done
@@ -308,11 +308,11 @@ self_test() {
         echo "#include $name" >"$in"
         expect "$name in lib/core passes" nothing lib/core/a.h
     done
-    for name in '"core/round.h"' '"../core/round.h"' '"client.h"'; do
+    for name in '"core/round.h"' '"../core/round.h"' '"client/client.h"'; do
         echo " #  include $name" | sed 's/^ #  /#/' >"$in"
         expect "$name in lib/redis" "redis-includes lib/redis/a.h:1: $name" lib/redis/a.h
     done
-    for name in '"redis/url.h"' '"memory.h"' '<uv.h>'; do
+    for name in '"redis/url.h"' '"base/memory.h"' '<uv.h>'; do
         echo "#include $name" >"$in"
         expect "$name in lib/redis passes" nothing lib/redis/a.h
     done

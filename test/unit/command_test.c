@@ -1,10 +1,14 @@
 /* The commands as bytes: what goes over the wire, to the last of them. */
 #include "redis/command.h"
 
+#include "redis/node_state.h"
+#include "redis/scripts/scripts.h"
 #include "redlock/redlock.h"
+#include "server/sha1.h"
 #include "unit/check.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef01234567"
+#define PLACE "0123456789abcdef0000000000000007"
 
 struct sized {
     const char *bytes;
@@ -25,56 +29,24 @@ struct row {
     bool notifies;
 };
 
-#define EXTEND_SHA "fc8b88d55f5a871d02ac6a3637e8ef9b3c053acb"
-#define RELEASE_SHA "fab5aabdaac7aab1eaa85bbed1724dee07d7744a"
-#define SET_SEVERAL_TEXT                                                        \
-    "for i=1,#KEYS do local v=redis.call('get',KEYS[i]) "                       \
-    "if v and v~=ARGV[1] then return 0 end end "                                \
-    "for i=1,#KEYS do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) end " \
-    "return 1"
-#define SET_SEVERAL_SHA "ff753c1c8cfc9059e370674d77bfbf5f152aa401"
-#define FENCE_SHA "5af8c42701cef82bde58dd2a90d2dfe34595a8ac"
-#define FENCE_TEXT                                                                     \
-    "local n,f=#KEYS/2,tonumber(ARGV[3]) for i=1,n do "                                \
-    "local v=redis.call('get',KEYS[i]) if v and v~=ARGV[1] then return 0 end end "     \
-    "for i=n+1,2*n do local c=redis.call('get',KEYS[i]) if c then c=tonumber(c) "      \
-    "if not c or c<0 or c>=9007199254740991 then "                                     \
-    "return redis.error_reply('ERR '..KEYS[i]..' is not the counter of a fence') end " \
-    "if c>=f then f=c+1 end end end "                                                  \
-    "local s=string.format('%.0f',f) "                                                 \
-    "for i=1,n do redis.call('set',KEYS[i],ARGV[1],'NX','PX',ARGV[2]) "                \
-    "redis.call('set',KEYS[n+i],s,'PX',ARGV[4]) end return f"
-#define RAISE_SHA "9720c23f1e2496fb876eca070273e37e7fdda767"
-#define RAISE_TEXT                                                       \
-    "local n,f=#KEYS/2,tonumber(ARGV[2]) for i=1,n do "                  \
-    "if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "       \
-    "for i=n+1,2*n do local c=tonumber(redis.call('get',KEYS[i]) or 0) " \
-    "if not c or c>f then return 0 end end "                             \
-    "for i=n+1,2*n do redis.call('set',KEYS[i],ARGV[2],'PX',ARGV[3]) end return 1"
-#define EXTEND_FENCED_SHA "a9e0c18568bb11afb25973b78f1d6cf9fbd7e7b0"
-#define EXTEND_FENCED_TEXT                                                        \
-    "local n,f=#KEYS/2,tonumber(ARGV[3]) "                                        \
-    "for i=1,n do if redis.call('get',KEYS[i])~=ARGV[1] then return 0 end end "   \
-    "for i=1,n do "                                                               \
-    "redis.call('pexpire',KEYS[i],math.max(redis.call('pttl',KEYS[i]),ARGV[2])) " \
-    "local k=KEYS[n+i] local c=redis.pcall('get',k) "                             \
-    "if type(c)~='table' then c=tonumber(c or 0) if c and c<f then "              \
-    "redis.pcall('set',k,ARGV[3],'PX',ARGV[4]) "                                  \
-    "elseif c then redis.pcall('pexpire',k,ARGV[4]) end end end return 1"
-#define EXTEND_SEVERAL_SHA "079fed628bfbb9944983410404b5351764a2e000"
-#define RELEASE_SEVERAL_SHA "da14326bf607ac1dc20e1aa96b204e87677d044d"
-#define ANNOUNCED_SHA "a8c6293086a71651ea4eaaec47d7ae2e96b041b0"
-#define READ_SHA "459a6f17e5ef77b303561f0e93163b4dc12bdbd1"
-#define EXTEND_TEXT                                            \
-    "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end " \
-    "redis.call('pexpire',KEYS[1],math.max(redis.call('pttl',KEYS[1]),ARGV[2])) return 1"
-#define RELEASE_TEXT \
-    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
-#define READ_TEXT                                                                  \
-    "local t=redis.call('type',KEYS[1]).ok if t=='none' then return false end "    \
-    "local p=string.format('%.0f ',redis.call('pttl',KEYS[1])) "                   \
-    "if t=='string' then return p..'s'..redis.call('getrange',KEYS[1],0,105) end " \
-    "return p..'t'..t"
+/* The bytes of a script are part of a version: a node keeps one copy of each for all clients, and a
+ * script that was changed is another one. So the hashes stand here, not only in the build. */
+#define SET_ALL_SHA "4355e8167c5a5a6a5291cb2f060455fbeb850205"
+#define SET_FENCED_SHA "eae0ba9507a43c3cce989a61e83f26e5d98b7ee4"
+#define RAISE_SHA "88245d4ae163ae32dc1bf1e93e090287bfaed6c5"
+#define EXTEND_SHA "f615794635f2bf9833dd5e19a06f850dbab85b9b"
+#define EXTEND_ALL_SHA "f37d2734c0f3ffc07dce59082ad0a400db9e6d4c"
+#define EXTEND_FENCED_SHA "87c0f9175ae4d36af23b7b2f96370651e696b429"
+#define RELEASE_SHA "0f117814c511f7fbbe88618883d11c58510ba453"
+#define RELEASE_ALL_SHA "c5948cdf9012628553050cb616c659689c58373f"
+#define RELEASE_ANNOUNCED_SHA "f8efcf6b9678ee8cc61bd0e61cc41c9c50cbbc3c"
+#define READ_SHA "442dd2b400459a71a05ef85deeb5403813613362"
+#define JOIN_SHA "93ecdb46ed6239d6953ece7a242bfd7065cef20c"
+#define TAKE_SHA "966c49b431cab780d5caad1b97597a8b241157d5"
+#define TAKE_FENCED_SHA "0ecbd13f308bede57db1f92e81f23f2db437414e"
+#define RELEASE_LINE_SHA "d4a5218c730e10653cb2b4a9bb6d77dc37140fa6"
+#define LEAVE_SHA "6bc7f08be7edca6df46e9dbcdd080123a2087f1e"
+#define WAITER_SHA "840eeb04aff5d26d5039062055560606ffe81f85"
 
 static const struct row rows[] = {
     {RL_COMMAND_SET, false, 10000, SIZED("door"),
@@ -102,7 +74,7 @@ static const struct row rows[] = {
            "\r\n$5\r\n10000\r\n"),
      1, NULL, false},
     {RL_COMMAND_EXTEND, true, 20, SIZED("d\0\r\n"),
-     SIZED("*6\r\n$4\r\nEVAL\r\n$139\r\n" EXTEND_TEXT
+     SIZED("*6\r\n$4\r\nEVAL\r\n$146\r\n" RL_SCRIPT_EXTEND_TEXT
            "\r\n$1\r\n1\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n$2\r\n20\r\n"),
      1, NULL, false},
     {RL_COMMAND_RELEASE, false, 10000, SIZED("door"),
@@ -110,8 +82,8 @@ static const struct row rows[] = {
            "\r\n"),
      1, NULL, false},
     {RL_COMMAND_RELEASE, true, 0, SIZED("\r\n"),
-     SIZED("*5\r\n$4\r\nEVAL\r\n$88\r\n" RELEASE_TEXT "\r\n$1\r\n1\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN
-           "\r\n"),
+     SIZED("*5\r\n$4\r\nEVAL\r\n$92\r\n" RL_SCRIPT_RELEASE_TEXT
+           "\r\n$1\r\n1\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n"),
      1, NULL, false},
     /* with a holder; announced; several */
     {RL_COMMAND_SET, false, 9, SIZED("a"),
@@ -123,21 +95,21 @@ static const struct row rows[] = {
            ":h\r\n$2\r\n20\r\n"),
      1, "h", true},
     {RL_COMMAND_RELEASE, false, 20, SIZED("a"),
-     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" ANNOUNCED_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
-           ":h\r\n"),
+     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_ANNOUNCED_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN ":h\r\n"),
      1, "h", true},
     {RL_COMMAND_SET_ALL, false, 9, SIZED("a"),
-     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_SEVERAL_SHA
+     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_ALL_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
      2, NULL, false},
     /* each resource and its counter; the floor or the fence, and the retention */
     {RL_COMMAND_FENCE, false, 9, SIZED("a"),
-     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" FENCE_SHA
+     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_FENCED_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_FENCE, true, 9, SIZED("a"),
-     SIZED("*11\r\n$4\r\nEVAL\r\n$507\r\n" FENCE_TEXT
+     SIZED("*11\r\n$4\r\nEVAL\r\n$565\r\n" RL_SCRIPT_SET_FENCED_TEXT
            "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
            "$21\r\nlibredlock:fence:next\r\n$42\r\n" TOKEN ":h\r\n$1\r\n9\r\n"
            "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
@@ -148,7 +120,7 @@ static const struct row rows[] = {
            "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_RAISE, true, 9, SIZED("a"),
-     SIZED("*8\r\n$4\r\nEVAL\r\n$289\r\n" RAISE_TEXT
+     SIZED("*8\r\n$4\r\nEVAL\r\n$324\r\n" RL_SCRIPT_RAISE_TEXT
            "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
@@ -158,29 +130,179 @@ static const struct row rows[] = {
            "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      1, NULL, false},
     {RL_COMMAND_EXTEND, true, 9, SIZED("a"),
-     SIZED("*11\r\n$4\r\nEVAL\r\n$415\r\n" EXTEND_FENCED_TEXT
+     SIZED("*11\r\n$4\r\nEVAL\r\n$453\r\n" RL_SCRIPT_EXTEND_FENCED_TEXT
            "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
            "$21\r\nlibredlock:fence:next\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"
            "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
      2, NULL, false},
     {RL_COMMAND_SET_ALL, true, 9, SIZED("a"),
-     SIZED("*8\r\n$4\r\nEVAL\r\n$174\r\n" SET_SEVERAL_TEXT
+     SIZED("*8\r\n$4\r\nEVAL\r\n$191\r\n" RL_SCRIPT_SET_ALL_TEXT
            "\r\n$1\r\n3\r\n$1\r\na\r\n$4\r\nnext\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
      3, NULL, false},
     {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
-     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SEVERAL_SHA
+     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_ALL_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
      2, NULL, true},
     {RL_COMMAND_RELEASE, false, 9, SIZED("a"),
-     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SEVERAL_SHA
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_ALL_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n"),
      2, NULL, false},
     /* who holds it: no value, no ttl */
     {RL_COMMAND_READ, false, 9, SIZED("a\0"),
      SIZED("*4\r\n$7\r\nEVALSHA\r\n$40\r\n" READ_SHA "\r\n$1\r\n1\r\n$2\r\na\0\r\n"), 1, "h", true},
     {RL_COMMAND_READ, true, 9, SIZED("a"),
-     SIZED("*4\r\n$4\r\nEVAL\r\n$223\r\n" READ_TEXT "\r\n$1\r\n1\r\n$1\r\na\r\n"), 1, NULL, false},
+     SIZED("*4\r\n$4\r\nEVAL\r\n$245\r\n" RL_SCRIPT_READ_TEXT "\r\n$1\r\n1\r\n$1\r\na\r\n"), 1,
+     NULL, false},
 };
+
+/* What the line's commands say, to the last byte. */
+static const struct {
+    struct rl_command command;
+    uint32_t n; /* resources: "a", "door" */
+    const char *holder;
+    struct sized wanted;
+} line_rows[] = {
+    {{.kind = RL_COMMAND_JOIN, .place = PLACE, .waited_ms = 0, .grace_ms = 250},
+     1,
+     NULL,
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" JOIN_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$32\r\n" PLACE
+           "\r\n$0\r\n\r\n$1\r\n0\r\n$3\r\n250\r\n")},
+    {{.kind = RL_COMMAND_JOIN, .place = PLACE, .waited_ms = 4294967295, .grace_ms = 9, .which = 1},
+     2,
+     "h:1",
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" JOIN_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$32\r\n" PLACE
+           "\r\n$3\r\nh:1\r\n$10\r\n4294967295\r\n$1\r\n9\r\n")},
+    {{.kind = RL_COMMAND_TAKE, .token = TOKEN, .ttl_ms = 10000, .place = PLACE},
+     1,
+     "h",
+     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" TAKE_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
+           ":h\r\n$5\r\n10000\r\n$32\r\n" PLACE "\r\n")},
+    {{.kind = RL_COMMAND_TAKE, .token = TOKEN, .ttl_ms = 5},
+     2,
+     NULL,
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" TAKE_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\ndoor\r\n$40\r\n" TOKEN "\r\n$1\r\n5\r\n$0\r\n\r\n")},
+    {{.kind = RL_COMMAND_TAKE, .token = TOKEN, .ttl_ms = 5, .counter = 3, .place = PLACE},
+     1,
+     NULL,
+     SIZED("*10\r\n$7\r\nEVALSHA\r\n$40\r\n" TAKE_FENCED_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n5\r\n$1\r\n3\r\n$8\r\n86400000\r\n$32\r\n" PLACE "\r\n")},
+    {{.kind = RL_COMMAND_RELEASE_LINE, .token = TOKEN, .mode = RL_RELEASE_PLAIN},
+     1,
+     NULL,
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$1\r\n0\r\n$0\r\n\r\n$0\r\n\r\n")},
+    {{.kind = RL_COMMAND_RELEASE_LINE, .token = TOKEN, .mode = RL_RELEASE_LOOK, .grace_ms = 250},
+     2,
+     "h",
+     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\ndoor\r\n$42\r\n" TOKEN
+           ":h\r\n$3\r\n250\r\n$4\r\nlook\r\n$0\r\n\r\n")},
+    {{.kind = RL_COMMAND_RELEASE_LINE, .token = TOKEN, .mode = RL_RELEASE_SERVE, .announces = true},
+     1,
+     NULL,
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$1\r\n0\r\n$5\r\nserve\r\n$1\r\n1\r\n")},
+    {{.kind = RL_COMMAND_RELEASE_LINE,
+      .token = TOKEN,
+      .mode = RL_RELEASE_KEEP,
+      .grace_ms = 40,
+      .place = PLACE},
+     1,
+     NULL,
+     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$2\r\n40\r\n$32\r\n" PLACE
+           "\r\n$0\r\n\r\n")},
+    {{.kind = RL_COMMAND_LEAVE, .place = PLACE, .grace_ms = 250, .which = 1},
+     2,
+     "h",
+     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" LEAVE_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$32\r\n" PLACE
+           "\r\n$1\r\nh\r\n$3\r\n250\r\n")},
+    {{.kind = RL_COMMAND_WAITER, .index = 4294967295},
+     1,
+     "h",
+     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" WAITER_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$10\r\n4294967295\r\n")},
+};
+
+static struct rl_target line_target(size_t row) {
+    static const struct rl_bytes names[] = {{"a", 1}, {"door", 4}};
+    const char *holder = line_rows[row].holder;
+    return (struct rl_target){.resources = names,
+                              .n = line_rows[row].n,
+                              .notifies = true,
+                              .retention_ms = 86400000,
+                              .holder = holder,
+                              .holder_length = holder != NULL ? (uint8_t)strlen(holder) : 0};
+}
+
+static size_t format_line(char *wire, size_t row, bool whole) {
+    struct rl_target target = line_target(row);
+    struct rl_command command = line_rows[row].command;
+    command.target = &target;
+    command.whole_script = whole;
+    assert_true(rl_command_room(&target) <= 4096);
+    return rl_command_format(wire, &command);
+}
+
+static void writes_each_byte_of_the_line(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(line_rows); i++) {
+        char wire[4096], whole[4096];
+        size_t length = format_line(wire, i, false);
+        assert_int_equal(length, line_rows[i].wanted.length);
+        assert_memory_equal(wire, line_rows[i].wanted.bytes, length + 1);
+        size_t whole_length = format_line(whole, i, true);
+        size_t head = sizeof "*9\r\n$7\r\nEVALSHA\r\n$40\r\n" + 40; /* at least */
+        assert_memory_equal(whole + whole_length - (length - head), wire + head, length - head);
+    }
+}
+
+static struct rl_request request_of(const struct rl_command *command) {
+    struct rl_request request = {.target = command->target,
+                                 .ttl_ms = command->ttl_ms,
+                                 .counter = command->counter,
+                                 .kind = (uint8_t)command->kind,
+                                 .announces = command->announces,
+                                 .mode = command->mode,
+                                 .which = command->which,
+                                 .waited_ms = command->waited_ms,
+                                 .grace_ms = command->grace_ms,
+                                 .index = command->index};
+    memcpy(request.token, command->token != NULL ? command->token : TOKEN, sizeof request.token);
+    memcpy(request.place, command->place != NULL ? command->place : "\0" PLACE, RL_PLACE_LEN);
+    return request;
+}
+
+/* A request that is sent again whole says what the command said. */
+static void keeps_what_it_said(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(line_rows); i++) {
+        char wire[4096], again[4096];
+        struct rl_target target = line_target(i);
+        struct rl_command command = line_rows[i].command;
+        command.target = &target;
+        struct rl_request request = request_of(&command);
+        struct rl_command whole = rl_request_whole(&request);
+        size_t length = format_line(wire, i, true);
+        assert_int_equal(rl_command_format(again, &whole), length);
+        assert_memory_equal(again, wire, length);
+    }
+}
+
+static void says_what_a_command_is_for(void **state) {
+    (void)state;
+    unsigned acquiring = 0, releasing = 0;
+    for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_HANDSHAKE; kind++) {
+        acquiring |= (unsigned)rl_command_acquires(kind) << kind;
+        releasing |= (unsigned)rl_command_releases(kind) << kind;
+    }
+    assert_int_equal(acquiring, 1u << RL_COMMAND_SET | 1u << RL_COMMAND_SET_ALL |
+                                    1u << RL_COMMAND_FENCE | 1u << RL_COMMAND_TAKE);
+    assert_int_equal(releasing, 1u << RL_COMMAND_RELEASE | 1u << RL_COMMAND_RELEASE_LINE |
+                                    1u << RL_COMMAND_LEAVE);
+}
 
 static bool names_a_counter(const struct sized *wire) {
     static const char prefix[] = RL_COMMAND_COUNTER_PREFIX;
@@ -206,7 +328,7 @@ static size_t format(char *wire, const struct row *row) {
         .token = TOKEN,
     };
     if (row->kind == RL_COMMAND_RELEASE && !row->notifies) { /* both must want it */
-        char also[2048];
+        char also[4096];
         assert_true(rl_command_room(&target) <= sizeof also);
         target.notifies = true;
         command.announces = false;
@@ -221,15 +343,8 @@ static size_t format(char *wire, const struct row *row) {
 
 static void writes_each_byte(void **state) {
     (void)state;
-    assert_int_equal(strlen(EXTEND_TEXT), 139);
-    assert_int_equal(strlen(RELEASE_TEXT), 88);
-    assert_int_equal(strlen(READ_TEXT), 223);
-    assert_int_equal(strlen(SET_SEVERAL_TEXT), 174);
-    assert_int_equal(strlen(FENCE_TEXT), 507);
-    assert_int_equal(strlen(RAISE_TEXT), 289);
-    assert_int_equal(strlen(EXTEND_FENCED_TEXT), 415);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        char wire[2048];
+        char wire[4096];
         memset(wire, 0x5a, sizeof wire);
         size_t length = format(wire, &rows[i]);
         assert_int_equal(length, rows[i].wanted.length);
@@ -256,12 +371,24 @@ static void has_room_for_every_command(void **state) {
                                    .retention_ms = UINT32_MAX,
                                    .holder = holder};
         char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
-        for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_READ; kind++) {
+        for (enum rl_command_kind kind = RL_COMMAND_SET; kind < RL_COMMAND_HANDSHAKE; kind++) {
             bool is_of_one = kind == RL_COMMAND_SET || kind == RL_COMMAND_READ;
             if ((n > 1 && is_of_one) || (n == 1 && kind == RL_COMMAND_SET_ALL)) {
                 continue;
             }
-            struct rl_command command = {kind, true, true, UINT32_MAX, UINT64_MAX, &target, TOKEN};
+            struct rl_command command = {.kind = kind,
+                                         .whole_script = true,
+                                         .announces = true,
+                                         .ttl_ms = UINT32_MAX,
+                                         .counter = UINT64_MAX,
+                                         .target = &target,
+                                         .token = TOKEN,
+                                         .place = PLACE,
+                                         .waited_ms = UINT32_MAX,
+                                         .grace_ms = UINT32_MAX,
+                                         .index = UINT32_MAX,
+                                         .mode = RL_RELEASE_KEEP,
+                                         .which = (uint8_t)(n - 1)};
             size_t length = rl_command_format(wire, &command);
             assert_int_equal(wire[length], '\0');
             assert_memory_equal(wire + length - 2, "\r\n", 2);
@@ -296,17 +423,38 @@ static void writes_nothing_beyond_its_buffer(void **state) {
 
 static void names_its_scripts(void **state) {
     (void)state;
-    assert_string_equal(rl_command_script(RL_COMMAND_EXTEND), EXTEND_TEXT);
-    assert_string_equal(rl_command_script(RL_COMMAND_RELEASE), RELEASE_TEXT);
+    assert_string_equal(rl_command_script(RL_COMMAND_EXTEND), RL_SCRIPT_EXTEND_TEXT);
+    assert_string_equal(rl_command_script(RL_COMMAND_RELEASE), RL_SCRIPT_RELEASE_TEXT);
     assert_string_equal(rl_command_script_sha1(RL_COMMAND_EXTEND), EXTEND_SHA);
     assert_string_equal(rl_command_script_sha1(RL_COMMAND_RELEASE), RELEASE_SHA);
-    size_t count = 0;
-    const char *sha1;
-    while (rl_command_script_at(count, &sha1) != NULL) {
-        assert_int_equal(strlen(sha1), 40);
+}
+
+/* The same bytes and hashes whoever builds, and no comment among them. */
+static void has_the_scripts_of_this_version(void **state) {
+    (void)state;
+    static const char *const shas[] = {
+        SET_ALL_SHA,           SET_FENCED_SHA,    RAISE_SHA,   EXTEND_SHA,
+        EXTEND_ALL_SHA,        EXTEND_FENCED_SHA, RELEASE_SHA, RELEASE_ALL_SHA,
+        RELEASE_ANNOUNCED_SHA, READ_SHA,          JOIN_SHA,    TAKE_SHA,
+        TAKE_FENCED_SHA,       RELEASE_LINE_SHA,  LEAVE_SHA,   WAITER_SHA};
+    const char *script, *sha1;
+    size_t count = 0, longest = 0;
+    while ((script = rl_command_script_at(count, &sha1)) != NULL) {
+        char hex[SHA1_HEX_SIZE];
+        sha1_hex(script, strlen(script), hex);
+        assert_string_equal(sha1, hex);
+        bool is_known = false;
+        for (size_t i = 0; i < COUNT(shas); i++) {
+            is_known = is_known || strcmp(sha1, shas[i]) == 0;
+        }
+        assert_true(is_known);
+        assert_null(strstr(script, "--"));
+        assert_null(strstr(script, "\n "));
+        longest = strlen(script) > longest ? strlen(script) : longest;
         count++;
     }
-    assert_int_equal(count, 10);
+    assert_int_equal(count, COUNT(shas));
+    assert_int_equal(longest, RL_SCRIPT_LENGTH_MAX);
 }
 
 static void format_wrong(void *data) {
@@ -335,9 +483,16 @@ static void asserts_what_it_is_given(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_each_byte),     cmocka_unit_test(has_room_for_every_command),
-        cmocka_unit_test(writes_any_arguments), cmocka_unit_test(writes_nothing_beyond_its_buffer),
-        cmocka_unit_test(names_its_scripts),    cmocka_unit_test(asserts_what_it_is_given),
+        cmocka_unit_test(writes_each_byte),
+        cmocka_unit_test(writes_each_byte_of_the_line),
+        cmocka_unit_test(keeps_what_it_said),
+        cmocka_unit_test(says_what_a_command_is_for),
+        cmocka_unit_test(has_room_for_every_command),
+        cmocka_unit_test(writes_any_arguments),
+        cmocka_unit_test(writes_nothing_beyond_its_buffer),
+        cmocka_unit_test(names_its_scripts),
+        cmocka_unit_test(has_the_scripts_of_this_version),
+        cmocka_unit_test(asserts_what_it_is_given),
     };
     return cmocka_run_group_tests_name("command", tests, NULL, NULL);
 }

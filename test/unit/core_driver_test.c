@@ -13,7 +13,7 @@ static void fails_votes_that_cannot_be_sent(void **state) {
             begin(&s, n);
             s.busy = busy;
             acquire(&s);
-            assert_int_equal(s.sent[RL_SENT_SET], all & ~busy);
+            assert_int_equal(s.sent[RL_CALL_SET], all & ~busy);
             for (uint32_t i = 0; i < n; i++) {
                 if (busy & BIT(i)) {
                     assert_int_equal(s.ballots[i].vote, RL_VOTE_FAILED);
@@ -24,7 +24,8 @@ static void fails_votes_that_cannot_be_sent(void **state) {
             assert_int_equal(s.lock.state, open ? RL_TRYING : RL_IDLE);
             assert_int_equal(s.results[RL_OP_ACQUIRE], open ? RL_RESULT_NONE : RL_RESULT_NO_QUORUM);
             assert_string_equal(s.order, open ? "dS" : "dSUa");
-            assert_int_equal(s.owed, 0); /* a SET that was not sent left nothing behind */
+            assert_int_equal(s.pending_releases,
+                             0); /* a SET that was not sent left nothing behind */
         }
     }
 }
@@ -44,8 +45,8 @@ static void owes_where_the_key_may_be(void **state) {
                         s.up = all & ~down;
                         s.busy = busy;
                         feed_simple(&s, ways[way]);
-                        assert_int_equal(s.sent[RL_SENT_RELEASE], s.up & ~busy);
-                        assert_int_equal(s.owed, mix & (down | busy));
+                        assert_int_equal(s.sent[RL_CALL_RELEASE], s.up & ~busy);
+                        assert_int_equal(s.pending_releases, mix & (down | busy));
                     }
                 }
             }
@@ -69,7 +70,7 @@ static void leaves_out_the_silent(void **state) {
                 uint32_t out = ages_ns[age] > TIMEOUT_NS ? silent : 0;
                 acquire(&s);
                 bool asks = n - count(out) >= rl_quorum(n);
-                assert_int_equal(s.sent[RL_SENT_SET], asks ? rl_all_nodes(n) & ~out : 0);
+                assert_int_equal(s.sent[RL_CALL_SET], asks ? rl_all_nodes(n) & ~out : 0);
                 for (uint32_t i = 0; i < n; i++) {
                     bool is_out = out & BIT(i);
                     assert_int_equal(s.ballots[i].reason == TIMEOUT_REASON, is_out);
@@ -132,10 +133,10 @@ static void tells_the_silent_what_they_need(void **state) {
                         s.oldest_ns[i] = silent & BIT(i) ? 0 : RL_NEVER;
                     }
                     feed_simple(&s, ways[way]);
-                    assert_int_equal(s.sent[RL_SENT_RELEASE], all & ~(silent & ~keys));
-                    assert_int_equal(s.owed, 0);
+                    assert_int_equal(s.sent[RL_CALL_RELEASE], all & ~(silent & ~keys));
+                    assert_int_equal(s.pending_releases, 0);
                     for (uint32_t i = 0; i < n && ways[way] == RL_EV_RELEASE; i++) {
-                        bool told = s.sent[RL_SENT_RELEASE] & BIT(i);
+                        bool told = s.sent[RL_CALL_RELEASE] & BIT(i);
                         assert_int_equal(s.ballots[i].vote,
                                          told ? RL_VOTE_PENDING : RL_VOTE_FAILED);
                         assert_int_equal(s.ballots[i].reason, told ? 0 : TIMEOUT_REASON);
@@ -154,25 +155,25 @@ static void tells_the_silent_of_repairs(void **state) {
     hold(&s, 3, 3);
     s.oldest_ns[2] = 0;
     feed_simple(&s, RL_EV_EXTEND);
-    answer(&s, 2, RL_SENT_EXTEND, RL_OUTCOME_NO);
-    answer(&s, 0, RL_SENT_EXTEND, RL_OUTCOME_YES);
-    answer(&s, 1, RL_SENT_EXTEND, RL_OUTCOME_YES);
-    assert_int_equal(s.sent[RL_SENT_SET], 4);
+    answer(&s, 2, RL_CALL_EXTEND, RL_OUTCOME_NO);
+    answer(&s, 0, RL_CALL_EXTEND, RL_OUTCOME_YES);
+    answer(&s, 1, RL_CALL_EXTEND, RL_OUTCOME_YES);
+    assert_int_equal(s.sent[RL_CALL_SET], 4);
     feed_simple(&s, RL_EV_RELEASE);
-    assert_int_equal(s.sent[RL_SENT_RELEASE], 7);
+    assert_int_equal(s.sent[RL_CALL_RELEASE], 7);
     begin(&s, 3);
     acquire(&s);
-    answer(&s, 0, RL_SENT_SET, RL_OUTCOME_NO);
+    answer(&s, 0, RL_CALL_SET, RL_OUTCOME_NO);
     s.oldest_ns[0] = s.oldest_ns[2] = 0;
-    answer(&s, 1, RL_SENT_SET, RL_OUTCOME_NO);
-    assert_int_equal(s.sent[RL_SENT_RELEASE], 6); /* node 2 has not answered */
+    answer(&s, 1, RL_CALL_SET, RL_OUTCOME_NO);
+    assert_int_equal(s.sent[RL_CALL_RELEASE], 6); /* node 2 has not answered */
 }
 
 /* An extension may still be answered in time; a release has to reach every node with a key. */
 static void asks_the_silent_for_what_is_held(void **state) {
     (void)state;
     static const enum rl_event_type types[] = {RL_EV_EXTEND, RL_EV_RELEASE, RL_EV_ABANDON};
-    static const enum rl_sent_kind kinds[] = {RL_SENT_EXTEND, RL_SENT_RELEASE, RL_SENT_RELEASE};
+    static const enum rl_call_kind kinds[] = {RL_CALL_EXTEND, RL_CALL_RELEASE, RL_CALL_RELEASE};
     for (size_t i = 0; i < COUNT(types); i++) {
         struct scene s;
         hold(&s, 3, 7);
@@ -218,14 +219,14 @@ static void repairs_after_a_renewal(void **state) {
     hold(&s, 3, 7);
     s.now_ns = s.lock.renew_ns;
     feed_simple(&s, RL_EV_TICK);
-    assert_int_equal(s.sent[RL_SENT_EXTEND], 7);
-    assert_false(answer(&s, 2, RL_SENT_EXTEND, RL_OUTCOME_NO));
-    assert_false(answer(&s, 0, RL_SENT_EXTEND, RL_OUTCOME_YES));
-    assert_false(answer(&s, 1, RL_SENT_EXTEND, RL_OUTCOME_YES));
+    assert_int_equal(s.sent[RL_CALL_EXTEND], 7);
+    assert_false(answer(&s, 2, RL_CALL_EXTEND, RL_OUTCOME_NO));
+    assert_false(answer(&s, 0, RL_CALL_EXTEND, RL_OUTCOME_YES));
+    assert_false(answer(&s, 1, RL_CALL_EXTEND, RL_OUTCOME_YES));
     assert_string_equal(s.order, "XwS");
     assert_int_equal(s.renewed, RL_RESULT_OK);
-    assert_int_equal(s.sent[RL_SENT_SET], 4);
-    assert_true(answer(&s, 2, RL_SENT_EXTEND, RL_OUTCOME_YES)); /* it has voted already */
+    assert_int_equal(s.sent[RL_CALL_SET], 4);
+    assert_true(answer(&s, 2, RL_CALL_EXTEND, RL_OUTCOME_YES)); /* it has voted already */
 }
 
 /* The last vote that cannot be sent ends an extension, and nothing is set or released for that. */

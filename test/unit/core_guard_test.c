@@ -11,21 +11,21 @@
 enum use { FIT, A_REPLICA, LOADS, EVICTS_KEYS, USES };
 
 /* What a node says, and when. */
-struct sight {
+struct node_holder {
     uint64_t at_ns;
     enum use use;
     char run_id, replid;
     bool young;
 };
 
-static struct rl_server server_of(const struct sight *sight) {
-    struct rl_server server = {.uptime_ns = sight->young ? YOUNG_NS : QUARANTINE_NS,
-                               .is_replica = sight->use == A_REPLICA,
-                               .is_loading = sight->use == LOADS,
-                               .evicts = sight->use == EVICTS_KEYS};
-    memset(server.run_id, sight->run_id, RL_GUARD_ID_LEN);
+static struct rl_server server_of(const struct node_holder *node_holder) {
+    struct rl_server server = {.uptime_ns = node_holder->young ? YOUNG_NS : QUARANTINE_NS,
+                               .is_replica = node_holder->use == A_REPLICA,
+                               .is_loading = node_holder->use == LOADS,
+                               .evicts = node_holder->use == EVICTS_KEYS};
+    memset(server.run_id, node_holder->run_id, RL_GUARD_ID_LEN);
     memset(server.replid, 'r', RL_GUARD_ID_LEN);
-    server.replid[RL_GUARD_ID_LEN - 1] = sight->replid; /* all of it counts */
+    server.replid[RL_GUARD_ID_LEN - 1] = node_holder->replid; /* all of it counts */
     return server;
 }
 
@@ -33,42 +33,45 @@ static struct rl_server server_of(const struct sight *sight) {
 
 /* Why the i-th sight, of a node that is of use, begins a quarantine; RL_STANDING_VOTES: it does
  * not. */
-static enum rl_standing why_quarantine(const struct sight *sights, uint32_t i, bool strict) {
+static enum rl_standing why_quarantine(const struct node_holder *node_holders, uint32_t i,
+                                       bool strict) {
     static const enum rl_standing standings[USES] = {
         [A_REPLICA] = RL_STANDING_REPLICA, [EVICTS_KEYS] = RL_STANDING_EVICTS};
     enum rl_standing unfit = RL_STANDING_VOTES;
-    const struct sight *before = NULL; /* when it was of use last */
+    const struct node_holder *before = NULL; /* when it was of use last */
     for (uint32_t j = 0; j < i; j++) {
-        if (sights[j].use == FIT) {
-            before = &sights[j];
+        if (node_holders[j].use == FIT) {
+            before = &node_holders[j];
             unfit = RL_STANDING_VOTES;
-        } else if (sights[j].use != LOADS) {
-            unfit = standings[sights[j].use];
+        } else if (node_holders[j].use != LOADS) {
+            unfit = standings[node_holders[j].use];
         }
     }
-    if (before != NULL && before->run_id != sights[i].run_id) {
+    if (before != NULL && before->run_id != node_holders[i].run_id) {
         return RL_STANDING_RESTARTED;
     }
-    if (before != NULL && before->replid != sights[i].replid) {
+    if (before != NULL && before->replid != node_holders[i].replid) {
         return RL_STANDING_REPLACED;
     }
     if (unfit != RL_STANDING_VOTES) {
         return unfit;
     }
-    return before == NULL && strict && sights[i].young ? RL_STANDING_YOUNG : RL_STANDING_VOTES;
+    return before == NULL && strict && node_holders[i].young ? RL_STANDING_RECENTLY_STARTED
+                                                             : RL_STANDING_VOTES;
 }
 
-static void check(const struct rl_guard *guard, const struct sight *sights, uint32_t n,
+static void check(const struct rl_guard *guard, const struct node_holder *node_holders, uint32_t n,
                   bool strict) {
     enum rl_standing why = RL_STANDING_VOTES;
     uint64_t from_ns = 0;
     for (uint32_t i = 0; i < n; i++) {
-        enum rl_standing standing =
-            sights[i].use == FIT ? why_quarantine(sights, i, strict) : RL_STANDING_VOTES;
+        enum rl_standing standing = node_holders[i].use == FIT
+                                        ? why_quarantine(node_holders, i, strict)
+                                        : RL_STANDING_VOTES;
         if (standing != RL_STANDING_VOTES) {
             why = standing;
-            from_ns = sights[i].at_ns;
-            if (why == RL_STANDING_YOUNG) { /* it started before it was seen */
+            from_ns = node_holders[i].at_ns;
+            if (why == RL_STANDING_RECENTLY_STARTED) { /* it started before it was seen */
                 from_ns = from_ns > YOUNG_NS ? from_ns - YOUNG_NS : 0;
             }
         }
@@ -90,38 +93,41 @@ static void check(const struct rl_guard *guard, const struct sight *sights, uint
 
 static uint32_t standings_seen[RL_STANDINGS];
 
-static void see_on(const struct rl_guard *guard, struct sight *sights, uint32_t n, bool strict);
+static void see_on(const struct rl_guard *guard, struct node_holder *node_holders, uint32_t n,
+                   bool strict);
 
-static void see(const struct rl_guard *guard, struct sight *sights, uint32_t n, bool strict) {
+static void see(const struct rl_guard *guard, struct node_holder *node_holders, uint32_t n,
+                bool strict) {
     static const enum rl_standing uses[USES] = {RL_STANDING_VOTES, RL_STANDING_REPLICA,
                                                 RL_STANDING_LOADING, RL_STANDING_EVICTS};
     struct rl_guard_rules rules = {.mode = strict ? RL_GUARD_STRICT : RL_GUARD_OBSERVED,
                                    .quarantine_ns = QUARANTINE_NS};
     struct rl_guard next = *guard;
-    struct rl_server server = server_of(&sights[n]);
-    enum rl_standing got = rl_guard_see(&next, &rules, &server, sights[n].at_ns);
-    assert_int_equal(got, uses[sights[n].use]);
-    check(&next, sights, n + 1, strict);
+    struct rl_server server = server_of(&node_holders[n]);
+    enum rl_standing got = rl_guard_see(&next, &rules, &server, node_holders[n].at_ns);
+    assert_int_equal(got, uses[node_holders[n].use]);
+    check(&next, node_holders, n + 1, strict);
     standings_seen[next.standing]++;
-    see_on(&next, sights, n + 1, strict);
+    see_on(&next, node_holders, n + 1, strict);
 }
 
-static void see_on(const struct rl_guard *guard, struct sight *sights, uint32_t n, bool strict) {
+static void see_on(const struct rl_guard *guard, struct node_holder *node_holders, uint32_t n,
+                   bool strict) {
     static const uint64_t pauses_ns[] = {MS, QUARANTINE_NS};
     if (n == SIGHTS_MAX) {
         return;
     }
-    uint64_t now_ns = n > 0 ? sights[n - 1].at_ns : 0;
+    uint64_t now_ns = n > 0 ? node_holders[n - 1].at_ns : 0;
     for (uint32_t kind = 0; kind < 2 * 2 * 2 * COUNT(pauses_ns); kind++) {
         for (enum use use = FIT; use < USES; use++) {
-            sights[n] = (struct sight){.at_ns = now_ns + pauses_ns[kind >> 3],
-                                       .use = use,
-                                       .run_id = "ab"[kind & 1],
-                                       .replid = "xy"[kind >> 1 & 1],
-                                       .young = kind >> 2 & 1};
+            node_holders[n] = (struct node_holder){.at_ns = now_ns + pauses_ns[kind >> 3],
+                                                   .use = use,
+                                                   .run_id = "ab"[kind & 1],
+                                                   .replid = "xy"[kind >> 1 & 1],
+                                                   .young = kind >> 2 & 1};
             bool matters = use == FIT || kind % 8 == 0; /* ids of a node of no use are not kept */
             if (matters || n < 2) {
-                see(guard, sights, n, strict);
+                see(guard, node_holders, n, strict);
             }
         }
     }
@@ -130,15 +136,15 @@ static void see_on(const struct rl_guard *guard, struct sight *sights, uint32_t 
 static void trusts_whom_it_may(void **state) {
     (void)state;
     for (uint32_t strict = 0; strict < 2; strict++) {
-        struct sight sights[SIGHTS_MAX];
+        struct node_holder node_holders[SIGHTS_MAX];
         struct rl_guard guard;
         memset(&guard, 0xa5, sizeof guard);
         rl_guard_init(&guard);
         assert_string_equal(guard.run_id, "");
         memset(standings_seen, 0, sizeof standings_seen);
-        see_on(&guard, sights, 0, strict);
+        see_on(&guard, node_holders, 0, strict);
         for (enum rl_standing s = RL_STANDING_VOTES; s < RL_STANDINGS; s++) {
-            bool can = s != RL_STANDING_LOADING && (strict || s != RL_STANDING_YOUNG);
+            bool can = s != RL_STANDING_LOADING && (strict || s != RL_STANDING_RECENTLY_STARTED);
             assert_int_equal(standings_seen[s] > 0, can);
         }
     }
@@ -149,9 +155,9 @@ static void trusts_whom_it_may(void **state) {
 static void tell(struct rl_guard *guard, const char *ids, bool young, enum use use,
                  uint64_t at_ns) {
     const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
-    const struct sight sight = {
+    const struct node_holder node_holder = {
         .use = use, .run_id = ids[0], .replid = ids[1], .young = young, .at_ns = at_ns};
-    const struct rl_server server = server_of(&sight);
+    const struct rl_server server = server_of(&node_holder);
     (void)rl_guard_see(guard, &rules, &server, at_ns);
 }
 
@@ -199,8 +205,8 @@ static void one_that_could_evict_waits(void **state) {
 
 static void see_with_the_guard_off(void *data) {
     const struct rl_guard_rules rules = {RL_GUARD_OFF, QUARANTINE_NS};
-    const struct sight sight = {.run_id = 'a', .replid = 'x'};
-    const struct rl_server server = server_of(&sight);
+    const struct node_holder node_holder = {.run_id = 'a', .replid = 'x'};
+    const struct rl_server server = server_of(&node_holder);
     (void)rl_guard_see(data, &rules, &server, MS);
 }
 

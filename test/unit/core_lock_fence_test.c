@@ -320,6 +320,44 @@ static void a_set_carries_the_clock(void **state) {
     assert_true(w.lock.fence.floor == RL_FENCE_FLOOR_MAX);
 }
 
+/* The floor is of when the token was drawn. Whoever is stopped after that has used up so much of
+ * its validity, or all of it, whatever the nodes say. */
+static void is_valid_from_before_its_floor(void **state) {
+    static const uint64_t stops_ms[] = {0, 500, 20000};
+    (void)state;
+    for (size_t i = 0; i < COUNT(stops_ms); i++) {
+        struct rl_rules rules = usual_rules(1);
+        struct rl_ballot ballots[1];
+        struct rl_lock lock;
+        struct rl_actions out;
+        const int16_t reasons[1] = {0};
+        struct rl_event event = {
+            .type = RL_EV_ACQUIRE, .now_ns = START_NS, .up = 1, .voters = 1, .reasons = reasons};
+        rl_lock_init(&lock, &rules, ballots, TIMEOUT_REASON, RESOURCE);
+        event.u.acquire = usual_acquire();
+        event.u.acquire.fences = true;
+        rl_lock_step(&lock, &event, &out);
+        assert_true(out.generate_token);
+        event.type = RL_EV_ATTEMPT;
+        event.since_ns = START_NS;
+        event.now_ns = START_NS + stops_ms[i] * MS;
+        event.u.token = "0123456789012345678901234567890123456789";
+        rl_lock_step(&lock, &event, &out);
+        if (stops_ms[i] > usual_acquire().ttl_ms) {
+            assert_int_equal(out.send | out.release | out.owe, 0);
+            assert_int_equal(out.acquired, RL_RESULT_DEADLINE); /* else again, with a new token */
+            continue;
+        }
+        assert_int_equal(out.send, 1);
+        event.type = RL_EV_VOTE;
+        event.u.vote =
+            (struct rl_ballot_in){.round = lock.round.id, .vote = RL_VOTE_GRANTED, .counter = 1};
+        rl_lock_step(&lock, &event, &out);
+        assert_true(out.tell);
+        assert_int_equal(lock.valid_until_ns, START_NS + rl_validity_ns(&rules, 10000));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_as_it_must_in_every_order),
@@ -335,6 +373,7 @@ int main(void) {
         cmocka_unit_test(is_not_known_after_an_adoption),
         cmocka_unit_test(goes_with_a_repair),
         cmocka_unit_test(a_set_carries_the_clock),
+        cmocka_unit_test(is_valid_from_before_its_floor),
     };
     return cmocka_run_group_tests_name("core_lock_fence", tests, NULL, NULL);
 }

@@ -28,9 +28,9 @@ struct scene {
     uint32_t busy;   /* nodes that cannot be sent to */
     bool is_without_randomness;
     /* what the driver was told */
-    uint32_t sent[RL_SENT_KINDS]; /* successfully */
-    uint32_t refused[RL_SENT_KINDS];
-    uint32_t owed;
+    uint32_t sent[RL_CALL_KINDS]; /* successfully */
+    uint32_t refused[RL_CALL_KINDS];
+    uint32_t pending_releases;
     uint32_t announced; /* by fan_out, and not sent yet */
     enum rl_result results[RL_OPS];
     enum rl_result lost, renewed;
@@ -68,17 +68,17 @@ static inline void stepped(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-static inline void fan_out(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round,
+static inline void fan_out(struct rl_lock *lock, enum rl_call_kind kind, uint32_t round,
                            uint32_t nodes) {
     struct scene *s = scene_of(lock);
     assert_int_equal(s->announced, 0); /* the one before is out */
     assert_true(nodes != 0);
     assert_true(round == 0 || round == lock->round.id);
     s->announced = nodes;
-    note(s, "SRXU"[kind]);
+    note(s, "STRXU"[kind]);
 }
 
-static inline int16_t send_one(struct rl_lock *lock, enum rl_sent_kind kind, uint32_t round,
+static inline int16_t send_one(struct rl_lock *lock, enum rl_call_kind kind, uint32_t round,
                                uint32_t node) {
     struct scene *s = scene_of(lock);
     (void)round;
@@ -96,8 +96,8 @@ static inline int16_t send_one(struct rl_lock *lock, enum rl_sent_kind kind, uin
 
 static inline void owe(struct rl_lock *lock, uint32_t node) {
     struct scene *s = scene_of(lock);
-    assert_int_equal(s->owed & BIT(node), 0);
-    s->owed |= BIT(node);
+    assert_int_equal(s->pending_releases & BIT(node), 0);
+    s->pending_releases |= BIT(node);
     note(s, 'o');
 }
 
@@ -123,14 +123,15 @@ static inline void tell(struct rl_lock *lock) {
     note(scene_of(lock), 't');
 }
 
-static inline bool draw(struct rl_lock *lock, char token[RL_TOKEN_LEN], uint64_t *wall_us) {
+static inline bool generate_token(struct rl_lock *lock, char token[RL_TOKEN_LEN],
+                                  uint64_t *wall_us) {
     *wall_us = WALL_US;
     note(scene_of(lock), 'd');
     memset(token, '7', RL_TOKEN_LEN);
     return !scene_of(lock)->is_without_randomness;
 }
 
-static inline void undrawn(struct rl_lock *lock) {
+static inline void token_failed(struct rl_lock *lock) {
     note(scene_of(lock), 'n');
 }
 
@@ -146,8 +147,8 @@ static const struct rl_driver driver = {
     .renewed = renewed,
     .lost = lost,
     .tell = tell,
-    .draw = draw,
-    .undrawn = undrawn,
+    .generate_token = generate_token,
+    .token_failed = token_failed,
     .feed = feed,
 };
 
@@ -157,7 +158,7 @@ static inline bool drive(struct scene *s, struct rl_event *event) {
     event->up = s->up;
     event->voters = s->up & s->voters;
     event->reasons = s->reasons;
-    event->twins = NULL;
+    event->duplicates = NULL;
     bool late = rl_drive(&s->lock, event, &driver);
     assert_ptr_equal(event->reasons, s->reasons); /* nothing that ends with the call is left */
     return late;
@@ -191,7 +192,7 @@ static inline void forget(struct scene *s) {
     memset(s->refused, 0, sizeof s->refused);
     memset(s->results, 0, sizeof s->results);
     memset(s->order, 0, sizeof s->order);
-    s->owed = s->steps = 0;
+    s->pending_releases = s->steps = 0;
 }
 
 static inline void feed_simple(struct scene *s, enum rl_event_type type) {
@@ -199,29 +200,25 @@ static inline void feed_simple(struct scene *s, enum rl_event_type type) {
     drive(s, &event);
 }
 
-static inline void acquire_so(struct scene *s, uint32_t tries, bool fences, bool breaks_ties) {
+static inline void acquire_so(struct scene *s, uint32_t tries, bool fences) {
     struct rl_event event = {.type = RL_EV_ACQUIRE};
-    event.u.acquire = (struct rl_acquire){.ttl_ms = 1000,
-                                          .tries = tries,
-                                          .wait_ms = RL_NO_LIMIT,
-                                          .renew_ms = 300,
-                                          .fences = fences,
-                                          .breaks_ties = breaks_ties};
+    event.u.acquire = (struct rl_acquire){
+        .ttl_ms = 1000, .tries = tries, .wait_ms = RL_NO_LIMIT, .renew_ms = 300, .fences = fences};
     drive(s, &event);
 }
 
 static inline void acquire(struct scene *s) {
-    acquire_so(s, 1, false, false);
+    acquire_so(s, 1, false);
 }
 
 /* The outcome of what node was sent in the present round. The counter of a fenced SET is 50
  * plus the number of the node. */
-static inline bool answer(struct scene *s, uint32_t node, enum rl_sent_kind kind,
+static inline bool answer(struct scene *s, uint32_t node, enum rl_call_kind kind,
                           enum rl_outcome outcome) {
-    struct rl_sent sent;
+    struct rl_call sent;
     struct rl_event event;
-    rl_sent_init(&sent, &s->lock, kind, s->lock.round.id);
-    assert_true(rl_sent_vote(&sent, node, outcome, DOWN_REASON, 50 + node, &event));
+    rl_call_init(&sent, &s->lock, kind, s->lock.round.id);
+    assert_true(rl_call_vote(&sent, node, outcome, DOWN_REASON, 50 + node, &event));
     return drive(s, &event);
 }
 
@@ -230,7 +227,7 @@ static inline void hold(struct scene *s, uint32_t n, uint32_t keys) {
     begin(s, n);
     acquire(s);
     for (uint32_t i = 0; i < n; i++) {
-        answer(s, i, RL_SENT_SET, keys & BIT(i) ? RL_OUTCOME_YES : RL_OUTCOME_NO);
+        answer(s, i, RL_CALL_SET, keys & BIT(i) ? RL_OUTCOME_YES : RL_OUTCOME_NO);
     }
     assert_true(s->told);
     feed_simple(s, RL_EV_TELL);

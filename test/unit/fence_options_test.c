@@ -1,8 +1,9 @@
-/* The options of fences, without any server: fencing and tie_break are switches; a counter that
- * would end before its lock is refused, and so is a lock whose key could be a counter. */
+/* The options of fences, without any server: fencing is a switch; a counter that would end before
+ * its lock is refused, and so is a lock whose key could be a counter. */
 #include <limits.h>
 #include <uv.h>
 
+#include "messages.h"
 #include "redlock/token.h"
 #include "unit/check.h"
 
@@ -59,8 +60,8 @@ static void bounds_the_retention(void **state) {
 static void refuse_acquire(redlock_lock *lock, const redlock_acquire_options *acquire,
                            const char *word, const char *other) {
     assert_int_equal(redlock_acquire(lock, acquire, not_called, NULL), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(redlock_lock_message(lock), word));
-    assert_non_null(strstr(redlock_lock_message(lock), other));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), word));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), other));
 }
 
 /* The key of a lock "fence:a" in libraries that put something in front of names: pottery and
@@ -84,9 +85,6 @@ static void names_what_is_wrong_with_fences(void **state) {
         snprintf(value, sizeof value, "is %d:", wrong[i]);
         acquire.fencing = wrong[i];
         refuse_acquire(lock, &acquire, "fencing", value);
-        acquire = good;
-        acquire.tie_break = wrong[i];
-        refuse_acquire(lock, &acquire, "tie_break", value);
     }
     redlock_acquire_options acquire = good;
     acquire.fencing = 1;
@@ -97,7 +95,7 @@ static void names_what_is_wrong_with_fences(void **state) {
     token[REDLOCK_TOKEN_LENGTH] = '\0';
     acquire.ttl_ms = 10000; /* which is good, but not for a lock that was granted elsewhere */
     assert_int_equal(redlock_adopt(lock, token, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(redlock_lock_message(lock), "fencing"));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), "fencing"));
     assert_int_equal(redlock_lock_fence(lock), 0);
 
     static const char counter[] = "libredlock:fence:a";
@@ -105,6 +103,10 @@ static void names_what_is_wrong_with_fences(void **state) {
     assert_int_equal(redlock_lock_new(client, counter, 17, &other), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_lock_new(client, counter, 18, &other), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_lock_new(client, counter, 16, &other), 0);
+    static const char line[] = "libredlock:line:{a}";
+    assert_int_equal(redlock_lock_new(client, line, 19, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(client, line, 16, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(client, line, 15, &other), 0);
     for (size_t i = 0; i < COUNT(of_others); i++) {
         assert_int_equal(redlock_lock_new(client, of_others[i], strlen(of_others[i]), &other), 0);
     }

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fork.h"
+#include "base/fork.h"
 
 static bool has_no_wiping; /* the kernel */
 static bool only_nods;     /* an emulator: it says yes to every advice, and does nothing */
@@ -56,7 +56,7 @@ static void by_the_page(void **state) {
     (void)state;
     has_no_wiping = has_pids = false;
     rl_fork_begin(&first);
-    assert_non_null((const void *)(uintptr_t)first.page);
+    assert_non_null(first.page);
     rl_fork_begin(&second);
     assert_false(rl_fork_is_child(&first));
     assert_true(child_is_child(&first, fork()));
@@ -73,7 +73,7 @@ static void by_the_count(void **state) {
     has_no_wiping = true;
     has_pids = false;
     rl_fork_begin(&before);
-    assert_null((const void *)(uintptr_t)before.page);
+    assert_null(before.page);
     assert_false(rl_fork_is_child(&before));
     assert_true(child_is_child(&before, fork()));
     pid_t pid = fork();

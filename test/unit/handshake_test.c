@@ -29,13 +29,15 @@ static void said(const char *text, const struct rl_handshake_options *options, c
     }
 }
 
-#define LOADS "SCRIPT LOAD if release\nSCRIPT LOAD if extend\nPING\n"
-#define LOADS_AND_INFO "SCRIPT LOAD if release\nSCRIPT LOAD if extend\nINFO\nPING\n"
+#define SCRIPTS "SCRIPT LOAD if release\nSCRIPT LOAD if in line\nSCRIPT LOAD if extend\n"
+#define LOADS SCRIPTS "PING\n"
+#define LOADS_AND_INFO SCRIPTS "INFO\nPING\n"
 
 /* The scripts are long: their place is taken by their names. */
 static void shorten(char *text) {
-    static const enum rl_command_kind kinds[] = {RL_COMMAND_RELEASE, RL_COMMAND_EXTEND};
-    static const char *const names[] = {"if release", "if extend"};
+    static const enum rl_command_kind kinds[] = {RL_COMMAND_RELEASE, RL_COMMAND_RELEASE_LINE,
+                                                 RL_COMMAND_EXTEND};
+    static const char *const names[] = {"if release", "if in line", "if extend"};
     for (size_t i = 0; i < COUNT(kinds); i++) {
         const char *script = rl_command_script(kinds[i]);
         char *at = strstr(text, script);
@@ -62,7 +64,7 @@ static void says_what_the_url_asks_for(void **state) {
         {"unix:///run/r?db=3", "n", "SELECT 3\nCLIENT SETNAME n\n" LOADS, false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        char out[2048];
+        char out[4096];
         struct rl_handshake_options options = {rows[i].name, rows[i].info};
         said(rows[i].url, &options, out, sizeof out);
         shorten(out);
@@ -93,6 +95,7 @@ static void rules_out_who_must_be_ruled_out(void **state) {
         [RL_STEP_SELECT] = {R(DATABASE), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_SETNAME] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_LOAD_RELEASE] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+        [RL_STEP_LOAD_RELEASE_LINE] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_LOAD_EXTEND] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_INFO] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_PING] = {R(ERROR), R(AUTH), GOES_ON, R(LOADING), R(BUSY)},

@@ -74,11 +74,11 @@ static void says_which_field_is_not_there(void **state) {
         snprintf(twice, sizeof twice, "%s\r\n%s", good[i], good[i]);
         assert_false(read_changed(&info, i, twice));
         assert_string_equal(info.field, names[i]);
-        assert_string_equal(info.problem, "is there twice");
+        assert_string_equal(info.problem, "appears twice");
         snprintf(twice, sizeof twice, "%s:", names[i]); /* empty */
         assert_false(read_changed(&info, i, twice));
         assert_string_equal(info.field, names[i]);
-        assert_string_equal(info.problem, "is not what Redis writes");
+        assert_string_equal(info.problem, "has an unexpected value");
         snprintf(twice, sizeof twice, " %s", good[i]); /* another name */
         assert_false(read_changed(&info, i, twice));
         assert_string_equal(info.problem, "is missing");
@@ -114,7 +114,7 @@ static void refuses_values_that_redis_does_not_write(void **state) {
         if (read_changed(&info, rows[i].line, rows[i].text)) {
             fail_msg("taken: %s", rows[i].text);
         }
-        assert_string_equal(info.problem, "is not what Redis writes");
+        assert_string_equal(info.problem, "has an unexpected value");
     }
 }
 

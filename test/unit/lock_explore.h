@@ -79,10 +79,6 @@ static inline uint64_t world_hash(const struct world *w) {
         w->unanswered,
         w->set_round,
         lock->acquire.fences,
-        lock->acquire.breaks_ties,
-        lock->acquire.breaks_ties && lock->met_another,
-        lock->acquire.breaks_ties ? lock->alone : 0,
-        lock->unasked,
         lock->fence.value,
         lock->fence.nodes,
         lock->fence.floor,
@@ -187,23 +183,6 @@ static inline void world_try_vote(const struct world *w, uint32_t round, uint32_
     world_run_out(&copy, up);
 }
 
-/* While one node is asked first: it votes, or does not, and of those that are left any may have
- * ceased to vote. */
-static inline void world_probe_alone(const struct world *w, uint64_t now_ns) {
-    const uint32_t left = w->model.left, all = world_all(w);
-    for (uint32_t gone = left; gone != 0; gone = (gone - 1) & left) {
-        struct world copy;
-        world_copy(&copy, w);
-        copy.voters &= ~gone;
-        world_try(&copy, RL_EV_TICK, now_ns, all);
-        for (uint32_t node = 0; node < w->rules.n; node++) {
-            for (enum answer a = GRANTS; a < ANSWERS && model_due(&w->model) >> node & 1; a++) {
-                world_try_vote(&copy, w->lock.round.id, node, a, now_ns, all);
-            }
-        }
-    }
-}
-
 /* Every event that is allowed now, at every moment that matters, with all, none and some nodes up;
  * and votes of other rounds. */
 static inline void world_probe(const struct world *w) {
@@ -223,11 +202,8 @@ static inline void world_probe(const struct world *w) {
             uint32_t up = ups[node % COUNT(ups)];
             world_try_vote(w, id - 1, node, GRANTS, moments[i], up);
             world_try_vote(w, id + 1, node, REFUSES, moments[i], up);
-            if ((w->model.left >> node & 1) == 0) {
-                world_try_vote(w, id, node, (enum answer)((node + i) % ANSWERS), moments[i], up);
-            }
+            world_try_vote(w, id, node, (enum answer)((node + i) % ANSWERS), moments[i], up);
         }
-        world_probe_alone(w, moments[i]);
     }
 }
 
@@ -255,7 +231,7 @@ static inline void world_explore(const struct world *w, struct exploration *expl
         exploration->visit(w);
     }
     for (uint32_t node = 0; node < w->rules.n; node++) {
-        for (enum answer answer = GRANTS; answer < ANSWERS && model_due(&w->model) >> node & 1;
+        for (enum answer answer = GRANTS; answer < ANSWERS && model_out(&w->model) >> node & 1;
              answer++) {
             for (uint32_t i = 0; i == 0 || (i < exploration->counters && answer == GRANTS); i++) {
                 struct world next;

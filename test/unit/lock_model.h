@@ -73,11 +73,7 @@ static inline void model_vote(struct model *m, const struct rl_event *e, struct 
     }
     if (m->open) {
         m->counters[in->node] = in->counter;
-        m->met = m->met || (m->kind == RL_ROUND_ACQUIRE && in->vote == RL_VOTE_REFUSED);
         model_count(m, e, x);
-        if (m->open && m->left != 0) {
-            model_alone_voted(m, e, x);
-        }
     } else if (m->state == RL_HELD && m->kind == RL_ROUND_EXTEND && m->won && (m->no & bit)) {
         x->repair = bit & e->up;
         m->may_hold |= x->repair;
@@ -111,9 +107,7 @@ static inline void model_tick(struct model *m, const struct rl_event *e, struct 
         model_wait(m, e, x);
     } else if (m->state == RL_BACKOFF && m->now_ns >= m->retry_ns) {
         m->state = RL_READY;
-        x->draw = true;
-    } else if (m->left != 0 && m->now_ns >= m->until_ns) {
-        model_go_on(m, e, x, false);
+        x->generate_token = true;
     } else if (m->open && m->now_ns >= m->until_ns) {
         m->failed |= model_out(m);
         model_count(m, e, x);

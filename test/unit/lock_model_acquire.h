@@ -2,7 +2,6 @@
 #ifndef UNIT_LOCK_MODEL_ACQUIRE_H
 #define UNIT_LOCK_MODEL_ACQUIRE_H
 
-#include "core/first.h"
 #include "unit/lock_model_parts.h"
 
 /* -- The fence -- */
@@ -81,45 +80,6 @@ static inline void model_acquire_decided(struct model *m, const struct rl_event 
 
 /* -- Asking -- */
 
-static inline void model_ask(struct model *m, struct rl_actions *x, uint32_t nodes) {
-    x->send |= nodes;
-    m->left &= ~nodes;
-    m->may_hold |= nodes;
-    m->until_ns = m->now_ns + m->rules->node_timeout_ns;
-    model_not_past_validity(m);
-}
-
-static inline uint32_t model_first(const struct model *m) {
-    return UINT32_C(1) << rl_first_node(m->resource, m->rules->node_hashes, m->left);
-}
-
-/* To the next node, or to all that are left; of these, only to those that may still vote. */
-static inline void model_go_on(struct model *m, const struct rl_event *e, struct rl_actions *x,
-                               bool one) {
-    if (m->now_ns >= model_worth_until(m)) {
-        model_attempt_over(m, e, x, RL_RESULT_EXPIRED);
-        return;
-    }
-    m->failed |= m->left & ~e->voters;
-    m->left &= e->voters;
-    model_count(m, e, x);
-    if (m->open) {
-        model_ask(m, x, one ? model_first(m) : m->left);
-    }
-}
-
-/* A vote was counted while there are nodes that were not asked. */
-static inline void model_alone_voted(struct model *m, const struct rl_event *e,
-                                     struct rl_actions *x) {
-    uint32_t keys = m->may_hold;
-    if (e->u.vote.vote == RL_VOTE_REFUSED) {
-        model_attempt_over(m, e, x, RL_RESULT_HELD);
-        x->release &= keys; /* the others have nothing of ours */
-    } else {
-        model_go_on(m, e, x, e->u.vote.vote == RL_VOTE_FAILED);
-    }
-}
-
 static inline void model_attempt(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     m->wish.tries -= m->wish.tries != RL_NO_LIMIT;
     m->ttl_ms = m->wish.ttl_ms;
@@ -129,17 +89,13 @@ static inline void model_attempt(struct model *m, const struct rl_event *e, stru
     m->carried = m->carried < RL_FENCE_FLOOR_MAX ? m->carried : RL_FENCE_FLOOR_MAX;
     m->state = RL_TRYING;
     model_round(m, e, x, RL_ROUND_ACQUIRE);
-    x->send = 0;
+    m->may_hold = e->voters;
     if (set_size(e->voters) < model_majority(m)) {
+        m->may_hold = 0;
         model_count(m, e, x); /* nothing is sent that could not win */
-        x->release = 0;
+        x->send = x->release = 0;
         m->failed = model_all(m);
-        return;
     }
-    bool alone = m->wish.breaks_ties && m->met && m->in_a_row < 3;
-    m->in_a_row = alone ? m->in_a_row + 1 : 0;
-    m->left = e->voters;
-    model_ask(m, x, alone ? model_first(m) : m->left);
 }
 
 /* In line each pause costs a try. */
@@ -157,17 +113,15 @@ static inline void model_wait(struct model *m, const struct rl_event *e, struct 
 
 static inline void model_acquire(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     m->wish = e->u.acquire;
-    m->met = false;
-    m->in_a_row = 0;
     m->carried = m->fence = 0;
     m->give_up_ns = UINT64_MAX;
     if (m->wish.wait_ms != RL_NO_LIMIT) {
         m->give_up_ns = m->now_ns + (uint64_t)m->wish.wait_ms * 1000000;
     }
     m->state = RL_READY;
-    x->draw = true;
+    x->generate_token = true;
     if (m->wish.waits) {
-        x->draw = false;
+        x->generate_token = false;
         m->state = RL_WAITING;
         model_wait(m, e, x);
     }
@@ -178,7 +132,7 @@ static inline void model_turn(struct model *m, const struct rl_event *e, struct 
         model_attempt_over(m, e, x, RL_RESULT_HELD);
     } else {
         m->state = RL_READY;
-        x->draw = true;
+        x->generate_token = true;
     }
 }
 

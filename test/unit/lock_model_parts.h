@@ -25,10 +25,7 @@ struct model {
     uint32_t ttl_ms;
     uint32_t may_hold;
     /* the attempt */
-    uint64_t set_ns;                 /* its first SET */
-    uint32_t left;                   /* nodes that take part, and were not sent a SET yet */
-    bool met;                        /* another's key, in any attempt of this acquire */
-    uint32_t in_a_row;               /* attempts that asked one node first */
+    uint64_t set_ns;                 /* its SETs */
     uint64_t counters[RL_NODES_MAX]; /* what those that granted answered */
     uint64_t carried; /* what commands carry: the floor, later the fence; 0: neither */
     uint64_t fence;   /* that the user can see */
@@ -68,11 +65,6 @@ static inline uint32_t model_majority(const struct model *m) {
 /* Nodes whose vote is still out. */
 static inline uint32_t model_out(const struct model *m) {
     return m->id == 0 ? 0 : model_all(m) & ~(m->yes | m->no | m->failed);
-}
-
-/* Nodes that were asked, and have not answered. */
-static inline uint32_t model_due(const struct model *m) {
-    return model_out(m) & ~m->left;
 }
 
 static inline uint64_t model_validity(const struct model *m, uint32_t ttl_ms) {
@@ -138,13 +130,11 @@ static inline void model_extension_over(struct model *m, struct rl_actions *x, e
 /* An attempt or a hold is over: nothing that a SET may have reached is left alone. */
 static inline void model_let_go(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     bool done_before = m->state == RL_BACKOFF || m->state == RL_WAITING;
-    if (!done_before && !m->adopts) {  /* what is adopted may be somebody else's */
-        x->release = e->up & ~m->left; /* there is nothing where nothing was sent */
+    if (!done_before && !m->adopts) { /* what is adopted may be somebody else's */
+        x->release = e->up;
         x->owe |= m->may_hold & ~e->up;
     }
     m->may_hold = 0;
-    m->failed |= m->left;
-    m->left = 0;
     m->open = false;
 }
 

@@ -22,6 +22,7 @@
 #include <redlock/redlock.h>
 
 #include "core/lock.h"
+#include "core/lock_state.h"
 #include "unit/check.h"
 #include "unit/lock_model.h"
 
@@ -54,13 +55,11 @@ struct world {
     uint32_t reached;               /* nodes that may have the key with the present token */
     uint32_t unanswered;            /* of those that were sent the SET */
     uint32_t set_round;             /* the round of that SET */
-    uint64_t set_ns;                /* when the first was sent */
+    uint64_t set_ns;                /* when it was sent */
     uint64_t counted[RL_NODES_MAX]; /* the counters that granted in time; 0: it did not */
     uint32_t raised;                /* nodes that answered that their counter is the fence now */
     uint64_t fence;                 /* of the grant that was told last */
     uint32_t life_ms;               /* the longest ttl of any key of the present token */
-    uint32_t alone;                 /* attempts in a row that asked one node first */
-    bool met;                       /* an attempt of this acquire was refused */
     bool fencing;
     bool adopting, acquiring, extending, releasing, holding;
     uint64_t random;  /* that the next events bring, as these do */
@@ -163,13 +162,6 @@ static inline bool state_is(const struct world *w, uint32_t states) {
 /* Attempts, and how many nodes they ask. */
 static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
     const struct rl_actions *x = &w->out;
-    if (e->type == RL_EV_ACQUIRE) {
-        w->alone = 0;
-        w->met = false;
-    }
-    if (e->type == RL_EV_VOTE && e->u.vote.round == w->set_round && !x->late) {
-        w->met = w->met || e->u.vote.vote == RL_VOTE_REFUSED;
-    }
     if (e->type != RL_EV_ATTEMPT) {
         return;
     }
@@ -179,13 +171,7 @@ static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
     w->set_round = w->lock.round.id;
     w->set_ns = e->now_ns;
     memset(w->counted, 0, sizeof w->counted);
-    if (x->send != 0) {
-        bool all = x->send == e->voters;
-        w->alone = all ? 0 : w->alone + 1;
-        CHECK(w, all || set_size(x->send) == 1);
-        CHECK(w, all || (w->lock.acquire.breaks_ties && w->met));
-        CHECK(w, w->alone <= 3);
-    }
+    CHECK(w, x->send == 0 || x->send == e->voters);
 }
 
 /* A fence that is granted is exactly what a majority of the nodes has in its counter. */
@@ -297,7 +283,7 @@ static inline void ledger_operations(struct world *w, const struct rl_event *e) 
     CHECK(w, w->releasing == (w->lock.state == RL_RELEASING));
     CHECK(w, w->holding == state_is(w, HOLDS));
     CHECK(w, !x->tell || w->lock.state == RL_GRANTED);
-    CHECK(w, !x->draw || w->lock.state == RL_READY);
+    CHECK(w, !x->generate_token || w->lock.state == RL_READY);
 }
 
 static inline void ledger_validity(const struct world *w, const struct rl_event *e) {
@@ -325,7 +311,7 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     CHECK(w, x->owe == wanted->owe);
     CHECK(w, x->send == wanted->send);
     CHECK(w, x->repair == wanted->repair);
-    CHECK(w, x->draw == wanted->draw);
+    CHECK(w, x->generate_token == wanted->generate_token);
     CHECK(w, x->tell == wanted->tell);
     CHECK(w, x->late == wanted->late);
     CHECK(w, x->acquired == wanted->acquired);
@@ -342,7 +328,6 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     CHECK(w, (x->send | x->repair) == 0 || lock->ttl_ms == m->ttl_ms);
     bool sets = x->send != 0 && m->kind <= RL_ROUND_FENCE;
     CHECK(w, !(sets || x->repair) || lock->fence.floor == m->carried);
-    CHECK(w, lock->unasked == m->left);
     CHECK(w, rl_lock_fence(lock) == m->fence);
     if (m->id != 0) {
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_GRANTED) == m->yes);

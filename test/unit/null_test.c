@@ -62,6 +62,7 @@ static void client_and_status(void **state) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     redlock_client_options none = client_options;
     redlock_client *client;
+    char buffer[REDLOCK_MESSAGE_MAX];
     (void)state;
     none.nodes = NULL;
     const struct row rows[] = {
@@ -71,7 +72,9 @@ static void client_and_status(void **state) {
         STATUS(redlock_client_open(&client, &world.loop, &none, NULL, NULL)),
         POINTER(client),
         STATUS(redlock_client_close(NULL, NULL, NULL)),
-        TEXT(redlock_client_message(NULL)),
+        TEXT(redlock_client_message(NULL, buffer, sizeof buffer)),
+        TEXT(redlock_client_message(world.client, NULL, sizeof buffer)),
+        TEXT(redlock_client_message(world.client, buffer, 0)),
         STATUS(redlock_client_stats(NULL, &stats)),
         STATUS(redlock_client_stats(world.client, NULL)),
         STATUS(redlock_client_node(NULL, 0, &info)),
@@ -81,6 +84,11 @@ static void client_and_status(void **state) {
         NEEDS_NONE(redlock_strerror(REDLOCK_ERR_HELD)),
         NEEDS_NONE(redlock_err_name(REDLOCK_ERR_HELD)),
         NEEDS_NONE(redlock_is_retryable(REDLOCK_ERR_HELD)),
+        NEEDS_NONE(redlock_guard_name(REDLOCK_GUARD_OFF)),
+        NEEDS_NONE(redlock_event_name(REDLOCK_EVENT_DONE)),
+        STATUS(redlock_client_options_init(NULL, sizeof(redlock_client_options))),
+        STATUS(redlock_stats_init(NULL, sizeof(redlock_stats))),
+        STATUS(redlock_node_info_init(NULL, sizeof(redlock_node_info))),
     };
     check(rows, COUNT(rows));
 }
@@ -90,6 +98,7 @@ static void locks(void **state) {
     redlock_lock_options none = lock_options, nameless = lock_options;
     redlock_lock *lock;
     size_t length = 7;
+    char buffer[REDLOCK_MESSAGE_MAX];
     (void)state;
     none.resources = NULL;
     nameless.resources = &no_bytes;
@@ -118,17 +127,28 @@ static void locks(void **state) {
         POINTER(redlock_lock_resource(NULL, NULL)),
         NEEDS_NONE(redlock_lock_resource(world.lock, NULL)),
         POINTER(redlock_lock_client(NULL)),
-        TEXT(redlock_lock_message(NULL)),
+        TEXT(redlock_lock_message(NULL, buffer, sizeof buffer)),
+        TEXT(redlock_lock_message(world.lock, NULL, sizeof buffer)),
+        TEXT(redlock_lock_message(world.lock, buffer, 0)),
         STATUS(redlock_lock_attempt_status(NULL)),
         STATUS(redlock_lock_outcome(NULL, 0, &outcome)),
         STATUS(redlock_lock_outcome(world.lock, 0, NULL)),
+        STATUS(redlock_lock_options_init(NULL, sizeof(redlock_lock_options))),
+        STATUS(redlock_acquire_options_init(NULL, sizeof(redlock_acquire_options))),
+        STATUS(redlock_node_outcome_init(NULL, sizeof(redlock_node_outcome))),
+        NEEDS_NONE(redlock_vote_name(REDLOCK_VOTE_NONE)),
+        IGNORED(redlock_lock_set_data(NULL, &length)),
+        POINTER(redlock_lock_data(NULL)),
+        IGNORED(redlock_lock_set_data(world.lock, NULL)),
+        POINTER(redlock_lock_data(world.lock)),
     };
     check(rows, COUNT(rows));
 }
 
 static void tokens(void **state) {
     static const char token[] = "0123456789012345678901234567890123456789";
-    redlock_sight sight = REDLOCK_SIGHT_INIT;
+    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
     (void)state;
     const struct row rows[] = {
         STATUS(redlock_adopt(NULL, token, NULL, NULL, NULL)),
@@ -139,8 +159,15 @@ static void tokens(void **state) {
         STATUS(redlock_query_holder(NULL, "a", 1, ignore_query, NULL)),
         STATUS(redlock_query_holder(world.client, NULL, 1, ignore_query, NULL)),
         STATUS(redlock_query_holder(world.client, "a", 1, NULL, NULL)),
-        STATUS(redlock_query_sight(NULL, 0, &sight)),
+        STATUS(redlock_query_node(NULL, 0, &node_holder)),
         NOTHING(redlock_query_quorum(NULL, NULL, NULL, NULL)),
+        STATUS(redlock_node_holder_init(NULL, sizeof(redlock_node_holder))),
+        STATUS(redlock_query_waiters(NULL, "a", 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_waiters(world.client, NULL, 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_waiters(world.client, "a", 1, 1, NULL, NULL)),
+        NOTHING(redlock_query_waiting(NULL)),
+        STATUS(redlock_query_waiter(NULL, 0, &waiter)),
+        STATUS(redlock_waiter_init(NULL, sizeof(redlock_waiter))),
     };
     check(rows, COUNT(rows));
 }
@@ -148,6 +175,7 @@ static void tokens(void **state) {
 static void elections(void **state) {
     redlock_election_options nameless = election_options;
     redlock_election *election;
+    char buffer[REDLOCK_MESSAGE_MAX];
     (void)state;
     nameless.name = NULL;
     const struct row rows[] = {
@@ -167,8 +195,10 @@ static void elections(void **state) {
         TEXT(redlock_election_candidate(NULL)),
         NOTHING(redlock_election_state(NULL)),
         NEEDS_NONE(redlock_election_state_name(REDLOCK_ELECTION_IDLE)),
-        TEXT(redlock_election_message(NULL)),
+        TEXT(redlock_election_message(NULL, buffer, sizeof buffer)),
         POINTER(redlock_election_client(NULL)),
+        STATUS(redlock_election_options_init(NULL, sizeof(redlock_election_options))),
+        STATUS(redlock_election_attempt_status(NULL)),
     };
     check(rows, COUNT(rows));
 }
@@ -186,9 +216,9 @@ static void blocking(void **state) {
         STATUS(redlock_blocking_close(NULL)),
         STATUS(redlock_blocking_stats(NULL, &stats)),
         STATUS(redlock_blocking_stats(world.blocking, NULL)),
-        STATUS(redlock_blocking_message(NULL, buffer, sizeof buffer)),
-        STATUS(redlock_blocking_message(world.blocking, NULL, sizeof buffer)),
-        STATUS(redlock_blocking_message(world.blocking, buffer, 0)),
+        TEXT(redlock_blocking_message(NULL, buffer, sizeof buffer)),
+        TEXT(redlock_blocking_message(world.blocking, NULL, sizeof buffer)),
+        TEXT(redlock_blocking_message(world.blocking, buffer, 0)),
         STATUS(redlock_mutex_new(NULL, "a", 1, NULL, &mutex)),
         STATUS(redlock_mutex_new(world.blocking, NULL, 1, NULL, &mutex)),
         STATUS(redlock_mutex_new(world.blocking, "a", 1, NULL, NULL)),
@@ -201,6 +231,7 @@ static void blocking(void **state) {
         STATUS(redlock_mutex_lock(NULL, -7)),
         STATUS(redlock_mutex_try_lock(NULL)),
         STATUS(redlock_mutex_attempt_status(NULL)),
+        STATUS(redlock_mutex_options_init(NULL, sizeof(redlock_mutex_options))),
         STATUS(redlock_mutex_unlock(NULL)),
         STATUS(redlock_mutex_extend(NULL, 0)),
         NOTHING(redlock_mutex_is_valid(NULL)),
@@ -209,9 +240,9 @@ static void blocking(void **state) {
         STATUS(redlock_mutex_token(world.mutex, NULL, sizeof buffer)),
         STATUS(redlock_mutex_token(world.mutex, buffer, 0)),
         NOTHING(redlock_mutex_fence(NULL)),
-        STATUS(redlock_mutex_message(NULL, buffer, sizeof buffer)),
-        STATUS(redlock_mutex_message(world.mutex, NULL, sizeof buffer)),
-        STATUS(redlock_mutex_message(world.mutex, buffer, 0)),
+        TEXT(redlock_mutex_message(NULL, buffer, sizeof buffer)),
+        TEXT(redlock_mutex_message(world.mutex, NULL, sizeof buffer)),
+        TEXT(redlock_mutex_message(world.mutex, buffer, 0)),
     };
     check(rows, COUNT(rows));
 }

@@ -2,6 +2,7 @@
  * exist. */
 #include <uv.h>
 
+#include "messages.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 #include "unit/check.h"
@@ -55,10 +56,10 @@ static void refuses_a_guard_that_is_none(void **state) {
     }
 }
 
-#define ABOVE                                                                               \
-    "ttl_ms is %d, above max_ttl_ms, which is %d: for so long the guard keeps a node that " \
-    "restarted "                                                                            \
-    "from voting; ask for a shorter ttl and extend it, or raise max_ttl_ms of all clients"
+#define ABOVE                                                                                    \
+    "ttl_ms is %d, above max_ttl_ms, which is %d: the guard keeps a restarted node from voting " \
+    "for no longer than that; ask for a shorter ttl and extend it, or raise max_ttl_ms in all "  \
+    "clients"
 
 /* The quarantine of a node is as long as max_ttl_ms: nothing may live longer. */
 static void refuses_a_ttl_that_outlives_a_quarantine(void **state) {
@@ -90,10 +91,10 @@ static void refuses_a_ttl_that_outlives_a_quarantine(void **state) {
         int status = redlock_adopt(lock, token, &acquire, NULL, NULL);
         assert_int_equal(status, rows[i].is_refused ? REDLOCK_ERR_INVALID : 0);
         if (rows[i].is_refused) {
-            assert_string_equal(redlock_lock_message(lock), wanted);
+            assert_string_equal(LOCK_MESSAGE(lock), wanted);
             status = redlock_acquire(lock, &acquire, not_called, NULL);
             assert_int_equal(status, REDLOCK_ERR_INVALID);
-            assert_string_equal(redlock_lock_message(lock), wanted);
+            assert_string_equal(LOCK_MESSAGE(lock), wanted);
         }
         close_good();
     }

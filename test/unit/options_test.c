@@ -3,6 +3,7 @@
 #include <math.h>
 #include <uv.h>
 
+#include "messages.h"
 #include "redlock/redlock.h"
 #include "unit/check.h"
 
@@ -147,7 +148,7 @@ static void refuses_a_number_of_nodes_that_is_of_no_use(void **state) {
     static const struct {
         size_t n_nodes;
         const char *word;
-    } rows[] = {{0, "no nodes"}, {32, "32"}, {64, "64"}, {SIZE_MAX, "at most 31"}};
+    } rows[] = {{0, "no nodes"}, {32, "32"}, {64, "64"}, {SIZE_MAX, "maximum is 31"}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         char error[REDLOCK_MESSAGE_MAX];
         redlock_client_options options = good_options(error, sizeof error);
@@ -373,7 +374,7 @@ static void names_the_acquire_option_that_is_out_of_range(void **state) {
                    sizeof(int64_t));
             snprintf(value, sizeof value, "%lld", (long long)acquire_rows[i].wrong[j]);
             int status = redlock_acquire(lock, &acquire, not_called, NULL);
-            const char *message = redlock_lock_message(lock);
+            const char *message = LOCK_MESSAGE(lock);
             if (status == 0 || !strstr(message, acquire_rows[i].name) || !strstr(message, value)) {
                 print_error("%s %s: %s\n", acquire_rows[i].name, value, message);
             }
@@ -388,7 +389,7 @@ static void names_the_acquire_option_that_is_out_of_range(void **state) {
             acquire.size = size;
             assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL),
                              REDLOCK_ERR_INVALID);
-            assert_non_null(strstr(redlock_lock_message(lock), "size"));
+            assert_non_null(strstr(LOCK_MESSAGE(lock), "size"));
         }
     }
     close_good();
@@ -409,7 +410,7 @@ static void takes_the_ends_of_each_acquire_range(void **state) {
     } rows[] = {
 #define ROW(ttl, tries, wait, delay, jitter, min, wanted)                                       \
     {{sizeof(redlock_acquire_options), ttl, tries, wait, delay, jitter, min, NULL, NULL, 0, -1, \
-      -1, NULL, NULL, 0, 0, 1},                                                                 \
+      -1, NULL, NULL, 0, 0},                                                                    \
      wanted}
         ROW(4, 1, 10000, 0, 0, 1, REDLOCK_ERR_NO_QUORUM),
         ROW(3, 2, REDLOCK_NO_LIMIT, 0, 0, 0, REDLOCK_ERR_NO_QUORUM),

@@ -313,7 +313,17 @@ static void judges_acquires_that_are_scripts(void **state) {
     assert_int_equal(judge(&f, RL_COMMAND_RAISE, noscript).verdict, RL_NOSCRIPT);
     assert_int_equal(judge(&f, RL_COMMAND_FENCE, "-OOM x\r\n").verdict, RL_ERROR);
     assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":0\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").verdict, RL_NO);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").line.which, 1);
+    assert_true(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").counter == 0);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-64\r\n").line.which, REDLOCK_RESOURCES_MAX);
+    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-65\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":-64\r\n").verdict, RL_NO);
+    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":-64\r\n").line.which, 64);
+    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":-65\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":2\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_EXTEND, ":-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":-1\r\n").verdict, RL_NOT_REDIS);
     assert_int_equal(judge(&f, RL_COMMAND_FENCE, "+OK\r\n").verdict, RL_NOT_REDIS);
     assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":1795246000000001\r\n").verdict, RL_YES);
     assert_true(judge(&f, RL_COMMAND_FENCE, ":1795246000000001\r\n").counter == 1795246000000001);

@@ -1,5 +1,5 @@
 /* The table of resources: one entry for each name, whatever bytes it has, also if memory fails. */
-#include "resource.h"
+#include "client/resource.h"
 
 #include <stdlib.h>
 
@@ -21,9 +21,15 @@ static void counted_free(void *pointer, void *data) {
 
 static const redlock_allocator memory = {counted_malloc, counted_free, NULL};
 
+static void never_due(struct rl_deadline *item, uint64_t now_ns) {
+    (void)item;
+    (void)now_ns;
+    fail();
+}
+
 static void keeps_names_apart(void **state) {
     (void)state;
-    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
+    struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
     static struct rl_resource *all[NAMES];
     failing = 0;
     for (uint32_t i = 0; i < NAMES; i++) {
@@ -54,7 +60,7 @@ static void keeps_names_apart(void **state) {
 static void lives_with_little_memory(void **state) {
     (void)state;
     for (uint32_t nth = 1; nth < 60; nth++) {
-        struct rl_resources table = {.memory = &memory, .seed = nth};
+        struct rl_resources table = {.memory = &memory, .due = never_due, .seed = nth};
         struct rl_resource *got[64];
         uint32_t count = 0;
         failing = nth;

@@ -3,6 +3,7 @@
  * initializer is told its name wherever there is a place for a sentence. */
 #include <uv.h>
 
+#include "messages.h"
 #include "redlock/blocking.h"
 #include "redlock/election.h"
 #include "redlock/redlock.h"
@@ -56,8 +57,7 @@ static int use_lock(void *options) {
 
 static int use_acquire(void *options) {
     int status = redlock_acquire(world.lock, options, ignore_lock, NULL);
-    snprintf(world.error, sizeof world.error, "%s",
-             status == 0 ? "" : redlock_lock_message(world.lock));
+    snprintf(world.error, sizeof world.error, "%s", status == 0 ? "" : LOCK_MESSAGE(world.lock));
     if (status == 0) {
         assert_int_equal(redlock_cancel(world.lock), 0);
         while (redlock_release(world.lock, NULL, NULL) == REDLOCK_ERR_BUSY) {
@@ -180,6 +180,64 @@ static void names_it_to_a_later_version(void **state) {
     }
 }
 
+/* -- The functions beside the initializers -- */
+
+#define MADE(name, initializer)                        \
+    static int init_##name(void *block, size_t size) { \
+        return redlock_##name##_init(block, size);     \
+    }                                                  \
+    static const redlock_##name fresh_##name = initializer;
+MADE(client_options, REDLOCK_CLIENT_OPTIONS_INIT)
+MADE(lock_options, REDLOCK_LOCK_OPTIONS_INIT)
+MADE(acquire_options, REDLOCK_ACQUIRE_OPTIONS_INIT)
+MADE(mutex_options, REDLOCK_MUTEX_OPTIONS_INIT)
+MADE(election_options, REDLOCK_ELECTION_OPTIONS_INIT)
+MADE(stats, REDLOCK_STATS_INIT)
+MADE(node_info, REDLOCK_NODE_INFO_INIT)
+MADE(node_outcome, REDLOCK_NODE_OUTCOME_INIT)
+MADE(node_holder, REDLOCK_NODE_HOLDER_INIT)
+MADE(waiter, REDLOCK_WAITER_INIT)
+
+static const struct made {
+    const void *fresh;
+    size_t size;
+    int (*init)(void *block, size_t size);
+} made[] = {
+    {&fresh_client_options, sizeof fresh_client_options, init_client_options},
+    {&fresh_lock_options, sizeof fresh_lock_options, init_lock_options},
+    {&fresh_acquire_options, sizeof fresh_acquire_options, init_acquire_options},
+    {&fresh_mutex_options, sizeof fresh_mutex_options, init_mutex_options},
+    {&fresh_election_options, sizeof fresh_election_options, init_election_options},
+    {&fresh_stats, sizeof fresh_stats, init_stats},
+    {&fresh_node_info, sizeof fresh_node_info, init_node_info},
+    {&fresh_node_outcome, sizeof fresh_node_outcome, init_node_outcome},
+    {&fresh_node_holder, sizeof fresh_node_holder, init_node_holder},
+    {&fresh_waiter, sizeof fresh_waiter, init_waiter},
+};
+
+/* What the macro sets, and nothing where the caller knows another size. */
+static void functions_set_what_the_macros_set(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(made); i++) {
+        for (size_t size = 1; size <= made[i].size + BEYOND; size++) {
+            unsigned char *block = malloc(size), *before = malloc(size);
+            assert_true(block != NULL && before != NULL);
+            memset(block, 0xaa, size);
+            memset(before, 0xaa, size);
+            bool is_known = size == made[i].size;
+            assert_true(made[i].init(block, size) == (is_known ? 0 : REDLOCK_ERR_INVALID));
+            if (is_known && made[i].fresh == &fresh_client_options) { /* two literals, or one */
+                redlock_client_options *options = (void *)block;
+                assert_string_equal(options->client_name, fresh_client_options.client_name);
+                options->client_name = fresh_client_options.client_name;
+            }
+            assert_memory_equal(block, is_known ? made[i].fresh : before, size);
+            free(block);
+            free(before);
+        }
+    }
+}
+
 static int begin(void **state) {
     (void)state;
     client_options.nodes = nowhere;
@@ -215,6 +273,7 @@ int main(void) {
         cmocka_unit_test(takes_the_initializers_size_only),
         cmocka_unit_test(names_the_initializer_that_was_forgotten),
         cmocka_unit_test(names_it_to_a_later_version),
+        cmocka_unit_test(functions_set_what_the_macros_set),
     };
     return cmocka_run_group_tests_name("sizes", tests, begin, end);
 }

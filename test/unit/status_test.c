@@ -1,5 +1,7 @@
 /* The status codes: every one has a name, a text and its own number; and the version is the
  * header's. */
+#include <strings.h>
+
 #include "redlock/redlock.h"
 #include "unit/check.h"
 
@@ -83,12 +85,65 @@ static void knows_its_version(void **state) {
     assert_string_equal(redlock_version(), REDLOCK_VERSION);
 }
 
+/* The name is the identifier's, in lower case: it can be searched for. */
+static void names_the_enumerations(void **state) {
+    (void)state;
+    const struct {
+        const char *name, *identifier;
+    } names[] = {
+        {redlock_guard_name(REDLOCK_GUARD_OFF), "OFF"},
+        {redlock_guard_name(REDLOCK_GUARD_OBSERVED), "OBSERVED"},
+        {redlock_guard_name(REDLOCK_GUARD_STRICT), "STRICT"},
+        {redlock_vote_name(REDLOCK_VOTE_NONE), "NONE"},
+        {redlock_vote_name(REDLOCK_VOTE_PENDING), "PENDING"},
+        {redlock_vote_name(REDLOCK_VOTE_GRANTED), "GRANTED"},
+        {redlock_vote_name(REDLOCK_VOTE_REFUSED), "REFUSED"},
+        {redlock_vote_name(REDLOCK_VOTE_FAILED), "FAILED"},
+        {redlock_event_name(REDLOCK_EVENT_NODE_UP), "NODE_UP"},
+        {redlock_event_name(REDLOCK_EVENT_NODE_DOWN), "NODE_DOWN"},
+        {redlock_event_name(REDLOCK_EVENT_ATTEMPT), "ATTEMPT"},
+        {redlock_event_name(REDLOCK_EVENT_EXTEND), "EXTEND"},
+        {redlock_event_name(REDLOCK_EVENT_RELEASE), "RELEASE"},
+        {redlock_event_name(REDLOCK_EVENT_REPAIR), "REPAIR"},
+        {redlock_event_name(REDLOCK_EVENT_VOTE), "VOTE"},
+        {redlock_event_name(REDLOCK_EVENT_LATE_VOTE), "LATE_VOTE"},
+        {redlock_event_name(REDLOCK_EVENT_ACQUIRED), "ACQUIRED"},
+        {redlock_event_name(REDLOCK_EVENT_DONE), "DONE"},
+        {redlock_event_name(REDLOCK_EVENT_LOST), "LOST"},
+        {redlock_event_name(REDLOCK_EVENT_RELEASE_PENDING), "RELEASE_PENDING"},
+        {redlock_event_name(REDLOCK_EVENT_RELEASE_RETRIED), "RELEASE_RETRIED"},
+        {redlock_event_name(REDLOCK_EVENT_RELEASE_DROPPED), "RELEASE_DROPPED"},
+        {redlock_event_name(REDLOCK_EVENT_LISTEN_UP), "LISTEN_UP"},
+        {redlock_event_name(REDLOCK_EVENT_LISTEN_DOWN), "LISTEN_DOWN"},
+        {redlock_event_name(REDLOCK_EVENT_RELEASE_NOTIFIED), "RELEASE_NOTIFIED"},
+        {redlock_event_name(REDLOCK_EVENT_FENCE), "FENCE"},
+        {redlock_event_name(REDLOCK_EVENT_NODE_QUARANTINED), "NODE_QUARANTINED"},
+        {redlock_event_name(REDLOCK_EVENT_NODE_VOTES), "NODE_VOTES"},
+        {redlock_event_name(REDLOCK_EVENT_JOIN), "JOIN"},
+        {redlock_event_name(REDLOCK_EVENT_TURN), "TURN"},
+        {redlock_event_name(REDLOCK_EVENT_TAKE), "TAKE"},
+        {redlock_event_name(REDLOCK_EVENT_LEAVE), "LEAVE"},
+    };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        assert_int_equal(strcasecmp(names[i].name, names[i].identifier), 0);
+        assert_null(strpbrk(names[i].name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"));
+    }
+    static const int others[] = {-1, 99, INT32_MAX};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        assert_string_equal(redlock_guard_name((enum redlock_guard)others[i]), "?");
+        assert_string_equal(redlock_vote_name((enum redlock_vote)others[i]), "?");
+        assert_string_equal(redlock_event_name((enum redlock_event_type)others[i]), "?");
+    }
+    assert_string_equal(redlock_event_name((enum redlock_event_type)0), "?");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_a_name_and_a_text_for_each),
         cmocka_unit_test(tells_them_apart),
         cmocka_unit_test(keeps_its_numbers),
         cmocka_unit_test(is_not_confused_by_other_numbers),
+        cmocka_unit_test(names_the_enumerations),
         cmocka_unit_test(says_what_may_be_tried_again),
         cmocka_unit_test(knows_its_version),
     };

@@ -1,0 +1,31 @@
+/* An alarm on a libuv loop that rings within some microseconds, where libuv's timers count whole
+ * milliseconds of a time that is rounded down: a hold of 1 ms would be one of 0 to 2.
+ *
+ * Happy path: open, set and clear as often as wanted, close; after rl_bench_alarm_close() the loop
+ * must run once more. A time that has passed rings at once, from the loop.
+ *
+ * Failure modes: open() returns -1 if there is no descriptor left; it is not to be closed then.
+ *
+ * What it is for: holds, and the distance of relay.h. Linux only, as local nodes are. */
+#ifndef RL_BENCH_ALARM_H
+#define RL_BENCH_ALARM_H
+
+#include <stdint.h>
+#include <uv.h>
+
+struct rl_bench_alarm {
+    uv_poll_t poll;
+    int fd;
+    void (*ring)(void *data);
+    void *data;
+};
+
+int rl_bench_alarm_open(struct rl_bench_alarm *alarm, uv_loop_t *loop, void (*ring)(void *data),
+                        void *data);
+
+/* at_ns: of rl_bench_now_ns(). It replaces the time that was set before. */
+void rl_bench_alarm_set(struct rl_bench_alarm *alarm, uint64_t at_ns);
+void rl_bench_alarm_clear(struct rl_bench_alarm *alarm);
+void rl_bench_alarm_close(struct rl_bench_alarm *alarm);
+
+#endif /* RL_BENCH_ALARM_H */

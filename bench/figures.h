@@ -1,0 +1,51 @@
+/* What is computed from slices: one table, which the report's table and its JSON both show.
+ *
+ * A figure is the median over the slices; a ratio is the median over pairs of neighbouring slices,
+ * so that a disturbance of the machine that lasts longer than a pair falls out of it. The rare
+ * (p99.9 and the maximum) is looked for in all slices together, since a slice alone has too few,
+ * and has no ratio.
+ *
+ * Failure modes: a number that was not measured is RL_BENCH_NOT_MEASURED: "-" in the table and null
+ * in JSON. */
+#ifndef RL_BENCH_FIGURES_H
+#define RL_BENCH_FIGURES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report.h"
+
+#define RL_BENCH_NOT_MEASURED ((double)NAN)
+
+struct rl_bench_figure {
+    const char *key;   /* in JSON */
+    const char *label; /* in the table */
+    /* Of one slice; or, without that, of a series. */
+    double (*of_slice)(const struct rl_bench_slice *slice);
+    double (*of_series)(const struct rl_bench_series *series);
+    bool in_cycle, in_contend, in_shells;
+    bool of_library; /* the bare fan-out has none, and there is no ratio */
+    bool of_fences;  /* only where some acquires are fenced */
+};
+
+extern const struct rl_bench_figure rl_bench_figures[];
+extern const size_t rl_bench_figures_count;
+
+/* Whether the report has it. */
+bool rl_bench_figure_is_shown(const struct rl_bench_figure *figure,
+                              const struct rl_bench_report *report);
+
+/* Of side 0 or 1. */
+double rl_bench_figure_value(const struct rl_bench_figure *figure,
+                             const struct rl_bench_report *report, size_t side);
+
+/* Side 0 / side 1, slice by slice. */
+double rl_bench_figure_ratio(const struct rl_bench_figure *figure,
+                             const struct rl_bench_report *report);
+
+/* For those who tell how it goes on. */
+double rl_bench_locks_per_s(const struct rl_bench_slice *slice);
+double rl_bench_hand_overs_per_s(const struct rl_bench_slice *slice);
+
+#endif /* RL_BENCH_FIGURES_H */

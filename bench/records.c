@@ -1,0 +1,116 @@
+/* See records.h. */
+#include "records.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITERS_MAX 1000000
+
+int rl_bench_records_save(const struct rl_bench_records *records, const char *path, char *error,
+                          size_t error_size) {
+    FILE *file = fopen(path, "we");
+    if (file == NULL) {
+        snprintf(error, error_size, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    for (size_t i = 0; i < records->n_stretches; i++) {
+        const struct rl_bench_stretch *s = &records->stretches[i];
+        fprintf(
+            file, "slice %" PRIu64 " %" PRIu64 " %.0f %.0f %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+            s->from_ns, s->to_ns, s->cpu_us, s->node_cpu_us, s->attempts, s->commands, s->executed);
+    }
+    for (size_t i = 0; i < records->timeline.n; i++) {
+        const struct rl_bench_wait *w = &records->timeline.waits[i];
+        fprintf(file, "wait %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 "\n",
+                w->asked_ns, w->granted_ns, w->ended_ns, w->waiter, w->process);
+    }
+    if (fclose(file) != 0) {
+        snprintf(error, error_size, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* Room for one more, doubled where it is full. */
+static void *grow(void *array, size_t n, size_t size) {
+    bool is_full = (n & (n - 1)) == 0;
+    return is_full ? realloc(array, (n > 0 ? 2 * n : 1) * size) : array;
+}
+
+static bool is_wait(const char *line, struct rl_bench_wait *w) {
+    *w = (struct rl_bench_wait){.asked_ns = 0};
+    return sscanf(line, "wait %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32,
+                  &w->asked_ns, &w->granted_ns, &w->ended_ns, &w->waiter, &w->process) == 5 &&
+           w->waiter < WAITERS_MAX && (w->granted_ns == 0 || w->granted_ns >= w->asked_ns);
+}
+
+static bool is_stretch(const char *line, struct rl_bench_stretch *s) {
+    *s = (struct rl_bench_stretch){.from_ns = 0};
+    return sscanf(line, "slice %" SCNu64 " %" SCNu64 " %lf %lf %" SCNu64 " %" SCNu64 " %" SCNu64,
+                  &s->from_ns, &s->to_ns, &s->cpu_us, &s->node_cpu_us, &s->attempts, &s->commands,
+                  &s->executed) == 7 &&
+           s->to_ns > s->from_ns;
+}
+
+/* 0, or -1: it is neither, or there is no memory. */
+static int take_line(struct rl_bench_records *records, const char *line) {
+    struct rl_bench_timeline *timeline = &records->timeline;
+    struct rl_bench_wait wait;
+    struct rl_bench_stretch stretch;
+    if (is_wait(line, &wait)) {
+        struct rl_bench_wait *waits = grow(timeline->waits, timeline->n, sizeof(wait));
+        if (waits == NULL) {
+            return -1;
+        }
+        timeline->waits = waits;
+        timeline->waits[timeline->n++] = wait;
+        timeline->n_waiters =
+            wait.waiter >= timeline->n_waiters ? wait.waiter + 1 : timeline->n_waiters;
+        return 0;
+    }
+    if (is_stretch(line, &stretch) && records->n_stretches < RL_BENCH_SLICES_MAX) {
+        void *grown = grow(records->stretches, records->n_stretches, sizeof(stretch));
+        if (grown == NULL) {
+            return -1;
+        }
+        records->stretches = grown;
+        records->stretches[records->n_stretches++] = stretch;
+        return 0;
+    }
+    return -1;
+}
+
+int rl_bench_records_load(struct rl_bench_records *records, const char *path, char *error,
+                          size_t error_size) {
+    char line[256];
+    size_t number = 0;
+    int result = 0;
+    memset(records, 0, sizeof(*records));
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        snprintf(error, error_size, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    while (result == 0 && fgets(line, sizeof(line), file) != NULL) {
+        number++;
+        result = take_line(records, line);
+    }
+    fclose(file);
+    if (result != 0) {
+        snprintf(error, error_size, "%s:%zu: neither a wait nor a slice", path, number);
+    } else if (records->n_stretches == 0) {
+        snprintf(error, error_size, "%s has no slice", path);
+        result = -1;
+    }
+    return result;
+}
+
+void rl_bench_records_free(struct rl_bench_records *records) {
+    free(records->stretches);
+    free(records->timeline.waits);
+    memset(records, 0, sizeof(*records));
+}

@@ -1,0 +1,44 @@
+/* Timelines as text: to keep what was measured, and to judge what another program has measured by
+ * the same arithmetic.
+ *
+ *     slice FROM_NS TO_NS CLIENT_CPU_US NODE_CPU_US ATTEMPTS COMMANDS EXECUTED     0: not measured
+ *     wait ASKED_NS GRANTED_NS ENDED_NS WAITER PROCESS                  0: not before the end
+ *
+ * Failure modes: a line that is neither is named; -1, with the sentence in error.
+ *
+ * What it is for: --records and --save-records, the peers' programs, and the test of the
+ * arithmetic. */
+#ifndef RL_BENCH_RECORDS_H
+#define RL_BENCH_RECORDS_H
+
+#include <stddef.h>
+
+#include "options.h"
+#include "timeline.h"
+
+/* A stretch that is measured, and what was counted in it. */
+struct rl_bench_stretch {
+    uint64_t from_ns;
+    uint64_t to_ns;
+    double cpu_us;
+    double node_cpu_us;
+    uint64_t attempts;
+    uint64_t commands;
+    uint64_t executed;
+};
+
+struct rl_bench_records {
+    struct rl_bench_stretch *stretches;
+    size_t n_stretches;
+    struct rl_bench_timeline timeline; /* n_waiters is set */
+};
+
+int rl_bench_records_save(const struct rl_bench_records *records, const char *path, char *error,
+                          size_t error_size);
+
+/* To be freed in any case. */
+int rl_bench_records_load(struct rl_bench_records *records, const char *path, char *error,
+                          size_t error_size);
+void rl_bench_records_free(struct rl_bench_records *records);
+
+#endif /* RL_BENCH_RECORDS_H */

@@ -1,0 +1,10 @@
+/* The report as one JSON object for machines. See report.h for what it is for, how it is used and
+ * how it fails. */
+#ifndef RL_BENCH_REPORT_JSON_H
+#define RL_BENCH_REPORT_JSON_H
+
+#include "report.h"
+
+void rl_bench_report_print_json(const struct rl_bench_report *report);
+
+#endif /* RL_BENCH_REPORT_JSON_H */

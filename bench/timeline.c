@@ -1,0 +1,138 @@
+/* See timeline.h. */
+#include "timeline.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Those that were not granted come last. */
+static uint64_t grant_of(const struct rl_bench_wait *wait) {
+    return wait->granted_ns != 0 ? wait->granted_ns : UINT64_MAX;
+}
+
+static int compare(const void *a, const void *b) {
+    const struct rl_bench_wait *left = a, *right = b;
+    uint64_t x = grant_of(left), y = grant_of(right);
+    return (x > y) - (x < y);
+}
+
+static bool is_granted_in(const struct rl_bench_wait *wait, uint64_t from_ns, uint64_t to_ns) {
+    return wait->granted_ns >= from_ns && wait->granted_ns < to_ns && wait->granted_ns != 0;
+}
+
+/* From the last grant to the first: next[] has what each waiter waits for at that time. So a grant
+ * is compared with as many waits as there are waiters. */
+static int count_overtakings(struct rl_bench_timeline *timeline) {
+    struct rl_bench_wait **next = calloc(timeline->n_waiters + 1, sizeof(*next));
+    if (next == NULL) {
+        return -1;
+    }
+    for (size_t i = timeline->n; i > 0; i--) {
+        struct rl_bench_wait *wait = &timeline->waits[i - 1];
+        assert(wait->waiter < timeline->n_waiters);
+        wait->overtook = wait->overtaken = 0;
+        for (size_t j = 0; j < timeline->n_waiters && wait->granted_ns != 0; j++) {
+            struct rl_bench_wait *other = next[j];
+            if (other != NULL && other->asked_ns + timeline->slack_ns < wait->asked_ns) {
+                wait->overtook++;
+                other->overtaken++;
+            }
+        }
+        next[wait->waiter] = wait;
+    }
+    free(next);
+    return 0;
+}
+
+/* A hold without an end, of a client that is gone, overlaps nothing: its end is unknown. */
+static uint64_t count_overlaps(const struct rl_bench_timeline *timeline) {
+    uint64_t overlaps = 0;
+    uint64_t held_until_ns = 0;
+    for (size_t i = 0; i < timeline->n; i++) {
+        const struct rl_bench_wait *wait = &timeline->waits[i];
+        overlaps += wait->granted_ns != 0 && wait->granted_ns < held_until_ns;
+        held_until_ns = wait->ended_ns > held_until_ns ? wait->ended_ns : held_until_ns;
+    }
+    return overlaps;
+}
+
+int rl_bench_timeline_open(struct rl_bench_timeline *timeline) {
+    qsort(timeline->waits, timeline->n, sizeof(*timeline->waits), compare);
+    timeline->overlaps = count_overlaps(timeline);
+    return count_overtakings(timeline);
+}
+
+/* first and last: of the grants, which are in order. */
+static double tau_of(const struct rl_bench_timeline *timeline, size_t first, size_t last) {
+    size_t n = last - first;
+    int64_t sum = 0;
+    if (n < 2 || n > RL_BENCH_TAU_MAX) {
+        return (double)NAN;
+    }
+    for (size_t i = first; i < last; i++) {
+        for (size_t j = i + 1; j < last; j++) {
+            uint64_t left = timeline->waits[i].asked_ns, right = timeline->waits[j].asked_ns;
+            sum += (left < right) - (left > right);
+        }
+    }
+    return (double)sum / ((double)n * (double)(n - 1) / 2);
+}
+
+static void count_grant(const struct rl_bench_wait *wait, const struct rl_bench_wait *before,
+                        struct rl_bench_slice *slice) {
+    slice->locks++;
+    slice->overtakings += wait->overtook;
+    slice->overtakers += wait->overtook > 0;
+    rl_bench_hist_record(&slice->grant, wait->granted_ns - wait->asked_ns);
+    if (before != NULL && before->waiter != wait->waiter) {
+        slice->hand_overs++;
+        bool somebody_waited = wait->asked_ns <= before->ended_ns || wait->overtook > 0;
+        if (somebody_waited && before->ended_ns != 0 && before->ended_ns <= wait->granted_ns) {
+            rl_bench_hist_record(&slice->gap, wait->granted_ns - before->ended_ns);
+        }
+    }
+}
+
+void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, uint64_t from_ns,
+                             uint64_t to_ns, struct rl_bench_slice *slice) {
+    size_t first = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < timeline->n; i++) {
+        const struct rl_bench_wait *wait = &timeline->waits[i];
+        uint64_t until_ns = grant_of(wait) < to_ns ? grant_of(wait) : to_ns;
+        if (until_ns < from_ns || wait->asked_ns >= to_ns) {
+            continue;
+        }
+        uint64_t waited_ns = until_ns - wait->asked_ns;
+        slice->longest_wait_ns =
+            waited_ns > slice->longest_wait_ns ? waited_ns : slice->longest_wait_ns;
+        slice->most_overtaken =
+            wait->overtaken > slice->most_overtaken ? wait->overtaken : slice->most_overtaken;
+        if (is_granted_in(wait, from_ns, to_ns)) {
+            first = slice->locks == 0 ? i : first;
+            last = i + 1;
+            count_grant(wait, i > 0 ? wait - 1 : NULL, slice);
+        }
+    }
+    slice->tau = tau_of(timeline, first, last);
+}
+
+int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, uint64_t from_ns,
+                               uint64_t to_ns, uint64_t *least, uint64_t *most) {
+    uint64_t *grants = calloc(timeline->n_waiters + 1, sizeof(*grants));
+    if (grants == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < timeline->n; i++) {
+        grants[timeline->waits[i].waiter] += is_granted_in(&timeline->waits[i], from_ns, to_ns);
+    }
+    *least = timeline->n_waiters > 0 ? UINT64_MAX : 0;
+    *most = 0;
+    for (size_t i = 0; i < timeline->n_waiters; i++) {
+        *least = grants[i] < *least ? grants[i] : *least;
+        *most = grants[i] > *most ? grants[i] : *most;
+    }
+    free(grants);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* Who waited when, and for how long, and who had the lock: what every figure of contention is
+ * computed from, whoever measured it.
+ *
+ * Happy path: fill in waits, in any order; rl_bench_timeline_open() puts them into the order of
+ * their grants and counts who overtook whom; rl_bench_timeline_slice() then computes the figures of
+ * a stretch of time, as often as wanted. All times are of one clock.
+ *
+ * What is counted:
+ *   hand-over   a grant whose waiter is another one than that of the grant before
+ *   gap         from the end of a hold to the next grant, of hand-overs, where somebody waited then
+ *   overtaking  a pair: one began to wait later than the other, by more than slack_ns, and was
+ *               granted earlier. A wait that was never granted is overtaken, too
+ *   overlap     a grant before the end of an earlier hold. It must not be
+ *   tau         Kendall's, of the order of grants against that of arrival: 1 first come, first
+ *               served; -1 the reverse
+ *
+ * Failure modes: without memory open() returns -1. A wait that was not granted counts for the
+ * longest wait by what it had waited at the end of the slice: who starves is seen.
+ *
+ * What it is for: the workloads contend and shells, and the records of others (records.h). */
+#ifndef RL_BENCH_TIMELINE_H
+#define RL_BENCH_TIMELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "slice.h"
+
+/* More grants than this in a slice have no tau: it takes the square of their number. */
+#define RL_BENCH_TAU_MAX 5000
+
+struct rl_bench_wait {
+    uint64_t asked_ns;
+    uint64_t granted_ns; /* 0: not until the end */
+    uint64_t ended_ns;   /* the release was asked for, or validity was over; 0: not until the end */
+    uint32_t waiter;
+    uint32_t process;
+    uint32_t overtook;  /* set by open(): how many it overtook by its grant */
+    uint32_t overtaken; /* ... and how many overtook it */
+};
+
+struct rl_bench_timeline {
+    struct rl_bench_wait *waits; /* the caller's */
+    size_t n;
+    size_t n_waiters; /* their numbers are below this */
+    uint64_t slack_ns;
+    uint64_t overlaps; /* set by open() */
+};
+
+/* 0, or -1 without memory. */
+int rl_bench_timeline_open(struct rl_bench_timeline *timeline);
+
+/* Adds the figures of the grants from from_ns on, and before to_ns, to the slice. */
+void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, uint64_t from_ns,
+                             uint64_t to_ns, struct rl_bench_slice *slice);
+
+/* The fewest and the most grants of one waiter in this stretch. 0, or -1 without memory. */
+int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, uint64_t from_ns,
+                               uint64_t to_ns, uint64_t *least, uint64_t *most);
+
+#endif /* RL_BENCH_TIMELINE_H */

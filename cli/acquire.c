@@ -1,0 +1,88 @@
+/* See acquire.h. */
+#include "acquire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "exits.h"
+#include "holder.h"
+#include "say.h"
+#include "tool/utf8.h"
+
+/* Which of two it was that an acquire did not get through: RL_EXIT_HELD or RL_EXIT_NO_QUORUM. */
+static int why_not(const redlock_lock *lock, int status) {
+    int why = status == REDLOCK_ERR_DEADLINE ? redlock_lock_attempt_status(lock) : status;
+    bool is_outage = why == REDLOCK_ERR_NO_QUORUM || why == REDLOCK_ERR_EXPIRED;
+    return is_outage ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
+}
+
+static int not_acquired(struct rl_session *session, redlock_lock *lock, const char *keys,
+                        int status) {
+    char shown[128];
+    const struct rl_args *args = session->args;
+    bool is_system = status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_NOMEM;
+    int why = is_system ? RL_EXIT_SYSTEM : why_not(lock, status);
+    int exit_status = why == RL_EXIT_HELD ? (int)args->conflict_status : why;
+    if (session->caught != 0) {
+        return RL_EXIT_SIGNAL + session->caught;
+    }
+    redlock_lock_message(lock, session->why_not, sizeof session->why_not);
+    if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
+        char holder[RL_LOOK_TEXT_MAX];
+        bool found = rl_holder_find(session, keys, holder);
+        snprintf(session->why_not, sizeof session->why_not, "%s",
+                 found ? holder : "another client was faster");
+    }
+    bool is_told = why != RL_EXIT_HELD || exit_status != 0 || args->verbose;
+    if (is_told && !args->json) { /* with --json the caller reports it */
+        rl_say("%s: not acquired: %s", tool_utf8_clean(keys, strlen(keys), shown, sizeof shown),
+               session->why_not);
+    }
+    return exit_status;
+}
+
+/* An acquire that was granted while a signal came is given back. */
+static int give_back(struct rl_session *session, redlock_lock *lock) {
+    if (redlock_release(lock, rl_session_lock_cb, session) == 0) {
+        rl_session_wait(session);
+    }
+    return RL_EXIT_SIGNAL + session->caught;
+}
+
+bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
+                redlock_acquire_options *options, int *exit_status) {
+    const struct rl_args *args = session->args;
+    options->ttl_ms = args->ttl_ms;
+    options->wait_ms = args->wait_ms;
+    options->fencing = args->fence;
+    if (args->no_wait) {
+        options->wait_ms = REDLOCK_NO_LIMIT;
+        options->tries = 1;
+    }
+    if (session->caught != 0) {
+        *exit_status = RL_EXIT_SIGNAL + session->caught;
+        return false;
+    }
+    int status = redlock_acquire(lock, options, rl_session_lock_cb, session);
+    if (status != 0) {
+        *exit_status = rl_session_refused(lock, keys, status);
+        return false;
+    }
+    session->acquiring = lock;
+    if (!args->no_wait) {
+        rl_waiting_begin(&session->waiting, session->client, keys, keys);
+    }
+    status = rl_session_wait(session);
+    rl_waiting_end(&session->waiting);
+    session->acquiring = NULL;
+    session->outcome = status;
+    if (status != 0) {
+        *exit_status = not_acquired(session, lock, keys, status);
+    } else if (session->caught != 0) {
+        *exit_status = give_back(session, lock);
+    } else {
+        *exit_status = RL_EXIT_OK;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,90 @@
+/* See acl.h. */
+#include "doctor/acl.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exits.h"
+#include "redis/command.h"
+#include "redis/url.h"
+#include "say.h"
+#include "tool/json.h"
+
+#define PREFIX_MAX 200
+
+static const char commands[] =
+    /* connecting; INFO is for the guard */
+    "+ping +select +client|setname +info +script|load "
+    /* a lock, and what its scripts do */
+    "+set +eval +evalsha +get +del +pttl +pexpire "
+    /* who holds it; releases that are announced */
+    "+type +getrange +publish +subscribe +unsubscribe "
+    /* the line of those who wait, and TIME for doctor as well */
+    "+zadd +zrem +zrange +zrank +zcard +zpopmin +pubsub|numsub +time "
+    /* doctor */
+    "+config|get";
+
+/* As a pattern that matches it and nothing else. False: it does not fit. */
+static bool escape(const char *prefix, char *out, size_t size) {
+    size_t used = 0;
+    for (const char *at = prefix; *at != '\0'; at++) {
+        bool is_special = strchr("*?[]\\", *at) != NULL;
+        if (*at <= ' ' || *at > '~' || *at == '"' || *at == '\'' || used + 3 > size) {
+            return false;
+        }
+        if (is_special) {
+            out[used++] = '\\';
+        }
+        out[used++] = *at;
+    }
+    out[used] = '\0';
+    return true;
+}
+
+static bool is_name(const char *name) {
+    size_t length = strlen(name);
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\'') {
+            return false;
+        }
+    }
+    return length > 0 && length <= RL_URL_USER_MAX;
+}
+
+int rl_doctor_acl(const struct rl_args *args) {
+    char prefix[PREFIX_MAX], keys[3 * PREFIX_MAX + 64], line[1280];
+    if (!is_name(args->acl)) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--acl: the name of a user is printable characters without spaces and "
+                       "quotes, at most %d",
+                       RL_URL_USER_MAX);
+    }
+    if (!escape(args->key_prefix != NULL ? args->key_prefix : "", prefix, sizeof prefix)) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--key-prefix: for an ACL it is printable characters without spaces and "
+                       "quotes, not more than 100");
+    }
+    int length = prefix[0] == '\0' ? snprintf(keys, sizeof keys, "~*")
+                                   : snprintf(keys, sizeof keys,
+                                              "~%s* ~" RL_COMMAND_COUNTER_PREFIX
+                                              "%s* ~" RL_COMMAND_LINE_PREFIX "{%s*",
+                                              prefix, prefix, prefix);
+    assert(length > 0 && (size_t)length < sizeof keys);
+    length = snprintf(line, sizeof line,
+                      "ACL SETUSER %s reset on >PASSWORD %s &redlock:%s* "
+                      "&" RL_COMMAND_CLIENT_CHANNEL "* %s",
+                      args->acl, keys, prefix, commands);
+    assert(length > 0 && (size_t)length < sizeof line);
+    (void)length;
+    if (args->json) {
+        struct tool_json json = {.file = stdout};
+        tool_json_open(&json, NULL, '{');
+        tool_json_text(&json, "acl", line);
+        tool_json_close(&json, '}');
+        tool_json_end(&json);
+    } else {
+        printf("%s\n", line);
+    }
+    return RL_EXIT_OK;
+}

@@ -1,0 +1,14 @@
+/* Asks every node at once, a thread each, over hiredis without any of the library: what it says is
+ * seen by a second pair of eyes.
+ *
+ * Failure modes: each step that fails says why and ends the questions to that node; a question that
+ * is forbidden (INFO, CONFIG, TIME) leaves its facts unknown and the next one is asked. */
+#ifndef RL_CLI_DOCTOR_ASK_H
+#define RL_CLI_DOCTOR_ASK_H
+
+#include "doctor/facts.h"
+
+/* Fills in facts[i] for each node. Returns 0 or an exit status (a URL is bad). */
+int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args);
+
+#endif

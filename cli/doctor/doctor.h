@@ -1,0 +1,26 @@
+/* redlock doctor: what an operator must know about the nodes before trusting them with locks.
+ *
+ *     ask (ask.h)              every node at once, a thread each: facts
+ *     judge (judge_node.h,     facts become findings: what was looked at, how bad it is, and what
+ *            judge_nodes.h)    to do about it
+ *     show (show.h)            findings, as a screen or as JSON; the worst is the exit status
+ *
+ * With --acl it asks no node, and prints the line that makes a user (acl.h).
+ *
+ * Failure modes: a node that does not answer is a finding, not an end; so is a command that the
+ * node forbids. Nothing waits longer than the timeouts of the command line, not for an answer
+ * without end either, but for the system's own look-up of a host name.
+ *
+ * Of the library's inside this folder, and nothing else in cli/, knows four headers: the grammar of
+ * URLs, the commands, INFO and the classes of errors (redis/url.h, command.h, info.h, reply.h).
+ * doctor tries what the library sends, and sees what it sees. A second list of its scripts, or a
+ * second reader of its URLs, would one day be another one. */
+#ifndef RL_CLI_DOCTOR_DOCTOR_H
+#define RL_CLI_DOCTOR_DOCTOR_H
+
+#include "args.h"
+
+/* Returns the exit status. */
+int rl_cmd_doctor(struct rl_args *args);
+
+#endif

@@ -1,0 +1,34 @@
+/* What doctor has to say: one finding for each thing that was looked at, good or bad, with a
+ * remedy.
+ *
+ * Failure modes: without memory a finding is left out, and is_short says so. */
+#ifndef RL_CLI_DOCTOR_FINDINGS_H
+#define RL_CLI_DOCTOR_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum rl_level { RL_LEVEL_OK, RL_LEVEL_NOTE, RL_LEVEL_WARNING, RL_LEVEL_ERROR };
+
+#define RL_NODE_NONE (-1) /* a finding about all of them together */
+
+struct rl_finding {
+    const char *check; /* one word; findings of one check stand together */
+    enum rl_level level;
+    int node;
+    char text[256];
+    char remedy[320]; /* "" if there is nothing to do */
+};
+
+struct rl_findings {
+    struct rl_finding *items;
+    size_t count, capacity;
+    bool is_short; /* out of memory: some are missing */
+};
+
+void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
+                     const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+void rl_findings_free(struct rl_findings *findings);
+
+#endif

@@ -1,0 +1,429 @@
+/* See judge_node.h. */
+#include "doctor/judge_node.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "redis/command.h"
+#include "redis/reply.h"
+#include "say.h"
+#include "tool/number.h"
+
+#define CLOCK_MS_MAX 1000 /* clocks that NTP looks after are nearer */
+#define FULL_PERCENT 90
+
+#define ADD(level, remedy, ...) \
+    rl_findings_add(findings, check, RL_LEVEL_##level, node, remedy, __VA_ARGS__)
+
+static bool is(const char *text, const char *word) {
+    return strcmp(text, word) == 0;
+}
+
+static void judge_reachable(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "reachable";
+    if (facts->is_reachable) {
+        ADD(OK, NULL, "it answers");
+    } else if (facts->wants_tls) {
+        ADD(ERROR,
+            "name its plain port (tls-port is the other one): there is no TLS yet; or let a tunnel "
+            "(stunnel) forward it",
+            "its port requires TLS");
+    } else if (facts->other[0] != '\0') {
+        ADD(ERROR, "name the port of the server, 6379 unless it is set otherwise", "not Redis: %s",
+            facts->other);
+    } else if (facts->is_connected && is(facts->failed_at, "connect")) {
+        ADD(ERROR,
+            "does it hang (stopped, swapping, a long command, CLIENT PAUSE), or is it "
+            "not Redis?",
+            "it accepts connections, but: %s", facts->failure);
+    } else if (is(facts->failed_at, "connect")) {
+        ADD(ERROR,
+            "is it running, is the address right, does it listen there (bind, protected-mode), "
+            "does a firewall drop it?",
+            "no connection: %s", facts->failure);
+    } else if (is(facts->failed_at, "AUTH") && !facts->url.has_password) {
+        ADD(ERROR, "put the password into its URL: redis://user:password@host", "AUTH: %s",
+            facts->failure);
+    } else {
+        ADD(ERROR,
+            is(facts->failed_at, "AUTH")
+                ? "put the right user and password into its URL (special characters as %XX), or "
+                  "none if the node requires none"
+                : "name a database that it has, or none",
+            "%s: %s", facts->failed_at, facts->failure);
+    }
+}
+
+static void judge_version(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "version";
+    int major = 0, minor = 0, patch = 0;
+    char *end = NULL;
+    major = (int)strtol(facts->version, &end, 10);
+    minor = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
+    patch = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
+    long version = major * 10000L + minor * 100L + patch;
+    if (version < 20612) {
+        ADD(ERROR, "SET NX PX needs Redis 2.6.12 or later: upgrade", "%s %s", facts->server,
+            facts->version);
+    } else if (version < 60200) {
+        ADD(NOTE, "this version no longer gets fixes: plan an upgrade", "%s %s", facts->server,
+            facts->version);
+    } else {
+        ADD(OK, NULL, "%s %s", facts->server, facts->version);
+    }
+}
+
+static void judge_mode(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "mode";
+    if (is(facts->mode, "cluster")) {
+        ADD(ERROR,
+            "Redlock needs independent servers: set cluster-enabled no. A cluster's "
+            "member has some keys only, and refuses several at once, as a fence needs (CROSSSLOT)",
+            "a member of a cluster");
+    } else if (is(facts->mode, "sentinel")) {
+        ADD(ERROR, "name the servers themselves", "a Sentinel, which stores nothing");
+    } else {
+        ADD(OK, NULL, "stands alone");
+    }
+}
+
+static void judge_role(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "role";
+    if (is(facts->role, "slave")) {
+        ADD(ERROR, "name an independent server, or make it one: REPLICAOF NO ONE",
+            "a replica of %s: it is read-only", facts->master);
+    } else if (facts->replicas > 0) {
+        ADD(WARNING,
+            "let no failover promote one: it may not have received a lock that is held. Lock nodes "
+            "need no replicas: the other nodes are the redundancy",
+            "a primary with %" PRId64 " replica%s", facts->replicas,
+            facts->replicas == 1 ? "" : "s");
+    } else {
+        ADD(OK, NULL, "a primary, without replicas");
+    }
+}
+
+/* What to do about a node that forgets with a restart. Clients with a strict guard do without:
+ * they give it no vote until what it may have forgotten is over. Those with one that observes do
+ * not see a restart before their own start. */
+static const char *remedy_of_restart(const struct rl_facts *facts, char *out, size_t size) {
+    char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
+    tool_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
+    tool_duration_show(facts->args->max_ttl_ms, max, sizeof max);
+    if (facts->args->guard == REDLOCK_GUARD_STRICT) {
+        snprintf(out, size,
+                 "none is needed if all clients have a strict guard: a restart costs its vote for "
+                 "%s (--max-ttl), no lock. For others: appendonly yes and appendfsync always",
+                 max);
+    } else {
+        snprintf(out, size,
+                 "set appendonly yes and appendfsync always; or guard = strict in all clients; or, "
+                 "after a crash, start it only when the longest ttl (%s) has passed",
+                 ttl);
+    }
+    return out;
+}
+
+static void judge_persistence(struct rl_findings *findings, const struct rl_facts *facts,
+                              int node) {
+    const char *check = "persistence";
+    char remedy[320];
+    bool is_guarded = facts->args->guard == REDLOCK_GUARD_STRICT;
+    enum rl_level level = is_guarded ? RL_LEVEL_NOTE : RL_LEVEL_WARNING;
+    remedy_of_restart(facts, remedy, sizeof remedy);
+    if (facts->aof_enabled == 0 && (!facts->has_config || facts->save[0] == '\0')) {
+        rl_findings_add(findings, check, level, node, remedy,
+                        "%s: a restart forgets the locks that are held",
+                        facts->has_config ? "nothing is saved" : "no AOF");
+    } else if (facts->aof_enabled == 0) {
+        rl_findings_add(findings, check, level, node, remedy,
+                        "snapshots only: a restart forgets the locks that are held");
+    } else if (!facts->has_config) {
+        ADD(NOTE, "allow CONFIG GET, or look at appendfsync yourself",
+            "AOF; whether each write is flushed is not known");
+    } else if (is(facts->appendfsync, "always")) {
+        ADD(OK, NULL, "AOF, flushed at every write");
+    } else if (is(facts->appendfsync, "everysec")) {
+        ADD(NOTE, remedy, "AOF, flushed every second: a power failure forgets up to a second");
+    } else {
+        rl_findings_add(findings, check, level, node, remedy,
+                        "AOF, flushed whenever the system decides");
+    }
+    if (facts->aof_enabled != 0 && is(facts->aof_write, "err")) {
+        ADD(ERROR, "look at its log: is the disk full?", "its AOF cannot be written");
+    }
+}
+
+static void judge_eviction(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "eviction";
+    double percent =
+        facts->maxmemory > 0 ? 100.0 * (double)facts->used_memory / (double)facts->maxmemory : 0;
+    if (is(facts->policy, "noeviction")) {
+        if (percent >= FULL_PERCENT) {
+            ADD(WARNING, "raise maxmemory, or move other data elsewhere",
+                "noeviction, but its memory is %.0f %% full: a full node refuses locks", percent);
+            return;
+        }
+        ADD(OK, NULL, "noeviction");
+    } else if (facts->maxmemory > 0) {
+        ADD(ERROR, "set maxmemory-policy noeviction", "%s with maxmemory set: it may evict locks%s",
+            facts->policy, facts->evicted > 0 ? ", and has evicted keys" : "");
+    } else {
+        ADD(WARNING, "set maxmemory-policy noeviction, before maxmemory is set",
+            "%s, without effect as long as maxmemory is 0", facts->policy);
+    }
+}
+
+static void judge_uptime(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "uptime";
+    char ttl[TOOL_DURATION_TEXT_MAX], up[TOOL_DURATION_TEXT_MAX], remedy[128];
+    int64_t left_ms = facts->args->ttl_ms - facts->uptime_s * 1000;
+    bool forgets = facts->aof_enabled == 0 || !is(facts->appendfsync, "always");
+    tool_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
+    if (facts->loading != 0) {
+        ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
+    } else if (left_ms > 0 && forgets && facts->args->guard == REDLOCK_GUARD_STRICT) {
+        ADD(NOTE, "none is needed if all clients have a strict guard: see guard",
+            "up for %s, less than the longest ttl (%s): it may have forgotten locks",
+            tool_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
+    } else if (left_ms > 0 && forgets) {
+        snprintf(remedy, sizeof remedy, "grant no locks for another %" PRId64 " s",
+                 left_ms / 1000 + 1);
+        ADD(WARNING, remedy,
+            "up for %s, less than the longest ttl (%s): it may have forgotten locks",
+            tool_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
+    } else {
+        ADD(OK, NULL, "up for longer than the longest ttl, %s", ttl);
+    }
+}
+
+static void judge_latency(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "latency";
+    double limit_ms = (double)facts->args->node_timeout_ms;
+    if (!facts->has_clock) {
+        return;
+    }
+    if (facts->latency_ms > limit_ms) {
+        ADD(ERROR, "raise --node-timeout above it, or use a nearer node",
+            "%.0f ms at best: its votes come too late (--node-timeout is %.0f ms)",
+            facts->latency_ms, limit_ms);
+    } else if (facts->latency_max_ms > limit_ms / 2) {
+        ADD(WARNING, "look for slow commands (SLOWLOG GET), swapping or a bad link",
+            "%.0f ms once of %d times: near --node-timeout (%.0f ms)", facts->latency_max_ms,
+            RL_DOCTOR_SAMPLES, limit_ms);
+    } else {
+        ADD(OK, NULL, "well below --node-timeout, %.0f ms", limit_ms);
+    }
+}
+
+static void judge_clock(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "clock";
+    double offset_ms = fabs(facts->clock_ms) - facts->clock_error_ms;
+    char shown[32];
+    if (!facts->has_clock) {
+        ADD(NOTE, "allow TIME to this user", "not known: TIME is refused");
+    } else if (offset_ms > CLOCK_MS_MAX) {
+        ADD(WARNING,
+            "run NTP on both, with slewing (chrony, without makestep after the start): a clock "
+            "that is set forward ends locks early",
+            "%s %s this machine's: is one of them not synchronized?",
+            rl_say_duration(fabs(facts->clock_ms), shown, sizeof shown),
+            facts->clock_ms > 0 ? "ahead of" : "behind");
+    } else {
+        ADD(OK, NULL, "agrees with this machine's");
+    }
+}
+
+static const char *user_of(const struct rl_facts *facts) {
+    return facts->url.user[0] != '\0' ? facts->url.user : "default";
+}
+
+static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    static const struct {
+        enum rl_trial trial;
+        const char *name;
+        const char *right;
+        enum rl_level level;
+    } trials[] = {
+        {RL_TRIAL_SET, "SET", "+set", RL_LEVEL_ERROR},
+        {RL_TRIAL_EXTEND, "the script that extends",
+         "+eval +evalsha +script|load +get +pttl +pexpire", RL_LEVEL_ERROR},
+        {RL_TRIAL_RELEASE, "the script that releases", "+eval +evalsha +script|load +get +del",
+         RL_LEVEL_ERROR},
+        {RL_TRIAL_PUBLISH, "PUBLISH", "+publish &redlock:*", RL_LEVEL_WARNING},
+        {RL_TRIAL_SUBSCRIBE, "SUBSCRIBE", "+subscribe &redlock:*", RL_LEVEL_WARNING},
+    };
+    const char *check = "commands";
+    bool all_good = true;
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        char remedy[320];
+        const char *said = facts->trials[trials[i].trial];
+        int reason = rl_reply_reason(said);
+        if (said[0] == '\0') {
+            continue;
+        }
+        all_good = false;
+        if (reason == REDLOCK_ERR_NODE_PERMISSION) {
+            const char *prefix = facts->args->key_prefix;
+            snprintf(
+                remedy, sizeof remedy,
+                "allow it: ACL SETUSER %.40s %s, and the keys of your locks (doctor tries %.40s*; "
+                "--key-prefix changes that); --acl prints the whole line",
+                user_of(facts), trials[i].right, prefix != NULL ? prefix : "redlock-doctor:");
+        } else if (reason == REDLOCK_ERR_NODE_CLUSTER) {
+            snprintf(remedy, sizeof remedy, "see mode");
+        } else {
+            snprintf(remedy, sizeof remedy, "no lock works here without it; the node says why");
+        }
+        if (trials[i].level == RL_LEVEL_WARNING) {
+            snprintf(remedy, sizeof remedy,
+                     "allow it (%s): without it those who watch an election learn later who leads",
+                     trials[i].right);
+        }
+        rl_findings_add(findings, check, trials[i].level, node, remedy, "%s is refused: %s",
+                        trials[i].name, said);
+    }
+    if (all_good) {
+        ADD(OK, NULL, "SET, the scripts of extend and release, PUBLISH, SUBSCRIBE are allowed");
+    }
+}
+
+/* What clients that wait send besides. Without it locks work. */
+static void judge_line(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    static const struct {
+        enum rl_trial trial;
+        const char *what;
+        const char *right;
+    } trials[] = {
+        {RL_TRIAL_LINE, "the line of those who wait",
+         "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX "*"},
+        {RL_TRIAL_NUMSUB, "PUBSUB NUMSUB", "+pubsub|numsub"},
+        {RL_TRIAL_TURN, "PUBLISH to a client's channel",
+         "+publish &" RL_COMMAND_CLIENT_CHANNEL "*"},
+        {RL_TRIAL_TURN_HEARD, "SUBSCRIBE to a client's channel",
+         "+subscribe &" RL_COMMAND_CLIENT_CHANNEL "*"},
+    };
+    const char *check = "line";
+    bool all_good = true;
+    if (facts->trials[RL_TRIAL_SET][0] != '\0' || facts->trials[RL_TRIAL_RELEASE][0] != '\0') {
+        return; /* it would say the same again */
+    }
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        char remedy[400];
+        const char *said = facts->trials[trials[i].trial];
+        if (said[0] == '\0') {
+            continue;
+        }
+        all_good = false;
+        bool is_forbidden = rl_reply_reason(said) == REDLOCK_ERR_NODE_PERMISSION;
+        snprintf(remedy, sizeof remedy,
+                 "%s%.40s%s%s: without it clients that wait are not served in turn by this node, "
+                 "but ask again after a pause; locks work",
+                 is_forbidden ? "allow it, ACL SETUSER " : "the node says why",
+                 is_forbidden ? user_of(facts) : "", is_forbidden ? " " : "",
+                 is_forbidden ? trials[i].right : "");
+        ADD(WARNING, remedy, "%s is refused: %s", trials[i].what, said);
+    }
+    if (all_good) {
+        ADD(OK, NULL, "clients can wait in turn");
+    }
+}
+
+/* What --fence sends besides. Who does not use fences may leave it forbidden. */
+static void judge_fences(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "fences";
+    const char *said = facts->trials[RL_TRIAL_FENCE];
+    char remedy[320];
+    if (facts->trials[RL_TRIAL_SET][0] != '\0') {
+        return; /* it would say the same again */
+    }
+    if (said[0] == '\0') {
+        said = facts->trials[RL_TRIAL_RAISE];
+    }
+    if (said[0] == '\0') {
+        ADD(OK, NULL, "their scripts and counters are allowed");
+        return;
+    }
+    int reason = rl_reply_reason(said);
+    if (reason == REDLOCK_ERR_NODE_CLUSTER) {
+        snprintf(remedy, sizeof remedy,
+                 "a cluster stores a lock and its counter in different slots, which no command may "
+                 "touch together: set cluster-enabled no");
+    } else if (reason == REDLOCK_ERR_NODE_PERMISSION) {
+        snprintf(remedy, sizeof remedy,
+                 "%sallow them: ACL SETUSER %.40s +eval +evalsha +script|load +get +set "
+                 "~" RL_COMMAND_COUNTER_PREFIX "*",
+                 facts->args->fence ? "" : "if you use fences, ", user_of(facts));
+    } else {
+        snprintf(remedy, sizeof remedy, "no lock with a fence works here; the node says why");
+    }
+    rl_findings_add(findings, check, facts->args->fence ? RL_LEVEL_ERROR : RL_LEVEL_NOTE, node,
+                    remedy, "a lock with a fence is refused: %s", said);
+}
+
+/* What clients with a guard make of it. */
+static void judge_guard(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    const char *check = "guard";
+    const struct rl_args *args = facts->args;
+    char max[TOOL_DURATION_TEXT_MAX];
+    /* A second of the node's uptime may have only begun, so clients count one less. */
+    int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
+    int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->uptime_s;
+    if (args->guard == REDLOCK_GUARD_OFF) {
+        return;
+    }
+    if (facts->no_info[0] != '\0') {
+        ADD(ERROR, "allow it: ACL SETUSER NAME +info; or set guard = off in all clients",
+            "clients with a guard do not use it: INFO is refused");
+    } else if (facts->judged.problem != NULL) {
+        ADD(ERROR, "is it Redis? the guard cannot judge a proxy; or set guard = off in all clients",
+            "clients with a guard do not use it: in INFO, %s %s", facts->judged.field,
+            facts->judged.problem);
+    } else if (facts->judged.is_replica) {
+        ADD(NOTE, "see role", "clients with a guard do not use it: it is a replica");
+    } else if (facts->judged.evicts) {
+        ADD(NOTE, "see eviction", "clients with a guard do not use it: it may evict locks");
+    } else if (facts->judged.is_loading) {
+        ADD(NOTE, "wait", "clients with a guard do not use it: it is loading its dataset");
+    } else if (args->guard == REDLOCK_GUARD_STRICT && left_s > 0) {
+        tool_duration_show(args->max_ttl_ms, max, sizeof max);
+        ADD(NOTE, "wait; or, if no lock was ever held on it, open the first clients with observed",
+            "strict clients do not ask it for votes for another %" PRId64
+            " s, until it is older than --max-ttl, %s",
+            left_s, max);
+    } else {
+        ADD(OK, NULL, "clients with a guard let it vote");
+    }
+}
+
+void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    assert(node >= 0);
+    judge_reachable(findings, facts, node);
+    if (!facts->is_reachable) {
+        return;
+    }
+    if (facts->no_info[0] != '\0') {
+        rl_findings_add(findings, "mode", RL_LEVEL_WARNING, node,
+                        "allow it: ACL SETUSER NAME +info; or run doctor as another user",
+                        "role, persistence, eviction, uptime and identity are not known, INFO is "
+                        "refused: %s",
+                        facts->no_info);
+    } else {
+        judge_version(findings, facts, node);
+        judge_mode(findings, facts, node);
+        judge_role(findings, facts, node);
+        judge_persistence(findings, facts, node);
+        judge_eviction(findings, facts, node);
+        judge_uptime(findings, facts, node);
+    }
+    judge_guard(findings, facts, node);
+    judge_latency(findings, facts, node);
+    judge_clock(findings, facts, node);
+    judge_trials(findings, facts, node);
+    judge_line(findings, facts, node);
+    judge_fences(findings, facts, node);
+}

@@ -1,0 +1,12 @@
+/* What the facts of one node mean. Each check is a function; it adds one finding, good or bad, with
+ * a text that says what is the case and a remedy that says what to do. Texts of good findings have
+ * no figures in them, so that those of several nodes can be shown as one. */
+#ifndef RL_CLI_DOCTOR_JUDGE_NODE_H
+#define RL_CLI_DOCTOR_JUDGE_NODE_H
+
+#include "doctor/facts.h"
+#include "doctor/findings.h"
+
+void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node);
+
+#endif

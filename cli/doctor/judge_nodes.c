@@ -1,0 +1,113 @@
+/* See judge_nodes.h. */
+#include "doctor/judge_nodes.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "say.h"
+
+#define SPREAD_MS_MAX 1000
+
+static void judge_identity(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    bool is_good = true;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i + 1; j < n; j++) {
+            const struct rl_facts *a = &facts[i], *b = &facts[j];
+            if (a->run_id[0] == '\0' || b->run_id[0] == '\0') {
+                continue;
+            }
+            if (strcmp(a->run_id, b->run_id) == 0) {
+                is_good = false;
+                rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
+                                "name each server once: it would have two votes",
+                                "%s and %s are the same server", a->url.name, b->url.name);
+            } else if (a->replid[0] != '\0' && strcmp(a->replid, b->replid) == 0) {
+                is_good = false;
+                rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
+                                "use servers that do not replicate each other: they fail together",
+                                "%s and %s belong to one replication", a->url.name, b->url.name);
+            }
+        }
+    }
+    if (is_good && n > 1) {
+        rl_findings_add(findings, "identity", RL_LEVEL_OK, RL_NODE_NONE, NULL,
+                        "different servers, as far as they can be compared");
+    }
+}
+
+/* Whether nothing worse than a warning was found about it. */
+static bool is_usable(const struct rl_findings *findings, size_t node) {
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].node == (int)node && findings->items[i].level == RL_LEVEL_ERROR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void judge_quorum(struct rl_findings *findings, size_t n) {
+    size_t usable = 0, quorum = n / 2 + 1;
+    for (size_t i = 0; i < n; i++) {
+        usable += is_usable(findings, i);
+    }
+    assert(usable <= n);
+    if (usable < quorum) {
+        rl_findings_add(findings, "quorum", RL_LEVEL_ERROR, RL_NODE_NONE,
+                        "fix the errors above: no lock can be acquired",
+                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+    } else if (usable < n) {
+        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
+                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+    } else {
+        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
+                        "all %zu are usable, %zu are needed", n, quorum);
+    }
+}
+
+static void judge_count(struct rl_findings *findings, size_t n) {
+    if (n <= 2) {
+        rl_findings_add(findings, "number", RL_LEVEL_WARNING, RL_NODE_NONE,
+                        "use 3 or 5 independent nodes",
+                        n == 1 ? "one node: if it fails there are no locks, if it forgets there "
+                                 "are two holders"
+                               : "two nodes: both are needed, so neither may fail");
+    } else if (n % 2 == 0) {
+        rl_findings_add(findings, "number", RL_LEVEL_NOTE, RL_NODE_NONE,
+                        "one node less would do the same, one more would tolerate another failure",
+                        "an even number: %zu may fail, as with %zu nodes", (n - 1) / 2, n - 1);
+    } else {
+        rl_findings_add(findings, "number", RL_LEVEL_OK, RL_NODE_NONE, NULL,
+                        "an odd number: %zu may fail", (n - 1) / 2);
+    }
+}
+
+static void judge_clocks(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    const struct rl_facts *first = NULL, *last = NULL;
+    char shown[32];
+    for (size_t i = 0; i < n; i++) {
+        if (facts[i].has_clock) {
+            first = first == NULL || facts[i].clock_ms < first->clock_ms ? &facts[i] : first;
+            last = last == NULL || facts[i].clock_ms > last->clock_ms ? &facts[i] : last;
+        }
+    }
+    if (first == NULL || first == last) {
+        return;
+    }
+    double spread_ms = last->clock_ms - first->clock_ms;
+    double error_ms = last->clock_error_ms + first->clock_error_ms;
+    if (spread_ms - error_ms > SPREAD_MS_MAX) {
+        rl_findings_add(findings, "clock", RL_LEVEL_WARNING, RL_NODE_NONE,
+                        "run NTP on both: one of them may be set soon, and end locks early",
+                        "%s is %s ahead of %s", last->url.name,
+                        rl_say_duration(spread_ms, shown, sizeof shown), first->url.name);
+    }
+}
+
+void rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    assert(n > 0);
+    judge_identity(findings, facts, n);
+    judge_clocks(findings, facts, n);
+    judge_count(findings, n);
+    judge_quorum(findings, n);
+}

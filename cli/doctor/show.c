@@ -1,0 +1,240 @@
+/* See show.h. */
+#include "doctor/show.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exits.h"
+#include "say.h"
+#include "tool/json.h"
+#include "tool/number.h"
+
+#define LEVEL_WIDTH 9
+#define CHECK_WIDTH 13
+#define NAME_WIDTH_MAX 31
+
+static const char *const level_names[] = {"ok", "note", "warning", "error"};
+static const enum rl_paint level_paints[] = {RL_PAINT_GOOD, RL_PAINT_FAINT, RL_PAINT_WARN,
+                                             RL_PAINT_BAD};
+static const char *const checks[] = {
+    "reachable", "identity", "number",  "mode",  "version",  "role", "persistence", "eviction",
+    "uptime",    "guard",    "latency", "clock", "commands", "line", "fences",      "quorum"};
+
+static size_t count_level(const struct rl_findings *findings, enum rl_level level) {
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        count += findings->items[i].level == level;
+    }
+    return count;
+}
+
+static int exit_status_of(const struct rl_findings *findings) {
+    return count_level(findings, RL_LEVEL_ERROR) > 0     ? RL_EXIT_ERRORS
+           : count_level(findings, RL_LEVEL_WARNING) > 0 ? RL_EXIT_WARNINGS
+                                                         : RL_EXIT_OK;
+}
+
+/* -- The screen -- */
+
+static void print_facts(const struct rl_facts *facts, size_t n) {
+    int width = 4;
+    for (size_t i = 0; i < n; i++) {
+        int columns = rl_say_columns(facts[i].url.name);
+        width = columns > width ? columns : width;
+    }
+    width = (width < NAME_WIDTH_MAX ? width : NAME_WIDTH_MAX) + 2;
+    printf("%-*s%-10s%-9s%-10s%-10s%s\n", width, "node", "version", "role", "up", "latency",
+           "clock");
+    for (size_t i = 0; i < n; i++) {
+        const struct rl_facts *f = &facts[i];
+        char up[32], latency[32], clock[32];
+        printf("%-*s", width, f->url.name);
+        if (!f->is_reachable) {
+            printf("%s\n", "-");
+            continue;
+        }
+        bool knows = f->no_info[0] == '\0';
+        printf("%-10s%-9s%-10s", knows ? f->version : "?",
+               !knows                          ? "?"
+               : strcmp(f->role, "slave") == 0 ? "replica"
+                                               : "primary",
+               !knows             ? "?"
+               : f->uptime_s == 0 ? "0 s"
+                                  : rl_say_duration((double)f->uptime_s * 1e3, up, sizeof up));
+        if (!f->has_clock) {
+            printf("?\n");
+            continue;
+        }
+        double ahead_ms = f->clock_ms < 0 ? -f->clock_ms : f->clock_ms;
+        bool is_nothing = ahead_ms < 0.01;
+        printf("%-10s%s%s\n", rl_say_duration(f->latency_ms, latency, sizeof latency),
+               is_nothing        ? ""
+               : f->clock_ms < 0 ? "-"
+                                 : "+",
+               rl_say_duration(is_nothing ? 0 : ahead_ms, clock, sizeof clock));
+    }
+}
+
+static bool says_the_same(const struct rl_finding *a, const struct rl_finding *b) {
+    return strcmp(a->check, b->check) == 0 && a->level == b->level &&
+           strcmp(a->text, b->text) == 0 && strcmp(a->remedy, b->remedy) == 0;
+}
+
+static bool was_said(const struct rl_findings *findings, size_t index) {
+    for (size_t i = 0; i < index; i++) {
+        if (says_the_same(&findings->items[i], &findings->items[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* " (all 5)", " (10.0.0.1:6379, 10.0.0.2:6379)" */
+static void name_nodes(const struct rl_findings *findings, const struct rl_finding *finding,
+                       const struct rl_facts *facts, size_t n, char *out, size_t size) {
+    size_t count = 0, used = 0;
+    out[0] = '\0';
+    if (finding->node == RL_NODE_NONE) {
+        return;
+    }
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct rl_finding *other = &findings->items[i];
+        if (other->node != RL_NODE_NONE && says_the_same(other, finding) && used < size) {
+            used += (size_t)snprintf(out + used, size - used, "%s%s", count > 0 ? ", " : " (",
+                                     facts[other->node].url.name);
+            count++;
+        }
+    }
+    if (count == n && n > 1) {
+        snprintf(out, size, " (all %zu)", n);
+    } else if (count > 1 && finding->level == RL_LEVEL_OK) {
+        snprintf(out, size, " (%zu of %zu)", count, n); /* which are not is shown elsewhere */
+    } else if (used + 1 < size) {
+        snprintf(out + used, size - used, ")");
+    }
+}
+
+static void print_finding(const struct rl_findings *findings, const struct rl_finding *finding,
+                          const struct rl_facts *facts, size_t n) {
+    char nodes[2048], text[sizeof nodes + sizeof finding->text];
+    name_nodes(findings, finding, facts, n, nodes, sizeof nodes);
+    snprintf(text, sizeof text, "%s%s", finding->text, nodes);
+    rl_say_painted(level_paints[finding->level], level_names[finding->level], LEVEL_WIDTH);
+    rl_say_painted(RL_PAINT_NONE, finding->check, CHECK_WIDTH);
+    rl_say_wrapped(text, LEVEL_WIDTH + CHECK_WIDTH);
+    if (finding->remedy[0] != '\0') {
+        rl_say_painted(RL_PAINT_NONE, "", LEVEL_WIDTH);
+        rl_say_painted(RL_PAINT_FAINT, "remedy", CHECK_WIDTH);
+        rl_say_wrapped(finding->remedy, LEVEL_WIDTH + CHECK_WIDTH);
+    }
+}
+
+static void print_verdict(const struct rl_findings *findings) {
+    size_t errors = 0, warnings = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        bool counts = !was_said(findings, i);
+        errors += counts && findings->items[i].level == RL_LEVEL_ERROR;
+        warnings += counts && findings->items[i].level == RL_LEVEL_WARNING;
+    }
+    printf("\n");
+    if (errors + warnings == 0) {
+        rl_say_painted(RL_PAINT_GOOD, "These nodes can be trusted with locks.", 0);
+    } else {
+        char text[160], errors_text[32] = "", more[32] = "";
+        if (errors > 0) {
+            snprintf(errors_text, sizeof errors_text, "%zu error%s", errors,
+                     errors == 1 ? "" : "s");
+        }
+        if (warnings > 0) {
+            snprintf(more, sizeof more, "%zu warning%s", warnings, warnings == 1 ? "" : "s");
+        }
+        snprintf(text, sizeof text, "%s%s%s: %s", errors_text,
+                 errors > 0 && warnings > 0 ? ", " : "", more,
+                 errors > 0 ? "do not trust these nodes before the errors are fixed."
+                            : "usable, if you can live with the warnings above.");
+        rl_say_painted(errors > 0 ? RL_PAINT_BAD : RL_PAINT_WARN, text, 0);
+    }
+    printf("\n");
+}
+
+static void show_screen(const struct rl_findings *findings, const struct rl_facts *facts,
+                        size_t n) {
+    print_facts(facts, n);
+    printf("\n");
+    for (size_t check = 0; check < sizeof checks / sizeof checks[0]; check++) {
+        for (size_t i = 0; i < findings->count; i++) {
+            if (strcmp(findings->items[i].check, checks[check]) == 0 && !was_said(findings, i)) {
+                print_finding(findings, &findings->items[i], facts, n);
+            }
+        }
+    }
+    print_verdict(findings);
+}
+
+/* -- JSON -- */
+
+static void show_node(struct tool_json *json, const struct rl_facts *f) {
+    tool_json_open(json, NULL, '{');
+    tool_json_text(json, "node", f->url.name);
+    tool_json_bool(json, "reachable", f->is_reachable);
+    if (f->is_reachable && f->no_info[0] == '\0') {
+        tool_json_text(json, "server", f->server);
+        tool_json_text(json, "version", f->version);
+        tool_json_text(json, "mode", f->mode);
+        tool_json_text(json, "role", strcmp(f->role, "slave") == 0 ? "replica" : "primary");
+        tool_json_text(json, "run_id", f->run_id);
+        tool_json_number(json, "uptime_s", f->uptime_s);
+        tool_json_number(json, "replicas", f->replicas);
+        tool_json_bool(json, "aof", f->aof_enabled != 0);
+        tool_json_text(json, "appendfsync", f->has_config ? f->appendfsync : NULL);
+        tool_json_text(json, "save", f->has_config ? f->save : NULL);
+        tool_json_text(json, "maxmemory_policy", f->policy);
+        tool_json_number(json, "maxmemory", f->maxmemory);
+    }
+    if (f->has_clock) {
+        tool_json_real(json, "latency_ms", f->latency_ms);
+        tool_json_real(json, "latency_max_ms", f->latency_max_ms);
+        tool_json_real(json, "clock_offset_ms", f->clock_ms);
+        tool_json_real(json, "clock_error_ms", f->clock_error_ms);
+    }
+    tool_json_close(json, '}');
+}
+
+static void show_json(const struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    static const char *const verdicts[] = {"ok", "warnings", "errors"};
+    struct tool_json json = {.file = stdout};
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "verdict", verdicts[exit_status_of(findings)]);
+    tool_json_number(&json, "quorum", (int64_t)(n / 2 + 1));
+    tool_json_open(&json, "nodes", '[');
+    for (size_t i = 0; i < n; i++) {
+        show_node(&json, &facts[i]);
+    }
+    tool_json_close(&json, ']');
+    tool_json_open(&json, "findings", '[');
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct rl_finding *f = &findings->items[i];
+        tool_json_open(&json, NULL, '{');
+        tool_json_text(&json, "check", f->check);
+        tool_json_text(&json, "level", level_names[f->level]);
+        tool_json_text(&json, "node", f->node == RL_NODE_NONE ? NULL : facts[f->node].url.name);
+        tool_json_text(&json, "text", f->text);
+        tool_json_text(&json, "remedy", f->remedy[0] != '\0' ? f->remedy : NULL);
+        tool_json_close(&json, '}');
+    }
+    tool_json_close(&json, ']');
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+}
+
+int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,
+                   const struct rl_args *args) {
+    assert(findings->count > 0);
+    if (args->json) {
+        show_json(findings, facts, args->nodes.n);
+    } else {
+        show_screen(findings, facts, args->nodes.n);
+    }
+    return exit_status_of(findings);
+}

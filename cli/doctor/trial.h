@@ -1,0 +1,16 @@
+/* Tries on a node what the library sends: the same SET, the same scripts, on a random key of the
+ * doctor's own, which is deleted again and ends by its ttl if it cannot be.
+ *
+ * Failure modes: each command that is refused leaves what the node said; the others are tried all
+ * the same, because an ACL is fixed faster when everything that is missing is known at once. */
+#ifndef RL_CLI_DOCTOR_TRIAL_H
+#define RL_CLI_DOCTOR_TRIAL_H
+
+#include "doctor/facts.h"
+
+struct redisContext;
+
+/* Tries our commands over context. */
+void rl_doctor_try(struct rl_facts *facts, struct redisContext *context);
+
+#endif

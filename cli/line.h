@@ -1,0 +1,34 @@
+/* Who waits for a key, in which order, as the nodes report it.
+ *
+ * Happy path: rl_line_look(); then the line is filled in, and the clients in it are listed from the
+ * next one on.
+ *
+ * Failure modes: those of redlock_query_waiters(). A node that forbids the commands of a line is
+ * named by `refused`. A line may have moved on when it is shown. */
+#ifndef RL_CLI_LINE_H
+#define RL_CLI_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "redlock/token.h"
+#include "session.h"
+
+#define RL_LINE_MAX 200 /* clients that are listed; the others are counted */
+
+struct rl_line {
+    bool is_known; /* a quorum answered, or at least the node that has the line */
+    int refused;   /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
+    size_t waiting, n;
+    struct rl_line_place {
+        char who[RL_HOLDER_TEXT_MAX + 64]; /* the name, fit for a terminal; "" if it has none */
+        char client[32];
+        const char *node;
+        int64_t waited_ms;
+    } places[RL_LINE_MAX];
+};
+
+/* One look at the line of a key, waited for. Returns the query's status. */
+int rl_line_look(struct rl_line *line, struct rl_session *session, redlock_bytes key);
+
+#endif

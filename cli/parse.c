@@ -1,0 +1,166 @@
+/* See parse.h. */
+#include "parse.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "args_table.h"
+#include "config.h"
+#include "exits.h"
+#include "help.h"
+#include "say.h"
+#include "tool/number.h"
+
+#define FOR(command) (1u << (command))
+
+static void set_defaults(struct rl_args *args, enum rl_command_name command) {
+    *args = (struct rl_args){
+        .command = command,
+        .ttl_ms = 30000,
+        .max_ttl_ms = 30000,
+        .wait_ms = REDLOCK_NO_LIMIT,
+        .grace_ms = RL_ARGS_UNSET,
+        .node_timeout_ms = 250,
+        .connect_timeout_ms = 1000,
+        .fence_retention_ms = 86400000,
+        .repeat_ms = 1000,
+        .conflict_status = RL_EXIT_HELD,
+        .guard = REDLOCK_GUARD_STRICT,
+        .on_lost = RL_ON_LOST_KILL,
+    };
+}
+
+/* Whether it was given on the command line. */
+static bool is_given(const struct tool_options *options, size_t at) {
+    return tool_options_from(options, at) == TOOL_LINE;
+}
+
+static int check_fence(const struct rl_args *args, const struct tool_options *options) {
+    char retention[TOOL_DURATION_TEXT_MAX], ttl[TOOL_DURATION_TEXT_MAX],
+        least[TOOL_DURATION_TEXT_MAX];
+    if (!args->fence && is_given(options, offsetof(struct rl_args, fence_retention_ms))) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--fence-retention has no effect without --fence; add that, or leave it "
+                       "out");
+    }
+    if (args->fence && args->fence_retention_ms / 2 < args->ttl_ms) {
+        return rl_fail(
+            RL_EXIT_USAGE,
+            "--fence-retention %s is shorter than twice --ttl %s: the nodes would forget "
+            "the fence too soon; give --fence-retention %s or more",
+            tool_duration_show(args->fence_retention_ms, retention, sizeof retention),
+            tool_duration_show(args->ttl_ms, ttl, sizeof ttl),
+            tool_duration_show(2 * args->ttl_ms, least, sizeof least));
+    }
+    return 0;
+}
+
+static int check_together(const struct rl_args *args, const struct tool_options *options) {
+    if (is_given(options, offsetof(struct rl_args, wait_ms)) && args->no_wait) {
+        return rl_fail(RL_EXIT_USAGE, "--wait and --no-wait exclude each other; leave one out");
+    }
+    if (is_given(options, offsetof(struct rl_args, grace_ms)) &&
+        args->on_lost == RL_ON_LOST_IGNORE) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--grace has no effect with --on-lost=ignore; leave one of them out");
+    }
+    if (args->is_repeated && args->no_wait) {
+        return rl_fail(RL_EXIT_USAGE, "--repeat waits for the lock; leave --no-wait out");
+    }
+    return check_fence(args, options);
+}
+
+/* The library would refuse it, too, but by other names. */
+static int check_ttl(const struct rl_args *args) {
+    const unsigned with_ttl =
+        FOR(RL_CMD_RUN) | FOR(RL_CMD_ACQUIRE) | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_ELECT);
+    char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
+    bool has_ttl = (with_ttl & FOR(args->command)) != 0;
+    if (!has_ttl || args->guard == REDLOCK_GUARD_OFF || args->ttl_ms <= args->max_ttl_ms) {
+        return 0;
+    }
+    tool_duration_show(args->ttl_ms, ttl, sizeof ttl);
+    tool_duration_show(args->max_ttl_ms, max, sizeof max);
+    return rl_fail(RL_EXIT_USAGE,
+                   "--ttl %s is above --max-ttl %s, the time for which the guard keeps a node that "
+                   "restarted from voting; give --ttl %s or less, or write max-ttl = %s into the "
+                   "configuration file of everybody who uses these nodes",
+                   ttl, max, max, ttl);
+}
+
+static int split_nodes(struct rl_args *args, const struct tool_options *options) {
+    enum tool_source from = tool_options_from(options, offsetof(struct rl_args, nodes));
+    static_assert(TOOL_LIST_MAX == REDLOCK_NODES_MAX, "the list has room for all nodes");
+    args->nodes_from = from == TOOL_LINE          ? "--nodes"
+                       : from == TOOL_ENVIRONMENT ? "REDLOCK_NODES"
+                                                  : args->config;
+    if (args->acl != NULL) {
+        return 0;
+    }
+    if (from == TOOL_DEFAULT) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "no nodes are named. Give --nodes redis://host:port,..., or set "
+                       "REDLOCK_NODES, or write\n"
+                       "         nodes = redis://host:port ...\n"
+                       "         into ~/.config/redlock/redlock.conf or /etc/redlock.conf");
+    }
+    if (tool_list_split(&args->nodes) != 0) {
+        return rl_fail(RL_EXIT_USAGE, "%s: too many nodes; at most %d", args->nodes_from,
+                       REDLOCK_NODES_MAX);
+    }
+    return 0;
+}
+
+/* What follows "--" is the command's. Returns how many arguments are ours. */
+static int cut_child(struct rl_args *args, int argc, char **argv) {
+    int own = 1;
+    while (own < argc && strcmp(argv[own], "--") != 0) {
+        own++;
+    }
+    if (own < argc) {
+        args->child = argv + own + 1;
+        argv[own] = NULL;
+    }
+    return own;
+}
+
+/* The command line and the environment. Returns 0 or an exit status. */
+static int parse(struct rl_args *args, struct tool_options *options, int argc, char **argv) {
+    if (tool_options_parse(options, argc, argv) != 0 ||
+        tool_options_check(options, args->command, options->name) != 0) {
+        return rl_fail(RL_EXIT_USAGE, "%s", options->error);
+    }
+    if (options->stop == NULL && tool_options_environment(options) != 0) {
+        return rl_fail(RL_EXIT_USAGE, "%s", options->error);
+    }
+    args->words = options->words;
+    args->n_words = options->n_words;
+    args->is_repeated = is_given(options, offsetof(struct rl_args, repeat_ms));
+    return 0;
+}
+
+enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc,
+                                  char **argv, int *exit_status) {
+    char program[32];
+    struct tool_options options = {.rows = rl_args_table,
+                                   .count = rl_args_table_size,
+                                   .target = args,
+                                   .program = program,
+                                   .name = rl_args_command_text(command)};
+    snprintf(program, sizeof program, "redlock %s", options.name);
+    set_defaults(args, command);
+    *exit_status = parse(args, &options, cut_child(args, argc, argv), argv);
+    if (*exit_status == 0 && options.stop != NULL) {
+        rl_help_show(command, &options);
+        return RL_ARGS_DONE;
+    }
+    for (int step = 0; *exit_status == 0 && step < 4; step++) {
+        *exit_status = step == 0   ? rl_config_read(args, &options)
+                       : step == 1 ? split_nodes(args, &options)
+                       : step == 2 ? check_together(args, &options)
+                                   : check_ttl(args);
+    }
+    return *exit_status == 0 ? RL_ARGS_READY : RL_ARGS_BAD;
+}

@@ -1,0 +1,25 @@
+/* What redlock(1) was asked to do: the command line, the environment and the configuration file.
+ *
+ * One table (args_table.h) describes every option: its name, what it takes, which commands know it,
+ * and whether the configuration file may set it. tool/option.h reads it.
+ *
+ * What is given on the command line wins over the environment, and that over the file (config.h).
+ *
+ * Failure modes: a sentence on stderr that names the option, or file and line, and says what to
+ * write instead; exit status RL_EXIT_USAGE, of a file RL_EXIT_CONFIG. Nothing was done then.
+ *
+ * What follows "--" is the command to run, and is never looked at. What precedes it may have
+ * options and words in any order. */
+#ifndef RL_CLI_PARSE_H
+#define RL_CLI_PARSE_H
+
+#include "args.h"
+
+enum rl_args_result { RL_ARGS_READY, RL_ARGS_DONE, RL_ARGS_BAD };
+
+/* Reads argv, where argv[0] is the command's name. READY: args are complete; DONE: --help was
+ * shown, *exit_status is 0; BAD: a sentence was written, *exit_status is what to end with. */
+enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc,
+                                  char **argv, int *exit_status);
+
+#endif

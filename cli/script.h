@@ -1,0 +1,21 @@
+/* redlock acquire, extend and release: a lock in three processes of a script.
+ *
+ * Happy path: acquire prints the token, with --fence the fence behind it, and disowns the lock, so
+ * that its keys stay when the process ends. extend adopts the lock by its token, which renews it on
+ * every node, and disowns it again. release deletes what still has the token.
+ *
+ * Failure modes: the lock is not renewed between these commands, so the lock may be gone: extend
+ * and release then end with RL_EXIT_LOST. A token that was not printed by acquire is refused before
+ * anything is sent. If acquire cannot print the token (a closed pipe), the lock is released
+ * again. */
+#ifndef RL_CLI_SCRIPT_H
+#define RL_CLI_SCRIPT_H
+
+#include "args.h"
+
+/* Each returns the exit status. */
+int rl_cmd_acquire(struct rl_args *args);
+int rl_cmd_extend(struct rl_args *args);
+int rl_cmd_release(struct rl_args *args);
+
+#endif

@@ -1,0 +1,46 @@
+"""The lines that the nodes keep: which of them has the longest; and a line that is turned round.
+
+A line is a ZSET, "libredlock:line:{RESOURCE}" (docs/protocol.md). Nodes are asked directly, not
+through what breaks their network. A node that does not answer at once has no line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from node import Node
+from resp import RedisError
+from server import ChaosError
+
+PATIENCE_S = 0.2
+# The first becomes the last. Scores stay near the clock, so that who comes is not before all.
+REVERSE = """
+local all = redis.call('zrange', KEYS[1], 0, -1, 'withscores')
+for i = 1, #all, 2 do
+    redis.call('zadd', KEYS[1], all[#all - i + 1], all[i])
+end
+"""
+
+
+def _ask(node: Node, *words: str | int) -> int:
+    try:
+        with node.server.connect(PATIENCE_S) as connection:
+            answer = connection.call(*words)
+    except (ChaosError, RedisError, OSError):
+        return 0
+    return answer if isinstance(answer, int) else 0
+
+
+def _name(resource: str) -> str:
+    return f"libredlock:line:{{{resource}}}"
+
+
+def find(nodes: Sequence[Node], resource: str) -> str:
+    """The node with the longest line; the first one if nobody waits."""
+    return max(nodes, key=lambda node: _ask(node, "ZCARD", _name(resource))).name
+
+
+def reverse(nodes: Sequence[Node], resource: str) -> None:
+    """Whoever came last is served first: for the control "reversed-line"."""
+    for node in nodes:
+        _ask(node, "EVAL", REVERSE, 1, _name(resource))

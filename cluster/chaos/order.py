@@ -1,0 +1,125 @@
+"""The order in which clients are served: who came later and was granted first.
+
+A wait *stands in a line* from STANDS_NS after the first JOIN that it wrote down. A wait that began
+after that, was granted before it, and did so while nothing of the following was or had just been
+true, has overtaken it:
+  - a node was broken, or had been a moment ago: the line may have been on it, and who knows what of
+    it is not in the record;
+  - the process that waits, or the other one, was stopped.
+What pays for one place each, as the library promises it (docs/guarantees.md): the first release of
+a contention that nobody knew of; and each turn that may have been missed, and each hold whose end
+nobody saw, while it waited: a process that was killed, stopped or went on, a lock that was lost.
+Lines are of nodes, so two clients that are granted one resource by different lines are judged like
+all others, but only while no node is broken.
+"""
+from bisect import bisect_left, bisect_right
+
+import spans
+from findings import NOTE, VIOLATION, Finding
+from history import process_of
+
+STANDS_NS = 100_000_000  # a JOIN has been answered by then
+AFTER_NS = 1_500_000_000  # so long after a node's fault clients still come back to it
+
+
+class Wait:
+    __slots__ = ("client", "begin_ns", "end_ns", "granted", "stands_ns", "overtaken", "paid")
+
+    def __init__(self, client, begin_ns, end_ns, granted, joins):
+        self.client = client
+        self.begin_ns = begin_ns
+        self.end_ns = end_ns
+        self.granted = granted
+        at = bisect_left(joins, begin_ns)
+        joined = at < len(joins) and joins[at] <= end_ns
+        self.stands_ns = joins[at] + STANDS_NS if joined else None
+        self.overtaken = 0
+        self.paid = 1
+
+
+def disturbed(history):
+    """When no order is promised."""
+    return spans.union((fault.begin_ns, (fault.end_ns or history.end_ns) + AFTER_NS)
+                       for fault in history.faults if fault.node)
+
+
+def payments(history):
+    """The times of all that costs a place."""
+    times = []
+    for fault in history.faults:
+        if fault.client:
+            times += [fault.begin_ns, fault.end_ns or history.end_ns]
+    for story in history.clients.values():
+        times += [t_ns for t_ns, _, _ in story.lost]
+    times += [hold.valid_until_ns for hold in history.holds if hold.ended in ("killed", "lost")]
+    return sorted(times)
+
+
+def between(times, begin_ns, end_ns):
+    return bisect_right(times, end_ns) - bisect_left(times, begin_ns)
+
+
+def of_resource(history, resource):
+    waits = []
+    for client, story in history.clients.items():
+        joins = sorted(story.joins)
+        waits += [Wait(client, begin, end, granted, joins)
+                  for begin, end, granted, name in story.waits if name == resource]
+    return sorted(waits, key=lambda wait: wait.begin_ns)
+
+
+class Order:
+    """Of all resources: waits that were judged, and those of them that were overtaken."""
+
+    def __init__(self, history):
+        self.judged = 0
+        self.overtaken = []
+        quiet = spans.without([(history.begin_ns, history.end_ns)], disturbed(history))
+        stops = {process: history.stops(process) for process in history.processes}
+        times = payments(history)
+        resources = {name for story in history.clients.values() for _, _, _, name in story.waits}
+        for resource in sorted(resources, key=str):
+            waits = of_resource(history, resource)
+            begins = [wait.begin_ns for wait in waits]
+            for wait in waits:
+                if wait.stands_ns is None or not covered(quiet, wait.begin_ns, wait.end_ns) or \
+                        touched(stops.get(process_of(wait.client), []), wait):
+                    continue
+                self.judged += 1
+                later = waits[bisect_right(begins, wait.stands_ns):
+                              bisect_left(begins, wait.end_ns)]
+                wait.overtaken = sum(1 for other in later
+                                     if other.granted and other.end_ns < wait.end_ns)
+                # A hold that ended unseen before the wait began is noticed within a ttl.
+                wait.paid += between(times, wait.begin_ns - history.ttl_ns, wait.end_ns)
+                if wait.overtaken:
+                    self.overtaken.append(wait)
+
+    @property
+    def most(self):
+        return max((wait.overtaken for wait in self.overtaken), default=0)
+
+    @property
+    def total(self):
+        return sum(wait.overtaken for wait in self.overtaken)
+
+
+def covered(quiet, begin_ns, end_ns):
+    return any(begin <= begin_ns and end_ns <= end for begin, end in quiet)
+
+
+def touched(stopped, wait):
+    return any(begin <= wait.end_ns and end >= wait.begin_ns for begin, end in stopped)
+
+
+def find_overtaken(history, order):
+    """More than was paid for: a violation where the scenario is about that."""
+    weight = VIOLATION if history.run.get("order") else NOTE
+    finding = Finding("overtaken", weight, "Who came later was granted the lock first",
+                      "more often than missed turns and releases that nobody knew of pay for")
+    for wait in order.overtaken:
+        if wait.overtaken > wait.paid:
+            finding.add(f"{wait.client} waited from {history.seconds(wait.begin_ns):.3f} s to "
+                        f"{history.seconds(wait.end_ns):.3f} s: {wait.overtaken} who came later "
+                        f"were first, {wait.paid} may be", wait.begin_ns, wait.client, wait.end_ns)
+    return finding

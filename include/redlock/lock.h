@@ -1,0 +1,262 @@
+/* Locks: made, acquired, extended, released, looked at. redlock.h includes this file, and says what
+ * holds for all of it: callbacks, waiting, threads, NULL, messages, sizes, units.
+ */
+#ifndef REDLOCK_LOCK_H
+#define REDLOCK_LOCK_H
+
+#include "redlock/redlock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* status: see the function that took the callback. lock: valid during the call, unless the callback
+ * itself frees it. */
+typedef void (*redlock_lock_cb)(redlock_lock *lock, int status, void *data);
+
+/* Makes a lock object for a resource; sends nothing. It can be acquired and released any number of
+ * times. resource is copied. Several lock objects of one resource exclude each other (but see
+ * `owner` of redlock_acquire_options).
+ *
+ * Returns 0, REDLOCK_ERR_INVALID (an argument is NULL, length is 0 or above REDLOCK_RESOURCE_MAX,
+ * or the resource begins with "libredlock:fence:" or "libredlock:line:", where the nodes keep
+ * counters and who waits), REDLOCK_ERR_CLOSED, REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
+REDLOCK_API int redlock_lock_new(redlock_client *client, const void *resource, size_t length,
+                                 redlock_lock **lock);
+
+/* Any sequence of bytes. */
+typedef struct redlock_bytes {
+    const void *data;
+    size_t length;
+} redlock_bytes;
+
+/* What a lock is of. Begin with REDLOCK_LOCK_OPTIONS_INIT. Everything is copied, and stays as it is
+ * as long as the lock lives. */
+typedef struct redlock_lock_options {
+    size_t size; /* set by the initializer */
+
+    /* 1 to REDLOCK_RESOURCES_MAX different resources, in any order. With more than one the lock is
+     * of all of them or of none: each node sets all the keys in one step or no key at all, so that
+     * no client ever waits while holding a part, and there is no deadlock. All keys of a lock have
+     * one token, and live and end together. */
+    const redlock_bytes *resources;
+    size_t n_resources;
+
+    /* A name for operators and for redlock_query_holder(), stored behind the token: 1 to
+     * REDLOCK_HOLDER_MAX printable characters without spaces. NULL: none. Default NULL. */
+    const char *holder;
+} redlock_lock_options;
+
+#define REDLOCK_LOCK_OPTIONS_INIT \
+    { sizeof(redlock_lock_options), NULL, 0, NULL }
+
+/* REDLOCK_LOCK_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_lock_options_init(redlock_lock_options *options, size_t size);
+
+/* As redlock_lock_new(), with options. After a failure error has an error text, if error_size is
+ * not 0.
+ *
+ * Returns 0, REDLOCK_ERR_INVALID (a count or length is out of range, a resource is named twice, the
+ * holder's name cannot be stored, the size field is unknown), REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
+REDLOCK_API int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *options,
+                                      redlock_lock **lock, char *error, size_t error_size);
+
+/* Gives the object up; the caller may not use it again. What it holds is released in the
+ * background, and a pending operation ends with REDLOCK_ERR_CANCELED (its callback still runs, and
+ * may read the lock). In a child, after fork(), nothing is released. NULL is ignored. Since 0.1. */
+REDLOCK_API void redlock_lock_free(redlock_lock *lock);
+
+/* Options of one acquire. Begin with REDLOCK_ACQUIRE_OPTIONS_INIT; a 0 means 0. */
+typedef struct redlock_acquire_options {
+    size_t size; /* set by the initializer */
+
+    /* The life of the key on each node, and so of the lock if it is not extended. Above the drift
+     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX or max_ttl_ms. Default 10000. */
+    int64_t ttl_ms;
+
+    /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one
+     * attempt; or REDLOCK_NO_LIMIT), whichever is first. In line, behind another lock of this
+     * client or behind other clients, as much time as a pause takes counts as one attempt. Default
+     * REDLOCK_NO_LIMIT tries within 10000 ms. */
+    int64_t tries;
+    int64_t wait_ms;
+
+    /* The pause between two attempts is delay_ms plus a random part of up to jitter_ms, so that
+     * clients that split the votes do not collide again. 0 to 86400000; a pause is never shorter
+     * than 1 ms. A lock that waits in line waits for its turn instead. Default 50 and 100.
+     * Specification, "Retry on failure". */
+    int64_t delay_ms;
+    int64_t jitter_ms;
+
+    /* A lock with less validity left than this when the callback is about to run is not granted.
+     * Not looked at where the acquire joins a hold of its owner. Default 1. */
+    int64_t min_validity_ms;
+
+    /* Runs once if the lock ends while it is held and neither released nor freed:
+     *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
+     *     REDLOCK_ERR_LOST      an extension found that too many nodes no longer have the token
+     *     REDLOCK_ERR_MAX_HOLD  max_hold_ms is over
+     * Stop what the lock protects. The lock is not held any more; what is left of it on the nodes
+     * is being released, and it may be acquired again. Default NULL. */
+    redlock_lock_cb on_lost;
+    void *lost_data;
+
+    /* The watchdog. 1: the lock is extended to its ttl again and again until it is released or
+     * lost: whenever renew_ms of its validity are used up (up to an eighth earlier, at random, so
+     * that many locks spread out), and after a short pause if the outcome was unknown. A node that
+     * has lost the key gets it back. An extension by the caller takes precedence. Default 0. */
+    int auto_extend;
+
+    /* 1 to less than what on_lost leaves of the validity that ttl_ms gives (lost_margin_ms), or
+     * REDLOCK_THIRD_OF_TTL. A lock whose renewals all fail is lost then: leave room for several.
+     * Default REDLOCK_THIRD_OF_TTL. */
+    int64_t renew_ms;
+
+    /* The lock ends this long after the attempt that won it, however often it is extended; on_lost
+     * runs with REDLOCK_ERR_MAX_HOLD. 1 or more, or REDLOCK_NO_LIMIT. Default REDLOCK_NO_LIMIT. */
+    int64_t max_hold_ms;
+
+    /* Runs after each extension by the watchdog: 0, or REDLOCK_ERR_UNKNOWN (validity is what it
+     * was). Default NULL. */
+    redlock_lock_cb on_renew;
+    void *renew_data;
+
+    /* Who acquires, for reentrancy: a thread's or a task's number; 0 is no owner. If this client
+     * has a lock object of the same resources that is held for the same owner, the acquire succeeds
+     * at once and shares that hold: one token, one validity, one watchdog with the options of the
+     * first acquire, and its fence (with `fencing`, a hold without one cannot be shared:
+     * REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own. It may be the same
+     * object: acquired n times, it is released n times. The owner's last release releases the lock.
+     * An extension counts for all of them; cancelling, releasing or freeing one object ends no
+     * operation of another. An owner that holds a part of the resources cannot acquire more of them
+     * (REDLOCK_ERR_PART_HELD): it would wait for itself. Default 0. */
+    uint64_t owner;
+
+    /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
+     * resources before it: redlock_lock_fence(). Pass it to what the lock protects, and have that
+     * refuse numbers smaller than the largest it has seen: then a holder that was stopped for
+     * longer than its validity cannot do harm. Nodes keep a counter under "libredlock:fence:" and
+     * the resource. It costs a script instead of SET, and a second round trip if the nodes'
+     * counters differ (the wall clocks of clients do, and several want the lock). Default 0. */
+    int fencing;
+} redlock_acquire_options;
+
+#define REDLOCK_ACQUIRE_OPTIONS_INIT                                                             \
+    {                                                                                            \
+        sizeof(redlock_acquire_options), 10000, REDLOCK_NO_LIMIT, 10000, 50, 100, 1, NULL, NULL, \
+            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0, 0                          \
+    }
+
+/* REDLOCK_ACQUIRE_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, size_t size);
+
+/* Acquires the lock: SET resource token NX PX ttl on every node at once, with a fresh token for
+ * each attempt; held as soon as a quorum granted and validity = ttl - elapsed - drift is left;
+ * otherwise everything is released on every node, and it tries again. Specification, "The Redlock
+ * algorithm", steps 1 to 5.
+ *
+ * options: NULL for the defaults; copied. The callback's status:
+ *     0                       the lock is held, redlock_lock_valid_until_ns() says how long
+ *     REDLOCK_ERR_HELD        the tries are over; in the last one others held too many nodes
+ *     REDLOCK_ERR_NO_QUORUM   the tries are over; in the last one too many nodes failed
+ *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late
+ *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt;
+ *                             redlock_lock_attempt_status() says what stood in the way
+ *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
+ *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD
+ *                             its owner was meanwhile granted a hold that it cannot share: one
+ *                             without a fence, while this has `fencing`; a part of the resources
+ *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
+ * After an error nothing of this acquire stays on a live node.
+ *
+ * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option), REDLOCK_ERR_BUSY (an
+ * acquire or a release is pending, or on_lost of the last hold is about to run, or the object was
+ * released but its hold is still shared by other objects of the owner), REDLOCK_ERR_ALREADY_HELD
+ * (without an owner, or by another one; or the owner's hold has no fence, and this has `fencing`),
+ * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
+                                redlock_lock_cb on_done, void *data);
+
+/* Extends a held lock to ttl_ms from now (0: the ttl it was acquired with), on every node that
+ * still has the token. The callback's status:
+ *     0                       renewed by a quorum: validity runs from the moment this was sent
+ *     REDLOCK_ERR_LOST        so many nodes no longer have the token that no quorum can have it;
+ *                             on_lost ran
+ *     REDLOCK_ERR_EXPIRED     validity ended first; on_lost ran
+ *     REDLOCK_ERR_UNKNOWN     too many nodes did not answer; validity is what it was, extend again
+ *                             until it ends (the watchdog, if there is one, does)
+ *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_release(), redlock_lock_free() or
+ *                             redlock_client_close()
+ * A ttl that is shorter than what is left shortens the validity at once, whatever the nodes answer.
+ * The keys keep their longer life until they are released: a command that shortens them might run
+ * late, after a longer extension, and end a lock that is held. A node that had lost the key while a
+ * quorum renewed it gets it back, with the same token. Specification, "Making the algorithm more
+ * reliable: Extending the lock".
+ *
+ * Returns 0, or REDLOCK_ERR_INVALID (ttl_ms negative, above REDLOCK_TTL_MS_MAX or max_ttl_ms, or
+ * not above the drift), REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (an extension is pending),
+ * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done,
+                               void *data);
+
+/* Releases a held lock: on every node the key is deleted if it still has this lock's token. The
+ * lock counts as not held from this call on; a pending extension ends with REDLOCK_ERR_CANCELED.
+ * The callback's status:
+ *     0                       a quorum of nodes answered: the next acquire, of any client, can
+ *                             succeed
+ *     REDLOCK_ERR_NO_QUORUM   fewer answered; the release is pending on the others, and is retried
+ *                             until they answer or the ttl has ended
+ *     REDLOCK_ERR_LOST        the lock had been lost before: the work may have been unprotected
+ *     REDLOCK_ERR_CANCELED    by redlock_client_close(); it was released all the same
+ * Specification, "The Redlock algorithm", step 5, and "Releasing the lock".
+ *
+ * Returns 0, or REDLOCK_ERR_NOT_HELD (never acquired, or released already), REDLOCK_ERR_BUSY (an
+ * acquire or a release is pending: redlock_cancel() ends an acquire), REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data);
+
+/* Cancels the pending acquire or extension: it ends with REDLOCK_ERR_CANCELED. The keys of a
+ * cancelled acquire are released; a cancelled extension leaves the lock held as long as it was. An
+ * acquire that has been granted but whose callback has not run yet is cancelled too.
+ *
+ * Returns 0, REDLOCK_ERR_IDLE (nothing pending that can be cancelled; the watchdog's extensions
+ * cannot), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_cancel(redlock_lock *lock);
+
+/* 1 if the lock is held and its validity has not ended by the clock now, else 0. Ask again after
+ * anything that may have blocked the loop. Since 0.1. */
+REDLOCK_API int redlock_lock_is_valid(const redlock_lock *lock);
+
+/* When validity ends, on redlock_now_ns(); 0 if the lock is not held. Since 0.1. */
+REDLOCK_API uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock);
+
+/* How much validity is left now, in whole milliseconds, rounded down; 0 if none. Since 0.1. */
+REDLOCK_API int64_t redlock_lock_remaining_ms(const redlock_lock *lock);
+
+/* The token of the last attempt, REDLOCK_TOKEN_LENGTH hex digits and a zero; "" before the first.
+ * Valid until the next attempt. Any party that knows the token can release the lock. Since 0.1. */
+REDLOCK_API const char *redlock_lock_token(const redlock_lock *lock);
+
+/* The fence of the last grant, also after the lock was lost or released; 0 while it is being
+ * acquired, if the last acquire failed or did not ask for one, and after redlock_adopt(). Below
+ * 2^53, so exact in a double and in JSON. An extension does not change it. Since 0.1. */
+REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
+
+/* The resource and its length, of several the first. Valid as long as the lock. Since 0.1. */
+REDLOCK_API const void *redlock_lock_resource(const redlock_lock *lock, size_t *length);
+
+/* A pointer of the caller's, for whatever a lock is of in the program; the library does not look at
+ * it. NULL before the first redlock_lock_set_data(), and of a lock that is NULL. Since 0.1. */
+REDLOCK_API void redlock_lock_set_data(redlock_lock *lock, void *data);
+REDLOCK_API void *redlock_lock_data(const redlock_lock *lock);
+
+/* The client of a lock. Since 0.1. */
+REDLOCK_API redlock_client *redlock_lock_client(const redlock_lock *lock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_LOCK_H */

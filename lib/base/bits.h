@@ -1,0 +1,22 @@
+/* Masks with a bit for each node. */
+#ifndef RL_BASE_BITS_H
+#define RL_BASE_BITS_H
+
+#include <assert.h>
+#include <stdint.h>
+
+static inline uint32_t rl_bit(uint32_t i) {
+    assert(i < 32);
+    return UINT32_C(1) << i;
+}
+
+/* How many are set. */
+static inline uint32_t rl_bits_count(uint32_t mask) {
+    uint32_t count = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        count++;
+    }
+    return count;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* The clock of everything that runs on a real machine: it goes on in suspend, and never back. */
+#ifndef RL_CLOCK_H
+#define RL_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "base/require.h"
+
+static inline uint64_t rl_clock_ns(void) {
+    struct timespec now;
+#ifdef CLOCK_BOOTTIME
+    int failed = clock_gettime(CLOCK_BOOTTIME, &now);
+#else
+    int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
+    RL_REQUIRE(failed == 0); /* or a lock would be valid until whatever is on the stack */
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* Marks tie a rare branch to the test that must reach it: RL_MARK() in the branch, MARK_FROM() and
+ * MARK_TO() (test/marks.h) around what the test does. A branch that can be reached no more, or that
+ * its test no longer reaches, fails a test instead of rotting. test/tidy looks that every name has
+ * its branch and its test.
+ *
+ * Without assertions there are no marks: a shipped library has none. */
+#ifndef RL_MARK_H
+#define RL_MARK_H
+
+#define RL_MARKS(X)                                                                      \
+    X(CONNECT_TIMEOUT)   /* node.c: connecting ends by our deadline */                   \
+    X(PENDING_NOT_SENT)  /* pending.c: not all pending releases of a node can be sent */ \
+    X(PENDING_OLDEST)    /* pending.c: more are pending than are kept */                 \
+    X(PENDING_OUTLIVED)  /* pending.c: refused for as long as the key can live */        \
+    X(FENCE_RAISED)      /* lock_acquire.c: the nodes' counters differ */                \
+    X(GRANT_TOO_LATE)    /* lock.c: granted, and over before it could be reported */     \
+    X(LATE_REPAIR)       /* lock.c: a node says "gone" after the round was won */        \
+    X(LOST_BEFORE_TOLD)  /* hold.c: a hold is lost that was just joined */               \
+    X(MORE_TO_READ)      /* uv/world.c: more answers than one poll reads */              \
+    X(PARTIAL_WRITE)     /* conn.c: the socket takes only a part */                      \
+    X(SEND_NO_MEMORY)    /* calls.c: no memory for a command */                          \
+    X(PUT_OFF)           /* turn.c: sent long after it was submitted */                  \
+    X(REPLY_WITHOUT_END) /* conn.c: the reader's buffer is at its cap */                 \
+    X(SCRIPT_FORGOTTEN)  /* node.c: NOSCRIPT, the request goes out again, whole */       \
+    X(SET_NOT_AGAIN)     /* calls.c: NOSCRIPT came after the attempt was over */         \
+    X(SILENT_NOT_TOLD)   /* driver.c: a release that a node behind cannot need */        \
+    X(SILENT_LEFT_OUT)   /* driver.c: a node with an overdue answer is not asked */      \
+    X(STALLED)           /* node.c: nothing answered for four times the timeout */       \
+    X(TWIN_NOT_COUNTED)  /* lock.c: of a server that has voted already */                \
+    X(TOO_LATE)          /* node.c: the oldest request is too old, though it answers */  \
+    X(TURN_TAKEN_BACK)   /* turn.c: it left the line after its turn had come */          \
+    X(YES_NOT_COUNTED)   /* lock.c: of a node that may not vote */
+
+#define RL_MARK_ENUM_(name) RL_MARK_##name,
+enum rl_mark { RL_MARKS(RL_MARK_ENUM_) RL_MARK_COUNT };
+#undef RL_MARK_ENUM_
+
+#ifdef NDEBUG
+#define RL_MARK(name) ((void)0)
+#else
+#define RL_MARK(name) rl_mark_hit(RL_MARK_##name)
+#endif
+
+/* Counts. Any thread. */
+void rl_mark_hit(enum rl_mark mark);
+unsigned rl_mark_hits(enum rl_mark mark);
+
+#endif

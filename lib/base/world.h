@@ -1,0 +1,145 @@
+/* The world: what reaches the library from outside. Time, randomness, names, bytes.
+ *
+ * All of it comes through one table. lib/uv implements the table on libuv, test/sim implements it
+ * with a seed, and everything above (lib/redis, lib/client, the recipes) runs on either unchanged.
+ *
+ * Rules that every world keeps:
+ *   - Events come from the world's own turn only, never from inside a call of this table: no caller
+ *     is called back by what it calls.
+ *   - A stream has at most one `end`. After it no other event of that stream comes; the owner still
+ *     calls close().
+ *   - close() of a stream is allowed anywhere, in the stream's own events too. After it no event of
+ *     that stream comes, and the owner's pointer is invalid. The world keeps the memory for as long
+ *     as it needs it.
+ *   - turn() and before_wait() do not come inside each other or themselves, even if the user's code
+ *     runs the loop inside the loop there; other events may.
+ *   - After close() of the world no event comes but `closed`.
+ *   - After each batch of events `turn` comes once. It also comes, before the world blocks, where
+ *     wake() was called since the last turn, and at the time that was given to arm().
+ *   - In a child after fork() no event comes any more.
+ *
+ * Can two ends of one stream be reported? No: an error that write() finds is kept and reported
+ * once, by `end`, in the world's own turn. Can the owner see bytes of a connection that it has
+ * closed? No: each event looks whether the stream is closed first. */
+#ifndef RL_WORLD_H
+#define RL_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define RL_NEVER_NS UINT64_MAX
+#define RL_ADDRESSES_MAX 8 /* of one name; more are not tried */
+
+/* A socket address, not a text: IPv6 scopes and unix paths of 107 bytes fit. */
+struct rl_address {
+    socklen_t length;
+    struct sockaddr_storage storage;
+};
+
+struct rl_stream;
+struct rl_world;
+
+/* Each is called with the owner that was given to dial(). */
+struct rl_stream_events {
+    /* Connected; a stream with TLS: after the handshake, and the certificate is good. */
+    void (*up)(void *owner);
+
+    /* Bytes, valid within this call only. */
+    void (*bytes)(void *owner, const char *bytes, size_t length);
+
+    /* After a write() that took less than all: try again. */
+    void (*room)(void *owner);
+
+    /* It is over. error: an errno value, 0 for the peer's orderly end; detail: a text, ""
+     * if there is no more to say than strerror(error). */
+    void (*end)(void *owner, int error, const char *detail);
+};
+
+struct rl_stream_ops {
+    /* Returns how many bytes were taken, 0 to length; after fewer than length `room` comes. It
+     * never blocks, raises no SIGPIPE and keeps no pointer to bytes. On a failure it returns 0, and
+     * `end` comes in the world's next turn. Only after `up` and before `end`. */
+    size_t (*write)(struct rl_stream *stream, const char *bytes, size_t length);
+    void (*close)(struct rl_stream *stream);
+};
+
+/* The first member of every stream. */
+struct rl_stream {
+    const struct rl_stream_ops *ops;
+    const struct rl_stream_events *events;
+    void *owner;
+};
+
+/* The answer to resolve(), in a later turn. n is 0 if the name is not known; error then says why,
+ * human-readable. The addresses are valid within this call only. */
+typedef void (*rl_resolved_cb)(void *owner, const struct rl_address *addresses, uint32_t n,
+                               const char *error);
+
+struct rl_world_events {
+    /* See the rules. Returns whether code of the user ran: a loop that is run for one iteration
+     * must return then, and not block. */
+    bool (*turn)(void *owner);
+
+    /* The world is about to wait for events, and nobody called wake(): what must not come after the
+     * bytes that are waiting already is done now (losses that are due). Returns as turn. */
+    bool (*before_wait)(void *owner);
+
+    /* After close(): nothing of the world is left but its own memory, which goes as this returns.
+     * The last event. */
+    void (*closed)(void *owner);
+};
+
+struct rl_world_ops {
+    /* Goes on while the machine is suspended and never back. Any thread. */
+    uint64_t (*now_ns)(struct rl_world *world);
+
+    /* Time of day in microseconds since 1970; may jump. Not 0. */
+    uint64_t (*wall_us)(struct rl_world *world);
+
+    /* The moment until which everything that had arrived has been delivered: a peer that is silent
+     * since then was silent. It lags behind now_ns() while the program blocks the loop, or while a
+     * peer sends more than one turn reads. */
+    uint64_t (*heard_ns)(struct rl_world *world);
+
+    /* Bytes that cannot be guessed. False: there are none. */
+    bool (*random)(struct rl_world *world, void *bytes, size_t length);
+
+    /* The one timer: `turn` comes at or after at_ns, never before. A call replaces the time that
+     * was given before; RL_NEVER_NS: no timer. An additional turn does no harm. */
+    void (*arm)(struct rl_world *world, uint64_t at_ns);
+
+    /* One more turn before the world blocks. */
+    void (*wake)(struct rl_world *world);
+
+    /* Begins to connect. NULL and *error (an errno value): not even that was possible (descriptors,
+     * memory, no route, a unix socket whose queue is full). */
+    struct rl_stream *(*dial)(struct rl_world *world, const struct rl_address *to,
+                              const struct rl_stream_events *events, void *owner, int *error);
+
+    /* Looks up a name; numeric addresses need none of this. NULL and *error, a sentence: it could
+     * not begin. Otherwise `done` comes once, unless forget() was called. host is copied. */
+    void *(*resolve)(struct rl_world *world, const char *host, uint16_t port, rl_resolved_cb done,
+                     void *owner, const char **error);
+    void (*forget)(struct rl_world *world, void *resolving);
+
+    /* Whether this process is a copy, by fork(), of the one that opened the world. Any thread. */
+    bool (*is_forked)(const struct rl_world *world);
+
+    /* In such a copy: closes the descriptors and touches nothing that both processes share. */
+    void (*abandon)(struct rl_world *world);
+
+    /* All streams are closed and all names forgotten. `closed` comes later. */
+    void (*close)(struct rl_world *world);
+};
+
+/* The first member of every world. events and owner are set by its user, before the first
+ * call. */
+struct rl_world {
+    const struct rl_world_ops *ops;
+    const struct rl_world_events *events;
+    void *owner;
+};
+
+#endif

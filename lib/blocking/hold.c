@@ -1,0 +1,330 @@
+/* What the loop thread does for a mutex: lock objects of the asynchronous API, one for each owner
+ * that wants the mutex, holds it, or has lost it and not unlocked it.
+ *
+ * Happy path: lock takes a lock object that is unused and submits an acquire for the owner; its
+ * callback publishes the validity and answers the caller; unlock takes the validity back, submits
+ * the release, and its callback answers.
+ *
+ * Failure modes: the owner has locked already (counted here, no node is asked); another one holds
+ * it (the asynchronous API keeps the line); the hold is lost (on_lost publishes that at once, and
+ * every unlock that is still to come says so); the client is closed (the callbacks come as
+ * cancelled).
+ *
+ * Can two owners see that they hold it? valid_until_ns is set only when the asynchronous API has
+ * reported an acquire, an extension or a renewal of this owner, and is taken back before the
+ * release is submitted, when it is lost, and before the client is closed; that API reports a loss
+ * before any later success. rl_valid_publish() asserts that no other owner's stands.
+ */
+#include <assert.h>
+
+#include "base/error.h"
+#include "blocking/ask.h"
+#include "blocking/gate.h"
+#include "blocking/hold.h"
+#include "blocking/make.h"
+#include "blocking/valid.h"
+
+/* -- Telling -- */
+
+static void publish(const struct rl_hold *hold) {
+    assert(hold->depth > 0 && !hold->is_lost);
+    assert(!hold->is_unlocking); /* validity is taken back before the release */
+    rl_valid_publish(hold->mutex, hold->owner, redlock_lock_valid_until_ns(hold->lock));
+}
+
+/* What this owner has to do with the mutex, or NULL. */
+static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
+    struct rl_hold *hold = mutex->holds;
+    while (hold != NULL && (hold->owner != owner || (hold->depth == 0 && hold->ask == NULL))) {
+        hold = hold->next;
+    }
+    return hold;
+}
+
+/* What one extends, or shortens, all mutexes that share the hold show. */
+static void publish_shared(const redlock_blocking *blocking, uint64_t owner) {
+    for (const redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
+        const struct rl_hold *hold = hold_of(mutex, owner);
+        if (hold != NULL && hold->depth > 0 && !hold->is_lost) {
+            publish(hold);
+        }
+    }
+}
+
+static void say_as(redlock_mutex *mutex, const redlock_lock *lock) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    rl_mutex_say(mutex, redlock_lock_message(lock, sentence, sizeof sentence));
+}
+
+/* The answer, and for a failure the sentence; lock: whose message it is, or NULL for the status's.
+ */
+static void answer(struct rl_ask *ask, redlock_lock *lock, int status) {
+    if (status != 0 && lock != NULL) {
+        say_as(ask->mutex, lock);
+    } else if (status != 0) {
+        rl_mutex_say(ask->mutex, redlock_strerror(status));
+    }
+    rl_ask_answer(ask, status);
+}
+
+static void refuse(struct rl_ask *ask, int status, const char *sentence) {
+    rl_mutex_say(ask->mutex, sentence);
+    rl_ask_answer(ask, status);
+}
+
+/* -- Callbacks of the lock objects -- */
+
+static void lost_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    redlock_mutex *mutex = hold->mutex;
+    rl_valid_withdraw(mutex, hold->owner);
+    assert(hold->lock == lock && status < 0);
+    assert(hold->depth > 0 || hold->is_unlocking);
+    assert(!hold->is_lost); /* once for each hold */
+    hold->is_lost = true;
+    say_as(mutex, lock);
+    if (mutex->options.on_lost != NULL) {
+        mutex->options.on_lost(mutex, status, mutex->options.lost_data);
+    }
+}
+
+static void renew_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    assert(hold->lock == lock);
+    (void)lock, (void)status;
+    if (hold->depth > 0 && !hold->is_lost) {
+        publish(hold);
+    }
+}
+
+static struct rl_ask *take_ask(struct rl_hold *hold) {
+    struct rl_ask *ask = hold->ask;
+    assert(ask != NULL);
+    assert(ask->mutex == hold->mutex && ask->owner == hold->owner);
+    hold->ask = NULL;
+    return ask;
+}
+
+static void acquired_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    redlock_mutex *mutex = hold->mutex;
+    assert(hold->lock == lock && hold->extend == NULL);
+    assert(hold->depth == 0 && !hold->is_unlocking);
+    if (status == 0) {
+        hold->depth = 1;
+        hold->is_lost = false;
+        rl_gate_close(mutex->blocking); /* owner, token and fence change as one */
+        rl_error_copy(mutex->token, sizeof mutex->token, redlock_lock_token(lock));
+        mutex->fence = redlock_lock_fence(lock);
+        publish(hold);
+        rl_gate_open(mutex->blocking);
+    }
+    struct rl_ask *ask = take_ask(hold);
+    ask->attempt = redlock_lock_attempt_status(lock);
+    answer(ask, lock, status);
+}
+
+static void released_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    assert(hold->depth == 0 && hold->is_unlocking);
+    assert(atomic_load(&hold->mutex->owner) != hold->owner); /* forgotten before the release */
+    hold->is_unlocking = hold->is_lost = false;
+    answer(take_ask(hold), lock, status);
+}
+
+static void extended_cb(redlock_lock *lock, int status, void *data) {
+    struct rl_hold *hold = data;
+    struct rl_ask *ask = hold->extend;
+    assert(ask != NULL);
+    assert(ask->mutex == hold->mutex); /* the hold may have another owner by now */
+    hold->extend = NULL;
+    if (status == 0) { /* by now others may be all that use the hold */
+        publish_shared(hold->mutex->blocking, hold->owner);
+    }
+    answer(ask, lock, status);
+}
+
+/* -- Lock objects -- */
+
+static bool is_free(const struct rl_hold *hold) {
+    return hold->depth == 0 && hold->ask == NULL && hold->extend == NULL;
+}
+
+static bool is_held(const redlock_mutex *mutex) {
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->depth > 0 && !hold->is_lost) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* -- Lock -- */
+
+/* How much of the timeout is left; the loop thread may have been busy. Not 0 unless it was: that is
+ * one attempt, with other statuses. */
+static int64_t left_ms(const struct rl_ask *ask) {
+    int64_t spent_ms = (int64_t)((redlock_now_ns() - ask->asked_ns) / 1000000);
+    assert(spent_ms >= 0);
+    if (ask->ms == REDLOCK_NO_LIMIT || ask->ms == 0) {
+        return ask->ms;
+    }
+    return spent_ms < ask->ms ? ask->ms - spent_ms : 1;
+}
+
+static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
+    assert(hold->mutex == ask->mutex && ask->owner != 0);
+    redlock_acquire_options options;
+    rl_hold_options(&hold->mutex->options, &options);
+    options.wait_ms = left_ms(ask);
+    options.on_lost = lost_cb;
+    options.lost_data = hold;
+    options.on_renew = renew_cb;
+    options.renew_data = hold;
+    options.owner = ask->owner;
+    int status = redlock_acquire(hold->lock, &options, acquired_cb, hold);
+    if (status == 0) {
+        assert(is_free(hold));
+        hold->owner = ask->owner;
+        hold->is_lost = false;
+        hold->ask = ask;
+    }
+    return status;
+}
+
+#define IN_ANOTHER_THREAD "in use: the owner is locking or unlocking it in another thread"
+
+/* The owner has it, or is in the middle of something with it. */
+static void lock_again(struct rl_hold *hold, struct rl_ask *ask) {
+    assert(hold->depth > 0 || hold->ask != NULL);
+    if (hold->ask != NULL) {
+        refuse(ask, REDLOCK_ERR_BUSY, IN_ANOTHER_THREAD);
+    } else if (hold->is_lost || !redlock_lock_is_valid(hold->lock)) {
+        refuse(ask, REDLOCK_ERR_LOST, "the lock was lost: unlock it before it is locked again");
+    } else {
+        assert(hold->owner == ask->owner);
+        hold->depth++;
+        rl_ask_answer(ask, 0);
+    }
+}
+
+void rl_hold_lock(struct rl_ask *ask) {
+    assert(rl_loop_thread_is_self(ask->blocking->thread));
+    assert(ask->mutex->blocking == ask->blocking);
+    redlock_mutex *mutex = ask->mutex;
+    struct rl_hold *hold = hold_of(mutex, ask->owner);
+    if (hold != NULL) {
+        lock_again(hold, ask);
+        return;
+    }
+    /* An unused lock object may still carry the hold of other mutexes of its last owner:
+     * it is busy then, and another one does. */
+    int status = REDLOCK_ERR_BUSY;
+    for (hold = mutex->holds; hold != NULL && status == REDLOCK_ERR_BUSY; hold = hold->next) {
+        if (is_free(hold)) {
+            status = acquire(hold, ask);
+            if (status != 0 && status != REDLOCK_ERR_BUSY) {
+                answer(ask, hold->lock, status);
+                return;
+            }
+        }
+    }
+    if (status == 0) {
+        return;
+    }
+    status = rl_hold_new(mutex, &hold);
+    if (status != 0) {
+        answer(ask, NULL, status);
+        return;
+    }
+    status = acquire(hold, ask);
+    if (status != 0) {
+        answer(ask, hold->lock, status);
+    }
+}
+
+/* -- Unlock -- */
+
+/* Why this owner cannot unlock or extend. */
+static int not_his(const redlock_mutex *mutex) {
+    return is_held(mutex) ? REDLOCK_ERR_NOT_OWNER : REDLOCK_ERR_NOT_HELD;
+}
+
+/* The last unlock of a hold that stands, or did until now. */
+static void unlock_last(struct rl_hold *hold, struct rl_ask *ask) {
+    assert(hold->depth == 1 && !hold->is_unlocking);
+    assert(hold->owner == ask->owner);
+    rl_valid_forget(hold->mutex, hold->owner);
+    hold->depth = 0;
+    if (hold->is_lost) {
+        hold->is_lost = false;
+        answer(ask, hold->lock, REDLOCK_ERR_LOST);
+        return;
+    }
+    int status = redlock_release(hold->lock, released_cb, hold);
+    if (status == 0) {
+        hold->is_unlocking = true;
+        hold->ask = ask;
+    } else {
+        answer(ask, hold->lock, status);
+    }
+}
+
+void rl_hold_unlock(struct rl_ask *ask) {
+    assert(rl_loop_thread_is_self(ask->blocking->thread));
+    assert(ask->mutex->blocking == ask->blocking);
+    struct rl_hold *hold = hold_of(ask->mutex, ask->owner);
+    if (hold == NULL) {
+        answer(ask, NULL, not_his(ask->mutex));
+    } else if (hold->ask != NULL) {
+        refuse(ask, REDLOCK_ERR_BUSY, IN_ANOTHER_THREAD);
+    } else if (hold->depth > 1) {
+        bool is_lost = hold->is_lost || !redlock_lock_is_valid(hold->lock);
+        hold->depth--;
+        answer(ask, hold->is_lost ? hold->lock : NULL, is_lost ? REDLOCK_ERR_LOST : 0);
+    } else {
+        unlock_last(hold, ask);
+    }
+}
+
+/* -- Extend -- */
+
+void rl_hold_extend(struct rl_ask *ask) {
+    assert(rl_loop_thread_is_self(ask->blocking->thread));
+    assert(ask->mutex->blocking == ask->blocking);
+    struct rl_hold *hold = hold_of(ask->mutex, ask->owner);
+    if (hold == NULL || hold->depth == 0) {
+        answer(ask, NULL, not_his(ask->mutex));
+        return;
+    }
+    if (hold->is_lost) {
+        answer(ask, hold->lock, REDLOCK_ERR_LOST);
+        return;
+    }
+    uint64_t until_ns = redlock_lock_valid_until_ns(hold->lock);
+    int status = redlock_extend(hold->lock, ask->ms, extended_cb, hold);
+    if (status == 0) {
+        assert(hold->extend == NULL); /* the asynchronous API has refused a second one */
+        hold->extend = ask;
+        if (redlock_lock_valid_until_ns(hold->lock) < until_ns) {
+            publish_shared(ask->blocking, ask->owner);
+        }
+    } else if (status == REDLOCK_ERR_NOT_HELD) {
+        answer(ask, NULL, REDLOCK_ERR_LOST); /* by the clock now */
+    } else {
+        answer(ask, hold->lock, status);
+    }
+}
+
+/* -- The client's end -- */
+
+void rl_hold_end_all(redlock_blocking *blocking) {
+    assert(blocking->is_closing);
+    for (redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
+        for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+            if (hold->depth > 0) {
+                rl_valid_withdraw(mutex, hold->owner);
+            }
+        }
+    }
+}

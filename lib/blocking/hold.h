@@ -1,0 +1,14 @@
+/* What the loop thread does for a mutex. */
+#ifndef RL_BLOCKING_HOLD_H
+#define RL_BLOCKING_HOLD_H
+
+#include "blocking/state.h"
+
+/* Asks. */
+void rl_hold_lock(struct rl_ask *ask);
+void rl_hold_unlock(struct rl_ask *ask);
+void rl_hold_extend(struct rl_ask *ask);
+/* The client is about to be closed: nothing is valid any more. */
+void rl_hold_end_all(redlock_blocking *blocking);
+
+#endif

@@ -1,0 +1,214 @@
+/* Mutexes and their lock objects, made and freed on the loop thread.
+ *
+ * A mutex has one lock object from the beginning, whose making checks what the program asked for;
+ * others are made when several owners want the mutex at one time, from the mutex's own copy of the
+ * options. They go with the mutex, or with the client.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "blocking/ask.h"
+#include "blocking/make.h"
+#include "blocking/owner.h"
+#include "client/recipe.h"
+
+/* -- Lock objects -- */
+
+static int add_hold(redlock_mutex *mutex, redlock_lock *lock, struct rl_hold **out) {
+    struct rl_hold *hold = rl_alloc(&mutex->blocking->memory, 1, sizeof *hold);
+    if (hold == NULL) {
+        return REDLOCK_ERR_NOMEM;
+    }
+    assert(redlock_lock_client(lock) == mutex->blocking->client);
+    hold->lock = lock;
+    hold->mutex = mutex;
+    hold->next = mutex->holds;
+    mutex->holds = hold;
+    *out = hold;
+    return 0;
+}
+
+int rl_hold_new(redlock_mutex *mutex, struct rl_hold **out) {
+    redlock_lock *lock;
+    int status = redlock_lock_new_with(mutex->blocking->client, &mutex->target, &lock, NULL, 0);
+    if (status == 0) {
+        status = add_hold(mutex, lock, out);
+        if (status != 0) {
+            redlock_lock_free(lock);
+        }
+    }
+    return status;
+}
+
+static void free_holds(redlock_mutex *mutex, bool locks_too) {
+    while (mutex->holds != NULL) {
+        struct rl_hold *hold = mutex->holds;
+        mutex->holds = hold->next;
+        assert(hold->ask == NULL && hold->extend == NULL);
+        assert(!locks_too || !hold->is_unlocking);
+        assert(hold->mutex == mutex);
+        if (locks_too) {
+            redlock_lock_free(hold->lock);
+        }
+        rl_free(&mutex->blocking->memory, hold);
+    }
+}
+
+/* -- Making -- */
+
+static size_t room_for(const redlock_lock_options *target) {
+    size_t room = target->n_resources * sizeof target->resources[0];
+    for (size_t i = 0; i < target->n_resources; i++) {
+        room += target->resources[i].length;
+    }
+    return room + (target->holder != NULL ? strlen(target->holder) + 1 : 0);
+}
+
+/* What was checked already, into the room behind the mutex. */
+static void copy_target(redlock_mutex *mutex, const redlock_lock_options *target) {
+    redlock_bytes *resources = mutex->room;
+    unsigned char *at = (unsigned char *)(resources + target->n_resources);
+    mutex->target = *target;
+    mutex->target.resources = resources;
+    for (size_t i = 0; i < target->n_resources; i++) {
+        size_t length = target->resources[i].length;
+        memcpy(at, target->resources[i].data, length);
+        resources[i] = (redlock_bytes){at, length};
+        at += length;
+    }
+    if (target->holder != NULL) {
+        memcpy(at, target->holder, strlen(target->holder) + 1);
+        mutex->target.holder = (const char *)at;
+        at += strlen(target->holder) + 1;
+    }
+    assert(at == (unsigned char *)mutex->room + room_for(target));
+    (void)at;
+}
+
+static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
+                                 const struct rl_making *making) {
+    struct rl_hold *hold;
+    size_t size = sizeof(redlock_mutex) + room_for(making->target);
+    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, size);
+    if (mutex == NULL) {
+        return NULL;
+    }
+    uint64_t owner = making->options->owner;
+    mutex->blocking = blocking;
+    mutex->options = *making->options;
+    assert(owner <= REDLOCK_OWNER_MAX || owner == REDLOCK_OWNER_OBJECT); /* others are threads' */
+    mutex->number = rl_owner_draw();
+    mutex->own_owner = owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : owner;
+    copy_target(mutex, making->target);
+    if (add_hold(mutex, lock, &hold) != 0) {
+        rl_free(&blocking->memory, mutex);
+        return NULL;
+    }
+    assert(mutex->holds == hold && hold->next == NULL);
+    mutex->next = blocking->mutexes;
+    if (mutex->next != NULL) {
+        mutex->next->previous = mutex;
+    }
+    blocking->mutexes = mutex;
+    rl_blocking_ref(blocking);
+    return mutex;
+}
+
+void rl_hold_options(const redlock_mutex_options *from, redlock_acquire_options *out) {
+    *out = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
+    out->ttl_ms = from->ttl_ms;
+    out->delay_ms = from->delay_ms;
+    out->jitter_ms = from->jitter_ms;
+    out->min_validity_ms = from->min_validity_ms;
+    out->auto_extend = from->auto_extend;
+    out->renew_ms = from->renew_ms;
+    out->max_hold_ms = from->max_hold_ms;
+    out->fencing = from->fencing;
+}
+
+/* What each acquire will ask for is checked now: a program learns of a wrong option where it wrote
+ * it. */
+static int check(redlock_lock *lock, const redlock_mutex_options *options) {
+    redlock_acquire_options acquire;
+    rl_hold_options(options, &acquire);
+    return rl_recipe_check_acquire(lock, &acquire);
+}
+
+void rl_hold_make(struct rl_ask *ask) {
+    struct rl_making *making = ask->making;
+    assert(ask->mutex == NULL && making->made == NULL);
+    redlock_lock *lock;
+    int status = redlock_lock_new_with(ask->blocking->client, making->target, &lock, ask->text,
+                                       ask->text_size);
+    if (status != 0) {
+        rl_ask_answer(ask, status);
+        return;
+    }
+    status = check(lock, making->options);
+    if (status != 0) {
+        redlock_lock_message(lock, ask->text, ask->text_size);
+    } else if ((making->made = make_mutex(ask->blocking, lock, making)) == NULL) {
+        status = REDLOCK_ERR_NOMEM;
+        rl_error_copy(ask->text, ask->text_size, redlock_strerror(status));
+    }
+    if (status != 0) {
+        redlock_lock_free(lock);
+    }
+    rl_ask_answer(ask, status);
+}
+
+/* -- Freeing -- */
+
+static int may_free(const redlock_mutex *mutex, uint64_t owner) {
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->ask != NULL || hold->extend != NULL) {
+            return REDLOCK_ERR_BUSY;
+        }
+    }
+    for (const struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+        if (hold->depth > 0 && hold->owner != owner) {
+            return REDLOCK_ERR_NOT_OWNER;
+        }
+    }
+    return 0;
+}
+
+static void unlink_mutex(redlock_mutex *mutex) {
+    redlock_blocking *blocking = mutex->blocking;
+    if (mutex->previous != NULL) {
+        assert(mutex->previous->next == mutex);
+        mutex->previous->next = mutex->next;
+    } else {
+        assert(blocking->mutexes == mutex);
+        blocking->mutexes = mutex->next;
+    }
+    if (mutex->next != NULL) {
+        assert(mutex->next->previous == mutex);
+        mutex->next->previous = mutex->previous;
+    }
+}
+
+void rl_hold_free(struct rl_ask *ask) {
+    int status = may_free(ask->mutex, ask->owner);
+    if (status == 0) {
+        assert(atomic_load(&ask->mutex->owner) == 0 ||
+               atomic_load(&ask->mutex->owner) == ask->owner);
+        unlink_mutex(ask->mutex);
+        free_holds(ask->mutex, true);
+        rl_ask_answer(ask, 0);
+    } else {
+        rl_mutex_say(ask->mutex, redlock_strerror(status));
+        rl_ask_answer(ask, status);
+    }
+}
+
+void rl_hold_drop_all(redlock_blocking *blocking) {
+    assert(blocking->is_closing);
+    while (blocking->mutexes != NULL) {
+        redlock_mutex *mutex = blocking->mutexes;
+        unlink_mutex(mutex);
+        free_holds(mutex, false);
+    }
+}

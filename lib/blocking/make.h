@@ -1,0 +1,17 @@
+/* Mutexes and their lock objects, made and freed on the loop thread. */
+#ifndef RL_BLOCKING_MAKE_H
+#define RL_BLOCKING_MAKE_H
+
+#include "blocking/state.h"
+
+/* Asks: to make a mutex, to free one. */
+void rl_hold_make(struct rl_ask *ask);
+void rl_hold_free(struct rl_ask *ask);
+/* What an acquire for a mutex asks for, for any owner. */
+void rl_hold_options(const redlock_mutex_options *from, redlock_acquire_options *options);
+/* One more lock object. */
+int rl_hold_new(redlock_mutex *mutex, struct rl_hold **hold);
+/* The client is gone, and all locks with it. */
+void rl_hold_drop_all(redlock_blocking *blocking);
+
+#endif

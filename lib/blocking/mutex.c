@@ -1,0 +1,232 @@
+/* The mutex as its callers see it: arguments are checked, the owner is found out, the loop thread
+ * is asked (state.h); what needs no waiting is read from atomics (valid.h) or under the
+ * gate.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sized.h"
+#include "blocking/ask.h"
+#include "blocking/gate.h"
+#include "blocking/hold.h"
+#include "blocking/make.h"
+#include "blocking/owner.h"
+#include "blocking/valid.h"
+
+#define TIMEOUT_MS_MAX (INT64_C(4294967294)) /* what redlock_acquire() takes */
+
+static uint64_t owner_of_call(const redlock_mutex *mutex) {
+    assert(mutex->number > REDLOCK_OWNER_MAX);
+    return mutex->own_owner != 0 ? mutex->own_owner : rl_owner_of_thread();
+}
+
+/* -- Making and freeing -- */
+
+int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
+                           const redlock_mutex_options *user, redlock_mutex **out) {
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    if (out == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    *out = NULL;
+    if (user != NULL && !rl_sized_take(&options, sizeof options, user, user->size)) {
+        return rl_sized_refuse(user, sizeof options, offsetof(redlock_mutex_options, error),
+                               "REDLOCK_MUTEX_OPTIONS_INIT");
+    }
+    if (blocking == NULL || lock == NULL) {
+        return rl_error_set(options.error, options.error_size, REDLOCK_ERR_INVALID, "%s",
+                            "the client or the lock options are NULL");
+    }
+    if (options.owner > REDLOCK_OWNER_MAX && options.owner != REDLOCK_OWNER_OBJECT) {
+        return rl_error_set(
+            options.error, options.error_size, REDLOCK_ERR_INVALID, "%s",
+            "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
+            "threads");
+    }
+    char sentence[REDLOCK_MESSAGE_MAX] = "";
+    struct rl_making making = {.target = lock, .options = &options};
+    struct rl_ask ask = {.run = rl_hold_make, .making = &making};
+    ask.text = sentence;
+    ask.text_size = sizeof sentence;
+    int status = rl_ask_send(blocking, &ask);
+    if (status != 0) {
+        return rl_error_set(options.error, options.error_size, status, "%s",
+                            sentence[0] != '\0' ? sentence : redlock_strerror(status));
+    }
+    assert(making.made != NULL && making.made->blocking == blocking);
+    *out = making.made;
+    return 0;
+}
+
+int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t length,
+                      const redlock_mutex_options *options, redlock_mutex **mutex) {
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes one = {resource, length};
+    lock.resources = &one;
+    lock.n_resources = 1;
+    return redlock_mutex_new_with(blocking, &lock, options, mutex);
+}
+
+/* The client is being closed: its thread still looks at the mutex until it is down. */
+static void wait_until_down(redlock_blocking *blocking) {
+    rl_gate_close(blocking);
+    assert(blocking->is_closing);
+    while (!blocking->is_down) {
+        rl_gate_wait(blocking, &blocking->changed);
+    }
+    rl_gate_open(blocking);
+}
+
+int redlock_mutex_free(redlock_mutex *mutex) {
+    struct rl_ask ask = {.run = rl_hold_free, .mutex = mutex};
+    if (mutex == NULL) {
+        return 0;
+    }
+    redlock_blocking *blocking = mutex->blocking;
+    ask.owner = owner_of_call(mutex);
+    int status = rl_ask_send(blocking, &ask);
+    if (status == REDLOCK_ERR_CLOSED) {
+        wait_until_down(blocking);
+    } else if (status != 0) {
+        return status;
+    }
+    assert(mutex->holds == NULL); /* the loop thread does not know it any more */
+    rl_free(&blocking->memory, mutex);
+    rl_blocking_unref(blocking);
+    return 0;
+}
+
+/* -- Calls that wait -- */
+
+/* Of this thread's last call of redlock_mutex_lock(): another thread's must not come in between. A
+ * number, since another mutex may have the address of one that is gone. */
+static _Thread_local struct {
+    uint64_t mutex;
+    int status;
+} last_attempt;
+
+/* What the loop thread has not seen has no sentence yet. */
+static int ask_loop(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms) {
+    struct rl_ask ask = {.run = run, .mutex = mutex, .ms = ms};
+    if (mutex == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    ask.owner = owner_of_call(mutex);
+    int status = rl_ask_send(mutex->blocking, &ask);
+    if (run == rl_hold_lock) {
+        last_attempt.mutex = mutex->number;
+        last_attempt.status = ask.attempt;
+    }
+    if (status == REDLOCK_ERR_CLOSED || status == REDLOCK_ERR_WRONG_THREAD ||
+        status == REDLOCK_ERR_SYSTEM) {
+        rl_mutex_say(mutex, redlock_strerror(status));
+    }
+    return status;
+}
+
+int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms) {
+    bool is_good =
+        (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
+    if (mutex != NULL && !is_good && rl_ask_check(mutex->blocking) == 0) {
+        char sentence[REDLOCK_MESSAGE_MAX];
+        last_attempt.mutex = 0;
+        snprintf(sentence, sizeof sentence,
+                 "timeout_ms is %lld: it must be 0 to %lld, or REDLOCK_NO_LIMIT",
+                 (long long)timeout_ms, (long long)TIMEOUT_MS_MAX);
+        rl_mutex_say(mutex, sentence);
+    }
+    return is_good ? ask_loop(mutex, rl_hold_lock, timeout_ms) : REDLOCK_ERR_INVALID;
+}
+
+int redlock_mutex_try_lock(redlock_mutex *mutex) {
+    return redlock_mutex_lock(mutex, 0);
+}
+
+int redlock_mutex_attempt_status(const redlock_mutex *mutex) {
+    if (mutex == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    return last_attempt.mutex == mutex->number ? last_attempt.status : 0;
+}
+
+int redlock_mutex_unlock(redlock_mutex *mutex) {
+    return ask_loop(mutex, rl_hold_unlock, 0);
+}
+
+int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms) {
+    return ask_loop(mutex, rl_hold_extend, ttl_ms);
+}
+
+/* -- Looking -- */
+
+int redlock_mutex_is_valid(const redlock_mutex *mutex) {
+    return mutex != NULL && rl_valid_left_ns(mutex, owner_of_call(mutex)) > 0;
+}
+
+int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex) {
+    return mutex == NULL ? 0 : (int64_t)(rl_valid_left_ns(mutex, owner_of_call(mutex)) / 1000000);
+}
+
+/* Under the gate: whether token and fence are the caller's. A callback sees those of which it is
+ * told. They are written together with their owner, and he is forgotten before another comes. */
+static bool is_his(const redlock_mutex *mutex, bool is_callback) {
+    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_acquire);
+    return is_callback || (owner != 0 && owner == owner_of_call(mutex));
+}
+
+int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
+    if (mutex == NULL || buffer == NULL || size <= REDLOCK_TOKEN_LENGTH) {
+        rl_error_copy(buffer, size, "");
+        return REDLOCK_ERR_INVALID;
+    }
+    buffer[0] = '\0';
+    int status = rl_ask_check(mutex->blocking);
+    if (status == REDLOCK_ERR_FORKED) {
+        return status;
+    }
+    rl_gate_close(mutex->blocking);
+    bool may_see = is_his(mutex, status == REDLOCK_ERR_WRONG_THREAD);
+    if (may_see) {
+        rl_error_copy(buffer, size, mutex->token);
+    }
+    rl_gate_open(mutex->blocking);
+    return may_see ? 0 : REDLOCK_ERR_NOT_HELD;
+}
+
+uint64_t redlock_mutex_fence(redlock_mutex *mutex) {
+    int status = mutex != NULL ? rl_ask_check(mutex->blocking) : REDLOCK_ERR_INVALID;
+    if (mutex == NULL || status == REDLOCK_ERR_FORKED) {
+        return 0;
+    }
+    rl_gate_close(mutex->blocking);
+    uint64_t fence = is_his(mutex, status == REDLOCK_ERR_WRONG_THREAD) ? mutex->fence : 0;
+    rl_gate_open(mutex->blocking);
+    return fence;
+}
+
+const char *redlock_mutex_message(const redlock_mutex *mutex, char *buffer, size_t size) {
+    if (buffer == NULL || size == 0) {
+        return "";
+    }
+    buffer[0] = '\0';
+    if (mutex == NULL) {
+        return buffer;
+    }
+    if (rl_ask_check(mutex->blocking) == REDLOCK_ERR_FORKED) {
+        rl_error_copy(buffer, size, redlock_strerror(REDLOCK_ERR_FORKED));
+        return buffer;
+    }
+    rl_gate_close(mutex->blocking);
+    rl_error_copy(buffer, size, mutex->message);
+    rl_gate_open(mutex->blocking);
+    return buffer;
+}
+
+int redlock_mutex_options_init(redlock_mutex_options *options, size_t size) {
+    static const redlock_mutex_options fresh = REDLOCK_MUTEX_OPTIONS_INIT;
+    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
+}

@@ -1,0 +1,60 @@
+/* See answer.h. */
+#include "client/answer.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/require.h"
+#include "client/calls.h"
+#include "client/line_release.h"
+#include "client/step.h"
+
+/* What the core is to make of an answer. */
+static enum rl_outcome outcome_of(const struct rl_request *request,
+                                  const struct rl_answer *answer) {
+    static const enum rl_outcome outcomes[] = {
+        [RL_YES] = RL_OUTCOME_YES,
+        [RL_NO] = RL_OUTCOME_NO,
+        [RL_ERROR] = RL_OUTCOME_ERROR,
+        [RL_NOSCRIPT] = RL_OUTCOME_NOSCRIPT,
+        [RL_NOT_REDIS] = RL_OUTCOME_PROTOCOL_ERROR,
+        [RL_UNANSWERED] = RL_OUTCOME_UNANSWERED,
+    };
+    bool sets_by_script =
+        rl_command_acquires((enum rl_command_kind)request->kind) && request->kind != RL_COMMAND_SET;
+    assert((size_t)answer->verdict < sizeof outcomes / sizeof outcomes[0]);
+    assert(answer->counter == 0 || answer->verdict == RL_YES);
+    if (answer->verdict == RL_ERROR && sets_by_script) {
+        return RL_OUTCOME_PROTOCOL_ERROR; /* it may have stopped half-way, with a key set */
+    }
+    if (answer->counter > RL_FENCE_VOTE_MAX) {
+        return RL_OUTCOME_PROTOCOL_ERROR; /* its key is set */
+    }
+    return outcomes[answer->verdict];
+}
+
+void rl_answer_take(struct rl_node *node, struct rl_request *request,
+                    const struct rl_answer *answer) {
+    struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
+    struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
+    enum rl_outcome outcome = outcome_of(request, answer);
+    int16_t reason = answer->reason;
+    struct rl_event event;
+    RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has none */
+    assert(call->lock->client == place->client);
+    assert(request->kind != RL_COMMAND_READ); /* the queries' */
+    assert(answer->verdict != RL_ERROR || reason != 0);
+    assert(place->client->calls.outstanding > 0);
+    place->client->calls.outstanding--;
+    if (answer->verdict == RL_ERROR) {
+        place->error = reason;
+        snprintf(place->words, sizeof place->words, "%s", answer->text);
+    } else if (answer->counter > RL_FENCE_VOTE_MAX) {
+        reason = REDLOCK_ERR_NODE_PROTOCOL;
+    }
+    rl_line_learn(call->lock, place, request, answer);
+    if (rl_call_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
+        place->client->stats.late_votes += rl_step_event(call->lock, &event);
+    }
+    rl_calls_settle(place, call, outcome);
+}

@@ -1,0 +1,322 @@
+/* See calls.h. */
+#include "client/calls.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mark.h"
+#include "base/require.h"
+#include "client/env.h"
+#include "client/line_call.h"
+#include "client/line_release.h"
+#include "client/lock_life.h"
+#include "client/place.h"
+
+/* -- Memory: allocated once, used again -- */
+
+#define ROUNDS_AT_FIRST 4 /* the first block has room for so many fan-outs */
+
+static bool call_grow(redlock_client *client) {
+    uint32_t count = ROUNDS_AT_FIRST * client->n_nodes;
+    if (count < client->calls.count) {
+        count = client->calls.count;
+    }
+    struct rl_lock_call_block *block =
+        rl_alloc(&client->memory, 1, sizeof *block + count * sizeof block->calls[0]);
+    if (block == NULL) {
+        return false;
+    }
+    block->next = client->calls.blocks;
+    assert(client->calls.free == NULL); /* all others are out or pending */
+    assert(client->calls.count + count > client->calls.count);
+    client->calls.blocks = block;
+    client->calls.count += count;
+    for (uint32_t i = 0; i < count; i++) {
+        block->calls[i].next_free = client->calls.free;
+        client->calls.free = &block->calls[i];
+    }
+    return true;
+}
+
+static struct rl_lock_call *call_take(redlock_lock *lock) {
+    redlock_client *client = lock->client;
+    if (client->calls.free == NULL && !call_grow(client)) {
+        return NULL;
+    }
+    struct rl_lock_call *call = client->calls.free;
+    client->calls.free = call->next_free;
+    RL_REQUIRE(call->lock == NULL); /* nobody uses it */
+    call->lock = lock;
+    rl_lock_ref(lock);
+    return call;
+}
+
+static void call_give_back(struct rl_lock_call *call) {
+    redlock_lock *lock = call->lock;
+    RL_REQUIRE(lock != NULL); /* once */
+    redlock_client *client = lock->client;
+    call->lock = NULL;
+    call->next_free = client->calls.free;
+    client->calls.free = call;
+    rl_lock_unref(lock);
+}
+
+void rl_calls_free(redlock_client *client) {
+    RL_REQUIRE(client->calls.outstanding == 0); /* or an answer would be written to what is gone */
+    assert(client->pending_releases == 0);
+    while (client->calls.blocks != NULL) {
+        struct rl_lock_call_block *block = client->calls.blocks;
+        client->calls.blocks = block->next;
+        rl_free(&client->memory, block);
+    }
+    client->calls.free = NULL;
+}
+
+/* -- What is sent -- */
+
+static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_kind kind) {
+    static const enum rl_command_kind kinds[RL_CALL_KINDS] = {
+        [RL_CALL_SET] = RL_COMMAND_SET,         [RL_CALL_TAKE] = RL_COMMAND_TAKE,
+        [RL_CALL_RAISE] = RL_COMMAND_RAISE,     [RL_CALL_EXTEND] = RL_COMMAND_EXTEND,
+        [RL_CALL_RELEASE] = RL_COMMAND_RELEASE,
+    };
+    assert(kind < RL_CALL_KINDS);
+    if (kind == RL_CALL_SET && lock->core.fence.floor != 0) {
+        return RL_COMMAND_FENCE;
+    }
+    bool several = kind == RL_CALL_SET && lock->target.n > 1;
+    return several ? RL_COMMAND_SET_ALL : kinds[kind];
+}
+
+static void call_fill(struct rl_lock_call *call, enum rl_call_kind kind, uint32_t round) {
+    const struct rl_lock *core = &call->lock->core;
+    assert(core->token[0] != '\0');
+    assert(core->ttl_ms > 0 || kind == RL_CALL_RELEASE);
+    rl_call_init(&call->sent, core, kind, round);
+    call->request = (struct rl_request){
+        .target = &call->lock->target,
+        .ttl_ms = core->ttl_ms,
+        .counter = core->fence.floor,
+        .kind = (uint8_t)command_kind(call->lock, kind),
+        .announces = call->lock->announces,
+    };
+    memcpy(call->request.token, core->token, RL_TOKEN_LEN);
+    if (kind == RL_CALL_TAKE && core->place == RL_LINE_ANY_PLACE) {
+        memcpy(call->request.place, RL_PLACE_ANY, RL_PLACE_LEN);
+    } else if (kind == RL_CALL_TAKE) {
+        rl_line_place(call->lock->client, core->place, call->request.place);
+    }
+}
+
+/* Writes the command, unless it is written already: what a fan-out sends is the same for all nodes,
+ * but for a release, which home is told otherwise. That is in the other half of the buffer. */
+static const char *format(redlock_client *client, const struct rl_request *request,
+                          size_t *length) {
+    const bool at_home = request->mode != RL_RELEASE_PLAIN;
+    char *wire = client->io.wire + (at_home ? client->io.wire_room : 0);
+    *length = client->calls.wire_length[at_home];
+    if (*length > 0) {
+        return wire;
+    }
+
+    struct rl_command command = {.kind = request->kind,
+                                 .announces = request->announces,
+                                 .ttl_ms = request->ttl_ms,
+                                 .counter = request->counter,
+                                 .target = request->target,
+                                 .token = request->token,
+                                 .place = request->place[0] != '\0' ? request->place : NULL,
+                                 .grace_ms = request->grace_ms,
+                                 .mode = request->mode};
+    *length = rl_command_format(wire, &command);
+    client->calls.wire_length[at_home] = *length;
+    RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
+    return wire;
+}
+
+/* A release is not the same for all: home serves who waits. */
+static void put_form(struct rl_request *request, const struct rl_release_plan *plan,
+                     uint32_t node) {
+    const bool at_home = plan->homes >> node & 1;
+    request->mode = (uint8_t)(at_home ? plan->mode : RL_RELEASE_PLAIN);
+    request->grace_ms = plan->grace_ms;
+    memset(request->place, 0, sizeof request->place);
+    if (request->mode == RL_RELEASE_KEEP) {
+        request->grace_ms = plan->keep_ms;
+        memcpy(request->place, plan->place, sizeof request->place);
+    }
+    const bool plain = !at_home && plan->grace_ms == 0 && request->target->n == 1 &&
+                       !(request->announces && request->target->notifies);
+    request->kind = plain ? RL_COMMAND_RELEASE : RL_COMMAND_RELEASE_LINE;
+}
+
+void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
+    redlock_client *client = lock->client;
+    memset(client->calls.wire_length, 0, sizeof client->calls.wire_length);
+    if (kind == RL_CALL_RELEASE) {
+        rl_line_plan_release(lock, &client->calls.plan);
+    }
+}
+
+int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round, uint32_t node) {
+    redlock_client *client = lock->client;
+    assert(node < client->n_nodes);
+    struct rl_lock_call *call = call_take(lock);
+    if (call == NULL) {
+        RL_MARK(SEND_NO_MEMORY);
+        return REDLOCK_ERR_NOMEM;
+    }
+    call_fill(call, kind, round);
+    if (kind == RL_CALL_RELEASE) {
+        put_form(&call->request, &client->calls.plan, node);
+    }
+    size_t length;
+    const char *wire = format(client, &call->request, &length);
+    int16_t why =
+        rl_node_send(&client->nodes[node].node, &call->request, wire, length, lock->core.now_ns);
+    if (why == 0) {
+        client->calls.outstanding++;
+        if (call->request.mode == RL_RELEASE_SERVE) {
+            rl_line_release_sent(lock, node);
+        }
+    } else {
+        call_give_back(call);
+    }
+    return why;
+}
+
+bool rl_calls_again(struct rl_node *node, struct rl_request *request) {
+    struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
+    assert(call->sent.kind == RL_CALL_SET || call->sent.kind == RL_CALL_TAKE); /* see node.h */
+    (void)node;
+    if (!rl_lock_has_token(&call->lock->core, request->token)) {
+        RL_MARK(SET_NOT_AGAIN);
+        return false;
+    }
+    return true;
+}
+
+/* -- Pending releases -- */
+
+static void owe_changed(struct rl_client_node *node, uint32_t count_before) {
+    assert(node->client->pending_releases >= count_before); /* it is part of them */
+    assert(node->pending_releases.count <= RL_PENDING_MAX);
+    node->client->pending_releases += node->pending_releases.count;
+    node->client->pending_releases -= count_before;
+    rl_place_update(node);
+}
+
+/* What became of one node's release; the lock may have another token by now. */
+static void trace_release(struct rl_client_node *node, enum redlock_event_type type,
+                          const struct rl_lock_call *call, const redlock_lock *lock) {
+    redlock_client *client = node->client;
+    if (client->trace != NULL) {
+        char token[RL_TOKEN_LEN + 1];
+        memcpy(token, call->request.token, RL_TOKEN_LEN);
+        token[RL_TOKEN_LEN] = '\0';
+        redlock_event event = {.type = type,
+                               .now_ns = rl_client_now_ns(client),
+                               .lock = lock,
+                               .node = node->node.url.name,
+                               .token = token};
+        client->trace(&event, client->trace_data);
+    }
+}
+
+static void owe_drop(struct rl_client_node *node, struct rl_pending_release *item) {
+    if (item != NULL) {
+        struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, sent.pending);
+        node->client->stats.releases_dropped++;
+        assert(call->sent.kind == RL_CALL_RELEASE);
+        trace_release(node, REDLOCK_EVENT_RELEASE_DROPPED, call, NULL);
+        call_give_back(call);
+    }
+}
+
+static void owe(struct rl_client_node *node, struct rl_lock_call *call, enum rl_release_left left) {
+    uint32_t before = node->pending_releases.count;
+    assert(call->sent.kind ==
+           RL_CALL_RELEASE); /* nothing else is sent to a node that is up again */
+    assert(call->lock->client == node->client);
+    struct rl_pending_release *given_up =
+        rl_pending_add(&node->pending_releases, &call->sent.pending, left,
+                       rl_node_is_up(&node->node), rl_client_now_ns(node->client));
+    if (left == RL_RELEASE_UNANSWERED) {
+        trace_release(node, REDLOCK_EVENT_RELEASE_PENDING, call, call->lock);
+    }
+    owe_changed(node, before);
+    owe_drop(node, given_up);
+}
+
+void rl_calls_owe(redlock_lock *lock, uint32_t node) {
+    assert(node < lock->client->n_nodes);
+    struct rl_lock_call *call = call_take(lock);
+    if (call == NULL) {
+        lock->client->stats.releases_dropped++;
+        rl_trace(lock->client, REDLOCK_EVENT_RELEASE_DROPPED, lock, &lock->client->nodes[node].node,
+                 REDLOCK_ERR_NOMEM, 0);
+        return;
+    }
+    call_fill(call, RL_CALL_RELEASE, 0);
+    owe(&lock->client->nodes[node], call, RL_RELEASE_UNANSWERED);
+}
+
+static bool retry_one(struct rl_pending_release *item, void *data) {
+    struct rl_client_node *node = data;
+    redlock_client *client = node->client;
+    struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, sent.pending);
+    struct rl_request *request = &call->request;
+    struct rl_release_plan plan;
+    size_t length;
+    assert(rl_command_releases(request->kind));
+    assert(request->target == &call->lock->target); /* which the reference keeps */
+    request->whole_script = false;
+    rl_call_again(&call->sent);
+    rl_line_plan_retry(call->lock, &plan);
+    put_form(request, &plan, node->index);
+    memset(client->calls.wire_length, 0, sizeof client->calls.wire_length);
+    const char *wire = format(client, request, &length);
+    bool sent = rl_node_send(&node->node, request, wire, length, rl_client_now_ns(client)) == 0;
+    client->calls.outstanding += sent;
+    return sent;
+}
+
+void rl_calls_retry(struct rl_client_node *node) {
+    uint32_t before = node->pending_releases.count;
+    rl_pending_retry(&node->pending_releases, rl_client_now_ns(node->client), retry_one, node);
+    owe_changed(node, before);
+}
+
+void rl_calls_drop(struct rl_client_node *node) {
+    uint32_t before = node->pending_releases.count;
+    struct rl_pending_release *item;
+    while ((item = rl_pending_take(&node->pending_releases)) != NULL) {
+        owe_drop(node, item);
+    }
+    assert(node->pending_releases.count == 0); /* the list and its count agree */
+    owe_changed(node, before);
+}
+
+void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
+                     enum rl_outcome outcome) {
+    redlock_client *client = node->client;
+    assert(call->lock != NULL && call->lock->client == client);
+    switch (rl_call_end(&call->sent, outcome)) {
+        case RL_END_PENDING:
+            owe(node, call, RL_RELEASE_UNANSWERED);
+            return;
+        case RL_END_PENDING_AGAIN:
+            owe(node, call, RL_RELEASE_REFUSED);
+            return;
+        case RL_END_RETRIED:
+            client->stats.releases_retried++;
+            trace_release(node, REDLOCK_EVENT_RELEASE_RETRIED, call, call->lock);
+            break;
+        case RL_END_REPAIRED:
+            client->stats.repaired++;
+            break;
+        case RL_END_DONE:
+            break;
+    }
+    call_give_back(call);
+}

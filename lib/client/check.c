@@ -1,0 +1,173 @@
+/* See check.h. */
+#include "client/check.h"
+
+#ifndef NDEBUG
+
+#include <assert.h>
+
+#include "client/reserve.h"
+#include "client/subscription.h"
+
+/* -- A lock -- */
+
+/* A follower knows its primary, which knows it; there is one floor of them. */
+static void check_reentry(const redlock_lock *lock) {
+    const struct rl_reentry *reentry = &lock->reentry;
+    assert(rl_link_is_in(&reentry->link) == (reentry->primary != NULL));
+    assert(!reentry->owes_lost || reentry->depth == 0);
+    assert(!reentry->joining || reentry->owner != 0);
+    if (reentry->primary != NULL) {
+        assert(reentry->primary != lock);
+        assert(reentry->primary->client == lock->client);
+        assert(reentry->primary->reentry.primary == NULL);
+        assert(reentry->primary->references > 0);
+        assert(reentry->followers.first == NULL);
+        assert(reentry->owner == reentry->primary->reentry.owner);
+        assert(!rl_lock_is_holding(&lock->core));
+        assert(reentry->for_extend == NULL);
+        assert(reentry->for_release == NULL);
+    }
+    if (reentry->for_extend != NULL) {
+        assert(reentry->for_extend->reentry.primary == lock);
+        assert(lock->core.state == RL_EXTENDING);
+    }
+    if (reentry->for_release != NULL) {
+        assert(reentry->for_release->reentry.primary == lock);
+        assert(lock->core.state == RL_RELEASING);
+    }
+}
+
+static void check_waiting(const redlock_lock *lock) {
+    const struct rl_waiting *waiting = &lock->waiting;
+    assert(waiting->is_in_line == rl_lock_is_in_line(&lock->core));
+    assert(!waiting->has_turn || lock->core.state == RL_WAITING);
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_ticket *ticket = &waiting->tickets[i];
+        bool is_active = ticket->turns->active == ticket;
+        const struct rl_ticket *active = ticket->turns->active;
+        const redlock_lock *next = active != NULL ? active->owner : NULL;
+        assert(ticket->is_taken == waiting->is_in_line);
+        assert(ticket->turns == &lock->resources[i]->turns);
+        assert(is_active ==
+               (waiting->is_in_line &&
+                (lock->core.state != RL_WAITING || waiting->has_turn || lock->queueing.is_queued)));
+        /* Who was given the turn will be stepped, or all behind it would wait for ever. */
+        assert(next == NULL || next->core.state != RL_WAITING || rl_queued_is_in(&next->ready) ||
+               next->queueing.is_queued);
+    }
+}
+
+/* One that is queued has an event to come: see the argument in line.h. */
+static void check_queueing(const redlock_lock *lock) {
+    const struct rl_queueing *queueing = &lock->queueing;
+    const struct rl_line *line = &lock->resources[queueing->line]->line;
+    uint8_t state = lock->core.state;
+    assert(queueing->line < lock->resource_count);
+    assert(!queueing->is_queued || state == RL_WAITING || state == RL_TRYING ||
+           state == RL_FENCING);
+    assert(queueing->call == RL_LINE_CALL_NONE ||
+           (state == RL_WAITING && queueing->is_queued && rl_queued_is_in(&lock->ready)));
+    assert(!queueing->is_queued || state != RL_WAITING || line->state != RL_LINE_TAKING);
+    assert(!queueing->is_queued || state != RL_WAITING || queueing->call != RL_LINE_CALL_NONE ||
+           lock->resources[queueing->line]->due.slot != RL_DEADLINE_UNSET);
+}
+
+static void check_ops(const redlock_lock *lock) {
+    for (enum rl_op_kind kind = RL_OP_ACQUIRE; kind < RL_OPS; kind++) {
+        const struct rl_op *op = &lock->ops[kind];
+        assert(op->is_active || !op->is_done);
+        assert(op->is_done || op->status == 0);
+        assert(op->status <= 0);
+    }
+    assert(!lock->is_freed || lock->loss.callback == NULL);
+    assert(!lock->is_freed || lock->renewal.callback == NULL);
+    assert(!rl_queued_is_in(&lock->loss.queued) || lock->loss.status < 0);
+    assert(lock->last.status <= 0);
+    assert(lock->last.attempt <= 0);
+}
+
+void rl_check_lock(const redlock_lock *lock) {
+    uint8_t state = lock->core.state;
+    assert(lock->references > 0);
+    assert(rl_link_is_in(&lock->link));
+    assert(lock->resource_count == lock->target.n);
+    assert(state != RL_READY); /* a token is drawn in the same step, or there is none */
+    assert(lock->deadline.at_ns == rl_lock_wake_ns(&lock->core));
+    assert(lock->end.at_ns == rl_lock_lost_ns(&lock->core));
+    assert(lock->end.at_ns >= lock->deadline.at_ns); /* so one timer does for both */
+    check_ops(lock);
+    check_reentry(lock);
+    check_waiting(lock);
+    check_queueing(lock);
+}
+
+/* -- A client -- */
+
+static void check_nodes(const redlock_client *client) {
+    uint64_t pending = 0;
+    assert((client->up & ~rl_all_nodes(client->n_nodes)) == 0);
+    assert((client->voters & ~client->up) == 0);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_client_node *place = &client->nodes[i];
+        bool is_up = client->up >> i & 1, votes = client->voters >> i & 1;
+        pending += place->pending_releases.count;
+        assert(place->client == client);
+        assert(place->index == i);
+        assert(is_up == rl_node_is_up(&place->node));
+        assert(!is_up || place->is_settled);
+        assert(votes == (client->reasons[i] == 0));
+        assert((client->duplicates[i] >> i & 1) == 0);
+        for (uint32_t j = 0; j < i; j++) {
+            assert((client->duplicates[i] >> j & 1) == (client->duplicates[j] >> i & 1));
+        }
+    }
+    assert(pending == client->pending_releases);
+}
+
+static void check_room(const redlock_client *client) {
+    const struct rl_notifications *notifications = &client->notifications;
+    assert(client->lock_count <= client->user_count);
+    assert(client->deadlines.capacity >=
+           client->user_count + client->resources.count + client->n_nodes + RL_CLIENT_DEADLINES);
+    assert(client->ends.capacity >= client->lock_count);
+    assert(client->ends.count <= client->lock_count);
+    assert(client->calls.outstanding + client->pending_releases <= client->calls.count);
+    assert(notifications->count <= RL_SUBSCRIPTIONS_MAX);
+    assert(notifications->ending <= notifications->count);
+    assert(client->listening.everywhere == (notifications->count > notifications->ending));
+}
+
+void rl_check_client(const redlock_client *client) {
+    assert(client->phase == RL_CLIENT_OPEN || client->phase == RL_CLIENT_CLOSING);
+    assert(!client->opening.is_active || client->phase == RL_CLIENT_OPEN);
+    assert(client->flushing.nodes == 0);
+    assert(client->listening.dirty == 0);
+    assert(client->random != 0);
+    check_nodes(client);
+    check_room(client);
+}
+
+/* What is counted and listed has gone: nothing that the world or a node knows refers to it. */
+void rl_check_gone(const redlock_client *client) {
+    const struct rl_lock_call *call = client->calls.free;
+    uint32_t calls = 0;
+    for (; call != NULL; call = call->next_free) {
+        calls++;
+        assert(call->lock == NULL);
+    }
+    assert(calls == client->calls.count); /* none was lost */
+    assert(client->calls.outstanding == 0 && client->pending_releases == 0);
+    assert(client->lines.outstanding == 0 && client->lines.waiting.first == NULL);
+    assert(client->user_count == 0 && client->lock_count == 0);
+    assert(client->locks.first == NULL && client->recipes.first == NULL);
+    assert(client->queries.first == NULL && client->answered.first == NULL);
+    assert(client->done.first == NULL && client->lost.first == NULL);
+    assert(client->ready.first == NULL);
+    assert(client->ends.count == 0);
+    assert(client->resources.count == 0);
+    assert(client->notifications.count == 0 && client->notifications.ending == 0);
+    assert(client->listening.listeners == NULL && client->listening.wanted == 0);
+    assert(client->up == 0 && client->voters == 0);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* Opening and closing. Nothing in lib/client calls this: see client.c, and open.c, which does. */
+#ifndef RL_CLIENT_CLIENT_H
+#define RL_CLIENT_CLIENT_H
+
+#include "base/world.h"
+#include "redlock/redlock.h"
+
+/* The caller's options over the defaults, so far checked that a world can be made for them. 0, or
+ * the status of redlock_client_open(). */
+int rl_client_options(redlock_client_options *full, const redlock_client_options *user);
+/* redlock_client_open() on a world; o is from rl_client_options(). After a failure nothing but time
+ * and chance was asked of the world, which stays the caller's; after 0 the client closes it. */
+int rl_client_open(redlock_client **out, struct rl_world *world, const redlock_client_options *o,
+                   redlock_client_cb on_open, void *data);
+
+#endif

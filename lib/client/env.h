@@ -1,0 +1,47 @@
+/* What every room of the client needs of its surroundings: the clock, chance, a turn soon, and
+ * whoever traces. */
+#ifndef RL_CLIENT_ENV_H
+#define RL_CLIENT_ENV_H
+
+#include "client/state.h"
+
+static inline uint64_t rl_client_now_ns(const redlock_client *client) {
+    return rl_io_now_ns(&client->io);
+}
+
+/* For jitter, not for secrets. */
+static inline uint64_t rl_client_random(redlock_client *client) {
+    assert(client->random != 0); /* it would stay so */
+    client->random ^= client->random << 13;
+    client->random ^= client->random >> 7;
+    client->random ^= client->random << 17;
+    return client->random;
+}
+
+/* The user has submitted something: the world must not wait before the next turn. Its events need
+ * not call it, a turn follows them; a callback of the user's own, or another client's turn, would
+ * otherwise leave work lying. */
+static inline void rl_client_wake(redlock_client *client) {
+    assert(client->phase < RL_CLIENT_TEARDOWN); /* no turn comes any more */
+    if (!client->in_turn) {
+        client->io.world->ops->wake(client->io.world);
+    }
+}
+
+/* The trace hook is the one function of the user's that is called from anywhere: it may only
+ * look. */
+static inline void rl_trace(redlock_client *client, enum redlock_event_type type,
+                            const redlock_lock *lock, const struct rl_node *node, int status,
+                            uint32_t latency_us) {
+    if (client->trace != NULL) {
+        redlock_event event = {.type = type,
+                               .status = status,
+                               .now_ns = rl_client_now_ns(client),
+                               .lock = lock,
+                               .node = node != NULL ? node->url.name : NULL,
+                               .latency_us = latency_us};
+        client->trace(&event, client->trace_data);
+    }
+}
+
+#endif

@@ -1,0 +1,500 @@
+/* See line.h. What is sent is in line_call.c. */
+#include "client/line.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "client/eligibility.h"
+#include "client/env.h"
+#include "client/line_call.h"
+#include "client/listening.h"
+#include "client/lock_life.h"
+#include "client/ready.h"
+#include "core/home.h"
+
+#define FOREVER_MS 86400000 /* a key of somebody else's that does not end */
+
+/* -- What the core is told -- */
+
+/* Nodes that may be home, if a quorum may vote. */
+uint32_t rl_line_homes(const redlock_client *client) {
+    uint32_t homes = 0;
+    if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_are_quorum(client)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        bool votes = client->voters >> i & 1;
+        homes |= (uint32_t)(votes && !rl_listening_refused(client, i)) << i;
+    }
+    return homes;
+}
+
+/* Nodes on which a turn would be heard. */
+static uint32_t heard_of(const redlock_client *client) {
+    uint32_t heard = 0;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        heard |= (uint32_t)rl_listening_confirmed(client, i) << i;
+    }
+    return heard;
+}
+
+static redlock_lock *active_of(const struct rl_resource *resource) {
+    return resource->turns.active != NULL ? resource->turns.active->owner : NULL;
+}
+
+struct rl_resource *rl_line_of(const redlock_lock *lock) {
+    assert(lock->queueing.line < lock->resource_count);
+    return lock->resources[lock->queueing.line];
+}
+
+/* The lock of ours that waits in this line, or asks in its turn; or is about to, its place having
+ * been taken ahead of it. */
+redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
+    redlock_lock *active = active_of(resource);
+    bool waits = active != NULL && (active->queueing.is_queued || active->waiting.has_turn);
+    bool is_here = waits && rl_line_of(active) == resource;
+    return is_here && (active->queueing.is_queued || active->resource_count == 1) ? active : NULL;
+}
+
+static void set_due(struct rl_resource *resource, uint64_t at_ns) {
+    assert(resource->references > 0); /* or nobody would take it out again */
+    rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->due, at_ns);
+}
+
+/* Not one that asks already, since it has a single try left: it gives its place up when it ends. */
+static void call_lock(redlock_lock *lock, enum rl_line_call call) {
+    assert(call != RL_LINE_CALL_NONE);
+    if (lock->core.state == RL_WAITING) {
+        assert(active_of(rl_line_of(lock)) == lock);
+        lock->queueing.is_queued = true; /* its place may have been taken ahead of it */
+        lock->queueing.call = (uint8_t)call;
+        rl_ready_step(lock);
+    }
+}
+
+/* The homes that are listened to: each as long as a line of ours is there. */
+static void follow_home(struct rl_resource *resource, uint32_t before, uint32_t after) {
+    redlock_client *client = rl_line_client(resource);
+    assert(after == RL_LINE_NO_HOME || after < client->n_nodes);
+    if (before == after) {
+        return;
+    }
+    if (after != RL_LINE_NO_HOME && client->lines.at_home[after]++ == 0) {
+        rl_listening_want(client, after, true);
+    }
+    if (before != RL_LINE_NO_HOME) {
+        assert(client->lines.at_home[before] > 0);
+        if (--client->lines.at_home[before] == 0) {
+            rl_listening_want(client, before, false);
+        }
+    }
+}
+
+static uint32_t listened_home(const struct rl_line *line) {
+    return line->state == RL_LINE_OUT ? RL_LINE_NO_HOME : line->home;
+}
+
+/* A place has the name of the lock that it was taken for, as long as it stands: home knows it by
+ * both. Another lock may wait with it by then, or leave it. */
+static void name_place(struct rl_resource *resource, redlock_lock *lock) {
+    assert(resource->placed == NULL);
+    if (resource->line.place != 0) {
+        resource->placed = lock;
+        rl_lock_ref(lock);
+    }
+}
+
+/* placed: who had the place that is left. */
+static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lock *placed,
+                    const struct rl_line_actions *actions) {
+    redlock_client *client = rl_line_client(resource);
+    if (actions->leave) {
+        assert(placed != NULL);
+        rl_line_call_leave(placed, resource, actions->leave_home, actions->leave_place);
+    }
+    if (actions->join) {
+        assert(rl_listening_confirmed(client, resource->line.home));
+        rl_line_call_join(resource->placed,
+                          resource); /* if it cannot be sent, its deadline ends the wait */
+    }
+    if (actions->turn) {
+        lock->queueing.turn_ns = rl_client_now_ns(client);
+        call_lock(lock, RL_LINE_CALL_TURN);
+    } else if (actions->alone && active_of(resource) == lock) {
+        call_lock(lock, RL_LINE_CALL_ALONE);
+    }
+}
+
+/* lock: who waits, or has waited until now. */
+static void step(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event) {
+    redlock_client *client = rl_line_client(resource);
+    struct rl_line *line = &resource->line;
+    struct rl_line_actions actions;
+    const uint32_t home = listened_home(line);
+    const uint64_t place = line->place;
+    redlock_lock *placed = resource->placed;
+    assert(lock != NULL && lock->client == client);
+    event->now_ns = rl_client_now_ns(client);
+    event->new_place = client->lines.places + 1;
+    event->timeout_ns = client->rules.node_timeout_ns;
+    event->idle_ns = lock->core.acquire.ttl_ms * RL_NS_PER_MS;
+    event->random = rl_client_random(client);
+    event->resource = resource->home_hash;
+    event->node_hashes = client->node_hashes;
+    event->homes = rl_line_homes(client);
+    event->heard = heard_of(client);
+    rl_line_step(line, event, &actions);
+    if (line->place == event->new_place) {
+        client->lines.places++;
+        client->stats.joins++;
+    }
+    assert(line->place <= client->lines.places); /* no number is used twice */
+    if (rl_link_is_in(&resource->waits) != (line->state != RL_LINE_OUT)) {
+        if (line->state != RL_LINE_OUT) {
+            rl_list_add(&client->lines.waiting, &resource->waits);
+        } else {
+            rl_list_remove(&resource->waits);
+        }
+    }
+    follow_home(resource, home, listened_home(line));
+    if (line->place != place) {
+        resource->placed = NULL;
+        name_place(resource, lock);
+    }
+    perform(resource, lock, placed, &actions);
+    if (line->place != place && placed != NULL) {
+        rl_lock_unref(placed); /* the resource stays: it is the lock's, too */
+    }
+    if (line->state == RL_LINE_LISTENING && rl_listening_confirmed(client, line->home)) {
+        struct rl_line_event again = {.type = RL_LINE_EV_NODES}; /* it was heard already */
+        step(resource, lock, &again);
+        return;
+    }
+    set_due(resource, rl_line_wake_ns(line));
+}
+
+static void step_simple(struct rl_resource *resource, redlock_lock *lock,
+                        enum rl_line_event_type type) {
+    struct rl_line_event event = {.type = type};
+    step(resource, lock, &event);
+}
+
+void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
+    struct rl_line_event event = {.type = RL_LINE_EV_WANT};
+    event.u.since_ns = lock->waiting.since_ns;
+    assert(event.u.since_ns <= rl_client_now_ns(lock->client));
+    step(resource, lock, &event);
+}
+
+/* -- The lock that waits -- */
+
+static void queue(redlock_lock *lock, uint8_t line) {
+    assert(lock->core.state == RL_WAITING);
+    assert(active_of(lock->resources[line]) == lock); /* else it has the place of another */
+    lock->queueing.is_queued = true;
+    lock->queueing.line = line;
+    rl_line_want(rl_line_of(lock), lock);
+}
+
+static uint64_t awaited_release_ns(const redlock_lock *lock) {
+    uint64_t until_ns = 0;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        uint64_t at_ns = lock->resources[i]->line.release_until_ns;
+        until_ns = at_ns > until_ns ? at_ns : until_ns;
+    }
+    return until_ns;
+}
+
+/* A lock that has little time keeps half of it for an attempt, if home does not answer. */
+static uint64_t patience_ns(const redlock_lock *lock) {
+    const uint64_t since_ns = lock->waiting.since_ns, give_up_ns = lock->core.give_up_ns;
+    const uint64_t until_ns = awaited_release_ns(lock);
+    assert(give_up_ns >= since_ns);
+    const uint64_t half_ns =
+        give_up_ns == RL_NEVER ? RL_NEVER : since_ns + (give_up_ns - since_ns) / 2;
+    return until_ns < half_ns ? until_ns : half_ns;
+}
+
+/* The first of its resources in whose line it must be; resource_count: none. */
+static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
+    uint32_t i = 0;
+    while (i < lock->resource_count && !rl_line_is_likely_busy(&lock->resources[i]->line, now_ns) &&
+           lock->resources[i]->line.state == RL_LINE_OUT) {
+        i++;
+    }
+    return i;
+}
+
+/* Most locks are wanted by nobody else: no need to look at the clock. */
+static bool knows_nothing(const redlock_lock *lock) {
+    bool knows = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_line *line = &lock->resources[i]->line;
+        knows = knows || line->likely_until_ns != 0 || line->release_until_ns != 0 ||
+                line->state != RL_LINE_OUT;
+    }
+    return !knows;
+}
+
+bool rl_line_holds_up(const redlock_lock *lock, bool may_wait) {
+    if (!may_wait || knows_nothing(lock)) {
+        return false;
+    }
+    const uint64_t now_ns = rl_client_now_ns(lock->client);
+    return rl_line_homes(lock->client) != 0 &&
+           (first_busy(lock, now_ns) < lock->resource_count || awaited_release_ns(lock) > now_ns);
+}
+
+void rl_line_go(redlock_lock *lock) {
+    const uint64_t now_ns = rl_client_now_ns(lock->client);
+    if (lock->core.state != RL_WAITING || lock->queueing.call != RL_LINE_CALL_NONE) {
+        return; /* it has ended, or is about to go on */
+    }
+    const uint32_t busy = first_busy(lock, now_ns);
+    const uint64_t until_ns = patience_ns(lock);
+    assert(active_of(lock->resources[0]) == lock);
+    if (lock->resources[0]->line.state == RL_LINE_OUT) {
+        set_due(lock->resources[0], RL_NEVER); /* it goes into another's line, perhaps */
+    }
+    lock->queueing.is_queued = true;
+    lock->queueing.line = 0;
+    if (rl_line_homes(lock->client) == 0) {
+        call_lock(lock, RL_LINE_CALL_PLAIN);
+    } else if (busy < lock->resource_count) {
+        queue(lock, (uint8_t)busy);
+    } else if (until_ns > now_ns) {
+        set_due(lock->resources[0], until_ns);
+    } else {
+        call_lock(lock, RL_LINE_CALL_PLAIN);
+    }
+}
+
+void rl_line_released_told(struct rl_resource *resource) {
+    redlock_lock *active = active_of(resource);
+    assert(resource->references > 0);
+    rl_line_release_answered(&resource->line);
+    if (active != NULL && active->queueing.is_queued &&
+        rl_line_of(active)->line.state == RL_LINE_OUT) {
+        rl_line_go(active); /* the release of another resource of its may be awaited still */
+    }
+}
+
+uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
+    enum rl_line_call call = lock->queueing.call;
+    struct rl_resource *resource = rl_line_of(lock);
+    assert(call != RL_LINE_CALL_NONE && lock->core.state == RL_WAITING);
+    lock->queueing.call = RL_LINE_CALL_NONE;
+    lock->waiting.has_turn = false;
+    lock->queueing.refused_life_ms = 0;
+    *pause = call == RL_LINE_CALL_ALONE;
+    if (call != RL_LINE_CALL_TURN) {
+        lock->queueing.is_queued = false;
+        set_due(resource, rl_line_wake_ns(&resource->line)); /* home's answer is not awaited */
+        return 0;
+    }
+    step_simple(resource, lock, RL_LINE_EV_TAKE);
+    lock->client->stats.turns += !resource->line.probes;
+    return rl_line_take_place(&resource->line);
+}
+
+/* -- After a step -- */
+
+static void taken(redlock_lock *lock, struct rl_resource *resource) {
+    redlock_client *client = lock->client;
+    assert(resource->line.state == RL_LINE_TAKING);
+    if (!resource->line.probes) {
+        uint64_t us = (rl_client_now_ns(client) - lock->queueing.turn_ns) / 1000;
+        client->stats.handover_us += us;
+        if (us > client->stats.handover_max_us) {
+            client->stats.handover_max_us = us;
+        }
+    }
+    rl_line_note_own(&resource->line, lock->core.now_ns);
+    step_simple(resource, lock, RL_LINE_EV_WON);
+}
+
+/* The attempt that its turn began was refused by other nodes. Of several resources it may be
+ * another one: if that is held, it is waited for. If it is somebody's turn there, who may want this
+ * one as well, both would change places without end: each gives up what it has, and pauses. */
+static void refused(redlock_lock *lock, struct rl_resource *resource) {
+    struct rl_line_event event = {.type = RL_LINE_EV_REFUSED};
+    bool is_turn = lock->queueing.refused_life_ms <= RL_LINE_GRACE_MS;
+    event.u.life_ms = lock->queueing.refused_life_ms;
+    assert(resource->line.state == RL_LINE_TAKING);
+    lock->client->stats.turns_missed += !resource->line.probes;
+    if (lock->queueing.refused_by < lock->resource_count &&
+        lock->queueing.refused_by != lock->queueing.line && !is_turn) {
+        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+        queue(lock, lock->queueing.refused_by);
+    } else {
+        step(resource, lock, &event);
+    }
+}
+
+static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool has_failed) {
+    const struct rl_line *line = &resource->line;
+    assert(lock->queueing.is_queued && lock->core.state != RL_WAITING);
+    lock->queueing.is_queued = false;
+    lock->queueing.call = RL_LINE_CALL_NONE;
+    lock->queueing.line = 0; /* where its next place may be taken ahead of it */
+    if (line->state == RL_LINE_TAKING && has_failed) {
+        lock->client->stats.turns_missed += !line->probes;
+    }
+    if (line->state == RL_LINE_OUT) {
+        set_due(resource, RL_NEVER); /* it waited for home's answer */
+    } else {
+        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+    }
+}
+
+/* Nothing is under way that would step it. */
+static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
+    return lock->queueing.call == RL_LINE_CALL_NONE && resource->line.state == RL_LINE_OUT &&
+           resource->due.slot == RL_DEADLINE_UNSET;
+}
+
+static void follow_queued(redlock_lock *lock) {
+    struct rl_resource *resource = rl_line_of(lock);
+    const bool takes = resource->line.state == RL_LINE_TAKING;
+    if (lock->core.state != RL_WAITING) {
+        lock->queueing.call = RL_LINE_CALL_NONE;
+    }
+    switch ((enum rl_lock_state)lock->core.state) {
+        case RL_WAITING:
+            if (takes) {
+                refused(lock, resource);
+            } else if (is_idle(lock, resource)) {
+                rl_line_go(lock); /* it has just begun */
+            }
+            break;
+        case RL_READY:
+        case RL_TRYING:
+        case RL_FENCING:
+            break;
+        case RL_GRANTED:
+        case RL_HELD:
+        case RL_EXTENDING:
+            if (takes) {
+                taken(lock, resource);
+            }
+            leave_queue(lock, resource, false);
+            break;
+        case RL_IDLE:
+        case RL_BACKOFF:
+        case RL_RELEASING:
+        case RL_LOST:
+        case RL_LOCK_STATES:
+            leave_queue(lock, resource, true);
+            break;
+    }
+}
+
+static bool was_refused(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && active_of(lock->resources[0]) == lock &&
+           !lock->waiting.has_turn;
+}
+
+void rl_line_follow(redlock_lock *lock) {
+    if (lock->queueing.is_queued) {
+        follow_queued(lock);
+    } else if (was_refused(lock)) {
+        queue(lock,
+              lock->queueing.refused_by < lock->resource_count ? lock->queueing.refused_by : 0);
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_resource *resource = lock->resources[i];
+        if (resource->line.state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
+            step_simple(resource, lock, RL_LINE_EV_UNWANT);
+        }
+    }
+}
+
+/* -- Answers -- */
+
+void rl_line_answer(struct rl_node *node, struct rl_request *request,
+                    const struct rl_answer *answer) {
+    struct rl_line_event event = {.type = RL_LINE_EV_ANSWER};
+    struct rl_line_request *call = RL_CONTAINER(request, struct rl_line_request, request);
+    struct rl_resource *resource = call->resource;
+    redlock_lock *waiter = rl_line_waiter(resource);
+    (void)node;
+    assert(request->kind == RL_COMMAND_JOIN || request->kind == RL_COMMAND_LEAVE);
+    event.u.answer = (struct rl_line_answer_in){
+        .place = call->place,
+        .said = answer->verdict == RL_YES  ? RL_LINE_SAID_YES
+                : answer->verdict == RL_NO ? RL_LINE_SAID_NO
+                                           : RL_LINE_SAID_NOTHING,
+        .rank = answer->line.rank,
+        .life_ms = answer->line.life_ms >= 0 ? (uint64_t)answer->line.life_ms : FOREVER_MS};
+    if (request->kind == RL_COMMAND_JOIN && waiter != NULL && resource->line.place == call->place) {
+        step(resource, waiter, &event);
+    }
+    rl_line_call_end(call);
+}
+
+/* -- The client's part -- */
+
+void rl_line_nodes_changed(redlock_client *client) {
+    struct rl_link *link = client->lines.waiting.first;
+    while (link != NULL) {
+        struct rl_resource *resource = RL_CONTAINER(link, struct rl_resource, waits);
+        redlock_lock *waiter = rl_line_waiter(resource);
+        link = link->next; /* this one may go */
+        assert(resource->line.state != RL_LINE_OUT);
+        if (waiter != NULL) {
+            step_simple(resource, waiter, RL_LINE_EV_NODES);
+        }
+    }
+}
+
+static void on_heard(redlock_client *client, uint32_t node) {
+    const uint32_t bit = UINT32_C(1) << node;
+    assert(node < client->n_nodes);
+    client->lines.refused &= ~bit;
+    client->lines.refused |= rl_listening_refused(client, node) ? bit : 0;
+    rl_line_nodes_changed(client);
+}
+
+static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
+    struct rl_line_event event;
+    uint64_t number;
+    if (!rl_line_parse(client, payload, length, &event.type, &number)) {
+        return;
+    }
+    event.u.place = number;
+    RL_EACH(struct rl_resource, resource, &client->lines.waiting, waits) {
+        redlock_lock *waiter = rl_line_waiter(resource);
+        if (resource->line.place == number && resource->line.home == node && waiter != NULL) {
+            if (event.type == RL_LINE_EV_TURN) {
+                rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
+            }
+            step(resource, waiter, &event);
+            return;
+        }
+    }
+}
+
+static void resource_due(struct rl_deadline *item, uint64_t now_ns) {
+    struct rl_resource *resource = RL_CONTAINER(item, struct rl_resource, due);
+    redlock_lock *waiter = rl_line_waiter(resource);
+    assert(now_ns >= item->at_ns);
+    (void)now_ns;
+    set_due(resource, RL_NEVER);
+    if (waiter == NULL) {
+        return; /* rl_line_follow() decides */
+    }
+    if (resource->line.state != RL_LINE_OUT) {
+        step_simple(resource, waiter, RL_LINE_EV_TICK);
+    } else {
+        rl_line_release_answered(&resource->line); /* home takes too long */
+        rl_line_go(waiter);
+    }
+}
+
+void rl_line_init(redlock_client *client) {
+    static const struct rl_listening_events events = {
+        .confirmed = on_heard, .lost = on_heard, .told = on_told};
+    assert(client->resources.count == 0); /* they copy what follows */
+    rl_listening_attend(client, &events);
+    client->resources.due = resource_due;
+}

@@ -1,0 +1,153 @@
+/* See line_call.h. */
+#include "client/line_call.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/require.h"
+#include "client/env.h"
+#include "client/lock_life.h"
+
+#define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */
+
+static_assert(RL_PLACE_LEN == 2 * ID_LEN, "a place is the client's id and a number");
+
+/* -- Places -- */
+
+void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]) {
+    assert(place != 0);
+    assert(strlen(client->id) == ID_LEN);
+    memcpy(text, client->id, ID_LEN);
+    for (int i = 0; i < ID_LEN; i++) {
+        text[ID_LEN + i] = "0123456789abcdef"[place >> (60 - 4 * i) & 15];
+    }
+}
+
+static bool parse_number(const char *text, uint64_t *number) {
+    *number = 0;
+    for (int i = 0; i < ID_LEN; i++) {
+        const char *digits = "0123456789abcdef";
+        const char *digit = text[i] != '\0' ? strchr(digits, text[i]) : NULL;
+        if (digit == NULL) {
+            return false;
+        }
+        *number = *number << 4 | (uint64_t)(digit - digits);
+    }
+    return *number != 0;
+}
+
+bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,
+                   enum rl_line_event_type *type, uint64_t *place) {
+    const size_t word = 5; /* "turn " and "heir " */
+    assert(payload != NULL);
+    if (length != word + RL_PLACE_LEN || memcmp(payload + word, client->id, ID_LEN) != 0) {
+        return false;
+    }
+    bool is_turn = memcmp(payload, "turn ", word) == 0;
+    *type = is_turn ? RL_LINE_EV_TURN : RL_LINE_EV_HEIR;
+    return (is_turn || memcmp(payload, "heir ", word) == 0) &&
+           parse_number(payload + word + ID_LEN, place);
+}
+
+/* -- Calls -- */
+
+static struct rl_line_request *call_take(redlock_lock *lock, struct rl_resource *resource,
+                                         uint64_t place) {
+    redlock_client *client = lock->client;
+    struct rl_line_request *call = client->lines.free;
+    if (call != NULL) {
+        client->lines.free = call->next_free;
+    } else {
+        call = rl_alloc(&client->memory, 1, sizeof *call);
+    }
+    if (call == NULL) {
+        return NULL;
+    }
+    *call = (struct rl_line_request){.lock = lock, .resource = resource, .place = place};
+    rl_lock_ref(lock);
+    return call;
+}
+
+void rl_line_call_end(struct rl_line_request *call) {
+    redlock_lock *lock = call->lock;
+    RL_REQUIRE(lock != NULL); /* once */
+    redlock_client *client = lock->client;
+    assert(client->lines.outstanding > 0);
+    client->lines.outstanding--;
+    call->lock = NULL;
+    call->next_free = client->lines.free;
+    client->lines.free = call;
+    rl_lock_unref(lock);
+}
+
+static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *resource) {
+    uint8_t i = 0;
+    while (lock->resources[i] != resource) {
+        i++;
+        assert(i < lock->resource_count);
+    }
+    return i;
+}
+
+static void call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t node,
+                      uint32_t waited_ms) {
+    redlock_client *client = call->lock->client;
+    const uint64_t now_ns = rl_client_now_ns(client);
+    call->request = (struct rl_request){.target = &call->lock->target,
+                                        .kind = (uint8_t)kind,
+                                        .which = which_of(call->lock, call->resource),
+                                        .waited_ms = waited_ms,
+                                        .grace_ms = RL_LINE_GRACE_MS};
+    rl_line_place(client, call->place, call->request.place);
+    struct rl_command command = {.kind = kind,
+                                 .target = &call->lock->target,
+                                 .which = call->request.which,
+                                 .place = call->request.place,
+                                 .waited_ms = waited_ms,
+                                 .grace_ms = RL_LINE_GRACE_MS};
+    size_t length = rl_command_format(client->io.wire, &command);
+    RL_REQUIRE(length < client->io.wire_room); /* the lock's target needs more */
+    client->lines.outstanding++;
+    if (rl_node_send(&client->nodes[node].node, &call->request, client->io.wire, length, now_ns) !=
+        0) {
+        rl_line_call_end(call);
+    }
+}
+
+void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource) {
+    redlock_client *client = lock->client;
+    const struct rl_line *line = &resource->line;
+    struct rl_line_request *call = call_take(lock, resource, line->place);
+    uint64_t now_ns = rl_client_now_ns(client);
+    uint64_t waited_ms = now_ns > line->since_ns ? (now_ns - line->since_ns) / RL_NS_PER_MS : 0;
+    assert(line->home < client->n_nodes);
+    if (call == NULL) {
+        return;
+    }
+    rl_trace(client, REDLOCK_EVENT_JOIN, lock, &client->nodes[line->home].node, 0, 0);
+    call_send(call, RL_COMMAND_JOIN, line->home,
+              waited_ms < UINT32_MAX ? (uint32_t)waited_ms : UINT32_MAX);
+}
+
+void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
+                        uint64_t place) {
+    redlock_client *client = lock->client;
+    struct rl_line_request *call = NULL;
+    assert(node < client->n_nodes);
+    if (client->up >> node & 1) {
+        call = call_take(lock, resource, place);
+    }
+    if (call != NULL) {
+        rl_trace(client, REDLOCK_EVENT_LEAVE, lock, &client->nodes[node].node, 0, 0);
+        call_send(call, RL_COMMAND_LEAVE, node, 0);
+    }
+}
+
+void rl_line_calls_free(redlock_client *client) {
+    RL_REQUIRE(client->lines.outstanding == 0); /* or an answer would be written to what is gone */
+    while (client->lines.free != NULL) {
+        struct rl_line_request *call = client->lines.free;
+        client->lines.free = call->next_free;
+        rl_free(&client->memory, call);
+    }
+}

@@ -1,0 +1,44 @@
+/* What a line (line.h) sends to its home: JOIN and LEAVE, and the names of places.
+ *
+ * A place is a number of the client's. On the wire it has the client's id in front, by which a node
+ * finds the channel of who waits.
+ *
+ * Failure modes: a home that is down, or no memory: a JOIN is not sent, a LEAVE is not needed or
+ * its place ends by itself. Their memory is used again, and given back when the client is gone; as
+ * long as one is out it has a reference to its lock, whose target it writes.
+ */
+#ifndef RL_CLIENT_LINE_CALL_H
+#define RL_CLIENT_LINE_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/state.h"
+
+struct rl_line_request {
+    struct rl_request request;
+    redlock_lock *lock; /* a reference, which keeps the resource, too */
+    struct rl_resource *resource;
+    uint64_t place;
+    struct rl_line_request *next_free;
+};
+
+/* The place of resource->line, to its home. If it cannot be sent, no answer comes. */
+void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource);
+void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
+                        uint64_t place);
+/* It was answered, or will not be. */
+void rl_line_call_end(struct rl_line_request *call);
+
+/* The memory of all of them, none of which is out. */
+void rl_line_calls_free(redlock_client *client);
+
+/* A place as it is on the wire. */
+void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]);
+
+/* A message on the client's channel: a turn or an heir's, of which place. */
+bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,
+                   enum rl_line_event_type *type, uint64_t *place);
+
+#endif

@@ -1,0 +1,161 @@
+/* See line_release.h. */
+#include "client/line_release.h"
+
+#include <assert.h>
+
+#include "client/env.h"
+#include "client/line.h"
+#include "client/line_call.h"
+#include "core/home.h"
+
+/* Home as a releaser sees it, who does not listen. */
+static uint32_t home_of(const struct rl_resource *resource) {
+    const redlock_client *client = rl_line_client(resource);
+    if (resource->line.state != RL_LINE_OUT && resource->line.home != RL_LINE_NO_HOME) {
+        return resource->line.home;
+    }
+    if (client->voters == 0) {
+        return RL_LINE_NO_HOME;
+    }
+    uint32_t heard = client->voters & ~client->lines.refused; /* where others can wait, too */
+    return rl_home_node(resource->home_hash, client->node_hashes,
+                        heard != 0 ? heard : client->voters);
+}
+
+/* Home has said whether somebody waits, or will not say. */
+static void learn_from_release(struct rl_resource *resource, const struct rl_request *request,
+                               const struct rl_answer *answer) {
+    const uint64_t now_ns = rl_line_client(resource)->step_ns; /* near enough */
+    assert(resource->references > 0);                          /* the lock that was released */
+    bool is_said = answer->verdict == RL_YES || answer->verdict == RL_NO;
+    if (is_said && request->announces) { /* after a refusal what is there is the holder's */
+        rl_line_note(&resource->line, answer->line.served || answer->line.waiting > 0, now_ns);
+    }
+    rl_line_released_told(resource);
+}
+
+void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
+                   const struct rl_request *request, const struct rl_answer *answer) {
+    assert(lock->client == place->client);
+    if (request->kind == RL_COMMAND_RELEASE_LINE) {
+        for (uint32_t i = 0; i < lock->resource_count; i++) {
+            if (home_of(lock->resources[i]) == place->index) {
+                learn_from_release(lock->resources[i], request, answer);
+            }
+        }
+    } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
+               answer->line.waiting > 0) {
+        rl_line_note(&lock->resources[0]->line, true, place->client->step_ns);
+    } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
+        uint64_t life_ms = answer->line.life_ms > 0 ? (uint64_t)answer->line.life_ms : 0;
+        lock->queueing.refused_by = answer->line.which > 0 ? (uint8_t)(answer->line.which - 1) : 0;
+        if (life_ms > 0 &&
+            (lock->queueing.refused_life_ms == 0 || life_ms < lock->queueing.refused_life_ms)) {
+            lock->queueing.refused_life_ms = life_ms;
+        }
+    }
+}
+
+/* -- Releases -- */
+
+/* The lock of this client that is next when this one has gone, or NULL. */
+static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
+    assert(i < lock->resource_count);
+    const struct rl_ticket *ticket = lock->resources[i]->turns.first;
+    while (ticket != NULL && ticket->owner == lock) {
+        ticket = ticket->next;
+    }
+    return ticket != NULL ? ticket->owner : NULL;
+}
+
+static bool is_kept(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
+           lock->resource_count == 1 && rl_line_of(lock)->line.state == RL_LINE_TAKING &&
+           !rl_line_of(lock)->line.probes;
+}
+
+/* Who hands on among its own locks goes by the last sign, however old: holds that last longer than
+ * a sign is good for would pass others by for ever. Home's answer says if nobody waits any more. */
+static bool is_busy(const redlock_lock *lock) {
+    bool busy = false;
+    assert(lock->resource_count > 0);
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_line *line = &lock->resources[i]->line;
+        busy = busy || rl_line_is_busy(line, lock->core.now_ns) ||
+               (lock->announces && next_of(lock, i) != NULL && rl_line_was_busy(line));
+    }
+    return busy;
+}
+
+/* The lock of this client that goes on in place of this one, which leaves; NULL: there is none, or
+ * it wants other resources as well, or not all of these, where others may be next. */
+static redlock_lock *successor_of(const redlock_lock *lock) {
+    redlock_lock *next = next_of(lock, 0);
+    bool goes_on = lock->announces && lock->waiting.is_in_line && !rl_lock_is_in_line(&lock->core);
+    goes_on = goes_on && next != NULL && next->resource_count == lock->resource_count;
+    for (uint32_t i = 1; goes_on && i < lock->resource_count; i++) {
+        goes_on = next_of(lock, i) == next;
+    }
+    assert(next != lock);
+    return goes_on ? next : NULL;
+}
+
+/* Whoever of this client is next is put in line first, where home decides between it and others. */
+static void join_ahead(redlock_lock *lock) {
+    redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
+    if (next != NULL && is_busy(lock) && lock->resources[0]->line.state == RL_LINE_OUT &&
+        rl_line_homes(lock->client) != 0) {
+        rl_line_want(lock->resources[0], next);
+    }
+}
+
+/* Of several resources each may have another home: a node serves where it finds a line. */
+static uint32_t serving_nodes(const redlock_lock *lock) {
+    uint32_t home = home_of(lock->resources[0]);
+    assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
+    if (lock->resource_count > 1) {
+        return rl_all_nodes(lock->client->n_nodes);
+    }
+    return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
+}
+
+void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
+    const bool busy = is_busy(lock);
+    /* An attempt that went without the line and failed keeps nothing for anybody: where no line can
+     * be used, clients that did would be in each other's way for ever. */
+    const bool keeps = busy && (lock->announces || lock->queueing.is_queued);
+    join_ahead(lock);
+    *plan = (struct rl_release_plan){.homes = serving_nodes(lock),
+                                     .mode = RL_RELEASE_SERVE,
+                                     .grace_ms = keeps ? RL_LINE_GRACE_MS : 0};
+    if (is_kept(lock)) {
+        plan->mode = RL_RELEASE_KEEP;
+        plan->keep_ms = rl_line_keep_ms(&rl_line_of(lock)->line);
+        assert(plan->keep_ms > RL_LINE_GRACE_MS); /* it asks again before that ends */
+        rl_line_place(lock->client, rl_line_of(lock)->line.place, plan->place);
+    } else if (!busy && successor_of(lock) != NULL) {
+        plan->mode = RL_RELEASE_LOOK;
+    }
+}
+
+void rl_line_plan_retry(const redlock_lock *lock, struct rl_release_plan *plan) {
+    *plan = (struct rl_release_plan){.homes = serving_nodes(lock), .mode = RL_RELEASE_SERVE};
+}
+
+/* An answer is worth waiting for only where answers come: a home that stands costs the others
+ * nothing, once it is known. */
+void rl_line_release_sent(redlock_lock *lock, uint32_t node) {
+    redlock_client *client = lock->client;
+    const struct rl_request *oldest = client->nodes[node].node.head;
+    const uint64_t timeout_ns = client->rules.node_timeout_ns;
+    const uint64_t wait_ns = timeout_ns < RL_LINE_ANSWER_NS ? timeout_ns : RL_LINE_ANSWER_NS;
+    assert(client->up >> node & 1);
+    if (oldest != NULL && oldest->sent_ns + wait_ns < lock->core.now_ns) {
+        return;
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        if (node == home_of(lock->resources[i])) {
+            rl_line_released(&lock->resources[i]->line, lock->core.now_ns + wait_ns);
+        }
+    }
+}

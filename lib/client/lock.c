@@ -1,0 +1,376 @@
+/* The lock of the public interface: arguments are checked, the core is stepped. What ends is
+ * delivered by the turn. */
+#include <assert.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "client/hold.h"
+#include "client/line.h"
+#include "client/lock_life.h"
+#include "client/message.h"
+#include "client/op.h"
+#include "client/options.h"
+#include "client/own.h"
+#include "client/reentrancy.h"
+#include "client/step.h"
+#include "client/waiting.h"
+
+/* -- Life -- */
+
+void redlock_lock_free(redlock_lock *lock) {
+    if (lock == NULL || lock->is_freed) {
+        return;
+    }
+    rl_own(lock->client, __func__);
+    lock->is_freed = true;
+    lock->loss.callback = NULL;
+    lock->renewal.callback = NULL;
+    if (rl_io_is_forked(&lock->client->io)) {
+        return; /* a child's copy, as that of its client, goes with the child */
+    }
+    if (lock->client->phase == RL_CLIENT_OPEN) {
+        rl_client_wake(lock->client);
+        rl_reentrancy_abandon(lock);
+    }
+    rl_lock_unref(lock);
+}
+
+/* -- Operations -- */
+
+static int refuse(redlock_lock *lock, int status) {
+    assert(status < 0);
+    rl_message_refuse(lock, redlock_strerror(status));
+    return status;
+}
+
+/* What every operation asks first. Brings the lock up to date: one whose validity is over is lost
+ * before anything else is done with it. */
+static int enter(redlock_lock *lock, const char *function) {
+    if (lock == NULL || lock->is_freed) {
+        return REDLOCK_ERR_INVALID;
+    }
+    redlock_client *client = lock->client;
+    rl_own(client, function);
+    if (rl_io_is_forked(&client->io)) {
+        return refuse(lock, REDLOCK_ERR_FORKED);
+    }
+    if (client->phase != RL_CLIENT_OPEN) {
+        return refuse(lock, REDLOCK_ERR_CLOSED);
+    }
+    lock->last.refusal = NULL;
+    rl_client_wake(client);
+    redlock_lock *primary = rl_hold_primary(lock);
+    if (rl_lock_lost_ns(&primary->core) <= rl_client_now_ns(client)) {
+        rl_step_simple(primary, RL_EV_TICK);
+        assert(!rl_hold_is_held(lock));
+    }
+    return 0;
+}
+
+static int refuse_busy(redlock_lock *lock, const char *why) {
+    rl_message_refuse(lock, why);
+    return REDLOCK_ERR_BUSY;
+}
+
+/* What is in the way of an acquire, an adoption, a release; NULL: nothing. */
+static const char *in_the_way(const redlock_lock *lock) {
+    if (lock->ops[RL_OP_ACQUIRE].is_active) {
+        return "in use: an acquire is pending";
+    }
+    if (lock->ops[RL_OP_RELEASE].is_active) {
+        return "in use: a release is pending";
+    }
+    if (lock->core.state == RL_RELEASING) {
+        return "in use: another object of its owner is releasing the hold they shared";
+    }
+    return rl_queued_is_in(&lock->loss.queued) ? "in use: on_lost is about to run" : NULL;
+}
+
+/* Refuses what cannot be done while the object holds something, or is in use. */
+static int check_free(redlock_lock *lock) {
+    const char *why = in_the_way(lock);
+    if (why != NULL) {
+        return refuse_busy(lock, why);
+    }
+    bool holds = rl_lock_is_holding(&rl_hold_primary(lock)->core);
+    return holds ? refuse(lock, REDLOCK_ERR_ALREADY_HELD) : 0;
+}
+
+static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
+    assert(!rl_queued_is_in(&lock->loss.queued)); /* it would be called for the hold before */
+    assert(lock->reentry.depth == 0 || lock->reentry.owner == full->owner);
+    lock->loss.callback = full->on_lost;
+    lock->loss.data = full->lost_data;
+    lock->renewal.callback = full->on_renew;
+    lock->renewal.data = full->renew_data;
+    lock->reentry.owner = full->owner;
+    lock->fence = lock->reentry.depth > 0 ? lock->fence : 0;
+    lock->reentry.owes_lost = false;
+    lock->renewal.is_due = false;
+    lock->last.attempt = 0;
+    lock->last.has_asked = false;
+}
+
+int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
+                    redlock_lock_cb on_done, void *data) {
+    redlock_acquire_options full;
+    struct rl_event event = {.type = RL_EV_ACQUIRE};
+    bool part;
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    const char *why = in_the_way(lock);
+    if (why != NULL) {
+        return refuse_busy(lock, why);
+    }
+    status = rl_options_acquire(lock, options, &event.u.acquire, &full);
+    if (status != 0) {
+        return status;
+    }
+    if (rl_hold_is_held(lock) && (full.owner == 0 || full.owner != lock->reentry.owner)) {
+        return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
+    }
+    redlock_lock *primary = rl_reentrancy_find(lock, full.owner, &part);
+    if (part) {
+        return refuse(lock, REDLOCK_ERR_PART_HELD);
+    }
+    why = in_the_way(lock);
+    if (why != NULL) { /* its hold was over by a later look at the clock than enter()'s */
+        return refuse_busy(lock, why);
+    }
+    if (primary != NULL && full.fencing && rl_lock_fence(&primary->core) == 0) {
+        rl_message_refuse(lock, RL_MESSAGE_NO_FENCE);
+        return REDLOCK_ERR_ALREADY_HELD;
+    }
+    if (primary == NULL && rl_lock_is_holding(&lock->core)) {
+        return refuse_busy(
+            lock, "in use: it was released, but other objects of its owner still share its hold");
+    }
+    take_callbacks(lock, &full);
+    rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
+    lock->client->stats.acquires++;
+    if (primary != NULL) {
+        rl_reentrancy_join(lock, primary);
+    } else {
+        assert(lock->reentry.primary == NULL && lock->reentry.depth == 0);
+        bool is_behind = rl_waiting_enter(lock);
+        bool queues = !is_behind && rl_line_holds_up(lock, event.u.acquire.tries > 1);
+        lock->queueing.is_queued = queues;
+        event.u.acquire.waits = is_behind || queues;
+        rl_step_event(lock, &event);
+    }
+    return 0;
+}
+
+static bool is_token(const char *token) {
+    return token != NULL && strlen(token) == RL_TOKEN_LEN &&
+           strspn(token, "0123456789abcdef") == RL_TOKEN_LEN;
+}
+
+static int refuse_token(redlock_lock *lock) {
+    rl_message_refuse_format(lock,
+                             "the token must be %d hex digits, as redlock_lock_token() gives it",
+                             REDLOCK_TOKEN_LENGTH);
+    return REDLOCK_ERR_INVALID;
+}
+
+int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_options *options,
+                  redlock_lock_cb on_done, void *data) {
+    redlock_acquire_options full;
+    struct rl_event event = {.type = RL_EV_ADOPT};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    status = check_free(lock);
+    if (status == 0 && rl_waiting_is_busy(lock)) {
+        status =
+            refuse_busy(lock, "in use: another lock of this client holds it or is acquiring it");
+    }
+    if (status != 0) {
+        return status;
+    }
+    if (!is_token(token)) {
+        return refuse_token(lock);
+    }
+    status = rl_options_acquire(lock, options, &event.u.adopt.acquire, &full);
+    if (status != 0) {
+        return status;
+    }
+    if (full.fencing) {
+        rl_message_refuse(lock,
+                          "fencing: adopting gives no fence; hand the fence over with the token");
+        return REDLOCK_ERR_INVALID;
+    }
+    full.owner = 0;
+    take_callbacks(lock, &full);
+    rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
+    lock->client->stats.acquires++;
+    lock->last.has_asked = true;
+    event.u.adopt.token = token;
+    bool waits = rl_waiting_enter(lock);
+    assert(!waits); /* rl_waiting_is_busy() would have said so */
+    (void)waits;
+    rl_step_event(lock, &event);
+    return 0;
+}
+
+int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_EXTEND};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    redlock_lock *primary = rl_hold_primary(lock);
+    bool is_extending = primary->core.state == RL_EXTENDING && !primary->core.renews;
+    if (lock->ops[RL_OP_EXTEND].is_active) {
+        return refuse_busy(lock, "in use: an extension is pending");
+    }
+    if (rl_hold_is_held(lock) && is_extending) {
+        return refuse_busy(lock,
+                           "in use: another object of its owner is extending the hold they share");
+    }
+    if (!rl_hold_is_held(lock)) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    if (ttl_ms != 0) {
+        status = rl_options_ttl(lock, ttl_ms, 0);
+        if (status != 0) {
+            return status;
+        }
+    }
+    event.u.ttl_ms = (uint32_t)ttl_ms;
+    rl_op_submit(lock, RL_OP_EXTEND, on_done, data);
+    assert(primary->reentry.for_extend == NULL);
+    primary->reentry.for_extend = primary != lock ? lock : NULL;
+    rl_step_event(primary, &event);
+    return 0;
+}
+
+int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
+        return refuse_busy(lock, in_the_way(lock));
+    }
+    if (!rl_hold_is_held(lock) && !lock->reentry.owes_lost) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
+    rl_reentrancy_release(lock);
+    return 0;
+}
+
+int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb on_done,
+                          void *data) {
+    struct rl_event event = {.type = RL_EV_RELEASE};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    status = check_free(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (!is_token(token)) {
+        return refuse_token(lock);
+    }
+    event.u.token = token;
+    lock->reentry.owes_lost = false;
+    rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
+    rl_step_event(lock, &event);
+    return 0;
+}
+
+int redlock_disown(redlock_lock *lock) {
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    if (!rl_hold_is_held(lock)) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
+        return refuse_busy(lock,
+                           "in use: it was acquired more than once, or other objects share it");
+    }
+    if (!rl_reentrancy_disown(lock)) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD); /* by the clock now; on_lost says so */
+    }
+    return 0;
+}
+
+int redlock_cancel(redlock_lock *lock) {
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    if (rl_reentrancy_cancel(lock)) {
+        return 0;
+    }
+    redlock_lock *primary = rl_hold_primary(lock);
+    const struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
+    bool extends = extend->is_active && !extend->is_done; /* else it may be another's by now */
+    if (!rl_lock_is_acquiring(&lock->core) && !extends) {
+        return refuse(lock, REDLOCK_ERR_IDLE);
+    }
+    rl_step_simple(extends ? primary : lock, RL_EV_CANCEL);
+    return 0;
+}
+
+/* -- Getters -- */
+
+int redlock_lock_is_valid(const redlock_lock *lock) {
+    if (lock != NULL) {
+        rl_own(lock->client, __func__);
+    }
+    return lock != NULL && lock->reentry.depth > 0 && !rl_io_is_forked(&lock->client->io) &&
+           rl_lock_is_valid(&rl_hold_primary(lock)->core, rl_client_now_ns(lock->client));
+}
+
+uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock) {
+    if (lock != NULL) {
+        rl_own(lock->client, __func__);
+    }
+    bool held = lock != NULL && rl_hold_is_held(lock) && !rl_io_is_forked(&lock->client->io);
+    return held ? rl_hold_primary(lock)->core.valid_until_ns : 0;
+}
+
+int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
+    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
+    uint64_t now_ns = until_ns != 0 ? rl_client_now_ns(lock->client) : 0;
+    return until_ns > now_ns ? (int64_t)((until_ns - now_ns) / RL_NS_PER_MS) : 0;
+}
+
+const char *redlock_lock_token(const redlock_lock *lock) {
+    return lock != NULL ? rl_hold_primary(lock)->core.token : "";
+}
+
+uint64_t redlock_lock_fence(const redlock_lock *lock) {
+    return lock != NULL ? lock->fence : 0;
+}
+
+const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {
+    const struct rl_resource *first = lock != NULL ? lock->resources[0] : NULL;
+    if (length != NULL) {
+        *length = first != NULL ? first->length : 0;
+    }
+    return first != NULL ? first->bytes : NULL;
+}
+
+void redlock_lock_set_data(redlock_lock *lock, void *data) {
+    if (lock != NULL) {
+        lock->user_data = data;
+    }
+}
+
+void *redlock_lock_data(const redlock_lock *lock) {
+    return lock != NULL ? lock->user_data : NULL;
+}
+
+redlock_client *redlock_lock_client(const redlock_lock *lock) {
+    return lock != NULL ? lock->client : NULL;
+}

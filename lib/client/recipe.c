@@ -1,0 +1,116 @@
+/* See recipe.h. */
+#include "client/recipe.h"
+
+#include <assert.h>
+
+#include "client/env.h"
+#include "client/notification.h"
+#include "client/options.h"
+#include "client/own.h"
+#include "client/ready.h"
+#include "client/reserve.h"
+
+static void on_due(struct rl_deadline *item, uint64_t now_ns) {
+    struct rl_recipe *recipe = RL_CONTAINER(item, struct rl_recipe, deadline);
+    assert(recipe->due != NULL);
+    rl_recipe_at(recipe, RL_NEVER);
+    recipe->due(recipe, now_ns);
+}
+
+static void on_notified(struct rl_watcher *watcher) {
+    struct rl_recipe *recipe = RL_CONTAINER(watcher, struct rl_recipe, watcher);
+    assert(recipe->notified != NULL);
+    recipe->notified(recipe);
+}
+
+struct rl_recipe *rl_recipe_new(redlock_client *client, size_t size) {
+    assert(size >= sizeof(struct rl_recipe));
+    struct rl_recipe *recipe = NULL;
+    if (rl_reserve_deadline(client, 0)) {
+        recipe = rl_alloc(&client->memory, 1, size);
+    }
+    if (recipe != NULL) {
+        recipe->client = client;
+        recipe->watcher.told = on_notified;
+        rl_deadline_init(&recipe->deadline, on_due);
+        rl_list_add(&client->recipes, &recipe->link);
+        client->user_count++;
+    }
+    return recipe;
+}
+
+void rl_recipe_free(struct rl_recipe *recipe) {
+    redlock_client *client = recipe->client;
+    assert(client->user_count > 0);
+    rl_recipe_at(recipe, RL_NEVER);
+    rl_recipe_unwatch(recipe);
+    rl_list_remove(&recipe->link);
+    client->user_count--;
+    rl_free(&client->memory, recipe);
+}
+
+int rl_recipe_enter(const redlock_client *client, const char *function) {
+    rl_own(client, function);
+    if (rl_io_is_forked(&client->io)) {
+        return REDLOCK_ERR_FORKED;
+    }
+    return rl_recipe_is_open(client) ? 0 : REDLOCK_ERR_CLOSED;
+}
+
+bool rl_recipe_is_open(const redlock_client *client) {
+    return client->phase == RL_CLIENT_OPEN;
+}
+
+uint64_t rl_recipe_now_ns(const redlock_client *client) {
+    return rl_client_now_ns(client);
+}
+
+uint64_t rl_recipe_random(redlock_client *client) {
+    return rl_client_random(client);
+}
+
+void rl_recipe_wake(redlock_client *client) {
+    rl_client_wake(client);
+}
+
+void rl_recipe_at(struct rl_recipe *recipe, uint64_t at_ns) {
+    rl_deadlines_set(&recipe->client->deadlines, &recipe->deadline, at_ns);
+}
+
+void rl_recipe_watch(struct rl_recipe *recipe, redlock_lock *lock) {
+    assert(lock->client == recipe->client);
+    if (recipe->watcher.subscription == NULL) {
+        rl_notification_watch(recipe->client, &recipe->watcher, lock->resources[0]);
+    }
+}
+
+void rl_recipe_unwatch(struct rl_recipe *recipe) {
+    rl_notification_unwatch(recipe->client, &recipe->watcher);
+}
+
+void rl_recipe_announce(redlock_lock *lock) {
+    assert(lock->core.state == RL_IDLE); /* its releases are of one kind */
+    lock->target.notifies = true;
+}
+
+void rl_recipe_hurry(redlock_lock *lock) {
+    if (lock->core.state == RL_BACKOFF && rl_recipe_is_open(lock->client)) {
+        lock->is_notified = true;
+        rl_ready_step(lock);
+    }
+}
+
+int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options) {
+    redlock_acquire_options full;
+    struct rl_acquire ignored;
+    return rl_options_acquire(lock, options, &ignored, &full);
+}
+
+void rl_recipe_end_all(redlock_client *client) {
+    struct rl_link *first;
+    while ((first = client->recipes.first) != NULL) {
+        struct rl_recipe *recipe = RL_CONTAINER(first, struct rl_recipe, link);
+        recipe->end(recipe);
+        assert(client->recipes.first != first);
+    }
+}

@@ -1,0 +1,55 @@
+/* What recipes (lib/election, lib/blocking) may use of a client besides the public interface: a
+ * place in the list of what ends with it, a deadline, releases to listen for.
+ *
+ * A recipe is a struct of its own, the first of whose members is this one.
+ */
+#ifndef RL_CLIENT_RECIPE_H
+#define RL_CLIENT_RECIPE_H
+
+#include "client/state.h"
+
+struct rl_recipe {
+    redlock_client *client;
+    struct rl_link link;
+    struct rl_deadline deadline;
+    struct rl_watcher watcher;
+    void (*end)(struct rl_recipe *recipe); /* the client is gone: it frees itself */
+    void (*due)(struct rl_recipe *recipe,
+                uint64_t now_ns);               /* its deadline has come, and is unset */
+    void (*notified)(struct rl_recipe *recipe); /* a release was heard of */
+};
+
+/* Memory for a recipe of so many bytes, in the client's list, with `client` set; NULL: there is
+ * none. rl_recipe_free() takes it out of the list, and what it waits for. */
+struct rl_recipe *rl_recipe_new(redlock_client *client, size_t size);
+void rl_recipe_free(struct rl_recipe *recipe);
+
+/* What every function of the interface asks first: 0, FORKED or CLOSED. In a debug build a call
+ * from another thread ends the program. */
+int rl_recipe_enter(const redlock_client *client, const char *function);
+bool rl_recipe_is_open(const redlock_client *client);
+
+uint64_t rl_recipe_now_ns(const redlock_client *client);
+uint64_t rl_recipe_random(redlock_client *client);
+/* The user has submitted something that needs a turn soon. */
+void rl_recipe_wake(redlock_client *client);
+
+/* Sets the deadline; RL_NEVER: none. */
+void rl_recipe_at(struct rl_recipe *recipe, uint64_t at_ns);
+
+/* Listens for releases of the lock's first resource, or not any more; while no node can be
+ * subscribed to, nothing is received. */
+void rl_recipe_watch(struct rl_recipe *recipe, redlock_lock *lock);
+void rl_recipe_unwatch(struct rl_recipe *recipe);
+/* The lock's releases are announced, to whoever watches. Once, before it is used. */
+void rl_recipe_announce(redlock_lock *lock);
+/* A lock that pauses between two attempts makes the next one soon. */
+void rl_recipe_hurry(redlock_lock *lock);
+
+/* What redlock_acquire() would say to these options: 0, or INVALID and a message of the lock. */
+int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options);
+
+/* For the client: its end. */
+void rl_recipe_end_all(redlock_client *client);
+
+#endif

@@ -1,0 +1,177 @@
+/* See reentrancy.h. */
+#include "client/reentrancy.h"
+
+#include <assert.h>
+
+#include "client/env.h"
+#include "client/hold.h"
+#include "client/lock_life.h"
+#include "client/op.h"
+#include "client/step.h"
+
+/* The object no longer uses the hold. If no object does, it is released in the background,
+ * unless the last one that used it is releasing it just now: that release is not this object's to
+ * end, though its core may be. */
+static void leave(redlock_lock *lock) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    const redlock_lock *extends =
+        primary->reentry.for_extend != NULL ? primary->reentry.for_extend : primary;
+    assert(!rl_hold_uses(lock));
+    rl_lock_ref(primary);
+    if (primary->core.state == RL_EXTENDING && extends == lock) {
+        rl_step_simple(primary, RL_EV_CANCEL); /* not the watchdog's */
+    }
+    if (primary->reentry.for_release == lock) {
+        rl_step_simple(primary, RL_EV_ABANDON);
+    }
+    rl_hold_detach(lock);
+    if (!rl_hold_has_users(primary) && primary->reentry.for_release == NULL) {
+        rl_step_simple(primary, RL_EV_ABANDON);
+    }
+    rl_lock_unref(primary);
+}
+
+/* -- Acquire -- */
+
+static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
+    if (a->resource_count != b->resource_count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->resource_count; i++) {
+        bool found = false;
+        for (uint32_t j = 0; j < b->resource_count; j++) {
+            found = found || a->resources[i] == b->resources[j];
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The active lock of a line, if it is held for this owner now. */
+static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
+    redlock_lock *active = turns->active != NULL ? turns->active->owner : NULL;
+    if (active == NULL || active->reentry.owner != owner || !rl_hold_has_users(active)) {
+        return NULL;
+    }
+    if (rl_lock_lost_ns(&active->core) <= rl_client_now_ns(active->client)) {
+        rl_step_simple(active, RL_EV_TICK);
+    }
+    return rl_lock_is_holding(&active->core) ? active : NULL;
+}
+
+redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, bool *part) {
+    *part = false;
+    if (owner == 0) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        redlock_lock *primary = held_by(lock->waiting.tickets[i].turns, owner);
+        if (primary != NULL) {
+            *part = !same_resources(lock, primary);
+            return *part ? NULL : primary;
+        }
+    }
+    return NULL;
+}
+
+void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {
+    assert(primary->reentry.owner != 0);
+    assert(!lock->reentry.joining);
+    if (lock->reentry.primary == NULL) {
+        rl_hold_attach(lock, primary);
+    }
+    lock->reentry.owner = primary->reentry.owner;
+    lock->reentry.joining = true;
+    lock->client->stats.shared++;
+    rl_op_end(lock, RL_OP_ACQUIRE, 0, RL_WORDS_SHARES);
+}
+
+static void admit_one(redlock_lock *lock, redlock_lock *primary) {
+    rl_step_simple(lock, RL_EV_CANCEL); /* out of the line */
+    struct rl_op *op = &lock->ops[RL_OP_ACQUIRE];
+    assert(op->is_active && op->is_done);
+    if (lock->core.acquire.fences && rl_lock_fence(&primary->core) == 0) {
+        op->status = REDLOCK_ERR_ALREADY_HELD;
+        op->words = RL_WORDS_NO_FENCE;
+    } else if (same_resources(lock, primary)) {
+        op->is_done = false;
+        rl_reentrancy_join(lock, primary);
+    } else {
+        op->status = REDLOCK_ERR_PART_HELD; /* it would wait for its own owner */
+        op->words = RL_WORDS_NONE;
+    }
+}
+
+void rl_reentrancy_admit(redlock_lock *primary) {
+    for (uint32_t i = 0; primary->reentry.owner != 0 && i < primary->resource_count; i++) {
+        struct rl_ticket *next = primary->waiting.tickets[i].turns->first;
+        while (next != NULL) {
+            redlock_lock *lock = next->owner;
+            next = next->next;
+            if (lock->reentry.owner == primary->reentry.owner && lock->core.state == RL_WAITING) {
+                admit_one(lock, primary);
+            }
+        }
+    }
+}
+
+bool rl_reentrancy_cancel(redlock_lock *lock) {
+    if (!lock->reentry.joining) {
+        return false;
+    }
+    rl_hold_end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
+    if (lock->reentry.depth == 0) {
+        leave(lock);
+    }
+    return true;
+}
+
+/* -- Release -- */
+
+void rl_reentrancy_release(redlock_lock *lock) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    assert(lock->ops[RL_OP_RELEASE].is_active);
+    if (lock->reentry.owes_lost) {
+        lock->reentry.owes_lost = false;
+        bool is_said = lock->loss.status == REDLOCK_ERR_LOST; /* by the round */
+        rl_op_end(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
+                  is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
+        return;
+    }
+    assert(lock->reentry.depth > 0);
+    lock->reentry.depth--;
+    if (lock->reentry.depth > 0) {
+        rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_STILL_HELD);
+    } else if (rl_hold_has_users(primary)) {
+        leave(lock);
+        rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_HELD_BY_OTHERS);
+    } else {
+        primary->reentry.for_release = primary != lock ? lock : NULL;
+        rl_step_simple(primary, RL_EV_RELEASE);
+    }
+}
+
+bool rl_reentrancy_disown(redlock_lock *lock) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    assert(lock->reentry.depth == 1 && !lock->reentry.joining && !rl_hold_has_others(lock));
+    rl_lock_ref(primary);
+    rl_step_simple(primary, RL_EV_DISOWN);
+    bool is_lost = primary->core.state == RL_LOST;
+    if (!is_lost) {
+        lock->reentry.depth = 0;
+        rl_hold_detach(lock);
+    }
+    rl_lock_unref(primary);
+    return !is_lost;
+}
+
+void rl_reentrancy_abandon(redlock_lock *lock) {
+    if (lock->reentry.joining) {
+        rl_hold_end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
+    }
+    lock->reentry.depth = 0;
+    lock->reentry.owes_lost = false;
+    leave(lock); /* of itself as well: it may go on carrying others */
+}

@@ -1,0 +1,58 @@
+/* The resources that the locks of a client are of: each once, however many locks are of it, with
+ * the line of those who want it (core/waitlist.h). A hash table that grows with the locks.
+ *
+ * Failure modes: no memory for a resource, and the lock is not made; no memory for a larger table,
+ * and looking up becomes slower.
+ */
+#ifndef RL_RESOURCE_H
+#define RL_RESOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "core/deadline.h"
+#include "core/line.h"
+#include "core/waitlist.h"
+
+struct rl_resource {
+    struct rl_resource *next; /* in its chain */
+    struct rl_resources *table;
+    struct rl_waitlist turns;    /* of this client's locks */
+    struct rl_line line;         /* their place among all clients, see line.h */
+    struct redlock_lock *placed; /* ... which has its holder's name; a reference, NULL: no place */
+    struct rl_link waits;        /* while they are in line: in the client's */
+    struct rl_deadline due;      /* whatever the line waits for */
+    struct rl_subscription
+        *subscription; /* if releases of it are listened for (notification.h), or NULL */
+    uint64_t hash;
+    uint64_t home_hash; /* the same for all clients */
+    uint32_t references;
+    uint32_t length;
+    char bytes[];
+};
+
+/* All zero but `memory`, `due` and `seed`: empty. */
+struct rl_resources {
+    const redlock_allocator *memory;
+    rl_due_cb due; /* of each resource's deadline */
+    struct rl_resource **chains;
+    uint64_t seed; /* any number: names that share a chain in one client do not in another */
+    uint32_t chain_count;
+    uint32_t count;
+};
+
+/* A reference to the resource of this name, which is made if there is none; NULL without memory. */
+struct rl_resource *rl_resource_get(struct rl_resources *table, const void *bytes, size_t length);
+
+/* The resource of this name without a reference, or NULL. */
+struct rl_resource *rl_resource_find(const struct rl_resources *table, const void *bytes,
+                                     size_t length);
+
+void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
+
+/* Frees the table; every resource has been put back. */
+void rl_resources_free(struct rl_resources *table);
+
+#endif

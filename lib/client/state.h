@@ -1,0 +1,376 @@
+/* The data of a client and its locks: how the pure core meets real nodes. No functions: each room
+ * has its own header.
+ *
+ * One iteration of the loop, seen from here:
+ *   - poll: replies arrive; answer.c turns them into votes, step.c steps the locks' cores; what the
+ *     cores ask for is appended to connections (driver.c, calls.c); what ended, and what is to be
+ *     stepped, is queued (ready.c). No user code runs.
+ *   - the turn (turn.c): deadlines that have passed are stepped, losses first, each of which is
+ *     reported at once; then the other callbacks run, those of queries last; then the locks whose
+ *     turn in line has come ask; then every connection that has something to write is flushed; then
+ *     the one timer is armed. Before the poll there is another turn, for what was submitted outside
+ *     of callbacks.
+ * So a callback is never inside the call that submitted it, nor inside hiredis, and a fan-out
+ * costs one write for each node and turn.
+ *
+ * Memory: a lock lives as long as there is a reference to it: the user's until redlock_lock_free(),
+ * one for each call that is out or pending, and the queues'.
+ */
+#ifndef RL_CLIENT_STATE_H
+#define RL_CLIENT_STATE_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "client/resource.h"
+#include "core/call.h"
+#include "core/deadline.h"
+#include "core/driver.h"
+#include "core/guard.h"
+#include "core/lock.h"
+#include "core/pending.h"
+#include "core/quorum.h"
+#include "redis/listener.h"
+#include "redis/node.h"
+#include "redlock/redlock.h"
+#include "redlock/token.h"
+
+static_assert(RL_TOKEN_LEN == RL_COMMAND_TOKEN_LEN, "core and redis agree on the token");
+static_assert(RL_PENDING_MAX <= RL_NODE_REQUESTS_MAX / 2, "what is pending fits into one sending");
+static_assert(RL_NODES_MAX == REDLOCK_NODES_MAX, "core and interface agree on the nodes");
+
+/* -- Calls, see calls.h -- */
+
+/* A command to one node on behalf of a lock. */
+struct rl_lock_call {
+    struct rl_request request; /* while it is out */
+    struct rl_call sent;       /* what the core has to know of it; while it is pending, too */
+    redlock_lock *lock;        /* a reference */
+    struct rl_lock_call *next_free;
+};
+
+/* Calls are allocated in blocks, each as large as all before it, and never given back while the
+ * client lives: a load that repeats soon allocates nothing. */
+struct rl_lock_call_block {
+    struct rl_lock_call_block *next;
+    struct rl_lock_call calls[];
+};
+
+/* How a release is sent, see line.h. */
+struct rl_release_plan {
+    uint32_t homes;    /* nodes that keep lines of its resources, as a mask: `mode` is for them */
+    uint32_t grace_ms; /* for which others reserve the keys; 0: they delete them */
+    uint32_t keep_ms;  /* of mode KEEP: for which home reserves the key for `place` */
+    enum rl_release_mode mode;
+    char place[RL_PLACE_LEN];
+};
+
+struct rl_calls {
+    struct rl_lock_call *free;
+    struct rl_lock_call_block *blocks;
+    uint32_t count;        /* in all blocks */
+    uint32_t outstanding;  /* sent, not answered */
+    size_t wire_length[2]; /* of what a fan-out sends, to others and to home; 0: not written yet */
+    struct rl_release_plan plan;
+};
+
+/* -- Nodes, see place.h -- */
+
+struct rl_client_node {
+    struct rl_node node;
+    struct rl_pending pending_releases;
+    struct rl_guard guard;
+    struct rl_deadline deadline; /* of the node, of its pending releases, or of its quarantine */
+    redlock_client *client;
+    int16_t error;             /* the last error reply while it was up, 0: none */
+    char words[RL_DETAIL_MAX]; /* ... and what it said */
+    uint8_t index;
+    bool is_settled; /* has been up or has failed once */
+};
+
+/* -- Listening, see listening.h -- */
+
+#define RL_CLIENT_ID_LEN 16
+
+/* Masks have a bit for each node. */
+struct rl_listening {
+    const struct rl_listening_events *events; /* NULL: nobody attends */
+    const struct rl_listening_topics *topics;
+    struct rl_listener *listeners;   /* one for each node; NULL before the first is needed */
+    bool everywhere;                 /* subscriptions want all nodes */
+    uint32_t wanted;                 /* the client's own channel is */
+    uint32_t kept;                   /* that, or it was until lately */
+    uint32_t asked;                  /* may send messages: SUBSCRIBE is out or confirmed */
+    uint32_t confirmed;              /* of them */
+    uint32_t leaving;                /* of them: UNSUBSCRIBE is out */
+    uint32_t reported;               /* a refusal was */
+    uint32_t dirty;                  /* listeners to flush */
+    uint64_t until_ns[RL_NODES_MAX]; /* kept and not wanted: when it is given up */
+    uint64_t failures[RL_NODES_MAX]; /* the listener's, when it was confirmed or closed last */
+    struct rl_deadline deadline;
+};
+
+/* -- Release notifications, see notification.h and subscription.h -- */
+
+/* It is notified of releases. */
+struct rl_watcher {
+    struct rl_link link;                      /* in the subscription's */
+    struct rl_subscription *subscription;     /* NULL: does not listen */
+    uint32_t heard;                           /* nodes, since it was notified last */
+    void (*told)(struct rl_watcher *watcher); /* must not run the user's code */
+};
+
+/* Masks have a bit for each node. */
+struct rl_subscription {
+    struct rl_link link;          /* all of the client */
+    struct rl_resource *resource; /* a reference */
+    struct rl_list watchers;
+    uint64_t until_ns;  /* without watchers: when it is given up */
+    uint32_t asked;     /* may send messages: SUBSCRIBE is out or confirmed */
+    uint32_t confirmed; /* of them */
+    uint32_t leaving;   /* of them: UNSUBSCRIBE is out */
+    bool has_quorum;    /* of confirmations */
+    bool is_ending;
+};
+
+struct rl_notifications {
+    const struct rl_subscription_events *events;
+    struct rl_list subscriptions;
+    uint32_t count;
+    uint32_t ending;   /* of them */
+    uint64_t sweep_ns; /* when idle subscriptions are looked for, RL_NEVER if there are none */
+    struct rl_deadline deadline;
+};
+
+/* -- Locks -- */
+
+/* What a message says after the status. */
+enum rl_words {
+    RL_WORDS_ROUND, /* what the last round came to. All others had none of their own: */
+    RL_WORDS_NONE,
+    RL_WORDS_SHARES,         /* acquired with a hold of its owner */
+    RL_WORDS_NO_FENCE,       /* could not share that */
+    RL_WORDS_OWNER_LOST,     /* was about to share it */
+    RL_WORDS_WAS_LOST,       /* released, but lost before for lost_status */
+    RL_WORDS_STILL_HELD,     /* released, but not as often as acquired */
+    RL_WORDS_HELD_BY_OTHERS, /* released, but others of the owner go on */
+    RL_WORDS_WAITING,        /* behind another lock of the client */
+    RL_WORDS_WAITED_IN_VAIN,
+    RL_WORDS_QUEUED, /* behind other clients */
+    RL_WORDS_NO_RANDOM
+};
+
+/* An operation of the user: submitted, then done, then delivered. */
+struct rl_op {
+    redlock_lock_cb callback;
+    void *data;
+    int status;
+    bool is_active; /* submitted and not delivered */
+    bool is_done;   /* status is known */
+    uint8_t words;  /* enum rl_words */
+};
+
+/* The holder hears of the end of its hold. */
+struct rl_loss {
+    struct rl_queued queued; /* on_lost is due */
+    redlock_lock_cb callback;
+    void *data;
+    int16_t status; /* why */
+};
+
+/* ... of what the watchdog does. */
+struct rl_renewal {
+    redlock_lock_cb callback;
+    void *data;
+    int16_t status; /* of the last extension */
+    bool is_due;
+};
+
+/* Several lock objects of one owner share one hold, see hold.h and reentrancy.h. */
+struct rl_reentry {
+    uint64_t owner;
+    redlock_lock *primary;    /* the lock whose hold this one shares (a reference), or NULL */
+    struct rl_list followers; /* the locks that share this one's hold */
+    struct rl_link link;      /* in the primary's */
+    redlock_lock *for_extend; /* whose extension, or release, of this core is pending */
+    redlock_lock *for_release;
+    uint32_t depth; /* acquires of this object that were delivered and not released */
+    bool joining;   /* an acquire that shares a hold is done and not delivered */
+    bool owes_lost; /* its hold was lost; the release that follows says so */
+};
+
+/* Locks of one client take turns, see waiting.h. */
+struct rl_waiting {
+    struct rl_ticket *tickets; /* one for each resource, behind the struct */
+    uint64_t since_ns;         /* when the acquire was submitted */
+    bool is_in_line;           /* waits, asks or holds */
+    bool has_turn;             /* its turn in line has come, and it was not stepped yet */
+    bool pauses;               /* ... and is to let others go first */
+};
+
+/* What the loop's turn is to do with a lock that is first of its client's and waits. */
+enum rl_line_call {
+    RL_LINE_CALL_NONE,
+    RL_LINE_CALL_TURN,  /* its turn among all clients has come */
+    RL_LINE_CALL_PLAIN, /* nobody is known to wait: it asks as if nobody did */
+    RL_LINE_CALL_ALONE  /* there is no line to wait in: it tries again after a pause */
+};
+
+/* ... among the locks of all clients, see line.h. */
+struct rl_queueing {
+    uint64_t turn_ns;         /* when its turn came */
+    uint64_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
+    uint8_t refused_by;       /* the resource that was, a number */
+    uint8_t line;             /* the resource in whose line it is */
+    uint8_t call;             /* enum rl_line_call */
+    bool is_queued;           /* in line, or asks in its turn, or waits for home's answer */
+};
+
+/* The lines that a client waits in. */
+struct rl_lines {
+    struct rl_list waiting; /* resources, by `waits` */
+    struct rl_line_request *free;
+    uint64_t places;                /* so many were taken */
+    uint32_t refused;               /* nodes that do not let it listen, as a mask */
+    uint32_t outstanding;           /* JOINs and LEAVEs, sent, not answered */
+    uint32_t at_home[RL_NODES_MAX]; /* how many of its lines each node keeps */
+};
+
+/* What messages are about. */
+struct rl_last {
+    const char *refusal; /* why the last call on it was refused; NULL: it was not */
+    char *refusal_text;  /* memory of its own for that, or NULL */
+    int16_t status;      /* of the last operation, loss or renewal */
+    int16_t attempt;     /* of the last attempt of the last acquire that ended */
+    uint8_t words;       /* enum rl_words, of status */
+    bool has_asked;      /* an attempt of the last acquire has begun */
+};
+
+struct redlock_lock {
+    struct rl_lock core;
+    redlock_client *client;
+    struct rl_link link; /* all locks of the client */
+    void *user_data;     /* redlock_lock_set_data() */
+    uint32_t references;
+    uint8_t resource_count; /* so many were taken; all, once it is made */
+    bool is_freed;          /* by the user */
+
+    bool announces;   /* a release is of what was won, not of an attempt that failed */
+    bool is_notified; /* it is to try soon: RL_EV_NOTICE is due */
+    bool tell;        /* granted: RL_EV_TELL is due */
+
+    struct rl_op ops[RL_OPS];
+    struct rl_queued done;  /* some of ops are, or what follows is due */
+    struct rl_queued ready; /* to be stepped: it has its turn, or is to try soon */
+    struct rl_loss loss;
+    struct rl_renewal renewal;
+    struct rl_last last;
+    uint64_t fence; /* of the hold of the last of them: the primary may be gone */
+
+    struct rl_deadline deadline; /* whatever the core waits for */
+    struct rl_deadline end;      /* while it is held: when its loss is due */
+
+    struct rl_reentry reentry;
+    struct rl_waiting waiting;
+    struct rl_queueing queueing;
+
+    struct rl_target target;        /* the resources and the holder, for commands */
+    struct rl_resource **resources; /* target.n of them; behind the struct, as the names */
+    struct rl_ballot ballots[];
+};
+
+/* -- The client -- */
+
+enum rl_client_phase {
+    RL_CLIENT_OPEN,     /* in use */
+    RL_CLIENT_CLOSING,  /* releases are out */
+    RL_CLIENT_TEARDOWN, /* handles are closing */
+    RL_CLIENT_GONE      /* on_close runs */
+};
+
+struct rl_opening {
+    redlock_client_cb callback;
+    void *data;
+    uint64_t until_ns;
+    uint64_t quorum_ns; /* since when there is a quorum, or RL_NEVER */
+    bool is_active;
+};
+
+struct rl_closing {
+    redlock_client_cb callback;
+    void *data;
+    uint64_t until_ns;
+};
+
+/* What is sent in a turn goes out at its end. */
+struct rl_flushing {
+    uint32_t nodes;      /* to flush, as a mask */
+    uint64_t dirty_ns;   /* since when there are any */
+    uint64_t flushed_ns; /* what is sent from then on has not been flushed */
+};
+
+struct redlock_client {
+    redlock_allocator memory;
+    struct rl_io io;
+
+    /* Options. */
+    struct rl_rules rules;
+    uint64_t node_hashes[RL_NODES_MAX]; /* of their names, for rules */
+    uint32_t fence_retention_ms;
+    struct rl_guard_rules guard_rules;
+    uint32_t max_ttl_ms; /* without a guard the longest that there is */
+    struct rl_node_options node_options;
+    char client_name[65];
+    char id[RL_CLIENT_ID_LEN + 1]; /* hex digits, no other client's */
+
+    /* Nodes. */
+    struct rl_client_node *nodes;
+    uint32_t n_nodes;
+    uint32_t up;                       /* nodes that can be sent to, as a mask */
+    uint32_t voters;                   /* of these, the ones that may be asked to grant */
+    uint32_t duplicates[RL_NODES_MAX]; /* for each node, those that say they are the same server */
+    int16_t reasons[RL_NODES_MAX];     /* why the others cannot, or may not */
+    struct rl_flushing flushing;
+    uint64_t pending_releases; /* of all nodes */
+    struct rl_calls calls;
+
+    /* Time and threads. */
+    enum rl_client_phase phase;
+    bool in_turn;
+    bool has_thread;   /* in a debug build, see own.h */
+    pthread_t thread;  /* that runs the loop */
+    uint64_t heard_ns; /* the world's, in this turn */
+    uint64_t step_ns;  /* when the last step of a lock was */
+    uint64_t random;   /* state of the jitter */
+    struct rl_deadlines deadlines;
+    struct rl_deadlines ends;    /* of the locks that are held: when their losses are due */
+    struct rl_deadline deadline; /* the client's own: opening and closing */
+    uint32_t user_count;         /* locks, queries and recipes: each may have a deadline */
+    struct rl_opening opening;
+    struct rl_closing closing;
+
+    /* What it is used for. */
+    struct rl_list locks;
+    uint32_t lock_count;
+    struct rl_list queries;
+    struct rl_list recipes;   /* what ends with the client, see recipe.h */
+    struct rl_queue done;     /* locks with callbacks */
+    struct rl_queue lost;     /* locks with on_lost */
+    struct rl_queue ready;    /* locks to step */
+    struct rl_queue answered; /* queries with a callback */
+    struct rl_resources resources;
+    struct rl_lines lines;
+    struct rl_listening listening;
+    struct rl_notifications notifications;
+
+    redlock_stats stats;
+    redlock_trace_cb trace;
+    void *trace_data;
+};
+
+#endif

@@ -1,0 +1,38 @@
+/* See step.h. */
+#include "client/step.h"
+
+#include <assert.h>
+
+#include "client/check.h"
+#include "client/driver.h"
+#include "client/line.h"
+#include "client/lock_life.h"
+#include "client/waiting.h"
+
+bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
+    redlock_client *client = lock->client;
+    rl_lock_ref(lock); /* what ends here may be the last that refers to it */
+    bool late = rl_driver_run(lock, event);
+    rl_waiting_update(lock);
+    rl_line_follow(lock);
+    rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
+    rl_deadlines_set(&client->ends, &lock->end, rl_lock_lost_ns(&lock->core));
+    rl_check_lock(lock);
+    rl_lock_unref(lock);
+    return late;
+}
+
+void rl_step_simple(redlock_lock *lock, enum rl_event_type type) {
+    struct rl_event event = {.type = type};
+    rl_step_event(lock, &event);
+}
+
+void rl_step_due(struct rl_deadline *item, uint64_t now_ns) {
+    (void)now_ns; /* the core is given the clock's time */
+    rl_step_simple(RL_CONTAINER(item, redlock_lock, deadline), RL_EV_TICK);
+}
+
+void rl_step_end_due(struct rl_deadline *item, uint64_t now_ns) {
+    (void)now_ns;
+    rl_step_simple(RL_CONTAINER(item, redlock_lock, end), RL_EV_TICK);
+}

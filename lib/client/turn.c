@@ -1,0 +1,292 @@
+/* One turn: deadlines, callbacks, turns in line, flush, timer. The world asks for it
+ * (base/world.h) after each batch of events and, where something was submitted since, before it
+ * waits. The order is explained in state.h. Nothing else in lib/client runs code of the user's,
+ * and nothing calls the turn: what it has to do is in its queues (ready.h).
+ *
+ * Can a success be reported before a loss that is due? No: before every callback the deadlines that
+ * have passed are stepped and on_lost callbacks run first. A callback that blocks the loop
+ * therefore delays what follows, but cannot put a success before a loss.
+ *
+ * Can a node be given up whose answer is there? What is due, losses excepted, is due by the
+ * world's heard_ns: what had arrived by then has been read, however long the program works in its
+ * callbacks. And what is sent is waited for from the flush on, not from when it was submitted, if
+ * much time lies between the two (put_off.h); validity runs from the submission all the same.
+ *
+ * Can the world wait while something is due? What becomes due in one of its events is seen by the
+ * turn right after it. What the user submits from elsewhere (a callback of his own, another
+ * client's callback) asks for a turn, and so does a queue that is not empty at the end of a turn.
+ * Otherwise the timer is armed for the first deadline.
+ */
+#include "client/turn.h"
+
+#include <assert.h>
+
+#include "base/mark.h"
+#include "client/check.h"
+#include "client/closing.h"
+#include "client/delivery.h"
+#include "client/env.h"
+#include "client/line.h"
+#include "client/listening.h"
+#include "client/lock_life.h"
+#include "client/opening.h"
+#include "client/own.h"
+#include "client/put_off.h"
+#include "client/query.h"
+#include "client/ready.h"
+#include "client/step.h"
+
+/* -- What is due -- */
+
+/* The first item of a heap has been stepped. If it is still the first, it is of a later time now,
+ * or this would spin; if not, it may be gone, and its lock with it. */
+static void check_progress(const struct rl_deadlines *heap, const struct rl_deadline *stepped,
+                           uint64_t until_ns) {
+    assert(rl_deadlines_first(heap) != stepped || stepped->at_ns > until_ns);
+    (void)heap; /* without assertions */
+    (void)stepped;
+    (void)until_ns;
+}
+
+static void deliver_loss(redlock_lock *lock) {
+    struct rl_delivery loss = rl_delivery_take_loss(lock);
+    if (loss.callback != NULL) {
+        loss.callback(lock, loss.status, loss.data);
+    }
+    rl_lock_unref(lock);
+}
+
+/* What is due: losses by now, the rest by until_ns. Losses go first, also those that become due
+ * meanwhile: if they waited for what else is due, then the retries of a hundred thousand locks
+ * would put them off, each for the others. Returns whether an on_lost ran; what has become due in
+ * it is for the next call. */
+static bool run_due(redlock_client *client, uint64_t until_ns) {
+    uint64_t now_ns = rl_client_now_ns(client);
+    bool told = false;
+    for (;;) {
+        redlock_lock *lock = rl_ready_take_lost(client);
+        struct rl_deadline *end = rl_deadlines_first(&client->ends);
+        struct rl_deadline *item = rl_deadlines_first(&client->deadlines);
+        if (lock != NULL) {
+            told = true;
+            deliver_loss(lock);
+        } else if (end != NULL && end->at_ns <= now_ns) {
+            end->due(end, now_ns);
+            check_progress(&client->ends, end, now_ns);
+        } else if (item != NULL && item->at_ns <= until_ns) {
+            item->due(item, until_ns);
+            check_progress(&client->deadlines, item, until_ns);
+        } else {
+            return told;
+        }
+        now_ns = rl_client_now_ns(client);
+    }
+}
+
+/* Before a callback that may report a success. */
+static void deliver_losses(redlock_client *client) {
+    while (run_due(client, client->heard_ns)) {
+    }
+}
+
+/* -- Callbacks -- */
+
+static void deliver(redlock_lock *lock) {
+    bool has_called = false;
+    for (enum rl_delivery_kind kind = RL_DELIVERY_ACQUIRE; kind < RL_DELIVERY_KINDS; kind++) {
+        if (!rl_delivery_is_due(lock, kind)) {
+            continue;
+        }
+        if (has_called) {
+            deliver_losses(lock->client); /* which the callback may have put off */
+        }
+        struct rl_delivery delivery = rl_delivery_take(lock, kind);
+        has_called = true;
+        if (delivery.callback != NULL) {
+            delivery.callback(lock, delivery.status, delivery.data);
+        }
+    }
+}
+
+/* Those that are queued now; what they queue is for the next turn, so that a callback that submits
+ * what fails at once cannot starve the loop. */
+static bool run_done(redlock_client *client) {
+    const bool any = client->done.first != NULL;
+    const struct rl_queued *last = client->done.last;
+    for (bool more = any; more;) {
+        redlock_lock *lock = RL_CONTAINER(client->done.first, redlock_lock, done);
+        more = &lock->done != last;
+        deliver_losses(client);
+        rl_delivery_grant(lock);
+        lock = rl_ready_take_done(client);
+        deliver(lock);
+        rl_lock_unref(lock);
+    }
+    return any;
+}
+
+static bool run_queries(redlock_client *client) {
+    const bool any = client->answered.first != NULL;
+    const struct rl_queued *last = client->answered.last;
+    for (bool more = any; more;) {
+        redlock_query_cb callback;
+        void *data;
+        int status;
+        more = client->answered.first != last;
+        deliver_losses(client);
+        redlock_query *query = rl_query_take(client, &callback, &status, &data);
+        callback(query, status, data);
+        rl_query_told(query);
+    }
+    return any;
+}
+
+static bool run_opening(redlock_client *client) {
+    int status;
+    if (!client->opening.is_active ||
+        !rl_opening_is_over(client, rl_client_now_ns(client), &status)) {
+        return false;
+    }
+    redlock_client_cb callback = client->opening.callback;
+    client->opening.is_active = false;
+    client->opening.callback = NULL;
+    if (callback != NULL) {
+        callback(client, status, client->opening.data);
+    }
+    return true;
+}
+
+void rl_turn_closed(redlock_client *client) {
+    assert(client->phase == RL_CLIENT_GONE);
+    if (client->closing.callback != NULL) {
+        client->closing.callback(client, 0, client->closing.data);
+    }
+}
+
+/* -- Locks to step -- */
+
+/* Its turn among this client's locks. Whether it may ask for votes, or must wait for other clients,
+ * is the line's to say. */
+static void step_in_turn(redlock_lock *lock) {
+    struct rl_event event = {.type = RL_EV_TURN};
+    assert(lock->core.state == RL_WAITING);
+    lock->waiting.has_turn = false;
+    lock->client->stats.handoffs++;
+    if (lock->waiting.pauses && !rl_line_holds_up(lock, true)) {
+        event.u.pause = true; /* who does not wait in line has a gap then */
+        rl_step_event(lock, &event);
+    } else {
+        rl_line_go(lock);
+    }
+}
+
+static void step_called(redlock_lock *lock) {
+    struct rl_event event = {.type = RL_EV_TURN};
+    event.place = rl_line_take_call(lock, &event.u.pause);
+    rl_step_event(lock, &event);
+}
+
+static void step_notified(redlock_lock *lock) {
+    lock->is_notified = false;
+    if (lock->core.state == RL_BACKOFF) {
+        rl_trace(lock->client, REDLOCK_EVENT_RELEASE_NOTIFIED, lock, NULL, 0, 0);
+        rl_step_simple(lock, RL_EV_NOTICE);
+    }
+}
+
+/* The SET of the next in line follows the release of the one before it in one write. */
+static void run_ready(redlock_client *client) {
+    redlock_lock *lock;
+    while ((lock = rl_ready_take_step(client)) != NULL) {
+        bool is_open = client->phase == RL_CLIENT_OPEN;
+        if (!lock->waiting.has_turn && !lock->is_notified &&
+            lock->queueing.call == RL_LINE_CALL_NONE) {
+            RL_MARK(TURN_TAKEN_BACK); /* it has left the line since */
+        }
+        if (lock->queueing.call != RL_LINE_CALL_NONE && is_open) {
+            step_called(lock); /* before step_in_turn(), which may queue it anew */
+        }
+        if (lock->waiting.has_turn && is_open) {
+            step_in_turn(lock);
+        }
+        if (lock->is_notified && is_open) {
+            step_notified(lock);
+        }
+        lock->waiting.has_turn = lock->is_notified = false;
+        rl_lock_unref(lock);
+    }
+}
+
+/* -- The end of a turn -- */
+
+/* A turn that took a considerable part of what a vote is waited for, or work of the program's after
+ * it had submitted something, is not the nodes' fault. */
+static void flush(redlock_client *client) {
+    struct rl_flushing *flushing = &client->flushing;
+    if (flushing->nodes != 0) {
+        uint64_t now_ns = rl_client_now_ns(client);
+        if (now_ns - flushing->dirty_ns > client->rules.node_timeout_ns / 8) {
+            RL_MARK(PUT_OFF);
+            rl_put_off(client, now_ns);
+        }
+        flushing->flushed_ns = now_ns + 1; /* not what is put off to now, once more */
+    }
+    while (flushing->nodes != 0 || client->listening.dirty != 0) {
+        rl_listening_flush(client); /* either may break, and what follows from that be sent */
+        uint32_t nodes = flushing->nodes;
+        flushing->nodes = 0;
+        for (uint32_t i = 0; i < client->n_nodes; i++) {
+            if (nodes >> i & 1) {
+                rl_node_flush(&client->nodes[i].node);
+            }
+        }
+    }
+}
+
+static void arm(redlock_client *client) {
+    const struct rl_deadline *first = rl_deadlines_first(&client->deadlines);
+    client->io.world->ops->arm(client->io.world, first != NULL ? first->at_ns : RL_NEVER);
+}
+
+bool rl_turn_run(void *owner) {
+    redlock_client *client = owner;
+    struct rl_world *world = client->io.world;
+    rl_own_turn(client);
+    assert(!client->in_turn);
+    client->in_turn = true;
+    client->heard_ns = world->ops->heard_ns(world);
+    bool tells = run_due(client, client->heard_ns);
+    tells |= run_done(client);
+    tells |= run_queries(client);
+    run_ready(client);
+    tells |= run_opening(client);
+    rl_closing_check(client);
+    if (client->phase >= RL_CLIENT_TEARDOWN) {
+        return tells; /* nothing is queued, nothing may be armed */
+    }
+    flush(client);
+    rl_check_client(client);
+    client->in_turn = false;
+    if (rl_ready_has_callbacks(client) || client->ready.first != NULL) {
+        rl_client_wake(client);
+    }
+    arm(client);
+    return tells;
+}
+
+/* Losses that are due when the loop has been blocked do not wait for all the answers that have come
+ * in meanwhile. Whatever else is due may be settled by these answers, and does wait for them. */
+bool rl_turn_before_wait(void *owner) {
+    redlock_client *client = owner;
+    const struct rl_deadline *end = rl_deadlines_first(&client->ends);
+    rl_own_turn(client);
+    if (end == NULL || end->at_ns > rl_client_now_ns(client)) {
+        return false;
+    }
+    assert(!client->in_turn);
+    client->in_turn = true;
+    bool told = run_due(client, 0);
+    client->in_turn = false;
+    rl_client_wake(client); /* the rest of the turn */
+    return told;
+}

@@ -1,0 +1,93 @@
+/* See waiting.h.
+ *
+ * Can a turn be missed? A waiting lock can go on only after an active one has left one of its
+ * lines, and rl_waiting_update() looks at every line that an active lock has left. A lock that has
+ * its turn is active, and in the queue until the loop's turn, which always follows: what steps a
+ * lock is either a turn itself, or an event of the poll before it, or a call of the user, who wakes
+ * the loop.
+ */
+#include "client/waiting.h"
+
+#include <assert.h>
+
+#include "client/eligibility.h"
+#include "client/op.h"
+#include "client/ready.h"
+
+bool rl_waiting_enter(redlock_lock *lock) {
+    assert(!lock->waiting.is_in_line);
+    rl_tickets_take(lock->waiting.tickets);
+    lock->waiting.is_in_line = true;
+    if (!rl_tickets_may_ask(lock->waiting.tickets)) {
+        return true;
+    }
+    rl_tickets_ask(lock->waiting.tickets);
+    return false;
+}
+
+bool rl_waiting_is_busy(const redlock_lock *lock) {
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        if (lock->waiting.tickets[i].turns->active != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of one that asks before it: what its last attempt came to. Nodes that are known to be too few
+ * need no attempt. */
+static int asker_status(const redlock_lock *asker) {
+    if (asker->core.acquire.attempt != RL_RESULT_NONE &&
+        asker->core.acquire.attempt != RL_RESULT_OK) {
+        return rl_lock_status(asker->core.acquire.attempt);
+    }
+    return rl_eligibility_are_quorum(asker->client) ? REDLOCK_ERR_HELD : REDLOCK_ERR_NO_QUORUM;
+}
+
+int rl_waiting_status(const redlock_lock *lock) {
+    int status = REDLOCK_ERR_HELD;
+    for (uint32_t i = 0; i < lock->resource_count && status == REDLOCK_ERR_HELD; i++) {
+        const struct rl_ticket *active = lock->waiting.tickets[i].turns->active;
+        const redlock_lock *other = active != NULL ? active->owner : NULL;
+        if (other != NULL && other != lock && rl_lock_is_acquiring(&other->core)) {
+            status = asker_status(other);
+        }
+    }
+    return status;
+}
+
+enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
+    if (lock->queueing.is_queued) {
+        return RL_WORDS_QUEUED;
+    }
+    return status == REDLOCK_ERR_HELD ? RL_WORDS_WAITING : RL_WORDS_WAITED_IN_VAIN;
+}
+
+static void give_turn(redlock_lock *lock, bool pause) {
+    assert(!lock->waiting.has_turn);
+    rl_tickets_ask(lock->waiting.tickets);
+    lock->waiting.has_turn = true;
+    lock->waiting.pauses = pause;
+    rl_ready_step(lock);
+}
+
+void rl_waiting_update(redlock_lock *lock) {
+    if (!lock->waiting.is_in_line || rl_lock_is_in_line(&lock->core)) {
+        return;
+    }
+    bool is_free[REDLOCK_RESOURCES_MAX];
+    lock->waiting.is_in_line = lock->waiting.has_turn = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        is_free[i] = rl_ticket_leave(&lock->waiting.tickets[i]);
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_waitlist *turns = lock->waiting.tickets[i].turns;
+        bool pause;
+        if (is_free[i] && turns->active == NULL) {
+            struct rl_ticket *next = rl_waitlist_next(turns, lock->core.now_ns, &pause);
+            if (next != NULL) {
+                give_turn(next->owner, pause);
+            }
+        }
+    }
+}

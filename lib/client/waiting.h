@@ -1,0 +1,30 @@
+/* The waitlists of a client's locks (core/waitlist.h), driven: who comes, who leaves, whose turn it
+ * is.
+ *
+ * Turns are given by the loop's turn, after the callbacks and before the flush, so that the SET of
+ * the next follows the release of the one before it in one write. They are not given synchronously:
+ * a thousand waiters that fail at once must not be a thousand nested calls.
+ */
+#ifndef RL_CLIENT_WAITING_H
+#define RL_CLIENT_WAITING_H
+
+#include <stdbool.h>
+
+#include "client/state.h"
+
+/* Into the line of each of its resources. Returns whether it must wait. */
+bool rl_waiting_enter(redlock_lock *lock);
+
+/* Whether another lock of this client asks for one of the lock's resources, or holds it. */
+bool rl_waiting_is_busy(const redlock_lock *lock);
+
+/* What holds up a lock that waits: HELD, or why the one before it is not granted either. */
+int rl_waiting_status(const redlock_lock *lock);
+/* That in words; or that other clients do, which it is in line with. */
+enum rl_words rl_waiting_words(const redlock_lock *lock, int status);
+
+/* To be called after every step of a lock: one that neither asks, holds nor waits leaves the lines,
+ * and the next ones are given their turn. */
+void rl_waiting_update(redlock_lock *lock);
+
+#endif

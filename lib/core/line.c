@@ -1,0 +1,390 @@
+/* See line.h. Each event has a handler; settle() decides who is home, and leaves what it leaves. */
+#include "core/line.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "core/deadline.h"
+#include "core/home.h"
+
+#define IN(state) (1u << (state))
+#define PROBES_FROM 3   /* asks for a key that others hold */
+#define PROBES_BEHIND 4 /* of these, by who is not near the first */
+#define ANY_FROM 3      /* refused turns */
+
+static bool line_is(const struct rl_line *line, uint32_t set) {
+    assert(line->state < RL_LINE_STATES);
+    return (IN(line->state) & set) != 0;
+}
+
+static void line_invariant(const struct rl_line *line) {
+    bool waits = !line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_TURN) | IN(RL_LINE_TAKING));
+    assert(waits == (line->ask_ns != RL_NEVER));
+    assert((line->state == RL_LINE_OUT) == (line->place == 0));
+    assert(line->stands || line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_LISTENING)));
+    assert(!line->probes || line_is(line, IN(RL_LINE_TURN) | IN(RL_LINE_TAKING)));
+    assert(!line->turned || line->probes);
+    (void)waits;
+}
+
+/* What every driver may rely on. */
+static void line_check_actions(const struct rl_line *line, const struct rl_line_event *event,
+                               const struct rl_line_actions *out) {
+    assert(!out->join || (line->state == RL_LINE_JOINING && line->place != 0));
+    assert(!out->join || (event->heard >> line->home & 1)); /* or its turn is told to nobody */
+    assert(!out->leave || (out->leave_place != 0 && out->leave_home < RL_NODES_MAX));
+    assert(!out->turn || line->state == RL_LINE_TURN);
+    assert(!out->alone || line->state == RL_LINE_OUT);
+    (void)line; /* without assertions */
+    (void)event;
+    (void)out;
+}
+
+static void line_move(struct rl_line *line, enum rl_line_state state, uint64_t ask_ns) {
+    line->state = (uint8_t)state;
+    line->ask_ns = ask_ns;
+}
+
+static void line_leave(struct rl_line *line, struct rl_line_actions *out) {
+    assert(!out->leave);
+    if (line->stands) {
+        out->leave = true;
+        out->leave_home = line->home;
+        out->leave_place = line->place;
+    }
+    line->stands = line->is_heir = line->probes = line->turned = false;
+    line->pause_ns = 0;
+    out->join = false; /* what is left is not joined in the same step */
+}
+
+static void line_end(struct rl_line *line) {
+    assert(!line->stands);
+    line_move(line, RL_LINE_OUT, RL_NEVER);
+    line->place = 0;
+    line->backoff_ns = 0;
+}
+
+static void line_join(struct rl_line *line, const struct rl_line_event *event,
+                      struct rl_line_actions *out) {
+    assert(event->heard >> line->home & 1);
+    line_move(line, RL_LINE_JOINING, event->now_ns + event->timeout_ns);
+    line->stands = true;
+    out->join = true;
+}
+
+static void line_turn(struct rl_line *line, struct rl_line_actions *out, bool probes) {
+    assert(line->stands);
+    line_move(line, RL_LINE_TURN, RL_NEVER);
+    line->probes = probes;
+    out->turn = true;
+}
+
+/* Joins, or waits until it may. */
+static void line_begin(struct rl_line *line, const struct rl_line_event *event,
+                       struct rl_line_actions *out) {
+    if (event->heard >> line->home & 1) {
+        line_join(line, event, out);
+    } else {
+        line_move(line, RL_LINE_LISTENING, event->now_ns + event->timeout_ns);
+    }
+}
+
+/* The place is at the first node that may be home. Not in the middle of a turn: it is at an end
+ * soon, whatever comes of it. */
+static void line_settle(struct rl_line *line, const struct rl_line_event *event,
+                        struct rl_line_actions *out) {
+    line->avoid &= event->homes; /* one that is connected anew may be home again */
+    const uint32_t homes = event->homes & ~line->avoid;
+    if (line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
+        return;
+    }
+    if (homes == 0) {
+        line_leave(line, out);
+        line_end(line);
+        out->alone = true;
+        return;
+    }
+    uint32_t home = rl_home_node(event->resource, event->node_hashes, homes);
+    bool is_heard = event->heard >> home & 1;
+    if (home != line->home) {
+        line_leave(line, out);
+        line->home = (uint8_t)home;
+        line->place = event->new_place;
+        line_begin(line, event, out);
+    } else if (line->state == RL_LINE_LISTENING && is_heard) {
+        line_join(line, event, out); /* anew, if it stood: a turn may have been told to nobody */
+    } else if (line->state != RL_LINE_LISTENING && !is_heard) {
+        line_move(line, RL_LINE_LISTENING, event->now_ns + event->timeout_ns);
+    }
+}
+
+static void line_avoid_home(struct rl_line *line, const struct rl_line_event *event,
+                            struct rl_line_actions *out) {
+    line->avoid |= UINT32_C(1) << line->home;
+    line->avoid_until_ns = event->now_ns + RL_LINE_AVOID_NS;
+    line_settle(line, event, out);
+}
+
+/* -- Events -- */
+
+static void on_want(struct rl_line *line, const struct rl_line_event *event,
+                    struct rl_line_actions *out) {
+    if (line->state != RL_LINE_OUT) {
+        return; /* it is in line for the lock before this one */
+    }
+    assert(!line->stands);
+    assert(event->new_place != 0);
+    if (event->now_ns >= line->avoid_until_ns) {
+        line->avoid = 0; /* there is no tick while it is out */
+    }
+    line->since_ns = event->u.since_ns;
+    line->asks = line->asks_behind = 0;
+    line->refusals = 0;
+    line->backoff_ns = 0;
+    line->home = RL_LINE_NO_HOME;
+    line->place = event->new_place;
+    line_move(line, RL_LINE_LISTENING, event->now_ns + event->timeout_ns);
+    line_settle(line, event, out);
+}
+
+static void on_unwant(struct rl_line *line, struct rl_line_actions *out) {
+    line_leave(line, out);
+    line_end(line);
+}
+
+/* How long the heir waits before it asks again, or one who is not. */
+static uint64_t next_pause_ns(struct rl_line *line, uint64_t idle_ns, uint64_t life_ms) {
+    if (!line->is_heir) {
+        return idle_ns < RL_LINE_IDLE_NS_MAX ? idle_ns : RL_LINE_IDLE_NS_MAX;
+    }
+    line->pause_ns = line->pause_ns == 0 ? RL_LINE_GRACE_NS : line->pause_ns / 2 * 3;
+    if (line->pause_ns > RL_LINE_ASK_NS_MAX) {
+        line->pause_ns = RL_LINE_ASK_NS_MAX;
+    }
+    bool ends_sooner = life_ms > 0 && life_ms < line->pause_ns / RL_NS_PER_MS;
+    return ends_sooner ? (life_ms + 1) * RL_NS_PER_MS : line->pause_ns;
+}
+
+static void on_no(struct rl_line *line, const struct rl_line_event *event,
+                  struct rl_line_actions *out) {
+    const struct rl_line_answer_in *in = &event->u.answer;
+    assert(line->stands); /* or home would have had nothing to answer */
+    line->is_heir = line->is_heir || in->rank == 0;
+    line_move(line, RL_LINE_WAITING,
+              event->now_ns + next_pause_ns(line, event->idle_ns, in->life_ms));
+    const bool is_near = line->is_heir || in->rank <= 1, is_held = in->life_ms > 0;
+    line->asks += is_near && is_held;
+    line->asks_behind += !is_near && is_held;
+    bool probes = line->asks >= PROBES_FROM && (line->asks - PROBES_FROM) % 2 == 0;
+    if (is_held && (is_near ? probes : line->asks_behind % PROBES_BEHIND == 0)) {
+        line_turn(line, out, true);
+    }
+}
+
+static void on_answer(struct rl_line *line, const struct rl_line_event *event,
+                      struct rl_line_actions *out) {
+    const struct rl_line_answer_in *in = &event->u.answer;
+    if (in->place != line->place || line_is(line, IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
+        line->turned = line->turned ||
+                       (in->place == line->place && line->probes && in->said == RL_LINE_SAID_YES);
+        return; /* of a place that was left, or the turn was faster */
+    }
+    if (in->said == RL_LINE_SAID_YES) {
+        line_turn(line, out, false);
+    } else if (line->state == RL_LINE_JOINING && in->said == RL_LINE_SAID_NO) {
+        on_no(line, event, out);
+    } else if (line->state == RL_LINE_JOINING) {
+        line_avoid_home(line, event, out);
+    }
+}
+
+static void on_turn(struct rl_line *line, const struct rl_line_event *event,
+                    struct rl_line_actions *out) {
+    if (event->u.place != line->place || !line->stands) {
+        return; /* LEAVE is on its way */
+    }
+    if (!line_is(line, IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
+        line_turn(line, out, false);
+    } else {
+        line->turned = line->probes;
+    }
+}
+
+/* Not a moment to try the votes in: the client before this one has its turn just now. */
+static void on_heir(struct rl_line *line, const struct rl_line_event *event) {
+    if (event->u.place != line->place || !line->stands) {
+        return;
+    }
+    line->is_heir = true;
+    line->pause_ns = RL_LINE_GRACE_NS;
+    if (line->state == RL_LINE_WAITING) {
+        line->ask_ns = event->now_ns + RL_LINE_GRACE_NS;
+    }
+}
+
+static void on_tick(struct rl_line *line, const struct rl_line_event *event,
+                    struct rl_line_actions *out) {
+    if (line->avoid != 0 && event->now_ns >= line->avoid_until_ns) {
+        line->avoid = 0;
+        line_settle(line, event, out);
+    }
+    if (event->now_ns < line->ask_ns || line->state == RL_LINE_OUT || out->join) {
+        return;
+    }
+    if (line_is(line, IN(RL_LINE_WAITING) | IN(RL_LINE_PAUSING))) {
+        line_begin(line, event, out);
+    } else if (!out->leave) { /* else it has just moved on */
+        line_avoid_home(line, event, out);
+    }
+}
+
+static uint64_t next_backoff_ns(const struct rl_line *line) {
+    uint64_t backoff_ns = line->backoff_ns == 0 ? RL_LINE_PAUSE_NS_MIN : 2 * line->backoff_ns;
+    return backoff_ns < RL_LINE_PAUSE_NS_MAX ? backoff_ns : RL_LINE_PAUSE_NS_MAX;
+}
+
+static void on_refused(struct rl_line *line, const struct rl_line_event *event,
+                       struct rl_line_actions *out) {
+    bool probes = line->probes, turned = line->turned;
+    assert(line->state == RL_LINE_TAKING);
+    line->probes = line->turned = false;
+    if (probes && turned) {
+        line_move(line, RL_LINE_PAUSING, event->now_ns); /* home says whether it is still so */
+    } else if (probes) {
+        line_move(line, RL_LINE_WAITING,
+                  event->now_ns + (line->pause_ns > 0 ? line->pause_ns : RL_LINE_GRACE_NS));
+    } else {
+        const uint64_t life_ms = event->u.life_ms;
+        line->backoff_ns = next_backoff_ns(line);
+        line->refusals++;
+        uint64_t pause_ns = line->backoff_ns / 2 + event->random % (line->backoff_ns / 2 + 1);
+        if (life_ms > 0 && life_ms < pause_ns / RL_NS_PER_MS) {
+            pause_ns = (life_ms + 1) * RL_NS_PER_MS;
+        }
+        line_move(line, RL_LINE_PAUSING, event->now_ns + pause_ns);
+    }
+    line_settle(line, event, out);
+    if (turned && line->state == RL_LINE_PAUSING) { /* home is the same, and is heard */
+        line_begin(line, event, out);
+    }
+}
+
+static void on_won(struct rl_line *line, struct rl_line_actions *out) {
+    assert(line->state == RL_LINE_TAKING);
+    line->stands = line->stands && line->probes; /* home took the place out for the turn */
+    line_leave(line, out);
+    line_end(line);
+}
+
+void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
+                  struct rl_line_actions *out) {
+    assert(event->type < RL_LINE_EVENT_TYPES);
+    *out = (struct rl_line_actions){0};
+    if (line->state == RL_LINE_OUT) {
+        line->ask_ns = RL_NEVER; /* zero at first */
+    }
+    switch (event->type) {
+        case RL_LINE_EV_WANT:
+            on_want(line, event, out);
+            break;
+        case RL_LINE_EV_UNWANT:
+        case RL_LINE_EV_FAILED:
+            on_unwant(line, out);
+            break;
+        case RL_LINE_EV_NODES:
+            line_settle(line, event, out);
+            break;
+        case RL_LINE_EV_ANSWER:
+            on_answer(line, event, out);
+            break;
+        case RL_LINE_EV_TURN:
+            on_turn(line, event, out);
+            break;
+        case RL_LINE_EV_HEIR:
+            on_heir(line, event);
+            break;
+        case RL_LINE_EV_TICK:
+            on_tick(line, event, out);
+            break;
+        case RL_LINE_EV_TAKE:
+            assert(line->state == RL_LINE_TURN);
+            line->state = RL_LINE_TAKING;
+            break;
+        case RL_LINE_EV_WON:
+            on_won(line, out);
+            break;
+        case RL_LINE_EV_REFUSED:
+            on_refused(line, event, out);
+            break;
+        case RL_LINE_EVENT_TYPES:
+            break;
+    }
+    line_check_actions(line, event, out);
+    line_invariant(line);
+}
+
+uint64_t rl_line_wake_ns(const struct rl_line *line) {
+    if (line->state == RL_LINE_OUT) {
+        return RL_NEVER;
+    }
+    bool avoids = line->avoid != 0 && line->avoid_until_ns < line->ask_ns;
+    return avoids ? line->avoid_until_ns : line->ask_ns;
+}
+
+uint64_t rl_line_take_place(const struct rl_line *line) {
+    assert(line->place != 0 && line->place != RL_LINE_ANY_PLACE);
+    return line->refusals >= ANY_FROM && !line->probes ? RL_LINE_ANY_PLACE : line->place;
+}
+
+uint32_t rl_line_keep_ms(const struct rl_line *line) {
+    return (uint32_t)(next_backoff_ns(line) / RL_NS_PER_MS) + RL_LINE_GRACE_MS;
+}
+
+/* -- What is known of others -- */
+
+void rl_line_note(struct rl_line *line, bool others_wait, uint64_t now_ns) {
+    line->busy_until_ns = others_wait ? now_ns + RL_LINE_BUSY_NS : 0;
+    line->likely_until_ns = line->busy_until_ns;
+    line->others = others_wait;
+}
+
+void rl_line_note_own(struct rl_line *line, uint64_t now_ns) {
+    line->likely_until_ns = now_ns + RL_LINE_BUSY_NS;
+    assert(rl_line_is_likely_busy(line, now_ns));
+}
+
+bool rl_line_is_likely_busy(const struct rl_line *line, uint64_t now_ns) {
+    assert(line->busy_until_ns <= line->likely_until_ns);
+    return now_ns < line->likely_until_ns;
+}
+
+bool rl_line_was_busy(const struct rl_line *line) {
+    return line->others;
+}
+
+bool rl_line_is_busy(const struct rl_line *line, uint64_t now_ns) {
+    return now_ns < line->busy_until_ns;
+}
+
+void rl_line_released(struct rl_line *line, uint64_t until_ns) {
+    assert(until_ns != 0);
+    line->release_until_ns = until_ns;
+}
+
+void rl_line_release_answered(struct rl_line *line) {
+    line->release_until_ns = 0;
+}
+
+bool rl_line_awaits_release(const struct rl_line *line, uint64_t now_ns) {
+    return now_ns < line->release_until_ns;
+}
+
+const char *rl_line_state_name(enum rl_line_state state) {
+    static const char *const names[RL_LINE_STATES] = {
+        [RL_LINE_OUT] = "out",         [RL_LINE_LISTENING] = "listening",
+        [RL_LINE_JOINING] = "joining", [RL_LINE_WAITING] = "waiting",
+        [RL_LINE_TURN] = "turn",       [RL_LINE_TAKING] = "taking",
+        [RL_LINE_PAUSING] = "pausing"};
+    assert(state < RL_LINE_STATES);
+    return names[state];
+}

@@ -1,0 +1,33 @@
+/* The way to a lock, a part of its step: see lock_acquire.c. Each takes the event of the step and
+ * adds to its actions. */
+#ifndef RL_CORE_LOCK_ACQUIRE_H
+#define RL_CORE_LOCK_ACQUIRE_H
+
+#include <stdbool.h>
+
+#include "core/lock_data.h"
+
+/* -- Events -- */
+
+void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_notice(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+/* In line: each pause costs a try, as if the nodes had been asked and had refused. */
+void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
+                             struct rl_actions *out);
+
+void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
+                            struct rl_actions *out, enum rl_result why);
+
+void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                         enum rl_result why);
+
+bool rl_lock_too_late(const struct rl_lock *lock);
+
+#endif

@@ -1,0 +1,159 @@
+/* What a lock is made of: its states, the events that it takes, the actions that it gives back.
+ * Data alone: what is done with it is in lock.h, and what may be asked of it in lock_view.h. */
+#ifndef RL_CORE_LOCK_DATA_H
+#define RL_CORE_LOCK_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/fence.h"
+#include "core/quorum.h"
+#include "core/round.h"
+
+#define RL_TOKEN_LEN 40
+#define RL_NO_LIMIT UINT32_MAX
+
+enum rl_lock_state {
+    RL_IDLE,
+    RL_WAITING, /* in line: behind another lock of this client, or behind other clients */
+    RL_READY,   /* a token is being generated; the next event is ATTEMPT */
+    RL_TRYING,
+    RL_FENCING, /* won, the counters of the fence are being raised */
+    RL_BACKOFF,
+    RL_GRANTED, /* won, the user does not know yet */
+    RL_HELD,
+    RL_EXTENDING, /* held, with an extension pending */
+    RL_RELEASING,
+    RL_LOST, /* ended by itself, and not released or acquired again since */
+    RL_LOCK_STATES
+};
+
+/* How an operation ended, or why a lock was lost. */
+enum rl_result {
+    RL_RESULT_NONE = 0,
+    RL_RESULT_OK,
+    RL_RESULT_HELD,
+    RL_RESULT_NO_QUORUM,
+    RL_RESULT_EXPIRED,
+    RL_RESULT_DEADLINE,
+    RL_RESULT_CANCELED,
+    RL_RESULT_LOST,
+    RL_RESULT_UNKNOWN,
+    RL_RESULT_MAX_HOLD
+};
+
+enum rl_event_type {
+    RL_EV_ACQUIRE, /* idle or lost; with `acquire` */
+    RL_EV_ATTEMPT, /* ready; with `token` */
+    RL_EV_VOTE,    /* any state; with `vote` */
+    RL_EV_TICK,    /* any state: the deadline that rl_lock_wake_ns() named has come, or may have */
+    RL_EV_TELL,    /* any state: the driver is about to run the callback of a granted acquire */
+    RL_EV_EXTEND,  /* held, or extending by the watchdog; with `ttl_ms`; lost: it comes too late */
+    RL_EV_RELEASE, /* held, extending or lost; idle or lost with `token`: another's */
+    RL_EV_CANCEL,  /* ready (no token was generated), waiting to granted, or extending */
+    RL_EV_ABANDON, /* any state: the user gives the lock up; all its operations end as cancelled */
+    RL_EV_TURN,    /* waiting: first in line now; with `pause` and `place` */
+    RL_EV_NOTICE,  /* any state: it may be worth trying at once, instead of after the pause */
+    RL_EV_ADOPT,   /* idle or lost; with `adopt` */
+    RL_EV_DISOWN,  /* held or extending; lost: it comes too late and does nothing */
+    RL_EVENT_TYPES
+};
+
+struct rl_acquire {
+    uint32_t ttl_ms;
+    uint32_t tries;   /* RL_NO_LIMIT: no limit */
+    uint32_t wait_ms; /* RL_NO_LIMIT: no limit */
+    uint32_t delay_ms;
+    uint32_t jitter_ms;
+    uint32_t min_validity_ms;
+    uint32_t renew_ms;    /* the watchdog extends when so much validity is used up; 0: none */
+    uint32_t max_hold_ms; /* 0: no limit */
+    bool waits;           /* not first in line */
+    bool fences;
+    uint8_t attempt; /* enum rl_result: of its last attempt that ended; begins as NONE */
+};
+
+struct rl_adopt {
+    struct rl_acquire acquire;
+    const char *token; /* RL_TOKEN_LEN hex digits */
+};
+
+/* One node's answer to a request. */
+struct rl_ballot_in {
+    uint32_t round; /* the round.id when the request was sent */
+    uint32_t node;
+    enum rl_vote vote;
+    int16_t reason;    /* of a failed vote */
+    uint64_t counter;  /* of a granted vote of a fenced attempt, not 0 */
+    bool may_have_run; /* of a failed vote: false if the node answered, with an error */
+};
+
+struct rl_event {
+    enum rl_event_type type;
+    uint64_t now_ns;            /* never goes back for one lock */
+    uint64_t random;            /* fresh; used for the jitter */
+    uint32_t up;                /* nodes that can be sent to now */
+    uint32_t voters;            /* of these, the ones that may be asked to grant, see guard.h */
+    const int16_t *reasons;     /* why the others cannot or may not, one for each node */
+    const uint32_t *duplicates; /* for each node, those that are the same server; NULL: none are */
+    uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
+    uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h */
+    uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own */
+    bool lines;                 /* there are lines to wait in, see line.h */
+    union {
+        struct rl_acquire acquire;
+        struct rl_adopt adopt;
+        const char *token; /* RL_TOKEN_LEN hex digits; of an attempt never used before */
+        struct rl_ballot_in vote;
+        uint32_t ttl_ms; /* 0: the ttl of the acquire */
+        bool pause;      /* yield to other clients: ask after a pause */
+    } u;
+};
+
+/* What the driver has to do, in this order. Masks have a bit for each node. The token is
+ * lock->token and, for `send`, `repair` and `release`, the one of the time of this step: the driver
+ * acts before it feeds the next event. */
+struct rl_actions {
+    uint32_t release;    /* send a release; its answer belongs to no round */
+    uint32_t owe;        /* not up, and may have the key: keep a release for it */
+    uint32_t may_have;   /* of all nodes, at a release: where it cannot be sent, keep it */
+    uint32_t send;       /* send the round's command: SET, extend or release by round.kind */
+    uint32_t repair;     /* send SET NX with ttl_ms; the answer belongs to no round */
+    bool generate_token; /* generate a token and feed RL_EV_ATTEMPT, at once */
+    bool tell;           /* feed RL_EV_TELL when the acquire's callback can run, soon */
+    bool late;           /* the vote was late and was not counted */
+    enum rl_result acquired;
+    enum rl_result extended;
+    enum rl_result renewed; /* by the watchdog: OK or UNKNOWN */
+    enum rl_result released;
+    enum rl_result lost;
+};
+
+struct rl_lock {
+    const struct rl_rules *rules;
+    struct rl_round round;
+    uint64_t now_ns;         /* of the last event */
+    uint64_t valid_until_ns; /* 0 unless granted, held or extending */
+    uint64_t lost_at_ns;     /* when a held lock is given up */
+    uint64_t hold_until_ns;  /* validity never goes beyond; RL_NEVER: no limit */
+    uint64_t renew_ns;       /* the watchdog's next extension, RL_NEVER if there is none */
+    uint64_t give_up_ns;     /* the acquire's deadline */
+    uint64_t set_ns;         /* when the attempt's SETs were sent */
+    uint64_t round_until_ns; /* outstanding votes have failed by then */
+    uint64_t retry_ns;       /* the end of a backoff, or when waiting costs a try */
+    struct rl_acquire acquire;
+    uint32_t ttl_ms;   /* of the present round */
+    uint32_t life_ms;  /* the longest ttl that any key of this token was given */
+    uint32_t may_hold; /* nodes that may have a key with the present token */
+    uint64_t resource; /* a hash of it */
+    uint64_t place;    /* the attempt is by a turn in line: TAKE in place of SET; 0: it is not */
+    struct rl_fence fence;
+    int16_t timeout_reason;
+    uint8_t state;                /* enum rl_lock_state */
+    bool adopts;                  /* the attempt is an adoption: what it finds is not ours to end */
+    bool renews;                  /* the pending extension is the watchdog's */
+    bool was_refused;             /* waiting: after an attempt, for other clients */
+    char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
+};
+
+#endif

@@ -1,0 +1,38 @@
+/* What is done with a lock that is held, a part of its step: see lock_hold.c. Each takes the event
+ * of the step and adds to its actions. */
+#ifndef RL_CORE_LOCK_HOLD_H
+#define RL_CORE_LOCK_HOLD_H
+
+#include "core/lock_data.h"
+
+/* -- Events -- */
+
+void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+/* Why validity ends when it does. */
+enum rl_result rl_lock_end_of_validity(const struct rl_lock *lock);
+
+/* When the watchdog is to extend next. */
+void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown);
+
+void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
+                          struct rl_actions *out, uint32_t ttl_ms);
+
+void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
+                            struct rl_actions *out);
+
+void rl_lock_release_decided(struct rl_lock *lock, struct rl_actions *out);
+
+/* A holder ends its hold, or an extension: what is pending is cancelled. */
+void rl_lock_stop_extend(struct rl_lock *lock, struct rl_actions *out);
+
+void rl_lock_lose(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                  enum rl_result why);
+
+/* Gives the key back to nodes that answered that they do not have it. */
+void rl_lock_repair(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                    uint32_t gone);
+
+#endif

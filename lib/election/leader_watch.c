@@ -1,0 +1,225 @@
+/* Who leads: the nodes are asked, and asked again when something may have changed.
+ *
+ * Happy path: a query every poll_ms, with a jitter; after a release notification one at once, and
+ * then quickly again (5 ms, doubling up to poll_ms) until there is a leader. A leader knows by
+ * itself.
+ *
+ * It also hurries a candidate on: when a release was notified, when the keys of a leader that does
+ * not renew them end, or when there is no leader, its next attempt is brought forward
+ * (rl_recipe_hurry). That only ever moves an attempt forward that would have come anyway: it
+ * decides nothing.
+ *
+ * Failure modes: too few nodes answer to decide, and nothing is reported; there is no memory for a
+ * query, and the next one comes after a pause.
+ *
+ * "No leader" is reported only if no token can have a quorum, whatever the silent nodes have: a
+ * leader whose nodes are partly down still leads.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "election/leader_watch.h"
+#include "election/life.h"
+#include "redlock/token.h"
+
+#define QUICK_MS_FIRST 5u
+
+static bool wants_to_know(const redlock_election *election) {
+    bool campaigns = election->state == REDLOCK_ELECTION_CAMPAIGNING;
+    bool leads = election->state == REDLOCK_ELECTION_LEADING;
+    bool resigns = election->state == REDLOCK_ELECTION_RESIGNING; /* nodes may not know yet */
+    return !election->is_freed && rl_recipe_is_open(rl_election_client(election)) && !leads &&
+           !resigns && (campaigns || election->options.on_leader != NULL);
+}
+
+/* Three quarters to five quarters of it. */
+static uint64_t jittered_ns(redlock_election *election, uint64_t ms) {
+    assert(ms > 0); /* queries would follow each other without a pause */
+    uint64_t ns = ms * RL_NS_PER_MS;
+    return ns - ns / 4 + rl_recipe_random(rl_election_client(election)) % (ns / 2 + 1);
+}
+
+static void look_at(redlock_election *election, uint64_t at_ns) {
+    rl_recipe_at(&election->recipe, at_ns);
+}
+
+/* After an answer: poll_ms later, or when the leader's keys end; quickly if there is no leader. */
+static void look_later(redlock_election *election) {
+    uint64_t now_ns = rl_recipe_now_ns(rl_election_client(election));
+    uint64_t pause_ms = (uint64_t)election->options.poll_ms;
+    if (election->quick_ms > 0 && election->quick_ms < pause_ms) {
+        pause_ms = election->quick_ms;
+        election->quick_ms *= 2;
+    }
+    assert(!election->is_looking);
+    uint64_t at_ns = now_ns + jittered_ns(election, pause_ms);
+    look_at(election, at_ns < election->expires_ns ? at_ns : election->expires_ns);
+}
+
+static void look_now(redlock_election *election) {
+    if (election->is_looking) {
+        election->looks_again = true;
+    } else {
+        look_at(election, rl_recipe_now_ns(rl_election_client(election)));
+    }
+}
+
+static void poll_fast(redlock_election *election) {
+    if (election->quick_ms == 0) {
+        election->quick_ms = QUICK_MS_FIRST;
+    }
+}
+
+/* -- Telling -- */
+
+static void set_leader(redlock_election *election, const char *leader) {
+    bool has_leader = leader != NULL;
+    bool same = election->is_known && election->has_leader == has_leader &&
+                (!has_leader || strcmp(election->leader, leader) == 0);
+    if (same) {
+        return;
+    }
+    assert(has_leader || election->state != REDLOCK_ELECTION_LEADING); /* who leads knows */
+    election->is_known = true;
+    election->has_leader = has_leader;
+    snprintf(election->leader, sizeof election->leader, "%s", has_leader ? leader : "");
+    if (election->options.on_leader != NULL && !election->is_freed &&
+        rl_recipe_is_open(rl_election_client(election))) {
+        election->options.on_leader(election, redlock_election_leader(election),
+                                    election->options.data);
+    }
+}
+
+void rl_leader_watch_elected(redlock_election *election) {
+    if (election->state == REDLOCK_ELECTION_LEADING) { /* not resigned in on_elected */
+        set_leader(election, election->candidate);
+    }
+}
+
+/* -- Looking -- */
+
+/* Whether no token has, or can have by what silent nodes may know, a quorum. */
+static bool is_no_leader(const redlock_query *query) {
+    uint32_t n = 0, silent = 0, most = 0;
+    redlock_node_holder each = REDLOCK_NODE_HOLDER_INIT;
+    while (redlock_query_node(query, n, &each) == 0) {
+        n++;
+    }
+    assert(n >= 1 && n <= REDLOCK_NODES_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT,
+                            other = REDLOCK_NODE_HOLDER_INIT;
+        uint32_t same = 0;
+        redlock_query_node(query, i, &node_holder);
+        silent += node_holder.status != 0;
+        for (uint32_t j = 0; node_holder.status == 0 && node_holder.is_held && j < n; j++) {
+            redlock_query_node(query, j, &other);
+            same +=
+                other.status == 0 && other.is_held && strcmp(other.token, node_holder.token) == 0;
+        }
+        most = same > most ? same : most;
+    }
+    assert(most + silent <= n); /* each node is one or the other */
+    return most + silent <= n / 2;
+}
+
+/* Keys end on all nodes within moments of each other: a millisecond more lets the last one end. */
+static void note_holder(redlock_election *election, const char *holder, int64_t remaining_ms) {
+    election->quick_ms = 0;
+    election->expires_ns = RL_NEVER;
+    if (remaining_ms >= 0) {
+        election->expires_ns = rl_recipe_now_ns(rl_election_client(election)) +
+                               ((uint64_t)remaining_ms + 1) * RL_NS_PER_MS;
+    }
+    set_leader(election, holder);
+}
+
+static void on_looked(redlock_query *query, int status, void *data) {
+    redlock_election *election = data;
+    const char *token = "", *holder = NULL;
+    int64_t remaining_ms = 0;
+    assert(election->is_looking);
+    assert(election->pending > 0);
+    election->is_looking = false;
+    election->expires_ns = RL_NEVER;
+    bool is_old = election->looks_again; /* something has happened since it was asked */
+    election->looks_again = false;
+    if (is_old && wants_to_know(election)) {
+        look_at(election, rl_recipe_now_ns(rl_election_client(election)));
+    } else if (status != REDLOCK_ERR_CANCELED && wants_to_know(election)) {
+        if (redlock_query_quorum(query, &token, &holder, &remaining_ms) && token[0] != '\0') {
+            note_holder(election, holder, remaining_ms);
+        } else if (is_no_leader(query)) {
+            poll_fast(election);
+            rl_recipe_hurry(election->lock);
+            set_leader(election, NULL);
+        }
+        if (wants_to_know(election)) { /* after what the user did in on_leader */
+            look_later(election);
+        }
+    }
+    rl_election_unref(election);
+}
+
+/* A release was notified. */
+static void on_notified(struct rl_recipe *recipe) {
+    redlock_election *election = RL_CONTAINER(recipe, redlock_election, recipe);
+    assert(!election->is_freed); /* it has left the watchers then */
+    poll_fast(election);
+    rl_recipe_hurry(election->lock);
+    look_now(election);
+}
+
+static void on_due(struct rl_recipe *recipe, uint64_t now_ns) {
+    redlock_election *election = RL_CONTAINER(recipe, redlock_election, recipe);
+    size_t length;
+    const void *name = redlock_lock_resource(election->lock, &length);
+    if (now_ns >= election->expires_ns) {
+        election->expires_ns = RL_NEVER;
+        poll_fast(election);
+        rl_recipe_hurry(election->lock);
+    }
+    if (election->is_looking || !wants_to_know(election)) {
+        return;
+    }
+    if (redlock_query_holder(rl_election_client(election), name, length, on_looked, election) !=
+        0) {
+        look_later(election); /* no memory */
+        return;
+    }
+    election->is_looking = true;
+    rl_election_ref(election);
+}
+
+/* -- Beginning and ending to look -- */
+
+void rl_leader_watch_update(redlock_election *election) {
+    if (!wants_to_know(election)) {
+        look_at(election, RL_NEVER);
+        rl_recipe_unwatch(&election->recipe);
+        election->quick_ms = 0;
+        election->expires_ns = RL_NEVER;
+        if (election->state != REDLOCK_ELECTION_LEADING) {
+            election->is_known = false; /* a leader may know itself from a query already */
+        }
+        return;
+    }
+    assert(!election->is_freed && election->state != REDLOCK_ELECTION_LEADING);
+    rl_recipe_watch(&election->recipe, election->lock);
+    look_now(election);
+    rl_recipe_wake(rl_election_client(election));
+}
+
+void rl_leader_watch_init(redlock_election *election) {
+    assert(election->state == REDLOCK_ELECTION_IDLE && election->pending == 0);
+    election->recipe.due = on_due;
+    election->recipe.notified = on_notified;
+    election->expires_ns = RL_NEVER;
+    rl_leader_watch_update(election);
+}
+
+const char *redlock_election_leader(const redlock_election *election) {
+    bool leads = election != NULL && election->is_known && election->has_leader;
+    return leads ? election->leader : NULL;
+}

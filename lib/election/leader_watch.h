@@ -1,0 +1,15 @@
+/* Who leads: see leader_watch.c. */
+#ifndef RL_ELECTION_LEADER_WATCH_H
+#define RL_ELECTION_LEADER_WATCH_H
+
+#include "election/state.h"
+
+void rl_leader_watch_init(redlock_election *election);
+
+/* The state or the freedom of the election has changed: looks, or does not any more. */
+void rl_leader_watch_update(redlock_election *election);
+
+/* We are the leader ourselves. Calls the user, who may free the election. */
+void rl_leader_watch_elected(redlock_election *election);
+
+#endif

@@ -1,0 +1,43 @@
+/* The data of an election: election.c is the candidate's life, leader_watch.c who leads.
+ *
+ * Memory: the election lives until the user has freed it and every callback that knows it (of an
+ * acquire, a release, a query) has run; `pending` counts those. The client's end frees what is
+ * left: by then no callback is out.
+ */
+#ifndef RL_ELECTION_STATE_H
+#define RL_ELECTION_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/recipe.h"
+#include "redlock/election.h"
+
+struct redlock_election {
+    struct rl_recipe recipe; /* with the client, and the deadline of the next look */
+    redlock_lock *lock;
+    redlock_election_options options; /* without its strings */
+    redlock_election_cb on_resigned;
+    void *resigned_data;
+    uint64_t fence;   /* of the present or last leadership; the lock may be campaigning again */
+    uint32_t pending; /* callbacks that will come, and callers further up */
+    uint8_t state;    /* enum redlock_election_state */
+    bool is_freed;
+
+    /* Who leads. */
+    uint64_t looked_ns;  /* when the query that is out was sent */
+    uint64_t expires_ns; /* when the leader's keys end, by the last answer, or RL_NEVER */
+    uint32_t quick_ms;   /* the pause while there is no leader, 0: there is one */
+    bool is_looking;     /* a query is out */
+    bool looks_again;    /* ... and what it will say is old already */
+    bool is_known;
+    bool has_leader;
+    char leader[REDLOCK_CANDIDATE_MAX + 1];
+    char candidate[REDLOCK_CANDIDATE_MAX + 1];
+};
+
+static inline redlock_client *rl_election_client(const redlock_election *election) {
+    return election->recipe.client;
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* See line_reply.h. */
+#include "redis/line_reply.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "redis/holder_reply.h"
+#include "redlock/redlock.h"
+
+#define DIGITS_MAX 18 /* what all of our numbers, and 2^53, fit into */
+#define MEMBER_MAX (RL_PLACE_LEN + 1 + RL_HOLDER_NAME_MAX)
+
+static_assert(MEMBER_MAX == 97, "the script of WAITER cuts there");
+static_assert(REDLOCK_RESOURCES_MAX <= UINT8_MAX, "which of them fits");
+
+/* One number and what is behind it: a space, or the end if it is the last. Returns where the next
+ * begins, or NULL. */
+static const char *take_number(const char *at, uint64_t max, bool is_last, uint64_t *out) {
+    size_t digits = at != NULL ? strspn(at, "0123456789") : 0;
+    if (digits < 1 || digits > DIGITS_MAX || (at[0] == '0' && digits > 1) ||
+        at[digits] != (is_last ? '\0' : ' ')) {
+        return NULL;
+    }
+    uint64_t sum = 0;
+    for (size_t i = 0; i < digits; i++) {
+        sum = sum * 10 + (uint64_t)(at[i] - '0');
+    }
+    *out = sum;
+    assert(sum < UINT64_C(1000000000000000000)); /* DIGITS_MAX */
+    return sum <= max ? at + digits + !is_last : NULL;
+}
+
+/* The last of an answer: "-1" or a number. */
+static const char *take_life(const char *at, int64_t *out) {
+    uint64_t life = 0;
+    if (at != NULL && strcmp(at, "-1") == 0) {
+        *out = -1;
+        return at;
+    }
+    at = take_number(at, INT64_MAX, true, &life);
+    *out = (int64_t)life;
+    return at;
+}
+
+/* "0 NUMBER LIFE" behind its first two bytes. */
+static bool parse_no(const char *at, uint64_t least, uint64_t most, uint64_t *number,
+                     struct rl_line_answer *out) {
+    assert(least <= most);
+    at = take_number(at, most, false, number);
+    return take_life(at, &out->life_ms) != NULL && *number >= least;
+}
+
+static const char *take_waiting(const char *at, struct rl_line_answer *out) {
+    uint64_t waiting = 0;
+    at = take_number(at, UINT32_MAX, false, &waiting);
+    out->waiting = (uint32_t)waiting;
+    return take_number(at, UINT64_MAX, false, &out->first_waited_ms);
+}
+
+bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
+                         struct rl_line_answer *out, uint64_t *counter, const char **member) {
+    uint64_t number = 0;
+    bool good = false;
+    assert(text != NULL && strlen(text) < 128); /* RL_REPLY_TEXT_MAX */
+    memset(out, 0, sizeof *out);
+    *counter = 0;
+    *member = "";
+    *yes = text[0] == '1';
+    if (kind == RL_COMMAND_WAITER) {
+        *yes = true;
+        *member = take_waiting(text, out);
+        return *member != NULL && strlen(*member) <= MEMBER_MAX;
+    }
+    if (kind == RL_COMMAND_JOIN && *yes) {
+        return text[1] == '\0';
+    }
+    if ((text[0] != '0' && text[0] != '1') || text[1] != ' ') {
+        return false;
+    }
+    const char *at = text + 2;
+    if (kind == RL_COMMAND_JOIN) {
+        good = parse_no(at, 0, UINT32_MAX, &number, out);
+        out->rank = (uint32_t)number;
+    } else if (kind == RL_COMMAND_TAKE && !*yes) {
+        good = parse_no(at, 1, REDLOCK_RESOURCES_MAX, &number, out);
+        out->which = (uint8_t)number;
+    } else if (kind == RL_COMMAND_TAKE) {
+        good = take_number(take_waiting(at, out), UINT64_MAX, true, counter) != NULL;
+    } else {
+        assert(kind == RL_COMMAND_RELEASE_LINE);
+        good = take_number(take_waiting(at, out), 1, true, &number) != NULL;
+        out->served = number == 1;
+    }
+    return good;
+}

@@ -1,0 +1,117 @@
+/* What a node is made of: its states, requests, its owner's duties. Data alone: what is done with
+ * it is in node.h. */
+#ifndef RL_REDIS_NODE_DATA_H
+#define RL_REDIS_NODE_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "redis/address.h"
+#include "redis/command.h"
+#include "redis/conn.h"
+#include "redis/handshake.h"
+#include "redis/io.h"
+#include "redis/url.h"
+
+#define RL_NODE_REQUESTS_MAX 65536u /* without an answer; more are refused as busy */
+#define RL_NODE_LATE_STALLS 4
+
+/* What lies unsent for one node, since it takes less than it is sent, is bounded: a command that
+ * finds more there is refused as busy. Releases may take the room that the others leave: half. */
+#define RL_NODE_UNSENT_MAX (8u << 20) /* bytes */
+
+enum rl_node_state {
+    RL_NODE_IDLE,
+    RL_NODE_RESOLVING,
+    RL_NODE_CONNECTING,
+    RL_NODE_HANDSHAKE,
+    RL_NODE_UP,
+    RL_NODE_BACKOFF,
+    RL_NODE_CLOSED,
+    RL_NODE_STATES
+};
+
+/* A command that was sent and is not answered yet. The memory is the caller's, until `answer`. */
+struct rl_request {
+    struct rl_request *next;
+    uint64_t sent_ns;
+    const struct rl_target *target; /* as long as the request is out */
+    uint32_t ttl_ms;
+    uint64_t counter;
+    uint8_t kind; /* enum rl_command_kind */
+    bool whole_script;
+    bool announces; /* a release of what was held */
+    uint8_t mode;   /* this and the next: as in struct rl_command */
+    uint8_t which;
+    uint32_t waited_ms;
+    uint32_t grace_ms;
+    uint32_t index;
+    char token[RL_COMMAND_TOKEN_LEN];
+    char place[RL_PLACE_LEN]; /* begins with a zero: none */
+};
+
+struct rl_node;
+
+/* The owner's duties. In all of these the owner may send to this and to other nodes, and must not
+ * close any.
+ *   - `judge`: it says that it is this server (if INFO is read), and would be up now: 0, or why it
+ *     must not be, and a human-readable detail;
+ *   - `answer`: exactly once for each request; the request's memory is the owner's again;
+ *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
+ *     behind all that was sent since;
+ *   - `up`, `down`: the node can, cannot be sent to from now on;
+ *   - `failed`: an attempt to connect ended without success (the owner counts it);
+ *   - `deadline`: rl_node_deadline_ns() has changed;
+ *   - `dirty`: call rl_node_flush() before the loop polls again. */
+struct rl_node_events {
+    int16_t (*judge)(struct rl_node *node, const struct rl_info *info, char detail[RL_DETAIL_MAX]);
+    void (*answer)(struct rl_node *node, struct rl_request *request,
+                   const struct rl_answer *answer);
+    bool (*again)(struct rl_node *node, struct rl_request *request);
+    void (*up)(struct rl_node *node);
+    void (*down)(struct rl_node *node);
+    void (*failed)(struct rl_node *node);
+    void (*deadline)(struct rl_node *node);
+    void (*dirty)(struct rl_node *node);
+};
+
+struct rl_node_options {
+    struct rl_handshake_options handshake; /* its strings outlive the node */
+    uint64_t connect_timeout_ns;
+    uint64_t stall_ns;
+    uint64_t backoff_min_ns;
+    uint64_t backoff_max_ns;
+    uint32_t requests_max; /* RL_NODE_REQUESTS_MAX and RL_NODE_UNSENT_MAX, less in a simulation */
+    size_t unsent_max;
+};
+
+struct rl_node {
+    const struct rl_node_options *options;
+    const struct rl_node_events *events;
+    struct rl_io *io;
+    struct rl_conn *conn;
+    void *resolve;           /* a look-up of the world */
+    struct rl_request *head; /* without an answer, oldest first */
+    struct rl_request **tail;
+    uint32_t waiting; /* how many */
+    uint64_t deadline_ns;
+    uint64_t pause_ns; /* the last backoff */
+    uint64_t random;   /* state of the jitter */
+    struct rl_address addresses[RL_ADDRESSES_MAX];
+    uint32_t address_count;
+    uint32_t address_next;
+    uint64_t connects;
+    uint64_t failures;
+    uint64_t requests;
+    uint64_t answers;
+    uint64_t answers_seen;      /* when the stall deadline was set */
+    uint8_t state;              /* enum rl_node_state */
+    int16_t reason;             /* why it is not up; 0 if it is */
+    char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
+    char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */
+    struct rl_request steps[RL_STEPS];
+    struct rl_info info; /* of the handshake */
+    struct rl_url url;
+};
+
+#endif

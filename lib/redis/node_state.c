@@ -1,0 +1,57 @@
+/* See node_state.h. The table is the drawing in node.h, for the compiler. */
+#include "redis/node_state.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#define IN(state) (1u << (state))
+
+static const uint32_t next_states[RL_NODE_STATES] = {
+    [RL_NODE_IDLE] = IN(RL_NODE_RESOLVING) | IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_RESOLVING] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_CONNECTING] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_HANDSHAKE) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_HANDSHAKE] = IN(RL_NODE_CONNECTING) | IN(RL_NODE_UP) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_UP] = IN(RL_NODE_BACKOFF),
+    [RL_NODE_BACKOFF] = IN(RL_NODE_RESOLVING) | IN(RL_NODE_CONNECTING) | IN(RL_NODE_BACKOFF),
+    [RL_NODE_CLOSED] = 0,
+};
+
+static_assert(RL_NODE_STATES <= 32, "a set of states is 32 bits");
+
+void rl_node_invariant(const struct rl_node *node) {
+    const uint32_t connected = IN(RL_NODE_CONNECTING) | IN(RL_NODE_HANDSHAKE) | IN(RL_NODE_UP);
+    assert((node->conn != NULL) == ((IN(node->state) & connected) != 0));
+    assert((node->resolve != NULL) == (node->state == RL_NODE_RESOLVING));
+    assert((node->reason == 0) == (node->state == RL_NODE_UP));
+    assert((node->head == NULL) == (node->waiting == 0));
+    assert((node->head == NULL) == (node->tail == &node->head));
+    assert(*node->tail == NULL);
+    assert(node->address_next <= node->address_count);
+    assert(node->address_count <= RL_ADDRESSES_MAX);
+    (void)node; /* without assertions */
+    (void)connected;
+}
+
+void rl_node_move(struct rl_node *node, enum rl_node_state to) {
+    bool allowed = to == RL_NODE_CLOSED || (next_states[node->state] & IN(to)) != 0;
+    assert(allowed);
+    (void)allowed; /* without assertions */
+    node->state = (uint8_t)to;
+}
+
+struct rl_command rl_request_whole(const struct rl_request *request) {
+    assert(request->kind != RL_COMMAND_SET && request->kind != RL_COMMAND_HANDSHAKE);
+    return (struct rl_command){.kind = (enum rl_command_kind)request->kind,
+                               .whole_script = true,
+                               .announces = request->announces,
+                               .ttl_ms = request->ttl_ms,
+                               .counter = request->counter,
+                               .target = request->target,
+                               .token = request->token,
+                               .place = request->place[0] != '\0' ? request->place : NULL,
+                               .waited_ms = request->waited_ms,
+                               .grace_ms = request->grace_ms,
+                               .index = request->index,
+                               .mode = request->mode,
+                               .which = request->which};
+}

@@ -1,0 +1,50 @@
+/* What a node may say on a connection that listens to channels.
+ *
+ * Happy path: a status for each command of the handshake, a confirmation for each SUBSCRIBE and
+ * UNSUBSCRIBE of one channel, and in between the messages that others publish, each a flat array of
+ * three. Each of them fills one slot of the connection, and nothing is allocated. A message's
+ * payload is kept as it came, any bytes: anybody can publish.
+ *
+ * Failure modes: everything else. The guard refuses an answer that nobody waits for, an array of
+ * another length or with another first word, nesting, a channel's name or a payload that is longer
+ * than ours can be, and every type of RESP3; hiredis then ends the connection in good order.
+ * Whether a channel was asked for is the listener's question, not the guard's.
+ */
+#ifndef RL_REDIS_RECEIVED_H
+#define RL_REDIS_RECEIVED_H
+
+#include <hiredis/hiredis.h>
+#include <stdint.h>
+
+#include "redis/reply.h"
+#include "redlock/redlock.h"
+
+#define RL_CHANNEL_PREFIX "redlock:"
+#define RL_CHANNEL_MAX (sizeof(RL_CHANNEL_PREFIX) - 1 + REDLOCK_RESOURCE_MAX)
+#define RL_PAYLOAD_MAX 256 /* of a message; ours have at most 37 bytes, "turn " and a place */
+
+enum rl_received_kind {
+    RL_RECEIVED_NOTHING,
+    RL_RECEIVED_STATUS, /* reply */
+    RL_RECEIVED_ERROR,  /* reply */
+    RL_RECEIVED_SUBSCRIBED,
+    RL_RECEIVED_UNSUBSCRIBED,
+    RL_RECEIVED_MESSAGE
+};
+
+/* One per connection. Valid until the next one is heard. */
+struct rl_received {
+    const uint32_t *waiting; /* commands without an answer; 0: only messages are acceptable */
+    enum rl_received_kind kind;
+    redisReply reply; /* of a status or an error */
+    char text[RL_REPLY_TEXT_MAX];
+    uint16_t channel_length;
+    uint16_t payload_length; /* of a message */
+    char channel[RL_CHANNEL_MAX];
+    char payload[RL_PAYLOAD_MAX];
+};
+
+/* Puts the guard into a reader, before the first byte is read. heard and *waiting outlive it. */
+void rl_received_guard(redisReader *reader, struct rl_received *heard, const uint32_t *waiting);
+
+#endif

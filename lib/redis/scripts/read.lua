@@ -1,0 +1,14 @@
+-- Who holds the resource; changes nothing.
+--
+-- KEYS: the resource. Returns nil: nobody; or what is left of the key's life in ms (-1: it never
+-- ends), a space, and "s" and the value, or "t" and the type of what is there instead.
+--
+-- A script, so that life and value are of one moment. The value, which may be anybody's and of any
+-- size, is cut here, at 106 bytes (RL_HOLDER_TEXT_MAX).
+local t = redis.call('type', KEYS[1]).ok
+if t == 'none' then return false end
+local p = string.format('%.0f ', redis.call('pttl', KEYS[1]))
+if t == 'string' then
+    return p .. 's' .. redis.call('getrange', KEYS[1], 0, 105)
+end
+return p .. 't' .. t

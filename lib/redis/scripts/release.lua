@@ -1,0 +1,7 @@
+-- One resource: deletes its key, if it has the value.
+--
+-- KEYS: the resource. ARGV: the value. Returns 1; 0: the token was not there.
+if redis.call('get', KEYS[1]) == ARGV[1] then
+    return redis.call('del', KEYS[1])
+end
+return 0

@@ -1,0 +1,39 @@
+-- With a fence: as take.lua, and raises the counters above what each of them was, as set_fenced.lua
+-- does, in the same step.
+--
+-- KEYS: the n resources, then their n counters. ARGV: the value, its life in ms, the least fence
+-- that is good, the life of the counters in ms, the place. Returns "1 W F FENCE", or "0 I LIFE".
+--
+-- Keys and counters are looked at before the first is set. A reservation has no fence: it is never
+-- raised, so it counts nothing up.
+-- include: part_count.lua
+local n, g = #KEYS / 2, tonumber(ARGV[3])
+local any = ARGV[5] == string.rep('*', 32)
+for i = 1, n do
+    local v = redis.call('get', KEYS[i])
+    if v and v ~= ARGV[1] and v ~= 'reserved' and v ~= 'reserved:' .. ARGV[5] and
+        not (any and string.sub(v, 1, 9) == 'reserved:') then
+        return string.format('0 %.0f %.0f', i, redis.call('pttl', KEYS[i]))
+    end
+end
+for i = n + 1, 2 * n do
+    local c = redis.call('get', KEYS[i])
+    if c then
+        c = tonumber(c)
+        if not c or c < 0 or c >= 9007199254740991 then
+            return redis.error_reply('ERR ' .. KEYS[i] .. ' is not the counter of a fence')
+        end
+        if c >= g then g = c + 1 end
+    end
+end
+local s = string.format('%.0f', g)
+for i = 1, n do
+    if redis.call('get', KEYS[i]) == ARGV[1] then
+        redis.call('pexpire', KEYS[i], math.max(redis.call('pttl', KEYS[i]), ARGV[2]))
+    else
+        redis.call('set', KEYS[i], ARGV[1], 'PX', ARGV[2])
+    end
+    redis.call('set', KEYS[n + i], s, 'PX', ARGV[4])
+    count('libredlock:line:{' .. KEYS[i] .. '}')
+end
+return string.format('1 %.0f %.0f %s', w, f, s)

@@ -1,0 +1,22 @@
+/* What keeps a loop from blocking while a turn is due, and a world alive while libuv knows a part
+ * of it. Only after the world has started (world.c). */
+#ifndef RL_UV_HANDLES_H
+#define RL_UV_HANDLES_H
+
+#include "uv/state.h"
+
+/* One more turn before the loop blocks. */
+void rl_uv_wake(struct rl_uv_world *w);
+
+/* The loop does not block while a turn is due. */
+void rl_uv_update_idle(struct rl_uv_world *w);
+
+/* libuv will call back, for so many handles and requests more. */
+void rl_uv_opened(struct rl_uv_world *w, uint32_t count);
+
+/* It has called back, for one. The last thing that a callback does: it may free the world. */
+void rl_uv_closed(struct rl_uv_world *w);
+
+void rl_uv_free(struct rl_uv_world *w);
+
+#endif

@@ -1,0 +1,23 @@
+/* The world (base/world.h) on libuv: one loop of the program, one client.
+ *
+ * Happy path: rl_uv_world_new(), the client is opened on it, and from then on it runs as part of
+ * the program's loop; close(), and after `closed` its memory is gone.
+ *
+ * Failure modes: no memory. Nothing else can fail here: no handle exists, and nothing of the loop
+ * is touched, before the first call that needs one (arm, wake, dial, resolve). Until then the world
+ * may be discarded.
+ *
+ * Thread rules: the thread that runs the loop; now_ns and is_forked: any. */
+#ifndef RL_UV_WORLD_H
+#define RL_UV_WORLD_H
+
+#include "base/world.h"
+#include "redlock/redlock.h"
+
+/* NULL: no memory. memory is copied. */
+struct rl_world *rl_uv_world_new(struct uv_loop_s *loop, const redlock_allocator *memory);
+
+/* Frees a world that was not used yet, or NULL. */
+void rl_uv_world_discard(struct rl_world *world);
+
+#endif

@@ -1,0 +1,188 @@
+#!/bin/sh
+# redlock-bench: each workload runs, its JSON is JSON, every wrong argument is named with a remedy; and
+# the figures of contention are what they should be, of records whose figures are known.
+# Arguments: BENCH [REDLOCK]
+set -u
+
+# shellcheck source=test/tap.sh
+. "$(dirname "$0")/../tap.sh"
+bench=$1
+redlock=${2-}
+bench_py=$(dirname "$0")/../../bench/figures.py
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-bench.XXXXXX") || exit 2
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+out=$scratch/out
+err=$scratch/err
+
+# runs WHAT MEMBERS OPTION...: one case; the JSON is one object on one line that has the members
+runs() {
+    runs_what=$1
+    runs_members=$2
+    shift 2
+    case " $* " in
+    *' shells '*) ;;
+    *) set -- --seconds 0.1 "$@" ;;
+    esac
+    "$bench" --node-count 3 --json "$@" >"$out" 2>"$err" </dev/null &&
+        [ "$(wc -l <"$out")" -eq 1 ] &&
+        python3 - "$out" "$runs_members" <<'PY' >>"$err" 2>&1
+import json, sys
+figures = json.load(open(sys.argv[1]))
+for name in sys.argv[2].split():
+    assert name in figures, name
+PY
+    result "$runs_what" $? "$err"
+}
+
+# records LINE...: of the times, in ms
+records() {
+    for line in "$@"; do
+        case $line in
+        wait*) echo "$line" | awk '{ print $1, $2 * 1000000, $3 * 1000000, $4 * 1000000, $5, $5 }' ;;
+        *) echo "$line" ;;
+        esac
+    done >"$scratch/records"
+}
+
+# figures WHAT STATUS FIGURE=VALUE,... OPTION...: one case: what is said of the records
+figures() {
+    figures_what=$1
+    figures_status=$2
+    figures_want=$3
+    shift 3
+    "$bench" --json --records "$scratch/records" "$@" >"$out" 2>"$err" </dev/null
+    [ $? -eq "$figures_status" ] && python3 - "$out" "$figures_want" <<'PY' >>"$err" 2>&1
+import json, sys
+report = json.load(open(sys.argv[1]))
+side = report["sides"][0]
+for want in sys.argv[2].split(","):
+    name, value = want.split("=")
+    got = side[name]
+    # A histogram's values are within 0.4 %.
+    assert (got is None) if value == "null" else abs(got - float(value)) <= 0.004 * abs(float(value)), (name, got)
+PY
+    result "$figures_what" $? "$err"
+}
+
+# bad WHAT PATTERN OPTION...: one case: status 2, and one line on stderr that matches
+bad() {
+    bad_what=$1
+    bad_pattern=$2
+    shift 2
+    "$bench" "$@" >"$out" 2>"$err" </dev/null
+    [ $? -eq 2 ] && [ ! -s "$out" ] && grep -q -e "^redlock-bench: .*$bad_pattern" "$err" &&
+        [ "$(wc -l <"$err")" -eq 1 ]
+    result "$bad_what" $? "$err"
+}
+
+if python3 -c '' 2>/dev/null; then
+    runs 'cycle' 'sides slices' --slices 1 --warmup 0
+    runs 'cycle beside the bare fan-out' 'sides ratios slices' \
+        --baseline --slices 1 --warmup 0.1
+    runs 'cycle with and without a fence' 'sides ratios' \
+        --fencing both --slices 1 --warmup 0
+    for how in '--again at-once --hold-ms 0' '--think-ms 3 --fencing on' '--idle' '--apart --distance-ms 2' \
+        '--waiters-per-process 20,1'; do
+        # shellcheck disable=SC2086
+        runs "contend $how" 'sides slices' --workload contend --processes 3 --slices 1 --warmup 0 $how
+    done
+    "$bench" --node-count 3 --workload contend --processes 4 --hold-ms 0 --slices 2 --seconds 0.2 --warmup 0.1 --json \
+        --save-records "$scratch/records" >"$out" 2>"$err" </dev/null &&
+        python3 "$(dirname "$0")/figures.py" "$scratch/records" "$out" >>"$err" 2>&1
+    result 'contend: the figures, computed again from the records' $? "$err"
+
+    "$bench" --node-count 1 --workload contend --processes 3 --hold-ms 2 --apart --slices 1 --seconds 0.2 --warmup 0 \
+        --save-records "$scratch/records" >"$out" 2>"$err" </dev/null
+    "$bench" --workload contend --records "$scratch/records" >"$out" 2>>"$err"
+    [ $? -eq 3 ] && grep -q 'TWO HOLDERS AT ONE TIME: [1-9]' "$out"
+    result 'clients of different locks, taken for those of one: their holds overlap' $? "$out"
+    python3 "$bench_py" --bench "$bench" --rows polite --repetitions 1 --seconds 0.2 --no-etcd >"$out" 2>"$err" &&
+        grep -q '^| 2 clients.* | ours | [0-9]' "$out"
+    result 'the table of figures.py' $? "$err"
+    if command -v etcd >/dev/null; then
+        PYTHONPATH=$(dirname "$bench_py")/peers python3 - "$scratch/records" <<'PY' >"$err" 2>&1 &&
+import sys, etcd
+with etcd.Cluster(3) as cluster:
+    cluster.contend(processes=3, hold_ms=1, seconds=0.5, warmup=0.3, records=sys.argv[1])
+PY
+            "$bench" --workload contend --json --records "$scratch/records" >"$out" 2>>"$err" &&
+            python3 "$(dirname "$0")/figures.py" "$scratch/records" "$out" >>"$err" 2>&1
+        result 'etcd, judged' $? "$err"
+    else
+        skip 'etcd, judged' 'etcd is not installed'
+    fi
+
+    slice='slice 1000000000 2000000000 1000 500 6 20 40'
+    # Waiter 1 is overtaken once, by 2; 2 is later overtaken by 0 and gets nothing. 0 is its own successor once.
+    records "$slice" 'wait 1000 1010 1020 0' 'wait 1001 1050 1060 1' 'wait 1002 1030 1040 2' 'wait 1021 1070 1080 0' \
+        'wait 1041 0 0 2' 'wait 1081 1090 1100 0'
+    figures 'figures of known records' 0 \
+        "grants_per_s=5,hand_overs_per_s=3,gap_p50_ms=10,gap_p99_ms=10,wait_p50_ms=28,wait_p99_ms=49,wait_max_ms=959,\
+overtakings_per_grant=0.4,overtakers_percent=40,most_overtaken=1,attempts_per_grant=1.2,commands_per_grant=4,\
+executed_per_grant=8,client_cpu_us_per_lock=200,node_cpu_us_per_lock=100,least_grants_of_a_waiter=1,\
+most_grants_of_a_waiter=3,overlaps=0" --workload contend
+    figures 'with a distance' 0 'overtakings_per_grant=0,most_overtaken=0' --workload contend --distance-ms 50
+    figures 'tau: one pair of ten is not in order' 0 'tau=0.8,overlaps=0' --workload shells
+    records "$slice" 'wait 1000 1040 1050 0' 'wait 1001 1030 1035 1' 'wait 1002 1010 1020 2'
+    figures 'the last one is served first' 0 'tau=-1,overtakings_per_grant=1,most_overtaken=2' --workload shells
+    records "$slice" 'wait 1000 1010 1030 0' 'wait 1001 1029 1040 1' 'wait 900 999 1005 2'
+    figures 'two holders at one time' 3 'overlaps=1,grants_per_s=2,hand_overs_per_s=2' --workload contend
+    records "$slice" 'wait 1000 1010 1020 0' 'wait 1500 1501 1502 1' 'wait 1900 2000 2001 1'
+    figures 'a gap in which nobody waited is none; the end of a slice' 0 'gap_p50_ms=null,hand_overs_per_s=1,grants_per_s=2' \
+        --workload contend
+    records "$slice" 'wait 1000 999 1020 0'
+    "$bench" --workload contend --records "$scratch/records" >"$out" 2>"$err"
+    [ $? -eq 1 ] && grep -q 'records:2: neither a wait nor a slice' "$err"
+    result 'records that cannot be' $? "$err"
+    if [ -n "$redlock" ]; then
+        runs 'shells' 'sides slices' --workload shells --redlock "$redlock" --shells 3 --work-ms 10 --slices 2
+        runs 'shells beside another program' 'ratios' --workload shells --redlock "$redlock" --shells 2 --work-ms 1 \
+            --slices 1 --beside env
+        "$bench" --node-count 1 --workload shells --redlock "$scratch/none" --slices 1 --work-ms 1 >"$out" 2>"$err"
+        [ $? -eq 1 ] && grep -q 'no shell has run behind .*/none' "$err"
+        result 'no redlock' $? "$err"
+    else
+        skip 'shells' 'redlock(1) is not built'
+    fi
+    runs 'keep' 'renewals_per_s notified_in_time notified_late' --workload keep --locks 10 --ttl-ms 500
+else
+    skip 'the workloads' 'python3 is not installed'
+fi
+"$bench" --node-count 3 --slices 1 --seconds 0.1 --warmup 0 >"$out" 2>"$err" </dev/null &&
+    grep -q '^redlock-bench [0-9.]*: cycle, 3 nodes started here, 64 in flight' "$out" &&
+    grep -q '^locks/s  *[0-9]' "$out"
+result 'the table' $? "$err"
+
+bad 'a workload that is none' '"stopped": it takes one of cycle|contend|shells|keep' --workload stopped
+bad 'an option of another workload' '\-\-locks does not apply to --workload cycle' --locks 3
+bad 'a baseline of another workload' '\-\-baseline does not apply to --workload keep' \
+    --workload keep --baseline
+bad 'a baseline that is none' '\-\-baseline "x": it takes one of formatted|argv' --baseline=x
+bad 'a comparison that contend has not' 'is for cycle' --workload contend --fencing both
+bad 'no list of waiters' 'it takes numbers from 1 to 10000' --workload contend --waiters-per-process 3,
+bad 'a holder alone' '\-\-idle needs --processes 2 or more' --workload contend --idle --processes 1
+bad 'no time for thought' 'exclude each other' --workload contend --again at-once --think-ms 3
+bad 'a fence and the baseline' 'one comparison at a time' --baseline --fencing both
+bad 'an empty place in the list' 'a URL is missing before or after a comma' --nodes redis://a,,redis://b
+bad 'too many nodes' 'too many URLs; at most 31' --nodes "$(printf 'redis://h%s,' $(seq 32) | sed 's/,$//')"
+bad 'a URL that is none' '\-\-nodes: ' --nodes foo
+bad '--nodes and --node-count' 'exclude each other' --nodes redis://h --node-count 3
+bad '--nodes and --redis-server' 'exclude each other' --nodes redis://h --redis-server x
+bad '--nodes and --distance-ms' 'leave --nodes out' --nodes redis://h --distance-ms 3
+bad 'a slice too short' 'it takes a number of seconds from 0.05 to 3600' --seconds 0.01
+bad 'no seconds' '\-\-seconds "1s": it takes a number of seconds' --seconds 1s
+bad 'no clients' 'it takes a number from 1 to 2000' --workload contend --processes 0
+bad 'unknown option' '\-\-frob is not an option of redlock-bench; see redlock-bench --help' --frob
+bad 'value missing' '\-\-seconds needs a value' --seconds
+bad 'value too much' '\-\-json takes no value' --json=1
+bad 'a word' '"x" is no option' x
+"$bench" --redis-server "$scratch/none" >"$out" 2>"$err"
+[ $? -eq 1 ] && grep -q 'No such file' "$err"
+result 'a server that is not there' $? "$err"
+"$bench" --help >"$out" 2>"$err" && [ ! -s "$err" ] && grep -q '^  --workload W ' "$out" &&
+    grep -q '^Exit status:' "$out"
+result 'help' $? "$out"
+"$bench" --version | grep -q '^redlock-bench [0-9]'
+result 'version' $?
+finish

@@ -1,0 +1,72 @@
+/* What a client and its held locks take of the whole process's heap: hiredis, libuv and the heap's
+ * own overhead included. What the library asks its allocator for has a bound in live/memory.
+ *
+ * Where the heap is not counted (another C library, a sanitizer) nothing is demanded. */
+#include <malloc.h>
+#include <stdio.h>
+
+#include "cost/cost.h"
+
+#define LOCKS 10000
+#define AT_ONCE 100
+#define CLIENT_BYTES_MAX 150000 /* five nodes; 104,000 in November 2026 */
+#define LOCK_BYTES_MAX 1100     /* a name of 32 bytes; 930 */
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+static size_t heap_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+#else
+static size_t heap_bytes(void) {
+    return 0;
+}
+#endif
+
+static void hold(struct live *live, redlock_lock **locks) {
+    struct live_done done = {0};
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = 60000;
+    for (int i = 0; i < LOCKS; i++) {
+        char name[33];
+        snprintf(name, sizeof(name), "%032d", i);
+        locks[i] = live_lock(live->client, name);
+        LIVE_STATUS(redlock_acquire(locks[i], &options, live_lock_cb, &done), 0);
+        if (i % AT_ONCE == AT_ONCE - 1) {
+            LIVE_UNTIL(live, done.count == i + 1 && live_is_quiet(live->client, 5));
+            LIVE_STATUS(done.status, 0);
+        }
+    }
+}
+
+static void release(struct live *live, redlock_lock **locks) {
+    struct live_done done = {0};
+    for (int i = 0; i < LOCKS; i++) {
+        LIVE_STATUS(redlock_release(locks[i], live_lock_cb, &done), 0);
+    }
+    LIVE_UNTIL(live, done.count == LOCKS && live_is_quiet(live->client, 5));
+}
+
+static void heap(void **state) {
+    struct live *live = *state;
+    static redlock_lock *locks[LOCKS];
+    live_start(live, 5, NULL);
+    size_t before = heap_bytes();
+    live_open_all(live, NULL);
+    size_t idle = heap_bytes();
+    hold(live, locks);
+    assert_int_equal(live_stats(live->client).held, LOCKS);
+    double per_client = (double)(idle - before);
+    double per_lock = (double)(heap_bytes() - idle) / LOCKS;
+    release(live, locks);
+    cost_show("heap bytes of a client of five nodes, idle", per_client);
+    cost_show("heap bytes of a held lock", per_lock);
+    assert_true(per_client <= CLIENT_BYTES_MAX);
+    assert_true(per_lock <= LOCK_BYTES_MAX);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {LIVE_TEST(heap)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,485 @@
+/* The client's own channel (lib/client/listening.h) on fake nodes: wanted, confirmed, told, lost
+ * and refused, beside the subscriptions of an election or without them. The room is driven by hand,
+ * as the line of a resource does it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/listening.h"
+#include "fake/five.h"
+#include "redlock/election.h"
+
+struct scene {
+    struct five f;
+    size_t confirmed[FIVE], lost[FIVE], told[FIVE];
+    bool was_refused[FIVE]; /* when it was lost last */
+    char payload[RL_PAYLOAD_MAX + 1];
+    char channel[64];
+    size_t node; /* that a condition is about */
+    size_t wanted;
+};
+
+static struct scene *the_scene; /* events come from a client, which knows nothing of it */
+
+static void on_confirmed(redlock_client *client, uint32_t node) {
+    assert_true(rl_listening_confirmed(client, node));
+    assert_false(rl_listening_refused(client, node));
+    the_scene->confirmed[node]++;
+}
+
+static void on_lost(redlock_client *client, uint32_t node) {
+    assert_false(rl_listening_confirmed(client, node));
+    the_scene->was_refused[node] = rl_listening_refused(client, node);
+    the_scene->lost[node]++;
+}
+
+static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
+    assert_true(client == the_scene->f.client && length <= RL_PAYLOAD_MAX);
+    memcpy(the_scene->payload, payload, length);
+    the_scene->payload[length] = '\0';
+    the_scene->told[node]++;
+}
+
+static const struct rl_listening_events events = {.confirmed = on_confirmed,
+                                                  .lost = on_lost,
+                                                  .told = on_told};
+
+static void start(struct scene *s) {
+    memset(s, 0, sizeof(*s));
+    the_scene = s;
+    five_start(&s->f);
+    assert_int_equal(five_open(&s->f), 0);
+    five_wait_up(&s->f, FIVE);
+    assert_int_equal(strspn(s->f.client->id, "0123456789abcdef"), RL_CLIENT_ID_LEN);
+    snprintf(s->channel, sizeof s->channel, "libredlock:client:%s", s->f.client->id);
+    rl_listening_attend(s->f.client, &events);
+}
+
+static void want(struct scene *s, uint32_t node, bool wanted) {
+    rl_listening_want(s->f.client, node, wanted);
+    s->f.client->io.world->ops->wake(s->f.client->io.world); /* as any call of a user's does */
+}
+
+/* A candidate beside another that leads. */
+static redlock_election *watch(struct scene *s) {
+    redlock_election *election = NULL;
+    redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
+    options.name = FIVE_RESOURCE;
+    options.name_length = strlen(FIVE_RESOURCE);
+    options.poll_ms = 3600000;
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_put(s->f.nodes[i], FIVE_RESOURCE, "somebody", 3600000);
+    }
+    assert_int_equal(redlock_election_new(s->f.client, &options, &election, NULL, 0), 0);
+    assert_int_equal(redlock_election_campaign(election), 0);
+    return election;
+}
+
+static void forget_leader(struct scene *s) {
+    for (size_t i = 0; i < FIVE; i++) {
+        server_forget_keys(fake_node_server(s->f.nodes[i]));
+    }
+}
+
+/* -- Conditions -- */
+
+static bool is_confirmed(struct five *f, void *data) {
+    const struct scene *s = data;
+    return f != NULL && s->confirmed[s->node] >= s->wanted;
+}
+
+static void until_confirmed(struct scene *s, uint32_t node, size_t times) {
+    s->node = node;
+    s->wanted = times;
+    assert_true(five_run_until(&s->f, is_confirmed, s));
+    assert_int_equal(s->confirmed[node], times);
+    assert_true(rl_listening_confirmed(s->f.client, node));
+    assert_int_equal(fake_node_listeners(s->f.nodes[node], s->channel), 1);
+}
+
+static bool is_lost(struct five *f, void *data) {
+    const struct scene *s = data;
+    return f != NULL && s->lost[s->node] >= s->wanted;
+}
+
+static void until_lost(struct scene *s, uint32_t node, size_t times) {
+    s->node = node;
+    s->wanted = times;
+    assert_true(five_run_until(&s->f, is_lost, s));
+    assert_int_equal(s->lost[node], times);
+}
+
+static bool is_told(struct five *f, void *data) {
+    const struct scene *s = data;
+    return f != NULL && s->told[s->node] >= s->wanted;
+}
+
+static void tell(struct scene *s, uint32_t node, const char *payload) {
+    s->node = node;
+    s->wanted = s->told[node] + 1;
+    assert_int_equal(fake_node_publish(s->f.nodes[node], s->channel, payload), 1);
+    assert_true(five_run_until(&s->f, is_told, s));
+    assert_string_equal(s->payload, payload);
+}
+
+static bool is_left(struct five *f, void *data) {
+    const struct scene *s = data;
+    return fake_node_listeners(f->nodes[s->node], s->channel) == 0;
+}
+
+static char topic[] = "redlock:" FIVE_RESOURCE;
+
+static void until_left(struct scene *s, uint32_t node) {
+    s->node = node;
+    assert_true(five_run_until(&s->f, is_left, s));
+}
+
+static bool is_alone(struct five *f, void *data) {
+    const struct scene *s = data;
+    return fake_node_connections(f->nodes[s->node]) == 1;
+}
+
+static bool hear_alike(struct five *f, void *data) {
+    const char *channel = data;
+    for (size_t i = 0; i < FIVE; i++) {
+        if (fake_node_listeners(f->nodes[i], channel) != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -- One user -- */
+
+static void hears_where_it_is_wanted(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_false(rl_listening_refused(s.f.client, (uint32_t)i));
+        assert_int_equal(fake_node_accepted(s.f.nodes[i]), 1);
+    }
+    want(&s, 2, true);
+    assert_false(rl_listening_confirmed(s.f.client, 2));
+    want(&s, 2, true); /* a flag */
+    until_confirmed(&s, 2, 1);
+    fake_node_set_fragment(s.f.nodes[2], 1);
+    tell(&s, 2, "turn 0123456789abcdef0000000000000001");
+    tell(&s, 2, "");
+    tell(&s, 2, "whatever anybody likes");
+    want(&s, 4, true);
+    until_confirmed(&s, 4, 1);
+    tell(&s, 4, "heir 0123456789abcdef0000000000000001");
+    assert_int_equal(s.told[2], 3);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(fake_node_accepted(s.f.nodes[i]), i == 2 || i == 4 ? 2 : 1);
+        assert_int_equal(s.confirmed[i], i == 2 || i == 4);
+        assert_int_equal(s.lost[i], 0);
+    }
+    five_stop(&s.f);
+}
+
+static void lingers(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    want(&s, 1, true);
+    until_confirmed(&s, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        want(&s, 1, false);
+        assert_false(rl_listening_confirmed(s.f.client, 1));
+        tell(&s, 1, "for nobody");
+        want(&s, 1, true);
+        assert_true(rl_listening_confirmed(s.f.client, 1)); /* at once */
+    }
+    want(&s, 1, false);
+    until_left(&s, 1);
+    assert_true(five_run_until(&s.f, is_alone, &s));
+    assert_int_equal(s.confirmed[1], 1);
+    assert_int_equal(s.lost[1], 0);
+    assert_int_equal(fake_node_count(s.f.nodes[1], "SUBSCRIBE"), 1);
+    assert_int_equal(fake_node_count(s.f.nodes[1], "UNSUBSCRIBE"), 0);
+    want(&s, 1, true); /* and again from the beginning */
+    until_confirmed(&s, 1, 2);
+    five_stop(&s.f);
+}
+
+/* -- What breaks -- */
+
+static void is_confirmed_again_after_a_loss(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    want(&s, 0, true);
+    until_confirmed(&s, 0, 1);
+    for (size_t i = 1; i <= 4; i++) { /* each is the first since a confirmation */
+        fake_node_drop_listeners(s.f.nodes[0], i % 2 == 0);
+        until_confirmed(&s, 0, i + 1);
+        assert_int_equal(s.lost[0], i);
+        assert_false(s.was_refused[0]);
+    }
+    tell(&s, 0, "turn");
+    five_stop(&s.f);
+}
+
+/* The first connection goes, and its second one with it. */
+static void follows_the_node(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    want(&s, 3, true);
+    until_confirmed(&s, 3, 1);
+    fake_node_refuse(s.f.nodes[3]);
+    fake_node_rule(s.f.nodes[3],
+                   (struct fake_rule){.command = "SET", .action = FAKE_CLOSE, .times = 1});
+    assert_int_equal(five_acquire(&s.f, s.f.lock), 0);
+    until_lost(&s, 3, 1);
+    until_left(&s, 3);
+    five_wait_up(&s.f, FIVE - 1);
+    assert_false(s.was_refused[3]);
+    five_run_ms(&s.f, 30);
+    assert_false(rl_listening_refused(s.f.client, 3));
+    fake_node_listen(s.f.nodes[3]);
+    until_confirmed(&s, 3, 2);
+    assert_int_equal(s.lost[3], 1);
+    assert_int_equal(five_release(&s.f, s.f.lock), 0);
+    five_stop(&s.f);
+}
+
+static void forbid(struct scene *s, size_t node) {
+    fake_node_rule(s->f.nodes[node], (struct fake_rule){.command = "SUBSCRIBE",
+                                                        .action = FAKE_INSTEAD,
+                                                        .bytes = "-NOPERM no channels\r\n"});
+}
+
+static void says_where_it_may_not_listen(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    forbid(&s, 2);
+    want(&s, 2, true);
+    want(&s, 3, true);
+    until_lost(&s, 2, 1);
+    assert_true(s.was_refused[2]);
+    until_confirmed(&s, 3, 1);
+    want(&s, 2, false);
+    want(&s, 3, false);
+    until_left(&s, 3);
+    five_run_ms(&s.f, 60);
+    assert_true(rl_listening_refused(s.f.client, 2)); /* still known */
+    want(&s, 2, true);
+    assert_true(rl_listening_refused(s.f.client, 2));
+    until_lost(&s, 2, 2); /* that it wants it again in vain, is said */
+    assert_int_equal(fake_node_accepted(s.f.nodes[2]), 2); /* not tried again and again */
+    assert_int_equal(s.confirmed[2], 0);
+    assert_int_equal(five_info(&s.f, 2).up, 1);
+    five_cycle(&s.f);
+    five_stop(&s.f);
+}
+
+/* It was allowed, and is not any more; the connection was lost by itself. */
+static void says_when_it_is_forbidden(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    want(&s, 2, true);
+    until_confirmed(&s, 2, 1);
+    forbid(&s, 2);
+    fake_node_drop_listeners(s.f.nodes[2], false);
+    until_lost(&s, 2, 2);
+    assert_true(s.was_refused[2]);
+    five_stop(&s.f);
+}
+
+/* Proxies that do not know SUBSCRIBE close the connection. It may be allowed later on. */
+static void does_without_what_fails_again_and_again(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    fake_node_rule(s.f.nodes[2],
+                   (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_CLOSE, .times = 5});
+    want(&s, 2, true);
+    until_lost(&s, 2, 1);
+    assert_true(s.was_refused[2]);
+    assert_int_equal(fake_node_count(s.f.nodes[2], "SUBSCRIBE"), RL_LISTENING_FAILURES);
+    until_confirmed(&s, 2, 1);
+    assert_int_equal(s.lost[2], 1);
+    five_stop(&s.f);
+}
+
+/* The connection cannot even be made: no event of the listener says so. */
+static void does_without_what_cannot_be_connected(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    fake_node_refuse(s.f.nodes[2]);
+    want(&s, 2, true);
+    until_lost(&s, 2, 1);
+    assert_true(s.was_refused[2]);
+    assert_int_equal(five_info(&s.f, 2).up, 1);
+    fake_node_listen(s.f.nodes[2]);
+    until_confirmed(&s, 2, 1);
+    five_stop(&s.f);
+}
+
+/* What was not asked for ends the connection, and nothing is told. */
+static void takes_no_message_that_it_did_not_ask_for(void **state) {
+    static const char *const lines[] = {
+        "*3\r\n$7\r\nmessage\r\n$34\r\nlibredlock:client:0123456789abcdef\r\n$4\r\nturn\r\n",
+        "*3\r\n$7\r\nmessage\r\n$18\r\nlibredlock:client:\r\n$4\r\nturn\r\n",
+        "*3\r\n$7\r\nmessage\r\n$14\r\nredlock:orders\r\n$0\r\n\r\n",
+        "*3\r\n$9\r\nsubscribe\r\n$14\r\nredlock:orders\r\n:1\r\n",
+    };
+    struct scene s;
+    (void)state;
+    start(&s);
+    want(&s, 0, true);
+    until_confirmed(&s, 0, 1);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) + 2; i++) {
+        char own[128];
+        snprintf(own, sizeof own, "*3\r\n$%u\r\n%ssubscribe\r\n$34\r\n%s\r\n:%u\r\n",
+                 i % 2 ? 11U : 9U, i % 2 ? "un" : "", s.channel, i % 2 ? 0U : 1U);
+        const char *line = i < sizeof(lines) / sizeof(lines[0]) ? lines[i] : own;
+        fake_node_send_listeners(s.f.nodes[0], line, strlen(line));
+        until_confirmed(&s, 0, i + 2);
+        assert_int_equal(s.lost[0], i + 1);
+    }
+    assert_int_equal(s.told[0], 0);
+    assert_int_equal(five_info(&s.f, 0).connects, 1);
+    five_stop(&s.f);
+}
+
+/* -- Beside subscriptions -- */
+
+/* One connection serves both, and outlives neither of them alone. */
+static void shares_its_connections(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    redlock_election *election = watch(&s);
+    assert_true(five_run_until(&s.f, hear_alike, topic));
+    want(&s, 1, true);
+    until_confirmed(&s, 1, 1);
+    assert_int_equal(fake_node_accepted(s.f.nodes[1]), 2);
+    want(&s, 1, false);
+    until_left(&s, 1);
+    assert_int_equal(fake_node_count(s.f.nodes[1], "UNSUBSCRIBE"), 1);
+    assert_int_equal(fake_node_listeners(s.f.nodes[1], "redlock:" FIVE_RESOURCE), 1);
+    want(&s, 1, true);
+    until_confirmed(&s, 1, 2);
+    redlock_election_free(election);
+    s.node = 0;
+    assert_true(five_run_until(&s.f, is_alone, &s)); /* nobody needs that one any more */
+    assert_int_equal(fake_node_listeners(s.f.nodes[1], s.channel), 1);
+    assert_int_equal(fake_node_connections(s.f.nodes[1]), 2);
+    five_run_ms(&s.f, 20);
+    fake_node_publish(s.f.nodes[1], "redlock:" FIVE_RESOURCE, "");
+    tell(&s, 1, "turn");
+    assert_int_equal(s.lost[1], 0);
+    assert_int_equal(fake_node_accepted(s.f.nodes[1]), 2);
+    forget_leader(&s);
+    five_stop(&s.f);
+}
+
+/* An answer is due, but not this one: a second confirmation, and the end of what goes on. */
+static void takes_no_answer_to_something_else(void **state) {
+    struct scene s;
+    char twice[128], ended[128];
+    (void)state;
+    start(&s);
+    snprintf(twice, sizeof twice, "*3\r\n$9\r\nsubscribe\r\n$34\r\n%s\r\n:1\r\n", s.channel);
+    snprintf(ended, sizeof ended, "*3\r\n$11\r\nunsubscribe\r\n$34\r\n%s\r\n:0\r\n", s.channel);
+    const struct fake_rule rules[] = {
+        {.command = "SUBSCRIBE", .skip = 1, .times = 1, .action = FAKE_INSTEAD, .bytes = twice},
+        {.command = "SUBSCRIBE", .times = 1, .action = FAKE_INSTEAD, .bytes = ended},
+    };
+    for (uint32_t i = 0; i < 2; i++) {
+        fake_node_rule(s.f.nodes[i], rules[i]);
+        want(&s, i, true);
+    }
+    redlock_election *election = watch(&s); /* asks on the same connections, behind it */
+    until_confirmed(&s, 0, 2);
+    assert_int_equal(s.lost[0], 1);
+    until_confirmed(&s, 1, 1);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(fake_node_accepted(s.f.nodes[i]), 3);
+        assert_int_equal(five_info(&s.f, i).connects, 1);
+    }
+    redlock_election_free(election);
+    forget_leader(&s);
+    five_stop(&s.f);
+}
+
+/* Wanted again while the answer to UNSUBSCRIBE is out: confirmed only when it is asked for anew. */
+static void is_wanted_again_while_it_leaves(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    redlock_election *election = watch(&s);
+    assert_true(five_run_until(&s.f, hear_alike, topic));
+    want(&s, 1, true);
+    until_confirmed(&s, 1, 1);
+    fake_node_rule(
+        s.f.nodes[1],
+        (struct fake_rule){
+            .command = "UNSUBSCRIBE", .times = 1, .action = FAKE_ANSWER, .delay_ms = 100});
+    want(&s, 1, false);
+    until_left(&s, 1);
+    want(&s, 1, true);
+    assert_false(rl_listening_confirmed(s.f.client, 1));
+    until_confirmed(&s, 1, 2);
+    assert_int_equal(s.lost[1], 0);
+    assert_int_equal(fake_node_accepted(s.f.nodes[1]), 2);
+    redlock_election_free(election);
+    forget_leader(&s);
+    five_stop(&s.f);
+}
+
+/* -- The end -- */
+
+/* At each stage of beginning to listen: five_stop() looks for what is left. */
+static void closes_at_every_moment(void **state) {
+    (void)state;
+    for (int turns = 0; turns < 12; turns++) {
+        struct scene s;
+        start(&s);
+        if (turns % 3 == 2) {
+            forbid(&s, 1);
+        }
+        want(&s, 0, true);
+        want(&s, 1, true);
+        for (int i = 0; i < turns; i++) {
+            uv_run(&s.f.loop, UV_RUN_NOWAIT);
+        }
+        want(&s, 0, turns % 2);
+        assert_int_equal(redlock_client_close(s.f.client, five_on_client, &s.f.closed), 0);
+        rl_listening_want(s.f.client, 3, true); /* of no effect any more */
+        assert_int_equal(five_wait(&s.f, &s.f.closed), 0);
+        assert_int_equal(fake_node_accepted(s.f.nodes[3]), 1);
+        s.f.client = NULL;
+        s.f.closed.calls = 0;
+        five_stop(&s.f);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hears_where_it_is_wanted),
+        cmocka_unit_test(lingers),
+        cmocka_unit_test(is_confirmed_again_after_a_loss),
+        cmocka_unit_test(follows_the_node),
+        cmocka_unit_test(says_where_it_may_not_listen),
+        cmocka_unit_test(says_when_it_is_forbidden),
+        cmocka_unit_test(does_without_what_fails_again_and_again),
+        cmocka_unit_test(does_without_what_cannot_be_connected),
+        cmocka_unit_test(takes_no_message_that_it_did_not_ask_for),
+        cmocka_unit_test(shares_its_connections),
+        cmocka_unit_test(takes_no_answer_to_something_else),
+        cmocka_unit_test(is_wanted_again_while_it_leaves),
+        cmocka_unit_test(closes_at_every_moment),
+    };
+    return cmocka_run_group_tests_name("listening", tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+/* Queries for those who wait: asked of nodes that have a line, have none, stop in the middle of it,
+ * refuse, and have what no client of ours can have put there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake/ask.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define CLIENT_A "aaaaaaaaaaaaaaaa"
+#define CLIENT_B "bbbbbbbbbbbbbbbb"
+#define CLIENT_C "cccccccccccccccc"
+#define CLIENT_D "dddddddddddddddd"
+#define NUMBER "0000000000000001"
+#define LISTED_MAX 8
+
+struct listed { /* what the callback was told */
+    struct five *f;
+    int calls, status;
+    size_t waiting, n;
+    int statuses[FIVE];
+    struct {
+        char node[64], client[32], holder[128];
+        int64_t waited_ms;
+    } waiters[LISTED_MAX];
+};
+
+static void on_listed(redlock_query *query, int status, void *data) {
+    struct listed *listed = data;
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    listed->calls++;
+    listed->status = status;
+    listed->waiting = redlock_query_waiting(query);
+    listed->n = 0;
+    while (redlock_query_waiter(query, listed->n, &waiter) == 0) {
+        assert_true(listed->n < LISTED_MAX);
+        size_t i = listed->n++;
+        snprintf(listed->waiters[i].node, sizeof(listed->waiters[i].node), "%s", waiter.node);
+        snprintf(listed->waiters[i].client, sizeof(listed->waiters[i].client), "%s", waiter.client);
+        snprintf(listed->waiters[i].holder, sizeof(listed->waiters[i].holder), "%s", waiter.holder);
+        listed->waiters[i].waited_ms = waiter.waited_ms;
+    }
+    assert_true(listed->waiting >= listed->n);
+    for (size_t i = 0; i < FIVE; i++) {
+        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+        assert_int_equal(redlock_query_node(query, i, &node_holder), 0);
+        assert_int_equal(node_holder.is_held + node_holder.is_reserved, 0);
+        listed->statuses[i] = node_holder.status;
+    }
+    assert_int_equal(redlock_query_quorum(query, NULL, NULL, NULL), 0);
+    assert_int_equal(redlock_query_waiter(query, 0, NULL), REDLOCK_ERR_INVALID);
+    waiter.size--;
+    assert_int_equal(redlock_query_waiter(query, 0, &waiter), REDLOCK_ERR_INVALID);
+}
+
+static bool was_listed(struct five *f, void *data) {
+    const struct listed *listed = data;
+    (void)f;
+    return listed->calls > 0;
+}
+
+static int listen_to(struct listed *listed, struct five *f, size_t max) {
+    memset(listed, 0, sizeof(*listed));
+    listed->f = f;
+    return redlock_query_waiters(f->client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), max, on_listed,
+                                 listed);
+}
+
+static int list(struct listed *listed, struct five *f, size_t max) {
+    assert_int_equal(listen_to(listed, f, max), 0);
+    assert_int_equal(listed->calls, 0); /* never inside the call */
+    assert_true(five_run_until(f, was_listed, listed));
+    assert_int_equal(listed->calls, 1);
+    return listed->status;
+}
+
+/* A node's next answers to scripts; NULL: nil. */
+static void says(struct five *f, size_t node, const char *const *answers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char bytes[256] = "$-1\r\n";
+        if (answers[i] != NULL) {
+            snprintf(bytes, sizeof(bytes), "$%zu\r\n%s\r\n", strlen(answers[i]), answers[i]);
+        }
+        fake_node_rule(
+            f->nodes[node],
+            (struct fake_rule){
+                .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD, .bytes = bytes});
+    }
+}
+
+static void says_nothing_of_a_line(struct five *f, size_t but) {
+    static const char *const nil[] = {NULL};
+    for (size_t i = 0; i < FIVE; i++) {
+        if (i != but) {
+            says(f, i, nil, 1);
+        }
+    }
+}
+
+static void is_waiter(const struct listed *listed, size_t index, const char *client,
+                      const char *holder, int64_t least_ms) {
+    assert_string_equal(listed->waiters[index].client, client);
+    assert_string_equal(listed->waiters[index].holder, holder);
+    assert_true(listed->waiters[index].waited_ms >= least_ms);
+    assert_true(listed->waiters[index].waited_ms <= least_ms + FIVE_PATIENCE_MS);
+}
+
+/* -- The line -- */
+
+static void nobody_waits(void **state) {
+    (void)state;
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    says_nothing_of_a_line(&f, FIVE);
+    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_int_equal(listed.n + listed.waiting, 0);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(listed.statuses[i], 0);
+        assert_int_equal(fake_node_count(f.nodes[i], "EVALSHA"), 1);
+    }
+    five_stop(&f);
+}
+
+static void lists_them_in_order(void **state) {
+    (void)state;
+    static const char *const line[] = {"3 5000 " CLIENT_B NUMBER ":web-2/4711",
+                                       "3 900 " CLIENT_A NUMBER, "3 1200 " CLIENT_C NUMBER ":a:b"};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    says_nothing_of_a_line(&f, 2);
+    says(&f, 2, line, COUNT(line));
+    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_int_equal(listed.waiting, 3);
+    assert_int_equal(listed.n, 3);
+    is_waiter(&listed, 0, CLIENT_B, "web-2/4711", 5000);
+    is_waiter(&listed, 1, CLIENT_A, "", 900);
+    is_waiter(&listed, 2, CLIENT_C, "a:b", 1200); /* as the node has them, whatever their times */
+    for (size_t i = 0; i < 3; i++) {
+        char asked[16];
+        size_t last = fake_node_count(f.nodes[2], NULL);
+        assert_string_equal(listed.waiters[i].node, fake_node_name(f.nodes[2]));
+        snprintf(asked, sizeof(asked), FIVE_RESOURCE " %zu", i);
+        five_assert_contains(fake_node_log(f.nodes[2], last - 3 + i), asked);
+    }
+    five_stop(&f);
+}
+
+static void asks_for_no_more_than_wanted(void **state) {
+    (void)state;
+    static const char *const line[] = {"500 5000 " CLIENT_A NUMBER, "500 4000 " CLIENT_B NUMBER};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    for (size_t max = 1; max <= 2; max++) {
+        says_nothing_of_a_line(&f, 4);
+        says(&f, 4, line, max);
+        size_t before = fake_node_count(f.nodes[4], "EVALSHA");
+        assert_int_equal(list(&listed, &f, max), 0);
+        assert_int_equal(listed.waiting, 500);
+        assert_int_equal(listed.n, max);
+        assert_int_equal(fake_node_count(f.nodes[4], "EVALSHA"), before + max);
+    }
+    five_stop(&f);
+}
+
+/* Clients that do not agree which node is the home, and one that has moved. */
+static void puts_several_lines_together(void **state) {
+    (void)state;
+    static const char *const shorter[] = {"2 9000 " CLIENT_A NUMBER ":moved",
+                                          "2 8000 " CLIENT_D NUMBER ":d"};
+    static const char *const longer[] = {"3 7000 " CLIENT_B NUMBER, "3 6000 " CLIENT_A NUMBER ":a",
+                                         "3 5000 " CLIENT_C NUMBER};
+    static const char *const nil[] = {NULL};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    says(&f, 0, shorter, COUNT(shorter));
+    says(&f, 1, nil, 1);
+    says(&f, 2, nil, 1);
+    says(&f, 3, longer, COUNT(longer));
+    says(&f, 4, nil, 1);
+    assert_int_equal(list(&listed, &f, LISTED_MAX), 0);
+    assert_int_equal(listed.n, 4);
+    assert_int_equal(listed.waiting, 4);
+    is_waiter(&listed, 0, CLIENT_B, "", 7000);
+    is_waiter(&listed, 1, CLIENT_A, "a", 6000);
+    is_waiter(&listed, 2, CLIENT_C, "", 5000);
+    is_waiter(&listed, 3, CLIENT_D, "d", 8000);
+    assert_string_equal(listed.waiters[3].node, fake_node_name(f.nodes[0]));
+    says_nothing_of_a_line(&f, 0);
+    says(&f, 0, shorter, 1);
+    fake_node_clear_rules(f.nodes[3]);
+    says(&f, 3, longer, 1);
+    assert_int_equal(list(&listed, &f, 1), 0); /* the first of each is known, one was wanted */
+    assert_int_equal(listed.n, 1);
+    assert_int_equal(listed.waiting, 3);
+    five_stop(&f);
+}
+
+/* What people write into a line by hand is shown as it is. */
+static void shows_strangers(void **state) {
+    (void)state;
+    static const char *const line[] = {"5 0 stranger", "5 0 ", "5 4294967295 " CLIENT_A NUMBER "-x",
+                                       "5 0 AAAAAAAAAAAAAAAA" NUMBER, "5 0 " CLIENT_A};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    says_nothing_of_a_line(&f, 1);
+    says(&f, 1, line, COUNT(line));
+    assert_int_equal(list(&listed, &f, LISTED_MAX), 0);
+    assert_int_equal(listed.n, 5);
+    is_waiter(&listed, 0, "", "stranger", 0);
+    is_waiter(&listed, 1, "", "", 0);
+    is_waiter(&listed, 2, "", CLIENT_A NUMBER "-x", 4294967295);
+    is_waiter(&listed, 3, "", "AAAAAAAAAAAAAAAA" NUMBER, 0);
+    is_waiter(&listed, 4, "", CLIENT_A, 0);
+    five_stop(&f);
+}
+
+/* -- Nodes that do not answer -- */
+
+static void ends_when_the_rest_does_not_come(void **state) {
+    (void)state;
+    static const char *const line[] = {"3 5000 " CLIENT_A NUMBER, "3 4000 " CLIENT_B NUMBER};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_QUICK_MS);
+    says_nothing_of_a_line(&f, 3);
+    says(&f, 3, line, COUNT(line));
+    fake_node_rule(f.nodes[3], (struct fake_rule){.command = "EVALSHA", .action = FAKE_IGNORE});
+    uint64_t begin_ns = redlock_now_ns();
+    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_true(redlock_now_ns() - begin_ns >= ASK_QUICK_MS * UINT64_C(1000000));
+    assert_int_equal(listed.waiting, 3);
+    assert_int_equal(listed.n, 2);
+    is_waiter(&listed, 1, CLIENT_B, "", 4000);
+    assert_int_equal(listed.statuses[3], 0);
+    five_stop(&f);
+}
+
+/* Each time node_timeout for itself. */
+static void the_rest_has_its_own_time(void **state) {
+    (void)state;
+    static const char *const line[] = {"2 5000 " CLIENT_A NUMBER, "2 4000 " CLIENT_B NUMBER};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, 2000);
+    says_nothing_of_a_line(&f, 3);
+    for (size_t i = 0; i < COUNT(line); i++) {
+        char bytes[128];
+        snprintf(bytes, sizeof(bytes), "$%zu\r\n%s\r\n", strlen(line[i]), line[i]);
+        fake_node_rule(f.nodes[3], (struct fake_rule){.command = "EVALSHA",
+                                                      .times = 1,
+                                                      .action = FAKE_INSTEAD,
+                                                      .bytes = bytes,
+                                                      .delay_ms = 1100});
+    }
+    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_int_equal(listed.n, 2);
+    assert_true(listed.waiters[0].waited_ms >= 5000 + 1100); /* also while the rest came */
+    five_stop(&f);
+}
+
+static void says_which_nodes_refuse(void **state) {
+    (void)state;
+    static const char *const line[] = {"1 5000 " CLIENT_A NUMBER};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    for (size_t refusing = 2; refusing <= 3; refusing++) {
+        for (size_t i = 0; i < FIVE; i++) {
+            fake_node_clear_rules(f.nodes[i]);
+            if (i < refusing) {
+                fake_node_rule(f.nodes[i],
+                               (struct fake_rule){.command = "EVALSHA",
+                                                  .action = FAKE_INSTEAD,
+                                                  .bytes = "-NOPERM no permissions\r\n"});
+            } else {
+                says(&f, i, line, 1);
+            }
+        }
+        assert_int_equal(list(&listed, &f, 10), refusing == 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
+        assert_int_equal(listed.statuses[0], REDLOCK_ERR_NODE_PERMISSION);
+        assert_int_equal(listed.statuses[4], 0);
+        assert_int_equal(listed.n, 1); /* the same client, on all of the others */
+    }
+    five_stop(&f);
+}
+
+/* The client goes while the rest is on its way; the answers come to memory that waits for them. */
+static void ends_with_the_client(void **state) {
+    (void)state;
+    static const char *const line[] = {"900 5000 " CLIENT_A NUMBER};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    says_nothing_of_a_line(&f, 0);
+    says(&f, 0, line, COUNT(line));
+    fake_node_rule(f.nodes[0], (struct fake_rule){.command = "EVALSHA", .action = FAKE_IGNORE});
+    assert_int_equal(listen_to(&listed, &f, REDLOCK_WAITERS_MAX), 0);
+    five_wait_count(&f, 0, "EVALSHA", 900);
+    assert_int_equal(listed.calls, 0);
+    assert_int_equal(redlock_client_close(f.client, five_on_client, &f.closed), 0);
+    assert_int_equal(five_wait(&f, &f.closed), 0);
+    assert_int_equal(listed.calls, 1);
+    assert_int_equal(listed.status, REDLOCK_ERR_CANCELED);
+    assert_int_equal(listed.n, 1);
+    f.client = NULL;
+    f.closed.calls = 0;
+    five_stop(&f);
+}
+
+static void refuses_bad_arguments(void **state) {
+    (void)state;
+    struct five f;
+    struct listed listed;
+    char name[REDLOCK_RESOURCE_MAX + 1] = "";
+    ask_begin(&f, ASK_PATIENT_MS);
+    assert_int_equal(listen_to(&listed, &f, 0), REDLOCK_ERR_INVALID);
+    assert_int_equal(listen_to(&listed, &f, REDLOCK_WAITERS_MAX + 1), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_waiters(f.client, name, 0, 1, on_listed, &listed),
+                     REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_waiters(f.client, name, sizeof(name), 1, on_listed, &listed),
+                     REDLOCK_ERR_INVALID);
+    says_nothing_of_a_line(&f, FIVE);
+    assert_int_equal(list(&listed, &f, REDLOCK_WAITERS_MAX), 0);
+    five_stop(&f);
+}
+
+/* -- The key meanwhile -- */
+
+/* A reservation is nobody's lock, and no other library's either. */
+static void a_reservation_holds_nothing(void **state) {
+    (void)state;
+    struct five f;
+    struct asked asked;
+    ask_begin(&f, ASK_PATIENT_MS);
+    f.may_keep = 0x1f;
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_put(f.nodes[i], FIVE_RESOURCE, i == 0 ? "reserved:" CLIENT_A NUMBER : "reserved",
+                      60000);
+    }
+    assert_int_equal(asked_once(&asked, &f), 0);
+    assert_int_equal(asked.has_quorum, 0);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(asked.node_holders[i].is_reserved, 1);
+        assert_int_equal(asked.node_holders[i].is_held, 0);
+        assert_in_range(asked.node_holders[i].remaining_ms, 1, 60000);
+    }
+    five_stop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_waits),
+        cmocka_unit_test(lists_them_in_order),
+        cmocka_unit_test(asks_for_no_more_than_wanted),
+        cmocka_unit_test(puts_several_lines_together),
+        cmocka_unit_test(shows_strangers),
+        cmocka_unit_test(ends_when_the_rest_does_not_come),
+        cmocka_unit_test(the_rest_has_its_own_time),
+        cmocka_unit_test(says_which_nodes_refuse),
+        cmocka_unit_test(ends_with_the_client),
+        cmocka_unit_test(refuses_bad_arguments),
+        cmocka_unit_test(a_reservation_holds_nothing),
+    };
+    return cmocka_run_group_tests_name("waiters", tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* The line's scripts on a real node, told as a story: what each command answers, who hears what,
+ * and what no command does. The library writes the commands and judges the answers; the connections
+ * are of our own. (server/differential compares the scripts with their twins over random
+ * sequences.) */
+#include <string.h>
+
+#include "live/live.h"
+#include "redis/command.h"
+#include "redis/reply.h"
+
+#define GRACE_MS 250
+#define ID_A "aaaaaaaaaaaaaaaa"
+#define ID_B "bbbbbbbbbbbbbbbb"
+#define ID_C "cccccccccccccccc"
+#define A ID_A "0000000000000001"
+#define B ID_B "0000000000000001"
+#define C ID_C "0000000000000001"
+
+static const char first[] = "1111111111111111111111111111111111111111";
+static const char second[] = "2222222222222222222222222222222222222222";
+
+/* One command on the resource "key", of a holder who is called h. */
+static struct rl_answer say(const struct live *live, struct rl_command command) {
+    static const struct rl_bytes key = {"key", 3};
+    static char text[RL_REPLY_TEXT_MAX];
+    struct rl_target target = {
+        .resources = &key, .n = 1, .holder_length = 1, .holder = "h", .retention_ms = 60000};
+    char wire[8192];
+    void *reply = NULL;
+    command.target = &target;
+    command.whole_script = true;
+    command.grace_ms = command.grace_ms > 0 ? command.grace_ms : GRACE_MS;
+    assert_true(rl_command_room(&target) <= sizeof wire);
+    redisContext *context =
+        redisConnect("127.0.0.1", rl_local_nodes_port(live->node[0].set, live->node[0].index));
+    redisAppendFormattedCommand(context, wire, rl_command_format(wire, &command));
+    assert_int_equal(redisGetReply(context, &reply), REDIS_OK);
+    struct rl_answer answer = rl_reply_judge(command.kind, reply);
+    snprintf(text, sizeof text, "%s", answer.text);
+    answer.text = text;
+    freeReplyObject(reply);
+    redisFree(context);
+    return answer;
+}
+
+static struct rl_answer join(const struct live *live, const char *place, uint32_t waited_ms) {
+    return say(
+        live, (struct rl_command){.kind = RL_COMMAND_JOIN, .place = place, .waited_ms = waited_ms});
+}
+
+static struct rl_answer take(const struct live *live, const char *token, const char *place) {
+    return say(live, (struct rl_command){
+                         .kind = RL_COMMAND_TAKE, .token = token, .ttl_ms = 30000, .place = place});
+}
+
+static struct rl_answer release(const struct live *live, const char *token,
+                                enum rl_release_mode mode) {
+    return say(live, (struct rl_command){
+                         .kind = RL_COMMAND_RELEASE_LINE, .token = token, .mode = (uint8_t)mode});
+}
+
+static redisContext *listen_to(const struct live *live, const char *command) {
+    redisContext *context =
+        redisConnect("127.0.0.1", rl_local_nodes_port(live->node[0].set, live->node[0].index));
+    assert_non_null(context);
+    redisReply *reply = redisCommand(context, command);
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    freeReplyObject(reply);
+    return context;
+}
+
+/* The next message that it hears. */
+static void hears(redisContext *context, const char *wanted) {
+    redisReply *reply = NULL;
+    assert_int_equal(redisGetReply(context, (void **)&reply), REDIS_OK);
+    assert_string_equal(reply->element[reply->elements - 1]->str, wanted);
+    freeReplyObject(reply);
+}
+
+static void assert_key(const struct live *live, const char *wanted) {
+    assert_true(live_key_is(live, 0, "key", wanted));
+}
+
+static void hands_on(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    redisContext *a = listen_to(live, "SUBSCRIBE libredlock:client:" ID_A);
+    redisContext *b = listen_to(live, "SUBSCRIBE libredlock:client:" ID_B);
+    redisContext *c = listen_to(live, "SUBSCRIBE libredlock:client:" ID_C);
+    assert_int_equal(take(live, first, NULL).verdict, RL_YES); /* free */
+
+    struct rl_answer answer = join(live, A, 0);
+    assert_int_equal(answer.verdict, RL_NO);
+    assert_int_equal(answer.line.rank, 0);
+    assert_in_range(answer.line.life_ms, 15000, 30000);
+    assert_int_equal(join(live, B, 0).line.rank, 1);
+    assert_int_equal(join(live, C, 60000).line.rank, 0); /* by how long it has waited */
+    assert_int_equal(join(live, B, 90000).line.rank, 2); /* as it came, not as it comes again */
+    answer = say(live, (struct rl_command){.kind = RL_COMMAND_WAITER, .index = 0});
+    assert_string_equal(answer.text, C ":h");
+    assert_int_equal(answer.line.waiting, 3);
+    assert_in_range(answer.line.first_waited_ms, 60000, 90000);
+    answer = say(live, (struct rl_command){.kind = RL_COMMAND_WAITER, .index = 3});
+    assert_int_equal(answer.verdict, RL_NO);
+    assert_int_equal(take(live, first, NULL).line.waiting, 3); /* its own key */
+
+    answer = release(live, first, RL_RELEASE_SERVE);
+    assert_int_equal(answer.verdict, RL_YES);
+    assert_true(answer.line.served);
+    assert_int_equal(answer.line.waiting, 2);
+    hears(c, "turn " C);
+    hears(a, "heir " A);
+    assert_key(live, "reserved:" C);
+    answer = take(live, second, A); /* for another place */
+    assert_int_equal(answer.verdict, RL_NO);
+    assert_int_equal(answer.line.which, 1);
+    assert_in_range(answer.line.life_ms, 0, GRACE_MS);
+    assert_int_equal(join(live, C, 60000).verdict, RL_YES); /* as often as it asks */
+    answer = release(live, second, RL_RELEASE_LOOK);        /* of one who had other nodes' keys */
+    assert_int_equal(answer.verdict, RL_NO);
+    assert_int_equal(answer.line.waiting, 3); /* whose turn it is waits, too */
+    answer = take(live, second, C);
+    assert_int_equal(answer.verdict, RL_YES);
+    assert_int_equal(answer.line.waiting, 2);
+    assert_in_range(live_pttl(live, 0, "key"), 15000, 30000); /* no reservation's */
+
+    /* a release that comes again finds nothing; LEAVE leaves the token alone, and tells the next */
+    assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_NO);
+    answer = say(live, (struct rl_command){.kind = RL_COMMAND_LEAVE, .place = A});
+    assert_int_equal(answer.verdict, RL_YES);
+    hears(b, "heir " B);
+    answer = say(live, (struct rl_command){.kind = RL_COMMAND_LEAVE, .place = C});
+    assert_int_equal(answer.verdict, RL_NO);
+    assert_true(live_integer(live, 0, "EXISTS key") == 1);
+
+    /* who is gone is not served */
+    redisFree(b);
+    LIVE_POLL(live, live_integer(live, 0, "PUBLISH libredlock:client:" ID_B " x") == 0);
+    answer = release(live, second, RL_RELEASE_SERVE);
+    assert_false(answer.line.served);
+    assert_int_equal(answer.line.waiting, 0);
+    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    redisFree(a);
+    redisFree(c);
+    live_end(live);
+}
+
+/* PUBLISH counts those who listen to a pattern as well. A monitor that does must not make clients
+ * that are gone look alive. */
+static void is_not_deceived_by_a_pattern(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    redisContext *monitor = listen_to(live, "PSUBSCRIBE libredlock:*");
+    redisContext *b = listen_to(live, "SUBSCRIBE libredlock:client:" ID_B);
+    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(join(live, A, 1000).line.rank, 0); /* it does not listen */
+    assert_int_equal(join(live, B, 0).line.rank, 0);    /* so it is dropped */
+    assert_int_equal(join(live, A, 1000).line.rank, 0);
+    assert_true(release(live, first, RL_RELEASE_SERVE).line.served);
+    hears(b, "turn " B);
+    hears(monitor, "turn " B);
+    assert_key(live, "reserved:" B);
+    redisFree(monitor);
+    redisFree(b);
+    live_end(live);
+}
+
+/* A node that is full takes no reservation; what was held is given up all the same. */
+static void releases_where_there_is_no_room(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    live_tell(live, 0, "CONFIG SET maxmemory 1");
+    assert_int_equal(take(live, second, NULL).verdict, RL_NO);
+    assert_int_equal(release(live, first, RL_RELEASE_LOOK).verdict, RL_YES);
+    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    assert_int_equal(take(live, second, NULL).verdict, RL_ERROR);
+    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    live_end(live);
+}
+
+/* Whatever is under the line's name: a vote is given, and a release is done. */
+static void works_with_anything_in_the_lines_place(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    live_tell(live, 0, "SET libredlock:line:{key} stranger");
+    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(join(live, A, 0).verdict, RL_ERROR);
+    assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_YES);
+    assert_int_equal(live_integer(live, 0, "EXISTS key"), 0);
+    live_tell(live, 0, "DEL libredlock:line:{key}");
+    live_tell(live, 0, "ZADD libredlock:line:{key} -inf x inf y 0 %s", "");
+    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(take(live, first, NULL).line.first_waited_ms, UINT32_MAX);
+    assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_YES);
+    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(hands_on),
+        LIVE_TEST(is_not_deceived_by_a_pattern),
+        LIVE_TEST(releases_where_there_is_no_room),
+        LIVE_TEST(works_with_anything_in_the_lines_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

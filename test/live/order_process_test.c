@@ -1,0 +1,307 @@
+/* Processes that wait for one key: in turn, whatever becomes of the one whose turn it is.
+ *
+ * A process has a loop and a client of its own. It acquires, holds for a moment, releases, and asks
+ * again at once; what happens is a record in a pipe, with the time of the clock that all share. It
+ * ends with its parent. */
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live/waiters.h"
+
+#define MOST 8
+#define HOLD_MS 2
+#define GRACE_MS 250
+#define PATIENCE_MS 20000
+
+struct record {
+    uint64_t at_ns;
+    int index;
+    bool is_grant; /* or the release that follows it */
+};
+
+struct process {
+    uv_loop_t loop;
+    uv_timer_t hold;
+    redlock_client *client;
+    redlock_lock *lock;
+    redlock_acquire_options options;
+    int index;
+    int rounds; /* that are left */
+};
+
+struct crowd {
+    struct live *live;
+    int log[2];
+    pid_t pid[MOST];
+    int n;
+    redlock_lock *first; /* the test's own, which is in the way */
+};
+
+static int log_fd;
+
+/* -- A process -- */
+
+static void note(const struct process *me, bool is_grant) {
+    struct record record;
+    memset(&record, 0, sizeof(record));
+    record.at_ns = redlock_now_ns();
+    record.index = me->index;
+    record.is_grant = is_grant;
+    if (write(log_fd, &record, sizeof(record)) != (ssize_t)sizeof(record)) {
+        _exit(70);
+    }
+}
+
+static void granted(redlock_lock *lock, int status, void *data);
+
+static void released(redlock_lock *lock, int status, void *data) {
+    struct process *me = data;
+    (void)status;
+    if (--me->rounds > 0 && redlock_acquire(lock, &me->options, granted, me) != 0) {
+        _exit(71);
+    }
+}
+
+static void done(uv_timer_t *timer) {
+    struct process *me = timer->data;
+    note(me, false);
+    if (redlock_release(me->lock, released, me) != 0) {
+        _exit(72);
+    }
+}
+
+static void granted(redlock_lock *lock, int status, void *data) {
+    struct process *me = data;
+    (void)lock;
+    if (status != 0) {
+        _exit(73);
+    }
+    note(me, true);
+    uv_timer_start(&me->hold, done, HOLD_MS, 0);
+}
+
+static void run(const struct crowd *c, int index, int rounds) {
+    struct process me = {.index = index, .rounds = rounds};
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = c->live->urls;
+    options.n_nodes = c->live->n;
+    options.guard = REDLOCK_GUARD_OFF;
+    me.options = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
+    me.options.ttl_ms = 2000;
+    me.options.tries = me.options.wait_ms = REDLOCK_NO_LIMIT;
+    log_fd = c->log[1];
+    bool fine = uv_loop_init(&me.loop) == 0 && uv_timer_init(&me.loop, &me.hold) == 0 &&
+                redlock_client_open(&me.client, &me.loop, &options, NULL, NULL) == 0 &&
+                redlock_lock_new(me.client, "key", 3, &me.lock) == 0 &&
+                redlock_acquire(me.lock, &me.options, granted, &me) == 0;
+    me.hold.data = &me;
+    if (fine) {
+        uv_run(&me.loop, UV_RUN_DEFAULT);
+    }
+    _exit(74);
+}
+
+/* -- Their parent -- */
+
+static void spawn(struct crowd *c, int rounds) {
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    assert_true(pid >= 0 && c->n < MOST);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent) {
+            run(c, c->n, rounds);
+        }
+        _exit(75);
+    }
+    c->pid[c->n++] = pid;
+}
+
+/* n processes stand in line behind the test's own lock. */
+static void line_up(struct crowd *c, struct live *live, int n, int rounds) {
+    redlock_acquire_options once = live_once(30000);
+    memset(c, 0, sizeof(*c));
+    c->live = live;
+    assert_int_equal(pipe(c->log), 0);
+    c->first = live_lock(live->client, "key");
+    LIVE_STATUS(live_acquire(live, c->first, &once), 0);
+    for (int i = 0; i < n; i++) {
+        spawn(c, rounds);
+        LIVE_POLL(live, waiters_standing(live, "key") == (size_t)i + 1);
+    }
+}
+
+static uint64_t let_go(struct crowd *c) {
+    uint64_t now_ns = redlock_now_ns();
+    LIVE_STATUS(live_release(c->live, c->first), 0);
+    return now_ns;
+}
+
+static void end(struct crowd *c) {
+    for (int i = 0; i < c->n; i++) {
+        if (c->pid[i] > 0) {
+            kill(c->pid[i], SIGKILL);
+            waitpid(c->pid[i], NULL, 0);
+        }
+    }
+    close(c->log[0]);
+    close(c->log[1]);
+    live_end(c->live);
+}
+
+/* The loop of the test runs meanwhile: its client answers its nodes. */
+static struct record next(struct crowd *c) {
+    struct record record;
+    struct pollfd log = {.fd = c->log[0], .events = POLLIN};
+    uint64_t end_ns = redlock_now_ns() + PATIENCE_MS * LIVE_MS;
+    while (poll(&log, 1, 5) != 1) {
+        assert_true(redlock_now_ns() < end_ns);
+        uv_run(&c->live->loop, UV_RUN_NOWAIT);
+    }
+    assert_int_equal(read(c->log[0], &record, sizeof(record)), sizeof(record));
+    return record;
+}
+
+static struct record next_grant(struct crowd *c) {
+    struct record record = next(c);
+    while (!record.is_grant) {
+        record = next(c);
+    }
+    return record;
+}
+
+/* -- Tests -- */
+
+/* Whoever has it asks again at once, and waits for all the others. */
+static void in_turn(struct live *live, int n) {
+    struct crowd c;
+    int grants[MOST] = {0}, holder = -1, again = 0;
+    line_up(&c, live, n, 1 << 20);
+    let_go(&c);
+    for (int i = 0; i < 40 * n; i++) {
+        struct record record = next_grant(&c);
+        grants[record.index]++;
+        if (i >= 2 * n) { /* the first rounds: who came while nobody knew of anybody */
+            again += record.index == holder;
+        }
+        holder = record.index;
+    }
+    assert_in_range(again, 0, 10); /* a turn that came too late, on a machine that is busy */
+    for (int i = 1; i < n; i++) {
+        assert_in_range(grants[i] + 15 - grants[0], 0, 30);
+    }
+    end(&c);
+}
+
+static void two_in_turn(void **state) {
+    in_turn(*state, 2);
+}
+
+static void eight_in_turn(void **state) {
+    in_turn(*state, 8);
+}
+
+/* No two hold it at once, by the clock that they share. */
+static void one_at_a_time(void **state) {
+    struct crowd c;
+    struct record last = {.index = -1};
+    line_up(&c, *state, 4, 1 << 20);
+    let_go(&c);
+    for (int i = 0; i < 400; i++) {
+        struct record record = next(&c);
+        assert_true(record.is_grant != last.is_grant);
+        assert_true(record.is_grant || record.index == last.index);
+        assert_true(record.at_ns >= last.at_ns);
+        last = record;
+    }
+    end(&c);
+}
+
+static void in_the_order_of_coming(void **state) {
+    struct crowd c;
+    line_up(&c, *state, 8, 1);
+    let_go(&c);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(next_grant(&c).index, i);
+    }
+    end(&c);
+}
+
+/* The first in line is gone: its connection has ended, and the next one is served in its place. */
+static void first_is_killed(void **state) {
+    struct crowd c;
+    line_up(&c, *state, 4, 1);
+    kill(c.pid[0], SIGKILL);
+    waitpid(c.pid[0], NULL, 0);
+    c.pid[0] = 0;
+    live_run_for(c.live, 50); /* until the nodes have noticed */
+    uint64_t start_ns = let_go(&c);
+    struct record record = next_grant(&c);
+    assert_int_equal(record.index, 1);
+    assert_in_range((record.at_ns - start_ns) / LIVE_MS, 0, 4 * GRACE_MS);
+    assert_int_equal(next_grant(&c).index, 2);
+    assert_int_equal(next_grant(&c).index, 3);
+    end(&c);
+}
+
+/* It is there and does not answer: its turn ends by itself. It comes back, and is served. */
+static void first_is_stopped(void **state) {
+    struct crowd c;
+    line_up(&c, *state, 4, 1);
+    kill(c.pid[0], SIGSTOP);
+    uint64_t start_ns = let_go(&c);
+    struct record record = next_grant(&c);
+    assert_int_equal(record.index, 1);
+    assert_in_range((record.at_ns - start_ns) / LIVE_MS, GRACE_MS / 2, 16 * GRACE_MS);
+    assert_int_equal(next_grant(&c).index, 2);
+    assert_int_equal(next_grant(&c).index, 3);
+    kill(c.pid[0], SIGCONT);
+    assert_int_equal(next_grant(&c).index, 0);
+    end(&c);
+}
+
+/* Two stopped ones in front: one place each. */
+static void two_are_stopped(void **state) {
+    struct crowd c;
+    line_up(&c, *state, 4, 1);
+    kill(c.pid[0], SIGSTOP);
+    kill(c.pid[1], SIGSTOP);
+    uint64_t start_ns = let_go(&c);
+    struct record record = next_grant(&c);
+    assert_int_equal(record.index, 2);
+    assert_in_range((record.at_ns - start_ns) / LIVE_MS, GRACE_MS, 16 * GRACE_MS);
+    assert_int_equal(next_grant(&c).index, 3);
+    end(&c);
+}
+
+/* A holder that is killed: its ttl, and then the next one. */
+static void holder_is_killed(void **state) {
+    struct crowd c;
+    line_up(&c, *state, 3, 1 << 20);
+    let_go(&c);
+    struct record record = next_grant(&c);
+    assert_int_equal(record.index, 0);
+    kill(c.pid[0], SIGKILL);
+    waitpid(c.pid[0], NULL, 0);
+    c.pid[0] = 0;
+    uint64_t start_ns = redlock_now_ns();
+    record = next_grant(&c);
+    assert_int_equal(record.index, 1);
+    assert_in_range((record.at_ns - start_ns) / LIVE_MS, 0, 2000 + 8 * GRACE_MS);
+    end(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(two_in_turn),     LIVE_TEST_FIVE(eight_in_turn),
+        LIVE_TEST_FIVE(one_at_a_time),   LIVE_TEST_FIVE(in_the_order_of_coming),
+        LIVE_TEST_FIVE(first_is_killed), LIVE_TEST_FIVE(first_is_stopped),
+        LIVE_TEST_FIVE(two_are_stopped), LIVE_TEST_FIVE(holder_is_killed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+/* Clients that want one key are served in the order of their coming, one is woken at a time, and
+ * who leaves, or loses its node, costs the others no more than a moment. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/waiters.h"
+
+#define HOLDER 0 /* of the clients that waiters_open() has made: it has the lock */
+#define GRACE_MS 250
+
+/* n clients stand in line behind another one, which holds. */
+static void behind_a_holder(struct waiters *w, struct live *live, size_t n) {
+    waiters_open(w, live, n + 1, "key");
+    LIVE_STATUS(live_acquire(live, w->w[HOLDER].lock, &w->options), 0);
+    waiters_line_up(w, 1, n);
+}
+
+static void let_go(struct waiters *w) {
+    LIVE_STATUS(live_release(w->live, w->w[HOLDER].lock), 0);
+}
+
+static uint64_t ms_since(uint64_t at_ns) {
+    return (redlock_now_ns() - at_ns) / LIVE_MS;
+}
+
+/* -- In turn -- */
+
+static void served_as_they_came(void **state) {
+    struct waiters w;
+    behind_a_holder(&w, *state, 6);
+    assert_int_equal(waiters_at(w.live, waiters_home(w.live, "key"), "key"), 6);
+    let_go(&w);
+    LIVE_UNTIL(w.live, w.count == 6);
+    waiters_expect(&w, "123456");
+    for (size_t i = 1; i <= 6;
+         i++) { /* a SET that was refused, and the turn; the heir tries more */
+        assert_in_range(live_stats(w.w[i].client).attempts, 1, 6);
+        assert_int_equal(live_stats(w.w[i].client).turns, 1);
+        assert_int_equal(live_stats(w.w[i].client).turns_missed, 0);
+    }
+    waiters_end(&w);
+}
+
+/* Waiting costs nothing to speak of, however many wait. */
+static void waits_in_silence(void **state) {
+    struct waiters w;
+    uint64_t before = 0, after = 0;
+    behind_a_holder(&w, *state, 6);
+    LIVE_UNTIL(w.live, live_is_quiet(w.w[6].client, 5));
+    for (size_t i = 1; i <= 6; i++) {
+        for (size_t n = 0; n < 5; n++) {
+            before += live_node(w.w[i].client, n).requests;
+        }
+    }
+    live_run_for(w.live, 1000);
+    for (size_t i = 1; i <= 6; i++) {
+        for (size_t n = 0; n < 5; n++) {
+            after += live_node(w.w[i].client, n).requests;
+        }
+    }
+    assert_in_range(after - before, 0, 40); /* the heir asks: 250 ms, 375, 562 ... */
+    let_go(&w);
+    LIVE_UNTIL(w.live, w.count == 6);
+    waiters_end(&w);
+}
+
+/* -- Greedy ones: who had it asks again at once -- */
+
+#define ROUNDS 40
+
+struct greedy {
+    struct waiters w;
+    int grants[WAITERS_MAX];
+    int total;
+    bool is_over;
+};
+
+static struct greedy greedy;
+
+static void granted_again(redlock_lock *lock, int status, void *data);
+
+static void round_again(redlock_lock *lock, int status, void *data) {
+    LIVE_STATUS(status, 0);
+    if (!greedy.is_over) {
+        LIVE_STATUS(redlock_acquire(lock, &greedy.w.options, granted_again, data), 0);
+    }
+    live_wake();
+}
+
+static void granted_again(redlock_lock *lock, int status, void *data) {
+    LIVE_STATUS(status, 0);
+    greedy.grants[(struct waiter *)data - greedy.w.w]++;
+    if (++greedy.total == 10 * (int)greedy.w.n) { /* by now they know of each other */
+        memset(greedy.grants, 0, sizeof(greedy.grants));
+    }
+    LIVE_STATUS(redlock_release(lock, round_again, data), 0);
+    live_wake();
+}
+
+static void all_get_the_same(struct live *live, size_t n) {
+    int least = 1 << 20, most = 0;
+    memset(&greedy, 0, sizeof(greedy));
+    waiters_open(&greedy.w, live, n, "key");
+    for (size_t i = 0; i < n; i++) {
+        LIVE_STATUS(
+            redlock_acquire(greedy.w.w[i].lock, &greedy.w.options, granted_again, &greedy.w.w[i]),
+            0);
+    }
+    LIVE_UNTIL(live, greedy.total >= ROUNDS * (int)n);
+    greedy.is_over = true;
+    for (size_t i = 0; i < n; i++) {
+        least = greedy.grants[i] < least ? greedy.grants[i] : least;
+        most = greedy.grants[i] > most ? greedy.grants[i] : most;
+    }
+    assert_in_range(most - least, 0, 20); /* on a busy machine a turn is missed now and then */
+    waiters_end(&greedy.w);
+}
+
+static void two_in_turn(void **state) {
+    all_get_the_same(*state, 2);
+}
+
+static void eight_in_turn(void **state) {
+    all_get_the_same(*state, 8);
+}
+
+/* -- Every way out, in every state of waiting -- */
+
+enum way { CANCEL, FREE, CLOSE, DEADLINE, WAYS };
+enum when { AT_ONCE, IN_LINE, WITH_THE_TURN, WHENS };
+
+static void leave(struct waiters *w, size_t i, enum way way) {
+    struct waiter *waiter = &w->w[i];
+    switch (way) {
+        case CANCEL:
+            LIVE_STATUS(redlock_cancel(waiter->lock), 0);
+            break;
+        case FREE:
+            redlock_lock_free(waiter->lock);
+            waiter->lock = NULL;
+            break;
+        case CLOSE:
+            live_close(w->live, waiter->client);
+            waiter->client = NULL;
+            waiter->lock = NULL;
+            break;
+        default: /* its deadline is near enough */
+            LIVE_UNTIL(w->live, waiter->told == 1);
+            break;
+    }
+}
+
+/* Number 2 of three that wait leaves; the others are served in their order, without a pause. */
+static void leaves(struct live *live, enum way way, enum when when) {
+    struct waiters w;
+    waiters_open(&w, live, 4, "key");
+    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    if (when != WITH_THE_TURN) {
+        waiters_line_up(&w, 1, 1);
+    }
+    w.options.wait_ms = way == DEADLINE ? 300 : REDLOCK_NO_LIMIT;
+    waiters_ask(&w, 2);
+    w.options.wait_ms = REDLOCK_NO_LIMIT;
+    if (when != AT_ONCE) {
+        LIVE_POLL(live, waiters_standing(live, "key") == (when == IN_LINE ? 2 : 1));
+    }
+    if (when == WITH_THE_TURN) {
+        waiters_ask(&w, 3);
+        LIVE_POLL(live, waiters_standing(live, "key") == 2);
+        LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
+        live_send(live, 0); /* the turn is in the socket, unread */
+    }
+    leave(&w, 2, way);
+    if (when != WITH_THE_TURN) {
+        waiters_ask(&w, 3);
+        let_go(&w);
+    }
+    size_t others = when == WITH_THE_TURN ? 1 : 2;
+    bool may_win = when == WITH_THE_TURN && way == DEADLINE;
+    uint64_t start_ns = redlock_now_ns();
+    LIVE_UNTIL(live, w.count == others + may_win);
+    assert_in_range(ms_since(start_ns), 0, 8 * GRACE_MS);
+    if (!may_win) {
+        waiters_expect(&w, when == WITH_THE_TURN ? "3" : "13");
+    }
+    LIVE_POLL(live, waiters_is_over(&w));
+    for (size_t i = 0; i < w.n; i++) {
+        if (w.w[i].client != NULL) {
+            live_close(live, w.w[i].client);
+        }
+    }
+}
+
+static void leaves_in_every_way(void **state) {
+    for (int way = 0; way < WAYS; way++) {
+        for (int when = 0; when < WHENS; when++) {
+            leaves(*state, (enum way)way, (enum when)when);
+        }
+    }
+    live_end(*state);
+}
+
+/* -- Nodes -- */
+
+static void home_dies(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    behind_a_holder(&w, live, 4);
+    size_t home = waiters_home(live, "key");
+    live_kill(live, home);
+    LIVE_POLL(live, waiters_standing(live, "key") == 4); /* at the next one */
+    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
+    LIVE_UNTIL(live, w.count == 4);
+    live_restart(live, home); /* it is owed releases */
+    waiters_end(&w);
+}
+
+/* With the turn in the air: the lock is free, and nobody is told. */
+static void home_dies_with_the_turn(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    behind_a_holder(&w, live, 4);
+    size_t home = waiters_home(live, "key");
+    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
+    live_send(live, 0);
+    live_kill(live, home);
+    uint64_t start_ns = redlock_now_ns();
+    LIVE_UNTIL(live, w.count == 4);
+    assert_in_range(ms_since(start_ns), 0, 6000);
+    live_restart(live, home);
+    waiters_end(&w);
+}
+
+/* The first asks it, and goes on to another home; the others find out when they ask themselves. */
+static void home_hangs(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    waiters_open(&w, live, 5, "key");
+    w.options.ttl_ms = 2000;
+    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    waiters_line_up(&w, 1, 4);
+    size_t home = waiters_home(live, "key");
+    live_pause(live, home);
+    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
+    uint64_t start_ns = redlock_now_ns();
+    LIVE_UNTIL(live, w.count == 4);
+    assert_in_range(ms_since(start_ns), 0, 6000);
+    live_resume(live, home);
+    waiters_end(&w);
+}
+
+/* -- Keys of others -- */
+
+/* Home's key is somebody's, a quorum is free. */
+static void only_home_is_taken(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    behind_a_holder(&w, live, 2);
+    size_t home = waiters_home(live, "key");
+    live_tell(live, home, "SET key stranger PX 60000");
+    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
+    LIVE_UNTIL(live, w.count == 2);
+    assert_true(live_key_is(live, home, "key", "stranger"));
+    live_tell(live, home, "DEL key");
+    waiters_end(&w);
+}
+
+/* Home would serve it, the others refuse: it waits, and does not spin. */
+static void all_but_home_are_taken(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    behind_a_holder(&w, live, 2);
+    size_t home = waiters_home(live, "key");
+    for (size_t i = 0; i < 5; i++) {
+        if (i != home) {
+            live_tell(live, i, "SET key stranger PX 1500");
+        }
+    }
+    uint64_t start_ns = redlock_now_ns(), requests = 0;
+    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
+    LIVE_UNTIL(live, w.count == 2);
+    assert_int_equal(strlen(w.order), 2); /* the heir tries the votes, too: the first may pause */
+    assert_in_range(ms_since(start_ns), 1300, 6000);
+    for (size_t i = 0; i < 5; i++) {
+        requests += live_node(w.w[1].client, i).requests;
+    }
+    assert_in_range(requests, 10, 200);
+    waiters_end(&w);
+}
+
+/* A plain client of another library has it: its key ends, the line goes on. */
+static void a_stranger_holds(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    live_tell_all(live, "SET key stranger PX 700");
+    waiters_open(&w, live, 3, "key");
+    waiters_line_up(&w, 0, 3);
+    uint64_t start_ns = redlock_now_ns();
+    LIVE_UNTIL(live, w.count == 3);
+    waiters_expect(&w, "012");
+    assert_in_range(ms_since(start_ns), 0, 6000);
+    waiters_end(&w);
+}
+
+/* -- What a node forbids -- */
+
+static void forbidden(struct live *live, const char *rule) {
+    struct waiters w;
+    live_tell_all(live, rule);
+    waiters_open(&w, live, 3, "key");
+    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    waiters_ask(&w, 1);
+    waiters_ask(&w, 2);
+    live_run_for(live, 300);
+    assert_int_equal(w.count, 0);
+    let_go(&w);
+    LIVE_UNTIL(live, w.count == 2);
+    live_tell_all(live, "ACL SETUSER default allkeys allchannels");
+    waiters_end(&w);
+}
+
+/* No channel: who waits asks again after a pause, as before there was a line. */
+static void a_channel_is_forbidden(void **state) {
+    forbidden(*state, "ACL SETUSER default resetchannels");
+}
+
+static void the_line_is_forbidden(void **state) {
+    forbidden(*state, "ACL SETUSER default resetkeys ~key");
+}
+
+/* -- More of the lock -- */
+
+static void fences_grow(void **state) {
+    struct waiters w;
+    waiters_open(&w, *state, 6, "key");
+    w.options.fencing = 1;
+    LIVE_STATUS(live_acquire(w.live, w.w[HOLDER].lock, &w.options), 0);
+    uint64_t fence = redlock_lock_fence(w.w[HOLDER].lock);
+    waiters_line_up(&w, 1, 5);
+    let_go(&w);
+    LIVE_UNTIL(w.live, w.count == 5);
+    waiters_expect(&w, "12345");
+    for (size_t i = 1; i <= 5; i++) {
+        assert_true(w.w[i].fence > fence);
+        fence = w.w[i].fence;
+    }
+    waiters_end(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(served_as_they_came),
+        LIVE_TEST_FIVE(waits_in_silence),
+        LIVE_TEST_FIVE(two_in_turn),
+        LIVE_TEST_FIVE(eight_in_turn),
+        LIVE_TEST_FIVE(leaves_in_every_way),
+        LIVE_TEST_FIVE(home_dies),
+        LIVE_TEST_FIVE(home_dies_with_the_turn),
+        LIVE_TEST_FIVE(home_hangs),
+        LIVE_TEST_FIVE(only_home_is_taken),
+        LIVE_TEST_FIVE(all_but_home_are_taken),
+        LIVE_TEST_FIVE(a_stranger_holds),
+        LIVE_TEST_FIVE(a_channel_is_forbidden),
+        LIVE_TEST_FIVE(the_line_is_forbidden),
+        LIVE_TEST_FIVE(fences_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

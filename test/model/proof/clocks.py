@@ -1,0 +1,263 @@
+"""Clocks: why exclusion.py's assumption on time holds where clocks run at bounded rates. Real
+numbers, so z3 and cvc5 alone.
+
+`Clocks` shows that PX is what `expire` says: while a node's clock, seen from the clock of a round's
+client, gains less than the drift allowance over the round's ttl, a key that the round has set or
+prolonged ends only when ttl - drift has passed at that client since the sending. Each client has a
+clock of its own; all that is assumed of it is said of it and of nodes' clocks.
+
+The lemmas are about a single moment: what a server does with whole milliseconds, that the allowance
+covers clocks whose rates differ by its ratio, that a quarantine is long enough, and that two
+majorities meet. The quarantine needs something of clients' clocks among *each other*: it is
+measured by one client's, and has to outlast a validity by another's.
+"""
+from collections import namedtuple
+
+from prover import PROVED, REFUTED, Step, Theory
+from terms import INT, REAL, Const, Sort, Symbol, Var, every, given, implies
+from terms import number, whole
+
+Key, Round = Sort("key"), Sort("round")  # a key: what is under one resource at one node
+n = Var("n", Key)
+r = Var("r", Round)
+sending, ttl, drift = (Symbol(name, Round, result=REAL) for name in ("sending", "ttl", "drift"))
+ZERO = number(0, REAL)
+
+
+def over(now, r):
+    return sending(r) + ttl(r) - drift(r) <= now.time(r)
+
+
+class Clocks(Theory):
+    name = "clocks"
+    state = [
+        Symbol("lasts", Key, Round),  # as in exclusion.py
+        Symbol("ends", Key, result=REAL),  # by the node's clock
+        Symbol("clock", Key, result=REAL),  # the node's
+        Symbol("time", Round, result=REAL),  # the clock of the round's client
+        Symbol("ran", Key, Round, result=REAL),  # when the node ran it, by the client's clock
+        Symbol("ran_here", Key, Round, result=REAL),  # ... and by its own
+    ]
+    ACTIONS = "set prolong vacate expire tick".split()
+
+    def axioms(self):
+        return [every(r)((ZERO < ttl(r)) & (ZERO <= drift(r)))]
+
+    def invariants(self, now):
+        since = now.time(r) - now.ran(n, r)
+        gains = now.clock(n) - now.ran_here(n, r) <= since + drift(r)
+        return {
+            "prolonged": every(n, r)(
+                implies(now.lasts(n, r), now.ran_here(n, r) + ttl(r) <= now.ends(n))
+            ),
+            "sent, run, now": every(n, r)(
+                implies(
+                    now.lasts(n, r),
+                    (sending(r) <= now.ran(n, r)) & (now.ran(n, r) <= now.time(r)),
+                )
+            ),
+            "gains": every(n, r)(implies(now.lasts(n, r) & (since <= ttl(r)), gains)),
+        }
+
+    def claims(self, now):
+        return {
+            "a key ends when all that it lasts for is over": every(n, r)(
+                implies(now.lasts(n, r) & (now.ends(n) <= now.clock(n)), over(now, r))
+            )
+        }
+
+    def runs(self, now, at, ask, ends, also):
+        """The round runs at the node. also: what the key lasts for besides."""
+        this = lambda n, r: (n == at) & (r == ask)
+        sent = sending(ask) <= now.time(ask)
+        return Step(
+            [sent | self.breaks("validity from the answer"), ~now.lasts(at, ask)],
+            ends=lambda n: given(n == at, ends, now.ends(n)),
+            lasts=lambda n, r: this(n, r) | (now.lasts(n, r) & ((n != at) | also)),
+            ran=lambda n, r: given(this(n, r), now.time(ask), now.ran(n, r)),
+            ran_here=lambda n, r: given(this(n, r), now.clock(at), now.ran_here(n, r)),
+        )
+
+    def set(self, now, at: Key, ask: Round):
+        """SET or TAKE, where the token is not yet."""
+        return self.runs(now, at, ask, now.clock(at) + ttl(ask), self.breaks("set on its own"))
+
+    def prolong(self, now, at: Key, ask: Round):
+        """EXTEND, and TAKE on its own key."""
+        end = now.clock(at) + ttl(ask)
+        longer = given(now.ends(at) < end, end, now.ends(at))
+        if "extend shortens" in self.wrong:
+            longer = end
+        if "take does not prolong" in self.wrong:
+            longer = now.ends(at)
+        return self.runs(now, at, ask, longer, n == n)
+
+    def vacate(self, now, at: Key):
+        """A release, a reservation, what nobody counts: the key may end at any time."""
+        any_time = Const("any_time", REAL)
+        return Step(
+            [],
+            ends=lambda n: given(n == at, any_time, now.ends(n)),
+            lasts=lambda n, r: now.lasts(n, r) & (n != at),
+        )
+
+    def expire(self, now, at: Key):
+        return Step([now.ends(at) <= now.clock(at)], lasts=lambda n, r: now.lasts(n, r) & (n != at))
+
+    def tick(self, now):
+        """The assumption: the node gains at most the allowance while the ttl passes."""
+        clock = Symbol("next_clock", Key, result=REAL)
+        time = Symbol("next_time", Round, result=REAL)
+        since = time(r) - now.ran(n, r)
+        gains = clock(n) - now.ran_here(n, r) <= since + drift(r)
+        if "clocks gain anything" in self.wrong:
+            gains = n == n
+        return Step(
+            [
+                every(n)(now.clock(n) <= clock(n)),
+                every(r)(now.time(r) <= time(r)),
+                every(n, r)(implies(now.lasts(n, r) & (since <= ttl(r)), gains)),
+            ],
+            clock=clock,
+            time=time,
+        )
+
+
+CONTROLS = {
+    "validity from the answer": ("set", "sent, run, now"),
+    "set on its own": ("set", "prolonged"),
+    "extend shortens": ("prolong", "prolonged"),
+    "take does not prolong": ("prolong", "prolonged"),
+    "clocks gain anything": ("tick", "gains"),
+}
+
+
+# -- lemmas --
+
+Lemma = namedtuple("Lemma", "name hypotheses goal expected")
+
+
+def real(*names):
+    return [Const(name, REAL) for name in names]
+
+
+def integer(*names):
+    return [Const(name, INT) for name in names]
+
+
+def milliseconds():
+    """A server counts whole ones: set at floor(clock), ended when floor(clock) is beyond the end
+    (Redis), or at it (others)."""
+    sent, ran, now, drift = real("sent", "ran", "now", "drift")
+    clock_ran, clock_now = real("clock_ran", "clock_now")
+    ms_ran, ms_now, ms = integer("ms_ran", "ms_now", "ms")
+    one = number(1, REAL)
+    floors = [
+        (whole(floor) <= clock) & (clock < whole(floor) + one)
+        for floor, clock in ((ms_ran, clock_ran), (ms_now, clock_now))
+    ]
+
+    def gains(allowance):
+        return implies(now - ran <= whole(ms), clock_now - clock_ran <= now - ran + allowance)
+
+    common = [*floors, ZERO < whole(ms), ZERO <= drift, ran <= now, clock_ran <= clock_now]
+    valid = now < sent + whole(ms) - drift
+    sent_first = sent <= ran
+    lives = ms_now <= ms_ran + ms
+    yield Lemma(
+        "a key outlives validity, in whole milliseconds",
+        [*common, sent_first, gains(drift), valid],
+        lives,
+        PROVED,
+    )
+    yield Lemma(
+        "wrong: validity from the answer", [*common, gains(drift), valid], lives, REFUTED
+    )
+    yield Lemma(
+        "wrong: the clock gains twice the allowance and more",
+        [*common, sent_first, gains(drift + drift), one + one < drift, valid],
+        lives,
+        REFUTED,
+    )
+    strictly = ms_now < ms_ran + ms
+    yield Lemma(
+        "a server that ends keys at the millisecond takes one of the allowance",
+        [*common, sent_first, gains(drift - one), one <= drift, valid],
+        strictly,
+        PROVED,
+    )
+    yield Lemma(
+        "wrong: such a server, without that",
+        [*common, sent_first, gains(drift), drift < one, valid],
+        strictly,
+        REFUTED,
+    )
+
+
+def rates():
+    """drift = ttl * ratio + constant covers a clock whose rate is up to 1 + ratio."""
+    ttl, ratio, constant, passed, shown = real("ttl", "ratio", "constant", "passed", "shown")
+    drift = ttl * ratio + constant
+    yield Lemma(
+        "the allowance covers the ratio of the rates",
+        [ZERO < ttl, ZERO <= ratio, ZERO <= constant, ZERO <= passed, passed <= ttl]
+        + [shown <= passed + passed * ratio],
+        shown <= passed + drift,
+        PROVED,
+    )
+
+
+def quarantine():
+    """A round ran at a node before that restarted. Another client sees the node, waits, and counts
+    its vote. `holder_*` is by the clock of the round's client, `watcher_*` by the other's."""
+    sent, ran, holder_seen, holder_counts = real("sent", "ran", "holder_seen", "holder_counts")
+    watcher_seen, watcher_counts = real("watcher_seen", "watcher_counts")
+    ttl, drift, max_ttl, max_drift, uptime = real("ttl", "drift", "max_ttl", "max_drift", "uptime")
+    before = [sent <= ran, ran <= holder_seen, holder_seen <= holder_counts]
+    before += [ZERO < ttl, ZERO <= drift]
+    rule = [max_ttl + max_drift <= watcher_counts - watcher_seen]
+    agree = watcher_counts - watcher_seen <= holder_counts - holder_seen + max_drift
+    is_over = sent + ttl - drift <= holder_counts
+    short = ttl <= max_ttl
+    yield Lemma(
+        "a quarantine outlasts what was forgotten, where clients' clocks agree to the allowance",
+        [*before, *rule, agree, short],
+        is_over,
+        PROVED,
+    )
+    yield Lemma(
+        "wrong: nothing is assumed of clients' clocks",
+        [*before, *rule, watcher_seen <= watcher_counts, short],
+        is_over,
+        REFUTED,
+    )
+    yield Lemma("wrong: a ttl above max_ttl", [*before, *rule, agree], is_over, REFUTED)
+    yield Lemma(
+        "wrong: no allowance in the quarantine",
+        [*before, max_ttl <= watcher_counts - watcher_seen, agree, short, drift < max_drift],
+        is_over,
+        REFUTED,
+    )
+    old = [max_ttl + max_drift <= uptime, uptime <= holder_counts - holder_seen + max_drift]
+    long = "a node that is up for long enough, by its own clock"
+    yield Lemma(long, [*before, *old, short], is_over, PROVED)
+
+
+def majorities():
+    """both = first + second - together, in numbers of nodes."""
+    nodes, half, first, second, together = integer("nodes", "half", "first", "second", "together")
+    one = number(1, INT)
+    halves = [half + half <= nodes, nodes <= half + half + one, together <= nodes]
+    meet = one <= first + second - together
+    yield Lemma(
+        "two sets of n / 2 + 1 nodes meet",
+        [*halves, half + one <= first, half + one <= second],
+        meet,
+        PROVED,
+    )
+    yield Lemma("wrong: n / 2", [*halves, half <= first, half <= second], meet, REFUTED)
+
+
+def lemmas():
+    for family in (milliseconds, rates, quarantine, majorities):
+        yield from family()

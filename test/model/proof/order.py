@@ -1,0 +1,191 @@
+"""The order of the holders: who is told later has the larger fence, though its attempt may have
+begun first.
+
+Exclusion and fences together: under Redlock's assumption on time, with the guard, and with counters
+that survive. What exclusion.py says of an action stays, and the counters are added. Here a node
+that restarts has of its keys what it had, or less: old keys beside counters that are newer would be
+no state that it ever was in.
+
+`later` carries it: on a node of the quorum with which one was told, the fence of any other that may
+still be relied on is larger. For it came to that node later: had it come before, its yes would
+stand there, and the node would not have agreed to the other.
+"""
+import exclusion
+from exclusion import Node, Quorum, Resource, Round, Value, attempt, member, n, r, rival, s
+from exclusion import q, token, vacant, wants, x
+from fences import TOTAL_ORDER, Number, at_most, less
+from prover import Step
+from terms import Symbol, every, given, implies, some
+
+fenced = Symbol("fenced", Value)  # the token is of a lock with a fence; others do not count up
+fence = Symbol("fence", Value, result=Number)
+
+
+class Order(exclusion.Exclusion):
+    name = "order"
+    state = exclusion.Exclusion.state + [
+        Symbol("counter", Node, Resource, result=Number),
+        Symbol("placed", Node, Round),
+        Symbol("backing", Node, Round),  # of the quorum with which it was told
+        Symbol("earlier", Round, Round),  # the first was told before the second was
+    ]
+    ACTIONS = [*exclusion.Exclusion.ACTIONS, "raise_", "tell_fence"]
+
+    def axioms(self):
+        return super().axioms() + TOTAL_ORDER
+
+    def invariants(self, now):
+        fence_of = lambda r: fence(token(r))
+        alive = lambda r: self.relied(now, r)
+        has_fenced = lambda n, x, s: (now.stored(n, x) == token(s)) & fenced(token(s))
+        mine = {
+            "placed by a yes": every(n, r)(
+                implies(now.placed(n, r), now.agreed(n, r) & attempt(r) & fenced(token(r)))
+            ),
+            "placed below": every(n, x, r)(
+                implies(now.placed(n, r) & wants(r, x), at_most(fence_of(r), now.counter(n, x)))
+            ),
+            "beyond": every(n, x, r, s)(
+                implies(
+                    has_fenced(n, x, s) & now.placed(n, r) & rival(r, s),
+                    less(fence_of(r), now.counter(n, x)),
+                )
+            ),
+            "not asked in doubt": every(n, x, r, s)(
+                implies(now.doubt(n, r, s) & attempt(r) & rival(r, s), ~alive(s))
+            ),
+            "backing is placed": every(n, r)(implies(now.backing(n, r), now.placed(n, r))),
+            "told by a backing": every(r)(
+                implies(
+                    now.told(r) & attempt(r) & fenced(token(r)),
+                    some(q)(every(n)(implies(member(n, q), now.backing(n, r)))),
+                )
+            ),
+            "later": every(n, x, r, s)(
+                implies(
+                    now.backing(n, r) & now.placed(n, s) & rival(r, s) & alive(s),
+                    less(fence_of(r), fence_of(s)),
+                )
+            ),
+            "grows": every(x, r, s)(
+                implies(now.earlier(r, s) & rival(r, s), less(fence_of(r), fence_of(s)))
+            ),
+        }
+        return {**super().invariants(now), **mine}
+
+    def claims(self, now):
+        return {
+            "in the order of the holders": every(x, r, s)(
+                implies(now.earlier(r, s) & rival(r, s), less(fence(token(r)), fence(token(s))))
+            )
+        }
+
+    # -- counting --
+
+    def counts(self, now, at, ask, count):
+        """A SET or TAKE with a fence: the counters of its resources become `count`, which is
+        larger."""
+        here = lambda n, x: (n == at) & wants(ask, x) & fenced(token(ask))
+        larger = less(now.counter(at, x), count) | self.breaks("counter ends with the key")
+        return (
+            [every(x)(implies(wants(ask, x) & fenced(token(ask)), larger))],
+            {"counter": lambda n, x: given(here(n, x), count, now.counter(n, x))},
+        )
+
+    def granting(self, now, at, ask, count, base):
+        """... that is counted: only who may vote is asked for one."""
+        forgotten = now.forgot(at, s) & rival(ask, s) & self.relied(now, s)
+        asked = every(s, x)(~forgotten) | self.breaks("asked in quarantine")
+        needs, becomes = self.counts(now, at, ask, count)
+        good = fenced(token(ask)) & (count == fence(token(ask)))
+        becomes["placed"] = lambda n, r: now.placed(n, r) | ((n == at) & (r == ask) & good)
+        return Step([*base.needs, asked, *needs], **base.becomes, **becomes)
+
+    def uncounted(self, now, at, ask, count, base):
+        needs, becomes = self.counts(now, at, ask, count)
+        return Step([*base.needs, *needs], **base.becomes, **becomes)
+
+    def set(self, now, at: Node, ask: Round, count: Number):
+        return self.granting(now, at, ask, count, super().set(now, at, ask))
+
+    def take(self, now, at: Node, ask: Round, count: Number):
+        return self.granting(now, at, ask, count, super().take(now, at, ask))
+
+    def set_uncounted(self, now, at: Node, ask: Round, count: Number):
+        return self.uncounted(now, at, ask, count, super().set_uncounted(now, at, ask))
+
+    def take_uncounted(self, now, at: Node, ask: Round, count: Number):
+        return self.uncounted(now, at, ask, count, super().take_uncounted(now, at, ask))
+
+    def extend(self, now, at: Node, ask: Round):
+        base = super().extend(now, at, ask)
+        raised = Symbol("raised", Resource, result=Number)
+        return Step(
+            [*base.needs, every(x)(at_most(now.counter(at, x), raised(x)))],
+            **base.becomes,
+            counter=lambda n, x: given(n == at, raised(x), now.counter(n, x)),
+        )
+
+    def raise_(self, now, at: Node, ask: Round):
+        """Follows the attempt's SET or TAKE."""
+        mine = now.stored(at, x) == token(ask)
+        if "raise a reservation" in self.wrong:
+            mine = mine | vacant(now.stored(at, x))
+        below = at_most(now.counter(at, x), fence(token(ask)))
+        here = lambda n, x: (n == at) & wants(ask, x)
+        return Step(
+            [
+                attempt(ask) & fenced(token(ask)),
+                now.agreed(at, ask),
+                every(x)(implies(wants(ask, x), mine & below)),
+            ],
+            counter=lambda n, x: given(here(n, x), fence(token(ask)), now.counter(n, x)),
+            placed=lambda n, r: now.placed(n, r) | ((n == at) & (r == ask)),
+        )
+
+    # -- told --
+
+    def tell(self, now, ask: Round, by: Quorum):
+        base = super().tell(now, ask, by)
+        return Step([*base.needs, ~(attempt(ask) & fenced(token(ask)))], **base.becomes)
+
+    def tell_fence(self, now, ask: Round, by: Quorum):
+        base = super().tell(now, ask, by)
+        in_time = self.relied(now, ask) | self.breaks("told late")
+        first = lambda r: now.told(r) & attempt(r) & fenced(token(r)) & (r != ask)
+        return Step(
+            [
+                *base.needs,
+                attempt(ask) & fenced(token(ask)) & ~now.told(ask) & in_time,
+                every(n)(implies(member(n, by), now.placed(n, ask))),
+            ],
+            **base.becomes,
+            backing=lambda n, r: now.backing(n, r) | ((r == ask) & member(n, by)),
+            earlier=lambda r, s: now.earlier(r, s) | ((s == ask) & first(r)),
+        )
+
+    def restart(self, now, at: Node):
+        base = super().restart(now, at)
+        found = Symbol("found", Resource, result=Value)
+        less_or_same = vacant(found(x)) | (found(x) == now.stored(at, x))
+        return Step(
+            [*base.needs, every(x)(less_or_same | self.breaks("old keys, new counters"))],
+            **base.becomes,
+        )
+
+    def lose(self, now, at: Node):
+        """Wrong: a counter is lost."""
+        lost = Symbol("lost", Resource, result=Number)
+        return Step([], counter=lambda n, x: given(n == at, lost(x), now.counter(n, x)))
+
+
+CONTROLS = {
+    "counter ends with the key": ("set", "beyond"),
+    "asked in quarantine": ("set", "not asked in doubt"),
+    "told late": ("tell_fence", "later"),
+    "raise a reservation": ("raise_", "later"),
+    "old keys, new counters": ("restart", "beyond"),
+    "lose": ("lose", "placed below"),
+    "ends early": ("expire", "stands"),
+    "take overwrites": ("take", "stands"),
+}

@@ -1,0 +1,281 @@
+"""The histories that bounded.py has to find: what must be possible (witnesses), and what broken
+rules lead to.
+
+Three nodes, quorums of two, one resource. Attempts A and B have tokens of their own; A2 is an
+extension by A's token. A story names the actions that it may use and how many steps it may take;
+which ones they are is found.
+"""
+from collections import namedtuple
+
+import exclusion
+import fences
+import order
+from bounded import story
+from exclusion import Exclusion
+from fences import Fences
+from order import Order
+from terms import Var, every, some
+
+# wrong: the broken rules; phases: see bounded.story()
+Story = namedtuple("Story", "name theory wrong rounds phases")
+
+ROUNDS = {  # name -> token, whether an attempt
+    "A": ("a", True),
+    "A2": ("a", False),
+    "Again": ("a", True),  # another attempt with A's token, where that rule is broken
+    "B": ("b", True),
+    "Before": ("c", True),  # an earlier attempt of A's client
+}
+QUORUMS = {"n0n1": ("n0", "n1"), "n0n2": ("n0", "n2"), "n1n2": ("n1", "n2")}
+NUMBERS = "0123"
+NODES = ["n0", "n1", "n2"]
+
+
+def lock_world(rounds):
+    tokens = sorted({ROUNDS[name][0] for name in rounds})
+    things = {
+        exclusion.Node: NODES,
+        exclusion.Round: rounds,
+        exclusion.Resource: ["x"],
+        exclusion.Value: ["nothing", "reserved", *tokens],
+        exclusion.Quorum: list(QUORUMS),
+        fences.Number: NUMBERS,
+    }
+    rigid = {
+        "member": lambda node, quorum: node in QUORUMS[quorum],
+        "token": lambda name: ROUNDS[name][0],
+        "attempt": lambda name: ROUNDS[name][1],
+        "client": lambda name: "second" if name == "B" else "first",
+        "wants": lambda name, x: True,
+        "vacant": lambda value: value in ("nothing", "reserved"),
+        "nothing": lambda: "nothing",
+        "fenced": lambda value: True,
+        "less": lambda i, j: i < j,
+    }
+    return things, rigid, [order.fence]
+
+
+def fence_world(attempts):
+    things = {
+        fences.Node: NODES,
+        fences.Attempt: attempts,
+        fences.Value: ["nothing", *(kind + name for kind in ("for ", "of ") for name in attempts)],
+        fences.Quorum: list(QUORUMS),
+        fences.Number: NUMBERS,
+    }
+    rigid = {
+        "member": lambda node, quorum: node in QUORUMS[quorum],
+        "token": lambda name: "of " + name,
+        "place": lambda name: "for " + name,
+        "less": lambda i, j: i < j,
+    }
+    return things, rigid, [fences.fence]
+
+
+def told(one):
+    """The steps of a story; None if there are none."""
+    things, rigid, found = (fence_world if one.theory is Fences else lock_world)(one.rounds)
+    theory = one.theory(*one.wrong)
+    theory.ACTIONS = [*theory.ACTIONS, *(rule for rule in one.wrong if hasattr(theory, rule))]
+    return story(theory, things, rigid, one.phases, found)
+
+
+A, A2, B = (Var(name, exclusion.Round) for name in ("A", "A2", "B"))
+A_FENCED, B_FENCED = (Var(name, fences.Attempt) for name in "AB")
+N0, N1 = (Var(name, fences.Node) for name in ("n0", "n1"))
+A_TOKEN, RESERVED = (Var(name, exclusion.Value) for name in ("a", "reserved"))
+n, x = exclusion.n, exclusion.x
+
+
+def holds(now, ask):
+    return now.told(ask) & ~now.over(ask) & ~now.gone(exclusion.token(ask))
+
+
+# -- what broken rules lead to --
+
+
+WIN = "send set count tell "
+
+
+def broken(rule, theory, rounds, steps, actions, claim):
+    phases = [(steps, actions, lambda now: ~theory().claims(now)[claim])]
+    return Story(rule, theory, [rule], rounds.split(), phases)
+
+
+def two_hold(rule, rounds, steps, more=""):
+    return broken(rule, Exclusion, rounds, steps, WIN + more, "no two hold")
+
+
+def two_fences(rule, steps, more="", claim="fences differ"):
+    return broken(rule, Fences, "A B", steps, "send vote tell " + more, claim)
+
+
+BROKEN = [
+    two_hold("take overwrites", "A B", 12, "take"),
+    two_hold("take shortens", "A A2 B", 18, "take set_uncounted extend pass_time expire"),
+    two_hold("take does not prolong", "A B", 14, "take take_uncounted expire"),
+    two_hold("late take shortens", "A B", 14, "take_uncounted expire"),
+    two_hold("extend shortens", "A A2 B", 16, "extend pass_time expire"),
+    two_hold("set overwrites", "A B", 12),
+    two_hold("repair overwrites", "A B", 13, "set_uncounted take"),
+    two_hold("leave deletes", "A B", 13, "line"),
+    two_hold("release early", "A B", 13, "release"),
+    two_hold("release blindly", "A Before B", 14, "give_up release"),
+    two_hold("ends early", "A B", 13, "expire"),
+    two_hold("no guard", "A B", 13, "restart"),
+    two_hold("an extension counts", "A A2 B", 14, "extend restart set_uncounted"),
+    two_hold("half", "A B", 8),
+    Story(
+        "late vote",
+        Exclusion,
+        ["late vote"],
+        ["A", "Before", "B"],
+        [(15, WIN + "give_up release", lambda now: holds(now, A) & holds(now, B))],
+    ),
+    broken(
+        "each attempt has a token of its own",
+        Exclusion,
+        "A Again",
+        12,
+        "send take count tell",
+        "no two attempts hold",
+    ),
+    two_hold("revive", "A B", 15, "pass_time expire revive"),
+    two_hold("extend_nothing", "A A2 B", 12, "extend_nothing"),
+    two_hold("seat_votes", "A B", 12, "seat_votes"),
+    two_hold("flush", "A B", 13, "flush"),
+    two_fences("counter ends with the key", 8),
+    two_fences("vote does not count up", 8),
+    two_fences("raise a reservation", 9, "raise_ put"),
+    two_fences("raise without comparing", 8, "raise_"),
+    two_fences("raise_above", 9, "raise_above"),
+    two_fences("lose", 9, "lose"),
+    two_fences("no raise", 8),
+    two_fences("one is enough", 6),
+    Story(
+        "asked in quarantine",  # in parts, or it takes long to be found
+        Order,
+        ["asked in quarantine"],
+        ["A", "B"],
+        [
+            (5, "send set restart", lambda now: some(n)(now.doubt(n, B, A))),
+            (7, "set restart set_uncounted count raise_ tell_fence", lambda now: holds(now, A)),
+            (
+                5,
+                "set pass_time count tell_fence",
+                lambda now: ~Order().claims(now)["in the order of the holders"],
+            ),
+        ],
+    ),
+    broken(
+        "told late",
+        Order,
+        "A B",
+        14,
+        "send set count tell_fence pass_time expire",
+        "in the order of the holders",
+    ),
+]
+
+# -- what must be possible --
+
+A_HOLDS = (6, "send set count tell", lambda now: holds(now, A))
+
+POSSIBLE = [
+    Story(
+        "released and reserved, and taken by B",
+        Exclusion,
+        [],
+        ["A", "B"],
+        [
+            A_HOLDS,
+            (
+                4,
+                "give_up release line",
+                lambda now: now.gone(A_TOKEN) & every(n, x)(now.stored(n, x) == RESERVED),
+            ),
+            (6, "send take count tell", lambda now: holds(now, B)),
+        ],
+    ),
+    Story(
+        "extended beyond the first validity",
+        Exclusion,
+        [],
+        ["A", "A2"],
+        [
+            A_HOLDS,
+            (7, "send extend count tell pass_time", lambda now: holds(now, A2) & now.over(A)),
+        ],
+    ),
+    Story(
+        "adopted by the token, after the first validity",
+        Exclusion,
+        [],
+        ["A", "A2"],
+        [
+            A_HOLDS,
+            (1, "pass_time", lambda now: now.over(A)),
+            (6, "send extend count tell", lambda now: holds(now, A2)),
+        ],
+    ),
+    Story(
+        "extended on a node that restarted and was repaired",
+        Exclusion,
+        [],
+        ["A", "A2"],
+        [
+            A_HOLDS,
+            (1, "restart", lambda now: some(n)(now.forgot(n, A))),
+            (
+                7,
+                "send extend set_uncounted count tell",
+                lambda now: holds(now, A2) & some(n)(now.forgot(n, A) & now.counted(n, A2)),
+            ),
+        ],
+    ),
+    Story(
+        "a node that forgot A votes for B after A's validity",
+        Exclusion,
+        [],
+        ["A", "B"],
+        [
+            A_HOLDS,
+            (1, "restart", lambda now: some(n)(now.forgot(n, A))),
+            (
+                7,
+                "send set pass_time count tell",
+                lambda now: holds(now, B) & some(n)(now.doubt(n, B, A) & now.counted(n, B)),
+            ),
+        ],
+    ),
+    Story(
+        "two fences, the first of which had to be raised",
+        Fences,
+        [],
+        ["A", "B"],
+        [
+            (3, "send vote", lambda now: now.counter(N0) != now.counter(N1)),
+            (2, "raise_ tell", lambda now: now.told(A_FENCED)),
+            (
+                5,
+                "put send vote tell",
+                lambda now: now.told(B_FENCED) & now.before(A_FENCED, B_FENCED),
+            ),
+        ],
+    ),
+    Story(
+        "B's attempt begins first, and B is told later, with the larger fence",
+        Order,
+        [],
+        ["A", "B"],
+        [
+            (1, "send", lambda now: now.sent(B)),
+            (6, "send set count tell_fence", lambda now: holds(now, A)),
+            (
+                7,
+                "give_up release take count tell_fence",
+                lambda now: holds(now, B) & now.earlier(A, B),
+            ),
+        ],
+    ),
+]

@@ -1,0 +1,157 @@
+/* Is what the code does a step of the rules that are proved (docs/model.md)? Histories of the
+ * simulator, which drives the production library, are replayed as steps of the rules.
+ *
+ *     replay                      every preset that keeps the assumptions, and the controls; TAP
+ *     replay PRESET SEED          one history, its steps printed
+ *     replay PRESET FIRST LAST    many
+ *
+ * A control breaks the servers, the library or an assumption; a step must then be refused. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/replay_watch.h"
+#include "sim/world.h"
+
+#define SEEDS 60
+#define CONTROL_SEEDS 1000
+
+struct control {
+    const char *name;
+    const char *refused; /* how the refusal begins */
+    enum sim_preset preset;
+    uint32_t servers; /* enum server_broken, as a mask */
+    enum watch_breaks watch;
+    bool without_guard;
+    bool without_promise; /* of the preset */
+};
+
+static const struct control controls[] = {
+    {"an extension shortens", "extend: ", SIM_SWARM, .servers = SERVER_BREAK_EXTEND_SHORTENS},
+    {"TAKE overwrites any key", "take: ", SIM_LINES, .servers = SERVER_BREAK_TAKE_ANY},
+    {"TAKE leaves a reservation's life", "take: ", SIM_LINES, .servers = SERVER_BREAK_TAKE_KEEPS},
+    {"LEAVE deletes any key", "line: ", SIM_SWARM, .servers = SERVER_BREAK_LEAVE_BLIND},
+    {"a release does not compare", "release: ", SIM_SWARM, .servers = SERVER_BREAK_BLIND_RELEASE},
+    {"a raise compares nothing", "raise: ", SIM_LEADERS, .servers = SERVER_BREAK_RAISE_BLIND},
+    {"a counter ends with its key", "vote: ", SIM_SWARM, .servers = SERVER_BREAK_COUNTER_TTL},
+    {"an extension counts earlier votes", "count: ", SIM_SWARM, .watch = WATCH_BREAKS_VOTES},
+    {"a lock relies on more than it has", "c", SIM_QUIET, .watch = WATCH_BREAKS_VALIDITY},
+    {"a fence that no quorum has", "tell: the fence", SIM_SWARM, .watch = WATCH_BREAKS_FENCE},
+    {"one vote is enough", "tell: ", SIM_SWARM, .watch = WATCH_BREAKS_QUORUM},
+    {"nodes' clocks step", "expire: ", SIM_STEPS, .without_promise = true},
+    {"no guard", "count: ", SIM_FORGETFUL, .without_guard = true},
+};
+
+struct totals {
+    uint64_t histories;
+    uint64_t steps[32];
+};
+
+static void add(struct totals *totals, const struct steps *steps) {
+    totals->histories++;
+    for (uint32_t i = 0; steps_names[i] != NULL; i++) {
+        totals->steps[i] += steps_taken(steps)[i];
+    }
+}
+
+/* "" if each step was one, or there was nothing to look at; else what was not. */
+static const char *run(enum sim_preset preset, uint64_t seed, const struct control *control,
+                       bool prints, struct totals *totals) {
+    static char refused[512];
+    struct sim_options options = sim_options_derive(preset, seed, 0, 0);
+    refused[0] = '\0';
+    if (control->without_guard) {
+        options.guard = RL_GUARD_OFF;
+    } else if (!control->without_promise && !sim_options_is_exclusive(&options)) {
+        return refused;
+    }
+    struct sim_world *world = sim_world_new(&options);
+    for (uint32_t n = 0; n < options.nodes; n++) {
+        world->nodes[n].server->broken = control->servers;
+    }
+    watch_begin(world, control->watch, prints);
+    while (watch_refused()[0] == '\0' && sim_world_step(world)) {
+    }
+    if (watch_refused()[0] != '\0') {
+        snprintf(refused, sizeof refused, "%s (%s, seed %" PRIu64 ", %.3f ms)", watch_refused(),
+                 sim_preset_name(preset), seed, (double)world->now_ns / 1e6);
+    }
+    sim_world_free(world);
+    struct steps *steps = watch_end();
+    add(totals, steps);
+    steps_free(steps);
+    return refused;
+}
+
+static void print_steps(const struct totals *totals) {
+    printf("# %" PRIu64 " histories", totals->histories);
+    for (uint32_t i = 0; steps_names[i] != NULL; i++) {
+        printf(", %" PRIu64 " %s", totals->steps[i], steps_names[i]);
+    }
+    printf("\n");
+}
+
+static bool run_many(enum sim_preset preset, uint64_t first, uint64_t last, bool prints) {
+    struct totals totals = {.histories = 0};
+    const char *refused = "";
+    for (uint64_t seed = first; seed <= last && refused[0] == '\0'; seed++) {
+        refused = run(preset, seed, &(struct control){.name = NULL}, prints, &totals);
+    }
+    if (refused[0] != '\0') {
+        printf("# no step: %s\n", refused);
+    }
+    print_steps(&totals);
+    return refused[0] == '\0';
+}
+
+static bool is_caught(const struct control *control) {
+    struct totals totals = {.histories = 0};
+    for (uint64_t seed = 1; seed <= CONTROL_SEEDS; seed++) {
+        const char *refused = run(control->preset, seed, control, false, &totals);
+        if (refused[0] != '\0') {
+            printf("# %s\n", refused);
+            return strncmp(refused, control->refused, strlen(control->refused)) == 0;
+        }
+    }
+    return false;
+}
+
+static int run_suite(void) {
+    static const enum sim_preset presets[] = {
+        SIM_QUIET,   SIM_NETWORK,   SIM_CLOCKS,  SIM_RESTARTS,     SIM_SWARM,
+        SIM_KEPT,    SIM_FORGETFUL, SIM_LEADERS, SIM_SHARED_HOLDS, SIM_LINES,
+        SIM_SEVERAL, SIM_ADOPTED,   SIM_ELECTED, SIM_SLOW,         SIM_EVICTING};
+    const uint32_t n_presets = sizeof presets / sizeof presets[0];
+    const uint32_t n_controls = sizeof controls / sizeof controls[0];
+    bool all = true;
+    printf("1..%u\n", (unsigned)(n_presets + n_controls));
+    for (uint32_t i = 0; i < n_presets; i++) {
+        bool fine = run_many(presets[i], 1, SEEDS, false);
+        printf("%sok %u - each step of %s is one of the rules\n", fine ? "" : "not ", i + 1,
+               sim_preset_name(presets[i]));
+        all = all && fine;
+    }
+    for (uint32_t i = 0; i < n_controls; i++) {
+        bool fine = is_caught(&controls[i]);
+        printf("%sok %u - refused: %s\n", fine ? "" : "not ", n_presets + i + 1, controls[i].name);
+        all = all && fine;
+    }
+    return all ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc == 1) {
+        return run_suite();
+    }
+    for (uint32_t i = 0; argc >= 3 && i < SIM_STORY; i++) {
+        if (strcmp(sim_preset_name((enum sim_preset)i), argv[1]) == 0) {
+            uint64_t first = strtoull(argv[2], NULL, 10);
+            uint64_t last = argc > 3 ? strtoull(argv[3], NULL, 10) : first;
+            return run_many((enum sim_preset)i, first, last, argc == 3) ? 0 : 1;
+        }
+    }
+    fprintf(stderr, "replay [PRESET FIRST [LAST]]\n");
+    return 2;
+}

@@ -1,0 +1,252 @@
+/* See replay_watch.h: what the library sends, counts and relies on. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "client/state.h"
+#include "model/replay_state.h"
+
+/* What a lock is about now. Another lock may come to the same address. */
+struct about {
+    const redlock_lock *lock;
+    uint64_t sent_ns;
+    uint64_t until_ns; /* the latest validity of what it was told with told_token */
+    uint32_t id;
+    uint32_t token;
+    uint32_t told_token; /* 0: it relies on nothing */
+    uint32_t round;      /* of the steps; STEPS_UNCOUNTED: there was none */
+    uint32_t attempt;    /* the last of an attempt */
+};
+
+static struct about *abouts;
+static uint32_t about_count;
+
+static uint64_t true_ns(const struct sim_client *client) {
+    uint64_t now_ns = watched.world->now_ns;
+    return client->is_inside && client->at_ns > now_ns ? client->at_ns : now_ns;
+}
+
+static struct sim_client *process_of(const redlock_client *client) {
+    return (struct sim_client *)(void *)client->io.world;
+}
+
+/* -- Clients: what is sent -- */
+
+static struct about *about_of(const redlock_lock *lock) {
+    for (uint32_t i = about_count; i > 0; i--) {
+        if (abouts[i - 1].lock == lock) {
+            return &abouts[i - 1];
+        }
+    }
+    abouts = realloc(abouts, (about_count + 1) * sizeof *abouts);
+    if (abouts == NULL) {
+        abort();
+    }
+    abouts[about_count] =
+        (struct about){.lock = lock, .round = STEPS_UNCOUNTED, .attempt = STEPS_UNCOUNTED, .id = 0};
+    return &abouts[about_count++];
+}
+
+static uint32_t wants(const struct rl_target *target) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < target->n; i++) {
+        uint32_t r = watch_resource(target->resources[i].data, target->resources[i].length);
+        mask |= r < SIM_RESOURCES_MAX ? UINT32_C(1) << r : 0;
+    }
+    return mask;
+}
+
+/* The round that the lock's core has begun, when its first command is sent. */
+static uint32_t round_of(const redlock_lock *lock, uint32_t token, bool attempt) {
+    struct about *about = about_of(lock);
+    const struct rl_lock *core = &lock->core;
+    if (about->round != STEPS_UNCOUNTED && about->id == core->round.id && about->token == token &&
+        about->sent_ns == core->round.sent_ns) {
+        return about->round;
+    }
+    const struct steps_round round = {
+        .until_ns = core->round.sent_ns + rl_validity_ns(core->rules, core->ttl_ms),
+        .token = token,
+        .wants = wants(&lock->target),
+        .client = process_of(lock->client)->index,
+        .attempt = attempt,
+    };
+    about->id = core->round.id;
+    about->token = token;
+    about->sent_ns = core->round.sent_ns;
+    about->round = steps_send(watched.steps, &round);
+    about->attempt = attempt ? about->round : about->attempt;
+    watch_say("c%u sends %s, round %u of token %u", round.client + 1u,
+              attempt ? "an attempt" : "an extension", about->round, token);
+    return about->round;
+}
+
+static const struct sim_conn *conn_of(const struct sim_client *client, const struct rl_node *node) {
+    const struct sim_conn *conn = client->conns;
+    while (conn != NULL && conn->stream.owner != node->conn) {
+        conn = conn->next_open;
+    }
+    return conn;
+}
+
+static int command_of(uint8_t kind) {
+    switch (kind) {
+        case RL_COMMAND_SET:
+        case RL_COMMAND_SET_ALL:
+        case RL_COMMAND_FENCE:
+            return SIM_SET;
+        case RL_COMMAND_TAKE:
+            return SIM_TAKE;
+        case RL_COMMAND_EXTEND:
+            return SIM_EXTEND;
+        case RL_COMMAND_RELEASE:
+        case RL_COMMAND_RELEASE_LINE:
+            return SIM_RELEASE;
+        default:
+            return SIM_COMMANDS;
+    }
+}
+
+static void goes_out(struct rl_node *node, struct rl_request *request, const char *wire) {
+    const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
+    const struct sim_client *client = process_of(place->client);
+    int command = command_of(request->kind);
+    if (command == SIM_COMMANDS) {
+        return;
+    }
+    uint32_t token = sim_check_token(watched.world, request->token);
+    if (command == SIM_RELEASE) {
+        steps_give_up(watched.steps, token);
+        watch_say("c%u gives up token %u", client->index + 1u, token);
+        return;
+    }
+    const struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
+    const struct sim_conn *conn = conn_of(client, node);
+    struct watch_sent *sent = calloc(1, sizeof *sent);
+    if (sent == NULL || conn == NULL) {
+        abort();
+    }
+    *sent = (struct watch_sent){.conn = conn->id,
+                                .token = token,
+                                .round = STEPS_UNCOUNTED,
+                                .wants = wants(request->target),
+                                .command = (uint8_t)command};
+    const char *sha1 = strstr(wire, "EVALSHA\r\n$40\r\n");
+    if (sha1 != NULL) {
+        memcpy(sent->sha1, sha1 + strlen("EVALSHA\r\n$40\r\n"), SHA1_LENGTH);
+    }
+    if (call->sent.round != 0) {
+        sent->round = round_of(call->lock, token, command != SIM_EXTEND);
+    }
+    struct watch_sent **at = &watched.sent;
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    *at = sent;
+}
+
+int16_t __real_rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
+                            size_t length, uint64_t now_ns);
+int16_t __wrap_rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
+                            size_t length, uint64_t now_ns);
+
+int16_t __wrap_rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
+                            size_t length, uint64_t now_ns) {
+    int16_t why = __real_rl_node_send(node, request, wire, length, now_ns);
+    if (why == 0) {
+        goes_out(node, request, wire);
+    }
+    return why;
+}
+
+/* -- Clients: what they count and rely on -- */
+
+bool __real_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
+                          int16_t reason, uint64_t now_ns);
+bool __wrap_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
+                          int16_t reason, uint64_t now_ns);
+
+bool __wrap_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
+                          int16_t reason, uint64_t now_ns) {
+    const redlock_lock *lock =
+        RL_CONTAINER(RL_CONTAINER(round, struct rl_lock, round), redlock_lock, core);
+    bool is_open = round->decision == RL_OPEN;
+    bool takes_all = watched.broken == WATCH_BREAKS_VOTES && round->kind == RL_ROUND_EXTEND;
+    id = takes_all ? round->id : id;
+    bool is_in = __real_rl_round_vote(round, id, node, vote, reason, now_ns);
+    bool counts = round->kind == RL_ROUND_ACQUIRE || round->kind == RL_ROUND_EXTEND;
+    if (is_in && is_open && counts && vote == RL_VOTE_GRANTED) {
+        const struct about *about = about_of(lock);
+        const struct sim_client *client = process_of(lock->client);
+        if (about->round == STEPS_UNCOUNTED || about->id != id) {
+            steps_refuse(watched.steps, "count: a vote of a round that was not sent");
+            return is_in;
+        }
+        watch_say("c%u counts n%u for round %u of token %u", client->index + 1u, node + 1,
+                  about->round, about->token);
+        steps_count(watched.steps, node, about->round, true_ns(client));
+    }
+    return is_in;
+}
+
+uint32_t __real_rl_quorum(uint32_t n);
+uint32_t __wrap_rl_quorum(uint32_t n);
+
+uint32_t __wrap_rl_quorum(uint32_t n) {
+    return watched.broken == WATCH_BREAKS_QUORUM ? 1 : __real_rl_quorum(n);
+}
+
+/* The lock relies on its core's valid_until_ns. */
+static void relies(const redlock_lock *lock) {
+    const struct rl_lock *core = &lock->core;
+    const struct sim_client *client = process_of(lock->client);
+    struct about *about = about_of(lock);
+    bool is_new = about->told_token != about->token;
+    bool extended = core->round.kind == RL_ROUND_EXTEND && core->round.decision == RL_WON &&
+                    about->id == core->round.id;
+    uint32_t round = extended ? about->round : is_new ? about->attempt : STEPS_UNCOUNTED;
+    if (round != STEPS_UNCOUNTED && !steps_round(watched.steps, round)->told) {
+        const struct steps_round *told = steps_round(watched.steps, round);
+        watch_say("c%u is told of token %u", client->index + 1u, told->token);
+        steps_tell(watched.steps, round, true_ns(client));
+        about->until_ns =
+            is_new || told->until_ns > about->until_ns ? told->until_ns : about->until_ns;
+        about->told_token = about->token;
+        if (told->attempt && rl_lock_fence(core) != 0) {
+            steps_fence(watched.steps, told->token,
+                        rl_lock_fence(core) + (watched.broken == WATCH_BREAKS_FENCE));
+        }
+    }
+    uint64_t until_ns = core->valid_until_ns + (watched.broken == WATCH_BREAKS_VALIDITY);
+    if (about->told_token != about->token) {
+        steps_refuse(watched.steps, "c%u relies on token %u and was told nothing",
+                     client->index + 1u, about->token);
+    } else if (until_ns > about->until_ns) {
+        steps_refuse(watched.steps,
+                     "c%u relies on token %u for %" PRIu64 " ns more than it was told",
+                     client->index + 1u, about->token, until_ns - about->until_ns);
+    }
+}
+
+void __real_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
+                         struct rl_actions *out);
+void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
+                         struct rl_actions *out);
+
+void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
+                         struct rl_actions *out) {
+    const redlock_lock *lock = RL_CONTAINER(core, redlock_lock, core);
+    __real_rl_lock_step(core, event, out);
+    if (core->state == RL_HELD || core->state == RL_EXTENDING) {
+        relies(lock);
+    } else if (core->state != RL_GRANTED) {
+        about_of(lock)->told_token = 0;
+    }
+}
+
+void watch_clients_end(void) {
+    free(abouts);
+    abouts = NULL;
+    about_count = 0;
+}

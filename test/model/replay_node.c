@@ -1,0 +1,298 @@
+/* See replay_watch.h: what nodes do with what they are sent, and what befalls them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/replay_state.h"
+#include "redis/command.h"
+
+struct change {
+    uint32_t resource;
+    struct steps_value now;
+};
+
+struct counter {
+    uint64_t value; /* 0: there is none */
+    uint64_t ends_ms;
+};
+
+#define CHANGES_MAX 16
+
+static struct {
+    struct change changes[CHANGES_MAX]; /* by the command that runs */
+    uint32_t change_count;
+    bool is_planted; /* by a client of another library */
+    struct counter counters[SIM_NODES_MAX][SIM_RESOURCES_MAX];
+} nodes_now;
+
+/* -- Nodes -- */
+
+static struct steps_value value_of(const struct sim_seen *seen) {
+    uint32_t vacant = seen->reserved != 0 ? STEPS_RESERVED : STEPS_NOTHING;
+    return (struct steps_value){.value = seen->token != 0 ? seen->token : vacant,
+                                .ends_ms = seen->expires_ms};
+}
+
+void __real_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
+                               const struct sim_seen *before, const struct sim_seen *now);
+void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
+                               const struct sim_seen *before, const struct sim_seen *now);
+
+void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
+                               const struct sim_seen *before, const struct sim_seen *now) {
+    const struct steps_value is = value_of(now);
+    bool has_ended = is.value == STEPS_NOTHING && world->now_ns >= before->expires_ns;
+    __real_sim_check_line_key(world, node, resource, before, now);
+    if (has_ended || (nodes_now.is_planted && world->now_ns >= before->expires_ns)) {
+        watch_say("n%u: r%u of token %u ends", node + 1, resource + 1, before->token);
+        steps_expire(watched.steps, node, resource, before->expires_ns);
+    }
+    if (nodes_now.is_planted) {
+        steps_foreign(watched.steps, node, resource, is);
+    } else if (!has_ended && nodes_now.change_count < CHANGES_MAX) {
+        nodes_now.changes[nodes_now.change_count++] =
+            (struct change){.resource = resource, .now = is};
+    }
+}
+
+static struct counter counter_at(uint32_t node, uint32_t resource) {
+    char name[sizeof RL_COMMAND_COUNTER_PREFIX + 2];
+    int length = snprintf(name, sizeof name, RL_COMMAND_COUNTER_PREFIX "r%u", resource + 1);
+    const struct server_key *key =
+        server_keys_find(&watched.world->nodes[node].server->keys, 0, name, (size_t)length);
+    struct counter counter = {.value = 0};
+    if (key != NULL) {
+        counter.value = strtoull(key->value.data, NULL, 10);
+        counter.ends_ms = key->expires_ms;
+    }
+    return counter;
+}
+
+/* A fenced command has said yes at now_ms of the node's clock. */
+static void counted(uint32_t node, uint32_t token, uint32_t resources, const struct sim_ran *what,
+                    uint64_t now_ms) {
+    bool votes =
+        what->command == SIM_SET || what->command == SIM_TAKE || what->command == SIM_RAISE;
+    votes = votes && what->fence != 0 && what->verdict == SIM_YES;
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
+        struct counter *was = &nodes_now.counters[node][r], is = counter_at(node, r);
+        uint64_t before = now_ms >= was->ends_ms ? 0 : was->value;
+        if (resources >> r & 1 && votes) {
+            steps_counter(watched.steps, node, token, what->command == SIM_RAISE, what->fence,
+                          before, is.value);
+            if (is.ends_ms < now_ms + watched.world->options.retention_ms) {
+                steps_refuse(watched.steps, "vote: n%u's counter of r%u ends early", node + 1,
+                             r + 1);
+            }
+        } else if (is.value < before) {
+            steps_refuse(watched.steps, "n%u's counter of r%u goes back", node + 1, r + 1);
+        }
+        *was = is;
+    }
+}
+
+/* The resources of a command, from its keys. */
+static uint32_t resources_of(const struct resp_command *command) {
+    uint32_t mask = 0;
+    for (size_t i = 0; i < command->count; i++) {
+        uint32_t r = watch_resource(command->args[i].data, command->args[i].length);
+        mask |= r < SIM_RESOURCES_MAX ? UINT32_C(1) << r : 0;
+    }
+    return mask;
+}
+
+/* The first of those that it may be, or the end of the list. */
+static struct watch_sent **find_sent(const struct sim_conn *conn, const struct server_ran *ran,
+                                     uint8_t command, uint32_t token) {
+    bool is_whole = resp_is(&ran->command->args[0], "eval");
+    struct watch_sent **at = &watched.sent;
+    while (*at != NULL && ((*at)->conn != conn->id || (*at)->token != token ||
+                           (*at)->command != command || (*at)->is_whole != is_whole)) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+static struct watch_sent take_sent(struct watch_sent **at) {
+    struct watch_sent sent = {.round = STEPS_UNCOUNTED};
+    if (*at != NULL) {
+        struct watch_sent *one = *at;
+        sent = *one;
+        *at = one->next;
+        free(one);
+    }
+    return sent;
+}
+
+/* The SHA-1 of the script of an EVALSHA or EVAL; NULL: it is neither, or of no script of ours. */
+static const char *script_of(const struct resp_command *command) {
+    const char *text, *sha1;
+    if (command->count < 4 || resp_is(&command->args[0], "evalsha")) {
+        return command->count < 4 ? NULL : command->args[1].data;
+    }
+    for (size_t i = 0; (text = rl_command_script_at(i, &sha1)) != NULL; i++) {
+        if (strlen(text) == command->args[1].length &&
+            memcmp(text, command->args[1].data, command->args[1].length) == 0) {
+            return sha1;
+        }
+    }
+    return NULL;
+}
+
+/* The first one that this may be, or NULL. */
+static struct watch_sent *find_refused(const struct sim_conn *conn,
+                                       const struct resp_command *command) {
+    const char *sha1 = script_of(command);
+    long long keys = 0;
+    if (sha1 == NULL || !resp_number(&command->args[2], &keys) ||
+        3 + (size_t)keys >= command->count ||
+        command->args[3 + keys].length < RL_COMMAND_TOKEN_LEN) {
+        return NULL;
+    }
+    uint32_t token = sim_check_token(watched.world, command->args[3 + keys].data);
+    bool is_whole = resp_is(&command->args[0], "eval");
+    struct watch_sent *one = watched.sent;
+    while (one != NULL && (one->conn != conn->id || one->token != token ||
+                           one->is_whole != is_whole || strncmp(one->sha1, sha1, 40) != 0)) {
+        one = one->next;
+    }
+    return one;
+}
+
+/* Nothing has run. Where the script is not known, the client sends it again, whole. */
+static void refused(const struct sim_conn *conn, const struct server_ran *ran) {
+    struct watch_sent *one = ran->reply[0] == '-' ? find_refused(conn, ran->command) : NULL;
+    if (one != NULL && strncmp(ran->reply, "-NOSCRIPT", 9) == 0) {
+        one->is_whole = true;
+    } else if (one != NULL) {
+        one->conn = UINT32_MAX; /* nothing comes of it */
+    }
+}
+
+/* A SET, TAKE or EXTEND that says yes. */
+static void puts_key(uint32_t node, const struct watch_sent *sent, const struct sim_ran *what,
+                     uint64_t now_ms) {
+    static const enum steps_put how[SIM_COMMANDS] = {
+        [SIM_SET] = STEPS_SET, [SIM_TAKE] = STEPS_TAKE, [SIM_EXTEND] = STEPS_EXTEND};
+    static const char *const names[] = {"SET", "TAKE", "EXTEND"};
+    uint64_t ends_ms[SIM_RESOURCES_MAX];
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
+        const struct sim_seen *seen = &watched.world->check.seen[node][r];
+        ends_ms[r] = seen->expires_ms;
+        if (sent->wants >> r & 1 && seen->token != sent->token) {
+            steps_refuse(watched.steps, "n%u says yes to token %u, and r%u has %u", node + 1,
+                         sent->token, r + 1, seen->token);
+        }
+    }
+    for (uint32_t i = 0; i < nodes_now.change_count; i++) {
+        if (!(sent->wants >> nodes_now.changes[i].resource & 1)) {
+            steps_refuse(watched.steps, "n%u changes r%u, which token %u does not want", node + 1,
+                         nodes_now.changes[i].resource + 1, sent->token);
+        }
+    }
+    if (sent->round == STEPS_UNCOUNTED) {
+        watch_say("n%u: %s of token %u, of no round", node + 1, names[how[what->command]],
+                  sent->token);
+    } else {
+        watch_say("n%u: %s of round %u of token %u", node + 1, names[how[what->command]],
+                  sent->round, sent->token);
+    }
+    steps_put(watched.steps, how[what->command], node, sent->round, sent->token, sent->wants,
+              ends_ms, now_ms + what->ttl_ms, watched.world->now_ns);
+}
+
+static uint32_t own_keys(uint32_t node, uint32_t token) {
+    uint32_t mask = 0;
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
+        mask |= steps_at(watched.steps, node, r).value == token ? UINT32_C(1) << r : 0;
+    }
+    return token != 0 ? mask : 0;
+}
+
+static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
+                     const struct sim_ran *what) {
+    const uint32_t node = conn->node;
+    uint32_t token = what->token != NULL ? sim_check_token(watched.world, what->token) : 0;
+    uint32_t resources = resources_of(ran->command);
+    bool puts =
+        what->command == SIM_SET || what->command == SIM_TAKE || what->command == SIM_EXTEND;
+    struct watch_sent sent = {.round = STEPS_UNCOUNTED};
+    if (puts) {
+        struct watch_sent **at = find_sent(conn, ran, what->command, token);
+        if (*at == NULL) {
+            steps_refuse(watched.steps, "n%u runs what was not sent, of token %u", node + 1, token);
+        }
+        sent = take_sent(at);
+    }
+    /* A fenced SET that comes behind a repair of its own key, on an older connection, says yes and
+     * leaves the key alone. That may not be counted. */
+    bool is_own = (resources & own_keys(node, token)) != 0;
+    sent.round = what->command == SIM_SET && is_own ? STEPS_UNCOUNTED : sent.round;
+    if (puts && what->verdict == SIM_YES) {
+        puts_key(node, &sent, what, ran->now_us / 1000);
+    } else {
+        for (uint32_t i = 0; i < nodes_now.change_count; i++) {
+            const struct change *change = &nodes_now.changes[i];
+            watch_say("n%u: r%u is %s", node + 1, change->resource + 1,
+                      change->now.value == STEPS_NOTHING ? "free" : "reserved");
+            steps_leave(watched.steps, node, what->command == SIM_RELEASE ? token : 0,
+                        change->resource, change->now);
+        }
+    }
+    counted(node, token, resources, what, ran->now_us / 1000);
+    nodes_now.change_count = 0;
+}
+
+bool __real_sim_wire_read(const struct server_ran *ran, struct sim_ran *out);
+bool __wrap_sim_wire_read(const struct server_ran *ran, struct sim_ran *out);
+
+bool __wrap_sim_wire_read(const struct server_ran *ran, struct sim_ran *out) {
+    bool is_ours = __real_sim_wire_read(ran, out);
+    if (is_ours) {
+        node_ran(ran->connection->owner, ran, out);
+    } else {
+        refused(ran->connection->owner, ran);
+    }
+    return is_ours;
+}
+
+/* -- What befalls nodes -- */
+
+static void restarted(uint32_t node) {
+    struct steps_value found[SIM_RESOURCES_MAX];
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
+        found[r] = value_of(&watched.world->check.seen[node][r]);
+        nodes_now.counters[node][r] = counter_at(node, r);
+    }
+    watch_say("n%u forgets", node + 1);
+    steps_restart(watched.steps, node, found);
+}
+
+void __real_sim_node_forget(struct sim_world *world, uint32_t node);
+void __wrap_sim_node_forget(struct sim_world *world, uint32_t node);
+
+void __wrap_sim_node_forget(struct sim_world *world, uint32_t node) {
+    __real_sim_node_forget(world, node);
+    restarted(node);
+}
+
+void __real_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
+void __wrap_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
+
+void __wrap_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server) {
+    __real_sim_node_fail_over(world, node, same_server);
+    restarted(node);
+}
+
+void __real_sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource);
+void __wrap_sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource);
+
+void __wrap_sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource) {
+    nodes_now.is_planted = true;
+    __real_sim_node_planted(world, node, resource);
+    nodes_now.is_planted = false;
+}
+
+void watch_nodes_end(void) {
+    memset(&nodes_now, 0, sizeof nodes_now);
+}

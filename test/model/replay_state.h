@@ -1,0 +1,43 @@
+/* What replay_client.c and replay_node.c, which watch the two sides, have in common. */
+#ifndef MODEL_REPLAY_STATE_H
+#define MODEL_REPLAY_STATE_H
+
+#include "model/replay_watch.h"
+
+#define SHA1_LENGTH 40
+
+/* A command that goes to a node, until it runs there. In the order of sending. */
+struct watch_sent {
+    struct watch_sent *next;
+    uint32_t conn;
+    uint32_t token;
+    uint32_t round; /* of the steps */
+    uint32_t wants; /* resources, a mask */
+    uint8_t command;
+    bool is_whole;              /* sent again as a whole script, behind what was sent meanwhile */
+    char sha1[SHA1_LENGTH + 1]; /* of the script; "": it is none */
+};
+
+struct watch {
+    struct sim_world *world;
+    struct steps *steps;
+    struct watch_sent *sent;
+    enum watch_breaks broken;
+    bool prints;
+};
+
+/* The history that is watched. */
+extern struct watch watched;
+
+/* One line of what happens, if they are printed. */
+void watch_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "r1" is resource 0; SIM_RESOURCES_MAX: it is none. */
+uint32_t watch_resource(const char *name, size_t length);
+
+/* -- replay_client.c, replay_node.c -- */
+
+void watch_clients_end(void);
+void watch_nodes_end(void);
+
+#endif

@@ -1,0 +1,102 @@
+/* The rules of proof/exclusion.py and proof/fences.py as a machine: each step that something takes
+ * is either one that they allow, or it is refused, and the history with it.
+ *
+ * It knows rounds, tokens and values by number and what time it is for whom, and nothing of who
+ * tells it: replay.c does. What a rule demands (`needs`) is checked here and nowhere else; the
+ * names are those of the rules, and docs/model.md says what stands for what.
+ *
+ * `over` is no step but a question to the clock of the round's client. Where a rule says "for all
+ * rounds", those that are over or given up are left out, and forgotten: they never come back. */
+#ifndef MODEL_REPLAY_STEPS_H
+#define MODEL_REPLAY_STEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/options.h"
+
+#define STEPS_NOTHING 0u           /* values: tokens are numbers from 1 */
+#define STEPS_RESERVED UINT32_MAX  /* for whomever */
+#define STEPS_UNCOUNTED UINT32_MAX /* no round */
+
+enum steps_put { STEPS_SET, STEPS_TAKE, STEPS_EXTEND };
+
+/* What is under a resource at a node. */
+struct steps_value {
+    uint32_t value;
+    uint64_t ends_ms; /* by the node's clock */
+};
+
+/* A round, by its number; in the order of its sending. */
+struct steps_round {
+    uint64_t until_ns; /* ttl less drift after the sending, by its client's clock */
+    uint32_t token;
+    uint32_t wants;  /* resources, a mask */
+    uint32_t agreed; /* nodes, as the next two */
+    uint32_t forgot;
+    uint32_t counted;
+    uint8_t client;
+    bool attempt;
+    bool told;
+};
+
+struct steps;
+
+/* Whether until_ns has come at the client's clock, at this true time. */
+typedef bool steps_over(void *owner, uint8_t client, uint64_t until_ns, uint64_t true_ns);
+
+struct steps *steps_new(uint32_t nodes, steps_over *is_over, void *owner);
+void steps_free(struct steps *steps);
+
+/* "" while all is as the rules say; then what was not. */
+const char *steps_refused(const struct steps *steps);
+void steps_refuse(struct steps *steps, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* So many steps of each kind were taken. Names end with NULL. */
+extern const char *const steps_names[];
+const uint64_t *steps_taken(const struct steps *steps);
+
+const struct steps_round *steps_round(const struct steps *steps, uint32_t round);
+
+/* The value as it is by what was told. */
+struct steps_value steps_at(const struct steps *steps, uint32_t node, uint32_t resource);
+
+/* -- Clients -- */
+
+/* Returns the round's number. */
+uint32_t steps_send(struct steps *steps, const struct steps_round *round);
+void steps_count(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns);
+void steps_tell(struct steps *steps, uint32_t round, uint64_t true_ns);
+void steps_give_up(struct steps *steps, uint32_t token);
+
+/* -- Nodes -- */
+
+/* A command that says yes has put or prolonged the token under these resources; ends_ms: what the
+ * keys' ends are now. least_ms: they must not end before. round may be STEPS_UNCOUNTED. */
+void steps_put(struct steps *steps, enum steps_put how, uint32_t node, uint32_t round,
+               uint32_t token, uint32_t resources, const uint64_t ends_ms[SIM_RESOURCES_MAX],
+               uint64_t least_ms, uint64_t true_ns);
+
+/* A release of this token (0: a command of a line) has left another value, or none. */
+void steps_leave(struct steps *steps, uint32_t node, uint32_t token, uint32_t resource,
+                 struct steps_value left);
+
+void steps_expire(struct steps *steps, uint32_t node, uint32_t resource, uint64_t true_ns);
+void steps_restart(struct steps *steps, uint32_t node,
+                   const struct steps_value found[SIM_RESOURCES_MAX]);
+
+/* Another library's client has put this there, or taken its own away. */
+void steps_foreign(struct steps *steps, uint32_t node, uint32_t resource, struct steps_value now);
+
+/* -- Counters -- */
+
+/* A fenced command of the token that says yes. before, now: what the counter was and is; 0: there
+ * is none. */
+void steps_counter(struct steps *steps, uint32_t node, uint32_t token, bool raises, uint64_t fence,
+                   uint64_t before, uint64_t now);
+
+/* The client was told of the token's fence. */
+void steps_fence(struct steps *steps, uint32_t token, uint64_t fence);
+
+#endif

@@ -1,0 +1,41 @@
+/* Tells replay_steps.h what happens in a history of the simulator: what the library sends, counts
+ * and relies on, and what the nodes do with it, with true time and the nodes' keys and counters.
+ *
+ * Nothing of the simulator or the library is changed for this: the linker puts the functions
+ * __wrap_x() of replay_client.c and replay_node.c in the place of x() (--wrap), and these call the
+ * real ones, __real_x().
+ *
+ *     rl_node_send()         a command goes to a node: of which round it is, or of none
+ *     sim_wire_read()        a node has run a lock's command
+ *     sim_check_line_key()   a node's key is another one now, or gone
+ *     rl_round_vote()        the client counts a vote
+ *     rl_lock_step()         a lock relies on a validity
+ *     sim_node_forget(), sim_node_fail_over(), sim_node_planted()
+ *
+ * One history at a time. */
+#ifndef MODEL_REPLAY_WATCH_H
+#define MODEL_REPLAY_WATCH_H
+
+#include <stdbool.h>
+
+#include "model/replay_steps.h"
+#include "sim/world.h"
+
+/* How the library is broken on purpose, besides its servers. */
+enum watch_breaks {
+    WATCH_BREAKS_NOTHING,
+    WATCH_BREAKS_VOTES,   /* an extension counts votes of earlier rounds */
+    WATCH_BREAKS_QUORUM,  /* one vote is enough */
+    WATCH_BREAKS_FENCE,   /* a lock takes another number for its fence */
+    WATCH_BREAKS_VALIDITY /* a lock relies on more than its round gives */
+};
+
+void watch_begin(struct sim_world *world, enum watch_breaks broken, bool prints);
+
+/* The steps; to be freed. */
+struct steps *watch_end(void);
+
+/* "" while each step was one of the rules'. */
+const char *watch_refused(void);
+
+#endif

@@ -1,0 +1,149 @@
+#!/bin/sh
+# README.md does what it says: its ten lines of C and its line of shell run on real nodes. It is short,
+# and no link in it or in docs/ is dead.
+#
+#   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT TEN_LINES DEMO BUSY     the latter two: "-": not built
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/../cli/cli.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+top=$3
+ten_lines=$4
+demo=$5
+busy=$6
+readme=$top/README.md
+
+[ "$(wc -w <"$readme")" -le 900 ]
+result 'README.md has at most 900 words' $?
+
+# Links to files of this repository, and to their headings, which GitHub names by their words.
+anchors() {
+    sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+for file in "$top"/*.md "$top"/docs/*.md; do
+    tr '\n' ' ' <"$file" | grep -o '\]([^)]*)' | sed 's/^](//; s/)$//' >"$scratch/links"
+    while read -r link; do
+        case $link in *:*) continue ;; esac
+        target=${link%%#*}
+        if [ -n "$target" ]; then target=$(dirname "$file")/$target; else target=$file; fi
+        if [ ! -e "$target" ]; then
+            echo "$file: there is no $link"
+        elif [ "$link" != "${link#*#}" ]; then
+            anchors "$target" | grep -qxF -e "${link#*#}" || echo "$file: no heading for $link"
+        fi
+    done <"$scratch/links"
+done >"$log"
+[ ! -s "$log" ]
+result 'no dead link in README.md and docs/' $? "$log"
+
+# Files and tests that documents name, as `lib/core/lock.h` and `unit/core_round`.
+# shellcheck disable=SC2016
+sed 's/`/\n`/g' "$top"/*.md "$top"/docs/*.md |
+    sed -n 's#^`\([a-z]*/[A-Za-z0-9_./*-]*\)$#\1#p' | sort -u >"$scratch/paths"
+(
+    cd "$top" || exit 2
+    while read -r path; do
+        case $path in
+            */'*') ;;
+            unit/* | fake/* | fail/* | live/*)
+                ls test/"${path%\*}"*_test.* >/dev/null 2>&1 || echo "there is no test $path"
+                ;;
+            include/* | lib/* | tool/* | cli/* | bench/* | cluster/* | test/* | examples/* | docs/*)
+                [ -e "$path" ] || echo "there is no $path"
+                ;;
+        esac
+    done <"$scratch/paths"
+) >"$log"
+[ ! -s "$log" ] && [ "$(wc -l <"$scratch/paths")" -gt 60 ]
+result 'files and tests that documents name are there' $? "$log"
+
+# HACKING.md has lists of places, with the command that prints them.
+(
+    cd "$top" || exit 2
+    sed -n 's/^    \$ //p' HACKING.md | while read -r command; do
+        sh -c "$command" | LC_ALL=C sort | sed 's/^/    /' >"$scratch/now"
+        awk -v command="    \$ $command" '
+            $0 == command { inside = 1; next }
+            inside && !/^    / { exit }
+            inside { print }' HACKING.md | diff - "$scratch/now" >"$scratch/diff" ||
+            { echo "$command"; cat "$scratch/diff"; }
+    done
+) >"$log"
+[ ! -s "$log" ] && grep -q '^    \$ grep' "$top/HACKING.md"
+result 'lists of HACKING.md are what grep finds' $? "$log"
+
+sh "$here/snippet.sh" c "$readme" >"$out"
+[ "$(grep -vc '^#line' "$out")" -eq 10 ]
+result 'ten lines of C' $? "$out"
+sh "$here/snippet.sh" c "$top/docs/start.md" | sed 1d | diff - "$top/examples/hold.c" >"$log"
+result 'the program in docs/start.md is examples/hold.c' $? "$log"
+
+sed -n '/^static int http_status(/,/^}/p' "$top/examples/busy.c" >"$out"
+sed -n '/^static int http_status(/,/^}/p' "$top/docs/recipes.md" | diff - "$out" >"$log"
+[ -s "$out" ] && [ ! -s "$log" ]
+result 'the function in docs/recipes.md is of examples/busy.c' $? "$log"
+
+start_nodes 5
+# shellcheck disable=SC2046
+set -- $(cat "$nodes/urls")
+[ "$("$ten_lines" "$@" 2>&1 | tee "$log")" = '3 steps' ]
+result '... they work under the lock' $? "$log"
+
+# What the demo says, but for the figures.
+same() { sed 's/^ *//; s/[0-9a-f]\{40\}/TOKEN/; s/[0-9.]* ms/MS ms/g'; }
+if [ "$demo" != - ]; then
+    "$demo" "$@" 2>&1 | same >"$out"
+    sed -n '/^The demo begins/,/^To build/p' "$readme" | sed -n 's/^    *//p' | same >"$scratch/begins"
+    grep -vxF -f "$out" "$scratch/begins" >"$log"
+    [ ! -s "$log" ] && [ -s "$scratch/begins" ]
+    result 'the demo begins as README.md says' $? "$log"
+fi
+
+# The line of the crontab, on two machines at once: one of them runs the report.
+line=$(sed -n 's/^    \(redlock run .*\)/\1/p' "$readme")
+cat >"$scratch/report" <<REPORT
+#!/bin/sh
+echo run >>"$scratch/reports"
+: >"$scratch/begun"
+until [ -e "$scratch/other-ended" ]; do sleep 0.02; done
+REPORT
+chmod +x "$scratch/report"
+mkdir "$scratch/bin"
+ln -s "$redlock" "$scratch/bin/redlock"
+PATH=$scratch/bin:$PATH
+echo "$line" | sed "s#/usr/local/bin/report#$scratch/report#" >"$scratch/line"
+sh "$scratch/line" >"$log" 2>&1 &
+first=$!
+left="$left $first"
+await [ -e "$scratch/begun" ]
+sh "$scratch/line" >>"$log" 2>&1
+second_status=$?
+: >"$scratch/other-ended"
+wait "$first" && [ "$second_status" -eq 0 ] && [ "$(wc -l <"$scratch/reports")" -eq 1 ]
+result 'the line of the crontab runs the report once, and ends with 0 twice' $? "$log"
+
+# answers STATUS BEGINNING WHAT: examples/busy.c ends with the status, and its answer begins so
+answers() {
+    if [ "$busy" = - ]; then
+        skip "$3" 'the examples are not built'
+        return
+    fi
+    # shellcheck disable=SC2046
+    "$busy" $(cat "$nodes/urls") >"$log" 2>&1
+    busy_status=$?
+    [ "$busy_status" -eq "$1" ] && grep -q "^$2" "$log"
+    result "$3" $? "$log"
+}
+
+answers 0 '200 ' 'examples/busy.c: 200 where the lock is free'
+redlock acquire --nodes "$*" --guard off --no-wait --ttl 20s order:4711 >"$out" 2>&1
+answers 1 '409 the deadline passed (held by another)' 'examples/busy.c: 409 where another holds it'
+
+# Every call of the ten lines answers for what the one before it could not do.
+for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" "$i"; done
+[ "$("$ten_lines" "$@" 2>&1 | tee "$log")" = '0 steps' ]
+result 'without a quorum the ten lines do nothing' $? "$log"
+answers 2 '503 the deadline passed (no quorum of nodes)' 'examples/busy.c: 503 without a quorum'
+
+finish

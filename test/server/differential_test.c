@@ -1,0 +1,476 @@
+/* What the server in memory does for the library's commands is what a real one does.
+ *
+ *     differential_test [SEED [SEQUENCES]]
+ *
+ * Random sequences of all that the library sends, and of what is nearly that, go to a redis-server
+ * ($REDLOCK_SERVER, or that of PATH) and to the server in memory, in each of the states that a
+ * server can be in; the answers are compared byte for byte, and what is under the keys (pair.h says
+ * how time is kept out of it). A failure prints the whole sequence, and the seed that repeats it;
+ * only what PEXPIREAT names, and what the time did to it, is not the same then.
+ *
+ * Then each rule that the server in memory can be told to break is broken, and the difference has
+ * to be found. */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/pair.h"
+#include "server/random_commands.h"
+
+#define SEED_DEFAULT 1
+#define SEQUENCES_DEFAULT 40
+#define STEPS 40
+#define STEPS_PER_LOOK 8
+#define CONTROL_SEQUENCES 400
+#define PASSWORD "secret"
+
+static uint64_t seed = SEED_DEFAULT;
+static uint32_t sequences = SEQUENCES_DEFAULT;
+static unsigned n_tests, n_failed;
+
+static void result(bool is_good, const char *name, const char *detail) {
+    n_tests++;
+    n_failed += !is_good;
+    printf("%s %u - %s%s%s\n", is_good ? "ok" : "not ok", n_tests, name,
+           detail[0] != '\0' ? " # " : "", detail);
+    fflush(stdout);
+}
+
+/* -- A sequence -- */
+
+static bool one_step(struct pair *pair, struct random_commands *random, struct bytes *wire) {
+    uint32_t which = random_pick(&random->state, PAIR_CONNECTIONS);
+    const struct pair_connection *connection = &pair->connections[which];
+    uint32_t n = random_pick(&random->state, 4) == 0 ? 1 + random_pick(&random->state, 6) : 1;
+    wire->length = 0;
+    random->now_ms = pair_now_us() / 1000;
+    random->listens = which == 0;
+    /* Redis 8.6.3 leaves out some errors: to an AUTH that fails behind other commands, and to what
+     * is no command. */
+    random->is_plain = n > 1 && pair->ours->words == SERVER_REDIS_8;
+    random->is_bare = n == 1 && (connection->fd < 0 || connection->ours->n_channels <= 1);
+    for (uint32_t i = 0; i < n; i++) {
+        random_command(random, wire);
+    }
+    if (random_pick(&random->state, 100) == 0 && pair->ours->words != SERVER_REDIS_8) {
+        random_garbage(random, wire);
+    }
+    return pair_say(pair, which, wire);
+}
+
+/* Whatever one side has said too much comes before this. */
+static bool last_words(struct pair *pair, struct bytes *wire) {
+    bool same = true;
+    wire->length = 0;
+    bytes_append_text(wire, "*1\r\n$4\r\nPING\r\n");
+    for (uint32_t i = 0; i < PAIR_CONNECTIONS && same; i++) {
+        same = pair_say(pair, i, wire);
+    }
+    return same;
+}
+
+static bool run_sequence(struct pair *pair, uint64_t number, const struct random_user *users) {
+    struct random_commands random = {.state = number, .users = users, .is_line = number % 2};
+    struct bytes wire = {NULL, 0, 0};
+    pair_begin(pair, number);
+    bool same = pair_check_keys(pair);
+    for (size_t i = 0; number % 4 != 0 && same; i++) { /* mostly the scripts are there */
+        wire.length = 0;
+        if (!random_load(i, &wire)) {
+            break;
+        }
+        same = pair_say(pair, 3, &wire);
+    }
+    for (uint32_t i = 0; i < STEPS && same; i++) {
+        same = one_step(pair, &random, &wire);
+        if (same && i % STEPS_PER_LOOK == STEPS_PER_LOOK - 1) {
+            same = pair_check_keys(pair);
+        }
+    }
+    same = same && last_words(pair, &wire);
+    bytes_free(&wire);
+    return same;
+}
+
+static void tell_story(struct pair *pair, uint64_t number) {
+    fflush(pair->story);
+    printf("# %s; again: differential_test %" PRIu64 " 1\n%.*s", pair->problem, number,
+           (int)ftell(pair->story), pair->story_text);
+}
+
+/* Returns the number of the first sequence that differs, or 0. */
+static uint64_t first_difference(struct pair *pair, uint32_t n, const struct random_user *users) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (!run_sequence(pair, seed + i, users)) {
+            return seed + i;
+        }
+    }
+    return 0;
+}
+
+static void compare(struct pair *pair, const char *name, uint32_t n,
+                    const struct random_user *users) {
+    char detail[96];
+    uint64_t said = pair->said, exact = pair->exact;
+    uint64_t number = first_difference(pair, n, users);
+    if (number != 0) {
+        tell_story(pair, number);
+    }
+    snprintf(detail, sizeof detail, "%" PRIu64 " exchanges, %" PRIu64 " within a millisecond",
+             pair->said - said, pair->exact - exact);
+    result(number == 0, name, detail);
+}
+
+/* -- States of a server -- */
+
+static void become_full(struct pair *pair, bool is) {
+    pair_tell(pair, "CONFIG SET maxmemory %d", is ? 1 : 0);
+    pair->ours->is_full = is;
+    pair->ours->maxmemory = is ? 1 : 0;
+}
+
+/* The file's name is taken, by a folder that is not empty. */
+static void take_name(struct pair *pair, bool is) {
+    char path[256];
+    redisReply *reply = redisCommand(pair->control, "CONFIG GET dir");
+    assert(reply != NULL && reply->elements == 2);
+    for (int i = 0; i < 2; i++) { /* from outside to inside, and back */
+        snprintf(path, sizeof path, "%s/folder%s", reply->element[1]->str, is == i ? "/in" : "");
+        if (is) {
+            mkdir(path, 0700);
+        } else {
+            rmdir(path);
+        }
+    }
+    freeReplyObject(reply);
+}
+
+static void become_unable_to_save(struct pair *pair, bool is) {
+    take_name(pair, is);
+    pair_tell(pair, "CONFIG SET save %s", is ? "3600 1" : "");
+    if (is) {
+        pair_tell(pair, "BGSAVE");
+        while (!pair_info_says(pair, "rdb_last_bgsave_status:err") ||
+               !pair_info_says(pair, "rdb_bgsave_in_progress:0")) {
+        }
+    }
+    pair->ours->cannot_save = is;
+}
+
+static void become_alone(struct pair *pair, bool is) {
+    pair_tell(pair, "CONFIG SET min-replicas-to-write %d", is ? 1 : 0);
+    pair->ours->is_alone = is;
+}
+
+/* A replica whose primary is not there keeps what it has. */
+static void become_replica(struct pair *pair, bool is) {
+    pair_tell(pair, is ? "REPLICAOF 127.0.0.1 1" : "REPLICAOF NO ONE");
+    pair->ours->is_replica = is;
+}
+
+static void become_stale(struct pair *pair, bool is) {
+    become_replica(pair, is);
+    pair_tell(pair, "CONFIG SET replica-serve-stale-data %s", is ? "no" : "yes");
+    pair->ours->is_stale = is;
+    pair->is_blind = is;
+}
+
+static redisContext *busy;
+
+static void become_busy(struct pair *pair, bool is) {
+    redisReply *reply;
+    if (is) {
+        pair_tell(pair, "CONFIG SET lua-time-limit 1");
+        busy = pair_control(pair, 0, NULL);
+        redisAppendCommand(busy, "EVAL %s 0", "while true do end");
+        int done = 0;
+        while (!done) {
+            redisBufferWrite(busy, &done);
+        }
+        do {
+            reply = redisCommand(pair->control, "PING");
+            done = reply->type == REDIS_REPLY_ERROR;
+            freeReplyObject(reply);
+        } while (done == 1 ? false : true);
+    } else {
+        pair_tell(pair, "SCRIPT KILL");
+        if (redisGetReply(busy, (void **)&reply) == REDIS_OK) {
+            freeReplyObject(reply);
+        }
+        redisFree(busy);
+    }
+    pair->ours->is_busy = pair->is_blind = is;
+}
+
+/* Many keys, each of which takes its time, until the state ends. */
+static void become_loading(struct pair *pair, bool is) {
+    redisReply *reply;
+    if (is) {
+        pair_tell(pair, "SELECT 9");
+        pair_tell(pair, "DEBUG POPULATE 50000 bulk 100");
+        pair_tell(pair, "CONFIG SET key-load-delay 400 loading-process-events-interval-bytes 1024");
+        busy = pair_control(pair, 0, NULL);
+        int done = 0;
+        redisAppendCommand(busy, "DEBUG RELOAD");
+        while (!done) {
+            redisBufferWrite(busy, &done);
+        }
+        while (!pair_info_says(pair, "\nloading:1")) {
+        }
+    } else {
+        if (!pair_info_says(pair, "\nloading:1")) {
+            result(false, "loading took long enough", "");
+        }
+        pair_tell(pair, "CONFIG SET key-load-delay 0");
+        if (redisGetReply(busy, (void **)&reply) == REDIS_OK) {
+            freeReplyObject(reply);
+        }
+        redisFree(busy);
+        pair_tell(pair, "FLUSHALL");
+        server_forget_keys(pair->ours);
+    }
+    pair->ours->is_loading = pair->is_blind = is;
+}
+
+static const struct {
+    const char *name;
+    void (*become)(struct pair *pair, bool is);
+    bool is_quick; /* it may come and go */
+} states[] = {
+    {"a server that is full", become_full, true},
+    {"a server that cannot save", become_unable_to_save, false},
+    {"a server without enough replicas", become_alone, true},
+    {"a replica", become_replica, true},
+    {"a replica without its primary", become_stale, false},
+    {"a server that runs a script", become_busy, false},
+    {"a server that loads", become_loading, false},
+};
+
+static bool say_once(struct pair *pair, void (*put)(struct bytes *wire)) {
+    struct bytes wire = {NULL, 0, 0};
+    put(&wire);
+    bool same = pair_say(pair, 0, &wire) && pair_check_keys(pair);
+    bytes_free(&wire);
+    return same;
+}
+
+/* Begins with the keys of a server in its right state, and some that locks have. */
+static void in_state(struct pair *pair, size_t state) {
+    const uint32_t rounds = states[state].is_quick ? sequences / 4 + 1 : 1;
+    const uint32_t n = states[state].is_quick ? 1 : sequences / 4 + 1;
+    const uint64_t begin = seed;
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < rounds && number == 0; i++, seed++) {
+        number = first_difference(pair, 1, NULL);
+        if (number == 0) {
+            pair_begin(pair, seed);
+            number = say_once(pair, random_plant) ? 0 : seed;
+            states[state].become(pair, true);
+            number = number == 0 && !say_once(pair, random_hold) ? seed : number;
+            number = number == 0 ? first_difference(pair, n, NULL) : number;
+            states[state].become(pair, false);
+        }
+    }
+    seed = begin;
+    if (number != 0) {
+        tell_story(pair, number);
+        pair_take_over(pair); /* for those that follow */
+    }
+    result(number == 0, states[state].name, "");
+}
+
+/* -- A replica that follows -- */
+
+/* Its primary writes, and it gets that. */
+static void primary_writes(struct pair *pair, redisContext *primary, uint64_t number) {
+    struct random_commands random = {.state = number};
+    struct bytes wire = {NULL, 0, 0};
+    for (uint32_t i = 0; i < 20; i++) {
+        struct resp_command command;
+        redisReply *reply;
+        wire.length = 0;
+        random.now_ms = pair_now_us() / 1000;
+        random_command(&random, &wire);
+        bool is_command = resp_parse(wire.data, wire.length, false, &command) > 0;
+        if (is_command && !resp_is(&command.args[0], "subscribe") &&
+            !resp_is(&command.args[0], "unsubscribe") && !resp_is(&command.args[0], "script")) {
+            redisAppendFormattedCommand(primary, wire.data, wire.length);
+            if (redisGetReply(primary, (void **)&reply) == REDIS_OK) {
+                freeReplyObject(reply);
+            }
+        }
+    }
+    bytes_free(&wire);
+    freeReplyObject(redisCommand(primary, "WAIT 1 5000"));
+    pair_take_over(pair);
+}
+
+static void on_a_following_replica(void) {
+    struct pair pair;
+    pair_start(&pair, 2, NULL, NULL);
+    redisContext *primary = pair_control(&pair, 1, NULL);
+    pair_tell(&pair, "REPLICAOF 127.0.0.1 %d", rl_local_nodes_port(pair.nodes, 1));
+    while (!pair_info_says(&pair, "master_link_status:up")) {
+    }
+    pair.ours->is_replica = true;
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < sequences / 4 + 1 && number == 0; i++) {
+        primary_writes(&pair, primary, seed + i);
+        number = run_sequence(&pair, seed + i, NULL) ? 0 : seed + i;
+    }
+    if (number != 0) {
+        tell_story(&pair, number);
+    }
+    result(number == 0, "a replica that follows its primary", "");
+    redisFree(primary);
+    pair_stop(&pair);
+}
+
+/* -- Users -- */
+
+static const struct random_user users[] = {
+    {"default", PASSWORD, NULL},
+    {"me", "mine", "~* &* +@all"},
+    {"noget", "pw", "~* &* +@all -get"},
+    {"noset", "pw", "~* &* +@all -set -del -pexpire"},
+    {"nopttl", "pw", "~* &* +@all -pttl -type -publish"},
+    {"noscript", "pw", "~* &* +@all -evalsha -eval -script|load -script|flush -script|exists"},
+    {"nosay", "pw", "~* &* +@all -subscribe -info -client|setname -ping -select"},
+    {"onlya", "pw", "~a* &redlock:* +@all"},
+    {"nofence", "pw", "~a ~a* resetchannels +@all"},
+    {NULL, NULL, NULL},
+};
+
+/* The same for the server in memory, out of the same words. */
+static void add_user(struct server *server, const struct random_user *user) {
+    struct server_user *made = server_add_user(server, user->name, user->password);
+    char words[128];
+    snprintf(words, sizeof words, "%s", user->acl);
+    char *rest = NULL;
+    for (char *word = strtok_r(words, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
+        size_t length = strlen(word);
+        if (word[0] == '-') {
+            server_deny(made, word + 1);
+        } else if (strcmp(word, "resetchannels") == 0) {
+            server_deny_channels(made, "no channel begins so");
+        } else if (word[0] != '+' && length > 2) { /* "~a*" */
+            word[length - 1] = '\0';
+            (word[0] == '~' ? server_deny_keys : server_deny_channels)(made, word + 1);
+        }
+    }
+}
+
+static void with_users(void) {
+    static const char *const args[] = {"--requirepass", PASSWORD, NULL};
+    struct pair pair;
+    pair_start(&pair, 1, args, PASSWORD);
+    server_set_password(pair.ours, NULL, PASSWORD);
+    for (size_t i = 1; users[i].name != NULL; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "ACL SETUSER %s on >%s %s", users[i].name,
+                 users[i].password, users[i].acl);
+        pair_tell(&pair, command);
+        add_user(pair.ours, &users[i]);
+    }
+    compare(&pair, "users, passwords and what is forbidden", sequences, users);
+    pair_stop(&pair);
+}
+
+/* -- The end of a life -- */
+
+/* A key is there in the millisecond in which its life ends, and has none left; then it is gone. */
+static void in_the_last_millisecond(struct pair *pair) {
+    static const char set[] = "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nv\r\n$2\r\nPX\r\n$1\r\n2\r\n";
+    static const char pttl[] = "*2\r\n$4\r\nPTTL\r\n$1\r\na\r\n";
+    struct bytes wire = {NULL, 0, 0};
+    unsigned zeros = 0, turns = 0;
+    bool same = true;
+    pair_begin(pair, 1);
+    while (same && zeros < 5 && turns++ < 2000) {
+        wire.length = 0;
+        bytes_append_text(&wire, set);
+        same = pair_say(pair, 0, &wire);
+        do { /* until a real one says that it is gone */
+            wire.length = 0;
+            bytes_append_text(&wire, pttl);
+            same = same && pair_say(pair, 0, &wire);
+            zeros += strcmp(pair->last, ":0\r\n") == 0;
+        } while (same && strcmp(pair->last, ":-2\r\n") != 0);
+    }
+    if (!same) {
+        tell_story(pair, 0);
+    }
+    bool is_seen = zeros > 0 || pair->ours->words == SERVER_REDIS_8; /* see pair.h */
+    result(same && is_seen, "a key in its last millisecond", "");
+    bytes_free(&wire);
+}
+
+/* -- Controls -- */
+
+static const struct {
+    const char *name;
+    enum server_broken broken;
+} controls[] = {
+    {"extend to a shorter life", SERVER_BREAK_EXTEND_SHORTENS},
+    {"release without a look", SERVER_BREAK_BLIND_RELEASE},
+    {"raise without a look", SERVER_BREAK_RAISE_BLIND},
+    {"raise says yes to a larger counter", SERVER_BREAK_RAISE_LARGER},
+    {"raise where the token is not", SERVER_BREAK_RAISE_ANYWHERE},
+    {"a counter that ends with the lock", SERVER_BREAK_COUNTER_TTL},
+    {"a counter that is not extended", SERVER_BREAK_COUNTER_LEFT},
+    {"a life 1 ms too long", SERVER_BREAK_LATE_EXPIRY},
+    {"some keys of several are set", SERVER_BREAK_PARTIAL_SET},
+    {"scripts that need no loading", SERVER_BREAK_LOADED_SCRIPTS},
+    {"one database", SERVER_BREAK_ONE_DATABASE},
+    {"no messages", SERVER_BREAK_MESSAGES},
+    {"take overwrites any key", SERVER_BREAK_TAKE_ANY},
+    {"take shortens its own key", SERVER_BREAK_TAKE_SHORTENS},
+    {"take does not prolong its own key", SERVER_BREAK_TAKE_LEAVES},
+    {"take leaves a reservation's short life", SERVER_BREAK_TAKE_KEEPS},
+    {"take overwrites a reservation for another place", SERVER_BREAK_TAKE_OTHERS},
+    {"who is served stays in the line", SERVER_BREAK_SERVE_STAYS},
+    {"the heir is not told", SERVER_BREAK_HEIR_UNTOLD},
+    {"leave deletes a key with a token", SERVER_BREAK_LEAVE_BLIND},
+    {"join again gives a new score", SERVER_BREAK_JOIN_ANEW},
+    {"join says yes though others are before it", SERVER_BREAK_JOIN_PASSES},
+    {"join leaves those whose client is gone", SERVER_BREAK_JOIN_DEAD},
+};
+
+static void find_what_is_broken(struct pair *pair) {
+    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++) {
+        char name[96], detail[64];
+        pair->ours->broken = controls[i].broken;
+        uint64_t number = first_difference(pair, CONTROL_SEQUENCES, NULL);
+        pair->ours->broken = 0;
+        snprintf(name, sizeof name, "control: %s", controls[i].name);
+        snprintf(detail, sizeof detail, "sequence %" PRIu64, number - seed + 1);
+        result(number != 0, name, detail);
+        pair_tell(pair, "FLUSHALL");
+        server_forget_keys(pair->ours);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const char *const args[] = {"--dbfilename", "folder", "--enable-debug-command", "yes",
+                                       NULL};
+    struct pair pair;
+    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : SEED_DEFAULT;
+    sequences = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : SEQUENCES_DEFAULT;
+    pair_start(&pair, 1, args, NULL);
+    compare(&pair, "all commands", 3 * sequences, NULL);
+    in_the_last_millisecond(&pair);
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        in_state(&pair, i);
+    }
+    find_what_is_broken(&pair);
+    pair_stop(&pair);
+    with_users();
+    on_a_following_replica();
+    printf("1..%u\n", n_tests);
+    return n_failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,249 @@
+/* See frames.h. */
+#include "server/frames.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_MAX 600
+#define WAITED_SLACK_MS 2
+
+ssize_t frame_length(const char *data, size_t length) {
+    const char *end = length > 0 ? memchr(data, '\n', length) : NULL;
+    if (end == NULL) {
+        return 0;
+    }
+    ssize_t head = end - data + 1;
+    long number = strtol(data + 1, NULL, 10); /* it ends at the '\r' */
+    if (strchr("+-:", data[0]) != NULL || (strchr("$*", data[0]) != NULL && number < 0)) {
+        return head;
+    }
+    if (data[0] == '$') {
+        ssize_t whole = head + number + 2;
+        return whole <= (ssize_t)length ? whole : 0;
+    }
+    if (data[0] != '*') {
+        return -1;
+    }
+    ssize_t rest = frames_length(end + 1, length - (size_t)head, (size_t)number);
+    return rest < 0 ? 0 : head + rest;
+}
+
+ssize_t frames_length(const char *data, size_t length, size_t n) {
+    size_t used = 0;
+    for (; n > 0; n--) {
+        ssize_t one = used < length ? frame_length(data + used, length - used) : 0;
+        if (one <= 0) {
+            return -1;
+        }
+        used += (size_t)one;
+    }
+    return (ssize_t)used;
+}
+
+size_t frames_count(const char *data, size_t length) {
+    size_t count = 0, used = 0;
+    ssize_t one;
+    while (used < length && (one = frame_length(data + used, length - used)) > 0) {
+        used += (size_t)one;
+        count++;
+    }
+    return count;
+}
+
+/* -- INFO -- */
+
+struct text_line {
+    const char *at;
+    size_t length;
+};
+
+static bool next_line(const char **at, const char *end, struct text_line *line) {
+    if (*at >= end) {
+        return false;
+    }
+    const char *stop = memchr(*at, '\r', (size_t)(end - *at));
+    stop = stop != NULL ? stop : end;
+    *line = (struct text_line){*at, (size_t)(stop - *at)};
+    *at = stop + 2;
+    return true;
+}
+
+static bool is_info(const char *data, size_t length) {
+    const char *head = length > 0 ? memchr(data, '\n', length) : NULL;
+    return head != NULL && data[0] == '$' && head + 3 < data + length && head[1] == '#' &&
+           head[2] == ' ';
+}
+
+/* Where the value begins; the line's end if it has none. */
+static size_t name_length(const struct text_line *line) {
+    const char *colon = memchr(line->at, ':', line->length);
+    return colon != NULL ? (size_t)(colon - line->at) : line->length;
+}
+
+static bool is_hex_id(const struct text_line *line, size_t from) {
+    for (size_t i = from; i < line->length; i++) {
+        if (!isxdigit((unsigned char)line->at[i]) || isupper((unsigned char)line->at[i])) {
+            return false;
+        }
+    }
+    return line->length - from == 40;
+}
+
+static bool is_number(const struct text_line *line, size_t from) {
+    size_t i = from + (line->length > from && line->at[from] == '-');
+    for (size_t at = i; at < line->length; at++) {
+        if (!isdigit((unsigned char)line->at[at])) {
+            return false;
+        }
+    }
+    return i < line->length;
+}
+
+static bool has_name(const struct text_line *line, const char *name) {
+    return name_length(line) == strlen(name) && memcmp(line->at, name, strlen(name)) == 0;
+}
+
+/* Values that two servers cannot share. */
+static bool is_own(const struct text_line *line) {
+    static const char *const names[] = {
+        "run_id",       "master_replid",  "server_time_usec",  "uptime_in_seconds",
+        "maxmemory",    "redis_version",  "uptime_in_days",    "total_connections_received",
+        "maxclients",   "valkey_version", "connected_clients", "connected_slaves",
+        "evicted_keys",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (has_name(line, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_line(const struct text_line *real, const struct text_line *ours) {
+    size_t name = name_length(ours);
+    if (name_length(real) != name || memcmp(real->at, ours->at, name) != 0) {
+        return false;
+    }
+    if (!is_own(ours)) {
+        return real->length == ours->length && memcmp(real->at, ours->at, real->length) == 0;
+    }
+    bool same_form = is_hex_id(real, name + 1) == is_hex_id(ours, name + 1);
+    return same_form && is_number(real, name + 1) == is_number(ours, name + 1);
+}
+
+static bool same_info(const char *real, size_t real_length, const char *ours, size_t our_length) {
+    const char *at = ours, *end = ours + our_length;
+    const char *real_at = real, *real_end = real + real_length;
+    struct text_line line, real_line;
+    next_line(&at, end, &line); /* "$1234" */
+    next_line(&real_at, real_end, &real_line);
+    while (next_line(&at, end, &line)) {
+        bool is_found = line.length == 0;                     /* between sections */
+        is_found = is_found || memcmp(line.at, "db", 2) == 0; /* who looked for expired keys? */
+        while (!is_found && next_line(&real_at, real_end, &real_line)) {
+            bool is_behind = real_line.length > 0 && real_line.at[0] == '#' && line.at[0] != '#';
+            is_found = same_line(&real_line, &line);
+            if (is_behind && !is_found) {
+                break; /* the next section */
+            }
+        }
+        if (!is_found) {
+            fprintf(stderr, "# INFO: no line \"%.*s\" where it should be\n", (int)line.length,
+                    line.at);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -- Who waits, and for how long -- */
+
+/* What is in a bulk string, from its first space on; NULL: it is none. */
+static const char *numbers_of(const char *data, size_t length, const char **end) {
+    const char *head = length > 0 ? memchr(data, '\n', length) : NULL;
+    *end = data + length - 2;
+    return head != NULL && data[0] == '$' && head + 1 < *end ? head + 1 : NULL;
+}
+
+static bool next_word(const char **at, const char *end, struct text_line *word) {
+    if (*at >= end) {
+        return false;
+    }
+    const char *stop = memchr(*at, ' ', (size_t)(end - *at));
+    stop = stop != NULL ? stop : end;
+    *word = (struct text_line){*at, (size_t)(stop - *at)};
+    *at = stop + 1;
+    return true;
+}
+
+/* "W F" in an answer of four numbers, "COUNT WAITED MEMBER": two clocks that were read in one
+ * millisecond, less a score of another one, each have a millisecond to differ in. */
+static bool same_waiting(const char *real, size_t real_length, const char *ours,
+                         size_t our_length) {
+    const char *real_end, *end, *real_at = numbers_of(real, real_length, &real_end);
+    const char *at = numbers_of(ours, our_length, &end);
+    struct text_line real_words[5], words[5];
+    size_t n = 0, real_n = 0;
+    while (at != NULL && n < 5 && next_word(&at, end, &words[n])) {
+        n++;
+    }
+    while (real_at != NULL && real_n < 5 && next_word(&real_at, real_end, &real_words[real_n])) {
+        real_n++;
+    }
+    bool is_waiter = n == 3 && words[2].length >= 32;
+    if (n != real_n || (n != 4 && !is_waiter)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool same = words[i].length == real_words[i].length &&
+                    memcmp(words[i].at, real_words[i].at, words[i].length) == 0;
+        bool is_waited = i == (is_waiter ? 1 : 2) && is_number(&words[i], 0) &&
+                         is_number(&real_words[i], 0) &&
+                         labs(strtol(words[i].at, NULL, 10) - strtol(real_words[i].at, NULL, 10)) <=
+                             WAITED_SLACK_MS;
+        if (!same && !is_waited) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -- All of it -- */
+
+bool frames_same(const char *real, size_t real_length, const char *ours, size_t our_length) {
+    size_t real_used = 0, used = 0;
+    while (real_used < real_length && used < our_length) {
+        ssize_t real_one = frame_length(real + real_used, real_length - real_used);
+        ssize_t one = frame_length(ours + used, our_length - used);
+        if (real_one <= 0 || one <= 0) {
+            return false;
+        }
+        bool same = real_one == one && memcmp(real + real_used, ours + used, (size_t)one) == 0;
+        bool infos =
+            is_info(real + real_used, (size_t)real_one) && is_info(ours + used, (size_t)one);
+        if (!same && !same_waiting(real + real_used, (size_t)real_one, ours + used, (size_t)one) &&
+            !(infos && same_info(real + real_used, (size_t)real_one, ours + used, (size_t)one))) {
+            return false;
+        }
+        real_used += (size_t)real_one;
+        used += (size_t)one;
+    }
+    return real_used == real_length && used == our_length;
+}
+
+void frames_show(FILE *out, const char *data, size_t length) {
+    for (size_t i = 0; i < length && i < SHOWN_MAX; i++) {
+        unsigned char c = (unsigned char)data[i];
+        if (c == '\r' || c == '\n') {
+            fputs(c == '\r' ? "\\r" : "\\n", out);
+        } else if (c < ' ' || c > '~' || c == '\\') {
+            fprintf(out, "\\x%02x", c);
+        } else {
+            fputc(c, out);
+        }
+    }
+    fputs(length > SHOWN_MAX ? "...\n" : "\n", out);
+}

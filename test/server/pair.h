@@ -1,0 +1,78 @@
+/* A real redis-server and a server in memory that are told the same.
+ *
+ * Happy path: pair_start(), then pair_say() again and again: the bytes go to both, cut into pieces
+ * here and there, and what both say on all connections is compared. pair_check_keys() compares what
+ * is under the keys then.
+ *
+ * Time: both servers read the clock of this machine. If the exchange began and ended in the same
+ * millisecond, the real server has run it in that millisecond, the one in memory is told the same,
+ * and answers with lives in them, and lives that end just then, have to agree to the byte.
+ * Otherwise, and where Redis 7.2 or later is in the last millisecond of a key's life, the answers
+ * may differ, and the server in memory takes over the real one's keys.
+ * `exact` counts the former, `taken_over` the latter.
+ *
+ * Failure modes: a difference; no answer within PAIR_PATIENCE_MS. `problem` says what, and `story`
+ * has all that was said since pair_begin(). What only this machine can cause ends the program. */
+#ifndef SERVER_PAIR_H
+#define SERVER_PAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <hiredis/hiredis.h>
+
+#include "server/server.h"
+#include "tool/local_nodes.h"
+
+#define PAIR_CONNECTIONS 4
+#define PAIR_PATIENCE_MS 5000
+
+struct pair_connection {
+    int fd; /* -1: none */
+    struct server_connection *ours;
+    struct bytes heard; /* from the real one, not compared yet */
+};
+
+struct pair {
+    struct rl_local_nodes *nodes; /* the first is compared */
+    redisContext *control;
+    struct server *ours;
+    struct pair_connection connections[PAIR_CONNECTIONS];
+    uint64_t random; /* where bytes are cut */
+    bool is_blind;   /* the keys cannot be read, in the state that the server is in */
+    uint64_t said, exact, taken_over;
+    char problem[256]; /* "": none */
+    char last[32];     /* what the real one said last within one millisecond; "": not within one */
+    FILE *story;
+    char *story_text; /* after fflush() */
+    size_t story_length;
+};
+
+/* n real servers with these arguments (NULL-terminated, or NULL). password: of the default user, or
+ * NULL. */
+void pair_start(struct pair *pair, size_t n, const char *const *args, const char *password);
+void pair_stop(struct pair *pair);
+
+/* For the real server alone. The reply is freed; returns its integer, or 0. Errors end the
+ * program. */
+long long pair_tell(struct pair *pair, const char *format, ...);
+bool pair_info_says(struct pair *pair, const char *text);
+
+/* Connects to a node, for questions. */
+redisContext *pair_control(const struct pair *pair, size_t node, const char *password);
+
+/* New connections, no scripts, a new story. The keys stay. */
+void pair_begin(struct pair *pair, uint64_t seed);
+
+/* False: they differ. */
+bool pair_say(struct pair *pair, uint32_t connection, const struct bytes *wire);
+bool pair_check_keys(struct pair *pair);
+
+/* The server in memory gets the real one's keys. */
+void pair_take_over(struct pair *pair);
+
+uint64_t pair_now_us(void);
+
+#endif

@@ -1,0 +1,305 @@
+/* A Redis server in memory: bytes of RESP in, bytes of RESP out.
+ *
+ * Happy path: server_new(), server_connect(), server_receive() with whatever bytes have come, in
+ * any pieces; what the server says is then in the connection's `output`, and the caller takes it
+ * from there. Fake nodes (test/fake) put it on sockets, the simulator (test/sim) on simulated
+ * streams.
+ *
+ * It has no clock, no socket and no random number of its own: time is an argument, the server's own
+ * wall clock in microseconds since 1970, and the same calls always give the same bytes. What it
+ * does for the commands that the library sends is compared with a real redis-server, byte for byte,
+ * by server/differential.
+ *
+ * Keys are Redis's: an end of life is a whole millisecond, and the key is there while the clock, in
+ * whole milliseconds, is not past it. Scripts are exactly the library's, taken from lib/redis, each
+ * one's effect written in C; EVALSHA answers NOSCRIPT until one is loaded. Any other script is
+ * answered with an error.
+ *
+ * Failure modes, each a field of struct server that may be set at any time: read-only (a replica),
+ * loading, full, unable to persist, too few replicas, busy with a script. Users may be forbidden
+ * commands, keys and channels. A restart (server_restart()) keeps what it is told to keep. Bytes
+ * that are no RESP are answered as Redis answers them, and `ended` is set: the caller closes the
+ * connection behind what is in the output. Inline commands are not known. Running out of memory
+ * ends the program.
+ *
+ * Can a caller miss a message to a subscriber? No: every output that grows outside of its own
+ * connection's turn is announced by the hook `told`. */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/bytes.h"
+#include "server/resp.h"
+
+#define SERVER_DATABASES 16
+#define SERVER_ID_SIZE 41
+#define SERVER_NEVER_MS UINT64_MAX
+
+struct server;
+struct server_connection;
+
+/* Whose words: they differ for errors in scripts and for what is forbidden. */
+enum server_words {
+    SERVER_REDIS_7, /* Redis 7.0 */
+    SERVER_REDIS_8, /* Redis 7.2 and later */
+    SERVER_VALKEY,  /* Valkey 9 */
+};
+
+/* -- Keys -- */
+
+struct server_key {
+    struct bytes name, value; /* value: without the zero that stands behind it */
+    uint64_t expires_ms;      /* by the server's clock; SERVER_NEVER_MS: never */
+    uint64_t writer;          /* the id of the connection that set it; 0: server_put() */
+    uint64_t written_us;      /* by the server's clock: when it was set */
+    uint32_t db;
+    uint32_t hash;
+    uint32_t next;     /* in its bucket */
+    uint32_t elements; /* of a list or a line; 0: a string */
+    bool is_line;      /* a ZSET, see server_line_at() */
+    bool is_used;
+};
+
+/* All zero: none. Keys stand in a row that is never sorted; removed ones leave holes. */
+struct server_keys {
+    struct server_key *row;
+    uint32_t *buckets;
+    uint32_t size; /* of the row */
+    uint32_t mask; /* the number of buckets is a power of two; less one */
+    uint32_t used;
+    uint32_t hole; /* the first place that was given back */
+};
+
+/* The key, or NULL. It is there until it is looked for after its end: see
+ * server_has_expired(). Valid until the next command. */
+const struct server_key *server_keys_find(const struct server_keys *keys, uint32_t db,
+                                          const void *name, size_t length);
+
+/* For each key, expired ones included: start with *at 0; NULL at the end. */
+const struct server_key *server_keys_next(const struct server_keys *keys, uint32_t *at);
+
+/* A copy of all keys: what a replica, or a disk, has. `to` is overwritten; its memory is used
+ * again. */
+void server_keys_copy(struct server_keys *to, const struct server_keys *from);
+void server_keys_clear(struct server_keys *keys);
+void server_keys_free(struct server_keys *keys);
+
+/* -- What a user of the server may watch and decide -- */
+
+enum server_change { SERVER_SET, SERVER_EXPIRY, SERVER_DELETED, SERVER_EXPIRED, SERVER_EVICTED };
+
+struct server_ran { /* a command that has run, or was refused; valid within the hook */
+    struct server_connection *connection;
+    const struct resp_command *command;
+    const char *script; /* which of ours an EVAL or EVALSHA was of: "release"; else NULL */
+    const char *reply;  /* what was appended to the connection's output */
+    size_t reply_length;
+    uint64_t now_us;
+};
+
+/* Each may be NULL. */
+struct server_hooks {
+    /* A key has just been set or given another end; or is about to go. by: NULL if the server did
+     * it by itself. */
+    void (*changed)(void *owner, const struct server_key *key, enum server_change change,
+                    const struct server_connection *by);
+
+    void (*ran)(void *owner, const struct server_ran *ran);
+
+    /* Before a command runs: an error to answer with instead ("-ERR ..."), or NULL. */
+    const char *(*refuse)(void *owner, struct server_connection *connection,
+                          const struct resp_command *command);
+
+    /* A message was appended to this connection's output. */
+    void (*told)(void *owner, struct server_connection *connection);
+};
+
+/* -- The server -- */
+
+struct server_script; /* server_parts.h */
+struct server_user;
+struct server_info_line;
+
+struct server {
+    const struct server_hooks *hooks;
+    void *owner;
+
+    /* What it is, as INFO tells. */
+    char run_id[SERVER_ID_SIZE], replid[SERVER_ID_SIZE];
+    uint64_t started_us; /* by its clock */
+    uint64_t maxmemory;
+    const char *policy; /* of maxmemory; "noeviction" */
+    bool has_aof;
+    const struct server *twin; /* answers INFO in this one's place; NULL: itself */
+    enum server_words words;
+
+    /* What is wrong with it. */
+    bool is_replica;  /* READONLY */
+    bool is_loading;  /* LOADING; keys do not expire */
+    bool is_stale;    /* a replica without its primary, and not to be read: MASTERDOWN */
+    bool is_full;     /* OOM; or, with another policy than noeviction, each command that needs
+                          memory drives out a key first */
+    bool cannot_save; /* MISCONF */
+    bool is_alone;    /* NOREPLICAS */
+    bool is_busy;     /* BUSY */
+    bool ends_early;  /* keys end with the millisecond that Redis still gives them; 7.2 and later
+                           * do so now and then, up to 1 ms before the ttl is over */
+    uint32_t max_clients; /* 0: any number */
+
+    /* Rules broken on purpose: a bit for each of server_broken. */
+    uint32_t broken;
+
+    struct server_keys keys;
+    struct server_user **users; /* the first is "default" */
+    uint32_t n_users;
+    uint32_t loaded; /* scripts, a bit each */
+    struct server_info_line *info;
+    uint32_t n_info;
+    struct server_connection *first, *last; /* in the order of their coming */
+    uint32_t n_connections;
+    uint64_t connections; /* since it was made: ids count from 1 */
+    uint64_t evicted;
+    uint64_t random; /* which key is driven out */
+    struct bytes scratch;
+};
+
+/* Ways to break the scripts and the keys: negative controls of the tests. */
+enum server_broken {
+    SERVER_BREAK_EXTEND_SHORTENS = 1 << 0, /* also to a shorter life */
+    SERVER_BREAK_BLIND_RELEASE = 1 << 1,   /* deletes whatever is there */
+    SERVER_BREAK_RAISE_BLIND = 1 << 2,     /* sets the counter without a look at token or counter */
+    SERVER_BREAK_RAISE_LARGER = 1 << 3,    /* says yes where the counter is above, and leaves it */
+    SERVER_BREAK_RAISE_ANYWHERE = 1 << 4,  /* raises where the token is not */
+    SERVER_BREAK_COUNTER_TTL = 1 << 5,     /* the counter lives as long as the lock */
+    SERVER_BREAK_COUNTER_LEFT = 1 << 6,    /* an extension leaves the counter alone */
+    SERVER_BREAK_LATE_EXPIRY = 1 << 7,     /* a key lives 1 ms longer */
+    SERVER_BREAK_PARTIAL_SET = 1 << 8,     /* of several keys, sets those that are free */
+    SERVER_BREAK_LOADED_SCRIPTS = 1 << 9,  /* knows every script by its hash */
+    SERVER_BREAK_ONE_DATABASE = 1 << 10,   /* SELECT selects nothing */
+    SERVER_BREAK_MESSAGES = 1 << 11,       /* nobody hears a message */
+    SERVER_BREAK_TAKE_ANY = 1 << 12,       /* TAKE overwrites any key */
+    SERVER_BREAK_TAKE_SHORTENS = 1 << 13,  /* ... gives its own key the life that is asked for */
+    SERVER_BREAK_TAKE_LEAVES = 1 << 14,    /* ... says yes to its own key, and leaves its life */
+    SERVER_BREAK_TAKE_KEEPS = 1 << 15,     /* ... leaves a reservation's life to the token */
+    SERVER_BREAK_TAKE_OTHERS = 1 << 16,    /* ... overwrites a reservation for another place */
+    SERVER_BREAK_SERVE_STAYS = 1 << 17,    /* who is served stays in the line */
+    SERVER_BREAK_HEIR_UNTOLD = 1 << 18,    /* who becomes first is not told */
+    SERVER_BREAK_LEAVE_BLIND = 1 << 19,    /* LEAVE deletes the key, whatever is there */
+    SERVER_BREAK_JOIN_ANEW = 1 << 20,      /* JOIN again gives a place a new score */
+    SERVER_BREAK_JOIN_PASSES = 1 << 21,    /* JOIN says yes though others are before it */
+    SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN drops nobody whose client is gone */
+};
+
+/* A server without keys, up since now. id: of its run and of its data, any number. */
+struct server *server_new(uint64_t id, uint64_t now_us);
+
+/* All connections are closed. */
+void server_free(struct server *server);
+
+/* Writes 40 hex digits made of a number. */
+void server_make_id(char text[SERVER_ID_SIZE], uint64_t id);
+
+/* A new process: another run id, up since now, no scripts, and nobody subscribed; the connections
+ * that are there have ended. kept: the keys that it has; &server->keys for all, NULL for none, or
+ * those of some moment in the past. Who takes a stale replica's keys sets `replid` as well. */
+void server_restart(struct server *server, uint64_t id, uint64_t now_us,
+                    const struct server_keys *kept);
+
+/* Without a restart. */
+void server_forget_keys(struct server *server);
+void server_forget_scripts(struct server *server);
+
+/* Whether a key's end has come. */
+bool server_has_expired(const struct server *server, const struct server_key *key, uint64_t now_us);
+
+/* A key that is there now, and NULL otherwise; a key planted as another client would. */
+const struct server_key *server_get(const struct server *server, uint32_t db, const void *name,
+                                    size_t length, uint64_t now_us);
+void server_put(struct server *server, uint32_t db, const void *name, size_t length,
+                const void *value, size_t value_length, uint64_t expires_ms);
+void server_remove(struct server *server, uint32_t db, const void *name, size_t length);
+
+/* One who waits in a line. */
+struct server_member {
+    struct resp_arg name;
+    double score;
+};
+
+/* Number `rank` of a line, from 0; false: there are not so many, or the key is NULL or no line.
+ * Valid until the next command. The rank of a member; how many there are if it is not there. */
+bool server_line_at(const struct server_key *key, uint32_t rank, struct server_member *out);
+uint32_t server_line_rank(const struct server_key *key, const struct resp_arg *name);
+
+/* Plants a member that is not there yet; makes the line, without an end, if there is none. */
+void server_put_member(struct server *server, uint32_t db, const void *key, size_t key_length,
+                       const void *name, size_t length, double score);
+
+/* How many are there now, in all databases. */
+size_t server_count(const struct server *server, uint64_t now_us);
+
+/* Drives out a key, one that the policy lets go. False: there is none. */
+bool server_evict(struct server *server);
+
+/* From now on a line of INFO has this value, true or not; NULL: the true one again. A field that
+ * Redis does not have comes last. */
+void server_set_info(struct server *server, const char *field, const char *value);
+
+/* -- Users -- */
+
+/* New connections must say AUTH password, or, with a user, AUTH user password: the default user is
+ * off then. password NULL: nobody has to say anything. */
+void server_set_password(struct server *server, const char *user, const char *password);
+
+/* Makes a user who may do everything, or finds him. */
+struct server_user *server_add_user(struct server *server, const char *name, const char *password);
+
+/* Forbids a command ("get", "script|load"); all keys, and all channels, that do not begin so. */
+void server_deny(struct server_user *user, const char *command);
+void server_deny_keys(struct server_user *user, const char *but_with_prefix);
+void server_deny_channels(struct server_user *user, const char *but_with_prefix);
+void server_allow_all(struct server_user *user);
+
+/* -- Connections -- */
+
+struct server_channel {
+    struct bytes name;
+};
+
+struct server_connection {
+    struct server *server;
+    void *owner; /* the caller's */
+    struct server_connection *next, *previous;
+    uint64_t id;
+    struct bytes output; /* the caller consumes it */
+    bool ended;          /* to be closed once the output is out; nothing runs any more */
+
+    struct bytes input; /* what is not a whole command yet */
+    uint32_t db;
+    struct server_user *user; /* NULL: not authenticated */
+    struct bytes name;
+    struct server_channel *channels;
+    uint32_t n_channels, channels_size;
+};
+
+/* Where there are too many clients, the connection has ended, and its output says why. */
+struct server_connection *server_connect(struct server *server, void *owner);
+void server_disconnect(struct server_connection *connection);
+
+/* Runs the commands that are whole now. */
+void server_receive(struct server_connection *connection, const void *bytes, size_t length,
+                    uint64_t now_us);
+
+/* One command that was parsed elsewhere. */
+void server_execute(struct server_connection *connection, const struct resp_command *command,
+                    uint64_t now_us);
+
+/* Publishes as another client would. Returns how many connections are told. */
+size_t server_publish(struct server *server, const void *channel, size_t length,
+                      const void *payload, size_t payload_length);
+
+bool server_listens(const struct server_connection *connection, const void *channel, size_t length);
+
+#endif

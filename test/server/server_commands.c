@@ -1,0 +1,408 @@
+/* Which commands there are, who may run them when, and those that are about the connection alone.
+ *
+ * Happy path: the command is in the table, nothing is against it, its function appends a reply.
+ * Failure modes: what Redis refuses, in its order and its words; the first reason decides. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_parts.h"
+
+/* -- Replies -- */
+
+void reply_bulk(struct call *call, const void *data, size_t length) {
+    bytes_append_number(&call->connection->output, '$', (long long)length);
+    bytes_append(&call->connection->output, data, length);
+    bytes_append(&call->connection->output, "\r\n", 2);
+}
+
+void reply_number(struct call *call, long long number) {
+    bytes_append_number(&call->connection->output, ':', number);
+}
+
+void reply_line(struct call *call, const char *line) {
+    bytes_append_text(&call->connection->output, line);
+    bytes_append(&call->connection->output, "\r\n", 2);
+}
+
+void reply_error(struct call *call, const char *text) {
+    bytes_append(&call->connection->output, "-", 1);
+    size_t from = call->connection->output.length;
+    bytes_append_text(&call->connection->output, text);
+    for (size_t i = from; i < call->connection->output.length; i++) {
+        char *c = &call->connection->output.data[i];
+        *c = (char)(*c == '\r' || *c == '\n' ? ' ' : *c);
+    }
+    bytes_append(&call->connection->output, "\r\n", 2);
+}
+
+void reply_error_format(struct call *call, const char *format, ...) {
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    reply_error(call, text);
+}
+
+void reply_wrong_number(struct call *call, const char *name) {
+    reply_error_format(call, "ERR wrong number of arguments for '%s' command", name);
+}
+
+/* -- Commands of the connection -- */
+
+static void do_ping(struct call *call) {
+    struct resp_arg nothing = {"", 0};
+    const struct resp_arg *text = call->count == 2 ? &call->args[1] : &nothing;
+    if (call->count > 2) {
+        reply_wrong_number(call, "ping");
+    } else if (call->connection->n_channels > 0) {
+        bytes_append_text(&call->connection->output, "*2\r\n$4\r\npong\r\n");
+        reply_bulk(call, text->data, text->length);
+    } else if (call->count == 2) {
+        reply_bulk(call, text->data, text->length);
+    } else {
+        reply_line(call, "+PONG");
+    }
+}
+
+static void do_select(struct call *call) {
+    long long db = 0;
+    if (!resp_number(&call->args[1], &db)) {
+        reply_error(call, NO_INTEGER_TEXT);
+    } else if (db < INT32_MIN || db > INT32_MAX) {
+        reply_error(call,
+                    "ERR value is out of range, value must between -2147483648 and 2147483647");
+    } else if (db < 0 || db >= SERVER_DATABASES) {
+        reply_error(call, "ERR DB index is out of range");
+    } else {
+        bool selects = !is_set(call->server, SERVER_BREAK_ONE_DATABASE);
+        call->connection->db = selects ? (uint32_t)db : 0;
+        reply_line(call, "+OK");
+    }
+}
+
+static void do_setname(struct call *call) {
+    const struct resp_arg *name = &call->args[2];
+    for (size_t i = 0; i < name->length; i++) {
+        if (name->data[i] < '!' || name->data[i] > '~') {
+            reply_error(call,
+                        "ERR Client names cannot contain spaces, newlines or special"
+                        " characters.");
+            return;
+        }
+    }
+    bytes_set(&call->connection->name, name->data, name->length);
+    reply_line(call, "+OK");
+}
+
+static void do_getname(struct call *call) {
+    const struct bytes *name = &call->connection->name;
+    if (name->length == 0) {
+        reply_line(call, "$-1");
+    } else {
+        reply_bulk(call, name->data, name->length);
+    }
+}
+
+/* Has subcommands, and is none. */
+static void do_container(struct call *call) {
+    (void)call;
+    assert(false);
+}
+
+/* -- The table -- */
+
+#define WRITE CALL_WRITES
+#define FULL (CALL_WRITES | CALL_DENYOOM)
+#define ALWAYS (CALL_LOADING | CALL_STALE)
+static const struct rule rules[] = {
+    {"evalsha", -3, CALL_STALE, 0, false, do_evalsha},
+    {"set", -3, FULL, 1, false, do_set},
+    {"ping", -1, CALL_LISTENER, 0, false, do_ping},
+    {"info", -1, ALWAYS, 0, false, do_info},
+    {"eval", -3, CALL_STALE, 0, false, do_eval},
+    {"auth", -2, ALWAYS | CALL_STRANGER | CALL_BUSY, 0, false, do_auth},
+    {"client", -2, 0, 0, false, do_container},
+    {"client|getname", 2, ALWAYS, 0, false, do_getname},
+    {"client|setname", 3, ALWAYS, 0, false, do_setname},
+    {"del", -2, WRITE, 1, true, do_del},
+    {"flushall", -1, WRITE, 0, false, do_flushall},
+    {"get", 2, 0, 1, false, do_get},
+    {"getrange", 4, 0, 1, false, do_getrange},
+    {"pexpire", -3, WRITE, 1, false, do_pexpire},
+    {"pexpireat", -3, WRITE, 1, false, do_pexpireat},
+    {"pexpiretime", 2, 0, 1, false, do_pexpiretime},
+    {"pttl", 2, 0, 1, false, do_pttl},
+    {"publish", 3, ALWAYS, 0, false, do_publish},
+    {"rpush", -3, FULL, 1, false, do_rpush},
+    {"script", -2, 0, 0, false, do_container},
+    {"script|exists", -3, 0, 0, false, do_script_exists},
+    {"script|flush", -2, 0, 0, false, do_script_flush},
+    {"script|load", 3, CALL_STALE, 0, false, do_script_load},
+    {"select", 2, ALWAYS, 0, false, do_select},
+    {"subscribe", -2, ALWAYS | CALL_LISTENER, 0, false, do_subscribe},
+    {"type", 2, 0, 1, false, do_type},
+    /* Known to scripts only. */
+    {"pubsub|numsub", -2, ALWAYS, 0, false, NULL},
+    {"time", 1, ALWAYS, 0, false, NULL},
+    {"zadd", -4, FULL, 1, false, NULL},
+    {"zcard", 2, 0, 1, false, NULL},
+    {"zpopmin", -2, WRITE, 1, false, NULL},
+    {"zrange", -4, 0, 1, false, NULL},
+    {"zrank", -3, 0, 1, false, NULL},
+    {"zrem", -3, WRITE, 1, false, NULL},
+    {"unsubscribe", -1, ALWAYS | CALL_LISTENER, 0, false, do_unsubscribe},
+};
+#define N_RULES (sizeof rules / sizeof rules[0])
+_Static_assert(N_RULES <= 64, "a mask of 64 bits has room for all commands");
+
+uint32_t rule_index(const struct rule *rule) {
+    return (uint32_t)(rule - rules);
+}
+
+static const struct rule *find_rule(const struct resp_arg *name) {
+    for (size_t i = 0; i < N_RULES; i++) {
+        if (resp_is(name, rules[i].name)) {
+            return &rules[i];
+        }
+    }
+    return NULL;
+}
+
+const struct rule *rule_of(const char *name) {
+    struct resp_arg arg = {name, strlen(name)};
+    return find_rule(&arg);
+}
+
+/* "client|setname" of "client": NULL if there is no such subcommand. */
+static const struct rule *find_subcommand(const struct rule *container,
+                                          const struct resp_arg *name) {
+    char text[32];
+    int length = snprintf(text, sizeof text, "%s|%.*s", container->name,
+                          (int)(name->length < 16 ? name->length : 16), name->data);
+    struct resp_arg arg = {text, (size_t)length};
+    return find_rule(&arg);
+}
+
+/* -- What may be against it -- */
+
+static void reply_unknown(struct call *call) {
+    char text[400];
+    bool shows_args = call->count > 1 || call->server->words != SERVER_REDIS_8;
+    int length = snprintf(text, sizeof text, "ERR unknown command '%.*s'%s",
+                          (int)(call->args[0].length < 128 ? call->args[0].length : 128),
+                          call->args[0].data, shows_args ? ", with args beginning with: " : "");
+    int from = length;
+    for (size_t i = 1; i < call->count && length - from < 128; i++) {
+        int room = 128 - (length - from);
+        int shown = call->args[i].length < (size_t)room ? (int)call->args[i].length : room;
+        length += snprintf(text + length, sizeof text - (size_t)length, "'%.*s' ", shown,
+                           call->args[i].data);
+    }
+    reply_error(call, text);
+}
+
+/* The command, or NULL after an error. */
+static const struct rule *look_up(struct call *call) {
+    const struct rule *rule = find_rule(&call->args[0]);
+    rule = rule != NULL && rule->run == NULL ? NULL : rule;
+    bool is_for_strangers = rule != NULL && (rule->flags & CALL_STRANGER) != 0;
+    if (call->server->words == SERVER_VALKEY && call->connection->user == NULL &&
+        !is_for_strangers) { /* who has not said who he is, learns nothing */
+        reply_error(call, "NOAUTH Authentication required.");
+        return NULL;
+    }
+    if (rule == NULL) {
+        reply_unknown(call);
+        return NULL;
+    }
+    if (rule->run == do_container && call->count > 1) {
+        const struct rule *sub = find_subcommand(rule, &call->args[1]);
+        if (sub == NULL) {
+            char upper[16] = "";
+            for (size_t i = 0; rule->name[i] != '\0'; i++) {
+                upper[i] = (char)(rule->name[i] - 'a' + 'A');
+            }
+            const struct resp_arg *said = &call->args[1];
+            reply_error_format(call, "ERR unknown subcommand '%.*s'. Try %s HELP.",
+                               (int)(said->length < 128 ? said->length : 128), said->data, upper);
+            return NULL;
+        }
+        rule = sub;
+    }
+    bool fits =
+        rule->arity > 0 ? call->count == (size_t)rule->arity : call->count >= (size_t)-rule->arity;
+    if (!fits || rule->run == do_container) {
+        reply_wrong_number(call, rule->name);
+        return NULL;
+    }
+    return rule;
+}
+
+/* The flags differ a little. */
+static uint32_t flags_of(const struct call *call, const struct rule *rule) {
+    const enum server_words words = call->server->words;
+    uint32_t more = 0;
+    if (words == SERVER_REDIS_8 && rule->run == do_subscribe) {
+        more = CALL_DENYOOM;
+    } else if (words == SERVER_VALKEY &&
+               (rule->run == do_select || rule->run == do_setname || rule->run == do_getname)) {
+        more = CALL_BUSY;
+    } else if (words == SERVER_VALKEY &&
+               (rule->run == do_script_flush || rule->run == do_script_exists)) {
+        more = CALL_STALE;
+    }
+    return rule->flags | more;
+}
+
+/* Where the keys are: from *first, so many. */
+static size_t keys_of(const struct call *call, const struct rule *rule, size_t *first) {
+    *first = rule->first_key;
+    if (rule->run == do_eval || rule->run == do_evalsha) {
+        long long n = 0;
+        *first = 3;
+        bool are_there = resp_number(&call->args[2], &n) && n > 0 && (size_t)n <= call->count - 3;
+        return are_there ? (size_t)n : 0;
+    }
+    return rule->first_key == 0 ? 0 : rule->all_keys ? call->count - rule->first_key : 1;
+}
+
+static bool is_denied(struct call *call, const struct rule *rule) {
+    const struct server_user *user = call->connection->user;
+    enum denial denial = denial_of(user, rule);
+    size_t first = 0, n = keys_of(call, rule, &first);
+    for (size_t i = 0; i < n && denial == DENIED_NOTHING; i++) {
+        denial = may_use_key(user, &call->args[first + i]) ? DENIED_NOTHING : DENIED_KEY;
+    }
+    bool publishes = rule->run == do_publish;
+    size_t channels = publishes ? 1 : rule->run == do_subscribe ? call->count - 1 : 0;
+    for (size_t i = 0; i < channels && denial == DENIED_NOTHING; i++) {
+        denial = may_use_channel(user, &call->args[1 + i]) ? DENIED_NOTHING : DENIED_CHANNEL;
+    }
+    if (denial != DENIED_NOTHING) {
+        reply_denial(call, denial, rule->name);
+    }
+    return denial != DENIED_NOTHING;
+}
+
+#define BUSY_TEXT(name) \
+    "BUSY " name " is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+#define MISCONF_TEXT(name)                                                                \
+    "MISCONF " name                                                                       \
+    " is configured to save RDB snapshots, but it's currently unable to persist to"       \
+    " disk. Commands that may modify the data set are disabled, because this instance is" \
+    " configured to report errors during writes if RDB snapshotting fails"                \
+    " (stop-writes-on-bgsave-error option). Please check the " name                       \
+    " logs for details about the RDB error."
+
+const char *write_refusal(const struct server *server) {
+    if (server->cannot_save) {
+        return server->words == SERVER_VALKEY ? MISCONF_TEXT("Valkey") : MISCONF_TEXT("Redis");
+    }
+    if (server->is_alone) {
+        return "NOREPLICAS Not enough good replicas to write.";
+    }
+    return server->is_replica ? "READONLY You can't write against a read only replica." : NULL;
+}
+
+static bool runs_scripts(const struct rule *rule) {
+    return rule->run == do_eval || rule->run == do_evalsha;
+}
+
+/* A reason of the server's own, without '-', or NULL. */
+static const char *refusal_of(struct call *call, const struct rule *rule) {
+    struct server *server = call->server;
+    const uint32_t flags = flags_of(call, rule);
+    bool evicts = server->is_full && strcmp(server->policy, "noeviction") != 0 &&
+                  ((flags & CALL_DENYOOM) != 0 || runs_scripts(rule));
+    bool is_full = server->is_full && !(evicts && server_evict(server));
+    call->is_full = is_full;
+    if (is_full && (flags & CALL_DENYOOM) != 0) {
+        return OOM_TEXT;
+    }
+    if (server->cannot_save && rule->run == do_ping) {
+        return write_refusal(server);
+    }
+    return (flags & CALL_WRITES) != 0 ? write_refusal(server) : NULL;
+}
+
+/* Whether the state of the server or of the connection keeps the command from running; then the
+ * reply is there. */
+static bool is_refused(struct call *call, const struct rule *rule) {
+    const struct server *server = call->server;
+    const bool is_valkey = server->words == SERVER_VALKEY;
+    const uint32_t flags = flags_of(call, rule);
+    if (call->connection->user == NULL && (flags & CALL_STRANGER) == 0) {
+        reply_error(call, "NOAUTH Authentication required.");
+        return true;
+    }
+    if (call->connection->user != NULL && is_denied(call, rule)) {
+        return true;
+    }
+    const char *refusal = refusal_of(call, rule);
+    if (refusal != NULL) {
+        reply_error(call, refusal);
+        return true;
+    }
+    if (call->connection->n_channels > 0 && (flags & CALL_LISTENER) == 0) {
+        reply_error_format(call,
+                           "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING /"
+                           " QUIT / RESET are allowed in this context",
+                           rule->name);
+        return true;
+    }
+    if (server->is_stale && server->is_replica && (flags & CALL_STALE) == 0) {
+        refusal = MASTERDOWN_TEXT;
+    } else if (server->is_loading && (flags & CALL_LOADING) == 0) {
+        refusal = is_valkey ? "LOADING Valkey is loading the dataset in memory"
+                            : "LOADING Redis is loading the dataset in memory";
+    } else if (server->is_busy && (flags & CALL_BUSY) == 0) {
+        refusal = is_valkey ? BUSY_TEXT("Valkey") : BUSY_TEXT("Redis");
+    }
+    if (refusal != NULL) {
+        reply_error(call, refusal);
+    }
+    return refusal != NULL;
+}
+
+static bool is_refused_by_hook(struct call *call, const struct resp_command *command) {
+    const struct server *server = call->server;
+    const char *line = server->hooks != NULL && server->hooks->refuse != NULL
+                           ? server->hooks->refuse(server->owner, call->connection, command)
+                           : NULL;
+    if (line != NULL) {
+        assert(line[0] == '-');
+        reply_line(call, line);
+    }
+    return line != NULL;
+}
+
+void server_execute(struct server_connection *connection, const struct resp_command *command,
+                    uint64_t now_us) {
+    struct server *server = connection->server;
+    struct call call = {.server = server,
+                        .connection = connection,
+                        .args = command->args,
+                        .count = command->count,
+                        .now_ms = now_us / 1000,
+                        .now_us = now_us};
+    size_t before = connection->output.length;
+    assert(command->count > 0);
+    if (!is_refused_by_hook(&call, command)) {
+        const struct rule *rule = look_up(&call);
+        if (rule != NULL && !is_refused(&call, rule)) {
+            rule->run(&call);
+        }
+    }
+    if (server->hooks != NULL && server->hooks->ran != NULL) {
+        struct server_ran ran = {connection,
+                                 command,
+                                 call.script,
+                                 connection->output.data + before,
+                                 connection->output.length - before,
+                                 now_us};
+        server->hooks->ran(server->owner, &ran);
+    }
+}

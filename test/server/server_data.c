@@ -1,0 +1,294 @@
+/* The commands on keys, and what keys are to scripts. A key whose end has come is gone for whoever
+ * looks; the server removes it then, unless it is a replica, which waits for its primary. */
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#include "server/server_parts.h"
+
+static void tell(const struct call *call, const struct server_key *key, enum server_change change) {
+    const struct server *server = call->server;
+    if (server->hooks != NULL && server->hooks->changed != NULL) {
+        server->hooks->changed(server->owner, key, change, call->connection);
+    }
+}
+
+/* By the server itself. */
+static void drop_key(struct server *server, struct server_key *key, enum server_change change) {
+    if (server->hooks != NULL && server->hooks->changed != NULL) {
+        server->hooks->changed(server->owner, key, change, NULL);
+    }
+    keys_remove(&server->keys, key);
+}
+
+struct server_key *find_key(struct call *call, const struct resp_arg *name) {
+    struct server_key *key = keys_find(&call->server->keys, call->connection->db, name);
+    if (key == NULL || !server_has_expired(call->server, key, call->now_us)) {
+        return key;
+    }
+    if (!call->server->is_replica) {
+        drop_key(call->server, key, SERVER_EXPIRED);
+    }
+    return NULL;
+}
+
+void put_key(struct call *call, const struct resp_arg *name, const struct resp_arg *value,
+             uint64_t expires_ms) {
+    struct server_key *key = keys_put(&call->server->keys, call->connection->db, name);
+    bytes_set(&key->value, value->data, value->length);
+    key->expires_ms = expires_ms;
+    key->elements = 0;
+    key->is_line = false;
+    key->writer = call->connection->id;
+    key->written_us = call->now_us;
+    tell(call, key, SERVER_SET);
+}
+
+void delete_key(struct call *call, struct server_key *key) {
+    tell(call, key, SERVER_DELETED);
+    keys_remove(&call->server->keys, key);
+}
+
+void expire_key(struct call *call, struct server_key *key, long long when_ms) {
+    if (when_ms <= (long long)call->now_ms && !call->server->is_loading) {
+        delete_key(call, key);
+        return;
+    }
+    key->expires_ms = (uint64_t)when_ms;
+    tell(call, key, SERVER_EXPIRY);
+}
+
+long long pttl_of(const struct call *call, const struct server_key *key) {
+    if (key->expires_ms == SERVER_NEVER_MS) {
+        return -1;
+    }
+    return key->expires_ms > call->now_ms ? (long long)(key->expires_ms - call->now_ms) : 0;
+}
+
+const char *type_of(const struct server_key *key) {
+    return key == NULL ? "none" : key->is_line ? "zset" : key->elements > 0 ? "list" : "string";
+}
+
+/* -- Making room -- */
+
+bool server_evict(struct server *server) {
+    bool only_mortal = strncmp(server->policy, "volatile-", 9) == 0;
+    bool any = strncmp(server->policy, "allkeys-", 8) == 0;
+    struct server_keys *keys = &server->keys;
+    uint32_t candidates = 0;
+    for (uint32_t i = 0; i < keys->size; i++) {
+        bool is_mortal = keys->row[i].expires_ms != SERVER_NEVER_MS;
+        candidates += keys->row[i].is_used && (any || (only_mortal && is_mortal));
+    }
+    if (candidates == 0) {
+        return false;
+    }
+    uint64_t skip = next_random(&server->random) % candidates;
+    for (uint32_t i = 0;; i++) {
+        bool is_mortal = keys->row[i].expires_ms != SERVER_NEVER_MS;
+        if (keys->row[i].is_used && (any || is_mortal) && skip-- == 0) {
+            server->evicted++;
+            drop_key(server, &keys->row[i], SERVER_EVICTED);
+            return true;
+        }
+    }
+}
+
+/* -- Reading -- */
+
+/* The key, or NULL if there is none or it is no string: then the reply is there. */
+static const struct server_key *find_string(struct call *call, const char *if_none) {
+    const struct server_key *key = find_key(call, &call->args[1]);
+    if (key == NULL) {
+        reply_line(call, if_none);
+    } else if (key->elements > 0) {
+        reply_error(call, WRONGTYPE_TEXT);
+        key = NULL;
+    }
+    return key;
+}
+
+void do_get(struct call *call) {
+    const struct server_key *key = find_string(call, "$-1");
+    if (key != NULL) {
+        reply_bulk(call, key->value.data, key->value.length);
+    }
+}
+
+void do_getrange(struct call *call) {
+    long long from = 0, to = 0;
+    if (!resp_number(&call->args[2], &from) || !resp_number(&call->args[3], &to)) {
+        reply_error(call, NO_INTEGER_TEXT);
+        return;
+    }
+    const struct server_key *key = find_string(call, "$0\r\n");
+    if (key == NULL) {
+        return;
+    }
+    long long length = (long long)key->value.length;
+    bool is_empty = from < 0 && to < 0 && from > to;
+    from = from < 0 ? from + length : from;
+    to = to < 0 ? to + length : to;
+    from = from < 0 ? 0 : from;
+    to = to < 0 ? 0 : to >= length ? length - 1 : to;
+    is_empty = is_empty || from > to || length == 0;
+    reply_bulk(call, key->value.data + (is_empty ? 0 : from),
+               is_empty ? 0 : (size_t)(to - from + 1));
+}
+
+void do_type(struct call *call) {
+    bytes_append_format(&call->connection->output, "+%s\r\n",
+                        type_of(find_key(call, &call->args[1])));
+}
+
+void do_pttl(struct call *call) {
+    const struct server_key *key = find_key(call, &call->args[1]);
+    reply_number(call, key == NULL ? -2 : pttl_of(call, key));
+}
+
+void do_pexpiretime(struct call *call) {
+    const struct server_key *key = find_key(call, &call->args[1]);
+    bool is_mortal = key != NULL && key->expires_ms != SERVER_NEVER_MS;
+    reply_number(call, is_mortal ? (long long)key->expires_ms : key != NULL ? -1 : -2);
+}
+
+/* -- Writing -- */
+
+struct set_options {
+    bool only_new, only_there, keeps_ttl;
+    const struct resp_arg *seconds, *ms;
+};
+
+static bool read_set_options(const struct resp_arg *args, size_t count, struct set_options *out) {
+    for (size_t i = 3; i < count; i++) {
+        bool has_next = i + 1 < count;
+        if (resp_is(&args[i], "NX") && !out->only_there) {
+            out->only_new = true;
+        } else if (resp_is(&args[i], "XX") && !out->only_new) {
+            out->only_there = true;
+        } else if (resp_is(&args[i], "KEEPTTL") && out->ms == NULL && out->seconds == NULL) {
+            out->keeps_ttl = true;
+        } else if (resp_is(&args[i], "PX") && has_next && !out->keeps_ttl && out->seconds == NULL) {
+            out->ms = &args[++i];
+        } else if (resp_is(&args[i], "EX") && has_next && !out->keeps_ttl && out->ms == NULL) {
+            out->seconds = &args[++i];
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *read_ttl(const struct call *call, const struct resp_arg *text, long long unit,
+                     uint64_t *expires_ms) {
+    long long ttl = 0;
+    if (!resp_number(text, &ttl)) {
+        return NO_INTEGER_TEXT;
+    }
+    if (ttl <= 0 || ttl > LLONG_MAX / unit || ttl * unit > LLONG_MAX - (long long)call->now_ms) {
+        return "ERR invalid expire time in 'set' command";
+    }
+    *expires_ms = call->now_ms + (uint64_t)(ttl * unit);
+    return NULL;
+}
+
+void do_set(struct call *call) {
+    struct set_options options = {.only_new = false};
+    uint64_t expires_ms = SERVER_NEVER_MS;
+    if (!read_set_options(call->args, call->count, &options)) {
+        reply_error(call, "ERR syntax error");
+        return;
+    }
+    const struct resp_arg *ttl = options.ms != NULL ? options.ms : options.seconds;
+    const char *error =
+        ttl != NULL ? read_ttl(call, ttl, options.ms != NULL ? 1 : 1000, &expires_ms) : NULL;
+    if (error != NULL) {
+        reply_error(call, error);
+        return;
+    }
+    const struct server_key *key = find_key(call, &call->args[1]);
+    if ((options.only_new && key != NULL) || (options.only_there && key == NULL)) {
+        reply_line(call, "$-1");
+        return;
+    }
+    if (options.keeps_ttl && key != NULL) {
+        expires_ms = key->expires_ms;
+    }
+    put_key(call, &call->args[1], &call->args[2], expires_ms);
+    reply_line(call, "+OK");
+}
+
+void do_del(struct call *call) {
+    long long deleted = 0;
+    for (size_t i = 1; i < call->count; i++) {
+        struct server_key *key = find_key(call, &call->args[i]);
+        if (key != NULL) {
+            delete_key(call, key);
+            deleted++;
+        }
+    }
+    reply_number(call, deleted);
+}
+
+void do_flushall(struct call *call) {
+    bool fits =
+        call->count == 1 ||
+        (call->count == 2 && (resp_is(&call->args[1], "SYNC") || resp_is(&call->args[1], "ASYNC")));
+    if (!fits) {
+        reply_error(call, "ERR syntax error");
+        return;
+    }
+    struct server_keys *keys = &call->server->keys;
+    for (uint32_t i = 0; i < keys->size; i++) {
+        if (keys->row[i].is_used) {
+            delete_key(call, &keys->row[i]);
+        }
+    }
+    reply_line(call, "+OK");
+}
+
+static void expire(struct call *call, const char *name, long long from_ms) {
+    long long ms = 0;
+    if (call->count > 3) {
+        reply_error_format(call, "ERR Unsupported option %.*s",
+                           (int)(call->args[3].length < 128 ? call->args[3].length : 128),
+                           call->args[3].data);
+        return;
+    }
+    if (!resp_number(&call->args[2], &ms)) {
+        reply_error(call, NO_INTEGER_TEXT);
+        return;
+    }
+    if (ms > LLONG_MAX - from_ms) {
+        reply_error_format(call, "ERR invalid expire time in '%s' command", name);
+        return;
+    }
+    struct server_key *key = find_key(call, &call->args[1]);
+    if (key != NULL) {
+        expire_key(call, key, from_ms + ms);
+    }
+    reply_number(call, key != NULL ? 1 : 0);
+}
+
+void do_pexpire(struct call *call) {
+    expire(call, "pexpire", (long long)call->now_ms);
+}
+
+void do_pexpireat(struct call *call) {
+    expire(call, "pexpireat", 0);
+}
+
+void do_rpush(struct call *call) {
+    struct server_key *key = find_key(call, &call->args[1]);
+    if (key != NULL && (key->elements == 0 || key->is_line)) {
+        reply_error(call, WRONGTYPE_TEXT);
+        return;
+    }
+    if (key == NULL) {
+        struct resp_arg nothing = {"", 0};
+        put_key(call, &call->args[1], &nothing, SERVER_NEVER_MS);
+        key = find_key(call, &call->args[1]);
+    }
+    key->elements += (uint32_t)(call->count - 2);
+    reply_number(call, key->elements);
+}

@@ -1,0 +1,31 @@
+/* What each script of the library does to a server, and which one it is. */
+#ifndef SERVER_SERVER_EFFECTS_H
+#define SERVER_SERVER_EFFECTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EFFECTS_MAX 16
+#define EFFECT_WIRE_MAX 8192
+
+struct script_run;
+
+/* server_effects_line.c */
+void effect_join(struct script_run *run);
+void effect_take(struct script_run *run);
+void effect_take_fenced(struct script_run *run);
+void effect_release_line(struct script_run *run);
+void effect_leave(struct script_run *run);
+void effect_waiter(struct script_run *run);
+
+/* Writes the command that has this script in it, as the library does: EVAL and the text. Returns
+ * its length. */
+size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]);
+
+/* "release" */
+const char *effect_name(uint32_t script);
+
+/* Runs it, and replies. */
+void effect_run(uint32_t script, struct script_run *run);
+
+#endif

@@ -1,0 +1,430 @@
+/* The scripts that know the line, in C: step by step as in lib/redis/scripts. What their parts do
+ * is in server_script_line.c. That a script has too few arguments does not happen. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "redis/command.h"
+#include "server/server_effects.h"
+#include "server/server_script_line.h"
+
+#define TRIES 16 /* as many members does a script try to tell */
+#define SERVE_MS "250"
+#define LINE_MS 600000
+
+/* Where in the scripts. */
+#define GET "redis.call('get'"
+#define SET "redis.call('set'"
+#define DEL "redis.call('del'"
+#define PEXPIRE "redis.call('pexpire'"
+#define TIME "redis.call('time'"
+#define ZREM "redis.call('zrem'"
+#define PTTL_OF_NO "string.format('0 "
+
+/* -- Answers -- */
+
+__attribute__((format(printf, 2, 3))) static void answer(struct script_run *run, const char *format,
+                                                         ...) {
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    assert((size_t)length < sizeof text);
+    reply_bulk(run->call, text, (size_t)length);
+    run->is_over = true;
+}
+
+/* -- TAKE -- */
+
+/* Whether each of the first n keys may be taken; if not, the answer is there. */
+static bool may_take(struct script_run *run, double n, size_t place_at) {
+    const struct resp_arg *place = script_arg(run, place_at);
+    struct text mine = reservation_of(place);
+    bool takes_any = is_word(place, RL_PLACE_ANY) || script_breaks(run, SERVER_BREAK_TAKE_OTHERS);
+    for (double i = 1; i <= n; i++) {
+        const struct resp_arg *name = script_key(run, i);
+        struct resp_arg value;
+        bool is_there = script_get(run, GET, name, &value);
+        if (run->is_over) {
+            return false;
+        }
+        bool is_others = is_there && value.length > 9 && memcmp(value.data, "reserved:", 9) == 0;
+        if (!is_there || script_same(&value, script_arg(run, 1)) || is_word(&value, RL_RESERVED) ||
+            is_text(&value, &mine) || script_breaks(run, SERVER_BREAK_TAKE_ANY) ||
+            (is_others && takes_any)) {
+            continue;
+        }
+        double life = script_pttl(run, PTTL_OF_NO, name);
+        if (!run->is_over) {
+            answer(run, "0 %.0f %.0f", i, life);
+        }
+        return false;
+    }
+    return true;
+}
+
+static void take_own(struct script_run *run, const struct resp_arg *name) {
+    double ms = 0;
+    if (script_breaks(run, SERVER_BREAK_TAKE_LEAVES)) {
+        return;
+    }
+    if (script_breaks(run, SERVER_BREAK_TAKE_SHORTENS)) {
+        script_number(script_arg(run, 2), &ms);
+        script_pexpire(run, PEXPIRE, name, ms);
+        return;
+    }
+    script_extend(run, name);
+}
+
+static void take_key(struct script_run *run, const struct resp_arg *name) {
+    struct resp_arg value, ttl = *script_arg(run, 2);
+    bool is_there = script_get(run, GET, name, &value);
+    char left[32];
+    if (is_there && script_same(&value, script_arg(run, 1))) {
+        take_own(run, name);
+        return;
+    }
+    double life =
+        is_there && script_breaks(run, SERVER_BREAK_TAKE_KEEPS) ? script_pttl(run, GET, name) : 0;
+    if (life > 0) {
+        ttl.data = left;
+        ttl.length = (size_t)snprintf(left, sizeof left, "%.0f", life);
+    }
+    if (!run->is_over) {
+        script_set(run, SET, name, script_arg(run, 1), false, &ttl);
+    }
+}
+
+void effect_take(struct script_run *run) {
+    const double n = (double)run->n_keys;
+    struct count count = {0, 0};
+    if (!may_take(run, n, 3)) {
+        return;
+    }
+    for (double i = 1; i <= n && !run->is_over; i++) {
+        take_key(run, script_key(run, i));
+        if (!run->is_over) {
+            line_count(run, script_key(run, i), &count);
+        }
+    }
+    if (!run->is_over) {
+        answer(run, "1 %.0f %.0f 0", count.waiting, count.first_ms);
+    }
+}
+
+void effect_take_fenced(struct script_run *run) {
+    const double n = (double)run->n_keys / 2;
+    struct count count = {0, 0};
+    double fence = 0;
+    char digits[400];
+    bool has_fence = script_number(script_arg(run, 3), &fence);
+    if (!may_take(run, n, 5) || !script_count_on(run, n, has_fence, &fence)) {
+        return;
+    }
+    int length = snprintf(digits, sizeof digits, "%.0f", fence);
+    struct resp_arg text = {digits, (size_t)length};
+    const struct resp_arg *life =
+        script_arg(run, script_breaks(run, SERVER_BREAK_COUNTER_TTL) ? 2 : 4);
+    for (double i = 1; i <= n && !run->is_over; i++) {
+        take_key(run, script_key(run, i));
+        if (!run->is_over) {
+            script_set(run, "KEYS[n + i], s", script_key(run, n + i), &text, false, life);
+        }
+        if (!run->is_over) {
+            line_count(run, script_key(run, i), &count);
+        }
+    }
+    if (!run->is_over) {
+        answer(run, "1 %.0f %.0f %.0f", count.waiting, count.first_ms, fence);
+    }
+}
+
+/* -- JOIN -- */
+
+struct join {
+    const struct resp_arg *name, *ms;
+    struct text line, me;
+    bool is_free;
+};
+
+/* Stands in the line from now on, and its end is put off. */
+static void stand_in_line(struct script_run *run, const struct join *join) {
+    struct resp_arg line_arg = text_arg(&join->line);
+    struct server_member me = {text_arg(&join->me), 0};
+    double waited = 0;
+    struct server_key *key;
+    const char *error = line_open(run, "zadd", &join->line, &key);
+    script_raise_if(run, "redis.call('zadd'", error);
+    if (run->is_over) {
+        return;
+    }
+    script_number(script_arg(run, 3), &waited);
+    me.score = (double)run->call->now_us - waited * 1000;
+    if (key == NULL) {
+        key = keys_put(&run->call->server->keys, run->call->connection->db, &line_arg);
+        key->is_line = true;
+    }
+    uint32_t rank = server_line_rank(key, &me.name);
+    if (rank < key->elements && script_breaks(run, SERVER_BREAK_JOIN_ANEW)) {
+        line_remove(key, rank);
+    }
+    if (server_line_rank(key, &me.name) == key->elements) {
+        line_add(key, &me);
+    }
+    script_pexpire(run, PEXPIRE ", l", &line_arg, LINE_MS);
+}
+
+/* A place of the same client. */
+static bool is_own(const struct resp_arg *member, const struct resp_arg *place) {
+    return member->length >= RL_CLIENT_ID_LEN && place->length >= RL_CLIENT_ID_LEN &&
+           memcmp(member->data, place->data, RL_CLIENT_ID_LEN) == 0;
+}
+
+/* What becomes of those before it. True: it is its own turn. */
+static bool clear_line(struct script_run *run, const struct join *join) {
+    struct text first = {.length = 0};
+    bool ignored;
+    for (int i = 0; i < TRIES; i++) {
+        bool has_first = line_first(run, &join->line, &first);
+        struct resp_arg name = text_arg(&first);
+        if (!has_first || is_text(&name, &join->me) ||
+            (join->is_free && script_breaks(run, SERVER_BREAK_JOIN_PASSES))) {
+            return join->is_free;
+        }
+        if (is_own(&name, script_arg(run, 1))) {
+            script_raise_if(run, ZREM, line_drop(run, &join->line, &first, &ignored));
+        } else if (join->is_free) {
+            struct text value = reservation_of(&name);
+            struct resp_arg arg = text_arg(&value);
+            if (!script_breaks(run, SERVER_BREAK_SERVE_STAYS)) {
+                script_raise_if(run, ZREM, line_drop(run, &join->line, &first, &ignored));
+            }
+            if (!run->is_over && line_tell(run, &first, "turn ")) {
+                script_set(run, SET ", k, 'reserved:' .. string", join->name, &arg, false,
+                           join->ms);
+                return false;
+            }
+        } else {
+            struct text channel = channel_of(&first);
+            if (count_listeners(run, &channel) != 0 || script_breaks(run, SERVER_BREAK_JOIN_DEAD)) {
+                return false;
+            }
+            script_raise_if(run, ZREM, line_drop(run, &join->line, &first, &ignored));
+        }
+        if (run->is_over) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static void answer_no(struct script_run *run, const struct join *join) {
+    struct resp_arg me = text_arg(&join->me);
+    struct server_key *key;
+    const char *error = line_open(run, "zrank", &join->line, &key);
+    script_raise_if(run, "redis.call('zrank'", error);
+    double life = run->is_over ? 0 : script_pttl(run, "redis.call('pttl'", join->name);
+    if (!run->is_over) {
+        uint32_t rank = key != NULL ? server_line_rank(key, &me) : 0;
+        rank = key != NULL && rank == key->elements ? 0 : rank;
+        answer(run, "0 %u %.0f", rank, life < -1.5 ? 0 : life);
+    }
+}
+
+void effect_join(struct script_run *run) {
+    const struct resp_arg *place = script_arg(run, 1);
+    struct join join = {.name = script_key(run, 1),
+                        .ms = script_arg(run, 4),
+                        .line = line_name(script_key(run, 1)),
+                        .me = member_of(place, script_arg(run, 2))};
+    struct text was, mine = reservation_of(place);
+    struct resp_arg value, arg = text_arg(&mine);
+    bool ignored, is_there = script_get(run, GET, join.name, &value);
+    if (run->is_over) {
+        return;
+    }
+    bool yes = is_there && is_text(&value, &mine);
+    join.is_free = !is_there || is_word(&value, RL_RESERVED);
+    bool has_first = line_first(run, &join.line, &was);
+    script_raise_if(run, TIME, script_refusal(run, "time", NULL, NULL));
+    if (!run->is_over && !yes) {
+        stand_in_line(run, &join);
+        yes = !run->is_over && clear_line(run, &join);
+    }
+    if (!run->is_over && yes) {
+        script_set(run, SET ", k, 'reserved:' .. p", join.name, &arg, false, join.ms);
+        if (!run->is_over) {
+            script_raise_if(run, ZREM ", l, me", line_drop(run, &join.line, &join.me, &ignored));
+        }
+    }
+    if (run->is_over) {
+        return;
+    }
+    line_heir(run, &join.line, has_first ? &was : NULL, &join.me);
+    if (yes) {
+        answer(run, "1");
+    } else {
+        answer_no(run, &join);
+    }
+}
+
+/* -- RELEASE_LINE, LEAVE, WAITER -- */
+
+struct release {
+    const struct resp_arg *mode;
+    bool released, served;
+    char error[256]; /* "": none */
+    struct count count;
+};
+
+/* Gives the key to who is first. True: nobody hears it. */
+static bool hand_on(struct script_run *run, const struct resp_arg *name, struct release *release) {
+    static const struct resp_arg ms = {SERVE_MS, sizeof SERVE_MS - 1};
+    struct text line = line_name(name), was;
+    bool has_first = line_first(run, &line, &was);
+    bool is_served = has_first && line_serve(run, name, &line, &ms);
+    if (run->is_over) {
+        return false;
+    }
+    release->served = release->served || is_served;
+    if (has_first) {
+        line_heir(run, &line, &was, NULL);
+    }
+    return !is_served;
+}
+
+static const char *reserve(struct script_run *run, const struct resp_arg *name,
+                           const struct resp_arg *mode) {
+    struct text word = text_of(RL_RESERVED, mode, ""), kept = reservation_of(mode);
+    word.length = sizeof RL_RESERVED - 1;
+    struct resp_arg value = text_arg(mode->length == RL_PLACE_LEN ? &kept : &word);
+    return script_try_set(run, name, &value, script_arg(run, 2));
+}
+
+static void release_one(struct script_run *run, const struct resp_arg *name,
+                        struct release *release) {
+    struct resp_arg value;
+    bool is_there = false;
+    const char *problem = script_try_get(run, name, &value, &is_there);
+    bool is_mine = is_there && (script_same(&value, script_arg(run, 1)) ||
+                                script_breaks(run, SERVER_BREAK_BLIND_RELEASE));
+    bool is_free = problem == NULL && (!is_there || is_word(&value, RL_RESERVED));
+    bool deletes = is_mine;
+    bool is_others = problem == NULL && is_there && !script_same(&value, script_arg(run, 1)) &&
+                     !is_word(&value, RL_RESERVED);
+    release->released = release->released || is_mine;
+    if (problem != NULL && !script_is_wrong_type(problem)) {
+        snprintf(release->error, sizeof release->error, "%s", problem);
+    }
+    if (is_word(release->mode, "serve") && (is_mine || is_free)) {
+        deletes = hand_on(run, name, release) && is_there;
+    } else if (is_mine && !is_word(script_arg(run, 2), "0")) {
+        deletes = reserve(run, name, release->mode) != NULL;
+    }
+    if (!run->is_over && deletes) {
+        script_del(run, DEL ", k", name);
+    }
+    if (!run->is_over && is_mine && is_word(script_arg(run, 4), "1")) {
+        script_try_publish(run, name);
+    }
+    if (!run->is_over && release->mode->length > 0) {
+        line_count(run, name, &release->count);
+        release->count.waiting += is_others;
+    }
+}
+
+/* Nobody waits: the script's first lines. */
+static bool release_alone(struct script_run *run, const struct release *release) {
+    const struct resp_arg *name = script_key(run, 1);
+    struct text line = line_name(name);
+    struct server_key *key;
+    struct resp_arg value;
+    bool is_there = false;
+    if (run->n_keys != 1 || !is_word(release->mode, "serve") || script_arg(run, 4)->length > 0 ||
+        line_open(run, "zcard", &line, &key) != NULL || key != NULL ||
+        script_try_get(run, name, &value, &is_there) != NULL || !is_there ||
+        !script_same(&value, script_arg(run, 1))) {
+        return false;
+    }
+    script_del(run, DEL ", KEYS[1]", name);
+    if (!run->is_over) {
+        answer(run, "1 0 0 0");
+    }
+    return true;
+}
+
+void effect_release_line(struct script_run *run) {
+    struct release release = {.mode = script_arg(run, 3)};
+    if (release_alone(run, &release)) {
+        return;
+    }
+    for (size_t i = 1; i <= run->n_keys && !run->is_over; i++) {
+        release_one(run, script_key(run, (double)i), &release);
+    }
+    if (run->is_over) {
+        return;
+    }
+    if (release.error[0] != '\0') {
+        script_return_error(run, release.error);
+    } else {
+        answer(run, "%d %.0f %.0f %d", release.released, release.count.waiting,
+               release.count.first_ms, release.served);
+    }
+}
+
+void effect_leave(struct script_run *run) {
+    const struct resp_arg *name = script_key(run, 1), *place = script_arg(run, 1);
+    struct text line = line_name(name), me = member_of(place, script_arg(run, 2)), was;
+    struct text mine = reservation_of(place);
+    struct resp_arg value;
+    bool was_there = false, is_there = false, has_first = line_first(run, &line, &was);
+    script_raise_if(run, ZREM, line_drop(run, &line, &me, &was_there));
+    if (run->is_over) {
+        return;
+    }
+    bool is_read = script_try_get(run, name, &value, &is_there) == NULL && is_there;
+    if (is_read && (is_text(&value, &mine) || script_breaks(run, SERVER_BREAK_LEAVE_BLIND))) {
+        was_there = true;
+        if (!line_serve(run, name, &line, script_arg(run, 3)) && !run->is_over) {
+            script_del(run, DEL ", k", name);
+        }
+    }
+    if (run->is_over) {
+        return;
+    }
+    line_heir(run, &line, has_first ? &was : NULL, NULL);
+    script_return(run, was_there);
+}
+
+void effect_waiter(struct script_run *run) {
+    struct text line = line_name(script_key(run, 1));
+    struct server_key *key;
+    struct server_member member;
+    double index = 0;
+    const char *error = line_open(run, "zrange", &line, &key);
+    script_raise_if(run, "redis.call('zrange'", error);
+    if (run->is_over) {
+        return;
+    }
+    script_number(script_arg(run, 1), &index);
+    if (!server_line_at(key, (uint32_t)index, &member)) {
+        reply_line(run->call, "$-1");
+        run->is_over = true;
+        return;
+    }
+    script_raise_if(run, TIME, script_refusal(run, "time", NULL, NULL));
+    if (!run->is_over) {
+        script_raise_if(run, "redis.call('zcard'", line_open(run, "zcard", &line, &key));
+    }
+    if (!run->is_over) {
+        char text[160];
+        struct resp_arg shown = front_of(&member.name, 97);
+        int length =
+            snprintf(text, sizeof text, "%u %.0f ", key->elements, waited_ms(run, member.score));
+        memcpy(text + length, shown.data, shown.length);
+        reply_bulk(run->call, text, (size_t)length + shown.length);
+        run->is_over = true;
+    }
+}

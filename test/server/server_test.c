@@ -1,0 +1,401 @@
+/* The server in memory: what its neighbours rely on. That its answers are Redis's is shown by
+ * differential_test.c. A command is written as one line, words between single spaces. */
+#include "server/server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "redis/command.h"
+#include "redis/info.h"
+#include "server/sha1.h"
+
+#define BEGIN_US UINT64_C(1700000000000000)
+#define LINE_SIZE 1024
+
+struct fixture {
+    struct server *server;
+    struct server_connection *connection;
+    uint64_t now_us;
+    char seen[4096]; /* what the hooks saw, a line each */
+};
+
+static int set_up(void **state) {
+    static struct fixture f;
+    memset(&f, 0, sizeof f);
+    f.now_us = BEGIN_US;
+    f.server = server_new(1, BEGIN_US);
+    f.connection = server_connect(f.server, NULL);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct fixture *f = *state;
+    while (f->server->first != NULL) {
+        server_disconnect(f->server->first);
+    }
+    server_free(f->server);
+    return 0;
+}
+
+/* A line as RESP. */
+static size_t format(const char *line, char wire[LINE_SIZE]) {
+    size_t count = 1, used;
+    for (const char *at = line; *at != '\0'; at++) {
+        count += *at == ' ';
+    }
+    used = (size_t)snprintf(wire, LINE_SIZE, "*%zu\r\n", count);
+    while (count-- > 0) {
+        size_t length = strcspn(line, " ");
+        used += (size_t)snprintf(wire + used, LINE_SIZE - used, "$%zu\r\n%.*s\r\n", length,
+                                 (int)length, line);
+        line += length + 1;
+    }
+    assert_true(used < LINE_SIZE);
+    return used;
+}
+
+static void assert_output(struct server_connection *connection, const char *wanted) {
+    bytes_append(&connection->output, "", 1);
+    assert_string_equal(connection->output.data, wanted);
+    connection->output.length = 0;
+}
+
+static void say(struct fixture *f, struct server_connection *connection, const char *line) {
+    char wire[LINE_SIZE];
+    size_t length = format(line, wire);
+    server_receive(connection, wire, length, f->now_us);
+}
+
+static void assert_reply(struct fixture *f, const char *line, const char *wanted) {
+    say(f, f->connection, line);
+    assert_output(f->connection, wanted);
+}
+
+/* EVALSHA of the script for one resource, and what stands behind its hash. */
+static void assert_script(struct fixture *f, enum rl_command_kind kind, const char *args,
+                          const char *wanted) {
+    char line[LINE_SIZE];
+    snprintf(line, sizeof line, "EVALSHA %s %s", rl_command_script_sha1(kind), args);
+    assert_reply(f, line, wanted);
+}
+
+static void load_scripts(struct fixture *f) {
+    const char *sha1, *script;
+    for (size_t i = 0; (script = rl_command_script_at(i, &sha1)) != NULL; i++) {
+        struct resp_command command = {.count = 3};
+        char wanted[64];
+        command.args[0] = (struct resp_arg){"SCRIPT", 6};
+        command.args[1] = (struct resp_arg){"LOAD", 4};
+        command.args[2] = (struct resp_arg){script, strlen(script)};
+        snprintf(wanted, sizeof wanted, "$40\r\n%s\r\n", sha1);
+        server_execute(f->connection, &command, f->now_us);
+        assert_output(f->connection, wanted);
+    }
+}
+
+/* -- Bytes -- */
+
+static void takes_commands_in_any_pieces(void **state) {
+    struct fixture *f = *state;
+    static const char wire[] =
+        "*3\r\n$3\r\nSET\r\n$4\r\na\r\nb\r\n$1\r\nv\r\n*0\r\n"
+        "*2\r\n$3\r\nget\r\n$4\r\na\r\nb\r\n";
+    for (size_t piece = 1; piece < sizeof wire; piece++) {
+        server_forget_keys(f->server);
+        for (size_t at = 0; at < sizeof wire - 1; at += piece) {
+            size_t left = sizeof wire - 1 - at;
+            server_receive(f->connection, wire + at, left < piece ? left : piece, f->now_us);
+        }
+        assert_output(f->connection, "+OK\r\n$1\r\nv\r\n");
+        assert_int_equal(f->connection->input.length, 0);
+    }
+}
+
+static void ends_what_is_no_protocol(void **state) {
+    struct fixture *f = *state;
+    static const char *const wrong[][2] = {
+        {"*x\r\n", "invalid multibulk length"},
+        {"*257\r\n", "invalid multibulk length"},
+        {"*1\r\n+PING\r\n", "expected '$', got '+'"},
+        {"*1\r\n$-1\r\n", "invalid bulk length"},
+        {"*1\r\n$1048577\r\n", "invalid bulk length"},
+        {"GET k\r\n", "this server knows no inline commands"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct server_connection *connection = server_connect(f->server, NULL);
+        char wanted[128];
+        snprintf(wanted, sizeof wanted, "+PONG\r\n-ERR Protocol error: %s\r\n", wrong[i][1]);
+        say(f, connection, "PING");
+        server_receive(connection, wrong[i][0], strlen(wrong[i][0]), f->now_us);
+        say(f, connection, "PING");
+        assert_true(connection->ended);
+        assert_output(connection, wanted);
+        server_disconnect(connection);
+    }
+}
+
+static void hashes_as_the_standard_says(void **state) {
+    (void)state;
+    char hex[SHA1_HEX_SIZE];
+    sha1_hex("abc", 3, hex); /* FIPS 180-4's own examples */
+    assert_string_equal(hex, "a9993e364706816aba3e25717850c26c9cd0d89d");
+    sha1_hex("", 0, hex);
+    assert_string_equal(hex, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    const char *two_blocks = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    sha1_hex(two_blocks, strlen(two_blocks), hex);
+    assert_string_equal(hex, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+}
+
+/* -- Keys -- */
+
+static void lets_keys_expire(void **state) {
+    struct fixture *f = *state;
+    f->now_us = BEGIN_US + 999;
+    assert_reply(f, "SET k v NX PX 60000", "+OK\r\n");
+    f->now_us = BEGIN_US + UINT64_C(60000000) - 1;
+    assert_reply(f, "PTTL k", ":1\r\n");
+    f->now_us += 1000; /* Redis gives its last millisecond away whole */
+    assert_reply(f, "PTTL k", ":0\r\n");
+    assert_int_equal(server_count(f->server, f->now_us), 1);
+    f->server->ends_early = true;
+    assert_int_equal(server_count(f->server, f->now_us), 0);
+    f->server->ends_early = false;
+    f->now_us += 1;
+    assert_int_equal(server_count(f->server, f->now_us), 0);
+    assert_null(server_get(f->server, 0, "k", 1, f->now_us));
+    assert_reply(f, "SET k w NX PX 60000", "+OK\r\n");
+    f->server->is_loading = true;
+    assert_non_null(server_get(f->server, 0, "k", 1, f->now_us + UINT64_C(70000000)));
+}
+
+static void keeps_thousands_of_keys(void **state) {
+    struct fixture *f = *state;
+    char name[32];
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        for (uint32_t i = 0; i < 5000; i++) {
+            int length = snprintf(name, sizeof name, "key-%u", i);
+            server_put(f->server, i % 3, name, (size_t)length, name, (size_t)length,
+                       SERVER_NEVER_MS);
+        }
+        assert_int_equal(server_count(f->server, f->now_us), 5000);
+        for (uint32_t i = turn % 2; i < 5000; i += 2) {
+            int length = snprintf(name, sizeof name, "key-%u", i);
+            assert_string_equal(
+                server_get(f->server, i % 3, name, (size_t)length, f->now_us)->value.data, name);
+            assert_null(server_get(f->server, (i + 1) % 3, name, (size_t)length, f->now_us));
+            server_remove(f->server, i % 3, name, (size_t)length);
+        }
+        assert_int_equal(server_count(f->server, f->now_us), 2500);
+    }
+    server_put(f->server, 0, "", 0, "", 0, SERVER_NEVER_MS);
+    assert_int_equal(server_get(f->server, 0, "", 0, f->now_us)->value.length, 0);
+}
+
+static void copies_keys_for_a_replica(void **state) {
+    struct fixture *f = *state;
+    struct server_keys past = {.size = 0};
+    assert_reply(f, "SET k v PX 1000", "+OK\r\n");
+    server_keys_copy(&past, &f->server->keys);
+    assert_reply(f, "SET k w", "+OK\r\n");
+    assert_reply(f, "SET l w", "+OK\r\n");
+    server_restart(f->server, 2, f->now_us, &past);
+    const struct server_key *key = server_get(f->server, 0, "k", 1, f->now_us);
+    assert_string_equal(key->value.data, "v");
+    assert_int_equal(key->expires_ms, f->now_us / 1000 + 1000);
+    assert_int_equal(key->writer, f->connection->id);
+    assert_int_equal(server_count(f->server, f->now_us), 1);
+    server_keys_free(&past);
+}
+
+static void evicts_what_its_policy_lets_go(void **state) {
+    struct fixture *f = *state;
+    f->server->is_full = true;
+    assert_reply(f, "SET a v", "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+    f->server->is_full = false;
+    assert_reply(f, "SET a v", "+OK\r\n");
+    assert_reply(f, "SET b v PX 1000", "+OK\r\n");
+    assert_false(server_evict(f->server));
+    f->server->policy = "volatile-lru";
+    f->server->is_full = true;
+    assert_reply(f, "SET c v", "+OK\r\n"); /* b went */
+    assert_null(server_get(f->server, 0, "b", 1, f->now_us));
+    assert_reply(f, "SET d v", "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+    f->server->policy = "allkeys-lru";
+    assert_true(server_evict(f->server));
+    assert_true(server_evict(f->server));
+    assert_false(server_evict(f->server));
+    assert_int_equal(f->server->evicted, 3);
+}
+
+/* -- What it is -- */
+
+static void tells_what_the_library_reads(void **state) {
+    struct fixture *f = *state;
+    struct rl_info info;
+    f->now_us += UINT64_C(3999999);
+    f->server->is_replica = true;
+    f->server->maxmemory = 7;
+    f->server->policy = "allkeys-lru";
+    say(f, f->connection, "INFO");
+    const char *text = strchr(f->connection->output.data, '\n') + 1;
+    size_t length = f->connection->output.length - (size_t)(text - f->connection->output.data);
+    assert_true(rl_info_read(&info, text, length));
+    assert_string_equal(info.run_id, f->server->run_id);
+    assert_string_equal(info.replid, f->server->replid);
+    assert_int_equal(info.uptime_s, 3);
+    assert_true(info.is_replica && info.evicts && !info.is_loading);
+    f->connection->output.length = 0;
+    assert_reply(f, "INFO cluster", "$30\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n");
+    server_set_info(f->server, "cluster_enabled", "yes");
+    assert_reply(f, "INFO cluster", "$32\r\n# Cluster\r\ncluster_enabled:yes\r\n\r\n");
+    server_set_info(f->server, "cluster_enabled", NULL);
+    assert_reply(f, "INFO cluster", "$30\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n");
+}
+
+static void answers_with_a_twins_info(void **state) {
+    struct fixture *f = *state;
+    struct server *twin = server_new(2, BEGIN_US);
+    assert_string_not_equal(twin->run_id, f->server->run_id);
+    assert_string_not_equal(twin->run_id, twin->replid);
+    f->server->twin = twin;
+    say(f, f->connection, "INFO server");
+    bytes_append(&f->connection->output, "", 1);
+    assert_non_null(strstr(f->connection->output.data, twin->run_id));
+    f->connection->output.length = 0;
+    server_free(twin);
+}
+
+static void restarts_as_another(void **state) {
+    struct fixture *f = *state;
+    char before[SERVER_ID_SIZE];
+    load_scripts(f);
+    assert_reply(f, "SET k v", "+OK\r\n");
+    assert_reply(f, "SUBSCRIBE c", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+    memcpy(before, f->server->run_id, sizeof before);
+    server_restart(f->server, 9, f->now_us + 5, &f->server->keys);
+    assert_string_not_equal(f->server->run_id, before);
+    assert_true(f->connection->ended);
+    assert_int_equal(server_publish(f->server, "c", 1, "", 0), 0);
+    server_disconnect(f->connection);
+    f->connection = server_connect(f->server, NULL);
+    assert_reply(f, "GET k", "$1\r\nv\r\n");
+    assert_script(f, RL_COMMAND_RELEASE, "1 k v",
+                  "-NOSCRIPT No matching script. Please use EVAL.\r\n");
+    server_restart(f->server, 10, f->now_us, NULL);
+    assert_int_equal(server_count(f->server, f->now_us), 0);
+}
+
+static void refuses_more_than_its_clients(void **state) {
+    struct fixture *f = *state;
+    f->server->max_clients = 1;
+    struct server_connection *second = server_connect(f->server, NULL);
+    assert_true(second->ended);
+    assert_output(second, "-ERR max number of clients reached\r\n");
+    server_disconnect(second);
+    assert_reply(f, "PING", "+PONG\r\n");
+}
+
+static void asks_for_the_password(void **state) {
+    struct fixture *f = *state;
+    server_set_password(f->server, "me", "secret");
+    assert_reply(f, "PING", "+PONG\r\n"); /* it was there before */
+    server_disconnect(f->connection);
+    f->connection = server_connect(f->server, NULL);
+    assert_reply(f, "PING", "-NOAUTH Authentication required.\r\n");
+    assert_reply(f, "AUTH secret",
+                 "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    assert_reply(f, "AUTH me secret", "+OK\r\n");
+    assert_reply(f, "PING", "+PONG\r\n");
+    server_set_password(f->server, NULL, NULL);
+    server_disconnect(f->connection);
+    f->connection = server_connect(f->server, NULL);
+    assert_reply(f, "PING", "+PONG\r\n");
+}
+
+/* -- Hooks -- */
+
+static void see(struct fixture *f, const char *what, const char *which) {
+    size_t used = strlen(f->seen);
+    snprintf(f->seen + used, sizeof f->seen - used, "%s %s\n", what, which);
+}
+
+static void on_changed(void *owner, const struct server_key *key, enum server_change change,
+                       const struct server_connection *by) {
+    static const char *const names[] = {"set", "expiry", "deleted", "expired", "evicted"};
+    char which[64];
+    snprintf(which, sizeof which, "%.*s by %u", (int)key->name.length, key->name.data,
+             by != NULL ? (unsigned)by->id : 0);
+    see(owner, names[change], which);
+}
+
+static void on_ran(void *owner, const struct server_ran *ran) {
+    char which[64];
+    snprintf(which, sizeof which, "%.*s", (int)ran->reply_length - 2, ran->reply);
+    see(owner, ran->script != NULL ? ran->script : "ran", which);
+}
+
+static const char *on_refuse(void *owner, struct server_connection *connection,
+                             const struct resp_command *command) {
+    (void)owner;
+    (void)connection;
+    return resp_is(&command->args[0], "DEL") ? "-ERR not today" : NULL;
+}
+
+static void on_told(void *owner, struct server_connection *connection) {
+    char which[16];
+    snprintf(which, sizeof which, "%u", (unsigned)connection->id);
+    see(owner, "told", which);
+}
+
+static void shows_what_happens(void **state) {
+    static const struct server_hooks hooks = {on_changed, on_ran, on_refuse, on_told};
+    struct fixture *f = *state;
+    struct server_connection *second = server_connect(f->server, NULL);
+    load_scripts(f);
+    f->server->hooks = &hooks;
+    f->server->owner = f;
+    say(f, second, "SUBSCRIBE c");
+    second->output.length = 0;
+    assert_reply(f, "SET k v PX 10", "+OK\r\n");
+    assert_script(f, RL_COMMAND_EXTEND, "1 k v 20", ":1\r\n");
+    assert_script(f, RL_COMMAND_RELEASE, "1 k v", ":1\r\n");
+    assert_reply(f, "DEL k", "-ERR not today\r\n");
+    assert_reply(f, "PUBLISH c x", ":1\r\n");
+    assert_output(second, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n");
+    assert_reply(f, "SET k v PX 10", "+OK\r\n");
+    f->now_us += 11000;
+    assert_reply(f, "GET k", "$-1\r\n");
+    const char *seen = strchr(f->seen, '\n') + 1; /* behind SUBSCRIBE's */
+    seen = strstr(seen, "set k");
+    assert_string_equal(seen,
+                        "set k by 1\nran +OK\nexpiry k by 1\nextend :1\ndeleted k by 1\n"
+                        "release :1\nran -ERR not today\ntold 2\nran :1\n"
+                        "set k by 1\nran +OK\nexpired k by 0\nran $-1\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(takes_commands_in_any_pieces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ends_what_is_no_protocol, set_up, tear_down),
+        cmocka_unit_test(hashes_as_the_standard_says),
+        cmocka_unit_test_setup_teardown(lets_keys_expire, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keeps_thousands_of_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copies_keys_for_a_replica, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(evicts_what_its_policy_lets_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_what_the_library_reads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_with_a_twins_info, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(restarts_as_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(refuses_more_than_its_clients, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(asks_for_the_password, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shows_what_happens, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("server", tests, NULL, NULL);
+}

@@ -1,0 +1,321 @@
+/* What processes announce, and tokens, numbered as they are met: see check.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/check.h"
+#include "sim/world.h"
+
+#define NEVER UINT64_MAX
+
+/* -- Tokens: numbered as they are met -- */
+
+static uint64_t digits(const char *text, size_t count) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < count; i++) {
+        unsigned digit = (unsigned char)text[i];
+        digit = digit >= '0' && digit <= '9'   ? digit - '0'
+                : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+                                               : 99;
+        if (digit > 15) {
+            return 0;
+        }
+        value = value << 4 | digit;
+    }
+    return value;
+}
+
+static void index_put(struct sim_check *check, uint32_t number) {
+    uint32_t slot = (uint32_t)check->hashes[number] & (check->index_size - 1);
+    while (check->index[slot] != 0) {
+        slot = (slot + 1) & (check->index_size - 1);
+    }
+    check->index[slot] = number;
+}
+
+static void *grown(void *items, size_t size) {
+    items = realloc(items, size);
+    if (items == NULL) {
+        abort();
+    }
+    return items;
+}
+
+static void tokens_grow(struct sim_check *check) {
+    check->token_capacity = check->token_capacity == 0 ? 256 : 2 * check->token_capacity;
+    check->tokens = grown(check->tokens, check->token_capacity * sizeof check->tokens[0]);
+    check->hashes = grown(check->hashes, check->token_capacity * sizeof check->hashes[0]);
+    check->index_size = 4 * check->token_capacity;
+    check->index = grown(check->index, check->index_size * sizeof check->index[0]);
+    memset(check->index, 0, check->index_size * sizeof check->index[0]);
+    for (uint32_t i = 1; i <= check->token_count; i++) {
+        index_put(check, i);
+    }
+}
+
+uint32_t sim_check_token(struct sim_world *world, const char *text) {
+    struct sim_check *check = &world->check;
+    uint64_t hash = digits(text, 16);
+    if (hash == 0) {
+        return 0;
+    }
+    if (check->token_count + 1 >= check->token_capacity) {
+        tokens_grow(check);
+    }
+    uint32_t slot = (uint32_t)hash & (check->index_size - 1);
+    while (check->index[slot] != 0) {
+        if (check->hashes[check->index[slot]] == hash) {
+            return check->index[slot];
+        }
+        slot = (slot + 1) & (check->index_size - 1);
+    }
+    uint32_t number = ++check->token_count;
+    check->tokens[number] = (struct sim_token){
+        .drawn_ns = world->now_ns, .given_up_ns = NEVER, .client = SIM_CLIENTS_MAX};
+    check->hashes[number] = hash;
+    check->index[slot] = number;
+    return number;
+}
+
+void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, uint32_t conn) {
+    if (token != 0) {
+        world->check.tokens[token].released[node] = conn;
+    }
+}
+
+static void give_up(struct sim_world *world, uint32_t token) {
+    if (token != 0 && world->check.tokens[token].given_up_ns == NEVER) {
+        world->check.tokens[token].given_up_ns = world->now_ns;
+    }
+}
+
+/* -- Holds -- */
+
+static void hold_until(struct sim_world *world, uint32_t client, struct sim_hold *hold) {
+    hold->until_ns = sim_clock_when(&world->clients[client].clock, hold->until_local_ns);
+    bool is_short = hold->until_ns < world->now_ns + 4 * sim_check_margin_ns(&world->options);
+    hold->late_ns = is_short ? world->options.timer_lag_ns + world->options.loop_lag_ns : 0;
+}
+
+/* Whether a hold of this client is over and its user was not told. */
+static bool loss_is_due(const struct sim_world *world, uint32_t client) {
+    for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
+        const struct sim_hold *hold = &world->check.holds[client][i];
+        if (hold->is_open && world->now_ns >= hold->until_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_shared(const struct sim_world *world, uint32_t client, uint32_t slot,
+                      uint32_t token) {
+    for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
+        const struct sim_hold *other = &world->check.holds[client][i];
+        if (i != slot && other->is_open && other->token == token) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fact_end(struct sim_world *world, const struct sim_fact *fact) {
+    if (fact->status == 0 && fact->op != SIM_OP_RELEASE && loss_is_due(world, fact->client)) {
+        sim_check_fail(world, SIM_SUCCESS, "c%u was told a success while a loss was due",
+                       fact->client + 1u);
+    }
+    if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE && !fact->arg &&
+        !is_shared(world, fact->client, fact->slot, fact->token)) {
+        give_up(world, fact->token);
+    }
+}
+
+static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_hold *hold = &world->check.holds[fact->client][fact->slot];
+    if (hold->is_open) {
+        sim_check_fail(world, SIM_ONCE, "c%u was granted what it holds", fact->client + 1u);
+    }
+    if (fact->token == 0 || fact->until_ns == 0) {
+        sim_check_fail(world, SIM_STATE, "c%u was granted a lock without a token or validity",
+                       fact->client + 1u);
+        return;
+    }
+    *hold = (struct sim_hold){.until_local_ns = fact->until_ns,
+                              .fence = fact->fence,
+                              .owner = fact->owner,
+                              .token = fact->token,
+                              .resources = fact->resources,
+                              .is_open = true};
+    hold_until(world, fact->client, hold);
+    struct sim_token *token = &world->check.tokens[fact->token];
+    token->client = fact->client;
+    token->is_disowned = false;
+    bool joins = token->is_granted; /* what the owner has, or another had and handed over */
+    uint32_t least_ms = joins ? 0 : (uint32_t)fact->status;
+    if (fact->now_ns + least_ms * RL_NS_PER_MS > fact->until_ns) {
+        sim_check_fail(world, SIM_SUCCESS, "c%u was told of a grant that was over",
+                       fact->client + 1u);
+    }
+    if (!joins) {
+        sim_check_fence(world, fact->client, hold);
+        sim_check_line_grant(world, fact->client, hold, fact->asked_ns);
+    }
+    token->is_granted = true;
+}
+
+static void fact_until(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_hold *hold = &world->check.holds[fact->client][fact->slot];
+    if (!hold->is_open) {
+        return;
+    }
+    if (fact->until_ns > hold->until_local_ns && fact->now_ns >= hold->until_local_ns) {
+        sim_check_fail(world, SIM_REVIVED, "c%u: a window that was over was opened again",
+                       fact->client + 1u);
+    }
+    if (fact->fence != hold->fence) {
+        sim_check_fail(world, SIM_FENCE, "c%u holds with another fence than it was told",
+                       fact->client + 1u);
+    }
+    hold->until_local_ns = fact->until_ns;
+    hold_until(world, fact->client, hold);
+}
+
+static void fact_sent(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_token *token = &world->check.tokens[fact->token];
+    if (token->given_up_ns != NEVER) {
+        sim_check_fail(world, SIM_REVIVED, "token %u was given up, but a command was sent for it",
+                       (unsigned)fact->token);
+    }
+    if (fact->arg) {
+        token->extend_ns = world->now_ns;
+    }
+}
+
+static void fact_attempt(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_token *token = &world->check.tokens[fact->token];
+    token->client = fact->client;
+    if (token->given_up_ns != NEVER) {
+        sim_check_fail(world, SIM_REVIVED, "token %u was given up, but a SET was sent for it",
+                       (unsigned)fact->token);
+    }
+}
+
+/* -- What is told -- */
+
+static void fact_node(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_check *check = &world->check;
+    uint64_t *up_ns = &check->up_since_ns[fact->client][fact->node];
+    if (fact->kind == SIM_FACT_UP) {
+        *up_ns = world->now_ns;
+    } else if (fact->kind == SIM_FACT_DOWN) {
+        *up_ns = NEVER;
+    } else {
+        check->tokens[fact->token].dropped |= UINT32_C(1) << fact->node;
+    }
+}
+
+static void fact_gone(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_check *check = &world->check;
+    sim_check_line_gone(world, fact->client);
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        check->up_since_ns[fact->client][n] = NEVER;
+    }
+    for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
+        check->holds[fact->client][i].is_open = false;
+    }
+    for (uint32_t i = 1; i <= check->token_count; i++) {
+        if (check->tokens[i].client == fact->client) {
+            check->tokens[i].client = SIM_CLIENTS_MAX;
+        }
+    }
+}
+
+static void apply(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_hold *hold = &world->check.holds[fact->client][fact->slot];
+    switch ((enum sim_fact_kind)fact->kind) {
+        case SIM_FACT_ATTEMPT:
+            fact_attempt(world, fact);
+            break;
+        case SIM_FACT_SENT:
+            fact_sent(world, fact);
+            break;
+        case SIM_FACT_GIVEN_UP:
+            give_up(world, fact->token);
+            break;
+        case SIM_FACT_END:
+            fact_end(world, fact);
+            break;
+        case SIM_FACT_HOLD:
+            fact_hold(world, fact);
+            break;
+        case SIM_FACT_UNTIL:
+            fact_until(world, fact);
+            break;
+        case SIM_FACT_RENEWED:
+            sim_check_fence_kept(world, hold);
+            break;
+        case SIM_FACT_DISOWN:
+            world->check.tokens[hold->token].is_disowned = true;
+            hold->is_open = false;
+            break;
+        case SIM_FACT_OWN:
+            world->check.tokens[fact->token].is_disowned = false;
+            world->check.tokens[fact->token].client = fact->client;
+            break;
+        case SIM_FACT_LET_GO:
+            hold->is_open = false;
+            break;
+        case SIM_FACT_LOST:
+            hold->is_open = false;
+            if (!is_shared(world, fact->client, fact->slot, hold->token)) {
+                give_up(world, hold->token);
+            }
+            break;
+        case SIM_FACT_UP:
+        case SIM_FACT_DOWN:
+        case SIM_FACT_DROPPED:
+            fact_node(world, fact);
+            break;
+        case SIM_FACT_GONE:
+            fact_gone(world, fact);
+            break;
+    }
+}
+
+void sim_check_fact(struct sim_world *world, struct sim_fact *fact) {
+    apply(world, fact);
+    fact->next_free = world->check.free_facts;
+    world->check.free_facts = fact;
+}
+
+void sim_check_tell(struct sim_client *client, const struct sim_fact *told) {
+    struct sim_world *world = client->sim;
+    struct sim_fact *fact = world->check.free_facts;
+    struct sim_fact now = *told;
+    now.client = client->index;
+    if (!client->is_inside || client->at_ns <= world->now_ns) {
+        apply(world, &now);
+        return;
+    }
+    if (fact != NULL) {
+        world->check.free_facts = fact->next_free;
+    } else if ((fact = malloc(sizeof *fact)) == NULL) {
+        abort();
+    }
+    *fact = now;
+    struct sim_event event = {
+        .at_ns = client->at_ns, .kind = SIM_EV_FACT, .client = client->index, .what = fact};
+    sim_queue_add_first(&world->queue, &event);
+}
+
+void sim_check_clock(const struct sim_client *client) {
+    for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
+        struct sim_hold *hold = &client->sim->check.holds[client->index][i];
+        hold->until_ns = sim_clock_when(&client->clock, hold->until_local_ns);
+    }
+}
+
+void sim_check_start(struct sim_world *world) {
+    sim_check_line_start(world);
+    memset(world->check.up_since_ns, 0xff, sizeof world->check.up_since_ns);
+    tokens_grow(&world->check);
+}

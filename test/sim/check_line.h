@@ -1,0 +1,116 @@
+/* The line, as nodes have it and users meet it: who came later and was served first, and whether
+ * somebody is served at all.
+ *
+ * The promise (docs/guarantees.md): while a waiter's place stands at the home that the others use,
+ * and the waiter answers, nobody who came later is granted before it. A missed turn, and the first
+ * release of a contention that nobody knew of, cost one place each; between the loss of a home and
+ * the moment at which the waiter notices, others may go by.
+ *
+ * What is looked at:
+ *   - A place *stands* at a node from the moment at which it is in the node's line, or has the key
+ *     reserved for it, until it is neither in the line, nor has the key reserved for it, nor has
+ *     the key a token of its client. So a waiter whose turn it is stands.
+ *   - A waiter *answers* if its process has not stood still, is connected to that node and listens
+ *     there, and no fault has been between them, all since its place stands there.
+ *   - A grant is told to V. V came *later* than W if V's user asked for it after W's place stood.
+ *     Users are compared by true time; what nodes and clients think of time is of no matter.
+ *   - The home that the others use: V had its turn at the same node; or it had none (a SET, or a
+ *     TAKE that was tried without), and nobody stands at any other node.
+ * Then W is *overtaken*, and there must be something that paid for it since W's place stands:
+ *   - a turn at that node that was missed: the key's reservation ended by itself;
+ *   - a hold that ended where nobody knew of W: its key went from a node and left it free, by a
+ *     release that deletes, or by its ttl. One place for each hold, whatever the number of nodes;
+ *     the last one that ended so a moment before W stood counts.
+ *     Of V's own holds one pays, and no more: home's answer to the release says that W waits, and
+ *     who has released waits for it.
+ * Each pays once for each waiter. Locks of several resources are left out: they stand in the line
+ * of one, and are granted all. So are grants to clients of other libraries, which know of no line.
+ *
+ * violation "order": W is overtaken, and nothing paid for it, where nothing is wrong but clients of
+ * other libraries. Faults excuse more than can be told from here: there it is counted.
+ *
+ * W *could have* what it has asked for if its process runs, and a quorum of nodes may vote for it,
+ * answer, and have no token under its keys. violation "stall": that was so for longer than
+ * sim_options_stall_ns() without a break, so nobody else was granted it either. What stands in the
+ * way of a client (a key until its ttl, a node, a wire, a quarantine) is no stall. The longest one
+ * of all histories is printed. (Locks of one client that share a part of their resources wait for
+ * each other: where there are such, it is not looked for stalls.)
+ *
+ * violation "spin": a user's acquire makes more than SPIN_MOST attempts in a quarter of a second.
+ * Who is refused pauses.
+ *
+ * When everything is over, and nothing could break a connection, no place may be left in a line,
+ * and no connection that is subscribed: violation "leftover".
+ *
+ * Not looked at: whether a turn that nobody missed was slow. Attempts and commands for a grant are
+ * printed. */
+#ifndef SIM_CHECK_LINE_H
+#define SIM_CHECK_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/options.h"
+
+struct sim_world;
+struct sim_client;
+struct sim_hold;
+struct sim_seen;
+struct sim_user;
+
+/* A client's place at a node. */
+struct sim_standing {
+    uint64_t since_ns;      /* UINT64_MAX: it does not stand */
+    uint64_t number;        /* of the place */
+    uint32_t missed_before; /* turns at this node, when it came */
+    uint32_t opened_before[SIM_CLIENTS_MAX + 1];
+    uint32_t overtaken;
+    bool is_seen; /* by the look that is taken just now */
+};
+
+struct sim_check_line {
+    uint64_t ids[SIM_CLIENTS_MAX]; /* of clients in their places; 0: none yet */
+    struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX];
+    uint32_t missed[SIM_NODES_MAX][SIM_RESOURCES_MAX];
+    uint32_t opened[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX + 1]; /* holds, by whose; last: others' */
+    uint64_t opened_ns[SIM_RESOURCES_MAX];                   /* the last of them */
+    uint64_t could_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX]; /* UINT64_MAX: it could not */
+    uint64_t spin_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
+    uint32_t spins[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
+    uint64_t look_ns;
+};
+
+void sim_check_line_start(struct sim_world *world);
+
+/* A node has run a command of this client with this place; or its client's id is learnt anew. */
+void sim_check_line_place(struct sim_world *world, uint32_t client, const char *place);
+
+/* A node's key of a resource is another one now, or gone: then now->token and now->reserved are 0.
+ */
+void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
+                        const struct sim_seen *before, const struct sim_seen *now);
+
+/* A node has run something: who stands in its lines now. */
+void sim_check_line_look(struct sim_world *world, uint32_t node);
+
+/* A grant is told, for what was asked for at this time. */
+void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
+                          uint64_t asked_ns);
+
+/* A user's lock asks for votes. */
+void sim_check_line_attempt(struct sim_world *world, const struct sim_user *user);
+
+/* Whose place it is; false: of nobody who is there now. */
+bool sim_check_line_whose(const struct sim_world *world, const char *place, uint32_t *client,
+                          uint64_t *number);
+
+/* A process ends: another one has its number from now on. */
+void sim_check_line_gone(struct sim_world *world, uint32_t client);
+
+/* What nodes have: keys and lines. */
+void sim_check_line_print(const struct sim_world *world);
+
+void sim_check_line_step(struct sim_world *world);
+void sim_check_line_over(struct sim_world *world);
+
+#endif

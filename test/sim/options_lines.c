@@ -1,0 +1,138 @@
+/* The preset "lines": see options.h. Derived over what is common to all presets, from a stream of
+ * its own. Faults come one at a time more often than not: what one of them costs is to be seen. */
+#include "core/pending.h"
+#include "redis/node.h"
+#include "sim/options.h"
+#include "sim/random.h"
+
+#define BIT(fault) (UINT32_C(1) << (fault))
+#define MS RL_NS_PER_MS
+#define GRACE_MS 250 /* a reservation's life */
+
+static uint32_t any(struct sim_random *random, uint64_t low, uint64_t high) {
+    return (uint32_t)sim_between(random, low, high);
+}
+
+/* Many processes with one lock each, or fewer with several. */
+static void derive_crowd(struct sim_options *options, struct sim_random *random) {
+    bool is_local = sim_chance(random, 40);
+    uint64_t most = is_local ? SIM_CLIENTS_MAX / 4 : SIM_CLIENTS_MAX;
+    options->clients = (uint32_t)sim_skewed(random, 2, most);
+    options->locks = is_local ? any(random, 2, SIM_LOCKS_MAX) : 1;
+    options->resources = sim_chance(random, 70) ? 1 : any(random, 2, 3);
+    options->several_percent =
+        options->resources > 1 && sim_chance(random, 50) ? any(random, 20, 80) : 0;
+    bool is_greedy = sim_chance(random, 50);
+    options->think_max_ms = (uint32_t)sim_skewed(random, 1, is_greedy ? 3 : 300);
+    options->hold_percent = (uint32_t)sim_skewed(random, 0, 20);
+    options->extend_percent = sim_chance(random, 30) ? any(random, 5, 50) : 0;
+    options->watch_percent = sim_chance(random, 20) ? any(random, 30, 100) : 0;
+    options->patient_percent = any(random, 50, 100);
+    options->cancel_percent = sim_chance(random, 50) ? any(random, 0, 20) : 0;
+    options->query_percent = sim_chance(random, 20) ? 10 : 0;
+    options->fence_percent = sim_chance(random, 50) ? 0 : options->fence_percent;
+}
+
+static void derive_times(struct sim_options *options, struct sim_random *random) {
+    options->delay_min_ns = sim_between(random, 20000, MS);
+    options->delay_max_ns = options->delay_min_ns + sim_skewed(random, 50000, 20 * MS);
+    options->node_timeout_ms = any(random, 50, 300) + (uint32_t)(3 * options->delay_max_ns / MS);
+    options->connect_timeout_ms = any(random, 100, 500);
+    options->reconnect_min_ms = any(random, 1, 50);
+    options->reconnect_max_ms = any(random, 50, 500);
+    options->ttl_min_ms = any(random, 500, 1500);
+    options->ttl_max_ms = options->ttl_min_ms + (uint32_t)sim_skewed(random, 0, 2000);
+    options->max_ttl_ms = options->ttl_max_ms;
+    options->retention_ms = SIM_RETENTION_MS;
+    options->fault_ns = sim_skewed(random, 20 * MS, 2000 * MS);
+    options->fault_gap_ns = options->fault_ns / 100 * sim_between(random, 30, 500) + 20 * MS;
+    options->clock_drift_ppm = 0;
+    options->clock_wave_ns = 0;
+    options->loss_ppm = options->split_percent = 0;
+}
+
+static void add_connections(struct sim_options *options, struct sim_random *random) {
+    options->faults |= BIT(SIM_FAULT_RESET) | BIT(SIM_FAULT_STRAY) | BIT(SIM_FAULT_HALF_OPEN) |
+                       BIT(SIM_FAULT_CLOG);
+    options->loss_ppm = (uint32_t)sim_skewed(random, 0, 3000);
+    options->split_percent = (uint32_t)sim_skewed(random, 0, 50);
+    options->clog_ns = sim_skewed(random, 10 * MS, 1000 * MS);
+}
+
+static void add_nodes(struct sim_options *options) {
+    options->faults |= BIT(SIM_FAULT_NODE_PAUSE) | BIT(SIM_FAULT_NODE_RESTART) |
+                       BIT(SIM_FAULT_NODE_REFUSE) | BIT(SIM_FAULT_NODE_ERROR) |
+                       BIT(SIM_FAULT_AMNESIA);
+    options->guard = RL_GUARD_STRICT;
+    options->walls_agree = true;
+}
+
+static void add_clients(struct sim_options *options, struct sim_random *random) {
+    options->faults |=
+        BIT(SIM_FAULT_CLIENT_PAUSE) | BIT(SIM_FAULT_CLIENT_ANEW) | BIT(SIM_FAULT_CLIENT_KILL);
+    options->exit_percent = any(random, 0, 20);
+}
+
+static void add_partitions(struct sim_options *options) {
+    options->faults |= BIT(SIM_FAULT_PARTITION) | BIT(SIM_FAULT_FOREVER);
+}
+
+static void add_clocks(struct sim_options *options, struct sim_random *random) {
+    options->faults |= BIT(SIM_FAULT_NODE_BACK);
+    options->clock_drift_ppm = options->drift_ppm;
+    options->clock_wave_ns = sim_between(random, 0, MS * 3 / 10);
+}
+
+static void derive_trouble(struct sim_options *options, struct sim_random *random) {
+    bool all = options->trouble == SIM_TROUBLE_ALL;
+    options->faults = 0;
+    if (!all) { /* a node that is too busy to be asked is a trouble of its own */
+        options->requests_max = RL_NODE_REQUESTS_MAX;
+        options->owed_max = RL_PENDING_MAX;
+    }
+    if (all || options->trouble == SIM_TROUBLE_CONNECTIONS) {
+        add_connections(options, random);
+    }
+    if (all || options->trouble == SIM_TROUBLE_NODES) {
+        add_nodes(options);
+    }
+    if (all || options->trouble == SIM_TROUBLE_CLIENTS) {
+        add_clients(options, random);
+    }
+    if (options->trouble == SIM_TROUBLE_PLAIN || (all && sim_chance(random, 50))) {
+        options->plain = any(random, 1, SIM_PLAIN_MAX);
+        options->faults &= ~BIT(SIM_FAULT_AMNESIA); /* they have no guard */
+    }
+    if (all || options->trouble == SIM_TROUBLE_PARTITIONS) {
+        add_partitions(options);
+    }
+    if (options->trouble == SIM_TROUBLE_CLOCKS) {
+        add_clocks(options, random);
+    }
+}
+
+void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
+    struct sim_random random = sim_random_stream(options->seed, 14);
+    options->trouble = trouble;
+    options->plain = options->exit_percent = 0;
+    derive_crowd(options, &random);
+    derive_times(options, &random);
+    derive_trouble(options, &random);
+}
+
+/* What it takes at most, where nothing else goes wrong meanwhile: a lost turn and a lost word to
+ * the heir are made good by somebody's own poll, once per ttl; a home that dies silently is noticed
+ * after the node's timeout, and its connection is made anew. */
+uint64_t sim_options_stall_ns(const struct sim_options *options) {
+    uint64_t notice_ms = 2 * options->node_timeout_ms + options->connect_timeout_ms;
+    uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;
+    if (options->trouble == SIM_TROUBLE_NONE) {
+        return quiet_ms * MS + 20 * options->delay_max_ns;
+    }
+    bool parts =
+        options->trouble >= SIM_TROUBLE_PARTITIONS; /* one behind the other, each cut off */
+    return (quiet_ms + notice_ms + options->reconnect_max_ms +
+            (parts ? 3 : 1) * options->ttl_max_ms) *
+               MS +
+           options->fault_ns + options->clog_ns + 20 * options->delay_max_ns;
+}

@@ -1,0 +1,174 @@
+/* The names of what options.h lists, and all options of a history as text. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sim/options.h"
+
+#define BIT(fault) (UINT32_C(1) << (fault))
+
+static const char *const preset_names[SIM_PRESETS] = {
+    [SIM_QUIET] = "quiet",         [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
+    [SIM_RESTARTS] = "restarts",   [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
+    [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_LEADERS] = "leaders",
+    [SIM_SHARED_HOLDS] = "shared", [SIM_LINES] = "lines",     [SIM_SEVERAL] = "several",
+    [SIM_ADOPTED] = "adopted",     [SIM_ELECTED] = "elected", [SIM_SLOW] = "slow",
+    [SIM_EVICTING] = "evicting",   [SIM_AMNESIA] = "amnesia", [SIM_STALE] = "stale",
+    [SIM_STEPS] = "steps",         [SIM_STORY] = "story",
+};
+
+static const char *const fault_names[SIM_FAULTS] = {
+    [SIM_FAULT_RESET] = "reset",
+    [SIM_FAULT_STRAY] = "stray commands",
+    [SIM_FAULT_HALF_OPEN] = "half-open",
+    [SIM_FAULT_PARTITION] = "partition",
+    [SIM_FAULT_FOREVER] = "partition for good",
+    [SIM_FAULT_CLOG] = "clog",
+    [SIM_FAULT_NODE_PAUSE] = "node pause",
+    [SIM_FAULT_NODE_RESTART] = "node restart",
+    [SIM_FAULT_NODE_REFUSE] = "node down",
+    [SIM_FAULT_NODE_ERROR] = "node errors",
+    [SIM_FAULT_NODE_BACK] = "clock back",
+    [SIM_FAULT_NODE_FROZEN] = "clock frozen",
+    [SIM_FAULT_CLIENT_PAUSE] = "client pause",
+    [SIM_FAULT_CLIENT_SUSPEND] = "client suspend",
+    [SIM_FAULT_CLIENT_ANEW] = "client anew",
+    [SIM_FAULT_CLIENT_KILL] = "client killed",
+    [SIM_FAULT_AMNESIA] = "amnesia",
+    [SIM_FAULT_STALE] = "stale replica",
+    [SIM_FAULT_DRIP] = "dripping",
+    [SIM_FAULT_EVICT] = "eviction",
+    [SIM_FAULT_STEP] = "clock step",
+    [SIM_FAULT_LOSS] = "loss",
+    [SIM_FAULT_BLOCK] = "blocked loop",
+    [SIM_FAULT_GRANT_PAUSE] = "pause at a grant",
+    [SIM_FAULT_NO_TOKEN] = "no randomness",
+    [SIM_FAULT_NO_DIAL] = "no descriptor",
+    [SIM_FAULT_PREEMPT] = "stop inside",
+};
+
+static const char *const break_names[SIM_BREAKS] = {
+    [SIM_BREAK_NONE] = "none",
+    [SIM_BREAK_BLIND_RELEASE] = "blind-release",
+    [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
+    [SIM_BREAK_EXTEND_SHORTENS] = "extend-shortens",
+    [SIM_BREAK_RAISE_BLIND] = "raise-blind",
+    [SIM_BREAK_RAISE_ANYWHERE] = "raise-anywhere",
+    [SIM_BREAK_RAISE_LARGER] = "raise-larger",
+    [SIM_BREAK_COUNTER_TTL] = "counter-ttl",
+    [SIM_BREAK_PARTIAL_SET] = "partial-set",
+    [SIM_BREAK_LONG_TTL] = "long-ttl",
+    [SIM_BREAK_WALLS_APART] = "walls-apart",
+    [SIM_BREAK_FLUSHALL] = "flushall",
+    [SIM_BREAK_RETENTION] = "retention",
+    [SIM_BREAK_COUNTER_LEFT] = "counter-left",
+    [SIM_BREAK_TAKE_ANY] = "take-any",
+    [SIM_BREAK_TAKE_SHORTENS] = "take-shortens",
+    [SIM_BREAK_TAKE_LEAVES] = "take-leaves",
+    [SIM_BREAK_TAKE_KEEPS] = "take-keeps",
+    [SIM_BREAK_TAKE_OTHERS] = "take-others",
+    [SIM_BREAK_SERVE_STAYS] = "serve-stays",
+    [SIM_BREAK_HEIR_UNTOLD] = "heir-untold",
+    [SIM_BREAK_LEAVE_BLIND] = "leave-blind",
+    [SIM_BREAK_JOIN_ANEW] = "join-anew",
+    [SIM_BREAK_JOIN_PASSES] = "join-passes",
+    [SIM_BREAK_JOIN_DEAD] = "join-dead",
+    [SIM_BREAK_MESSAGES] = "messages",
+};
+
+const char *sim_preset_name(enum sim_preset preset) {
+    return preset_names[preset];
+}
+
+static const char *const trouble_names[SIM_TROUBLES] = {
+    [SIM_TROUBLE_NONE] = "none",     [SIM_TROUBLE_CONNECTIONS] = "connections",
+    [SIM_TROUBLE_NODES] = "nodes",   [SIM_TROUBLE_CLIENTS] = "clients",
+    [SIM_TROUBLE_PLAIN] = "plain",   [SIM_TROUBLE_PARTITIONS] = "partitions",
+    [SIM_TROUBLE_CLOCKS] = "clocks", [SIM_TROUBLE_ALL] = "all",
+};
+
+const char *sim_trouble_name(enum sim_trouble trouble) {
+    return trouble_names[trouble];
+}
+
+const char *sim_fault_name(enum sim_fault fault) {
+    return fault_names[fault];
+}
+
+const char *sim_guard_name(enum rl_guard_mode guard) {
+    static const char *const guards[] = {
+        [RL_GUARD_OFF] = "off", [RL_GUARD_OBSERVED] = "observed", [RL_GUARD_STRICT] = "strict"};
+    return guards[guard];
+}
+
+const char *sim_break_name(enum sim_break broken) {
+    return break_names[broken];
+}
+
+/* -- Printing -- */
+
+static void print_faults(const struct sim_options *options) {
+    printf("faults          every %.3f ms, up to %.3f ms long:",
+           (double)options->fault_gap_ns / 1e6, (double)options->fault_ns / 1e6);
+    const char *comma = " ";
+    for (uint32_t i = 0; i < SIM_FAULTS; i++) {
+        if (options->faults & BIT(i)) {
+            printf("%s%s", comma, fault_names[i]);
+            comma = ", ";
+        }
+    }
+    printf("%s\n", options->faults == 0 ? " none" : "");
+}
+
+void sim_options_print(const struct sim_options *options) {
+    printf("seed            %" PRIu64 "\n", options->seed);
+    printf("preset          %s%s%s\n", preset_names[options->preset],
+           options->broken != SIM_BREAK_NONE ? ", broken: " : "",
+           options->broken != SIM_BREAK_NONE ? break_names[options->broken] : "");
+    printf("size            %u nodes, %u clients with %u locks each, %u resources, %u steps\n",
+           options->nodes, options->clients, options->locks, options->resources, options->steps);
+    if (options->preset == SIM_LINES) {
+        printf(
+            "lines           trouble: %s; %u clients of other libraries; %u %% wait for long, "
+            "%u %% of acquires are cancelled, %u %% of releases are the last\n",
+            trouble_names[options->trouble], options->plain, options->patient_percent,
+            options->cancel_percent, options->exit_percent);
+    }
+    printf("allowance       drift %u ppm + %u ms, lost margin %u ms\n", options->drift_ppm,
+           options->drift_ms, options->lost_margin_ms);
+    printf("timeouts        node %u ms, connect %u ms, reconnect %u to %u ms\n",
+           options->node_timeout_ms, options->connect_timeout_ms, options->reconnect_min_ms,
+           options->reconnect_max_ms);
+    printf(
+        "limits          %u requests out to a node, %u releases pending, %u bytes of room, "
+        "%u unsent\n",
+        options->requests_max, options->owed_max, options->room, options->unsent_max);
+    printf("network         delay %.3f to %.3f ms, loss %u ppm, clogged up to %.3f ms\n",
+           (double)options->delay_min_ns / 1e6, (double)options->delay_max_ns / 1e6,
+           options->loss_ppm, (double)options->clog_ns / 1e6);
+    printf("streams         %u %% of pieces split, %u %% of processes resolve names, in %.3f ms\n",
+           options->split_percent, options->names_percent, (double)options->resolve_ns / 1e6);
+    printf("clocks          drift up to %d ppm between two, wave %.3f ms\n",
+           (int)options->clock_drift_ppm, (double)options->clock_wave_ns / 1e6);
+    print_faults(options);
+    printf(
+        "users           ttl %u to %u ms%s, %u %% extend, think up to %u ms, "
+        "hold up to %u %%, %u %% of callbacks block, %u %% of grants stop the client\n",
+        options->ttl_min_ms, options->ttl_max_ms, options->same_ttl ? " (extended alike)" : "",
+        options->extend_percent, options->think_max_ms, options->hold_percent,
+        options->block_percent, options->grant_percent);
+    printf("acquires        %u %% with a watchdog, %u %% with a fence\n", options->watch_percent,
+           options->fence_percent);
+    printf(
+        "locks           %u %% of owners, %u %% of several resources, %u %% are handed over; %u "
+        "elections\n",
+        options->owner_percent, options->several_percent, options->adopt_percent,
+        options->elections);
+    printf("guard           %s, for locks of up to %u ms\n", sim_guard_name(options->guard),
+           options->max_ttl_ms);
+    printf("fences          counters are kept for %u ms; wall clocks %s, %u %% of looks step\n",
+           options->retention_ms,
+           options->walls_agree   ? "agree to within max ttl"
+           : options->walls_stand ? "stand"
+                                  : "show anything",
+           options->wall_percent);
+}

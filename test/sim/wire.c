@@ -1,0 +1,126 @@
+/* See wire.h. */
+#include "sim/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKEN_LENGTH 40
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static uint64_t number(const struct resp_command *command, size_t at) {
+    long long value = 0;
+    if (at < command->count) {
+        resp_number(&command->args[at], &value);
+    }
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* "+OK", ":1" and larger, "1 0 0"; "$-1", ":0" and smaller, "0 2 750"; "-..." */
+static bool read_reply(const struct server_ran *ran, struct sim_ran *out) {
+    const char *reply = ran->reply;
+    if (ran->reply_length < 2 || memcmp(reply, "-NO", 3) == 0) {
+        return false; /* NOSCRIPT: nothing has run */
+    }
+    out->verdict = SIM_YES;
+    const char *text = reply[0] == '$' ? memchr(reply, '\n', ran->reply_length) : NULL;
+    if (reply[0] == '-') {
+        out->verdict = SIM_ERROR;
+    } else if (memcmp(reply, "$-", 2) == 0 || memcmp(reply, ":0", 2) == 0 ||
+               memcmp(reply, ":-", 2) == 0) {
+        out->verdict = SIM_NO;
+    } else if (text != NULL && text + 1 < reply + ran->reply_length && text[1] == '0') {
+        out->verdict = SIM_NO; /* "0 2 750" */
+    }
+    return true;
+}
+
+static bool read_set(const struct server_ran *ran, struct sim_ran *out) {
+    const struct resp_command *command = ran->command;
+    if (command->count != 6 || command->args[2].length < TOKEN_LENGTH) {
+        return false;
+    }
+    out->command = SIM_SET;
+    out->token = command->args[2].data;
+    out->ttl_ms = (uint32_t)number(command, 5);
+    return read_reply(ran, out);
+}
+
+/* A TAKE without a turn has one that is nobody's. */
+static const char *place_at(const struct resp_command *command, size_t at) {
+    bool is_one = at < command->count && command->args[at].length == SIM_PLACE_LENGTH;
+    for (size_t i = 0; is_one && i < SIM_PLACE_LENGTH; i++) {
+        is_one = memchr("0123456789abcdef", command->args[at].data[i], 16) != NULL;
+    }
+    return is_one ? command->args[at].data : NULL;
+}
+
+/* What its client counts: the second half. */
+static uint64_t place_number(const char *place) {
+    char digits[SIM_PLACE_LENGTH / 2 + 1] = "";
+    memcpy(digits, place + SIM_PLACE_LENGTH / 2, SIM_PLACE_LENGTH / 2);
+    return strtoull(digits, NULL, 16);
+}
+
+/* Of a place and of no token. */
+static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
+    out->command = begins(ran->script, "join") ? SIM_JOIN : SIM_LEAVE;
+    out->place = place_at(ran->command, 3 + number(ran->command, 2));
+    const struct resp_arg *key = &ran->command->args[3];
+    out->resource = (uint8_t)(key->length == 2 ? 1u << ((key->data[1] - '1') & 7) : 0);
+    out->fence = out->place != NULL ? place_number(out->place) : 0;
+    return out->place != NULL && read_reply(ran, out);
+}
+
+/* Its counter: the third number of the answer. */
+static uint64_t taken_fence(const struct server_ran *ran) {
+    const char *at = memchr(ran->reply, '\n', ran->reply_length);
+    for (uint32_t i = 0; i < 3 && at != NULL; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
+    const struct resp_command *command = ran->command;
+    const size_t value = 3 + number(command, 2);
+    if (begins(ran->script, "join") || begins(ran->script, "leave")) {
+        return read_place(ran, out);
+    }
+    if (value >= command->count || command->args[value].length < TOKEN_LENGTH ||
+        !read_reply(ran, out)) {
+        return false;
+    }
+    out->token = command->args[value].data;
+    if (begins(ran->script, "release")) {
+        out->command = SIM_RELEASE;
+    } else if (begins(ran->script, "raise")) {
+        out->command = SIM_RAISE;
+        out->fence = number(command, value + 1);
+    } else if (begins(ran->script, "extend")) {
+        out->command = SIM_EXTEND;
+        out->ttl_ms = (uint32_t)number(command, value + 1);
+    } else if (begins(ran->script, "take")) {
+        out->command = SIM_TAKE;
+        out->ttl_ms = (uint32_t)number(command, value + 1);
+        out->place = place_at(command, command->count - 1);
+        bool fenced = begins(ran->script, "take_fenced") && out->verdict == SIM_YES;
+        out->fence = fenced ? taken_fence(ran) : 0;
+    } else {
+        out->command = SIM_SET;
+        out->ttl_ms = (uint32_t)number(command, value + 1);
+        bool fenced = value + 2 < command->count && out->verdict == SIM_YES;
+        out->fence = fenced ? strtoull(ran->reply + 1, NULL, 10) : 0;
+    }
+    return true;
+}
+
+bool sim_wire_read(const struct server_ran *ran, struct sim_ran *out) {
+    *out = (struct sim_ran){.token = NULL};
+    if (ran->script != NULL) {
+        return ran->command->count > 3 && read_script(ran, out);
+    }
+    return resp_is(&ran->command->args[0], "set") && read_set(ran, out);
+}

@@ -1,0 +1,39 @@
+/* What a command that a server ran means for a lock: which of ours it is, its token or the place in
+ * a line that it is of, and what the server answered. */
+#ifndef SIM_WIRE_H
+#define SIM_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/server.h"
+
+enum sim_command {
+    SIM_SET,
+    SIM_RAISE,
+    SIM_EXTEND,
+    SIM_RELEASE,
+    SIM_TAKE,  /* a SET by whose turn it is */
+    SIM_JOIN,  /* of a place */
+    SIM_LEAVE, /* the same */
+    SIM_COMMANDS
+};
+
+#define SIM_PLACE_LENGTH 32
+
+enum sim_verdict { SIM_YES, SIM_NO, SIM_ERROR };
+
+struct sim_ran {
+    const char *token; /* 40 hex digits; NULL: it is of a place alone */
+    const char *place; /* 32 hex digits; NULL: of none */
+    uint64_t fence;    /* of a SET the counter that was answered; of a raise what it raises to */
+    uint32_t ttl_ms;
+    uint8_t command;
+    uint8_t verdict;
+    uint8_t resource; /* of a place: as a mask */
+};
+
+/* False if it is none of a lock's commands. */
+bool sim_wire_read(const struct server_ran *ran, struct sim_ran *out);
+
+#endif

@@ -1,0 +1,101 @@
+# Who knows whom in the programs, for programs.sh. Reads lines
+#
+#     file PATH              a file of a program, or of tool/
+#     include FROM TO LINE   FROM includes "TO"
+#     declares FILE WORD     FILE, a header, has this word in it
+#     defines FILE SYMBOL    FILE, a .c, defines SYMBOL for others
+#     uses FILE SYMBOL       ... and needs this one from elsewhere
+#
+# and prints "RULE WHAT: why" for what breaks a rule, once. A unit is a .c and its header.
+
+function unit(path) {
+    sub(/\.[ch]$/, "", path)
+    return path
+}
+
+# The program of a file: what is before its first / that a program has.
+function program(path) {
+    if (path ~ /^cluster\/chaos\//) return "cluster/chaos"
+    sub(/\/.*/, "", path)
+    return path
+}
+
+# What is meant by an include, as a path of the tree; "" if it is none of ours.
+function resolved(from, to,    folder) {
+    if (to in files) return to
+    folder = from
+    sub(/[^\/]*$/, "", folder)
+    if ((folder to) in files) return folder to
+    if ((program(from) "/" to) in files) return program(from) "/" to
+    return ""
+}
+
+function broken(rule, what, why) {
+    if (!((rule, what) in said)) print rule " " what ": " why
+    said[rule, what] = 1
+}
+
+function edge(from, to) {
+    if (from != to) { knows[from, to] = 1; name[from] = name[to] = 1 }
+}
+
+$1 == "file" { files[$2] = 1 }
+$1 == "include" { from[++includes] = $2; to[includes] = $3; line[includes] = $4 }
+$1 == "declares" { declared[$2, $3] = 1 }
+$1 == "defines" { where[program($2), $3] = $2; sources[$2] = 1; if ($3 == "main") main[$2] = 1 }
+$1 == "uses" { user[++uses] = $2; symbol[uses] = $3; sources[$2] = 1 }
+
+END {
+    for (i = 1; i <= includes; i++) {
+        path = resolved(from[i], to[i])
+        why = from[i] ":" line[i] " includes it"
+        if (to[i] ~ /^redlock\//) continue
+        if (path == "") {
+            if (from[i] !~ /^cli\/doctor\// || to[i] !~ /^redis\/(url|command|info|reply)\.h$/)
+                broken("arrow", unit(from[i]) " " to[i], why)
+        } else if (program(path) == program(from[i])) edge(unit(from[i]), unit(path))
+        else if (program(path) != "tool") broken("arrow", unit(from[i]) " " to[i], why)
+    }
+    for (i = 1; i <= uses; i++) {
+        if ((program(user[i]), symbol[i]) in where)
+            edge(unit(user[i]), unit(where[program(user[i]), symbol[i]]))
+        else if (symbol[i] ~ /^rl_/ && !(("tool", symbol[i]) in where) && user[i] !~ /^cli\/doctor\//)
+            broken("arrow", unit(user[i]) " " symbol[i], user[i] " uses it")
+    }
+    for (pair in where) {
+        split(pair, part, SUBSEP)
+        path = where[pair]
+        if (part[2] ~ /^(rl|tool|chaos)_/ && !((unit(path) ".h", part[2]) in declared))
+            broken("own-header", unit(path) " " part[2], unit(path) ".h does not declare it")
+    }
+    for (path in sources)
+        if (!(path in main) && !((unit(path) ".h") in files))
+            broken("own-header", unit(path), "there is no " unit(path) ".h")
+    circles()
+}
+
+# Takes away who knows nobody, again and again: what is left is in a circle, or knows one. Then who is
+# known by nobody.
+function circles(    a, b, pair, ab, changed, in_, out_, text) {
+    do {
+        changed = 0
+        for (a in name) in_[a] = out_[a] = 0
+        for (pair in knows) { split(pair, ab, SUBSEP); out_[ab[1]]++; in_[ab[2]]++ }
+        for (pair in knows) {
+            split(pair, ab, SUBSEP)
+            if (out_[ab[2]] == 0 || in_[ab[1]] == 0) { delete knows[pair]; changed = 1 }
+        }
+    } while (changed)
+    for (pair in knows) { split(pair, ab, SUBSEP); text[ab[1]] = 1 }
+    for (a in text) list[program(a)] = list[program(a)] " " a
+    for (a in list) broken("circle", a, sorted(list[a]))
+}
+
+function sorted(words,    n, word, i, j, swap, out) {
+    n = split(words, word, " ")
+    for (i = 1; i <= n; i++)
+        for (j = i + 1; j <= n; j++)
+            if (word[j] < word[i]) { swap = word[i]; word[i] = word[j]; word[j] = swap }
+    for (i = 1; i <= n; i++) out = out (i > 1 ? " " : "") word[i]
+    return out
+}

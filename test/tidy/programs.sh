@@ -1,0 +1,105 @@
+#!/bin/sh
+# The floors of the programs: cli/, bench/ and cluster/chaos/ know the public headers and tool/, and
+# no more; tool/ knows no program. No circle of files in any of them. Each rule is one TAP case.
+#
+#   programs.sh FOLDER ARCHIVE [FOLDER ARCHIVE...]   check the tree, with the archives of its objects
+#   programs.sh --self-test                          check that every rule reports what it should
+#
+#   arrow       a header or a function that is not a program's to know. cli/doctor knows four headers
+#               of lib/redis: it tries what the library sends (cli/doctor/doctor.h)
+#   circle      no file needs itself, by whatever way
+#   own-header  each .c has a header with its name, and what it gives to others is declared there
+#
+# It is floors.sh for those who use the library; the rules are in programs.awk.
+set -u
+
+# shellcheck source=test/tidy/rules.sh
+. "$(dirname "$0")/rules.sh"
+
+# facts ROOT FOLDER ARCHIVE...: the lines that programs.awk reads
+facts() {
+    tree=$1
+    shift
+    while [ $# -gt 1 ]; do
+        (cd "$tree" && find "$1" -name '*.[ch]' | LC_ALL=C sort) >"$scratch/sources"
+        sed 's/^/file /' "$scratch/sources"
+        # No file name of this tree has a space in it.
+        # shellcheck disable=SC2046
+        (cd "$tree" && grep -Hno '^#include "[^"]*"' $(cat "$scratch/sources")) |
+            sed 's/^\([^:]*\):\([0-9]*\):#include "\(.*\)"$/include \1 \3 \2/'
+        # shellcheck disable=SC2046
+        (cd "$tree" && grep -ow '[a-z_0-9]*' $(grep '\.h$' "$scratch/sources") /dev/null) |
+            sort -u | sed -n 's/^\([^:]*\):\(.*_.*\)$/declares \1 \2/p'
+        symbols "$scratch/sources" "$1/" "$2"
+        shift 2
+    done
+}
+
+# report ROOT FOLDER ARCHIVE...
+report() {
+    facts "$@" >"$scratch/facts"
+    grep -q '^defines ' "$scratch/facts" ||
+        for rule in arrow circle own-header; do
+            echo "$rule SKIP $(no_symbols)"
+        done
+    LC_ALL=C "$awk" -f "$here/programs.awk" "$scratch/facts" | LC_ALL=C sort
+}
+
+check() {
+    report "$root" "$@" >"$scratch/report"
+    judge arrow circle own-header
+}
+
+# -- the self-test -------------------------------------------------------------------------------
+
+sample() {
+    rm -rf "$scratch/tree"
+    put include/redlock/redlock.h 'int redlock_open(void);\n'
+    put lib/redis/url.h 'int rl_url(void);\n'
+    put lib/redis/node.h 'int rl_node(void);\n'
+    put tool/json.h 'int tool_json(void);\n'
+    put tool/json.c '#include "tool/json.h"\nint tool_json(void) {\n    return 0;\n}\n'
+    put cli/say.h 'int rl_say(void);\n'
+    put cli/say.c '#include "say.h"\n#include "tool/json.h"\nint rl_say(void) {\n    return tool_json();\n}\n'
+    put cli/main.c '#include "say.h"\n#include "redlock/redlock.h"\nint main(void) {\n    return rl_say() + redlock_open();\n}\n'
+    put cli/doctor/ask.h 'int rl_ask(void);\n'
+    put cli/doctor/ask.c '#include "doctor/ask.h"\n#include "redis/url.h"\nint rl_ask(void) {\n    return rl_url();\n}\n'
+}
+
+report_sample() {
+    archive cli -I . -I cli -I include -I lib && archive tool -I . &&
+        report "$scratch/tree" cli "$scratch/cli.a" tool "$scratch/tool.a"
+}
+
+self_test() {
+    sample
+    expect 'a tree that keeps the rules'
+    put cli/say.h '#include "redis/url.h"\nint rl_say(void);\n'
+    expect 'a header of the library' 'arrow cli/say redis/url.h: cli/say.h:1'
+    put cli/doctor/ask.h '#include "redis/node.h"\nint rl_ask(void);\n'
+    expect 'a fifth one for doctor' 'arrow cli/doctor/ask redis/node.h: '
+    put cli/say.c '#include "say.h"\nint rl_node(void);\nint rl_say(void) {\n    return rl_node();\n}\n'
+    expect 'a function of the library, without a header' 'arrow cli/say rl_node: '
+    put tool/json.c '#include "tool/json.h"\n#include "cli/say.h"\nint tool_json(void) {\n    return 0;\n}\n'
+    expect 'a program, for tool/' 'arrow tool/json cli/say.h: '
+    put cli/say.c '#include "say.h"\nint rl_ask(void);\nint rl_say(void) {\n    return rl_ask();\n}\n'
+    put cli/doctor/ask.c '#include "doctor/ask.h"\n#include "say.h"\nint rl_ask(void) {\n    return rl_say();\n}\n'
+    expect 'two files that call each other' 'circle cli: cli/doctor/ask cli/say'
+    rm "$scratch/tree/cli/doctor/ask.h"
+    put cli/doctor/ask.c 'int rl_ask(void) {\n    return 0;\n}\n'
+    expect 'a file without a header' 'own-header cli/doctor/ask: ' \
+        'own-header cli/doctor/ask rl_ask: '
+    put cli/say.h 'int rl_other(void);\nint rl_say(void);\n'
+    put cli/doctor/ask.c '#include "doctor/ask.h"\nint rl_ask(void) {\n    return 0;\n}\nint rl_other(void) {\n    return 0;\n}\n'
+    expect "a function in somebody else's header" 'own-header cli/doctor/ask rl_other: '
+    finish
+}
+
+case ${1-} in
+--self-test) self_test ;;
+-* | '')
+    sed -n '/^#   programs.sh/s/^#   //p' "$0" >&2
+    exit 2
+    ;;
+*) check "$@" ;;
+esac

@@ -1,0 +1,86 @@
+/* The JSON writer: every byte of a text comes out as JSON, and commas stand where they belong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tool/json.h"
+
+static char *written;
+static size_t size;
+
+static struct tool_json begin(void) {
+    FILE *file = open_memstream(&written, &size);
+    assert_non_null(file);
+    return (struct tool_json){.file = file};
+}
+
+static void check(struct tool_json *json, const char *wanted) {
+    assert_int_equal(fclose(json->file), 0);
+    assert_string_equal(written, wanted);
+    free(written);
+}
+
+static void nests(void **state) {
+    (void)state;
+    struct tool_json json = begin();
+    tool_json_open(&json, NULL, '{');
+    tool_json_open(&json, "list", '[');
+    tool_json_number(&json, NULL, -1);
+    tool_json_open(&json, NULL, '{');
+    tool_json_close(&json, '}');
+    tool_json_bool(&json, NULL, true);
+    tool_json_close(&json, ']');
+    tool_json_null(&json, "none");
+    tool_json_text(&json, "text", NULL);
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+    tool_json_open(&json, NULL, '[');
+    tool_json_close(&json, ']');
+    tool_json_end(&json);
+    check(&json, "{\"list\": [-1, {}, true], \"none\": null, \"text\": null}\n[]\n");
+}
+
+static void text(const char *bytes, size_t length, const char *wanted) {
+    struct tool_json json = begin();
+    tool_json_bytes(&json, NULL, bytes, length);
+    check(&json, wanted);
+}
+
+static void escapes(void **state) {
+    (void)state;
+    text("a\"b\\c", 5, "\"a\\\"b\\\\c\"");
+    text("\n\0\x7f", 3, "\"\\u000a\\u0000\\u007f\"");
+    text("\xc3\xa4\xf0\x9f\x94\x92", 6, "\"\xc3\xa4\xf0\x9f\x94\x92\"");
+    text("\xff", 1, "\"\\ufffd\"");
+    text("\xc3", 1, "\"\\ufffd\"");                       /* cut off */
+    text("\xc0\x80", 2, "\"\\ufffd\\ufffd\"");            /* longer than needed */
+    text("\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""); /* a surrogate */
+    text("\xc2\x9b", 2, "\"\\ufffd\\ufffd\"");            /* what terminals obey */
+}
+
+static void numbers(void **state) {
+    (void)state;
+    struct tool_json json = begin();
+    tool_json_open(&json, NULL, '[');
+    tool_json_real(&json, NULL, 1.0 / 3);
+    tool_json_real(&json, NULL, (double)NAN);
+    tool_json_real(&json, NULL, (double)INFINITY);
+    tool_json_number(&json, NULL, INT64_MIN);
+    tool_json_close(&json, ']');
+    check(&json, "[0.333, null, null, -9223372036854775808]");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nests),
+        cmocka_unit_test(escapes),
+        cmocka_unit_test(numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

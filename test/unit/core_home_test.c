@@ -1,0 +1,172 @@
+/* Which node is the home: the same one on all machines, in every list of the nodes; each node
+ * for its share of the resources; and one that is down hands on only its own. */
+#include "core/home.h"
+
+#include "core/quorum.h"
+#include "unit/check.h"
+
+static uint64_t hash_of(const char *text) {
+    return rl_home_hash(text, (uint32_t)strlen(text));
+}
+
+static void name_nodes(uint64_t *hashes, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "10.0.0.%u:6379", (unsigned)(i + 1));
+        hashes[i] = hash_of(name);
+    }
+}
+
+/* -- The same everywhere: worked out by another program, from the published definitions -- */
+
+static void hashes_as_it_always_did(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes;
+        uint32_t length;
+        uint64_t hash;
+    } rows[] = {
+        {"", 0, UINT64_C(0xf52a15e9a9b5e89b)},
+        {"a", 1, UINT64_C(0x2c0bdbf481420f8)},
+        {"resource", 8, UINT64_C(0xe9b9484bb25d546e)},
+        {"127.0.0.1:6379", 14, UINT64_C(0x15adec3eaaf6cb76)},
+        {"\0", 1, UINT64_C(0x25fc6dd36ce04b20)},
+        {"\0\0", 2, UINT64_C(0x7bc210046bd616cc)},
+        {"\xff\x80", 2, UINT64_C(0xce476189e98c0818)}, /* bytes have no sign */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_true(rl_home_hash(rows[i].bytes, rows[i].length) == rows[i].hash);
+    }
+}
+
+/* The whole order of five nodes: who is first, who is first without that one, and so on. */
+static void orders_as_it_always_did(void **state) {
+    (void)state;
+    static const struct {
+        const char *resource;
+        uint32_t nodes[5];
+    } rows[] = {
+        {"a", {1, 0, 3, 4, 2}},        {"b", {1, 3, 0, 2, 4}},
+        {"orders:1", {4, 3, 2, 1, 0}}, {"orders:2", {3, 0, 4, 1, 2}},
+        {"orders:3", {2, 3, 1, 0, 4}}, {"job", {4, 2, 1, 0, 3}},
+        {"cron", {3, 4, 2, 0, 1}},     {"\xe2\x82\xac", {4, 1, 2, 3, 0}},
+    };
+    uint64_t hashes[5];
+    name_nodes(hashes, 5);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        uint32_t left = 31;
+        for (uint32_t rank = 0; rank < 5; rank++) {
+            uint32_t first = rl_home_node(hash_of(rows[i].resource), hashes, left);
+            assert_int_equal(first, rows[i].nodes[rank]);
+            left &= ~(UINT32_C(1) << first);
+        }
+    }
+}
+
+/* -- What the order is good for -- */
+
+/* Clients list the same nodes in orders of their own. */
+static void asks_the_same_node_in_every_list(void **state) {
+    (void)state;
+    uint64_t random = random_seed();
+    uint64_t hashes[RL_NODES_MAX], shuffled[RL_NODES_MAX];
+    name_nodes(hashes, RL_NODES_MAX);
+    for (uint32_t n = 1; n <= RL_NODES_MAX; n++) {
+        for (uint32_t run = 0; run < 50; run++) {
+            uint64_t resource = random_next(&random);
+            memcpy(shuffled, hashes, sizeof shuffled);
+            for (uint32_t i = n - 1; i > 0; i--) {
+                uint32_t j = random_below(&random, i + 1);
+                uint64_t other = shuffled[i];
+                shuffled[i] = shuffled[j];
+                shuffled[j] = other;
+            }
+            uint32_t all = rl_all_nodes(n);
+            assert_true(hashes[rl_home_node(resource, hashes, all)] ==
+                        shuffled[rl_home_node(resource, shuffled, all)]);
+        }
+    }
+}
+
+/* For every set of the nodes: within six standard deviations of its share. */
+static void gives_each_node_its_share(void **state) {
+    (void)state;
+    const uint32_t resources = 6000;
+    uint64_t hashes[5];
+    name_nodes(hashes, 5);
+    for (uint32_t mask = 1; mask < 32; mask++) {
+        uint32_t counts[5] = {0}, nodes = 0;
+        for (uint32_t i = 0; i < 5; i++) {
+            nodes += mask >> i & 1;
+        }
+        for (uint32_t r = 0; r < resources; r++) {
+            char name[32];
+            snprintf(name, sizeof name, "orders:%u", (unsigned)r);
+            counts[rl_home_node(hash_of(name), hashes, mask)]++;
+        }
+        for (uint32_t i = 0; i < 5; i++) {
+            uint32_t share = mask >> i & 1 ? resources / nodes : 0;
+            uint32_t slack = nodes > 1 ? 6 * 37 * (mask >> i & 1) : 0; /* sqrt(6000 / 4) < 39 */
+            assert_in_range(counts[i], share - (slack < share ? slack : share), share + slack);
+        }
+    }
+}
+
+/* For every set of the nodes, and each that is taken away or comes back. */
+static void moves_only_the_resources_of_a_node_that_is_down(void **state) {
+    (void)state;
+    uint64_t random = random_seed();
+    uint64_t hashes[5];
+    uint32_t moved = 0;
+    name_nodes(hashes, 5);
+    for (uint32_t run = 0; run < 2000; run++) {
+        uint64_t resource = random_next(&random);
+        for (uint32_t mask = 1; mask < 32; mask++) {
+            uint32_t first = rl_home_node(resource, hashes, mask);
+            assert_true(mask >> first & 1);
+            for (uint32_t i = 0; i < 5; i++) {
+                uint32_t others = mask & ~(UINT32_C(1) << i);
+                if (i != first) {
+                    assert_int_equal(rl_home_node(resource, hashes, others), first);
+                } else if (others != 0) {
+                    moved += rl_home_node(resource, hashes, others) != first;
+                }
+            }
+        }
+    }
+    assert_int_equal(moved, 2000 * (31 - 5));
+}
+
+static void takes_one_of_those_with_the_same_name(void **state) {
+    (void)state;
+    const uint64_t hashes[4] = {7, 7, 7, 7};
+    for (uint32_t mask = 1; mask < 16; mask++) {
+        for (uint64_t resource = 6; resource <= 7; resource++) { /* 7: they weigh nothing */
+            uint32_t first = rl_home_node(resource, hashes, mask);
+            assert_true(mask >> first & 1);
+        }
+    }
+}
+
+static void ask_nobody(void *data) {
+    (void)rl_home_node(1, data, 0);
+}
+
+static void aborts_without_a_node(void **state) {
+    (void)state;
+    uint64_t hashes[1] = {1};
+    assert_true(dies(ask_nobody, hashes));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hashes_as_it_always_did),
+        cmocka_unit_test(orders_as_it_always_did),
+        cmocka_unit_test(asks_the_same_node_in_every_list),
+        cmocka_unit_test(gives_each_node_its_share),
+        cmocka_unit_test(moves_only_the_resources_of_a_node_that_is_down),
+        cmocka_unit_test(takes_one_of_those_with_the_same_name),
+        cmocka_unit_test(aborts_without_a_node),
+    };
+    return cmocka_run_group_tests_name("core_first", tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* Lines: who may ask and who is next, whatever order they come and leave in. Compared with a plain
+ * list that is searched each time. */
+#include "core/waitlist.h"
+
+#include "unit/check.h"
+
+#define LOCKS 6u
+#define LINES 3u
+
+struct lock {
+    struct rl_ticket tickets[LINES];
+    uint32_t mask; /* its lines */
+    bool is_active;
+};
+
+struct queue {
+    struct rl_waitlist turns[LINES];
+    struct lock locks[LOCKS];
+    uint32_t order[LOCKS]; /* who is in line, in the order in which they came */
+    uint32_t count;
+};
+
+static uint32_t size_of(uint32_t mask) {
+    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
+}
+
+static void queue_init(struct queue *q, const uint32_t masks[LOCKS]) {
+    memset(q, 0, sizeof *q);
+    for (uint32_t i = 0; i < LOCKS; i++) {
+        struct lock *lock = &q->locks[i];
+        uint32_t ticket = 0;
+        lock->mask = masks[i];
+        for (uint32_t line = 0; line < LINES; line++) {
+            if (masks[i] >> line & 1) {
+                rl_ticket_init(lock->tickets, size_of(masks[i]), ticket++, &q->turns[line], lock);
+            }
+        }
+    }
+}
+
+/* Lines with an active lock. */
+static uint32_t busy(const struct queue *q) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < LOCKS; i++) {
+        if (q->locks[i].is_active) {
+            assert_int_equal(mask & q->locks[i].mask, 0); /* one for each line */
+            mask |= q->locks[i].mask;
+        }
+    }
+    return mask;
+}
+
+/* Whoever can go on has gone on: nobody waits but for an active lock. */
+static void check(const struct queue *q) {
+    for (uint32_t place = 0; place < q->count; place++) {
+        const struct lock *lock = &q->locks[q->order[place]];
+        assert_int_equal(rl_tickets_may_ask(lock->tickets), (busy(q) & lock->mask) == 0);
+        assert_true(lock->is_active || (busy(q) & lock->mask) != 0);
+    }
+}
+
+static void come(struct queue *q, uint32_t i) {
+    struct lock *lock = &q->locks[i];
+    rl_tickets_take(lock->tickets);
+    q->order[q->count++] = i;
+    if (rl_tickets_may_ask(lock->tickets)) {
+        rl_tickets_ask(lock->tickets);
+        lock->is_active = true;
+    }
+}
+
+/* The first in the order of coming that wants this line and whose lines are all free. */
+static struct lock *wanted_next(struct queue *q, uint32_t line) {
+    for (uint32_t place = 0; place < q->count; place++) {
+        struct lock *lock = &q->locks[q->order[place]];
+        if ((lock->mask >> line & 1) && (busy(q) & lock->mask) == 0) {
+            return lock;
+        }
+    }
+    return NULL;
+}
+
+static void leave(struct queue *q, uint32_t place) {
+    struct lock *lock = &q->locks[q->order[place]];
+    memmove(&q->order[place], &q->order[place + 1], (q->count - place - 1) * sizeof q->order[0]);
+    q->count--;
+    for (uint32_t s = 0; s < size_of(lock->mask); s++) {
+        assert_int_equal(rl_ticket_leave(&lock->tickets[s]), lock->is_active);
+    }
+    bool was_active = lock->is_active;
+    lock->is_active = false;
+    for (uint32_t s = 0; s < size_of(lock->mask) && was_active; s++) {
+        struct rl_waitlist *turns = lock->tickets[s].turns;
+        bool pause = false;
+        if (turns->active == NULL) {
+            struct lock *wanted = wanted_next(q, (uint32_t)(turns - q->turns));
+            struct rl_ticket *next = rl_waitlist_next(turns, 1, &pause);
+            assert_ptr_equal(next != NULL ? next->owner : NULL, wanted);
+            if (wanted != NULL) {
+                rl_tickets_ask(next->all);
+                wanted->is_active = true;
+            }
+        }
+        assert_false(pause);
+    }
+}
+
+static void keeps_every_order(void **state) {
+    (void)state;
+    uint64_t random = random_seed();
+    for (uint32_t run = 0; run < 3000; run++) {
+        struct queue q;
+        uint32_t masks[LOCKS];
+        for (uint32_t i = 0; i < LOCKS; i++) {
+            masks[i] = 1 + random_below(&random, (1u << LINES) - 1);
+        }
+        queue_init(&q, masks);
+        for (uint32_t step = 0; step < 60; step++) {
+            uint32_t i = random_below(&random, LOCKS);
+            uint32_t place = 0;
+            while (place < q.count && q.order[place] != i) {
+                place++;
+            }
+            if (place < q.count) {
+                leave(&q, place);
+            } else {
+                come(&q, i);
+            }
+            check(&q);
+        }
+    }
+}
+
+/* Handed on for a second: the next pauses once, and it counts from there anew. An empty line
+ * forgets. */
+static void lets_others_go_first(void **state) {
+    (void)state;
+    struct queue q;
+    const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
+    const uint64_t start_ns = 5000000;
+    const struct {
+        uint64_t at_ns;
+        bool pause;
+    } steps[] = {
+        {start_ns, false},
+        {start_ns + RL_WAITLIST_FAIR_NS - 1, false},
+        {start_ns + RL_WAITLIST_FAIR_NS, true},
+        {start_ns + RL_WAITLIST_FAIR_NS + 1, false},
+        {start_ns + 2 * RL_WAITLIST_FAIR_NS, false},
+    };
+    queue_init(&q, masks);
+    for (uint32_t i = 0; i < LOCKS; i++) {
+        come(&q, i);
+    }
+    for (uint32_t i = 0; i < COUNT(steps); i++) {
+        bool pause = false;
+        assert_true(rl_ticket_leave(&q.locks[i].tickets[0]));
+        struct rl_ticket *next = rl_waitlist_next(&q.turns[0], steps[i].at_ns, &pause);
+        assert_ptr_equal(next, &q.locks[i + 1].tickets[0]);
+        assert_int_equal(pause, steps[i].pause);
+        rl_tickets_ask(next);
+    }
+    bool pause = false;
+    assert_true(rl_ticket_leave(&q.locks[5].tickets[0]));
+    assert_null(rl_waitlist_next(&q.turns[0], start_ns + 9 * RL_WAITLIST_FAIR_NS, &pause));
+    assert_false(pause);
+    assert_int_equal(q.turns[0].since_ns, 0);
+}
+
+static void take_twice(void *data) {
+    struct queue *q = data;
+    rl_tickets_take(q->locks[0].tickets);
+}
+
+static void leave_twice(void *data) {
+    struct queue *q = data;
+    rl_ticket_leave(&q->locks[1].tickets[0]);
+}
+
+static void asserts_what_it_is_given(void **state) {
+    (void)state;
+    struct queue q;
+    const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
+    queue_init(&q, masks);
+    rl_tickets_take(q.locks[0].tickets);
+    assert_true(dies(take_twice, &q));
+    assert_true(dies(leave_twice, &q));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_every_order),
+        cmocka_unit_test(lets_others_go_first),
+        cmocka_unit_test(asserts_what_it_is_given),
+    };
+    return cmocka_run_group_tests_name("core_turns", tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* What the script of a query answers, taken apart. */
+#include "redis/holder_reply.h"
+
+#include "redlock/redlock.h"
+#include "unit/check.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef01234567"
+#define PLACE "0123456789abcdef0000000000000007"
+#define NAME_32 "abcdefghijklmnopqrstuvwxyz012345"
+
+static void takes_our_own_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t remaining_ms;
+        const char *holder;
+    } rows[] = {
+        {"5 s" TOKEN, 5, ""},
+        {"0 s" TOKEN, 0, ""},
+        {"-1 s" TOKEN, -1, ""},
+        {"86400000 s" TOKEN ":host-1/4711", 86400000, "host-1/4711"},
+        {"7 s" TOKEN ":a:b", 7, "a:b"},
+        {"7 s" TOKEN ":" NAME_32 NAME_32, 7, NAME_32 NAME_32},
+        {"9223372036854775807 s" TOKEN ":h", INT64_MAX, "h"},
+        {"9223372036854775808 s" TOKEN ":h", INT64_MAX, "h"}, /* as a Lua number rounds it */
+        {"9999999999999999999 s" TOKEN ":h", INT64_MAX, "h"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_holder_reply seen;
+        memset(&seen, 0x5a, sizeof seen);
+        assert_true(rl_holder_reply_parse(rows[i].text, &seen));
+        assert_string_equal(seen.token, TOKEN);
+        assert_string_equal(seen.holder, rows[i].holder);
+        assert_true(seen.remaining_ms == rows[i].remaining_ms);
+    }
+}
+
+static void shows_what_is_not_ours(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *holder;
+    } rows[] = {
+        {"5 sstranger", "stranger"},
+        {"5 sx", "x"},
+        {"5 s two words ", " two words "},
+        {"-1 s", "(empty string)"},
+        {"5 tlist", "(list)"},
+        {"-1 tReJSON-RL", "(ReJSON-RL)"},
+        {"5 s0123456789abcdef0123456789abcdef0123456", "0123456789abcdef0123456789abcdef0123456"},
+        {"5 s" TOKEN "8", TOKEN "8"},
+        {"5 s" TOKEN ":", TOKEN ":"},
+        {"5 s" TOKEN ":two words", TOKEN ":two words"},
+        {"5 sreserve", "reserve"},
+        {"5 sreservedx", "reservedx"},
+        {"5 sreserved:", "reserved:"},
+        {"5 sreserved:0123456789abcdef000000000000000", "reserved:0123456789abcdef000000000000000"},
+        {"5 sreserved:" PLACE "0", "reserved:" PLACE "0"},
+        {"5 sreserved:0123456789ABCDEF0000000000000007",
+         "reserved:0123456789ABCDEF0000000000000007"},
+        {"5 s" TOKEN "reserved", TOKEN "reserved"},
+        {"5 s" TOKEN "-name", TOKEN "-name"},
+        {"5 s0123456789ABCDEF0123456789ABCDEF01234567", "0123456789ABCDEF0123456789ABCDEF01234567"},
+        {"5 s" TOKEN ":" NAME_32 NAME_32 "x",
+         TOKEN ":" NAME_32 "abcdefghijklmnopqrstuvwxyz0123..."},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_holder_reply seen;
+        memset(&seen, 0x5a, sizeof seen);
+        assert_true(rl_holder_reply_parse(rows[i].text, &seen));
+        assert_string_equal(seen.token, "");
+        assert_string_equal(seen.holder, rows[i].holder);
+        assert_false(seen.is_reserved);
+    }
+}
+
+static void knows_reservations(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *place;
+    } rows[] = {{"250 sreserved", ""}, {"-1 sreserved", ""}, {"7 sreserved:" PLACE, PLACE}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_holder_reply seen;
+        memset(&seen, 0x5a, sizeof seen);
+        assert_true(rl_holder_reply_parse(rows[i].text, &seen));
+        assert_true(seen.is_reserved && !seen.is_foreign);
+        assert_string_equal(seen.place, rows[i].place);
+        assert_string_equal(seen.token, "");
+        assert_string_equal(seen.holder, "");
+    }
+}
+
+/* Of 105 bytes and less all is shown; of 106, which may have been more, three are for dots. */
+static void marks_what_was_cut(void **state) {
+    (void)state;
+    for (size_t length = 1; length <= 110; length++) {
+        char text[128] = "1 s";
+        struct rl_holder_reply seen;
+        memset(text + 3, 'v', length);
+        text[3 + length] = '\0';
+        assert_int_equal(rl_holder_reply_parse(text, &seen), length <= 106);
+        if (length <= 105) {
+            assert_string_equal(seen.holder, text + 3);
+        } else if (length == 106) {
+            assert_int_equal(strlen(seen.holder), 106);
+            assert_string_equal(seen.holder + 102, "v...");
+        }
+    }
+}
+
+static void refuses_other_forms(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "5",
+        "5 ",
+        " sx",
+        "5sx",
+        "-2 sx",
+        "-1sx",
+        "- sx",
+        "-5 s",
+        "+5 sx",
+        "5 x",
+        "5 Sx",
+        "5 t",
+        "5  sx",
+        "x sx",
+        "0x5 sx",
+        "5.0 sx",
+        "1e3 sx",
+        "99999999999999999999 sx",
+        "OK",
+        "PONG",
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct rl_holder_reply seen;
+        if (rl_holder_reply_parse(texts[i], &seen)) {
+            print_error("accepted: %s\n", texts[i]);
+        }
+        assert_false(rl_holder_reply_parse(texts[i], &seen));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_our_own_values), cmocka_unit_test(shows_what_is_not_ours),
+        cmocka_unit_test(knows_reservations),   cmocka_unit_test(marks_what_was_cut),
+        cmocka_unit_test(refuses_other_forms),
+    };
+    return cmocka_run_group_tests_name("sighting", tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* What a node may answer to the commands on a line: through the guard and the judge, as in
+ * reply_test.c. */
+#include "redis/line_reply.h"
+
+#include <hiredis/hiredis.h>
+
+#include "redis/reply.h"
+#include "unit/check.h"
+
+struct fixture {
+    redisReader *reader;
+    struct rl_reply_slot slot;
+    uint32_t waiting;
+};
+
+static void fixture_init(struct fixture *f, uint32_t waiting) {
+    memset(f, 0x5a, sizeof *f);
+    f->waiting = waiting;
+    f->reader = redisReaderCreate();
+    rl_reply_guard(f->reader, &f->slot, &f->waiting);
+}
+
+static void fixture_free(struct fixture *f) {
+    redisReaderFree(f->reader);
+}
+
+/* The first reply out of these bytes; NULL if the guard or hiredis refused them, or more are
+ * needed. */
+static redisReply *read_reply(struct fixture *f, const void *bytes, size_t length) {
+    void *reply = NULL;
+    redisReaderFeed(f->reader, bytes, length);
+    if (redisReaderGetReply(f->reader, &reply) != REDIS_OK) {
+        assert_int_not_equal(f->reader->err, 0);
+        return NULL;
+    }
+    return reply;
+}
+
+static redisReply *read_text(struct fixture *f, const char *text) {
+    return read_reply(f, text, strlen(text));
+}
+
+static struct rl_answer judge(struct fixture *f, enum rl_command_kind kind, const char *wire) {
+    fixture_init(f, 1);
+    const redisReply *reply = read_text(f, wire);
+    assert_non_null(reply);
+    struct rl_answer answer = rl_reply_judge(kind, reply);
+    fixture_free(f);
+    return answer;
+}
+
+#define PLACE "0123456789abcdef0000000000000007"
+#define NAME_64 "abcdefghijklmnopqrstuvwxyz012345abcdefghijklmnopqrstuvwxyz012345"
+
+static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
+    char wire[256];
+    snprintf(wire, sizeof wire, "$%zu\r\n%s\r\n", strlen(text), text);
+    return judge(f, kind, wire);
+}
+
+static void reads_the_lines_numbers(void **state) {
+    (void)state;
+    static const struct {
+        enum rl_command_kind kind;
+        const char *text;
+        enum rl_verdict verdict;
+        uint64_t counter;
+        struct rl_line_answer line;
+    } rows[] = {
+        {RL_COMMAND_JOIN, "1", RL_YES, 0, {.rank = 0}},
+        {RL_COMMAND_JOIN, "0 0 0", RL_NO, 0, {.rank = 0}},
+        {RL_COMMAND_JOIN, "0 7 250", RL_NO, 0, {.rank = 7, .life_ms = 250}},
+        {RL_COMMAND_JOIN, "0 4294967295 -1", RL_NO, 0, {.rank = UINT32_MAX, .life_ms = -1}},
+        {RL_COMMAND_TAKE, "1 0 0 0", RL_YES, 0, {.waiting = 0}},
+        {RL_COMMAND_TAKE, "1 3 1250 0", RL_YES, 0, {.waiting = 3, .first_waited_ms = 1250}},
+        {RL_COMMAND_TAKE,
+         "1 4294967295 4294967296 9007199254740991",
+         RL_YES,
+         9007199254740991,
+         {.waiting = UINT32_MAX, .first_waited_ms = UINT64_C(1) << 32}},
+        {RL_COMMAND_TAKE,
+         "0 1 999999999999999999",
+         RL_NO,
+         0,
+         {.which = 1, .life_ms = 999999999999999999}},
+        {RL_COMMAND_TAKE, "0 64 -1", RL_NO, 0, {.which = 64, .life_ms = -1}},
+        {RL_COMMAND_RELEASE_LINE,
+         "1 2 3 1",
+         RL_YES,
+         0,
+         {.waiting = 2, .first_waited_ms = 3, .served = true}},
+        {RL_COMMAND_RELEASE_LINE, "0 2 3 0", RL_NO, 0, {.waiting = 2, .first_waited_ms = 3}},
+        {RL_COMMAND_RELEASE_LINE, "0 0 0 1", RL_NO, 0, {.served = true}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fixture f;
+        struct rl_answer answer = judge_bulk(&f, rows[i].kind, rows[i].text);
+        const struct rl_line_answer *line = &answer.line, *wanted = &rows[i].line;
+        assert_int_equal(answer.verdict, rows[i].verdict);
+        assert_int_equal(answer.reason, 0);
+        assert_true(answer.counter == rows[i].counter);
+        assert_int_equal(line->rank, wanted->rank);
+        assert_int_equal(line->waiting, wanted->waiting);
+        assert_true(line->first_waited_ms == wanted->first_waited_ms);
+        assert_true(line->life_ms == wanted->life_ms);
+        assert_int_equal(line->which, wanted->which);
+        assert_int_equal(line->served, wanted->served);
+    }
+}
+
+static void shows_who_waits(void **state) {
+    (void)state;
+    static const char *const members[] = {PLACE, PLACE ":h", PLACE ":" NAME_64, "", "stranger's"};
+    struct fixture f;
+    for (size_t i = 0; i < COUNT(members); i++) {
+        char text[160];
+        snprintf(text, sizeof text, "4294967295 4294967295 %s", members[i]);
+        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_WAITER, text);
+        assert_int_equal(answer.verdict, RL_YES);
+        assert_int_equal(answer.line.waiting, UINT32_MAX);
+        assert_true(answer.line.first_waited_ms == UINT32_MAX);
+        assert_string_equal(answer.text, members[i]);
+    }
+    assert_int_equal(judge(&f, RL_COMMAND_WAITER, "$-1\r\n").verdict, RL_NO);
+    const char *too_long = "1 2 " PLACE ":" NAME_64 "x";
+    assert_int_equal(judge_bulk(&f, RL_COMMAND_WAITER, too_long).verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":1\r\n").verdict, RL_YES);
+    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":0\r\n").verdict, RL_NO);
+}
+
+/* For each of them, what is good for another one included. */
+static void takes_the_lines_answers_as_they_are(void **state) {
+    (void)state;
+    static const enum rl_command_kind kinds[] = {RL_COMMAND_JOIN, RL_COMMAND_TAKE,
+                                                 RL_COMMAND_RELEASE_LINE, RL_COMMAND_WAITER};
+    static const struct {
+        const char *text;
+        const char *good; /* for which, by their first letter */
+    } rows[] = {
+        {"", ""},
+        {"1", "J"},
+        {"0", ""},
+        {"2", ""},
+        {"10", ""},
+        {"1 ", ""},
+        {" 1", ""},
+        {"+1", ""},
+        {"0 ", ""},
+        {"0 1", ""},
+        {"0 1 ", "W"},
+        {"0 1 2", "JTW"},
+        {"0 1 2 ", "W"},
+        {"0 1  2", "W"},
+        {"0  1 2", ""},
+        {"00 1 2", ""},
+        {"0 01 2", ""},
+        {"0 1 02", "W"},
+        {"0 1 -1", "JTW"},
+        {"0 1 -2", "W"},
+        {"0 1 -", "W"},
+        {"0 1 -11", "W"},
+        {"0 -1 1", ""},
+        {"0 65 1", "JW"},
+        {"0 0 1", "JW"},
+        {"0 4294967296 1", "W"},
+        {"0 1 1234567890123456789", "W"},
+        {"0 1 1x", "W"},
+        {"0 1x 1", ""},
+        {"0\t1 1", ""},
+        {"1 2 3", "W"},
+        {"1 2 3 0", "TRW"},
+        {"1 2 3 1", "TRW"},
+        {"1 2 3 2", "TW"},
+        {"1 2 3 ", "W"},
+        {"1 2 3 0 ", "W"},
+        {"1 2 3 01", "W"},
+        {"1 2 3 -1", "W"},
+        {"1 2 3 1 1", "W"},
+        {"1 4294967296 3 1", "W"},
+        {"4294967296 3 1", ""},
+        {"1 1234567890123456789 3 1", ""},
+        {"0 2 3 1", "RW"},
+        {"2 2 3 1", "W"},
+        {"OK", ""},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        for (size_t k = 0; k < COUNT(kinds); k++) {
+            struct fixture f;
+            enum rl_verdict verdict = judge_bulk(&f, kinds[k], rows[i].text).verdict;
+            bool is_good = strchr(rows[i].good, "JTRW"[k]) != NULL;
+            if ((verdict != RL_NOT_REDIS) != is_good) {
+                print_error("\"%s\" to %c\n", rows[i].text, "JTRW"[k]);
+            }
+            assert_int_equal(verdict != RL_NOT_REDIS, is_good);
+        }
+    }
+}
+
+/* Other types than a bulk string, and errors. */
+static void takes_no_other_type(void **state) {
+    (void)state;
+    static const struct {
+        const char *wire;
+        enum rl_verdict join, release;
+    } others[] = {
+        {":1\r\n", RL_NOT_REDIS, RL_NOT_REDIS},
+        {":0\r\n", RL_NOT_REDIS, RL_NOT_REDIS},
+        {"+1\r\n", RL_NOT_REDIS, RL_NOT_REDIS},
+        {"$-1\r\n", RL_NOT_REDIS, RL_NOT_REDIS},
+        {"-NOSCRIPT No matching script.\r\n", RL_NOSCRIPT, RL_NOSCRIPT},
+        {"-OOM x\r\n", RL_ERROR, RL_ERROR},
+        {"-WRONGTYPE x\r\n", RL_ERROR, RL_NO},
+    };
+    for (size_t i = 0; i < COUNT(others); i++) {
+        struct fixture f;
+        assert_int_equal(judge(&f, RL_COMMAND_JOIN, others[i].wire).verdict, others[i].join);
+        assert_int_equal(judge(&f, RL_COMMAND_TAKE, others[i].wire).verdict, others[i].join);
+        assert_int_equal(judge(&f, RL_COMMAND_RELEASE_LINE, others[i].wire).verdict,
+                         others[i].release);
+    }
+    struct fixture f;
+    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, "-WRONGTYPE x\r\n").verdict, RL_NO);
+    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, "$1\r\n1\r\n").verdict, RL_NOT_REDIS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_the_lines_numbers),
+        cmocka_unit_test(shows_who_waits),
+        cmocka_unit_test(takes_the_lines_answers_as_they_are),
+        cmocka_unit_test(takes_no_other_type),
+    };
+    return cmocka_run_group_tests_name("line reply", tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* Other processes: a child after fork() has no events and harms no socket; a program that another
+ * thread starts inherits none. */
+#include "uv/scene.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHILD_CHECK(condition)         \
+    do {                               \
+        if (!(condition)) {            \
+            _exit(1 + __LINE__ % 250); \
+        }                              \
+    } while (0)
+
+static bool is_there(const char *bytes, int fd) {
+    char got[16];
+    struct pollfd here = {.fd = fd, .events = POLLIN};
+    size_t length = strlen(bytes);
+    return poll(&here, 1, 5000) == 1 && recv(fd, got, sizeof got, 0) == (ssize_t)length &&
+           memcmp(got, bytes, length) == 0;
+}
+
+/* -- fork() -- */
+
+/* In the child every event ends it, by scene->calls. */
+static _Noreturn void child(struct scene *s, struct link *link, int peer) {
+    CHILD_CHECK(s->world->ops->is_forked(s->world));
+    s->calls = 1000; /* what is called back from now on fails */
+    peer_send(peer, "to the parent", 13);
+    CHILD_CHECK(uv_loop_fork(&s->loop) == 0);
+    int turns = s->turns;
+    for (int i = 0; i < 5; i++) {
+        uv_run(&s->loop, UV_RUN_NOWAIT);
+    }
+    CHILD_CHECK(s->turns == turns && link->received == 0 && link->ends == 0);
+    s->world->ops->abandon(s->world);
+    _exit(0);
+}
+
+static void a_child_has_no_events(void **state) {
+    struct scene s;
+    struct link link = {0};
+    struct rl_address address;
+    int status = 0;
+    (void)state;
+    scene_start(&s);
+    int listener = peer_listen(&address, 4);
+    int peer = link_open(&link, &s, listener, &address);
+    scene_wake(&s);
+    scene_arm(&s, scene_now_ns(&s) + MS);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        child(&s, &link, peer);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    SCENE_UNTIL(&s, link.received == 13); /* the child has not read it */
+    assert_int_equal(link_write(&link, "here", 4), 4);
+    assert_true(is_there("here", peer)); /* nor has it closed what is the parent's */
+    link_close(&link);
+    close(peer);
+    close(listener);
+    scene_end(&s);
+}
+
+/* abandon() closes the child's copy: when the parent has closed, too, the peer is told. */
+static void abandoned(void **state) {
+    struct scene s;
+    struct link link = {0};
+    struct rl_address address;
+    int ready[2], go[2], status = 0;
+    char byte = 0;
+    (void)state;
+    scene_start(&s);
+    int listener = peer_listen(&address, 4);
+    int peer = link_open(&link, &s, listener, &address);
+    assert_true(pipe(ready) == 0 && pipe(go) == 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(go[1]); /* so that it ends if its parent does */
+        s.world->ops->abandon(s.world);
+        CHILD_CHECK(write(ready[1], "x", 1) == 1);
+        CHILD_CHECK(read(go[0], &byte, 1) >= 0);
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    link_close(&link);
+    struct pollfd here = {.fd = peer, .events = POLLIN};
+    assert_int_equal(poll(&here, 1, 5000), 1);
+    assert_int_equal(recv(peer, &byte, 1, 0), 0);
+    assert_int_equal(write(go[1], "x", 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(go[i]);
+    }
+    close(peer);
+    close(listener);
+    scene_end(&s);
+}
+
+/* -- exec() -- */
+
+#define EXECS 200 /* at least */
+#define HAS_SOCKET 7
+
+static char self[4096];
+static atomic_bool stops;
+static atomic_int execs, inherited;
+
+/* This program, run again: has it a socket? */
+static int look(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    bool found = false;
+    while ((entry = readdir(folder)) != NULL) {
+        char path[300], target[100] = "";
+        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+        found = found || (strtol(entry->d_name, NULL, 10) > STDERR_FILENO &&
+                          readlink(path, target, sizeof target - 1) > 0 &&
+                          strncmp(target, "socket:", 7) == 0);
+    }
+    closedir(folder);
+    return found ? HAS_SOCKET : 0;
+}
+
+static void spawn(void *data) {
+    char *arguments[] = {self, (char *)(uintptr_t) "--look", NULL};
+    (void)data;
+    while (!atomic_load(&stops)) {
+        int status = 0;
+        pid_t pid = vfork();
+        if (pid == 0) {
+            execv(self, arguments);
+            _exit(9);
+        }
+        if (waitpid(pid, &status, 0) == pid && WIFEXITED(status)) {
+            atomic_fetch_add(&execs, 1);
+            atomic_fetch_add(&inherited, WEXITSTATUS(status) == HAS_SOCKET);
+        }
+    }
+}
+
+/* Many sockets at once, since what is looked for is a moment. */
+static void no_socket_is_inherited(void **state) {
+    struct scene s;
+    struct rl_address address;
+    uv_thread_t thread;
+    static struct link links[64];
+    (void)state;
+    scene_start(&s);
+    int listener = peer_listen(&address, 0); /* whoever is refused is as good */
+    assert_int_equal(uv_thread_create(&thread, spawn, NULL), 0);
+    while (atomic_load(&execs) < EXECS) {
+        for (size_t i = 0; i < 64; i++) {
+            link_dial(&links[i], &s, &address);
+        }
+        for (size_t i = 0; i < 64; i++) {
+            if (links[i].stream != NULL) {
+                link_close(&links[i]);
+            }
+        }
+        uv_run(&s.loop, UV_RUN_NOWAIT);
+    }
+    atomic_store(&stops, true);
+    uv_thread_join(&thread);
+    assert_int_equal(atomic_load(&inherited), 0);
+    close(listener);
+    scene_end(&s);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--look") == 0) {
+        return look();
+    }
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_has_no_events),
+        cmocka_unit_test(abandoned),
+        cmocka_unit_test(no_socket_is_inherited),
+    };
+    return cmocka_run_group_tests_name("uv_process", tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* Random bytes: by the page, never twice, and not those of the parent in a child. */
+#include "uv/scene.h"
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TOKEN 16
+
+static int calls; /* of getrandom() */
+static bool fails;
+static bool has_no_page;         /* the kernel knows no wiping */
+static unsigned char last[4096]; /* what it has given */
+
+ssize_t getrandom(void *bytes, size_t length, unsigned flags) {
+    if (fails) {
+        errno = ENOSYS;
+        return -1;
+    }
+    calls++;
+    ssize_t n = (ssize_t)syscall(SYS_getrandom, bytes, length, flags);
+    if (n > 0) {
+        memcpy(last, bytes, (size_t)n < sizeof last ? (size_t)n : sizeof last);
+    }
+    return n;
+}
+
+int madvise(void *address, size_t size, int advice) {
+    if (has_no_page && advice == MADV_WIPEONFORK) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_madvise, address, size, advice);
+}
+
+static void draw(struct scene *s, unsigned char bytes[TOKEN]) {
+    assert_true(s->world->ops->random(s->world, bytes, TOKEN));
+}
+
+static bool is_zero(const unsigned char bytes[TOKEN]) {
+    static const unsigned char zero[TOKEN];
+    return memcmp(bytes, zero, TOKEN) == 0;
+}
+
+static void one_call_for_many(void **state) {
+    struct scene s;
+    static unsigned char all[1000][TOKEN];
+    (void)state;
+    scene_start(&s);
+    calls = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        draw(&s, all[i]);
+        assert_false(is_zero(all[i]));
+        assert_true(i == 0 || memcmp(all[i - 1], all[i], TOKEN) != 0);
+    }
+    assert_int_equal(calls, 4); /* 255 of a page */
+    scene_end(&s);
+}
+
+static void none_there(void **state) {
+    struct scene s;
+    unsigned char bytes[TOKEN];
+    (void)state;
+    scene_start(&s);
+    fails = true;
+    assert_false(s.world->ops->random(s.world, bytes, TOKEN));
+    fails = false;
+    draw(&s, bytes);
+    assert_false(is_zero(bytes));
+    scene_end(&s);
+}
+
+static void without_a_page(void **state) {
+    struct scene s;
+    unsigned char a[TOKEN], b[TOKEN];
+    (void)state;
+    has_no_page = true;
+    calls = 0;
+    scene_start(&s);
+    draw(&s, a);
+    draw(&s, b);
+    assert_memory_not_equal(a, b, TOKEN);
+    assert_int_equal(calls, 0); /* libuv's own */
+    scene_end(&s);
+    has_no_page = false;
+}
+
+/* What the parent draws next is not known to the child: neither by drawing, nor in its memory. */
+static void not_the_parents(void **state) {
+    struct scene s;
+    unsigned char first[TOKEN], child[TOKEN], next[TOKEN];
+    int pipes[2], status = 0;
+    (void)state;
+    scene_start(&s);
+    draw(&s, first);
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool drawn = s.world->ops->random(s.world, child, TOKEN);
+        bool told = write(pipes[1], child, TOKEN) == TOKEN;
+        _exit(drawn && told && s.world->ops->is_forked(s.world) ? 0 : 1);
+    }
+    assert_int_equal(read(pipes[0], child, TOKEN), TOKEN);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    draw(&s, next);
+    assert_memory_equal(next, last + TOKEN, TOKEN); /* of the page */
+    assert_memory_not_equal(child, next, TOKEN);
+    assert_false(is_zero(child));
+    assert_false(s.world->ops->is_forked(s.world));
+    close(pipes[0]);
+    close(pipes[1]);
+    scene_end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_call_for_many),
+        cmocka_unit_test(none_there),
+        cmocka_unit_test(without_a_page),
+        cmocka_unit_test(not_the_parents),
+    };
+    return cmocka_run_group_tests_name("uv_random", tests, NULL, NULL);
+}

@@ -1,0 +1,22 @@
+/* A configuration file: lines "name = value", with the names of the options.
+ *
+ *     # a comment is a line of its own
+ *     nodes = redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+ *     ttl = 30s
+ *
+ * Happy path: each line sets one option, unless the command line or the environment has set it. A
+ * list may be repeated, and adds up.
+ *
+ * Failure modes: each names file, line and remedy. What is not used is checked all the same. */
+#ifndef TOOL_CONFIG_H
+#define TOOL_CONFIG_H
+
+#include <stdio.h>
+
+#include "tool/options.h"
+
+/* path: of messages. Returns 0, or -1 with options->error. *text is what values point into: to be
+ * freed when they are no longer needed, in both cases. */
+int tool_config_read(struct tool_options *options, FILE *file, const char *path, char **text);
+
+#endif

@@ -1,0 +1,72 @@
+/* Redis nodes of our own: N redis-server processes on free loopback ports.
+ *
+ * Happy path: rl_local_nodes_start() makes a folder under TMPDIR (or /tmp), starts N servers
+ * without persistence and with noeviction, and returns once each has answered that it is the
+ * process that we started. rl_local_nodes_urls() go straight into redlock_client_options. Single
+ * nodes can be paused, killed and started again on their port. rl_local_nodes_stop() ends exactly
+ * these processes and removes the folder.
+ *
+ * Failure modes: whatever fails while starting stops what was started, and says why in the caller's
+ * buffer, with the last line of the server's log. A port that is taken between our choice and
+ * the server's bind costs another try with another port. SIGINT, SIGTERM and SIGHUP stop the nodes
+ * and remove the folder, then go to their previous handlers; so does exit(). If the process is
+ * killed outright, the kernel kills the nodes (PR_SET_PDEATHSIG), and only the folder stays; it
+ * also stays after a signal if options.args made the servers write more than their logs.
+ *
+ * Preconditions: Linux. The kernel counts the death of the *thread* that started a node as the
+ * parent's: start nodes from a thread that lives as long as they shall. A child that the process
+ * forks itself does not stop the nodes when it exits.
+ *
+ * What it is for: the embedded nodes of redlock-bench and of the live tests. */
+#ifndef RL_LOCAL_NODES_H
+#define RL_LOCAL_NODES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rl_local_nodes;
+
+struct rl_local_nodes_options {
+    size_t n;                /* 1 to 64 */
+    const char *server;      /* program; NULL: $REDLOCK_SERVER, or redis-server or
+                              * valkey-server by PATH */
+    const char *const *args; /* more arguments for each node, they win over ours; NULL-terminated,
+                              * NULL for none; must live as long as the nodes. A node that wants a
+                              * password counts as ready when it asks for it. */
+};
+
+/* Returns 0, or -1 with *nodes NULL and a sentence in error (of error_size bytes, at least 1). */
+int rl_local_nodes_start(struct rl_local_nodes **nodes,
+                         const struct rl_local_nodes_options *options, char *error,
+                         size_t error_size);
+
+/* Stops all of them, also paused ones, and frees nodes. NULL is ignored. */
+void rl_local_nodes_stop(struct rl_local_nodes *nodes);
+
+size_t rl_local_nodes_count(const struct rl_local_nodes *nodes);
+
+/* "redis://127.0.0.1:PORT" of each, valid until they are stopped; a restart keeps the URL. */
+const char *const *rl_local_nodes_urls(const struct rl_local_nodes *nodes);
+
+/* Of node i: its process, 0 after rl_local_nodes_kill(); its port; its log file. */
+pid_t rl_local_nodes_pid(const struct rl_local_nodes *nodes, size_t i);
+int rl_local_nodes_port(const struct rl_local_nodes *nodes, size_t i);
+const char *rl_local_nodes_log(const struct rl_local_nodes *nodes, size_t i);
+
+/* Processor time that the running nodes have used so far, all together; 0 if the kernel does not
+ * tell. */
+uint64_t rl_local_nodes_cpu_ns(const struct rl_local_nodes *nodes);
+
+/* SIGSTOP, returns once the process stands; SIGCONT. 0, or -1 if the node does not run. */
+int rl_local_nodes_pause(struct rl_local_nodes *nodes, size_t i);
+int rl_local_nodes_resume(struct rl_local_nodes *nodes, size_t i);
+
+/* SIGKILL, returns once the process is gone; nothing happens to one that is gone already. */
+void rl_local_nodes_kill(struct rl_local_nodes *nodes, size_t i);
+
+/* Starts a killed node again, empty, on its old port. Returns as rl_local_nodes_start() does; the
+ * other nodes stay as they are in any case. */
+int rl_local_nodes_restart(struct rl_local_nodes *nodes, size_t i, char *error, size_t error_size);
+
+#endif /* RL_LOCAL_NODES_H */

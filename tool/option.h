@@ -1,0 +1,56 @@
+/* One option: a row of a table (options.h), and how its field is set from text.
+ *
+ * Failure modes: a clause that says what is wrong with the text, or what it could be. */
+#ifndef TOOL_OPTION_H
+#define TOOL_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOOL_WHY_MAX 256
+#define TOOL_EVERY 255u /* use: all of them */
+
+/* What the field at a row's place is, and what its text looks like. */
+enum tool_kind {
+    TOOL_HEADING,  /* no option: `help` alone, a line of --help */
+    TOOL_STOP,     /* no field: parsing ends here, for --help and --version */
+    TOOL_FLAG,     /* bool */
+    TOOL_TEXT,     /* const char *: anything but nothing */
+    TOOL_CHOICE,   /* int: which of `choices`, "a|b|c" */
+    TOOL_WHOLE,    /* int64_t */
+    TOOL_DURATION, /* int64_t, in ms: "10s" */
+    TOOL_SECONDS,  /* int64_t, in ms: "0.5" */
+    TOOL_LIST      /* struct tool_list */
+};
+
+struct tool_option {
+    const char *name;
+    char letter; /* 0: none */
+    enum tool_kind kind;
+    size_t at;            /* offset in the target */
+    int64_t min, max;     /* of numbers; of seconds in ms */
+    const char *choices;  /* of TOOL_CHOICE */
+    bool is_optional;     /* --name alone leaves the field as it is: that it was given counts */
+    bool in_config;       /* the file may set it */
+    bool is_secret;       /* its text is not shown in errors */
+    const char *variable; /* of the environment, NULL: none */
+    unsigned uses;        /* bit set of those that know it, 0: all */
+    const char *value;    /* its name in --help, NULL if it takes none */
+    const char *help;     /* lines, parted by \n; NULL: it is not shown */
+};
+
+/* Sets the field of the row in target; with target NULL it is only looked whether it could be set.
+ * text: NULL if the option was given without one. Returns NULL, or why not: a clause, in why or
+ * static. */
+const char *tool_option_set(const struct tool_option *row, void *target, const char *text,
+                            char why[TOOL_WHY_MAX]);
+
+/* Whether the row is for use number `use`. */
+bool tool_option_is_for(const struct tool_option *row, unsigned use);
+
+/* Choice number `choice` of "a|b|c", in out. Returns out. */
+#define TOOL_CHOICE_MAX 32
+const char *tool_choice_name(const char *choices, int choice, char out[TOOL_CHOICE_MAX]);
+
+#endif

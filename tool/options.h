@@ -1,0 +1,71 @@
+/* One table of options for a program: the command line, the environment, a configuration file and
+ * --help all read it, so that a new option is one row.
+ *
+ * Happy path:
+ *
+ *     static const struct tool_option rows[] = {
+ *         {"ttl", 't', TOOL_DURATION, .at = offsetof(struct settings, ttl_ms), .min = 1,
+ *          .max = 86400000, .in_config = true, .value = "TIME", .help = "how long it lives"},
+ *         {"help", 'h', TOOL_STOP, .help = "this text"},
+ *     };
+ *     struct tool_options options = {.rows = rows, .count = 2, .target = &settings, ...};
+ *     tool_options_parse() -> tool_options_environment() -> tool_config_read()
+ *
+ * Defaults are what the target has before. What comes first wins: the command line over the
+ * environment, and that over the file. A row whose value is a list takes all that is given in one
+ * place.
+ *
+ * Failure modes: a sentence in `error` that names the option (or the variable, or file and line)
+ * and says what to write instead; what was set until then stays set.
+ *
+ * Texts are not copied: they live as long as argv, the environment and the file's text.
+ *
+ * Why not argp or popt? getopt_long() does the splitting here. What is left is the sentences, the
+ * file and the environment, which neither of them has. */
+#ifndef TOOL_OPTIONS_H
+#define TOOL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tool/option.h"
+
+#define TOOL_OPTIONS_MAX 40
+#define TOOL_ERROR_MAX 1024
+
+/* Where a value came from. */
+enum tool_source { TOOL_DEFAULT, TOOL_LINE, TOOL_ENVIRONMENT, TOOL_FILE };
+
+struct tool_options {
+    const struct tool_option *rows;
+    size_t count;
+    void *target;
+    const char *program; /* "redlock run": it has --help */
+    const char *name;    /* of errors: "run" */
+
+    enum tool_source from[TOOL_OPTIONS_MAX]; /* of each row */
+    const struct tool_option *stop;          /* the row that ended parsing, or NULL */
+    char **words;                            /* what is no option */
+    int n_words;
+    char error[TOOL_ERROR_MAX];
+};
+
+/* Returns 0, or -1 with `error`. argv[0] is not looked at; getopt_long() may reorder the rest. */
+int tool_options_parse(struct tool_options *options, int argc, char **argv);
+
+/* The same for what was not given, by the rows' variables; an empty variable is none. */
+int tool_options_environment(struct tool_options *options);
+
+/* Whether all that was given on the command line is for use number `use`; if not, -1, and the error
+ * says that it "does not apply to" name. */
+int tool_options_check(struct tool_options *options, unsigned use, const char *name);
+
+/* Where the row at this offset, or of this name, has its value from. */
+enum tool_source tool_options_from(const struct tool_options *options, size_t at);
+
+/* Writes `error`, returns -1. */
+int tool_options_fail(struct tool_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
