@@ -92,7 +92,8 @@ enum fake_action {
 };
 
 struct fake_rule {
-    const char *command; /* its name, in any case; NULL: every command */
+    const char *command; /* its name, in any case, or that of the library's script that it runs
+                            ("join", by its hash or whole); NULL: every command */
     unsigned nth;        /* only the nth command of its connection, from 1; 0: at any place */
     unsigned skip;       /* so many commands that fit are let pass first */
     unsigned times;      /* the rule is used up after so many; 0: never */
@@ -183,7 +184,7 @@ const char *fake_node_find(const struct fake_node *node, uint32_t db, const void
 /* Plants a key into database 0, as if another client had set it. ttl_ms 0: for ever. */
 void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms);
 
-/* How many commands of this name came in (NULL: all), executed or not. */
+/* How many commands of this name came in (NULL: all), executed or not; or of this script. */
 size_t fake_node_count(const struct fake_node *node, const char *command);
 
 /* The log: the command that came in as number index, from 0, as one line of printable text ("SET

@@ -384,6 +384,30 @@ static void restarts_empty(void **state) {
     expect(f, "-NOSCRIPT No matching script. Please use EVAL.\r\n");
 }
 
+/* By the script that it runs, known or not, by its hash or whole. */
+static void tells_scripts_apart(void **state) {
+    const char *script = rl_command_script(RL_COMMAND_RELEASE);
+    const char *sha1 = rl_command_script_sha1(RL_COMMAND_RELEASE);
+    struct fixture *f = *state;
+    again(f);
+    SAY(f, "EVALSHA", sha1, "1", "a", "other");
+    expect(f, "-NOSCRIPT No matching script. Please use EVAL.\r\n");
+    fake_node_rule(f->node, (struct fake_rule){
+                                .command = "read", .action = FAKE_INSTEAD, .bytes = "+READ\r\n"});
+    fake_node_rule(
+        f->node,
+        (struct fake_rule){.command = "release", .action = FAKE_INSTEAD, .bytes = "+RELEASE\r\n"});
+    SAY(f, "EVAL", script, "1", "a", "other");
+    SAY(f, "EVALSHA", sha1, "1", "a", "other");
+    SAY(f, "EVALSHA", rl_command_script_sha1(RL_COMMAND_READ), "1", "a");
+    SAY(f, "PING");
+    expect(f, "+RELEASE\r\n+RELEASE\r\n+READ\r\n+PONG\r\n");
+    assert_int_equal(fake_node_count(f->node, "release"), 3);
+    assert_int_equal(fake_node_count(f->node, "read"), 1);
+    assert_int_equal(fake_node_count(f->node, "EVALSHA"), 3);
+    fake_node_clear_rules(f->node);
+}
+
 static void remembers_what_came_in(void **state) {
     struct fixture *f = *state;
     again(f);
@@ -431,6 +455,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(reads_nothing_while_deaf, set_up, tear_down),
         cmocka_unit_test_setup_teardown(greets_and_speaks_unasked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(restarts_empty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_scripts_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(remembers_what_came_in, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listens_on_a_path, set_up, tear_down),
     };

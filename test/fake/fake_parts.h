@@ -13,7 +13,7 @@
 #include "server/server.h"
 
 #define FAKE_RULES_MAX 64
-#define FAKE_NAMES_MAX 32
+#define FAKE_NAMES_MAX 48
 
 struct fake_conn;
 

@@ -44,8 +44,10 @@ void fake_node_clear_rules(struct fake_node *node) {
 
 static bool fits(const struct fake_rule *rule, const struct resp_command *command, unsigned nth) {
     assert(nth > 0);
-    return (rule->command == NULL || resp_is(&command->args[0], rule->command)) &&
-           (rule->nth == 0 || rule->nth == nth);
+    const char *script = server_script_of(command);
+    bool is_named = rule->command == NULL || resp_is(&command->args[0], rule->command) ||
+                    (script != NULL && strcmp(rule->command, script) == 0);
+    return is_named && (rule->nth == 0 || rule->nth == nth);
 }
 
 bool fake_rule_take(struct fake_node *node, const struct resp_command *command, unsigned nth,
@@ -87,6 +89,14 @@ static void count_name(struct fake_node *node, const struct resp_arg *name) {
     node->counts[i].count++;
 }
 
+static void count_script(struct fake_node *node, const struct resp_command *command) {
+    const char *script = server_script_of(command);
+    if (script != NULL) {
+        struct resp_arg name = {script, strlen(script)};
+        count_name(node, &name);
+    }
+}
+
 /* Appends one argument to a line, as far as there is room. Returns the line's new length. */
 static size_t write_arg(char *line, size_t used, const struct resp_arg *arg) {
     assert(used < FAKE_LOG_LINE);
@@ -109,6 +119,7 @@ void fake_rule_note(struct fake_node *node, const struct resp_command *command) 
         used = write_arg(line, used, &command->args[i]);
     }
     count_name(node, &command->args[0]);
+    count_script(node, command);
     node->commands++;
 }
 

@@ -296,6 +296,10 @@ void server_receive(struct server_connection *connection, const void *bytes, siz
 void server_execute(struct server_connection *connection, const struct resp_command *command,
                     uint64_t now_us);
 
+/* Which script of the library's an EVAL or EVALSHA is of, loaded or not: "release"; NULL: none, or
+ * another command. */
+const char *server_script_of(const struct resp_command *command);
+
 /* Publishes as another client would. Returns how many connections are told. */
 size_t server_publish(struct server *server, const void *channel, size_t length,
                       const void *payload, size_t payload_length);

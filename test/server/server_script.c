@@ -363,6 +363,16 @@ static void reply_stranger(struct call *call) {
     reply_error(call, "ERR Error compiling script: this server knows libredlock's scripts only");
 }
 
+const char *server_script_of(const struct resp_command *command) {
+    bool is_whole = resp_is(&command->args[0], "EVAL");
+    if (command->count < 2 || (!is_whole && !resp_is(&command->args[0], "EVALSHA"))) {
+        return NULL;
+    }
+    pthread_once(&once, learn);
+    uint32_t script = is_whole ? find_text(&command->args[1]) : find_sha1(&command->args[1]);
+    return script < EFFECTS_MAX ? effect_name(script) : NULL;
+}
+
 void do_eval(struct call *call) {
     pthread_once(&once, learn);
     if (!counts_keys(call)) {

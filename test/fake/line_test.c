@@ -1,0 +1,430 @@
+/* Waiting in line (lib/client/line.h) on fake nodes: where JOIN goes and when, whatever is answered
+ * to it; and what is said on the client's channel, true or not. Its ends are in line_end_test.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/listening.h"
+#include "client/state.h"
+#include "fake/waiter.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Turns in which a JOIN that is sent too early would have come. */
+#define A_WHILE_MS 30
+
+/* -- Heard first -- */
+
+static void subscriptions_vanish(struct waiter *w) {
+    fake_node_rule(waiter_node(w, 0),
+                   (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_SWALLOW});
+}
+
+static void confirm_by_hand(struct waiter *w) {
+    char bytes[128];
+    snprintf(bytes, sizeof bytes, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
+             strlen(w->channel), w->channel);
+    fake_node_send_listeners(waiter_node(w, 0), bytes, strlen(bytes));
+}
+
+struct gone {
+    size_t node;
+    unsigned times;
+};
+
+static bool has_gone(struct five *f, void *data) {
+    const struct gone *gone = data;
+    return f->downs[gone->node].times >= gone->times;
+}
+
+static void drop_another(struct waiter *w) {
+    size_t node = w->order[FIVE - 1];
+    unsigned times = w->f.downs[node].times + 1;
+    fake_node_drop(w->f.nodes[node], true);
+    assert_true(five_run_until(&w->f, has_gone, &(struct gone){node, times}));
+    five_wait_up(&w->f, FIVE);
+}
+
+/* Not before, whatever happens meanwhile, nor for another acquire. */
+static void joins_when_it_is_heard(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    subscriptions_vanish(&w);
+    waiter_ask(&w);
+    five_wait_count(&w.f, w.order[0], "SUBSCRIBE", 1);
+    drop_another(&w);
+    waiter_cancel(&w);
+    waiter_ask(&w);
+    drop_another(&w);
+    waiter_until(&w, RL_LINE_LISTENING);
+    five_run_ms(&w.f, A_WHILE_MS);
+    assert_true(waiter_is(&w, RL_LINE_LISTENING));
+    assert_int_equal(waiter_count_all(&w, "join"), 0);
+    confirm_by_hand(&w);
+    waiter_until_at(&w, 0);
+    assert_int_equal(waiter_count(&w, 0, "join"), 1);
+    assert_int_equal(waiter_count_all(&w, "join"), 1);
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+/* At once, since its turn may have been told to nobody meanwhile: it is not the first, which would
+ * ask soon anyway. */
+static void joins_again_when_it_is_heard_again(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_stand_before(&w, "fedcba98765432100000000000000001");
+    waiter_ask(&w);
+    waiter_until_at(&w, 0);
+    uint64_t place = waiter_line(&w)->place;
+    subscriptions_vanish(&w);
+    fake_node_drop_listeners(waiter_node(&w, 0), false);
+    waiter_until(&w, RL_LINE_LISTENING);
+    five_wait_count(&w.f, w.order[0], "SUBSCRIBE", 2);
+    five_run_ms(&w.f, A_WHILE_MS);
+    assert_int_equal(waiter_count(&w, 0, "join"), 1);
+    confirm_by_hand(&w);
+    waiter_until_at(&w, 0);
+    assert_int_equal(waiter_count(&w, 0, "join"), 2);
+    assert_true(waiter_line(&w)->place == place);
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+static void goes_on_where_it_is_heard(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_QUICK_MS);
+    subscriptions_vanish(&w);
+    waiter_ask(&w);
+    waiter_until_elsewhere(&w);
+    assert_int_equal(waiter_count(&w, 0, "join"), 0);
+    assert_int_equal(waiter_count(&w, 0, "leave"), 0); /* nothing stood there */
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+static void does_without_where_it_may_not_listen(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    fake_node_rule(waiter_node(&w, 0), (struct fake_rule){.command = "SUBSCRIBE",
+                                                          .action = FAKE_INSTEAD,
+                                                          .bytes = "-NOPERM no channels\r\n"});
+    waiter_ask(&w);
+    waiter_until_at(&w, 1);
+    assert_int_equal(waiter_count(&w, 0, "join") + waiter_count(&w, 0, "leave"), 0);
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+/* No line at all: it asks again and again, as before there were lines. */
+static void does_without_a_line(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_rule(waiter_node(&w, i), (struct fake_rule){.command = "SUBSCRIBE",
+                                                              .action = FAKE_INSTEAD,
+                                                              .bytes = "-NOPERM no channels\r\n"});
+    }
+    waiter_ask(&w);
+    five_wait_count(&w.f, 0, "SET", 3);
+    assert_int_equal(w.done.calls, 0);
+    waiter_let_go(&w);
+    assert_int_equal(waiter_wait(&w), 0);
+    assert_int_equal(waiter_count_all(&w, "join") + waiter_count_all(&w, "leave"), 0);
+    waiter_stop(&w);
+}
+
+/* -- Answers to JOIN -- */
+
+static void home_says(struct waiter *w, const char *bytes) {
+    fake_node_rule(waiter_node(w, 0),
+                   (struct fake_rule){.command = "join", .action = FAKE_INSTEAD, .bytes = bytes});
+}
+
+/* The next node is home, and the old one is told that it is left: the JOIN may have run. */
+static void goes_on_after_an_error(void **state) {
+    static const char *const errors[] = {
+        "-NOPERM this user has no permissions to run the 'evalsha' command\r\n",
+        "-ERR The user executing the script can't run this command or subcommand script: 1\r\n",
+        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+        "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+        "-LOADING Redis is loading the dataset in memory\r\n",
+        "-BUSY Redis is busy running a script.\r\n",
+        "-READONLY You can't write against a read only replica.\r\n",
+        "-NOSCRIPT No matching script.\r\n",
+        "-ERR unknown command 'EVALSHA'\r\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(errors); i++) {
+        struct waiter w;
+        waiter_start(&w, WAITER_PATIENT_MS);
+        home_says(&w, errors[i]);
+        waiter_ask(&w);
+        waiter_until_at(&w, 1);
+        bool is_sent_whole = strncmp(errors[i], "-NOSCRIPT", 9) == 0;
+        assert_int_equal(waiter_count(&w, 0, "join"), is_sent_whole ? 2 : 1);
+        assert_int_equal(waiter_count(&w, 1, "join"), 1);
+        five_wait_count(&w.f, w.order[0], "leave", 1);
+        assert_int_equal(waiter_count_all(&w, "leave"), 1);
+        assert_int_equal(w.f.downs[w.order[0]].times, 0);
+        waiter_serve(&w);
+        waiter_stop(&w);
+    }
+}
+
+/* What no JOIN is answered with ends the connection, and nothing else. */
+static void goes_on_after_garbage(void **state) {
+    static const char *const garbage[] = {
+        "$3\r\nyes\r\n",
+        "$1\r\n0\r\n",
+        "$2\r\n1 \r\n",
+        "$1\r\n2\r\n",
+        "$5\r\n0 1 x\r\n",
+        "$3\r\n0 1\r\n",
+        "$7\r\n0 -1 10\r\n",
+        "$6\r\n0 1 -2\r\n",
+        "$9\r\n1 0 0 0 0\r\n",
+        ":1\r\n",
+        ":0\r\n",
+        "+OK\r\n",
+        "$-1\r\n",
+        "*0\r\n",
+        "*1\r\n$1\r\n1\r\n",
+        "\xff\xfe\r\n",
+        "$20\r\n0 99999999999 100000\r\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(garbage); i++) {
+        struct waiter w;
+        waiter_start(&w, WAITER_PATIENT_MS);
+        home_says(&w, garbage[i]);
+        waiter_ask(&w);
+        waiter_until_elsewhere(&w);
+        assert_int_equal(waiter_count_all(&w, "take"), 0);
+        five_wait_down(&w.f, w.order[0], w.f.downs[w.order[0]].times, REDLOCK_ERR_NODE_PROTOCOL);
+        waiter_serve(&w);
+        waiter_stop(&w);
+    }
+}
+
+/* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
+ * the place is left, behind the JOIN, so that nothing of it stays. */
+static void takes_no_late_answer(void **state) {
+    (void)state;
+    for (int says_yes = 0; says_yes < 2; says_yes++) {
+        struct waiter w;
+        waiter_start(&w, 2 * WAITER_QUICK_MS);
+        waiter_hear(&w);
+        size_t leaves = waiter_count(&w, 0, "leave");
+        fake_node_pause(waiter_node(&w, 0));
+        waiter_ask(&w);
+        waiter_until_elsewhere(&w);
+        if (says_yes) {
+            server_forget_keys(fake_node_server(waiter_node(&w, 0)));
+        }
+        fake_node_resume(waiter_node(&w, 0));
+        if (w.f.downs[w.order[0]].times == 0) { /* it was not given up as stalled */
+            five_wait_count(&w.f, w.order[0], "leave", leaves + 1);
+            five_wait_repaid(&w.f);
+            assert_int_equal(fake_node_lines(waiter_node(&w, 0)), 0);
+            assert_int_equal(fake_node_get(waiter_node(&w, 0), FIVE_RESOURCE) == NULL, says_yes);
+        }
+        assert_int_equal(waiter_count_all(&w, "take"), 0);
+        waiter_serve(&w);
+        waiter_stop(&w);
+    }
+}
+
+/* Nothing comes any more from that node, which is given up. */
+static void goes_on_after_silence(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_QUICK_MS);
+    fake_node_rule(
+        waiter_node(&w, 0),
+        (struct fake_rule){.command = "join", .action = FAKE_ANSWER, .delay_ms = 3600000});
+    waiter_ask(&w);
+    waiter_until_elsewhere(&w);
+    five_wait_down(&w.f, w.order[0], 1, REDLOCK_ERR_NODE_TIMEOUT);
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+/* The turn is heard before the answer to the JOIN that brought it about. */
+static void a_turn_is_faster_than_the_answer(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_hear(&w);
+    fake_node_rule(waiter_node(&w, 0),
+                   (struct fake_rule){.command = "join", .action = FAKE_ANSWER, .delay_ms = 50});
+    size_t joins = waiter_count(&w, 0, "join");
+    waiter_ask(&w);
+    five_wait_count(&w.f, w.order[0], "join", joins + 1);
+    waiter_turn(&w);
+    assert_int_equal(waiter_wait(&w), 0);
+    assert_int_equal(five_stats(&w.f).turns, 1);
+    assert_int_equal(five_stats(&w.f).turns_missed, 0);
+    waiter_stop(&w);
+}
+
+/* -- What is said on the channel -- */
+
+/* The stranger holds: whoever believed in a turn would be refused. */
+static void expect_no_turn(struct waiter *w) {
+    redlock_stats stats = five_stats(&w->f);
+    assert_int_equal(stats.turns, 0);
+    assert_int_equal(stats.turns_missed, 0);
+    assert_int_equal(w->done.calls, 0);
+}
+
+static void expect_one_turn(struct waiter *w) {
+    waiter_serve(w);
+    redlock_stats stats = five_stats(&w->f);
+    assert_int_equal(stats.turns, 1);
+    assert_int_equal(stats.turns_missed, 0);
+    waiter_stop(w);
+}
+
+static void is_told_its_turn_twice(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_ask(&w);
+    waiter_until_at(&w, 0);
+    uint64_t place = waiter_line(&w)->place;
+    waiter_turn(&w);
+    for (int i = 0; i < 3; i++) {
+        waiter_tell(&w, 0, i % 2 ? "heir" : "turn", place);
+    }
+    assert_int_equal(waiter_wait(&w), 0);
+    waiter_tell(&w, 0, "turn", place); /* it holds by now ... */
+    five_run_ms(&w.f, A_WHILE_MS);
+    assert_int_equal(five_release(&w.f, w.f.lock), 0);
+    waiter_tell(&w, 0, "turn", place); /* ... and has it no more */
+    five_run_ms(&w.f, A_WHILE_MS);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(fake_node_count(w.f.nodes[i], "take"), 1);
+    }
+    assert_int_equal(five_stats(&w.f).turns, 1);
+    waiter_stop(&w);
+}
+
+static void takes_no_turn_of_an_old_place(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_hear(&w);
+    waiter_ask(&w);
+    waiter_until_at(&w, 0);
+    for (uint64_t place = 1; place < waiter_line(&w)->place; place++) {
+        waiter_tell(&w, 0, "turn", place);
+        waiter_tell(&w, 0, "heir", place);
+    }
+    waiter_tell(&w, 0, "turn", waiter_line(&w)->place + 1);
+    five_run_ms(&w.f, A_WHILE_MS);
+    expect_no_turn(&w);
+    expect_one_turn(&w);
+}
+
+/* Another client's is of no meaning here, nor is what no node says. */
+static void takes_no_other_word(void **state) {
+    struct waiter w;
+    char payloads[10][2 * RL_PAYLOAD_MAX];
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_ask(&w);
+    waiter_until_at(&w, 0);
+    const char *id = w.f.client->id;
+    unsigned long long place = waiter_line(&w)->place;
+    size_t n = 0;
+    snprintf(payloads[n++], sizeof payloads[0], "turn %016llx%016llx", 0xfedcba9876543210ULL,
+             place);
+    snprintf(payloads[n++], sizeof payloads[0], "turn %s%016llX", id, place + 0xa0);
+    snprintf(payloads[n++], sizeof payloads[0], "turn %s%015llx", id, place);
+    snprintf(payloads[n++], sizeof payloads[0], "turn %s%016llx ", id, place);
+    snprintf(payloads[n++], sizeof payloads[0], "TURN %s%016llx", id, place);
+    snprintf(payloads[n++], sizeof payloads[0], "turns%s%016llx", id, place);
+    snprintf(payloads[n++], sizeof payloads[0], "turn %s%016x", id, 0);
+    snprintf(payloads[n++], sizeof payloads[0], "turn %s%*llu", id, 16, place);
+    snprintf(payloads[n++], sizeof payloads[0], "%s", "");
+    snprintf(payloads[n++], sizeof payloads[0], "turn %s%016llx%0400u", id, place, 0u);
+    assert_int_equal(n, COUNT(payloads));
+    for (size_t i = 0; i < n; i++) {
+        fake_node_publish(waiter_node(&w, 0), w.channel, payloads[i]);
+    }
+    five_run_ms(&w.f, A_WHILE_MS);
+    expect_no_turn(&w);
+    waiter_until_at(&w, 0);
+    expect_one_turn(&w);
+}
+
+/* Of its place, but not where it stands. */
+static void takes_no_turn_from_another_node(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_ask(&w);
+    waiter_until_at(&w, 0);
+    rl_listening_want(w.f.client, (uint32_t)w.order[1], true); /* as another line of its would */
+    w.f.client->io.world->ops->wake(w.f.client->io.world);
+    five_wait_count(&w.f, w.order[1], "SUBSCRIBE", 1);
+    five_run_ms(&w.f, A_WHILE_MS);
+    waiter_tell(&w, 1, "turn", waiter_line(&w)->place);
+    five_run_ms(&w.f, A_WHILE_MS);
+    expect_no_turn(&w);
+    expect_one_turn(&w);
+}
+
+/* A turn that nobody gave: the votes decide, and its place is kept. */
+static void a_forged_turn_takes_nothing(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_ask(&w);
+    waiter_until_at(&w, 0);
+    uint64_t place = waiter_line(&w)->place;
+    for (uint64_t i = 1; i <= 3; i++) {
+        waiter_tell(&w, 0, "turn", place);
+        for (size_t node = 0; node < FIVE; node++) {
+            five_wait_count(&w.f, node, "take", i);
+        }
+        waiter_until_at(&w, 0);
+        assert_true(waiter_line(&w)->place == place);
+        assert_int_equal(fake_node_lines(waiter_node(&w, 0)), 1);
+    }
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_string_equal(fake_node_get(w.f.nodes[i], FIVE_RESOURCE), WAITER_STRANGER);
+    }
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joins_when_it_is_heard),
+        cmocka_unit_test(joins_again_when_it_is_heard_again),
+        cmocka_unit_test(goes_on_where_it_is_heard),
+        cmocka_unit_test(does_without_where_it_may_not_listen),
+        cmocka_unit_test(does_without_a_line),
+        cmocka_unit_test(goes_on_after_an_error),
+        cmocka_unit_test(goes_on_after_garbage),
+        cmocka_unit_test(takes_no_late_answer),
+        cmocka_unit_test(goes_on_after_silence),
+        cmocka_unit_test(a_turn_is_faster_than_the_answer),
+        cmocka_unit_test(is_told_its_turn_twice),
+        cmocka_unit_test(takes_no_turn_of_an_old_place),
+        cmocka_unit_test(takes_no_other_word),
+        cmocka_unit_test(takes_no_turn_from_another_node),
+        cmocka_unit_test(a_forged_turn_takes_nothing),
+    };
+    return cmocka_run_group_tests_name("line", tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+/* See waiter.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/state.h"
+#include "core/home.h"
+#include "fake/waiter.h"
+
+#define STRANGER_MS 3600000
+#define LINE_KEY "libredlock:line:{" FIVE_RESOURCE "}"
+
+/* -- The line -- */
+
+const struct rl_line *waiter_line(const struct waiter *w) {
+    return &w->f.lock->resources[0]->line;
+}
+
+bool waiter_is(const struct waiter *w, enum rl_line_state state) {
+    return waiter_line(w)->state == state;
+}
+
+static bool is_in_state(struct five *f, void *data) {
+    const struct waiter *w = data;
+    (void)f;
+    return waiter_is(w, w->wanted);
+}
+
+void waiter_until(struct waiter *w, enum rl_line_state state) {
+    w->wanted = state;
+    if (!five_run_until(&w->f, is_in_state, w)) {
+        print_error("it is %s, not %s\n", rl_line_state_name(waiter_line(w)->state),
+                    rl_line_state_name(state));
+        fail();
+    }
+}
+
+struct at {
+    const struct waiter *w;
+    size_t node;
+    bool elsewhere;
+};
+
+static bool waits_at(struct five *f, void *data) {
+    const struct at *at = data;
+    (void)f;
+    return waiter_is(at->w, RL_LINE_WAITING) &&
+           (waiter_line(at->w)->home == at->node) != at->elsewhere;
+}
+
+void waiter_until_at(struct waiter *w, size_t rank) {
+    struct at at = {.w = w, .node = w->order[rank]};
+    assert_true(five_run_until(&w->f, waits_at, &at));
+}
+
+void waiter_until_elsewhere(struct waiter *w) {
+    struct at at = {.w = w, .node = w->order[0], .elsewhere = true};
+    assert_true(five_run_until(&w->f, waits_at, &at));
+}
+
+struct fake_node *waiter_node(struct waiter *w, size_t rank) {
+    return w->f.nodes[w->order[rank]];
+}
+
+size_t waiter_count(struct waiter *w, size_t rank, const char *command) {
+    return fake_node_count(waiter_node(w, rank), command);
+}
+
+size_t waiter_count_all(struct waiter *w, const char *command) {
+    size_t count = 0;
+    for (size_t i = 0; i < FIVE; i++) {
+        count += fake_node_count(w->f.nodes[i], command);
+    }
+    return count;
+}
+
+/* -- The stranger -- */
+
+void waiter_hold(struct waiter *w) {
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_put(w->f.nodes[i], FIVE_RESOURCE, WAITER_STRANGER, STRANGER_MS);
+    }
+}
+
+static void let_go_of(struct waiter *w, size_t i) {
+    const char *value = fake_node_get(w->f.nodes[i], FIVE_RESOURCE);
+    if (value != NULL && strcmp(value, WAITER_STRANGER) == 0) {
+        server_remove(fake_node_server(w->f.nodes[i]), 0, FIVE_RESOURCE, strlen(FIVE_RESOURCE));
+    }
+}
+
+void waiter_let_go(struct waiter *w) {
+    for (size_t i = 0; i < FIVE; i++) {
+        let_go_of(w, i);
+    }
+}
+
+void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place) {
+    char payload[64];
+    snprintf(payload, sizeof payload, "%s %s%016llx", word, w->f.client->id,
+             (unsigned long long)place);
+    fake_node_publish(waiter_node(w, rank), w->channel, payload);
+}
+
+void waiter_stand_before(struct waiter *w, const char *place) {
+    struct server *home = fake_node_server(waiter_node(w, 0));
+    server_put_member(home, 0, LINE_KEY, strlen(LINE_KEY), place, strlen(place), 0);
+    server_deny(home->users[0], "pubsub|numsub"); /* who cannot ask drops nobody */
+}
+
+/* What home does for a release. */
+static void serve(struct waiter *w) {
+    const struct rl_line *line = waiter_line(w);
+    struct fake_node *home = w->f.nodes[line->home];
+    char value[64], payload[64];
+    assert_true(line->place != 0 && line->home < FIVE);
+    snprintf(value, sizeof value, "reserved:%s%016llx", w->f.client->id,
+             (unsigned long long)line->place);
+    snprintf(payload, sizeof payload, "turn %s", value + strlen("reserved:"));
+    server_remove(fake_node_server(home), 0, LINE_KEY, strlen(LINE_KEY));
+    if (fake_node_get(home, FIVE_RESOURCE) == NULL) {
+        fake_node_put(home, FIVE_RESOURCE, value, RL_LINE_GRACE_MS);
+    }
+    w->served = line->place;
+    fake_node_publish(home, w->channel, payload);
+}
+
+void waiter_turn(struct waiter *w) {
+    waiter_let_go(w);
+    serve(w);
+}
+
+void waiter_turn_in_vain(struct waiter *w) {
+    let_go_of(w, waiter_line(w)->home);
+    serve(w);
+}
+
+/* A turn may be lost, as its place is given up meanwhile: then there is another one. */
+static bool is_served(struct five *f, void *data) {
+    struct waiter *w = data;
+    (void)f;
+    if (w->done.calls == 0 && waiter_is(w, RL_LINE_WAITING) && waiter_line(w)->place != w->served) {
+        waiter_turn(w);
+    }
+    return w->done.calls > 0;
+}
+
+void waiter_serve(struct waiter *w) {
+    assert_true(five_run_until(&w->f, is_served, w));
+    assert_int_equal(waiter_wait(w), 0);
+    assert_true(redlock_lock_is_valid(w->f.lock));
+}
+
+/* -- Asking -- */
+
+void waiter_ask(struct waiter *w) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = 30000;
+    options.wait_ms = REDLOCK_NO_LIMIT;
+    options.on_lost = five_on_lock;
+    options.lost_data = &w->f.lost;
+    w->done = (struct five_done){0, 0};
+    assert_int_equal(redlock_acquire(w->f.lock, &options, five_on_lock, &w->done), 0);
+    assert_int_equal(w->done.calls, 0);
+    w->asked++;
+}
+
+int waiter_wait(struct waiter *w) {
+    return five_wait(&w->f, &w->done);
+}
+
+void waiter_cancel(struct waiter *w) {
+    assert_int_equal(redlock_cancel(w->f.lock), 0);
+    assert_int_equal(waiter_wait(w), REDLOCK_ERR_CANCELED);
+}
+
+void waiter_hear(struct waiter *w) {
+    waiter_ask(w);
+    waiter_until_at(w, 0);
+    waiter_cancel(w);
+    five_wait_count(&w->f, w->order[0], "leave", 1);
+    five_wait_repaid(&w->f);
+    assert_int_equal(fake_node_lines(waiter_node(w, 0)), 0);
+}
+
+/* -- Life -- */
+
+void waiter_start(struct waiter *w, int64_t node_timeout_ms) {
+    memset(w, 0, sizeof(*w));
+    five_start(&w->f);
+    w->f.options.node_timeout_ms = node_timeout_ms;
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_server(w->f.nodes[i])->broken |=
+            SERVER_BREAK_LOADED_SCRIPTS; /* counts are exact */
+    }
+    assert_int_equal(five_open(&w->f), 0);
+    five_wait_up(&w->f, FIVE);
+    uint32_t left = (1u << FIVE) - 1;
+    for (size_t i = 0; i < FIVE; i++) {
+        w->order[i] =
+            rl_home_node(w->f.lock->resources[0]->home_hash, w->f.client->node_hashes, left);
+        left &= ~(1u << w->order[i]);
+    }
+    snprintf(w->channel, sizeof w->channel, "libredlock:client:%s", w->f.client->id);
+    waiter_hold(w);
+}
+
+/* Reservations end by themselves, soon; all else must have gone. */
+static bool is_clean(struct five *f, void *data) {
+    (void)data;
+    for (size_t i = 0; i < FIVE; i++) {
+        if (fake_node_keys(f->nodes[i]) > 0 && !(f->may_keep >> i & 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_keys(struct waiter *w) {
+    for (size_t i = 0; i < FIVE; i++) {
+        const char *value = fake_node_get(w->f.nodes[i], FIVE_RESOURCE);
+        print_error("node %zu: %zu lines, key %s\n", i, fake_node_lines(w->f.nodes[i]),
+                    value != NULL ? value : "(none)");
+    }
+}
+
+void waiter_stop(struct waiter *w) {
+    waiter_let_go(w);
+    if (w->f.client != NULL && w->f.lock != NULL && redlock_lock_is_valid(w->f.lock)) {
+        assert_int_equal(five_release(&w->f, w->f.lock), 0);
+    }
+    for (size_t i = 0; i < FIVE; i++) {
+        w->f.may_keep |= w->f.downs[i].times > 0 ? 1u << i : 0; /* a LEAVE is not owed */
+    }
+    if (!five_run_until(&w->f, is_clean, w)) {
+        print_keys(w);
+    }
+    five_stop(&w->f);
+    assert_int_equal(w->asked > 0, w->done.calls);
+    assert_int_equal(w->f.lost.calls, 0);
+}

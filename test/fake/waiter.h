@@ -1,0 +1,85 @@
+/* A client that waits in line behind a stranger, on five fake nodes.
+ *
+ *     struct waiter w;
+ *     waiter_start(&w, WAITER_PATIENT_MS);   the stranger has the key on all nodes
+ *     ... script the nodes; w.order[0] is home, w.order[1] the next one ...
+ *     waiter_ask(&w);
+ *     waiter_until(&w, RL_LINE_WAITING);
+ *     waiter_serve(&w);                      it is given its turn, and holds
+ *     waiter_stop(&w);
+ *
+ * The stranger is nothing but keys, and its release is done by hand, waiter_turn(): no key anywhere
+ * but home's, which is reserved for the place, and the place is told. So a test decides when a turn
+ * comes, how often, and what is told besides.
+ *
+ * waiter_stop() asserts, besides what five_stop() does: each callback came once, and no line has a
+ * member, nor any key a reservation, on a node that has been up all the while. */
+#ifndef FAKE_WAITER_H
+#define FAKE_WAITER_H
+
+#include "core/line.h"
+#include "fake/five.h"
+
+#define WAITER_QUICK_MS 200     /* node_timeout where it is waited for */
+#define WAITER_PATIENT_MS 20000 /* ... and where it is not */
+#define WAITER_STRANGER "a stranger's"
+
+struct waiter {
+    struct five f;
+    struct five_done done; /* of the acquire */
+    size_t order[FIVE];    /* the nodes, as they are home one after the other */
+    char channel[64];      /* the client's own */
+    uint64_t served;       /* the place that was told its turn last */
+    enum rl_line_state wanted;
+    int asked;
+};
+
+void waiter_start(struct waiter *w, int64_t node_timeout_ms);
+void waiter_stop(struct waiter *w);
+
+/* Submits an acquire without a limit. */
+void waiter_ask(struct waiter *w);
+
+/* Cancels it, and waits for its callback. */
+void waiter_cancel(struct waiter *w);
+
+/* Waits once at home, and leaves: the client's channel is confirmed there, and stays so. */
+void waiter_hear(struct waiter *w);
+
+/* The acquire's callback has come, once; its status. */
+int waiter_wait(struct waiter *w);
+
+/* -- The line -- */
+
+const struct rl_line *waiter_line(const struct waiter *w);
+bool waiter_is(const struct waiter *w, enum rl_line_state state);
+void waiter_until(struct waiter *w, enum rl_line_state state);
+/* ... at a node of this rank, or at any but the first. */
+void waiter_until_at(struct waiter *w, size_t rank);
+void waiter_until_elsewhere(struct waiter *w);
+
+struct fake_node *waiter_node(struct waiter *w, size_t rank);
+size_t waiter_count(struct waiter *w, size_t rank, const char *command);
+size_t waiter_count_all(struct waiter *w, const char *command);
+
+/* -- The stranger -- */
+
+void waiter_hold(struct waiter *w);   /* it has the key on all nodes ... */
+void waiter_let_go(struct waiter *w); /* ... and has left it without a word */
+
+/* Somebody has waited at home since long ago, and stays, though nobody listens for that place. */
+void waiter_stand_before(struct waiter *w, const char *place);
+
+/* Home says so of a place: "turn" or "heir". */
+void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place);
+
+/* It releases: the turn is in the socket when this returns. */
+void waiter_turn(struct waiter *w);
+
+/* The same, but another stranger has the key on all nodes but home: the turn is refused. */
+void waiter_turn_in_vain(struct waiter *w);
+
+/* Releases to whatever place stands until the acquire ends; it must be granted. */
+void waiter_serve(struct waiter *w);
+
+#endif /* FAKE_WAITER_H */
