@@ -1,5 +1,5 @@
 /* What stands on the line: locks of several resources, elections, many locks of one client beside
- * others. */
+ * others; and under which name. */
 #include <string.h>
 
 #include "live/campaign.h"
@@ -152,11 +152,79 @@ static void a_crowd_and_another(void **state) {
     live_end(live);
 }
 
+/* -- The name of a place -- */
+
+#define HOLDER 0
+#define CROWD 1 /* whose client has more locks, with names of their own */
+#define OTHER 2
+
+static redlock_lock *named(redlock_client *client, const char *name) {
+    static const redlock_bytes key = {"key", 3};
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_lock *lock = NULL;
+    options.resources = &key;
+    options.n_resources = 1;
+    options.holder = name;
+    LIVE_STATUS(redlock_lock_new_with(client, &options, &lock, NULL, 0), 0);
+    return lock;
+}
+
+static bool stands_as(const struct live *live, const char *name) {
+    redisReply *reply =
+        live_ask(live, waiters_home(live, "key"), "ZRANGE libredlock:line:{key} 0 0");
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    const char *colon = reply->elements == 1 ? strchr(reply->element[0]->str, ':') : NULL;
+    bool same = colon != NULL && strcmp(colon + 1, name) == 0;
+    freeReplyObject(reply);
+    return same;
+}
+
+/* Its channel is lost, and confirmed anew. */
+static void join_again(struct live *live, redlock_client *client) {
+    size_t home = waiters_home(live, "key");
+    uint64_t before = live_node(client, home).requests;
+    live_tell(live, home, "CLIENT KILL TYPE pubsub");
+    LIVE_UNTIL(live, live_node(client, home).requests > before && live_is_quiet(client, 5));
+}
+
+/* One lock joins, ahead of its turn, and is cancelled; another of its client goes on with the place,
+ * and leaves it. Home knows the place by the name of the first: the line is empty afterwards. */
+static void a_place_is_left_by_the_name_it_has(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    struct live_done second = {0}, third = {0};
+    waiters_open(&w, live, 3, "key");
+    redlock_lock *locks[] = {named(w.w[CROWD].client, "second"), named(w.w[CROWD].client, "third")};
+    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    w.keeps = true;
+    waiters_line_up(&w, CROWD, 2);
+    LIVE_STATUS(live_release(live, w.w[HOLDER].lock), 0);
+    LIVE_UNTIL(live, w.count == 1 && live_is_quiet(w.w[CROWD].client, 5));
+    waiters_expect(&w, "1"); /* by a turn, and home has said to TAKE that the other waits */
+    LIVE_STATUS(redlock_acquire(locks[0], &w.options, live_lock_cb, &second), 0);
+    LIVE_STATUS(redlock_acquire(locks[1], &w.options, live_lock_cb, &third), 0);
+    LIVE_STATUS(redlock_release(w.w[CROWD].lock, NULL, NULL), 0);
+    LIVE_STATUS(redlock_cancel(locks[0]), 0);
+    LIVE_UNTIL(live, w.count == 2 && second.count == 1);
+    waiters_expect(&w, "12");
+    LIVE_UNTIL(live, live_is_quiet(w.w[CROWD].client, 5));
+    LIVE_POLL(live, waiters_standing(live, "key") == 1);
+    assert_true(stands_as(live, "second"));
+    join_again(live, w.w[CROWD].client);
+    assert_int_equal(waiters_standing(live, "key"), 1);
+    LIVE_STATUS(redlock_cancel(locks[1]), 0);
+    LIVE_UNTIL(live, third.count == 1 && live_is_quiet(w.w[CROWD].client, 5));
+    assert_int_equal(waiters_standing(live, "key"), 0);
+    LIVE_STATUS(live_release(live, w.w[OTHER].lock), 0);
+    waiters_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(several_resources),
         LIVE_TEST_FIVE(candidates_in_turn),
         LIVE_TEST_FIVE(a_crowd_and_another),
+        LIVE_TEST_FIVE(a_place_is_left_by_the_name_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
