@@ -108,7 +108,6 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     client->resources.seed = client->random;
     client->n_nodes = client->rules.n;
     assert(client->n_nodes >= 1 && client->n_nodes <= RL_NODES_MAX); /* masks have room */
-    client->rules.node_hashes = client->node_hashes;
     client->nodes = rl_alloc(&client->memory, client->n_nodes, sizeof client->nodes[0]);
     uint32_t capacity = client->n_nodes + RL_CLIENT_DEADLINES;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));

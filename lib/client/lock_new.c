@@ -16,7 +16,6 @@
 #include "client/own.h"
 #include "client/reserve.h"
 #include "client/step.h"
-#include "core/home.h"
 
 static_assert(sizeof(struct rl_bytes) == sizeof(redlock_bytes), "names are handed on");
 static_assert(REDLOCK_RESOURCES_MAX <= UINT8_MAX, "a lock counts its resources in a byte");
@@ -128,15 +127,6 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
     return lock;
 }
 
-/* The same whatever the order. */
-static uint64_t hash_resources(const redlock_lock_options *o) {
-    uint64_t hash = 0;
-    for (size_t i = 0; i < o->n_resources; i++) {
-        hash += rl_home_hash(o->resources[i].data, (uint32_t)o->resources[i].length);
-    }
-    return hash;
-}
-
 static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
     struct rl_resources *table = &lock->client->resources;
     for (uint32_t i = 0; i < lock->target.n; i++) {
@@ -182,8 +172,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         rl_reserve_deadline(client, (uint32_t)o.n_resources) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
-        rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT,
-                     hash_resources(&o));
+        rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
         rl_deadline_init(&lock->deadline, rl_step_due);
         rl_deadline_init(&lock->end, rl_step_end_due);
         rl_lock_enlist(lock);

@@ -320,7 +320,7 @@ struct redlock_client {
 
     /* Options. */
     struct rl_rules rules;
-    uint64_t node_hashes[RL_NODES_MAX]; /* of their names, for rules */
+    uint64_t node_hashes[RL_NODES_MAX]; /* of run ids, until they are known of names */
     uint32_t fence_retention_ms;
     struct rl_guard_rules guard_rules;
     uint32_t max_ttl_ms; /* without a guard the longest that there is */

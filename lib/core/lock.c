@@ -214,9 +214,8 @@ static const struct {
 /* -- The interface -- */
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots,
-                  int16_t timeout_reason, uint64_t resource) {
-    *lock = (struct rl_lock){
-        .rules = rules, .timeout_reason = timeout_reason, .resource = resource, .state = RL_IDLE};
+                  int16_t timeout_reason) {
+    *lock = (struct rl_lock){.rules = rules, .timeout_reason = timeout_reason, .state = RL_IDLE};
     rl_round_init(&lock->round, rules->n, ballots);
     rl_lock_invariant(lock);
 }

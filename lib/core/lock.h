@@ -86,9 +86,9 @@
 #include "core/lock_view.h"
 
 /* rules and ballots (n of them) must outlive the lock. timeout_reason marks votes that did not
- * come. resource: a hash, the same for all clients. */
+ * come. */
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots,
-                  int16_t timeout_reason, uint64_t resource);
+                  int16_t timeout_reason);
 
 /* The step. out is overwritten. */
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);

@@ -145,7 +145,6 @@ struct rl_lock {
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t may_hold; /* nodes that may have a key with the present token */
-    uint64_t resource; /* a hash of it */
     uint64_t place;    /* the attempt is by a turn in line: TAKE in place of SET; 0: it is not */
     struct rl_fence fence;
     int16_t timeout_reason;

@@ -48,7 +48,7 @@ static void attempt(struct duplicates *t, bool fences) {
                                  .duplicate_reason = TWIN_REASON};
     t->now_ns = 1000 * MS;
     t->voters = ALL;
-    rl_lock_init(&t->lock, &t->rules, t->ballots, -10, 1);
+    rl_lock_init(&t->lock, &t->rules, t->ballots, -10);
     struct rl_event acquire = {.type = RL_EV_ACQUIRE};
     acquire.u.acquire = (struct rl_acquire){.ttl_ms = 10000,
                                             .tries = 1,

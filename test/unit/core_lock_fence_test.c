@@ -333,7 +333,7 @@ static void is_valid_from_before_its_floor(void **state) {
         const int16_t reasons[1] = {0};
         struct rl_event event = {
             .type = RL_EV_ACQUIRE, .now_ns = START_NS, .up = 1, .voters = 1, .reasons = reasons};
-        rl_lock_init(&lock, &rules, ballots, TIMEOUT_REASON, RESOURCE);
+        rl_lock_init(&lock, &rules, ballots, TIMEOUT_REASON);
         event.u.acquire = usual_acquire();
         event.u.acquire.fences = true;
         rl_lock_step(&lock, &event, &out);

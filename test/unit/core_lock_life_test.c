@@ -193,7 +193,6 @@ static struct rl_rules random_rules(uint64_t *random) {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 5, 3, 31};
     return (struct rl_rules){
         .n = sizes[random_below(random, COUNT(sizes))],
-        .node_hashes = usual_rules(1).node_hashes,
         .drift_ppm = random_below(random, 3) * 10000,
         .drift_ns = random_below(random, 3) * MS + random_below(random, 2),
         .node_timeout_ns = (1 + random_below(random, 300)) * MS,

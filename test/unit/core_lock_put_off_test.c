@@ -41,7 +41,7 @@ static void vote(struct late *l, uint32_t node, uint64_t now_ns) {
 static void attempt(struct late *l, uint32_t ttl_ms) {
     memset(l, 0, sizeof *l);
     l->rules = (struct rl_rules){.n = 3, .node_timeout_ns = TIMEOUT_NS};
-    rl_lock_init(&l->lock, &l->rules, l->ballots, -1, 0);
+    rl_lock_init(&l->lock, &l->rules, l->ballots, -1);
     struct rl_event acquire = {.type = RL_EV_ACQUIRE};
     acquire.u.acquire = (struct rl_acquire){
         .ttl_ms = ttl_ms, .tries = 1, .wait_ms = RL_NO_LIMIT, .min_validity_ms = 1};

@@ -172,19 +172,17 @@ static inline void feed(struct rl_lock *lock, struct rl_event *event) {
 /* -- Scenes -- */
 
 static inline void begin(struct scene *s, uint32_t n) {
-    static const uint64_t hashes[N_MAX] = {11, 22, 33, 44, 55};
     *s = (struct scene){.now_ns = NOW_NS, .up = rl_all_nodes(n), .voters = rl_all_nodes(n)};
     s->rules = (struct rl_rules){.n = n,
                                  .drift_ppm = 10000,
                                  .node_timeout_ns = TIMEOUT_NS,
                                  .lost_margin_ns = 2 * MS,
-                                 .not_asked_reason = NOT_ASKED_REASON,
-                                 .node_hashes = hashes};
+                                 .not_asked_reason = NOT_ASKED_REASON};
     for (uint32_t i = 0; i < N_MAX; i++) {
         s->oldest_ns[i] = RL_NEVER;
         s->reasons[i] = DOWN_REASON;
     }
-    rl_lock_init(&s->lock, &s->rules, s->ballots, TIMEOUT_REASON, 0);
+    rl_lock_init(&s->lock, &s->rules, s->ballots, TIMEOUT_REASON);
 }
 
 static inline void forget(struct scene *s) {

@@ -10,7 +10,6 @@
 
 struct model {
     const struct rl_rules *rules;
-    uint64_t resource;
     struct rl_acquire wish; /* tries: those that are left */
     enum rl_lock_state state;
     uint64_t now_ns;

@@ -29,7 +29,6 @@
 #define START_NS (5000 * MS)
 #define TIMEOUT_REASON (-43)
 #define NOT_ASKED_REASON (-57)
-#define RESOURCE 0x5eed
 #define TRAIL 24u
 
 /* How a node can answer. */
@@ -111,14 +110,12 @@ static inline void world_copy(struct world *copy, const struct world *from) {
 }
 
 static inline struct rl_rules usual_rules(uint32_t n) {
-    static const uint64_t hashes[RL_NODES_MAX] = {0x51, 0x22, 0x93, 0x64, 0x35, 0x06, 0x77};
     return (struct rl_rules){.n = n,
                              .drift_ppm = 10000,
                              .drift_ns = 2 * MS,
                              .node_timeout_ns = 250 * MS,
                              .lost_margin_ns = 2 * MS,
-                             .not_asked_reason = NOT_ASKED_REASON,
-                             .node_hashes = hashes};
+                             .not_asked_reason = NOT_ASKED_REASON};
 }
 
 static inline struct rl_acquire usual_acquire(void) {
@@ -137,8 +134,8 @@ static inline void world_init(struct world *w, struct rl_rules rules) {
     w->voters = UINT32_MAX;
     w->counter = 7;
     w->floor = 3;
-    w->model = (struct model){.now_ns = START_NS, .state = RL_IDLE, .resource = RESOURCE};
-    rl_lock_init(&w->lock, &w->rules, w->ballots, TIMEOUT_REASON, RESOURCE);
+    w->model = (struct model){.now_ns = START_NS, .state = RL_IDLE};
+    rl_lock_init(&w->lock, &w->rules, w->ballots, TIMEOUT_REASON);
     world_adopt(w);
 }
 
