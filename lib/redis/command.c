@@ -11,9 +11,8 @@
 
 static_assert(RL_SCRIPT_LENGTH_MAX + 64 < RL_COMMAND_WIRE_MAX, "SCRIPT LOAD fits");
 
-/* One resource, or any number if there is no other; several; and of any number a release that is
- * announced, what has a fence. */
-enum variant { ONE, SEVERAL, ANNOUNCED, FENCED, VARIANTS };
+/* One resource, or any number if there is no other; several; of any number what has a fence. */
+enum variant { ONE, SEVERAL, FENCED, VARIANTS };
 
 struct script {
     const char *text;
@@ -29,9 +28,7 @@ static const struct script scripts[][VARIANTS] = {
     [RL_COMMAND_RAISE] = {[FENCED] = SCRIPT(RAISE)},
     [RL_COMMAND_EXTEND] =
         {[ONE] = SCRIPT(EXTEND), [SEVERAL] = SCRIPT(EXTEND_ALL), [FENCED] = SCRIPT(EXTEND_FENCED)},
-    [RL_COMMAND_RELEASE] = {[ONE] = SCRIPT(RELEASE),
-                            [SEVERAL] = SCRIPT(RELEASE_ALL),
-                            [ANNOUNCED] = SCRIPT(RELEASE_ANNOUNCED)},
+    [RL_COMMAND_RELEASE] = {[ONE] = SCRIPT(RELEASE)},
     [RL_COMMAND_READ] = {[ONE] = SCRIPT(READ)},
     [RL_COMMAND_JOIN] = {[ONE] = SCRIPT(JOIN)},
     [RL_COMMAND_TAKE] = {[ONE] = SCRIPT(TAKE), [FENCED] = SCRIPT(TAKE_FENCED)},
@@ -154,9 +151,6 @@ static const struct script *script_of(const struct rl_command *command) {
     enum variant variant = command->target->n == 1 ? ONE : SEVERAL;
     if (has_counters(command)) {
         variant = FENCED;
-    } else if (command->kind == RL_COMMAND_RELEASE && command->announces &&
-               command->target->notifies) {
-        variant = ANNOUNCED;
     } else if (scripts[command->kind][variant].text == NULL) {
         variant = ONE;
     }
@@ -288,9 +282,10 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     assert(command->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
     struct writer w = {wire, rl_command_room(target), false};
-    bool has_one = command->kind == RL_COMMAND_SET || command->kind == RL_COMMAND_READ;
-    assert(!has_one || target->n == 1);
-    (void)has_one; /* without assertions */
+    bool is_release = command->kind == RL_COMMAND_RELEASE;
+    assert(target->n == 1 || (command->kind != RL_COMMAND_SET && command->kind != RL_COMMAND_READ));
+    assert(!is_release || (target->n == 1 && !(command->announces && target->notifies)));
+    (void)is_release; /* without assertions */
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);
     } else {

@@ -89,13 +89,13 @@ enum rl_command_kind {
     RL_COMMAND_RAISE,   /* compare, and set the counters to the fence if none is above: 1, or 0 */
     RL_COMMAND_EXTEND,  /* compare and pexpire, never to a shorter life, and with a fence raise
                             the counters that are below: 1, or 0 */
-    RL_COMMAND_RELEASE, /* compare and delete: 1, or 0 */
+    RL_COMMAND_RELEASE, /* one resource, which is not announced: compare and delete: 1, or 0 */
     RL_COMMAND_READ, /* who holds the one resource: see holder_reply.h, or nil; changes nothing */
 
     /* The line. Of the answers only numbers are looked at, see struct rl_line_answer. */
     RL_COMMAND_JOIN,         /* one resource's line, at home. Yes: the turn is this place's */
     RL_COMMAND_TAKE,         /* as SET, SET_ALL and (with a counter) FENCE, over reservations */
-    RL_COMMAND_RELEASE_LINE, /* as RELEASE, and reserves or hands on: enum rl_release_mode */
+    RL_COMMAND_RELEASE_LINE, /* of any number, and reserves or hands on: enum rl_release_mode */
     RL_COMMAND_LEAVE,        /* one resource's line: yes if it was in it, or had the turn */
     RL_COMMAND_WAITER,       /* one place in one resource's line, or nil; changes nothing */
     RL_COMMAND_HANDSHAKE     /* a step of the handshake, see handshake.h */
@@ -113,7 +113,7 @@ enum rl_release_mode {
 struct rl_command {
     enum rl_command_kind kind;
     bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
-    bool announces;    /* RELEASE, RELEASE_LINE: also publish, if the target notifies */
+    bool announces;    /* RELEASE_LINE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
     uint64_t counter;  /* FENCE, TAKE: the least that is good; RAISE, EXTEND: the fence; 0: none */
     const struct rl_target *target;
@@ -145,7 +145,7 @@ bool rl_command_acquires(enum rl_command_kind kind);
  * others. */
 bool rl_command_releases(enum rl_command_kind kind);
 
-/* The script of EXTEND, RELEASE (of one resource) or RELEASE_LINE, and its SHA-1 in hex. */
+/* The script of EXTEND (of one resource), RELEASE or RELEASE_LINE, and its SHA-1 in hex. */
 const char *rl_command_script(enum rl_command_kind kind);
 const char *rl_command_script_sha1(enum rl_command_kind kind);
 

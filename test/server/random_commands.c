@@ -124,7 +124,8 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     struct rl_bytes resources[RESOURCES];
     uint32_t first = chance(random, 70) ? 0 : pick(random, RESOURCES);
     uint32_t n = 1 + (chance(random, 40) ? pick(random, RESOURCES - 1) : 0);
-    if (command.kind == RL_COMMAND_SET || command.kind == RL_COMMAND_READ) {
+    if (command.kind == RL_COMMAND_SET || command.kind == RL_COMMAND_READ ||
+        command.kind == RL_COMMAND_RELEASE) {
         n = 1;
     } else if (command.kind == RL_COMMAND_SET_ALL) {
         n = n == 1 ? 2 : n;
@@ -137,13 +138,11 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     struct rl_target target = {.resources = resources,
                                .n = n,
                                .holder_length = has_holder ? sizeof holder - 1 : 0,
-                               .notifies = chance(random, 70),
                                .retention_ms = chance(random, 90) ? 3600000 : ttl(random),
                                .holder = holder};
     bool has_fence = command.kind == RL_COMMAND_FENCE || command.kind == RL_COMMAND_RAISE ||
                      (command.kind == RL_COMMAND_EXTEND && chance(random, 40));
     command.whole_script = chance(random, 15);
-    command.announces = chance(random, 50);
     command.ttl_ms = ttl(random);
     command.counter = has_fence ? 1 + pick(random, 6) : 0;
     command.target = &target;
@@ -467,9 +466,10 @@ void random_hold(struct bytes *wire) {
         uint32_t n;
         uint64_t counter;
     } sent[] = {
-        {RL_COMMAND_READ, 1, 0},    {RL_COMMAND_EXTEND, 1, 0}, {RL_COMMAND_EXTEND, 2, 0},
-        {RL_COMMAND_EXTEND, 2, 3},  {RL_COMMAND_RAISE, 1, 5},  {RL_COMMAND_FENCE, 1, 7},
-        {RL_COMMAND_SET_ALL, 2, 0}, {RL_COMMAND_SET, 1, 0},    {RL_COMMAND_RELEASE, 1, 0},
+        {RL_COMMAND_READ, 1, 0},         {RL_COMMAND_EXTEND, 1, 0}, {RL_COMMAND_EXTEND, 2, 0},
+        {RL_COMMAND_EXTEND, 2, 3},       {RL_COMMAND_RAISE, 1, 5},  {RL_COMMAND_FENCE, 1, 7},
+        {RL_COMMAND_SET_ALL, 2, 0},      {RL_COMMAND_SET, 1, 0},    {RL_COMMAND_RELEASE, 1, 0},
+        {RL_COMMAND_RELEASE_LINE, 2, 0},
     };
     const struct rl_bytes resources[] = {{keys[0].data, keys[0].length},
                                          {keys[1].data, keys[1].length}};
@@ -479,7 +479,7 @@ void random_hold(struct bytes *wire) {
             .resources = resources, .n = sent[i].n, .notifies = true, .retention_ms = 3600000};
         struct rl_command command = {.kind = sent[i].kind,
                                      .whole_script = true,
-                                     .announces = true,
+                                     .announces = sent[i].kind == RL_COMMAND_RELEASE_LINE,
                                      .ttl_ms = 70000,
                                      .counter = sent[i].counter,
                                      .target = &target,

@@ -293,46 +293,6 @@ static void run_release(struct script_run *run) {
     }
 }
 
-static void release_all(struct script_run *run, bool announces) {
-    const char *error = NULL;
-    long long released = 0;
-    char kept[256];
-    for (size_t i = 1; i <= run->n_keys && !run->is_over; i++) {
-        const struct resp_arg *name = script_key(run, (double)i);
-        struct resp_arg value;
-        bool is_there = false;
-        const char *problem = script_try_get(run, name, &value, &is_there);
-        if (problem != NULL && !script_is_wrong_type(problem)) {
-            snprintf(kept, sizeof kept, "%s", problem);
-            error = kept;
-        }
-        if (is_there &&
-            (script_same(&value, script_arg(run, 1)) || breaks(run, SERVER_BREAK_BLIND_RELEASE))) {
-            released = 1;
-            script_del(run, DEL, name);
-            if (!run->is_over && announces) {
-                script_try_publish(run, name);
-            }
-        }
-    }
-    if (run->is_over) {
-        return;
-    }
-    if (error != NULL) {
-        script_return_error(run, error);
-    } else {
-        script_return(run, released);
-    }
-}
-
-static void run_release_all(struct script_run *run) {
-    release_all(run, false);
-}
-
-static void run_release_announced(struct script_run *run) {
-    release_all(run, true);
-}
-
 static void run_read(struct script_run *run) {
     const struct resp_arg *name = script_key(run, 1);
     const char *type = type_of(script_look(run, "redis.call('type'", "type", name));
@@ -370,36 +330,30 @@ static const struct {
     enum rl_command_kind kind;
     uint32_t resources;
     uint64_t counter;
-    bool announces;
     void (*run)(struct script_run *run);
 } effects[EFFECTS_MAX] = {
-    {"set_all", RL_COMMAND_SET_ALL, 2, 0, false, run_set_all},
-    {"fence", RL_COMMAND_FENCE, 1, 1, false, run_fence},
-    {"raise", RL_COMMAND_RAISE, 1, 1, false, run_raise},
-    {"extend", RL_COMMAND_EXTEND, 1, 0, false, run_extend},
-    {"extend_all", RL_COMMAND_EXTEND, 2, 0, false, run_extend_all},
-    {"extend_fenced", RL_COMMAND_EXTEND, 1, 1, false, run_extend_fenced},
-    {"release", RL_COMMAND_RELEASE, 1, 0, false, run_release},
-    {"release_all", RL_COMMAND_RELEASE, 2, 0, false, run_release_all},
-    {"release_announced", RL_COMMAND_RELEASE, 1, 0, true, run_release_announced},
-    {"read", RL_COMMAND_READ, 1, 0, false, run_read},
-    {"join", RL_COMMAND_JOIN, 1, 0, false, effect_join},
-    {"take", RL_COMMAND_TAKE, 1, 0, false, effect_take},
-    {"take_fenced", RL_COMMAND_TAKE, 1, 1, false, effect_take_fenced},
-    {"release_line", RL_COMMAND_RELEASE_LINE, 1, 0, false, effect_release_line},
-    {"leave", RL_COMMAND_LEAVE, 1, 0, false, effect_leave},
-    {"waiter", RL_COMMAND_WAITER, 1, 0, false, effect_waiter},
+    {"set_all", RL_COMMAND_SET_ALL, 2, 0, run_set_all},
+    {"fence", RL_COMMAND_FENCE, 1, 1, run_fence},
+    {"raise", RL_COMMAND_RAISE, 1, 1, run_raise},
+    {"extend", RL_COMMAND_EXTEND, 1, 0, run_extend},
+    {"extend_all", RL_COMMAND_EXTEND, 2, 0, run_extend_all},
+    {"extend_fenced", RL_COMMAND_EXTEND, 1, 1, run_extend_fenced},
+    {"release", RL_COMMAND_RELEASE, 1, 0, run_release},
+    {"read", RL_COMMAND_READ, 1, 0, run_read},
+    {"join", RL_COMMAND_JOIN, 1, 0, effect_join},
+    {"take", RL_COMMAND_TAKE, 1, 0, effect_take},
+    {"take_fenced", RL_COMMAND_TAKE, 1, 1, effect_take_fenced},
+    {"release_line", RL_COMMAND_RELEASE_LINE, 1, 0, effect_release_line},
+    {"leave", RL_COMMAND_LEAVE, 1, 0, effect_leave},
+    {"waiter", RL_COMMAND_WAITER, 1, 0, effect_waiter},
 };
 
 size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]) {
     static const struct rl_bytes resources[2] = {{"a", 1}, {"b", 1}};
-    struct rl_target target = {.resources = resources,
-                               .n = effects[script].resources,
-                               .notifies = effects[script].announces,
-                               .retention_ms = 1};
+    struct rl_target target = {
+        .resources = resources, .n = effects[script].resources, .retention_ms = 1};
     struct rl_command command = {.kind = effects[script].kind,
                                  .whole_script = true,
-                                 .announces = effects[script].announces,
                                  .ttl_ms = 1,
                                  .counter = effects[script].counter,
                                  .target = &target,

@@ -26,7 +26,6 @@ struct row {
     struct sized wanted;
     uint32_t n; /* resources: the one above, "next", CRLF */
     const char *holder;
-    bool notifies;
 };
 
 /* The bytes of a script are part of a version: a node keeps one copy of each for all clients, and a
@@ -38,8 +37,6 @@ struct row {
 #define EXTEND_ALL_SHA "f37d2734c0f3ffc07dce59082ad0a400db9e6d4c"
 #define EXTEND_FENCED_SHA "87c0f9175ae4d36af23b7b2f96370651e696b429"
 #define RELEASE_SHA "0f117814c511f7fbbe88618883d11c58510ba453"
-#define RELEASE_ALL_SHA "c5948cdf9012628553050cb616c659689c58373f"
-#define RELEASE_ANNOUNCED_SHA "f8efcf6b9678ee8cc61bd0e61cc41c9c50cbbc3c"
 #define READ_SHA "442dd2b400459a71a05ef85deeb5403813613362"
 #define JOIN_SHA "93ecdb46ed6239d6953ece7a242bfd7065cef20c"
 #define TAKE_SHA "966c49b431cab780d5caad1b97597a8b241157d5"
@@ -52,107 +49,103 @@ static const struct row rows[] = {
     {RL_COMMAND_SET, false, 10000, SIZED("door"),
      SIZED("*6\r\n$3\r\nSET\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
            "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_SET, false, 1, SIZED("a"),
      SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n1\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_SET, true, UINT32_MAX, SIZED("two words"), /* SET is no script */
      SIZED("*6\r\n$3\r\nSET\r\n$9\r\ntwo words\r\n$40\r\n" TOKEN
            "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$10\r\n4294967295\r\n"),
-     1, NULL, false},
+     1, NULL},
     /* bytes that would end an inline command or a C string */
     {RL_COMMAND_SET, false, 86400000, SIZED("a\0b\r\nDEL c\r\n\xff"),
      SIZED("*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
            "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$8\r\n86400000\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_SET, false, 5, SIZED("\0"),
      SIZED("*6\r\n$3\r\nSET\r\n$1\r\n\0\r\n$40\r\n" TOKEN
            "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_EXTEND, false, 10000, SIZED("door"),
      SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
            "\r\n$5\r\n10000\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_EXTEND, true, 20, SIZED("d\0\r\n"),
      SIZED("*6\r\n$4\r\nEVAL\r\n$146\r\n" RL_SCRIPT_EXTEND_TEXT
            "\r\n$1\r\n1\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n$2\r\n20\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_RELEASE, false, 10000, SIZED("door"),
      SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
            "\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_RELEASE, true, 0, SIZED("\r\n"),
      SIZED("*5\r\n$4\r\nEVAL\r\n$92\r\n" RL_SCRIPT_RELEASE_TEXT
            "\r\n$1\r\n1\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n"),
-     1, NULL, false},
-    /* with a holder; announced; several */
+     1, NULL},
+    /* with a holder; several */
     {RL_COMMAND_SET, false, 9, SIZED("a"),
      SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$44\r\n" TOKEN
            ":h:1\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n9\r\n"),
-     1, "h:1", true},
+     1, "h:1"},
     {RL_COMMAND_EXTEND, false, 20, SIZED("a"),
      SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
            ":h\r\n$2\r\n20\r\n"),
-     1, "h", true},
+     1, "h"},
     {RL_COMMAND_RELEASE, false, 20, SIZED("a"),
-     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_ANNOUNCED_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN ":h\r\n"),
-     1, "h", true},
+     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
+           ":h\r\n"),
+     1, "h"},
     {RL_COMMAND_SET_ALL, false, 9, SIZED("a"),
      SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_ALL_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
-     2, NULL, false},
+     2, NULL},
     /* each resource and its counter; the floor or the fence, and the retention */
     {RL_COMMAND_FENCE, false, 9, SIZED("a"),
      SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_FENCED_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_FENCE, true, 9, SIZED("a"),
      SIZED("*11\r\n$4\r\nEVAL\r\n$565\r\n" RL_SCRIPT_SET_FENCED_TEXT
            "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
            "$21\r\nlibredlock:fence:next\r\n$42\r\n" TOKEN ":h\r\n$1\r\n9\r\n"
            "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     2, "h", false},
+     2, "h"},
     {RL_COMMAND_RAISE, false, 9, SIZED("a"),
      SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RAISE_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_RAISE, true, 9, SIZED("a"),
      SIZED("*8\r\n$4\r\nEVAL\r\n$324\r\n" RL_SCRIPT_RAISE_TEXT
            "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
      SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_FENCED_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
            "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL, false},
+     1, NULL},
     {RL_COMMAND_EXTEND, true, 9, SIZED("a"),
      SIZED("*11\r\n$4\r\nEVAL\r\n$453\r\n" RL_SCRIPT_EXTEND_FENCED_TEXT
            "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
            "$21\r\nlibredlock:fence:next\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"
            "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     2, NULL, false},
+     2, NULL},
     {RL_COMMAND_SET_ALL, true, 9, SIZED("a"),
      SIZED("*8\r\n$4\r\nEVAL\r\n$191\r\n" RL_SCRIPT_SET_ALL_TEXT
            "\r\n$1\r\n3\r\n$1\r\na\r\n$4\r\nnext\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
-     3, NULL, false},
+     3, NULL},
     {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
      SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_ALL_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
-     2, NULL, true},
-    {RL_COMMAND_RELEASE, false, 9, SIZED("a"),
-     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_ALL_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n"),
-     2, NULL, false},
+     2, NULL},
     /* who holds it: no value, no ttl */
     {RL_COMMAND_READ, false, 9, SIZED("a\0"),
-     SIZED("*4\r\n$7\r\nEVALSHA\r\n$40\r\n" READ_SHA "\r\n$1\r\n1\r\n$2\r\na\0\r\n"), 1, "h", true},
+     SIZED("*4\r\n$7\r\nEVALSHA\r\n$40\r\n" READ_SHA "\r\n$1\r\n1\r\n$2\r\na\0\r\n"), 1, "h"},
     {RL_COMMAND_READ, true, 9, SIZED("a"),
      SIZED("*4\r\n$4\r\nEVAL\r\n$245\r\n" RL_SCRIPT_READ_TEXT "\r\n$1\r\n1\r\n$1\r\na\r\n"), 1,
-     NULL, false},
+     NULL},
 };
 
 /* What the line's commands say, to the last byte. */
@@ -259,6 +252,24 @@ static void writes_each_byte_of_the_line(void **state) {
     }
 }
 
+/* A release is announced of what was held, and where somebody may listen for it. */
+static void announces_where_both_want_it(void **state) {
+    (void)state;
+    const struct rl_bytes name = {"a", 1};
+    struct rl_target target = {.resources = &name, .n = 1, .retention_ms = 1};
+    struct rl_command command = {
+        .kind = RL_COMMAND_RELEASE_LINE, .target = &target, .token = TOKEN};
+    for (unsigned both = 0; both < 4; both++) {
+        char wire[4096];
+        target.notifies = both & 1;
+        command.announces = both >> 1;
+        assert_true(rl_command_room(&target) <= sizeof wire);
+        rl_command_format(wire, &command);
+        const char *wanted = both == 3 ? "\r\n$1\r\n1\r\n" : "\r\n$0\r\n\r\n";
+        assert_string_equal(wire + strlen(wire) - strlen(wanted), wanted);
+    }
+}
+
 static struct rl_request request_of(const struct rl_command *command) {
     struct rl_request request = {.target = command->target,
                                  .ttl_ms = command->ttl_ms,
@@ -314,30 +325,17 @@ static size_t format(char *wire, const struct row *row) {
         {row->resource.bytes, row->resource.length}, {"next", 4}, {"\r\n", 2}};
     struct rl_target target = {.resources = names,
                                .n = row->n,
-                               .notifies = row->notifies,
                                .retention_ms = 86400000,
                                .holder = row->holder,
                                .holder_length = row->holder ? (uint8_t)strlen(row->holder) : 0};
     struct rl_command command = {
         .kind = row->kind,
         .whole_script = row->whole_script,
-        .announces = true,
         .ttl_ms = row->ttl_ms,
         .counter = names_a_counter(&row->wanted) ? 1795246000000001 : 0,
         .target = &target,
         .token = TOKEN,
     };
-    if (row->kind == RL_COMMAND_RELEASE && !row->notifies) { /* both must want it */
-        char also[4096];
-        assert_true(rl_command_room(&target) <= sizeof also);
-        target.notifies = true;
-        command.announces = false;
-        size_t length = rl_command_format(also, &command);
-        target.notifies = false;
-        command.announces = true;
-        assert_int_equal(rl_command_format(wire, &command), length);
-        assert_memory_equal(also, wire, length);
-    }
     return rl_command_format(wire, &command);
 }
 
@@ -372,13 +370,14 @@ static void has_room_for_every_command(void **state) {
                                    .holder = holder};
         char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
         for (enum rl_command_kind kind = RL_COMMAND_SET; kind < RL_COMMAND_HANDSHAKE; kind++) {
-            bool is_of_one = kind == RL_COMMAND_SET || kind == RL_COMMAND_READ;
+            bool is_of_one =
+                kind == RL_COMMAND_SET || kind == RL_COMMAND_READ || kind == RL_COMMAND_RELEASE;
             if ((n > 1 && is_of_one) || (n == 1 && kind == RL_COMMAND_SET_ALL)) {
                 continue;
             }
             struct rl_command command = {.kind = kind,
                                          .whole_script = true,
-                                         .announces = true,
+                                         .announces = kind == RL_COMMAND_RELEASE_LINE,
                                          .ttl_ms = UINT32_MAX,
                                          .counter = UINT64_MAX,
                                          .target = &target,
@@ -433,10 +432,9 @@ static void names_its_scripts(void **state) {
 static void has_the_scripts_of_this_version(void **state) {
     (void)state;
     static const char *const shas[] = {
-        SET_ALL_SHA,           SET_FENCED_SHA,    RAISE_SHA,   EXTEND_SHA,
-        EXTEND_ALL_SHA,        EXTEND_FENCED_SHA, RELEASE_SHA, RELEASE_ALL_SHA,
-        RELEASE_ANNOUNCED_SHA, READ_SHA,          JOIN_SHA,    TAKE_SHA,
-        TAKE_FENCED_SHA,       RELEASE_LINE_SHA,  LEAVE_SHA,   WAITER_SHA};
+        SET_ALL_SHA,       SET_FENCED_SHA,   RAISE_SHA, EXTEND_SHA, EXTEND_ALL_SHA,
+        EXTEND_FENCED_SHA, RELEASE_SHA,      READ_SHA,  JOIN_SHA,   TAKE_SHA,
+        TAKE_FENCED_SHA,   RELEASE_LINE_SHA, LEAVE_SHA, WAITER_SHA};
     const char *script, *sha1;
     size_t count = 0, longest = 0;
     while ((script = rl_command_script_at(count, &sha1)) != NULL) {
@@ -470,10 +468,11 @@ static void script_of_set(void *data) {
 static void asserts_what_it_is_given(void **state) {
     (void)state;
     struct row wrongs[] = {
-        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, 0, NULL, false},
-        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, REDLOCK_RESOURCES_MAX + 1, NULL, false},
-        {RL_COMMAND_HANDSHAKE, false, 1, SIZED("a"), {NULL, 0}, 1, NULL, false},
-        {RL_COMMAND_READ, false, 1, SIZED("a"), {NULL, 0}, 2, NULL, false},
+        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, 0, NULL},
+        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, REDLOCK_RESOURCES_MAX + 1, NULL},
+        {RL_COMMAND_HANDSHAKE, false, 1, SIZED("a"), {NULL, 0}, 1, NULL},
+        {RL_COMMAND_READ, false, 1, SIZED("a"), {NULL, 0}, 2, NULL},
+        {RL_COMMAND_RELEASE, false, 1, SIZED("a"), {NULL, 0}, 2, NULL},
     };
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         assert_true(dies(format_wrong, &wrongs[i]));
@@ -485,6 +484,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_each_byte),
         cmocka_unit_test(writes_each_byte_of_the_line),
+        cmocka_unit_test(announces_where_both_want_it),
         cmocka_unit_test(keeps_what_it_said),
         cmocka_unit_test(says_what_a_command_is_for),
         cmocka_unit_test(has_room_for_every_command),
