@@ -16,18 +16,12 @@ static const struct {
     {"message", RL_RECEIVED_MESSAGE},
 };
 
-/* A status or an error, kept as reply.c keeps it: its beginning, and nothing unprintable. */
+/* A status or an error. */
 static void *heard_line(struct rl_received *heard, int type, const char *bytes, size_t length) {
     if (*heard->waiting == 0) {
         return NULL;
     }
-    size_t kept = length < RL_REPLY_TEXT_MAX ? length : RL_REPLY_TEXT_MAX - 1;
-    for (size_t i = 0; i < kept; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        heard->text[i] = (char)(c < 0x20 || c > 0x7e ? '?' : c);
-    }
-    assert(kept < sizeof heard->text);
-    heard->text[kept] = '\0';
+    rl_reply_keep(heard->text, bytes, length);
     memset(&heard->reply, 0, sizeof heard->reply);
     heard->reply.type = type;
     heard->reply.str = heard->text;
@@ -86,11 +80,7 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     }
 }
 
-#if HIREDIS_MAJOR >= 1
-static void *guard_array(const redisReadTask *task, size_t count) {
-#else
-static void *guard_array(const redisReadTask *task, int count) {
-#endif
+static void *guard_array(const redisReadTask *task, rl_reply_count count) {
     struct rl_received *heard = task->privdata;
     heard->kind = RL_RECEIVED_NOTHING;
     heard->channel_length = 0;
@@ -113,36 +103,12 @@ static void *guard_nil(const redisReadTask *task) {
     return NULL;
 }
 
-#if HIREDIS_MAJOR >= 1
-static void *guard_double(const redisReadTask *task, double number, char *text, size_t length) {
-    (void)task;
-    (void)number;
-    (void)text;
-    (void)length;
-    return NULL;
-}
-
-static void *guard_bool(const redisReadTask *task, int value) {
-    (void)task;
-    (void)value;
-    return NULL;
-}
-#endif
-
-static void guard_free(void *reply) {
-    (void)reply; /* the slot is the connection's */
-}
-
 static redisReplyObjectFunctions guard = {
     .createString = guard_string,
     .createArray = guard_array,
     .createInteger = guard_integer,
     .createNil = guard_nil,
-#if HIREDIS_MAJOR >= 1
-    .createDouble = guard_double,
-    .createBool = guard_bool,
-#endif
-    .freeObject = guard_free,
+    RL_REPLY_GUARD_REST,
 };
 
 void rl_received_guard(redisReader *reader, struct rl_received *heard, const uint32_t *waiting) {

@@ -28,7 +28,16 @@ static redisReply *guard_slot(const redisReadTask *task, int type) {
     return &slot->reply;
 }
 
-/* Keeps the beginning, without bytes that could deceive the reader of a log. */
+void rl_reply_keep(char text[RL_REPLY_TEXT_MAX], const char *bytes, size_t length) {
+    size_t kept = length < RL_REPLY_TEXT_MAX ? length : RL_REPLY_TEXT_MAX - 1;
+    for (size_t i = 0; i < kept; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        text[i] = (char)(c < 0x20 || c > 0x7e ? '?' : c);
+    }
+    assert(kept < RL_REPLY_TEXT_MAX);
+    text[kept] = '\0';
+}
+
 static void *guard_string(const redisReadTask *task, char *bytes, size_t length) {
     redisReply *reply = guard_slot(task, task->type);
     if (reply == NULL) {
@@ -38,22 +47,12 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     if (info != NULL && task->type == REDIS_REPLY_STRING) {
         rl_info_read(info, bytes, length);
     }
-    size_t kept = length < RL_REPLY_TEXT_MAX ? length : RL_REPLY_TEXT_MAX - 1;
-    for (size_t i = 0; i < kept; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        reply->str[i] = (char)(c < 0x20 || c > 0x7e ? '?' : c);
-    }
-    assert(kept < sizeof((struct rl_reply_slot *)task->privdata)->text);
-    reply->str[kept] = '\0';
+    rl_reply_keep(reply->str, bytes, length);
     reply->len = length;
     return reply;
 }
 
-#if HIREDIS_MAJOR >= 1
-static void *guard_array(const redisReadTask *task, size_t count) {
-#else
-static void *guard_array(const redisReadTask *task, int count) {
-#endif
+static void *guard_array(const redisReadTask *task, rl_reply_count count) {
     (void)task;
     (void)count;
     return NULL; /* none of our commands is answered with one */
@@ -73,7 +72,7 @@ static void *guard_nil(const redisReadTask *task) {
 }
 
 #if HIREDIS_MAJOR >= 1
-static void *guard_double(const redisReadTask *task, double number, char *text, size_t length) {
+void *rl_reply_no_double(const redisReadTask *task, double number, char *text, size_t length) {
     (void)task;
     (void)number;
     (void)text;
@@ -81,14 +80,14 @@ static void *guard_double(const redisReadTask *task, double number, char *text, 
     return NULL;
 }
 
-static void *guard_bool(const redisReadTask *task, int value) {
+void *rl_reply_no_bool(const redisReadTask *task, int value) {
     (void)task;
     (void)value;
     return NULL;
 }
 #endif
 
-static void guard_free(void *reply) {
+void rl_reply_free_nothing(void *reply) {
     (void)reply; /* the slot is the connection's */
 }
 
@@ -97,11 +96,7 @@ static redisReplyObjectFunctions guard = {
     .createArray = guard_array,
     .createInteger = guard_integer,
     .createNil = guard_nil,
-#if HIREDIS_MAJOR >= 1
-    .createDouble = guard_double,
-    .createBool = guard_bool,
-#endif
-    .freeObject = guard_free,
+    RL_REPLY_GUARD_REST,
 };
 
 void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting) {

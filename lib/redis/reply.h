@@ -39,6 +39,23 @@ struct rl_reply_slot {
  * */
 void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting);
 
+/* For guards: keeps the beginning, without bytes that could deceive the reader of a log. */
+void rl_reply_keep(char text[RL_REPLY_TEXT_MAX], const char *bytes, size_t length);
+
+/* For guards: what nobody accepts, and that nothing is allocated. hiredis 1 has more types. */
+#if HIREDIS_MAJOR >= 1
+typedef size_t rl_reply_count;
+void *rl_reply_no_double(const redisReadTask *task, double number, char *text, size_t length);
+void *rl_reply_no_bool(const redisReadTask *task, int value);
+#define RL_REPLY_GUARD_REST                                             \
+    .createDouble = rl_reply_no_double, .createBool = rl_reply_no_bool, \
+    .freeObject = rl_reply_free_nothing
+#else
+typedef int rl_reply_count;
+#define RL_REPLY_GUARD_REST .freeObject = rl_reply_free_nothing
+#endif
+void rl_reply_free_nothing(void *reply);
+
 enum rl_verdict {
     RL_YES,
     RL_NO,
