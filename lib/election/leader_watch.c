@@ -4,7 +4,8 @@
  * then quickly again (5 ms, doubling up to poll_ms) until there is a leader. A leader knows by
  * itself.
  *
- * It also hurries a candidate on: when a release was notified, when the keys of a leader that does
+ * It also hurries a candidate on that is in no line, because its attempt had no quorum or there is
+ * no home, and pauses for poll_ms: when a release was notified, when the keys of a leader that does
  * not renew them end, or when there is no leader, its next attempt is brought forward
  * (rl_recipe_hurry). That only ever moves an attempt forward that would have come anyway: it
  * decides nothing.
