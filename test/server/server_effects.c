@@ -118,7 +118,7 @@ bool script_count_on(struct script_run *run, double n, bool has_fence, double *f
             return false;
         }
         if (!has_fence) {
-            script_fail(run, "c >= f", "attempt to compare nil with number");
+            script_fail(run, "c >= g", "attempt to compare nil with number");
             return false;
         }
         *fence = count >= *fence ? count + 1 : *fence;

@@ -31,7 +31,7 @@ struct row {
 /* The bytes of a script are part of a version: a node keeps one copy of each for all clients, and a
  * script that was changed is another one. So the hashes stand here, not only in the build. */
 #define SET_ALL_SHA "4355e8167c5a5a6a5291cb2f060455fbeb850205"
-#define SET_FENCED_SHA "eae0ba9507a43c3cce989a61e83f26e5d98b7ee4"
+#define SET_FENCED_SHA "7c27dc600deb39bfadce025dfcc10716e5bc575e"
 #define RAISE_SHA "88245d4ae163ae32dc1bf1e93e090287bfaed6c5"
 #define EXTEND_SHA "f615794635f2bf9833dd5e19a06f850dbab85b9b"
 #define EXTEND_ALL_SHA "f37d2734c0f3ffc07dce59082ad0a400db9e6d4c"

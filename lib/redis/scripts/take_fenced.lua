@@ -16,17 +16,7 @@ for i = 1, n do
         return string.format('0 %.0f %.0f', i, redis.call('pttl', KEYS[i]))
     end
 end
-for i = n + 1, 2 * n do
-    local c = redis.call('get', KEYS[i])
-    if c then
-        c = tonumber(c)
-        if not c or c < 0 or c >= 9007199254740991 then
-            return redis.error_reply('ERR ' .. KEYS[i] .. ' is not the counter of a fence')
-        end
-        if c >= g then g = c + 1 end
-    end
-end
-local s = string.format('%.0f', g)
+-- include: part_fence.lua
 for i = 1, n do
     if redis.call('get', KEYS[i]) == ARGV[1] then
         redis.call('pexpire', KEYS[i], math.max(redis.call('pttl', KEYS[i]), ARGV[2]))
