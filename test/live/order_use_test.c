@@ -187,8 +187,8 @@ static void join_again(struct live *live, redlock_client *client) {
     LIVE_UNTIL(live, live_node(client, home).requests > before && live_is_quiet(client, 5));
 }
 
-/* One lock joins, ahead of its turn, and is cancelled; another of its client goes on with the place,
- * and leaves it. Home knows the place by the name of the first: the line is empty afterwards. */
+/* One lock joins, ahead of its turn, and is cancelled; another of its client goes on with the
+ * place, and leaves it. Home knows the place by the name of the first: the line is empty then. */
 static void a_place_is_left_by_the_name_it_has(void **state) {
     struct live *live = *state;
     struct waiters w;
