@@ -1,6 +1,7 @@
 /* A lock that waits behind others of its client, and one that hears of a release while it pauses:
- * figures worked out by hand. */
-#include "unit/lock_world.h"
+ * figures worked out by hand. Then all that can happen to one that waits in line behind other
+ * clients, and has turns. */
+#include "unit/lock_explore.h"
 
 #define PAUSE_NS (100 * MS)
 
@@ -16,9 +17,7 @@ static void wait_in_line(struct world *w, uint32_t tries, uint32_t wait_ms) {
 }
 
 static void turn(struct world *w, bool pause, uint64_t now_ns) {
-    struct rl_event e = world_event(w, RL_EV_TURN, now_ns, 7);
-    e.u.pause = pause;
-    world_step(w, &e);
+    world_turn(w, 0, pause, now_ns, 7);
 }
 
 /* As if the nodes had been asked, and had refused. */
@@ -112,6 +111,66 @@ static void hears_of_a_release(void **state) {
     }
 }
 
+/* -- In line behind other clients -- */
+
+#define PLACE UINT64_C(5)
+
+static const struct rl_acquire wishes[] = {
+    /* ttl, tries, wait, delay, jitter, min_validity */
+    {10000, 1, RL_NO_LIMIT, 50, 100, 1, 0, 0, false, false, 0},
+    {10000, 2, 1000, 50, 100, 1, 0, 0, false, false, 0},
+    {10000, 3, 400, 50, 0, 1, 0, 0, false, true, 0},
+    {10000, RL_NO_LIMIT, 200, 50, 100, 0, 0, 0, false, false, 0}, /* less than the node timeout */
+    {60, RL_NO_LIMIT, RL_NO_LIMIT, 0, 0, 20, 0, 0, true, false, 0},
+};
+
+static struct exploration turns = {.probes = true};
+static uint32_t turns_left;
+
+/* It was refused, and has its turn: its votes come while those of the last attempt may come too. It
+ * may be refused again. */
+static void has_its_turn(const struct world *w) {
+    if (w->lock.state != RL_WAITING || turns_left == 0) {
+        return;
+    }
+    turns_left--;
+    for (uint64_t place = PLACE; place <= PLACE + 1; place++) {
+        struct world next;
+        world_copy(&next, w);
+        world_turn(&next, place, false, next.lock.now_ns, world_all(w));
+        assert_int_equal(next.lock.state, RL_READY);
+        world_attempt(&next, next.lock.now_ns, world_all(w));
+        world_explore(&next, &turns);
+    }
+    turns_left++;
+}
+
+static void line_up(const struct rl_acquire *wish, uint32_t n, uint32_t counters) {
+    struct exploration first = {.visit = has_its_turn, .salt = ++turns.salt + 1000};
+    struct world w;
+    world_init(&w, usual_rules(n));
+    w.lines = true;
+    turns.visit = has_its_turn;
+    turns.counters = first.counters = wish->fences ? counters : 0;
+    turns_left = 2;
+    world_acquire(&w, *wish, START_NS);
+    if (wish->waits) {
+        has_its_turn(&w);
+        return;
+    }
+    world_attempt(&w, START_NS, world_all(&w));
+    world_explore(&w, &first);
+}
+
+static void ends_as_it_must_whatever_turns_it_has(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(wishes); i++) {
+        for (uint32_t n = 1; n <= 3; n++) {
+            line_up(&wishes[i], n, 2);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pays_a_try_for_each_pause),
@@ -120,6 +179,7 @@ int main(void) {
         cmocka_unit_test(waits_again_after_a_loss),
         cmocka_unit_test(may_have_to_pause_at_its_turn),
         cmocka_unit_test(hears_of_a_release),
+        cmocka_unit_test(ends_as_it_must_whatever_turns_it_has),
     };
     return cmocka_run_group_tests_name("core_lock_line", tests, NULL, NULL);
 }

@@ -59,6 +59,10 @@ static inline uint64_t world_hash(const struct world *w) {
         lock->acquire.renew_ms,
         lock->acquire.max_hold_ms,
         lock->acquire.waits,
+        lock->was_refused,
+        lock->place,
+        w->turn,
+        w->lines,
         lock->renews,
         lock->adopts,
         round->decision == RL_OPEN ? now_ns - round->sent_ns : 0,
@@ -126,12 +130,13 @@ static inline bool world_seen(const struct world *w, uint64_t salt) {
 static inline size_t world_moments(const struct world *w, uint64_t moments[32]) {
     const struct model *m = &w->model;
     uint64_t min_ns = (uint64_t)m->wish.min_validity_ms * 1000000;
-    const uint64_t edges[] = {m->now_ns + 1,
-                              model_wake(m),
-                              m->valid_until_ns,
-                              m->valid_until_ns > min_ns ? m->valid_until_ns - min_ns : 0,
-                              m->open || m->state == RL_BACKOFF ? m->give_up_ns : 0,
-                              model_acquires(m) && m->open ? model_worth_until(m) : 0};
+    const uint64_t edges[] = {
+        m->now_ns + 1,
+        model_wake(m),
+        m->valid_until_ns,
+        m->valid_until_ns > min_ns ? m->valid_until_ns - min_ns : 0,
+        m->open || m->state == RL_BACKOFF || m->state == RL_WAITING ? m->give_up_ns : 0,
+        model_acquires(m) && m->open ? model_worth_until(m) : 0};
     size_t count = 0;
     moments[count++] = m->now_ns;
     for (size_t i = 0; i < COUNT(edges); i++) {
@@ -174,6 +179,20 @@ static inline void world_try(const struct world *w, enum rl_event_type type, uin
     world_run_out(&copy, up);
 }
 
+/* Behind others of its client, or in the line; or it is to let others go first. */
+static inline void world_try_turns(const struct world *w, uint64_t now_ns, uint32_t up) {
+    static const uint64_t places[] = {0, 5, UINT64_MAX, 5};
+    for (size_t i = 0; i < COUNT(places); i++) {
+        struct world copy;
+        world_copy(&copy, w);
+        world_turn(&copy, places[i], i == COUNT(places) - 1, now_ns, up);
+        if (copy.lock.state == RL_READY) {
+            world_attempt(&copy, now_ns, up);
+        }
+        world_run_out(&copy, up);
+    }
+}
+
 static inline void world_try_vote(const struct world *w, uint32_t round, uint32_t node,
                                   enum answer answer, uint64_t now_ns, uint32_t up) {
     struct world copy;
@@ -193,7 +212,9 @@ static inline void world_probe(const struct world *w) {
     for (size_t i = 0; i < n_moments; i++) {
         for (size_t j = 0; j < COUNT(ups); j++) {
             for (enum rl_event_type type = RL_EV_ACQUIRE; type < RL_EVENT_TYPES; type++) {
-                if (type != RL_EV_VOTE && world_allows(w, type)) {
+                if (type == RL_EV_TURN && world_allows(w, type)) {
+                    world_try_turns(w, moments[i], ups[j]);
+                } else if (type != RL_EV_VOTE && world_allows(w, type)) {
                     world_try(w, type, moments[i], ups[j]);
                 }
             }

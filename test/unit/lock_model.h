@@ -106,8 +106,7 @@ static inline void model_tick(struct model *m, const struct rl_event *e, struct 
     } else if (m->state == RL_WAITING && m->now_ns >= m->retry_ns) {
         model_wait(m, e, x);
     } else if (m->state == RL_BACKOFF && m->now_ns >= m->retry_ns) {
-        m->state = RL_READY;
-        x->generate_token = true;
+        model_ask(m, 0, x);
     } else if (m->open && m->now_ns >= m->until_ns) {
         m->failed |= model_out(m);
         model_count(m, e, x);

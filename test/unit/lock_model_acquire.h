@@ -98,9 +98,21 @@ static inline void model_attempt(struct model *m, const struct rl_event *e, stru
     }
 }
 
-/* In line each pause costs a try. */
+/* It asks, by a turn of this place; 0: by none. */
+static inline void model_ask(struct model *m, uint64_t place, struct rl_actions *x) {
+    m->state = RL_READY;
+    m->was_refused = false;
+    m->turn = place;
+    x->generate_token = true;
+}
+
+/* In line each pause costs a try; the last one is not spent on waiting for others. */
 static inline void model_wait(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     m->retry_ns = UINT64_MAX;
+    if (m->was_refused && m->wish.tries == 1) {
+        model_ask(m, 0, x);
+        return;
+    }
     if (m->wish.tries != RL_NO_LIMIT) {
         m->wish.tries--;
         m->retry_ns = m->now_ns + rl_retry_delay_ns(m->wish.delay_ms, m->wish.jitter_ms, e->random);
@@ -118,12 +130,12 @@ static inline void model_acquire(struct model *m, const struct rl_event *e, stru
     if (m->wish.wait_ms != RL_NO_LIMIT) {
         m->give_up_ns = m->now_ns + (uint64_t)m->wish.wait_ms * 1000000;
     }
-    m->state = RL_READY;
-    x->generate_token = true;
+    m->was_refused = false;
     if (m->wish.waits) {
-        x->generate_token = false;
         m->state = RL_WAITING;
         model_wait(m, e, x);
+    } else {
+        model_ask(m, 0, x);
     }
 }
 
@@ -131,8 +143,7 @@ static inline void model_turn(struct model *m, const struct rl_event *e, struct 
     if (e->u.pause) {
         model_attempt_over(m, e, x, RL_RESULT_HELD);
     } else {
-        m->state = RL_READY;
-        x->generate_token = true;
+        model_ask(m, e->place, x);
     }
 }
 
@@ -152,6 +163,7 @@ static inline void model_adopt(struct model *m, const struct rl_event *e, struct
     m->set_ns = m->now_ns;
     m->carried = m->fence = 0;
     m->adopts = true;
+    m->turn = 0;
     m->state = RL_TRYING;
     model_round(m, e, x, RL_ROUND_EXTEND);
     m->may_hold = model_all(m);

@@ -21,6 +21,8 @@ struct model {
     uint64_t renew_ns;      /* the watchdog's next extension */
     bool renews;            /* the extension under way is the watchdog's */
     bool adopts;            /* the attempt under way is an adoption */
+    bool was_refused;       /* waiting: by other clients, and not for its turn in this one */
+    uint64_t turn;          /* whose place the attempt is to take; of no meaning when none is */
     uint32_t ttl_ms;
     uint32_t may_hold;
     /* the attempt */
@@ -78,6 +80,11 @@ static inline bool model_holds(const struct model *m) {
 
 static inline bool model_acquires(const struct model *m) {
     return m->state >= RL_WAITING && m->state <= RL_GRANTED;
+}
+
+/* The place that the attempt takes keys with. A grant has no more use for it. */
+static inline uint64_t model_place(const struct model *m) {
+    return m->state == RL_READY || m->state == RL_TRYING || m->state == RL_FENCING ? m->turn : 0;
 }
 
 /* The loss is told a margin before the end, half of what is left at most. */
@@ -140,8 +147,14 @@ static inline void model_let_go(struct model *m, const struct rl_event *e, struc
 static inline void model_attempt_over(struct model *m, const struct rl_event *e,
                                       struct rl_actions *x, enum rl_result why) {
     uint64_t pause_ns = rl_retry_delay_ns(m->wish.delay_ms, m->wish.jitter_ms, e->random);
+    /* Held by others, and there is a line: it waits there, however little time is left. */
+    bool queues = m->state == RL_TRYING && why == RL_RESULT_HELD && e->lines;
     model_let_go(m, e, x);
-    if (m->wish.tries > 0 && m->now_ns + pause_ns < m->give_up_ns) {
+    if (queues && m->wish.tries > 0) {
+        m->retry_ns = m->wish.tries == RL_NO_LIMIT ? UINT64_MAX : m->now_ns + pause_ns;
+        model_end(m, RL_WAITING);
+        m->was_refused = true;
+    } else if (m->wish.tries > 0 && m->now_ns + pause_ns < m->give_up_ns) {
         m->retry_ns = m->now_ns + pause_ns;
         model_end(m, RL_BACKOFF);
     } else {

@@ -6,6 +6,8 @@
  *   - a node that may have got our SET is left without a release and without a debt;
  *   - a SET is sent to a node that may not vote, or an attempt asks one node first without need, or
  *     too often;
+ *   - an attempt takes keys for another place than the one whose turn it was given, or of an
+ *     earlier turn;
  *   - a fence is granted that is not in place on a majority, or a counter is raised without need;
  *   - a validity is granted that does not run from the first SET;
  *   - an operation ends twice, or ends without having begun, or never;
@@ -59,12 +61,14 @@ struct world {
     uint32_t raised;                /* nodes that answered that their counter is the fence now */
     uint64_t fence;                 /* of the grant that was told last */
     uint32_t life_ms;               /* the longest ttl of any key of the present token */
+    uint64_t turn;                  /* the place whose turn it was given, for the next attempt */
     bool fencing;
     bool adopting, acquiring, extending, releasing, holding;
     uint64_t random;  /* that the next events bring, as these do */
     uint32_t voters;  /* of the nodes that are up */
     uint64_t counter; /* of a vote */
     uint64_t floor;
+    bool lines; /* there are lines to wait in */
     char token[RL_TOKEN_LEN + 1];
     /* how it came to this */
     struct step_note trail[TRAIL];
@@ -160,6 +164,7 @@ static inline bool state_is(const struct world *w, uint32_t states) {
 static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
     const struct rl_actions *x = &w->out;
     if (e->type != RL_EV_ATTEMPT) {
+        w->turn = e->type == RL_EV_ACQUIRE ? 0 : w->turn;
         return;
     }
     CHECK(w, w->reached == 0);
@@ -169,6 +174,8 @@ static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
     w->set_ns = e->now_ns;
     memset(w->counted, 0, sizeof w->counted);
     CHECK(w, x->send == 0 || x->send == e->voters);
+    CHECK(w, x->send == 0 || w->lock.place == w->turn);
+    w->turn = 0;
 }
 
 /* A fence that is granted is exactly what a majority of the nodes has in its counter. */
@@ -326,6 +333,7 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     bool sets = x->send != 0 && m->kind <= RL_ROUND_FENCE;
     CHECK(w, !(sets || x->repair) || lock->fence.floor == m->carried);
     CHECK(w, rl_lock_fence(lock) == m->fence);
+    CHECK(w, lock->place == model_place(m));
     if (m->id != 0) {
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_GRANTED) == m->yes);
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_REFUSED) == m->no);
@@ -383,12 +391,23 @@ static inline struct rl_event world_event(const struct world *w, enum rl_event_t
                              .random = w->random,
                              .up = up,
                              .voters = up & w->voters,
+                             .lines = w->lines,
                              .reasons = reasons};
 }
 
 static inline void world_simple(struct world *w, enum rl_event_type type, uint64_t now_ns,
                                 uint32_t up) {
     struct rl_event e = world_event(w, type, now_ns, up);
+    world_step(w, &e);
+}
+
+/* place: whose turn it is in the line; 0: behind others of its client. */
+static inline void world_turn(struct world *w, uint64_t place, bool pause, uint64_t now_ns,
+                              uint32_t up) {
+    struct rl_event e = world_event(w, RL_EV_TURN, now_ns, up);
+    e.place = place;
+    e.u.pause = pause;
+    w->turn = pause ? 0 : place;
     world_step(w, &e);
 }
 
