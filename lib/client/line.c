@@ -429,7 +429,7 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
     if (request->kind == RL_COMMAND_JOIN && waiter != NULL && resource->line.place == call->place) {
         step(resource, waiter, &event);
     }
-    rl_line_call_end(call);
+    rl_line_call_answered(call, answer->verdict);
 }
 
 /* -- The client's part -- */

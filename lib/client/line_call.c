@@ -8,6 +8,7 @@
 #include "client/env.h"
 #include "client/lock_life.h"
 
+#define OWED_MAX 1024           /* LEAVEs; one that is dropped costs the others a grace */
 #define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */
 
 static_assert(RL_PLACE_LEN == 2 * ID_LEN, "a place is the client's id and a number");
@@ -52,32 +53,56 @@ bool rl_line_parse(const redlock_client *client, const char *payload, size_t len
 /* -- Calls -- */
 
 static struct rl_line_request *call_take(redlock_lock *lock, struct rl_resource *resource,
-                                         uint64_t place) {
+                                         uint32_t node, uint64_t place) {
     redlock_client *client = lock->client;
     struct rl_line_request *call = client->lines.free;
     if (call != NULL) {
-        client->lines.free = call->next_free;
+        client->lines.free = call->next;
     } else {
         call = rl_alloc(&client->memory, 1, sizeof *call);
     }
     if (call == NULL) {
         return NULL;
     }
-    *call = (struct rl_line_request){.lock = lock, .resource = resource, .place = place};
+    *call = (struct rl_line_request){
+        .lock = lock, .resource = resource, .place = place, .node = (uint8_t)node};
     rl_lock_ref(lock);
     return call;
 }
 
-void rl_line_call_end(struct rl_line_request *call) {
+static void call_end(struct rl_line_request *call) {
     redlock_lock *lock = call->lock;
     RL_REQUIRE(lock != NULL); /* once */
     redlock_client *client = lock->client;
-    assert(client->lines.outstanding > 0);
-    client->lines.outstanding--;
     call->lock = NULL;
-    call->next_free = client->lines.free;
+    call->next = client->lines.free;
     client->lines.free = call;
     rl_lock_unref(lock);
+}
+
+/* Only a LEAVE is worth it: a place that stands joins again. */
+static void call_owe(struct rl_line_request *call, enum rl_command_kind kind) {
+    redlock_client *client = call->lock->client;
+    assert(client->lines.owed_count <= OWED_MAX);
+    if (kind != RL_COMMAND_LEAVE || client->phase != RL_CLIENT_OPEN ||
+        client->lines.owed_count == OWED_MAX) {
+        call_end(call);
+        return;
+    }
+    call->next = client->lines.owed;
+    client->lines.owed = call;
+    client->lines.owed_count++;
+}
+
+void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict) {
+    redlock_client *client = call->lock->client;
+    assert(client->lines.outstanding > 0);
+    client->lines.outstanding--;
+    if (verdict == RL_UNANSWERED) {
+        call_owe(call, (enum rl_command_kind)call->request.kind);
+    } else {
+        call_end(call);
+    }
 }
 
 static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *resource) {
@@ -89,8 +114,7 @@ static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *reso
     return i;
 }
 
-static void call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t node,
-                      uint32_t waited_ms) {
+static void call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t waited_ms) {
     redlock_client *client = call->lock->client;
     const uint64_t now_ns = rl_client_now_ns(client);
     call->request = (struct rl_request){.target = &call->lock->target,
@@ -107,17 +131,18 @@ static void call_send(struct rl_line_request *call, enum rl_command_kind kind, u
                                  .grace_ms = RL_LINE_GRACE_MS};
     size_t length = rl_command_format(client->io.wire, &command);
     RL_REQUIRE(length < client->io.wire_room); /* the lock's target needs more */
-    client->lines.outstanding++;
-    if (rl_node_send(&client->nodes[node].node, &call->request, client->io.wire, length, now_ns) !=
-        0) {
-        rl_line_call_end(call);
+    struct rl_node *node = &client->nodes[call->node].node;
+    if (rl_node_send(node, &call->request, client->io.wire, length, now_ns) == 0) {
+        client->lines.outstanding++;
+    } else {
+        call_owe(call, kind);
     }
 }
 
 void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource) {
     redlock_client *client = lock->client;
     const struct rl_line *line = &resource->line;
-    struct rl_line_request *call = call_take(lock, resource, line->place);
+    struct rl_line_request *call = call_take(lock, resource, line->home, line->place);
     uint64_t now_ns = rl_client_now_ns(client);
     uint64_t waited_ms = now_ns > line->since_ns ? (now_ns - line->since_ns) / RL_NS_PER_MS : 0;
     assert(line->home < client->n_nodes);
@@ -125,29 +150,61 @@ void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource) {
         return;
     }
     rl_trace(client, REDLOCK_EVENT_JOIN, lock, &client->nodes[line->home].node, 0, 0);
-    call_send(call, RL_COMMAND_JOIN, line->home,
-              waited_ms < UINT32_MAX ? (uint32_t)waited_ms : UINT32_MAX);
+    call_send(call, RL_COMMAND_JOIN, waited_ms < UINT32_MAX ? (uint32_t)waited_ms : UINT32_MAX);
+}
+
+static void leave(struct rl_line_request *call) {
+    redlock_client *client = call->lock->client;
+    assert(call->node < client->n_nodes);
+    if (client->up >> call->node & 1) {
+        rl_trace(client, REDLOCK_EVENT_LEAVE, call->lock, &client->nodes[call->node].node, 0, 0);
+        call_send(call, RL_COMMAND_LEAVE, 0);
+    } else {
+        call_owe(call, RL_COMMAND_LEAVE);
+    }
 }
 
 void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
                         uint64_t place) {
-    redlock_client *client = lock->client;
-    struct rl_line_request *call = NULL;
-    assert(node < client->n_nodes);
-    if (client->up >> node & 1) {
-        call = call_take(lock, resource, place);
-    }
+    struct rl_line_request *call = call_take(lock, resource, node, place);
+    assert(node < lock->client->n_nodes);
     if (call != NULL) {
-        rl_trace(client, REDLOCK_EVENT_LEAVE, lock, &client->nodes[node].node, 0, 0);
-        call_send(call, RL_COMMAND_LEAVE, node, 0);
+        leave(call);
     }
+}
+
+/* Takes all that are owed to these nodes; for each of them `act`. */
+static void owed_take(redlock_client *client, uint32_t nodes,
+                      void (*act)(struct rl_line_request *call)) {
+    struct rl_line_request *owed = client->lines.owed;
+    client->lines.owed = NULL;
+    client->lines.owed_count = 0;
+    while (owed != NULL) {
+        struct rl_line_request *call = owed;
+        owed = owed->next;
+        if (nodes >> call->node & 1) {
+            act(call); /* which may owe it again */
+        } else {
+            call_owe(call, RL_COMMAND_LEAVE);
+        }
+    }
+}
+
+void rl_line_calls_retry(redlock_client *client, uint32_t node) {
+    assert(client->up >> node & 1);
+    owed_take(client, UINT32_C(1) << node, leave);
+}
+
+void rl_line_calls_drop(redlock_client *client) {
+    owed_take(client, rl_all_nodes(client->n_nodes), call_end);
+    assert(client->lines.owed_count == 0);
 }
 
 void rl_line_calls_free(redlock_client *client) {
     RL_REQUIRE(client->lines.outstanding == 0); /* or an answer would be written to what is gone */
     while (client->lines.free != NULL) {
         struct rl_line_request *call = client->lines.free;
-        client->lines.free = call->next_free;
+        client->lines.free = call->next;
         rl_free(&client->memory, call);
     }
 }

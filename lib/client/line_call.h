@@ -3,9 +3,13 @@
  * A place is a number of the client's. On the wire it has the client's id in front, by which a node
  * finds the channel of who waits.
  *
- * Failure modes: a home that is down, or no memory: a JOIN is not sent, a LEAVE is not needed or
- * its place ends by itself. Their memory is used again, and given back when the client is gone; as
- * long as one is out it has a reference to its lock, whose target it writes.
+ * Failure modes: a home that is down, whose connection breaks, or no memory: a JOIN is not sent. A
+ * LEAVE that did not arrive is owed, as a release is, and sent when the node is connected again:
+ * this client still listens there, perhaps, and would be told a turn that it does not want, for a
+ * grace, for each place that it has left so. Where more are owed than are kept, and where a JOIN
+ * runs late, behind the LEAVE, that is what it costs. Memory is used again, and given back when the
+ * client is gone; as long as one is out or owed it has a reference to its lock, whose target it
+ * writes.
  */
 #ifndef RL_CLIENT_LINE_CALL_H
 #define RL_CLIENT_LINE_CALL_H
@@ -21,15 +25,20 @@ struct rl_line_request {
     redlock_lock *lock; /* a reference, which keeps the resource, too */
     struct rl_resource *resource;
     uint64_t place;
-    struct rl_line_request *next_free;
+    uint8_t node;
+    struct rl_line_request *next; /* that is free, or owed */
 };
 
 /* The place of resource->line, to its home. If it cannot be sent, no answer comes. */
 void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource);
 void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
                         uint64_t place);
-/* It was answered, or will not be. */
-void rl_line_call_end(struct rl_line_request *call);
+/* It was answered, or will not be: a LEAVE that did not arrive is owed. */
+void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict);
+/* The node is up: LEAVEs that are owed are sent. */
+void rl_line_calls_retry(redlock_client *client, uint32_t node);
+/* The client goes, and its places with it. */
+void rl_line_calls_drop(redlock_client *client);
 
 /* The memory of all of them, none of which is out. */
 void rl_line_calls_free(redlock_client *client);

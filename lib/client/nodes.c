@@ -8,6 +8,7 @@
 #include "client/eligibility.h"
 #include "client/env.h"
 #include "client/line.h"
+#include "client/line_call.h"
 #include "client/listening.h"
 #include "client/place.h"
 #include "client/query.h"
@@ -48,6 +49,7 @@ static void node_up(struct rl_node *node) {
     rl_place_update(place);
     rl_listening_node_up(client, place->index);
     rl_calls_retry(place);
+    rl_line_calls_retry(client, place->index); /* before it joins again */
     rl_line_nodes_changed(client);
 }
 

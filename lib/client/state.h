@@ -235,6 +235,8 @@ struct rl_queueing {
 struct rl_lines {
     struct rl_list waiting; /* resources, by `waits` */
     struct rl_line_request *free;
+    struct rl_line_request *owed; /* LEAVEs that did not arrive */
+    uint32_t owed_count;
     uint64_t places;                /* so many were taken */
     uint32_t refused;               /* nodes that do not let it listen, as a mask */
     uint32_t outstanding;           /* JOINs and LEAVEs, sent, not answered */

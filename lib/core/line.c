@@ -8,9 +8,16 @@
 #include "core/home.h"
 
 #define IN(state) (1u << (state))
-#define PROBES_FROM 3   /* asks for a key that others hold */
-#define PROBES_BEHIND 4 /* of these, by who is not near the first */
-#define ANY_FROM 3      /* refused turns */
+#define ANY_FROM 3 /* refused turns */
+
+/* When one tries without a turn: asks for a key that others hold are summed up. To the heir, who
+ * asks often, one that ends so soon that it may be reserved, for a client that has its turn and
+ * pauses, weighs little; not nothing, since home's clock may stand. */
+#define RESERVED_MS_MAX (RL_LINE_PAUSE_NS_MAX / RL_NS_PER_MS + RL_LINE_GRACE_MS)
+#define WEIGHT_FULL 4
+#define PROBES_FROM (3 * WEIGHT_FULL)
+#define PROBES_AGAIN (2 * WEIGHT_FULL)
+#define PROBES_BEHIND (4 * WEIGHT_FULL) /* ... by who is not near the first */
 
 static bool line_is(const struct rl_line *line, uint32_t set) {
     assert(line->state < RL_LINE_STATES);
@@ -172,11 +179,13 @@ static void on_no(struct rl_line *line, const struct rl_line_event *event,
     line->is_heir = line->is_heir || in->rank == 0;
     line_move(line, RL_LINE_WAITING,
               event->now_ns + next_pause_ns(line, event->idle_ns, in->life_ms));
-    const bool is_near = line->is_heir || in->rank <= 1, is_held = in->life_ms > 0;
-    line->asks += is_near && is_held;
-    line->asks_behind += !is_near && is_held;
-    bool probes = line->asks >= PROBES_FROM && (line->asks - PROBES_FROM) % 2 == 0;
-    if (is_held && (is_near ? probes : line->asks_behind % PROBES_BEHIND == 0)) {
+    const bool is_near = line->is_heir || in->rank <= 1;
+    const bool is_soon = line->is_heir && in->life_ms <= RESERVED_MS_MAX;
+    const uint32_t weight = in->life_ms == 0 ? 0 : is_soon ? 1 : WEIGHT_FULL;
+    uint32_t *asks = is_near ? &line->asks : &line->asks_behind;
+    *asks += weight;
+    if (weight > 0 && *asks >= (is_near ? PROBES_FROM : PROBES_BEHIND)) {
+        *asks -= is_near ? PROBES_AGAIN : PROBES_BEHIND;
         line_turn(line, out, true);
     }
 }

@@ -25,7 +25,9 @@
  *   - home's key is somebody's left-over while a quorum is free: who has asked three times for a
  *     key that others hold tries the votes without a turn, at every other time that it asks. So
  *     do those behind it, who ask much more seldom: the first may be places of clients that are
- *     gone and were not heard of;
+ *     gone and were not heard of. The heir does so four times as seldom where the key ends so soon
+ *     that it may be reserved, for one who has its turn, was refused elsewhere and pauses: that one
+ *     would be overtaken;
  *   - home does not answer, refuses, cannot be heard or votes no more: the next node is home, with
  *     a new place, and the old one is left. A node that was passed over is home again after
  *     RL_LINE_AVOID_NS, or as soon as it is connected anew. Places carry how long they have waited,
@@ -144,7 +146,7 @@ struct rl_line {
     uint64_t release_until_ns; /* home's answer to a release is waited for; 0: it is not */
     uint32_t avoid;
     uint32_t refusals;    /* of turns, since WANT */
-    uint32_t asks;        /* as heir, for a key that others hold, since WANT */
+    uint32_t asks;        /* as heir, for a key that others hold, since it tried; weighted */
     uint32_t asks_behind; /* ... not near the first in line */
     uint8_t state;        /* enum rl_line_state */
     uint8_t home;         /* a node; of no meaning when out */

@@ -1,6 +1,7 @@
 /* Releases that a node is owed: it could not be told, did not answer, or answered with an error.
  * They are repeated until it answers or the key must have expired there; how many are kept is
- * bounded. */
+ * bounded. And so is a place in line that was left: its turn would be told to this client, which
+ * does not want it any more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -201,6 +202,112 @@ static void closes_with_a_held_lock(void **state) {
     assert_int_equal(f.lost.calls, 0);
 }
 
+/* -- A place in line -- */
+
+#define STRANGER "a stranger's"
+
+static bool has_line(const struct five *f, size_t node) {
+    static const char line[] = "libredlock:line:{" FIVE_RESOURCE "}";
+    const struct server *server = fake_node_server(f->nodes[node]);
+    struct server_member member;
+    return server_line_at(server_keys_find(&server->keys, 0, line, sizeof(line) - 1), 0, &member);
+}
+
+/* On the node that is wanted, or on any: FIVE. */
+static bool stands(struct five *f, void *data) {
+    size_t *node = data;
+    size_t end = *node < FIVE ? *node + 1 : FIVE;
+    for (size_t i = *node < FIVE ? *node : 0; i < end; i++) {
+        if (has_line(f, i)) {
+            *node = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool stands_nowhere(struct five *f, void *data) {
+    size_t any = FIVE;
+    (void)data;
+    return !stands(f, &any);
+}
+
+/* The lock is another client's; ours waits. Returns its home. */
+static size_t begin_to_wait(struct five *f, struct five_done *done) {
+    size_t home = FIVE;
+    redlock_acquire_options options = five_one_try(f);
+    options.tries = options.wait_ms = REDLOCK_NO_LIMIT;
+    five_start(f);
+    f->may_keep = (1u << FIVE) - 1; /* the stranger's */
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_put(f->nodes[i], FIVE_RESOURCE, STRANGER, 0);
+    }
+    assert_int_equal(five_open(f), 0);
+    *done = (struct five_done){0, 0};
+    assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, done), 0);
+    assert_true(five_run_until(f, stands, &home));
+    return home;
+}
+
+static void give_up(struct five *f, const struct five_done *done) {
+    assert_int_equal(redlock_cancel(f->lock), 0);
+    assert_int_equal(five_wait(f, done), REDLOCK_ERR_CANCELED);
+}
+
+/* Home goes, the client waits at the next one, and gives up there. */
+static void leaves_its_place_after_reconnecting(void **state) {
+    (void)state;
+    struct five f;
+    struct five_done done;
+    size_t home = begin_to_wait(&f, &done);
+    fake_node_refuse(f.nodes[home]);
+    fake_node_drop(f.nodes[home], true);
+    five_wait_node(&f, home, false);
+    give_up(&f, &done);
+    assert_true(has_line(&f, home));
+    fake_node_listen(f.nodes[home]);
+    five_wait_up(&f, FIVE);
+    assert_true(five_run_until(&f, stands_nowhere, NULL));
+    five_stop(&f);
+}
+
+/* The LEAVE is on its way when the connection ends, before or after the node obeyed it. */
+static void leaves_a_place_again_that_may_stand(void **state) {
+    (void)state;
+    static const enum fake_action actions[] = {FAKE_RESET, FAKE_EXECUTE_RESET};
+    for (size_t i = 0; i < COUNT(actions); i++) {
+        struct five f;
+        struct five_done done;
+        size_t home = begin_to_wait(&f, &done);
+        fake_node_rule(f.nodes[home],
+                       (struct fake_rule){.command = "EVALSHA", .times = 1, .action = actions[i]});
+        give_up(&f, &done);
+        five_wait_down(&f, home, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+        size_t asked = fake_node_count(f.nodes[home], "EVALSHA");
+        five_wait_up(&f, FIVE);
+        five_wait_count(&f, home, "EVALSHA", asked + 1);
+        assert_true(five_run_until(&f, stands_nowhere, NULL));
+        five_stop(&f);
+    }
+}
+
+/* A lock that is gone, and a client that goes, while the LEAVE is owed: it is dropped, since nobody
+ * hears of a turn any more. */
+static void closes_with_a_place_that_was_left(void **state) {
+    (void)state;
+    struct five f;
+    struct five_done done;
+    size_t home = begin_to_wait(&f, &done);
+    fake_node_refuse(f.nodes[home]);
+    fake_node_drop(f.nodes[home], true);
+    five_wait_node(&f, home, false);
+    give_up(&f, &done);
+    redlock_lock_free(f.lock);
+    f.lock = NULL;
+    assert_true(has_line(&f, home));
+    five_stop(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repays_after_reconnecting),
@@ -211,6 +318,9 @@ int main(void) {
         cmocka_unit_test(keeps_a_bounded_number),
         cmocka_unit_test(closes_with_debts),
         cmocka_unit_test(closes_with_a_held_lock),
+        cmocka_unit_test(leaves_its_place_after_reconnecting),
+        cmocka_unit_test(leaves_a_place_again_that_may_stand),
+        cmocka_unit_test(closes_with_a_place_that_was_left),
     };
     return cmocka_run_group_tests_name("owed", tests, NULL, NULL);
 }

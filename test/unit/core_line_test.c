@@ -442,7 +442,7 @@ static void random_event(struct scene *s, uint64_t *seed) {
             } else if (s->line.stands || place == STRANGER) {
                 uint32_t said = random_below(seed, 12);
                 scene_answer(s, place, said < 3 ? (enum rl_line_said)said : RL_LINE_SAID_NO,
-                             random_below(seed, 4), random_below(seed, 600));
+                             random_below(seed, 4), random_below(seed, 3000));
             }
     }
 }
