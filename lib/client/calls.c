@@ -11,6 +11,7 @@
 #include "client/line_release.h"
 #include "client/lock_life.h"
 #include "client/place.h"
+#include "redis/request.h"
 
 /* -- Memory: allocated once, used again -- */
 
@@ -118,17 +119,7 @@ static const char *format(redlock_client *client, const struct rl_request *reque
     if (*length > 0) {
         return wire;
     }
-
-    struct rl_command command = {.kind = request->kind,
-                                 .announces = request->announces,
-                                 .ttl_ms = request->ttl_ms,
-                                 .counter = request->counter,
-                                 .target = request->target,
-                                 .token = request->token,
-                                 .place = request->place[0] != '\0' ? request->place : NULL,
-                                 .grace_ms = request->grace_ms,
-                                 .mode = request->mode};
-    *length = rl_command_format(wire, &command);
+    *length = rl_request_format(request, wire);
     client->calls.wire_length[at_home] = *length;
     RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
     return wire;

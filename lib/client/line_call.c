@@ -7,6 +7,7 @@
 #include "base/require.h"
 #include "client/env.h"
 #include "client/lock_life.h"
+#include "redis/request.h"
 
 #define OWED_MAX 1024           /* LEAVEs; one that is dropped costs the others a grace */
 #define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */
@@ -123,13 +124,7 @@ static void call_send(struct rl_line_request *call, enum rl_command_kind kind, u
                                         .waited_ms = waited_ms,
                                         .grace_ms = RL_LINE_GRACE_MS};
     rl_line_place(client, call->place, call->request.place);
-    struct rl_command command = {.kind = kind,
-                                 .target = &call->lock->target,
-                                 .which = call->request.which,
-                                 .place = call->request.place,
-                                 .waited_ms = waited_ms,
-                                 .grace_ms = RL_LINE_GRACE_MS};
-    size_t length = rl_command_format(client->io.wire, &command);
+    size_t length = rl_request_format(&call->request, client->io.wire);
     RL_REQUIRE(length < client->io.wire_room); /* the lock's target needs more */
     struct rl_node *node = &client->nodes[call->node].node;
     if (rl_node_send(node, &call->request, client->io.wire, length, now_ns) == 0) {

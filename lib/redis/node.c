@@ -2,6 +2,7 @@
 #include "redis/node.h"
 #include "redis/node_state.h"
 #include "redis/pause.h"
+#include "redis/request.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -174,13 +175,12 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
  * request again, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
     char *wire = node->io->wire;
-    struct rl_command command = rl_request_whole(request);
-    assert(!request->whole_script);
+    assert(!request->whole_script && request->kind != RL_COMMAND_SET);
     assert(node->io->wire_room >= rl_command_room(request->target));
     RL_MARK(SCRIPT_FORGOTTEN);
     request->whole_script = true;
     request->next = NULL;
-    if (!rl_conn_send(node->conn, wire, rl_command_format(wire, &command))) {
+    if (!rl_conn_send(node->conn, wire, rl_request_format(request, wire))) {
         return false;
     }
     node_push(node, request);

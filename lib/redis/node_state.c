@@ -38,20 +38,3 @@ void rl_node_move(struct rl_node *node, enum rl_node_state to) {
     (void)allowed; /* without assertions */
     node->state = (uint8_t)to;
 }
-
-struct rl_command rl_request_whole(const struct rl_request *request) {
-    assert(request->kind != RL_COMMAND_SET && request->kind != RL_COMMAND_HANDSHAKE);
-    return (struct rl_command){.kind = (enum rl_command_kind)request->kind,
-                               .whole_script = true,
-                               .announces = request->announces,
-                               .ttl_ms = request->ttl_ms,
-                               .counter = request->counter,
-                               .target = request->target,
-                               .token = request->token,
-                               .place = request->place[0] != '\0' ? request->place : NULL,
-                               .waited_ms = request->waited_ms,
-                               .grace_ms = request->grace_ms,
-                               .index = request->index,
-                               .mode = request->mode,
-                               .which = request->which};
-}

@@ -10,7 +10,4 @@ void rl_node_move(struct rl_node *node, enum rl_node_state to);
 /* Between two events. */
 void rl_node_invariant(const struct rl_node *node);
 
-/* The command that a request was of, with its script whole. */
-struct rl_command rl_request_whole(const struct rl_request *request);
-
 #endif

@@ -1,0 +1,23 @@
+/* See request.h. */
+#include "redis/request.h"
+
+#include <assert.h>
+
+size_t rl_request_format(const struct rl_request *request, char *wire) {
+    struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
+                                 .whole_script = request->whole_script,
+                                 .announces = request->announces,
+                                 .ttl_ms = request->ttl_ms,
+                                 .counter = request->counter,
+                                 .target = request->target,
+                                 .token = request->token,
+                                 .place = request->place[0] != '\0' ? request->place : NULL,
+                                 .waited_ms = request->waited_ms,
+                                 .grace_ms = request->grace_ms,
+                                 .index = request->index,
+                                 .mode = request->mode,
+                                 .which = request->which};
+    assert(request->kind < RL_COMMAND_HANDSHAKE);
+    assert(request->target != NULL);
+    return rl_command_format(wire, &command);
+}
