@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "blocking/crew.h"
+#include "child.h"
 
 /* Children have their parent's pid, as the first process of a pid namespace may have it: no answer
  * may rest on it. */
@@ -19,14 +20,6 @@ pid_t getpid(void) {
 #define THREADS 4
 #define CHILDREN 15
 #define CHILD_SECONDS 60 /* a child that hangs is ended by its alarm */
-
-/* See test/live/fork_test.c. */
-#define CHILD_CHECK(condition)         \
-    do {                               \
-        if (!(condition)) {            \
-            _exit(1 + __LINE__ % 250); \
-        }                              \
-    } while (0)
 
 static bool says_forked(const char *message) {
     return strcmp(message, redlock_strerror(REDLOCK_ERR_FORKED)) == 0;

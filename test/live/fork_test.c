@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "live/live.h"
 #include "messages.h"
 #include "redlock/token.h"
@@ -19,15 +20,6 @@ pid_t getpid(void) {
 
 #define TTL_MS 30000
 #define SHORT_MS 200
-
-/* In the child nothing may be asserted by cmocka, which would go on with the parent's tests: the
- * exit code is the line that went wrong. */
-#define CHILD_CHECK(condition)         \
-    do {                               \
-        if (!(condition)) {            \
-            _exit(1 + __LINE__ % 250); \
-        }                              \
-    } while (0)
 
 static void never(redlock_lock *lock, int status, void *data) {
     (void)lock, (void)status, (void)data;

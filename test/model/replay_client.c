@@ -51,8 +51,7 @@ static struct about *about_of(const redlock_lock *lock) {
 static uint32_t wants(const struct rl_target *target) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < target->n; i++) {
-        uint32_t r = watch_resource(target->resources[i].data, target->resources[i].length);
-        mask |= r < SIM_RESOURCES_MAX ? UINT32_C(1) << r : 0;
+        mask |= watch_resource(target->resources[i].data, target->resources[i].length);
     }
     return mask;
 }

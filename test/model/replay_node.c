@@ -95,8 +95,7 @@ static void counted(uint32_t node, uint32_t token, uint32_t resources, const str
 static uint32_t resources_of(const struct resp_command *command) {
     uint32_t mask = 0;
     for (size_t i = 0; i < command->count; i++) {
-        uint32_t r = watch_resource(command->args[i].data, command->args[i].length);
-        mask |= r < SIM_RESOURCES_MAX ? UINT32_C(1) << r : 0;
+        mask |= watch_resource(command->args[i].data, command->args[i].length);
     }
     return mask;
 }

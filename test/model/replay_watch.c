@@ -24,7 +24,7 @@ void watch_say(const char *format, ...) {
 uint32_t watch_resource(const char *name, size_t length) {
     bool is_one = length == 2 && name[0] == 'r' && name[1] >= '1';
     uint32_t r = is_one ? (uint32_t)(name[1] - '1') : SIM_RESOURCES_MAX;
-    return r < SIM_RESOURCES_MAX ? r : SIM_RESOURCES_MAX;
+    return r < SIM_RESOURCES_MAX ? UINT32_C(1) << r : 0;
 }
 
 static bool is_over(void *owner, uint8_t client, uint64_t until_ns, uint64_t true_ns) {

@@ -157,14 +157,17 @@ void pair_begin(struct pair *pair, uint64_t seed) {
 
 /* -- An exchange -- */
 
+/* All that is left, or by chance less. */
+static size_t some_of(struct pair *pair, size_t left) {
+    return random_pick(&pair->random, 4) == 0 ? 1 + random_pick(&pair->random, (uint32_t)left)
+                                              : left;
+}
+
 static void send_real(struct pair *pair, const struct pair_connection *connection,
                       const struct bytes *wire) {
     size_t at = 0;
     while (at < wire->length) {
-        size_t left = wire->length - at;
-        size_t piece = random_pick(&pair->random, 4) == 0
-                           ? 1 + random_pick(&pair->random, (uint32_t)left)
-                           : left;
+        size_t piece = some_of(pair, wire->length - at);
         ssize_t n = send(connection->fd, wire->data + at, piece, MSG_NOSIGNAL);
         if (n < 0) {
             return; /* it has closed: what it said before counts */
@@ -177,10 +180,7 @@ static void tell_ours(struct pair *pair, const struct pair_connection *connectio
                       const struct bytes *wire, uint64_t now_us) {
     size_t at = 0;
     while (at < wire->length) {
-        size_t left = wire->length - at;
-        size_t piece = random_pick(&pair->random, 4) == 0
-                           ? 1 + random_pick(&pair->random, (uint32_t)left)
-                           : left;
+        size_t piece = some_of(pair, wire->length - at);
         server_receive(connection->ours, wire->data + at, piece, now_us);
         at += piece;
     }

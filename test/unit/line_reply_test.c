@@ -2,52 +2,7 @@
  * reply_test.c. */
 #include "redis/line_reply.h"
 
-#include <hiredis/hiredis.h>
-
-#include "redis/reply.h"
-#include "unit/check.h"
-
-struct fixture {
-    redisReader *reader;
-    struct rl_reply_slot slot;
-    uint32_t waiting;
-};
-
-static void fixture_init(struct fixture *f, uint32_t waiting) {
-    memset(f, 0x5a, sizeof *f);
-    f->waiting = waiting;
-    f->reader = redisReaderCreate();
-    rl_reply_guard(f->reader, &f->slot, &f->waiting);
-}
-
-static void fixture_free(struct fixture *f) {
-    redisReaderFree(f->reader);
-}
-
-/* The first reply out of these bytes; NULL if the guard or hiredis refused them, or more are
- * needed. */
-static redisReply *read_reply(struct fixture *f, const void *bytes, size_t length) {
-    void *reply = NULL;
-    redisReaderFeed(f->reader, bytes, length);
-    if (redisReaderGetReply(f->reader, &reply) != REDIS_OK) {
-        assert_int_not_equal(f->reader->err, 0);
-        return NULL;
-    }
-    return reply;
-}
-
-static redisReply *read_text(struct fixture *f, const char *text) {
-    return read_reply(f, text, strlen(text));
-}
-
-static struct rl_answer judge(struct fixture *f, enum rl_command_kind kind, const char *wire) {
-    fixture_init(f, 1);
-    const redisReply *reply = read_text(f, wire);
-    assert_non_null(reply);
-    struct rl_answer answer = rl_reply_judge(kind, reply);
-    fixture_free(f);
-    return answer;
-}
+#include "unit/reply_scene.h"
 
 #define PLACE "0123456789abcdef0000000000000007"
 #define NAME_64 "abcdefghijklmnopqrstuvwxyz012345abcdefghijklmnopqrstuvwxyz012345"

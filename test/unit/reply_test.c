@@ -2,43 +2,8 @@
  * come from the socket; the judge then says what the reply means. */
 #include "redis/reply.h"
 
-#include <hiredis/hiredis.h>
-
 #include "redlock/redlock.h"
-#include "unit/check.h"
-
-struct fixture {
-    redisReader *reader;
-    struct rl_reply_slot slot;
-    uint32_t waiting;
-};
-
-static void fixture_init(struct fixture *f, uint32_t waiting) {
-    memset(f, 0x5a, sizeof *f);
-    f->waiting = waiting;
-    f->reader = redisReaderCreate();
-    rl_reply_guard(f->reader, &f->slot, &f->waiting);
-}
-
-static void fixture_free(struct fixture *f) {
-    redisReaderFree(f->reader);
-}
-
-/* The first reply out of these bytes; NULL if the guard or hiredis refused them, or more are
- * needed. */
-static redisReply *read_reply(struct fixture *f, const void *bytes, size_t length) {
-    void *reply = NULL;
-    redisReaderFeed(f->reader, bytes, length);
-    if (redisReaderGetReply(f->reader, &reply) != REDIS_OK) {
-        assert_int_not_equal(f->reader->err, 0);
-        return NULL;
-    }
-    return reply;
-}
-
-static redisReply *read_text(struct fixture *f, const char *text) {
-    return read_reply(f, text, strlen(text));
-}
+#include "unit/reply_scene.h"
 
 /* -- The guard -- */
 
@@ -206,15 +171,6 @@ static void comes_before_the_first_byte(void **state) {
 
 /* -- The judge -- */
 
-static struct rl_answer judge(struct fixture *f, enum rl_command_kind kind, const char *wire) {
-    fixture_init(f, 1);
-    const redisReply *reply = read_text(f, wire);
-    assert_non_null(reply);
-    struct rl_answer answer = rl_reply_judge(kind, reply);
-    fixture_free(f);
-    return answer;
-}
-
 static void takes_exact_answers_only(void **state) {
     (void)state;
     static const struct {
@@ -249,7 +205,7 @@ static void takes_exact_answers_only(void **state) {
     }
 }
 
-/* The form of what a query's script answers; sighting_test.c looks at what is in it. */
+/* The form of what a query's script answers; holder_reply_test.c looks at what is in it. */
 static void takes_a_sighting(void **state) {
     (void)state;
     static const struct {

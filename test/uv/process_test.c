@@ -11,12 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHILD_CHECK(condition)         \
-    do {                               \
-        if (!(condition)) {            \
-            _exit(1 + __LINE__ % 250); \
-        }                              \
-    } while (0)
+#include "child.h"
 
 static bool is_there(const char *bytes, int fd) {
     char got[16];

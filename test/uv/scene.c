@@ -9,28 +9,26 @@
 
 /* -- The world's events -- */
 
-static bool on_turn(void *owner) {
-    struct scene *scene = owner;
+static bool run_inside(struct scene *scene, bool (*run)(struct scene *scene)) {
     assert_int_equal(scene->calls, 0);
     assert_false(scene->in_turn);
     assert_false(scene->is_closing);
-    scene->turns++;
     scene->in_turn = true;
-    bool ran = scene->on_turn != NULL && scene->on_turn(scene);
+    bool ran = run != NULL && run(scene);
     scene->in_turn = false;
     return ran;
 }
 
+static bool on_turn(void *owner) {
+    struct scene *scene = owner;
+    scene->turns++;
+    return run_inside(scene, scene->on_turn);
+}
+
 static bool on_wait(void *owner) {
     struct scene *scene = owner;
-    assert_int_equal(scene->calls, 0);
-    assert_false(scene->in_turn);
-    assert_false(scene->is_closing);
     scene->waits++;
-    scene->in_turn = true;
-    bool ran = scene->on_wait != NULL && scene->on_wait(scene);
-    scene->in_turn = false;
-    return ran;
+    return run_inside(scene, scene->on_wait);
 }
 
 static void on_closed(void *owner) {
