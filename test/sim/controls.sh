@@ -82,7 +82,7 @@ break  stopped-clock           overlap   200   --preset clocks
 break  extend-shortens         validity  3000  --preset network --nodes 5
 patch  error-is-granted        validity  50    --preset restarts
 patch  refused-is-released     orphan    200   --preset swarm
-patch  unanswered-is-answered  orphan    200   --preset swarm
+patch  unanswered-is-answered  orphan    200   --preset network
 patch  unanswered-is-released  orphan    200   --preset swarm
 patch  unsent-is-granted       validity  100   --preset restarts
 patch  busy-not-owed           orphan    2500  --preset restarts
@@ -113,7 +113,7 @@ break  walls-apart             fence     200   --preset forgetful
 patch  share-ends-for-all      validity  100   --preset shared
 patch  share-loss-of-one       lost_late 100   --preset shared
 patch  turn-not-given          stuck     100   --preset lines
-patch  heir-is-silent          stall     50    --preset lines
+patch  heir-is-silent          stall     200   --preset lines
 patch  head-spins              spin      300   --preset lines
 patch  leave-not-owed          stall     700   --preset lines --trouble connections
 break  partial-set             validity  200   --preset several
