@@ -3,8 +3,9 @@
  *     open on five fake nodes; A acquires, B is refused; A extends; B waits, is cancelled, waits
  *     again and is freed; one node forgets its scripts and one dies; A releases; the dead one comes
  *     back and is told; a leader is elected after a stranger, by a notice if it can be heard, and
- *     resigns; then, with nothing failing any more, a last lock is acquired and released,
- *     which must work; close
+ *     resigns; C waits in line behind a stranger, has a turn in vain and another, and releases; it
+ *     waits again, loses its home and is cancelled; then, with nothing failing any more, a last
+ *     lock is acquired and released, which must work; close
  *
  * What must hold however it went is asserted by scene_play(): each callback that was promised came
  * once and none that was not, A and B never held together, no key is left on a node unless an owed
@@ -12,7 +13,10 @@
  *
  * The nodes run on a loop of their own, which is turned by the same thread in between. So whatever
  * is made to fail while scene_options.now_in has said SCENE_LIBRARY strikes the library, hiredis
- * and libuv, and never the nodes or the test. */
+ * and libuv, and never the nodes or the test.
+ *
+ * Nobody waits for time: where nothing comes but what the clock brings, the clocks of the process
+ * are set forward (clock_hook.h). Most of a story in which much fails is pauses and timeouts. */
 #ifndef FAIL_SCENE_H
 #define FAIL_SCENE_H
 
@@ -39,6 +43,9 @@ enum scene_op {
     SCENE_RELEASE_A,
     SCENE_ELECT,
     SCENE_RESIGN,
+    SCENE_TURN_C,
+    SCENE_RELEASE_C,
+    SCENE_LEAVE_C,
     SCENE_LAST_ACQUIRE,
     SCENE_LAST_RELEASE,
     SCENE_CLOSE,

@@ -172,6 +172,7 @@ static void descriptors_are_used_up(void **state) {
             assert_int_equal(result.told[SCENE_ACQUIRE_A].status, 0);
             assert_int_equal(result.told[SCENE_ELECT].returned, 0); /* if need be by polling */
             assert_int_equal(result.told[SCENE_ELECT].status, 0);
+            assert_int_equal(result.told[SCENE_TURN_C].status, 0); /* in line or without one */
         }
     }
 }

@@ -1,0 +1,70 @@
+/* What the chapters of the story share: the loops and the time, and the operations of locks. Tests
+ * include scene.h only. */
+#ifndef FAIL_SCENE_PARTS_H
+#define FAIL_SCENE_PARTS_H
+
+#include <uv.h>
+
+#include "fail/scene.h"
+#include "fake/fake_node.h"
+
+#define SCENE_PATIENCE_NS UINT64_C(20000000000)
+
+struct scene {
+    const struct scene_options *options;
+    struct scene_result *result;
+    uv_loop_t loop;       /* the client's */
+    uv_loop_t nodes_loop; /* the nodes' */
+    struct fake_node *nodes[SCENE_NODES];
+    char urls[SCENE_NODES][64];
+    redlock_client *client;
+    redlock_lock *a;
+    redlock_lock *b;
+    bool shielded; /* nothing fails */
+};
+
+/* What a thread of the library's does from now on may fail; or may not, the test is at work. */
+void scene_enter(const struct scene *s);
+void scene_leave(const struct scene *s);
+
+/* -- Turning the loops -- */
+
+typedef bool scene_condition(const struct scene *s, const void *data);
+
+/* As far as it goes without waiting, bytes that come one by one included. */
+void scene_turn(struct scene *s);
+
+/* Until the condition holds; false: so much time has gone by. */
+bool scene_run_until(struct scene *s, scene_condition *holds, const void *data,
+                     uint64_t patience_ns);
+
+/* Conditions: a callback has come (data: a struct scene_told); nothing is owed or out. */
+bool scene_was_told(const struct scene *s, const void *data);
+bool scene_nothing_owed(const struct scene *s, const void *data);
+
+redlock_stats scene_stats(const struct scene *s);
+
+/* -- Operations -- */
+
+/* A callback; data: a struct scene_told. */
+void scene_on_lock(redlock_lock *lock, int status, void *data);
+
+struct scene_told *scene_told_of(struct scene *s, enum scene_op op);
+bool scene_succeeded(struct scene *s, enum scene_op op);
+
+/* Waits for its callback, if it was submitted. */
+void scene_wait_for(struct scene *s, enum scene_op op);
+
+/* NULL: no memory. */
+redlock_lock *scene_new_lock(struct scene *s, const void *name, size_t length);
+
+/* Submit, and do not wait. A lock that is NULL is not acquired. */
+void scene_acquire(struct scene *s, redlock_lock *lock, enum scene_op op, int64_t wait_ms);
+void scene_release(struct scene *s, redlock_lock *lock, enum scene_op op);
+
+/* -- Chapters -- */
+
+/* scene_line.c */
+void scene_wait_in_line(struct scene *s);
+
+#endif /* FAIL_SCENE_PARTS_H */
