@@ -164,7 +164,7 @@ void rl_check_gone(const redlock_client *client) {
     assert(client->done.first == NULL && client->lost.first == NULL);
     assert(client->ready.first == NULL);
     assert(client->ends.count == 0);
-    assert(client->resources.count == 0);
+    assert(client->resources.count == client->resources.kept_count);
     assert(client->notifications.count == 0 && client->notifications.ending == 0);
     assert(client->listening.listeners == NULL && client->listening.wanted == 0);
     assert(client->up == 0 && client->voters == 0);

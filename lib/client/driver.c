@@ -140,6 +140,7 @@ static bool generate_token(struct rl_lock *core, char token[RL_TOKEN_LEN], uint6
         token[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         token[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
+    lock->queueing.refused_at_home = false;
     *floor = core->acquire.fences ? world->ops->wall_us(world) : 0;
     lock->last.has_asked = true;
     lock->client->stats.attempts++;

@@ -230,8 +230,7 @@ static bool knows_nothing(const redlock_lock *lock) {
     bool knows = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         const struct rl_line *line = &lock->resources[i]->line;
-        knows = knows || line->likely_until_ns != 0 || line->release_until_ns != 0 ||
-                line->state != RL_LINE_OUT;
+        knows = knows || rl_line_has_signs(line) || line->state != RL_LINE_OUT;
     }
     return !knows;
 }

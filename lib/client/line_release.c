@@ -22,6 +22,15 @@ static uint32_t home_of(const struct rl_resource *resource) {
                         heard != 0 ? heard : client->voters);
 }
 
+static bool is_home(const redlock_lock *lock, uint32_t node) {
+    bool found = false;
+    assert(node < lock->client->n_nodes);
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        found = found || home_of(lock->resources[i]) == node;
+    }
+    return found;
+}
+
 /* Home has said whether somebody waits, or will not say. */
 static void learn_from_release(struct rl_resource *resource, const struct rl_request *request,
                                const struct rl_answer *answer) {
@@ -52,6 +61,9 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
         if (life_ms > 0 &&
             (lock->queueing.refused_life_ms == 0 || life_ms < lock->queueing.refused_life_ms)) {
             lock->queueing.refused_life_ms = life_ms;
+        }
+        if (rl_lock_has_token(&lock->core, request->token) && is_home(lock, place->index)) {
+            lock->queueing.refused_at_home = true;
         }
     }
 }
@@ -121,9 +133,12 @@ static uint32_t serving_nodes(const redlock_lock *lock) {
 
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
     const bool busy = is_busy(lock);
-    /* An attempt that went without the line and failed keeps nothing for anybody: where no line can
+    /* Who won without home may have passed somebody whose turn it was, and who asks again: keys
+     * that are deleted would go to the next newcomer, who knows as little.
+     * An attempt that went without the line and failed keeps nothing for anybody: where no line can
      * be used, clients that did would be in each other's way for ever. */
-    const bool keeps = busy && (lock->announces || lock->queueing.is_queued);
+    const bool keeps = (busy && (lock->announces || lock->queueing.is_queued)) ||
+                       (lock->announces && lock->queueing.refused_at_home);
     join_ahead(lock);
     *plan = (struct rl_release_plan){.homes = serving_nodes(lock),
                                      .mode = RL_RELEASE_SERVE,

@@ -73,7 +73,10 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, const void *byte
     struct rl_resource **chain = chain_of(table, hash);
     struct rl_resource *found = find(*chain, hash, bytes, length);
     if (found != NULL) {
-        found->references++;
+        if (found->references++ == 0) {
+            table->kept[found->kept_at] = NULL;
+            table->kept_count--;
+        }
         return found;
     }
     struct rl_resource *made = rl_alloc(table->memory, 1, sizeof *made + length);
@@ -92,14 +95,7 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, const void *byte
     return made;
 }
 
-void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
-    assert(resource->references > 0);
-    if (--resource->references > 0) {
-        return;
-    }
-    assert(resource->turns.first == NULL);
-    assert(resource->line.state == RL_LINE_OUT && resource->placed == NULL);
-    assert(resource->due.slot == RL_DEADLINE_UNSET);
+static void forget(struct rl_resources *table, struct rl_resource *resource) {
     struct rl_resource **at = chain_of(table, resource->hash);
     while (*at != resource) {
         assert(*at != NULL);
@@ -110,7 +106,45 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
     rl_free(table->memory, resource);
 }
 
+static void forget_kept(struct rl_resources *table, uint32_t i) {
+    struct rl_resource *resource = table->kept[i];
+    if (resource != NULL) {
+        assert(resource->references == 0 && resource->kept_at == i);
+        table->kept[i] = NULL;
+        table->kept_count--;
+        forget(table, resource);
+    }
+}
+
+static void keep(struct rl_resources *table, struct rl_resource *resource) {
+    forget_kept(table, table->kept_next);
+    resource->kept_at = table->kept_next;
+    table->kept[resource->kept_at] = resource;
+    table->kept_count++;
+    table->kept_next = (table->kept_next + 1) % RL_RESOURCES_KEPT;
+    assert(table->kept_count <= RL_RESOURCES_KEPT && table->kept_count <= table->count);
+}
+
+void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
+    assert(resource->references > 0);
+    if (--resource->references > 0) {
+        return;
+    }
+    assert(resource->turns.first == NULL && resource->subscription == NULL);
+    assert(resource->line.state == RL_LINE_OUT && resource->placed == NULL);
+    assert(resource->due.slot == RL_DEADLINE_UNSET);
+    if (rl_line_has_signs(&resource->line)) {
+        keep(table, resource);
+    } else {
+        forget(table, resource);
+    }
+}
+
 void rl_resources_free(struct rl_resources *table) {
+    assert(table->count == table->kept_count);
+    for (uint32_t i = 0; i < RL_RESOURCES_KEPT; i++) {
+        forget_kept(table, i);
+    }
     assert(table->count == 0);
     rl_free(table->memory, table->chains);
     table->chains = NULL;

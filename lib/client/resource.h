@@ -1,8 +1,14 @@
 /* The resources that the locks of a client are of: each once, however many locks are of it, with
  * the line of those who want it (core/waitlist.h). A hash table that grows with the locks.
  *
+ * Where other clients were seen to want a resource, it outlives its last lock: whoever makes a lock
+ * for each use and frees it behind the release would forget at once that others wait, and pass them
+ * again and again. The last RL_RESOURCES_KEPT of those are kept, without a reference; the signs
+ * themselves expire (core/line.h), so that nobody has to look at them.
+ *
  * Failure modes: no memory for a resource, and the lock is not made; no memory for a larger table,
- * and looking up becomes slower.
+ * and looking up becomes slower; more contended resources in turn than are kept, each with a lock
+ * for each use, and the first release of each may be passed by a newcomer again.
  */
 #ifndef RL_RESOURCE_H
 #define RL_RESOURCE_H
@@ -16,6 +22,8 @@
 #include "core/line.h"
 #include "core/waitlist.h"
 
+#define RL_RESOURCES_KEPT 256u
+
 struct rl_resource {
     struct rl_resource *next; /* in its chain */
     struct rl_resources *table;
@@ -27,8 +35,9 @@ struct rl_resource {
     struct rl_subscription
         *subscription; /* if releases of it are listened for (notification.h), or NULL */
     uint64_t hash;
-    uint64_t home_hash; /* the same for all clients */
-    uint32_t references;
+    uint64_t home_hash;  /* the same for all clients */
+    uint32_t references; /* 0: it is kept */
+    uint32_t kept_at;    /* ... here */
     uint32_t length;
     char bytes[];
 };
@@ -41,18 +50,21 @@ struct rl_resources {
     uint64_t seed; /* any number: names that share a chain in one client do not in another */
     uint32_t chain_count;
     uint32_t count;
+    uint32_t kept_count;
+    uint32_t kept_next; /* where the oldest of those kept is, if no place is free */
+    struct rl_resource *kept[RL_RESOURCES_KEPT];
 };
 
 /* A reference to the resource of this name, which is made if there is none; NULL without memory. */
 struct rl_resource *rl_resource_get(struct rl_resources *table, const void *bytes, size_t length);
 
-/* The resource of this name without a reference, or NULL. */
+/* The resource of this name, or NULL; no reference is added. */
 struct rl_resource *rl_resource_find(const struct rl_resources *table, const void *bytes,
                                      size_t length);
 
 void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
 
-/* Frees the table; every resource has been put back. */
+/* Frees the table and what is kept; every reference has been put back. */
 void rl_resources_free(struct rl_resources *table);
 
 #endif

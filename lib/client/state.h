@@ -226,6 +226,7 @@ struct rl_queueing {
     uint64_t turn_ns;         /* when its turn came */
     uint64_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
     uint8_t refused_by;       /* the resource that was, a number */
+    bool refused_at_home;     /* the attempt's token was, whoever granted it */
     uint8_t line;             /* the resource in whose line it is */
     uint8_t call;             /* enum rl_line_call */
     bool is_queued;           /* in line, or asks in its turn, or waits for home's answer */

@@ -371,6 +371,10 @@ bool rl_line_was_busy(const struct rl_line *line) {
     return line->others;
 }
 
+bool rl_line_has_signs(const struct rl_line *line) {
+    return line->likely_until_ns != 0 || line->release_until_ns != 0;
+}
+
 bool rl_line_is_busy(const struct rl_line *line, uint64_t now_ns) {
     return now_ns < line->busy_until_ns;
 }

@@ -58,9 +58,9 @@
 #define RL_LINE_ANSWER_NS RL_LINE_GRACE_NS     /* at most, home's answer to a release is awaited */
 #define RL_LINE_BUSY_NS (4 * RL_LINE_GRACE_NS) /* a sign that somebody waits is good for */
 #define RL_LINE_AVOID_NS (UINT64_C(1000) * RL_NS_PER_MS)
-#define RL_LINE_ASK_NS_MAX (UINT64_C(1000) * RL_NS_PER_MS) /* the heir's pause */
-#define RL_LINE_PAUSE_NS_MIN (UINT64_C(5) * RL_NS_PER_MS)  /* after a refused turn */
-#define RL_LINE_PAUSE_NS_MAX (UINT64_C(1000) * RL_NS_PER_MS)
+#define RL_LINE_ASK_NS_MAX (UINT64_C(1000) * RL_NS_PER_MS)   /* the heir's pause */
+#define RL_LINE_PAUSE_NS_MIN (UINT64_C(5) * RL_NS_PER_MS)    /* after a refused turn */
+#define RL_LINE_PAUSE_NS_MAX (UINT64_C(200) * RL_NS_PER_MS)  /* within a release's grace */
 #define RL_LINE_IDLE_NS_MAX (UINT64_C(60000) * RL_NS_PER_MS) /* who is not the heir asks */
 #define RL_LINE_NO_HOME UINT8_MAX
 #define RL_LINE_ANY_PLACE UINT64_MAX /* a TAKE that any reservation gives way to */
@@ -181,6 +181,8 @@ void rl_line_note_own(struct rl_line *line, uint64_t now_ns);
 bool rl_line_is_likely_busy(const struct rl_line *line, uint64_t now_ns);
 /* The same, however old the sign is. */
 bool rl_line_was_busy(const struct rl_line *line);
+/* Whether anything of this is known, however old. */
+bool rl_line_has_signs(const struct rl_line *line);
 
 /* Home was sent a release, and will say by until_ns whether somebody waits; it has said so. */
 void rl_line_released(struct rl_line *line, uint64_t until_ns);

@@ -1,5 +1,5 @@
 /* What stands on the line: locks of several resources, elections, many locks of one client beside
- * others; and under which name. */
+ * others, under which name; a lock made for each use. */
 #include <string.h>
 
 #include "live/campaign.h"
@@ -219,12 +219,39 @@ static void a_place_is_left_by_the_name_it_has(void **state) {
     waiters_end(&w);
 }
 
+/* -- A lock made for each use -- */
+
+/* What was learnt of those who wait is not forgotten with the lock that was released: its client
+ * joins behind them, without asking for votes first. */
+static void a_lock_for_each_use(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    redlock_client *client = live_another(live);
+    redlock_lock *lock = live_lock(client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    waiters_open(&w, live, 1, "key");
+    w.keeps = true;
+    waiters_line_up(&w, 0, 1);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+    LIVE_UNTIL(live, live_is_quiet(client, live->n) && w.count == 1);
+    lock = live_lock(client, "key");
+    uint64_t attempts = live_stats(client).attempts;
+    struct live_done done = {0};
+    LIVE_STATUS(redlock_acquire(lock, &w.options, live_lock_cb, &done), 0);
+    LIVE_POLL(live, waiters_standing(live, "key") == 1);
+    assert_int_equal(live_stats(client).attempts, attempts);
+    redlock_lock_free(lock); /* with the acquire that waits */
+    LIVE_STATUS(live_release(live, w.w[0].lock), 0);
+    live_close(live, client);
+    waiters_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(several_resources),
-        LIVE_TEST_FIVE(candidates_in_turn),
-        LIVE_TEST_FIVE(a_crowd_and_another),
-        LIVE_TEST_FIVE(a_place_is_left_by_the_name_it_has),
+        LIVE_TEST_FIVE(several_resources),   LIVE_TEST_FIVE(candidates_in_turn),
+        LIVE_TEST_FIVE(a_crowd_and_another), LIVE_TEST_FIVE(a_place_is_left_by_the_name_it_has),
+        LIVE_TEST_FIVE(a_lock_for_each_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

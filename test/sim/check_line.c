@@ -335,7 +335,7 @@ static void look_for_stall(struct sim_world *world, struct sim_user *user, uint3
     world->longest_stall_ns = for_ns > world->longest_stall_ns ? for_ns : world->longest_stall_ns;
     if (for_ns > sim_options_stall_ns(&world->options)) {
         sim_check_fail(world, SIM_STALL,
-                       "c%u%c could have had r%x (a mask) for %.3f ms, and nobody was granted it",
+                       "c%u%c could have had r%x (a mask) for %.3f ms, and was not granted it",
                        user->client->index + 1u, "abcdef"[user->index], (unsigned)user -> resources,
                        (double)for_ns / 1e6);
     }

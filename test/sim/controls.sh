@@ -115,7 +115,7 @@ patch  share-loss-of-one       lost_late 100   --preset shared
 patch  turn-not-given          stuck     100   --preset lines
 patch  heir-is-silent          stall     200   --preset lines
 patch  head-spins              spin      300   --preset lines
-patch  leave-not-owed          stall     700   --preset lines --trouble connections
+patch  leave-not-owed          stall     1200  --preset lines --trouble connections --nodes 3
 break  partial-set             validity  200   --preset several
 break  take-any                overlap   50    --preset lines
 break  take-keeps              validity  50    --preset lines

@@ -121,18 +121,19 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
 }
 
 /* What it takes at most, where nothing else goes wrong meanwhile: a lost turn and a lost word to
- * the heir are made good by somebody's own poll, once per ttl; a home that dies silently is noticed
- * after the node's timeout, and its connection is made anew. */
+ * the heir are made good by somebody's own poll, once per ttl, and so are two, one behind the
+ * other, where many faults fall into a ttl; a home that dies silently is noticed after the node's
+ * timeout, and its connection is made anew. */
 uint64_t sim_options_stall_ns(const struct sim_options *options) {
     uint64_t notice_ms = 2 * options->node_timeout_ms + options->connect_timeout_ms;
     uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;
     if (options->trouble == SIM_TROUBLE_NONE) {
         return quiet_ms * MS + 20 * options->delay_max_ns;
     }
-    bool parts =
-        options->trouble >= SIM_TROUBLE_PARTITIONS; /* one behind the other, each cut off */
-    return (quiet_ms + notice_ms + options->reconnect_max_ms +
-            (parts ? 3 : 1) * options->ttl_max_ms) *
-               MS +
+    uint32_t polls = 10 * options->fault_gap_ns < options->ttl_max_ms * MS ? 2 : 1;
+    if (options->trouble >= SIM_TROUBLE_PARTITIONS) {
+        polls = 3; /* one behind the other, each cut off */
+    }
+    return (quiet_ms + notice_ms + options->reconnect_max_ms + polls * options->ttl_max_ms) * MS +
            options->fault_ns + options->clog_ns + 20 * options->delay_max_ns;
 }

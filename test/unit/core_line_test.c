@@ -223,7 +223,7 @@ static void has_its_turn_while_it_tries_and_home_goes(void **state) {
 
 static void pauses_after_each_refused_turn(void **state) {
     (void)state;
-    static const uint64_t most_ms[] = {5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000};
+    static const uint64_t most_ms[] = {5, 10, 20, 40, 80, 160, 200, 200};
     for (int least = 0; least < 2; least++) {
         struct scene s;
         scene_taking(&s);

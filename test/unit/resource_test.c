@@ -56,6 +56,43 @@ static void keeps_names_apart(void **state) {
     rl_resources_free(&table);
 }
 
+/* Those that others want outlive their locks, the last few of them. */
+static void keeps_what_others_want(void **state) {
+    (void)state;
+    struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
+    const uint32_t n = RL_RESOURCES_KEPT + 100;
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < n; i++) {
+            struct rl_resource *resource = rl_resource_get(&table, &i, sizeof i);
+            assert_non_null(resource);
+            if (i % 2 == 0) {
+                rl_line_note(&resource->line, true, 1000 + i);
+            }
+            rl_resource_put(&table, resource);
+        }
+        assert_int_equal(table.count, n / 2); /* no more than can be kept */
+        assert_int_equal(table.kept_count, n / 2);
+    }
+    for (uint32_t i = 0; i < n; i += 2) {
+        struct rl_resource *resource = rl_resource_get(&table, &i, sizeof i);
+        assert_true(rl_line_is_busy(&resource->line, 1000 + i));
+        rl_line_note(&resource->line, false, 2000); /* home says that nobody waits any more */
+        rl_resource_put(&table, resource);
+    }
+    assert_int_equal(table.count, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        struct rl_resource *resource = rl_resource_get(&table, &i, sizeof i);
+        rl_line_note(&resource->line, true, 3000);
+        rl_resource_put(&table, resource);
+    }
+    assert_int_equal(table.count, RL_RESOURCES_KEPT);
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_kept = rl_resource_find(&table, &i, sizeof i) != NULL;
+        assert_int_equal(is_kept, i >= n - RL_RESOURCES_KEPT);
+    }
+    rl_resources_free(&table);
+}
+
 /* Without memory for more chains it goes on with those that it has. */
 static void lives_with_little_memory(void **state) {
     (void)state;
@@ -80,6 +117,7 @@ static void lives_with_little_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_names_apart),
+        cmocka_unit_test(keeps_what_others_want),
         cmocka_unit_test(lives_with_little_memory),
     };
     return cmocka_run_group_tests_name("resource", tests, NULL, NULL);
