@@ -142,11 +142,12 @@ class History:
 
 class Story:
     """What one client told of itself."""
-    __slots__ = ("waits", "joins", "grants", "denied", "lost", "attempts", "released")
+    __slots__ = ("waits", "joins", "turns", "grants", "denied", "lost", "attempts", "released")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
         self.joins = []  # when a place in a line was asked for
+        self.turns = []  # when it was told that it is its turn
         self.grants = []  # [(t_ns, wait_us, plan)]
         self.denied = {}  # status -> how often
         self.lost = []  # [(t_ns, status, plan)]

@@ -7,8 +7,10 @@ true, has overtaken it:
     it is not in the record;
   - the process that waits, or the other one, was stopped.
 What pays for one place each, as the library promises it (docs/guarantees.md): the first release of
-a contention that nobody knew of; and each turn that may have been missed, and each hold whose end
-nobody saw, while it waited: a process that was killed, stopped or went on, a lock that was lost.
+a contention that nobody knew of; each turn that was missed, whoever's it was, because its client
+was not granted the lock before the reservation ended (a busy machine is enough); and each turn that
+may have been missed, and each hold whose end nobody saw, while it waited: a process that was
+killed, stopped or went on, a lock that was lost.
 Lines are of nodes, so two clients that are granted one resource by different lines are judged like
 all others, but only while no node is broken.
 """
@@ -20,6 +22,7 @@ from history import process_of
 
 STANDS_NS = 100_000_000  # a JOIN has been answered by then
 AFTER_NS = 1_500_000_000  # so long after a node's fault clients still come back to it
+RESERVED_NS = 250_000_000  # the key is kept for whoever has the turn
 
 
 class Wait:
@@ -51,8 +54,16 @@ def payments(history):
             times += [fault.begin_ns, fault.end_ns or history.end_ns]
     for story in history.clients.values():
         times += [t_ns for t_ns, _, _ in story.lost]
+        times += missed(story)
     times += [hold.valid_until_ns for hold in history.holds if hold.ended in ("killed", "lost")]
     return sorted(times)
+
+
+def missed(story):
+    """When a turn ended that was not taken."""
+    granted = sorted(end for _, end, is_granted, _ in story.waits if is_granted)
+    return [t_ns + RESERVED_NS for t_ns in story.turns
+            if not between(granted, t_ns, t_ns + RESERVED_NS)]
 
 
 def between(times, begin_ns, end_ns):

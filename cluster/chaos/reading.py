@@ -181,6 +181,8 @@ def read_story(history, path):
                 count(story.denied, event.get("status"))
         elif what == "join":
             story.joins.append(t_ns)
+        elif what == "turn":
+            story.turns.append(t_ns)
         elif what == "lost":
             story.lost.append((t_ns, event.get("status"), event.get("plan")))
         elif what == "release":

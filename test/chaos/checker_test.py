@@ -614,6 +614,17 @@ class Order(Case):
         run.fault("client-kill", 1400, 1450, client="c7")
         self.expect(run, VIOLATED, {"overtaken": 1})
 
+    def test_a_missed_turn_pays_for_one(self):
+        run = self.crowd(2)
+        run.story(1400, "c9.1", "turn", node="n1")
+        self.expect(run, SAFE)
+
+    def test_a_turn_that_was_taken_pays_for_none(self):
+        run = self.crowd(2)
+        run.story(2900, "c9.1", "turn", node="n1")
+        run.story(1499, "c8.1", "turn", node="n1")
+        self.expect(run, VIOLATED, {"overtaken": 1})
+
     def test_a_node_that_was_broken_a_moment_ago_excuses_all(self):
         run = self.crowd(6)
         run.fault("sigkill", 300, 500, node="n1")
