@@ -201,6 +201,9 @@ static bool hear(struct pair_connection *connection) {
 /* Waits for as many replies as ours are, and compares. */
 static bool compare(struct pair *pair, uint32_t which) {
     struct pair_connection *connection = &pair->connections[which];
+    if (connection->fd < 0 || connection->ours->output.length == 0) {
+        return true;
+    }
     struct bytes *ours = &connection->ours->output, *real = &connection->heard;
     size_t count = frames_count(ours->data, ours->length);
     ssize_t length = frames_length(real->data, real->length, count);
@@ -247,6 +250,21 @@ static bool is_open(const struct pair *pair, uint64_t now_us) {
     return false;
 }
 
+/* What the real server has told others, at a moment that may have been another one than ours, and
+ * ours has not. It has answered on the control connection since, so all of it is here. */
+static void drop_strays(struct pair *pair) {
+    char buffer[16384];
+    for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) {
+        struct pair_connection *connection = &pair->connections[i];
+        bool is_up = connection->fd >= 0 && !connection->ours->ended;
+        while (is_up && recv(connection->fd, buffer, sizeof buffer, MSG_DONTWAIT) > 0) {
+        }
+        if (is_up) {
+            connection->heard.length = 0;
+        }
+    }
+}
+
 bool pair_say(struct pair *pair, uint32_t which, const struct bytes *wire) {
     if (pair->connections[which].fd < 0) {
         call_up(pair, which);
@@ -254,26 +272,25 @@ bool pair_say(struct pair *pair, uint32_t which, const struct bytes *wire) {
     const struct pair_connection *connection = &pair->connections[which];
     const uint64_t before_us = pair_now_us();
     const bool was_open = is_open(pair, before_us);
-    bool same = true;
     note(pair, "said", which, wire->data, wire->length);
     pair->said++;
     tell_ours(pair, connection, wire, before_us);
     send_real(pair, connection, wire);
-    for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) {
-        const struct pair_connection *other = &pair->connections[i];
-        if (other->fd >= 0 && other->ours->output.length > 0) {
-            same = compare(pair, i) && same;
-        }
+    bool same = compare(pair, which);
+    const bool is_answered = same || strncmp(pair->problem, "too few", 7) != 0;
+    const bool is_exact = before_us / 1000 == pair_now_us() / 1000 && !was_open;
+    for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) { /* what others are told because of it */
+        same = (i == which || compare(pair, i)) && same;
     }
-    bool is_exact = before_us / 1000 == pair_now_us() / 1000 && !was_open;
     pair->exact += is_exact;
     if (!is_exact) {
         pair->last[0] = '\0';
     }
     if (!is_exact && !pair->is_blind) {
         pair_take_over(pair);
+        drop_strays(pair);
     }
-    if (!same && !is_exact && strncmp(pair->problem, "too few", 7) != 0) {
+    if (!same && !is_exact && is_answered) {
         pair->problem[0] = '\0'; /* it may be the time */
         same = true;
     }
