@@ -167,8 +167,9 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
         rl_node_send(&client->nodes[node].node, &call->request, wire, length, lock->core.now_ns);
     if (why == 0) {
         client->calls.outstanding++;
-        if (call->request.mode == RL_RELEASE_SERVE) {
-            rl_line_release_sent(lock, node);
+        const enum rl_release_mode mode = (enum rl_release_mode)call->request.mode;
+        if (mode == RL_RELEASE_SERVE || mode == RL_RELEASE_LOOK) {
+            rl_line_release_sent(lock, node, mode);
         }
     } else {
         call_give_back(call);

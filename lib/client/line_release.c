@@ -40,7 +40,12 @@ static void learn_from_release(struct rl_resource *resource, const struct rl_req
     if (is_said && request->announces) { /* after a refusal what is there is the holder's */
         rl_line_note(&resource->line, answer->line.served || answer->line.waiting > 0, now_ns);
     }
-    rl_line_released_told(resource);
+    if (request->mode == RL_RELEASE_LOOK) {
+        rl_line_look_answered(&resource->line);
+    }
+    if (request->mode != RL_RELEASE_LOOK || rl_line_is_busy(&resource->line, now_ns)) {
+        rl_line_released_told(resource);
+    }
 }
 
 void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
@@ -131,6 +136,15 @@ static uint32_t serving_nodes(const redlock_lock *lock) {
     return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
 }
 
+/* Home has not yet said what it saw when the client handed on last. */
+static bool looks(const redlock_lock *lock) {
+    bool looks = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        looks = looks || rl_line_looks(&lock->resources[i]->line, lock->core.now_ns);
+    }
+    return looks;
+}
+
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
     const bool busy = is_busy(lock);
     /* Who won without home may have passed somebody whose turn it was, and who asks again: keys
@@ -148,7 +162,7 @@ void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
         plan->keep_ms = rl_line_keep_ms(&rl_line_of(lock)->line);
         assert(plan->keep_ms > RL_LINE_GRACE_MS); /* it asks again before that ends */
         rl_line_place(lock->client, rl_line_of(lock)->line.place, plan->place);
-    } else if (!busy && successor_of(lock) != NULL) {
+    } else if (!busy && successor_of(lock) != NULL && !looks(lock)) {
         plan->mode = RL_RELEASE_LOOK;
     }
 }
@@ -159,7 +173,7 @@ void rl_line_plan_retry(const redlock_lock *lock, struct rl_release_plan *plan) 
 
 /* An answer is worth waiting for only where answers come: a home that stands costs the others
  * nothing, once it is known. */
-void rl_line_release_sent(redlock_lock *lock, uint32_t node) {
+void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mode mode) {
     redlock_client *client = lock->client;
     const struct rl_request *oldest = client->nodes[node].node.head;
     const uint64_t timeout_ns = client->rules.node_timeout_ns;
@@ -169,8 +183,11 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node) {
         return;
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        if (node == home_of(lock->resources[i])) {
-            rl_line_released(&lock->resources[i]->line, lock->core.now_ns + wait_ns);
+        struct rl_line *line = &lock->resources[i]->line;
+        if (node == home_of(lock->resources[i]) && mode == RL_RELEASE_SERVE) {
+            rl_line_released(line, lock->core.now_ns + wait_ns);
+        } else if (node == home_of(lock->resources[i])) {
+            rl_line_looked(line, lock->core.now_ns + wait_ns);
         }
     }
 }

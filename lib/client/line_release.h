@@ -8,8 +8,9 @@
  *
  * Which releases serve? All but two, those of attempts that failed as well: while our token stood
  * there, somebody may have joined. Not the one behind which the next lock of this client asks at
- * once: it only looks whether others wait, who are the next then. And not that of a turn that was
- * refused elsewhere: home keeps the key for its place.
+ * once: it only looks whether others wait, who are the next then. (Once: behind the next release it
+ * waits, if home has not answered by then. Who joined meanwhile is passed by once.) And not that of
+ * a turn that was refused elsewhere: home keeps the key for its place.
  */
 #ifndef RL_CLIENT_LINE_RELEASE_H
 #define RL_CLIENT_LINE_RELEASE_H
@@ -25,7 +26,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan);
 /* The same for one that is sent again. */
 void rl_line_plan_retry(const redlock_lock *lock, struct rl_release_plan *plan);
-/* It was sent to the node, which is home and will say who waits. */
-void rl_line_release_sent(redlock_lock *lock, uint32_t node);
+/* It was sent to the node, to serve or to look: home will say who waits. */
+void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mode mode);
 
 #endif

@@ -154,7 +154,12 @@ static void on_want(struct rl_line *line, const struct rl_line_event *event,
     line_settle(line, event, out);
 }
 
-static void on_unwant(struct rl_line *line, struct rl_line_actions *out) {
+/* Those who stood before it may stand there still: who asks next must not pass them by. */
+static void on_unwant(struct rl_line *line, const struct rl_line_event *event,
+                      struct rl_line_actions *out) {
+    if (line->state != RL_LINE_OUT) {
+        rl_line_note_own(line, event->now_ns);
+    }
     line_leave(line, out);
     line_end(line);
 }
@@ -298,7 +303,7 @@ void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
             break;
         case RL_LINE_EV_UNWANT:
         case RL_LINE_EV_FAILED:
-            on_unwant(line, out);
+            on_unwant(line, event, out);
             break;
         case RL_LINE_EV_NODES:
             line_settle(line, event, out);
@@ -390,6 +395,19 @@ void rl_line_release_answered(struct rl_line *line) {
 
 bool rl_line_awaits_release(const struct rl_line *line, uint64_t now_ns) {
     return now_ns < line->release_until_ns;
+}
+
+void rl_line_looked(struct rl_line *line, uint64_t until_ns) {
+    assert(until_ns != 0);
+    line->look_until_ns = until_ns;
+}
+
+void rl_line_look_answered(struct rl_line *line) {
+    line->look_until_ns = 0;
+}
+
+bool rl_line_looks(const struct rl_line *line, uint64_t now_ns) {
+    return now_ns < line->look_until_ns;
 }
 
 const char *rl_line_state_name(enum rl_line_state state) {

@@ -144,6 +144,7 @@ struct rl_line {
     uint64_t busy_until_ns;    /* others are known to wait until then, ... */
     uint64_t likely_until_ns;  /* or likely to: it has waited itself */
     uint64_t release_until_ns; /* home's answer to a release is waited for; 0: it is not */
+    uint64_t look_until_ns;    /* ... to one that the next lock of this client did not wait for */
     uint32_t avoid;
     uint32_t refusals;    /* of turns, since WANT */
     uint32_t asks;        /* as heir, for a key that others hold, since it tried; weighted */
@@ -188,6 +189,12 @@ bool rl_line_has_signs(const struct rl_line *line);
 void rl_line_released(struct rl_line *line, uint64_t until_ns);
 void rl_line_release_answered(struct rl_line *line);
 bool rl_line_awaits_release(const struct rl_line *line, uint64_t now_ns);
+
+/* The same of a release that the client handed on behind, without waiting for the answer. It must
+ * not do so again before: who waits would be passed by once more. */
+void rl_line_looked(struct rl_line *line, uint64_t until_ns);
+void rl_line_look_answered(struct rl_line *line);
+bool rl_line_looks(const struct rl_line *line, uint64_t now_ns);
 
 const char *rl_line_state_name(enum rl_line_state state);
 

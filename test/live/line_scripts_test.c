@@ -19,12 +19,12 @@
 static const char first[] = "1111111111111111111111111111111111111111";
 static const char second[] = "2222222222222222222222222222222222222222";
 
-/* One command on the resource "key", of a holder who is called h. */
-static struct rl_answer say(const struct live *live, struct rl_command command) {
-    static const struct rl_bytes key = {"key", 3};
+/* One command on the resource "key", or on that and "other", of a holder who is called h. */
+static struct rl_answer say_of(const struct live *live, uint8_t n, struct rl_command command) {
+    static const struct rl_bytes keys[] = {{"key", 3}, {"other", 5}};
     static char text[RL_REPLY_TEXT_MAX];
     struct rl_target target = {
-        .resources = &key, .n = 1, .holder_length = 1, .holder = "h", .retention_ms = 60000};
+        .resources = keys, .n = n, .holder_length = 1, .holder = "h", .retention_ms = 60000};
     char wire[8192];
     void *reply = NULL;
     command.target = &target;
@@ -41,6 +41,10 @@ static struct rl_answer say(const struct live *live, struct rl_command command) 
     freeReplyObject(reply);
     redisFree(context);
     return answer;
+}
+
+static struct rl_answer say(const struct live *live, struct rl_command command) {
+    return say_of(live, 1, command);
 }
 
 static struct rl_answer join(const struct live *live, const char *place, uint32_t waited_ms) {
@@ -165,6 +169,27 @@ static void is_not_deceived_by_a_pattern(void **state) {
     live_end(live);
 }
 
+/* A lock of several resources hands on wherever it finds a line, since each may have another home.
+ * What another has reserved at a node that is none is not its to open. */
+static void leaves_what_is_reserved_elsewhere(void **state) {
+    struct live *live = *state;
+    const struct rl_command serve = {
+        .kind = RL_COMMAND_RELEASE_LINE, .token = second, .mode = RL_RELEASE_SERVE};
+    live_start(live, 1, NULL);
+    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(release(live, first, RL_RELEASE_PLAIN).verdict, RL_YES);
+    assert_key(live, "reserved");
+    assert_int_equal(say_of(live, 2, serve).verdict, RL_NO); /* an attempt that was refused here */
+    assert_key(live, "reserved");
+    live_tell(live, 0, "SET other %s:h", second);
+    assert_int_equal(say_of(live, 2, serve).verdict, RL_YES);
+    assert_key(live, "reserved");
+    assert_int_equal(live_integer(live, 0, "EXISTS other"), 0);
+    assert_int_equal(release(live, second, RL_RELEASE_SERVE).verdict, RL_NO); /* at its home */
+    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    live_end(live);
+}
+
 /* A node that is full takes no reservation; what was held is given up all the same. */
 static void releases_where_there_is_no_room(void **state) {
     struct live *live = *state;
@@ -201,6 +226,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(hands_on),
         LIVE_TEST(is_not_deceived_by_a_pattern),
+        LIVE_TEST(leaves_what_is_reserved_elsewhere),
         LIVE_TEST(releases_where_there_is_no_room),
         LIVE_TEST(works_with_anything_in_the_lines_place),
     };

@@ -319,7 +319,7 @@ static void release_one(struct script_run *run, const struct resp_arg *name,
         snprintf(release->error, sizeof release->error, "%s", problem);
     }
     if (is_word(release->mode, "serve") && (is_mine || is_free)) {
-        deletes = hand_on(run, name, release) && is_there;
+        deletes = hand_on(run, name, release) && (is_mine || (is_there && run->n_keys == 1));
     } else if (is_mine && !is_word(script_arg(run, 2), "0")) {
         deletes = reserve(run, name, release->mode) != NULL;
     }

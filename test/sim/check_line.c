@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/node.h"
 #include "sim/plain.h"
 #include "sim/world.h"
 
@@ -51,6 +52,21 @@ void sim_check_line_place(struct sim_world *world, uint32_t client, const char *
     line_of(world)->ids[client] = hex(place);
 }
 
+/* Nobody holds it, and it is nobody's turn but this client's: whoever asks may be granted it. */
+static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        const struct sim_seen *key = &world->check.seen[n][resource];
+        const struct sim_token *token = &world->check.tokens[key->token];
+        const bool is_there = world->now_ns < key->expires_ns;
+        const bool is_held = key->token != 0 && token->is_granted;
+        if (is_there && ((is_held && !(token->opened >> resource & 1)) ||
+                         (key->reserved != 0 && key->reserved != SIM_RESERVED_FOR + client))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t client,
                   uint64_t number) {
     const struct sim_check_line *line = line_of(world);
@@ -61,7 +77,8 @@ static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uin
                                     .missed_before = line->missed[node][resource]};
         memcpy(it->opened_before, line->opened[resource], sizeof it->opened_before);
         bool just_now = line->opened_ns[resource] + LATELY_NS > world->now_ns;
-        it->opened_before[SIM_CLIENTS_MAX] -= just_now && line->opened_ns[resource] > 0;
+        just_now = just_now && line->opened_ns[resource] > 0;
+        it->opened_before[SIM_CLIENTS_MAX] -= just_now || is_open(world, resource, client);
     }
     it->is_seen = true;
 }
@@ -226,10 +243,12 @@ static uint32_t paid(struct sim_world *world, const struct sim_standing *it, uin
     return sum;
 }
 
-/* Faults excuse more than can be told from here: it is counted. */
+/* Faults excuse more than can be told from here: it is counted. So do clients with room for a few
+ * requests: to whom home is too busy, that one does not use it. */
 static bool is_promised(const struct sim_world *world) {
     enum sim_trouble trouble = world->options.trouble;
-    return trouble == SIM_TROUBLE_NONE || trouble == SIM_TROUBLE_PLAIN;
+    return (trouble == SIM_TROUBLE_NONE || trouble == SIM_TROUBLE_PLAIN) &&
+           world->options.requests_max >= RL_NODE_REQUESTS_MAX;
 }
 
 static void overtake(struct sim_world *world, struct sim_standing *it, uint32_t node,

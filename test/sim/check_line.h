@@ -20,14 +20,16 @@
  *   - a turn at that node that was missed: the key's reservation ended by itself;
  *   - a hold that ended where nobody knew of W: its key went from a node and left it free, by a
  *     release that deletes, or by its ttl. One place for each hold, whatever the number of nodes;
- *     the last one that ended so a moment before W stood counts.
+ *     the last one that ended so a moment before W stood counts, and so does a lock that nobody has
+ *     when W stands: somebody who asks as well, and is known to nobody, may be faster.
  *     Of V's own holds one pays, and no more: home's answer to the release says that W waits, and
  *     who has released waits for it.
  * Each pays once for each waiter. Locks of several resources are left out: they stand in the line
  * of one, and are granted all. So are grants to clients of other libraries, which know of no line.
  *
  * violation "order": W is overtaken, and nothing paid for it, where nothing is wrong but clients of
- * other libraries. Faults excuse more than can be told from here: there it is counted.
+ * other libraries. Faults, and nodes that are too busy to be asked, excuse more than can be told
+ * from here: there it is counted.
  *
  * W *could have* what it has asked for if its process runs, and a quorum of nodes may vote for it,
  * answer, and have no token under its keys. violation "stall": that was so for longer than

@@ -41,7 +41,7 @@ struct row {
 #define JOIN_SHA "93ecdb46ed6239d6953ece7a242bfd7065cef20c"
 #define TAKE_SHA "966c49b431cab780d5caad1b97597a8b241157d5"
 #define TAKE_FENCED_SHA "0ecbd13f308bede57db1f92e81f23f2db437414e"
-#define RELEASE_LINE_SHA "d4a5218c730e10653cb2b4a9bb6d77dc37140fa6"
+#define RELEASE_LINE_SHA "1a8c3b6aed188fee251ed971fdaeaaf8bbb0715a"
 #define LEAVE_SHA "6bc7f08be7edca6df46e9dbcdd080123a2087f1e"
 #define WAITER_SHA "840eeb04aff5d26d5039062055560606ffe81f85"
 

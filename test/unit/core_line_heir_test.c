@@ -1,4 +1,5 @@
-/* The heir of a line: when it asks, and when it tries the votes without a turn. */
+/* The heir of a line: when it asks, and when it tries the votes without a turn; and what keeps
+ * others from going by: what is known of those who wait. */
 #include "core/line.h"
 
 #include "core/deadline.h"
@@ -128,11 +129,42 @@ static void lets_the_one_that_pauses_take(void **state) {
     }
 }
 
+/* Who gives up has seen others wait. It is no sign that they do still. */
+static void remembers_that_it_waited(void **state) {
+    static const enum rl_line_event_type ends[] = {RL_LINE_EV_UNWANT, RL_LINE_EV_FAILED};
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        begin();
+        assert_false(rl_line_is_likely_busy(&line, now_ns));
+        feed((struct rl_line_event){.type = ends[i]});
+        assert_true(rl_line_is_likely_busy(&line, now_ns + RL_LINE_BUSY_NS - 1));
+        assert_false(rl_line_is_likely_busy(&line, now_ns + RL_LINE_BUSY_NS));
+        assert_false(rl_line_is_busy(&line, now_ns));
+    }
+    line = (struct rl_line){0};
+    feed((struct rl_line_event){.type = RL_LINE_EV_UNWANT});
+    assert_false(rl_line_is_likely_busy(&line, now_ns));
+}
+
+static void remembers_that_it_looked(void **state) {
+    (void)state;
+    line = (struct rl_line){0};
+    assert_false(rl_line_looks(&line, 0));
+    rl_line_looked(&line, 5);
+    assert_true(rl_line_looks(&line, 4));
+    assert_false(rl_line_looks(&line, 5));
+    assert_false(rl_line_awaits_release(&line, 0));
+    rl_line_look_answered(&line);
+    assert_false(rl_line_looks(&line, 0));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tries_when_it_has_asked_in_vain),
         cmocka_unit_test(lets_the_one_before_it_take),
         cmocka_unit_test(lets_the_one_that_pauses_take),
+        cmocka_unit_test(remembers_that_it_waited),
+        cmocka_unit_test(remembers_that_it_looked),
     };
     return cmocka_run_group_tests_name("core_line_heir", tests, NULL, NULL);
 }

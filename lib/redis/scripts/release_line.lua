@@ -12,7 +12,9 @@
 -- 32 hex digits, is a client that has had its turn and could not take all: what it has taken here
 -- is reserved for it again. "serve" hands on: the first in line who hears it has the turn, and the
 -- key is reserved for it; nobody: the key is deleted. That is done as well where there is no key,
--- or one that is reserved for nobody: the release is late, or is of an attempt that lost here.
+-- or one that is reserved for nobody: the release is late, or is of an attempt that lost here. (Of
+-- several resources each may have another home. Where nobody waits that is not known: what is
+-- reserved for nobody, by the release of another, stays for who has his turn at the home.)
 --
 -- What may be overwritten or deleted? A key with this value, which its owner has given up and never
 -- sends again; no key at all; and a reservation for nobody. Never another token, never what is
@@ -49,7 +51,7 @@ for i = 1, #KEYS do
     local del, waits = mine, mode ~= ''
     if mode == 'serve' and (mine or not v or v == 'reserved') then
         local was = first(l)
-        del, waits = v, was
+        del, waits = mine or #KEYS == 1 and v, was
         if was and serve(k, l, 250) then
             s, del = 1, false
         end
