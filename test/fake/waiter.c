@@ -232,9 +232,6 @@ void waiter_stop(struct waiter *w) {
     if (w->f.client != NULL && w->f.lock != NULL && redlock_lock_is_valid(w->f.lock)) {
         assert_int_equal(five_release(&w->f, w->f.lock), 0);
     }
-    for (size_t i = 0; i < FIVE; i++) {
-        w->f.may_keep |= w->f.downs[i].times > 0 ? 1u << i : 0; /* a LEAVE is not owed */
-    }
     if (!five_run_until(&w->f, is_clean, w)) {
         print_keys(w);
     }
