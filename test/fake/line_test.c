@@ -276,6 +276,44 @@ static void a_turn_is_faster_than_the_answer(void **state) {
     waiter_stop(&w);
 }
 
+/* -- Who has released, and asks again -- */
+
+/* Not before home has said whether others wait: its SETs would be behind the release everywhere but
+ * at home, where the next is served, and would win. If others wait, it joins first. */
+static void asks_again_when_home_has_answered(void **state) {
+    static const char *const answers[] = {"$7\r\n1 0 0 0\r\n", "$7\r\n1 1 5 1\r\n"};
+    (void)state;
+    for (int others_wait = 0; others_wait < 2; others_wait++) {
+        struct waiter w;
+        waiter_start(&w, WAITER_PATIENT_MS);
+        waiter_let_go(&w);
+        waiter_ask(&w);
+        assert_int_equal(waiter_wait(&w), 0);
+        fake_node_rule(waiter_node(&w, 0), (struct fake_rule){.command = "release_line",
+                                                              .times = 1,
+                                                              .action = FAKE_REPLACE,
+                                                              .bytes = answers[others_wait]});
+        fake_node_pause(waiter_node(&w, 0));
+        assert_int_equal(five_release(&w.f, w.f.lock), 0);
+        uint64_t since_ns = uv_hrtime();
+        size_t sets = waiter_count_all(&w, "SET");
+        waiter_ask(&w);
+        for (int i = 0; i < 20; i++) {
+            uv_run(&w.f.loop, UV_RUN_NOWAIT);
+            bool is_soon = uv_hrtime() - since_ns < RL_LINE_ANSWER_NS / 2; /* so long it waits */
+            assert_true(!is_soon || waiter_count_all(&w, "SET") == sets);
+        }
+        bool is_soon = uv_hrtime() - since_ns < RL_LINE_ANSWER_NS / 2;
+        fake_node_resume(waiter_node(&w, 0));
+        assert_int_equal(waiter_wait(&w), 0);
+        if (is_soon) {
+            assert_int_equal(waiter_count_all(&w, "join"), others_wait);
+            assert_int_equal(waiter_count_all(&w, "SET") > sets, !others_wait);
+        }
+        waiter_stop(&w);
+    }
+}
+
 /* -- What is said on the channel -- */
 
 /* The stranger holds: whoever believed in a turn would be refused. */
@@ -420,6 +458,7 @@ int main(void) {
         cmocka_unit_test(takes_no_late_answer),
         cmocka_unit_test(goes_on_after_silence),
         cmocka_unit_test(a_turn_is_faster_than_the_answer),
+        cmocka_unit_test(asks_again_when_home_has_answered),
         cmocka_unit_test(is_told_its_turn_twice),
         cmocka_unit_test(takes_no_turn_of_an_old_place),
         cmocka_unit_test(takes_no_other_word),

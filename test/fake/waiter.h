@@ -12,8 +12,8 @@
  * but home's, which is reserved for the place, and the place is told. So a test decides when a turn
  * comes, how often, and what is told besides.
  *
- * waiter_stop() asserts, besides what five_stop() does: each callback came once, and on no node is a
- * member of a line, or a key, but for reservations that end by themselves. */
+ * waiter_stop() asserts, besides what five_stop() does: each callback came once, and on no node is
+ * a member of a line, or a key, but for reservations that end by themselves. */
 #ifndef FAKE_WAITER_H
 #define FAKE_WAITER_H
 

@@ -149,6 +149,68 @@ static void hands_on(void **state) {
     live_end(live);
 }
 
+/* -- What a token rests on -- */
+
+static struct rl_answer take_for(const struct live *live, uint32_t ttl_ms, uint64_t counter) {
+    return say(live, (struct rl_command){.kind = RL_COMMAND_TAKE,
+                                         .token = first,
+                                         .ttl_ms = ttl_ms,
+                                         .counter = counter,
+                                         .place = A});
+}
+
+/* What is reserved lasts as long as the test. */
+static struct rl_answer join_for_long(const struct live *live, const char *place) {
+    return say(live,
+               (struct rl_command){.kind = RL_COMMAND_JOIN, .place = place, .grace_ms = 600000});
+}
+
+/* A vote that was counted stands as long as it was counted on: TAKE that finds its own key gives it
+ * the longer of both lives; and a reservation's ends with the reservation. */
+static void prolongs_its_own_key_and_never_shortens_it(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    for (uint64_t counter = 0; counter <= 7; counter += 7) { /* without a fence, and with one */
+        assert_int_equal(take_for(live, 600000, counter).verdict, RL_YES);
+        assert_int_equal(take_for(live, 1000, counter).verdict, RL_YES);
+        assert_in_range(live_pttl(live, 0, "key"), 300000, 600000);
+        assert_int_equal(take_for(live, 3600000, counter).verdict, RL_YES);
+        assert_in_range(live_pttl(live, 0, "key"), 1800000, 3600000);
+        assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_YES);
+        assert_int_equal(join_for_long(live, A).verdict, RL_YES);
+        assert_key(live, "reserved:" A);
+        assert_int_equal(take_for(live, 3600000, counter).verdict, RL_YES);
+        assert_in_range(live_pttl(live, 0, "key"), 1800000, 3600000);
+        assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_YES);
+    }
+    live_tell(live, 0, "FLUSHALL");
+    live_end(live);
+}
+
+/* A LEAVE may be late: its place has had its turn, and holds; or asks again. It gives up what is
+ * reserved for this very place, and no token, its own client's or another's. */
+static void leaves_tokens_alone(void **state) {
+    struct live *live = *state;
+    const struct rl_command leave = {.kind = RL_COMMAND_LEAVE, .place = A};
+    live_start(live, 1, NULL);
+    assert_int_equal(join_for_long(live, A).verdict, RL_YES);
+    assert_int_equal(take(live, first, A).verdict, RL_YES);
+    assert_int_equal(say(live, leave).verdict, RL_NO);
+    assert_key(live, "1111111111111111111111111111111111111111:h");
+    assert_in_range(live_pttl(live, 0, "key"), 15000, 30000);
+    assert_int_equal(join_for_long(live, A).verdict, RL_NO); /* stands in line for its own key */
+    assert_int_equal(say(live, leave).verdict, RL_YES);
+    assert_key(live, "1111111111111111111111111111111111111111:h");
+    assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_YES);
+    assert_int_equal(join_for_long(live, B).verdict, RL_YES);
+    assert_int_equal(say(live, leave).verdict, RL_NO); /* reserved, and not for A */
+    assert_key(live, "reserved:" B);
+    assert_int_equal(join_for_long(live, A).verdict, RL_NO);
+    assert_int_equal(say(live, leave).verdict, RL_YES);
+    assert_key(live, "reserved:" B);
+    live_end(live);
+}
+
 /* PUBLISH counts those who listen to a pattern as well. A monitor that does must not make clients
  * that are gone look alive. */
 static void is_not_deceived_by_a_pattern(void **state) {
@@ -225,6 +287,8 @@ static void works_with_anything_in_the_lines_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(hands_on),
+        LIVE_TEST(prolongs_its_own_key_and_never_shortens_it),
+        LIVE_TEST(leaves_tokens_alone),
         LIVE_TEST(is_not_deceived_by_a_pattern),
         LIVE_TEST(leaves_what_is_reserved_elsewhere),
         LIVE_TEST(releases_where_there_is_no_room),

@@ -52,6 +52,17 @@ void sim_check_line_place(struct sim_world *world, uint32_t client, const char *
     line_of(world)->ids[client] = hex(place);
 }
 
+void sim_check_line_listens(struct sim_world *world, uint32_t node, uint32_t client) {
+    line_of(world)->listened[node][client] = true;
+}
+
+void sim_check_line_joins(struct sim_world *world, uint32_t node, uint32_t client) {
+    if (!line_of(world)->listened[node][client]) {
+        sim_check_fail(world, SIM_ORDER, "c%u joins at n%u, where it has never listened",
+                       client + 1u, node + 1u);
+    }
+}
+
 /* Nobody holds it, and it is nobody's turn but this client's: whoever asks may be granted it. */
 static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
@@ -103,6 +114,7 @@ void sim_check_line_gone(struct sim_world *world, uint32_t client) {
         forget_holds(world, r, client);
     }
     for (uint32_t n = 0; n < world->options.nodes; n++) {
+        line_of(world)->listened[n][client] = false;
         for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
             standing_at(world, n, r, client)->since_ns = NEVER;
         }

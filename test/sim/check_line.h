@@ -31,6 +31,9 @@
  * other libraries. Faults, and nodes that are too busy to be asked, excuse more than can be told
  * from here: there it is counted.
  *
+ * The same violation: a JOIN runs at a node at which its process has never listened. A turn would
+ * be told to nobody, and a waiter that lives passed by.
+ *
  * W *could have* what it has asked for if its process runs, and a quorum of nodes may vote for it,
  * answer, and have no token under its keys. violation "stall": that was so for longer than
  * sim_options_stall_ns() without a break, so nobody else was granted it either. What stands in the
@@ -71,7 +74,8 @@ struct sim_standing {
 };
 
 struct sim_check_line {
-    uint64_t ids[SIM_CLIENTS_MAX]; /* of clients in their places; 0: none yet */
+    uint64_t ids[SIM_CLIENTS_MAX];                 /* of clients in their places; 0: none yet */
+    bool listened[SIM_NODES_MAX][SIM_CLIENTS_MAX]; /* since its process began */
     struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX];
     uint32_t missed[SIM_NODES_MAX][SIM_RESOURCES_MAX];
     uint32_t opened[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX + 1]; /* holds, by whose; last: others' */
@@ -86,6 +90,10 @@ void sim_check_line_start(struct sim_world *world);
 
 /* A node has run a command of this client with this place; or its client's id is learnt anew. */
 void sim_check_line_place(struct sim_world *world, uint32_t client, const char *place);
+
+/* A node has run a SUBSCRIBE, or a JOIN, of this client. */
+void sim_check_line_listens(struct sim_world *world, uint32_t node, uint32_t client);
+void sim_check_line_joins(struct sim_world *world, uint32_t node, uint32_t client);
 
 /* A node's key of a resource is another one now, or gone: then now->token and now->reserved are 0.
  */

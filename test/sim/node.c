@@ -148,12 +148,19 @@ static void ran(void *owner, const struct server_ran *told) {
     struct sim_node *me = owner;
     struct sim_world *world = me->world;
     struct sim_conn *conn = told->connection->owner;
+    const bool is_present = conn->generation == world->clients[conn->client].generation;
     struct sim_ran what;
+    if (is_present && resp_is(&told->command->args[0], "subscribe")) {
+        sim_check_line_listens(world, me->index, conn->client);
+    }
     if (!sim_wire_read(told, &what)) {
         return;
     }
-    if (what.place != NULL && conn->generation == world->clients[conn->client].generation) {
+    if (what.place != NULL && is_present) {
         sim_check_line_place(world, conn->client, what.place);
+    }
+    if (what.command == SIM_JOIN && is_present) {
+        sim_check_line_joins(world, me->index, conn->client);
     }
     world->stats.commands[what.command]++;
     sim_check_line_look(world, me->index);
