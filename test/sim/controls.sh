@@ -115,6 +115,7 @@ patch  turn-not-given          stuck     100   --preset lines
 patch  heir-is-silent          stall     200   --preset lines
 patch  head-spins              spin      300   --preset lines
 patch  join-unheard            order     50    --preset lines
+patch  releaser-is-greedy      order     600   --preset lines --trouble none --nodes 7
 patch  look-not-awaited        order     3000  --preset lines --trouble none
 patch  leave-not-owed          stall     1200  --preset lines --trouble connections --nodes 3
 break  partial-set             validity  200   --preset several
