@@ -219,13 +219,20 @@ static void run_ready(redlock_client *client) {
 
 /* -- The end of a turn -- */
 
-/* A turn that took a considerable part of what a vote is waited for, or work of the program's after
- * it had submitted something, is not the nodes' fault. */
+/* An eighth of what a vote, or a connection, is waited for. */
+static uint64_t considerable_ns(const redlock_client *client) {
+    const uint64_t node_ns = client->rules.node_timeout_ns;
+    const uint64_t connect_ns = client->node_options.connect_timeout_ns;
+    return (node_ns < connect_ns ? node_ns : connect_ns) / 8;
+}
+
+/* A turn that took a considerable part of that, or work of the program's after it had submitted
+ * something, is not the nodes' fault. */
 static void flush(redlock_client *client) {
     struct rl_flushing *flushing = &client->flushing;
     if (flushing->nodes != 0) {
         uint64_t now_ns = rl_client_now_ns(client);
-        if (now_ns - flushing->dirty_ns > client->rules.node_timeout_ns / 8) {
+        if (now_ns - flushing->dirty_ns > considerable_ns(client)) {
             RL_MARK(PUT_OFF);
             rl_put_off(client, now_ns);
         }
