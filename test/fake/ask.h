@@ -10,7 +10,7 @@
 #include "fake/five.h"
 #include "redlock/token.h"
 
-#define ASK_QUICK_MS 400     /* node_timeout where it is waited for */
+#define ASK_QUICK_MS 1000    /* node_timeout where it is waited for */
 #define ASK_PATIENT_MS 20000 /* ... and where it is not */
 
 struct asked { /* what a query's callback was told */

@@ -123,7 +123,7 @@ static void gives_up_at_the_end_of_the_ttl(void **state) {
                                                   .action = FAKE_INSTEAD,
                                                   .bytes = "-NOPERM no permissions\r\n"});
     redlock_acquire_options options = five_one_try(&f);
-    options.ttl_ms = 700;
+    options.ttl_ms = 2500;
     assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
     assert_int_equal(five_wait(&f, &done), 0);
     assert_int_equal(five_release(&f, f.lock), 0);
@@ -131,7 +131,7 @@ static void gives_up_at_the_end_of_the_ttl(void **state) {
     assert_int_equal(five_stats(&f).pending_releases, 0);
     assert_int_equal(fake_node_keys(f.nodes[1]), 0); /* its ttl is over there, too */
     size_t asked = fake_node_count(f.nodes[1], "EVALSHA");
-    assert_true(asked >= 2 && asked <= 4);
+    assert_true(asked >= 2 && asked <= 8);
     five_run_ms(&f, 600);
     assert_int_equal(fake_node_count(f.nodes[1], "EVALSHA"), asked);
     five_stop(&f);
@@ -185,10 +185,10 @@ static void closes_with_debts(void **state) {
     five_wait_node(&f, 0, false);
     fake_node_pause(f.nodes[1]);
     f.may_keep = 1u << 0 | 1u << 1;
-    uint64_t begin_ns = uv_hrtime();
+    struct spent since = spent_begin();
     five_stop(&f);
-    assert_true(uv_hrtime() - begin_ns >= 99000000);
-    assert_true(uv_hrtime() - begin_ns < 2000000000);
+    assert_true(uv_hrtime() - since.at_ns >= 99000000);
+    assert_true(spent_ms(&since) < 2000);
 }
 
 /* Closing with a lock held releases it everywhere first. */

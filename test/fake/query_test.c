@@ -160,6 +160,23 @@ static void waits_for_the_silent_ones(void **state) {
     five_stop(&f);
 }
 
+/* Three nodes answer when it is too late. Nothing is late for a program that stood still itself;
+ * then it is asked again. */
+static int asked_too_soon(struct asked *asked, struct five *f) {
+    struct spent since = spent_begin();
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_put(f->nodes[i], FIVE_RESOURCE, TOKEN_A, 0);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        fake_node_rule(
+            f->nodes[i],
+            (struct fake_rule){
+                .command = "EVALSHA", .times = 1, .delay_ms = ASK_QUICK_MS + ASK_QUICK_MS / 2});
+    }
+    int status = asked_once(asked, f);
+    return status == 0 && spent_kept_ns(&since) > ASK_QUICK_MS / 4 * 1000000 ? 1 : status;
+}
+
 /* Late answers find the query told, and then gone; the next one gets its own. */
 static void is_not_touched_by_late_answers(void **state) {
     (void)state;
@@ -168,15 +185,11 @@ static void is_not_touched_by_late_answers(void **state) {
     ask_begin(&f, ASK_QUICK_MS);
     f.may_keep = 0x1f;
     assert_int_equal(asked_once(&asked, &f), 0);
-    for (size_t i = 0; i < FIVE; i++) {
-        fake_node_put(f.nodes[i], FIVE_RESOURCE, TOKEN_A, 0);
+    int status = 1;
+    for (int tries = 0; status == 1 && tries < FIVE_TRIES; tries++) {
+        status = asked_too_soon(&asked, &f);
     }
-    for (size_t i = 0; i < 3; i++) {
-        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "EVALSHA",
-                                                      .times = 1,
-                                                      .delay_ms = ASK_QUICK_MS + ASK_QUICK_MS / 2});
-    }
-    assert_int_equal(asked_once(&asked, &f), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(status, REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(asked.has_quorum, 0);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(five_info(&f, i).up, 1);

@@ -59,10 +59,12 @@ static void three_and_three_do_not(void **state) {
     live_end(live);
 }
 
-/* One client has its lock on three nodes, for ten seconds. Two of them restart empty, and another
- * client that has seen them before wants the lock for two seconds. */
-static int second_after_restarts(struct live *live, int64_t max_ttl_ms) {
-    redlock_acquire_options once = live_once(10000), waits = REDLOCK_ACQUIRE_OPTIONS_INIT;
+#define SMALL_MS 2000 /* a max_ttl that is smaller than that of the holder */
+
+/* One client has its lock on three nodes, for half a minute. Two of them restart empty, and another
+ * client that has seen them before wants the lock. */
+static int second_after_restarts(struct live *live, int64_t max_ttl_ms, int64_t wait_ms) {
+    redlock_acquire_options once = live_once(30000), waits = REDLOCK_ACQUIRE_OPTIONS_INIT;
     redlock_client *other = NULL;
     live_start(live, 3, NULL);
     live->guard = REDLOCK_GUARD_OBSERVED;
@@ -78,8 +80,8 @@ static int second_after_restarts(struct live *live, int64_t max_ttl_ms) {
         live_kill(live, i);
         live_restart(live, i);
     }
-    waits.ttl_ms = 500;
-    waits.wait_ms = 2000;
+    waits.ttl_ms = SMALL_MS;
+    waits.wait_ms = wait_ms;
     int status = live_acquire(live, second, &waits);
     assert_true(redlock_lock_is_valid(first));
     assert_int_equal(redlock_lock_is_valid(second), status == 0);
@@ -89,11 +91,11 @@ static int second_after_restarts(struct live *live, int64_t max_ttl_ms) {
 }
 
 static void a_smaller_max_ttl_lets_both_hold(void **state) {
-    LIVE_STATUS(second_after_restarts(*state, 500), 0);
+    LIVE_STATUS(second_after_restarts(*state, SMALL_MS, 20000), 0);
 }
 
 static void the_same_max_ttl_does_not(void **state) {
-    LIVE_STATUS(second_after_restarts(*state, 30000), REDLOCK_ERR_DEADLINE);
+    LIVE_STATUS(second_after_restarts(*state, 30000, 2 * SMALL_MS), REDLOCK_ERR_DEADLINE);
 }
 
 int main(void) {

@@ -333,9 +333,9 @@ static void use_after_close(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(on_healthy_nodes),
-        LIVE_TEST_FIVE(with_two_stopped),
-        LIVE_TEST_FIVE(with_all_stopped),
-        LIVE_TEST_FIVE(with_two_killed),
+        LIVE_TEST_FIVE_HASTY(with_two_stopped),
+        LIVE_TEST_FIVE_HASTY(with_all_stopped),
+        LIVE_TEST_FIVE_HASTY(with_two_killed),
         LIVE_TEST_FIVE(at_any_moment),
         LIVE_TEST(while_opening),
         LIVE_TEST_FIVE(busy),

@@ -198,7 +198,7 @@ int main(void) {
         LIVE_TEST_FIVE(waits_for_a_quorum),
         LIVE_TEST(opened_without_quorum),
         LIVE_TEST(opened_with_two_down),
-        LIVE_TEST_FIVE(all_down),
+        LIVE_TEST_FIVE_HASTY(all_down),
         LIVE_TEST(keeps_its_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "live/campaign.h"
+#include "spent.h"
 
 /* -- Electing -- */
 
@@ -162,7 +163,8 @@ static void campaigns_again_after_a_loss(void **state) {
     struct live *live = *state;
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "me");
-    o.ttl_ms = 600;
+    o.ttl_ms = 4000; /* found gone by a renewal, and not over before */
+    o.renew_ms = 200;
     o.fencing = 1;
     campaign_make(&c, live->client, &o);
     assert_int_equal(redlock_election_fence(c.election), 0);
@@ -195,10 +197,10 @@ static void loses_when_the_nodes_stand_still(void **state) {
     for (size_t i = 0; i < 3; i++) {
         live_pause(live, i);
     }
-    uint64_t stood_ns = redlock_now_ns();
+    struct spent since = spent_begin();
     LIVE_UNTIL(live, c.lost == 1);
     LIVE_STATUS(c.lost_status, REDLOCK_ERR_EXPIRED);
-    assert_true(c.lost_ns - stood_ns < 1000 * LIVE_MS);
+    assert_true(c.lost_ns < since.at_ns + 1000 * LIVE_MS + spent_kept_ns(&since));
     assert_null(redlock_election_leader(c.election)); /* it is not known */
     LIVE_UNTIL(live, redlock_election_attempt_status(c.election) == REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(c.elected, 1);
@@ -212,13 +214,13 @@ static void loses_when_the_nodes_stand_still(void **state) {
 }
 
 /* A leader that does not renew is followed when its keys end, not a pause later. The holder itself
- * gives them up when its hold ends, 24 ms sooner: drift, and the margin of on_lost. */
+ * gives them up when its hold ends, 43 ms sooner: drift, and the margin of on_lost. */
 static void follows_when_the_keys_end(void **state) {
     struct live *live = *state;
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "me");
     redlock_lock *lock = live_lock(live->client, CAMPAIGN_NAME);
-    redlock_acquire_options dead = live_once(1200);
+    redlock_acquire_options dead = live_once(3000);
     redlock_client *other = NULL;
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &other), 0);
@@ -229,9 +231,9 @@ static void follows_when_the_keys_end(void **state) {
     campaign_begin(&c);
     LIVE_UNTIL(live, c.elected == 1);
     uint64_t gap_ns = c.elected_ns - asked_ns;
-    print_message("# elected %.1f ms after keys of 1200 ms were set\n", (double)gap_ns / 1e6);
-    assert_true(gap_ns >= 1175 * LIVE_MS);
-    assert_true(gap_ns < 5000 * LIVE_MS); /* not the hour that its pause is */
+    print_message("# elected %.1f ms after keys of 3000 ms were set\n", (double)gap_ns / 1e6);
+    assert_true(gap_ns >= 2956 * LIVE_MS);
+    assert_true(gap_ns < 15000 * LIVE_MS); /* not the hour that its pause is */
     live_close(live, other);
     live_end(live);
 }
@@ -243,10 +245,10 @@ int main(void) {
         LIVE_TEST(hands_over_when_freed),
         LIVE_TEST(hands_over_when_its_client_is_closed),
         LIVE_TEST(is_observed_by_others),
-        LIVE_TEST_FIVE(is_not_told_what_is_not_known),
+        LIVE_TEST_FIVE_HASTY(is_not_told_what_is_not_known),
         LIVE_TEST_FIVE(is_not_led_by_another_library),
         LIVE_TEST_FIVE(campaigns_again_after_a_loss),
-        LIVE_TEST_FIVE(loses_when_the_nodes_stand_still),
+        LIVE_TEST_FIVE_HASTY(loses_when_the_nodes_stand_still),
         LIVE_TEST_FIVE(follows_when_the_keys_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@
 #define LIVE_NODES_MAX 8
 #define LIVE_PATIENCE_MS 30000
 #define LIVE_POLL_MS 5
+#define LIVE_TIMEOUT_MS 10000     /* node_timeout_ms and connect_timeout_ms of live_options() */
 #define LIVE_MS UINT64_C(1000000) /* in nanoseconds */
 
 struct live {
@@ -52,6 +53,7 @@ struct live {
     const char *urls[LIVE_NODES_MAX];
     enum redlock_guard guard; /* of live_options(). Off unless the test sets it: the nodes are new,
                                * nobody had a lock on them, and a strict guard would wait */
+    bool is_hasty;            /* live_options() leave the library's own timeouts, 250 ms and 1 s */
     const char *password;     /* of the nodes' default user, for our own questions; or NULL */
     size_t n_sets;
     struct rl_local_nodes *sets[LIVE_NODES_MAX];
@@ -61,11 +63,14 @@ struct live {
 
 int live_setup(void **state);
 int live_setup_five(void **state);
+int live_setup_five_hasty(void **state);
 int live_teardown(void **state);
 
 #define LIVE_TEST(function) cmocka_unit_test_setup_teardown(function, live_setup, live_teardown)
 #define LIVE_TEST_FIVE(function) \
     cmocka_unit_test_setup_teardown(function, live_setup_five, live_teardown)
+#define LIVE_TEST_FIVE_HASTY(function) \
+    cmocka_unit_test_setup_teardown(function, live_setup_five_hasty, live_teardown)
 
 /* Closes live->client and demands that nothing is left on the loop. */
 void live_end(struct live *live);
@@ -88,7 +93,7 @@ void live_watch(struct live *live, uint64_t patience_ms);
 /* Runs the loop for a time, to see that something does not happen. */
 void live_run_for(struct live *live, unsigned ms);
 
-/* Blocks, so that the loop cannot run. */
+/* Blocks, so that the loop cannot run; without using the processor, which others need. */
 void live_block_until(uint64_t at_ns);
 
 /* -- Nodes -- */
@@ -123,7 +128,9 @@ bool live_no_keys(const struct live *live);
 
 /* -- Clients and locks -- */
 
-/* The defaults, with all nodes, and live->guard; reconnect_max_ms is 100. */
+/* The defaults, with all nodes, and live->guard; reconnect_max_ms is 100. The timeouts are long: a
+ * node that is kept from running, by whatever runs beside, is none that is silent. Who stops nodes
+ * and wants that noticed is hasty. */
 redlock_client_options live_options(const struct live *live);
 
 /* Opens a client and runs the loop until on_open; returns its status. */

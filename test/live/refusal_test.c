@@ -201,6 +201,8 @@ static void too_many_clients(void **state) {
 
 /* -- A pause -- */
 
+#define PAUSE_MS 2000 /* longer than the machine stands still before what it is to hit is sent */
+
 static void open_patient(struct live *live) {
     live_start(live, 5, NULL);
     redlock_client_options options = live_options(live);
@@ -222,7 +224,7 @@ static void paused_beyond_the_ttl(void **state) {
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options once = live_once(200);
     uint64_t before_ns = redlock_now_ns();
-    pause_first(live, 3, 600);
+    pause_first(live, 3, PAUSE_MS);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     assert_in_range((redlock_now_ns() - before_ns) / LIVE_MS, 190, 5000);
     LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
@@ -246,11 +248,11 @@ static void validity_from_sending(void **state) {
     open_patient(live);
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options once = live_once(TTL_MS);
-    pause_first(live, 3, 600);
+    pause_first(live, 3, PAUSE_MS);
     uint64_t before_ns = redlock_now_ns();
     LIVE_STATUS(live_acquire(live, lock, &once), 0);
     check_validity(lock, before_ns);
-    pause_first(live, 3, 600);
+    pause_first(live, 3, PAUSE_MS);
     before_ns = redlock_now_ns();
     LIVE_STATUS(live_extend(live, lock, 0), 0);
     check_validity(lock, before_ns);

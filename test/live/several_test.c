@@ -203,7 +203,7 @@ static void never_shortens(void **state) {
 static void expires(void **state) {
     struct live *live = *state;
     struct live_done lost = {0};
-    redlock_acquire_options once = live_once(400);
+    redlock_acquire_options once = live_once(2000);
     once.on_lost = live_lock_cb;
     once.lost_data = &lost;
     redlock_lock *lock = letters(live->client, "abc", NULL);

@@ -210,7 +210,7 @@ static void joins_no_hold_without_a_fence(void **state) {
 static void is_lost_for_all(void **state) {
     struct live *live = *state;
     struct party p;
-    invite(&p, live, 300);
+    invite(&p, live, 2000);
     LIVE_STATUS(acquire(&p, p.a), 0);
     LIVE_STATUS(acquire(&p, p.b), 0);
     LIVE_STATUS(acquire(&p, p.b), 0);
@@ -234,7 +234,7 @@ static void is_lost_before_it_was_told(void **state) {
     MARK_FROM(LOST_BEFORE_TOLD);
     struct party p;
     struct live_done done = {0};
-    invite(&p, live, 300);
+    invite(&p, live, 2000);
     LIVE_STATUS(acquire(&p, p.a), 0);
     redlock_acquire_options options = p.options;
     options.lost_data = &p.lost_b;

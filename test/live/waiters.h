@@ -11,9 +11,11 @@
 #define LIVE_WAITERS_H
 
 #include "live/live.h"
+#include "spent.h"
 
 #define WAITERS_MAX 8
-#define WAITERS_TTL_MS 10000
+#define WAITERS_TTL_MS 30000
+#define WAITERS_GRACE_MS 250 /* for so long a turn is kept for the one whose it is */
 
 struct waiters;
 
@@ -37,6 +39,7 @@ struct waiters {
     size_t count;    /* grants */
     size_t released; /* ... that are over */
     uint64_t at_ns[WAITERS_MAX];
+    struct spent since; /* they were opened */
 };
 
 void waiters_open(struct waiters *w, struct live *live, size_t n, const char *key);
@@ -52,10 +55,14 @@ size_t waiters_at(const struct live *live, size_t node, const char *key);
 size_t waiters_standing(const struct live *live, const char *key);
 size_t waiters_home(const struct live *live, const char *key);
 
+/* Served in this order, unless a turn was missed while the machine stood still for longer than it is
+ * kept: then that is said, and they have been served. */
 void waiters_expect(const struct waiters *w, const char *order);
+bool waiters_missed_a_turn(const struct waiters *w);
 
 /* Lines are empty, keys are gone, everybody has been answered. */
 bool waiters_is_over(const struct waiters *w);
-void waiters_end(struct waiters *w);
+void waiters_close(struct waiters *w);
+void waiters_end(struct waiters *w); /* ... and the test */
 
 #endif

@@ -4,8 +4,10 @@
 
 #include "live/live.h"
 #include "messages.h"
+#include "spent.h"
 
-#define TTL_MS 600
+#define TTL_MS 3000 /* a machine that stands still for half of it does not lose the lock */
+#define MAX_HOLD_MS (TTL_MS + 1000)
 
 struct kept {
     struct live *live;
@@ -35,25 +37,28 @@ static void keep(struct kept *k, struct live *live) {
     k->options.renew_data = k;
 }
 
-/* Ten times its ttl, without a gap, and then no command is sent any more. */
+/* Three times its ttl, without a gap, and then no command is sent any more. */
 static void keeps_it(void **state) {
     struct live *live = *state;
     struct kept k;
     keep(&k, live);
     LIVE_STATUS(live_acquire(live, k.lock, &k.options), 0);
-    uint64_t until_ns = redlock_now_ns() + 10 * TTL_MS * LIVE_MS;
+    uint64_t until_ns = redlock_now_ns() + 3 * TTL_MS * LIVE_MS;
+    struct spent since = spent_begin();
     while (redlock_now_ns() < until_ns) {
         LIVE_UNTIL(live, k.renewed.count > 0 || k.lost.count > 0);
         assert_int_equal(k.lost.count, 0);
         assert_int_equal(redlock_lock_is_valid(k.lock), 1);
         k.renewed.count = 0;
     }
-    redlock_stats s = live_stats(live->client);
-    assert_in_range(s.renewed, 30, 40); /* a third of the ttl, up to an eighth earlier */
+    /* a third of the ttl, up to an eighth earlier */
+    uint64_t renewed = live_stats(live->client).renewed;
+    assert_in_range(renewed, 0, 12);
+    assert_in_range(renewed + spent_kept_ns(&since) / (TTL_MS / 3 * LIVE_MS), 8, UINT64_MAX);
     LIVE_STATUS(live_release(live, k.lock), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     uint64_t requests = live_node(live->client, 0).requests;
-    live_run_for(live, TTL_MS);
+    live_run_for(live, TTL_MS / 2);
     assert_int_equal(live_node(live->client, 0).requests, requests);
     assert_true(live_no_keys(live));
     live_end(live);
@@ -64,17 +69,18 @@ static void gives_up_in_time(void **state) {
     struct live *live = *state;
     struct kept k;
     keep(&k, live);
-    k.options.ttl_ms = 3000;
     LIVE_STATUS(live_acquire(live, k.lock, &k.options), 0);
     LIVE_UNTIL(live, k.renewed.count >= 1);
     for (size_t i = 0; i < 5; i++) {
         live_pause(live, i);
     }
     k.unknown.count = 0;
+    struct spent since = spent_begin();
     LIVE_UNTIL(live, k.lost.count == 1);
     LIVE_STATUS(k.lost.status, REDLOCK_ERR_EXPIRED);
-    assert_true(k.unknown.count >= 2);
-    assert_true(k.lost.at_ns < k.end_ns + 250 * LIVE_MS); /* the machine may be busy */
+    uint64_t kept_ns = spent_kept_ns(&since);
+    assert_true(k.unknown.count >= 2 || kept_ns > TTL_MS * LIVE_MS / 4);
+    assert_true(k.lost.at_ns < k.end_ns + 250 * LIVE_MS + kept_ns); /* the machine may be busy */
     for (size_t i = 0; i < 5; i++) {
         live_resume(live, i);
     }
@@ -118,14 +124,14 @@ static void holds_no_longer_than_it_may(void **state) {
     struct live *live = *state;
     struct kept k;
     keep(&k, live);
-    k.options.max_hold_ms = 2 * TTL_MS;
+    k.options.max_hold_ms = MAX_HOLD_MS;
     uint64_t before_ns = redlock_now_ns();
     LIVE_STATUS(live_acquire(live, k.lock, &k.options), 0);
     uint64_t after_ns = redlock_now_ns();
     LIVE_STATUS(live_extend(live, k.lock, 60000), 0); /* neither by hand */
     uint64_t until_ns = redlock_lock_valid_until_ns(k.lock);
-    assert_true(until_ns >= before_ns + 2 * TTL_MS * LIVE_MS);
-    assert_true(until_ns <= after_ns + 2 * TTL_MS * LIVE_MS);
+    assert_true(until_ns >= before_ns + MAX_HOLD_MS * LIVE_MS);
+    assert_true(until_ns <= after_ns + MAX_HOLD_MS * LIVE_MS);
     LIVE_UNTIL(live, k.lost.count == 1);
     LIVE_STATUS(k.lost.status, REDLOCK_ERR_MAX_HOLD);
     LIVE_POLL(live, live_no_keys(live));
@@ -192,7 +198,7 @@ static void refuses_what_it_cannot_keep(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(keeps_it),
-        LIVE_TEST_FIVE(gives_up_in_time),
+        LIVE_TEST_FIVE_HASTY(gives_up_in_time),
         LIVE_TEST_FIVE(repairs),
         LIVE_TEST_FIVE(finds_it_gone),
         LIVE_TEST_FIVE(steps_aside),
