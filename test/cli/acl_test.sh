@@ -33,7 +33,7 @@ everything() {
     key=$1
     export REDLOCK_NODES="$2"
     "$redlock" run --wait 5s "$key"run -- true || return
-    "$redlock" run --wait 5s --fence --ttl 1s "$key"fenced,"$key"second -- sleep 1.2 || return # extends
+    "$redlock" run --wait 5s --fence --ttl 5s "$key"fenced,"$key"second -- sleep 2 || return # extends
     everything_token=$("$redlock" acquire --wait 5s --ttl 20s "$key"k) || return
     "$redlock" extend --ttl 20s "$key"k "$everything_token" || return
     "$redlock" status "$key"k >"$out" || return
@@ -44,7 +44,7 @@ everything() {
     await is_waited_for "$key"k || return
     "$redlock" release "$key"k "$everything_token" || return
     wait "$everything_pid" || return
-    timeout 10 "$redlock" elect --fence "$key"leader -- true || return
+    timeout 60 "$redlock" elect --fence "$key"leader -- true || return
     "$redlock" run --wait 5s --guard observed --nodes "$(echo "$2" | sed 's/,/\/1,/g')" "$key"k -- true ||
         return
     "$redlock" doctor --ttl 1ms --fence ${key:+--key-prefix "$key"} >"$out"

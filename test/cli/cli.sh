@@ -3,7 +3,8 @@
 #   start_nodes N [OPTION]...   N nodes below $nodes; REDLOCK_NODES names them
 #   stop_nodes
 #   port I                      of node I
-#   await COMMAND...            until it succeeds, for at most 20 s
+#   await COMMAND...            until it succeeds, for at most a minute
+#   in_time MS SCENE [AFTER]        runs SCENE, and AFTER, until SCENE took no longer than MS
 #   status WHAT WANTED COMMAND...   one case: the command's exit status; output in $out and $err
 #   says WHAT PATTERN [FILE]        one case: a line of FILE ($err) matches
 # shellcheck shell=sh disable=SC2034
@@ -60,7 +61,7 @@ each_node() {
 }
 
 await() {
-    await_left=400
+    await_left=1200
     until "$@" >/dev/null 2>&1; do
         await_left=$((await_left - 1))
         [ "$await_left" -gt 0 ] || return 1
@@ -72,6 +73,36 @@ await() {
 runs() { grep -q '^State:[[:space:]]*[RSDTtI]' "/proc/$1/status" 2>/dev/null; }
 gone() { ! runs "$1"; }
 is_stopped() { grep -q '^State:[[:space:]]*[Tt]' "/proc/$1/status" 2>/dev/null; }
+
+ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# What the machine keeps from running is not in time, whoever is kept: the one who is to act, or this
+# shell, which is to see it. Another process, which does nothing but look at the clock, tells that; then
+# the scene proves nothing, and is played again. The time is that of SCENE, or what it sets $ended to.
+held_up_ms=100 # a quiet machine is late by a tenth of that
+in_time() {
+    in_time_left=10
+    while :; do
+        while date +%s%N && sleep 0.02; do :; done >"$scratch/clock" 2>/dev/null &
+        in_time_clock=$!
+        left="$left $in_time_clock"
+        ended=''
+        began=$(ms)
+        "$2"
+        in_time_took=$((${ended:-$(ms)} - began))
+        sleep 0.05 # the clock is looked at once more
+        kill "$in_time_clock"
+        wait "$in_time_clock" 2>/dev/null
+        [ -z "${3-}" ] || "$3"
+        [ "$in_time_took" -gt "$1" ] || break
+        in_time_gap=$(awk 'NR > 1 && ($1 - last) / 1e6 > gap { gap = ($1 - last) / 1e6 }
+            { last = $1 } END { printf "%d", gap }' "$scratch/clock")
+        echo "# $in_time_took ms of at most $1; the machine stood still for $in_time_gap ms"
+        in_time_left=$((in_time_left - 1))
+        [ "$in_time_gap" -gt "$held_up_ms" ] && [ "$in_time_left" -gt 0 ] || return 1
+    done
+    echo "# after $in_time_took ms of at most $1"
+}
 
 status() {
     status_what=$1

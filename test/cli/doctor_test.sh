@@ -5,6 +5,8 @@ set -u
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 3
+# What hangs does so for long. Else a node that was kept from running would be one of them.
+echo 'node-timeout = 10s' >>"$scratch/.config/redlock/redlock.conf"
 ask() {
     ask_i=$1
     shift
@@ -21,7 +23,7 @@ finds() {
     finds_pattern=$4
     finds_status=$5
     shift 5
-    timeout 30 "$redlock" doctor --ttl 1s "$@" >"$out" 2>"$err"
+    timeout 60 "$redlock" doctor --ttl 1s "$@" >"$out" 2>"$err"
     finds_got=$?
     awk '/^(ok|note|warning|error) /{ if (line) print line; line = $0; next }
          { sub(/^ +/, " "); line = line $0 } END { print line }' "$out" >"$out.joined"
@@ -68,7 +70,7 @@ age=$((age + 2))s
 trusted() { "$redlock" doctor --ttl 1s --guard strict --max-ttl "$age" | tr -s ' \n' ' ' | grep -q 'let it vote (all 3)'; }
 await trusted
 status 'old enough: from then on clients let it vote' 0 \
-    "$redlock" run --no-wait --ttl 1s --grace 50ms --guard strict --max-ttl "$age" of-age -- true
+    "$redlock" run --no-wait --ttl 1s --node-timeout 250ms --grace 50ms --guard strict --max-ttl "$age" of-age -- true
 finds 'observed does not look' ok guard 'let it vote (all 3)' 0 --guard observed
 ask 2 acl setuser default -info
 finds 'no INFO, no vote' error guard "INFO is refused (127.0.0.1:$(port 2))" 2 --guard strict --max-ttl 1ms
@@ -225,7 +227,9 @@ kill "$!"
 await gone "$!"
 
 # What is not Redis, or hides it.
-# answers WHAT PATTERN SCRIPT: a server in Python on a port of its own, which it writes to a file
+# answers WHAT PATTERN SCRIPT: a server in Python on a port of its own, which it writes to a file. The
+# doctor waits for what it says, or for as long as $answers_by
+answers_by=''
 answers() {
     rm -f "$scratch/port"
     python3 - "$scratch/port" >"$log" 2>&1 <<PYTHON &
@@ -245,7 +249,7 @@ PYTHON
     answers_pid=$!
     left="$left $answers_pid"
     await test -s "$scratch/port"
-    finds "$1" error reachable "$2.*(127.0.0.1:$(cat "$scratch/port"))" 2 --node-timeout 100ms \
+    finds "$1" error reachable "$2.*(127.0.0.1:$(cat "$scratch/port"))" 2 ${answers_by:+--node-timeout $answers_by} \
         --nodes "$(url 1),$(url 2),redis://${answers_login-}127.0.0.1:$(cat "$scratch/port")"
     kill "$answers_pid"
 }
@@ -260,6 +264,7 @@ talk(lambda s: (s.sendall(b"SSH-2.0-OpenSSH_9\r\n"), s.recv(99), s.close()))'
 talk(lambda s: (s.recv(99), s.sendall(b"ERROR\r\n"), s.close()))'
     answers 'some other server' 'not Redis: a server that answers PING with "?\[31mwhat' '
 talk(lambda s: (s.recv(99), s.sendall(b"\x1b[31mwhat?"), s.close()))'
+    answers_by=100ms
     answers 'a server that says nothing' 'it accepts connections, but: no answer in time' '
 kept = []
 talk(kept.append)'
