@@ -315,6 +315,10 @@ resume) signal "$node" CONT || die "node $2 is not running" ;;
 restart) restart "$node" ;;
 esac
 if [ "$command" = kill ]; then
-    # When this returns, the node is gone.
-    while alive "$node"; do sleep 0.01; done
+    # When this returns, the node is gone: its last thread, too, which may have its sockets for longer
+    # than the first one has its folder.
+    killed=$alive_pid
+    while alive "$node" || [ "$(find "/proc/$killed/task" -name '[0-9]*' -prune 2>/dev/null | wc -l)" -gt 1 ]; do
+        sleep 0.01
+    done
 fi
