@@ -99,6 +99,7 @@ void campaign_elect(struct live *live, struct candidate *c) {
     int before = c->elected;
     campaign_begin(c);
     LIVE_UNTIL(live, c->elected == before + 1);
+    LIVE_UNTIL(live, live_is_quiet(c->client, live->n)); /* see live_hold() */
     assert_int_equal(redlock_election_is_leader(c->election), 1);
     assert_in_range(redlock_election_remaining_ms(c->election), CAMPAIGN_TTL_MS / 2,
                     CAMPAIGN_TTL_MS);

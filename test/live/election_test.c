@@ -226,7 +226,7 @@ static void follows_when_the_keys_end(void **state) {
     LIVE_STATUS(live_open(live, &options, &other), 0);
     LIVE_UNTIL(live, live_up(other) == 5);
     uint64_t asked_ns = redlock_now_ns();
-    LIVE_STATUS(live_acquire(live, lock, &dead), 0);
+    live_hold(live, lock, &dead);
     campaign_make(&c, other, &o);
     campaign_begin(&c);
     LIVE_UNTIL(live, c.elected == 1);

@@ -264,6 +264,11 @@ int live_acquire(struct live *live, redlock_lock *lock, const redlock_acquire_op
     return wait_for(live, redlock_acquire(lock, options, live_lock_cb, &done), &done);
 }
 
+void live_hold(struct live *live, redlock_lock *lock, const redlock_acquire_options *options) {
+    LIVE_STATUS(live_acquire(live, lock, options), 0);
+    LIVE_UNTIL(live, live_votes(lock, live->n, REDLOCK_VOTE_GRANTED) == live->n);
+}
+
 int live_extend(struct live *live, redlock_lock *lock, int64_t ttl_ms) {
     struct live_done done = {0};
     return wait_for(live, redlock_extend(lock, ttl_ms, live_lock_cb, &done), &done);

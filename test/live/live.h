@@ -171,6 +171,11 @@ redlock_lock *live_lock(redlock_client *client, const char *resource);
 /* An acquire with one try. */
 redlock_acquire_options live_once(int64_t ttl_ms);
 
+/* Acquires, and waits until every node has it. A quorum is enough for the callback: on a node that
+ * comes to it later another client may have been first, and what that one is told by this node, be
+ * it the home of a line, is not what a test expects that begins with a holder. */
+void live_hold(struct live *live, redlock_lock *lock, const redlock_acquire_options *options);
+
 /* Submit, run the loop until the callback, see that it ran once; return its status. */
 int live_acquire(struct live *live, redlock_lock *lock, const redlock_acquire_options *options);
 int live_extend(struct live *live, redlock_lock *lock, int64_t ttl_ms);

@@ -132,7 +132,7 @@ static void line_up(struct crowd *c, struct live *live, int n, int rounds) {
     c->live = live;
     assert_int_equal(pipe(c->log), 0);
     c->first = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, c->first, &once), 0);
+    live_hold(live, c->first, &once);
     for (int i = 0; i < n; i++) {
         spawn(c, rounds);
         LIVE_POLL(live, waiters_standing(live, "key") == (size_t)i + 1);

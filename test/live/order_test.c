@@ -11,7 +11,7 @@
 /* n clients stand in line behind another one, which holds. */
 static void behind_a_holder(struct waiters *w, struct live *live, size_t n) {
     waiters_open(w, live, n + 1, "key");
-    LIVE_STATUS(live_acquire(live, w->w[HOLDER].lock, &w->options), 0);
+    live_hold(live, w->w[HOLDER].lock, &w->options);
     waiters_line_up(w, 1, n);
 }
 
@@ -161,7 +161,7 @@ static void leave(struct waiters *w, size_t i, enum way way) {
 static void leaves(struct live *live, enum way way, enum when when) {
     struct waiters w;
     waiters_open(&w, live, 4, "key");
-    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    live_hold(live, w.w[HOLDER].lock, &w.options);
     if (when != WITH_THE_TURN) {
         waiters_line_up(&w, 1, 1);
     }
@@ -244,7 +244,7 @@ static void home_hangs(void **state) {
     struct waiters w;
     waiters_open(&w, live, 5, "key");
     w.options.ttl_ms = 4000;
-    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    live_hold(live, w.w[HOLDER].lock, &w.options);
     waiters_line_up(&w, 1, 4);
     size_t home = waiters_home(live, "key");
     live_pause(live, home);
@@ -317,7 +317,7 @@ static void forbidden(struct live *live, const char *rule) {
     struct waiters w;
     live_tell_all(live, rule);
     waiters_open(&w, live, 3, "key");
-    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    live_hold(live, w.w[HOLDER].lock, &w.options);
     waiters_ask(&w, 1);
     waiters_ask(&w, 2);
     live_run_for(live, 300);
@@ -343,7 +343,7 @@ static void fences_grow(void **state) {
     struct waiters w;
     waiters_open(&w, *state, 6, "key");
     w.options.fencing = 1;
-    LIVE_STATUS(live_acquire(w.live, w.w[HOLDER].lock, &w.options), 0);
+    live_hold(w.live, w.w[HOLDER].lock, &w.options);
     uint64_t fence = redlock_lock_fence(w.w[HOLDER].lock);
     waiters_line_up(&w, 1, 5);
     let_go(&w);

@@ -195,7 +195,7 @@ static void a_place_is_left_by_the_name_it_has(void **state) {
     struct live_done second = {0}, third = {0};
     waiters_open(&w, live, 3, "key");
     redlock_lock *locks[] = {named(w.w[CROWD].client, "second"), named(w.w[CROWD].client, "third")};
-    LIVE_STATUS(live_acquire(live, w.w[HOLDER].lock, &w.options), 0);
+    live_hold(live, w.w[HOLDER].lock, &w.options);
     w.keeps = true;
     waiters_line_up(&w, CROWD, 2);
     LIVE_STATUS(live_release(live, w.w[HOLDER].lock), 0);

@@ -66,7 +66,7 @@ static void asks_again_when_all_have_answered(void **state) {
     char names[3];
     two_letters(client, names);
     redlock_lock *lock = letters(client, names);
-    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    live_hold(live, lock, &options);
     for (int which = 0; which < 2; which++) { /* the one home answers last, then the other */
         size_t last = home_of(client, names[which]);
         live_pause(live, last);
@@ -97,7 +97,7 @@ static void leaves_no_deadline(void **state) {
     size_t first = home_of(client, names[0]), second = home_of(client, names[1]);
     redlock_lock *lock = letters(client, names);
     redlock_lock *other = letters(live->client, names + 1);
-    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    live_hold(live, lock, &options);
     LIVE_STATUS(redlock_acquire(other, &options, live_lock_cb, &waited), 0);
     LIVE_POLL(live, live_integer(live, second, "ZCARD libredlock:line:{%s}", names + 1) == 1);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -146,8 +146,8 @@ static void serves_if_the_next_cannot_go_on(void **state) {
     size_t home = home_of(client, 'a');
     redlock_lock *a = letters(client, "a"), *b = letters(client, "b");
     redlock_lock *both = letters(client, "ab");
-    LIVE_STATUS(live_acquire(live, a, &options), 0);
-    LIVE_STATUS(live_acquire(live, b, &options), 0);
+    live_hold(live, a, &options);
+    live_hold(live, b, &options);
     LIVE_STATUS(redlock_acquire(both, &options, live_lock_cb, &waited), 0);
     LIVE_UNTIL(live, live_is_quiet(client, 5));
     redisContext *waiter = put_in_line(live, home, "a");

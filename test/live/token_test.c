@@ -25,7 +25,7 @@ static void begin(struct relay *r, struct live *live) {
     LIVE_UNTIL(live, live_up(r->other) == 5);
     r->a = live_lock(live->client, "key");
     r->b = live_lock(r->other, "key");
-    LIVE_STATUS(live_acquire(live, r->a, &once), 0);
+    live_hold(live, r->a, &once);
     memcpy(r->token, redlock_lock_token(r->a), sizeof(r->token));
 }
 

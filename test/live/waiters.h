@@ -55,8 +55,8 @@ size_t waiters_at(const struct live *live, size_t node, const char *key);
 size_t waiters_standing(const struct live *live, const char *key);
 size_t waiters_home(const struct live *live, const char *key);
 
-/* Served in this order, unless a turn was missed while the machine stood still for longer than it is
- * kept: then that is said, and they have been served. */
+/* Served in this order, unless a turn was missed while the machine stood still for longer than it
+ * is kept: then that is said, and they have been served. */
 void waiters_expect(const struct waiters *w, const char *order);
 bool waiters_missed_a_turn(const struct waiters *w);
 

@@ -65,7 +65,7 @@ static void behind_other_clients(void **state) {
     LIVE_STATUS(live_open(live, &rivals, &rival), 0);
     redlock_lock *held = live_lock(rival, "key"), *lock = live_lock(live->client, "key");
     redlock_lock *next = live_lock(rival, "key");
-    LIVE_STATUS(live_acquire(live, held, &options), 0);
+    live_hold(live, held, &options);
     LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
     LIVE_POLL(live, live_integer(live, 0, "EXISTS libredlock:line:{key}") +
                             live_integer(live, 1, "EXISTS libredlock:line:{key}") +
