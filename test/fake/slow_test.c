@@ -103,8 +103,8 @@ static void no_release_without_a_set(void **state) {
 }
 
 /* Something is answered within each stall time, and the oldest request grows older all the same.
- * Returns how long it took, or 0 if the machine stood still for so long meanwhile that an answer may
- * have come too late, and the node have stalled. */
+ * Returns how long it took, or 0 if the machine stood still for so long meanwhile that an answer
+ * may have come too late, and the node have stalled. */
 static uint64_t late_until_dropped_ns(struct five *f) {
     unsigned times = f->downs[SLOW].times;
     for (unsigned i = 1; i < 30; i++) { /* each answer 150 ms after the one before */
