@@ -87,15 +87,23 @@ if python3 -c '' 2>/dev/null; then
         # shellcheck disable=SC2086
         runs "contend $how" 'sides slices' --workload contend --processes 3 --slices 1 --warmup 0 $how
     done
-    "$bench" --node-count 3 --workload contend --processes 4 --hold-ms 0 --slices 2 --seconds 0.2 --warmup 0.1 --json \
-        --save-records "$scratch/records" >"$out" 2>"$err" </dev/null &&
-        python3 "$(dirname "$0")/figures.py" "$scratch/records" "$out" >>"$err" 2>&1
+    for seconds in 0.2 2 10; do # a busy machine may grant nothing in a moment
+        "$bench" --node-count 3 --workload contend --processes 4 --hold-ms 0 --slices 2 --seconds "$seconds" --warmup 0.1 \
+            --json --save-records "$scratch/records" >"$out" 2>"$err" </dev/null
+        ! grep -q '"grants_per_s": 0[,.}]' "$out" || continue
+        break
+    done
+    python3 "$(dirname "$0")/figures.py" "$scratch/records" "$out" >>"$err" 2>&1
     result 'contend: the figures, computed again from the records' $? "$err"
 
-    "$bench" --node-count 1 --workload contend --processes 3 --hold-ms 2 --apart --slices 1 --seconds 0.2 --warmup 0 \
-        --save-records "$scratch/records" >"$out" 2>"$err" </dev/null
-    "$bench" --workload contend --records "$scratch/records" >"$out" 2>>"$err"
-    [ $? -eq 3 ] && grep -q 'TWO HOLDERS AT ONE TIME: [1-9]' "$out"
+    for seconds in 0.2 2 10; do
+        "$bench" --node-count 1 --workload contend --processes 3 --hold-ms 2 --apart --slices 1 --seconds "$seconds" \
+            --warmup 0 --save-records "$scratch/records" >"$out" 2>"$err" </dev/null
+        "$bench" --workload contend --records "$scratch/records" >"$out" 2>>"$err"
+        overlap=$?
+        [ "$overlap" -ne 3 ] || break
+    done
+    [ "$overlap" -eq 3 ] && grep -q 'TWO HOLDERS AT ONE TIME: [1-9]' "$out"
     result 'clients of different locks, taken for those of one: their holds overlap' $? "$out"
     python3 "$bench_py" --bench "$bench" --rows polite --repetitions 1 --seconds 0.2 --no-etcd >"$out" 2>"$err" &&
         grep -q '^| 2 clients.* | ours | [0-9]' "$out"
