@@ -123,7 +123,7 @@ break  take-any                overlap   50    --preset lines
 break  take-keeps              validity  50    --preset lines
 break  leave-blind             overlap   50    --preset lines
 break  serve-stays             stall     50    --preset lines
-break  messages                stall     200   --preset lines
+break  messages                stall     200   --preset lines --trouble none
 patch  adopt-hopes             validity  500   --preset adopted
 patch  elect-not-told          lost_late 200   --preset elected
 patch  leader-not-told         stuck     50    --preset elected
