@@ -7,6 +7,13 @@
 
 #define MARK_FROM(name) const unsigned mark_##name = rl_mark_hits(RL_MARK_##name)
 
+/* Whether it has been reached by now. */
+#ifdef NDEBUG
+#define MARK_HIT(name) ((void)mark_##name, true)
+#else
+#define MARK_HIT(name) (rl_mark_hits(RL_MARK_##name) > mark_##name)
+#endif
+
 #ifdef NDEBUG
 #define MARK_TO(name) (void)mark_##name
 #else

@@ -12,7 +12,7 @@
 #define WORK_MS 450    /* more than four of them, after which a connection is dropped */
 #define OPEN_MS 500    /* connect_timeout_ms where the nodes are to greet by then */
 #define MANY 10000     /* answers of 5 bytes, of which one poll reads 16 KiB */
-#define LONG_MS 1000   /* whatever answers it would be dropped after sixteen */
+#define LONG_MS 1700   /* whatever answers it would be dropped after sixteen */
 
 static void work(uint64_t ms) {
     live_block_until(redlock_now_ns() + ms * LIVE_MS);
