@@ -138,10 +138,14 @@ void waiter_turn_in_vain(struct waiter *w) {
     serve(w);
 }
 
-/* A turn may be lost, as its place is given up meanwhile: then there is another one. */
+/* A turn may be lost, as its place is given up meanwhile: then there is another one. Who is home
+ * again, and empty, gives one by itself, and it is in vain as long as the stranger is elsewhere. */
 static bool is_served(struct five *f, void *data) {
     struct waiter *w = data;
     (void)f;
+    if (waiter_is(w, RL_LINE_PAUSING)) {
+        waiter_let_go(w);
+    }
     if (w->done.calls == 0 && waiter_is(w, RL_LINE_WAITING) && waiter_line(w)->place != w->served) {
         waiter_turn(w);
     }
