@@ -382,18 +382,34 @@ size_t fake_node_connections(const struct fake_node *node) {
     return count;
 }
 
-size_t fake_node_keys(const struct fake_node *node) {
-    return server_count(node->server, fake_now_us(node));
-}
-
-size_t fake_node_lines(const struct fake_node *node) {
+static size_t count_keys(const struct fake_node *node,
+                         bool (*counts)(const struct server_key *key)) {
     const struct server_key *key;
     size_t count = 0;
     uint32_t at = 0;
     while ((key = server_keys_next(&node->server->keys, &at)) != NULL) {
-        count += key->is_line && !server_has_expired(node->server, key, fake_now_us(node));
+        count += counts(key) && !server_has_expired(node->server, key, fake_now_us(node));
     }
     return count;
+}
+
+static bool is_line(const struct server_key *key) {
+    return key->is_line;
+}
+
+static bool is_no_reservation(const struct server_key *key) {
+    static const char word[] = "reserved";
+    const size_t length = sizeof word - 1;
+    return key->is_line || key->value.length < length ||
+           memcmp(key->value.data, word, length) != 0;
+}
+
+size_t fake_node_keys(const struct fake_node *node) {
+    return count_keys(node, is_no_reservation);
+}
+
+size_t fake_node_lines(const struct fake_node *node) {
+    return count_keys(node, is_line);
 }
 
 const char *fake_node_find(const struct fake_node *node, uint32_t db, const void *key,
