@@ -400,8 +400,7 @@ static bool is_line(const struct server_key *key) {
 static bool is_no_reservation(const struct server_key *key) {
     static const char word[] = "reserved";
     const size_t length = sizeof word - 1;
-    return key->is_line || key->value.length < length ||
-           memcmp(key->value.data, word, length) != 0;
+    return key->is_line || key->value.length < length || memcmp(key->value.data, word, length) != 0;
 }
 
 size_t fake_node_keys(const struct fake_node *node) {

@@ -169,7 +169,7 @@ void fake_node_step_clock(struct fake_node *node, uint64_t ms);
 size_t fake_node_accepted(const struct fake_node *node);    /* connections since the start */
 size_t fake_node_connections(const struct fake_node *node); /* open now */
 size_t fake_node_listeners(const struct fake_node *node,
-                           const char *channel);      /* ... that listen; NULL: to any channel */
+                           const char *channel); /* ... that listen; NULL: to any channel */
 /* Alive now, in all databases; but for reservations, which are nobody's and end by themselves. */
 size_t fake_node_keys(const struct fake_node *node);
 size_t fake_node_lines(const struct fake_node *node); /* of them, lines: what a LEAVE that did not
