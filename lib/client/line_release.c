@@ -22,9 +22,13 @@ static uint32_t home_of(const struct rl_resource *resource) {
                         heard != 0 ? heard : client->voters);
 }
 
+/* Another address of the same server is no home of its own: it refuses what the first one granted. */
 static bool is_home(const redlock_lock *lock, uint32_t node) {
     bool found = false;
     assert(node < lock->client->n_nodes);
+    if (lock->client->duplicates[node] != 0) {
+        return false;
+    }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         found = found || home_of(lock->resources[i]) == node;
     }

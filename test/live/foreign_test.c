@@ -39,8 +39,8 @@ static void another_type(void **state) {
     LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
     check_votes(lock, 2, REDLOCK_VOTE_REFUSED, 0); /* a list cannot be our token */
     assert_int_equal(live_stats(live->client).pending_releases, 0);
-    for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(live_integer(live, i, "DBSIZE"), i < 2);
+    for (size_t i = 0; i < 5; i++) { /* where home refused, they are reserved for a moment */
+        LIVE_POLL(live, live_integer(live, i, "DBSIZE") == (i < 2));
         assert_int_equal(live_integer(live, i, "LLEN key"), i < 2 ? 3 : 0);
     }
     live_end(live);
@@ -83,7 +83,7 @@ static void another_token_on_two(void **state) {
         assert_in_range(live_pttl(live, i, "key"), 400000, 500000);
     }
     tell_first(live, 2, "DEL key");
-    assert_true(live_no_keys(live));
+    LIVE_POLL(live, live_no_keys(live)); /* reservations have ended */
     live_end(live);
 }
 
