@@ -22,7 +22,7 @@ static uint32_t home_of(const struct rl_resource *resource) {
                         heard != 0 ? heard : client->voters);
 }
 
-/* Another address of the same server is no home of its own: it refuses what the first one granted. */
+/* Another address of a server is no home of its own: it refuses what the first one granted. */
 static bool is_home(const redlock_lock *lock, uint32_t node) {
     bool found = false;
     assert(node < lock->client->n_nodes);
