@@ -239,11 +239,12 @@ hiredis1_leg() {
     run sh test/hiredis1.sh build/hiredis1 >"$tmp/hiredis1" 2>&1
     hiredis1_status=$?
     cat "$tmp/hiredis1"
+    # Another reader is what differs, and the simulator's servers say nothing that is hard to read.
     case $hiredis1_status in
     0)
         leg hiredis1 gcc \
             "-Db_sanitize=address,undefined -Dhiredis_root=$root/build/hiredis1" \
-            "$once $busy_sanitized" "$@"
+            "$once --no-suite sim $busy_sanitized" "$@"
         ;;
     77) skip "hiredis1: $(tail -n 1 "$tmp/hiredis1")" ;;
     *) fail 'hiredis1: its build' ;;
