@@ -355,7 +355,7 @@ static bool kill_the_holder(struct crowd *c, struct live *live) {
     is_played = is_played && !record.is_late;
     if (is_played) {
         assert_int_equal(record.index, 1);
-        /* Asked for by the heir; were it not told, by its own poll, which is a ttl later at most. */
+        /* Asked for by the heir; were it not told, by its own poll, a ttl later at most. */
         assert_took_ms(&since, record.at_ns, 0, 2 * TTL_MS + 8 * WAITERS_GRACE_MS);
     }
     return is_played;
