@@ -43,8 +43,8 @@ AXIOMS = {
 }
 
 
-def rival(r, s):
-    """The two must not both hold: other tokens, which want this x."""
+def apart(r, s):
+    """Other tokens, which want this x."""
     return (token(r) != token(s)) & wants(r, x) & wants(s, x)
 
 
@@ -77,8 +77,13 @@ class Exclusion(Theory):
         """Somebody may rely on the round, if it won."""
         return ~now.over(r) & ~now.gone(token(r))
 
+    def rival(self, now, r, s):
+        """The two must not both hold this x. (In modes.py two may, if both only read.)"""
+        return apart(r, s)
+
     def invariants(self, now):
         alive = lambda r: self.relied(now, r)
+        rival = lambda r, s: self.rival(now, r, s)
         return {
             "of its value": every(n, x, r)(
                 implies(now.lasts(n, x, r), now.stored(n, x) == token(r))
@@ -109,7 +114,7 @@ class Exclusion(Theory):
     def claims(self, now):
         holds = lambda r: now.told(r) & self.relied(now, r)
         return {
-            "no two hold": every(x, r, s)(~(holds(r) & holds(s) & rival(r, s))),
+            "no two hold": every(x, r, s)(~(holds(r) & holds(s) & self.rival(now, r, s))),
             "no two attempts hold": every(x, r, s)(
                 ~(
                     (holds(r) & holds(s) & attempt(r) & attempt(s))
@@ -126,7 +131,7 @@ class Exclusion(Theory):
     def count(self, now, at: Node, ask: Round):
         """The client counts a yes. Of what the node had forgotten when it said that, all is over:
         the guard's quarantine."""
-        doubtful = now.doubt(at, ask, s) & rival(ask, s) & self.relied(now, s)
+        doubtful = now.doubt(at, ask, s) & self.rival(now, ask, s) & self.relied(now, s)
         unguarded = self.breaks("no guard") | (self.breaks("an extension counts") & ~attempt(ask))
         return Step(
             [now.agreed(at, ask), every(s, x)(~doubtful) | unguarded],

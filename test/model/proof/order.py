@@ -11,14 +11,14 @@ still be relied on is larger. For it came to that node later: had it come before
 stand there, and the node would not have agreed to the other.
 """
 import exclusion
-from exclusion import Node, Quorum, Resource, Round, Value, attempt, member, n, r, rival, s
+from exclusion import Node, Quorum, Resource, Round, Value, attempt, member, n, r, s
 from exclusion import q, token, vacant, wants, x
 from fences import TOTAL_ORDER, Number, at_most, less
 from prover import Step
 from terms import Symbol, every, given, implies, some
 
 fenced = Symbol("fenced", Value)  # the token is of a lock with a fence; others do not count up
-fence = Symbol("fence", Value, result=Number)
+fence = Symbol("fence", Round, result=Number)
 
 
 class Order(exclusion.Exclusion):
@@ -34,21 +34,25 @@ class Order(exclusion.Exclusion):
     def axioms(self):
         return super().axioms() + TOTAL_ORDER
 
+    def grants(self, r):
+        """A round that has a fence of its own."""
+        return attempt(r) & fenced(token(r))
+
     def invariants(self, now):
-        fence_of = lambda r: fence(token(r))
         alive = lambda r: self.relied(now, r)
+        rival = lambda r, s: self.rival(now, r, s)
         has_fenced = lambda n, x, s: (now.stored(n, x) == token(s)) & fenced(token(s))
         mine = {
             "placed by a yes": every(n, r)(
-                implies(now.placed(n, r), now.agreed(n, r) & attempt(r) & fenced(token(r)))
+                implies(now.placed(n, r), now.agreed(n, r) & self.grants(r))
             ),
             "placed below": every(n, x, r)(
-                implies(now.placed(n, r) & wants(r, x), at_most(fence_of(r), now.counter(n, x)))
+                implies(now.placed(n, r) & wants(r, x), at_most(fence(r), now.counter(n, x)))
             ),
             "beyond": every(n, x, r, s)(
                 implies(
                     has_fenced(n, x, s) & now.placed(n, r) & rival(r, s),
-                    less(fence_of(r), now.counter(n, x)),
+                    less(fence(r), now.counter(n, x)),
                 )
             ),
             "not asked in doubt": every(n, x, r, s)(
@@ -57,18 +61,18 @@ class Order(exclusion.Exclusion):
             "backing is placed": every(n, r)(implies(now.backing(n, r), now.placed(n, r))),
             "told by a backing": every(r)(
                 implies(
-                    now.told(r) & attempt(r) & fenced(token(r)),
+                    now.told(r) & self.grants(r),
                     some(q)(every(n)(implies(member(n, q), now.backing(n, r)))),
                 )
             ),
             "later": every(n, x, r, s)(
                 implies(
                     now.backing(n, r) & now.placed(n, s) & rival(r, s) & alive(s),
-                    less(fence_of(r), fence_of(s)),
+                    less(fence(r), fence(s)),
                 )
             ),
             "grows": every(x, r, s)(
-                implies(now.earlier(r, s) & rival(r, s), less(fence_of(r), fence_of(s)))
+                implies(now.earlier(r, s) & rival(r, s), less(fence(r), fence(s)))
             ),
         }
         return {**super().invariants(now), **mine}
@@ -76,7 +80,10 @@ class Order(exclusion.Exclusion):
     def claims(self, now):
         return {
             "in the order of the holders": every(x, r, s)(
-                implies(now.earlier(r, s) & rival(r, s), less(fence(token(r)), fence(token(s))))
+                implies(
+                    now.earlier(r, s) & self.rival(now, r, s),
+                    less(fence(r), fence(s)),
+                )
             )
         }
 
@@ -94,10 +101,10 @@ class Order(exclusion.Exclusion):
 
     def granting(self, now, at, ask, count, base):
         """... that is counted: only who may vote is asked for one."""
-        forgotten = now.forgot(at, s) & rival(ask, s) & self.relied(now, s)
+        forgotten = now.forgot(at, s) & self.rival(now, ask, s) & self.relied(now, s)
         asked = every(s, x)(~forgotten) | self.breaks("asked in quarantine")
         needs, becomes = self.counts(now, at, ask, count)
-        good = fenced(token(ask)) & (count == fence(token(ask)))
+        good = fenced(token(ask)) & (count == fence(ask))
         becomes["placed"] = lambda n, r: now.placed(n, r) | ((n == at) & (r == ask) & good)
         return Step([*base.needs, asked, *needs], **base.becomes, **becomes)
 
@@ -131,15 +138,15 @@ class Order(exclusion.Exclusion):
         mine = now.stored(at, x) == token(ask)
         if "raise a reservation" in self.wrong:
             mine = mine | vacant(now.stored(at, x))
-        below = at_most(now.counter(at, x), fence(token(ask)))
+        below = at_most(now.counter(at, x), fence(ask))
         here = lambda n, x: (n == at) & wants(ask, x)
         return Step(
             [
-                attempt(ask) & fenced(token(ask)),
+                self.grants(ask),
                 now.agreed(at, ask),
                 every(x)(implies(wants(ask, x), mine & below)),
             ],
-            counter=lambda n, x: given(here(n, x), fence(token(ask)), now.counter(n, x)),
+            counter=lambda n, x: given(here(n, x), fence(ask), now.counter(n, x)),
             placed=lambda n, r: now.placed(n, r) | ((n == at) & (r == ask)),
         )
 
@@ -147,16 +154,16 @@ class Order(exclusion.Exclusion):
 
     def tell(self, now, ask: Round, by: Quorum):
         base = super().tell(now, ask, by)
-        return Step([*base.needs, ~(attempt(ask) & fenced(token(ask)))], **base.becomes)
+        return Step([*base.needs, ~self.grants(ask)], **base.becomes)
 
     def tell_fence(self, now, ask: Round, by: Quorum):
         base = super().tell(now, ask, by)
         in_time = self.relied(now, ask) | self.breaks("told late")
-        first = lambda r: now.told(r) & attempt(r) & fenced(token(r)) & (r != ask)
+        first = lambda r: now.told(r) & self.grants(r) & (r != ask)
         return Step(
             [
                 *base.needs,
-                attempt(ask) & fenced(token(ask)) & ~now.told(ask) & in_time,
+                self.grants(ask) & ~now.told(ask) & in_time,
                 every(n)(implies(member(n, by), now.placed(n, ask))),
             ],
             **base.becomes,

@@ -72,9 +72,12 @@ def fence_world(attempts):
     return things, rigid, [fences.fence]
 
 
+WORLDS = {Exclusion: lock_world, Order: lock_world, Fences: fence_world}
+
+
 def told(one):
     """The steps of a story; None if there are none."""
-    things, rigid, found = (fence_world if one.theory is Fences else lock_world)(one.rounds)
+    things, rigid, found = WORLDS[one.theory](one.rounds)
     theory = one.theory(*one.wrong)
     theory.ACTIONS = [*theory.ACTIONS, *(rule for rule in one.wrong if hasattr(theory, rule))]
     return story(theory, things, rigid, one.phases, found)
