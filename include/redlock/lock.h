@@ -19,8 +19,8 @@ typedef void (*redlock_lock_cb)(redlock_lock *lock, int status, void *data);
  * `owner` of redlock_acquire_options).
  *
  * Returns 0, REDLOCK_ERR_INVALID (an argument is NULL, length is 0 or above REDLOCK_RESOURCE_MAX,
- * or the resource begins with "libredlock:fence:" or "libredlock:line:", where the nodes keep
- * counters and who waits), REDLOCK_ERR_CLOSED, REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
+ * or the resource begins with "libredlock:", where the nodes keep counters and who waits or reads),
+ * REDLOCK_ERR_CLOSED, REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
 REDLOCK_API int redlock_lock_new(redlock_client *client, const void *resource, size_t length,
                                  redlock_lock **lock);
 

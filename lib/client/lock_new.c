@@ -54,16 +54,10 @@ static int check_resources(const redlock_lock_options *o, const struct complaint
                             name->length, name->data == NULL ? " at NULL" : "",
                             REDLOCK_RESOURCE_MAX);
         }
-        if (begins_with(name, RL_COMMAND_COUNTER_PREFIX)) {
+        if (begins_with(name, RL_COMMAND_PREFIX)) {
             return complain(to,
-                            "resource %zu begins with " RL_COMMAND_COUNTER_PREFIX
-                            ": the counters of fences are there",
-                            i);
-        }
-        if (begins_with(name, RL_COMMAND_LINE_PREFIX)) {
-            return complain(to,
-                            "resource %zu begins with " RL_COMMAND_LINE_PREFIX
-                            ": who waits for a resource stands there",
+                            "resource %zu begins with \"" RL_COMMAND_PREFIX
+                            "\": the library keeps counters and lines there",
                             i);
         }
         for (size_t j = 0; j < i; j++) {

@@ -11,8 +11,9 @@
 
 static_assert(RL_SCRIPT_LENGTH_MAX + 64 < RL_COMMAND_WIRE_MAX, "SCRIPT LOAD fits");
 
-/* One resource, or any number if there is no other; several; of any number what has a fence. */
-enum variant { ONE, SEVERAL, FENCED, VARIANTS };
+/* One resource, or any number if there is no other; several; of any number what has a fence; of any
+ * number, with a fence or without, what is a reader's. */
+enum variant { ONE, SEVERAL, FENCED, SHARED, VARIANTS };
 
 struct script {
     const char *text;
@@ -25,16 +26,21 @@ struct script {
 static const struct script scripts[][VARIANTS] = {
     [RL_COMMAND_SET_ALL] = {[SEVERAL] = SCRIPT(SET_ALL)},
     [RL_COMMAND_FENCE] = {[FENCED] = SCRIPT(SET_FENCED)},
-    [RL_COMMAND_RAISE] = {[FENCED] = SCRIPT(RAISE)},
-    [RL_COMMAND_EXTEND] =
-        {[ONE] = SCRIPT(EXTEND), [SEVERAL] = SCRIPT(EXTEND_ALL), [FENCED] = SCRIPT(EXTEND_FENCED)},
+    [RL_COMMAND_RAISE] = {[FENCED] = SCRIPT(RAISE), [SHARED] = SCRIPT(RAISE_SHARED)},
+    [RL_COMMAND_EXTEND] = {[ONE] = SCRIPT(EXTEND),
+                           [SEVERAL] = SCRIPT(EXTEND_ALL),
+                           [FENCED] = SCRIPT(EXTEND_FENCED),
+                           [SHARED] = SCRIPT(EXTEND_SHARED)},
     [RL_COMMAND_RELEASE] = {[ONE] = SCRIPT(RELEASE)},
     [RL_COMMAND_READ] = {[ONE] = SCRIPT(READ)},
-    [RL_COMMAND_JOIN] = {[ONE] = SCRIPT(JOIN)},
-    [RL_COMMAND_TAKE] = {[ONE] = SCRIPT(TAKE), [FENCED] = SCRIPT(TAKE_FENCED)},
-    [RL_COMMAND_RELEASE_LINE] = {[ONE] = SCRIPT(RELEASE_LINE)},
-    [RL_COMMAND_LEAVE] = {[ONE] = SCRIPT(LEAVE)},
+    [RL_COMMAND_JOIN] = {[ONE] = SCRIPT(JOIN), [SHARED] = SCRIPT(JOIN_SHARED)},
+    [RL_COMMAND_TAKE] =
+        {[ONE] = SCRIPT(TAKE), [FENCED] = SCRIPT(TAKE_FENCED), [SHARED] = SCRIPT(SHARE)},
+    [RL_COMMAND_RELEASE_LINE] = {[ONE] = SCRIPT(RELEASE_LINE), [SHARED] = SCRIPT(RELEASE_SHARED)},
+    [RL_COMMAND_LEAVE] = {[ONE] = SCRIPT(LEAVE), [SHARED] = SCRIPT(LEAVE_SHARED)},
     [RL_COMMAND_WAITER] = {[ONE] = SCRIPT(WAITER)},
+    [RL_COMMAND_UPGRADE] = {[SHARED] = SCRIPT(UPGRADE)},
+    [RL_COMMAND_READER] = {[ONE] = SCRIPT(READERS)},
 };
 
 static_assert(sizeof scripts / sizeof scripts[0] == RL_COMMAND_HANDSHAKE,
@@ -123,19 +129,34 @@ static void put_set(struct writer *w, const struct rl_command *command) {
 /* Which numbers stand behind the value. */
 static bool has_ttl(enum rl_command_kind kind) {
     return kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE || kind == RL_COMMAND_EXTEND ||
-           kind == RL_COMMAND_TAKE;
+           kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE;
 }
 
 static bool has_counters(const struct rl_command *command) {
-    bool may_have = command->kind == RL_COMMAND_EXTEND || command->kind == RL_COMMAND_TAKE;
+    bool may_have = command->kind == RL_COMMAND_EXTEND || command->kind == RL_COMMAND_TAKE ||
+                    command->kind == RL_COMMAND_UPGRADE;
     return command->kind == RL_COMMAND_FENCE || command->kind == RL_COMMAND_RAISE ||
            (may_have && command->counter != 0);
 }
 
 /* Of one resource, whatever others its target has. */
 static bool is_of_one(enum rl_command_kind kind) {
-    return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_LEAVE || kind == RL_COMMAND_WAITER;
+    return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_LEAVE || kind == RL_COMMAND_WAITER ||
+           kind == RL_COMMAND_READER;
 }
+
+static bool is_shared(const struct rl_command *command) {
+    assert(command->lock_mode <= RL_PERMIT);
+    return command->lock_mode == RL_SHARED;
+}
+
+#ifndef NDEBUG
+/* Which a reader never sends. */
+static bool is_writers(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_SET || kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE ||
+           kind == RL_COMMAND_RELEASE;
+}
+#endif
 
 bool rl_command_acquires(enum rl_command_kind kind) {
     return kind == RL_COMMAND_SET || kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE ||
@@ -149,7 +170,9 @@ bool rl_command_releases(enum rl_command_kind kind) {
 
 static const struct script *script_of(const struct rl_command *command) {
     enum variant variant = command->target->n == 1 ? ONE : SEVERAL;
-    if (has_counters(command)) {
+    if (is_shared(command) && scripts[command->kind][SHARED].text != NULL) {
+        variant = SHARED;
+    } else if (has_counters(command)) {
         variant = FENCED;
     } else if (scripts[command->kind][variant].text == NULL) {
         variant = ONE;
@@ -184,23 +207,28 @@ static void put_holder(struct writer *w, const struct rl_target *target) {
 }
 
 static size_t count_args(const struct rl_command *command) {
-    static const uint8_t counts[] = {[RL_COMMAND_JOIN] = 4,
-                                     [RL_COMMAND_LEAVE] = 3,
-                                     [RL_COMMAND_WAITER] = 1,
-                                     [RL_COMMAND_RELEASE_LINE] = 4,
-                                     [RL_COMMAND_READ] = 0};
-    if (is_of_one(command->kind) || command->kind == RL_COMMAND_RELEASE_LINE ||
-        command->kind == RL_COMMAND_READ) {
+    static const uint8_t counts[] = {
+        [RL_COMMAND_JOIN] = 4,   [RL_COMMAND_LEAVE] = 3,        [RL_COMMAND_WAITER] = 2,
+        [RL_COMMAND_READER] = 1, [RL_COMMAND_RELEASE_LINE] = 5, [RL_COMMAND_READ] = 0};
+    const bool shared = is_shared(command);
+    if (command->kind == RL_COMMAND_RELEASE_LINE) {
+        return shared ? counts[command->kind] - 1u : counts[command->kind];
+    }
+    if (is_of_one(command->kind) || command->kind == RL_COMMAND_READ) {
         return counts[command->kind];
     }
     return 1u + has_ttl(command->kind) + (has_counters(command) ? 2 : 0) +
-           (command->kind == RL_COMMAND_TAKE);
+           (command->kind == RL_COMMAND_TAKE ? 1u + shared : 0) +
+           (command->kind == RL_COMMAND_EXTEND && shared);
 }
 
 /* What a command on one line has behind its key. */
 static void put_line_args(struct writer *w, const struct rl_command *command) {
-    if (command->kind == RL_COMMAND_WAITER) {
+    if (command->kind == RL_COMMAND_WAITER || command->kind == RL_COMMAND_READER) {
         put_number(w, command->index);
+        if (command->kind == RL_COMMAND_WAITER) {
+            put_text(w, is_shared(command) ? "shared" : "");
+        }
         return;
     }
     assert(command->place != NULL && command->grace_ms > 0); /* PX 0 is an error */
@@ -226,6 +254,15 @@ static void put_release_args(struct writer *w, const struct rl_command *command)
         put_text(w, modes[command->mode]);
     }
     put_text(w, command->announces && command->target->notifies ? "1" : "");
+    assert(!is_shared(command) || command->intent_ms == 0);
+    if (is_shared(command)) {
+        return;
+    }
+    if (command->intent_ms == 0) {
+        put_text(w, "");
+    } else {
+        put_number(w, command->intent_ms == RL_INTENT_DROP ? 0 : command->intent_ms);
+    }
 }
 
 /* The value, and which numbers stand behind it. */
@@ -235,12 +272,21 @@ static void put_value_args(struct writer *w, const struct rl_command *command) {
         assert(command->ttl_ms > 0);
         put_number(w, command->ttl_ms);
     }
+    const bool takes = command->kind == RL_COMMAND_TAKE, shared = is_shared(command);
+    assert((takes && shared) || command->shut_ms == 0);
+    if (takes && shared) { /* one script with a fence and without, whose arguments end there */
+        put_place(w, command);
+        put_number(w, command->shut_ms);
+    } else if (shared && command->kind == RL_COMMAND_EXTEND) {
+        put_text(w, command->converts ? "1" : "");
+    }
+    assert(!command->converts || (shared && command->kind == RL_COMMAND_EXTEND));
     if (has_counters(command)) {
         assert(command->counter > 0);
         put_number(w, command->counter);
         put_number(w, command->target->retention_ms);
     }
-    if (command->kind == RL_COMMAND_TAKE) {
+    if (takes && !shared) {
         put_place(w, command);
     }
 }
@@ -285,6 +331,8 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     bool is_release = command->kind == RL_COMMAND_RELEASE;
     assert(target->n == 1 || (command->kind != RL_COMMAND_SET && command->kind != RL_COMMAND_READ));
     assert(!is_release || (target->n == 1 && !(command->announces && target->notifies)));
+    assert(!is_writers(command->kind) || !is_shared(command));
+    assert(command->kind != RL_COMMAND_UPGRADE || is_shared(command));
     (void)is_release; /* without assertions */
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);

@@ -50,6 +50,25 @@
  * forged, or of another opinion on who is first.
  *
  * Can a holder's value be a reservation? A value begins with a token of 40 hex digits.
+ *
+ * Readers. A lock that is shared has other scripts for the same kinds of command (enum rl_mode). On
+ * a node that readers hold the resource's key is "redlock:shared", and each reader has a lease, its
+ * value in a ZSET under "libredlock:readers:{" resource "}" with the lease's end as its score. Can
+ * a reader and a writer both hold? No. A reader's vote is a lease, and the key stands as long as
+ * the last lease lives: both end at the same ms, and no script ends or shortens what another's
+ * lease needs. SET NX, TAKE and the clients of other libraries are refused by the key, with no
+ * change to them. A lease is given only where the key is absent, reserved or shared, so a token
+ * refuses it; it is extended only while it lives; a release ends its own lease and no other. So a
+ * yes to a reader stands, as long as it is counted on, against every writer, and a writer's against
+ * every reader, and two quorums share a node. Readers do not exclude each other. Who was a reader
+ * and becomes a writer (UPGRADE), or the reverse (EXTEND, shared, that converts), has its
+ * vote changed in one step on each node: at no moment it has none. That the scripts do so is argued
+ * in scripts/part_readers.lua and in each of them.
+ *
+ * Of two minds, lost or forged: the intent ("libredlock:intent:{r}", a writer waits, so new readers
+ * do not come in), the readers' line ("libredlock:line:shared:{r}"), "reserved:shared" (for any
+ * reader whose turn it is) and who wants to upgrade ("libredlock:upgrade:{r}") are order, as the
+ * line is, and no vote.
  */
 #ifndef RL_REDIS_COMMAND_H
 #define RL_REDIS_COMMAND_H
@@ -59,17 +78,30 @@
 #include <stdint.h>
 
 #define RL_COMMAND_TOKEN_LEN 40
+#define RL_COMMAND_PREFIX "libredlock:" /* of every key that is not a resource's own */
 #define RL_COMMAND_COUNTER_PREFIX "libredlock:fence:"
-#define RL_COMMAND_LINE_PREFIX "libredlock:line:"      /* then "{", the resource, "}" */
+#define RL_COMMAND_LINE_PREFIX "libredlock:line:" /* then "{", the resource, "}"; and: */
+#define RL_COMMAND_LINE_SHARED_PREFIX "libredlock:line:shared:"
+#define RL_COMMAND_READERS_PREFIX "libredlock:readers:"
+#define RL_COMMAND_INTENT_PREFIX "libredlock:intent:"
+#define RL_COMMAND_UPGRADE_PREFIX "libredlock:upgrade:"
 #define RL_COMMAND_CLIENT_CHANNEL "libredlock:client:" /* then the client's id */
 #define RL_CLIENT_ID_LEN 16                            /* hex digits */
 #define RL_PLACE_LEN 32 /* hex digits: the client's id, and a number of that client */
 #define RL_PLACE_ANY "********************************" /* of a TAKE: over all reservations */
-#define RL_RESERVED "reserved" /* a key's value; and with ":" and a place */
+#define RL_RESERVED "reserved"               /* a key's value; and with ":" and a place */
+#define RL_RESERVED_SHARED "reserved:shared" /* for any reader whose turn it is */
+#define RL_SHARED_VALUE "redlock:shared"     /* of a key that readers hold */
 
 struct rl_bytes {
     const void *data;
     size_t length;
+};
+
+enum rl_mode {
+    RL_EXCLUSIVE, /* one holder: a writer */
+    RL_SHARED,    /* any number of readers */
+    RL_PERMIT     /* a number of permits */
 };
 
 /* What a lock is of. It does not change while a request refers to it. */
@@ -83,6 +115,7 @@ struct rl_target {
 };
 
 enum rl_command_kind {
+    /* RELEASE, and of these all but RAISE and EXTEND, are a writer's: a reader acquires by TAKE. */
     RL_COMMAND_SET,     /* one resource, set where nothing is: OK, or nil */
     RL_COMMAND_SET_ALL, /* several, set where nothing is under any of them: 1, or 0 */
     RL_COMMAND_FENCE,   /* the same, one or several, and their counters: the new counter, or 0 */
@@ -98,7 +131,11 @@ enum rl_command_kind {
     RL_COMMAND_RELEASE_LINE, /* of any number, and reserves or hands on: enum rl_release_mode */
     RL_COMMAND_LEAVE,        /* one resource's line: yes if it was in it, or had the turn */
     RL_COMMAND_WAITER,       /* one place in one resource's line, or nil; changes nothing */
-    RL_COMMAND_HANDSHAKE     /* a step of the handshake, see handshake.h */
+
+    /* Readers. */
+    RL_COMMAND_UPGRADE,  /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
+    RL_COMMAND_READER,   /* one of those who read one resource, or nil; changes nothing */
+    RL_COMMAND_HANDSHAKE /* a step of the handshake, see handshake.h */
 };
 
 /* What a RELEASE_LINE does besides giving up the keys that have the value. grace_ms 0: they are
@@ -110,23 +147,38 @@ enum rl_release_mode {
     RL_RELEASE_KEEP   /* and reserves for `place`: a turn whose TAKE failed. At home */
 };
 
+/* Why an UPGRADE is a no: rl_line_answer.which. */
+enum rl_upgrade_no {
+    RL_UPGRADE_OTHERS = 1,        /* others read */
+    RL_UPGRADE_MEETS_UPGRADE = 2, /* and one of them has asked for the same */
+    RL_UPGRADE_NO_READER = 3,     /* the lease is gone */
+};
+
+#define RL_INTENT_DROP UINT32_MAX
+
 struct rl_command {
     enum rl_command_kind kind;
     bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
     bool announces;    /* RELEASE_LINE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
-    uint64_t counter;  /* FENCE, TAKE: the least that is good; RAISE, EXTEND: the fence; 0: none */
+    uint64_t counter;  /* FENCE, TAKE, UPGRADE: the least that is good; RAISE, EXTEND: the fence;
+                           0: none */
     const struct rl_target *target;
     const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, JOIN, LEAVE, WAITER */
     const char *place; /* RL_PLACE_LEN bytes: JOIN, LEAVE, RL_RELEASE_KEEP, TAKE (NULL: none) */
     uint32_t waited_ms; /* JOIN: for how long by now */
     uint32_t grace_ms;  /* the life of a reservation: JOIN, LEAVE, RELEASE_LINE */
-    uint32_t index;     /* WAITER: which one, from 0 */
+    uint32_t index;     /* WAITER, READER: which one, from 0 */
+    uint32_t shut_ms;   /* TAKE, shared: for so long new readers are kept out; 0: they are not */
+    uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
+                            RL_INTENT_DROP: no longer */
     uint8_t mode;       /* RELEASE_LINE: enum rl_release_mode */
-    uint8_t which;      /* JOIN, LEAVE, WAITER: of which resource of the target, from 0 */
+    uint8_t which;      /* JOIN, LEAVE, WAITER, READER: of which resource of the target, from 0 */
+    bool converts;      /* EXTEND, shared: a key that has the token becomes a reader's */
+    uint8_t lock_mode;  /* enum rl_mode; READ, READER: of no meaning */
 };
 
-#define RL_COMMAND_WIRE_MAX 3072 /* room for a step of the handshake */
+#define RL_COMMAND_WIRE_MAX 4608 /* room for a step of the handshake */
 
 /* Room for every command with this target, whole scripts and the terminating zero included. */
 size_t rl_command_room(const struct rl_target *target);

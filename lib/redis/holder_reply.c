@@ -48,7 +48,7 @@ static bool is_tail(const char *tail) {
     return tail[0] == ':' && length >= 2 && length <= 1 + RL_HOLDER_NAME_MAX;
 }
 
-/* "reserved", or that and a place. */
+/* "reserved", or that and a place; or for readers, which is nobody's place. */
 static bool take_reservation(const char *value, struct rl_holder_reply *out) {
     const size_t word = sizeof RL_RESERVED - 1;
     if (strncmp(value, RL_RESERVED, word) != 0) {
@@ -57,7 +57,7 @@ static bool take_reservation(const char *value, struct rl_holder_reply *out) {
     const char *place = value[word] == ':' ? value + word + 1 : "";
     bool has_place =
         strlen(place) == RL_PLACE_LEN && strspn(place, "0123456789abcdef") == RL_PLACE_LEN;
-    if (!has_place && value[word] != '\0') {
+    if (!has_place && value[word] != '\0' && strcmp(value, RL_RESERVED_SHARED) != 0) {
         return false; /* somebody else's */
     }
     out->is_reserved = true;

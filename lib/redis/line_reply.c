@@ -10,8 +10,11 @@
 
 #define DIGITS_MAX 18 /* what all of our numbers, and 2^53, fit into */
 #define MEMBER_MAX (RL_PLACE_LEN + 1 + RL_HOLDER_NAME_MAX)
+#define READERS_MAX 999999999 /* as the script of READER counts, so that it fits with a value */
 
 static_assert(MEMBER_MAX == 97, "the script of WAITER cuts there");
+static_assert(sizeof "999999999 4294967295 " - 1 + RL_HOLDER_TEXT_MAX < RL_LINE_REPLY_SIZE,
+              "the answer to READER is kept whole");
 static_assert(REDLOCK_RESOURCES_MAX <= UINT8_MAX, "which of them fits");
 
 /* One number and what is behind it: a space, or the end if it is the last. Returns where the next
@@ -62,7 +65,7 @@ bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
                          struct rl_line_answer *out, uint64_t *counter, const char **member) {
     uint64_t number = 0;
     bool good = false;
-    assert(text != NULL && strlen(text) < 128); /* RL_REPLY_TEXT_MAX */
+    assert(text != NULL && strlen(text) < RL_LINE_REPLY_SIZE);
     memset(out, 0, sizeof *out);
     *counter = 0;
     *member = "";
@@ -71,6 +74,12 @@ bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
         *yes = true;
         *member = take_waiting(text, out);
         return *member != NULL && strlen(*member) <= MEMBER_MAX;
+    }
+    if (kind == RL_COMMAND_READER) {
+        *yes = true;
+        *member = take_waiting(text, out);
+        return *member != NULL && out->waiting >= 1 && out->waiting <= READERS_MAX &&
+               strlen(*member) <= RL_HOLDER_TEXT_MAX;
     }
     if (kind == RL_COMMAND_JOIN && *yes) {
         return text[1] == '\0';
@@ -85,7 +94,10 @@ bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
     } else if (kind == RL_COMMAND_TAKE && !*yes) {
         good = parse_no(at, 1, REDLOCK_RESOURCES_MAX, &number, out);
         out->which = (uint8_t)number;
-    } else if (kind == RL_COMMAND_TAKE) {
+    } else if (kind == RL_COMMAND_UPGRADE && !*yes) {
+        good = parse_no(at, RL_UPGRADE_OTHERS, RL_UPGRADE_NO_READER, &number, out);
+        out->which = (uint8_t)number;
+    } else if (kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE) {
         good = take_number(take_waiting(at, out), UINT64_MAX, true, counter) != NULL;
     } else {
         assert(kind == RL_COMMAND_RELEASE_LINE);

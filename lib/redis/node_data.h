@@ -43,9 +43,13 @@ struct rl_request {
     bool announces; /* a release of what was held */
     uint8_t mode;   /* this and the next: as in struct rl_command */
     uint8_t which;
+    bool converts;
+    uint8_t lock_mode;
     uint32_t waited_ms;
     uint32_t grace_ms;
     uint32_t index;
+    uint32_t shut_ms;
+    uint32_t intent_ms;
     char token[RL_COMMAND_TOKEN_LEN];
     char place[RL_PLACE_LEN]; /* begins with a zero: none */
 };

@@ -11,6 +11,7 @@
 
 static_assert(sizeof "9223372036854775807 s" - 1 + RL_HOLDER_TEXT_MAX < RL_REPLY_TEXT_MAX,
               "the answer to READ is kept whole");
+static_assert(RL_LINE_REPLY_SIZE == RL_REPLY_TEXT_MAX, "what is kept is what is parsed");
 
 #define IS(type) (1u << REDIS_REPLY_##type)
 
@@ -253,6 +254,8 @@ static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
     [RL_COMMAND_RELEASE_LINE] = IS(STRING),
     [RL_COMMAND_LEAVE] = IS(INTEGER),
     [RL_COMMAND_WAITER] = IS(STRING) | IS(NIL),
+    [RL_COMMAND_UPGRADE] = IS(STRING),
+    [RL_COMMAND_READER] = IS(STRING) | IS(NIL),
     [RL_COMMAND_HANDSHAKE] = IS(STATUS) | IS(STRING),
 };
 

@@ -69,8 +69,8 @@ struct rl_answer {
     enum rl_verdict verdict;
     int16_t reason;   /* REDLOCK_ERR_NODE_... unless yes or no */
     const char *text; /* the node's own words, "" if none; of a READ what it has; of a WAITER the
-                         member of the line */
-    uint64_t counter; /* of a FENCE or a TAKE that is a yes */
+                         member of the line; of a READER its value */
+    uint64_t counter; /* of a FENCE, a TAKE or an UPGRADE that is a yes */
     struct rl_line_answer line;
 };
 

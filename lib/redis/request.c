@@ -15,8 +15,12 @@ size_t rl_request_format(const struct rl_request *request, char *wire) {
                                  .waited_ms = request->waited_ms,
                                  .grace_ms = request->grace_ms,
                                  .index = request->index,
+                                 .converts = request->converts,
+                                 .shut_ms = request->shut_ms,
+                                 .intent_ms = request->intent_ms,
                                  .mode = request->mode,
-                                 .which = request->which};
+                                 .which = request->which,
+                                 .lock_mode = request->lock_mode};
     assert(request->kind < RL_COMMAND_HANDSHAKE);
     assert(request->target != NULL);
     return rl_command_format(wire, &command);

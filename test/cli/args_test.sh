@@ -51,8 +51,8 @@ bad 'a retention below the ttl' '\-\-fence-retention 1m is shorter than twice --
 bad 'a retention too long' '\-\-fence-retention "32d": it takes 1s to 31d' run --fence --fence-retention 32d k -- true
 bad 'a retention too short' 'it takes 1s to 31d' elect --fence --fence-retention 10ms k
 bad '--fence of release' '\-\-fence does not apply to release' release --fence k
-bad 'a key of ours' 'begins with libredlock:fence:' run libredlock:fence:k -- true
-bad 'a line of ours' 'begins with libredlock:line:' run libredlock:line:k -- true
+bad 'a key of ours' 'begins with "libredlock:"' run libredlock:fence:k -- true
+bad 'a line of ours' 'begins with "libredlock:"' run libredlock:line:k -- true
 bad 'no key' 'which lock? redlock run KEY -- COMMAND' run -- true
 bad 'empty key' 'KEY: a key is empty' run '' -- true
 bad 'a comma too much' 'KEY: a key is empty' run a,,b -- true

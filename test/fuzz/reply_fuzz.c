@@ -103,14 +103,14 @@ static bool begins_inside(const uint8_t *b, size_t size, uint8_t first) {
 
 /* How many numbers: of a yes, of a no. */
 static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
-    if (kind == RL_COMMAND_WAITER) {
+    if (kind == RL_COMMAND_WAITER || kind == RL_COMMAND_READER) {
         demand(yes ? are_numbers(b, size, 2, false, true) : is_exactly(b, size, "$-1\r\n"));
         return;
     }
     demand(begins_inside(b, size, yes ? '1' : '0'));
     if (kind == RL_COMMAND_JOIN) {
         demand(are_numbers(b, size, yes ? 1 : 3, !yes, false));
-    } else if (kind == RL_COMMAND_TAKE) {
+    } else if (kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE) {
         demand(are_numbers(b, size, yes ? 4 : 3, !yes, false));
     } else {
         demand(are_numbers(b, size, 4, false, false));
@@ -119,7 +119,7 @@ static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b,
 
 static bool has_numbers(enum rl_command_kind kind) {
     return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_TAKE || kind == RL_COMMAND_RELEASE_LINE ||
-           kind == RL_COMMAND_WAITER;
+           kind == RL_COMMAND_WAITER || kind == RL_COMMAND_UPGRADE || kind == RL_COMMAND_READER;
 }
 
 static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
@@ -226,7 +226,7 @@ static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
         [RL_COMMAND_RAISE] = 'W',        [RL_COMMAND_EXTEND] = 'E',  [RL_COMMAND_RELEASE] = 'R',
         [RL_COMMAND_READ] = 'Q',         [RL_COMMAND_JOIN] = 'J',    [RL_COMMAND_TAKE] = 'T',
         [RL_COMMAND_RELEASE_LINE] = 'L', [RL_COMMAND_LEAVE] = 'X',   [RL_COMMAND_WAITER] = 'I',
-        [RL_COMMAND_HANDSHAKE] = 'H',
+        [RL_COMMAND_UPGRADE] = 'U',      [RL_COMMAND_READER] = 'B',  [RL_COMMAND_HANDSHAKE] = 'H',
     };
     const char *found = letter != '\0' ? memchr(letters, letter, sizeof letters) : NULL;
     *kind = found != NULL ? (enum rl_command_kind)(found - letters) : RL_COMMAND_SET;

@@ -325,27 +325,42 @@ static void run_read(struct script_run *run) {
 
 /* -- The list -- */
 
+/* Of readers: to be written. */
+static void run_unknown(struct script_run *run) {
+    reply_error(run->call, "ERR this server does not know what readers do yet");
+    run->is_over = true;
+}
+
 static const struct {
     const char *name;
     enum rl_command_kind kind;
     uint32_t resources;
     uint64_t counter;
     void (*run)(struct script_run *run);
+    enum rl_mode mode;
 } effects[EFFECTS_MAX] = {
-    {"set_all", RL_COMMAND_SET_ALL, 2, 0, run_set_all},
-    {"fence", RL_COMMAND_FENCE, 1, 1, run_fence},
-    {"raise", RL_COMMAND_RAISE, 1, 1, run_raise},
-    {"extend", RL_COMMAND_EXTEND, 1, 0, run_extend},
-    {"extend_all", RL_COMMAND_EXTEND, 2, 0, run_extend_all},
-    {"extend_fenced", RL_COMMAND_EXTEND, 1, 1, run_extend_fenced},
-    {"release", RL_COMMAND_RELEASE, 1, 0, run_release},
-    {"read", RL_COMMAND_READ, 1, 0, run_read},
-    {"join", RL_COMMAND_JOIN, 1, 0, effect_join},
-    {"take", RL_COMMAND_TAKE, 1, 0, effect_take},
-    {"take_fenced", RL_COMMAND_TAKE, 1, 1, effect_take_fenced},
-    {"release_line", RL_COMMAND_RELEASE_LINE, 1, 0, effect_release_line},
-    {"leave", RL_COMMAND_LEAVE, 1, 0, effect_leave},
-    {"waiter", RL_COMMAND_WAITER, 1, 0, effect_waiter},
+    {"set_all", RL_COMMAND_SET_ALL, 2, 0, run_set_all, RL_EXCLUSIVE},
+    {"fence", RL_COMMAND_FENCE, 1, 1, run_fence, RL_EXCLUSIVE},
+    {"raise", RL_COMMAND_RAISE, 1, 1, run_raise, RL_EXCLUSIVE},
+    {"extend", RL_COMMAND_EXTEND, 1, 0, run_extend, RL_EXCLUSIVE},
+    {"extend_all", RL_COMMAND_EXTEND, 2, 0, run_extend_all, RL_EXCLUSIVE},
+    {"extend_fenced", RL_COMMAND_EXTEND, 1, 1, run_extend_fenced, RL_EXCLUSIVE},
+    {"release", RL_COMMAND_RELEASE, 1, 0, run_release, RL_EXCLUSIVE},
+    {"read", RL_COMMAND_READ, 1, 0, run_read, RL_EXCLUSIVE},
+    {"join", RL_COMMAND_JOIN, 1, 0, effect_join, RL_EXCLUSIVE},
+    {"take", RL_COMMAND_TAKE, 1, 0, effect_take, RL_EXCLUSIVE},
+    {"take_fenced", RL_COMMAND_TAKE, 1, 1, effect_take_fenced, RL_EXCLUSIVE},
+    {"release_line", RL_COMMAND_RELEASE_LINE, 1, 0, effect_release_line, RL_EXCLUSIVE},
+    {"leave", RL_COMMAND_LEAVE, 1, 0, effect_leave, RL_EXCLUSIVE},
+    {"waiter", RL_COMMAND_WAITER, 1, 0, effect_waiter, RL_EXCLUSIVE},
+    {"share", RL_COMMAND_TAKE, 1, 0, run_unknown, RL_SHARED},
+    {"extend_shared", RL_COMMAND_EXTEND, 1, 0, run_unknown, RL_SHARED},
+    {"raise_shared", RL_COMMAND_RAISE, 1, 1, run_unknown, RL_SHARED},
+    {"release_shared", RL_COMMAND_RELEASE_LINE, 1, 0, run_unknown, RL_SHARED},
+    {"join_shared", RL_COMMAND_JOIN, 1, 0, run_unknown, RL_SHARED},
+    {"leave_shared", RL_COMMAND_LEAVE, 1, 0, run_unknown, RL_SHARED},
+    {"upgrade", RL_COMMAND_UPGRADE, 1, 0, run_unknown, RL_SHARED},
+    {"readers", RL_COMMAND_READER, 1, 0, run_unknown, RL_SHARED},
 };
 
 size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]) {
@@ -359,7 +374,8 @@ size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]) {
                                  .target = &target,
                                  .token = "0000000000000000000000000000000000000000",
                                  .place = "00000000000000000000000000000000",
-                                 .grace_ms = 1};
+                                 .grace_ms = 1,
+                                 .lock_mode = (uint8_t)effects[script].mode};
     assert(rl_command_room(&target) <= EFFECT_WIRE_MAX);
     return rl_command_format(wire, &command);
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFFECTS_MAX 14
+#define EFFECTS_MAX 22
 #define EFFECT_WIRE_MAX 8192
 
 struct script_run;

@@ -1,22 +1,11 @@
 /* The commands as bytes: what goes over the wire, to the last of them. */
 #include "redis/command.h"
 
-#include "redis/request.h"
 #include "redis/scripts/scripts.h"
 #include "redlock/redlock.h"
 #include "server/sha1.h"
-#include "unit/check.h"
-
-#define TOKEN "0123456789abcdef0123456789abcdef01234567"
-#define PLACE "0123456789abcdef0000000000000007"
-
-struct sized {
-    const char *bytes;
-    size_t length;
-};
-
-#define SIZED(text) \
-    { text, sizeof(text) - 1 }
+#include "unit/command_scene.h"
+#include "unit/script_shas.h"
 
 struct row {
     enum rl_command_kind kind;
@@ -27,23 +16,6 @@ struct row {
     uint32_t n; /* resources: the one above, "next", CRLF */
     const char *holder;
 };
-
-/* The bytes of a script are part of a version: a node keeps one copy of each for all clients, and a
- * script that was changed is another one. So the hashes stand here, not only in the build. */
-#define SET_ALL_SHA "4355e8167c5a5a6a5291cb2f060455fbeb850205"
-#define SET_FENCED_SHA "7c27dc600deb39bfadce025dfcc10716e5bc575e"
-#define RAISE_SHA "88245d4ae163ae32dc1bf1e93e090287bfaed6c5"
-#define EXTEND_SHA "f615794635f2bf9833dd5e19a06f850dbab85b9b"
-#define EXTEND_ALL_SHA "f37d2734c0f3ffc07dce59082ad0a400db9e6d4c"
-#define EXTEND_FENCED_SHA "87c0f9175ae4d36af23b7b2f96370651e696b429"
-#define RELEASE_SHA "0f117814c511f7fbbe88618883d11c58510ba453"
-#define READ_SHA "442dd2b400459a71a05ef85deeb5403813613362"
-#define JOIN_SHA "93ecdb46ed6239d6953ece7a242bfd7065cef20c"
-#define TAKE_SHA "966c49b431cab780d5caad1b97597a8b241157d5"
-#define TAKE_FENCED_SHA "0ecbd13f308bede57db1f92e81f23f2db437414e"
-#define RELEASE_LINE_SHA "1a8c3b6aed188fee251ed971fdaeaaf8bbb0715a"
-#define LEAVE_SHA "6bc7f08be7edca6df46e9dbcdd080123a2087f1e"
-#define WAITER_SHA "840eeb04aff5d26d5039062055560606ffe81f85"
 
 static const struct row rows[] = {
     {RL_COMMAND_SET, false, 10000, SIZED("door"),
@@ -149,12 +121,7 @@ static const struct row rows[] = {
 };
 
 /* What the line's commands say, to the last byte. */
-static const struct {
-    struct rl_command command;
-    uint32_t n; /* resources: "a", "door" */
-    const char *holder;
-    struct sized wanted;
-} line_rows[] = {
+static const struct line_row line_rows[] = {
     {{.kind = RL_COMMAND_JOIN, .place = PLACE, .waited_ms = 0, .grace_ms = 250},
      1,
      NULL,
@@ -184,29 +151,40 @@ static const struct {
     {{.kind = RL_COMMAND_RELEASE_LINE, .token = TOKEN, .mode = RL_RELEASE_PLAIN},
      1,
      NULL,
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$1\r\n0\r\n$0\r\n\r\n$0\r\n\r\n")},
-    {{.kind = RL_COMMAND_RELEASE_LINE, .token = TOKEN, .mode = RL_RELEASE_LOOK, .grace_ms = 250},
+     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n0\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n")},
+    {{.kind = RL_COMMAND_RELEASE_LINE,
+      .token = TOKEN,
+      .mode = RL_RELEASE_LOOK,
+      .grace_ms = 250,
+      .intent_ms = 1},
      2,
      "h",
-     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+     SIZED("*10\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
            "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\ndoor\r\n$42\r\n" TOKEN
-           ":h\r\n$3\r\n250\r\n$4\r\nlook\r\n$0\r\n\r\n")},
-    {{.kind = RL_COMMAND_RELEASE_LINE, .token = TOKEN, .mode = RL_RELEASE_SERVE, .announces = true},
+           ":h\r\n$3\r\n250\r\n$4\r\nlook\r\n$0\r\n\r\n$1\r\n1\r\n")},
+    {{.kind = RL_COMMAND_RELEASE_LINE,
+      .token = TOKEN,
+      .mode = RL_RELEASE_SERVE,
+      .announces = true,
+      .intent_ms = RL_INTENT_DROP},
      1,
      NULL,
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$1\r\n0\r\n$5\r\nserve\r\n$1\r\n1\r\n")},
+     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN
+           "\r\n$1\r\n0\r\n$5\r\nserve\r\n$1\r\n1\r\n$1\r\n0\r\n")},
     {{.kind = RL_COMMAND_RELEASE_LINE,
       .token = TOKEN,
       .mode = RL_RELEASE_KEEP,
       .grace_ms = 40,
+      .intent_ms = UINT32_MAX - 1,
       .place = PLACE},
      1,
      NULL,
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
+     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
            "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$2\r\n40\r\n$32\r\n" PLACE
-           "\r\n$0\r\n\r\n")},
+           "\r\n$0\r\n\r\n$10\r\n4294967294\r\n")},
     {{.kind = RL_COMMAND_LEAVE, .place = PLACE, .grace_ms = 250, .which = 1},
      2,
      "h",
@@ -215,40 +193,14 @@ static const struct {
     {{.kind = RL_COMMAND_WAITER, .index = 4294967295},
      1,
      "h",
-     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" WAITER_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$10\r\n4294967295\r\n")},
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" WAITER_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$10\r\n4294967295\r\n$0\r\n\r\n")},
 };
-
-static struct rl_target line_target(size_t row) {
-    static const struct rl_bytes names[] = {{"a", 1}, {"door", 4}};
-    const char *holder = line_rows[row].holder;
-    return (struct rl_target){.resources = names,
-                              .n = line_rows[row].n,
-                              .notifies = true,
-                              .retention_ms = 86400000,
-                              .holder = holder,
-                              .holder_length = holder != NULL ? (uint8_t)strlen(holder) : 0};
-}
-
-static size_t format_line(char *wire, size_t row, bool whole) {
-    struct rl_target target = line_target(row);
-    struct rl_command command = line_rows[row].command;
-    command.target = &target;
-    command.whole_script = whole;
-    assert_true(rl_command_room(&target) <= 4096);
-    return rl_command_format(wire, &command);
-}
 
 static void writes_each_byte_of_the_line(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(line_rows); i++) {
-        char wire[4096], whole[4096];
-        size_t length = format_line(wire, i, false);
-        assert_int_equal(length, line_rows[i].wanted.length);
-        assert_memory_equal(wire, line_rows[i].wanted.bytes, length + 1);
-        size_t whole_length = format_line(whole, i, true);
-        size_t head = sizeof "*9\r\n$7\r\nEVALSHA\r\n$40\r\n" + 40; /* at least */
-        assert_memory_equal(whole + whole_length - (length - head), wire + head, length - head);
+        writes_each_byte_of(&line_rows[i]);
     }
 }
 
@@ -260,45 +212,21 @@ static void announces_where_both_want_it(void **state) {
     struct rl_command command = {
         .kind = RL_COMMAND_RELEASE_LINE, .target = &target, .token = TOKEN};
     for (unsigned both = 0; both < 4; both++) {
-        char wire[4096];
+        char wire[ROOM];
         target.notifies = both & 1;
         command.announces = both >> 1;
         assert_true(rl_command_room(&target) <= sizeof wire);
         rl_command_format(wire, &command);
-        const char *wanted = both == 3 ? "\r\n$1\r\n1\r\n" : "\r\n$0\r\n\r\n";
+        const char *wanted = both == 3 ? "\r\n$1\r\n1\r\n$0\r\n\r\n" : "\r\n$0\r\n\r\n$0\r\n\r\n";
         assert_string_equal(wire + strlen(wire) - strlen(wanted), wanted);
     }
-}
-
-static struct rl_request request_of(const struct rl_command *command) {
-    struct rl_request request = {.target = command->target,
-                                 .ttl_ms = command->ttl_ms,
-                                 .counter = command->counter,
-                                 .kind = (uint8_t)command->kind,
-                                 .announces = command->announces,
-                                 .mode = command->mode,
-                                 .which = command->which,
-                                 .waited_ms = command->waited_ms,
-                                 .grace_ms = command->grace_ms,
-                                 .index = command->index};
-    memcpy(request.token, command->token != NULL ? command->token : TOKEN, sizeof request.token);
-    memcpy(request.place, command->place != NULL ? command->place : "\0" PLACE, RL_PLACE_LEN);
-    return request;
 }
 
 /* A request that is sent again whole says what the command said. */
 static void keeps_what_it_said(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(line_rows); i++) {
-        char wire[4096], again[4096];
-        struct rl_target target = line_target(i);
-        struct rl_command command = line_rows[i].command;
-        command.target = &target;
-        struct rl_request request = request_of(&command);
-        request.whole_script = true;
-        size_t length = format_line(wire, i, true);
-        assert_int_equal(rl_request_format(&request, again), length);
-        assert_memory_equal(again, wire, length);
+        keeps_what_was_said(&line_rows[i]);
     }
 }
 
@@ -342,7 +270,7 @@ static size_t format(char *wire, const struct row *row) {
 static void writes_each_byte(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        char wire[4096];
+        char wire[ROOM];
         memset(wire, 0x5a, sizeof wire);
         size_t length = format(wire, &rows[i]);
         assert_int_equal(length, rows[i].wanted.length);
@@ -377,6 +305,7 @@ static void has_room_for_every_command(void **state) {
             }
             struct rl_command command = {.kind = kind,
                                          .whole_script = true,
+                                         .lock_mode = kind == RL_COMMAND_UPGRADE,
                                          .announces = kind == RL_COMMAND_RELEASE_LINE,
                                          .ttl_ms = UINT32_MAX,
                                          .counter = UINT64_MAX,
@@ -431,10 +360,7 @@ static void names_its_scripts(void **state) {
 /* The same bytes and hashes whoever builds, and no comment among them. */
 static void has_the_scripts_of_this_version(void **state) {
     (void)state;
-    static const char *const shas[] = {
-        SET_ALL_SHA,       SET_FENCED_SHA,   RAISE_SHA, EXTEND_SHA, EXTEND_ALL_SHA,
-        EXTEND_FENCED_SHA, RELEASE_SHA,      READ_SHA,  JOIN_SHA,   TAKE_SHA,
-        TAKE_FENCED_SHA,   RELEASE_LINE_SHA, LEAVE_SHA, WAITER_SHA};
+    static const char *const shas[] = {SCRIPT_SHAS};
     const char *script, *sha1;
     size_t count = 0, longest = 0;
     while ((script = rl_command_script_at(count, &sha1)) != NULL) {

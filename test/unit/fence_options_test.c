@@ -102,11 +102,11 @@ static void names_what_is_wrong_with_fences(void **state) {
     redlock_lock *other;
     assert_int_equal(redlock_lock_new(client, counter, 17, &other), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_lock_new(client, counter, 18, &other), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_lock_new(client, counter, 16, &other), 0);
-    static const char line[] = "libredlock:line:{a}";
+    assert_int_equal(redlock_lock_new(client, counter, 11, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(client, counter, 10, &other), 0);
+    static const char line[] = "libredlock:line:{a}", readers[] = "libredlock:readers:{a}";
     assert_int_equal(redlock_lock_new(client, line, 19, &other), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_lock_new(client, line, 16, &other), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_lock_new(client, line, 15, &other), 0);
+    assert_int_equal(redlock_lock_new(client, readers, 22, &other), REDLOCK_ERR_INVALID);
     for (size_t i = 0; i < COUNT(of_others); i++) {
         assert_int_equal(redlock_lock_new(client, of_others[i], strlen(of_others[i]), &other), 0);
     }

@@ -78,7 +78,10 @@ static void knows_reservations(void **state) {
     (void)state;
     static const struct {
         const char *text, *place;
-    } rows[] = {{"250 sreserved", ""}, {"-1 sreserved", ""}, {"7 sreserved:" PLACE, PLACE}};
+    } rows[] = {{"250 sreserved", ""},
+                {"-1 sreserved", ""},
+                {"7 sreserved:" PLACE, PLACE},
+                {"7 sreserved:shared", ""}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_holder_reply seen;
         memset(&seen, 0x5a, sizeof seen);

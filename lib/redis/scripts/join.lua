@@ -3,7 +3,8 @@
 -- KEYS: the resource. ARGV: the place, the holder's name ("": none), for how long it has waited and
 -- the life of a reservation, both in ms. Returns "1": it is its turn, the key is reserved for it
 -- and it is out of the line; or "0 RANK LIFE": so many are before it, and the key's life in ms (-1:
--- for ever; 0: there is no key).
+-- for ever; 0: there is no key; where others read it at least 1000, since that is not a reservation
+-- which soon ends).
 --
 -- Can it take a lock away? No: it writes to the key only where there is none, or a reservation for
 -- nobody or for this place. A key of another type is an error, before anything is written.
@@ -11,8 +12,9 @@
 -- Who is first of all, by its score, is kept as it came: an answer that was lost and a JOIN that
 -- comes twice change nothing. Places before it whose clients are gone are dropped, at most 16, and
 -- those that this client has left where its LEAVE did not arrive. If the key is free and one before
--- it lives, that one is served.
+-- it lives, that one is served; and before all writers readers that have waited longer.
 -- include: part_line.lua
+-- include: part_serve.lua
 local k, p, ms = KEYS[1], ARGV[1], ARGV[4]
 local l = 'libredlock:line:{' .. k .. '}'
 local me = ARGV[2] == '' and p or p .. ':' .. ARGV[2]
@@ -24,6 +26,12 @@ if not yes then
     redis.call('zadd', l, 'nx', s, me)
     redis.call('pexpire', l, 600000)
     local free = not v or v == 'reserved'
+    local q = 'libredlock:line:shared:{' .. k .. '}'
+    local r = free and redis.pcall('zrange', q, 0, 0, 'withscores')
+    if r and r[2] then
+        local w = redis.pcall('zrange', l, 0, 0, 'withscores')
+        if w[2] and tonumber(r[2]) < tonumber(w[2]) and serve_shared(k, ms) then free = false end
+    end
     for i = 1, 16 do
         local m = first(l)
         if not m or m == me then
@@ -53,4 +61,5 @@ heir(l, was, me)
 if yes then return '1' end
 local left = redis.call('pttl', k)
 if left == -2 then left = 0 end
+if v == 'redlock:shared' then left = math.max(left, 1000) end
 return string.format('0 %.0f %.0f', redis.call('zrank', l, me) or 0, left)

@@ -3,7 +3,7 @@
 --
 -- A counter ends at 2^53, up to where Lua's numbers are exact. "%.0f", since tostring() would write
 -- large ones as 1e+15.
-for i = n + 1, 2 * n do
+for i = n + 1, #KEYS do
     local c = redis.call('get', KEYS[i])
     if c then
         c = tonumber(c)

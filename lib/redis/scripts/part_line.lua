@@ -6,9 +6,9 @@
 -- forbid it cost order, never a release. What cannot be read is empty, and who cannot be told has
 -- not heard.
 --
--- tell: sends "turn PLACE" or "heir PLACE" to the place's client; whether it was heard. PUBLISH
--- counts those who listen to a pattern, too; they are no clients, so NUMSUB is asked before. (Where
--- it is forbidden, PUBLISH alone decides.)
+-- tell: sends "turn PLACE", "shut PLACE" or "heir PLACE" to the place's client; whether it was
+-- heard. PUBLISH counts those who listen to a pattern, too; they are no clients, so NUMSUB is asked
+-- before. (Where it is forbidden, PUBLISH alone decides.)
 local function tell(m, word)
     local p = string.sub(m, 1, 32)
     local c = 'libredlock:client:' .. string.sub(p, 1, 16)

@@ -1,0 +1,7 @@
+-- note: a writer waits for the resource. Whoever asks to read it without a place is refused until
+-- that ends. An intent is prolonged, never shortened; where it is forbidden there is none.
+local function note(k, ms)
+    local q = 'libredlock:intent:{' .. k .. '}'
+    local left = redis.pcall('pttl', q)
+    if type(left) == 'number' and left < tonumber(ms) then redis.pcall('set', q, '1', 'PX', ms) end
+end

@@ -1,0 +1,36 @@
+/* The hashes of the scripts. Their bytes are part of a version: a node keeps one copy of each for
+ * all clients, and a script that was changed is another one. So the hashes stand here, not only in
+ * the build. */
+#ifndef UNIT_SCRIPT_SHAS_H
+#define UNIT_SCRIPT_SHAS_H
+
+#define SET_ALL_SHA "4355e8167c5a5a6a5291cb2f060455fbeb850205"
+#define SET_FENCED_SHA "334ab80f14f101981b6fcea871e774b2d82f474a"
+#define RAISE_SHA "88245d4ae163ae32dc1bf1e93e090287bfaed6c5"
+#define RAISE_SHARED_SHA "be0767f0c5162d07f4d393b92fb13deaa5d4855c"
+#define EXTEND_SHA "f615794635f2bf9833dd5e19a06f850dbab85b9b"
+#define EXTEND_ALL_SHA "f37d2734c0f3ffc07dce59082ad0a400db9e6d4c"
+#define EXTEND_FENCED_SHA "87c0f9175ae4d36af23b7b2f96370651e696b429"
+#define EXTEND_SHARED_SHA "00c7a1b6398574b9b0f4c0a5eb949797c4abe6c6"
+#define RELEASE_SHA "0f117814c511f7fbbe88618883d11c58510ba453"
+#define READ_SHA "442dd2b400459a71a05ef85deeb5403813613362"
+#define JOIN_SHA "4f127d818f00df8675dfd4966a3a24b06bf969a9"
+#define JOIN_SHARED_SHA "37c55a9fc27b0485b533ca2497cdc74c8fa3d96b"
+#define TAKE_SHA "966c49b431cab780d5caad1b97597a8b241157d5"
+#define TAKE_FENCED_SHA "769ae81f8579997ba36456a3968d1161d9b5811d"
+#define SHARE_SHA "767634994cfa8f3e14dacab04e91d82b4c081797"
+#define RELEASE_LINE_SHA "76854f3cc9ed45b65c14e94c7649aaf88e34538b"
+#define RELEASE_SHARED_SHA "0e30b6ad80374cd1ab25ad2183e0648255e47776"
+#define LEAVE_SHA "68d8364df0a56cf217e4ae0f0922f6565643980f"
+#define LEAVE_SHARED_SHA "2b1de9fb4159ea7cac262d5fe945089b57965f1d"
+#define WAITER_SHA "51827ef01877de14b72f40f3504d2c43c6b24f8a"
+#define UPGRADE_SHA "6dcfea0bcf548e9bc7dedc0032c176734f77a15e"
+#define READERS_SHA "cd231e018f3b6c2160862ed74b827f941ae09b12"
+
+#define SCRIPT_SHAS                                                                             \
+    SET_ALL_SHA, SET_FENCED_SHA, RAISE_SHA, RAISE_SHARED_SHA, EXTEND_SHA, EXTEND_ALL_SHA,       \
+        EXTEND_FENCED_SHA, EXTEND_SHARED_SHA, RELEASE_SHA, READ_SHA, JOIN_SHA, JOIN_SHARED_SHA, \
+        TAKE_SHA, TAKE_FENCED_SHA, SHARE_SHA, RELEASE_LINE_SHA, RELEASE_SHARED_SHA, LEAVE_SHA,  \
+        LEAVE_SHARED_SHA, WAITER_SHA, UPGRADE_SHA, READERS_SHA
+
+#endif
