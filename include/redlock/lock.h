@@ -30,6 +30,12 @@ typedef struct redlock_bytes {
     size_t length;
 } redlock_bytes;
 
+/* In which way a lock is held. */
+enum redlock_mode {
+    REDLOCK_EXCLUSIVE = 0, /* by one: a writer's, the way of all other Redlock libraries */
+    REDLOCK_SHARED = 1     /* by any number of readers, while nobody has it exclusively */
+};
+
 /* What a lock is of. Begin with REDLOCK_LOCK_OPTIONS_INIT. Everything is copied, and stays as it is
  * as long as the lock lives. */
 typedef struct redlock_lock_options {
@@ -45,10 +51,20 @@ typedef struct redlock_lock_options {
     /* A name for operators and for redlock_query_holder(), stored behind the token: 1 to
      * REDLOCK_HOLDER_MAX printable characters without spaces. NULL: none. Default NULL. */
     const char *holder;
+
+    /* REDLOCK_SHARED: a reader. Readers hold side by side; they exclude, and are excluded by, who
+     * has the resource exclusively, be it a lock of this library or of another. Each has a token, a
+     * ttl, a watchdog and a loss of its own: one that has crashed keeps others out until its own
+     * ttl ends. Readers and writers take turns: when a writer releases, all readers that wait are
+     * let in, and who comes later waits for the next writer. All resources of a lock are held in
+     * one mode. With `fencing` a reader's fence is not below that of any writer before it, and
+     * below that of each one after it; as a rule readers that follow the same writer have the same.
+     * Nodes keep readers under "libredlock:readers:{" resource "}". Default REDLOCK_EXCLUSIVE. */
+    enum redlock_mode mode;
 } redlock_lock_options;
 
 #define REDLOCK_LOCK_OPTIONS_INIT \
-    { sizeof(redlock_lock_options), NULL, 0, NULL }
+    { sizeof(redlock_lock_options), NULL, 0, NULL, REDLOCK_EXCLUSIVE }
 
 /* REDLOCK_LOCK_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_lock_options_init(redlock_lock_options *options, size_t size);
@@ -130,7 +146,9 @@ typedef struct redlock_acquire_options {
      * object: acquired n times, it is released n times. The owner's last release releases the lock.
      * An extension counts for all of them; cancelling, releasing or freeing one object ends no
      * operation of another. An owner that holds a part of the resources cannot acquire more of them
-     * (REDLOCK_ERR_PART_HELD): it would wait for itself. Default 0. */
+     * (REDLOCK_ERR_PART_HELD): it would wait for itself. So would one that reads and would have it
+     * exclusively (REDLOCK_ERR_WOULD_DEADLOCK; see redlock_try_upgrade()); one that has it
+     * exclusively may read. Default 0. */
     uint64_t owner;
 
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
@@ -174,7 +192,7 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  * acquire or a release is pending, or on_lost of the last hold is about to run, or the object was
  * released but its hold is still shared by other objects of the owner), REDLOCK_ERR_ALREADY_HELD
  * (without an owner, or by another one; or the owner's hold has no fence, and this has `fencing`),
- * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK, REDLOCK_ERR_CLOSED,
  * REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
@@ -200,6 +218,34 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done,
                                void *data);
+
+/* Makes a lock that is held exclusively a shared one, without a gap in which nobody holds it: an
+ * extension to the ttl that it was acquired with, which lets other readers in on every node that
+ * it reaches. The lock counts as shared from this call on, whatever the nodes answer. Of those that
+ * did not answer, others may be kept out until the next extension, or the release. The callback's
+ * status: as for redlock_extend().
+ *
+ * Returns as redlock_extend(); REDLOCK_ERR_INVALID also if it is shared already, REDLOCK_ERR_BUSY
+ * also if it was acquired more than once or is shared by other objects of its owner. Since 0.1. */
+REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data);
+
+/* Makes a lock that is held shared an exclusive one, if nobody else reads. It tries once and never
+ * waits, since two readers that each waited for the other to end would do so for ever. The
+ * callback's status:
+ *     0                          held exclusively, validity as after an extension
+ *     REDLOCK_ERR_HELD           others read, and it is held shared as before
+ *     REDLOCK_ERR_WOULD_DEADLOCK the same, and another reader has tried lately (5 s): one of the
+ *                                two must release
+ *     REDLOCK_ERR_UNKNOWN        too many nodes did not answer; held shared as before
+ *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_CANCELED
+ *                                as for redlock_extend()
+ * Before a failure is reported an extension gives back what some nodes had granted. Of nodes that
+ * did not answer that, others may be kept out until the next extension, or the release.
+ *
+ * Returns as redlock_downgrade(); REDLOCK_ERR_INVALID also if it is held exclusively already, or
+ * has a fence: the writer's must be a new one, so release it, and acquire it exclusively. Since
+ * 0.1. */
+REDLOCK_API int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data);
 
 /* Releases a held lock: on every node the key is deleted if it still has this lock's token. The
  * lock counts as not held from this call on; a pending extension ends with REDLOCK_ERR_CANCELED.
@@ -238,6 +284,9 @@ REDLOCK_API int64_t redlock_lock_remaining_ms(const redlock_lock *lock);
 /* The token of the last attempt, REDLOCK_TOKEN_LENGTH hex digits and a zero; "" before the first.
  * Valid until the next attempt. Any party that knows the token can release the lock. Since 0.1. */
 REDLOCK_API const char *redlock_lock_token(const redlock_lock *lock);
+
+/* In which mode it is held; if it is not, was held last, or is to be held. Since 0.1. */
+REDLOCK_API enum redlock_mode redlock_lock_mode(const redlock_lock *lock);
 
 /* The fence of the last grant, also after the lock was lost or released; 0 while it is being
  * acquired, if the last acquire failed or did not ask for one, and after redlock_adopt(). Below

@@ -36,6 +36,7 @@ extern "C" {
     X(ERR_PART_HELD, -13, "the owner already holds a part of these resources")                  \
     X(ERR_NOT_OWNER, -14, "another owner holds it, or lost it and has not unlocked it")         \
     X(ERR_WRONG_THREAD, -15, "the call would wait for the thread that makes it")                \
+    X(ERR_WOULD_DEADLOCK, -16, "it would wait for itself, or for one that waits for it")        \
     /* how an operation ends */                                                                 \
     X(ERR_HELD, -20, "held by another")                                                         \
     X(ERR_NO_QUORUM, -21, "no quorum of nodes")                                                 \

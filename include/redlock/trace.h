@@ -41,7 +41,8 @@ enum redlock_event_type {
     REDLOCK_EVENT_JOIN,             /* lock, node: a place in the line at this node is asked for */
     REDLOCK_EVENT_TURN,             /* lock, node: it is this client's turn, as the node says */
     REDLOCK_EVENT_TAKE,             /* lock: in place of ATTEMPT, when it is this client's turn */
-    REDLOCK_EVENT_LEAVE             /* node: a place in the line at this node is given up */
+    REDLOCK_EVENT_LEAVE,            /* node: a place in the line at this node is given up */
+    REDLOCK_EVENT_UPGRADE           /* lock: a round that makes a reader the writer is sent */
 };
 
 /* "node_up" and so on, the name without its prefix in lower case; "?" for a number that is no

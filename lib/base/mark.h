@@ -7,29 +7,30 @@
 #ifndef RL_MARK_H
 #define RL_MARK_H
 
-#define RL_MARKS(X)                                                                      \
-    X(CONNECT_TIMEOUT)   /* node.c: connecting ends by our deadline */                   \
-    X(PENDING_NOT_SENT)  /* pending.c: not all pending releases of a node can be sent */ \
-    X(PENDING_OLDEST)    /* pending.c: more are pending than are kept */                 \
-    X(PENDING_OUTLIVED)  /* pending.c: refused for as long as the key can live */        \
-    X(FENCE_RAISED)      /* lock_acquire.c: the nodes' counters differ */                \
-    X(GRANT_TOO_LATE)    /* lock.c: granted, and over before it could be reported */     \
-    X(LATE_REPAIR)       /* lock.c: a node says "gone" after the round was won */        \
-    X(LOST_BEFORE_TOLD)  /* hold.c: a hold is lost that was just joined */               \
-    X(MORE_TO_READ)      /* uv/world.c: more answers than one poll reads */              \
-    X(PARTIAL_WRITE)     /* conn.c: the socket takes only a part */                      \
-    X(SEND_NO_MEMORY)    /* calls.c: no memory for a command */                          \
-    X(PUT_OFF)           /* turn.c: sent long after it was submitted */                  \
-    X(REPLY_WITHOUT_END) /* conn.c: the reader's buffer is at its cap */                 \
-    X(SCRIPT_FORGOTTEN)  /* node.c: NOSCRIPT, the request goes out again, whole */       \
-    X(SET_NOT_AGAIN)     /* calls.c: NOSCRIPT came after the attempt was over */         \
-    X(SILENT_NOT_TOLD)   /* driver.c: a release that a node behind cannot need */        \
-    X(SILENT_LEFT_OUT)   /* driver.c: a node with an overdue answer is not asked */      \
-    X(STALLED)           /* node.c: nothing answered for four times the timeout */       \
-    X(TWIN_NOT_COUNTED)  /* lock.c: of a server that has voted already */                \
-    X(TOO_LATE)          /* node.c: the oldest request is too old, though it answers */  \
-    X(TURN_TAKEN_BACK)   /* turn.c: it left the line after its turn had come */          \
-    X(YES_NOT_COUNTED)   /* lock.c: of a node that may not vote */
+#define RL_MARKS(X)                                                                       \
+    X(CONNECT_TIMEOUT)    /* node.c: connecting ends by our deadline */                   \
+    X(PENDING_NOT_SENT)   /* pending.c: not all pending releases of a node can be sent */ \
+    X(PENDING_OLDEST)     /* pending.c: more are pending than are kept */                 \
+    X(PENDING_OUTLIVED)   /* pending.c: refused for as long as the key can live */        \
+    X(FENCE_RAISED)       /* lock_acquire.c: the nodes' counters differ */                \
+    X(GRANT_TOO_LATE)     /* lock.c: granted, and over before it could be reported */     \
+    X(LATE_REPAIR)        /* lock.c: a node says "gone" after the round was won */        \
+    X(LOST_BEFORE_TOLD)   /* hold.c: a hold is lost that was just joined */               \
+    X(MORE_TO_READ)       /* uv/world.c: more answers than one poll reads */              \
+    X(PARTIAL_WRITE)      /* conn.c: the socket takes only a part */                      \
+    X(SEND_NO_MEMORY)     /* calls.c: no memory for a command */                          \
+    X(PUT_OFF)            /* turn.c: sent long after it was submitted */                  \
+    X(REPLY_WITHOUT_END)  /* conn.c: the reader's buffer is at its cap */                 \
+    X(SCRIPT_FORGOTTEN)   /* node.c: NOSCRIPT, the request goes out again, whole */       \
+    X(SET_NOT_AGAIN)      /* calls.c: NOSCRIPT came after the attempt was over */         \
+    X(SILENT_NOT_TOLD)    /* driver.c: a release that a node behind cannot need */        \
+    X(SILENT_LEFT_OUT)    /* driver.c: a node with an overdue answer is not asked */      \
+    X(STALLED)            /* node.c: nothing answered for four times the timeout */       \
+    X(TWIN_NOT_COUNTED)   /* lock.c: of a server that has voted already */                \
+    X(TOO_LATE)           /* node.c: the oldest request is too old, though it answers */  \
+    X(TURN_TAKEN_BACK)    /* turn.c: it left the line after its turn had come */          \
+    X(UNSURE_NOT_COUNTED) /* mode.c: of a node that may still run a conversion */         \
+    X(YES_NOT_COUNTED)    /* lock.c: of a node that may not vote */
 
 #define RL_MARK_ENUM_(name) RL_MARK_##name,
 enum rl_mark { RL_MARKS(RL_MARK_ENUM_) RL_MARK_COUNT };

@@ -131,6 +131,8 @@ const char *redlock_event_name(enum redlock_event_type type) {
             return "take";
         case REDLOCK_EVENT_LEAVE:
             return "leave";
+        case REDLOCK_EVENT_UPGRADE:
+            return "upgrade";
     }
     return "?";
 }

@@ -10,6 +10,7 @@
 #include "client/line_call.h"
 #include "client/line_release.h"
 #include "client/lock_life.h"
+#include "client/mode.h"
 #include "client/place.h"
 #include "redis/request.h"
 
@@ -75,13 +76,17 @@ void rl_calls_free(redlock_client *client) {
 
 /* -- What is sent -- */
 
-static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_kind kind) {
+static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_kind kind,
+                                         uint8_t mode) {
     static const enum rl_command_kind kinds[RL_CALL_KINDS] = {
         [RL_CALL_SET] = RL_COMMAND_SET,         [RL_CALL_TAKE] = RL_COMMAND_TAKE,
         [RL_CALL_RAISE] = RL_COMMAND_RAISE,     [RL_CALL_EXTEND] = RL_COMMAND_EXTEND,
-        [RL_CALL_RELEASE] = RL_COMMAND_RELEASE,
+        [RL_CALL_UPGRADE] = RL_COMMAND_UPGRADE, [RL_CALL_RELEASE] = RL_COMMAND_RELEASE,
     };
     assert(kind < RL_CALL_KINDS);
+    if (kind == RL_CALL_SET && mode == RL_SHARED) {
+        return RL_COMMAND_TAKE; /* without a place */
+    }
     if (kind == RL_CALL_SET && lock->core.fence.floor != 0) {
         return RL_COMMAND_FENCE;
     }
@@ -91,6 +96,7 @@ static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_
 
 static void call_fill(struct rl_lock_call *call, enum rl_call_kind kind, uint32_t round) {
     const struct rl_lock *core = &call->lock->core;
+    const uint8_t mode = rl_mode_of(call->lock, kind);
     assert(core->token[0] != '\0');
     assert(core->ttl_ms > 0 || kind == RL_CALL_RELEASE);
     rl_call_init(&call->sent, core, kind, round);
@@ -98,29 +104,32 @@ static void call_fill(struct rl_lock_call *call, enum rl_call_kind kind, uint32_
         .target = &call->lock->target,
         .ttl_ms = core->ttl_ms,
         .counter = core->fence.floor,
-        .kind = (uint8_t)command_kind(call->lock, kind),
+        .kind = (uint8_t)command_kind(call->lock, kind, mode),
+        .lock_mode = mode,
         .announces = call->lock->announces,
     };
     memcpy(call->request.token, core->token, RL_TOKEN_LEN);
     if (kind == RL_CALL_TAKE && core->place == RL_LINE_ANY_PLACE) {
         memcpy(call->request.place, RL_PLACE_ANY, RL_PLACE_LEN);
     } else if (kind == RL_CALL_TAKE) {
+        call->request.shut_ms = call->lock->holding.shuts ? RL_MODE_SHUT_MS : 0;
         rl_line_place(call->lock->client, core->place, call->request.place);
     }
 }
 
 /* Writes the command, unless it is written already: what a fan-out sends is the same for all nodes,
- * but for a release, which home is told otherwise. That is in the other half of the buffer. */
+ * but for a release, which home is told otherwise, and for an extension that converts, which some
+ * are not told to. That is in the other half of the buffer. */
 static const char *format(redlock_client *client, const struct rl_request *request,
                           size_t *length) {
-    const bool at_home = request->mode != RL_RELEASE_PLAIN;
-    char *wire = client->io.wire + (at_home ? client->io.wire_room : 0);
-    *length = client->calls.wire_length[at_home];
+    const bool other = request->mode != RL_RELEASE_PLAIN || request->converts;
+    char *wire = client->io.wire + (other ? client->io.wire_room : 0);
+    *length = client->calls.wire_length[other];
     if (*length > 0) {
         return wire;
     }
     *length = rl_request_format(request, wire);
-    client->calls.wire_length[at_home] = *length;
+    client->calls.wire_length[other] = *length;
     RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
     return wire;
 }
@@ -136,7 +145,9 @@ static void put_form(struct rl_request *request, const struct rl_release_plan *p
         request->grace_ms = plan->keep_ms;
         memcpy(request->place, plan->place, sizeof request->place);
     }
+    request->intent_ms = request->lock_mode == RL_EXCLUSIVE ? plan->intent_ms : 0;
     const bool plain = !at_home && plan->grace_ms == 0 && request->target->n == 1 &&
+                       request->lock_mode == RL_EXCLUSIVE && request->intent_ms == 0 &&
                        !(request->announces && request->target->notifies);
     request->kind = plain ? RL_COMMAND_RELEASE : RL_COMMAND_RELEASE_LINE;
 }
@@ -160,6 +171,8 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
     call_fill(call, kind, round);
     if (kind == RL_CALL_RELEASE) {
         put_form(&call->request, &client->calls.plan, node);
+    } else if (kind == RL_CALL_EXTEND) {
+        call->request.converts = rl_mode_converts(lock, node);
     }
     size_t length;
     const char *wire = format(client, &call->request, &length);
@@ -167,6 +180,9 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
         rl_node_send(&client->nodes[node].node, &call->request, wire, length, lock->core.now_ns);
     if (why == 0) {
         client->calls.outstanding++;
+        if (call->request.converts) {
+            rl_mode_convert_sent(lock, node);
+        }
         const enum rl_release_mode mode = (enum rl_release_mode)call->request.mode;
         if (mode == RL_RELEASE_SERVE || mode == RL_RELEASE_LOOK) {
             rl_line_release_sent(lock, node, mode);

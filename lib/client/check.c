@@ -7,6 +7,7 @@
 
 #include "client/reserve.h"
 #include "client/subscription.h"
+#include "client/waiting.h"
 
 /* -- A lock -- */
 
@@ -48,6 +49,13 @@ static void check_waiting(const redlock_lock *lock) {
         const redlock_lock *next = active != NULL ? active->owner : NULL;
         assert(ticket->is_taken == waiting->is_in_line);
         assert(ticket->turns == &lock->resources[i]->turns);
+        assert(lock->resources[i]->kind == lock->resources[0]->kind);
+        if (rl_waiting_is_beside(lock)) {
+            assert(!is_active || rl_lock_is_acquiring(&lock->core));
+            assert(lock->core.state != RL_WAITING || is_active || waiting->has_turn || i > 0 ||
+                   !rl_tickets_may_ask(waiting->tickets)); /* behind one that waits */
+            continue;
+        }
         assert(is_active ==
                (waiting->is_in_line &&
                 (lock->core.state != RL_WAITING || waiting->has_turn || lock->queueing.is_queued)));

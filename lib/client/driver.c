@@ -6,6 +6,7 @@
 #include "client/calls.h"
 #include "client/env.h"
 #include "client/hold.h"
+#include "client/mode.h"
 #include "client/op.h"
 #include "client/ready.h"
 #include "client/waiting.h"
@@ -54,11 +55,10 @@ static void stepped(struct rl_lock *core, const struct rl_event *event,
 
 static void trace_fan_out(redlock_lock *lock, enum rl_call_kind kind, uint32_t round,
                           uint32_t nodes) {
-    static const enum redlock_event_type types[] = {[RL_CALL_SET] = REDLOCK_EVENT_ATTEMPT,
-                                                    [RL_CALL_TAKE] = REDLOCK_EVENT_TAKE,
-                                                    [RL_CALL_RAISE] = REDLOCK_EVENT_FENCE,
-                                                    [RL_CALL_EXTEND] = REDLOCK_EVENT_EXTEND,
-                                                    [RL_CALL_RELEASE] = REDLOCK_EVENT_RELEASE};
+    static const enum redlock_event_type types[] = {
+        [RL_CALL_SET] = REDLOCK_EVENT_ATTEMPT,     [RL_CALL_TAKE] = REDLOCK_EVENT_TAKE,
+        [RL_CALL_RAISE] = REDLOCK_EVENT_FENCE,     [RL_CALL_EXTEND] = REDLOCK_EVENT_EXTEND,
+        [RL_CALL_UPGRADE] = REDLOCK_EVENT_UPGRADE, [RL_CALL_RELEASE] = REDLOCK_EVENT_RELEASE};
     redlock_client *client = lock->client;
     if (kind != RL_CALL_SET || round != 0) {
         rl_trace(client, types[kind], lock, NULL, 0, 0);
@@ -104,7 +104,7 @@ static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result resul
         lock->ops[op].words =
             (uint8_t)(is_told ? rl_waiting_words(lock, lock->last.attempt) : RL_WORDS_NONE);
     }
-    rl_hold_end(lock, op, rl_lock_status(result));
+    rl_hold_end(lock, op, rl_mode_end(lock, op, rl_lock_status(result)));
 }
 
 static void renewed(struct rl_lock *core, enum rl_result result) {
@@ -191,5 +191,9 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     }
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;
+    int16_t reasons[RL_NODES_MAX];
+    if (rl_mode_is_unsure(lock)) {
+        rl_mode_leave_out(lock, event, reasons);
+    }
     return rl_drive(&lock->core, event, &driver);
 }

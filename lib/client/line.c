@@ -16,7 +16,6 @@
 
 /* -- What the core is told -- */
 
-/* Nodes that may be home, if a quorum may vote. */
 uint32_t rl_line_homes(const redlock_client *client) {
     uint32_t homes = 0;
     if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_are_quorum(client)) {
@@ -47,8 +46,6 @@ struct rl_resource *rl_line_of(const redlock_lock *lock) {
     return lock->resources[lock->queueing.line];
 }
 
-/* The lock of ours that waits in this line, or asks in its turn; or is about to, its place having
- * been taken ahead of it. */
 redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
     redlock_lock *active = active_of(resource);
     bool waits = active != NULL && (active->queueing.is_queued || active->waiting.has_turn);
@@ -193,6 +190,7 @@ static void queue(redlock_lock *lock, uint8_t line) {
     assert(active_of(lock->resources[line]) == lock); /* else it has the place of another */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
+    lock->holding.shuts = false;
     rl_line_want(rl_line_of(lock), lock);
 }
 
@@ -457,7 +455,8 @@ static void on_heard(redlock_client *client, uint32_t node) {
 static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
     struct rl_line_event event;
     uint64_t number;
-    if (!rl_line_parse(client, payload, length, &event.type, &number)) {
+    bool shuts;
+    if (!rl_line_parse(client, payload, length, &event.type, &number, &shuts)) {
         return;
     }
     event.u.place = number;
@@ -465,6 +464,7 @@ static void on_told(redlock_client *client, uint32_t node, const char *payload, 
         redlock_lock *waiter = rl_line_waiter(resource);
         if (resource->line.place == number && resource->line.home == node && waiter != NULL) {
             if (event.type == RL_LINE_EV_TURN) {
+                waiter->holding.shuts = shuts;
                 rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
             }
             step(resource, waiter, &event);

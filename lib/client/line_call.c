@@ -39,13 +39,14 @@ static bool parse_number(const char *text, uint64_t *number) {
 }
 
 bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,
-                   enum rl_line_event_type *type, uint64_t *place) {
-    const size_t word = 5; /* "turn " and "heir " */
+                   enum rl_line_event_type *type, uint64_t *place, bool *shuts) {
+    const size_t word = 5; /* "turn ", "shut " and "heir " */
     assert(payload != NULL);
     if (length != word + RL_PLACE_LEN || memcmp(payload + word, client->id, ID_LEN) != 0) {
         return false;
     }
-    bool is_turn = memcmp(payload, "turn ", word) == 0;
+    *shuts = memcmp(payload, "shut ", word) == 0;
+    bool is_turn = *shuts || memcmp(payload, "turn ", word) == 0;
     *type = is_turn ? RL_LINE_EV_TURN : RL_LINE_EV_HEIR;
     return (is_turn || memcmp(payload, "heir ", word) == 0) &&
            parse_number(payload + word + ID_LEN, place);
@@ -120,6 +121,7 @@ static void call_send(struct rl_line_request *call, enum rl_command_kind kind, u
     const uint64_t now_ns = rl_client_now_ns(client);
     call->request = (struct rl_request){.target = &call->lock->target,
                                         .kind = (uint8_t)kind,
+                                        .lock_mode = (uint8_t)call->resource->kind,
                                         .which = which_of(call->lock, call->resource),
                                         .waited_ms = waited_ms,
                                         .grace_ms = RL_LINE_GRACE_MS};

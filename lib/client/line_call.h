@@ -46,8 +46,9 @@ void rl_line_calls_free(redlock_client *client);
 /* A place as it is on the wire. */
 void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]);
 
-/* A message on the client's channel: a turn or an heir's, of which place. */
+/* A message on the client's channel: a turn or an heir's, of which place. *shuts: the turn is a
+ * reader's, and writers wait. */
 bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,
-                   enum rl_line_event_type *type, uint64_t *place);
+                   enum rl_line_event_type *type, uint64_t *place, bool *shuts);
 
 #endif

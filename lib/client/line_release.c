@@ -6,6 +6,8 @@
 #include "client/env.h"
 #include "client/line.h"
 #include "client/line_call.h"
+#include "client/mode.h"
+#include "client/waiting.h"
 #include "core/home.h"
 
 /* Home as a releaser sees it, who does not listen. */
@@ -82,6 +84,9 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
 /* The lock of this client that is next when this one has gone, or NULL. */
 static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     assert(i < lock->resource_count);
+    if (rl_waiting_is_beside(lock)) {
+        return NULL; /* none waits for it to go */
+    }
     const struct rl_ticket *ticket = lock->resources[i]->turns.first;
     while (ticket != NULL && ticket->owner == lock) {
         ticket = ticket->next;
@@ -89,10 +94,11 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     return ticket != NULL ? ticket->owner : NULL;
 }
 
+/* (Readers have no key to keep for one of them: they join again, and are let in.) */
 static bool is_kept(const redlock_lock *lock) {
-    return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
-           lock->resource_count == 1 && rl_line_of(lock)->line.state == RL_LINE_TAKING &&
-           !rl_line_of(lock)->line.probes;
+    return !rl_waiting_is_beside(lock) && lock->core.state == RL_WAITING &&
+           lock->queueing.is_queued && lock->resource_count == 1 &&
+           rl_line_of(lock)->line.state == RL_LINE_TAKING && !rl_line_of(lock)->line.probes;
 }
 
 /* Who hands on among its own locks goes by the last sign, however old: holds that last longer than
@@ -149,6 +155,19 @@ static bool looks(const redlock_lock *lock) {
     return looks;
 }
 
+/* A writer that was refused and goes on keeps new readers off, wherever readers hold; when it has
+ * had the lock, it does so no more. */
+static uint32_t intent_of(redlock_lock *lock) {
+    const bool goes_on = rl_lock_is_acquiring(&lock->core);
+    const bool drops = !goes_on && lock->announces && lock->holding.noted_intent;
+    assert(!goes_on || !rl_lock_is_holding(&lock->core));
+    if (lock->holding.mode != RL_EXCLUSIVE) {
+        return 0;
+    }
+    lock->holding.noted_intent = goes_on || (lock->holding.noted_intent && !drops);
+    return goes_on ? RL_MODE_INTENT_MS : drops ? RL_INTENT_DROP : 0;
+}
+
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
     const bool busy = is_busy(lock);
     /* Who won without home may have passed somebody whose turn it was, and who asks again: keys
@@ -160,7 +179,8 @@ void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
     join_ahead(lock);
     *plan = (struct rl_release_plan){.homes = serving_nodes(lock),
                                      .mode = RL_RELEASE_SERVE,
-                                     .grace_ms = keeps ? RL_LINE_GRACE_MS : 0};
+                                     .grace_ms = keeps ? RL_LINE_GRACE_MS : 0,
+                                     .intent_ms = intent_of(lock)};
     if (is_kept(lock)) {
         plan->mode = RL_RELEASE_KEEP;
         plan->keep_ms = rl_line_keep_ms(&rl_line_of(lock)->line);
@@ -185,6 +205,9 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
     assert(client->up >> node & 1);
     if (oldest != NULL && oldest->sent_ns + wait_ns < lock->core.now_ns) {
         return;
+    }
+    if (rl_waiting_is_beside(lock)) {
+        return; /* the next one of ours passes nobody by: new readers are kept off everywhere */
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_line *line = &lock->resources[i]->line;

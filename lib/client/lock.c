@@ -8,6 +8,7 @@
 #include "client/line.h"
 #include "client/lock_life.h"
 #include "client/message.h"
+#include "client/mode.h"
 #include "client/op.h"
 #include "client/options.h"
 #include "client/own.h"
@@ -115,7 +116,6 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                     redlock_lock_cb on_done, void *data) {
     redlock_acquire_options full;
     struct rl_event event = {.type = RL_EV_ACQUIRE};
-    bool part;
     int status = enter(lock, __func__);
     if (status != 0) {
         return status;
@@ -131,9 +131,9 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     if (rl_hold_is_held(lock) && (full.owner == 0 || full.owner != lock->reentry.owner)) {
         return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
     }
-    redlock_lock *primary = rl_reentrancy_find(lock, full.owner, &part);
-    if (part) {
-        return refuse(lock, REDLOCK_ERR_PART_HELD);
+    redlock_lock *primary = rl_reentrancy_find(lock, full.owner, &status);
+    if (status != 0) {
+        return refuse(lock, status);
     }
     why = in_the_way(lock);
     if (why != NULL) { /* its hold was over by a later look at the clock than enter()'s */
@@ -154,6 +154,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
         rl_reentrancy_join(lock, primary);
     } else {
         assert(lock->reentry.primary == NULL && lock->reentry.depth == 0);
+        rl_mode_begin(lock);
         bool is_behind = rl_waiting_enter(lock);
         bool queues = !is_behind && rl_line_holds_up(lock, event.u.acquire.tries > 1);
         lock->queueing.is_queued = queues;
@@ -208,6 +209,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
     lock->client->stats.acquires++;
     lock->last.has_asked = true;
+    rl_mode_begin(lock);
     event.u.adopt.token = token;
     bool waits = rl_waiting_enter(lock);
     assert(!waits); /* rl_waiting_is_busy() would have said so */
@@ -216,12 +218,8 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     return 0;
 }
 
-int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
-    struct rl_event event = {.type = RL_EV_EXTEND};
-    int status = enter(lock, __func__);
-    if (status != 0) {
-        return status;
-    }
+/* What an extension, or a change of the mode, asks for. */
+static int check_extend(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     bool is_extending = primary->core.state == RL_EXTENDING && !primary->core.renews;
     if (lock->ops[RL_OP_EXTEND].is_active) {
@@ -231,8 +229,27 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
         return refuse_busy(lock,
                            "in use: another object of its owner is extending the hold they share");
     }
-    if (!rl_hold_is_held(lock)) {
-        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    return rl_hold_is_held(lock) ? 0 : refuse(lock, REDLOCK_ERR_NOT_HELD);
+}
+
+static void submit_extend(redlock_lock *lock, struct rl_event *event, redlock_lock_cb on_done,
+                          void *data) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    rl_op_submit(lock, RL_OP_EXTEND, on_done, data);
+    assert(primary->reentry.for_extend == NULL);
+    primary->reentry.for_extend = primary != lock ? lock : NULL;
+    rl_step_event(primary, event);
+}
+
+int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_EXTEND};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    status = check_extend(lock);
+    if (status != 0) {
+        return status;
     }
     if (ttl_ms != 0) {
         status = rl_options_ttl(lock, ttl_ms, 0);
@@ -241,11 +258,60 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
         }
     }
     event.u.ttl_ms = (uint32_t)ttl_ms;
-    rl_op_submit(lock, RL_OP_EXTEND, on_done, data);
-    assert(primary->reentry.for_extend == NULL);
-    primary->reentry.for_extend = primary != lock ? lock : NULL;
-    rl_step_event(primary, &event);
+    submit_extend(lock, &event, on_done, data);
     return 0;
+}
+
+/* Whether the mode of the hold can be changed: others that use it rely on it. */
+static int check_mode(redlock_lock *lock, enum rl_mode from) {
+    const uint8_t mode = rl_hold_primary(lock)->holding.mode;
+    int status = check_extend(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (mode != from) {
+        rl_message_refuse(lock, mode == RL_PERMIT   ? "it is held as a permit, which has no modes"
+                                : from == RL_SHARED ? "it is held exclusively already"
+                                                    : "it is held shared already");
+        return REDLOCK_ERR_INVALID;
+    }
+    if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
+        return refuse_busy(lock,
+                           "in use: it was acquired more than once, or other objects share it");
+    }
+    return 0;
+}
+
+int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_EXTEND};
+    int status = enter(lock, __func__);
+    if (status == 0) {
+        status = check_mode(lock, RL_EXCLUSIVE);
+    }
+    if (status == 0) {
+        rl_mode_downgrade(rl_hold_primary(lock));
+        submit_extend(lock, &event, on_done, data);
+    }
+    return status;
+}
+
+int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_UPGRADE};
+    int status = enter(lock, __func__);
+    if (status == 0) {
+        status = check_mode(lock, RL_SHARED);
+    }
+    if (status == 0 && lock->fence != 0) {
+        rl_message_refuse(lock,
+                          "an upgrade has no fence of its own, and this hold has a reader's: "
+                          "release it and acquire it exclusively");
+        return REDLOCK_ERR_INVALID;
+    }
+    if (status == 0) {
+        rl_mode_upgrade(rl_hold_primary(lock));
+        submit_extend(lock, &event, on_done, data);
+    }
+    return status;
 }
 
 int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
@@ -280,6 +346,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     }
     event.u.token = token;
     lock->reentry.owes_lost = false;
+    rl_mode_begin(lock);
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
     rl_step_event(lock, &event);
     return 0;
@@ -347,6 +414,11 @@ int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
 
 const char *redlock_lock_token(const redlock_lock *lock) {
     return lock != NULL ? rl_hold_primary(lock)->core.token : "";
+}
+
+enum redlock_mode redlock_lock_mode(const redlock_lock *lock) {
+    const bool shared = lock != NULL && rl_hold_primary(lock)->holding.mode == RL_SHARED;
+    return shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 }
 
 uint64_t redlock_lock_fence(const redlock_lock *lock) {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "client/lock_life.h"
+#include "client/mode.h"
 #include "client/options.h"
 #include "client/own.h"
 #include "client/reserve.h"
@@ -65,6 +66,14 @@ static int check_resources(const redlock_lock_options *o, const struct complaint
                 return complain(to, "resources %zu and %zu are the same: name each once", j, i);
             }
         }
+    }
+    return 0;
+}
+
+static int check_mode(const redlock_lock_options *o, const struct complaint *to) {
+    if (o->mode != REDLOCK_EXCLUSIVE && o->mode != REDLOCK_SHARED) {
+        return complain(to, "mode is %d: it must be REDLOCK_EXCLUSIVE or REDLOCK_SHARED",
+                        (int)o->mode);
     }
     return 0;
 }
@@ -124,8 +133,8 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
 static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
     struct rl_resources *table = &lock->client->resources;
     for (uint32_t i = 0; i < lock->target.n; i++) {
-        struct rl_resource *resource =
-            rl_resource_get(table, o->resources[i].data, o->resources[i].length);
+        struct rl_resource *resource = rl_resource_get(
+            table, lock->holding.made, o->resources[i].data, o->resources[i].length);
         if (resource == NULL) {
             return false;
         }
@@ -155,7 +164,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         return complain(&to, "options.size is %zu, not %zu: begin with REDLOCK_LOCK_OPTIONS_INIT",
                         options->size, sizeof o);
     }
-    if (check_resources(&o, &to) != 0 || check_holder(&o, &to) != 0) {
+    if (check_resources(&o, &to) != 0 || check_mode(&o, &to) != 0 || check_holder(&o, &to) != 0) {
         return REDLOCK_ERR_INVALID;
     }
     if (client->phase != RL_CLIENT_OPEN) {
@@ -166,6 +175,8 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         rl_reserve_deadline(client, (uint32_t)o.n_resources) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
+        lock->holding.made = o.mode == REDLOCK_SHARED ? RL_SHARED : RL_EXCLUSIVE;
+        rl_mode_begin(lock);
         rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
         rl_deadline_init(&lock->deadline, rl_step_due);
         rl_deadline_init(&lock->end, rl_step_end_due);

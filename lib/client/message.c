@@ -175,10 +175,12 @@ static void add_round(struct text *text, const redlock_lock *lock) {
     static const char *const done[] = {[RL_ROUND_ACQUIRE] = "granted",
                                        [RL_ROUND_FENCE] = "raised",
                                        [RL_ROUND_EXTEND] = "renewed",
+                                       [RL_ROUND_UPGRADE] = "upgraded",
                                        [RL_ROUND_RELEASE] = "deleted"};
     static const char *const refused[] = {[RL_ROUND_ACQUIRE] = "held by another",
                                           [RL_ROUND_FENCE] = "the token is gone",
                                           [RL_ROUND_EXTEND] = "the token is gone",
+                                          [RL_ROUND_UPGRADE] = "read by others",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
     const struct rl_round *round = &rl_hold_primary(lock)->core.round;
     add(text, ": %u of %u %s, %u needed", (unsigned)round->granted, (unsigned)round->n,

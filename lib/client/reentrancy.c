@@ -2,6 +2,7 @@
 #include "client/reentrancy.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "client/env.h"
 #include "client/hold.h"
@@ -33,6 +34,12 @@ static void leave(redlock_lock *lock) {
 
 /* -- Acquire -- */
 
+/* Of whatever kind. */
+static bool same_name(const struct rl_resource *a, const struct rl_resource *b) {
+    return a == b || (a->home_hash == b->home_hash && a->length == b->length &&
+                      memcmp(a->bytes, b->bytes, a->length) == 0);
+}
+
 static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
     if (a->resource_count != b->resource_count) {
         return false;
@@ -40,7 +47,7 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
     for (uint32_t i = 0; i < a->resource_count; i++) {
         bool found = false;
         for (uint32_t j = 0; j < b->resource_count; j++) {
-            found = found || a->resources[i] == b->resources[j];
+            found = found || same_name(a->resources[i], b->resources[j]);
         }
         if (!found) {
             return false;
@@ -49,31 +56,46 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
     return true;
 }
 
-/* The active lock of a line, if it is held for this owner now. */
+/* The lock of a line that is held for this owner now, or NULL. */
 static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
-    redlock_lock *active = turns->active != NULL ? turns->active->owner : NULL;
-    if (active == NULL || active->reentry.owner != owner || !rl_hold_has_users(active)) {
-        return NULL;
+    redlock_lock *holder = NULL;
+    for (const struct rl_ticket *at = turns->first; at != NULL && holder == NULL; at = at->next) {
+        redlock_lock *lock = at->owner;
+        const bool holds = lock->reentry.primary == NULL && rl_lock_is_holding(&lock->core);
+        holder = holds && lock->reentry.owner == owner && rl_hold_has_users(lock) ? lock : NULL;
     }
-    if (rl_lock_lost_ns(&active->core) <= rl_client_now_ns(active->client)) {
-        rl_step_simple(active, RL_EV_TICK);
+    if (holder != NULL && rl_lock_lost_ns(&holder->core) <= rl_client_now_ns(holder->client)) {
+        rl_step_simple(holder, RL_EV_TICK);
+        holder = rl_lock_is_holding(&holder->core) ? holder : NULL;
     }
-    return rl_lock_is_holding(&active->core) ? active : NULL;
+    return holder;
 }
 
-redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, bool *part) {
-    *part = false;
-    if (owner == 0) {
-        return NULL;
+/* A writer's hold, or a reader's, of this resource, whichever this lock would be. */
+static redlock_lock *find_hold(const struct rl_resource *resource, uint64_t owner) {
+    redlock_lock *holder = held_by(&resource->turns, owner);
+    if (holder == NULL && resource->kind <= RL_SHARED) {
+        const uint16_t other = resource->kind == RL_SHARED ? RL_EXCLUSIVE : RL_SHARED;
+        const struct rl_resource *same =
+            rl_resource_find(resource->table, other, resource->bytes, resource->length);
+        holder = same != NULL ? held_by(&same->turns, owner) : NULL;
     }
-    for (uint32_t i = 0; i < lock->resource_count; i++) {
-        redlock_lock *primary = held_by(lock->waiting.tickets[i].turns, owner);
-        if (primary != NULL) {
-            *part = !same_resources(lock, primary);
-            return *part ? NULL : primary;
-        }
+    return holder;
+}
+
+redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
+    *why = 0;
+    redlock_lock *primary = NULL;
+    for (uint32_t i = 0; owner != 0 && primary == NULL && i < lock->resource_count; i++) {
+        primary = find_hold(lock->resources[i], owner);
     }
-    return NULL;
+    if (primary != NULL && !same_resources(lock, primary)) {
+        *why = REDLOCK_ERR_PART_HELD;
+    } else if (primary != NULL && lock->holding.made == RL_EXCLUSIVE &&
+               primary->holding.mode == RL_SHARED) {
+        *why = REDLOCK_ERR_WOULD_DEADLOCK;
+    }
+    return *why == 0 ? primary : NULL;
 }
 
 void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {

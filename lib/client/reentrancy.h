@@ -21,9 +21,10 @@
 
 #include "client/state.h"
 
-/* The primary of a hold of these resources by this owner, or NULL. part: it holds some of them, or
- * more than them. */
-redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, bool *part);
+/* The primary of a hold of these resources by this owner, or NULL. *why: 0, or why its owner has
+ * one that cannot be shared: PART_HELD (it is of some of them, or of more), WOULD_DEADLOCK (it
+ * reads, and this lock would wait for that to end). */
+redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why);
 
 /* The acquire that was just submitted for lock succeeds by joining. */
 void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary);

@@ -8,10 +8,11 @@
 
 #define CHAINS_AT_FIRST 16u
 
-/* FNV-1a, begun with the seed. */
-static uint64_t hash_of(const struct rl_resources *table, const void *bytes, size_t length) {
+/* FNV-1a, begun with the seed and the kind. */
+static uint64_t hash_of(const struct rl_resources *table, uint16_t kind, const void *bytes,
+                        size_t length) {
     const unsigned char *at = bytes;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ table->seed;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ table->seed ^ kind;
     for (size_t i = 0; i < length; i++) {
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
     }
@@ -46,24 +47,25 @@ static void grow(struct rl_resources *table) {
     rl_free(table->memory, old);
 }
 
-static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, const void *bytes,
-                                size_t length) {
+static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, uint16_t kind,
+                                const void *bytes, size_t length) {
     struct rl_resource *found = chain;
-    while (found != NULL && (found->hash != hash || found->length != length ||
-                             memcmp(found->bytes, bytes, length) != 0)) {
+    while (found != NULL && (found->hash != hash || found->kind != kind ||
+                             found->length != length || memcmp(found->bytes, bytes, length) != 0)) {
         found = found->next;
     }
     return found;
 }
 
-struct rl_resource *rl_resource_find(const struct rl_resources *table, const void *bytes,
-                                     size_t length) {
-    uint64_t hash = hash_of(table, bytes, length);
-    return table->chain_count > 0 ? find(*chain_of(table, hash), hash, bytes, length) : NULL;
+struct rl_resource *rl_resource_find(const struct rl_resources *table, uint16_t kind,
+                                     const void *bytes, size_t length) {
+    uint64_t hash = hash_of(table, kind, bytes, length);
+    return table->chain_count > 0 ? find(*chain_of(table, hash), hash, kind, bytes, length) : NULL;
 }
 
-struct rl_resource *rl_resource_get(struct rl_resources *table, const void *bytes, size_t length) {
-    uint64_t hash = hash_of(table, bytes, length);
+struct rl_resource *rl_resource_get(struct rl_resources *table, uint16_t kind, const void *bytes,
+                                    size_t length) {
+    uint64_t hash = hash_of(table, kind, bytes, length);
     if (table->count >= table->chain_count) {
         grow(table);
     }
@@ -71,7 +73,7 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, const void *byte
         return NULL;
     }
     struct rl_resource **chain = chain_of(table, hash);
-    struct rl_resource *found = find(*chain, hash, bytes, length);
+    struct rl_resource *found = find(*chain, hash, kind, bytes, length);
     if (found != NULL) {
         if (found->references++ == 0) {
             table->kept[found->kept_at] = NULL;
@@ -85,6 +87,7 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, const void *byte
         made->hash = hash;
         made->home_hash = rl_home_hash(bytes, (uint32_t)length);
         rl_deadline_init(&made->due, table->due);
+        made->kind = kind;
         made->length = (uint32_t)length;
         made->references = 1;
         memcpy(made->bytes, bytes, length);

@@ -1,6 +1,10 @@
 /* The resources that the locks of a client are of: each once, however many locks are of it, with
  * the line of those who want it (core/waitlist.h). A hash table that grows with the locks.
  *
+ * Who reads and who writes stand in lines of their own (modes, redis/command.h), and the nodes
+ * decide between the two, as between two clients. So a resource is a name and a kind: what is here
+ * twice, once for each kind, has one name on the nodes, and one home.
+ *
  * Where other clients were seen to want a resource, it outlives its last lock: whoever makes a lock
  * for each use and frees it behind the release would forget at once that others wait, and pass them
  * again and again. The last RL_RESOURCES_KEPT of those are kept, without a reference; the signs
@@ -35,9 +39,10 @@ struct rl_resource {
     struct rl_subscription
         *subscription; /* if releases of it are listened for (notification.h), or NULL */
     uint64_t hash;
-    uint64_t home_hash;  /* the same for all clients */
+    uint64_t home_hash;  /* the same for all clients and kinds */
     uint32_t references; /* 0: it is kept */
     uint32_t kept_at;    /* ... here */
+    uint16_t kind;       /* enum rl_mode */
     uint32_t length;
     char bytes[];
 };
@@ -55,12 +60,14 @@ struct rl_resources {
     struct rl_resource *kept[RL_RESOURCES_KEPT];
 };
 
-/* A reference to the resource of this name, which is made if there is none; NULL without memory. */
-struct rl_resource *rl_resource_get(struct rl_resources *table, const void *bytes, size_t length);
+/* A reference to the resource of this kind and name, which is made if there is none; NULL without
+ * memory. */
+struct rl_resource *rl_resource_get(struct rl_resources *table, uint16_t kind, const void *bytes,
+                                    size_t length);
 
-/* The resource of this name, or NULL; no reference is added. */
-struct rl_resource *rl_resource_find(const struct rl_resources *table, const void *bytes,
-                                     size_t length);
+/* The resource of this kind and name, or NULL; no reference is added. */
+struct rl_resource *rl_resource_find(const struct rl_resources *table, uint16_t kind,
+                                     const void *bytes, size_t length);
 
 void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
 

@@ -63,9 +63,10 @@ struct rl_lock_call_block {
 
 /* How a release is sent, see line.h. */
 struct rl_release_plan {
-    uint32_t homes;    /* nodes that keep lines of its resources, as a mask: `mode` is for them */
-    uint32_t grace_ms; /* for which others reserve the keys; 0: they delete them */
-    uint32_t keep_ms;  /* of mode KEEP: for which home reserves the key for `place` */
+    uint32_t homes;     /* nodes that keep lines of its resources, as a mask: `mode` is for them */
+    uint32_t grace_ms;  /* for which others reserve the keys; 0: they delete them */
+    uint32_t keep_ms;   /* of mode KEEP: for which home reserves the key for `place` */
+    uint32_t intent_ms; /* as in struct rl_command */
     enum rl_release_mode mode;
     char place[RL_PLACE_LEN];
 };
@@ -213,6 +214,20 @@ struct rl_waiting {
     bool pauses;               /* ... and is to let others go first */
 };
 
+/* In which way it is held, see mode.h. Masks have a bit for each node. */
+struct rl_holding {
+    uint64_t place;  /* waiting: with which its turn came that of another lock of ours was, or 0 */
+    uint32_t unsure; /* may convert what is the writer's late: no answer to that has come */
+    uint8_t made;    /* enum rl_mode, as it was made */
+    uint8_t mode;    /* ... of the attempt, or the hold, now */
+    bool was_shared; /* it is released as a reader's */
+    bool converts;   /* nodes may have it as the writer's, and it is a reader */
+    bool is_upgrading;
+    bool meets_upgrade; /* of another reader */
+    bool shuts;         /* its turn came while writers wait */
+    bool noted_intent;  /* refused, it has kept new readers off */
+};
+
 /* What the loop's turn is to do with a lock that is first of its client's and waits. */
 enum rl_line_call {
     RL_LINE_CALL_NONE,
@@ -281,6 +296,7 @@ struct redlock_lock {
     struct rl_reentry reentry;
     struct rl_waiting waiting;
     struct rl_queueing queueing;
+    struct rl_holding holding;
 
     struct rl_target target;        /* the resources and the holder, for commands */
     struct rl_resource **resources; /* target.n of them; behind the struct, as the names */

@@ -110,7 +110,8 @@ static struct rl_subscription *subscription_of(redlock_client *client, const cha
         return NULL;
     }
     const struct rl_resource *resource =
-        rl_resource_find(&client->resources, channel + PREFIX_LEN, length - PREFIX_LEN);
+        rl_resource_find(&client->resources, RL_EXCLUSIVE, channel + PREFIX_LEN,
+                         length - PREFIX_LEN); /* whose lock a recipe watches */
     return resource != NULL ? resource->subscription : NULL;
 }
 

@@ -35,6 +35,7 @@
 #include "client/query.h"
 #include "client/ready.h"
 #include "client/step.h"
+#include "client/waiting.h"
 
 /* -- What is due -- */
 
@@ -172,7 +173,10 @@ static void step_in_turn(redlock_lock *lock) {
     assert(lock->core.state == RL_WAITING);
     lock->waiting.has_turn = false;
     lock->client->stats.handoffs++;
-    if (lock->waiting.pauses && !rl_line_holds_up(lock, true)) {
+    if (rl_waiting_is_beside(lock) && !rl_waiting_is_active(lock)) {
+        event.place = lock->holding.place; /* with the turn of another lock of ours */
+        rl_step_event(lock, &event);
+    } else if (lock->waiting.pauses && !rl_line_holds_up(lock, true)) {
         event.u.pause = true; /* who does not wait in line has a gap then */
         rl_step_event(lock, &event);
     } else {

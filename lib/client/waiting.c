@@ -11,8 +11,14 @@
 #include <assert.h>
 
 #include "client/eligibility.h"
+#include "client/line.h"
 #include "client/op.h"
 #include "client/ready.h"
+
+bool rl_waiting_is_beside(const redlock_lock *lock) {
+    assert(lock->resource_count > 0);
+    return lock->resources[0]->kind != RL_EXCLUSIVE;
+}
 
 bool rl_waiting_enter(redlock_lock *lock) {
     assert(!lock->waiting.is_in_line);
@@ -21,7 +27,9 @@ bool rl_waiting_enter(redlock_lock *lock) {
     if (!rl_tickets_may_ask(lock->waiting.tickets)) {
         return true;
     }
-    rl_tickets_ask(lock->waiting.tickets);
+    if (!rl_waiting_is_beside(lock)) {
+        rl_tickets_ask(lock->waiting.tickets);
+    }
     return false;
 }
 
@@ -63,16 +71,79 @@ enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
     return status == REDLOCK_ERR_HELD ? RL_WORDS_WAITING : RL_WORDS_WAITED_IN_VAIN;
 }
 
-static void give_turn(redlock_lock *lock, bool pause) {
+static void let_ask(redlock_lock *lock, bool pause) {
     assert(!lock->waiting.has_turn);
-    rl_tickets_ask(lock->waiting.tickets);
     lock->waiting.has_turn = true;
     lock->waiting.pauses = pause;
     rl_ready_step(lock);
 }
 
+static void give_turn(redlock_lock *lock, bool pause) {
+    rl_tickets_ask(lock->waiting.tickets);
+    let_ask(lock, pause);
+}
+
+/* -- Beside each other -- */
+
+static bool waits(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && !lock->waiting.has_turn;
+}
+
+bool rl_waiting_is_active(const redlock_lock *lock) {
+    const struct rl_ticket *first = &lock->waiting.tickets[0];
+    assert(lock->waiting.is_in_line);
+    return first->turns->active == first; /* in all of its lists, or in none */
+}
+
+/* The turn of one was that of all. */
+static void pass_turn(redlock_lock *lock) {
+    const struct rl_line *line = &rl_line_of(lock)->line;
+    const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING;
+    rl_tickets_pass(lock->waiting.tickets);
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_ticket *ticket = lock->waiting.tickets[i].turns->first;
+        for (; ticket != NULL; ticket = ticket->next) {
+            redlock_lock *other = ticket->owner;
+            if (waits(other)) {
+                other->holding.place = takes ? rl_line_take_place(line) : 0;
+                other->holding.shuts = lock->holding.shuts;
+                let_ask(other, false);
+            }
+        }
+    }
+}
+
+static void update_beside(redlock_lock *lock) {
+    const bool won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
+    if (rl_waiting_is_active(lock)) {
+        if (won) {
+            pass_turn(lock);
+        }
+    } else if (waits(lock) && rl_tickets_may_ask(lock->waiting.tickets)) {
+        rl_tickets_ask(lock->waiting.tickets); /* it was refused: the first to wait */
+    }
+}
+
+/* One that waits for its turn, where the active one has gone without being granted. */
+static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
+    struct rl_ticket *ticket = turns->first;
+    while (ticket != NULL && (!waits(ticket->owner) || !rl_tickets_may_ask(ticket->all))) {
+        ticket = ticket->next;
+    }
+    return ticket;
+}
+
+/* -- After a step -- */
+
 void rl_waiting_update(redlock_lock *lock) {
-    if (!lock->waiting.is_in_line || rl_lock_is_in_line(&lock->core)) {
+    const bool beside = rl_waiting_is_beside(lock);
+    if (!lock->waiting.is_in_line) {
+        return;
+    }
+    if (rl_lock_is_in_line(&lock->core)) {
+        if (beside) {
+            update_beside(lock);
+        }
         return;
     }
     bool is_free[REDLOCK_RESOURCES_MAX];
@@ -82,9 +153,10 @@ void rl_waiting_update(redlock_lock *lock) {
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_waitlist *turns = lock->waiting.tickets[i].turns;
-        bool pause;
+        bool pause = false;
         if (is_free[i] && turns->active == NULL) {
-            struct rl_ticket *next = rl_waitlist_next(turns, lock->core.now_ns, &pause);
+            struct rl_ticket *next =
+                beside ? next_waiting(turns) : rl_waitlist_next(turns, lock->core.now_ns, &pause);
             if (next != NULL) {
                 give_turn(next->owner, pause);
             }

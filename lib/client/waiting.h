@@ -4,6 +4,11 @@
  * Turns are given by the loop's turn, after the callbacks and before the flush, so that the SET of
  * the next follows the release of the one before it in one write. They are not given synchronously:
  * a thousand waiters that fail at once must not be a thousand nested calls.
+ *
+ * Readers ask all at once. The first that is refused becomes the active one and stands in line with
+ * other clients; those that are refused, or come, while it does so wait behind it. When it is
+ * granted, they all ask, with the place that its turn was: a turn is that of all readers of a
+ * client.
  */
 #ifndef RL_CLIENT_WAITING_H
 #define RL_CLIENT_WAITING_H
@@ -11,6 +16,13 @@
 #include <stdbool.h>
 
 #include "client/state.h"
+
+/* Whether locks of this client may hold it side by side: those that ask or hold are not in each
+ * other's way, and one that must wait for other clients waits for all of ours. */
+bool rl_waiting_is_beside(const redlock_lock *lock);
+
+/* Whether it is the one that asks or holds, or that waits for all of ours. In line. */
+bool rl_waiting_is_active(const redlock_lock *lock);
 
 /* Into the line of each of its resources. Returns whether it must wait. */
 bool rl_waiting_enter(redlock_lock *lock);

@@ -22,6 +22,7 @@ enum rl_call_kind {
     RL_CALL_TAKE, /* a SET that reserved keys give way to, see line.h */
     RL_CALL_RAISE,
     RL_CALL_EXTEND,
+    RL_CALL_UPGRADE,
     RL_CALL_RELEASE,
     RL_CALL_KINDS
 };

@@ -78,6 +78,7 @@ static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
         [RL_ROUND_ACQUIRE] = lock->place != 0 ? RL_CALL_TAKE : RL_CALL_SET,
         [RL_ROUND_FENCE] = RL_CALL_RAISE,
         [RL_ROUND_EXTEND] = RL_CALL_EXTEND,
+        [RL_ROUND_UPGRADE] = RL_CALL_UPGRADE,
         [RL_ROUND_RELEASE] = RL_CALL_RELEASE};
     int16_t why[RL_NODES_MAX];
     uint32_t round = lock->round.id; /* a failed vote may end it, and begin another */

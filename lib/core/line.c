@@ -393,10 +393,6 @@ void rl_line_release_answered(struct rl_line *line) {
     line->release_until_ns = 0;
 }
 
-bool rl_line_awaits_release(const struct rl_line *line, uint64_t now_ns) {
-    return now_ns < line->release_until_ns;
-}
-
 void rl_line_looked(struct rl_line *line, uint64_t until_ns) {
     assert(until_ns != 0);
     line->look_until_ns = until_ns;

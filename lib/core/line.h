@@ -188,7 +188,6 @@ bool rl_line_has_signs(const struct rl_line *line);
 /* Home was sent a release, and will say by until_ns whether somebody waits; it has said so. */
 void rl_line_released(struct rl_line *line, uint64_t until_ns);
 void rl_line_release_answered(struct rl_line *line);
-bool rl_line_awaits_release(const struct rl_line *line, uint64_t now_ns);
 
 /* The same of a release that the client handed on behind, without waiting for the answer. It must
  * not do so again before: who waits would be passed by once more. */

@@ -49,6 +49,8 @@ static void after_votes(struct rl_lock *lock, const struct rl_event *event,
     }
     if (lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING))) {
         rl_lock_attempt_decided(lock, event, out);
+    } else if (lock->state == RL_EXTENDING && lock->round.kind == RL_ROUND_UPGRADE) {
+        rl_lock_upgrade_decided(lock, event, out);
     } else if (lock->state == RL_EXTENDING) {
         rl_lock_extend_decided(lock, event, out);
     } else if (lock->state == RL_RELEASING) {
@@ -130,7 +132,8 @@ static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct r
     const struct rl_ballot_in *in = &event->u.vote;
     assert(in->node < lock->rules->n);
     assert(event->duplicates == NULL || (event->duplicates[in->node] >> in->node & 1) == 0);
-    bool may_vote = lock->round.kind != RL_ROUND_EXTEND || (event->voters >> in->node & 1) != 0;
+    bool prolongs = lock->round.kind == RL_ROUND_EXTEND || lock->round.kind == RL_ROUND_UPGRADE;
+    bool may_vote = !prolongs || (event->voters >> in->node & 1) != 0;
     if (in->vote == RL_VOTE_GRANTED && !may_vote) {
         RL_MARK(YES_NOT_COUNTED);
         take_as_failed(lock, event, out, event->reasons[in->node]);
@@ -165,7 +168,11 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
 
 static void on_cancel(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     if (lock->state == RL_EXTENDING && !lock->renews) {
-        rl_lock_stop_extend(lock, out);
+        if (lock->round.kind == RL_ROUND_UPGRADE) {
+            rl_lock_cancel_upgrade(lock, event, out);
+        } else {
+            rl_lock_stop_extend(lock, out);
+        }
     } else if (lock->state == RL_READY) { /* there is no token, so nothing to release */
         out->acquired = RL_RESULT_CANCELED;
         rl_lock_move(lock, RL_IDLE);
@@ -209,6 +216,7 @@ static const struct {
     [RL_EV_NOTICE] = {"notice", rl_lock_on_notice},
     [RL_EV_ADOPT] = {"adopt", rl_lock_on_adopt},
     [RL_EV_DISOWN] = {"disown", rl_lock_on_disown},
+    [RL_EV_UPGRADE] = {"upgrade", rl_lock_on_upgrade},
 };
 
 /* -- The interface -- */

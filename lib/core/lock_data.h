@@ -56,6 +56,7 @@ enum rl_event_type {
     RL_EV_NOTICE,  /* any state: it may be worth trying at once, instead of after the pause */
     RL_EV_ADOPT,   /* idle or lost; with `adopt` */
     RL_EV_DISOWN,  /* held or extending; lost: it comes too late and does nothing */
+    RL_EV_UPGRADE, /* as EXTEND, without ttl_ms: a reader would be the writer */
     RL_EVENT_TYPES
 };
 
@@ -123,8 +124,8 @@ struct rl_actions {
     bool tell;           /* feed RL_EV_TELL when the acquire's callback can run, soon */
     bool late;           /* the vote was late and was not counted */
     enum rl_result acquired;
-    enum rl_result extended;
-    enum rl_result renewed; /* by the watchdog: OK or UNKNOWN */
+    enum rl_result extended; /* also an upgrade: OK, HELD, UNKNOWN */
+    enum rl_result renewed;  /* by the watchdog: OK or UNKNOWN */
     enum rl_result released;
     enum rl_result lost;
 };
@@ -151,6 +152,7 @@ struct rl_lock {
     uint8_t state;                /* enum rl_lock_state */
     bool adopts;                  /* the attempt is an adoption: what it finds is not ours to end */
     bool renews;                  /* the pending extension is the watchdog's */
+    uint8_t reverts;              /* enum rl_result: ... follows an upgrade that came to this */
     bool was_refused;             /* waiting: after an attempt, for other clients */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };

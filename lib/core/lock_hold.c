@@ -20,6 +20,11 @@
 /* The pending extension is over. Of the watchdog's, only on_renew waits for the outcome. */
 static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum rl_result result) {
     assert(lock->state == RL_EXTENDING);
+    if (lock->reverts != RL_RESULT_NONE &&
+        (result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN)) {
+        result = (enum rl_result)lock->reverts;
+    }
+    lock->reverts = RL_RESULT_NONE;
     if (!lock->renews) {
         out->extended = result;
     } else if (result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN) {
@@ -137,6 +142,74 @@ void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struc
     rl_lock_stop_extend(lock, out); /* the caller's takes precedence over the watchdog's */
     rl_lock_begin_extend(lock, event, out,
                          event->u.ttl_ms != 0 ? event->u.ttl_ms : lock->acquire.ttl_ms);
+}
+
+/* -- Upgrades -- */
+
+/* Not one that would shorten the hold: then a later extension does it. */
+static bool can_convert_back(const struct rl_lock *lock, const struct rl_event *event) {
+    assert(lock_is(lock, IS_HOLDING));
+    return event->now_ns + rl_validity_ns(lock->rules, lock->acquire.ttl_ms) >=
+           lock->valid_until_ns;
+}
+
+void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
+                            struct rl_actions *out) {
+    assert(lock->state == RL_EXTENDING && lock->round.kind == RL_ROUND_UPGRADE);
+    rl_lock_stop_extend(lock, out);
+    if (can_convert_back(lock, event)) {
+        lock->renews = true; /* nobody waits for it */
+        rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
+    }
+}
+
+/* The upgrade was not won. It is over when what it has converted is converted back. */
+static void upgrade_failed(struct rl_lock *lock, const struct rl_event *event,
+                           struct rl_actions *out) {
+    const enum rl_result why =
+        rl_round_without_quorum(&lock->round) ? RL_RESULT_UNKNOWN : RL_RESULT_HELD;
+    if (!can_convert_back(lock, event)) {
+        lock_end_extend(lock, out, why);
+        rl_lock_move(lock, RL_HELD);
+        rl_lock_plan_renewal(lock, event, true);
+        return;
+    }
+    lock->reverts = (uint8_t)why;
+    rl_lock_move(lock, RL_HELD);
+    rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
+}
+
+void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
+                             struct rl_actions *out) {
+    const struct rl_round *round = &lock->round;
+    uint64_t until_ns = round->sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
+    assert(round->kind == RL_ROUND_UPGRADE && round->decision != RL_OPEN);
+    if (round->decision != RL_WON) {
+        upgrade_failed(lock, event, out);
+        return;
+    }
+    lock_prolong(lock, until_ns);
+    lock_end_extend(lock, out, RL_RESULT_OK);
+    rl_lock_move(lock, RL_HELD);
+    rl_lock_plan_renewal(lock, event, false);
+}
+
+void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out) {
+    if (lock->state == RL_LOST) {
+        out->extended = RL_RESULT_EXPIRED; /* lock_expire() was first */
+        return;
+    }
+    assert(lock->state == RL_HELD || lock->renews);
+    rl_lock_stop_extend(lock, out);
+    /* The longest: a node that no extension has reached since would end before the validity that
+     * those have given, and as a reader's it kept no other reader out. */
+    lock->ttl_ms = lock->life_ms;
+    rl_lock_move(lock, RL_EXTENDING);
+    rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->up);
+    if (lock->round.decision != RL_OPEN) { /* too few nodes are up */
+        rl_lock_upgrade_decided(lock, event, out);
+    }
 }
 
 void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,

@@ -8,6 +8,7 @@
 /* -- Events -- */
 
 void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
@@ -21,6 +22,14 @@ void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out, uint32_t ttl_ms);
 
 void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
+                            struct rl_actions *out);
+
+void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
+                             struct rl_actions *out);
+
+/* The pending upgrade is cancelled; what it may have made the writer's is made the reader's
+ * again. */
+void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out);
 
 void rl_lock_release_decided(struct rl_lock *lock, struct rl_actions *out);

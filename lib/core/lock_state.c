@@ -51,7 +51,10 @@ void rl_lock_invariant(const struct rl_lock *lock) {
            lock->round.kind == (lock->adopts ? RL_ROUND_EXTEND : RL_ROUND_ACQUIRE));
     assert(lock->state != RL_FENCING || lock->round.kind == RL_ROUND_FENCE);
     assert(lock->state != RL_GRANTED || lock->round.decision == RL_WON);
-    assert(lock->state != RL_EXTENDING || lock->round.kind == RL_ROUND_EXTEND);
+    assert(lock->state != RL_EXTENDING || lock->round.kind == RL_ROUND_EXTEND ||
+           lock->round.kind == RL_ROUND_UPGRADE);
+    assert(!lock->renews || lock->round.kind != RL_ROUND_UPGRADE);
+    assert(lock->reverts == RL_RESULT_NONE || (lock->state == RL_EXTENDING && !lock->renews));
     assert(lock->state != RL_RELEASING || lock->round.kind == RL_ROUND_RELEASE);
     assert(lock->token[RL_TOKEN_LEN] == '\0');
     assert(lock->set_ns <= lock->now_ns);

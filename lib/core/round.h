@@ -28,7 +28,8 @@ enum rl_round_kind {
     RL_ROUND_ACQUIRE,
     RL_ROUND_FENCE, /* raises the counters of nodes that granted, see fence.h */
     RL_ROUND_EXTEND,
-    RL_ROUND_RELEASE /* a refusal is as good as a grant: the token is not there */
+    RL_ROUND_UPGRADE, /* a reader becomes the writer, see lock.h */
+    RL_ROUND_RELEASE  /* a refusal is as good as a grant: the token is not there */
 };
 
 enum rl_decision { RL_OPEN, RL_WON, RL_DEFEATED };

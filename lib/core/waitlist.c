@@ -45,6 +45,14 @@ void rl_tickets_ask(struct rl_ticket *all) {
     }
 }
 
+void rl_tickets_pass(struct rl_ticket *all) {
+    for (uint32_t i = 0; i < all->n; i++) {
+        assert(all[i].is_taken);
+        assert(all[i].turns->active == &all[i]);
+        all[i].turns->active = NULL;
+    }
+}
+
 bool rl_ticket_leave(struct rl_ticket *ticket) {
     struct rl_waitlist *turns = ticket->turns;
     bool was_active = turns->active == ticket;

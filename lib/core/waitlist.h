@@ -12,6 +12,10 @@
  * could wait for one that waits for a and b. The price: a lock of several resources under constant
  * load may be overtaken again and again.
  *
+ * Readers hold beside each other: they ask all at once, and none of them is active. One is when
+ * some must wait for a writer: the first of those, who stands in line for all of them, until it is
+ * granted (client/waiting.h).
+ *
  * This is courtesy, not safety: if two locks of one client asked at once, the nodes would keep them
  * apart as they keep other clients apart.
  *
@@ -33,8 +37,9 @@ struct rl_ticket;
 struct rl_waitlist {
     struct rl_ticket *first;
     struct rl_ticket *last;
-    struct rl_ticket *active; /* who asks or holds, or NULL */
-    uint64_t since_ns;        /* it has been handed on without a gap; 0: it has not */
+    struct rl_ticket
+        *active;       /* who asks or holds, or NULL; of readers: who waits for all of them */
+    uint64_t since_ns; /* it has been handed on without a gap; 0: it has not */
 };
 
 /* One of the tickets of a lock, which are an array. The memory is the lock's. */
@@ -60,6 +65,9 @@ bool rl_tickets_may_ask(const struct rl_ticket *all);
 
 /* The lock becomes active in all its waitlists. */
 void rl_tickets_ask(struct rl_ticket *all);
+
+/* The active lock steps aside, and keeps its tickets: of one that holds beside others. */
+void rl_tickets_pass(struct rl_ticket *all);
 
 /* Out of a waitlist, from anywhere in it. Returns whether it no longer has an active lock because
  * of that: then another lock may be next. */

@@ -255,15 +255,20 @@ static void give_up(struct five *f, const struct five_done *done) {
 }
 
 /* Home goes, the client waits at the next one, and gives up there. */
+static size_t lose_home_and_give_up(struct five *f, struct five_done *done) {
+    size_t home = begin_to_wait(f, done);
+    fake_node_refuse(f->nodes[home]);
+    fake_node_drop(f->nodes[home], true);
+    five_wait_node(f, home, false);
+    give_up(f, done);
+    return home;
+}
+
 static void leaves_its_place_after_reconnecting(void **state) {
     (void)state;
     struct five f;
     struct five_done done;
-    size_t home = begin_to_wait(&f, &done);
-    fake_node_refuse(f.nodes[home]);
-    fake_node_drop(f.nodes[home], true);
-    five_wait_node(&f, home, false);
-    give_up(&f, &done);
+    size_t home = lose_home_and_give_up(&f, &done);
     assert_true(has_line(&f, home));
     fake_node_listen(f.nodes[home]);
     five_wait_up(&f, FIVE);
@@ -297,11 +302,7 @@ static void closes_with_a_place_that_was_left(void **state) {
     (void)state;
     struct five f;
     struct five_done done;
-    size_t home = begin_to_wait(&f, &done);
-    fake_node_refuse(f.nodes[home]);
-    fake_node_drop(f.nodes[home], true);
-    five_wait_node(&f, home, false);
-    give_up(&f, &done);
+    size_t home = lose_home_and_give_up(&f, &done);
     redlock_lock_free(f.lock);
     f.lock = NULL;
     assert_true(has_line(&f, home));

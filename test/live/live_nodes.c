@@ -165,8 +165,8 @@ size_t live_count_keys(const struct live *live, const char *key, const char *val
 }
 
 /* What ends by itself does not count: counters of fences, which outlive the locks, a reservation
- * for who is next, of less than a second, and a line, which keeps the places whose LEAVE did not
- * arrive. */
+ * for who is next, of less than a second, a line, which keeps the places whose LEAVE did not
+ * arrive, and what a writer that wants to be let in has noted. */
 static bool has_keys(const struct live *live, size_t i) {
     static const char script[] =
         "local n = 0 "
@@ -175,7 +175,9 @@ static bool has_keys(const struct live *live, size_t i) {
         "  local reserved = string.sub(s, 1, 8) == 'reserved' and redis.call('pttl', k) < 1000 "
         "  local line = string.sub(k, 1, 16) == 'libredlock:line:' "
         "  local fence = string.sub(k, 1, 17) == 'libredlock:fence:' "
-        "  if not reserved and not line and not fence then n = n + 1 end "
+        "  local wish = string.find(k, 'libredlock:intent:', 1, true) == 1 "
+        "      or string.find(k, 'libredlock:upgrade:', 1, true) == 1 "
+        "  if not reserved and not line and not fence and not wish then n = n + 1 end "
         "end "
         "return n";
     return live_integer(live, i, "EVAL %s 0", script) > 0;

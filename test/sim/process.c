@@ -175,6 +175,7 @@ static void traced(const redlock_event *event, void *data) {
         case REDLOCK_EVENT_JOIN:
         case REDLOCK_EVENT_TURN:
         case REDLOCK_EVENT_LEAVE:
+        case REDLOCK_EVENT_UPGRADE:
         case REDLOCK_EVENT_LISTEN_UP:
         case REDLOCK_EVENT_LISTEN_DOWN:
             break;

@@ -153,7 +153,7 @@ static void remembers_that_it_looked(void **state) {
     rl_line_looked(&line, 5);
     assert_true(rl_line_looks(&line, 4));
     assert_false(rl_line_looks(&line, 5));
-    assert_false(rl_line_awaits_release(&line, 0));
+    assert_int_equal(line.release_until_ns, 0);
     rl_line_look_answered(&line);
     assert_false(rl_line_looks(&line, 0));
 }

@@ -75,7 +75,7 @@ static inline void fan_out(struct rl_lock *lock, enum rl_call_kind kind, uint32_
     assert_true(nodes != 0);
     assert_true(round == 0 || round == lock->round.id);
     s->announced = nodes;
-    note(s, "STRXU"[kind]);
+    note(s, "STRXPU"[kind]);
 }
 
 static inline int16_t send_one(struct rl_lock *lock, enum rl_call_kind kind, uint32_t round,

@@ -33,7 +33,7 @@ static void keeps_names_apart(void **state) {
     static struct rl_resource *all[NAMES];
     failing = 0;
     for (uint32_t i = 0; i < NAMES; i++) {
-        all[i] = rl_resource_get(&table, &i, sizeof i); /* zero bytes and all */
+        all[i] = rl_resource_get(&table, 0, &i, sizeof i); /* zero bytes and all */
         assert_non_null(all[i]);
         assert_int_equal(all[i]->length, sizeof i);
         assert_memory_equal(all[i]->bytes, &i, sizeof i);
@@ -41,11 +41,11 @@ static void keeps_names_apart(void **state) {
     assert_int_equal(table.count, NAMES);
     assert_true(table.chain_count >= NAMES / 2);
     uint32_t seven = 7;
-    struct rl_resource *shorter = rl_resource_get(&table, &seven, 3);
+    struct rl_resource *shorter = rl_resource_get(&table, 0, &seven, 3);
     assert_ptr_not_equal(shorter, all[7]);
     rl_resource_put(&table, shorter);
     for (uint32_t i = 0; i < NAMES; i++) {
-        assert_ptr_equal(rl_resource_get(&table, &i, sizeof i), all[i]);
+        assert_ptr_equal(rl_resource_get(&table, 0, &i, sizeof i), all[i]);
         assert_int_equal(all[i]->references, 2);
         rl_resource_put(&table, all[i]);
     }
@@ -63,7 +63,7 @@ static void keeps_what_others_want(void **state) {
     const uint32_t n = RL_RESOURCES_KEPT + 100;
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < n; i++) {
-            struct rl_resource *resource = rl_resource_get(&table, &i, sizeof i);
+            struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
             assert_non_null(resource);
             if (i % 2 == 0) {
                 rl_line_note(&resource->line, true, 1000 + i);
@@ -74,20 +74,20 @@ static void keeps_what_others_want(void **state) {
         assert_int_equal(table.kept_count, n / 2);
     }
     for (uint32_t i = 0; i < n; i += 2) {
-        struct rl_resource *resource = rl_resource_get(&table, &i, sizeof i);
+        struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
         assert_true(rl_line_is_busy(&resource->line, 1000 + i));
         rl_line_note(&resource->line, false, 2000); /* home says that nobody waits any more */
         rl_resource_put(&table, resource);
     }
     assert_int_equal(table.count, 0);
     for (uint32_t i = 0; i < n; i++) {
-        struct rl_resource *resource = rl_resource_get(&table, &i, sizeof i);
+        struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
         rl_line_note(&resource->line, true, 3000);
         rl_resource_put(&table, resource);
     }
     assert_int_equal(table.count, RL_RESOURCES_KEPT);
     for (uint32_t i = 0; i < n; i++) {
-        bool is_kept = rl_resource_find(&table, &i, sizeof i) != NULL;
+        bool is_kept = rl_resource_find(&table, 0, &i, sizeof i) != NULL;
         assert_int_equal(is_kept, i >= n - RL_RESOURCES_KEPT);
     }
     rl_resources_free(&table);
@@ -102,7 +102,7 @@ static void lives_with_little_memory(void **state) {
         uint32_t count = 0;
         failing = nth;
         for (uint32_t i = 0; i < COUNT(got); i++) {
-            got[count] = rl_resource_get(&table, &i, sizeof i);
+            got[count] = rl_resource_get(&table, 0, &i, sizeof i);
             count += got[count] != NULL;
         }
         assert_true(count >= COUNT(got) - 1);

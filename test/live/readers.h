@@ -1,0 +1,21 @@
+/* Readers of real nodes, and how many leases those have. */
+#ifndef LIVE_READERS_H
+#define LIVE_READERS_H
+
+#include "live/live.h"
+
+redlock_lock *readers_lock(redlock_client *client, const char *resource, enum redlock_mode mode);
+
+/* Acquires with one try, and waits until every node has the lease. */
+void readers_hold(struct live *live, redlock_lock *lock, int64_t ttl_ms);
+
+/* Leases on all nodes together. */
+size_t readers_count(const struct live *live, const char *resource);
+
+/* On how many nodes a plain client's SET NX got in. What it has set is deleted. */
+size_t readers_set_nx(const struct live *live, const char *resource);
+
+/* How many stand in the line of those who want to read it, on all nodes together. */
+size_t readers_waiting(const struct live *live, const char *resource);
+
+#endif
