@@ -11,13 +11,13 @@
  * converted in vain is converted back by an extension.
  *
  * Can a conversion run late and let readers in beside a writer? A command may run after one that
- * was sent later: it lay on a connection that has ended, or its script was not there and it was sent
- * again, whole. So of each node that was sent a conversion to the reader's, and has not answered
- * it, the client is unsure: it is sent no second one, and its yes counts neither to an upgrade nor,
- * when that was won, to any extension (a repair may have put the token there, which the conversion
- * would find). All others that run late do no harm: a conversion to the writer's needs a lease that
- * lives, and keeps more out, not less; an extension without converting lets a key be whose it is;
- * and what is released has a token that is never used again.
+ * was sent later: it lay on a connection that has ended, or its script was not there and it was
+ * sent again, whole. So of each node that was sent a conversion to the reader's, and has not
+ * answered it, the client is unsure: it is sent no second one, and its yes counts neither to an
+ * upgrade nor, when that was won, to any extension (a repair may have put the token there, which
+ * the conversion would find). All others that run late do no harm: a conversion to the writer's
+ * needs a lease that lives, and keeps more out, not less; an extension without converting lets a
+ * key be whose it is; and what is released has a token that is never used again.
  */
 #ifndef RL_CLIENT_MODE_H
 #define RL_CLIENT_MODE_H
