@@ -10,7 +10,7 @@
 #define CYCLES 1000
 #define LOCKS 1000
 #define IN_FLIGHT 32
-#define LOCK_BYTES_MAX 1120    /* with its resource, which has a line */
+#define LOCK_BYTES_MAX 1150    /* with its resource, which has a line */
 #define REQUEST_BYTES_MAX 384  /* with its command, which waits to be written */
 #define CLIENT_BYTES_MAX 49152 /* with 16 KiB to read into */
 
