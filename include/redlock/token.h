@@ -73,10 +73,15 @@ typedef struct redlock_node_holder {
     /* 1: the key is reserved, by a release, for the client whose turn it is. No client holds it:
      * is_held is 0, and remaining_ms says until when it is reserved. */
     int is_reserved;
+
+    /* 1: readers hold it (REDLOCK_SHARED), any number of them: is_held is 1, token and holder are
+     * "", and remaining_ms is until the last of them ends. Who they are:
+     * redlock_query_readers(). */
+    int is_shared;
 } redlock_node_holder;
 
 #define REDLOCK_NODE_HOLDER_INIT \
-    { sizeof(redlock_node_holder), NULL, 0, 0, NULL, NULL, 0, 0, 0 }
+    { sizeof(redlock_node_holder), NULL, 0, 0, NULL, NULL, 0, 0, 0, 0 }
 
 /* REDLOCK_NODE_HOLDER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_node_holder_init(redlock_node_holder *node_holder, size_t size);
@@ -111,23 +116,25 @@ REDLOCK_API int redlock_query_node(const redlock_query *query, size_t index,
  * (the strings are valid during the callback; remaining_ms is until fewer than a quorum have it)
  * and returns 1. It also does if a quorum has one string that is not of this library's kind and has
  * a ttl, as a lock of another Redlock library has: then *token is "", and *holder the beginning of
- * that string, as in redlock_node_holder. 0 if nothing has a quorum. Since 0.1. */
+ * that string, as in redlock_node_holder. 0 if nothing has a quorum, or readers hold it. Since
+ * 0.1. */
 REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **token,
                                      const char **holder, int64_t *remaining_ms);
 
 #define REDLOCK_WAITERS_MAX 1024 /* that one query asks for */
 
 /* Asks every node who waits for a resource, and in which order; changes nothing. Only the node that
- * is the resource's home has a line ("Whose turn it is" in docs/guarantees.md). max: how many of
- * them at most, 1 to REDLOCK_WAITERS_MAX; the others are counted. The callback and its status: as
- * for redlock_query_holder(), and redlock_query_node() says which nodes have answered; one that did
- * not may be the one that has the line. After the first answer of a node that has one, the rest is
+ * is the resource's home has lines, one of those who wait to have it exclusively, and one of
+ * readers ("Whose turn it is" in docs/guarantees.md). max: how many of each at most, 1 to
+ * REDLOCK_WAITERS_MAX; the others are counted. The callback and its status: as for
+ * redlock_query_holder(), and redlock_query_node() says which nodes have answered; one that did not
+ * may be the one that has the lines. After the first answer of a node that has one, the rest is
  * asked for, for node_timeout_ms once more.
  *
  * The line may move while it is asked for: then one that waits may be missing. A client has one
- * place in it, however many of its locks wait. Clients of other libraries, and those that wait for
- * nodes, stand in no line. Where users are restricted by an ACL, this needs ZRANGE, ZCARD, TIME and
- * the keys "libredlock:line:*" in scripts.
+ * place in each, however many of its locks wait. Clients of other libraries, and those that wait
+ * for nodes, stand in no line. Where users are restricted by an ACL, this needs ZRANGE, ZCARD, TIME
+ * and the keys "libredlock:line:*" in scripts.
  *
  * Returns as redlock_query_holder(); REDLOCK_ERR_INVALID also if max is out of range. Since 0.1. */
 REDLOCK_API int redlock_query_waiters(redlock_client *client, const void *resource, size_t length,
@@ -141,10 +148,11 @@ typedef struct redlock_waiter {
     const char *client; /* 16 hex digits: the same as long as the client lives; "" if not known */
     const char *holder; /* the name that its lock has (redlock_lock_options), "" if none */
     int64_t waited_ms;  /* for how long */
+    enum redlock_mode mode; /* in which it would hold it */
 } redlock_waiter;
 
 #define REDLOCK_WAITER_INIT \
-    { sizeof(redlock_waiter), NULL, NULL, NULL, 0 }
+    { sizeof(redlock_waiter), NULL, NULL, NULL, 0, REDLOCK_EXCLUSIVE }
 
 /* REDLOCK_WAITER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_waiter_init(redlock_waiter *waiter, size_t size);
@@ -152,12 +160,52 @@ REDLOCK_API int redlock_waiter_init(redlock_waiter *waiter, size_t size);
 /* How many clients wait, also beyond max, by a query for waiters. Since 0.1. */
 REDLOCK_API size_t redlock_query_waiting(const redlock_query *query);
 
-/* The waiter number index: 0 is the next one. Where several nodes have a line, for instance because
- * clients spell the nodes differently, the longest comes first, and then those that stand in
- * another one only. The strings are valid during the callback. Returns 0, or REDLOCK_ERR_INVALID
- * (NULL, there are not so many, size unknown). Since 0.1. */
+/* The waiter number index: those who wait to have it exclusively, the next one first, then the
+ * readers, who will have it together when it is their turn. Where several nodes have a line, for
+ * instance because clients spell the nodes differently, the longest comes first, and then those
+ * that stand in another one only. The strings are valid during the callback. Returns 0, or
+ * REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since 0.1. */
 REDLOCK_API int redlock_query_waiter(const redlock_query *query, size_t index,
                                      redlock_waiter *waiter);
+
+#define REDLOCK_READERS_MAX 1024 /* that one query asks for */
+
+/* Asks every node who reads a resource (REDLOCK_SHARED); changes nothing. max: how many of them at
+ * most on each node, 1 to REDLOCK_READERS_MAX, those first whose ttl ends first; the others are
+ * counted. The callback and its status: as for redlock_query_holder(), and redlock_query_node()
+ * says which nodes have answered. After a node's first answer the rest is asked for, for
+ * node_timeout_ms once more; a reader that renews meanwhile may be missing. Where users are
+ * restricted by an ACL, this needs GET, TIME, ZRANGEBYSCORE, ZCOUNT and the keys
+ * "libredlock:readers:*" in scripts.
+ *
+ * Returns as redlock_query_waiters(). Since 0.1. */
+REDLOCK_API int redlock_query_readers(redlock_client *client, const void *resource, size_t length,
+                                      size_t max, redlock_query_cb on_done, void *data);
+
+/* Who reads. Begin with REDLOCK_READER_INIT. */
+typedef struct redlock_reader {
+    size_t size;          /* set by the initializer */
+    const char *token;    /* "" if it is not of this library's kind */
+    const char *holder;   /* as in redlock_node_holder */
+    size_t votes;         /* of how many nodes; one server has one */
+    int64_t remaining_ms; /* until fewer than a quorum have it; 0: fewer have it now */
+} redlock_reader;
+
+#define REDLOCK_READER_INIT \
+    { sizeof(redlock_reader), NULL, NULL, 0, 0 }
+
+/* REDLOCK_READER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_reader_init(redlock_reader *reader, size_t size);
+
+/* How many read, also beyond max, by a query for readers: of the node that has the most. Since
+ * 0.1. */
+REDLOCK_API size_t redlock_query_reading(const redlock_query *query);
+
+/* The reader number index: those that a quorum has come first. The strings are valid during the
+ * callback. Returns 0, or REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since
+ * 0.1. */
+REDLOCK_API int redlock_query_reader(const redlock_query *query, size_t index,
+                                     redlock_reader *reader);
 
 #ifdef __cplusplus
 }

@@ -77,7 +77,8 @@ static void node_failed(struct rl_node *node) {
 /* An answer goes to the sender of the command. */
 static void node_answer(struct rl_node *node, struct rl_request *request,
                         const struct rl_answer *answer) {
-    if (request->kind == RL_COMMAND_READ || request->kind == RL_COMMAND_WAITER) {
+    if (request->kind == RL_COMMAND_READ || request->kind == RL_COMMAND_READER ||
+        request->kind == RL_COMMAND_WAITER) {
         rl_query_answer(node, request, answer);
     } else if (request->kind == RL_COMMAND_JOIN || request->kind == RL_COMMAND_LEAVE) {
         rl_line_answer(node, request, answer);

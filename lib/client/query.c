@@ -16,18 +16,19 @@ static void query_due(struct rl_deadline *item, uint64_t now_ns);
 /* -- Life -- */
 
 static redlock_query *query_new(redlock_client *client, const void *resource, size_t length,
-                                size_t more) {
-    size_t room = client->n_nodes + more;
+                                uint8_t n_modes, size_t more) {
+    size_t room = client->n_nodes * n_modes + more;
     size_t looks = room * sizeof(struct rl_query_look), order = room * sizeof(uint16_t);
     assert(room <= UINT16_MAX);
     redlock_query *query = rl_alloc(&client->memory, 1, sizeof *query + looks + order + length);
     if (query == NULL) {
         return NULL;
     }
-    query->waiters = (uint16_t *)(query->looks + room);
-    char *bytes = (char *)(query->waiters + room);
+    query->listed = (uint16_t *)(query->looks + room);
+    char *bytes = (char *)(query->listed + room);
     memcpy(bytes, resource, length);
     query->client = client;
+    query->n_modes = n_modes;
     query->room = (uint32_t)room;
     query->name = (struct rl_bytes){bytes, length};
     query->target = (struct rl_target){.resources = &query->name, .n = 1, .holder = ""};
@@ -57,7 +58,7 @@ static void query_free_unused(redlock_query *query) {
 static void query_finish(redlock_query *query, int status) {
     assert(!query->is_finished);
     query->is_finished = true;
-    rl_query_list_waiters(query);
+    rl_query_list(query);
     query->status = status;
     rl_deadlines_set(&query->client->deadlines, &query->deadline, RL_NEVER);
     rl_queue_add(&query->client->answered, &query->queued);
@@ -67,7 +68,7 @@ static void query_count(redlock_query *query) {
     uint32_t n = query->client->n_nodes;
     uint32_t answered = 0;
     for (uint32_t i = 0; i < n; i++) {
-        answered += query->looks[i].status == 0;
+        answered += rl_query_node_status(query, i) == 0;
     }
     query_finish(query, answered >= rl_quorum(n) ? 0 : REDLOCK_ERR_NO_QUORUM);
 }
@@ -124,15 +125,16 @@ void rl_query_cancel_all(redlock_client *client) {
 
 /* -- Asking and being answered -- */
 
-/* The next look: asks a node, for waiters which one in its line. */
-static void look_ask(redlock_query *query, uint32_t node, uint32_t index, size_t length) {
+/* The next look: asks a node, for waiters which one in which line. */
+static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t index,
+                     size_t length) {
     redlock_client *client = query->client;
     assert(query->n_looks < query->room);
     struct rl_query_look *look = &query->looks[query->n_looks++];
     look->query = query;
     look->node = (uint8_t)node;
-    look->request =
-        (struct rl_request){.target = &query->target, .kind = query->kind, .index = index};
+    look->request = (struct rl_request){
+        .target = &query->target, .kind = query->kind, .lock_mode = mode, .index = index};
     look->status = rl_node_send(&client->nodes[node].node, &look->request, client->io.wire, length,
                                 query->asked_ns);
     if (look->status == 0) {
@@ -141,9 +143,10 @@ static void look_ask(redlock_query *query, uint32_t node, uint32_t index, size_t
     }
 }
 
-static size_t write_command(const redlock_query *query, uint32_t index) {
-    assert(query->kind == RL_COMMAND_WAITER || index == 0);
-    struct rl_command command = {.kind = query->kind, .target = &query->target, .index = index};
+static size_t write_command(const redlock_query *query, uint8_t mode, uint32_t index) {
+    assert(query->kind != RL_COMMAND_READ || index == 0);
+    struct rl_command command = {
+        .kind = query->kind, .target = &query->target, .lock_mode = mode, .index = index};
     return rl_command_format(query->client->io.wire, &command);
 }
 
@@ -157,9 +160,10 @@ static void await_answers(redlock_query *query) {
 static void ask_rest(redlock_query *query, const struct rl_query_look *first) {
     uint64_t asked_ns = rl_client_now_ns(query->client);
     assert(first->request.index == 0 && !query->is_finished);
-    for (uint32_t i = 1; i < first->waiting && query->n_looks < query->room; i++) {
+    const uint8_t mode = first->request.lock_mode;
+    for (uint32_t i = 1; i < first->count && i < query->max && query->n_looks < query->room; i++) {
         query->asked_ns = asked_ns;
-        look_ask(query, first->node, i, write_command(query, i));
+        look_ask(query, first->node, mode, i, write_command(query, mode, i));
     }
     if (query->asked_ns == asked_ns && query->out > 0) {
         await_answers(query);
@@ -174,8 +178,6 @@ static bool is_hex(const char *text, size_t length) {
  * What else is there is shown as it is: it was put there by hand. */
 static void take_waiter(struct rl_query_look *look, const struct rl_answer *answer) {
     const char *member = answer->text;
-    look->is_waiter = true;
-    look->waiting = answer->line.waiting;
     look->waited_ms = answer->line.first_waited_ms;
     if (is_hex(member, RL_PLACE_LEN) &&
         (member[RL_PLACE_LEN] == ':' || member[RL_PLACE_LEN] == '\0')) {
@@ -186,6 +188,21 @@ static void take_waiter(struct rl_query_look *look, const struct rl_answer *answ
     memcpy(look->holder, member, strlen(member) + 1);
 }
 
+/* One of a list, and perhaps the first of it. */
+static void take_one(struct rl_query_look *look, const struct rl_answer *answer) {
+    look->is_one = true;
+    look->count = answer->line.waiting;
+    if (look->request.kind == RL_COMMAND_WAITER) {
+        take_waiter(look, answer);
+    } else {
+        rl_holder_value_parse(answer->text, &look->seen);
+        look->seen.remaining_ms = (int64_t)answer->line.first_waited_ms;
+    }
+    if (look->request.index == 0) {
+        ask_rest(look->query, look);
+    }
+}
+
 static void look_take(struct rl_query_look *look, const struct rl_answer *answer) {
     look->answered_ns = rl_client_now_ns(look->query->client);
     if (answer->verdict != RL_UNANSWERED) {
@@ -194,11 +211,8 @@ static void look_take(struct rl_query_look *look, const struct rl_answer *answer
     look->status = answer->reason;
     bool is_there = answer->verdict == RL_YES;
     assert((look->status == 0) == (is_there || answer->verdict == RL_NO));
-    if (is_there && look->request.kind == RL_COMMAND_WAITER) {
-        take_waiter(look, answer);
-        if (look->request.index == 0) {
-            ask_rest(look->query, look);
-        }
+    if (is_there && look->request.kind != RL_COMMAND_READ) {
+        take_one(look, answer);
     } else if (is_there) {
         bool parsed = rl_holder_reply_parse(answer->text, &look->seen);
         assert(parsed); /* the judge has looked at it */
@@ -224,10 +238,12 @@ void rl_query_answer(struct rl_node *node, struct rl_request *request,
 }
 
 static void query_ask(redlock_query *query) {
-    size_t length = write_command(query, 0);
     query->sent_ns = query->asked_ns = rl_client_now_ns(query->client);
-    for (uint32_t i = 0; i < query->client->n_nodes; i++) {
-        look_ask(query, i, 0, length);
+    for (uint8_t mode = 0; mode < query->n_modes; mode++) {
+        size_t length = write_command(query, mode, 0);
+        for (uint32_t i = 0; i < query->client->n_nodes; i++) {
+            look_ask(query, i, mode, 0, length);
+        }
     }
     if (query->out == 0) {
         query_count(query);
@@ -236,9 +252,10 @@ static void query_ask(redlock_query *query) {
     }
 }
 
-/* more: looks, besides one for each node. */
+/* max: as in the query's data. */
 static int query_begin(redlock_client *client, enum rl_command_kind kind, redlock_bytes resource,
-                       size_t more, redlock_query_cb on_done, void *data) {
+                       size_t max, redlock_query_cb on_done, void *data) {
+    const uint8_t n_modes = kind == RL_COMMAND_WAITER ? RL_SHARED + 1 : 1;
     if (rl_io_is_forked(&client->io)) {
         return REDLOCK_ERR_FORKED;
     }
@@ -247,7 +264,9 @@ static int query_begin(redlock_client *client, enum rl_command_kind kind, redloc
     }
     redlock_query *query = NULL;
     if (rl_reserve_deadline(client, 0)) {
-        query = query_new(client, resource.data, resource.length, more);
+        /* Lines are at one node; a quorum has each of the readers. */
+        size_t lists = kind == RL_COMMAND_READER ? client->n_nodes : n_modes;
+        query = query_new(client, resource.data, resource.length, n_modes, lists * (max - 1));
     }
     if (query != NULL && !rl_reserve_wire(client, &query->target)) {
         rl_free(&client->memory, query);
@@ -257,7 +276,7 @@ static int query_begin(redlock_client *client, enum rl_command_kind kind, redloc
         return REDLOCK_ERR_NOMEM;
     }
     query->kind = (uint8_t)kind;
-    query->max = (uint32_t)more + 1;
+    query->max = (uint32_t)max;
     query->callback = on_done;
     query->data = data;
     query_enlist(query);
@@ -278,7 +297,7 @@ int redlock_query_holder(redlock_client *client, const void *resource, size_t le
         return REDLOCK_ERR_INVALID;
     }
     rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_READ, (redlock_bytes){resource, length}, 0, on_done,
+    return query_begin(client, RL_COMMAND_READ, (redlock_bytes){resource, length}, 1, on_done,
                        data);
 }
 
@@ -288,6 +307,16 @@ int redlock_query_waiters(redlock_client *client, const void *resource, size_t l
         return REDLOCK_ERR_INVALID;
     }
     rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_WAITER, (redlock_bytes){resource, length}, max - 1,
-                       on_done, data);
+    return query_begin(client, RL_COMMAND_WAITER, (redlock_bytes){resource, length}, max, on_done,
+                       data);
+}
+
+int redlock_query_readers(redlock_client *client, const void *resource, size_t length, size_t max,
+                          redlock_query_cb on_done, void *data) {
+    if (!is_question(client, resource, length, on_done) || max < 1 || max > REDLOCK_READERS_MAX) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(client, __func__);
+    return query_begin(client, RL_COMMAND_READER, (redlock_bytes){resource, length}, max, on_done,
+                       data);
 }

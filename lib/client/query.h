@@ -1,16 +1,17 @@
-/* Queries: every node is asked who holds a resource, or who waits for it. The public part is in
- * redlock/token.h.
+/* Queries: every node is asked who holds a resource, who reads it, or who waits for it. The public
+ * part is in redlock/token.h.
  *
  *     redlock_query_holder(): RL_COMMAND_READ to every node that is up
  *         -> all have answered, or node_timeout has passed, or the client closes
  *         -> the callback, in the next turn of the loop (state.h)
- *     redlock_query_waiters(): RL_COMMAND_WAITER 0, and to each node that has a line the rest of
- *         them, all at once
+ *     redlock_query_waiters(): RL_COMMAND_WAITER 0 of the writers' line and of the readers', and to
+ *         each node that has a line the rest of them, all at once
  *         -> as above; node_timeout counts from the last that was sent
+ *     redlock_query_readers(): the same with RL_COMMAND_READER
  *
  * The line may move between two answers of a node: then one who waits is missed, or comes twice and
- * is listed once. A script that answers all of them at once would need an array, which the guard of
- * replies does not take, and could be of any size.
+ * is listed once; the same goes for readers that renew. A script that answers all of them at once
+ * would need an array, which the guard of replies does not take, and could be of any size.
  *
  * Nothing is changed on a node, so nothing is pending, nothing has to be undone, and closing does
  * not wait for answers.

@@ -19,10 +19,10 @@ struct rl_query_look {
     int16_t status;
     uint8_t node;
     bool is_held;
-    struct rl_holder_reply seen; /* of a READ that found a key */
-    bool is_waiter;              /* of a WAITER that found one: the rest */
-    uint32_t waiting;
-    uint64_t waited_ms;
+    struct rl_holder_reply seen; /* of a READ that found a key, of a READER that found one */
+    bool is_one;                 /* of a WAITER or a READER that found one */
+    uint32_t count;              /* ... so many there are */
+    uint64_t waited_ms;          /* this and the rest: of a WAITER */
     char client[RL_CLIENT_ID_LEN + 1];
     char holder[RL_REPLY_TEXT_MAX];
 };
@@ -41,15 +41,16 @@ struct redlock_query {
     uint64_t told_ns;
     int status;
     uint32_t out; /* requests without an answer */
-    uint8_t kind; /* RL_COMMAND_READ or RL_COMMAND_WAITER */
+    uint8_t kind; /* RL_COMMAND_READ, RL_COMMAND_WAITER or RL_COMMAND_READER */
     bool is_finished;
     bool is_told;
-    uint32_t max;     /* of the waiters that are asked for */
-    uint32_t n_looks; /* in use: one for each node, then the waiters behind the first of a line */
+    uint8_t n_modes;  /* whose lines are asked for: 2, else 1 */
+    uint32_t max;     /* of the waiters of a line, or the readers of a node, that are asked for */
+    uint32_t n_looks; /* in use: one for each node, mode by mode, then those behind the first */
     uint32_t room;
-    uint32_t n_waiters;
-    uint16_t *waiters;            /* their looks, in the order of the line */
-    struct rl_query_look looks[]; /* then the array of waiters, then the resource's bytes */
+    uint32_t n_listed;
+    uint16_t *listed;             /* looks: waiters in the order of their line, or readers */
+    struct rl_query_look looks[]; /* then the array, then the resource's bytes */
 };
 
 #endif

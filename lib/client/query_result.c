@@ -23,16 +23,19 @@ int redlock_query_node(const redlock_query *query, size_t index, redlock_node_ho
     if (query == NULL || node_holder == NULL || index >= query->client->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
+    static const struct rl_holder_reply nothing; /* who holds it was not asked */
     const struct rl_query_look *look = &query->looks[index];
+    const struct rl_holder_reply *seen = query->kind == RL_COMMAND_READ ? &look->seen : &nothing;
     redlock_node_holder full = {
         .node = query->client->nodes[index].node.url.name,
-        .status = look->status,
+        .status = rl_query_node_status(query, (uint32_t)index),
         .is_held = look->is_held,
-        .token = look->seen.token,
-        .holder = look->seen.holder,
-        .remaining_ms = remaining_ms(query, look),
+        .token = seen->token,
+        .holder = seen->holder,
+        .remaining_ms = seen->remaining_ms != 0 ? remaining_ms(query, look) : 0,
         .latency_us = look->latency_us,
-        .is_reserved = look->seen.is_reserved,
+        .is_reserved = seen->is_reserved,
+        .is_shared = seen->is_shared,
     };
     return rl_sized_give(node_holder, node_holder->size, &full, sizeof full);
 }
@@ -59,7 +62,7 @@ static bool is_one_holder(const struct rl_holder_reply *a, const struct rl_holde
 
 int redlock_query_quorum(const redlock_query *query, const char **token, const char **holder,
                          int64_t *remaining) {
-    if (query == NULL) {
+    if (query == NULL || query->kind != RL_COMMAND_READ) {
         return 0;
     }
     uint32_t n = query->client->n_nodes;
@@ -95,10 +98,11 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
 /* -- Who waits -- */
 
 static bool is_listed(const redlock_query *query, const struct rl_query_look *look) {
-    for (uint32_t i = 0; i < query->n_waiters; i++) {
-        const struct rl_query_look *other = &query->looks[query->waiters[i]];
-        assert(other->is_waiter);
-        if (strcmp(other->client, look->client) == 0 &&
+    for (uint32_t i = 0; i < query->n_listed; i++) {
+        const struct rl_query_look *other = &query->looks[query->listed[i]];
+        assert(other->is_one);
+        if (other->request.lock_mode == look->request.lock_mode &&
+            strcmp(other->client, look->client) == 0 &&
             (look->client[0] != '\0' || strcmp(other->holder, look->holder) == 0)) {
             return true;
         }
@@ -106,14 +110,21 @@ static bool is_listed(const redlock_query *query, const struct rl_query_look *lo
     return false;
 }
 
+/* The first looks of a mode are one for each node. */
+static const struct rl_query_look *first_look(const redlock_query *query, uint8_t mode,
+                                              uint32_t node) {
+    assert(mode < query->n_modes && node < query->client->n_nodes);
+    return &query->looks[mode * query->client->n_nodes + node];
+}
+
 /* The node with the longest line among those that are left, or the number of nodes. */
-static uint32_t longest_line(const redlock_query *query, uint32_t done) {
+static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t done) {
     uint32_t n = query->client->n_nodes, longest = n;
-    assert(n <= query->n_looks); /* each node's first look has its number */
+    assert(n * query->n_modes <= query->n_looks);
     for (uint32_t i = 0; i < n; i++) {
-        const struct rl_query_look *look = &query->looks[i];
-        if (look->is_waiter && (done >> i & 1) == 0 &&
-            (longest == n || look->waiting > query->looks[longest].waiting)) {
+        const struct rl_query_look *look = first_look(query, mode, i);
+        if (look->is_one && (done >> i & 1) == 0 &&
+            (longest == n || look->count > first_look(query, mode, longest)->count)) {
             longest = i;
         }
     }
@@ -122,44 +133,156 @@ static uint32_t longest_line(const redlock_query *query, uint32_t done) {
 
 /* A client has one place in a line. Where it is in those of two nodes, it has moved from one to the
  * other, or both nodes are one server. */
-void rl_query_list_waiters(redlock_query *query) {
-    uint32_t n = query->client->n_nodes, done = 0;
-    assert(query->n_waiters == 0 && query->n_looks >= n);
-    for (uint32_t node = longest_line(query, 0); node < n; node = longest_line(query, done)) {
+static void list_waiters(redlock_query *query, uint8_t mode) {
+    uint32_t n = query->client->n_nodes, done = 0, before = query->n_listed;
+    uint32_t node = longest_line(query, mode, 0);
+    for (; node < n; node = longest_line(query, mode, done)) {
         done |= UINT32_C(1) << node;
         for (uint32_t i = 0; i < query->n_looks; i++) {
             const struct rl_query_look *look = &query->looks[i];
-            if (look->node == node && look->is_waiter && !is_listed(query, look)) {
-                query->waiters[query->n_waiters++] = (uint16_t)i;
+            if (look->node == node && look->request.lock_mode == mode && look->is_one &&
+                query->n_listed - before < query->max && !is_listed(query, look)) {
+                query->listed[query->n_listed++] = (uint16_t)i;
             }
         }
     }
-    assert(query->n_waiters <= query->room);
+    assert(query->n_listed <= query->room);
 }
 
 size_t redlock_query_waiting(const redlock_query *query) {
-    size_t longest = 0;
-    for (uint32_t i = 0; query != NULL && i < query->client->n_nodes; i++) {
-        size_t waiting = query->looks[i].waiting;
-        longest = waiting > longest ? waiting : longest;
+    size_t sum = 0;
+    for (uint8_t mode = 0; query != NULL && mode < query->n_modes; mode++) {
+        uint32_t n = query->client->n_nodes, node = longest_line(query, mode, 0);
+        size_t longest = node < n ? first_look(query, mode, node)->count : 0, listed = 0;
+        for (uint32_t i = 0; i < query->n_listed; i++) {
+            listed += query->looks[query->listed[i]].request.lock_mode == mode;
+        }
+        sum += listed > longest ? listed : longest;
     }
-    return query != NULL && query->n_waiters > longest ? query->n_waiters : longest;
+    return sum;
+}
+
+/* The one of a list, or NULL. */
+static const struct rl_query_look *listed_at(const redlock_query *query, enum rl_command_kind kind,
+                                             size_t index) {
+    if (query == NULL || query->kind != kind || index >= query->n_listed) {
+        return NULL;
+    }
+    const struct rl_query_look *look = &query->looks[query->listed[index]];
+    assert(look->is_one && query->told_ns >= look->answered_ns);
+    return look;
 }
 
 int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waiter *waiter) {
-    if (query == NULL || waiter == NULL || index >= query->n_waiters || index >= query->max) {
+    const struct rl_query_look *look = listed_at(query, RL_COMMAND_WAITER, index);
+    if (look == NULL || waiter == NULL) {
         return REDLOCK_ERR_INVALID;
     }
-    const struct rl_query_look *look = &query->looks[query->waiters[index]];
-    assert(look->is_waiter && query->told_ns >= look->answered_ns);
     uint64_t since_ms = (query->told_ns - look->answered_ns) / RL_NS_PER_MS;
     redlock_waiter full = {
         .node = query->client->nodes[look->node].node.url.name,
         .client = look->client,
         .holder = look->holder,
         .waited_ms = (int64_t)(look->waited_ms + since_ms),
+        .mode = look->request.lock_mode == RL_SHARED ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE,
     };
     return rl_sized_give(waiter, waiter->size, &full, sizeof full);
+}
+
+/* -- Who reads -- */
+
+static bool is_one_reader(const struct rl_query_look *a, const struct rl_query_look *b) {
+    assert(a->is_one && b->is_one);
+    return strcmp(a->seen.token, b->seen.token) == 0 &&
+           (a->seen.token[0] != '\0' || strcmp(a->seen.holder, b->seen.holder) == 0);
+}
+
+/* On how many servers the reader of this look is, and until when on a quorum of them. */
+static uint32_t count_votes(const redlock_query *query, const struct rl_query_look *look,
+                            int64_t *remaining) {
+    const uint32_t quorum = rl_quorum(query->client->n_nodes);
+    int64_t lives[RL_NODES_MAX];
+    uint32_t count = 0, counted = 0;
+    for (uint32_t i = 0; i < query->n_looks; i++) {
+        const struct rl_query_look *other = &query->looks[i];
+        uint32_t bit = UINT32_C(1) << other->node;
+        bool is_new = ((query->client->duplicates[other->node] | bit) & counted) == 0;
+        if (other->is_one && is_new && is_one_reader(look, other)) {
+            counted |= bit;
+            insert_sorted(lives, count++, remaining_ms(query, other));
+        }
+    }
+    assert(count > 0);
+    *remaining = count >= quorum ? lives[quorum - 1] : 0;
+    return count;
+}
+
+static bool is_read(const redlock_query *query, const struct rl_query_look *look) {
+    for (uint32_t i = 0; i < query->n_listed; i++) {
+        if (is_one_reader(&query->looks[query->listed[i]], look)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void list_readers(redlock_query *query) {
+    const uint32_t quorum = rl_quorum(query->client->n_nodes);
+    for (int with_quorum = 1; with_quorum >= 0; with_quorum--) {
+        for (uint32_t i = 0; i < query->n_looks; i++) {
+            const struct rl_query_look *look = &query->looks[i];
+            int64_t remaining;
+            if (look->is_one && !is_read(query, look) &&
+                (count_votes(query, look, &remaining) >= quorum) == with_quorum) {
+                query->listed[query->n_listed++] = (uint16_t)i;
+            }
+        }
+    }
+    assert(query->n_listed <= query->n_looks);
+}
+
+size_t redlock_query_reading(const redlock_query *query) {
+    if (query == NULL || query->kind != RL_COMMAND_READER) {
+        return 0;
+    }
+    uint32_t node = longest_line(query, RL_EXCLUSIVE, 0);
+    size_t most = node < query->client->n_nodes ? query->looks[node].count : 0;
+    return query->n_listed > most ? query->n_listed : most;
+}
+
+int redlock_query_reader(const redlock_query *query, size_t index, redlock_reader *reader) {
+    const struct rl_query_look *look = listed_at(query, RL_COMMAND_READER, index);
+    if (look == NULL || reader == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    redlock_reader full = {.token = look->seen.token, .holder = look->seen.holder};
+    full.votes = count_votes(query, look, &full.remaining_ms);
+    return rl_sized_give(reader, reader->size, &full, sizeof full);
+}
+
+/* -- When it is finished -- */
+
+void rl_query_list(redlock_query *query) {
+    assert(query->n_listed == 0);
+    if (query->kind == RL_COMMAND_READER) {
+        list_readers(query);
+    } else if (query->kind == RL_COMMAND_WAITER) {
+        list_waiters(query, RL_EXCLUSIVE);
+        list_waiters(query, RL_SHARED);
+    }
+}
+
+int16_t rl_query_node_status(const redlock_query *query, uint32_t node) {
+    int16_t status = 0;
+    for (uint8_t mode = 0; status == 0 && mode < query->n_modes; mode++) {
+        status = first_look(query, mode, node)->status;
+    }
+    return status;
+}
+
+int redlock_reader_init(redlock_reader *reader, size_t size) {
+    static const redlock_reader fresh = REDLOCK_READER_INIT;
+    return rl_sized_fresh(reader, size, &fresh, sizeof fresh);
 }
 
 int redlock_waiter_init(redlock_waiter *waiter, size_t size) {

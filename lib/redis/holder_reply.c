@@ -78,7 +78,8 @@ static void take_value(const char *value, struct rl_holder_reply *out) {
         }
         return;
     }
-    if (take_reservation(value, out)) {
+    out->is_shared = strcmp(value, RL_SHARED_VALUE) == 0;
+    if (out->is_shared || take_reservation(value, out)) {
         return;
     }
     out->is_foreign = true;
@@ -90,6 +91,12 @@ static void take_value(const char *value, struct rl_holder_reply *out) {
             memcpy(out->holder + length - strlen(CUT), CUT, sizeof CUT);
         }
     }
+}
+
+void rl_holder_value_parse(const char *value, struct rl_holder_reply *out) {
+    memset(out, 0, sizeof *out);
+    take_value(value, out);
+    assert(out->remaining_ms == 0);
 }
 
 bool rl_holder_reply_parse(const char *text, struct rl_holder_reply *out) {
@@ -109,5 +116,6 @@ bool rl_holder_reply_parse(const char *text, struct rl_holder_reply *out) {
     assert(out->remaining_ms >= -1);
     assert(!out->is_foreign || out->token[0] == '\0');
     assert(!out->is_reserved || (out->token[0] == '\0' && !out->is_foreign));
+    assert(!out->is_shared || (out->token[0] == '\0' && !out->is_foreign && !out->is_reserved));
     return true;
 }

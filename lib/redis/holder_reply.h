@@ -6,7 +6,7 @@
  * cut on the node: a foreign one may be as large as the node's memory.
  *
  * A key that is reserved for who is next in line is nobody's: there is no token and no holder in
- * it.
+ * it. Nor is there in one that readers hold.
  *
  * Failure mode: what does not have this form is no answer of Redis. A value that this library
  * cannot have written is no failure: its beginning is shown, as printable text (the
@@ -28,6 +28,7 @@ struct rl_holder_reply {
     int64_t remaining_ms;                 /* -1: the key never ends */
     bool is_foreign;                      /* a string that is not of our kind */
     bool is_reserved;                     /* for who is next: nobody holds it */
+    bool is_shared;                       /* readers hold it */
     char place[RL_PLACE_LEN + 1];         /* for whom; "": for nobody */
     char token[RL_COMMAND_TOKEN_LEN + 1]; /* "" if the value is not of our kind */
     char holder[RL_HOLDER_TEXT_MAX + 1];  /* see redlock_node_holder in redlock/token.h */
@@ -35,5 +36,8 @@ struct rl_holder_reply {
 
 /* False if text is not what the script answers. */
 bool rl_holder_reply_parse(const char *text, struct rl_holder_reply *out);
+
+/* The value alone, at most RL_HOLDER_TEXT_MAX bytes, as a reader has one; remaining_ms is 0. */
+void rl_holder_value_parse(const char *value, struct rl_holder_reply *out);
 
 #endif

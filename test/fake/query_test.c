@@ -10,6 +10,7 @@
 #include "fake/ask.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define SHARED "redlock:shared"
 #define RESERVED "reserved:0123456789abcdef0000000000000001"
 #define TOKEN_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define TOKEN_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -74,6 +75,7 @@ static void counts_the_quorum(void **state) {
         {{TOKEN_A, TOKEN_A, TOKEN_B, TOKEN_B, NULL}, {0}, NULL, 0, 0}, /* split */
         {{"x", "x", "x", "x", "x"}, {0}, NULL, 0, 0}, /* a stranger's has no token */
         {{"", "", "", NULL, NULL}, {0}, NULL, 0, 0},
+        {{SHARED, SHARED, SHARED, SHARED, TOKEN_A}, {0}, NULL, 0, 0}, /* nobody's alone */
         /* reserved for who is next: nobody's, in whatever number */
         {{RESERVED, RESERVED, RESERVED, "reserved", "reserved"}, {0}, NULL, 0, 0},
         {{RESERVED, TOKEN_A ":h", TOKEN_A ":h", "reserved", TOKEN_A ":h"},
@@ -105,6 +107,8 @@ static void counts_the_quorum(void **state) {
             bool is_reserved = value != NULL && strncmp(value, "reserved", 8) == 0;
             assert_int_equal(asked.node_holders[i].is_held, value != NULL && !is_reserved);
             assert_int_equal(asked.node_holders[i].is_reserved, is_reserved);
+            assert_int_equal(asked.node_holders[i].is_shared,
+                             value != NULL && strcmp(value, SHARED) == 0);
         }
         five_stop(&f);
     }

@@ -27,6 +27,7 @@ struct listed { /* what the callback was told */
     struct {
         char node[64], client[32], holder[128];
         int64_t waited_ms;
+        enum redlock_mode mode;
     } waiters[LISTED_MAX];
 };
 
@@ -44,6 +45,7 @@ static void on_listed(redlock_query *query, int status, void *data) {
         snprintf(listed->waiters[i].client, sizeof(listed->waiters[i].client), "%s", waiter.client);
         snprintf(listed->waiters[i].holder, sizeof(listed->waiters[i].holder), "%s", waiter.holder);
         listed->waiters[i].waited_ms = waiter.waited_ms;
+        listed->waiters[i].mode = waiter.mode;
     }
     assert_true(listed->waiting >= listed->n);
     for (size_t i = 0; i < FIVE; i++) {
@@ -79,17 +81,24 @@ static int list(struct listed *listed, struct five *f, size_t max) {
     return listed->status;
 }
 
-/* A node's next answers to scripts; NULL: nil. */
+static void says_one(struct five *f, size_t node, const char *answer) {
+    char bytes[256] = "$-1\r\n";
+    if (answer != NULL) {
+        snprintf(bytes, sizeof(bytes), "$%zu\r\n%s\r\n", strlen(answer), answer);
+    }
+    fake_node_rule(f->nodes[node],
+                   (struct fake_rule){
+                       .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD, .bytes = bytes});
+}
+
+/* A node's next answers to scripts; NULL: nil. The first places of both lines are asked for at
+ * once: nobody waits to read. */
 static void says(struct five *f, size_t node, const char *const *answers, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        char bytes[256] = "$-1\r\n";
-        if (answers[i] != NULL) {
-            snprintf(bytes, sizeof(bytes), "$%zu\r\n%s\r\n", strlen(answers[i]), answers[i]);
+        says_one(f, node, answers[i]);
+        if (i == 0) {
+            says_one(f, node, NULL);
         }
-        fake_node_rule(
-            f->nodes[node],
-            (struct fake_rule){
-                .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD, .bytes = bytes});
     }
 }
 
@@ -122,7 +131,7 @@ static void nobody_waits(void **state) {
     assert_int_equal(listed.n + listed.waiting, 0);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(listed.statuses[i], 0);
-        assert_int_equal(fake_node_count(f.nodes[i], "EVALSHA"), 1);
+        assert_int_equal(fake_node_count(f.nodes[i], "EVALSHA"), 2); /* one for each line */
     }
     five_stop(&f);
 }
@@ -147,7 +156,8 @@ static void lists_them_in_order(void **state) {
         size_t last = fake_node_count(f.nodes[2], NULL);
         assert_string_equal(listed.waiters[i].node, fake_node_name(f.nodes[2]));
         snprintf(asked, sizeof(asked), FIVE_RESOURCE " %zu", i);
-        five_assert_contains(fake_node_log(f.nodes[2], last - 3 + i), asked);
+        /* between the first and the others the readers' line is asked for */
+        five_assert_contains(fake_node_log(f.nodes[2], i == 0 ? last - 4 : last - 3 + i), asked);
     }
     five_stop(&f);
 }
@@ -165,7 +175,7 @@ static void asks_for_no_more_than_wanted(void **state) {
         assert_int_equal(list(&listed, &f, max), 0);
         assert_int_equal(listed.waiting, 500);
         assert_int_equal(listed.n, max);
-        assert_int_equal(fake_node_count(f.nodes[4], "EVALSHA"), before + max);
+        assert_int_equal(fake_node_count(f.nodes[4], "EVALSHA"), before + 1 + max);
     }
     five_stop(&f);
 }
@@ -201,6 +211,43 @@ static void puts_several_lines_together(void **state) {
     assert_int_equal(list(&listed, &f, 1), 0); /* the first of each is known, one was wanted */
     assert_int_equal(listed.n, 1);
     assert_int_equal(listed.waiting, 3);
+    five_stop(&f);
+}
+
+/* Readers have a line of their own; a client may stand in both. */
+static void lists_readers_behind_writers(void **state) {
+    (void)state;
+    static const char *const writers[] = {"2 100 " CLIENT_A NUMBER ":w", "2 90 " CLIENT_B NUMBER};
+    static const char *const readers[] = {"2 5000 " CLIENT_C NUMBER ":r",
+                                          "2 4000 " CLIENT_A NUMBER};
+    struct five f;
+    struct listed listed;
+    ask_begin(&f, ASK_PATIENT_MS);
+    says_nothing_of_a_line(&f, 2);
+    says_one(&f, 2, writers[0]);
+    says_one(&f, 2, readers[0]);
+    says_one(&f, 2, writers[1]);
+    says_one(&f, 2, readers[1]);
+    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_int_equal(listed.waiting, 4);
+    assert_int_equal(listed.n, 4);
+    is_waiter(&listed, 0, CLIENT_A, "w", 100);
+    is_waiter(&listed, 1, CLIENT_B, "", 90);
+    is_waiter(&listed, 2, CLIENT_C, "r", 5000);
+    is_waiter(&listed, 3, CLIENT_A, "", 4000);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(listed.waiters[i].mode, i < 2 ? REDLOCK_EXCLUSIVE : REDLOCK_SHARED);
+    }
+    /* A node that answers one of the questions only has not answered. */
+    says_nothing_of_a_line(&f, 2);
+    says_one(&f, 2, NULL);
+    fake_node_rule(f.nodes[2], (struct fake_rule){.command = "EVALSHA",
+                                                  .times = 1,
+                                                  .action = FAKE_INSTEAD,
+                                                  .bytes = "-BUSY a script\r\n"});
+    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_int_equal(listed.statuses[2], REDLOCK_ERR_NODE_BUSY);
+    assert_int_equal(listed.n, 0);
     five_stop(&f);
 }
 
@@ -261,6 +308,9 @@ static void the_rest_has_its_own_time(void **state) {
                                                       .action = FAKE_INSTEAD,
                                                       .bytes = bytes,
                                                       .delay_ms = 1100});
+        if (i == 0) {
+            says_one(&f, 3, NULL);
+        }
     }
     assert_int_equal(list(&listed, &f, 10), 0);
     assert_int_equal(listed.n, 2);
@@ -305,7 +355,7 @@ static void ends_with_the_client(void **state) {
     says(&f, 0, line, COUNT(line));
     fake_node_rule(f.nodes[0], (struct fake_rule){.command = "EVALSHA", .action = FAKE_IGNORE});
     assert_int_equal(listen_to(&listed, &f, REDLOCK_WAITERS_MAX), 0);
-    five_wait_count(&f, 0, "EVALSHA", 900);
+    five_wait_count(&f, 0, "EVALSHA", 901);
     assert_int_equal(listed.calls, 0);
     assert_int_equal(redlock_client_close(f.client, five_on_client, &f.closed), 0);
     assert_int_equal(five_wait(&f, &f.closed), 0);
@@ -363,6 +413,7 @@ int main(void) {
         cmocka_unit_test(lists_them_in_order),
         cmocka_unit_test(asks_for_no_more_than_wanted),
         cmocka_unit_test(puts_several_lines_together),
+        cmocka_unit_test(lists_readers_behind_writers),
         cmocka_unit_test(shows_strangers),
         cmocka_unit_test(ends_when_the_rest_does_not_come),
         cmocka_unit_test(the_rest_has_its_own_time),

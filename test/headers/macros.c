@@ -20,6 +20,7 @@ static char holder[REDLOCK_HOLDER_MAX + 1];
 static const char *nodes[REDLOCK_NODES_MAX];
 static redlock_bytes resources[REDLOCK_RESOURCES_MAX];
 static redlock_waiter waiters[REDLOCK_WAITERS_MAX];
+static redlock_reader readers[REDLOCK_READERS_MAX];
 
 #define CASE(name, value, sentence) \
     case REDLOCK_##name:            \
@@ -46,8 +47,10 @@ int api_function(const char *given) {
     client.fence_retention_ms = REDLOCK_RETENTION_MS_MAX;
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    redlock_reader reader = REDLOCK_READER_INIT;
     lock.resources = resources;
     waiters[0] = waiter;
+    readers[0] = reader;
     lock.holder = holder;
     mutex.owner = mutex.owner == REDLOCK_OWNER_THREAD ? REDLOCK_OWNER_OBJECT : REDLOCK_OWNER_MAX;
     acquire.ttl_ms = REDLOCK_TTL_MS_MAX;
@@ -60,7 +63,7 @@ int api_function(const char *given) {
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
            info.size == sizeof(info) && lock.size == sizeof(lock) &&
            node_holder.size == sizeof(node_holder) && waiters[0].size == sizeof(waiter) &&
-           mutex.size == sizeof(mutex) && election.size == sizeof(election) && candidate[0] != 0 &&
-           token[0] == version[0] && message[0] == text[0] && resource[0] != 0 &&
-           of_status(REDLOCK_ERR_HELD) != 0;
+           readers[0].size == sizeof(reader) && mutex.size == sizeof(mutex) &&
+           election.size == sizeof(election) && candidate[0] != 0 && token[0] == version[0] &&
+           message[0] == text[0] && resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
 }

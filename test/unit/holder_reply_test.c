@@ -93,6 +93,27 @@ static void knows_reservations(void **state) {
     }
 }
 
+static void knows_readers(void **state) {
+    (void)state;
+    struct rl_holder_reply seen;
+    memset(&seen, 0x5a, sizeof seen);
+    assert_true(rl_holder_reply_parse("250 sredlock:shared", &seen));
+    assert_true(seen.is_shared && !seen.is_foreign && !seen.is_reserved);
+    assert_string_equal(seen.token, "");
+    assert_string_equal(seen.holder, "");
+    static const char *const others[] = {"1 sredlock:share", "1 sredlock:shared ", "1 sredlock:"};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        assert_true(rl_holder_reply_parse(others[i], &seen));
+        assert_true(!seen.is_shared && seen.is_foreign);
+        assert_string_equal(seen.holder, others[i] + 3);
+    }
+    memset(&seen, 0x5a, sizeof seen);
+    rl_holder_value_parse(TOKEN ":name", &seen); /* a reader's own */
+    assert_string_equal(seen.token, TOKEN);
+    assert_string_equal(seen.holder, "name");
+    assert_int_equal(seen.remaining_ms, 0);
+}
+
 /* Of 105 bytes and less all is shown; of 106, which may have been more, three are for dots. */
 static void marks_what_was_cut(void **state) {
     (void)state;
@@ -148,8 +169,8 @@ static void refuses_other_forms(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_our_own_values), cmocka_unit_test(shows_what_is_not_ours),
-        cmocka_unit_test(knows_reservations),   cmocka_unit_test(marks_what_was_cut),
-        cmocka_unit_test(refuses_other_forms),
+        cmocka_unit_test(knows_reservations),   cmocka_unit_test(knows_readers),
+        cmocka_unit_test(marks_what_was_cut),   cmocka_unit_test(refuses_other_forms),
     };
     return cmocka_run_group_tests_name("sighting", tests, NULL, NULL);
 }

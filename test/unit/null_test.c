@@ -149,6 +149,7 @@ static void tokens(void **state) {
     static const char token[] = "0123456789012345678901234567890123456789";
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    redlock_reader reader = REDLOCK_READER_INIT;
     (void)state;
     const struct row rows[] = {
         STATUS(redlock_adopt(NULL, token, NULL, NULL, NULL)),
@@ -168,6 +169,12 @@ static void tokens(void **state) {
         NOTHING(redlock_query_waiting(NULL)),
         STATUS(redlock_query_waiter(NULL, 0, &waiter)),
         STATUS(redlock_waiter_init(NULL, sizeof(redlock_waiter))),
+        STATUS(redlock_query_readers(NULL, "a", 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_readers(world.client, NULL, 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_readers(world.client, "a", 1, 1, NULL, NULL)),
+        NOTHING(redlock_query_reading(NULL)),
+        STATUS(redlock_query_reader(NULL, 0, &reader)),
+        STATUS(redlock_reader_init(NULL, sizeof(redlock_reader))),
     };
     check(rows, COUNT(rows));
 }

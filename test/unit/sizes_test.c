@@ -197,6 +197,7 @@ MADE(node_info, REDLOCK_NODE_INFO_INIT)
 MADE(node_outcome, REDLOCK_NODE_OUTCOME_INIT)
 MADE(node_holder, REDLOCK_NODE_HOLDER_INIT)
 MADE(waiter, REDLOCK_WAITER_INIT)
+MADE(reader, REDLOCK_READER_INIT)
 
 static const struct made {
     const void *fresh;
@@ -213,6 +214,7 @@ static const struct made {
     {&fresh_node_outcome, sizeof fresh_node_outcome, init_node_outcome},
     {&fresh_node_holder, sizeof fresh_node_holder, init_node_holder},
     {&fresh_waiter, sizeof fresh_waiter, init_waiter},
+    {&fresh_reader, sizeof fresh_reader, init_reader},
 };
 
 /* What the macro sets, and nothing where the caller knows another size. */
