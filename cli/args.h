@@ -47,6 +47,7 @@ struct rl_args {
     int guard;              /* enum redlock_guard */
     int on_lost;            /* enum rl_on_lost */
     bool fence;
+    bool shared; /* as a reader */
     bool no_wait;
     bool is_repeated;
     bool json;

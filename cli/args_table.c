@@ -51,6 +51,10 @@ const struct tool_option rl_args_table[] = {
      .max = REDLOCK_RETENTION_MS_MAX, .in_config = true, .uses = FENCES, .value = "TIME",
      .help = "how long the nodes remember the last fence; the same\n"
              "for all users of the lock; default 1d"},
+    {"shared", 0, TOOL_FLAG, .at = AT(shared),
+     .uses = HOLDS | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_RELEASE),
+     .help = "as a reader: readers hold it together, and keep out who\n"
+             "would hold it without --shared, as that keeps them out"},
     {"holder", 0, TOOL_TEXT, .at = AT(holder), .uses = HOLDS, .value = "NAME",
      .help = "the holder's name, for status; default: host:process id"},
     {"id", 'i', TOOL_TEXT, .at = AT(id), .uses = FOR(RL_CMD_ELECT), .value = "ID",

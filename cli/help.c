@@ -60,6 +60,7 @@ static const struct help helps[RL_CMDS] = {
          "  redlock run --repeat billing -- billing-daemon      # one active, others wait\n"
          "  redlock run --fence invoices -- ./write             # uses REDLOCK_FENCE\n"
          "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n"
+         "  redlock run --shared config -- ./use                # with others that read\n"
          "  pg_dump app | redlock run backup -- upload          # stdin and stdout pass\n",
          "COMMAND gets REDLOCK_KEY, REDLOCK_TOKEN and REDLOCK_VALID_MS in its\n"
          "environment, with --fence also REDLOCK_FENCE. Signals are passed on to its\n"
@@ -101,7 +102,8 @@ static const struct help helps[RL_CMDS] = {
     [RL_CMD_RELEASE] =
         {"release [options] KEY[,KEY...] [TOKEN]",
          "Releases a lock that is held by TOKEN, which acquire printed; without it,\n"
-         "REDLOCK_TOKEN is used. It never releases a lock of another holder.\n"
+         "REDLOCK_TOKEN is used. It never releases a lock of another holder. What was\n"
+         "acquired with --shared is released, and extended, with --shared.\n"
          "\n"
          "Example:\n"
          "  redlock release reindex \"$token\"\n",
@@ -109,10 +111,10 @@ static const struct help helps[RL_CMDS] = {
          "work may have been unprotected; 69 too few nodes answer, its ttl will end it.\n"},
     [RL_CMD_STATUS] =
         {"status [options] KEY...",
-         "Asks every node who holds a lock and for how long, and who waits for it, in\n"
-         "order; shows which nodes the guard keeps from voting, and until when. It changes\n"
-         "nothing. The answer may be outdated when it is printed: do not decide by it in a\n"
-         "script, use acquire.\n"
+         "Asks every node who holds or reads a lock and for how long, and who waits for\n"
+         "it, in order; shows which nodes the guard keeps from voting, and until when. It\n"
+         "changes nothing. The answer may be outdated when it is printed: do not decide\n"
+         "by it in a script, use acquire.\n"
          "\n"
          "Example:\n"
          "  redlock status nightly-report\n",

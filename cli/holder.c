@@ -10,6 +10,7 @@ static void on_looked(struct rl_look *look, int status, void *data) {
 
 int rl_holder_look(struct rl_look *look, struct rl_session *session, redlock_bytes key) {
     int status = rl_look_at(look, session->client, session->args->nodes.n, key, on_looked, session);
+    look->reads = session->args->shared;
     return status == 0 ? rl_session_wait(session) : status;
 }
 

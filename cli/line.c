@@ -23,8 +23,9 @@ static void on_listed(redlock_query *query, int status, void *data) {
     const struct asking *asking = data;
     struct rl_line *line = asking->line;
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
-    while (line->n < RL_LINE_MAX && redlock_query_waiter(query, line->n, &waiter) == 0) {
+    while (line->n < 2 * RL_LINE_MAX && redlock_query_waiter(query, line->n, &waiter) == 0) {
         take_place(&line->places[line->n++], &waiter);
+        line->writing += waiter.mode == REDLOCK_EXCLUSIVE;
     }
     line->waiting = redlock_query_waiting(query);
     assert(line->waiting >= line->n);

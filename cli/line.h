@@ -1,4 +1,4 @@
-/* Who waits for a key, in which order, as the nodes report it.
+/* Who waits for a key, to have it alone or to read it, in which order, as the nodes report it.
  *
  * Happy path: rl_line_look(); then the line is filled in, and the clients in it are listed from the
  * next one on.
@@ -14,18 +14,19 @@
 #include "redlock/token.h"
 #include "session.h"
 
-#define RL_LINE_MAX 200 /* clients that are listed; the others are counted */
+#define RL_LINE_MAX 200 /* clients of each kind that are listed; the others are counted */
 
 struct rl_line {
     bool is_known; /* a quorum answered, or at least the node that has the line */
     int refused;   /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
     size_t waiting, n;
+    size_t writing; /* of the n; the others would read, and are behind them */
     struct rl_line_place {
         char who[RL_HOLDER_TEXT_MAX + 64]; /* the name, fit for a terminal; "" if it has none */
         char client[32];
         const char *node;
         int64_t waited_ms;
-    } places[RL_LINE_MAX];
+    } places[2 * RL_LINE_MAX];
 };
 
 /* One look at the line of a key, waited for. Returns the query's status. */

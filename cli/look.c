@@ -22,9 +22,33 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *
     if (!look->is_held || node_holder->s.status != 0 || !node_holder->s.is_held) {
         return false;
     }
+    if (look->is_shared || node_holder->s.is_shared) {
+        return look->is_shared && node_holder->s.is_shared;
+    }
     return look->is_foreign
                ? node_holder->token[0] == '\0' && strcmp(node_holder->holder, look->holder) == 0
                : strncmp(node_holder->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
+}
+
+/* Readers hold it if a quorum of nodes says so: until fewer do. */
+static void look_for_readers(struct rl_look *look) {
+    const size_t quorum = look->n / 2 + 1;
+    int64_t lives[REDLOCK_NODES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const redlock_node_holder *seen = &look->node_holders[i].s;
+        if (seen->status == 0 && seen->is_shared) {
+            size_t at = count++;
+            for (; at > 0 && lives[at - 1] < seen->remaining_ms; at--) {
+                lives[at] = lives[at - 1];
+            }
+            lives[at] = seen->remaining_ms;
+        }
+    }
+    if (count >= quorum) {
+        look->is_held = look->is_shared = true;
+        look->remaining_ms = lives[quorum - 1];
+    }
 }
 
 static void on_query(redlock_query *query, int status, void *data) {
@@ -50,7 +74,12 @@ static void on_query(redlock_query *query, int status, void *data) {
                  node_holder->s.token != NULL ? node_holder->s.token : "");
         look_at_guard(node_holder, look->client, i);
         look->answered += node_holder->s.status == 0;
-        look->holding += rl_look_is_holding(look, node_holder);
+    }
+    if (!look->is_held) {
+        look_for_readers(look);
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        look->holding += rl_look_is_holding(look, &look->node_holders[i]);
     }
     look->on_done(look, status, look->data);
 }
@@ -69,11 +98,17 @@ int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, red
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]) {
     if (look->is_foreign) {
         snprintf(out, RL_LOOK_NAME_MAX, "another library's client (value \"%s\")", look->holder);
+    } else if (look->is_shared) {
+        snprintf(out, RL_LOOK_NAME_MAX, "readers");
     } else {
         snprintf(out, RL_LOOK_NAME_MAX, "%s",
                  look->holder[0] != '\0' ? look->holder : "a holder without a name");
     }
     return out;
+}
+
+const char *rl_look_next(const struct rl_look *look) {
+    return look->is_shared && look->reads ? "; a writer is next" : "";
 }
 
 /* Keys that are no locks of ours, and keep a quorum from being had. False: too few for that. */
@@ -82,8 +117,8 @@ static bool name_hindrance(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX
     size_t count = 0;
     for (size_t i = 0; i < look->n; i++) {
         const struct rl_look_sight *node_holder = &look->node_holders[i];
-        bool hinders =
-            node_holder->s.status == 0 && node_holder->s.is_held && node_holder->token[0] == '\0';
+        bool hinders = node_holder->s.status == 0 && node_holder->s.is_held &&
+                       !node_holder->s.is_shared && node_holder->token[0] == '\0';
         first = hinders && first == NULL ? node_holder : first;
         count += hinders;
     }
@@ -101,7 +136,7 @@ bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
     if (!look->is_held) {
         return name_hindrance(look, out);
     }
-    snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s", rl_look_name(look, name),
-             rl_say_duration((double)look->remaining_ms, left, sizeof left));
+    snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s%s", rl_look_name(look, name),
+             rl_say_duration((double)look->remaining_ms, left, sizeof left), rl_look_next(look));
     return true;
 }

@@ -34,6 +34,8 @@ struct rl_look {
     char token[RL_TOKEN_TEXT_MAX];
     char holder[RL_LOOK_VALUE_MAX];
     bool is_foreign; /* held, by a client of another library: then holder is its value */
+    bool is_shared;  /* held, by readers: then there is no token and no holder */
+    bool reads;      /* set by the caller: who looks would be one more of them */
     int64_t remaining_ms;
     struct rl_look_sight {
         redlock_node_holder s;
@@ -55,8 +57,11 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *
 /* Who holds it. Returns out. */
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);
 
-/* "held by web1:4711 for another 25 s". A lock of another library is named by its value; a key that
- * is no lock and in the way is named, too. False: there is neither. */
+/* Why one who would read waits while others read: what follows on "held by readers", or "". */
+const char *rl_look_next(const struct rl_look *look);
+
+/* "held by web1:4711 for another 25 s". A lock of another library is named by its value; readers
+ * are "readers"; a key that is no lock and in the way is named, too. False: none of these. */
 bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
 
 #endif

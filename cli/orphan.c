@@ -40,6 +40,7 @@ static redlock_lock *same_lock(const struct rl_orphan *orphan, struct rl_session
         options.resources = keys.items;
         options.n_resources = keys.count;
         options.holder = orphan->holder;
+        options.mode = orphan->args->shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
         redlock_lock_new_with(session->client, &options, &lock, NULL, 0);
     }
     rl_keys_free(&keys);

@@ -153,6 +153,7 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
         options.resources = keys.items;
         options.n_resources = keys.count;
         options.holder = holder;
+        options.mode = session->args->shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
         int status = redlock_lock_new_with(session->client, &options, lock, error, sizeof error);
         if (status != 0) {
             exit_status = rl_fail(status == REDLOCK_ERR_NOMEM ? RL_EXIT_SYSTEM : RL_EXIT_USAGE,

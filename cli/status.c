@@ -10,6 +10,7 @@
 #include "keys.h"
 #include "line.h"
 #include "output.h"
+#include "readers.h"
 #include "say.h"
 #include "token.h"
 #include "tool/json.h"
@@ -20,9 +21,32 @@
 #define LEFT_WIDTH 9
 #define LATENCY_WIDTH 10
 
+/* What is known of one key. */
+struct found {
+    struct rl_look look;
+    struct rl_readers readers; /* if the look found some: zero if not */
+    struct rl_line line;
+};
+
 /* -- Its screen -- */
 
-static void print_head(const struct rl_look *look) {
+static const char *plural(size_t number) {
+    return number == 1 ? "" : "s";
+}
+
+static const char *held_by(const struct found *found, char out[RL_LOOK_NAME_MAX]) {
+    const struct rl_readers *readers = &found->readers;
+    if (!found->look.is_shared || !readers->is_known) {
+        return rl_look_name(&found->look, out);
+    }
+    snprintf(out, RL_LOOK_NAME_MAX, "%s%zu reader%s",
+             readers->reading > readers->n ? "at least " : "", readers->holding,
+             plural(readers->holding));
+    return out;
+}
+
+static void print_head(const struct found *found) {
+    const struct rl_look *look = &found->look;
     char key[256], left[32], name[RL_LOOK_NAME_MAX];
     size_t quorum = look->n / 2 + 1;
     size_t held = 0;
@@ -37,9 +61,8 @@ static void print_head(const struct rl_look *look) {
     tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
     if (look->is_held) {
         printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
-               rl_look_name(look, name),
-               rl_say_duration((double)look->remaining_ms, left, sizeof left), look->holding,
-               look->n, quorum);
+               held_by(found, name), rl_say_duration((double)look->remaining_ms, left, sizeof left),
+               look->holding, look->n, quorum);
     } else if (look->answered < quorum) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, quorum);
@@ -58,6 +81,9 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
                                char out[RL_LOOK_NAME_MAX]) {
     if (node_holder->s.status != 0 || !node_holder->s.is_held) {
         return node_holder->s.status == 0 && node_holder->s.is_reserved ? "reserved" : "-";
+    }
+    if (node_holder->s.is_shared) {
+        return "readers";
     }
     if (node_holder->token[0] != '\0') {
         return node_holder->holder[0] != '\0' ? node_holder->holder : "no name";
@@ -112,29 +138,74 @@ static const char *who_text(const struct rl_line_place *place, char out[RL_LOOK_
     return out;
 }
 
-/* Nothing if nobody waits. */
-static void print_line(const struct rl_look *look, const struct rl_line *line) {
-    char waited[32], name[RL_LOOK_NAME_MAX];
-    if (!line->is_known && look->answered >= look->n / 2 + 1) {
-        printf("\n  who waits is not known: %s\n", redlock_strerror(line->refused));
+/* Nothing if nobody reads. */
+static void print_readers(const struct found *found) {
+    const struct rl_readers *readers = &found->readers;
+    const struct rl_look *look = &found->look;
+    char left[32];
+    if (look->is_shared && !readers->is_known) {
+        printf("\n  who reads is not known: %s\n", redlock_strerror(readers->refused));
     }
-    if (line->n > 0) {
-        printf("\n  %zu client%s wait%s, the next one first:\n", line->waiting,
-               line->waiting == 1 ? "" : "s", line->waiting == 1 ? "s" : "");
+    if (readers->n > 0) {
+        printf("\n  %zu client%s read%s:\n", readers->reading, plural(readers->reading),
+               readers->reading == 1 ? "s" : "");
     }
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        bool is_elsewhere = place->node != line->places[0].node;
-        printf("  %3zu. %s, for %s%s%s\n", i + 1, who_text(place, name),
-               rl_say_duration((double)place->waited_ms, waited, sizeof waited),
-               is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
+    for (size_t i = 0; i < readers->n; i++) {
+        const struct rl_reader *reader = &readers->readers[i];
+        printf("    - %s", reader->who[0] != '\0' ? reader->who : "no name");
+        if (reader->votes >= look->n / 2 + 1) {
+            printf(" for another %s, on %zu of %zu nodes\n",
+                   rl_say_duration((double)reader->remaining_ms, left, sizeof left), reader->votes,
+                   look->n);
+        } else {
+            printf(" on %zu of %zu nodes: no quorum\n", reader->votes, look->n);
+        }
     }
-    if (line->n > 0 && line->waiting > line->n) {
-        printf("       and %zu more\n", line->waiting - line->n);
+    if (readers->reading > readers->n) {
+        printf("      and %zu more\n", readers->reading - readers->n);
     }
 }
 
-static void print_screen(const struct rl_look *look, const struct rl_line *line) {
+static void print_place(const struct rl_line *line, size_t index) {
+    const struct rl_line_place *place = &line->places[index];
+    char waited[32], name[RL_LOOK_NAME_MAX], number[16] = "  -";
+    bool is_elsewhere = place->node != line->places[0].node;
+    if (index < line->writing) { /* readers are served together */
+        snprintf(number, sizeof number, "%3zu.", index + 1);
+    }
+    printf("  %s %s, for %s%s%s\n", number, who_text(place, name),
+           rl_say_duration((double)place->waited_ms, waited, sizeof waited),
+           is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
+}
+
+/* Nothing if nobody waits. */
+static void print_line(const struct rl_look *look, const struct rl_line *line) {
+    size_t reading = line->n - line->writing, more = line->waiting - line->n;
+    /* More than are listed: of the kind that has as many as are. */
+    size_t unlisted_writing = line->writing == RL_LINE_MAX && reading < RL_LINE_MAX ? more : 0;
+    size_t writing = line->writing + unlisted_writing;
+    reading += more - unlisted_writing;
+    if (!line->is_known && look->answered >= look->n / 2 + 1) {
+        printf("\n  who waits is not known: %s\n", redlock_strerror(line->refused));
+    }
+    for (size_t i = 0; i < line->n; i++) {
+        if (i == 0 && writing > 0) {
+            printf("\n  %zu client%s wait%s, the next one first:\n", writing, plural(writing),
+                   writing == 1 ? "s" : "");
+        }
+        if (i == line->writing) {
+            printf("\n  %zu client%s wait%s to read:\n", reading, plural(reading),
+                   reading == 1 ? "s" : "");
+        }
+        print_place(line, i);
+    }
+    if (line->n > 0 && more > 0) {
+        printf("       and %zu more\n", more);
+    }
+}
+
+static void print_screen(const struct found *found) {
+    const struct rl_look *look = &found->look;
     char holder[RL_LOOK_NAME_MAX];
     int node_width = 4, holder_width = 10;
     for (size_t i = 0; i < look->n; i++) {
@@ -144,16 +215,38 @@ static void print_screen(const struct rl_look *look, const struct rl_line *line)
     }
     node_width += 2;
     holder_width += 2;
-    print_head(look);
+    print_head(found);
     printf("\n  %-*s%-*s%-*s%s\n", node_width, "node", holder_width, "holder", LEFT_WIDTH, "left",
            "latency");
     for (size_t i = 0; i < look->n; i++) {
         print_sight(look, i, node_width, holder_width);
     }
-    print_line(look, line);
+    print_readers(found);
+    print_line(look, &found->line);
 }
 
 /* -- JSON -- */
+
+static void readers_json(struct tool_json *json, const struct found *found) {
+    const struct rl_readers *readers = &found->readers;
+    tool_json_bool(json, "shared", found->look.is_shared);
+    if (found->look.is_shared && !readers->is_known) {
+        tool_json_null(json, "reading");
+    } else {
+        tool_json_number(json, "reading", (int64_t)readers->reading);
+    }
+    tool_json_open(json, "readers", '[');
+    for (size_t i = 0; i < readers->n; i++) {
+        const struct rl_reader *reader = &readers->readers[i];
+        tool_json_open(json, NULL, '{');
+        tool_json_text(json, "holder", reader->who[0] != '\0' ? reader->who : NULL);
+        tool_json_text(json, "token", reader->token[0] != '\0' ? reader->token : NULL);
+        tool_json_number(json, "votes", (int64_t)reader->votes);
+        tool_json_number(json, "remaining_ms", reader->remaining_ms);
+        tool_json_close(json, '}');
+    }
+    tool_json_close(json, ']');
+}
 
 static void line_json(struct tool_json *json, const struct rl_line *line) {
     if (!line->is_known) {
@@ -169,12 +262,14 @@ static void line_json(struct tool_json *json, const struct rl_line *line) {
         tool_json_text(json, "client", place->client[0] != '\0' ? place->client : NULL);
         tool_json_number(json, "waited_ms", place->waited_ms);
         tool_json_text(json, "node", place->node);
+        tool_json_bool(json, "shared", i >= line->writing);
         tool_json_close(json, '}');
     }
     tool_json_close(json, ']');
 }
 
-static void print_json(const struct rl_look *look, const struct rl_line *line) {
+static void print_json(const struct found *found) {
+    const struct rl_look *look = &found->look;
     struct tool_json json = {.file = stdout};
     tool_json_open(&json, NULL, '{');
     tool_json_bytes(&json, "key", look->key.data, look->key.length);
@@ -187,7 +282,7 @@ static void print_json(const struct rl_look *look, const struct rl_line *line) {
     }
     tool_json_number(&json, "answered", (int64_t)look->answered);
     tool_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
-    line_json(&json, line);
+    line_json(&json, &found->line);
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
         const struct rl_look_sight *node_holder = &look->node_holders[i];
@@ -209,10 +304,12 @@ static void print_json(const struct rl_look *look, const struct rl_line *line) {
         }
         if (node_holder->s.is_held || node_holder->s.is_reserved) {
             tool_json_number(&json, "remaining_ms", node_holder->s.remaining_ms);
+            tool_json_bool(&json, "shared", node_holder->s.is_shared != 0);
         }
         tool_json_close(&json, '}');
     }
     tool_json_close(&json, ']');
+    readers_json(&json, found);
     tool_json_close(&json, '}');
     tool_json_end(&json);
     rl_output_flush();
@@ -220,10 +317,29 @@ static void print_json(const struct rl_look *look, const struct rl_line *line) {
 
 /* -- The command -- */
 
+/* Returns the status of the look. Readers of whom none has a quorum are left-overs, as keys are. */
+static int find(struct found *found, struct rl_session *session, redlock_bytes key) {
+    struct rl_look *look = &found->look;
+    memset(&found->readers, 0, sizeof found->readers);
+    int status = rl_holder_look(look, session, key);
+    if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
+        return status;
+    }
+    bool is_read = false;
+    for (size_t i = 0; i < look->n; i++) {
+        is_read |= look->node_holders[i].s.is_shared != 0;
+    }
+    if (is_read) {
+        rl_readers_look(&found->readers, session, key);
+        look->is_held &= !look->is_shared || !found->readers.is_known || found->readers.holding > 0;
+    }
+    rl_line_look(&found->line, session, key);
+    return status;
+}
+
 /* All keys of one word. Returns the worst: NO_QUORUM, then free (1), then 0; or another error. */
 static int show(struct rl_session *session, const char *word, bool is_first) {
-    static struct rl_look look;
-    static struct rl_line line;
+    static struct found found;
     struct rl_keys keys;
     int worst = RL_EXIT_OK;
     const char *why = rl_keys_parse(&keys, word);
@@ -231,21 +347,20 @@ static int show(struct rl_session *session, const char *word, bool is_first) {
         worst = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
     }
     for (size_t i = 0; why == NULL && i < keys.count; i++) {
-        int status = rl_holder_look(&look, session, keys.items[i]);
+        int status = find(&found, session, keys.items[i]);
         if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
             worst = rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
             break;
         }
-        rl_line_look(&line, session, keys.items[i]);
         if (session->args->json) {
-            print_json(&look, &line);
+            print_json(&found);
         } else {
             printf("%s", is_first && i == 0 ? "" : "\n");
-            print_screen(&look, &line);
+            print_screen(&found);
         }
-        int exit_status = status != 0    ? RL_EXIT_NO_QUORUM
-                          : look.is_held ? RL_EXIT_OK
-                                         : RL_EXIT_HELD;
+        int exit_status = status != 0          ? RL_EXIT_NO_QUORUM
+                          : found.look.is_held ? RL_EXIT_OK
+                                               : RL_EXIT_HELD;
         worst = exit_status > worst ? exit_status : worst;
     }
     rl_keys_free(&keys);

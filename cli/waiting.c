@@ -134,9 +134,10 @@ static void show_why(const struct rl_waiting *waiting, char *out, size_t size) {
     } else if (waiting->look.is_held) {
         char name[RL_LOOK_NAME_MAX];
         uint64_t now_ms = uv_now(waiting->timer.loop), until_ms = waiting->held_until_ms;
-        snprintf(out, size, "held by %s for another %s", rl_look_name(&waiting->look, name),
-                 rl_say_duration(until_ms > now_ms ? (double)(until_ms - now_ms) : 0, left,
-                                 sizeof left));
+        snprintf(
+            out, size, "held by %s for another %s%s", rl_look_name(&waiting->look, name),
+            rl_say_duration(until_ms > now_ms ? (double)(until_ms - now_ms) : 0, left, sizeof left),
+            rl_look_next(&waiting->look));
     } else {
         snprintf(out, size, "%s",
                  waiting->who[0] != '\0' ? waiting->who : "no client has a quorum yet");
@@ -151,11 +152,12 @@ static void say_once(struct rl_waiting *waiting) {
     show_why(waiting, why, sizeof why);
     if (waiting->args->json) {
         struct tool_json json = begin_json(waiting, "waiting");
-        tool_json_text(&json, "holder", look->is_held ? look->holder : NULL);
+        tool_json_text(&json, "holder", look->is_held && !look->is_shared ? look->holder : NULL);
         if (look->is_held) {
             tool_json_number(&json, "remaining_ms", look->remaining_ms);
         }
         tool_json_text(&json, "message", why);
+        tool_json_bool(&json, "shared", look->is_shared);
         end_json(waiting, &json);
     } else if (voting(waiting) < quorum_of(waiting)) {
         rl_say("%s: waiting for nodes: %s", shown_label(waiting, label),
@@ -219,6 +221,7 @@ static void on_timer(uv_timer_t *timer) {
     }
     waiting->is_looking = rl_look_at(&waiting->look, waiting->client, waiting->args->nodes.n,
                                      waiting->keys.items[waiting->at], on_looked, waiting) == 0;
+    waiting->look.reads = waiting->args->shared;
 }
 
 /* -- The frame -- */

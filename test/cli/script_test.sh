@@ -136,7 +136,7 @@ says '... without a name' '^    2. no name (client bbbbbbbbbbbbbbbb), for [0-9.]
 says '... whatever the name is' '^    3. db%s1, for [0-9.]* s$' "$out"
 says '... and who stands elsewhere' "^    4. lost:1, for 6[0-9] s, in another line, on 127.0.0.1:$(port 3)\$" "$out"
 "$redlock" status --json other >"$out"
-says '... as JSON' "\"waiting\": 4, \"waiters\": \[{\"holder\": \"web1:4711\", \"client\": \"aaaaaaaaaaaaaaaa\", \"waited_ms\": 7[0-9]*, \"node\": \"127.0.0.1:$(port 2)\"}, {\"holder\": null, " "$out"
+says '... as JSON' "\"waiting\": 4, \"waiters\": \[{\"holder\": \"web1:4711\", \"client\": \"aaaaaaaaaaaaaaaa\", \"waited_ms\": 7[0-9]*, \"node\": \"127.0.0.1:$(port 2)\", \"shared\": false}, {\"holder\": null, " "$out"
 waits_all=$(for i in $(seq 300); do printf '1 %016x0000000000000001 ' "$i"; done)
 # shellcheck disable=SC2086
 "$cli" -p "$(port 2)" zadd 'libredlock:line:{many}' $waits_all >"$log"

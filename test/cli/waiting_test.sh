@@ -41,7 +41,7 @@ result 'a waiter says who holds the lock, and how long' $? "$err.bg"
 await grep -q '^redlock: boss: first leads$' "$elect_log"
 result '... elect, who leads' $? "$elect_log"
 
-await grep -q '"event": "waiting", "key": "k", "holder": "me", "remaining_ms": [0-9]*, "message": ".*", "nodes_voting": 5, "quorum": 3}' \
+await grep -q '"event": "waiting", "key": "k", "holder": "me", "remaining_ms": [0-9]*, "message": ".*", "shared": false, "nodes_voting": 5, "quorum": 3}' \
     "$json_log"
 result '--json: the holder is an event' $? "$json_log"
 
@@ -110,7 +110,7 @@ done
 is_queue $in_line
 result 'status lists who waits, in the order in which they came' $? "$log"
 "$redlock" status --json l >"$out"
-says '... as JSON' '"waiting": 5, "waiters": \[{"holder": "shell-1", "client": "[0-9a-f]\{16\}", "waited_ms": [0-9]*, "node": "127.0.0.1:[0-9]*"}, {"holder": "shell-2"' "$out"
+says '... as JSON' '"waiting": 5, "waiters": \[{"holder": "shell-1", "client": "[0-9a-f]\{16\}", "waited_ms": [0-9]*, "node": "127.0.0.1:[0-9]*", "shared": false}, {"holder": "shell-2"' "$out"
 # shellcheck disable=SC2154
 kill -s TERM "$shell_2"
 await is_queue me shell-1 shell-3 shell-4 shell-5
