@@ -342,6 +342,10 @@ static const struct random_user users[] = {
     {"nosay", "pw", "~* &* +@all -subscribe -info -client|setname -ping -select"},
     {"onlya", "pw", "~a* &redlock:* +@all"},
     {"nofence", "pw", "~a ~a* resetchannels +@all"},
+    {"nolease", "pw", "~* &* +@all -pexpireat -zremrangebyscore"},
+    {"noscore", "pw", "~* &* +@all -zscore -exists -zpopmin"},
+    {"norange", "pw", "~* &* +@all -zadd -zcount -zrangebyscore"},
+    {"nozset", "pw", "~* &* +@all -zrem -zrange -time"},
     {NULL, NULL, NULL},
 };
 
@@ -439,6 +443,13 @@ static const struct {
     {"join again gives a new score", SERVER_BREAK_JOIN_ANEW},
     {"join says yes though others are before it", SERVER_BREAK_JOIN_PASSES},
     {"join leaves those whose client is gone", SERVER_BREAK_JOIN_DEAD},
+    {"a reader overwrites any key", SERVER_BREAK_SHARE_ANY},
+    {"readers' key ends with the last one's lease that came", SERVER_BREAK_SHARE_SHORTENS},
+    {"a reader's release ends the others' reading", SERVER_BREAK_SHARE_ENDS},
+    {"an upgrade does not look at other readers", SERVER_BREAK_UPGRADE_BLIND},
+    {"a reader's late extension makes a writer's key shared", SERVER_BREAK_EXTEND_CONVERTS},
+    {"a reader does not heed an intent", SERVER_BREAK_INTENT_UNHEARD},
+    {"an intent is shortened", SERVER_BREAK_INTENT_SHORTENS},
 };
 
 static void find_what_is_broken(struct pair *pair) {

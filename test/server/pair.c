@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "redis/command.h"
 #include "server/frames.h"
 #include "server/random_commands.h"
 #include "server/server_keys.h"
@@ -358,15 +359,20 @@ static uint64_t look(struct pair *pair,
     return is_one_moment ? from_us : look(pair, with, tries - 1);
 }
 
-/* The scores are of the same millisecond, and no more than that. */
+/* The scores of a line are of the same millisecond, and no more than that; those of leases are in
+ * milliseconds. */
 static bool is_same_line(const redisReply *members, const struct server_key *ours) {
+    const size_t length = sizeof RL_COMMAND_READERS_PREFIX - 1;
+    const bool is_leases = ours->name.length >= length &&
+                           memcmp(ours->name.data, RL_COMMAND_READERS_PREFIX, length) == 0;
+    const double apart = is_leases ? 0.5 : 1000;
     bool same = members->elements == 2 * (size_t)ours->elements;
     for (uint32_t i = 0; same && i < ours->elements; i++) {
         const redisReply *name = members->element[2 * i];
         struct server_member member;
         same = server_line_at(ours, i, &member) && member.name.length == name->len &&
                memcmp(member.name.data, name->str, name->len) == 0 &&
-               fabs(member.score - atof(members->element[2 * i + 1]->str)) < 1000;
+               fabs(member.score - atof(members->element[2 * i + 1]->str)) < apart;
     }
     return same;
 }

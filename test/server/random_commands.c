@@ -7,26 +7,39 @@
 
 #include "redis/command.h"
 #include "redis/handshake.h"
+#include "server/random_parts.h"
 #include "server/splitmix.h"
 
-#define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 #define FENCE RL_COMMAND_COUNTER_PREFIX
-#define LINE(name) RL_COMMAND_LINE_PREFIX "{" name "}"
-
 #define TEXT(text) \
     { text, sizeof(text) - 1 }
-/* Resources, then their counters; then a list; then the lines. */
-static const struct resp_arg keys[] = {
-    TEXT("a"),       TEXT("b"),       TEXT("c\r\n\0d"),       TEXT(""),
-    TEXT(FENCE "a"), TEXT(FENCE "b"), TEXT(FENCE "c\r\n\0d"), TEXT(FENCE ""),
-    TEXT("l"),       TEXT(LINE("a")), TEXT(LINE("b")),        TEXT(LINE("c\r\n\0d")),
-    TEXT(LINE("")),
+
+const struct resp_arg random_keys[RANDOM_KEYS] = {
+    TEXT("a"),
+    TEXT("b"),
+    TEXT("c\r\n\0d"),
+    TEXT(""),
+    TEXT(FENCE "a"),
+    TEXT(FENCE "b"),
+    TEXT(FENCE "c\r\n\0d"),
+    TEXT(FENCE ""),
+    TEXT("l"),
+    TEXT(RL_COMMAND_LINE_PREFIX "{a}"),
+    TEXT(RL_COMMAND_LINE_PREFIX "{b}"),
+    TEXT(RL_COMMAND_LINE_PREFIX "{c\r\n\0d}"),
+    TEXT(RL_COMMAND_LINE_PREFIX "{}"),
+    TEXT(RL_COMMAND_LINE_SHARED_PREFIX "{a}"),
+    TEXT(RL_COMMAND_LINE_SHARED_PREFIX "{b}"),
+    TEXT(RL_COMMAND_READERS_PREFIX "{a}"),
+    TEXT(RL_COMMAND_READERS_PREFIX "{b}"),
+    TEXT(RL_COMMAND_INTENT_PREFIX "{a}"),
+    TEXT(RL_COMMAND_INTENT_PREFIX "{b}"),
+    TEXT(RL_COMMAND_UPGRADE_PREFIX "{a}"),
+    TEXT(RL_COMMAND_UPGRADE_PREFIX "{b}"),
 };
-#define RESOURCES 4
-#define LIST 8
 
 /* The last is a holder's that is shown cut. */
-static const char *const tokens[] = {
+const char *const random_tokens[RANDOM_TOKENS] = {
     "0123456789abcdef0123456789abcdef01234567",
     "76543210fedcba9876543210fedcba9876543210",
     "ffffffffffffffffffffffffffffffffffffffff",
@@ -44,6 +57,7 @@ static const struct {
     {"00000000000000030000000000000001", 70000000},
 };
 #define HOLDER_WAITED_MS 5000000
+#define READER_WAITED_MS 1000000
 
 static const char *const odd_args[] = {
     "0123456789abcdef0123456789abcdef01234567",
@@ -70,41 +84,41 @@ uint32_t random_pick(uint64_t *state, uint32_t count) {
     return (uint32_t)(next_random(state) % count);
 }
 
-static uint32_t pick(struct random_commands *random, uint32_t count) {
+uint32_t pick(struct random_commands *random, uint32_t count) {
     return random_pick(&random->state, count);
 }
 
-static bool chance(struct random_commands *random, uint32_t percent) {
+bool chance(struct random_commands *random, uint32_t percent) {
     return pick(random, 100) < percent;
 }
 
 /* -- Writing -- */
 
-static void put_arg(struct bytes *wire, const void *data, size_t length) {
+void put_arg(struct bytes *wire, const void *data, size_t length) {
     bytes_append_number(wire, '$', (long long)length);
     bytes_append(wire, data, length);
     bytes_append(wire, "\r\n", 2);
 }
 
-static void put_word(struct bytes *wire, const char *word) {
+void put_word(struct bytes *wire, const char *word) {
     put_arg(wire, word, strlen(word));
 }
 
-static void put_key(struct bytes *wire, uint32_t index) {
-    put_arg(wire, keys[index].data, keys[index].length);
+void put_key_at(struct bytes *wire, uint32_t index) {
+    put_arg(wire, random_keys[index].data, random_keys[index].length);
 }
 
-static void put_number(struct bytes *wire, long long number) {
+void put_number(struct bytes *wire, long long number) {
     char text[24];
     snprintf(text, sizeof text, "%lld", number);
     put_word(wire, text);
 }
 
-static uint32_t any_key(struct random_commands *random) {
-    return chance(random, 60) ? pick(random, 2) : pick(random, COUNT(keys));
+uint32_t any_key(struct random_commands *random) {
+    return chance(random, 60) ? pick(random, 2) : pick(random, RANDOM_KEYS);
 }
 
-static const char *odd_arg(struct random_commands *random) {
+const char *odd_arg(struct random_commands *random) {
     return odd_args[pick(random, COUNT(odd_args))];
 }
 
@@ -114,6 +128,12 @@ static uint32_t ttl(struct random_commands *random) {
 }
 
 /* -- What the library sends -- */
+
+static void put_command(struct bytes *wire, const struct rl_command *command) {
+    char text[16384];
+    assert(rl_command_room(command->target) <= sizeof text);
+    bytes_append(wire, text, rl_command_format(text, command));
+}
 
 static void lock_command(struct random_commands *random, struct bytes *wire) {
     static const enum rl_command_kind kinds[] = {
@@ -131,7 +151,7 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
         n = n == 1 ? 2 : n;
     }
     for (uint32_t i = 0; i < n; i++) {
-        const struct resp_arg *key = &keys[(first + i) % RESOURCES];
+        const struct resp_arg *key = &random_keys[(first + i) % RESOURCES];
         resources[i] = (struct rl_bytes){key->data, key->length};
     }
     bool has_holder = chance(random, 20);
@@ -146,10 +166,8 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     command.ttl_ms = ttl(random);
     command.counter = has_fence ? 1 + pick(random, 6) : 0;
     command.target = &target;
-    command.token = tokens[chance(random, 75) ? 0 : pick(random, COUNT(tokens))];
-    char text[16384];
-    assert(rl_command_room(&target) <= sizeof text);
-    bytes_append(wire, text, rl_command_format(text, &command));
+    command.token = random_tokens[chance(random, 75) ? 0 : pick(random, RANDOM_TOKENS)];
+    put_command(wire, &command);
 }
 
 /* One resource most of the time, so that lines form. */
@@ -159,11 +177,12 @@ static void line_command(struct random_commands *random, struct bytes *wire) {
         RL_COMMAND_TAKE,  RL_COMMAND_TAKE,   RL_COMMAND_RELEASE_LINE,
         RL_COMMAND_LEAVE, RL_COMMAND_WAITER, RL_COMMAND_RELEASE_LINE,
     };
+    static const uint32_t intents[] = {0, 0, 0, RL_INTENT_DROP, 8, 5000};
     uint32_t place = pick(random, COUNT(places)), first = chance(random, 80) ? 0 : pick(random, 3);
     bool has_holder = chance(random, 20), has_fence = chance(random, 30);
     struct rl_bytes resources[2];
     for (uint32_t i = 0; i < 2; i++) {
-        const struct resp_arg *key = &keys[(first + i) % RESOURCES];
+        const struct resp_arg *key = &random_keys[(first + i) % RESOURCES];
         resources[i] = (struct rl_bytes){key->data, key->length};
     }
     struct rl_target target = {.resources = resources,
@@ -178,22 +197,76 @@ static void line_command(struct random_commands *random, struct bytes *wire) {
         .announces = chance(random, 50),
         .ttl_ms = ttl(random),
         .target = &target,
-        .token = tokens[chance(random, 75) ? 0 : pick(random, COUNT(tokens))],
+        .token = random_tokens[chance(random, 75) ? 0 : pick(random, RANDOM_TOKENS)],
         .place = places[place].place,
         .waited_ms = places[place].waited_ms + (has_holder ? HOLDER_WAITED_MS : 0),
         .grace_ms = chance(random, 80) ? 250 : ttl(random),
         .index = pick(random, 3),
         .mode = (uint8_t)pick(random, RL_RELEASE_KEEP + 1),
         .which = (uint8_t)pick(random, target.n)};
-    char text[16384];
     command.counter = command.kind == RL_COMMAND_TAKE && has_fence ? 1 + pick(random, 6) : 0;
     if (command.kind == RL_COMMAND_TAKE && chance(random, 15)) {
         command.place = RL_PLACE_ANY;
     }
     bool may_delete = command.kind == RL_COMMAND_RELEASE_LINE && command.mode != RL_RELEASE_KEEP;
     command.grace_ms = may_delete && chance(random, 50) ? 0 : command.grace_ms;
-    assert(rl_command_room(&target) <= sizeof text);
-    bytes_append(wire, text, rl_command_format(text, &command));
+    if (command.kind == RL_COMMAND_RELEASE_LINE) {
+        command.intent_ms = intents[pick(random, COUNT(intents))];
+    }
+    put_command(wire, &command);
+}
+
+/* Of the first two resources. */
+static void shared_command(struct random_commands *random, struct bytes *wire) {
+    static const enum rl_command_kind kinds[] = {
+        RL_COMMAND_TAKE,         RL_COMMAND_TAKE,         RL_COMMAND_TAKE,
+        RL_COMMAND_TAKE,         RL_COMMAND_EXTEND,       RL_COMMAND_EXTEND,
+        RL_COMMAND_RAISE,        RL_COMMAND_RELEASE_LINE, RL_COMMAND_RELEASE_LINE,
+        RL_COMMAND_RELEASE_LINE, RL_COMMAND_JOIN,         RL_COMMAND_JOIN,
+        RL_COMMAND_LEAVE,        RL_COMMAND_WAITER,       RL_COMMAND_UPGRADE,
+        RL_COMMAND_UPGRADE,      RL_COMMAND_READER,
+    };
+    static const uint32_t shuts[] = {0, 0, 0, 8, 2000};
+    uint32_t place = pick(random, COUNT(places)), first = chance(random, 80) ? 0 : 1;
+    bool has_holder = chance(random, 20), has_fence = chance(random, 30);
+    struct rl_bytes resources[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct resp_arg *key = &random_keys[(first + i) % 2];
+        resources[i] = (struct rl_bytes){key->data, key->length};
+    }
+    struct rl_target target = {.resources = resources,
+                               .n = chance(random, 75) ? 1 : 2,
+                               .holder_length = has_holder ? sizeof holder - 1 : 0,
+                               .notifies = chance(random, 50),
+                               .retention_ms = 3600000,
+                               .holder = holder};
+    struct rl_command command = {.kind = kinds[pick(random, COUNT(kinds))],
+                                 .lock_mode = RL_SHARED,
+                                 .whole_script = chance(random, 10),
+                                 .announces = chance(random, 50),
+                                 .ttl_ms = ttl(random),
+                                 .target = &target,
+                                 .token = random_tokens[pick(random, RANDOM_TOKENS)],
+                                 .place = places[place].place,
+                                 .waited_ms = places[place].waited_ms + READER_WAITED_MS,
+                                 .grace_ms = chance(random, 80) ? 250 : ttl(random),
+                                 .index = pick(random, 3),
+                                 .mode = (uint8_t)pick(random, RL_RELEASE_KEEP + 1),
+                                 .which = (uint8_t)pick(random, target.n)};
+    const bool takes = command.kind == RL_COMMAND_TAKE, extends = command.kind == RL_COMMAND_EXTEND;
+    const bool may_count = takes || extends || command.kind == RL_COMMAND_UPGRADE;
+    command.waited_ms += has_holder ? HOLDER_WAITED_MS : 0;
+    command.shut_ms = takes ? shuts[pick(random, COUNT(shuts))] : 0;
+    command.converts = extends && chance(random, 50);
+    if ((may_count && has_fence) || command.kind == RL_COMMAND_RAISE) {
+        command.counter = 1 + pick(random, 6);
+    }
+    if (takes && chance(random, 60)) {
+        command.place = chance(random, 75) ? NULL : RL_PLACE_ANY;
+    }
+    bool may_delete = command.kind == RL_COMMAND_RELEASE_LINE && command.mode != RL_RELEASE_KEEP;
+    command.grace_ms = may_delete && chance(random, 50) ? 0 : command.grace_ms;
+    put_command(wire, &command);
 }
 
 static void greeting(struct random_commands *random, struct bytes *wire) {
@@ -254,161 +327,16 @@ static void channel(struct random_commands *random, struct bytes *wire) {
     }
 }
 
-/* -- What is nearly that -- */
-
-static void put_script(struct random_commands *random, struct bytes *wire, bool whole) {
-    const char *sha1 = NULL, *text = NULL;
-    uint32_t n = 0;
-    while (rl_command_script_at(n, &sha1) != NULL) {
-        n++;
-    }
-    do { /* what the line's say to odd arguments is not compared */
-        text = rl_command_script_at(pick(random, n), &sha1);
-    } while (strstr(text, RL_COMMAND_LINE_PREFIX) != NULL);
-    put_word(wire, whole ? text : sha1);
-}
-
-static void odd_script(struct random_commands *random, struct bytes *wire) {
-    uint32_t n_keys = pick(random, 5), n_args = pick(random, 6);
-    bool whole = chance(random, 30);
-    bytes_append_number(wire, '*', 3 + n_keys + n_args);
-    put_word(wire, whole ? "EVAL" : "evalsha");
-    if (whole || !chance(random, 5)) {
-        put_script(random, wire, whole);
-    } else {
-        put_word(wire, chance(random, 50) ? "abc" : tokens[2]);
-    }
-    if (chance(random, 95) || random->users != NULL) { /* which keys are meant? servers differ */
-        put_number(wire, n_keys);
-    } else {
-        put_word(wire, odd_arg(random));
-    }
-    for (uint32_t i = 0; i < n_keys; i++) {
-        put_key(wire, any_key(random));
-    }
-    for (uint32_t i = 0; i < n_args; i++) {
-        put_word(wire, chance(random, 50) && i == 0 ? tokens[0] : odd_arg(random));
-    }
-}
-
-static void scripts(struct random_commands *random, struct bytes *wire) {
-    uint32_t what = pick(random, 10);
-    if (what < 6) {
-        bytes_append_text(wire, "*3\r\n");
-        put_word(wire, "SCRIPT");
-        put_word(wire, what < 4 ? "LOAD" : "EXISTS");
-        put_script(random, wire, what < 4);
-    } else {
-        static const char *const how[] = {"SYNC", "ASYNC", "no"};
-        bytes_append_text(wire, what < 9 ? "*2\r\n" : "*3\r\n");
-        put_word(wire, "script");
-        put_word(wire, "flush");
-        if (what == 9) {
-            put_word(wire, how[pick(random, COUNT(how))]);
-        }
-    }
-}
-
-static void odd_set(struct random_commands *random, struct bytes *wire) {
-    static const char *const options[] = {
-        "NX", "XX", "PX", "EX", "KEEPTTL", "px", "5000", "PERSIST", "9223372036854775807"};
-    uint32_t n = pick(random, 5);
-    bytes_append_number(wire, '*', 3 + n);
-    put_word(wire, "set");
-    put_key(wire, any_key(random));
-    put_word(wire, chance(random, 50) ? tokens[0] : odd_arg(random));
-    for (uint32_t i = 0; i < n; i++) {
-        put_word(wire,
-                 chance(random, 60) ? options[pick(random, COUNT(options))] : odd_arg(random));
-    }
-}
-
-static void key_command(struct random_commands *random, struct bytes *wire) {
-    static const char *const names[] = {"GET",      "PTTL",    "TYPE",      "PEXPIRETIME", "DEL",
-                                        "GETRANGE", "PEXPIRE", "PEXPIREAT", "RPUSH"};
-    uint32_t what = pick(random, COUNT(names));
-    uint32_t count = what < 5 ? 2 : what == 5 ? 4 : 3;
-    bool two = what == 4 && chance(random, 30);
-    bytes_append_number(wire, '*', count + (two ? 1 : 0));
-    put_word(wire, names[what]);
-    put_key(wire, what == 8 && chance(random, 80) ? LIST : any_key(random));
-    if (two) {
-        put_key(wire, any_key(random));
-    } else if (what == 5) {
-        put_number(wire, (long long)pick(random, 60) - 50);
-        put_number(wire, (long long)pick(random, 60) - 50);
-    } else if (what == 7 && chance(random, 80)) {
-        put_number(wire, (long long)random->now_ms + (long long)pick(random, 8) - 3);
-    } else if (what > 5) {
-        put_word(wire, odd_arg(random));
-    }
-}
-
-static void connection_command(struct random_commands *random, struct bytes *wire) {
-    static const char *const dbs[] = {"0", "1", "0", "1", "16", "-1", "x", "01", "4294967296"};
-    static const char *const names[] = {"me", "a b", "", "redlock"};
-    static const char *const sections[] = {"server", "replication", "memory", "nothing",
-                                           "persistence"};
-    switch (pick(random, 6)) {
-        case 0:
-            bytes_append_text(wire, "*2\r\n$6\r\nSELECT\r\n");
-            put_word(wire, dbs[pick(random, COUNT(dbs))]);
-            break;
-        case 1:
-            bytes_append_text(wire, "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n");
-            put_word(wire, names[pick(random, COUNT(names))]);
-            break;
-        case 2:
-            bytes_append_text(wire, "*2\r\n$6\r\nclient\r\n$7\r\ngetname\r\n");
-            break;
-        case 3:
-            bytes_append_text(wire, "*2\r\n$4\r\nPING\r\n");
-            put_word(wire, odd_arg(random));
-            break;
-        case 4:
-            bytes_append_text(wire, "*2\r\n$4\r\nINFO\r\n");
-            put_word(wire, sections[pick(random, COUNT(sections))]);
-            break;
-        default:
-            bytes_append_text(
-                wire, chance(random, 20) ? "*1\r\n$8\r\nFLUSHALL\r\n" : "*1\r\n$4\r\nPING\r\n");
-            break;
-    }
-}
-
-/* A name that exists, or not, with too few arguments or too many. */
-static void odd_count(struct random_commands *random, struct bytes *wire) {
-    static const struct {
-        const char *name;
-        uint32_t max;
-    } names[] = {{"get", 3},    {"SET", 2},    {"pttl", 2},    {"del", 0},        {"ping", 2},
-                 {"auth", 3},   {"eval", 1},   {"EVALSHA", 1}, {"subscribe", 0},  {"publish", 1},
-                 {"client", 1}, {"script", 1}, {"pexpire", 1}, {"nosuch", 3},     {"getrange", 4},
-                 {"rpush", 1},  {"type", 2},   {"select", 0},  {"NoSuch\r\n", 2}, {"flushall", 1}};
-    uint32_t which = pick(random, COUNT(names));
-    uint32_t n = pick(random, names[which].max + 1);
-    if (random->is_plain && strcmp(names[which].name, "auth") == 0) {
-        return;
-    }
-    bytes_append_number(wire, '*', 1 + n);
-    put_word(wire, names[which].name);
-    for (uint32_t i = 0; i < n; i++) {
-        if (chance(random, 50)) {
-            put_key(wire, any_key(random) == 2 ? 0 : any_key(random));
-        } else {
-            put_word(wire, odd_arg(random));
-        }
-    }
-}
-
 /* -- The interface -- */
 
 void random_command(struct random_commands *random, struct bytes *wire) {
     size_t before = wire->length;
     while (wire->length == before) { /* a step of the handshake may be left out */
         uint32_t what = pick(random, 100);
-        if (random->is_line ? what < 70 : what < 15) {
+        if (random->is_line ? what < 35 : what < 8) {
             line_command(random, wire);
+        } else if (random->is_line ? what < 70 : what < 15) {
+            shared_command(random, wire);
         } else if (what < 45) {
             lock_command(random, wire);
         } else if (what < 53) {
@@ -416,17 +344,17 @@ void random_command(struct random_commands *random, struct bytes *wire) {
         } else if (what < 61) {
             channel(random, wire);
         } else if (what < 71) {
-            odd_script(random, wire);
+            random_odd_script(random, wire);
         } else if (what < 75) {
-            scripts(random, wire);
+            random_scripts(random, wire);
         } else if (what < 80) {
-            odd_set(random, wire);
+            random_odd_set(random, wire);
         } else if (what < 92) {
-            key_command(random, wire);
+            random_key_command(random, wire);
         } else if (what < 96) {
-            connection_command(random, wire);
+            random_connection_command(random, wire);
         } else {
-            odd_count(random, wire);
+            random_odd_count(random, wire);
         }
     }
 }
@@ -446,15 +374,15 @@ void random_garbage(struct random_commands *random, struct bytes *wire) {
 }
 
 const struct resp_arg *random_key(size_t index) {
-    return index < COUNT(keys) ? &keys[index] : NULL;
+    return index < RANDOM_KEYS ? &random_keys[index] : NULL;
 }
 
 void random_plant(struct bytes *wire) {
     for (uint32_t i = 0; i < RESOURCES; i++) {
         bytes_append_text(wire, "*5\r\n");
         put_word(wire, "SET");
-        put_key(wire, i);
-        put_word(wire, tokens[0]);
+        put_key_at(wire, i);
+        put_word(wire, random_tokens[0]);
         put_word(wire, "PX");
         put_word(wire, "60000");
     }
@@ -465,15 +393,31 @@ void random_hold(struct bytes *wire) {
         enum rl_command_kind kind;
         uint32_t n;
         uint64_t counter;
+        enum rl_mode mode;
+        bool converts;
     } sent[] = {
-        {RL_COMMAND_READ, 1, 0},         {RL_COMMAND_EXTEND, 1, 0}, {RL_COMMAND_EXTEND, 2, 0},
-        {RL_COMMAND_EXTEND, 2, 3},       {RL_COMMAND_RAISE, 1, 5},  {RL_COMMAND_FENCE, 1, 7},
-        {RL_COMMAND_SET_ALL, 2, 0},      {RL_COMMAND_SET, 1, 0},    {RL_COMMAND_RELEASE, 1, 0},
-        {RL_COMMAND_RELEASE_LINE, 2, 0},
+        {RL_COMMAND_READ, 1, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_EXTEND, 1, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_EXTEND, 2, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_EXTEND, 2, 3, RL_EXCLUSIVE, false},
+        {RL_COMMAND_RAISE, 1, 5, RL_EXCLUSIVE, false},
+        {RL_COMMAND_FENCE, 1, 7, RL_EXCLUSIVE, false},
+        {RL_COMMAND_EXTEND, 2, 9, RL_SHARED, false},
+        {RL_COMMAND_EXTEND, 2, 9, RL_SHARED, true},
+        {RL_COMMAND_RAISE, 2, 12, RL_SHARED, false},
+        {RL_COMMAND_READER, 1, 0, RL_SHARED, false},
+        {RL_COMMAND_TAKE, 2, 13, RL_SHARED, false},
+        {RL_COMMAND_UPGRADE, 2, 13, RL_SHARED, false},
+        {RL_COMMAND_RELEASE_LINE, 1, 0, RL_SHARED, false},
+        {RL_COMMAND_TAKE, 1, 0, RL_SHARED, false},
+        {RL_COMMAND_RELEASE_LINE, 1, 0, RL_SHARED, false},
+        {RL_COMMAND_SET_ALL, 2, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_SET, 1, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_RELEASE, 1, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_RELEASE_LINE, 2, 0, RL_EXCLUSIVE, false},
     };
-    const struct rl_bytes resources[] = {{keys[0].data, keys[0].length},
-                                         {keys[1].data, keys[1].length}};
-    char text[4096];
+    const struct rl_bytes resources[] = {{random_keys[0].data, random_keys[0].length},
+                                         {random_keys[1].data, random_keys[1].length}};
     for (uint32_t i = 0; i < COUNT(sent); i++) {
         struct rl_target target = {
             .resources = resources, .n = sent[i].n, .notifies = true, .retention_ms = 3600000};
@@ -483,9 +427,10 @@ void random_hold(struct bytes *wire) {
                                      .ttl_ms = 70000,
                                      .counter = sent[i].counter,
                                      .target = &target,
-                                     .token = tokens[0]};
-        assert(rl_command_room(&target) <= sizeof text);
-        bytes_append(wire, text, rl_command_format(text, &command));
+                                     .token = random_tokens[0],
+                                     .lock_mode = (uint8_t)sent[i].mode,
+                                     .converts = sent[i].converts};
+        put_command(wire, &command);
     }
 }
 

@@ -191,6 +191,13 @@ enum server_broken {
     SERVER_BREAK_JOIN_ANEW = 1 << 20,      /* JOIN again gives a place a new score */
     SERVER_BREAK_JOIN_PASSES = 1 << 21,    /* JOIN says yes though others are before it */
     SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN drops nobody whose client is gone */
+    SERVER_BREAK_SHARE_ANY = 1 << 23,      /* a reader overwrites any key */
+    SERVER_BREAK_SHARE_SHORTENS = 1 << 24, /* ... and the key ends with its own lease */
+    SERVER_BREAK_SHARE_ENDS = 1 << 25,     /* its release gives up the key, whoever else reads */
+    SERVER_BREAK_UPGRADE_BLIND = 1 << 26,  /* an upgrade does not look who else reads */
+    SERVER_BREAK_EXTEND_CONVERTS = 1 << 27, /* each extension of a reader makes the key shared */
+    SERVER_BREAK_INTENT_UNHEARD = 1 << 28,  /* an intent keeps no reader out */
+    SERVER_BREAK_INTENT_SHORTENS = 1 << 29, /* an intent is noted anew for less time */
 };
 
 /* A server without keys, up since now. id: of its run and of its data, any number. */

@@ -145,14 +145,19 @@ static const struct rule rules[] = {
     {"subscribe", -2, ALWAYS | CALL_LISTENER, 0, false, do_subscribe},
     {"type", 2, 0, 1, false, do_type},
     /* Known to scripts only. */
+    {"exists", -2, 0, 1, true, NULL},
     {"pubsub|numsub", -2, ALWAYS, 0, false, NULL},
     {"time", 1, ALWAYS, 0, false, NULL},
     {"zadd", -4, FULL, 1, false, NULL},
     {"zcard", 2, 0, 1, false, NULL},
+    {"zcount", 4, 0, 1, false, NULL},
     {"zpopmin", -2, WRITE, 1, false, NULL},
     {"zrange", -4, 0, 1, false, NULL},
+    {"zrangebyscore", -4, 0, 1, false, NULL},
     {"zrank", -3, 0, 1, false, NULL},
     {"zrem", -3, WRITE, 1, false, NULL},
+    {"zremrangebyscore", 4, WRITE, 1, false, NULL},
+    {"zscore", 3, 0, 1, false, NULL},
     {"unsubscribe", -1, ALWAYS | CALL_LISTENER, 0, false, do_unsubscribe},
 };
 #define N_RULES (sizeof rules / sizeof rules[0])

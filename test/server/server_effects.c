@@ -86,7 +86,7 @@ static const struct resp_arg *counter_life(const struct script_run *run, size_t 
 
 /* redis.error_reply('ERR '..KEYS[i]..' is not the counter of a fence'), as C reads it: up to the
  * first zero byte, and without line ends behind it. */
-static void return_no_counter(struct script_run *run, const struct resp_arg *name) {
+void script_return_no_counter(struct script_run *run, const struct resp_arg *name) {
     char text[1200];
     int length = snprintf(text, sizeof text, "ERR %.*s",
                           (int)(name->length < 1100 ? name->length : 1100), name->data);
@@ -114,7 +114,7 @@ bool script_count_on(struct script_run *run, double n, bool has_fence, double *f
             continue;
         }
         if (!script_number(&value, &count) || count < 0 || count >= COUNTER_LIMIT) {
-            return_no_counter(run, name);
+            script_return_no_counter(run, name);
             return false;
         }
         if (!has_fence) {
@@ -241,7 +241,7 @@ static void run_extend_all(struct script_run *run) {
 }
 
 /* What hinders a counter does not hinder the extension. */
-static void keep_counter(struct script_run *run, const struct resp_arg *name) {
+void script_keep_counter(struct script_run *run, const struct resp_arg *name, size_t fence_at) {
     struct resp_arg value;
     double count = 0, fence = 0;
     bool is_there = false;
@@ -249,12 +249,12 @@ static void keep_counter(struct script_run *run, const struct resp_arg *name) {
         (is_there && !script_number(&value, &count))) {
         return;
     }
-    if (!script_number(script_arg(run, 3), &fence)) {
+    if (!script_number(script_arg(run, fence_at), &fence)) {
         script_fail(run, "c < f", "attempt to compare number with nil");
     } else if (count < fence) {
-        script_try_set(run, name, script_arg(run, 3), counter_life(run, 4));
+        script_try_set(run, name, script_arg(run, fence_at), counter_life(run, fence_at + 1));
     } else {
-        script_try_pexpire(run, name, counter_life(run, 4));
+        script_try_pexpire(run, name, counter_life(run, fence_at + 1));
     }
 }
 
@@ -266,7 +266,7 @@ static void run_extend_fenced(struct script_run *run) {
     for (double i = 1; i <= n && !run->is_over; i++) {
         script_extend(run, script_key(run, i));
         if (!run->is_over && !breaks(run, SERVER_BREAK_COUNTER_LEFT)) {
-            keep_counter(run, script_key(run, n + i));
+            script_keep_counter(run, script_key(run, n + i), 3);
         }
     }
     if (!run->is_over) {
@@ -325,12 +325,6 @@ static void run_read(struct script_run *run) {
 
 /* -- The list -- */
 
-/* Of readers: to be written. */
-static void run_unknown(struct script_run *run) {
-    reply_error(run->call, "ERR this server does not know what readers do yet");
-    run->is_over = true;
-}
-
 static const struct {
     const char *name;
     enum rl_command_kind kind;
@@ -353,14 +347,14 @@ static const struct {
     {"release_line", RL_COMMAND_RELEASE_LINE, 1, 0, effect_release_line, RL_EXCLUSIVE},
     {"leave", RL_COMMAND_LEAVE, 1, 0, effect_leave, RL_EXCLUSIVE},
     {"waiter", RL_COMMAND_WAITER, 1, 0, effect_waiter, RL_EXCLUSIVE},
-    {"share", RL_COMMAND_TAKE, 1, 0, run_unknown, RL_SHARED},
-    {"extend_shared", RL_COMMAND_EXTEND, 1, 0, run_unknown, RL_SHARED},
-    {"raise_shared", RL_COMMAND_RAISE, 1, 1, run_unknown, RL_SHARED},
-    {"release_shared", RL_COMMAND_RELEASE_LINE, 1, 0, run_unknown, RL_SHARED},
-    {"join_shared", RL_COMMAND_JOIN, 1, 0, run_unknown, RL_SHARED},
-    {"leave_shared", RL_COMMAND_LEAVE, 1, 0, run_unknown, RL_SHARED},
-    {"upgrade", RL_COMMAND_UPGRADE, 1, 0, run_unknown, RL_SHARED},
-    {"readers", RL_COMMAND_READER, 1, 0, run_unknown, RL_SHARED},
+    {"share", RL_COMMAND_TAKE, 1, 0, effect_share, RL_SHARED},
+    {"extend_shared", RL_COMMAND_EXTEND, 1, 0, effect_extend_shared, RL_SHARED},
+    {"raise_shared", RL_COMMAND_RAISE, 1, 1, effect_raise_shared, RL_SHARED},
+    {"release_shared", RL_COMMAND_RELEASE_LINE, 1, 0, effect_release_shared, RL_SHARED},
+    {"join_shared", RL_COMMAND_JOIN, 1, 0, effect_join_shared, RL_SHARED},
+    {"leave_shared", RL_COMMAND_LEAVE, 1, 0, effect_leave_shared, RL_SHARED},
+    {"upgrade", RL_COMMAND_UPGRADE, 1, 0, effect_upgrade, RL_SHARED},
+    {"readers", RL_COMMAND_READER, 1, 0, effect_readers, RL_SHARED},
 };
 
 size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]) {

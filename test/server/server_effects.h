@@ -12,11 +12,23 @@ struct script_run;
 
 /* server_effects_line.c */
 void effect_join(struct script_run *run);
+void effect_join_shared(struct script_run *run);
 void effect_take(struct script_run *run);
 void effect_take_fenced(struct script_run *run);
-void effect_release_line(struct script_run *run);
 void effect_leave(struct script_run *run);
+void effect_leave_shared(struct script_run *run);
 void effect_waiter(struct script_run *run);
+
+/* server_effects_release.c */
+void effect_release_line(struct script_run *run);
+void effect_release_shared(struct script_run *run);
+
+/* server_effects_shared.c */
+void effect_share(struct script_run *run);
+void effect_extend_shared(struct script_run *run);
+void effect_raise_shared(struct script_run *run);
+void effect_upgrade(struct script_run *run);
+void effect_readers(struct script_run *run);
 
 /* Writes the command that has this script in it, as the library does: EVAL and the text. Returns
  * its length. */

@@ -1,7 +1,6 @@
 /* The scripts that know the line, in C: step by step as in lib/redis/scripts. What their parts do
  * is in server_script_line.c. That a script has too few arguments does not happen. */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +9,8 @@
 #include "server/server_script_line.h"
 
 #define TRIES 16 /* as many members does a script try to tell */
-#define SERVE_MS "250"
 #define LINE_MS 600000
+#define LIFE_READ_MS 1000
 
 /* Where in the scripts. */
 #define GET "redis.call('get'"
@@ -21,20 +20,6 @@
 #define TIME "redis.call('time'"
 #define ZREM "redis.call('zrem'"
 #define PTTL_OF_NO "string.format('0 "
-
-/* -- Answers -- */
-
-__attribute__((format(printf, 2, 3))) static void answer(struct script_run *run, const char *format,
-                                                         ...) {
-    char text[256];
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    assert((size_t)length < sizeof text);
-    reply_bulk(run->call, text, (size_t)length);
-    run->is_over = true;
-}
 
 /* -- TAKE -- */
 
@@ -58,7 +43,7 @@ static bool may_take(struct script_run *run, double n, size_t place_at) {
         }
         double life = script_pttl(run, PTTL_OF_NO, name);
         if (!run->is_over) {
-            answer(run, "0 %.0f %.0f", i, life);
+            script_answer(run, "0 %.0f %.0f", i, life);
         }
         return false;
     }
@@ -106,11 +91,12 @@ void effect_take(struct script_run *run) {
     for (double i = 1; i <= n && !run->is_over; i++) {
         take_key(run, script_key(run, i));
         if (!run->is_over) {
-            line_count(run, script_key(run, i), &count);
+            struct text line = line_name(script_key(run, i));
+            line_count(run, &line, &count);
         }
     }
     if (!run->is_over) {
-        answer(run, "1 %.0f %.0f 0", count.waiting, count.first_ms);
+        script_answer(run, "1 %.0f %.0f 0", count.waiting, count.first_ms);
     }
 }
 
@@ -133,11 +119,12 @@ void effect_take_fenced(struct script_run *run) {
             script_set(run, "KEYS[n + i], s", script_key(run, n + i), &text, false, life);
         }
         if (!run->is_over) {
-            line_count(run, script_key(run, i), &count);
+            struct text line = line_name(script_key(run, i));
+            line_count(run, &line, &count);
         }
     }
     if (!run->is_over) {
-        answer(run, "1 %.0f %.0f %.0f", count.waiting, count.first_ms, fence);
+        script_answer(run, "1 %.0f %.0f %.0f", count.waiting, count.first_ms, fence);
     }
 }
 
@@ -146,7 +133,7 @@ void effect_take_fenced(struct script_run *run) {
 struct join {
     const struct resp_arg *name, *ms;
     struct text line, me;
-    bool is_free;
+    bool is_free, is_read; /* read: shared */
 };
 
 /* Stands in the line from now on, and its end is put off. */
@@ -202,8 +189,7 @@ static bool clear_line(struct script_run *run, const struct join *join) {
                 script_raise_if(run, ZREM, line_drop(run, &join->line, &first, &ignored));
             }
             if (!run->is_over && line_tell(run, &first, "turn ")) {
-                script_set(run, SET ", k, 'reserved:' .. string", join->name, &arg, false,
-                           join->ms);
+                script_set(run, "'PX', ms)\nbreak", join->name, &arg, false, join->ms);
                 return false;
             }
         } else {
@@ -220,6 +206,27 @@ static bool clear_line(struct script_run *run, const struct join *join) {
     return false;
 }
 
+/* The score of the first in a line; by pcall. False: nobody. */
+static bool first_score(struct script_run *run, const struct text *line, double *score) {
+    struct server_key *key;
+    struct server_member member;
+    bool is_there = line_open(run, "zrange", line, &key) == NULL && server_line_at(key, 0, &member);
+    if (is_there) {
+        *score = member.score;
+    }
+    return is_there;
+}
+
+/* Readers that have waited longer than all writers go first. */
+static void serve_readers(struct script_run *run, struct join *join) {
+    struct text readers = line_shared_name(join->name);
+    double reader = 0, writer = 0;
+    if (first_score(run, &readers, &reader) && first_score(run, &join->line, &writer) &&
+        reader < writer && line_serve_shared(run, join->name, join->ms, false)) {
+        join->is_free = false;
+    }
+}
+
 static void answer_no(struct script_run *run, const struct join *join) {
     struct resp_arg me = text_arg(&join->me);
     struct server_key *key;
@@ -229,7 +236,9 @@ static void answer_no(struct script_run *run, const struct join *join) {
     if (!run->is_over) {
         uint32_t rank = key != NULL ? server_line_rank(key, &me) : 0;
         rank = key != NULL && rank == key->elements ? 0 : rank;
-        answer(run, "0 %u %.0f", rank, life < -1.5 ? 0 : life);
+        life = life < -1.5 ? 0 : life;
+        life = join->is_read && life < LIFE_READ_MS ? LIFE_READ_MS : life;
+        script_answer(run, "0 %u %.0f", rank, life);
     }
 }
 
@@ -247,10 +256,14 @@ void effect_join(struct script_run *run) {
     }
     bool yes = is_there && is_text(&value, &mine);
     join.is_free = !is_there || is_word(&value, RL_RESERVED);
+    join.is_read = is_there && is_word(&value, RL_SHARED_VALUE);
     bool has_first = line_first(run, &join.line, &was);
     script_raise_if(run, TIME, script_refusal(run, "time", NULL, NULL));
     if (!run->is_over && !yes) {
         stand_in_line(run, &join);
+        if (!run->is_over && join.is_free) {
+            serve_readers(run, &join);
+        }
         yes = !run->is_over && clear_line(run, &join);
     }
     if (!run->is_over && yes) {
@@ -264,119 +277,126 @@ void effect_join(struct script_run *run) {
     }
     line_heir(run, &join.line, has_first ? &was : NULL, &join.me);
     if (yes) {
-        answer(run, "1");
+        script_answer(run, "1");
     } else {
         answer_no(run, &join);
     }
 }
 
-/* -- RELEASE_LINE, LEAVE, WAITER -- */
+/* -- JOIN of readers -- */
 
-struct release {
-    const struct resp_arg *mode;
-    bool released, served;
-    char error[256]; /* "": none */
-    struct count count;
-};
-
-/* Gives the key to who is first. True: nobody hears it. */
-static bool hand_on(struct script_run *run, const struct resp_arg *name, struct release *release) {
-    static const struct resp_arg ms = {SERVE_MS, sizeof SERVE_MS - 1};
-    struct text line = line_name(name), was;
-    bool has_first = line_first(run, &line, &was);
-    bool is_served = has_first && line_serve(run, name, &line, &ms);
-    if (run->is_over) {
-        return false;
+/* The first whose client is there. False: nobody. */
+static bool first_that_lives(struct script_run *run, const struct text *line, struct text *out) {
+    bool ignored;
+    for (int i = 0; i < TRIES; i++) {
+        if (!line_first(run, line, out)) {
+            return false;
+        }
+        struct text channel = channel_of(out);
+        if (count_listeners(run, &channel) != 0) {
+            return true;
+        }
+        line_drop(run, line, out, &ignored);
     }
-    release->served = release->served || is_served;
-    if (has_first) {
-        line_heir(run, &line, &was, NULL);
-    }
-    return !is_served;
+    return line_first(run, line, out);
 }
 
-static const char *reserve(struct script_run *run, const struct resp_arg *name,
-                           const struct resp_arg *mode) {
-    struct text word = text_of(RL_RESERVED, mode, ""), kept = reservation_of(mode);
-    word.length = sizeof RL_RESERVED - 1;
-    struct resp_arg value = text_arg(mode->length == RL_PLACE_LEN ? &kept : &word);
-    return script_try_set(run, name, &value, script_arg(run, 2));
-}
-
-static void release_one(struct script_run *run, const struct resp_arg *name,
-                        struct release *release) {
-    struct resp_arg value;
-    bool is_there = false;
-    const char *problem = script_try_get(run, name, &value, &is_there);
-    bool is_mine = is_there && (script_same(&value, script_arg(run, 1)) ||
-                                script_breaks(run, SERVER_BREAK_BLIND_RELEASE));
-    bool is_free = problem == NULL && (!is_there || is_word(&value, RL_RESERVED));
-    bool deletes = is_mine;
-    bool is_others = problem == NULL && is_there && !script_same(&value, script_arg(run, 1)) &&
-                     !is_word(&value, RL_RESERVED);
-    release->released = release->released || is_mine;
-    if (problem != NULL && !script_is_wrong_type(problem)) {
-        snprintf(release->error, sizeof release->error, "%s", problem);
-    }
-    if (is_word(release->mode, "serve") && (is_mine || is_free)) {
-        deletes = hand_on(run, name, release) && (is_mine || (is_there && run->n_keys == 1));
-    } else if (is_mine && !is_word(script_arg(run, 2), "0")) {
-        deletes = reserve(run, name, release->mode) != NULL;
-    }
-    if (!run->is_over && deletes) {
-        script_del(run, DEL ", k", name);
-    }
-    if (!run->is_over && is_mine && is_word(script_arg(run, 4), "1")) {
-        script_try_publish(run, name);
-    }
-    if (!run->is_over && release->mode->length > 0) {
-        line_count(run, name, &release->count);
-        release->count.waiting += is_others;
+/* Drops before it who is gone, and what its own client has left. */
+static void clear_readers(struct script_run *run, const struct join *join) {
+    struct text first;
+    bool ignored;
+    for (int i = 0; i < TRIES && !run->is_over; i++) {
+        bool has_first = line_first(run, &join->line, &first);
+        struct resp_arg name = text_arg(&first);
+        if (!has_first || is_text(&name, &join->me)) {
+            return;
+        }
+        struct text channel = channel_of(&first);
+        if (!is_own(&name, script_arg(run, 1)) && count_listeners(run, &channel) != 0) {
+            return;
+        }
+        script_raise_if(run, ZREM ", l, m)", line_drop(run, &join->line, &first, &ignored));
     }
 }
 
-/* Nobody waits: the script's first lines. */
-static bool release_alone(struct script_run *run, const struct release *release) {
-    const struct resp_arg *name = script_key(run, 1);
-    struct text line = line_name(name);
+/* Whether the place has waited longer than the writer; the line of writers may not be readable. */
+static bool is_before(struct script_run *run, const struct join *join, const struct text *writers,
+                      const struct text *writer) {
+    struct resp_arg me = text_arg(&join->me), other = text_arg(writer);
     struct server_key *key;
-    struct resp_arg value;
-    bool is_there = false;
-    if (run->n_keys != 1 || !is_word(release->mode, "serve") || script_arg(run, 4)->length > 0 ||
-        line_open(run, "zcard", &line, &key) != NULL || key != NULL ||
-        script_try_get(run, name, &value, &is_there) != NULL || !is_there ||
-        !script_same(&value, script_arg(run, 1))) {
-        return false;
+    struct server_member mine = {.score = 0}, theirs;
+    if (line_open(run, "zscore", writers, &key) != NULL ||
+        !server_line_at(key, server_line_rank(key, &other), &theirs)) {
+        return true;
     }
-    script_del(run, DEL ", KEYS[1]", name);
-    if (!run->is_over) {
-        answer(run, "1 0 0 0");
-    }
-    return true;
+    const char *error = line_open(run, "zscore", &join->line, &key);
+    script_raise_if(run, "redis.call('zscore'", error);
+    return !run->is_over && server_line_at(key, server_line_rank(key, &me), &mine) &&
+           mine.score < theirs.score;
 }
 
-void effect_release_line(struct script_run *run) {
-    struct release release = {.mode = script_arg(run, 3)};
-    if (release_alone(run, &release)) {
+static void come_in(struct script_run *run, const struct join *join, bool has_writer) {
+    static const struct resp_arg reserved = {RL_RESERVED_SHARED, sizeof RL_RESERVED_SHARED - 1};
+    bool ignored;
+    script_raise_if(run, ZREM ", l, me)", line_drop(run, &join->line, &join->me, &ignored));
+    if (!run->is_over && (join->is_free || !has_writer)) {
+        line_serve_shared(run, join->name, join->ms, join->is_read);
+    }
+    if (!run->is_over && !join->is_read) {
+        script_set(run, "if not is then " SET, join->name, &reserved, false, join->ms);
+    }
+}
+
+void effect_join_shared(struct script_run *run) {
+    struct join join = {.name = script_key(run, 1),
+                        .ms = script_arg(run, 4),
+                        .line = line_shared_name(script_key(run, 1)),
+                        .me = member_of(script_arg(run, 1), script_arg(run, 2))};
+    struct text writers = line_name(join.name), was, wrote, writer;
+    struct resp_arg value;
+    bool is_there = script_get(run, GET, join.name, &value);
+    if (run->is_over) {
         return;
     }
-    for (size_t i = 1; i <= run->n_keys && !run->is_over; i++) {
-        release_one(run, script_key(run, (double)i), &release);
+    bool yes = is_there && is_word(&value, RL_RESERVED_SHARED);
+    join.is_free = !is_there || is_word(&value, RL_RESERVED);
+    join.is_read = is_there && is_word(&value, RL_SHARED_VALUE);
+    bool has_first = line_first(run, &join.line, &was);
+    bool has_wrote = line_first(run, &writers, &wrote);
+    script_raise_if(run, TIME, script_refusal(run, "time", NULL, NULL));
+    if (!run->is_over) {
+        stand_in_line(run, &join);
+        clear_readers(run, &join);
     }
     if (run->is_over) {
         return;
     }
-    if (release.error[0] != '\0') {
-        script_return_error(run, release.error);
+    bool has_writer = first_that_lives(run, &writers, &writer);
+    bool before = !has_writer || is_before(run, &join, &writers, &writer);
+    yes = yes || (before && (join.is_read || join.is_free));
+    if (!run->is_over && join.is_free && !before) {
+        yes = !line_serve(run, join.name, &writers, join.ms) || yes;
+    }
+    if (!run->is_over && yes) {
+        come_in(run, &join, has_writer);
+    }
+    if (run->is_over) {
+        return;
+    }
+    line_heir(run, &writers, has_wrote ? &wrote : NULL, NULL);
+    line_heir(run, &join.line, has_first ? &was : NULL, &join.me);
+    if (yes) {
+        script_answer(run, "1");
     } else {
-        answer(run, "%d %.0f %.0f %d", release.released, release.count.waiting,
-               release.count.first_ms, release.served);
+        answer_no(run, &join);
     }
 }
+
+/* -- LEAVE, WAITER -- */
 
 void effect_leave(struct script_run *run) {
     const struct resp_arg *name = script_key(run, 1), *place = script_arg(run, 1);
-    struct text line = line_name(name), me = member_of(place, script_arg(run, 2)), was;
+    struct text line = line_name(name), me = member_of(place, script_arg(run, 2)), was, writer;
     struct text mine = reservation_of(place);
     struct resp_arg value;
     bool was_there = false, is_there = false, has_first = line_first(run, &line, &was);
@@ -384,12 +404,17 @@ void effect_leave(struct script_run *run) {
     if (run->is_over) {
         return;
     }
-    bool is_read = script_try_get(run, name, &value, &is_there) == NULL && is_there;
-    if (is_read && (is_text(&value, &mine) || script_breaks(run, SERVER_BREAK_LEAVE_BLIND))) {
+    bool is_good = script_try_get(run, name, &value, &is_there) == NULL;
+    bool is_shared = is_there && is_word(&value, RL_SHARED_VALUE);
+    bool is_free = is_good && (!is_there || is_word(&value, RL_RESERVED));
+    if (is_there && (is_text(&value, &mine) || script_breaks(run, SERVER_BREAK_LEAVE_BLIND))) {
         was_there = true;
-        if (!line_serve(run, name, &line, script_arg(run, 3)) && !run->is_over) {
+        if (!line_serve(run, name, &line, script_arg(run, 3)) && !run->is_over &&
+            !line_serve_shared(run, name, script_arg(run, 3), false) && !run->is_over) {
             script_del(run, DEL ", k", name);
         }
+    } else if ((is_free || is_shared) && !line_first(run, &line, &writer)) {
+        line_serve_shared(run, name, script_arg(run, 3), is_shared);
     }
     if (run->is_over) {
         return;
@@ -398,8 +423,20 @@ void effect_leave(struct script_run *run) {
     script_return(run, was_there);
 }
 
+void effect_leave_shared(struct script_run *run) {
+    struct text line = line_shared_name(script_key(run, 1)), was;
+    struct text me = member_of(script_arg(run, 1), script_arg(run, 2));
+    bool was_there = false, has_first = line_first(run, &line, &was);
+    script_raise_if(run, ZREM, line_drop(run, &line, &me, &was_there));
+    if (!run->is_over) {
+        line_heir(run, &line, has_first ? &was : NULL, NULL);
+        script_return(run, was_there);
+    }
+}
+
 void effect_waiter(struct script_run *run) {
-    struct text line = line_name(script_key(run, 1));
+    bool is_shared = script_arg(run, 2)->length > 0;
+    struct text line = (is_shared ? line_shared_name : line_name)(script_key(run, 1));
     struct server_key *key;
     struct server_member member;
     double index = 0;

@@ -5,9 +5,12 @@
  *     server_commands.c   which commands there are, who may run them when, and those on connections
  *     server_data.c       the commands on keys
  *     server_script.c     EVAL and its like, and what redis.call() is to a script
- *     server_script_line.c  what the scripts do with lines
- *     server_effects.c    the library's scripts, in C
- *     server_effects_line.c  those of them that know the line
+ *     server_script_line.c     what the scripts do with lines
+ *     server_script_readers.c  what they do with leases
+ *     server_effects.c         the library's scripts, in C
+ *     server_effects_line.c    those of them that know the line
+ *     server_effects_release.c  those that hand on
+ *     server_effects_shared.c  those of readers
  *     server_line.c       the line
  *     server_channels.c   subscribers and messages
  *     server_users.c      AUTH and what users may do
@@ -133,6 +136,8 @@ bool script_get(struct script_run *run, const char *at, const struct resp_arg *n
 void script_set(struct script_run *run, const char *at, const struct resp_arg *name,
                 const struct resp_arg *value, bool only_new, const struct resp_arg *ttl_ms);
 void script_pexpire(struct script_run *run, const char *at, const struct resp_arg *name, double ms);
+void script_pexpire_by(struct script_run *run, const char *at, const struct resp_arg *name,
+                       const struct resp_arg *ms);
 double script_pttl(struct script_run *run, const char *at, const struct resp_arg *name);
 void script_del(struct script_run *run, const char *at, const struct resp_arg *name);
 /* For commands that only read. */
@@ -154,6 +159,11 @@ bool script_is_wrong_type(const char *error);
 void script_extend(struct script_run *run, const struct resp_arg *name);
 bool script_count_on(struct script_run *run, double n, bool has_fence, double *fence);
 
+/* The same: "... is not the counter of a fence"; what an extension does to a counter, the fence
+ * being this argument. */
+void script_return_no_counter(struct script_run *run, const struct resp_arg *name);
+void script_keep_counter(struct script_run *run, const struct resp_arg *name, size_t fence_at);
+
 /* Lua's own: KEYS[i] and ARGV[i] (NULL: nil), tonumber(), ==. */
 const struct resp_arg *script_key(const struct script_run *run, double i);
 const struct resp_arg *script_arg(const struct script_run *run, size_t i);
@@ -166,6 +176,8 @@ void script_raise_if(struct script_run *run, const char *at, const char *error);
 void script_fail(struct script_run *run, const char *at, const char *error);     /* Lua's own */
 void script_return(struct script_run *run, long long number);
 void script_return_error(struct script_run *run, const char *error);
+void script_answer(struct script_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 void do_eval(struct call *call);
 void do_evalsha(struct call *call);

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,6 +225,11 @@ void script_pexpire(struct script_run *run, const char *at, const struct resp_ar
     script_raise_if(run, at, try_pexpire(run, name, &arg));
 }
 
+void script_pexpire_by(struct script_run *run, const char *at, const struct resp_arg *name,
+                       const struct resp_arg *ms) {
+    script_raise_if(run, at, try_pexpire(run, name, ms));
+}
+
 double script_pttl(struct script_run *run, const char *at, const struct resp_arg *name) {
     script_raise_if(run, at, name == NULL ? no_argument(run) : refusal_of(run, "pttl", NULL));
     const struct server_key *key = run->is_over ? NULL : find_key(run->call, name);
@@ -316,6 +322,17 @@ void script_return(struct script_run *run, long long number) {
 
 void script_return_error(struct script_run *run, const char *error) {
     reply_error(run->call, error);
+    run->is_over = true;
+}
+
+void script_answer(struct script_run *run, const char *format, ...) {
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    assert((size_t)length < sizeof text);
+    reply_bulk(run->call, text, (size_t)length);
     run->is_over = true;
 }
 

@@ -6,7 +6,8 @@
 
 #include "redis/command.h"
 
-#define TRIES 16 /* as many members does a script try to tell */
+#define TRIES 16         /* as many members does a script try to tell */
+#define READERS_MAX 1000 /* ... and readers */
 #define WAITED_MAX 4294967295.0
 #define SET "redis.call('set'" /* where in the scripts */
 
@@ -34,6 +35,10 @@ struct resp_arg text_arg(const struct text *text) {
 
 struct text line_name(const struct resp_arg *resource) {
     return text_of(RL_COMMAND_LINE_PREFIX "{", resource, "}");
+}
+
+struct text line_shared_name(const struct resp_arg *resource) {
+    return text_of(RL_COMMAND_LINE_SHARED_PREFIX "{", resource, "}");
 }
 
 struct resp_arg front_of(const struct resp_arg *name, size_t length) {
@@ -166,17 +171,45 @@ bool line_serve(struct script_run *run, const struct resp_arg *name, const struc
     return false;
 }
 
+bool line_serve_shared(struct script_run *run, const struct resp_arg *name,
+                       const struct resp_arg *ms, bool is) {
+    static const struct resp_arg reserved = {RL_RESERVED_SHARED, sizeof RL_RESERVED_SHARED - 1};
+    struct text line = line_shared_name(name), writers = line_name(name), first;
+    struct server_key *key;
+    bool has_heard = false;
+    if (!line_first(run, &line, &first)) {
+        return false;
+    }
+    const char *word = line_first(run, &writers, &first) ? "shut " : "turn ";
+    const char *error = line_open(run, "zpopmin", &line, &key);
+    for (int i = 0; i < READERS_MAX && error == NULL; i++) {
+        struct resp_arg line_arg = text_arg(&line);
+        struct server_member member;
+        key = find_key(run->call, &line_arg);
+        if (!server_line_at(key, 0, &member)) {
+            break;
+        }
+        first = text_of("", &member.name, "");
+        remove_at(run, key, 0);
+        has_heard = line_tell(run, &first, word) || has_heard;
+    }
+    line_heir(run, &line, NULL, NULL);
+    if (has_heard && !is) {
+        script_set(run, "if heard and not is", name, &reserved, false, ms);
+    }
+    return has_heard && !run->is_over;
+}
+
 double waited_ms(const struct script_run *run, double score) {
     double ms = ((double)run->call->now_us - score) / 1000;
     return ms < 1 ? 0 : ms > WAITED_MAX ? WAITED_MAX : (double)(uint64_t)ms;
 }
 
-void line_count(struct script_run *run, const struct resp_arg *resource, struct count *count) {
-    struct text line = line_name(resource);
+void line_count(struct script_run *run, const struct text *line, struct count *count) {
     struct server_key *key;
     struct server_member member;
-    if (line_open(run, "zrange", &line, &key) != NULL || !server_line_at(key, 0, &member) ||
-        line_open(run, "zcard", &line, &key) != NULL) {
+    if (line_open(run, "zrange", line, &key) != NULL || !server_line_at(key, 0, &member) ||
+        line_open(run, "zcard", line, &key) != NULL) {
         return;
     }
     count->waiting += key->elements;

@@ -24,9 +24,10 @@ bool is_word(const struct resp_arg *a, const char *word);
 /* string.sub(name, 1, length) */
 struct resp_arg front_of(const struct resp_arg *name, size_t length);
 
-/* "libredlock:line:{r}"; "reserved:" and the place; the place and its holder; "libredlock:client:"
- * and the client. */
+/* "libredlock:line:{r}"; the same of readers; "reserved:" and the place; the place and its holder;
+ * "libredlock:client:" and the client. */
 struct text line_name(const struct resp_arg *resource);
+struct text line_shared_name(const struct resp_arg *resource);
 struct text reservation_of(const struct resp_arg *member);
 struct text member_of(const struct resp_arg *place, const struct resp_arg *holder);
 struct text channel_of(const struct text *member);
@@ -43,7 +44,7 @@ const char *line_drop(struct script_run *run, const struct text *line, const str
 /* How many connections listen, as PUBSUB NUMSUB says; -1: it must not be asked. */
 int count_listeners(struct script_run *run, const struct text *channel);
 
-/* word: "turn ", "heir ". */
+/* word: "turn ", "shut ", "heir ". */
 bool line_tell(struct script_run *run, const struct text *member, const char *word);
 
 /* was, me: NULL for nobody. */
@@ -54,11 +55,15 @@ void line_heir(struct script_run *run, const struct text *line, const struct tex
 bool line_serve(struct script_run *run, const struct resp_arg *name, const struct text *line,
                 const struct resp_arg *ms);
 
+/* All readers that wait; is: the key stays as it is. Whether one heard it. The same of the SET. */
+bool line_serve_shared(struct script_run *run, const struct resp_arg *name,
+                       const struct resp_arg *ms, bool is);
+
 struct count {
     double waiting, first_ms;
 };
 
-void line_count(struct script_run *run, const struct resp_arg *resource, struct count *count);
+void line_count(struct script_run *run, const struct text *line, struct count *count);
 
 /* For how long, in ms; the clock may have stepped. */
 double waited_ms(const struct script_run *run, double score);

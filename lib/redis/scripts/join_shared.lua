@@ -14,16 +14,10 @@
 -- nobody or for readers.
 -- include: part_line.lua
 -- include: part_serve.lua
--- lives: the first whose client is there. Those before it are dropped, 16 at most: then it is who
--- is first.
-local function lives(l)
-    for i = 1, 16 do
-        local m = first(l)
-        local c = m and 'libredlock:client:' .. string.sub(m, 1, 16)
-        if not m or redis.pcall('pubsub', 'numsub', c)[2] ~= 0 then return m end
-        redis.pcall('zrem', l, m)
-    end
-    return first(l)
+-- gone: whether nobody listens on the channel of the place's client.
+local function gone(m)
+    local c = 'libredlock:client:' .. string.sub(m, 1, 16)
+    return redis.pcall('pubsub', 'numsub', c)[2] == 0
 end
 local k, p, ms = KEYS[1], ARGV[1], ARGV[4]
 local l, q = 'libredlock:line:shared:{' .. k .. '}', 'libredlock:line:{' .. k .. '}'
@@ -35,11 +29,18 @@ local s = string.format('%.0f', t[1] * 1000000 + t[2] - ARGV[3] * 1000)
 redis.call('zadd', l, 'nx', s, me)
 redis.call('pexpire', l, 600000)
 for i = 1, 16 do
-    local m = lives(l)
-    if not m or m == me or string.sub(m, 1, 16) ~= string.sub(p, 1, 16) then break end
+    local m = first(l)
+    if not m or m == me then break end
+    if string.sub(m, 1, 16) ~= string.sub(p, 1, 16) and not gone(m) then break end
     redis.call('zrem', l, m)
 end
-local w = lives(q)
+local w
+for i = 1, 16 do
+    w = first(q)
+    if not w or not gone(w) then break end
+    redis.pcall('zrem', q, w)
+    w = first(q)
+end
 s = w and redis.pcall('zscore', q, w)
 local before = type(s) ~= 'string' or tonumber(redis.call('zscore', l, me)) < tonumber(s)
 local yes = v == 'reserved:shared' or before and (is or free)

@@ -1,0 +1,39 @@
+/* What the files of random commands share. Others include random_commands.h only. */
+#ifndef SERVER_RANDOM_PARTS_H
+#define SERVER_RANDOM_PARTS_H
+
+#include "server/random_commands.h"
+
+#define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+/* Resources, then their counters; then a list; then the lines; then what the first two of them have
+ * besides: the lines of readers, their leases, intents, and who wants to upgrade. */
+#define RANDOM_KEYS 21
+#define RESOURCES 4
+#define LIST 8
+extern const struct resp_arg random_keys[RANDOM_KEYS];
+
+#define RANDOM_TOKENS 3
+extern const char *const random_tokens[RANDOM_TOKENS];
+
+uint32_t pick(struct random_commands *random, uint32_t count);
+bool chance(struct random_commands *random, uint32_t percent);
+
+void put_arg(struct bytes *wire, const void *data, size_t length);
+void put_word(struct bytes *wire, const char *word);
+void put_key_at(struct bytes *wire, uint32_t index);
+void put_number(struct bytes *wire, long long number);
+
+uint32_t any_key(struct random_commands *random);
+const char *odd_arg(struct random_commands *random);
+
+/* -- random_odd.c: what is nearly a command of ours -- */
+
+void random_odd_script(struct random_commands *random, struct bytes *wire);
+void random_scripts(struct random_commands *random, struct bytes *wire);
+void random_odd_set(struct random_commands *random, struct bytes *wire);
+void random_key_command(struct random_commands *random, struct bytes *wire);
+void random_connection_command(struct random_commands *random, struct bytes *wire);
+void random_odd_count(struct random_commands *random, struct bytes *wire); /* of arguments */
+
+#endif
