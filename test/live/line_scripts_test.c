@@ -107,6 +107,9 @@ static void hands_on(void **state) {
     answer = say(live, (struct rl_command){.kind = RL_COMMAND_WAITER, .index = 3});
     assert_int_equal(answer.verdict, RL_NO);
     assert_int_equal(take(live, first, NULL).line.waiting, 3); /* its own key */
+    live_tell(live, 0, "ZADD libredlock:line:shared:{key} 1 " A);
+    assert_int_equal(take(live, first, NULL).line.waiting, 4); /* who would read waits, too */
+    live_tell(live, 0, "DEL libredlock:line:shared:{key}");
 
     answer = release(live, first, RL_RELEASE_SERVE);
     assert_int_equal(answer.verdict, RL_YES);

@@ -82,6 +82,12 @@ static void take_key(struct script_run *run, const struct resp_arg *name) {
     }
 }
 
+static void count_lines(struct script_run *run, const struct resp_arg *name, struct count *count) {
+    struct text line = line_name(name), readers = line_shared_name(name);
+    line_count(run, &line, count);
+    line_count(run, &readers, count);
+}
+
 void effect_take(struct script_run *run) {
     const double n = (double)run->n_keys;
     struct count count = {0, 0};
@@ -91,8 +97,7 @@ void effect_take(struct script_run *run) {
     for (double i = 1; i <= n && !run->is_over; i++) {
         take_key(run, script_key(run, i));
         if (!run->is_over) {
-            struct text line = line_name(script_key(run, i));
-            line_count(run, &line, &count);
+            count_lines(run, script_key(run, i), &count);
         }
     }
     if (!run->is_over) {
@@ -119,8 +124,7 @@ void effect_take_fenced(struct script_run *run) {
             script_set(run, "KEYS[n + i], s", script_key(run, n + i), &text, false, life);
         }
         if (!run->is_over) {
-            struct text line = line_name(script_key(run, i));
-            line_count(run, &line, &count);
+            count_lines(run, script_key(run, i), &count);
         }
     }
     if (!run->is_over) {

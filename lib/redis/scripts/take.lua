@@ -2,8 +2,9 @@
 -- has this value already; or no key at all.
 --
 -- KEYS: the resources. ARGV: the value, its life in ms, the place. Returns "1 W F 0": so many wait
--- in the lines of these resources here, and the first of them for F ms; or "0 I LIFE": the first
--- resource that refuses, counted from 1, and its key's life in ms (-1: for ever).
+-- in the lines of these resources here, writers and readers, and the first of them for F ms; or
+-- "0 I LIFE": the first resource that refuses, counted from 1, and its key's life in ms (-1: for
+-- ever).
 --
 -- It is a vote, as SET NX is one. What may it overwrite? A reservation, which nobody relies on: it
 -- was written by a release, in place of a token that its owner had given up, and is no vote and no
@@ -34,5 +35,6 @@ for i = 1, #KEYS do
         redis.call('set', KEYS[i], ARGV[1], 'PX', ARGV[2])
     end
     count('libredlock:line:{' .. KEYS[i] .. '}')
+    count('libredlock:line:shared:{' .. KEYS[i] .. '}')
 end
 return string.format('1 %.0f %.0f 0', w, f)

@@ -25,5 +25,6 @@ for i = 1, n do
     end
     redis.call('set', KEYS[n + i], s, 'PX', ARGV[4])
     count('libredlock:line:{' .. KEYS[i] .. '}')
+    count('libredlock:line:shared:{' .. KEYS[i] .. '}')
 end
 return string.format('1 %.0f %.0f %s', w, f, s)
