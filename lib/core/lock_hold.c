@@ -163,15 +163,21 @@ void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
+static void upgrade_over(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                         enum rl_result why) {
+    assert(why == RL_RESULT_HELD || why == RL_RESULT_UNKNOWN);
+    lock_end_extend(lock, out, why);
+    rl_lock_move(lock, RL_HELD);
+    rl_lock_plan_renewal(lock, event, true);
+}
+
 /* The upgrade was not won. It is over when what it has converted is converted back. */
 static void upgrade_failed(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out) {
     const enum rl_result why =
         rl_round_without_quorum(&lock->round) ? RL_RESULT_UNKNOWN : RL_RESULT_HELD;
     if (!can_convert_back(lock, event)) {
-        lock_end_extend(lock, out, why);
-        rl_lock_move(lock, RL_HELD);
-        rl_lock_plan_renewal(lock, event, true);
+        upgrade_over(lock, event, out, why);
         return;
     }
     lock->reverts = (uint8_t)why;
@@ -207,8 +213,10 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
     lock->ttl_ms = lock->life_ms;
     rl_lock_move(lock, RL_EXTENDING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->up);
-    if (lock->round.decision != RL_OPEN) { /* too few nodes are up */
-        rl_lock_upgrade_decided(lock, event, out);
+    if (lock->round.decision != RL_OPEN) { /* too few nodes are up: convert nothing in vain */
+        out->send = 0;
+        rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);
+        upgrade_over(lock, event, out, RL_RESULT_UNKNOWN);
     }
 }
 

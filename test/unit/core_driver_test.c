@@ -169,11 +169,40 @@ static void tells_the_silent_of_repairs(void **state) {
     assert_int_equal(s.sent[RL_CALL_RELEASE], 6); /* node 2 has not answered */
 }
 
+/* A conversion that cannot be sent has failed at once; in vain, what was sent is converted back, in
+ * one step of the driver. */
+static void converts_and_converts_back(void **state) {
+    (void)state;
+    for (uint32_t n = 1; n <= N_MAX; n++) {
+        const uint32_t all = rl_all_nodes(n);
+        for (uint32_t busy = 0; busy <= all; busy++) {
+            struct scene s;
+            hold(&s, n, all);
+            s.busy = busy;
+            feed_simple(&s, RL_EV_UPGRADE);
+            bool open = n - count(busy) >= rl_quorum(n);
+            assert_int_equal(s.sent[RL_CALL_UPGRADE], all & ~busy);
+            assert_int_equal(s.sent[RL_CALL_EXTEND], open ? 0 : all & ~busy);
+            assert_string_equal(s.order, open ? "P" : "PXe");
+            assert_int_equal(s.results[RL_OP_EXTEND], open ? RL_RESULT_NONE : RL_RESULT_UNKNOWN);
+            for (uint32_t i = 0; i < n && open; i++) {
+                answer(&s, i, RL_CALL_UPGRADE, RL_OUTCOME_YES);
+            }
+            assert_string_equal(s.order, open ? "Pe" : "PXe");
+            assert_int_equal(s.results[RL_OP_EXTEND], open ? RL_RESULT_OK : RL_RESULT_UNKNOWN);
+            assert_int_equal(s.lock.state, RL_HELD);
+            assert_int_equal(s.pending_releases, 0);
+        }
+    }
+}
+
 /* An extension may still be answered in time; a release has to reach every node with a key. */
 static void asks_the_silent_for_what_is_held(void **state) {
     (void)state;
-    static const enum rl_event_type types[] = {RL_EV_EXTEND, RL_EV_RELEASE, RL_EV_ABANDON};
-    static const enum rl_call_kind kinds[] = {RL_CALL_EXTEND, RL_CALL_RELEASE, RL_CALL_RELEASE};
+    static const enum rl_event_type types[] = {RL_EV_EXTEND, RL_EV_UPGRADE, RL_EV_RELEASE,
+                                               RL_EV_ABANDON};
+    static const enum rl_call_kind kinds[] = {RL_CALL_EXTEND, RL_CALL_UPGRADE, RL_CALL_RELEASE,
+                                              RL_CALL_RELEASE};
     for (size_t i = 0; i < COUNT(types); i++) {
         struct scene s;
         hold(&s, 3, 7);
@@ -251,6 +280,7 @@ int main(void) {
         cmocka_unit_test(knows_who_is_silent),
         cmocka_unit_test(tells_the_silent_what_they_need),
         cmocka_unit_test(tells_the_silent_of_repairs),
+        cmocka_unit_test(converts_and_converts_back),
         cmocka_unit_test(asks_the_silent_for_what_is_held),
         cmocka_unit_test(needs_a_token),
         cmocka_unit_test(keeps_the_order),

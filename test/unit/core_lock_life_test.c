@@ -1,7 +1,7 @@
 /* Whole lives of a lock: acquired, extended, released, lost, cancelled, abandoned, acquired again,
  * in every order that lock.h allows, each round with every outcome of every vote, with time passing
  * to the next deadline at each point. Then the same at random, with more nodes, odd rules and votes
- * that come rounds too late. What is checked after every step is in lock_world.h.
+ * that come rounds too late. What is checked after every step is in lock_ledger.h.
  */
 #include "unit/lock_explore.h"
 
@@ -65,7 +65,7 @@ static void live_event(const struct world *w, const struct life *life, enum rl_e
 static bool has_a_point(const struct world *w, const struct life *life, enum rl_event_type type) {
     bool begins_round =
         type == RL_EV_ACQUIRE || type == RL_EV_ATTEMPT || type == RL_EV_EXTEND ||
-        type == RL_EV_ADOPT ||
+        type == RL_EV_ADOPT || type == RL_EV_UPGRADE ||
         (type == RL_EV_TICK && w->lock.state == RL_HELD && w->lock.acquire.renew_ms);
     if (begins_round && w->lock.round.id >= life->rounds_max) {
         return false;
@@ -150,7 +150,8 @@ static void keeps_its_promises_in_every_life(void **state) {
         RL_RESULT_OK, RL_RESULT_HELD, RL_RESULT_NO_QUORUM, RL_RESULT_DEADLINE, RL_RESULT_CANCELED,
     };
     static const enum rl_result extended[] = {
-        RL_RESULT_OK, RL_RESULT_LOST, RL_RESULT_UNKNOWN, RL_RESULT_EXPIRED, RL_RESULT_CANCELED,
+        RL_RESULT_OK,      RL_RESULT_LOST,     RL_RESULT_UNKNOWN,
+        RL_RESULT_EXPIRED, RL_RESULT_CANCELED, RL_RESULT_HELD,
     };
     static const enum rl_result released[] = {RL_RESULT_OK, RL_RESULT_LOST, RL_RESULT_NO_QUORUM,
                                               RL_RESULT_CANCELED};

@@ -100,6 +100,7 @@ static const struct row table[] = {
     {RL_HELD, RL_EV_TICK, RL_HELD, NO, NO, NO, NO},
     {RL_HELD, RL_EV_TELL, RL_HELD, NO, NO, NO, NO},
     {RL_HELD, RL_EV_EXTEND, RL_EXTENDING, NO, NO, NO, NO},
+    {RL_HELD, RL_EV_UPGRADE, RL_EXTENDING, NO, NO, NO, NO},
     {RL_HELD, RL_EV_RELEASE, RL_RELEASING, NO, NO, NO, NO},
     {RL_HELD, RL_EV_NOTICE, RL_HELD, NO, NO, NO, NO},
     {RL_HELD, RL_EV_DISOWN, RL_IDLE, NO, NO, NO, NO},
@@ -122,6 +123,7 @@ static const struct row table[] = {
     {RL_LOST, RL_EV_TICK, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_TELL, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_EXTEND, RL_LOST, NO, RL_RESULT_EXPIRED, NO, NO},
+    {RL_LOST, RL_EV_UPGRADE, RL_LOST, NO, RL_RESULT_EXPIRED, NO, NO},
     {RL_LOST, RL_EV_RELEASE, RL_IDLE, NO, NO, RL_RESULT_LOST, NO},
     {RL_LOST, RL_EV_NOTICE, RL_LOST, NO, NO, NO, NO},
     {RL_LOST, RL_EV_ADOPT, RL_TRYING, NO, NO, NO, NO},
@@ -189,7 +191,7 @@ static void aborts_on_what_is_not_allowed(void **state) {
     (void)state;
     static const enum rl_event_type types[] = {RL_EV_ACQUIRE, RL_EV_ATTEMPT, RL_EV_EXTEND,
                                                RL_EV_RELEASE, RL_EV_TURN,    RL_EV_ADOPT,
-                                               RL_EV_DISOWN};
+                                               RL_EV_DISOWN,  RL_EV_UPGRADE};
     for (uint32_t s = 0; s < RL_LOCK_STATES; s++) {
         for (size_t i = 0; i < COUNT(types); i++) {
             struct illegal illegal = {(enum rl_lock_state)s, types[i]};

@@ -167,6 +167,41 @@ static void lets_others_go_first(void **state) {
     assert_int_equal(q.turns[0].since_ns, 0);
 }
 
+/* Readers hold beside each other: one waits for all, and when it is granted none is active, but it
+ * keeps its tickets. */
+static void passes_the_turn(void **state) {
+    (void)state;
+    struct queue q;
+    const uint32_t masks[LOCKS] = {5, 5, 1, 4, 2, 2}; /* a and c, twice; a; c; b, twice */
+    queue_init(&q, masks);
+    for (uint32_t i = 0; i < LOCKS; i++) {
+        come(&q, i);
+        assert_int_equal(q.locks[i].is_active, i == 0 || i == 4);
+    }
+    rl_tickets_pass(q.locks[0].tickets);
+    assert_null(q.turns[0].active);
+    assert_null(q.turns[2].active);
+    assert_ptr_equal(q.turns[1].active, &q.locks[4].tickets[0]); /* another's line */
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(rl_tickets_may_ask(q.locks[i].tickets));
+    }
+    assert_ptr_equal(q.turns[0].first, &q.locks[0].tickets[0]); /* where it was */
+    rl_tickets_ask(q.locks[2].tickets);                         /* the next that must wait */
+    assert_false(rl_tickets_may_ask(q.locks[1].tickets));
+    assert_false(rl_ticket_leave(&q.locks[0].tickets[0])); /* it is not in the way any more */
+    assert_false(rl_ticket_leave(&q.locks[0].tickets[1]));
+    assert_ptr_equal(q.turns[0].active, &q.locks[2].tickets[0]);
+    assert_true(rl_ticket_leave(&q.locks[2].tickets[0]));
+    bool pause;
+    struct rl_ticket *next = rl_waitlist_next(&q.turns[0], 1, &pause);
+    assert_ptr_equal(next, &q.locks[1].tickets[0]);
+}
+
+static void pass_what_another_has(void *data) {
+    struct queue *q = data;
+    rl_tickets_pass(q->locks[1].tickets);
+}
+
 static void take_twice(void *data) {
     struct queue *q = data;
     rl_tickets_take(q->locks[0].tickets);
@@ -185,12 +220,16 @@ static void asserts_what_it_is_given(void **state) {
     rl_tickets_take(q.locks[0].tickets);
     assert_true(dies(take_twice, &q));
     assert_true(dies(leave_twice, &q));
+    rl_tickets_ask(q.locks[0].tickets);
+    rl_tickets_take(q.locks[1].tickets);
+    assert_true(dies(pass_what_another_has, &q));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_every_order),
         cmocka_unit_test(lets_others_go_first),
+        cmocka_unit_test(passes_the_turn),
         cmocka_unit_test(asserts_what_it_is_given),
     };
     return cmocka_run_group_tests_name("core_turns", tests, NULL, NULL);

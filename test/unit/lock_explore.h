@@ -22,16 +22,18 @@ static const uint32_t allowed_events[RL_LOCK_STATES] = {
     [RL_FENCING] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_BACKOFF] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_GRANTED] = ALWAYS_ | 1u << RL_EV_CANCEL,
-    [RL_HELD] = ALWAYS_ | 1u << RL_EV_EXTEND | 1u << RL_EV_RELEASE | 1u << RL_EV_DISOWN,
+    [RL_HELD] = ALWAYS_ | 1u << RL_EV_EXTEND | 1u << RL_EV_UPGRADE | 1u << RL_EV_RELEASE |
+                1u << RL_EV_DISOWN,
     [RL_EXTENDING] = ALWAYS_ | 1u << RL_EV_RELEASE | 1u << RL_EV_CANCEL | 1u << RL_EV_DISOWN,
     [RL_RELEASING] = ALWAYS_,
     [RL_LOST] = ALWAYS_ | 1u << RL_EV_ACQUIRE | 1u << RL_EV_RELEASE | 1u << RL_EV_ADOPT |
-                1u << RL_EV_EXTEND | 1u << RL_EV_DISOWN,
+                1u << RL_EV_EXTEND | 1u << RL_EV_UPGRADE | 1u << RL_EV_DISOWN,
 #undef ALWAYS_
 };
 
 static inline bool world_allows(const struct world *w, enum rl_event_type type) {
-    bool takes_precedence = type == RL_EV_EXTEND && w->lock.renews; /* over the watchdog's */
+    bool extends = type == RL_EV_EXTEND || type == RL_EV_UPGRADE;
+    bool takes_precedence = extends && w->lock.renews; /* over the watchdog's */
     return takes_precedence || (allowed_events[w->lock.state] >> type & 1) != 0;
 }
 
@@ -64,6 +66,11 @@ static inline uint64_t world_hash(const struct world *w) {
         w->turn,
         w->lines,
         lock->renews,
+        lock->reverts,
+        w->upgrading,
+        w->upgrading ? now_ns - w->upgrade_ns : 0,
+        w->upgrading ? w->upgrade_ttl_ms : 0,
+        w->upgrading ? w->converted : 0,
         lock->adopts,
         round->decision == RL_OPEN ? now_ns - round->sent_ns : 0,
         lock->acquire.tries,

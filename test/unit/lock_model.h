@@ -32,6 +32,33 @@ static inline void model_extend_decided(struct model *m, const struct rl_event *
     }
 }
 
+/* An extension to the usual ttl would take away some of the time that is left. */
+static inline bool model_would_shorten(const struct model *m) {
+    return m->now_ns + model_validity(m, m->wish.ttl_ms) < m->valid_until_ns;
+}
+
+static inline void model_begin_extend(struct model *m, const struct rl_event *e,
+                                      struct rl_actions *x, uint32_t ttl_ms);
+
+/* The one that reads is the writer where it has a majority, and for as long as that was asked for.
+ * Otherwise it is told so when the nodes have been asked to forget it. */
+static inline void model_upgrade_decided(struct model *m, const struct rl_event *e,
+                                         struct rl_actions *x) {
+    bool heard = m->rules->n - set_size(m->failed) >= model_majority(m);
+    enum rl_result why = heard ? RL_RESULT_HELD : RL_RESULT_UNKNOWN;
+    if (!m->won && !model_would_shorten(m)) {
+        m->in_vain = why;
+        model_begin_extend(m, e, x, m->wish.ttl_ms);
+        return;
+    }
+    model_extension_over(m, x, m->won ? RL_RESULT_OK : why);
+    m->state = RL_HELD;
+    if (m->won && m->valid_until_ns < m->hold_until_ns) {
+        model_valid_until(m, m->sent_ns + model_validity(m, m->ttl_ms));
+    }
+    model_plan(m, e, !m->won);
+}
+
 /* Is the round that is open decided by now? */
 static inline void model_count(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     uint32_t yes = set_size(m->kind == RL_ROUND_RELEASE ? m->yes | m->no : m->yes);
@@ -45,6 +72,8 @@ static inline void model_count(struct model *m, const struct rl_event *e, struct
         model_acquire_decided(m, e, x);
     } else if (m->kind == RL_ROUND_EXTEND) {
         model_extend_decided(m, e, x);
+    } else if (m->kind == RL_ROUND_UPGRADE) {
+        model_upgrade_decided(m, e, x);
     } else {
         x->released = m->won ? RL_RESULT_OK : RL_RESULT_NO_QUORUM;
         m->may_hold = 0;
@@ -62,7 +91,8 @@ static inline void model_vote(struct model *m, const struct rl_event *e, struct 
     if (!known) {
         return;
     }
-    bool counts = m->kind != RL_ROUND_EXTEND || (e->voters & bit) != 0;
+    bool prolongs = m->kind == RL_ROUND_EXTEND || m->kind == RL_ROUND_UPGRADE;
+    bool counts = !prolongs || (e->voters & bit) != 0;
     uint32_t *set = in->vote == RL_VOTE_GRANTED && counts ? &m->yes
                     : in->vote == RL_VOTE_REFUSED         ? &m->no
                                                           : &m->failed;
@@ -113,16 +143,40 @@ static inline void model_tick(struct model *m, const struct rl_event *e, struct 
     }
 }
 
-static inline void model_extend(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+/* The user's word comes before the watchdog's. False: it is over by the clock. */
+static inline bool model_may_extend(struct model *m, struct rl_actions *x) {
     if (m->state == RL_EXTENDING && m->renews) {
         m->renews = m->open = false;
         m->state = RL_HELD;
     }
     if (m->state != RL_HELD) {
         x->extended = RL_RESULT_EXPIRED;
+    }
+    return m->state == RL_HELD;
+}
+
+static inline void model_extend(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    if (model_may_extend(m, x)) {
+        model_begin_extend(m, e, x, e->u.ttl_ms == 0 ? m->wish.ttl_ms : e->u.ttl_ms);
+    }
+}
+
+/* Nodes that are too few for it are asked nothing. */
+static inline void model_upgrade(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    if (!model_may_extend(m, x)) {
         return;
     }
-    model_begin_extend(m, e, x, e->u.ttl_ms == 0 ? m->wish.ttl_ms : e->u.ttl_ms);
+    m->ttl_ms = m->longest_ms;
+    m->state = RL_EXTENDING;
+    model_round(m, e, x, RL_ROUND_UPGRADE);
+    if (set_size(e->up) < model_majority(m)) {
+        x->send = 0;
+        m->failed = model_all(m);
+        m->open = false;
+        model_extension_over(m, x, RL_RESULT_UNKNOWN);
+        m->state = RL_HELD;
+        model_plan(m, e, true);
+    }
 }
 
 static inline void model_release(struct model *m, const struct rl_event *e, struct rl_actions *x) {
@@ -144,9 +198,14 @@ static inline void model_release(struct model *m, const struct rl_event *e, stru
 
 static inline void model_cancel(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     if (m->state == RL_EXTENDING && !m->renews) {
+        bool upgrades = m->kind == RL_ROUND_UPGRADE;
         model_extension_over(m, x, RL_RESULT_CANCELED);
         m->open = false;
         m->state = RL_HELD;
+        if (upgrades && !model_would_shorten(m)) {
+            m->renews = true; /* what it has done is undone without being asked */
+            model_begin_extend(m, e, x, m->wish.ttl_ms);
+        }
     } else if (model_acquires(m)) {
         if (m->state != RL_READY) {
             model_let_go(m, e, x);
@@ -202,6 +261,7 @@ static inline void model_step(struct model *m, const struct rl_event *e, struct 
         [RL_EV_CANCEL] = model_cancel,   [RL_EV_ABANDON] = model_abandon,
         [RL_EV_TURN] = model_turn,       [RL_EV_NOTICE] = model_notice,
         [RL_EV_ADOPT] = model_adopt,     [RL_EV_DISOWN] = model_disown,
+        [RL_EV_UPGRADE] = model_upgrade,
     };
     if (e->type != RL_EV_TELL) {
         handle[e->type](m, e, x);

@@ -20,10 +20,12 @@ struct model {
     uint64_t hold_until_ns; /* max_hold_ms */
     uint64_t renew_ns;      /* the watchdog's next extension */
     bool renews;            /* the extension under way is the watchdog's */
+    enum rl_result in_vain; /* what an upgrade came to that is being undone; NONE: none is */
     bool adopts;            /* the attempt under way is an adoption */
     bool was_refused;       /* waiting: by other clients, and not for its turn in this one */
     uint64_t turn;          /* whose place the attempt is to take; of no meaning when none is */
     uint32_t ttl_ms;
+    uint32_t longest_ms; /* ttl that was sent with this token */
     uint32_t may_hold;
     /* the attempt */
     uint64_t set_ns;                 /* its SETs */
@@ -125,6 +127,10 @@ static inline void model_end(struct model *m, enum rl_lock_state state) {
 
 /* The watchdog hears only whether it worked. */
 static inline void model_extension_over(struct model *m, struct rl_actions *x, enum rl_result why) {
+    if (m->in_vain != RL_RESULT_NONE && (why == RL_RESULT_OK || why == RL_RESULT_UNKNOWN)) {
+        why = m->in_vain; /* whether it could be undone is not what was asked */
+    }
+    m->in_vain = RL_RESULT_NONE;
     if (!m->renews) {
         x->extended = why;
     } else if (why == RL_RESULT_OK || why == RL_RESULT_UNKNOWN) {
@@ -197,6 +203,8 @@ static inline void model_round(struct model *m, const struct rl_event *e, struct
     uint64_t wait_ns = m->rules->node_timeout_ns;
     uint64_t quarter_ns = (m->valid_until_ns - m->now_ns) / 4;
     wait_ns = m->renews && quarter_ns > wait_ns ? quarter_ns : wait_ns; /* there is time */
+    bool is_first = kind == RL_ROUND_ACQUIRE || m->adopts;
+    m->longest_ms = is_first || m->longest_ms < m->ttl_ms ? m->ttl_ms : m->longest_ms;
     m->kind = kind;
     m->sent_ns = m->now_ns;
     m->until_ns = m->now_ns + wait_ns;

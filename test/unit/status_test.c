@@ -45,6 +45,7 @@ static void keeps_its_numbers(void **state) {
     assert_int_equal(REDLOCK_OK, 0);
     assert_int_equal(REDLOCK_ERR_INVALID, -1);
     assert_int_equal(REDLOCK_ERR_ALREADY_HELD, -12);
+    assert_int_equal(REDLOCK_ERR_WOULD_DEADLOCK, -16);
     assert_int_equal(REDLOCK_ERR_HELD, -20);
     assert_int_equal(REDLOCK_ERR_UNKNOWN, -26);
     assert_int_equal(REDLOCK_ERR_NODE_DOWN, -40);
@@ -123,6 +124,7 @@ static void names_the_enumerations(void **state) {
         {redlock_event_name(REDLOCK_EVENT_TURN), "TURN"},
         {redlock_event_name(REDLOCK_EVENT_TAKE), "TAKE"},
         {redlock_event_name(REDLOCK_EVENT_LEAVE), "LEAVE"},
+        {redlock_event_name(REDLOCK_EVENT_UPGRADE), "UPGRADE"},
     };
     for (size_t i = 0; i < COUNT(names); i++) {
         assert_int_equal(strcasecmp(names[i].name, names[i].identifier), 0);

@@ -1,0 +1,249 @@
+/* Changes of the mode: which commands convert, which nodes an upgrade and the writer's extensions
+ * count on, and what an upgrade's end means. The argument is in client/mode.h. */
+#include "client/mode.h"
+
+#include <redlock/redlock.h>
+
+#include "marks.h"
+#include "unit/check.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef01234567"
+#define OTHER "1123456789abcdef0123456789abcdef01234567"
+#define REASON (-77) /* why node 2 may not vote */
+
+struct scene {
+    redlock_client client;
+    redlock_lock *lock;
+    int16_t reasons[RL_NODES_MAX]; /* as an event has them after rl_mode_leave_out() */
+};
+
+/* A lock of three nodes, made in this mode, that is held. */
+static void hold(struct scene *s, enum rl_mode made) {
+    static redlock_lock lock;
+    memset(s, 0, sizeof *s);
+    memset(&lock, 0, sizeof lock);
+    s->lock = &lock;
+    s->client.n_nodes = 3;
+    s->client.reasons[2] = REASON;
+    s->lock->client = &s->client;
+    s->lock->holding.made = (uint8_t)made;
+    rl_mode_begin(s->lock);
+    memcpy(s->lock->core.token, TOKEN, sizeof TOKEN);
+    s->lock->core.state = RL_HELD;
+}
+
+/* An extension is sent: returns the nodes that are to convert. */
+static uint32_t extend(struct scene *s) {
+    uint32_t converts = 0;
+    s->lock->core.round.kind = RL_ROUND_EXTEND;
+    for (uint32_t node = 0; node < 3; node++) {
+        if (rl_mode_converts(s->lock, node)) {
+            converts |= 1u << node;
+            rl_mode_convert_sent(s->lock, node);
+        }
+    }
+    return converts;
+}
+
+static void answer(struct scene *s, uint32_t node, bool converts, const char *token,
+                   enum rl_verdict verdict) {
+    struct rl_request request = {.kind = RL_COMMAND_EXTEND, .converts = converts};
+    const struct rl_answer said = {.verdict = verdict};
+    memcpy(request.token, token, RL_TOKEN_LEN);
+    rl_mode_learn(s->lock, node, &request, &said);
+}
+
+static void upgrade_answer(struct scene *s, enum rl_verdict verdict, uint8_t code) {
+    struct rl_request request = {.kind = RL_COMMAND_UPGRADE};
+    const struct rl_answer said = {.verdict = verdict, .line = {.which = code}};
+    memcpy(request.token, TOKEN, RL_TOKEN_LEN);
+    rl_mode_learn(s->lock, 0, &request, &said);
+}
+
+/* An event with all nodes up, of which 0 and 1 may vote. */
+static struct rl_event leave_out(struct scene *s, enum rl_event_type type) {
+    struct rl_event event = {.type = type, .up = 7, .voters = 3, .reasons = s->client.reasons};
+    memset(s->reasons, 0, sizeof s->reasons);
+    rl_mode_leave_out(s->lock, &event, s->reasons);
+    return event;
+}
+
+static int upgrade(struct scene *s, int status) {
+    rl_mode_upgrade(s->lock);
+    return rl_mode_end(s->lock, RL_OP_EXTEND, status);
+}
+
+/* -- Which commands -- */
+
+static void a_reader_asks_as_one(void **state) {
+    (void)state;
+    struct scene s;
+    for (enum rl_call_kind kind = RL_CALL_SET; kind < RL_CALL_KINDS; kind++) {
+        hold(&s, RL_SHARED);
+        assert_int_equal(rl_mode_of(s.lock, kind), RL_SHARED);
+        hold(&s, RL_EXCLUSIVE);
+        assert_int_equal(rl_mode_of(s.lock, kind),
+                         kind == RL_CALL_UPGRADE ? RL_SHARED : RL_EXCLUSIVE);
+    }
+}
+
+/* What was shared at any time may have left leases: it is released as a reader's, and the next hold
+ * is as the lock was made. */
+static void is_released_as_what_it_was(void **state) {
+    (void)state;
+    struct scene s;
+    hold(&s, RL_EXCLUSIVE);
+    rl_mode_downgrade(s.lock);
+    assert_int_equal(rl_mode_of(s.lock, RL_CALL_EXTEND), RL_SHARED);
+    assert_int_equal(upgrade(&s, 0), 0);
+    assert_int_equal(rl_mode_of(s.lock, RL_CALL_EXTEND), RL_EXCLUSIVE);
+    assert_int_equal(rl_mode_of(s.lock, RL_CALL_SET), RL_EXCLUSIVE); /* a repair */
+    assert_int_equal(rl_mode_of(s.lock, RL_CALL_RELEASE), RL_SHARED);
+    s.lock->core.state = RL_IDLE;
+    rl_mode_begin(s.lock);
+    assert_int_equal(rl_mode_of(s.lock, RL_CALL_RELEASE), RL_EXCLUSIVE);
+    hold(&s, RL_SHARED);
+    assert_int_equal(upgrade(&s, 0), 0);
+    s.lock->core.state = RL_IDLE;
+    rl_mode_begin(s.lock);
+    assert_int_equal(rl_mode_of(s.lock, RL_CALL_SET), RL_SHARED);
+}
+
+/* -- Who converts, and who is counted -- */
+
+static void converts_only_what_may_be_the_writers(void **state) {
+    (void)state;
+    struct scene s;
+    hold(&s, RL_SHARED);
+    assert_int_equal(extend(&s), 0);
+    rl_mode_upgrade(s.lock);
+    assert_int_equal(extend(&s), 7); /* in vain: that is a part of it */
+    assert_int_equal(rl_mode_end(s.lock, RL_OP_EXTEND, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
+    hold(&s, RL_SHARED);
+    assert_int_equal(upgrade(&s, 0), 0);
+    assert_int_equal(extend(&s), 0); /* it is the writer's, and shall be */
+    hold(&s, RL_EXCLUSIVE);
+    assert_int_equal(extend(&s), 0);
+    rl_mode_downgrade(s.lock);
+    assert_int_equal(extend(&s), 7);
+}
+
+/* One conversion for each node at a time: then any answer to one is that to all. */
+static void is_sure_when_it_was_answered(void **state) {
+    (void)state;
+    struct scene s;
+    hold(&s, RL_EXCLUSIVE);
+    rl_mode_downgrade(s.lock);
+    assert_int_equal(extend(&s), 7);
+    assert_int_equal(extend(&s), 0);
+    answer(&s, 0, true, TOKEN, RL_YES);
+    answer(&s, 1, true, TOKEN, RL_NO);
+    answer(&s, 2, false, TOKEN, RL_YES); /* another extension's */
+    answer(&s, 2, true, OTHER, RL_YES);  /* an earlier hold's */
+    assert_int_equal(s.lock->holding.unsure, 4);
+    assert_int_equal(extend(&s), 3);
+}
+
+/* No answer, or one that does not say whether it ran: it may come to run. */
+static void stays_unsure_without_an_answer(void **state) {
+    (void)state;
+    struct scene s;
+    for (enum rl_verdict verdict = RL_YES; verdict <= RL_UNANSWERED; verdict++) {
+        hold(&s, RL_EXCLUSIVE);
+        rl_mode_downgrade(s.lock);
+        extend(&s);
+        answer(&s, 0, true, TOKEN, verdict);
+        const bool answered = verdict == RL_YES || verdict == RL_NO;
+        assert_int_equal(s.lock->holding.unsure, answered ? 6 : 7);
+    }
+}
+
+static void counts_them_in_no_upgrade(void **state) {
+    (void)state;
+    struct scene s;
+    MARK_FROM(UNSURE_NOT_COUNTED);
+    hold(&s, RL_EXCLUSIVE);
+    rl_mode_downgrade(s.lock);
+    extend(&s);
+    answer(&s, 0, true, TOKEN, RL_YES);
+    assert_false(rl_mode_is_unsure(s.lock)); /* a reader: it keeps writers out either way */
+    rl_mode_upgrade(s.lock);
+    assert_true(rl_mode_is_unsure(s.lock));
+    struct rl_event event = leave_out(&s, RL_EV_VOTE);
+    assert_int_equal(event.voters, 1);
+    assert_int_equal(event.reasons[0], 0);
+    assert_int_equal(event.reasons[1], REDLOCK_ERR_NODE_TIMEOUT);
+    assert_int_equal(event.reasons[2], REASON); /* its own */
+    assert_int_equal(s.client.reasons[1], 0);
+    answer(&s, 1, true, TOKEN, RL_NO);
+    answer(&s, 2, true, TOKEN, RL_YES);
+    assert_false(rl_mode_is_unsure(s.lock));
+    MARK_TO(UNSURE_NOT_COUNTED);
+}
+
+/* After a downgrade node 1 has the value, and a conversion that may run: it says yes to the writer
+ * that was upgraded by the others, and lets readers in a moment later. */
+static void counts_them_in_no_writers_extension(void **state) {
+    (void)state;
+    struct scene s;
+    hold(&s, RL_EXCLUSIVE);
+    rl_mode_downgrade(s.lock);
+    extend(&s);
+    answer(&s, 0, true, TOKEN, RL_YES);
+    assert_int_equal(upgrade(&s, 0), 0);
+    extend(&s);
+    assert_true(rl_mode_is_unsure(s.lock));
+    struct rl_event event = leave_out(&s, RL_EV_VOTE);
+    assert_int_equal(event.voters, 1);
+    assert_int_equal(event.up, 7); /* it is asked, since it has the key, and may be repaired */
+    assert_int_equal(event.reasons[1], REDLOCK_ERR_NODE_TIMEOUT);
+    rl_mode_downgrade(s.lock);
+    assert_false(rl_mode_is_unsure(s.lock));
+    assert_int_equal(extend(&s), 1); /* the others are sent no second one */
+}
+
+/* -- Its end -- */
+
+static void says_what_it_came_to(void **state) {
+    (void)state;
+    static const struct {
+        int status, wanted;
+    } rows[] = {
+        {0, 0},
+        {REDLOCK_ERR_HELD, REDLOCK_ERR_WOULD_DEADLOCK},
+        {REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_UNKNOWN},
+        {REDLOCK_ERR_LOST, REDLOCK_ERR_LOST},
+        {REDLOCK_ERR_CANCELED, REDLOCK_ERR_CANCELED},
+    };
+    struct scene s;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        hold(&s, RL_SHARED);
+        rl_mode_upgrade(s.lock);
+        upgrade_answer(&s, RL_NO, 1);
+        assert_false(s.lock->holding.meets_upgrade);
+        upgrade_answer(&s, RL_NO, RL_UPGRADE_MEETS_UPGRADE);
+        assert_true(s.lock->holding.meets_upgrade);
+        assert_int_equal(rl_mode_end(s.lock, RL_OP_ACQUIRE, 0), 0); /* not its end */
+        assert_true(s.lock->holding.is_upgrading);
+        assert_int_equal(rl_mode_end(s.lock, RL_OP_EXTEND, rows[i].status), rows[i].wanted);
+        assert_int_equal(s.lock->holding.mode, rows[i].status == 0 ? RL_EXCLUSIVE : RL_SHARED);
+        assert_false(s.lock->holding.is_upgrading);
+        if (rows[i].status != 0) { /* the next one is told what it meets itself */
+            assert_int_equal(upgrade(&s, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reader_asks_as_one),
+        cmocka_unit_test(is_released_as_what_it_was),
+        cmocka_unit_test(converts_only_what_may_be_the_writers),
+        cmocka_unit_test(is_sure_when_it_was_answered),
+        cmocka_unit_test(stays_unsure_without_an_answer),
+        cmocka_unit_test(counts_them_in_no_upgrade),
+        cmocka_unit_test(counts_them_in_no_writers_extension),
+        cmocka_unit_test(says_what_it_came_to),
+    };
+    return cmocka_run_group_tests_name("mode", tests, NULL, NULL);
+}
