@@ -35,6 +35,13 @@
  *      - an extension never shortens a key (command.c): one that runs late, after a longer one that
  *        was counted, would end the lock early. A shorter ttl shortens validity here, alone;
  *      - TELL looks at the clock again, since the loop may have been blocked after the last vote.
+ *     Readers do not conflict with each other, and a writer does with everybody. Who reads has a
+ *     lease on the node, beside those of others, where a writer has its token. What the argument
+ *     needs of a reader's yes: from then on, as long as the lease lives, the node lets no writer
+ *     in; and there was none when it said yes. It is so, since the resource's key is there exactly
+ *     as long as the last lease, and says that it is shared: a SET NX, a TAKE, another library's
+ *     client is refused by it as by a token. And a reader is refused by any token. A lease is
+ *     prolonged by its own reader alone, never shortened, and none that has ended is prolonged.
  *  2. Can a key be orphaned? may_hold has a bit for every node to which a SET of the present token
  *     was sent and which has not answered that it did not run. Every way out of an attempt or a
  *     hold goes through rl_lock_release_all(), which releases on all nodes that are up. For those
@@ -76,6 +83,31 @@
  *        a reservation of that place and nothing that is held.
  *     The line may be lost, forged, or of two minds: order suffers and nothing else. Fences grow as
  *     before, since TAKE counts up as the fenced SET does, and a reservation is never raised.
+ *  8. Can an upgrade make two holders? It is a round of a reader that would be the writer; a node
+ *     that says yes has converted, the lease to the token. Until a quorum has, the hold is the
+ *     reader's. From then on argument 1 is about a writer, line by line:
+ *      - a node converts if no other lease lives there, or if it has before. A reader whose
+ *        validity is not over has leases on a quorum: one of these nodes refuses;
+ *      - only answers to this round count, of nodes that may vote, and of a server once;
+ *      - a writer counts on these nodes alone, and on each for the ttl of this round. The reader's
+ *        validity may be longer than that of its ttl: another quorum may have promised so much,
+ *        whose leases keep no reader out. So the round asks for the longest ttl that was ever asked
+ *        for, which brings no less: validity is not shortened, and ends with what was converted;
+ *      - what was converted stays so. Only an extension that converts makes it a lease again. That
+ *        is sent when the hold counts as a reader's, after a downgrade or an upgrade that was not
+ *        won, and none is sent while an upgrade is open. But it may run later than it should: a
+ *        node that has not answered it counts for no upgrade, and for no extension of the writer
+ *        that has come of one, since the token may be there before it runs (client/mode.h);
+ *      - whatever else runs late does no harm: a conversion to the token needs a lease of this
+ *        token, which a release ends, and keeps more out, not less; an extension that does not
+ *        convert leaves token and lease what they are; the repair of a reader is refused by any
+ *        token, this one too, and the repair of a writer is SET NX.
+ *     Not won, or cancelled: the hold is as before. Where a node has converted, the token stands in
+ *     place of the lease, for no less time, and an extension of the reader finds the one as good as
+ *     the other. Others are kept out there that need not be, until one that converts has run.
+ *     A downgrade makes none either: it lets others in on a node only after the hold has counted as
+ *     a reader's, and the lease that it leaves ends no earlier than the token would have.
+ *     For an adoption nobody knows what was sent before: it is never upgraded (client/lock.c).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
