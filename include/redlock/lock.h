@@ -242,9 +242,9 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
  * Before a failure is reported an extension gives back what some nodes had granted. Of nodes that
  * did not answer that, others may be kept out until the next extension, or the release.
  *
- * Returns as redlock_downgrade(); REDLOCK_ERR_INVALID also if it is held exclusively already, or
- * has a fence: the writer's must be a new one, so release it, and acquire it exclusively. Since
- * 0.1. */
+ * Returns as redlock_downgrade(); REDLOCK_ERR_INVALID also if it is held exclusively already, was
+ * adopted, or has a fence: the writer's must be a new one, so release it, and acquire it
+ * exclusively. Since 0.1. */
 REDLOCK_API int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data);
 
 /* Releases a held lock: on every node the key is deleted if it still has this lock's token. The

@@ -22,9 +22,10 @@ extern "C" {
 
 /* Takes over a lock that is held by its token, for instance in another process: extends it on every
  * node and, if a quorum renewed it, holds it from now on as if it had been acquired. The lock must
- * be of the same resources and have the same holder. options: as for redlock_acquire(); tries,
- * wait_ms, delay_ms, jitter_ms and owner have no meaning here, and fencing is refused: a
- * fence belongs to the grant, hand it over with the token. The callback's status:
+ * be of the same resources, have the same holder, and be held in the mode of this one. options: as
+ * for redlock_acquire(); tries, wait_ms, delay_ms, jitter_ms and owner have no meaning here, and
+ * fencing is refused: a fence belongs to the grant, hand it over with the token. The callback's
+ * status:
  *     0                       the lock is held
  *     REDLOCK_ERR_LOST        too many nodes answered that the token is not there
  *     REDLOCK_ERR_NO_QUORUM   too many nodes did not answer
@@ -44,7 +45,8 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
  * REDLOCK_ERR_CANCELED. on_lost does not run.
  *
  * Returns 0, REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (acquired more than once, or shared by
- * other objects of its owner), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+ * other objects of its owner; or it was upgraded, and a node has not answered an earlier change of
+ * its mode), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_disown(redlock_lock *lock);
 
 /* Releases by its token what this object does not hold: on every node the keys are deleted if they

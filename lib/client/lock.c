@@ -210,6 +210,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     lock->client->stats.acquires++;
     lock->last.has_asked = true;
     rl_mode_begin(lock);
+    lock->holding.is_adopted = true;
     event.u.adopt.token = token;
     bool waits = rl_waiting_enter(lock);
     assert(!waits); /* rl_waiting_is_busy() would have said so */
@@ -307,6 +308,12 @@ int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data)
                           "release it and acquire it exclusively");
         return REDLOCK_ERR_INVALID;
     }
+    if (status == 0 && rl_hold_primary(lock)->holding.is_adopted) {
+        rl_message_refuse(lock,
+                          "it was adopted, and what was sent for it before may come late: "
+                          "release it and acquire it exclusively");
+        return REDLOCK_ERR_INVALID;
+    }
     if (status == 0) {
         rl_mode_upgrade(rl_hold_primary(lock));
         submit_extend(lock, &event, on_done, data);
@@ -363,6 +370,10 @@ int redlock_disown(redlock_lock *lock) {
     if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
         return refuse_busy(lock,
                            "in use: it was acquired more than once, or other objects share it");
+    }
+    const struct rl_holding *holding = &rl_hold_primary(lock)->holding;
+    if (holding->mode == RL_EXCLUSIVE && holding->unsure != 0) { /* client/mode.h */
+        return refuse_busy(lock, "in use: a node has not answered a change of its mode");
     }
     if (!rl_reentrancy_disown(lock)) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD); /* by the clock now; on_lost says so */

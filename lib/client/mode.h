@@ -18,6 +18,9 @@
  * the conversion would find). All others that run late do no harm: a conversion to the writer's
  * needs a lease that lives, and keeps more out, not less; an extension without converting lets a
  * key be whose it is; and what is released has a token that is never used again.
+ *
+ * Who adopts a token does not know what was sent for it before. So an adopted hold is not upgraded,
+ * and one that was upgraded beside a node of which the client is unsure is not disowned.
  */
 #ifndef RL_CLIENT_MODE_H
 #define RL_CLIENT_MODE_H

@@ -223,6 +223,7 @@ struct rl_holding {
     bool was_shared; /* it is released as a reader's */
     bool converts;   /* nodes may have it as the writer's, and it is a reader */
     bool is_upgrading;
+    bool is_adopted;    /* what was sent for it before is not known here */
     bool meets_upgrade; /* of another reader */
     bool shuts;         /* its turn came while writers wait */
     bool noted_intent;  /* refused, it has kept new readers off */
