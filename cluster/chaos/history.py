@@ -5,7 +5,8 @@ from pathlib import Path
 
 import spans
 
-ACTS = ("enter", "write", "exit")
+ENTERS = ("enter", "enter-reader")
+ACTS = (*ENTERS, "write", "read", "exit")
 
 
 class Unusable(Exception):
@@ -15,9 +16,10 @@ class Unusable(Exception):
 class Hold:
     """One hold of one lock by one client, as its client wrote it down."""
     __slots__ = ("client", "resource", "token", "sequence", "enter_ns", "valid_until_ns",
-                 "renewals", "last_act_ns", "end_ns", "ended", "late_acts", "window_end_ns")
+                 "renewals", "last_act_ns", "end_ns", "ended", "late_acts", "window_end_ns",
+                 "reads")
 
-    def __init__(self, t_ns, client, resource, token, valid_until_ns, sequence):
+    def __init__(self, t_ns, client, resource, token, valid_until_ns, sequence, reads=False):
         self.client = client
         self.resource = resource
         self.token = token
@@ -30,6 +32,11 @@ class Hold:
         self.ended = None  # "exit", "lost", "killed", "stopped", "next" or "unknown"
         self.late_acts = None  # [(when, valid until)] of acts outside the validity
         self.window_end_ns = t_ns
+        self.reads = reads  # beside others that do
+
+    def conflicts(self, other):
+        """May these two not hold at the same time? Readers may; a writer is alone."""
+        return not (self.reads and other.reads)
 
     def valid_until_at(self, t_ns):
         """How far its validity reached by what it knew at that time."""
@@ -142,10 +149,11 @@ class History:
 
 class Story:
     """What one client told of itself."""
-    __slots__ = ("waits", "joins", "turns", "grants", "denied", "lost", "attempts", "released")
+    __slots__ = ("waits", "reads", "joins", "turns", "grants", "denied", "lost", "attempts", "released")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
+        self.reads = set()  # the begins of those that would read
         self.joins = []  # when a place in a line was asked for
         self.turns = []  # when it was told that it is its turn
         self.grants = []  # [(t_ns, wait_us, plan)]

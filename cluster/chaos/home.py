@@ -1,4 +1,5 @@
-"""The lines that the nodes keep: which of them has the longest; and a line that is turned round.
+"""The lines that the nodes keep: which of them has the longest; and what is wrong on purpose: a line
+that is turned round, readers that nobody sees.
 
 A line is a ZSET, "libredlock:line:{RESOURCE}" (docs/protocol.md). Nodes are asked directly, not
 through what breaks their network. A node that does not answer at once has no line.
@@ -20,6 +21,9 @@ for i = 1, #all, 2 do
     redis.call('zadd', KEYS[1], all[#all - i + 1], all[i])
 end
 """
+FORGET = """
+if redis.call('get', KEYS[1]) == 'redlock:shared' then return redis.call('del', KEYS[1]) end
+"""
 
 
 def _ask(node: Node, *words: str | int) -> int:
@@ -38,6 +42,12 @@ def _name(resource: str) -> str:
 def find(nodes: Sequence[Node], resource: str) -> str:
     """The node with the longest line; the first one if nobody waits."""
     return max(nodes, key=lambda node: _ask(node, "ZCARD", _name(resource))).name
+
+
+def forget_readers(nodes: Sequence[Node], resource: str) -> None:
+    """Nodes that do not know that others read: for the control "unseen-readers"."""
+    for node in nodes:
+        _ask(node, "EVAL", FORGET, 1, resource)
 
 
 def reverse(nodes: Sequence[Node], resource: str) -> None:

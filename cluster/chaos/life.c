@@ -19,6 +19,7 @@
 
 #define RETRY_DELAY_MS 10
 #define RETRY_JITTER_MS 30
+#define KINDS 5                   /* rwlock: one of so many waits is a writer's */
 #define HOLDS_PER_CLIENT 1000000u /* sequences of two clients of one run do not meet */
 
 static void worker_wait(struct chaos_worker *worker);
@@ -151,6 +152,30 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
     chaos_work_begin(worker, worked);
 }
 
+static void new_lock(struct chaos_worker *worker) {
+    const struct chaos_settings *settings = &worker->process->settings;
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes bytes = {worker->resource, 0};
+    uint64_t index = chaos_worker_draw(worker, (uint64_t)settings->resources);
+    snprintf(worker->resource, sizeof(worker->resource), "chaos-%" PRIu64, index + 1);
+    bytes.length = strlen(worker->resource);
+    worker->reads = settings->workload == CHAOS_RWLOCK && chaos_worker_draw(worker, KINDS) != 0;
+    options.resources = &bytes;
+    options.n_resources = 1;
+    options.mode = worker->reads ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    must(worker, redlock_lock_new_with(worker->client, &options, &worker->lock, NULL, 0), "lock");
+}
+
+static void tell_wait(struct chaos_worker *worker) {
+    struct chaos_journal *journal = &worker->process->journal;
+    struct tool_json *json = chaos_journal_begin(journal, worker->name, "wait");
+    tool_json_text(json, "resource", worker->resource);
+    if (worker->reads) {
+        tool_json_bool(json, "reads", true);
+    }
+    chaos_journal_end(journal);
+}
+
 static void worker_wait(struct chaos_worker *worker) {
     struct chaos_process *process = worker->process;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
@@ -159,12 +184,7 @@ static void worker_wait(struct chaos_worker *worker) {
         worker_close(worker);
         return;
     }
-    uint64_t index = chaos_worker_draw(worker, (uint64_t)process->settings.resources);
-    snprintf(worker->resource, sizeof(worker->resource), "chaos-%" PRIu64, index + 1);
-    must(
-        worker,
-        redlock_lock_new(worker->client, worker->resource, strlen(worker->resource), &worker->lock),
-        "lock");
+    new_lock(worker);
     options.ttl_ms = process->settings.ttl_ms;
     options.wait_ms = process->settings.wait_ms;
     options.delay_ms = RETRY_DELAY_MS;
@@ -172,9 +192,7 @@ static void worker_wait(struct chaos_worker *worker) {
     options.on_lost = lost_cb;
     options.lost_data = worker;
     worker->wait_ns = redlock_now_ns();
-    tool_json_text(chaos_journal_begin(&process->journal, worker->name, "wait"), "resource",
-                   worker->resource);
-    chaos_journal_end(&process->journal);
+    tell_wait(worker);
     must(worker, redlock_acquire(worker->lock, &options, acquired_cb, worker), "acquire");
 }
 

@@ -94,7 +94,7 @@ def settings(asked: Namespace, scenario: Scenario, steps: list[Step]) -> Setting
         ttl_ms=asked.ttl_ms,
         wait_ms=asked.wait_ms,
         work_ms=asked.work_ms,
-        workload=asked.workload,
+        workload=asked.workload or scenario.workload,
         control=asked.control,
         guard=asked.guard,
         program=program,

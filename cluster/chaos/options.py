@@ -31,12 +31,13 @@ What one fault does, and what it looks like when an assumption of Redlock is bro
 
 Whether the judge can say no: each of these must end in a violation. The clients ask one node of
 five each; release by a plain DEL; work on after the end of validity; nodes whose lines are turned
-round all the time, so that who came last is served first.
+round all the time, so that who came last is served first; nodes that forget that others read.
 
     sh cluster/chaos.sh --control quorum1
     sh cluster/chaos.sh --control blind-release
     sh cluster/chaos.sh --control ignore-validity --scenario pause
     sh cluster/chaos.sh --control reversed-line --scenario line --processes 8 --resources 1
+    sh cluster/chaos.sh --control unseen-readers --scenario readers --resources 1
 
 The same seed gives the same faults at the same times on every machine; --plan prints them and ends.
 What the clients do in between depends on the machine's timing.
@@ -88,11 +89,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--wait-ms", type=int, default=5000, help="how long a client waits for a lock (5000)")
     add("--work-ms", type=int, default=30, help="guarded work under a lock, roughly (30)")
     add("--nodes", type=int, default=5, help="how many nodes; compose has 5 (5)")
-    workloads = ("register", "lock-set")
-    add("--workload", choices=workloads, default="register", help="the guarded work (register)")
+    add(
+        "--workload",
+        choices=("register", "lock-set", "rwlock"),
+        help="the guarded work (register; of the scenario \"readers\" rwlock: four of five read)",
+    )
     add(
         "--control",
-        choices=("quorum1", "blind-release", "ignore-validity", "reversed-line"),
+        choices=("quorum1", "blind-release", "ignore-validity", "reversed-line", "unseen-readers"),
         help="clients, or lines, that are wrong on purpose: the run must end in a violation",
     )
     add(

@@ -11,6 +11,8 @@ a contention that nobody knew of; each turn that was missed, whoever's it was, b
 was not granted the lock before the reservation ended (a busy machine is enough); and each turn that
 may have been missed, and each hold whose end nobody saw, while it waited: a process that was
 killed, stopped or went on, a lock that was lost.
+A writer is overtaken by writers. A reader, which holds beside others, is overtaken by each writer
+that was granted while it stood in line, but for one: that whose turn it was.
 Lines are of nodes, so two clients that are granted one resource by different lines are judged like
 all others, but only while no node is broken.
 """
@@ -26,10 +28,12 @@ RESERVED_NS = 250_000_000  # the key is kept for whoever has the turn
 
 
 class Wait:
-    __slots__ = ("client", "begin_ns", "end_ns", "granted", "stands_ns", "overtaken", "paid")
+    __slots__ = ("client", "begin_ns", "end_ns", "granted", "reads", "stands_ns", "overtaken",
+                 "paid")
 
-    def __init__(self, client, begin_ns, end_ns, granted, joins):
+    def __init__(self, client, begin_ns, end_ns, granted, reads, joins):
         self.client = client
+        self.reads = reads
         self.begin_ns = begin_ns
         self.end_ns = end_ns
         self.granted = granted
@@ -74,7 +78,7 @@ def of_resource(history, resource):
     waits = []
     for client, story in history.clients.items():
         joins = sorted(story.joins)
-        waits += [Wait(client, begin, end, granted, joins)
+        waits += [Wait(client, begin, end, granted, begin in story.reads, joins)
                   for begin, end, granted, name in story.waits if name == resource]
     return sorted(waits, key=lambda wait: wait.begin_ns)
 
@@ -97,10 +101,12 @@ class Order:
                         touched(stops.get(process_of(wait.client), []), wait):
                     continue
                 self.judged += 1
-                later = waits[bisect_right(begins, wait.stands_ns):
-                              bisect_left(begins, wait.end_ns)]
-                wait.overtaken = sum(1 for other in later
-                                     if other.granted and other.end_ns < wait.end_ns)
+                # A reader looks at all of its wait's writers, a writer at those who came later.
+                first = 0 if wait.reads else bisect_right(begins, wait.stands_ns)
+                others = waits[first:bisect_left(begins, wait.end_ns)]
+                before = sum(1 for other in others if other.granted and not other.reads
+                             and wait.stands_ns < other.end_ns < wait.end_ns)
+                wait.overtaken = max(0, before - 1) if wait.reads else before
                 # A hold that ended unseen before the wait began is noticed within a ttl.
                 wait.paid += between(times, wait.begin_ns - history.ttl_ns, wait.end_ns)
                 if wait.overtaken:

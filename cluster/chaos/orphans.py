@@ -17,7 +17,7 @@ from record import Record, now_ns
 
 SLACK_S = 1.0  # releases that were owed to a node that was away
 # What a lock's key holds. Other keys (fence counters, somebody's own) are not locks.
-_TOKEN = re.compile(r"[0-9a-f]{40}\Z")
+_TOKEN = re.compile(r"([0-9a-f]{40}|redlock:shared)\Z")
 
 
 def settle(ttl_ms: int) -> None:

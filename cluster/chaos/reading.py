@@ -6,9 +6,9 @@ have no exit, an event no end. What cannot be read is counted, not guessed.
 import json
 import re
 
-from history import ACTS, Fault, History, Hold, Story, Unusable, count, process_of
+from history import ACTS, ENTERS, Fault, History, Hold, Story, Unusable, count, process_of
 
-RECORD = re.compile(r"(\d+) (c\d+\.\d+) (enter|write|exit|extend|lost|ack) (\S+) (\S+) "
+RECORD = re.compile(r"(\d+) (c\d+\.\d+) (enter|enter-reader|write|read|exit|extend|lost|ack) (\S+) (\S+) "
                     r"(\d+) (\d+)$")
 
 
@@ -91,7 +91,7 @@ def records(history, path):
 
 def read_register(history):
     present = {}  # client -> its hold that is not over
-    newest = {}  # resource -> the hold whose enter is the latest line
+    newest = {}  # (resource, is it a writer's) -> the hold whose enter is the latest line
     clocks = {}
     for t_ns, client, what, resource, token, valid, sequence in records(
             history, history.folder / "register.log"):
@@ -99,23 +99,34 @@ def read_register(history):
             history.odd_one("records of one client whose time goes back")
         clocks[client] = t_ns
         hold = present.get(client)
-        if what == "enter":
+        if what in ENTERS:
             if hold is not None:
                 hold.end_ns, hold.ended = t_ns, "next"
-            hold = present[client] = Hold(t_ns, client, resource, token, valid, sequence)
+            hold = present[client] = Hold(t_ns, client, resource, token, valid, sequence,
+                                          what != "enter")
             history.holds.append(hold)
         elif hold is None or hold.sequence != sequence:
             history.odd_one("records of a hold that was never entered")
             continue
         follow(hold, what, t_ns, valid)
-        last = newest.get(resource)
-        if what in ACTS and last is not None and last is not hold and t_ns < last.enter_ns:
-            history.late_landings.append((hold, t_ns, last))
-        if what == "enter" and (last is None or t_ns >= last.enter_ns):
-            newest[resource] = hold
+        if what in ACTS:
+            last = newest_other(newest, hold)
+            if last is not None and t_ns < last.enter_ns:
+                history.late_landings.append((hold, t_ns, last))
+        last = newest.get((resource, hold.reads))
+        if what in ENTERS and (last is None or t_ns >= last.enter_ns):
+            newest[resource, hold.reads] = hold
         if what in ("exit", "lost"):
             hold.end_ns, hold.ended = t_ns, what
             del present[client]
+
+
+def newest_other(newest, hold):
+    """Of those that exclude this hold, the one that entered last; None if that is itself."""
+    kinds = (False,) if hold.reads else (False, True)
+    found = [newest[hold.resource, kind] for kind in kinds if (hold.resource, kind) in newest]
+    last = max(found, key=lambda other: other.enter_ns, default=None)
+    return None if last is hold else last
 
 
 def follow(hold, what, t_ns, valid_until_ns):
@@ -171,6 +182,8 @@ def read_story(history, path):
         story = history.clients.setdefault(client, Story())
         if what == "wait":
             waiting[client] = (t_ns, event.get("resource"))
+            if event.get("reads"):
+                story.reads.add(t_ns)
         elif what in ("grant", "denied"):
             since = waiting.pop(client, None)
             if since is not None:

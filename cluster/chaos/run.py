@@ -31,7 +31,7 @@ from server import ChaosError
 TICK_S = 0.02
 SAMPLES_MAX = 720  # of each process: a long run is sampled less often
 HEAL_TIMEOUT_S = 60.0
-NOT_OF_CLIENTS = ("reversed-line",)  # controls that are wrong in the nodes
+NOT_OF_CLIENTS = ("reversed-line", "unseen-readers")  # controls that are wrong in the nodes
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,8 @@ class Run:
                 self._begin(waiting.pop(0), clients)
             if asked.control == "reversed-line":
                 home.reverse(self.backend.nodes, "chaos-1")
+            elif asked.control == "unseen-readers":
+                home.forget_readers(self.backend.nodes, "chaos-1")
             if elapsed_s >= next_sample_s:
                 clients.check()
                 sample(self.record, self.backend.nodes, clients)

@@ -19,7 +19,7 @@ MAJORITY = "majority"  # a quorum of nodes is broken at the same instant, then a
 class Scenario:
     """pace: longest pause between two faults, in units of the ttl. at_home: faults of nodes strike
     the one that has the longest line just then, one at a time. order: who came later and was granted
-    first is counted and judged (order.py)."""
+    first is counted and judged (order.py). workload: what the clients do unless it is asked for."""
 
     name: str
     text: str
@@ -28,6 +28,7 @@ class Scenario:
     pace: float = 0.8
     at_home: bool = False
     order: bool = False
+    workload: str = "register"
 
     @property
     def liveness(self) -> bool:
@@ -70,6 +71,12 @@ _ALL = (
         pace=1.5,
         at_home=True,
         order=True,
+    ),
+    Scenario(
+        "readers",
+        "readers and writers; nodes die, hang and are cut off, clients are stopped and killed",
+        ("sigkill", "sigstop", "partition", "reset", "client-stop", "client-kill"),
+        workload="rwlock",
     ),
     # What Redlock does not promise to survive, on as many nodes as it takes to see it.
     Scenario(

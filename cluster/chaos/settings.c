@@ -40,9 +40,10 @@ static const struct tool_option rows[] = {
      .help = "the same seed chooses the same works and pauses (1)"},
     {"seconds", 0, TOOL_WHOLE, .at = AT(seconds), .min = 0, .max = 1000000, .value = "S",
      .help = "end by itself after S seconds; 0: never (0)"},
-    {"workload", 0, TOOL_CHOICE, .at = AT(workload), .choices = "register|lock-set", .value = "W",
+    {"workload", 0, TOOL_CHOICE, .at = AT(workload), .choices = "register|lock-set|rwlock",
+     .value = "W",
      .help = "register: records only; lock-set: also read, pause,\n"
-             "write back (register)"},
+             "write back; rwlock: readers and writers (register)"},
     {"control", 0, TOOL_CHOICE, .at = AT(control), .choices = CHAOS_CONTROLS, .value = "C",
      .help = "a lock that is wrong on purpose: quorum1,\n"
              "blind-release, ignore-validity"},

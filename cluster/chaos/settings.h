@@ -13,7 +13,8 @@
 
 enum chaos_workload {
     CHAOS_REGISTER, /* a holder writes records, and nothing else */
-    CHAOS_LOCK_SET  /* ... and adds a number to a file: read all, pause, write all back */
+    CHAOS_LOCK_SET, /* ... and adds a number to a file: read all, pause, write all back */
+    CHAOS_RWLOCK    /* writers write records; most clients are readers, beside each other */
 };
 
 /* The negative controls: each is a lock that could have been written so, and each is wrong. */

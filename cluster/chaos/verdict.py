@@ -34,6 +34,8 @@ def headline(verdict):
     if verdict["explained"]:
         return ("The lock held wherever Redlock promises it.",
                 f"{plural(verdict['explained'], 'overlap')} where a fault broke what it assumes.")
+    if verdict["run"].get("workload") == "rwlock":
+        return "The lock held.", "At no time did a writer hold a lock beside anybody else."
     return "The lock held.", "At no time did two clients hold one lock."
 
 

@@ -1,7 +1,8 @@
 """Safety: did two clients ever hold one lock, and did a holder act outside its validity?
 
 A window is the time from a hold's enter to its end: while it was valid and not over, and in any
-case until it last acted as a holder. Windows of one resource must not overlap.
+case until it last acted as a holder. Windows of one resource must not overlap, but for those of two
+readers.
 
 An overlap is explained if a fault that takes away an assumption of Redlock can have taken a vote of
 the earlier hold: it was at work between the moment when that hold's validity was asked for (not
@@ -14,13 +15,14 @@ from history import process_of
 
 def describe(history, hold):
     extended = f", extended {len(hold.renewals) - 1} times" if hold.renewals else ""
-    return (f"{hold.client} from {history.seconds(hold.enter_ns):.4f} s to "
+    reads = ", a reader," if hold.reads else ""
+    return (f"{hold.client}{reads} from {history.seconds(hold.enter_ns):.4f} s to "
             f"{history.seconds(hold.window_end_ns):.4f} s (ended: {hold.ended}, valid until "
             f"{history.seconds(hold.valid_until_ns):.4f} s{extended}, token {hold.token[:8]})")
 
 
 def pairs(holds):
-    """All pairs (earlier, later) of one resource whose windows overlap."""
+    """All pairs (earlier, later) of one resource whose windows overlap, and may not."""
     by_resource = {}
     for hold in holds:
         by_resource.setdefault(hold.resource, []).append(hold)
@@ -29,7 +31,7 @@ def pairs(holds):
         for hold in sorted(by_resource[resource], key=lambda hold: hold.enter_ns):
             open_holds = [other for other in open_holds if other.window_end_ns > hold.enter_ns]
             for other in open_holds:
-                if other.client != hold.client:
+                if other.client != hold.client and hold.conflicts(other):
                     yield other, hold
             open_holds.append(hold)
 
@@ -52,7 +54,8 @@ def was_stopped(history, hold, t_ns, valid_until_ns):
 
 def find_overlaps(history):
     """Also returns {(earlier, later): fault or None} for those who look for the consequences."""
-    found = Finding("overlap", VIOLATION, "Two clients held one lock at once")
+    found = Finding("overlap", VIOLATION, "Two clients held one lock at once" if not any(
+        hold.reads for hold in history.holds) else "A writer and another client held one lock at once")
     explained = Finding(
         "overlap-explained", EXPLAINED, "... while a node had lost keys or its clock had jumped",
         "a fault had just taken away what Redlock assumes of its nodes: Redlock's own limit")

@@ -54,6 +54,14 @@ static int act(const struct chaos_worker *worker, const char *what) {
     return 1;
 }
 
+static const char *enter_word(const struct chaos_worker *worker) {
+    return worker->reads ? "enter-reader" : "enter";
+}
+
+static const char *act_word(const struct chaos_worker *worker) {
+    return worker->reads ? "read" : "write";
+}
+
 static void work_over(struct chaos_worker *worker) {
     assert(worker->is_working);
     uv_timer_stop(&worker->timer);
@@ -132,7 +140,7 @@ static void step(struct chaos_worker *worker) {
     }
     if (--worker->steps_left == 0) {
         last_step(worker);
-    } else if (act(worker, "write")) {
+    } else if (act(worker, act_word(worker))) {
         extend_if_due(worker);
         chaos_worker_after(worker, worker->step_ms, step);
     } else {
@@ -182,7 +190,7 @@ void chaos_work_begin(struct chaos_worker *worker, void (*on_worked)(struct chao
     worker->is_extending = 0;
     draw_plan(worker);
     tell_grant(worker, now_ns);
-    if (!act(worker, "enter")) {
+    if (!act(worker, enter_word(worker))) {
         work_cut_short(worker);
         return;
     }

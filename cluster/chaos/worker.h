@@ -34,6 +34,7 @@ struct chaos_worker {
     void (*then)(struct chaos_worker *worker);
 
     char resource[CHAOS_NAME_SIZE];
+    int reads;        /* it waits for the lock, or has it, as a reader */
     uint64_t wait_ns; /* when the wait for the lock began */
 
     /* One hold. It begins with the grant and ends with exit or lost. */

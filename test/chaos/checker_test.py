@@ -561,6 +561,71 @@ class Liveness(Case):
         self.expect(run, SAFE)
 
 
+class Readers(Case):
+    def run_with(self, *holds):
+        run = Run(workload="rwlock")
+        run.usual(end_ms=5000)
+        for client, begin_ms, end_ms, reads in holds:
+            run.hold(client, begin_ms, end_ms, reads=reads, writes=[begin_ms + 1])
+        return run
+
+    def test_readers_together_pass(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, True), ("c2.1", 6100, 6400, True),
+                                  ("c1.2", 6200, 6600, True)), SAFE)
+
+    def test_a_writer_among_them(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, True), ("c2.1", 6100, 6110, True),
+                                  ("c3.1", 6200, 6300, False)), VIOLATED, {"overlap": 1})
+
+    def test_a_reader_beside_a_writer(self):
+        self.expect(self.run_with(("c3.1", 6000, 6500, False), ("c1.1", 6100, 6110, True),
+                                  ("c2.1", 6105, 6120, True)), VIOLATED, {"overlap": 2})
+
+    def test_two_writers(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, False), ("c2.1", 6499, 6600, False)),
+                    VIOLATED, {"overlap": 1})
+
+    def test_phases_pass(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, True), ("c2.1", 6100, 6400, True),
+                                  ("c3.1", 6500, 6600, False), ("c1.1", 6600, 6700, True)), SAFE)
+
+    def test_a_read_that_lands_behind_another_reader_is_nothing(self):
+        run = self.run_with(("c2.1", 6010, 6500, True))
+        run.hold("c1.1", 6000, 6030, reads=True)
+        line = run.lines.pop()  # its exit, looked at before the other one's enter
+        run.lines.append((6030, line[1].replace(str(ns(6030)), str(ns(6009)))))
+        self.expect(run, SAFE)
+
+    def test_a_read_that_lands_behind_a_writer_is_apart(self):
+        run = self.run_with(("c2.1", 7010, 7500, False), ("c3.1", 7510, 7520, True))
+        run.hold("c1.1", 6000, 7530, reads=True)
+        line = run.lines.pop()
+        run.lines.append((7530, line[1].replace(str(ns(7530)), str(ns(6980)))))
+        self.expect(run, SAFE, {"late-landing": 1})
+
+    def waits_beside(self, writers, readers=0):
+        run = Run(order=True, workload="rwlock")
+        run.usual(end_ms=900)
+        run.hold("c9.1", 3000, 3010, waited_ms=2000, reads=True)
+        run.story(1001, "c9.1", "join", node="n1")
+        for i in range(writers + readers):
+            begin_ms = 1500 + 100 * i
+            run.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20, reads=i >= writers)
+        run.usual(begin_ms=3100)
+        return run
+
+    def test_a_reader_waits_for_one_writer(self):
+        verdict = self.expect(self.waits_beside(1), SAFE)
+        self.assertEqual((verdict["waits_in_line"], verdict["overtaken"]), (1, 0))
+        self.assertEqual(self.expect(self.waits_beside(2), SAFE)["overtaken"], 1)  # it is paid for
+
+    def test_a_reader_that_waits_for_more(self):
+        self.expect(self.waits_beside(3), VIOLATED, {"overtaken": 1})
+
+    def test_other_readers_overtake_nobody(self):
+        self.assertEqual(self.expect(self.waits_beside(0, 6), SAFE)["overtaken"], 0)
+
+
 class Order(Case):
     """c9 waits from 1000 to 3000 ms and stands in a line; others come and go meanwhile."""
 

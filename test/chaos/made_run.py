@@ -43,18 +43,20 @@ class Run:
             (ms, {"t_ns": ns(ms), "client": client, "what": what, **fields}))
 
     def hold(self, client, begin_ms, end_ms, resource="chaos-1", ended="exit", valid_ms=VALID_MS,
-             token=None, extends=(), writes=(), waited_ms=5, sent_ms=None, grant=True):
+             token=None, extends=(), writes=(), waited_ms=5, sent_ms=None, grant=True, reads=False):
         """One hold. ended: exit, lost or None (no such record). Returns its sequence."""
         self.sequence += 1
         sequence = self.sequence
         token = token or f"{sequence:040x}"
         until_ms = (begin_ms - 1 if sent_ms is None else sent_ms) + valid_ms
         if grant:
-            self.story(begin_ms - waited_ms, client, "wait", resource=resource)
+            kind = {"reads": True} if reads else {}
+            self.story(begin_ms - waited_ms, client, "wait", resource=resource, **kind)
             self.story(begin_ms, client, "grant", resource=resource, status="OK", token=token,
                        wait_us=round(waited_ms * 1000), plan="short")
-        self.record(begin_ms, client, "enter", resource, token, until_ms, sequence)
-        steps = [(ms, "extend") for ms in extends] + [(ms, "write") for ms in writes]
+        enter, act = ("enter-reader", "read") if reads else ("enter", "write")
+        self.record(begin_ms, client, enter, resource, token, until_ms, sequence)
+        steps = [(ms, "extend") for ms in extends] + [(ms, act) for ms in writes]
         for ms, what in sorted(steps):
             if what == "extend":
                 until_ms = ms + valid_ms

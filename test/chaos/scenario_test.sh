@@ -27,7 +27,9 @@ trap clean_up EXIT
 trap 'exit 130' HUP INT TERM
 
 # One line, and as many processes in it as there are; or a few clients here and there.
+workload=lock-set
 case $scenario in
+readers) crowd='--processes 2 --clients 4 --resources 1' workload=rwlock ;;
 line) crowd='--processes 16 --clients 1 --resources 1' ;;
 *) crowd='--processes 2 --clients 3 --resources 2' ;;
 esac
@@ -38,7 +40,7 @@ run_it() {
     # $crowd is several words.
     # shellcheck disable=SC2086
     sh "$root/cluster/chaos.sh" --scenario "$scenario" --seconds "$seconds" --seed "$1" --ttl-ms 700 \
-        --guard "$guard" --wait-ms 4000 $crowd --workload lock-set \
+        --guard "$guard" --wait-ms 4000 $crowd --workload "$workload" \
         --report "$scratch/run" ${control:+--control "$control"} >"$scratch/log" 2>&1 &
     child=$!
     wait "$child"
