@@ -17,11 +17,13 @@ static const char commands[] =
     /* connecting; INFO is for the guard */
     "+ping +select +client|setname +info +script|load "
     /* a lock, and what its scripts do */
-    "+set +eval +evalsha +get +del +pttl +pexpire "
+    "+set +eval +evalsha +get +del +pttl +pexpire +exists "
     /* who holds it; releases that are announced */
     "+type +getrange +publish +subscribe +unsubscribe "
     /* the line of those who wait, and TIME for doctor as well */
     "+zadd +zrem +zrange +zrank +zcard +zpopmin +pubsub|numsub +time "
+    /* readers, besides */
+    "+zscore +zcount +zrangebyscore +zremrangebyscore +pexpireat "
     /* doctor */
     "+config|get";
 
@@ -65,10 +67,11 @@ int rl_doctor_acl(const struct rl_args *args) {
                        "--key-prefix: for an ACL it is printable characters without spaces and "
                        "quotes, not more than 100");
     }
+    /* All that the library keeps beside a resource has it between braces; but for its counter. */
     int length = prefix[0] == '\0' ? snprintf(keys, sizeof keys, "~*")
                                    : snprintf(keys, sizeof keys,
                                               "~%s* ~" RL_COMMAND_COUNTER_PREFIX
-                                              "%s* ~" RL_COMMAND_LINE_PREFIX "{%s*",
+                                              "%s* ~" RL_COMMAND_PREFIX "*:{%s*",
                                               prefix, prefix, prefix);
     assert(length > 0 && (size_t)length < sizeof keys);
     length = snprintf(line, sizeof line,

@@ -44,6 +44,19 @@ everything() {
     await is_waited_for "$key"k || return
     "$redlock" release "$key"k "$everything_token" || return
     wait "$everything_pid" || return
+    everything_token=$("$redlock" acquire --shared --wait 5s --ttl 20s "$key"r) || return
+    "$redlock" run --shared --fence --wait 5s --ttl 5s "$key"r -- sleep 2 || return # extends
+    "$redlock" extend --shared --ttl 20s "$key"r "$everything_token" || return
+    "$redlock" status "$key"r | grep -q '^  1 client reads:' || return
+    # A writer waits for the reader, and another reader for the writer.
+    "$redlock" run --wait 15s "$key"r -- true &
+    everything_pid=$!
+    await is_waited_for "$key"r || return
+    "$redlock" run --shared --wait 15s "$key"r -- true &
+    everything_reader=$!
+    await is_read_next "$key"r || return
+    "$redlock" release --shared "$key"r "$everything_token" || return
+    wait "$everything_pid" && wait "$everything_reader" || return
     timeout 60 "$redlock" elect --fence "$key"leader -- true || return
     "$redlock" run --wait 5s --guard observed --nodes "$(echo "$2" | sed 's/,/\/1,/g')" "$key"k -- true ||
         return
@@ -51,6 +64,7 @@ everything() {
     [ $? -lt 2 ] && ! grep -q 'refused\|not known' "$out"
 }
 is_waited_for() { "$redlock" status "$1" | grep -q '^  1 client waits, '; }
+is_read_next() { "$redlock" status "$1" | grep -q '^  1 client waits to read:'; }
 
 line=$("$redlock" doctor --acl app)
 make_user "$line"
@@ -96,6 +110,21 @@ for lacking in '-zadd' '-publish' 'resetchannels'; do
     [ $? -eq 1 ]
     result '... and it is free afterwards' $? "$out"
 done
+
+# Who does not read needs none of what readers need.
+make_user "$line"
+for i in 1 2 3; do ask "$i" acl setuser app -zscore -zcount -zrangebyscore -zremrangebyscore -pexpireat >"$log"; done
+REDLOCK_NODES=$(urls)
+token=$("$redlock" acquire --ttl 20s alone)
+"$redlock" run --wait 15s alone -- true &
+waiter=$!
+await is_waited_for alone
+"$redlock" release alone "$token" && wait "$waiter"
+result 'without the commands of readers there are locks, in turn' $? "$log"
+refusals >"$log"
+[ ! -s "$log" ]
+result '... and the nodes have refused nothing' $? "$log"
+status '... but no readers' 69 "$redlock" run --shared --no-wait alone -- true
 
 status 'no name' 64 "$redlock" doctor --acl ''
 status 'a name with a space' 64 "$redlock" doctor --acl 'a b'
