@@ -128,7 +128,7 @@ patch  adopt-hopes             validity  500   --preset adopted
 patch  elect-not-told          lost_late 200   --preset elected
 patch  leader-not-told         stuck     50    --preset elected
 patch  room-ignored            stuck     100   --preset slow
-patch  evicts-ignored          overlap   1500  --preset evicting
+patch  evicts-ignored          overlap   6000  --preset evicting
 patch  close-leaks             leftover  20    --preset quiet
 patch  close-leaves-stream     seam      100   --preset elected
 preset unguarded               overlap   100   --preset forgetful --guard off
