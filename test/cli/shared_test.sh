@@ -154,6 +154,27 @@ status 'free' 0 "$redlock" run --no-wait s -- true
 status '--shared applies to what holds' 64 "$redlock" status --shared s
 says '... and it says so' '\-\-shared does not apply to status'
 
+# -- a lock of another library --
+
+plain() { # plain VALUE: on how many nodes SET NX sets it
+    for i in 1 2 3 4 5; do "$cli" -p "$(port $i)" set p "$1" nx px 60000; done | grep -c OK
+}
+reading=$("$redlock" acquire --shared p)
+await sh -c "'$redlock' status p | grep -q 'on 5 of 5 nodes (3'" # a quorum is enough for acquire
+[ "$(plain theirs)" -eq 0 ]
+result 'SET NX is refused while somebody reads' $?
+"$redlock" release --shared p "$reading"
+has_plain() {
+    plain theirs >"$log"
+    for i in 1 2 3 4 5; do [ "$("$cli" -p "$(port $i)" get p)" = theirs ] || return 1; done
+}
+await has_plain # where it was reserved, a moment later
+result '... and not when nobody does' $? "$log"
+status 'a reader is refused by such a key' 1 "$redlock" run --shared --no-wait p -- true
+says '... and it says by whose' "p: not acquired: held by another library.s client (value \"theirs\") for another"
+[ "$("$cli" -p "$(port 1)" get p)" = theirs ]
+result '... which it leaves alone' $?
+
 # -- left-overs --
 
 for i in 1 2; do
