@@ -2,50 +2,7 @@
  * and what no command does. The library writes the commands and judges the answers; the connections
  * are of our own. (server/differential compares the scripts with their twins over random
  * sequences.) */
-#include <string.h>
-
-#include "live/live.h"
-#include "redis/command.h"
-#include "redis/reply.h"
-
-#define GRACE_MS 250
-#define ID_A "aaaaaaaaaaaaaaaa"
-#define ID_B "bbbbbbbbbbbbbbbb"
-#define ID_C "cccccccccccccccc"
-#define A ID_A "0000000000000001"
-#define B ID_B "0000000000000001"
-#define C ID_C "0000000000000001"
-
-static const char first[] = "1111111111111111111111111111111111111111";
-static const char second[] = "2222222222222222222222222222222222222222";
-
-/* One command on the resource "key", or on that and "other", of a holder who is called h. */
-static struct rl_answer say_of(const struct live *live, uint8_t n, struct rl_command command) {
-    static const struct rl_bytes keys[] = {{"key", 3}, {"other", 5}};
-    static char text[RL_REPLY_TEXT_MAX];
-    struct rl_target target = {
-        .resources = keys, .n = n, .holder_length = 1, .holder = "h", .retention_ms = 60000};
-    char wire[8192];
-    void *reply = NULL;
-    command.target = &target;
-    command.whole_script = true;
-    command.grace_ms = command.grace_ms > 0 ? command.grace_ms : GRACE_MS;
-    assert_true(rl_command_room(&target) <= sizeof wire);
-    redisContext *context =
-        redisConnect("127.0.0.1", rl_local_nodes_port(live->node[0].set, live->node[0].index));
-    redisAppendFormattedCommand(context, wire, rl_command_format(wire, &command));
-    assert_int_equal(redisGetReply(context, &reply), REDIS_OK);
-    struct rl_answer answer = rl_reply_judge(command.kind, reply);
-    snprintf(text, sizeof text, "%s", answer.text);
-    answer.text = text;
-    freeReplyObject(reply);
-    redisFree(context);
-    return answer;
-}
-
-static struct rl_answer say(const struct live *live, struct rl_command command) {
-    return say_of(live, 1, command);
-}
+#include "live/script_scene.h"
 
 static struct rl_answer join(const struct live *live, const char *place, uint32_t waited_ms) {
     return say(
@@ -61,28 +18,6 @@ static struct rl_answer release(const struct live *live, const char *token,
                                 enum rl_release_mode mode) {
     return say(live, (struct rl_command){
                          .kind = RL_COMMAND_RELEASE_LINE, .token = token, .mode = (uint8_t)mode});
-}
-
-static redisContext *listen_to(const struct live *live, const char *command) {
-    redisContext *context =
-        redisConnect("127.0.0.1", rl_local_nodes_port(live->node[0].set, live->node[0].index));
-    assert_non_null(context);
-    redisReply *reply = redisCommand(context, command);
-    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
-    freeReplyObject(reply);
-    return context;
-}
-
-/* The next message that it hears. */
-static void hears(redisContext *context, const char *wanted) {
-    redisReply *reply = NULL;
-    assert_int_equal(redisGetReply(context, (void **)&reply), REDIS_OK);
-    assert_string_equal(reply->element[reply->elements - 1]->str, wanted);
-    freeReplyObject(reply);
-}
-
-static void assert_key(const struct live *live, const char *wanted) {
-    assert_true(live_key_is(live, 0, "key", wanted));
 }
 
 static void hands_on(void **state) {

@@ -179,6 +179,41 @@ static void asserts_what_it_is_given(void **state) {
     }
 }
 
+/* Old servers do: Redis 6.0 knows these commands, and no options that came later. */
+static void needs_no_newer_server_than_redis_6_0(void **state) {
+    (void)state;
+    static const char *const commands[] = {"del",           "exists",
+                                           "get",           "getrange",
+                                           "pexpire",       "pexpireat",
+                                           "pttl",          "publish",
+                                           "pubsub",        "set",
+                                           "time",          "type",
+                                           "zadd",          "zcard",
+                                           "zcount",        "zpopmin",
+                                           "zrange",        "zrank",
+                                           "zrem",          "zscore",
+                                           "zrangebyscore", "zremrangebyscore"};
+    static const char *const options[] = {"'gt'",      "'lt'",  "'pxat'",    "'exat'",
+                                          "'keepttl'", "'rev'", "'byscore'", "'get', 'px'"};
+    const char *script, *sha1;
+    size_t count = 0;
+    for (size_t i = 0; (script = rl_command_script_at(i, &sha1)) != NULL; i++) {
+        for (const char *at = script; (at = strstr(at, "call('")) != NULL; count++) {
+            bool is_known = false;
+            at += strlen("call('");
+            for (size_t k = 0; k < COUNT(commands); k++) {
+                size_t length = strlen(commands[k]);
+                is_known = is_known || (memcmp(at, commands[k], length) == 0 && at[length] == '\'');
+            }
+            assert_true(is_known);
+        }
+        for (size_t k = 0; k < COUNT(options); k++) {
+            assert_null(strcasestr(script, options[k]));
+        }
+    }
+    assert_true(count > 100);
+}
+
 /* -- Answers -- */
 
 static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
@@ -252,6 +287,7 @@ int main(void) {
         cmocka_unit_test(keeps_what_it_said),
         cmocka_unit_test(has_one_script_where_the_mode_says_nothing),
         cmocka_unit_test(asserts_what_it_is_given),
+        cmocka_unit_test(needs_no_newer_server_than_redis_6_0),
         cmocka_unit_test(says_what_became_of_an_upgrade),
         cmocka_unit_test(shows_who_reads),
     };
