@@ -75,10 +75,12 @@ static struct rl_bench_wait *note(struct waiter *waiter, uint64_t granted_ns) {
         fail(contender, "more grants than there is room for", waiter->locks[0]);
         return NULL;
     }
-    *wait = (struct rl_bench_wait){.asked_ns = waiter->asked_ns,
-                                   .granted_ns = granted_ns,
-                                   .waiter = waiter->number,
-                                   .process = (uint32_t)contender->number};
+    *wait = (struct rl_bench_wait){
+        .asked_ns = waiter->asked_ns,
+        .granted_ns = granted_ns,
+        .waiter = waiter->number,
+        .reads = rl_bench_options_reads(&contender->bench->options, contender->number),
+        .process = (uint32_t)contender->number};
     return wait;
 }
 
@@ -244,10 +246,17 @@ static void count_cb(uv_check_t *check) {
 /* -- Opening and closing -- */
 
 static int open_waiter(struct contender *contender, struct waiter *waiter, const char *key) {
-    bool is_early = contender->bench->options.again == RL_BENCH_AGAIN_AT_ONCE;
+    const struct rl_bench_options *asked = &contender->bench->options;
+    bool is_early = asked->again == RL_BENCH_AGAIN_AT_ONCE;
+    bool reads = rl_bench_options_reads(asked, contender->number);
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes bytes = {key, strlen(key)};
+    options.resources = &bytes;
+    options.n_resources = 1;
+    options.mode = reads ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
     for (size_t i = 0; i < (is_early ? 2 : 1); i++) {
         int status =
-            redlock_lock_new(contender->session.client, key, strlen(key), &waiter->locks[i]);
+            redlock_lock_new_with(contender->session.client, &options, &waiter->locks[i], NULL, 0);
         if (status != 0) {
             snprintf(contender->bench->error, sizeof(contender->bench->error), "lock: %s",
                      redlock_strerror(status));

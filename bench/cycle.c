@@ -25,13 +25,15 @@ static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, int64_t s
     return 0;
 }
 
-/* The library's slice, fenced or not, or the bare fan-out's. */
+/* The library's slice, fenced or not, shared or not, or the bare fan-out's. */
 static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *slice,
                       int64_t slice_ms) {
     if (side == 1 && pair->bare != NULL) {
         return bare_slice(pair, slice, slice_ms);
     }
-    rl_bench_cycle_load_fence(pair->load, rl_bench_options_has(pair->bench->options.fencing, side));
+    const struct rl_bench_options *options = &pair->bench->options;
+    rl_bench_cycle_load_fence(pair->load, rl_bench_options_has(options->fencing, side));
+    rl_bench_cycle_load_share(pair->load, rl_bench_options_has(options->shared, side));
     return rl_bench_cycle_load_slice(pair->load, slice, slice_ms);
 }
 
@@ -115,9 +117,10 @@ int rl_bench_cycle(struct rl_bench *bench) {
     bool compares = rl_bench_options_compare(&bench->options);
     struct pair pair = {.bench = bench, .has_two = compares};
     pair.has_two |= bench->options.has_baseline;
-    bench->report.series[0].name = compares ? "fenced" : "libredlock";
+    bool shares = bench->options.shared == RL_BENCH_BOTH;
+    bench->report.series[0].name = shares ? "shared" : compares ? "fenced" : "libredlock";
     bench->report.series[0].is_library = true;
-    bench->report.series[1].name = compares ? "plain" : "bare fan-out";
+    bench->report.series[1].name = shares ? "exclusive" : compares ? "plain" : "bare fan-out";
     bench->report.series[1].is_library = compares;
     int result = open_pair(&pair);
     result = result == 0 ? warm_up(&pair) : result;

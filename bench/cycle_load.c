@@ -11,7 +11,7 @@
 
 struct cycle_worker {
     struct rl_bench_cycle_load *load;
-    redlock_lock *lock;
+    redlock_lock *locks[2]; /* by enum redlock_mode; NULL: it is not asked for */
     uint64_t sent_ns;
 };
 
@@ -19,6 +19,7 @@ struct rl_bench_cycle_load {
     struct rl_bench *bench;
     struct rl_bench_session session;
     redlock_acquire_options acquire;
+    enum redlock_mode mode;
     size_t n;
     struct cycle_worker workers[];
 };
@@ -35,8 +36,9 @@ static void acquire_cb(redlock_lock *lock, int status, void *data);
 static void acquire(struct cycle_worker *worker, uint64_t now_ns) {
     struct rl_bench_cycle_load *load = worker->load;
     worker->sent_ns = now_ns;
-    if (redlock_acquire(worker->lock, &load->acquire, acquire_cb, worker) != 0) {
-        fail(load->bench, "acquire", worker->lock);
+    redlock_lock *lock = worker->locks[load->mode];
+    if (redlock_acquire(lock, &load->acquire, acquire_cb, worker) != 0) {
+        fail(load->bench, "acquire", lock);
     }
 }
 
@@ -104,16 +106,33 @@ int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_
     return result;
 }
 
-static int make_locks(struct rl_bench_cycle_load *load) {
+/* A resource of its own for each mode: what a release leaves there for a moment is not in the way
+ * of the other. */
+static int make_lock(struct rl_bench_cycle_load *load, size_t number, enum redlock_mode mode) {
     struct rl_bench *bench = load->bench;
-    for (; load->n < (size_t)bench->options.in_flight; load->n++) {
-        struct cycle_worker *worker = &load->workers[load->n];
-        char key[80];
-        int length = snprintf(key, sizeof(key), "%s:our:%zu", bench->key_prefix, load->n);
-        int status = redlock_lock_new(load->session.client, key, (size_t)length, &worker->lock);
-        worker->load = load;
-        if (status != 0) {
-            snprintf(bench->error, sizeof(bench->error), "lock: %s", redlock_strerror(status));
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    char key[80];
+    int length = snprintf(key, sizeof(key), "%s:%s:%zu", bench->key_prefix,
+                          mode == REDLOCK_SHARED ? "read" : "our", number);
+    redlock_bytes bytes = {key, (size_t)length};
+    options.resources = &bytes;
+    options.n_resources = 1;
+    options.mode = mode;
+    int status = redlock_lock_new_with(load->session.client, &options,
+                                       &load->workers[number].locks[mode], NULL, 0);
+    if (status != 0) {
+        snprintf(bench->error, sizeof(bench->error), "lock: %s", redlock_strerror(status));
+        return -1;
+    }
+    return 0;
+}
+
+static int make_locks(struct rl_bench_cycle_load *load) {
+    const struct rl_bench_options *options = &load->bench->options;
+    for (; load->n < (size_t)options->in_flight; load->n++) {
+        load->workers[load->n].load = load;
+        if ((options->shared != RL_BENCH_ON && make_lock(load, load->n, REDLOCK_EXCLUSIVE) != 0) ||
+            (options->shared != RL_BENCH_OFF && make_lock(load, load->n, REDLOCK_SHARED) != 0)) {
             return -1;
         }
     }
@@ -123,6 +142,12 @@ static int make_locks(struct rl_bench_cycle_load *load) {
 void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing) {
     assert(load->bench->run.slice == NULL);
     load->acquire.fencing = fencing;
+}
+
+void rl_bench_cycle_load_share(struct rl_bench_cycle_load *load, bool shared) {
+    assert(load->bench->run.slice == NULL);
+    load->mode = shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    assert(load->n == 0 || load->workers[0].locks[load->mode] != NULL);
 }
 
 int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench) {

@@ -28,6 +28,9 @@ int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_
 /* Whether the acquires of the next slices are fenced; at first they are not. */
 void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing);
 
+/* Whether the locks of the next slices are a reader's; at first they are if --shared is on. */
+void rl_bench_cycle_load_share(struct rl_bench_cycle_load *load, bool shared);
+
 struct rl_bench_session *rl_bench_cycle_load_session(struct rl_bench_cycle_load *load);
 
 /* Runs the loop until the client is closed. NULL is ignored. */

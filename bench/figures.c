@@ -71,6 +71,10 @@ static double overtakings_per_grant(const struct rl_bench_slice *slice) {
     return per_lock(slice, (double)slice->overtakings);
 }
 
+static double phases_per_grant(const struct rl_bench_slice *slice) {
+    return per_lock(slice, (double)slice->phases);
+}
+
 static double tau(const struct rl_bench_slice *slice) {
     return slice->tau;
 }
@@ -143,6 +147,14 @@ static double most_overtaken(const struct rl_bench_series *series) {
     return (double)most;
 }
 
+static double most_phases(const struct rl_bench_series *series) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < series->n; i++) {
+        most = series->slices[i].most_phases > most ? series->slices[i].most_phases : most;
+    }
+    return (double)most;
+}
+
 /* -- The table -- */
 
 #define CONTENTION .in_contend = true, .in_shells = true
@@ -154,12 +166,16 @@ const struct rl_bench_figure rl_bench_figures[] = {
     {"grant_p999_us", "grant p99.9, us", .of_series = grant_p999_us, .in_cycle = true},
     {"grant_max_us", "grant max, us", .of_series = grant_max_us, .in_cycle = true},
     {"hand_overs_per_s", "hand-overs/s", rl_bench_hand_overs_per_s, CONTENTION},
-    {"grants_per_s", "grants/s", rl_bench_locks_per_s, CONTENTION},
+    {"grants_per_s", "grants/s", rl_bench_locks_per_s, .in_mixed = true, CONTENTION},
     {"gap_p50_ms", "gap p50, ms", gap_p50_ms, CONTENTION},
     {"gap_p99_ms", "gap p99, ms", gap_p99_ms, CONTENTION},
-    {"wait_p50_ms", "wait p50, ms", wait_p50_ms, CONTENTION},
-    {"wait_p99_ms", "wait p99, ms", wait_p99_ms, CONTENTION},
-    {"wait_max_ms", "wait max, ms", .of_series = wait_max_ms, CONTENTION},
+    {"wait_p50_ms", "wait p50, ms", wait_p50_ms, .in_mixed = true, CONTENTION},
+    {"wait_p99_ms", "wait p99, ms", wait_p99_ms, .in_mixed = true, CONTENTION},
+    {"wait_max_ms", "wait max, ms", .of_series = wait_max_ms, .in_mixed = true, CONTENTION},
+    {"phases_per_grant", "phases of others per wait", phases_per_grant, .in_mixed = true,
+     .of_mixed = true, .in_contend = true},
+    {"most_phases", "... in one wait", .of_series = most_phases, .in_mixed = true, .of_mixed = true,
+     .in_contend = true},
     {"tau", "tau against arrival", tau, .in_shells = true},
     {"overtakings_per_grant", "overtaken per grant", overtakings_per_grant, CONTENTION},
     {"overtakers_percent", "grants that overtook, %", overtakers_percent, CONTENTION},
@@ -188,6 +204,7 @@ bool rl_bench_figure_is_shown(const struct rl_bench_figure *figure,
     bool is_in = workload == RL_BENCH_CYCLE    ? figure->in_cycle
                  : workload == RL_BENCH_SHELLS ? figure->in_shells
                                                : figure->in_contend;
+    is_in = is_in && (report->is_mixed ? figure->in_mixed : !figure->of_mixed);
     return is_in && (report->options->fencing != RL_BENCH_OFF || !figure->of_fences);
 }
 

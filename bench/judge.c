@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static void judge_slice(const struct rl_bench_records *records, size_t i,
+static void judge_slice(const struct rl_bench_records *records, enum rl_bench_kind kind, size_t i,
                         struct rl_bench_slice *slice) {
     const struct rl_bench_stretch *stretch = &records->stretches[i];
     slice->seconds = (double)(stretch->to_ns - stretch->from_ns) / 1e9;
@@ -12,24 +12,39 @@ static void judge_slice(const struct rl_bench_records *records, size_t i,
     slice->attempts = stretch->attempts;
     slice->commands = stretch->commands;
     slice->executed = stretch->executed;
-    rl_bench_timeline_slice(&records->timeline, stretch->from_ns, stretch->to_ns, slice);
+    rl_bench_timeline_slice(&records->timeline, kind, stretch->from_ns, stretch->to_ns, slice);
+}
+
+/* 0, or -1 without memory. */
+static int judge_kind(struct rl_bench_series *series, enum rl_bench_kind kind, const char *name,
+                      const struct rl_bench_records *records) {
+    const struct rl_bench_stretch *last = &records->stretches[records->n_stretches - 1];
+    series->name = name;
+    series->is_library = true;
+    series->n = records->n_stretches;
+    for (size_t i = 0; i < series->n; i++) {
+        judge_slice(records, kind, i, &series->slices[i]);
+    }
+    return rl_bench_timeline_extremes(&records->timeline, kind, records->stretches[0].from_ns,
+                                      last->to_ns, &series->least_grants, &series->most_grants);
 }
 
 int rl_bench_judge(struct rl_bench *bench, size_t side, const char *name,
                    struct rl_bench_records *records) {
     struct rl_bench_series *series = &bench->report.series[side];
-    const struct rl_bench_stretch *last = &records->stretches[records->n_stretches - 1];
-    series->name = name;
-    series->is_library = true;
-    series->n = records->n_stretches;
-    if (rl_bench_timeline_open(&records->timeline) != 0 ||
-        rl_bench_timeline_extremes(&records->timeline, records->stretches[0].from_ns, last->to_ns,
-                                   &series->least_grants, &series->most_grants) != 0) {
+    int result = rl_bench_timeline_open(&records->timeline);
+    if (result == 0 && records->timeline.is_mixed && side == 0) {
+        bench->report.is_mixed = true;
+        result = judge_kind(&bench->report.series[0], RL_BENCH_READERS, "readers", records);
+        result = result == 0
+                     ? judge_kind(&bench->report.series[1], RL_BENCH_WRITERS, "writers", records)
+                     : result;
+    } else if (result == 0) {
+        result = judge_kind(series, RL_BENCH_ALL, name, records);
+    }
+    if (result != 0) {
         snprintf(bench->error, sizeof(bench->error), "out of memory");
         return -1;
-    }
-    for (size_t i = 0; i < series->n; i++) {
-        judge_slice(records, i, &series->slices[i]);
     }
     /* Locks that are apart may be held at the same time. */
     series->overlaps = bench->options.apart ? 0 : records->timeline.overlaps;

@@ -12,7 +12,8 @@
 #include "bench.h"
 #include "records.h"
 
-/* side: 0 or 1 of the report. */
+/* side: 0 or 1 of the report. Where readers and writers are in the records of side 0, they become
+ * both sides. */
 int rl_bench_judge(struct rl_bench *bench, size_t side, const char *name,
                    struct rl_bench_records *records);
 

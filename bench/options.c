@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "help.h"
 #include "tool/options.h"
@@ -41,6 +42,10 @@ static const struct tool_option rows[] = {
      .value = "W",
      .help = "cycle, contend: acquires with a fence; on, off (default), or, of\n"
              "cycle, both: slices with and without in turn"},
+    {"shared", 0, TOOL_CHOICE, .at = AT(shared), .choices = "off|on|both",
+     .uses = FOR(RL_BENCH_CYCLE), .value = "W",
+     .help = "cycle: acquires as a reader; on, off (default), or both: slices of\n"
+             "readers and of exclusive locks in turn"},
     {.kind = TOOL_HEADING, .help = "The nodes:"},
     {"nodes", 0, TOOL_LIST, .at = AT(nodes), .is_secret = true, .value = "URL,...",
      .help = "redis://[[user]:password@]host[:port][/db] or\n"
@@ -79,6 +84,10 @@ static const struct tool_option rows[] = {
     {"processes", 0, TOOL_WHOLE, .at = AT(processes), .min = 1, .max = 2000,
      .uses = FOR(RL_BENCH_CONTEND), .value = "N",
      .help = "contend: clients, each a process; default 8"},
+    {"readers", 0, TOOL_WHOLE, .at = AT(readers), .min = 0, .max = 100,
+     .uses = FOR(RL_BENCH_CONTEND), .value = "PERCENT",
+     .help = "contend: so many of 100 clients are readers, beside each other; the\n"
+             "figures are those of readers and of writers; default 0"},
     {"waiters-per-process", 0, TOOL_TEXT, .at = AT(waiters), .uses = FOR(RL_BENCH_CONTEND),
      .value = "M,...",
      .help = "contend: locks of each client that wait at the same time; the last\n"
@@ -130,7 +139,12 @@ const char *rl_bench_workload_name(int workload) {
 }
 
 bool rl_bench_options_compare(const struct rl_bench_options *options) {
-    return options->fencing == RL_BENCH_BOTH;
+    return options->fencing == RL_BENCH_BOTH || options->shared == RL_BENCH_BOTH;
+}
+
+bool rl_bench_options_reads(const struct rl_bench_options *options, size_t process) {
+    size_t readers = (size_t)options->readers;
+    return (process + 1) * readers / 100 > process * readers / 100;
 }
 
 bool rl_bench_options_has(int which, size_t side) {
@@ -156,8 +170,18 @@ static int check_meaning(struct tool_options *parsed, const struct rl_bench_opti
 }
 
 static int check_comparison(struct tool_options *parsed, const struct rl_bench_options *options) {
-    if (options->fencing == RL_BENCH_BOTH && options->has_baseline) {
-        return tool_options_fail(parsed, "--fencing both and --baseline: one comparison at a time");
+    const char *both = options->fencing == RL_BENCH_BOTH ? "--fencing both" : "--shared both";
+    if (rl_bench_options_compare(options) && options->has_baseline) {
+        return tool_options_fail(parsed, "%s and --baseline: one comparison at a time", both);
+    }
+    if (options->fencing == RL_BENCH_BOTH && options->shared == RL_BENCH_BOTH) {
+        return tool_options_fail(parsed,
+                                 "--fencing both and --shared both: one comparison at a time");
+    }
+    if (options->readers > 0 && strcmp(options->waiters, "1") != 0) {
+        return tool_options_fail(parsed,
+                                 "--readers takes one waiter for each process; leave "
+                                 "--waiters-per-process out");
     }
     if (options->fencing == RL_BENCH_BOTH && options->workload == RL_BENCH_CONTEND) {
         return tool_options_fail(parsed, "--fencing both is for cycle; here it is on or off");

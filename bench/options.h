@@ -43,6 +43,7 @@ struct rl_bench_options {
     bool has_baseline; /* beside each slice one of the bare fan-out */
     int baseline;      /* enum rl_bench_baseline */
     int fencing;       /* enum rl_bench_switch */
+    int shared;        /* the same */
     int guard;         /* enum redlock_guard */
     int again;         /* enum rl_bench_again */
     bool idle;         /* the first client holds, the others wait */
@@ -58,6 +59,7 @@ struct rl_bench_options {
     int64_t node_count;
     int64_t in_flight;
     int64_t processes;
+    int64_t readers; /* of 100 processes so many read */
     int64_t shells;
     int64_t work_ms;
     int64_t spacing_ms;
@@ -90,6 +92,9 @@ bool rl_bench_options_has(int which, size_t side);
 
 /* How many locks of client number `process` wait; 0: the option is no such list. */
 size_t rl_bench_options_waiters(const struct rl_bench_options *options, size_t process);
+
+/* Whether client number `process` is a reader. Readers are spread among the others. */
+bool rl_bench_options_reads(const struct rl_bench_options *options, size_t process);
 
 const char *rl_bench_workload_name(int workload);
 

@@ -2,7 +2,8 @@
  * the same arithmetic.
  *
  *     slice FROM_NS TO_NS CLIENT_CPU_US NODE_CPU_US ATTEMPTS COMMANDS EXECUTED     0: not measured
- *     wait ASKED_NS GRANTED_NS ENDED_NS WAITER PROCESS                  0: not before the end
+ *     wait ASKED_NS GRANTED_NS ENDED_NS WAITER PROCESS [1]              0: not before the end;
+ *                                                                       the last 1: it reads
  *
  * Failure modes: a line that is neither is named; -1, with the sentence in error.
  *

@@ -42,6 +42,7 @@ struct rl_bench_report {
     /* [0]: the library. [1]: what it is compared with: the bare fan-out, the library without an
      * option, flock(1), or no slices. */
     struct rl_bench_series series[2];
+    bool is_mixed;             /* contend: [0] are the readers, [1] the writers, of one run */
     struct rl_bench_hist late; /* what --distance-ms added to the distance */
     struct rl_bench_keep_figures keep;
 };

@@ -69,7 +69,7 @@ static void put_slices(struct tool_json *json, const struct rl_bench_report *rep
         put_side(json, report, side);
     }
     tool_json_close(json, ']');
-    if (report->series[1].n > 0) {
+    if (report->series[1].n > 0 && !report->is_mixed) {
         put_ratios(json, report);
     }
     tool_json_open(json, "slices", '[');
@@ -108,6 +108,7 @@ static void put_contenders(struct tool_json *json, const struct rl_bench_report 
         tool_json_number(json, "processes", options->processes);
         tool_json_text(json, "waiters_per_process", options->waiters);
         tool_json_number(json, "hold_ms", options->hold_ms);
+        tool_json_number(json, "readers_percent", options->readers);
     }
     if (late->count > 0) {
         tool_json_real(json, "late_p50_ms", (double)rl_bench_hist_percentile_ns(late, 0.5) / 1e6);

@@ -30,7 +30,7 @@ static void print_figure(const struct rl_bench_figure *figure,
     if (has_two(report)) {
         double ratio = rl_bench_figure_ratio(figure, report);
         print_cell(rl_bench_figure_value(figure, report, 1));
-        if (isfinite(ratio)) {
+        if (isfinite(ratio) && !report->is_mixed) {
             printf("%*.2f", COLUMN, ratio);
         }
     }
@@ -46,6 +46,9 @@ static void print_contenders(const struct rl_bench_options *options) {
     print_count(options->processes, "client");
     if (strcmp(options->waiters, "1") != 0) {
         printf(" with %s waiters each", options->waiters);
+    }
+    if (options->readers > 0) {
+        printf(", %" PRId64 " %% of them readers", options->readers);
     }
     if (options->idle) {
         printf(", the first one holds, ttl %" PRId64 " ms", options->ttl_ms);
@@ -87,7 +90,8 @@ static void print_head(const struct rl_bench_report *report) {
 static void print_figures(const struct rl_bench_report *report) {
     printf("%-28s%*s", "", COLUMN, report->series[0].name);
     if (has_two(report)) {
-        printf("%*s%*s", COLUMN, report->series[1].name, COLUMN, "ratio");
+        printf("%*s%*s", COLUMN, report->series[1].name, report->is_mixed ? 0 : COLUMN,
+               report->is_mixed ? "" : "ratio");
     }
     printf("\n");
     for (size_t i = 0; i < rl_bench_figures_count; i++) {
@@ -128,8 +132,11 @@ static void print_contend(const struct rl_bench_report *report) {
         const struct rl_bench_series *series = &report->series[i];
         printf("%s: grants of one waiter: %llu to %llu. ", series->name,
                (unsigned long long)series->least_grants, (unsigned long long)series->most_grants);
-        if (series->overlaps == 0) {
-            printf("Two holders at one time: never.\n");
+        if (report->is_mixed && i == 1) {
+            printf("\n"); /* the first line is of both */
+        } else if (series->overlaps == 0) {
+            printf("%s at one time: never.\n",
+                   report->is_mixed ? "A writer and another holder" : "Two holders");
         } else {
             printf("TWO HOLDERS AT ONE TIME: %llu times.\n", (unsigned long long)series->overlaps);
         }

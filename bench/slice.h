@@ -40,6 +40,8 @@ struct rl_bench_slice {
     uint64_t overtakers;     /* grants that overtook somebody */
     uint64_t most_overtaken; /* one wait, by so many */
     uint64_t longest_wait_ns;
+    uint64_t phases;      /* of the other kind, in all waits */
+    uint64_t most_phases; /* ... in one */
     double tau;
     struct rl_bench_hist grant;
     struct rl_bench_hist gap;

@@ -48,19 +48,68 @@ static int count_overtakings(struct rl_bench_timeline *timeline) {
 /* A hold without an end, of a client that is gone, overlaps nothing: its end is unknown. */
 static uint64_t count_overlaps(const struct rl_bench_timeline *timeline) {
     uint64_t overlaps = 0;
-    uint64_t held_until_ns = 0;
+    uint64_t held_until_ns[2] = {0}; /* by writers, by readers */
     for (size_t i = 0; i < timeline->n; i++) {
         const struct rl_bench_wait *wait = &timeline->waits[i];
-        overlaps += wait->granted_ns != 0 && wait->granted_ns < held_until_ns;
-        held_until_ns = wait->ended_ns > held_until_ns ? wait->ended_ns : held_until_ns;
+        bool is_held = wait->granted_ns < held_until_ns[false] ||
+                       (!wait->reads && wait->granted_ns < held_until_ns[true]);
+        uint64_t *until_ns = &held_until_ns[wait->reads];
+        overlaps += wait->granted_ns != 0 && is_held;
+        *until_ns = wait->ended_ns > *until_ns ? wait->ended_ns : *until_ns;
     }
     return overlaps;
+}
+
+/* The first of the grants, which are in order, that came after this time. */
+static size_t first_after(const struct rl_bench_timeline *timeline, uint64_t asked_ns, size_t end) {
+    size_t begin = 0;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (grant_of(&timeline->waits[middle]) > asked_ns) {
+            end = middle;
+        } else {
+            begin = middle + 1;
+        }
+    }
+    return begin;
+}
+
+/* begun[i]: how many phases of a kind have begun before grant number i. 0, or -1. */
+static int count_phases(struct rl_bench_timeline *timeline) {
+    size_t n = timeline->n;
+    uint32_t *begun[2] = {calloc(n + 1, sizeof(uint32_t)), calloc(n + 1, sizeof(uint32_t))};
+    int result = begun[0] != NULL && begun[1] != NULL ? 0 : -1;
+    for (size_t i = 0; result == 0 && i < n; i++) {
+        const struct rl_bench_wait *waits = timeline->waits;
+        bool is_granted = waits[i].granted_ns != 0;
+        bool reads = waits[i].reads;
+        begun[false][i + 1] = begun[false][i] + (is_granted && !reads);
+        begun[true][i + 1] =
+            begun[true][i] + (is_granted && reads && (i == 0 || !waits[i - 1].reads));
+    }
+    for (size_t i = 0; result == 0 && i < n; i++) {
+        struct rl_bench_wait *wait = &timeline->waits[i];
+        const uint32_t *others = begun[!wait->reads];
+        wait->phases = others[i] - others[first_after(timeline, wait->asked_ns, i)];
+    }
+    free(begun[0]);
+    free(begun[1]);
+    return result;
 }
 
 int rl_bench_timeline_open(struct rl_bench_timeline *timeline) {
     qsort(timeline->waits, timeline->n, sizeof(*timeline->waits), compare);
     timeline->overlaps = count_overlaps(timeline);
-    return count_overtakings(timeline);
+    size_t readers = 0;
+    for (size_t i = 0; i < timeline->n; i++) {
+        readers += timeline->waits[i].reads;
+    }
+    timeline->is_mixed = readers > 0 && readers < timeline->n;
+    return count_phases(timeline) == 0 ? count_overtakings(timeline) : -1;
+}
+
+static bool is_of(const struct rl_bench_wait *wait, enum rl_bench_kind kind) {
+    return kind == RL_BENCH_ALL || wait->reads == (kind == RL_BENCH_READERS);
 }
 
 /* first and last: of the grants, which are in order. */
@@ -82,6 +131,8 @@ static double tau_of(const struct rl_bench_timeline *timeline, size_t first, siz
 static void count_grant(const struct rl_bench_wait *wait, const struct rl_bench_wait *before,
                         struct rl_bench_slice *slice) {
     slice->locks++;
+    slice->phases += wait->phases;
+    slice->most_phases = wait->phases > slice->most_phases ? wait->phases : slice->most_phases;
     slice->overtakings += wait->overtook;
     slice->overtakers += wait->overtook > 0;
     rl_bench_hist_record(&slice->grant, wait->granted_ns - wait->asked_ns);
@@ -94,14 +145,14 @@ static void count_grant(const struct rl_bench_wait *wait, const struct rl_bench_
     }
 }
 
-void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, uint64_t from_ns,
-                             uint64_t to_ns, struct rl_bench_slice *slice) {
+void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,
+                             uint64_t from_ns, uint64_t to_ns, struct rl_bench_slice *slice) {
     size_t first = 0;
     size_t last = 0;
     for (size_t i = 0; i < timeline->n; i++) {
         const struct rl_bench_wait *wait = &timeline->waits[i];
         uint64_t until_ns = grant_of(wait) < to_ns ? grant_of(wait) : to_ns;
-        if (until_ns < from_ns || wait->asked_ns >= to_ns) {
+        if (until_ns < from_ns || wait->asked_ns >= to_ns || !is_of(wait, kind)) {
             continue;
         }
         uint64_t waited_ns = until_ns - wait->asked_ns;
@@ -118,21 +169,27 @@ void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, uint64_t 
     slice->tau = tau_of(timeline, first, last);
 }
 
-int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, uint64_t from_ns,
-                               uint64_t to_ns, uint64_t *least, uint64_t *most) {
+int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,
+                               uint64_t from_ns, uint64_t to_ns, uint64_t *least, uint64_t *most) {
     uint64_t *grants = calloc(timeline->n_waiters + 1, sizeof(*grants));
-    if (grants == NULL) {
+    bool *others = calloc(timeline->n_waiters + 1, sizeof(*others)); /* of the other kind */
+    if (grants == NULL || others == NULL) {
+        free(grants);
+        free(others);
         return -1;
     }
     for (size_t i = 0; i < timeline->n; i++) {
-        grants[timeline->waits[i].waiter] += is_granted_in(&timeline->waits[i], from_ns, to_ns);
+        const struct rl_bench_wait *wait = &timeline->waits[i];
+        grants[wait->waiter] += is_granted_in(wait, from_ns, to_ns);
+        others[wait->waiter] |= !is_of(wait, kind);
     }
     *least = timeline->n_waiters > 0 ? UINT64_MAX : 0;
     *most = 0;
     for (size_t i = 0; i < timeline->n_waiters; i++) {
-        *least = grants[i] < *least ? grants[i] : *least;
-        *most = grants[i] > *most ? grants[i] : *most;
+        *least = !others[i] && grants[i] < *least ? grants[i] : *least;
+        *most = !others[i] && grants[i] > *most ? grants[i] : *most;
     }
     free(grants);
+    free(others);
     return 0;
 }

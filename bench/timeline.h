@@ -10,7 +10,9 @@
  *   gap         from the end of a hold to the next grant, of hand-overs, where somebody waited then
  *   overtaking  a pair: one began to wait later than the other, by more than slack_ns, and was
  *               granted earlier. A wait that was never granted is overtaken, too
- *   overlap     a grant before the end of an earlier hold. It must not be
+ *   overlap     a grant before the end of an earlier hold, unless both read. It must not be
+ *   phase       of a reader's wait: a writer's hold that began in it; of a writer's wait: readers
+ *               that were granted in it, those between two writers being one phase
  *   tau         Kendall's, of the order of grants against that of arrival: 1 first come, first
  *               served; -1 the reverse
  *
@@ -21,6 +23,7 @@
 #ifndef RL_BENCH_TIMELINE_H
 #define RL_BENCH_TIMELINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +38,8 @@ struct rl_bench_wait {
     uint64_t ended_ns;   /* the release was asked for, or validity was over; 0: not until the end */
     uint32_t waiter;
     uint32_t process;
+    bool reads;
+    uint32_t phases;    /* set by open(): of the other kind */
     uint32_t overtook;  /* set by open(): how many it overtook by its grant */
     uint32_t overtaken; /* ... and how many overtook it */
 };
@@ -45,17 +50,21 @@ struct rl_bench_timeline {
     size_t n_waiters; /* their numbers are below this */
     uint64_t slack_ns;
     uint64_t overlaps; /* set by open() */
+    bool is_mixed;     /* ... there are readers and writers */
 };
+
+/* Whose waits are counted. */
+enum rl_bench_kind { RL_BENCH_ALL, RL_BENCH_READERS, RL_BENCH_WRITERS };
 
 /* 0, or -1 without memory. */
 int rl_bench_timeline_open(struct rl_bench_timeline *timeline);
 
 /* Adds the figures of the grants from from_ns on, and before to_ns, to the slice. */
-void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, uint64_t from_ns,
-                             uint64_t to_ns, struct rl_bench_slice *slice);
+void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,
+                             uint64_t from_ns, uint64_t to_ns, struct rl_bench_slice *slice);
 
 /* The fewest and the most grants of one waiter in this stretch. 0, or -1 without memory. */
-int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, uint64_t from_ns,
-                               uint64_t to_ns, uint64_t *least, uint64_t *most);
+int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,
+                               uint64_t from_ns, uint64_t to_ns, uint64_t *least, uint64_t *most);
 
 #endif /* RL_BENCH_TIMELINE_H */

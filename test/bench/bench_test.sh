@@ -35,16 +35,18 @@ PY
     result "$runs_what" $? "$err"
 }
 
-# records LINE...: of the times, in ms
+# records LINE...: of the times, in ms; a reader is a wait
 records() {
     for line in "$@"; do
         case $line in
         wait*) echo "$line" | awk '{ print $1, $2 * 1000000, $3 * 1000000, $4 * 1000000, $5, $5 }' ;;
+        reader*) echo "$line" | awk '{ print "wait", $2 * 1000000, $3 * 1000000, $4 * 1000000, $5, $5, 1 }' ;;
         *) echo "$line" ;;
         esac
     done >"$scratch/records"
 }
 
+side=0 # of the report that figures looks at
 # figures WHAT STATUS FIGURE=VALUE,... OPTION...: one case: what is said of the records
 figures() {
     figures_what=$1
@@ -52,10 +54,10 @@ figures() {
     figures_want=$3
     shift 3
     "$bench" --json --records "$scratch/records" "$@" >"$out" 2>"$err" </dev/null
-    [ $? -eq "$figures_status" ] && python3 - "$out" "$figures_want" <<'PY' >>"$err" 2>&1
+    [ $? -eq "$figures_status" ] && python3 - "$out" "$figures_want" "$side" <<'PY' >>"$err" 2>&1
 import json, sys
 report = json.load(open(sys.argv[1]))
-side = report["sides"][0]
+side = report["sides"][int(sys.argv[3])]
 for want in sys.argv[2].split(","):
     name, value = want.split("=")
     got = side[name]
@@ -82,8 +84,12 @@ if python3 -c '' 2>/dev/null; then
         --baseline --slices 1 --warmup 0.1
     runs 'cycle with and without a fence' 'sides ratios' \
         --fencing both --slices 1 --warmup 0
+    runs 'cycle of readers and of exclusive locks' 'sides ratios' \
+        --shared both --slices 1 --warmup 0
+    runs 'cycle of readers beside the bare fan-out' 'sides ratios' \
+        --shared on --baseline --slices 1 --warmup 0
     for how in '--again at-once --hold-ms 0' '--think-ms 3 --fencing on' '--idle' '--apart --distance-ms 2' \
-        '--waiters-per-process 20,1'; do
+        '--waiters-per-process 20,1' '--readers 67' '--readers 100 --think-ms 1'; do
         # shellcheck disable=SC2086
         runs "contend $how" 'sides slices' --workload contend --processes 3 --slices 1 --warmup 0 $how
     done
@@ -121,6 +127,16 @@ PY
         skip 'etcd, judged' 'etcd is not installed'
     fi
 
+    for seconds in 0.5 2 10; do
+        "$bench" --node-count 3 --workload contend --processes 6 --readers 67 --hold-ms 2 --slices 1 --seconds "$seconds" --warmup 0.1 \
+            --json --save-records "$scratch/records" >"$out" 2>"$err" </dev/null
+        mixed=$?
+        ! grep -q '"grants_per_s": 0[,.}]' "$out" || continue
+        break
+    done
+    [ "$mixed" -eq 0 ] && python3 "$(dirname "$0")/mixed.py" "$scratch/records" "$out" >>"$err" 2>&1
+    result 'contend: readers and writers, computed again from the records' $? "$err"
+
     slice='slice 1000000000 2000000000 1000 500 6 20 40'
     # Waiter 1 is overtaken once, by 2; 2 is later overtaken by 0 and gets nothing. 0 is its own successor once.
     records "$slice" 'wait 1000 1010 1020 0' 'wait 1001 1050 1060 1' 'wait 1002 1030 1040 2' 'wait 1021 1070 1080 0' \
@@ -134,6 +150,19 @@ most_grants_of_a_waiter=3,overlaps=0" --workload contend
     figures 'tau: one pair of ten is not in order' 0 'tau=0.8,overlaps=0' --workload shells
     records "$slice" 'wait 1000 1040 1050 0' 'wait 1001 1030 1035 1' 'wait 1002 1010 1020 2'
     figures 'the last one is served first' 0 'tau=-1,overtakings_per_grant=1,most_overtaken=2' --workload shells
+    # Waiter 0 and 1 read, beside each other; 2 writes, waits for both, and again for them; 1 waits for one writer.
+    records "$slice" 'reader 1000 1010 1030 0' 'reader 1001 1015 1040 1' 'wait 1005 1041 1050 2' 'reader 1042 1051 1060 0' \
+        'reader 1043 1052 1060 1' 'wait 1051 1070 1080 2'
+    figures 'readers' 0 "grants_per_s=4,wait_p50_ms=9,wait_max_ms=14,phases_per_grant=0,most_phases=0,overlaps=0,\
+least_grants_of_a_waiter=2" --workload contend
+    records "$slice" 'reader 1000 1010 1030 0' 'reader 1001 1015 1040 1' 'wait 1005 1041 1050 2' 'reader 1042 1071 1090 0' \
+        'reader 1043 1072 1090 1' 'wait 1045 1051 1060 3' 'wait 1046 1061 1070 4'
+    figures 'readers that wait for two writers' 0 'grants_per_s=4,phases_per_grant=1,most_phases=2' --workload contend
+    side=1
+    figures '... who waited for readers, one phase' 0 'grants_per_s=3,phases_per_grant=0.333,most_phases=1' --workload contend
+    side=0
+    records "$slice" 'reader 1000 1010 1030 0' 'reader 1001 1015 1040 1' 'wait 1005 1039 1050 2' 'reader 1042 1049 1060 0'
+    figures 'a writer beside a reader, and a reader beside a writer' 3 'overlaps=2' --workload contend
     records "$slice" 'wait 1000 1010 1030 0' 'wait 1001 1029 1040 1' 'wait 900 999 1005 2'
     figures 'two holders at one time' 3 'overlaps=1,grants_per_s=2,hand_overs_per_s=2' --workload contend
     records "$slice" 'wait 1000 1010 1020 0' 'wait 1500 1501 1502 1' 'wait 1900 2000 2001 1'
@@ -167,6 +196,12 @@ bad 'an option of another workload' '\-\-locks does not apply to --workload cycl
 bad 'a baseline of another workload' '\-\-baseline does not apply to --workload keep' \
     --workload keep --baseline
 bad 'a baseline that is none' '\-\-baseline "x": it takes one of formatted|argv' --baseline=x
+bad 'two comparisons at once' '\-\-shared both and --baseline: one' --shared both --baseline
+bad 'two other comparisons' 'one comparison at a time' --shared both --fencing both
+bad 'readers that wait beside each other in a process' '\-\-readers takes one waiter' --workload contend --readers 50 \
+    --waiters-per-process 2
+bad 'a share of readers that is none' '\-\-readers "101": it takes a number from 0 to 100' --workload contend --readers 101
+bad 'readers of cycle' '\-\-readers does not apply to --workload cycle' --readers 50
 bad 'a comparison that contend has not' 'is for cycle' --workload contend --fencing both
 bad 'no list of waiters' 'it takes numbers from 1 to 10000' --workload contend --waiters-per-process 3,
 bad 'a holder alone' '\-\-idle needs --processes 2 or more' --workload contend --idle --processes 1
