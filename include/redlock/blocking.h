@@ -174,8 +174,8 @@ REDLOCK_API int redlock_mutex_new(redlock_blocking *blocking, const void *resour
                                   const redlock_mutex_options *options, redlock_mutex **mutex);
 
 /* As redlock_mutex_new(), for what redlock_lock_options can say: several resources, a holder's
- * name, announced releases. lock: copied. REDLOCK_ERR_INVALID as for redlock_lock_new_with().
- * Since 0.1. */
+ * name. lock: copied. REDLOCK_ERR_INVALID as for redlock_lock_new_with(), and if its mode is not
+ * REDLOCK_EXCLUSIVE: for readers there is rwlock.h. Since 0.1. */
 REDLOCK_API int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                                        const redlock_mutex_options *options, redlock_mutex **mutex);
 
@@ -208,6 +208,8 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  *                               this call was about to share it
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
  *     REDLOCK_ERR_PART_HELD     the owner already holds a part of these resources
+ *     REDLOCK_ERR_WOULD_DEADLOCK
+ *                               the owner holds it as a reader (rwlock.h): it would wait for itself
  *     REDLOCK_ERR_ALREADY_HELD  the owner holds it through another mutex object, without a fence,
  *                               and this one has `fencing`
  *     REDLOCK_ERR_INVALID       mutex is NULL, or timeout_ms out of range

@@ -5,15 +5,19 @@
  * callback publishes the validity and answers the caller; unlock takes the validity back, submits
  * the release, and its callback answers.
  *
- * Failure modes: the owner has locked already (counted here, no node is asked); another one holds
- * it (the asynchronous API keeps the line); the hold is lost (on_lost publishes that at once, and
- * every unlock that is still to come says so); the client is closed (the callbacks come as
- * cancelled).
+ * Failure modes: the owner has locked already (counted here, no node is asked); it reads and would
+ * write (refused, it would wait for itself); another one holds it (the asynchronous API keeps the
+ * line); the hold is lost (on_lost publishes that at once, and every unlock that is still to come
+ * says so); the client is closed (the callbacks come as cancelled).
  *
- * Can two owners see that they hold it? valid_until_ns is set only when the asynchronous API has
- * reported an acquire, an extension or a renewal of this owner, and is taken back before the
- * release is submitted, when it is lost, and before the client is closed; that API reports a loss
- * before any later success. rl_valid_publish() asserts that no other owner's stands.
+ * In which mode it is held is the lock object's to say: a downgrade or an upgrade changes it there,
+ * and nothing here.
+ *
+ * Can two owners see that they hold it, and not both as readers? A hold's validity is set only when
+ * the asynchronous API has reported an acquire, an extension or a renewal of this owner, and is
+ * taken back before the release is submitted, when it is lost, and before the client is closed;
+ * that API reports a loss before any later success. rl_valid_publish() asserts that no other
+ * writer's stands.
  */
 #include <assert.h>
 
@@ -26,10 +30,10 @@
 
 /* -- Telling -- */
 
-static void publish(const struct rl_hold *hold) {
+static void publish(struct rl_hold *hold) {
     assert(hold->depth > 0 && !hold->is_lost);
     assert(!hold->is_unlocking); /* validity is taken back before the release */
-    rl_valid_publish(hold->mutex, hold->owner, redlock_lock_valid_until_ns(hold->lock));
+    rl_valid_publish(hold, redlock_lock_valid_until_ns(hold->lock));
 }
 
 /* What this owner has to do with the mutex, or NULL. */
@@ -44,7 +48,7 @@ static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
 /* What one extends, or shortens, all mutexes that share the hold show. */
 static void publish_shared(const redlock_blocking *blocking, uint64_t owner) {
     for (const redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
-        const struct rl_hold *hold = hold_of(mutex, owner);
+        struct rl_hold *hold = hold_of(mutex, owner);
         if (hold != NULL && hold->depth > 0 && !hold->is_lost) {
             publish(hold);
         }
@@ -77,14 +81,17 @@ static void refuse(struct rl_ask *ask, int status, const char *sentence) {
 static void lost_cb(redlock_lock *lock, int status, void *data) {
     struct rl_hold *hold = data;
     redlock_mutex *mutex = hold->mutex;
-    rl_valid_withdraw(mutex, hold->owner);
+    rl_valid_withdraw(hold);
     assert(hold->lock == lock && status < 0);
     assert(hold->depth > 0 || hold->is_unlocking);
     assert(!hold->is_lost); /* once for each hold */
     hold->is_lost = true;
     say_as(mutex, lock);
     if (mutex->options.on_lost != NULL) {
+        assert(mutex->lost == NULL);
+        mutex->lost = hold;
         mutex->options.on_lost(mutex, status, mutex->options.lost_data);
+        mutex->lost = NULL;
     }
 }
 
@@ -114,8 +121,8 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
         hold->depth = 1;
         hold->is_lost = false;
         rl_gate_close(mutex->blocking); /* owner, token and fence change as one */
-        rl_error_copy(mutex->token, sizeof mutex->token, redlock_lock_token(lock));
-        mutex->fence = redlock_lock_fence(lock);
+        rl_error_copy(hold->token, sizeof hold->token, redlock_lock_token(lock));
+        hold->fence = redlock_lock_fence(lock);
         publish(hold);
         rl_gate_open(mutex->blocking);
     }
@@ -127,7 +134,7 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
 static void released_cb(redlock_lock *lock, int status, void *data) {
     struct rl_hold *hold = data;
     assert(hold->depth == 0 && hold->is_unlocking);
-    assert(atomic_load(&hold->mutex->owner) != hold->owner); /* forgotten before the release */
+    assert(atomic_load(&hold->valid.owner) == 0); /* forgotten before the release */
     hold->is_unlocking = hold->is_lost = false;
     answer(take_ask(hold), lock, status);
 }
@@ -174,6 +181,8 @@ static int64_t left_ms(const struct rl_ask *ask) {
 
 static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
     assert(hold->mutex == ask->mutex && ask->owner != 0);
+    assert(hold->made == ask->mode);
+    assert(atomic_load(&hold->valid.owner) == 0); /* forgotten by the last one */
     redlock_acquire_options options;
     rl_hold_options(&hold->mutex->options, &options);
     options.wait_ms = left_ms(ask);
@@ -196,11 +205,16 @@ static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
 
 /* The owner has it, or is in the middle of something with it. */
 static void lock_again(struct rl_hold *hold, struct rl_ask *ask) {
+    assert(hold->mutex == ask->mutex);
     assert(hold->depth > 0 || hold->ask != NULL);
     if (hold->ask != NULL) {
         refuse(ask, REDLOCK_ERR_BUSY, IN_ANOTHER_THREAD);
     } else if (hold->is_lost || !redlock_lock_is_valid(hold->lock)) {
         refuse(ask, REDLOCK_ERR_LOST, "the lock was lost: unlock it before it is locked again");
+    } else if (ask->mode == REDLOCK_EXCLUSIVE && redlock_lock_mode(hold->lock) == REDLOCK_SHARED) {
+        refuse(
+            ask, REDLOCK_ERR_WOULD_DEADLOCK,
+            "the caller holds it shared, and would wait for itself: unlock it first, or upgrade");
     } else {
         assert(hold->owner == ask->owner);
         hold->depth++;
@@ -221,7 +235,7 @@ void rl_hold_lock(struct rl_ask *ask) {
      * it is busy then, and another one does. */
     int status = REDLOCK_ERR_BUSY;
     for (hold = mutex->holds; hold != NULL && status == REDLOCK_ERR_BUSY; hold = hold->next) {
-        if (is_free(hold)) {
+        if (is_free(hold) && hold->made == ask->mode) {
             status = acquire(hold, ask);
             if (status != 0 && status != REDLOCK_ERR_BUSY) {
                 answer(ask, hold->lock, status);
@@ -232,7 +246,7 @@ void rl_hold_lock(struct rl_ask *ask) {
     if (status == 0) {
         return;
     }
-    status = rl_hold_new(mutex, &hold);
+    status = rl_hold_new(mutex, ask->mode, &hold);
     if (status != 0) {
         answer(ask, NULL, status);
         return;
@@ -254,7 +268,7 @@ static int not_his(const redlock_mutex *mutex) {
 static void unlock_last(struct rl_hold *hold, struct rl_ask *ask) {
     assert(hold->depth == 1 && !hold->is_unlocking);
     assert(hold->owner == ask->owner);
-    rl_valid_forget(hold->mutex, hold->owner);
+    rl_valid_forget(hold);
     hold->depth = 0;
     if (hold->is_lost) {
         hold->is_lost = false;
@@ -287,22 +301,49 @@ void rl_hold_unlock(struct rl_ask *ask) {
     }
 }
 
-/* -- Extend -- */
+/* -- Extend, downgrade, upgrade -- */
 
-void rl_hold_extend(struct rl_ask *ask) {
+static int submit_extend(struct rl_hold *hold, const struct rl_ask *ask) {
+    assert(hold->depth > 0 && !hold->is_lost);
+    return redlock_extend(hold->lock, ask->ms, extended_cb, hold);
+}
+
+static int submit_downgrade(struct rl_hold *hold, const struct rl_ask *ask) {
+    assert(hold->depth == 1 && !hold->is_lost);
+    assert(ask->ms == 0); /* there is one ttl for it */
+    (void)ask;
+    return redlock_downgrade(hold->lock, extended_cb, hold);
+}
+
+static int submit_upgrade(struct rl_hold *hold, const struct rl_ask *ask) {
+    assert(hold->depth == 1 && !hold->is_lost);
+    assert(ask->ms == 0);
+    (void)ask;
+    return redlock_try_upgrade(hold->lock, extended_cb, hold);
+}
+
+/* The hold that the ask's owner can prolong, or NULL: the ask is answered. */
+static struct rl_hold *hold_to_prolong(struct rl_ask *ask) {
     assert(rl_loop_thread_is_self(ask->blocking->thread));
     assert(ask->mutex->blocking == ask->blocking);
     struct rl_hold *hold = hold_of(ask->mutex, ask->owner);
     if (hold == NULL || hold->depth == 0) {
         answer(ask, NULL, not_his(ask->mutex));
-        return;
+        return NULL;
     }
     if (hold->is_lost) {
         answer(ask, hold->lock, REDLOCK_ERR_LOST);
-        return;
+        return NULL;
     }
+    return hold;
+}
+
+static void prolong(struct rl_hold *hold, struct rl_ask *ask,
+                    int (*submit)(struct rl_hold *hold, const struct rl_ask *ask)) {
+    assert(hold->mutex == ask->mutex && hold->owner == ask->owner);
+    assert(hold->ask == NULL); /* it is held, and not being unlocked */
     uint64_t until_ns = redlock_lock_valid_until_ns(hold->lock);
-    int status = redlock_extend(hold->lock, ask->ms, extended_cb, hold);
+    int status = submit(hold, ask);
     if (status == 0) {
         assert(hold->extend == NULL); /* the asynchronous API has refused a second one */
         hold->extend = ask;
@@ -316,6 +357,32 @@ void rl_hold_extend(struct rl_ask *ask) {
     }
 }
 
+void rl_hold_extend(struct rl_ask *ask) {
+    struct rl_hold *hold = hold_to_prolong(ask);
+    if (hold != NULL) {
+        prolong(hold, ask, submit_extend);
+    }
+}
+
+/* What was locked twice is to be unlocked twice as what it was locked as. */
+static void change_mode(struct rl_ask *ask,
+                        int (*submit)(struct rl_hold *hold, const struct rl_ask *ask)) {
+    struct rl_hold *hold = hold_to_prolong(ask);
+    if (hold != NULL && hold->depth > 1) {
+        refuse(ask, REDLOCK_ERR_BUSY, "in use: its owner has locked it more than once");
+    } else if (hold != NULL) {
+        prolong(hold, ask, submit);
+    }
+}
+
+void rl_hold_downgrade(struct rl_ask *ask) {
+    change_mode(ask, submit_downgrade);
+}
+
+void rl_hold_upgrade(struct rl_ask *ask) {
+    change_mode(ask, submit_upgrade);
+}
+
 /* -- The client's end -- */
 
 void rl_hold_end_all(redlock_blocking *blocking) {
@@ -323,7 +390,7 @@ void rl_hold_end_all(redlock_blocking *blocking) {
     for (redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
         for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
             if (hold->depth > 0) {
-                rl_valid_withdraw(mutex, hold->owner);
+                rl_valid_withdraw(hold);
             }
         }
     }

@@ -1,8 +1,9 @@
 /* Mutexes and their lock objects, made and freed on the loop thread.
  *
  * A mutex has one lock object from the beginning, whose making checks what the program asked for;
- * others are made when several owners want the mutex at one time, from the mutex's own copy of the
- * options. They go with the mutex, or with the client.
+ * others are made when several owners want the mutex at one time, or in another mode, from the
+ * mutex's own copy of the options. They go with the mutex, or with the client; the holds that they
+ * were of go with the mutex, see state.h.
  */
 #include <assert.h>
 #include <string.h>
@@ -23,17 +24,22 @@ static int add_hold(redlock_mutex *mutex, redlock_lock *lock, struct rl_hold **o
     }
     assert(redlock_lock_client(lock) == mutex->blocking->client);
     hold->lock = lock;
+    assert(!redlock_lock_is_valid(lock)); /* it is fresh */
+    hold->made = redlock_lock_mode(lock);
     hold->mutex = mutex;
     hold->next = mutex->holds;
-    mutex->holds = hold;
+    atomic_store_explicit(&mutex->holds, hold, memory_order_release); /* others may look */
     *out = hold;
     return 0;
 }
 
-int rl_hold_new(redlock_mutex *mutex, struct rl_hold **out) {
+int rl_hold_new(redlock_mutex *mutex, enum redlock_mode mode, struct rl_hold **out) {
     redlock_lock *lock;
-    int status = redlock_lock_new_with(mutex->blocking->client, &mutex->target, &lock, NULL, 0);
+    redlock_lock_options target = mutex->target;
+    target.mode = mode;
+    int status = redlock_lock_new_with(mutex->blocking->client, &target, &lock, NULL, 0);
     if (status == 0) {
+        assert(redlock_lock_mode(lock) == mode);
         status = add_hold(mutex, lock, out);
         if (status != 0) {
             redlock_lock_free(lock);
@@ -42,17 +48,13 @@ int rl_hold_new(redlock_mutex *mutex, struct rl_hold **out) {
     return status;
 }
 
-static void free_holds(redlock_mutex *mutex, bool locks_too) {
-    while (mutex->holds != NULL) {
-        struct rl_hold *hold = mutex->holds;
-        mutex->holds = hold->next;
+static void free_locks(redlock_mutex *mutex) {
+    for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
         assert(hold->ask == NULL && hold->extend == NULL);
-        assert(!locks_too || !hold->is_unlocking);
+        assert(!hold->is_unlocking);
         assert(hold->mutex == mutex);
-        if (locks_too) {
-            redlock_lock_free(hold->lock);
-        }
-        rl_free(&mutex->blocking->memory, hold);
+        redlock_lock_free(hold->lock);
+        hold->lock = NULL;
     }
 }
 
@@ -67,8 +69,8 @@ static size_t room_for(const redlock_lock_options *target) {
 }
 
 /* What was checked already, into the room behind the mutex. */
-static void copy_target(redlock_mutex *mutex, const redlock_lock_options *target) {
-    redlock_bytes *resources = mutex->room;
+static void copy_target(redlock_mutex *mutex, size_t behind, const redlock_lock_options *target) {
+    redlock_bytes *resources = (redlock_bytes *)((unsigned char *)mutex + behind);
     unsigned char *at = (unsigned char *)(resources + target->n_resources);
     mutex->target = *target;
     mutex->target.resources = resources;
@@ -83,15 +85,15 @@ static void copy_target(redlock_mutex *mutex, const redlock_lock_options *target
         mutex->target.holder = (const char *)at;
         at += strlen(target->holder) + 1;
     }
-    assert(at == (unsigned char *)mutex->room + room_for(target));
+    assert(at == (unsigned char *)mutex + behind + room_for(target));
     (void)at;
 }
 
 static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
                                  const struct rl_making *making) {
     struct rl_hold *hold;
-    size_t size = sizeof(redlock_mutex) + room_for(making->target);
-    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, size);
+    assert(making->size >= sizeof(redlock_mutex) && making->size % _Alignof(redlock_bytes) == 0);
+    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, making->size + room_for(making->target));
     if (mutex == NULL) {
         return NULL;
     }
@@ -101,7 +103,7 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
     assert(owner <= REDLOCK_OWNER_MAX || owner == REDLOCK_OWNER_OBJECT); /* others are threads' */
     mutex->number = rl_owner_draw();
     mutex->own_owner = owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : owner;
-    copy_target(mutex, making->target);
+    copy_target(mutex, making->size, making->target);
     if (add_hold(mutex, lock, &hold) != 0) {
         rl_free(&blocking->memory, mutex);
         return NULL;
@@ -149,6 +151,10 @@ void rl_hold_make(struct rl_ask *ask) {
     status = check(lock, making->options);
     if (status != 0) {
         redlock_lock_message(lock, ask->text, ask->text_size);
+    } else if (!making->is_both && redlock_lock_mode(lock) != REDLOCK_EXCLUSIVE) {
+        status = REDLOCK_ERR_INVALID;
+        rl_error_copy(ask->text, ask->text_size,
+                      "mode is REDLOCK_SHARED: a mutex is exclusive, readers use a redlock_rwlock");
     } else if ((making->made = make_mutex(ask->blocking, lock, making)) == NULL) {
         status = REDLOCK_ERR_NOMEM;
         rl_error_copy(ask->text, ask->text_size, redlock_strerror(status));
@@ -193,10 +199,8 @@ static void unlink_mutex(redlock_mutex *mutex) {
 void rl_hold_free(struct rl_ask *ask) {
     int status = may_free(ask->mutex, ask->owner);
     if (status == 0) {
-        assert(atomic_load(&ask->mutex->owner) == 0 ||
-               atomic_load(&ask->mutex->owner) == ask->owner);
         unlink_mutex(ask->mutex);
-        free_holds(ask->mutex, true);
+        free_locks(ask->mutex);
         rl_ask_answer(ask, 0);
     } else {
         rl_mutex_say(ask->mutex, redlock_strerror(status));
@@ -209,6 +213,22 @@ void rl_hold_drop_all(redlock_blocking *blocking) {
     while (blocking->mutexes != NULL) {
         redlock_mutex *mutex = blocking->mutexes;
         unlink_mutex(mutex);
-        free_holds(mutex, false);
+        for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
+            assert(atomic_load(&hold->valid.until_ns) == 0); /* rl_hold_end_all() */
+            hold->lock = NULL;
+        }
     }
+}
+
+void rl_hold_drop_memory(redlock_mutex *mutex) {
+    const redlock_allocator memory = mutex->blocking->memory;
+    struct rl_hold *hold = mutex->holds;
+    while (hold != NULL) {
+        struct rl_hold *next = hold->next;
+        assert(hold->lock == NULL); /* the loop thread knows neither any more */
+        assert(hold->mutex == mutex);
+        rl_free(&memory, hold);
+        hold = next;
+    }
+    rl_free(&memory, mutex);
 }

@@ -10,8 +10,10 @@ void rl_hold_free(struct rl_ask *ask);
 /* What an acquire for a mutex asks for, for any owner. */
 void rl_hold_options(const redlock_mutex_options *from, redlock_acquire_options *options);
 /* One more lock object. */
-int rl_hold_new(redlock_mutex *mutex, struct rl_hold **hold);
+int rl_hold_new(redlock_mutex *mutex, enum redlock_mode mode, struct rl_hold **hold);
 /* The client is gone, and all locks with it. */
 void rl_hold_drop_all(redlock_blocking *blocking);
+/* The memory of a mutex after either. Any thread. */
+void rl_hold_drop_memory(redlock_mutex *mutex);
 
 #endif

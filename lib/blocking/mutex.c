@@ -2,13 +2,14 @@
  * is asked (state.h); what needs no waiting is read from atomics (valid.h) or under the
  * gate.
  */
+#include "blocking/mutex.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/sized.h"
 #include "blocking/ask.h"
 #include "blocking/gate.h"
@@ -26,9 +27,37 @@ static uint64_t owner_of_call(const redlock_mutex *mutex) {
 
 /* -- Making and freeing -- */
 
+int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making) {
+    const redlock_mutex_options *options = making->options;
+    assert(options->size == sizeof *options); /* checked and copied */
+    assert(making->made == NULL);
+    if (blocking == NULL || making->target == NULL) {
+        return rl_error_set(options->error, options->error_size, REDLOCK_ERR_INVALID, "%s",
+                            "the client or the lock options are NULL");
+    }
+    if (options->owner > REDLOCK_OWNER_MAX && options->owner != REDLOCK_OWNER_OBJECT) {
+        return rl_error_set(
+            options->error, options->error_size, REDLOCK_ERR_INVALID, "%s",
+            "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
+            "threads");
+    }
+    char sentence[REDLOCK_MESSAGE_MAX] = "";
+    struct rl_ask ask = {.run = rl_hold_make, .making = making};
+    ask.text = sentence;
+    ask.text_size = sizeof sentence;
+    int status = rl_ask_send(blocking, &ask);
+    if (status != 0) {
+        return rl_error_set(options->error, options->error_size, status, "%s",
+                            sentence[0] != '\0' ? sentence : redlock_strerror(status));
+    }
+    assert(making->made != NULL && making->made->blocking == blocking);
+    return 0;
+}
+
 int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                            const redlock_mutex_options *user, redlock_mutex **out) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    struct rl_making making = {.target = lock, .options = &options, .size = sizeof(redlock_mutex)};
     if (out == NULL) {
         return REDLOCK_ERR_INVALID;
     }
@@ -37,29 +66,9 @@ int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_option
         return rl_sized_refuse(user, sizeof options, offsetof(redlock_mutex_options, error),
                                "REDLOCK_MUTEX_OPTIONS_INIT");
     }
-    if (blocking == NULL || lock == NULL) {
-        return rl_error_set(options.error, options.error_size, REDLOCK_ERR_INVALID, "%s",
-                            "the client or the lock options are NULL");
-    }
-    if (options.owner > REDLOCK_OWNER_MAX && options.owner != REDLOCK_OWNER_OBJECT) {
-        return rl_error_set(
-            options.error, options.error_size, REDLOCK_ERR_INVALID, "%s",
-            "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
-            "threads");
-    }
-    char sentence[REDLOCK_MESSAGE_MAX] = "";
-    struct rl_making making = {.target = lock, .options = &options};
-    struct rl_ask ask = {.run = rl_hold_make, .making = &making};
-    ask.text = sentence;
-    ask.text_size = sizeof sentence;
-    int status = rl_ask_send(blocking, &ask);
-    if (status != 0) {
-        return rl_error_set(options.error, options.error_size, status, "%s",
-                            sentence[0] != '\0' ? sentence : redlock_strerror(status));
-    }
-    assert(making.made != NULL && making.made->blocking == blocking);
+    int status = rl_mutex_new(blocking, &making);
     *out = making.made;
-    return 0;
+    return status;
 }
 
 int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t length,
@@ -94,8 +103,7 @@ int redlock_mutex_free(redlock_mutex *mutex) {
     } else if (status != 0) {
         return status;
     }
-    assert(mutex->holds == NULL); /* the loop thread does not know it any more */
-    rl_free(&blocking->memory, mutex);
+    rl_hold_drop_memory(mutex);
     rl_blocking_unref(blocking);
     return 0;
 }
@@ -110,17 +118,12 @@ static _Thread_local struct {
 } last_attempt;
 
 /* What the loop thread has not seen has no sentence yet. */
-static int ask_loop(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms) {
-    struct rl_ask ask = {.run = run, .mutex = mutex, .ms = ms};
-    if (mutex == NULL) {
-        return REDLOCK_ERR_INVALID;
-    }
-    ask.owner = owner_of_call(mutex);
-    int status = rl_ask_send(mutex->blocking, &ask);
-    if (run == rl_hold_lock) {
-        last_attempt.mutex = mutex->number;
-        last_attempt.status = ask.attempt;
-    }
+static int ask_loop(redlock_mutex *mutex, struct rl_ask *ask) {
+    assert(ask->run != NULL && ask->mutex == NULL);
+    assert(ask->ms >= 0 || ask->run != rl_hold_lock || ask->ms == REDLOCK_NO_LIMIT);
+    ask->mutex = mutex;
+    ask->owner = owner_of_call(mutex);
+    int status = rl_ask_send(mutex->blocking, ask);
     if (status == REDLOCK_ERR_CLOSED || status == REDLOCK_ERR_WRONG_THREAD ||
         status == REDLOCK_ERR_SYSTEM) {
         rl_mutex_say(mutex, redlock_strerror(status));
@@ -128,22 +131,56 @@ static int ask_loop(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64
     return status;
 }
 
-int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms) {
-    bool is_good =
-        (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
-    if (mutex != NULL && !is_good && rl_ask_check(mutex->blocking) == 0) {
-        char sentence[REDLOCK_MESSAGE_MAX];
+static int refuse_timeout(redlock_mutex *mutex, int64_t timeout_ms) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    assert(timeout_ms < 0 || timeout_ms > TIMEOUT_MS_MAX);
+    assert(timeout_ms != REDLOCK_NO_LIMIT);
+    if (rl_ask_check(mutex->blocking) == 0) {
         last_attempt.mutex = 0;
         snprintf(sentence, sizeof sentence,
                  "timeout_ms is %lld: it must be 0 to %lld, or REDLOCK_NO_LIMIT",
                  (long long)timeout_ms, (long long)TIMEOUT_MS_MAX);
         rl_mutex_say(mutex, sentence);
     }
-    return is_good ? ask_loop(mutex, rl_hold_lock, timeout_ms) : REDLOCK_ERR_INVALID;
+    return REDLOCK_ERR_INVALID;
+}
+
+int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms) {
+    struct rl_ask ask = {.run = rl_hold_lock, .mode = mode, .ms = timeout_ms};
+    bool is_good =
+        (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
+    assert(mode == REDLOCK_EXCLUSIVE || mode == REDLOCK_SHARED);
+    if (mutex == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    if (!is_good) {
+        return refuse_timeout(mutex, timeout_ms);
+    }
+    int status = ask_loop(mutex, &ask);
+    last_attempt.mutex = mutex->number;
+    last_attempt.status = ask.attempt;
+    return status;
+}
+
+int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms) {
+    struct rl_ask ask = {.run = run, .ms = ms};
+    return mutex != NULL ? ask_loop(mutex, &ask) : REDLOCK_ERR_INVALID;
+}
+
+int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms) {
+    return rl_mutex_lock(mutex, REDLOCK_EXCLUSIVE, timeout_ms);
 }
 
 int redlock_mutex_try_lock(redlock_mutex *mutex) {
-    return redlock_mutex_lock(mutex, 0);
+    return rl_mutex_lock(mutex, REDLOCK_EXCLUSIVE, 0);
+}
+
+int redlock_mutex_unlock(redlock_mutex *mutex) {
+    return rl_mutex_ask(mutex, rl_hold_unlock, 0);
+}
+
+int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms) {
+    return rl_mutex_ask(mutex, rl_hold_extend, ttl_ms);
 }
 
 int redlock_mutex_attempt_status(const redlock_mutex *mutex) {
@@ -151,14 +188,6 @@ int redlock_mutex_attempt_status(const redlock_mutex *mutex) {
         return REDLOCK_ERR_INVALID;
     }
     return last_attempt.mutex == mutex->number ? last_attempt.status : 0;
-}
-
-int redlock_mutex_unlock(redlock_mutex *mutex) {
-    return ask_loop(mutex, rl_hold_unlock, 0);
-}
-
-int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms) {
-    return ask_loop(mutex, rl_hold_extend, ttl_ms);
 }
 
 /* -- Looking -- */
@@ -171,11 +200,10 @@ int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex) {
     return mutex == NULL ? 0 : (int64_t)(rl_valid_left_ns(mutex, owner_of_call(mutex)) / 1000000);
 }
 
-/* Under the gate: whether token and fence are the caller's. A callback sees those of which it is
- * told. They are written together with their owner, and he is forgotten before another comes. */
-static bool is_his(const redlock_mutex *mutex, bool is_callback) {
-    uint64_t owner = atomic_load_explicit(&mutex->owner, memory_order_acquire);
-    return is_callback || (owner != 0 && owner == owner_of_call(mutex));
+/* Under the gate: whose token and fence the caller may see, or NULL. In on_lost those that were
+ * lost. They are written together with their owner, and he is forgotten before another comes. */
+static const struct rl_hold *his_hold(const redlock_mutex *mutex, bool is_callback) {
+    return is_callback ? mutex->lost : rl_valid_hold(mutex, owner_of_call(mutex));
 }
 
 int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
@@ -189,12 +217,12 @@ int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
         return status;
     }
     rl_gate_close(mutex->blocking);
-    bool may_see = is_his(mutex, status == REDLOCK_ERR_WRONG_THREAD);
-    if (may_see) {
-        rl_error_copy(buffer, size, mutex->token);
+    const struct rl_hold *hold = his_hold(mutex, status == REDLOCK_ERR_WRONG_THREAD);
+    if (hold != NULL) {
+        rl_error_copy(buffer, size, hold->token);
     }
     rl_gate_open(mutex->blocking);
-    return may_see ? 0 : REDLOCK_ERR_NOT_HELD;
+    return hold != NULL ? 0 : REDLOCK_ERR_NOT_HELD;
 }
 
 uint64_t redlock_mutex_fence(redlock_mutex *mutex) {
@@ -203,7 +231,8 @@ uint64_t redlock_mutex_fence(redlock_mutex *mutex) {
         return 0;
     }
     rl_gate_close(mutex->blocking);
-    uint64_t fence = is_his(mutex, status == REDLOCK_ERR_WRONG_THREAD) ? mutex->fence : 0;
+    const struct rl_hold *hold = his_hold(mutex, status == REDLOCK_ERR_WRONG_THREAD);
+    uint64_t fence = hold != NULL ? hold->fence : 0;
     rl_gate_open(mutex->blocking);
     return fence;
 }

@@ -10,10 +10,10 @@
  *     pthread_cond_wait() <-  is_done, status  <--------  rl_ask_answer(ask, status)
  *
  * Three kinds of memory, and who may touch what:
- *   - by the gate: the list of asks, is_done and status of each, is_closing, is_open, is_down, and
- *     a mutex's token, fence and message;
- *   - by the loop thread alone: the client, the loop, the list of mutexes and their holds;
- *   - atomics: valid_until_ns and owner of a mutex, and the references.
+ *   - by the gate: the list of asks, is_done and status of each, is_closing, is_open, is_down, a
+ *     mutex's message, and a hold's token and fence;
+ *   - by the loop thread alone: the client, the loop, the list of mutexes, and of holds the rest;
+ *   - atomics: the list of a mutex's holds, the validity of each, and the references.
  *
  * Can a wake-up be lost? The ask is put into the list before rl_loop_thread_wake(), and the loop
  * thread takes the list after libuv has seen the wake-up; several that libuv makes one find all
@@ -38,6 +38,9 @@
  * takes back. While the client closes, a mutex is freed only once the loop thread has ended its
  * work.
  *
+ * Can a hold go while a thread looks at its validity? No: a mutex's holds are added, used again,
+ * and freed with the mutex, by the thread that frees it.
+ *
  * Can the client go while a thread is inside? It is counted: one reference for the opener, one
  * for each mutex, one for each call. The loop thread has none, the closer joins it before it
  * drops its own.
@@ -58,6 +61,8 @@
 struct rl_making {
     const redlock_lock_options *target;
     const redlock_mutex_options *options;
+    size_t size;  /* of what begins with a redlock_mutex */
+    bool is_both; /* its holds may be of either mode: a read/write lock */
     redlock_mutex *made;
 };
 
@@ -68,8 +73,9 @@ struct rl_ask {
     redlock_mutex *mutex;
     uint64_t owner;
     uint64_t asked_ns;
-    int64_t ms;           /* the timeout of a lock, the ttl of an extension */
-    redlock_stats *stats; /* where these go */
+    int64_t ms;             /* the timeout of a lock, the ttl of an extension */
+    enum redlock_mode mode; /* of a lock */
+    redlock_stats *stats;   /* where these go */
     struct rl_making *making;
     int attempt; /* of a lock: redlock_lock_attempt_status() */
     char *text;  /* where a sentence goes, or NULL */
@@ -81,8 +87,14 @@ struct rl_ask {
     bool is_done;
 };
 
+/* What every thread may see of a hold: see valid.h. */
+struct rl_valid {
+    _Atomic uint64_t until_ns; /* 0: not held */
+    _Atomic uint64_t owner;    /* who holds it, or has lost it and not unlocked; 0: none */
+};
+
 /* One lock object of a mutex. Owners that want the mutex at one time have one each; they are kept
- * and used again. Loop thread only.
+ * and used again. Loop thread only, where it says nothing else.
  *
  *     free:      depth 0, ask NULL
  *     locking:   depth 0, ask set
@@ -90,35 +102,37 @@ struct rl_ask {
  *     unlocking: depth 0, ask set, is_unlocking
  */
 struct rl_hold {
-    redlock_mutex *mutex;
-    redlock_lock *lock;
+    redlock_mutex *mutex; /* this and the next: never changed */
     struct rl_hold *next;
-    struct rl_ask *ask;    /* that waits for an acquire or a release */
-    struct rl_ask *extend; /* that waits for an extension */
+    struct rl_valid valid;
+    redlock_lock *lock;
+    enum redlock_mode made; /* what the lock object is for; downgraded, it is held in the other */
+    struct rl_ask *ask;     /* that waits for an acquire or a release */
+    struct rl_ask *extend;  /* that waits for an extension, or another mode */
     uint64_t owner;
     uint32_t depth;
     bool is_lost;
     bool is_unlocking;
+    /* By the gate. */
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    uint64_t fence; /* of the same grant */
 };
 
+/* A mutex, or what a read/write lock (rwlock.c) begins with: then several owners may hold it at
+ * one time, as readers. Behind either: the resources, then their bytes, then the holder's name. */
 struct redlock_mutex {
     redlock_blocking *blocking;
     redlock_mutex_options options;
     uint64_t own_owner; /* 0: the thread's that calls */
     uint64_t number;    /* of this object, no other's before or after */
-    /* See valid.h. */
-    _Atomic uint64_t valid_until_ns; /* 0: not held */
-    _Atomic uint64_t owner;          /* who holds it, or has lost it and not unlocked; 0: none */
+    _Atomic(struct rl_hold *) holds;
     /* By the gate. */
-    char token[REDLOCK_TOKEN_LENGTH + 1];
-    uint64_t fence; /* of the same grant */
     char message[REDLOCK_MESSAGE_MAX];
     /* By the loop thread. */
     redlock_mutex *next;
     redlock_mutex *previous;
-    struct rl_hold *holds;
+    const struct rl_hold *lost; /* while on_lost runs for it */
     redlock_lock_options target;
-    redlock_bytes room[]; /* the resources, then their bytes, then the holder's name */
 };
 
 struct redlock_blocking {

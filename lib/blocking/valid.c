@@ -1,51 +1,80 @@
 /* The validity of a mutex as every thread sees it, without a lock: who holds it, and until when.
+ * Each hold has its own, since readers hold side by side.
  *
- * The loop thread writes: the owner first, valid_until_ns after it; and to take it back
- * valid_until_ns = 0, and then another owner. A reader goes the other way round.
+ * The loop thread writes: the owner first, until_ns after it; and to take it back until_ns = 0,
+ * and then another owner. A thread that looks goes the other way round, from hold to hold. It may
+ * do so: new ones are put at the head of the list, by one store, and none goes before the mutex
+ * does.
  *
  * Can a thread take another owner's validity for its own? If the validity that it read was
- * published for another owner, then the owner that it reads after that is this other one or a later
- * one; and it is not the reader, who has not locked the mutex meanwhile: he is here.
+ * published for another owner, then the owner that it reads after that is this other one or a
+ * later one; and it is not the one that looks, who has not locked the mutex meanwhile: he is here.
  * Can validity be seen after an unlock? It is taken back on the loop thread before the caller of
- * unlock is answered.
+ * unlock is answered. Can it be missed? An owner has one hold of a mutex at most, and it was added
+ * before his call returned.
  */
 #include <assert.h>
 
 #include "blocking/valid.h"
 
-void rl_valid_publish(redlock_mutex *mutex, uint64_t owner, uint64_t until_ns) {
-    assert(owner != 0);
-    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) != owner) {
-        assert(atomic_load(&mutex->valid_until_ns) == 0);
-        atomic_store_explicit(&mutex->owner, owner, memory_order_release);
+/* Of holds that are made exclusive one asks or holds at a time: they have one waitlist. (That no
+ * reader holds beside a writer is what the nodes see to.) */
+static bool is_alone(const struct rl_hold *hold) {
+    assert(hold->made == REDLOCK_EXCLUSIVE);
+    const struct rl_hold *other = atomic_load(&hold->mutex->holds);
+    while (other != NULL && (other == hold || other->made == REDLOCK_SHARED ||
+                             atomic_load(&other->valid.until_ns) == 0)) {
+        other = other->next;
     }
-    assert(rl_loop_thread_is_self(mutex->blocking->thread));
-    atomic_store_explicit(&mutex->valid_until_ns, until_ns, memory_order_release);
+    return other == NULL;
 }
 
-void rl_valid_withdraw(redlock_mutex *mutex, uint64_t owner) {
-    assert(owner != 0);
-    assert(rl_loop_thread_is_self(mutex->blocking->thread)); /* it alone writes */
-    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) == owner) {
-        atomic_store_explicit(&mutex->valid_until_ns, 0, memory_order_release);
+void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns) {
+    struct rl_valid *valid = &hold->valid;
+    assert(hold->owner != 0);
+    assert(rl_loop_thread_is_self(hold->mutex->blocking->thread));
+    assert(hold->made == REDLOCK_SHARED || is_alone(hold));
+    if (atomic_load_explicit(&valid->owner, memory_order_relaxed) != hold->owner) {
+        assert(atomic_load(&valid->until_ns) == 0);
+        atomic_store_explicit(&valid->owner, hold->owner, memory_order_release);
     }
+    atomic_store_explicit(&valid->until_ns, until_ns, memory_order_release);
 }
 
-void rl_valid_forget(redlock_mutex *mutex, uint64_t owner) {
+void rl_valid_withdraw(struct rl_hold *hold) {
+    assert(rl_loop_thread_is_self(hold->mutex->blocking->thread)); /* it alone writes */
+    atomic_store_explicit(&hold->valid.until_ns, 0, memory_order_release);
+}
+
+void rl_valid_forget(struct rl_hold *hold) {
+    rl_valid_withdraw(hold);
+    assert(atomic_load(&hold->valid.owner) == hold->owner);
+    atomic_store_explicit(&hold->valid.owner, 0, memory_order_release);
+}
+
+const struct rl_hold *rl_valid_hold(const redlock_mutex *mutex, uint64_t owner) {
+    const struct rl_hold *hold = atomic_load_explicit(&mutex->holds, memory_order_acquire);
     assert(owner != 0);
-    assert(rl_loop_thread_is_self(mutex->blocking->thread)); /* it alone writes */
-    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) == owner) {
-        atomic_store_explicit(&mutex->valid_until_ns, 0, memory_order_release);
-        atomic_store_explicit(&mutex->owner, 0, memory_order_release);
+    while (hold != NULL &&
+           atomic_load_explicit(&hold->valid.owner, memory_order_acquire) != owner) {
+        hold = hold->next;
     }
+    return hold;
 }
 
 uint64_t rl_valid_left_ns(const redlock_mutex *mutex, uint64_t owner) {
+    assert(owner != 0);
     if (rl_fork_is_child(&mutex->blocking->fork)) {
         return 0;
     }
-    uint64_t until_ns = atomic_load_explicit(&mutex->valid_until_ns, memory_order_acquire);
-    uint64_t whose = atomic_load_explicit(&mutex->owner, memory_order_acquire);
-    uint64_t now_ns = redlock_now_ns();
-    return until_ns > now_ns && whose == owner ? until_ns - now_ns : 0;
+    const struct rl_hold *hold = atomic_load_explicit(&mutex->holds, memory_order_acquire);
+    for (; hold != NULL; hold = hold->next) {
+        uint64_t until_ns = atomic_load_explicit(&hold->valid.until_ns, memory_order_acquire);
+        uint64_t whose = atomic_load_explicit(&hold->valid.owner, memory_order_acquire);
+        if (whose == owner) {
+            uint64_t now_ns = redlock_now_ns();
+            return until_ns > now_ns ? until_ns - now_ns : 0;
+        }
+    }
+    return 0;
 }

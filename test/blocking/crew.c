@@ -55,6 +55,45 @@ int crew_do(redlock_mutex *mutex, void (*run)(void *member), int64_t ms) {
     return member.status;
 }
 
+/* -- Readers and writers -- */
+
+static void hold(struct member *member, int (*lock)(redlock_rwlock *rwlock, int64_t timeout_ms)) {
+    member->status = lock(member->rwlock, member->timeout_ms);
+    atomic_store(&member->stage, 1);
+    crew_wait(member);
+    member->other = redlock_rwlock_unlock(member->rwlock);
+}
+
+void crew_read(void *data) {
+    hold(data, redlock_rwlock_rdlock);
+}
+
+void crew_write(void *data) {
+    hold(data, redlock_rwlock_wrlock);
+}
+
+struct trial {
+    redlock_rwlock *rwlock;
+    int (*call)(redlock_rwlock *rwlock);
+    int status;
+};
+
+static void try(void *data) {
+    struct trial *trial = data;
+    trial->status = trial->call(trial->rwlock);
+    if (redlock_rwlock_is_valid(trial->rwlock)) {
+        redlock_rwlock_unlock(trial->rwlock);
+    }
+}
+
+int crew_try(redlock_rwlock *rwlock, int (*call)(redlock_rwlock *rwlock)) {
+    uv_thread_t thread;
+    struct trial trial = {rwlock, call, 1};
+    assert_int_equal(uv_thread_create(&thread, try, &trial), 0);
+    assert_int_equal(uv_thread_join(&thread), 0);
+    return trial.status;
+}
+
 /* -- The client -- */
 
 redlock_blocking *crew_open(const struct live *live) {
@@ -78,6 +117,14 @@ redlock_mutex *crew_mutex(redlock_blocking *blocking, const char *resource,
     LIVE_STATUS(redlock_mutex_new(blocking, resource, strlen(resource), options, &mutex), 0);
     assert_non_null(mutex);
     return mutex;
+}
+
+redlock_rwlock *crew_rwlock(redlock_blocking *blocking, const char *resource,
+                            const redlock_rwlock_options *options) {
+    redlock_rwlock *rwlock = NULL;
+    LIVE_STATUS(redlock_rwlock_new(blocking, resource, strlen(resource), options, &rwlock), 0);
+    assert_non_null(rwlock);
+    return rwlock;
 }
 
 redlock_stats crew_stats(redlock_blocking *blocking) {

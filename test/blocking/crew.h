@@ -11,11 +11,13 @@
 
 #include "live/live.h"
 #include "redlock/blocking.h"
+#include "redlock/rwlock.h"
 
 struct member {
     uv_thread_t thread;
     redlock_blocking *blocking;
     redlock_mutex *mutex;
+    redlock_rwlock *rwlock;
     int64_t timeout_ms;
     int status;       /* of what it did last */
     int other;        /* whatever the test wants */
@@ -42,10 +44,20 @@ void crew_hold(void *member);
 /* All of it in another thread; returns what the call returned. */
 int crew_do(redlock_mutex *mutex, void (*run)(void *member), int64_t ms);
 
+/* A thread's work on ->rwlock, as crew_hold(): locks it for ->timeout_ms (->status, stage 1),
+ * waits, unlocks (->other). */
+void crew_read(void *member);
+void crew_write(void *member);
+
+/* One call in another thread, which unlocks what it has locked; returns what the call returned. */
+int crew_try(redlock_rwlock *rwlock, int (*call)(redlock_rwlock *rwlock));
+
 /* A client on all nodes of the fixture: reconnect_max_ms is 100, node_timeout_ms the default. */
 redlock_blocking *crew_open(const struct live *live);
 redlock_mutex *crew_mutex(redlock_blocking *blocking, const char *resource,
                           const redlock_mutex_options *options);
+redlock_rwlock *crew_rwlock(redlock_blocking *blocking, const char *resource,
+                            const redlock_rwlock_options *options);
 redlock_stats crew_stats(redlock_blocking *blocking);
 
 /* Closes what is not NULL, and the fixture. */

@@ -267,6 +267,24 @@ static void fence(void **state) {
         assert_non_null(strstr(text_, sentence));                                                 \
     } while (0)
 
+/* A mutex of readers would exclude nobody. */
+static void no_readers(redlock_blocking *blocking) {
+    char text[REDLOCK_MESSAGE_MAX] = "";
+    redlock_mutex *none;
+    redlock_bytes name = {"a", 1};
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    lock.resources = &name;
+    lock.n_resources = 1;
+    lock.mode = REDLOCK_SHARED;
+    options.error = text;
+    options.error_size = sizeof text;
+    LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &none), REDLOCK_ERR_INVALID);
+    assert_null(none);
+    assert_non_null(strstr(text, "mode is REDLOCK_SHARED"));
+    assert_int_equal(crew_stats(blocking).locks, 0);
+}
+
 /* Told where they are given, not by the first lock. */
 static void wrong_options(redlock_blocking *blocking) {
     REFUSED(blocking, ttl_ms, 0, "ttl_ms is 0");
@@ -302,6 +320,7 @@ static void bad_input(void **state) {
     LIVE_STATUS(redlock_mutex_new(blocking, "a", 1, &options, &mutex), REDLOCK_ERR_INVALID);
     options.size--;
     wrong_options(blocking);
+    no_readers(blocking);
     mutex = crew_mutex(blocking, "a", NULL);
     LIVE_STATUS(redlock_mutex_lock(mutex, -2), REDLOCK_ERR_INVALID);
     say(mutex, "timeout_ms is -2");

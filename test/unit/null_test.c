@@ -5,6 +5,7 @@
 #include "redlock/blocking.h"
 #include "redlock/election.h"
 #include "redlock/redlock.h"
+#include "redlock/rwlock.h"
 #include "redlock/token.h"
 #include "unit/check.h"
 
@@ -17,6 +18,7 @@ static struct {
     redlock_lock *lock;
     redlock_blocking *blocking;
     redlock_mutex *mutex;
+    redlock_rwlock *rwlock;
 } world;
 
 static redlock_client_options client_options = REDLOCK_CLIENT_OPTIONS_INIT;
@@ -115,6 +117,9 @@ static void locks(void **state) {
         IGNORED(redlock_lock_free(NULL)),
         STATUS(redlock_acquire(NULL, NULL, NULL, NULL)),
         STATUS(redlock_extend(NULL, 0, NULL, NULL)),
+        STATUS(redlock_downgrade(NULL, NULL, NULL)),
+        STATUS(redlock_try_upgrade(NULL, NULL, NULL)),
+        NOTHING(redlock_lock_mode(NULL)),
         STATUS(redlock_release(NULL, NULL, NULL)),
         STATUS(redlock_cancel(NULL)),
         NOTHING(redlock_lock_is_valid(NULL)),
@@ -254,6 +259,42 @@ static void blocking(void **state) {
     check(rows, COUNT(rows));
 }
 
+static void rwlocks(void **state) {
+    redlock_rwlock *rwlock;
+    char buffer[REDLOCK_MESSAGE_MAX];
+    (void)state;
+    const struct row rows[] = {
+        STATUS(redlock_rwlock_new(NULL, "a", 1, NULL, &rwlock)),
+        STATUS(redlock_rwlock_new(world.blocking, NULL, 1, NULL, &rwlock)),
+        STATUS(redlock_rwlock_new(world.blocking, "a", 1, NULL, NULL)),
+        STATUS(redlock_rwlock_new_with(NULL, &lock_options, NULL, &rwlock)),
+        STATUS(redlock_rwlock_new_with(world.blocking, NULL, NULL, &rwlock)),
+        STATUS(redlock_rwlock_new_with(world.blocking, &lock_options, NULL, NULL)),
+        POINTER(rwlock),
+        NOTHING(redlock_rwlock_free(NULL)),
+        STATUS(redlock_rwlock_rdlock(NULL, 0)),
+        STATUS(redlock_rwlock_wrlock(NULL, -7)),
+        STATUS(redlock_rwlock_try_rdlock(NULL)),
+        STATUS(redlock_rwlock_try_wrlock(NULL)),
+        STATUS(redlock_rwlock_attempt_status(NULL)),
+        STATUS(redlock_rwlock_options_init(NULL, sizeof(redlock_rwlock_options))),
+        STATUS(redlock_rwlock_unlock(NULL)),
+        STATUS(redlock_rwlock_extend(NULL, 0)),
+        STATUS(redlock_rwlock_downgrade(NULL)),
+        STATUS(redlock_rwlock_try_upgrade(NULL)),
+        NOTHING(redlock_rwlock_is_valid(NULL)),
+        NOTHING(redlock_rwlock_remaining_ms(NULL)),
+        STATUS(redlock_rwlock_token(NULL, buffer, sizeof buffer)),
+        STATUS(redlock_rwlock_token(world.rwlock, NULL, sizeof buffer)),
+        STATUS(redlock_rwlock_token(world.rwlock, buffer, 0)),
+        NOTHING(redlock_rwlock_fence(NULL)),
+        TEXT(redlock_rwlock_message(NULL, buffer, sizeof buffer)),
+        TEXT(redlock_rwlock_message(world.rwlock, NULL, sizeof buffer)),
+        TEXT(redlock_rwlock_message(world.rwlock, buffer, 0)),
+    };
+    check(rows, COUNT(rows));
+}
+
 static int begin(void **state) {
     (void)state;
     client_options.nodes = nowhere;
@@ -270,6 +311,7 @@ static int begin(void **state) {
     assert_int_equal(redlock_blocking_open(&world.blocking, &client_options),
                      REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(redlock_mutex_new(world.blocking, "a", 1, NULL, &world.mutex), 0);
+    assert_int_equal(redlock_rwlock_new(world.blocking, "a", 1, NULL, &world.rwlock), 0);
     return 0;
 }
 
@@ -277,6 +319,7 @@ static int end(void **state) {
     (void)state;
     assert_int_equal(redlock_client_close(world.client, NULL, NULL), 0);
     assert_int_equal(redlock_mutex_free(world.mutex), 0);
+    assert_int_equal(redlock_rwlock_free(world.rwlock), 0);
     assert_int_equal(redlock_blocking_close(world.blocking), 0);
     assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&world.loop), 0);
@@ -286,7 +329,7 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(client_and_status), cmocka_unit_test(locks),    cmocka_unit_test(tokens),
-        cmocka_unit_test(elections),         cmocka_unit_test(blocking),
+        cmocka_unit_test(elections),         cmocka_unit_test(blocking), cmocka_unit_test(rwlocks),
     };
     return cmocka_run_group_tests_name("null", tests, begin, end);
 }

@@ -7,6 +7,7 @@
 #include "redlock/blocking.h"
 #include "redlock/election.h"
 #include "redlock/redlock.h"
+#include "redlock/rwlock.h"
 #include "redlock/token.h"
 #include "unit/check.h"
 
@@ -74,6 +75,13 @@ static int use_mutex(void *options) {
     return status;
 }
 
+static int use_rwlock(void *options) {
+    redlock_rwlock *rwlock;
+    int status = redlock_rwlock_new(world.blocking, "a", 1, options, &rwlock);
+    assert_int_equal(redlock_rwlock_free(rwlock), 0);
+    return status;
+}
+
 static int use_election(void *options) {
     redlock_election *election;
     int status =
@@ -103,6 +111,7 @@ static redlock_client_options client_options = REDLOCK_CLIENT_OPTIONS_INIT;
 static redlock_lock_options lock_options = REDLOCK_LOCK_OPTIONS_INIT;
 static redlock_acquire_options acquire_options = REDLOCK_ACQUIRE_OPTIONS_INIT;
 static redlock_mutex_options mutex_options = REDLOCK_MUTEX_OPTIONS_INIT;
+static redlock_rwlock_options rwlock_options = REDLOCK_RWLOCK_OPTIONS_INIT;
 static redlock_election_options election_options = REDLOCK_ELECTION_OPTIONS_INIT;
 static const redlock_stats stats = REDLOCK_STATS_INIT;
 static const redlock_node_info node_info = REDLOCK_NODE_INFO_INIT;
@@ -120,6 +129,7 @@ static const struct row {
     {"REDLOCK_LOCK_OPTIONS_INIT", &lock_options, sizeof lock_options, use_lock, true},
     {"REDLOCK_ACQUIRE_OPTIONS_INIT", &acquire_options, sizeof acquire_options, use_acquire, true},
     {"REDLOCK_MUTEX_OPTIONS_INIT", &mutex_options, sizeof mutex_options, use_mutex, true},
+    {"REDLOCK_RWLOCK_OPTIONS_INIT", &rwlock_options, sizeof rwlock_options, use_rwlock, true},
     {"REDLOCK_ELECTION_OPTIONS_INIT", &election_options, sizeof election_options, use_election,
      true},
     {"REDLOCK_STATS_INIT", &stats, sizeof stats, use_stats, false},
@@ -191,6 +201,7 @@ MADE(client_options, REDLOCK_CLIENT_OPTIONS_INIT)
 MADE(lock_options, REDLOCK_LOCK_OPTIONS_INIT)
 MADE(acquire_options, REDLOCK_ACQUIRE_OPTIONS_INIT)
 MADE(mutex_options, REDLOCK_MUTEX_OPTIONS_INIT)
+MADE(rwlock_options, REDLOCK_RWLOCK_OPTIONS_INIT)
 MADE(election_options, REDLOCK_ELECTION_OPTIONS_INIT)
 MADE(stats, REDLOCK_STATS_INIT)
 MADE(node_info, REDLOCK_NODE_INFO_INIT)
@@ -208,6 +219,7 @@ static const struct made {
     {&fresh_lock_options, sizeof fresh_lock_options, init_lock_options},
     {&fresh_acquire_options, sizeof fresh_acquire_options, init_acquire_options},
     {&fresh_mutex_options, sizeof fresh_mutex_options, init_mutex_options},
+    {&fresh_rwlock_options, sizeof fresh_rwlock_options, init_rwlock_options},
     {&fresh_election_options, sizeof fresh_election_options, init_election_options},
     {&fresh_stats, sizeof fresh_stats, init_stats},
     {&fresh_node_info, sizeof fresh_node_info, init_node_info},
@@ -250,6 +262,8 @@ static int begin(void **state) {
     lock_options.n_resources = 1;
     mutex_options.error = world.error;
     mutex_options.error_size = sizeof world.error;
+    rwlock_options.error = world.error;
+    rwlock_options.error_size = sizeof world.error;
     election_options.name = "e";
     election_options.name_length = 1;
     assert_int_equal(uv_loop_init(&world.loop), 0);

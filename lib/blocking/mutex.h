@@ -1,0 +1,15 @@
+/* What a read/write lock (rwlock.c) has from the mutex with which it begins. */
+#ifndef RL_BLOCKING_MUTEX_H
+#define RL_BLOCKING_MUTEX_H
+
+#include "blocking/state.h"
+
+/* Makes what making->target and ->options say. Returns the status; its sentence is where the
+ * options want it. */
+int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making);
+/* As redlock_mutex_lock(), in either mode. */
+int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms);
+/* Any other call of the owner that waits. */
+int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms);
+
+#endif

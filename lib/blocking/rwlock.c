@@ -1,0 +1,157 @@
+/* The read/write lock: a mutex of which several owners may have a hold at one time. What differs is
+ * in what a call asks for, the mode (hold.c); so all that is here is names and types.
+ */
+#include <assert.h>
+#include <stddef.h>
+
+#include "redlock/rwlock.h"
+
+#include "base/error.h"
+#include "base/sized.h"
+#include "blocking/hold.h"
+#include "blocking/mutex.h"
+
+struct redlock_rwlock {
+    redlock_mutex mutex; /* the first: a pointer to either is one to the other */
+    redlock_rwlock_cb on_lost;
+};
+
+static_assert(offsetof(struct redlock_rwlock, mutex) == 0, "lost_cb() goes back from it");
+
+static redlock_mutex *inner(const redlock_rwlock *rwlock) {
+    return (redlock_mutex *)(uintptr_t)rwlock;
+}
+
+/* -- Making and freeing -- */
+
+static void lost_cb(redlock_mutex *mutex, int status, void *data) {
+    redlock_rwlock *rwlock = (redlock_rwlock *)mutex;
+    assert(inner(rwlock) == mutex);
+    assert(rwlock->on_lost != NULL); /* set before anything could be locked */
+    rwlock->on_lost(rwlock, status, data);
+}
+
+static_assert(sizeof(redlock_rwlock_options) == sizeof(redlock_mutex_options),
+              "options_of() has them all");
+
+static redlock_mutex_options options_of(const redlock_rwlock_options *from) {
+    assert(from->size == sizeof *from);
+    return (redlock_mutex_options){
+        .size = sizeof(redlock_mutex_options),
+        .ttl_ms = from->ttl_ms,
+        .auto_extend = from->auto_extend,
+        .renew_ms = from->renew_ms,
+        .max_hold_ms = from->max_hold_ms,
+        .delay_ms = from->delay_ms,
+        .jitter_ms = from->jitter_ms,
+        .min_validity_ms = from->min_validity_ms,
+        .owner = from->owner,
+        .on_lost = from->on_lost != NULL ? lost_cb : NULL,
+        .lost_data = from->lost_data,
+        .error = from->error,
+        .error_size = from->error_size,
+        .fencing = from->fencing,
+    };
+}
+
+int redlock_rwlock_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
+                            const redlock_rwlock_options *user, redlock_rwlock **out) {
+    redlock_rwlock_options full = REDLOCK_RWLOCK_OPTIONS_INIT;
+    if (out == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    *out = NULL;
+    if (user != NULL && !rl_sized_take(&full, sizeof full, user, user->size)) {
+        return rl_sized_refuse(user, sizeof full, offsetof(redlock_rwlock_options, error),
+                               "REDLOCK_RWLOCK_OPTIONS_INIT");
+    }
+    const redlock_mutex_options options = options_of(&full);
+    struct rl_making making = {
+        .target = lock, .options = &options, .size = sizeof(redlock_rwlock), .is_both = true};
+    int status = rl_mutex_new(blocking, &making);
+    assert((status == 0) == (making.made != NULL));
+    if (status == 0) {
+        assert(making.made->options.on_lost == options.on_lost); /* not the user's, whose is next */
+        *out = (redlock_rwlock *)making.made;
+        (*out)->on_lost = full.on_lost;
+    }
+    return status;
+}
+
+int redlock_rwlock_new(redlock_blocking *blocking, const void *resource, size_t length,
+                       const redlock_rwlock_options *options, redlock_rwlock **rwlock) {
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes one = {resource, length};
+    lock.resources = &one;
+    lock.n_resources = 1;
+    return redlock_rwlock_new_with(blocking, &lock, options, rwlock);
+}
+
+int redlock_rwlock_free(redlock_rwlock *rwlock) {
+    return redlock_mutex_free(inner(rwlock));
+}
+
+int redlock_rwlock_options_init(redlock_rwlock_options *options, size_t size) {
+    static const redlock_rwlock_options fresh = REDLOCK_RWLOCK_OPTIONS_INIT;
+    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
+}
+
+/* -- Calls that wait -- */
+
+int redlock_rwlock_rdlock(redlock_rwlock *rwlock, int64_t timeout_ms) {
+    return rl_mutex_lock(inner(rwlock), REDLOCK_SHARED, timeout_ms);
+}
+
+int redlock_rwlock_wrlock(redlock_rwlock *rwlock, int64_t timeout_ms) {
+    return rl_mutex_lock(inner(rwlock), REDLOCK_EXCLUSIVE, timeout_ms);
+}
+
+int redlock_rwlock_try_rdlock(redlock_rwlock *rwlock) {
+    return redlock_rwlock_rdlock(rwlock, 0);
+}
+
+int redlock_rwlock_try_wrlock(redlock_rwlock *rwlock) {
+    return redlock_rwlock_wrlock(rwlock, 0);
+}
+
+int redlock_rwlock_unlock(redlock_rwlock *rwlock) {
+    return redlock_mutex_unlock(inner(rwlock));
+}
+
+int redlock_rwlock_extend(redlock_rwlock *rwlock, int64_t ttl_ms) {
+    return redlock_mutex_extend(inner(rwlock), ttl_ms);
+}
+
+int redlock_rwlock_downgrade(redlock_rwlock *rwlock) {
+    return rl_mutex_ask(inner(rwlock), rl_hold_downgrade, 0);
+}
+
+int redlock_rwlock_try_upgrade(redlock_rwlock *rwlock) {
+    return rl_mutex_ask(inner(rwlock), rl_hold_upgrade, 0);
+}
+
+/* -- Looking -- */
+
+int redlock_rwlock_attempt_status(const redlock_rwlock *rwlock) {
+    return redlock_mutex_attempt_status(inner(rwlock));
+}
+
+int redlock_rwlock_is_valid(const redlock_rwlock *rwlock) {
+    return redlock_mutex_is_valid(inner(rwlock));
+}
+
+int64_t redlock_rwlock_remaining_ms(const redlock_rwlock *rwlock) {
+    return redlock_mutex_remaining_ms(inner(rwlock));
+}
+
+int redlock_rwlock_token(redlock_rwlock *rwlock, char *buffer, size_t size) {
+    return redlock_mutex_token(inner(rwlock), buffer, size);
+}
+
+uint64_t redlock_rwlock_fence(redlock_rwlock *rwlock) {
+    return redlock_mutex_fence(inner(rwlock));
+}
+
+const char *redlock_rwlock_message(const redlock_rwlock *rwlock, char *buffer, size_t size) {
+    return redlock_mutex_message(inner(rwlock), buffer, size);
+}

@@ -1,0 +1,390 @@
+/* One read/write lock, few threads: who is let in beside whom, every change of the mode, every
+ * refusal, and a loss that is one reader's alone. */
+#include <string.h>
+
+#include "blocking/crew.h"
+#include "live/readers.h"
+
+#define READERS 4
+
+static redlock_blocking *begin(struct live *live) {
+    live_start(live, 5, NULL);
+    return crew_open(live);
+}
+
+/* Nothing is left on the nodes either. */
+static void end(struct live *live, redlock_blocking *blocking, redlock_rwlock *rwlock) {
+    LIVE_STATUS(redlock_rwlock_free(rwlock), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    crew_end(live, blocking);
+}
+
+static void say(redlock_rwlock *rwlock, const char *wanted) {
+    char text[REDLOCK_MESSAGE_MAX];
+    assert_ptr_equal(redlock_rwlock_message(rwlock, text, sizeof text), text);
+    if (strstr(text, wanted) == NULL) {
+        print_error("\"%s\" is not in \"%s\"\n", wanted, text);
+    }
+    assert_non_null(strstr(text, wanted));
+}
+
+/* -- Side by side -- */
+
+struct reader {
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    int is_valid;
+    int64_t remaining_ms;
+};
+
+static void read_and_look(void *data) {
+    struct member *member = data;
+    struct reader *reader = member->data;
+    member->status = redlock_rwlock_rdlock(member->rwlock, 5000);
+    redlock_rwlock_token(member->rwlock, reader->token, sizeof reader->token);
+    reader->is_valid = redlock_rwlock_is_valid(member->rwlock);
+    reader->remaining_ms = redlock_rwlock_remaining_ms(member->rwlock);
+    atomic_store(&member->stage, 1);
+    crew_wait(member);
+    reader->is_valid += redlock_rwlock_is_valid(member->rwlock);
+    member->other = redlock_rwlock_unlock(member->rwlock);
+}
+
+/* Threads of one object read beside each other and another client's; each has its own lease. */
+static void readers_side_by_side(void **state) {
+    struct live *live = *state;
+    struct member members[READERS] = {{0}};
+    struct reader readers[READERS] = {{{0}, 0, 0}};
+    redlock_blocking *blocking = begin(live);
+    redlock_blocking *other = crew_open(live);
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", NULL);
+    redlock_rwlock *elsewhere = crew_rwlock(other, "one", NULL);
+    redlock_mutex *mutex = crew_mutex(other, "one", NULL);
+    for (int i = 0; i < READERS; i++) {
+        members[i].rwlock = i == 0 ? elsewhere : rwlock;
+        members[i].data = &readers[i];
+        crew_start(&members[i], read_and_look);
+        LIVE_POLL(live, atomic_load(&members[i].stage) == 1);
+        LIVE_STATUS(members[i].status, 0);
+        assert_int_equal(readers[i].is_valid, 1);
+        assert_in_range(readers[i].remaining_ms, 5000, 9897);
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(readers[i].token, readers[j].token);
+        }
+    }
+    LIVE_POLL(live, readers_count(live, "one") == READERS * live->n);
+    assert_int_equal(redlock_rwlock_is_valid(rwlock), 0); /* this thread has nothing */
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), REDLOCK_ERR_NOT_OWNER);
+    LIVE_STATUS(redlock_rwlock_free(rwlock), REDLOCK_ERR_NOT_OWNER);
+    LIVE_STATUS(redlock_rwlock_try_wrlock(rwlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_rwlock_attempt_status(rwlock), REDLOCK_ERR_HELD);
+    say(rwlock, "held by another");
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 100), REDLOCK_ERR_DEADLINE);
+    LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_HELD);
+    for (int i = 0; i < READERS; i++) {
+        crew_go_on(&members[i]);
+        crew_join(&members[i]);
+        LIVE_STATUS(members[i].other, 0);
+        assert_int_equal(readers[i].is_valid, 2); /* before the others came, and after */
+    }
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_try(elsewhere, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_try(elsewhere, redlock_rwlock_try_wrlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_do(mutex, crew_lock, 0), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    LIVE_STATUS(redlock_rwlock_free(elsewhere), 0);
+    LIVE_STATUS(redlock_blocking_close(other), 0);
+    end(live, blocking, rwlock);
+}
+
+/* -- One thread -- */
+
+static void a_reader_reads_again(void **state) {
+    struct live *live = *state;
+    char first[REDLOCK_TOKEN_LENGTH + 1];
+    char second[REDLOCK_TOKEN_LENGTH + 1];
+    redlock_blocking *blocking = begin(live);
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", NULL);
+    redlock_rwlock *duplicate = crew_rwlock(blocking, "one", NULL);
+    redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    LIVE_STATUS(redlock_rwlock_try_rdlock(rwlock), 0);
+    LIVE_STATUS(redlock_rwlock_rdlock(duplicate, 5000), 0);
+    assert_int_equal(crew_stats(blocking).attempts, 1);
+    LIVE_STATUS(redlock_rwlock_token(rwlock, first, sizeof first), 0);
+    LIVE_STATUS(redlock_rwlock_token(duplicate, second, sizeof second), 0);
+    assert_string_equal(first, second);
+    /* It would wait for itself, through whichever object. */
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, REDLOCK_NO_LIMIT), REDLOCK_ERR_WOULD_DEADLOCK);
+    say(rwlock, "wait for itself");
+    LIVE_STATUS(redlock_rwlock_try_wrlock(duplicate), REDLOCK_ERR_WOULD_DEADLOCK);
+    LIVE_STATUS(redlock_mutex_lock(mutex, REDLOCK_NO_LIMIT), REDLOCK_ERR_WOULD_DEADLOCK);
+    assert_int_equal(redlock_rwlock_is_valid(rwlock), 1);
+    LIVE_STATUS(redlock_rwlock_unlock(duplicate), 0);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_WOULD_DEADLOCK);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    assert_int_equal(redlock_rwlock_is_valid(rwlock), 0);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_mutex_lock(mutex, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 0), 0); /* what it has exclusively it may read */
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD); /* a writer still */
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    LIVE_STATUS(redlock_rwlock_free(duplicate), 0);
+    end(live, blocking, rwlock);
+}
+
+static void a_writer_reads_and_writes_again(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", NULL);
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 5000), 0);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    LIVE_STATUS(redlock_rwlock_try_wrlock(rwlock), 0);
+    assert_int_equal(crew_stats(blocking).attempts, 1);
+    for (int i = 0; i < 2; i++) { /* exclusive until the last one */
+        LIVE_STATUS(redlock_rwlock_downgrade(rwlock), REDLOCK_ERR_BUSY);
+        say(rwlock, "more than once");
+        LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+        LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
+        assert_int_equal(redlock_rwlock_is_valid(rwlock), 1);
+    }
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), 0);
+    end(live, blocking, rwlock);
+}
+
+static void one_owner_in_two_threads(void **state) {
+    struct live *live = *state;
+    redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.owner = REDLOCK_OWNER_OBJECT;
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", &options);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), 0);
+    assert_int_equal(crew_stats(blocking).attempts, 1);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), REDLOCK_ERR_WOULD_DEADLOCK);
+    assert_int_equal(redlock_rwlock_is_valid(rwlock), 0); /* crew_try() has unlocked it */
+    end(live, blocking, rwlock);
+}
+
+/* -- From one mode to the other -- */
+
+static void a_reader_becomes_the_writer(void **state) {
+    struct live *live = *state;
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.ttl_ms = 20000;
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", &options);
+    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_upgrade), REDLOCK_ERR_NOT_OWNER);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(redlock_rwlock_downgrade(rwlock), REDLOCK_ERR_INVALID);
+    say(rwlock, "shared already");
+    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), 0);
+    LIVE_STATUS(redlock_rwlock_token(rwlock, token, sizeof token), 0);
+    LIVE_POLL(live, live_count_keys(live, "one", token) == 5);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_INVALID);
+    say(rwlock, "exclusively already");
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 5000), 0); /* it is a writer's now */
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(redlock_rwlock_extend(rwlock, 60000), 0);
+    assert_in_range(redlock_rwlock_remaining_ms(rwlock), 40000, 60000);
+    LIVE_STATUS(redlock_rwlock_downgrade(rwlock), 0); /* to the ttl of the options */
+    assert_in_range(redlock_rwlock_remaining_ms(rwlock), 10000, 20000);
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 5000), REDLOCK_ERR_WOULD_DEADLOCK);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), 0); /* and back */
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), 0);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, LIVE_PATIENCE_MS), 0); /* it begins as what it asks */
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), 0);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    end(live, blocking, rwlock);
+}
+
+static void upgrade_when_told(void *data) {
+    struct member *member = data;
+    member->status = redlock_rwlock_rdlock(member->rwlock, 5000);
+    atomic_store(&member->stage, 1);
+    crew_wait(member);
+    member->other = redlock_rwlock_try_upgrade(member->rwlock);
+    atomic_store(&member->stage, 2);
+    crew_wait(member);
+    member->status = redlock_rwlock_unlock(member->rwlock);
+}
+
+/* Of two that would write the first is told that others read, the second that one must go. */
+static void two_upgrades(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_blocking *other = crew_open(live);
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", NULL);
+    struct member second = {.rwlock = crew_rwlock(other, "one", NULL)};
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    crew_start(&second, upgrade_when_told);
+    LIVE_POLL(live, atomic_load(&second.stage) == 1);
+    LIVE_STATUS(second.status, 0);
+    LIVE_POLL(live, readers_count(live, "one") == 10);
+    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_HELD);
+    crew_go_on(&second);
+    LIVE_POLL(live, atomic_load(&second.stage) == 2);
+    LIVE_STATUS(second.other, REDLOCK_ERR_WOULD_DEADLOCK);
+    assert_int_equal(redlock_rwlock_is_valid(rwlock), 1); /* both read as before */
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), 0);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), REDLOCK_ERR_HELD);
+    crew_go_on(&second);
+    crew_join(&second);
+    LIVE_STATUS(second.status, 0);
+    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), 0);
+    LIVE_STATUS(crew_try(second.rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    LIVE_STATUS(redlock_rwlock_free(second.rwlock), 0);
+    LIVE_STATUS(redlock_blocking_close(other), 0);
+    end(live, blocking, rwlock);
+}
+
+static void fences(void **state) {
+    struct live *live = *state;
+    redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.fencing = 1;
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", &options);
+    uint64_t last = 0;
+    for (int i = 0; i < 3; i++) {
+        LIVE_STATUS(redlock_rwlock_wrlock(rwlock, LIVE_PATIENCE_MS), 0);
+        uint64_t written = redlock_rwlock_fence(rwlock);
+        assert_true(written > last);
+        LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+        assert_int_equal(redlock_rwlock_fence(rwlock), 0);
+        LIVE_STATUS(redlock_rwlock_rdlock(rwlock, LIVE_PATIENCE_MS), 0);
+        last = redlock_rwlock_fence(rwlock);
+        assert_true(last >= written);
+        LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_INVALID);
+        say(rwlock, "fence");
+        LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    }
+    end(live, blocking, rwlock);
+}
+
+/* -- A loss -- */
+
+struct loss {
+    atomic_int count;
+    int status;
+    int is_valid;
+    int wrong[3];
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+};
+
+static void on_lost(redlock_rwlock *rwlock, int status, void *data) {
+    struct loss *loss = data;
+    loss->status = status;
+    loss->is_valid = redlock_rwlock_is_valid(rwlock);
+    redlock_rwlock_token(rwlock, loss->token, sizeof loss->token);
+    loss->wrong[0] = redlock_rwlock_unlock(rwlock);
+    loss->wrong[1] = redlock_rwlock_rdlock(rwlock, 0);
+    loss->wrong[2] = redlock_rwlock_downgrade(rwlock);
+    atomic_fetch_add(&loss->count, 1);
+}
+
+/* The nodes forget one lease of two. The other reader holds as before, and keeps writers out. */
+static void the_loss_of_one_reader(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    struct reader reader = {{0}, 0, 0};
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.on_lost = on_lost;
+    options.lost_data = &loss;
+    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", &options);
+    struct member other = {.rwlock = rwlock, .data = &reader};
+    crew_start(&other, read_and_look);
+    LIVE_POLL(live, atomic_load(&other.stage) == 1);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    LIVE_STATUS(redlock_rwlock_token(rwlock, token, sizeof token), 0);
+    LIVE_POLL(live, readers_count(live, "one") == 10);
+    for (size_t i = 0; i < live->n; i++) {
+        live_tell(live, i, "ZREM libredlock:readers:{one} %s", reader.token);
+    }
+    LIVE_STATUS(redlock_rwlock_extend(rwlock, 0), 0); /* this one has its lease */
+    LIVE_POLL(live, atomic_load(&loss.count) == 1);   /* the watchdog finds out about that one */
+    LIVE_STATUS(loss.status, REDLOCK_ERR_LOST);
+    assert_string_equal(loss.token, reader.token);
+    assert_int_equal(loss.is_valid, 0);
+    for (size_t i = 0; i < 3; i++) {
+        LIVE_STATUS(loss.wrong[i], REDLOCK_ERR_WRONG_THREAD);
+    }
+    assert_int_equal(redlock_rwlock_is_valid(rwlock), 1);
+    LIVE_STATUS(redlock_rwlock_token(rwlock, loss.token, sizeof loss.token), 0);
+    assert_string_equal(loss.token, token);
+    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), REDLOCK_ERR_HELD);
+    crew_go_on(&other);
+    crew_join(&other);
+    LIVE_STATUS(other.other, REDLOCK_ERR_LOST);
+    assert_int_equal(reader.is_valid, 1); /* before the loss, and not after */
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    assert_int_equal(atomic_load(&loss.count), 1);
+    end(live, blocking, rwlock);
+}
+
+/* -- Input -- */
+
+static void bad_input(void **state) {
+    struct live *live = *state;
+    char text[REDLOCK_MESSAGE_MAX] = "";
+    redlock_rwlock *rwlock;
+    redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.error = text;
+    options.error_size = sizeof text;
+    LIVE_STATUS(redlock_rwlock_new(blocking, "a", 0, &options, &rwlock), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "0 bytes"));
+    options.owner = REDLOCK_OWNER_MAX + 1;
+    LIVE_STATUS(redlock_rwlock_new(blocking, "a", 1, &options, &rwlock), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "owner"));
+    options.owner = REDLOCK_OWNER_THREAD;
+    options.ttl_ms = 2;
+    LIVE_STATUS(redlock_rwlock_new(blocking, "a", 1, &options, &rwlock), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "the drift allowance"));
+    assert_null(rwlock);
+    assert_int_equal(crew_stats(blocking).locks, 0);
+    rwlock = crew_rwlock(blocking, "a", NULL);
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, -2), REDLOCK_ERR_INVALID);
+    say(rwlock, "timeout_ms is -2");
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
+    LIVE_STATUS(redlock_rwlock_extend(rwlock, -1), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_rwlock_free(rwlock), 0); /* and releases what this thread holds */
+    rwlock = crew_rwlock(blocking, "a", NULL);
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
+    end(live, blocking, rwlock);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(readers_side_by_side),
+        LIVE_TEST(a_reader_reads_again),
+        LIVE_TEST(a_writer_reads_and_writes_again),
+        LIVE_TEST(one_owner_in_two_threads),
+        LIVE_TEST(a_reader_becomes_the_writer),
+        LIVE_TEST(two_upgrades),
+        LIVE_TEST(fences),
+        LIVE_TEST(the_loss_of_one_reader),
+        LIVE_TEST(bad_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
