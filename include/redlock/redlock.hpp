@@ -1,4 +1,5 @@
-// libredlock for C++17: a client, a mutex and a guard over blocking.h, nothing but this header.
+// libredlock for C++17: a client, a mutex, a guard and a shared mutex over blocking.h and rwlock.h,
+// nothing but this header.
 //
 //     redlock::client client({"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"});
 //     redlock::mutex mutex(client, "nightly-report");
@@ -10,8 +11,9 @@
 //     }
 //
 // redlock::mutex has what the standard requires of a timed mutex, so std::unique_lock,
-// std::lock_guard and std::scoped_lock work with it. Each of its member functions is the function
-// of blocking.h of the same name, which says what it does, who may call it, what can go wrong.
+// std::lock_guard and std::scoped_lock work with it, and redlock::shared_mutex has what it requires
+// of a shared timed mutex, for std::shared_lock. Each member function is the function of blocking.h
+// or rwlock.h of the same name, which says what it does, who may call it, what can go wrong.
 //
 // Errors: a function that fails throws redlock::error, whose code() is the status and whose what()
 // is the text. Destructors and unlock() do not throw, since std::lock_guard unlocks in its
@@ -38,6 +40,7 @@
 #include <vector>
 
 #include "redlock/blocking.h"
+#include "redlock/rwlock.h"
 
 namespace redlock {
 
@@ -117,31 +120,86 @@ namespace detail {
     throw error(status, sentence, attempt);
 }
 
-// Of a call on a mutex.
-inline void check(redlock_mutex *mutex, int status) {
+// What both kinds of locks have, by one name.
+inline const char *message(const redlock_mutex *lock, char *buffer, std::size_t size) {
+    return redlock_mutex_message(lock, buffer, size);
+}
+inline const char *message(const redlock_rwlock *lock, char *buffer, std::size_t size) {
+    return redlock_rwlock_message(lock, buffer, size);
+}
+inline int attempt(const redlock_mutex *lock) {
+    return redlock_mutex_attempt_status(lock);
+}
+inline int attempt(const redlock_rwlock *lock) {
+    return redlock_rwlock_attempt_status(lock);
+}
+inline int prolong(redlock_mutex *lock, std::int64_t ttl_ms) {
+    return redlock_mutex_extend(lock, ttl_ms);
+}
+inline int prolong(redlock_rwlock *lock, std::int64_t ttl_ms) {
+    return redlock_rwlock_extend(lock, ttl_ms);
+}
+inline int copy_token(redlock_mutex *lock, char *buffer, std::size_t size) {
+    return redlock_mutex_token(lock, buffer, size);
+}
+inline int copy_token(redlock_rwlock *lock, char *buffer, std::size_t size) {
+    return redlock_rwlock_token(lock, buffer, size);
+}
+inline int give_up(redlock_mutex *lock) {
+    return redlock_mutex_free(lock);
+}
+inline int give_up(redlock_rwlock *lock) {
+    return redlock_rwlock_free(lock);
+}
+
+template <class Lock>
+std::string text_of(const Lock *lock) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    return message(lock, sentence, sizeof sentence);
+}
+
+// Of a call on a lock.
+template <class Lock>
+void check(Lock *lock, int status) {
     if (status != 0) {
         char sentence[REDLOCK_MESSAGE_MAX];
-        fail(status, redlock_mutex_message(mutex, sentence, sizeof sentence));
+        fail(status, message(lock, sentence, sizeof sentence));
     }
 }
 
 // Of a call that locks it.
-inline void check_lock(redlock_mutex *mutex, int status) {
+template <class Lock>
+void check_lock(Lock *lock, int status) {
     if (status != 0) {
         char sentence[REDLOCK_MESSAGE_MAX];
-        fail(status, redlock_mutex_message(mutex, sentence, sizeof sentence),
-             redlock_mutex_attempt_status(mutex));
+        fail(status, message(lock, sentence, sizeof sentence), attempt(lock));
     }
 }
 
-// A ttl of 0 is an error here: for the ttl of the options there is the function without one.
-inline void extend(redlock_mutex *mutex, std::chrono::milliseconds ttl) {
-    check(mutex, redlock_mutex_extend(mutex, ttl.count() == 0 ? -1 : ttl.count()));
+// Of a call that tries to lock it, see mutex::try_lock().
+template <class Lock>
+bool is_locked(Lock *lock, int status) {
+    if (status == REDLOCK_ERR_DEADLINE && attempt(lock) == REDLOCK_ERR_NO_QUORUM) {
+        status = REDLOCK_ERR_NO_QUORUM;
+    }
+    if (status == REDLOCK_ERR_HELD || status == REDLOCK_ERR_DEADLINE ||
+        status == REDLOCK_ERR_EXPIRED) {
+        return false;
+    }
+    check_lock(lock, status);
+    return true;
 }
 
-inline std::string token(redlock_mutex *mutex) {
+// A ttl of 0 is an error here: for the ttl of the options there is the function without one.
+template <class Lock>
+void extend(Lock *lock, std::chrono::milliseconds ttl) {
+    check(lock, prolong(lock, ttl.count() == 0 ? -1 : ttl.count()));
+}
+
+template <class Lock>
+std::string token(Lock *lock) {
     char token[REDLOCK_TOKEN_LENGTH + 1] = "";
-    const int status = redlock_mutex_token(mutex, token, sizeof token);
+    const int status = copy_token(lock, token, sizeof token);
     if (status != 0) {
         throw error(status);
     }
@@ -253,7 +311,8 @@ class client {
 
 // -- Mutex --
 
-// As redlock_mutex_options and redlock_lock_options, with the same defaults.
+// As redlock_mutex_options (or redlock_rwlock_options) and redlock_lock_options, with the same
+// defaults.
 struct mutex_options {
     std::chrono::milliseconds ttl{10000};
     bool auto_extend = true;
@@ -268,6 +327,79 @@ struct mutex_options {
     // Runs on the loop thread; it must be quick and must not throw (std::terminate).
     std::function<void(int status)> on_lost;
 };
+
+namespace detail {
+
+// On the heap, since the library keeps its address.
+template <class Lock>
+struct state {
+    Lock *lock = nullptr;
+    std::function<void(int)> on_lost;
+};
+
+template <class Lock>
+struct end {
+    // A lock that another thread uses is not freed, and then on_lost may still run.
+    void operator()(state<Lock> *state) const noexcept {
+        if (give_up(state->lock) == 0) {
+            delete state;
+        }
+    }
+};
+
+template <class Lock>
+using owned = std::unique_ptr<state<Lock>, end<Lock>>;
+
+template <class Lock>
+void lost(Lock *, int status, void *data) noexcept {
+    static_cast<state<Lock> *>(data)->on_lost(status);
+}
+
+inline std::int64_t count(const std::optional<std::chrono::milliseconds> &time, int none) {
+    return time.has_value() ? time->count() : none;
+}
+
+// to: the defaults. new_with: the function of blocking.h or rwlock.h.
+template <class Lock, class Options>
+owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &resources,
+                 const mutex_options &from, Options to,
+                 int (*new_with)(redlock_blocking *, const redlock_lock_options *, const Options *,
+                                 Lock **)) {
+    char sentence[REDLOCK_MESSAGE_MAX] = "";
+    std::vector<redlock_bytes> names;
+    names.reserve(resources.size());
+    for (const std::string_view &resource : resources) {
+        names.push_back(redlock_bytes{resource.data(), resource.size()});
+    }
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    lock.resources = names.data();
+    lock.n_resources = names.size();
+    lock.holder = from.holder.empty() ? nullptr : from.holder.c_str();
+    owned<Lock> made(new state<Lock>);
+    made->on_lost = from.on_lost;
+    to.ttl_ms = from.ttl.count();
+    to.auto_extend = from.auto_extend ? 1 : 0;
+    to.renew_ms = count(from.renew, REDLOCK_THIRD_OF_TTL);
+    to.max_hold_ms = count(from.max_hold, REDLOCK_NO_LIMIT);
+    to.delay_ms = from.delay.count();
+    to.jitter_ms = from.jitter.count();
+    to.min_validity_ms = from.min_validity.count();
+    to.owner = from.owner;
+    to.fencing = from.fencing ? 1 : 0;
+    if (made->on_lost) {
+        to.on_lost = lost<Lock>;
+        to.lost_data = made.get();
+    }
+    to.error = sentence;
+    to.error_size = sizeof sentence;
+    const int status = new_with(client, &lock, &to, &made->lock);
+    if (status != 0) {
+        fail(status, sentence);
+    }
+    return made;
+}
+
+}  // namespace detail
 
 // redlock_mutex: a lock that threads use. An object that was moved from can be destroyed or
 // assigned to, and answers REDLOCK_ERR_INVALID to everything else.
@@ -285,17 +417,10 @@ class mutex {
     }
 
     mutex(const client &client, const std::vector<std::string_view> &resources,
-          const mutex_options &options = {}) {
-        std::vector<redlock_bytes> names;
-        names.reserve(resources.size());
-        for (const std::string_view &resource : resources) {
-            names.push_back(redlock_bytes{resource.data(), resource.size()});
-        }
-        redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
-        lock.resources = names.data();
-        lock.n_resources = names.size();
-        lock.holder = options.holder.empty() ? nullptr : options.holder.c_str();
-        state_ = make(client, lock, options);
+          const mutex_options &options = {})
+        : state_(detail::make(client.handle(), resources, options,
+                              redlock_mutex_options REDLOCK_MUTEX_OPTIONS_INIT,
+                              redlock_mutex_new_with)) {
     }
 
     mutex(const mutex &) = delete;
@@ -322,13 +447,14 @@ class mutex {
 
     // One attempt.
     bool try_lock() {
-        return is_locked(redlock_mutex_lock(handle(), 0));
+        return detail::is_locked(handle(), redlock_mutex_lock(handle(), 0));
     }
 
     // Attempts until the time is over.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &time) {
-        return is_locked(redlock_mutex_lock(handle(), detail::to_timeout_ms(time)));
+        return detail::is_locked(handle(),
+                                 redlock_mutex_lock(handle(), detail::to_timeout_ms(time)));
     }
 
     template <class Clock, class Duration>
@@ -383,13 +509,12 @@ class mutex {
 
     // The last failure's sentence; "" if there was none.
     std::string message() const {
-        char sentence[REDLOCK_MESSAGE_MAX];
-        return redlock_mutex_message(handle(), sentence, sizeof sentence);
+        return detail::text_of(handle());
     }
 
     // For functions of blocking.h; NULL once it is moved from.
     redlock_mutex *handle() const noexcept {
-        return state_ != nullptr ? state_->mutex : nullptr;
+        return state_ != nullptr ? state_->lock : nullptr;
     }
     using native_handle_type = redlock_mutex *;
     native_handle_type native_handle() const noexcept {
@@ -397,70 +522,7 @@ class mutex {
     }
 
    private:
-    // On the heap, since the library keeps its address.
-    struct state {
-        redlock_mutex *mutex = nullptr;
-        std::function<void(int)> on_lost;
-    };
-    struct end {
-        // A lock that another thread uses is not freed, and then on_lost may still run.
-        void operator()(state *state) const noexcept {
-            if (redlock_mutex_free(state->mutex) == 0) {
-                delete state;
-            }
-        }
-    };
-
-    static void lost(redlock_mutex *, int status, void *data) noexcept {
-        static_cast<state *>(data)->on_lost(status);
-    }
-
-    static std::int64_t count(const std::optional<std::chrono::milliseconds> &time, int none) {
-        return time.has_value() ? time->count() : none;
-    }
-
-    static std::unique_ptr<state, end> make(const client &client, const redlock_lock_options &lock,
-                                            const mutex_options &from) {
-        char sentence[REDLOCK_MESSAGE_MAX] = "";
-        redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-        std::unique_ptr<state, end> made(new state);
-        made->on_lost = from.on_lost;
-        options.ttl_ms = from.ttl.count();
-        options.auto_extend = from.auto_extend ? 1 : 0;
-        options.renew_ms = count(from.renew, REDLOCK_THIRD_OF_TTL);
-        options.max_hold_ms = count(from.max_hold, REDLOCK_NO_LIMIT);
-        options.delay_ms = from.delay.count();
-        options.jitter_ms = from.jitter.count();
-        options.min_validity_ms = from.min_validity.count();
-        options.owner = from.owner;
-        options.fencing = from.fencing ? 1 : 0;
-        if (made->on_lost) {
-            options.on_lost = lost;
-            options.lost_data = made.get();
-        }
-        options.error = sentence;
-        options.error_size = sizeof sentence;
-        const int status = redlock_mutex_new_with(client.handle(), &lock, &options, &made->mutex);
-        if (status != 0) {
-            detail::fail(status, sentence);
-        }
-        return made;
-    }
-
-    bool is_locked(int status) {
-        const int attempt = redlock_mutex_attempt_status(handle());
-        if (status == REDLOCK_ERR_DEADLINE && attempt == REDLOCK_ERR_NO_QUORUM) {
-            status = attempt;
-        }
-        if (status == REDLOCK_ERR_HELD || status == REDLOCK_ERR_DEADLINE ||
-            status == REDLOCK_ERR_EXPIRED) {
-            return false;
-        }
-        detail::check_lock(handle(), status);
-        return true;
-    }
-
-    std::unique_ptr<state, end> state_;
+    detail::owned<redlock_mutex> state_;
 };
 
 // -- Guard --
@@ -551,6 +613,169 @@ class guard {
 
    private:
     redlock_mutex *mutex_;
+};
+
+// -- Shared mutex --
+
+// redlock_rwlock: readers hold it side by side, a writer holds it alone.
+//
+//     redlock::shared_mutex mutex(client, "settings");
+//     {
+//         std::shared_lock<redlock::shared_mutex> lock(mutex);
+//         read();
+//     }
+//     std::unique_lock<redlock::shared_mutex> lock(mutex);
+//     write();
+//
+// An object that was moved from can be destroyed or assigned to, and answers REDLOCK_ERR_INVALID to
+// everything else.
+class shared_mutex {
+   public:
+    // Throws.
+    shared_mutex(const client &client, std::string_view resource, const mutex_options &options = {})
+        : shared_mutex(client, std::vector<std::string_view>{resource}, options) {
+    }
+
+    // All of several resources or none.
+    shared_mutex(const client &client, std::initializer_list<std::string_view> resources,
+                 const mutex_options &options = {})
+        : shared_mutex(client, std::vector<std::string_view>(resources), options) {
+    }
+
+    shared_mutex(const client &client, const std::vector<std::string_view> &resources,
+                 const mutex_options &options = {})
+        : state_(detail::make(client.handle(), resources, options,
+                              redlock_rwlock_options REDLOCK_RWLOCK_OPTIONS_INIT,
+                              redlock_rwlock_new_with)) {
+    }
+
+    shared_mutex(const shared_mutex &) = delete;
+    shared_mutex &operator=(const shared_mutex &) = delete;
+    shared_mutex(shared_mutex &&) noexcept = default;
+    shared_mutex &operator=(shared_mutex &&) noexcept = default;
+    // As that of mutex.
+    ~shared_mutex() = default;
+
+    // -- As std::shared_timed_mutex --
+
+    // What is true, false or thrown is as for mutex. Beyond that, locking as a writer throws
+    // REDLOCK_ERR_WOULD_DEADLOCK at once if the thread reads: it would wait for itself. Unlike a
+    // standard mutex, a thread that reads may read, and one that writes may read and write.
+
+    void lock() {
+        detail::check_lock(handle(), redlock_rwlock_wrlock(handle(), REDLOCK_NO_LIMIT));
+    }
+    bool try_lock() {
+        return detail::is_locked(handle(), redlock_rwlock_wrlock(handle(), 0));
+    }
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &time) {
+        return detail::is_locked(handle(),
+                                 redlock_rwlock_wrlock(handle(), detail::to_timeout_ms(time)));
+    }
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
+        return try_lock_for(time - Clock::now());
+    }
+
+    void lock_shared() {
+        detail::check_lock(handle(), redlock_rwlock_rdlock(handle(), REDLOCK_NO_LIMIT));
+    }
+    bool try_lock_shared() {
+        return detail::is_locked(handle(), redlock_rwlock_rdlock(handle(), 0));
+    }
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &time) {
+        return detail::is_locked(handle(),
+                                 redlock_rwlock_rdlock(handle(), detail::to_timeout_ms(time)));
+    }
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time) {
+        return try_lock_shared_for(time - Clock::now());
+    }
+
+    // Each unlocks once what the thread holds, in whichever mode that is by now; the outcome is not
+    // reported.
+    void unlock() noexcept {
+        redlock_rwlock_unlock(handle());
+    }
+    void unlock_shared() noexcept {
+        redlock_rwlock_unlock(handle());
+    }
+
+    // -- From one mode to the other --
+
+    // A std::unique_lock or a std::shared_lock that has locked it may stay, and unlocks it as well.
+
+    // The thread that writes reads from now on, whatever is thrown but REDLOCK_ERR_INVALID,
+    // REDLOCK_ERR_BUSY, and that it does not hold it. Throws.
+    void downgrade() {
+        detail::check(handle(), redlock_rwlock_downgrade(handle()));
+    }
+
+    // Whether the thread, which reads, writes now: false if others read. Tries once and does not
+    // wait. Throws, also REDLOCK_ERR_WOULD_DEADLOCK: of two that would write one must unlock.
+    bool try_upgrade() {
+        const int status = redlock_rwlock_try_upgrade(handle());
+        if (status == REDLOCK_ERR_HELD) {
+            return false;
+        }
+        detail::check(handle(), status);
+        return true;
+    }
+
+    // -- What a lock on other machines has besides: as mutex --
+
+    std::error_code last_attempt() const noexcept {
+        return make_error_code(redlock_rwlock_attempt_status(handle()));
+    }
+
+    // Unlocks, and returns the outcome: REDLOCK_ERR_LOST if the work may have been unprotected, ...
+    std::error_code release() noexcept {
+        return make_error_code(redlock_rwlock_unlock(handle()));
+    }
+
+    // Throws.
+    void extend() {
+        detail::check(handle(), redlock_rwlock_extend(handle(), 0));
+    }
+    void extend(std::chrono::milliseconds ttl) {
+        detail::extend(handle(), ttl);
+    }
+
+    bool valid() const noexcept {
+        return redlock_rwlock_is_valid(handle()) != 0;
+    }
+
+    std::chrono::milliseconds remaining() const noexcept {
+        return std::chrono::milliseconds(redlock_rwlock_remaining_ms(handle()));
+    }
+
+    // Throws.
+    std::string token() const {
+        return detail::token(handle());
+    }
+
+    std::uint64_t fence() const noexcept {
+        return redlock_rwlock_fence(handle());
+    }
+
+    // The last failure's sentence; "" if there was none.
+    std::string message() const {
+        return detail::text_of(handle());
+    }
+
+    // For functions of rwlock.h; NULL once it is moved from.
+    redlock_rwlock *handle() const noexcept {
+        return state_ != nullptr ? state_->lock : nullptr;
+    }
+    using native_handle_type = redlock_rwlock *;
+    native_handle_type native_handle() const noexcept {
+        return handle();
+    }
+
+   private:
+    detail::owned<redlock_rwlock> state_;
 };
 
 }  // namespace redlock

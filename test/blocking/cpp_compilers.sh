@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock.hpp, in the program that tests it, by g++ and by clang++: C++17 and later, warnings are
+# redlock.hpp, in the programs that test it, by g++ and by clang++: C++17 and later, warnings are
 # errors.
 #
 #   cpp_compilers.sh SOURCE LIBUV_INCLUDE HIREDIS_ROOT     the last two may be empty
@@ -23,7 +23,7 @@ for cxx in g++ clang++; do
             continue
         fi
         "$cxx" -std=$std -Wall -Wextra -Wpedantic -Wshadow -Werror -D_GNU_SOURCE -fsyntax-only \
-            "$@" "$here/cpp_test.cpp" >"$log" 2>&1
+            "$@" "$here/cpp_test.cpp" "$here/cpp_shared_test.cpp" >"$log" 2>&1
         result "$cxx -std=$std" $? "$log"
     done
 done
