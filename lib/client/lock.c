@@ -372,7 +372,7 @@ int redlock_disown(redlock_lock *lock) {
                            "in use: it was acquired more than once, or other objects share it");
     }
     const struct rl_holding *holding = &rl_hold_primary(lock)->holding;
-    if (holding->mode == RL_EXCLUSIVE && holding->unsure != 0) { /* client/mode.h */
+    if (holding->mode == RL_EXCLUSIVE && (holding->unsure | holding->stray) != 0) { /* client/mode.h */
         return refuse_busy(lock, "in use: a node has not answered a change of its mode");
     }
     if (!rl_reentrancy_disown(lock)) {

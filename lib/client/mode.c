@@ -33,13 +33,15 @@ void rl_mode_convert_sent(redlock_lock *lock, uint32_t node) {
 
 void rl_mode_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
                    const struct rl_answer *answer) {
-    const bool answered = answer->verdict == RL_YES || answer->verdict == RL_NO;
+    const uint32_t bit = UINT32_C(1) << node;
+    const bool runs_late = answer->verdict == RL_UNANSWERED || answer->verdict == RL_NOT_REDIS;
     assert(node < lock->client->n_nodes);
-    if (!answered || memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
+    if (memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
         return;
     }
-    if (request->converts) {
-        lock->holding.unsure &= ~(UINT32_C(1) << node);
+    if (request->converts) { /* after an error it is over, whatever it has done */
+        lock->holding.unsure &= ~bit;
+        lock->holding.stray |= runs_late ? bit : 0;
     }
     if (request->kind == RL_COMMAND_UPGRADE && answer->verdict == RL_NO &&
         answer->line.which == RL_UPGRADE_MEETS_UPGRADE) {
@@ -63,12 +65,24 @@ void rl_mode_upgrade(redlock_lock *lock) {
 
 bool rl_mode_is_unsure(const redlock_lock *lock) {
     const bool writes = lock->holding.mode == RL_EXCLUSIVE || lock->holding.is_upgrading;
-    return writes && lock->holding.unsure != 0;
+    return writes && (lock->holding.unsure | lock->holding.stray) != 0;
+}
+
+/* A server that has other addresses runs the conversion for all of them. */
+static uint32_t unsure_nodes(const redlock_lock *lock) {
+    const redlock_client *client = lock->client;
+    const uint32_t unsure = lock->holding.unsure | lock->holding.stray;
+    uint32_t nodes = unsure;
+    assert((unsure & ~rl_all_nodes(client->n_nodes)) == 0);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        nodes |= unsure >> i & 1 ? client->duplicates[i] : 0;
+    }
+    return nodes;
 }
 
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
                        int16_t reasons[RL_NODES_MAX]) {
-    const uint32_t unsure = lock->holding.unsure;
+    const uint32_t unsure = unsure_nodes(lock);
     const uint32_t n = lock->client->n_nodes;
     assert(rl_mode_is_unsure(lock));
     memcpy(reasons, event->reasons, n * sizeof reasons[0]);

@@ -13,11 +13,13 @@
  * Can a conversion run late and let readers in beside a writer? A command may run after one that
  * was sent later: it lay on a connection that has ended, or its script was not there and it was
  * sent again, whole. So of each node that was sent a conversion to the reader's, and has not
- * answered it, the client is unsure: it is sent no second one, and its yes counts neither to an
- * upgrade nor, when that was won, to any extension (a repair may have put the token there, which
- * the conversion would find). All others that run late do no harm: a conversion to the writer's
- * needs a lease that lives, and keeps more out, not less; an extension without converting lets a
- * key be whose it is; and what is released has a token that is never used again.
+ * answered it, the client is unsure: its yes counts neither to an upgrade nor, when that was won,
+ * to any extension (a repair may have put the token there, which the conversion would find). It is
+ * sent no second one before there is an answer, be it an error, or the connection has ended. Then
+ * it may be, or what the lost one was to convert would keep readers out for as long as the hold
+ * lasts; but for so long it is not counted. All others that run late do no harm: a conversion to
+ * the writer's needs a lease that lives, and keeps more out, not less; an extension without
+ * converting lets a key be whose it is; and what is released has a token that is never used again.
  *
  * Who adopts a token does not know what was sent for it before. So an adopted hold is not upgraded,
  * and one that was upgraded beside a node of which the client is unsure is not disowned.

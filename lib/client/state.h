@@ -218,6 +218,7 @@ struct rl_waiting {
 struct rl_holding {
     uint64_t place;  /* waiting: with which its turn came that of another lock of ours was, or 0 */
     uint32_t unsure; /* may convert what is the writer's late: no answer to that has come */
+    uint32_t stray;  /* ... and none will come: for as long as the hold lasts */
     uint8_t made;    /* enum rl_mode, as it was made */
     uint8_t mode;    /* ... of the attempt, or the hold, now */
     bool was_shared; /* it is released as a reader's */

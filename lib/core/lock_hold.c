@@ -146,21 +146,22 @@ void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struc
 
 /* -- Upgrades -- */
 
-/* Not one that would shorten the hold: then a later extension does it. */
-static bool can_convert_back(const struct rl_lock *lock, const struct rl_event *event) {
-    assert(lock_is(lock, IS_HOLDING));
-    return event->now_ns + rl_validity_ns(lock->rules, lock->acquire.ttl_ms) >=
-           lock->valid_until_ns;
+/* What was converted is converted back by an extension, which does not shorten the hold. */
+static void convert_back(struct rl_lock *lock, const struct rl_event *event,
+                         struct rl_actions *out) {
+    const uint32_t ttl_ms = lock->acquire.ttl_ms;
+    const uint64_t until_ns = event->now_ns + rl_validity_ns(lock->rules, ttl_ms);
+    assert(lock->state == RL_HELD && lock->life_ms >= ttl_ms);
+    rl_lock_begin_extend(lock, event, out,
+                         until_ns >= lock->valid_until_ns ? ttl_ms : lock->life_ms);
 }
 
 void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out) {
     assert(lock->state == RL_EXTENDING && lock->round.kind == RL_ROUND_UPGRADE);
     rl_lock_stop_extend(lock, out);
-    if (can_convert_back(lock, event)) {
-        lock->renews = true; /* nobody waits for it */
-        rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
-    }
+    lock->renews = true; /* nobody waits for it */
+    convert_back(lock, event, out);
 }
 
 static void upgrade_over(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
@@ -176,13 +177,9 @@ static void upgrade_failed(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out) {
     const enum rl_result why =
         rl_round_without_quorum(&lock->round) ? RL_RESULT_UNKNOWN : RL_RESULT_HELD;
-    if (!can_convert_back(lock, event)) {
-        upgrade_over(lock, event, out, why);
-        return;
-    }
     lock->reverts = (uint8_t)why;
     rl_lock_move(lock, RL_HELD);
-    rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
+    convert_back(lock, event, out);
 }
 
 void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
@@ -212,7 +209,8 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
      * those have given, and as a reader's it kept no other reader out. */
     lock->ttl_ms = lock->life_ms;
     rl_lock_move(lock, RL_EXTENDING);
-    rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->up);
+    /* Whose yes would not count is not asked: what it converted would keep readers out. */
+    rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->voters);
     if (lock->round.decision != RL_OPEN) { /* too few nodes are up: convert nothing in vain */
         out->send = 0;
         rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);

@@ -301,7 +301,7 @@ static inline void ledger_upgrade(struct world *w, const struct rl_event *e) {
     const struct rl_ballot_in *in = &e->u.vote;
     uint64_t until_ns = w->lock.valid_until_ns;
     if (e->type == RL_EV_UPGRADE && x->extended == RL_RESULT_NONE) {
-        CHECK(w, x->send == e->up && 2 * set_size(e->up) > w->rules.n);
+        CHECK(w, x->send == e->voters && 2 * set_size(e->voters) > w->rules.n);
         w->upgrading = true;
         w->upgrade_ns = e->now_ns;
         w->upgrade_ttl_ms = w->lock.ttl_ms;

@@ -32,9 +32,11 @@ static inline void model_extend_decided(struct model *m, const struct rl_event *
     }
 }
 
-/* An extension to the usual ttl would take away some of the time that is left. */
-static inline bool model_would_shorten(const struct model *m) {
-    return m->now_ns + model_validity(m, m->wish.ttl_ms) < m->valid_until_ns;
+/* Of an extension that nobody asked for: where the usual one would take away some of the time that
+ * is left, the longest that there was. */
+static inline uint32_t model_no_shorter_ms(const struct model *m) {
+    bool shortens = m->now_ns + model_validity(m, m->wish.ttl_ms) < m->valid_until_ns;
+    return shortens ? m->longest_ms : m->wish.ttl_ms;
 }
 
 static inline void model_begin_extend(struct model *m, const struct rl_event *e,
@@ -46,17 +48,17 @@ static inline void model_upgrade_decided(struct model *m, const struct rl_event 
                                          struct rl_actions *x) {
     bool heard = m->rules->n - set_size(m->failed) >= model_majority(m);
     enum rl_result why = heard ? RL_RESULT_HELD : RL_RESULT_UNKNOWN;
-    if (!m->won && !model_would_shorten(m)) {
+    if (!m->won) {
         m->in_vain = why;
-        model_begin_extend(m, e, x, m->wish.ttl_ms);
+        model_begin_extend(m, e, x, model_no_shorter_ms(m));
         return;
     }
-    model_extension_over(m, x, m->won ? RL_RESULT_OK : why);
+    model_extension_over(m, x, RL_RESULT_OK);
     m->state = RL_HELD;
-    if (m->won && m->valid_until_ns < m->hold_until_ns) {
+    if (m->valid_until_ns < m->hold_until_ns) {
         model_valid_until(m, m->sent_ns + model_validity(m, m->ttl_ms));
     }
-    model_plan(m, e, !m->won);
+    model_plan(m, e, false);
 }
 
 /* Is the round that is open decided by now? */
@@ -169,7 +171,7 @@ static inline void model_upgrade(struct model *m, const struct rl_event *e, stru
     m->ttl_ms = m->longest_ms;
     m->state = RL_EXTENDING;
     model_round(m, e, x, RL_ROUND_UPGRADE);
-    if (set_size(e->up) < model_majority(m)) {
+    if (set_size(e->voters) < model_majority(m)) {
         x->send = 0;
         m->failed = model_all(m);
         m->open = false;
@@ -202,9 +204,9 @@ static inline void model_cancel(struct model *m, const struct rl_event *e, struc
         model_extension_over(m, x, RL_RESULT_CANCELED);
         m->open = false;
         m->state = RL_HELD;
-        if (upgrades && !model_would_shorten(m)) {
+        if (upgrades) {
             m->renews = true; /* what it has done is undone without being asked */
-            model_begin_extend(m, e, x, m->wish.ttl_ms);
+            model_begin_extend(m, e, x, model_no_shorter_ms(m));
         }
     } else if (model_acquires(m)) {
         if (m->state != RL_READY) {

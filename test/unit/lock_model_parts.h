@@ -199,7 +199,8 @@ static inline void model_not_past_validity(struct model *m) {
 
 static inline void model_round(struct model *m, const struct rl_event *e, struct rl_actions *x,
                                enum rl_round_kind kind) {
-    uint32_t asked = kind == RL_ROUND_ACQUIRE ? e->voters : e->up;
+    bool wants = kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_UPGRADE;
+    uint32_t asked = wants ? e->voters : e->up;
     uint64_t wait_ns = m->rules->node_timeout_ns;
     uint64_t quarter_ns = (m->valid_until_ns - m->now_ns) / 4;
     wait_ns = m->renews && quarter_ns > wait_ns ? quarter_ns : wait_ns; /* there is time */

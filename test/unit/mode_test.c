@@ -144,7 +144,8 @@ static void is_sure_when_it_was_answered(void **state) {
     assert_int_equal(extend(&s), 3);
 }
 
-/* No answer, or one that does not say whether it ran: it may come to run. */
+/* An error is an answer: whatever it has done, it will do no more. No answer, or one that is none:
+ * it may come to run, also after another that is sent in its place. */
 static void stays_unsure_without_an_answer(void **state) {
     (void)state;
     struct scene s;
@@ -153,9 +154,35 @@ static void stays_unsure_without_an_answer(void **state) {
         rl_mode_downgrade(s.lock);
         extend(&s);
         answer(&s, 0, true, TOKEN, verdict);
-        const bool answered = verdict == RL_YES || verdict == RL_NO;
-        assert_int_equal(s.lock->holding.unsure, answered ? 6 : 7);
+        const bool is_over = verdict != RL_UNANSWERED && verdict != RL_NOT_REDIS;
+        assert_int_equal(s.lock->holding.unsure, 6);
+        assert_int_equal(s.lock->holding.stray, is_over ? 0 : 1);
+        assert_int_equal(extend(&s), 1); /* or it would keep readers out for ever */
+        for (uint32_t i = 0; i < 3; i++) {
+            answer(&s, i, true, TOKEN, RL_YES);
+        }
+        assert_int_equal(upgrade(&s, 0), 0);
+        assert_int_equal(rl_mode_is_unsure(s.lock), !is_over);
+        if (!is_over) {
+            assert_int_equal(leave_out(&s, RL_EV_VOTE).voters, 2); /* of 0 and 1 */
+        }
     }
+}
+
+/* Nodes 0 and 1 are one server: what the one may run still the other has as well. */
+static void counts_no_other_address_of_it(void **state) {
+    (void)state;
+    struct scene s;
+    hold(&s, RL_EXCLUSIVE);
+    s.client.duplicates[0] = 2;
+    s.client.duplicates[1] = 1;
+    rl_mode_downgrade(s.lock);
+    extend(&s);
+    answer(&s, 0, true, TOKEN, RL_UNANSWERED);
+    answer(&s, 1, true, TOKEN, RL_YES);
+    answer(&s, 2, true, TOKEN, RL_YES);
+    rl_mode_upgrade(s.lock);
+    assert_int_equal(leave_out(&s, RL_EV_VOTE).voters & 3, 0);
 }
 
 static void counts_them_in_no_upgrade(void **state) {
@@ -241,6 +268,7 @@ int main(void) {
         cmocka_unit_test(converts_only_what_may_be_the_writers),
         cmocka_unit_test(is_sure_when_it_was_answered),
         cmocka_unit_test(stays_unsure_without_an_answer),
+        cmocka_unit_test(counts_no_other_address_of_it),
         cmocka_unit_test(counts_them_in_no_upgrade),
         cmocka_unit_test(counts_them_in_no_writers_extension),
         cmocka_unit_test(says_what_it_came_to),
