@@ -71,16 +71,30 @@ static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
     return holder;
 }
 
+/* Those who write it for those who read it, and the other way round; NULL: there are none. */
+static struct rl_resource *other_mode(const struct rl_resource *resource) {
+    if (resource->kind > RL_SHARED) {
+        return NULL;
+    }
+    const uint16_t other = resource->kind == RL_SHARED ? RL_EXCLUSIVE : RL_SHARED;
+    return rl_resource_find(resource->table, other, resource->bytes, resource->length);
+}
+
 /* A writer's hold, or a reader's, of this resource, whichever this lock would be. */
 static redlock_lock *find_hold(const struct rl_resource *resource, uint64_t owner) {
     redlock_lock *holder = held_by(&resource->turns, owner);
-    if (holder == NULL && resource->kind <= RL_SHARED) {
-        const uint16_t other = resource->kind == RL_SHARED ? RL_EXCLUSIVE : RL_SHARED;
-        const struct rl_resource *same =
-            rl_resource_find(resource->table, other, resource->bytes, resource->length);
-        holder = same != NULL ? held_by(&same->turns, owner) : NULL;
+    const struct rl_resource *same = holder == NULL ? other_mode(resource) : NULL;
+    return same != NULL ? held_by(&same->turns, owner) : holder;
+}
+
+/* Whether the lock can share this hold of its owner's: 0, or why not. */
+static int sharing_status(const redlock_lock *lock, const redlock_lock *primary) {
+    const bool reads = primary->holding.mode == RL_SHARED;
+    assert(rl_lock_is_holding(&primary->core));
+    if (!same_resources(lock, primary)) {
+        return REDLOCK_ERR_PART_HELD;
     }
-    return holder;
+    return lock->holding.made == RL_EXCLUSIVE && reads ? REDLOCK_ERR_WOULD_DEADLOCK : 0;
 }
 
 redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
@@ -89,11 +103,8 @@ redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
     for (uint32_t i = 0; owner != 0 && primary == NULL && i < lock->resource_count; i++) {
         primary = find_hold(lock->resources[i], owner);
     }
-    if (primary != NULL && !same_resources(lock, primary)) {
-        *why = REDLOCK_ERR_PART_HELD;
-    } else if (primary != NULL && lock->holding.made == RL_EXCLUSIVE &&
-               primary->holding.mode == RL_SHARED) {
-        *why = REDLOCK_ERR_WOULD_DEADLOCK;
+    if (primary != NULL) {
+        *why = sharing_status(lock, primary);
     }
     return *why == 0 ? primary : NULL;
 }
@@ -113,28 +124,40 @@ void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {
 static void admit_one(redlock_lock *lock, redlock_lock *primary) {
     rl_step_simple(lock, RL_EV_CANCEL); /* out of the line */
     struct rl_op *op = &lock->ops[RL_OP_ACQUIRE];
+    const int status = sharing_status(lock, primary);
     assert(op->is_active && op->is_done);
-    if (lock->core.acquire.fences && rl_lock_fence(&primary->core) == 0) {
+    if (status != 0) {
+        op->status = status; /* it would wait for its own owner */
+        op->words = RL_WORDS_NONE;
+    } else if (lock->core.acquire.fences && rl_lock_fence(&primary->core) == 0) {
         op->status = REDLOCK_ERR_ALREADY_HELD;
         op->words = RL_WORDS_NO_FENCE;
-    } else if (same_resources(lock, primary)) {
+    } else {
         op->is_done = false;
         rl_reentrancy_join(lock, primary);
-    } else {
-        op->status = REDLOCK_ERR_PART_HELD; /* it would wait for its own owner */
-        op->words = RL_WORDS_NONE;
+    }
+}
+
+/* Those that ask just now, too, as readers do beside each other: an owner has one hold. */
+static void admit_all(const struct rl_waitlist *turns, redlock_lock *primary) {
+    struct rl_ticket *next = turns->first;
+    assert(primary->reentry.owner != 0);
+    while (next != NULL) {
+        redlock_lock *lock = next->owner;
+        next = next->next;
+        if (lock->reentry.owner == primary->reentry.owner && rl_lock_is_acquiring(&lock->core)) {
+            admit_one(lock, primary);
+        }
     }
 }
 
 void rl_reentrancy_admit(redlock_lock *primary) {
     for (uint32_t i = 0; primary->reentry.owner != 0 && i < primary->resource_count; i++) {
-        struct rl_ticket *next = primary->waiting.tickets[i].turns->first;
-        while (next != NULL) {
-            redlock_lock *lock = next->owner;
-            next = next->next;
-            if (lock->reentry.owner == primary->reentry.owner && lock->core.state == RL_WAITING) {
-                admit_one(lock, primary);
-            }
+        const struct rl_resource *resource = primary->resources[i];
+        admit_all(&resource->turns, primary);
+        resource = other_mode(resource);
+        if (resource != NULL) {
+            admit_all(&resource->turns, primary);
         }
     }
 }

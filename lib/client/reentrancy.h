@@ -29,7 +29,8 @@ redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why);
 /* The acquire that was just submitted for lock succeeds by joining. */
 void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary);
 
-/* The lock's own acquire was reported: those of its owner that wait behind it need not. */
+/* The lock's own acquire was reported: those of its owner that ask or wait, in either mode, need
+ * not; or are told that they would wait for it. */
 void rl_reentrancy_admit(redlock_lock *primary);
 
 /* The release that was just submitted for lock. */
