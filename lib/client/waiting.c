@@ -115,6 +115,9 @@ static void pass_turn(redlock_lock *lock) {
 
 static void update_beside(redlock_lock *lock) {
     const bool won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
+    if (lock->core.state != RL_WAITING) {
+        lock->waiting.has_turn = false; /* its own pause has ended at the same time */
+    }
     if (rl_waiting_is_active(lock)) {
         if (won) {
             pass_turn(lock);
