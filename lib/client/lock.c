@@ -143,7 +143,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
         rl_message_refuse(lock, RL_MESSAGE_NO_FENCE);
         return REDLOCK_ERR_ALREADY_HELD;
     }
-    if (primary == NULL && rl_lock_is_holding(&lock->core)) {
+    if (primary != lock && rl_lock_is_holding(&lock->core)) {
         return refuse_busy(
             lock, "in use: it was released, but other objects of its owner still share its hold");
     }
@@ -372,7 +372,8 @@ int redlock_disown(redlock_lock *lock) {
                            "in use: it was acquired more than once, or other objects share it");
     }
     const struct rl_holding *holding = &rl_hold_primary(lock)->holding;
-    if (holding->mode == RL_EXCLUSIVE && (holding->unsure | holding->stray) != 0) { /* client/mode.h */
+    if (holding->mode == RL_EXCLUSIVE &&
+        (holding->unsure | holding->stray) != 0) { /* client/mode.h */
         return refuse_busy(lock, "in use: a node has not answered a change of its mode");
     }
     if (!rl_reentrancy_disown(lock)) {

@@ -1,6 +1,7 @@
-/* Locks of both modes, of one resource or two, of several clients and owners, and every operation at
- * random, while nodes stand still now and then, lose connections and scripts. Two that conflict are
- * never valid together; what was submitted ends in one callback, and in time; nothing is left. */
+/* Locks of both modes, of one resource or two, of several clients and owners, and every operation
+ * at random, while nodes stand still now and then, lose connections and scripts. Two that conflict
+ * are never valid together; what was submitted ends in one callback, and in time; nothing is left.
+ */
 #include <stdlib.h>
 #include <string.h>
 

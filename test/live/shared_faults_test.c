@@ -151,6 +151,29 @@ static void a_writers_owner_reads_along(void **state) {
     live_end(live);
 }
 
+/* An object that carries its first owner's hold is not free for the second's, who reads as well. */
+static void one_object_has_one_hold(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options first = patient(7), second = patient(8);
+    redlock_lock *r[3];
+    for (size_t i = 0; i < 3; i++) {
+        r[i] = readers_lock(live->client, "key", REDLOCK_SHARED);
+    }
+    LIVE_STATUS(live_acquire(live, r[0], &first), 0);
+    LIVE_STATUS(live_acquire(live, r[1], &first), 0);
+    LIVE_STATUS(live_release(live, r[0]), 0);
+    LIVE_STATUS(live_acquire(live, r[2], &second), 0);
+    LIVE_STATUS(redlock_acquire(r[0], &second, NULL, NULL), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(live_acquire(live, r[0], &first), 0);
+    LIVE_STATUS(live_release(live, r[0]), 0);
+    LIVE_STATUS(live_release(live, r[1]), 0);
+    LIVE_STATUS(live_acquire(live, r[0], &second), 0);
+    LIVE_STATUS(live_release(live, r[0]), 0);
+    LIVE_STATUS(live_release(live, r[2]), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(a_refused_downgrade_is_made_good),
@@ -158,6 +181,7 @@ int main(void) {
         LIVE_TEST_FIVE(an_upgrade_in_vain_of_a_long_hold_lets_go),
         LIVE_TEST_FIVE(an_owner_does_not_wait_for_itself),
         LIVE_TEST_FIVE(a_writers_owner_reads_along),
+        LIVE_TEST_FIVE(one_object_has_one_hold),
     };
     return cmocka_run_group_tests_name("shared faults", tests, NULL, NULL);
 }
