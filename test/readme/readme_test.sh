@@ -2,7 +2,8 @@
 # README.md does what it says: its ten lines of C and its line of shell run on real nodes. It is short,
 # and no link in it or in docs/ is dead.
 #
-#   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT TEN_LINES DEMO BUSY     the latter two: "-": not built
+#   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT TEN_LINES DEMO BUSY SETTINGS    the latter three: "-":
+#   not built
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -12,6 +13,7 @@ top=$3
 ten_lines=$4
 demo=$5
 busy=$6
+settings=$7
 readme=$top/README.md
 
 [ "$(wc -w <"$readme")" -le 900 ]
@@ -79,10 +81,20 @@ result 'ten lines of C' $? "$out"
 sh "$here/snippet.sh" c "$top/docs/start.md" | sed 1d | diff - "$top/examples/hold.c" >"$log"
 result 'the program in docs/start.md is examples/hold.c' $? "$log"
 
-sed -n '/^static int http_status(/,/^}/p' "$top/examples/busy.c" >"$out"
-sed -n '/^static int http_status(/,/^}/p' "$top/docs/recipes.md" | diff - "$out" >"$log"
-[ -s "$out" ] && [ ! -s "$log" ]
-result 'the function in docs/recipes.md is of examples/busy.c' $? "$log"
+# same_functions EXAMPLE NAME...: functions in docs/recipes.md are those of the example
+same_functions() {
+    same_file=examples/$1.c
+    shift
+    for name in "$@"; do
+        sed -n "/^static int $name(/,/^}/p" "$top/$same_file" >"$out"
+        [ -s "$out" ] || echo "there is no $name"
+        sed -n "/^static int $name(/,/^}/p" "$top/docs/recipes.md" | diff - "$out"
+    done >"$log" 2>&1
+    [ ! -s "$log" ]
+    result "docs/recipes.md has $* of $same_file" $? "$log"
+}
+same_functions busy http_status
+same_functions settings read_settings write_settings
 
 start_nodes 5
 # shellcheck disable=SC2046
@@ -139,6 +151,31 @@ answers() {
 answers 0 '200 ' 'examples/busy.c: 200 where the lock is free'
 redlock acquire --nodes "$*" --guard off --no-wait --ttl 20s order:4711 >"$out" 2>&1
 answers 1 '409 the deadline passed (held by another)' 'examples/busy.c: 409 where another holds it'
+
+# Readers of two files, and one that writes both: never one of the old and one of the new.
+if [ "$settings" != - ]; then
+    mkdir "$scratch/settings"
+    "$settings" "$scratch/settings" none "$@" 2>"$err"
+    for reader in 1 2 3; do
+        for time in 1 2 3 4 5 6; do
+            "$settings" "$scratch/settings" "$@" || echo "reader $reader, time $time"
+        done >"$scratch/read.$reader" 2>&1 &
+        left="$left $!"
+        eval "reader_$reader=\$!"
+    done
+    for text in one two three; do
+        "$settings" "$scratch/settings" "$text" "$@" 2>>"$err" || echo "not written: $text" >>"$err"
+    done
+    # shellcheck disable=SC2154
+    wait "$reader_1" "$reader_2" "$reader_3"
+    cat "$scratch"/read.* >"$log"
+    [ ! -s "$err" ] && [ "$(wc -l <"$log")" -eq 18 ] &&
+        ! grep -qvx 'none none\|one one\|two two\|three three' "$log" &&
+        [ "$("$settings" "$scratch/settings" "$@")" = 'three three' ]
+    result 'examples/settings.c: no reader sees half of a change' $? "$log"
+else
+    skip 'examples/settings.c' 'the examples are not built'
+fi
 
 # Every call of the ten lines answers for what the one before it could not do.
 for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" "$i"; done
