@@ -61,10 +61,17 @@ typedef struct redlock_lock_options {
      * below that of each one after it; as a rule readers that follow the same writer have the same.
      * Nodes keep readers under "libredlock:readers:{" resource "}". Default REDLOCK_EXCLUSIVE. */
     enum redlock_mode mode;
+
+    /* A semaphore of so many permits, see semaphore.h: up to REDLOCK_PERMITS_MAX, of one resource,
+     * and REDLOCK_EXCLUSIVE. The lock holds `take` of them at once, or none: 1 to
+     * REDLOCK_TAKE_MAX, and no more than permits. 0: no semaphore, and take is not looked at.
+     * Default 0 and 1. */
+    int32_t permits;
+    int32_t take;
 } redlock_lock_options;
 
 #define REDLOCK_LOCK_OPTIONS_INIT \
-    { sizeof(redlock_lock_options), NULL, 0, NULL, REDLOCK_EXCLUSIVE }
+    { sizeof(redlock_lock_options), NULL, 0, NULL, REDLOCK_EXCLUSIVE, 0, 1 }
 
 /* REDLOCK_LOCK_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_lock_options_init(redlock_lock_options *options, size_t size);
@@ -185,6 +192,8 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD
  *                             its owner was meanwhile granted a hold that it cannot share: one
  *                             without a fence, while this has `fencing`; a part of the resources
+ *     REDLOCK_ERR_PERMITS     of a semaphore: another number of permits is in use; the message
+ *                             has both
  *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
  * After an error nothing of this acquire stays on a live node.
  *

@@ -86,6 +86,9 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 
 #define REDLOCK_NODES_MAX 31                         /* nodes of one client */
 #define REDLOCK_RESOURCES_MAX 64                     /* resources of one lock */
+#define REDLOCK_PERMITS_MAX 1024                     /* of a semaphore */
+#define REDLOCK_TAKE_MAX 8                           /* permits of one lock */
+#define REDLOCK_NO_SLOT (-1)                         /* of redlock_lock_slot() */
 #define REDLOCK_HOLDER_MAX 64                        /* bytes of a holder's name */
 #define REDLOCK_RESOURCE_MAX 1024                    /* bytes of a resource */
 #define REDLOCK_TTL_MS_MAX 86400000                  /* one day */

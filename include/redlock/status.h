@@ -46,6 +46,7 @@ extern "C" {
     X(ERR_LOST, -25, "the lock was lost")                                                       \
     X(ERR_UNKNOWN, -26, "the outcome of the extension is unknown")                              \
     X(ERR_MAX_HOLD, -27, "the maximum hold time is over")                                       \
+    X(ERR_PERMITS, -29, "the semaphore has another number of permits")                          \
     /* why a node's vote failed */                                                              \
     X(ERR_NODE_DOWN, -40, "not connected")                                                      \
     X(ERR_NODE_RESOLVE, -41, "host name not resolved")                                          \
@@ -72,7 +73,8 @@ extern "C" {
     X(ERR_NODE_REPLICATION_CHANGED, -60, "its replication ID changed; in quarantine")           \
     X(ERR_NODE_RECENTLY_STARTED, -61, "recently started; in quarantine")                        \
     X(ERR_NODE_WAS_REPLICA, -62, "was a replica until recently; in quarantine")                 \
-    X(ERR_NODE_WAS_EVICTING, -63, "eviction was only recently disabled; in quarantine")
+    X(ERR_NODE_WAS_EVICTING, -63, "eviction was only recently disabled; in quarantine")         \
+    X(ERR_NODE_PERMITS, -64, "has another number of permits of this semaphore")
 
 #define REDLOCK_STATUS_ENUM_(name, value, text) REDLOCK_##name = (value),
 enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_END_ = -1000 };

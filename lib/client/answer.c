@@ -8,6 +8,7 @@
 #include "client/calls.h"
 #include "client/line_release.h"
 #include "client/mode.h"
+#include "client/permit.h"
 #include "client/step.h"
 
 /* What the core is to make of an answer. */
@@ -54,6 +55,9 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
         reason = REDLOCK_ERR_NODE_PROTOCOL;
     }
     rl_mode_learn(call->lock, place->index, request, answer);
+    if (call->lock->permit != NULL) {
+        rl_permit_learn(call->lock, place->index, request, answer);
+    }
     rl_line_learn(call->lock, place, request, answer);
     if (rl_call_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
         place->client->stats.late_votes += rl_step_event(call->lock, &event);

@@ -90,7 +90,8 @@ static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_
     if (kind == RL_CALL_SET && lock->core.fence.floor != 0) {
         return RL_COMMAND_FENCE;
     }
-    bool several = kind == RL_CALL_SET && lock->target.n > 1;
+    const bool several =
+        kind == RL_CALL_SET && (lock->target.n > 1 || (mode == RL_PERMIT && lock->target.take > 1));
     return several ? RL_COMMAND_SET_ALL : kinds[kind];
 }
 
@@ -106,9 +107,14 @@ static void call_fill(struct rl_lock_call *call, enum rl_call_kind kind, uint32_
         .counter = core->fence.floor,
         .kind = (uint8_t)command_kind(call->lock, kind, mode),
         .lock_mode = mode,
+        .from = RL_NO_SLOT,
         .announces = call->lock->announces,
     };
     memcpy(call->request.token, core->token, RL_TOKEN_LEN);
+    if (call->lock->permit != NULL) {
+        assert(call->lock->permit->slots.n > 0);
+        call->request.slots = call->lock->permit->slots;
+    }
     if (kind == RL_CALL_TAKE && core->place == RL_LINE_ANY_PLACE) {
         memcpy(call->request.place, RL_PLACE_ANY, RL_PLACE_LEN);
     } else if (kind == RL_CALL_TAKE) {
@@ -134,6 +140,13 @@ static const char *format(redlock_client *client, const struct rl_request *reque
     return wire;
 }
 
+/* It is of one key, which is deleted as a lock's is. */
+static bool is_single(const struct rl_request *request) {
+    assert(request->lock_mode <= RL_PERMIT);
+    return request->lock_mode == RL_EXCLUSIVE ||
+           (request->lock_mode == RL_PERMIT && request->slots.n == 1);
+}
+
 /* A release is not the same for all: home serves who waits. */
 static void put_form(struct rl_request *request, const struct rl_release_plan *plan,
                      uint32_t node) {
@@ -147,7 +160,7 @@ static void put_form(struct rl_request *request, const struct rl_release_plan *p
     }
     request->intent_ms = request->lock_mode == RL_EXCLUSIVE ? plan->intent_ms : 0;
     const bool plain = !at_home && plan->grace_ms == 0 && request->target->n == 1 &&
-                       request->lock_mode == RL_EXCLUSIVE && request->intent_ms == 0 &&
+                       is_single(request) && request->intent_ms == 0 &&
                        !(request->announces && request->target->notifies);
     request->kind = plain ? RL_COMMAND_RELEASE : RL_COMMAND_RELEASE_LINE;
 }

@@ -72,7 +72,7 @@ static void check_queueing(const redlock_lock *lock) {
     uint8_t state = lock->core.state;
     assert(queueing->line < lock->resource_count);
     assert(!queueing->is_queued || state == RL_WAITING || state == RL_TRYING ||
-           state == RL_FENCING);
+           state == RL_FENCING || state == RL_READY);
     assert(queueing->call == RL_LINE_CALL_NONE ||
            (state == RL_WAITING && queueing->is_queued && rl_queued_is_in(&lock->ready)));
     assert(!queueing->is_queued || state != RL_WAITING || line->state != RL_LINE_TAKING);
@@ -99,7 +99,7 @@ void rl_check_lock(const redlock_lock *lock) {
     assert(lock->references > 0);
     assert(rl_link_is_in(&lock->link));
     assert(lock->resource_count == lock->target.n);
-    assert(state != RL_READY); /* a token is drawn in the same step, or there is none */
+    assert((state == RL_READY) == (lock->permit != NULL && lock->permit->asks)); /* for a slot */
     assert(lock->deadline.at_ns == rl_lock_wake_ns(&lock->core));
     assert(lock->end.at_ns == rl_lock_lost_ns(&lock->core));
     assert(lock->end.at_ns >= lock->deadline.at_ns); /* so one timer does for both */

@@ -28,6 +28,9 @@ static void acquired(redlock_lock *lock) {
     assert(lock->reentry.primary == NULL || lock->reentry.joining);
     assert(!lock->reentry.owes_lost); /* of an earlier hold: the acquire has ended that */
     lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
+    if (lock->permit != NULL) {
+        lock->permit->told = rl_hold_primary(lock)->permit->slots;
+    }
     lock->client->stats.fenced += lock->fence != 0;
     rl_trace(lock->client, REDLOCK_EVENT_ACQUIRED, lock, NULL, 0, 0);
     lock->reentry.joining = false;

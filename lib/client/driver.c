@@ -8,6 +8,7 @@
 #include "client/hold.h"
 #include "client/mode.h"
 #include "client/op.h"
+#include "client/permit.h"
 #include "client/ready.h"
 #include "client/waiting.h"
 
@@ -104,6 +105,9 @@ static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result resul
         lock->ops[op].words =
             (uint8_t)(is_told ? rl_waiting_words(lock, lock->last.attempt) : RL_WORDS_NONE);
     }
+    if (op == RL_OP_ACQUIRE && result == RL_RESULT_PERMITS) {
+        lock->ops[op].words = RL_WORDS_PERMITS;
+    }
     rl_hold_end(lock, op, rl_mode_end(lock, op, rl_lock_status(result)));
 }
 
@@ -128,13 +132,17 @@ static void tell(struct rl_lock *core) {
     rl_ready_done(lock);
 }
 
-static bool generate_token(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *floor) {
+static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *floor,
+                                    uint64_t *place) {
     redlock_lock *lock = lock_of(core);
     struct rl_world *world = lock->client->io.world;
     unsigned char bytes[RL_TOKEN_LEN / 2];
     assert(core->state == RL_READY);
+    if (lock->permit != NULL && !rl_permit_find(lock, place)) {
+        return RL_TOKEN_LATER;
+    }
     if (!world->ops->random(world, bytes, sizeof bytes)) {
-        return false;
+        return RL_TOKEN_FAILED;
     }
     for (size_t i = 0; i < sizeof bytes; i++) {
         token[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
@@ -144,7 +152,7 @@ static bool generate_token(struct rl_lock *core, char token[RL_TOKEN_LEN], uint6
     *floor = core->acquire.fences ? world->ops->wall_us(world) : 0;
     lock->last.has_asked = true;
     lock->client->stats.attempts++;
-    return true;
+    return RL_TOKEN_GIVEN;
 }
 
 static void token_failed(struct rl_lock *core) {

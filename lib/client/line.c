@@ -12,7 +12,7 @@
 #include "client/ready.h"
 #include "core/home.h"
 
-#define FOREVER_MS 86400000 /* a key of somebody else's that does not end */
+#define PLACES_MAX ((UINT64_C(1) << 56) - 1)
 
 /* -- What the core is told -- */
 
@@ -122,8 +122,22 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     }
 }
 
+/* A number that was not used yet. Of a semaphore its first byte says for how many permits it is. */
+static uint64_t place_after(const struct rl_resource *resource) {
+    const uint64_t number = rl_line_client(resource)->lines.places + 1;
+    assert(number < PLACES_MAX);
+    return (uint64_t)(resource->kind >> 8) << 56 | number;
+}
+
+uint64_t rl_line_new_place(struct rl_resource *resource) {
+    const uint64_t place = place_after(resource);
+    rl_line_client(resource)->lines.places++;
+    assert(place != 0);
+    return place;
+}
+
 /* lock: who waits, or has waited until now. */
-static void step(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event) {
+void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event) {
     redlock_client *client = rl_line_client(resource);
     struct rl_line *line = &resource->line;
     struct rl_line_actions actions;
@@ -132,7 +146,7 @@ static void step(struct rl_resource *resource, redlock_lock *lock, struct rl_lin
     redlock_lock *placed = resource->placed;
     assert(lock != NULL && lock->client == client);
     event->now_ns = rl_client_now_ns(client);
-    event->new_place = client->lines.places + 1;
+    event->new_place = place_after(resource);
     event->timeout_ns = client->rules.node_timeout_ns;
     event->idle_ns = lock->core.acquire.ttl_ms * RL_NS_PER_MS;
     event->random = rl_client_random(client);
@@ -145,7 +159,7 @@ static void step(struct rl_resource *resource, redlock_lock *lock, struct rl_lin
         client->lines.places++;
         client->stats.joins++;
     }
-    assert(line->place <= client->lines.places); /* no number is used twice */
+    assert((line->place & PLACES_MAX) <= client->lines.places); /* no number is used twice */
     if (rl_link_is_in(&resource->waits) != (line->state != RL_LINE_OUT)) {
         if (line->state != RL_LINE_OUT) {
             rl_list_add(&client->lines.waiting, &resource->waits);
@@ -164,7 +178,7 @@ static void step(struct rl_resource *resource, redlock_lock *lock, struct rl_lin
     }
     if (line->state == RL_LINE_LISTENING && rl_listening_confirmed(client, line->home)) {
         struct rl_line_event again = {.type = RL_LINE_EV_NODES}; /* it was heard already */
-        step(resource, lock, &again);
+        rl_line_feed(resource, lock, &again);
         return;
     }
     set_due(resource, rl_line_wake_ns(line));
@@ -173,14 +187,14 @@ static void step(struct rl_resource *resource, redlock_lock *lock, struct rl_lin
 static void step_simple(struct rl_resource *resource, redlock_lock *lock,
                         enum rl_line_event_type type) {
     struct rl_line_event event = {.type = type};
-    step(resource, lock, &event);
+    rl_line_feed(resource, lock, &event);
 }
 
 void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
     struct rl_line_event event = {.type = RL_LINE_EV_WANT};
     event.u.since_ns = lock->waiting.since_ns;
     assert(event.u.since_ns <= rl_client_now_ns(lock->client));
-    step(resource, lock, &event);
+    rl_line_feed(resource, lock, &event);
 }
 
 /* -- The lock that waits -- */
@@ -324,7 +338,7 @@ static void refused(redlock_lock *lock, struct rl_resource *resource) {
         step_simple(resource, lock, RL_LINE_EV_UNWANT);
         queue(lock, lock->queueing.refused_by);
     } else {
-        step(resource, lock, &event);
+        rl_line_feed(resource, lock, &event);
     }
 }
 
@@ -404,96 +418,4 @@ void rl_line_follow(redlock_lock *lock) {
             step_simple(resource, lock, RL_LINE_EV_UNWANT);
         }
     }
-}
-
-/* -- Answers -- */
-
-void rl_line_answer(struct rl_node *node, struct rl_request *request,
-                    const struct rl_answer *answer) {
-    struct rl_line_event event = {.type = RL_LINE_EV_ANSWER};
-    struct rl_line_request *call = RL_CONTAINER(request, struct rl_line_request, request);
-    struct rl_resource *resource = call->resource;
-    redlock_lock *waiter = rl_line_waiter(resource);
-    (void)node;
-    assert(request->kind == RL_COMMAND_JOIN || request->kind == RL_COMMAND_LEAVE);
-    event.u.answer = (struct rl_line_answer_in){
-        .place = call->place,
-        .said = answer->verdict == RL_YES  ? RL_LINE_SAID_YES
-                : answer->verdict == RL_NO ? RL_LINE_SAID_NO
-                                           : RL_LINE_SAID_NOTHING,
-        .rank = answer->line.rank,
-        .life_ms = answer->line.life_ms >= 0 ? (uint64_t)answer->line.life_ms : FOREVER_MS};
-    if (request->kind == RL_COMMAND_JOIN && waiter != NULL && resource->line.place == call->place) {
-        step(resource, waiter, &event);
-    }
-    rl_line_call_answered(call, answer->verdict);
-}
-
-/* -- The client's part -- */
-
-void rl_line_nodes_changed(redlock_client *client) {
-    struct rl_link *link = client->lines.waiting.first;
-    while (link != NULL) {
-        struct rl_resource *resource = RL_CONTAINER(link, struct rl_resource, waits);
-        redlock_lock *waiter = rl_line_waiter(resource);
-        link = link->next; /* this one may go */
-        assert(resource->line.state != RL_LINE_OUT);
-        if (waiter != NULL) {
-            step_simple(resource, waiter, RL_LINE_EV_NODES);
-        }
-    }
-}
-
-static void on_heard(redlock_client *client, uint32_t node) {
-    const uint32_t bit = UINT32_C(1) << node;
-    assert(node < client->n_nodes);
-    client->lines.refused &= ~bit;
-    client->lines.refused |= rl_listening_refused(client, node) ? bit : 0;
-    rl_line_nodes_changed(client);
-}
-
-static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
-    struct rl_line_event event;
-    uint64_t number;
-    bool shuts;
-    if (!rl_line_parse(client, payload, length, &event.type, &number, &shuts)) {
-        return;
-    }
-    event.u.place = number;
-    RL_EACH(struct rl_resource, resource, &client->lines.waiting, waits) {
-        redlock_lock *waiter = rl_line_waiter(resource);
-        if (resource->line.place == number && resource->line.home == node && waiter != NULL) {
-            if (event.type == RL_LINE_EV_TURN) {
-                waiter->holding.shuts = shuts;
-                rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
-            }
-            step(resource, waiter, &event);
-            return;
-        }
-    }
-}
-
-static void resource_due(struct rl_deadline *item, uint64_t now_ns) {
-    struct rl_resource *resource = RL_CONTAINER(item, struct rl_resource, due);
-    redlock_lock *waiter = rl_line_waiter(resource);
-    assert(now_ns >= item->at_ns);
-    (void)now_ns;
-    set_due(resource, RL_NEVER);
-    if (waiter == NULL) {
-        return; /* rl_line_follow() decides */
-    }
-    if (resource->line.state != RL_LINE_OUT) {
-        step_simple(resource, waiter, RL_LINE_EV_TICK);
-    } else {
-        rl_line_release_answered(&resource->line); /* home takes too long */
-        rl_line_go(waiter);
-    }
-}
-
-void rl_line_init(redlock_client *client) {
-    static const struct rl_listening_events events = {
-        .confirmed = on_heard, .lost = on_heard, .told = on_told};
-    assert(client->resources.count == 0); /* they copy what follows */
-    rl_listening_attend(client, &events);
-    client->resources.due = resource_due;
 }

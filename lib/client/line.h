@@ -64,23 +64,17 @@ redlock_lock *rl_line_waiter(const struct rl_resource *resource);
 /* A place for this lock, if there is none of ours. */
 void rl_line_want(struct rl_resource *resource, redlock_lock *lock);
 
+/* Something has happened to the line; lock: who waits in it, or has until now. */
+void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event);
+
+/* A number for a place. */
+uint64_t rl_line_new_place(struct rl_resource *resource);
+
 /* Nodes that may be home, if a quorum may vote, as a mask. */
 uint32_t rl_line_homes(const redlock_client *client);
 
 static inline redlock_client *rl_line_client(const struct rl_resource *resource) {
     return RL_CONTAINER(resource->table, redlock_client, resources);
 }
-
-/* -- Answers -- */
-
-/* To a JOIN or LEAVE. */
-void rl_line_answer(struct rl_node *node, struct rl_request *request,
-                    const struct rl_answer *answer);
-/* -- The client's part -- */
-
-/* Which nodes can be home, or be heard, has changed. */
-void rl_line_nodes_changed(redlock_client *client);
-/* Before the first resource, and behind rl_listening_init(). */
-void rl_line_init(redlock_client *client);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/require.h"
 #include "client/env.h"
 #include "client/lock_life.h"
+#include "redis/line_reply.h"
 #include "redis/request.h"
 
 #define OWED_MAX 1024           /* LEAVEs; one that is dropped costs the others a grace */
@@ -38,17 +39,33 @@ static bool parse_number(const char *text, uint64_t *number) {
     return *number != 0;
 }
 
+/* Behind a place: none, or those of a semaphore. */
+static bool parse_slots(const char *at, size_t length, struct rl_slots *slots) {
+    char text[RL_SLOTS_MAX * sizeof " 1023"];
+    assert(slots->n == 0);
+    if (length >= sizeof text) {
+        return false;
+    }
+    memcpy(text, at, length);
+    text[length] = '\0';
+    return length == 0 || (memchr(text, '\0', length) == NULL && rl_slots_parse(text, slots));
+}
+
 bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,
-                   enum rl_line_event_type *type, uint64_t *place, bool *shuts) {
+                   enum rl_line_event_type *type, uint64_t *place, bool *shuts,
+                   struct rl_slots *slots) {
     const size_t word = 5; /* "turn ", "shut " and "heir " */
     assert(payload != NULL);
-    if (length != word + RL_PLACE_LEN || memcmp(payload + word, client->id, ID_LEN) != 0) {
+    slots->n = 0;
+    if (length < word + RL_PLACE_LEN || memcmp(payload + word, client->id, ID_LEN) != 0 ||
+        !parse_slots(payload + word + RL_PLACE_LEN, length - word - RL_PLACE_LEN, slots)) {
         return false;
     }
     *shuts = memcmp(payload, "shut ", word) == 0;
     bool is_turn = *shuts || memcmp(payload, "turn ", word) == 0;
     *type = is_turn ? RL_LINE_EV_TURN : RL_LINE_EV_HEIR;
-    return (is_turn || memcmp(payload, "heir ", word) == 0) &&
+    const bool may_have_slots = is_turn && !*shuts;
+    return (is_turn || memcmp(payload, "heir ", word) == 0) && (may_have_slots || slots->n == 0) &&
            parse_number(payload + word + ID_LEN, place);
 }
 
@@ -116,24 +133,37 @@ static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *reso
     return i;
 }
 
-static void call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t waited_ms) {
+/* Returns whether it is out; if not, it is owed, or has ended. */
+static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t waited_ms,
+                      bool peeks) {
     redlock_client *client = call->lock->client;
+    const struct rl_permit *permit = call->lock->permit;
     const uint64_t now_ns = rl_client_now_ns(client);
     call->request = (struct rl_request){.target = &call->lock->target,
                                         .kind = (uint8_t)kind,
                                         .lock_mode = (uint8_t)call->resource->kind,
                                         .which = which_of(call->lock, call->resource),
                                         .waited_ms = waited_ms,
-                                        .grace_ms = RL_LINE_GRACE_MS};
+                                        .grace_ms = RL_LINE_GRACE_MS,
+                                        .peeks = peeks,
+                                        .from = permit != NULL ? permit->from : RL_NO_SLOT};
     rl_line_place(client, call->place, call->request.place);
     size_t length = rl_request_format(&call->request, client->io.wire);
     RL_REQUIRE(length < client->io.wire_room); /* the lock's target needs more */
     struct rl_node *node = &client->nodes[call->node].node;
     if (rl_node_send(node, &call->request, client->io.wire, length, now_ns) == 0) {
         client->lines.outstanding++;
-    } else {
-        call_owe(call, kind);
+        return true;
     }
+    call_owe(call, kind);
+    return false;
+}
+
+bool rl_line_call_peek(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
+                       uint64_t place) {
+    struct rl_line_request *call = call_take(lock, resource, node, place);
+    assert(lock->permit != NULL && node < lock->client->n_nodes);
+    return call != NULL && call_send(call, RL_COMMAND_JOIN, 0, true);
 }
 
 void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource) {
@@ -147,7 +177,8 @@ void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource) {
         return;
     }
     rl_trace(client, REDLOCK_EVENT_JOIN, lock, &client->nodes[line->home].node, 0, 0);
-    call_send(call, RL_COMMAND_JOIN, waited_ms < UINT32_MAX ? (uint32_t)waited_ms : UINT32_MAX);
+    call_send(call, RL_COMMAND_JOIN, waited_ms < UINT32_MAX ? (uint32_t)waited_ms : UINT32_MAX,
+              false);
 }
 
 static void leave(struct rl_line_request *call) {
@@ -155,7 +186,7 @@ static void leave(struct rl_line_request *call) {
     assert(call->node < client->n_nodes);
     if (client->up >> call->node & 1) {
         rl_trace(client, REDLOCK_EVENT_LEAVE, call->lock, &client->nodes[call->node].node, 0, 0);
-        call_send(call, RL_COMMAND_LEAVE, 0);
+        call_send(call, RL_COMMAND_LEAVE, 0, false);
     } else {
         call_owe(call, RL_COMMAND_LEAVE);
     }

@@ -1,4 +1,5 @@
-/* What a line (line.h) sends to its home: JOIN and LEAVE, and the names of places.
+/* What a line (line.h) sends to its home: JOIN, also to peek (permit.h), and LEAVE; and the names
+ * of places.
  *
  * A place is a number of the client's. On the wire it has the client's id in front, by which a node
  * finds the channel of who waits.
@@ -31,6 +32,9 @@ struct rl_line_request {
 
 /* The place of resource->line, to its home. If it cannot be sent, no answer comes. */
 void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource);
+/* Asks which slots are free, by a place that does not stay in line. Whether it was sent. */
+bool rl_line_call_peek(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
+                       uint64_t place);
 void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
                         uint64_t place);
 /* It was answered, or will not be: a LEAVE that did not arrive is owed. */
@@ -47,8 +51,9 @@ void rl_line_calls_free(redlock_client *client);
 void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]);
 
 /* A message on the client's channel: a turn or an heir's, of which place. *shuts: the turn is a
- * reader's, and writers wait. */
+ * reader's, and writers wait; slots: those that a turn is of, none if it is a lock's. */
 bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,
-                   enum rl_line_event_type *type, uint64_t *place, bool *shuts);
+                   enum rl_line_event_type *type, uint64_t *place, bool *shuts,
+                   struct rl_slots *slots);
 
 #endif

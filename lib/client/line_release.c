@@ -10,8 +10,7 @@
 #include "client/waiting.h"
 #include "core/home.h"
 
-/* Home as a releaser sees it, who does not listen. */
-static uint32_t home_of(const struct rl_resource *resource) {
+uint32_t rl_line_home(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
     if (resource->line.state != RL_LINE_OUT && resource->line.home != RL_LINE_NO_HOME) {
         return resource->line.home;
@@ -32,7 +31,7 @@ static bool is_home(const redlock_lock *lock, uint32_t node) {
         return false;
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        found = found || home_of(lock->resources[i]) == node;
+        found = found || rl_line_home(lock->resources[i]) == node;
     }
     return found;
 }
@@ -59,7 +58,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
     assert(lock->client == place->client);
     if (request->kind == RL_COMMAND_RELEASE_LINE) {
         for (uint32_t i = 0; i < lock->resource_count; i++) {
-            if (home_of(lock->resources[i]) == place->index) {
+            if (rl_line_home(lock->resources[i]) == place->index) {
                 learn_from_release(lock->resources[i], request, answer);
             }
         }
@@ -96,7 +95,7 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
 
 /* (Readers have no key to keep for one of them: they join again, and are let in.) */
 static bool is_kept(const redlock_lock *lock) {
-    return !rl_waiting_is_beside(lock) && lock->core.state == RL_WAITING &&
+    return lock->holding.mode != RL_SHARED && lock->core.state == RL_WAITING &&
            lock->queueing.is_queued && lock->resource_count == 1 &&
            rl_line_of(lock)->line.state == RL_LINE_TAKING && !rl_line_of(lock)->line.probes;
 }
@@ -138,7 +137,7 @@ static void join_ahead(redlock_lock *lock) {
 
 /* Of several resources each may have another home: a node serves where it finds a line. */
 static uint32_t serving_nodes(const redlock_lock *lock) {
-    uint32_t home = home_of(lock->resources[0]);
+    uint32_t home = rl_line_home(lock->resources[0]);
     assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
     if (lock->resource_count > 1) {
         return rl_all_nodes(lock->client->n_nodes);
@@ -211,9 +210,9 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_line *line = &lock->resources[i]->line;
-        if (node == home_of(lock->resources[i]) && mode == RL_RELEASE_SERVE) {
+        if (node == rl_line_home(lock->resources[i]) && mode == RL_RELEASE_SERVE) {
             rl_line_released(line, lock->core.now_ns + wait_ns);
-        } else if (node == home_of(lock->resources[i])) {
+        } else if (node == rl_line_home(lock->resources[i])) {
             rl_line_looked(line, lock->core.now_ns + wait_ns);
         }
     }

@@ -17,6 +17,9 @@
 
 #include "client/state.h"
 
+/* Home as one sees it who does not listen, a node; RL_LINE_NO_HOME: none may vote. */
+uint32_t rl_line_home(const struct rl_resource *resource);
+
 /* To a SET or TAKE of an attempt, or to a release: what it says of others. Before its vote. */
 void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
                    const struct rl_request *request, const struct rl_answer *answer);

@@ -107,6 +107,9 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     lock->reentry.owner = full->owner;
     lock->fence = lock->reentry.depth > 0 ? lock->fence : 0;
     lock->reentry.owes_lost = false;
+    if (lock->permit != NULL && lock->reentry.depth == 0) {
+        lock->permit->told.n = 0;
+    }
     lock->renewal.is_due = false;
     lock->last.attempt = 0;
     lock->last.has_asked = false;
@@ -169,6 +172,16 @@ static bool is_token(const char *token) {
            strspn(token, "0123456789abcdef") == RL_TOKEN_LEN;
 }
 
+/* Of a semaphore a token says nothing without its slots. */
+static int check_slots(redlock_lock *lock) {
+    if (lock->permit == NULL || lock->permit->is_named) {
+        return 0;
+    }
+    rl_message_refuse(lock,
+                      "which slots the token is of must be said first: redlock_lock_set_slots()");
+    return REDLOCK_ERR_INVALID;
+}
+
 static int refuse_token(redlock_lock *lock) {
     rl_message_refuse_format(lock,
                              "the token must be %d hex digits, as redlock_lock_token() gives it",
@@ -203,6 +216,10 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
         rl_message_refuse(lock,
                           "fencing: adopting gives no fence; hand the fence over with the token");
         return REDLOCK_ERR_INVALID;
+    }
+    status = check_slots(lock);
+    if (status != 0) {
+        return status;
     }
     full.owner = 0;
     take_callbacks(lock, &full);
@@ -337,6 +354,39 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     return 0;
 }
 
+static bool are_slots(const redlock_lock *lock, const int32_t *slots, size_t n) {
+    bool good = n == lock->target.take;
+    for (size_t i = 0; good && i < n; i++) {
+        good = slots[i] >= 0 && slots[i] < lock->target.permits;
+        for (size_t j = 0; j < i; j++) {
+            good = good && slots[i] != slots[j];
+        }
+    }
+    return good;
+}
+
+int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
+    int status = enter(lock, __func__);
+    if (status == 0) {
+        status = check_free(lock);
+    }
+    if (status != 0) {
+        return status;
+    }
+    if (lock->permit == NULL || slots == NULL || !are_slots(lock, slots, n)) {
+        rl_message_refuse_format(lock,
+                                 "slots: they must be %u different numbers from 0 to permits - 1",
+                                 (unsigned)lock->target.take);
+        return REDLOCK_ERR_INVALID;
+    }
+    lock->permit->slots.n = (uint8_t)n;
+    for (size_t i = 0; i < n; i++) {
+        lock->permit->slots.at[i] = (uint16_t)slots[i];
+    }
+    lock->permit->is_named = true;
+    return 0;
+}
+
 int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb on_done,
                           void *data) {
     struct rl_event event = {.type = RL_EV_RELEASE};
@@ -350,6 +400,10 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     }
     if (!is_token(token)) {
         return refuse_token(lock);
+    }
+    status = check_slots(lock);
+    if (status != 0) {
+        return status;
     }
     event.u.token = token;
     lock->reentry.owes_lost = false;
@@ -398,63 +452,4 @@ int redlock_cancel(redlock_lock *lock) {
     }
     rl_step_simple(extends ? primary : lock, RL_EV_CANCEL);
     return 0;
-}
-
-/* -- Getters -- */
-
-int redlock_lock_is_valid(const redlock_lock *lock) {
-    if (lock != NULL) {
-        rl_own(lock->client, __func__);
-    }
-    return lock != NULL && lock->reentry.depth > 0 && !rl_io_is_forked(&lock->client->io) &&
-           rl_lock_is_valid(&rl_hold_primary(lock)->core, rl_client_now_ns(lock->client));
-}
-
-uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock) {
-    if (lock != NULL) {
-        rl_own(lock->client, __func__);
-    }
-    bool held = lock != NULL && rl_hold_is_held(lock) && !rl_io_is_forked(&lock->client->io);
-    return held ? rl_hold_primary(lock)->core.valid_until_ns : 0;
-}
-
-int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
-    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
-    uint64_t now_ns = until_ns != 0 ? rl_client_now_ns(lock->client) : 0;
-    return until_ns > now_ns ? (int64_t)((until_ns - now_ns) / RL_NS_PER_MS) : 0;
-}
-
-const char *redlock_lock_token(const redlock_lock *lock) {
-    return lock != NULL ? rl_hold_primary(lock)->core.token : "";
-}
-
-enum redlock_mode redlock_lock_mode(const redlock_lock *lock) {
-    const bool shared = lock != NULL && rl_hold_primary(lock)->holding.mode == RL_SHARED;
-    return shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
-}
-
-uint64_t redlock_lock_fence(const redlock_lock *lock) {
-    return lock != NULL ? lock->fence : 0;
-}
-
-const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {
-    const struct rl_resource *first = lock != NULL ? lock->resources[0] : NULL;
-    if (length != NULL) {
-        *length = first != NULL ? first->length : 0;
-    }
-    return first != NULL ? first->bytes : NULL;
-}
-
-void redlock_lock_set_data(redlock_lock *lock, void *data) {
-    if (lock != NULL) {
-        lock->user_data = data;
-    }
-}
-
-void *redlock_lock_data(const redlock_lock *lock) {
-    return lock != NULL ? lock->user_data : NULL;
-}
-
-redlock_client *redlock_lock_client(const redlock_lock *lock) {
-    return lock != NULL ? lock->client : NULL;
 }

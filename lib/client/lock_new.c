@@ -78,6 +78,27 @@ static int check_mode(const redlock_lock_options *o, const struct complaint *to)
     return 0;
 }
 
+static int check_permits(const redlock_lock_options *o, const struct complaint *to) {
+    if (o->permits < 0 || o->permits > REDLOCK_PERMITS_MAX) {
+        return complain(to, "permits is %d: it must be 1 to %d, or 0 for a lock", (int)o->permits,
+                        REDLOCK_PERMITS_MAX);
+    }
+    if (o->permits > 0 && o->mode != REDLOCK_EXCLUSIVE) {
+        return complain(to,
+                        "permits is %d and mode is not REDLOCK_EXCLUSIVE: a permit is held by one",
+                        (int)o->permits);
+    }
+    if (o->permits > 0 && o->n_resources != 1) {
+        return complain(to, "permits is %d and n_resources %zu: a semaphore is of one resource",
+                        (int)o->permits, o->n_resources);
+    }
+    if (o->permits > 0 && (o->take < 1 || o->take > REDLOCK_TAKE_MAX || o->take > o->permits)) {
+        return complain(to, "take is %d: it must be 1 to %d, and no more than permits, which is %d",
+                        (int)o->take, REDLOCK_TAKE_MAX, (int)o->permits);
+    }
+    return 0;
+}
+
 static int check_holder(const redlock_lock_options *o, const struct complaint *to) {
     if (o->holder == NULL) {
         return 0;
@@ -106,16 +127,21 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
     size_t holder_length = o->holder != NULL ? strlen(o->holder) : 0;
     size_t ballots = client->n_nodes * sizeof(struct rl_ballot);
     size_t before = sizeof(redlock_lock) + ballots;
-    before += -before % sizeof(void *);
+    before += -before % _Alignof(struct rl_permit);
+    const size_t permit = o->permits > 0 ? sizeof(struct rl_permit) : 0;
     size_t size =
-        before +
+        before + permit +
         n * (sizeof(struct rl_ticket) + sizeof(struct rl_resource *) + sizeof(struct rl_bytes)) +
         holder_length + 1;
     redlock_lock *lock = rl_alloc(&client->memory, 1, size);
     if (lock == NULL) {
         return NULL;
     }
-    lock->waiting.tickets = (struct rl_ticket *)(void *)((char *)lock + before);
+    if (permit > 0) {
+        lock->permit = (struct rl_permit *)(void *)((char *)lock + before);
+        lock->permit->from = RL_NO_SLOT;
+    }
+    lock->waiting.tickets = (struct rl_ticket *)(void *)((char *)lock + before + permit);
     lock->resources = (struct rl_resource **)(void *)(lock->waiting.tickets + n);
     char *holder = (char *)(names_of(lock, n) + n);
     assert(holder + holder_length + 1 == (char *)lock + size); /* with its zero the last part */
@@ -126,15 +152,18 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
                                       .n = (uint32_t)n,
                                       .holder = holder,
                                       .holder_length = (uint8_t)holder_length,
-                                      .retention_ms = client->fence_retention_ms};
+                                      .retention_ms = client->fence_retention_ms,
+                                      .permits = (uint16_t)o->permits,
+                                      .take = (uint8_t)(permit > 0 ? o->take : 0)};
     return lock;
 }
 
 static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
     struct rl_resources *table = &lock->client->resources;
+    const uint16_t kind = (uint16_t)(lock->holding.made | lock->target.take << 8);
     for (uint32_t i = 0; i < lock->target.n; i++) {
-        struct rl_resource *resource = rl_resource_get(
-            table, lock->holding.made, o->resources[i].data, o->resources[i].length);
+        struct rl_resource *resource =
+            rl_resource_get(table, kind, o->resources[i].data, o->resources[i].length);
         if (resource == NULL) {
             return false;
         }
@@ -164,7 +193,8 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         return complain(&to, "options.size is %zu, not %zu: begin with REDLOCK_LOCK_OPTIONS_INIT",
                         options->size, sizeof o);
     }
-    if (check_resources(&o, &to) != 0 || check_mode(&o, &to) != 0 || check_holder(&o, &to) != 0) {
+    if (check_resources(&o, &to) != 0 || check_mode(&o, &to) != 0 || check_permits(&o, &to) != 0 ||
+        check_holder(&o, &to) != 0) {
         return REDLOCK_ERR_INVALID;
     }
     if (client->phase != RL_CLIENT_OPEN) {
@@ -175,7 +205,9 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         rl_reserve_deadline(client, (uint32_t)o.n_resources) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
-        lock->holding.made = o.mode == REDLOCK_SHARED ? RL_SHARED : RL_EXCLUSIVE;
+        lock->holding.made = o.permits > 0              ? RL_PERMIT
+                             : o.mode == REDLOCK_SHARED ? RL_SHARED
+                                                        : RL_EXCLUSIVE;
         rl_mode_begin(lock);
         rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
         rl_deadline_init(&lock->deadline, rl_step_due);

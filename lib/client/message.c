@@ -200,8 +200,14 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
             "in line behind another lock of this client, whose attempts fail",
         [RL_WORDS_QUEUED] = "in line behind other clients",
         [RL_WORDS_NO_RANDOM] = "no random bytes for a token",
+        [RL_WORDS_NO_PERMIT] = "no permit is free, or others wait for those that are",
     };
     bool was_lost = words == RL_WORDS_WAS_LOST;
+    if (words == RL_WORDS_PERMITS) {
+        add(text, "%u, and this lock is of %u", (unsigned)lock->permit->kept,
+            (unsigned)lock->target.permits);
+        return;
+    }
     add(text, "%s", was_lost ? redlock_strerror(lock->loss.status) : table[words]);
 }
 
@@ -214,6 +220,8 @@ static void add_acquire(struct text *text, const redlock_lock *lock) {
                 redlock_strerror(rl_lock_status(lock->core.acquire.attempt)));
             add_round(text, lock);
         }
+    } else if (lock->core.state == RL_READY) {
+        add(text, "pending: asking which permits are free");
     } else if (lock->core.state != RL_BACKOFF) {
         add(text, "pending");
         add_round(text, lock);

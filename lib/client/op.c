@@ -19,10 +19,11 @@ static const struct {
     {RL_RESULT_LOST, REDLOCK_ERR_LOST},
     {RL_RESULT_UNKNOWN, REDLOCK_ERR_UNKNOWN},
     {RL_RESULT_MAX_HOLD, REDLOCK_ERR_MAX_HOLD},
+    {RL_RESULT_PERMITS, REDLOCK_ERR_PERMITS},
 };
 
 int rl_lock_status(enum rl_result result) {
-    assert(result >= RL_RESULT_OK && result <= RL_RESULT_MAX_HOLD);
+    assert(result >= RL_RESULT_OK && result <= RL_RESULT_PERMITS);
     assert(results[result - 1].result == result);
     return results[result - 1].status;
 }

@@ -133,8 +133,11 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
     struct rl_query_look *look = &query->looks[query->n_looks++];
     look->query = query;
     look->node = (uint8_t)node;
-    look->request = (struct rl_request){
-        .target = &query->target, .kind = query->kind, .lock_mode = mode, .index = index};
+    look->request = (struct rl_request){.target = &query->target,
+                                        .kind = query->kind,
+                                        .lock_mode = mode,
+                                        .grace_ms = RL_LINE_GRACE_MS,
+                                        .index = index};
     look->status = rl_node_send(&client->nodes[node].node, &look->request, client->io.wire, length,
                                 query->asked_ns);
     if (look->status == 0) {
@@ -145,8 +148,11 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
 
 static size_t write_command(const redlock_query *query, uint8_t mode, uint32_t index) {
     assert(query->kind != RL_COMMAND_READ || index == 0);
-    struct rl_command command = {
-        .kind = query->kind, .target = &query->target, .lock_mode = mode, .index = index};
+    struct rl_command command = {.kind = query->kind,
+                                 .target = &query->target,
+                                 .lock_mode = mode,
+                                 .grace_ms = RL_LINE_GRACE_MS,
+                                 .index = index};
     return rl_command_format(query->client->io.wire, &command);
 }
 
@@ -211,6 +217,9 @@ static void look_take(struct rl_query_look *look, const struct rl_answer *answer
     look->status = answer->reason;
     bool is_there = answer->verdict == RL_YES;
     assert((look->status == 0) == (is_there || answer->verdict == RL_NO));
+    if (is_there && look->request.kind == RL_COMMAND_SET_PERMITS) {
+        return;
+    }
     if (is_there && look->request.kind != RL_COMMAND_READ) {
         take_one(look, answer);
     } else if (is_there) {
@@ -239,10 +248,11 @@ void rl_query_answer(struct rl_node *node, struct rl_request *request,
 
 static void query_ask(redlock_query *query) {
     query->sent_ns = query->asked_ns = rl_client_now_ns(query->client);
-    for (uint8_t mode = 0; mode < query->n_modes; mode++) {
+    for (uint8_t i = 0; i < query->n_modes; i++) {
+        const uint8_t mode = query->kind == RL_COMMAND_SET_PERMITS ? RL_PERMIT : i;
         size_t length = write_command(query, mode, 0);
-        for (uint32_t i = 0; i < query->client->n_nodes; i++) {
-            look_ask(query, i, mode, 0, length);
+        for (uint32_t node = 0; node < query->client->n_nodes; node++) {
+            look_ask(query, node, mode, 0, length);
         }
     }
     if (query->out == 0) {
@@ -252,9 +262,9 @@ static void query_ask(redlock_query *query) {
     }
 }
 
-/* max: as in the query's data. */
+/* max: as in the query's data. permits: how many there are to be, or 0. */
 static int query_begin(redlock_client *client, enum rl_command_kind kind, redlock_bytes resource,
-                       size_t max, redlock_query_cb on_done, void *data) {
+                       size_t max, int32_t permits, redlock_query_cb on_done, void *data) {
     const uint8_t n_modes = kind == RL_COMMAND_WAITER ? RL_SHARED + 1 : 1;
     if (rl_io_is_forked(&client->io)) {
         return REDLOCK_ERR_FORKED;
@@ -267,6 +277,10 @@ static int query_begin(redlock_client *client, enum rl_command_kind kind, redloc
         /* Lines are at one node; a quorum has each of the readers. */
         size_t lists = kind == RL_COMMAND_READER ? client->n_nodes : n_modes;
         query = query_new(client, resource.data, resource.length, n_modes, lists * (max - 1));
+    }
+    if (query != NULL && permits > 0) {
+        query->target.permits = (uint16_t)permits;
+        query->target.take = 1;
     }
     if (query != NULL && !rl_reserve_wire(client, &query->target)) {
         rl_free(&client->memory, query);
@@ -297,7 +311,7 @@ int redlock_query_holder(redlock_client *client, const void *resource, size_t le
         return REDLOCK_ERR_INVALID;
     }
     rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_READ, (redlock_bytes){resource, length}, 1, on_done,
+    return query_begin(client, RL_COMMAND_READ, (redlock_bytes){resource, length}, 1, 0, on_done,
                        data);
 }
 
@@ -307,8 +321,8 @@ int redlock_query_waiters(redlock_client *client, const void *resource, size_t l
         return REDLOCK_ERR_INVALID;
     }
     rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_WAITER, (redlock_bytes){resource, length}, max, on_done,
-                       data);
+    return query_begin(client, RL_COMMAND_WAITER, (redlock_bytes){resource, length}, max, 0,
+                       on_done, data);
 }
 
 int redlock_query_readers(redlock_client *client, const void *resource, size_t length, size_t max,
@@ -317,6 +331,17 @@ int redlock_query_readers(redlock_client *client, const void *resource, size_t l
         return REDLOCK_ERR_INVALID;
     }
     rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_READER, (redlock_bytes){resource, length}, max, on_done,
-                       data);
+    return query_begin(client, RL_COMMAND_READER, (redlock_bytes){resource, length}, max, 0,
+                       on_done, data);
+}
+
+int redlock_set_permits(redlock_client *client, const void *resource, size_t length,
+                        int32_t permits, redlock_query_cb on_done, void *data) {
+    if (!is_question(client, resource, length, on_done) || permits < 1 ||
+        permits > REDLOCK_PERMITS_MAX) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(client, __func__);
+    return query_begin(client, RL_COMMAND_SET_PERMITS, (redlock_bytes){resource, length}, 1,
+                       permits, on_done, data);
 }

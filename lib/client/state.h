@@ -38,6 +38,7 @@
 #include "redis/listener.h"
 #include "redis/node.h"
 #include "redlock/redlock.h"
+#include "redlock/semaphore.h"
 #include "redlock/token.h"
 
 static_assert(RL_TOKEN_LEN == RL_COMMAND_TOKEN_LEN, "core and redis agree on the token");
@@ -163,7 +164,9 @@ enum rl_words {
     RL_WORDS_WAITING,        /* behind another lock of the client */
     RL_WORDS_WAITED_IN_VAIN,
     RL_WORDS_QUEUED, /* behind other clients */
-    RL_WORDS_NO_RANDOM
+    RL_WORDS_NO_RANDOM,
+    RL_WORDS_NO_PERMIT, /* none was free */
+    RL_WORDS_PERMITS    /* there is another number of them */
 };
 
 /* An operation of the user: submitted, then done, then delivered. */
@@ -228,6 +231,22 @@ struct rl_holding {
     bool meets_upgrade; /* of another reader */
     bool shuts;         /* its turn came while writers wait */
     bool noted_intent;  /* refused, it has kept new readers off */
+};
+
+/* What home was asked for, and said, see permit.h. */
+struct rl_permit {
+    struct rl_slots slots; /* of the present token, or the last */
+    struct rl_slots next;  /* of the next attempt, as home has named them; n 0: it has not */
+    struct rl_slots told;  /* of the last grant that was told */
+    uint64_t place;        /* of the peek, or the attempt behind it */
+    uint64_t until_ns; /* so long home keeps slots for it that it has not taken; 0: it does not */
+    uint16_t from;     /* from which slot on to look for free ones; RL_NO_SLOT: any */
+    uint16_t kept;     /* another number of permits that the nodes keep; 0: none is known */
+    uint8_t home;      /* that was asked */
+    bool asks;         /* home, and its answer is waited for */
+    bool is_blind;     /* home does not say: the next attempt is by chance */
+    bool found_none;   /* the last attempt: nothing was free */
+    bool is_named;     /* `slots` are of a token that is to be adopted or released */
 };
 
 /* What the loop's turn is to do with a lock that is first of its client's and waits. */
@@ -299,6 +318,7 @@ struct redlock_lock {
     struct rl_waiting waiting;
     struct rl_queueing queueing;
     struct rl_holding holding;
+    struct rl_permit *permit; /* behind the struct; NULL: it is of no semaphore */
 
     struct rl_target target;        /* the resources and the holder, for commands */
     struct rl_resource **resources; /* target.n of them; behind the struct, as the names */

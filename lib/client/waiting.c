@@ -68,6 +68,9 @@ enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
     if (lock->queueing.is_queued) {
         return RL_WORDS_QUEUED;
     }
+    if (lock->permit != NULL && lock->permit->found_none) {
+        return RL_WORDS_NO_PERMIT;
+    }
     return status == REDLOCK_ERR_HELD ? RL_WORDS_WAITING : RL_WORDS_WAITED_IN_VAIN;
 }
 
@@ -95,11 +98,33 @@ bool rl_waiting_is_active(const redlock_lock *lock) {
     return first->turns->active == first; /* in all of its lists, or in none */
 }
 
+/* One that waits for its turn, where the active one has gone without being granted. */
+static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
+    struct rl_ticket *ticket = turns->first;
+    while (ticket != NULL && (!waits(ticket->owner) || !rl_tickets_may_ask(ticket->all))) {
+        ticket = ticket->next;
+    }
+    return ticket;
+}
+
+/* A permit is one's own: the next one waits for another. */
+static void pass_to_next(const redlock_lock *lock) {
+    assert(lock->permit != NULL);
+    struct rl_ticket *next = next_waiting(lock->waiting.tickets[0].turns);
+    if (next != NULL) {
+        give_turn(next->owner, false);
+    }
+}
+
 /* The turn of one was that of all. */
 static void pass_turn(redlock_lock *lock) {
     const struct rl_line *line = &rl_line_of(lock)->line;
     const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING;
     rl_tickets_pass(lock->waiting.tickets);
+    if (lock->permit != NULL) {
+        pass_to_next(lock);
+        return;
+    }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_ticket *ticket = lock->waiting.tickets[i].turns->first;
         for (; ticket != NULL; ticket = ticket->next) {
@@ -125,15 +150,6 @@ static void update_beside(redlock_lock *lock) {
     } else if (waits(lock) && rl_tickets_may_ask(lock->waiting.tickets)) {
         rl_tickets_ask(lock->waiting.tickets); /* it was refused: the first to wait */
     }
-}
-
-/* One that waits for its turn, where the active one has gone without being granted. */
-static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
-    struct rl_ticket *ticket = turns->first;
-    while (ticket != NULL && (!waits(ticket->owner) || !rl_tickets_may_ask(ticket->all))) {
-        ticket = ticket->next;
-    }
-    return ticket;
 }
 
 /* -- After a step -- */

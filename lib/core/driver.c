@@ -123,13 +123,19 @@ static void end_operations(struct rl_lock *lock, const struct rl_actions *action
 static void begin_attempt(struct rl_lock *lock, const struct rl_driver *driver) {
     char token[RL_TOKEN_LEN];
     struct rl_event event = {.type = RL_EV_ATTEMPT, .since_ns = lock->now_ns};
-    if (driver->generate_token(lock, token, &event.floor)) {
-        event.u.token = token;
-        driver->feed(lock, &event);
-    } else {
-        event.type = RL_EV_CANCEL;
-        driver->feed(lock, &event);
-        driver->token_failed(lock);
+    switch (driver->generate_token(lock, token, &event.floor, &event.place)) {
+        case RL_TOKEN_GIVEN:
+            event.u.token = token;
+            driver->feed(lock, &event);
+            break;
+        case RL_TOKEN_FAILED:
+            event.type = RL_EV_CANCEL;
+            driver->feed(lock, &event);
+            driver->token_failed(lock);
+            break;
+        case RL_TOKEN_LATER:
+            assert(lock->state == RL_READY);
+            break;
     }
 }
 

@@ -146,7 +146,8 @@ static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct r
 }
 
 static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    const uint32_t set = IN(RL_WAITING) | IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_BACKOFF);
+    const uint32_t set =
+        IN(RL_WAITING) | IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_BACKOFF);
     bool acquiring = lock_is(lock, set);
     if (lock_is(lock, IS_HOLDING) && event->now_ns >= lock->lost_at_ns) {
         rl_lock_lose(lock, event, out, rl_lock_end_of_validity(lock));
@@ -157,9 +158,8 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
         rl_lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
     } else if (lock->state == RL_WAITING && event->now_ns >= lock->retry_ns) {
         rl_lock_wait(lock, event, out);
-    } else if (lock->state == RL_BACKOFF && event->now_ns >= lock->retry_ns) {
-        rl_lock_move(lock, RL_READY);
-        out->generate_token = true;
+    } else if (lock_is(lock, IN(RL_BACKOFF) | IN(RL_READY)) && event->now_ns >= lock->retry_ns) {
+        rl_lock_ready(lock, event, out);
     } else if (lock->round.decision == RL_OPEN && event->now_ns >= lock->round_until_ns) {
         rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
         after_votes(lock, event, out);
@@ -205,6 +205,9 @@ static const struct {
 } events[RL_EVENT_TYPES] = {
     [RL_EV_ACQUIRE] = {"acquire", rl_lock_on_acquire},
     [RL_EV_ATTEMPT] = {"attempt", rl_lock_on_attempt},
+    [RL_EV_READY] = {"ready", rl_lock_on_ready},
+    [RL_EV_NONE] = {"none", rl_lock_on_none},
+    [RL_EV_PERMITS] = {"permits", rl_lock_on_permits},
     [RL_EV_VOTE] = {"vote", on_vote},
     [RL_EV_TICK] = {"tick", on_tick},
     [RL_EV_TELL] = {"tell", rl_lock_on_tell},

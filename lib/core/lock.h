@@ -11,7 +11,9 @@
  * in until a quorum granted; TELL, fed just before the user's callback, makes the lock held;
  * RELEASE deletes it everywhere. A lock that is not first in its client's line (waitlist.h) waits
  * for TURN before it asks, and so does one that was refused, in the line of all clients (line.h):
- * it asks by TAKE then. With a watchdog (watch.h) the lock extends itself. ADOPT begins with a
+ * it asks by TAKE then. Where the driver has to find out first what to ask the nodes for (which
+ * slots of a semaphore), READY lasts until it has, or knows that there is nothing: a refused
+ * attempt without a vote. With a watchdog (watch.h) the lock extends itself. ADOPT begins with a
  * token that is held already, and DISOWN leaves one behind.
  *
  * Failure modes: an attempt that cannot win, comes too late or is cancelled is released on every

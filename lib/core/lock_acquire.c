@@ -25,9 +25,9 @@
  * that would outlast the acquire is no reason to: its turn may come before. */
 static void lock_again(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                        enum rl_result why, bool queues) {
-    assert(lock_is(lock, IN(RL_WAITING) | IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_GRANTED)));
+    assert(lock_is(lock, IS_ACQUIRING & ~IN(RL_BACKOFF)));
     assert(why != RL_RESULT_NONE && why != RL_RESULT_OK);
-    assert(!queues || lock->state == RL_TRYING);
+    assert(!queues || lock_is(lock, IN(RL_READY) | IN(RL_TRYING)));
     lock->acquire.attempt = (uint8_t)why;
     rl_lock_release_all(lock, event, out);
     rl_fence_begin(&lock->fence, 0);
@@ -74,7 +74,7 @@ void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, str
     bool is_open = lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING));
     if (why == RL_RESULT_DEADLINE && lock->acquire.attempt == RL_RESULT_NONE && is_open) {
         lock->acquire.attempt = (uint8_t)lock_cut_short(lock);
-    } else if (why == RL_RESULT_HELD) {
+    } else if (why == RL_RESULT_HELD || why == RL_RESULT_PERMITS) {
         lock->acquire.attempt = (uint8_t)why; /* the tries were over in line */
     }
     rl_lock_release_all(lock, event, out);
@@ -146,14 +146,24 @@ void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
 
 /* -- In line, and on the way to an attempt -- */
 
+/* Whether the driver has a token at once, later, or none at all: it is asked again when a node's
+ * time to answer is over. */
+void rl_lock_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    assert(lock->may_hold == 0);
+    if (lock->state != RL_READY) {
+        rl_lock_move(lock, RL_READY);
+    }
+    lock->retry_ns = event->now_ns + lock->rules->node_timeout_ns;
+    out->generate_token = true;
+}
+
 /* Each pause costs a try, as it would if it were spent between two attempts. */
 
 void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->state == RL_WAITING);
     lock->retry_ns = RL_NEVER;
     if (lock->was_refused && lock->acquire.tries == 1) { /* its last try is one that asks */
-        rl_lock_move(lock, RL_READY);
-        out->generate_token = true;
+        rl_lock_ready(lock, event, out);
         return;
     }
     if (lock->acquire.tries != RL_NO_LIMIT) {
@@ -182,9 +192,31 @@ void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event,
         rl_lock_move(lock, RL_WAITING);
         rl_lock_wait(lock, event, out);
     } else {
-        rl_lock_move(lock, RL_READY);
-        out->generate_token = true;
+        rl_lock_ready(lock, event, out);
     }
+}
+
+/* What it waited for is there. */
+void rl_lock_on_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    assert(lock->state == RL_READY);
+    rl_lock_ready(lock, event, out);
+}
+
+/* A try that was refused before a vote was asked for. */
+void rl_lock_on_none(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    assert(lock->state == RL_READY);
+    assert(lock->place == 0); /* a turn has something */
+    if (lock->acquire.tries != RL_NO_LIMIT) {
+        lock->acquire.tries--;
+    }
+    lock_again(lock, event, out, RL_RESULT_HELD, event->lines);
+}
+
+/* Waiting does not help. */
+void rl_lock_on_permits(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out) {
+    assert(lock_is(lock, IN(RL_WAITING) | IN(RL_READY)));
+    rl_lock_end_acquire(lock, event, out, RL_RESULT_PERMITS);
 }
 
 void rl_lock_on_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
@@ -194,8 +226,7 @@ void rl_lock_on_turn(struct rl_lock *lock, const struct rl_event *event, struct 
         lock_again(lock, event, out, RL_RESULT_HELD, false);
     } else {
         lock->place = event->place;
-        rl_lock_move(lock, RL_READY);
-        out->generate_token = true;
+        rl_lock_ready(lock, event, out);
     }
 }
 
@@ -235,6 +266,7 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     assert(lock->state == RL_READY);
     assert(lock->may_hold == 0);
     memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
+    lock->place = lock->place != 0 ? lock->place : event->place;
     lock->ttl_ms = lock->life_ms = lock->acquire.ttl_ms;
     lock->set_ns = event->since_ns != 0 ? event->since_ns : event->now_ns;
     assert(lock->set_ns <= event->now_ns);

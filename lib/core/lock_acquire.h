@@ -10,11 +10,17 @@
 /* -- Events -- */
 
 void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_none(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_permits(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_notice(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+/* To READY, or still there: the driver is asked for a token. */
+void rl_lock_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 /* In line: each pause costs a try, as if the nodes had been asked and had refused. */
 void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);

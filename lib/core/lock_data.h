@@ -16,7 +16,7 @@
 enum rl_lock_state {
     RL_IDLE,
     RL_WAITING, /* in line: behind another lock of this client, or behind other clients */
-    RL_READY,   /* a token is being generated; the next event is ATTEMPT */
+    RL_READY,   /* a token is being generated, as soon as it is known what to ask for */
     RL_TRYING,
     RL_FENCING, /* won, the counters of the fence are being raised */
     RL_BACKOFF,
@@ -39,7 +39,8 @@ enum rl_result {
     RL_RESULT_CANCELED,
     RL_RESULT_LOST,
     RL_RESULT_UNKNOWN,
-    RL_RESULT_MAX_HOLD
+    RL_RESULT_MAX_HOLD,
+    RL_RESULT_PERMITS /* another number of permits is agreed on */
 };
 
 enum rl_event_type {
@@ -50,7 +51,10 @@ enum rl_event_type {
     RL_EV_TELL,    /* any state: the driver is about to run the callback of a granted acquire */
     RL_EV_EXTEND,  /* held, or extending by the watchdog; with `ttl_ms`; lost: it comes too late */
     RL_EV_RELEASE, /* held, extending or lost; idle or lost with `token`: another's */
-    RL_EV_CANCEL,  /* ready (no token was generated), waiting to granted, or extending */
+    RL_EV_READY,   /* ready: what the driver waited for is there, it is asked for a token again */
+    RL_EV_NONE,    /* ready: there is nothing to ask the nodes for, others have it */
+    RL_EV_PERMITS, /* ready or waiting: another number of permits is agreed on */
+    RL_EV_CANCEL,  /* ready to granted, waiting, or extending */
     RL_EV_ABANDON, /* any state: the user gives the lock up; all its operations end as cancelled */
     RL_EV_TURN,    /* waiting: first in line now; with `pause` and `place` */
     RL_EV_NOTICE,  /* any state: it may be worth trying at once, instead of after the pause */
@@ -99,7 +103,9 @@ struct rl_event {
     const uint32_t *duplicates; /* for each node, those that are the same server; NULL: none are */
     uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
     uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h */
-    uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own */
+    uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own; of an
+                                   attempt that has none from its turn: whom the nodes may have
+                                   reserved something for */
     bool lines;                 /* there are lines to wait in, see line.h */
     union {
         struct rl_acquire acquire;

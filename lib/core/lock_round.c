@@ -43,7 +43,7 @@ void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, str
 
 void rl_lock_release_all(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
-    if (lock_is(lock, IN(RL_BACKOFF) | IN(RL_WAITING))) {
+    if (lock_is(lock, IN(RL_BACKOFF) | IN(RL_WAITING) | IN(RL_READY))) {
         return; /* the last attempt has been released, there is no other yet */
     }
     if (!lock->adopts) {

@@ -11,7 +11,7 @@ static const struct {
 } states[RL_LOCK_STATES] = {
     [RL_IDLE] = {"idle", IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING)},
     [RL_WAITING] = {"waiting", IN(RL_READY) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_READY] = {"ready", IN(RL_TRYING) | IN(RL_IDLE)},
+    [RL_READY] = {"ready", IN(RL_TRYING) | IN(RL_WAITING) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_TRYING] = {"trying",
                    IN(RL_FENCING) | IN(RL_GRANTED) | IN(RL_WAITING) | IN(RL_BACKOFF) | IN(RL_IDLE)},
     [RL_FENCING] = {"fencing", IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
@@ -70,7 +70,7 @@ void rl_lock_invariant(const struct rl_lock *lock) {
         assert(lock->now_ns < lock->valid_until_ns);
         assert(lock->renew_ns == RL_NEVER || lock->acquire.renew_ms != 0);
     }
-    if (lock_is(lock, IN(RL_IDLE) | IN(RL_WAITING) | IN(RL_LOST) | IN(RL_BACKOFF))) {
+    if (lock_is(lock, IN(RL_IDLE) | IN(RL_WAITING) | IN(RL_READY) | IN(RL_LOST) | IN(RL_BACKOFF))) {
         assert(lock->may_hold == 0); /* what may be out there has been released, or will be */
     }
 }

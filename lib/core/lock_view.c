@@ -15,6 +15,7 @@ uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
         case RL_FENCING:
             return sooner(lock->round_until_ns, lock->give_up_ns);
         case RL_WAITING:
+        case RL_READY:
         case RL_BACKOFF:
             return sooner(lock->retry_ns, lock->give_up_ns);
         case RL_GRANTED:
@@ -26,7 +27,6 @@ uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
         case RL_RELEASING:
             return lock->round_until_ns;
         case RL_IDLE:
-        case RL_READY:
         case RL_LOST:
         case RL_LOCK_STATES:
             break;

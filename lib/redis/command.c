@@ -6,14 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/permit_command.h"
 #include "redis/scripts/scripts.h" /* made of *.lua there */
+#include "redis/writer.h"
 #include "redlock/redlock.h"
 
 static_assert(RL_SCRIPT_LENGTH_MAX + 64 < RL_COMMAND_WIRE_MAX, "SCRIPT LOAD fits");
 
 /* One resource, or any number if there is no other; several; of any number what has a fence; of any
- * number, with a fence or without, what is a reader's. */
-enum variant { ONE, SEVERAL, FENCED, SHARED, VARIANTS };
+ * number, with a fence or without, what is a reader's; of any number of a semaphore's slots,
+ * without a fence and with one. */
+enum variant { ONE, SEVERAL, FENCED, SHARED, PERMIT, PERMIT_FENCED, VARIANTS };
 
 struct script {
     const char *text;
@@ -33,14 +36,22 @@ static const struct script scripts[][VARIANTS] = {
                            [SHARED] = SCRIPT(EXTEND_SHARED)},
     [RL_COMMAND_RELEASE] = {[ONE] = SCRIPT(RELEASE)},
     [RL_COMMAND_READ] = {[ONE] = SCRIPT(READ)},
-    [RL_COMMAND_JOIN] = {[ONE] = SCRIPT(JOIN), [SHARED] = SCRIPT(JOIN_SHARED)},
-    [RL_COMMAND_TAKE] =
-        {[ONE] = SCRIPT(TAKE), [FENCED] = SCRIPT(TAKE_FENCED), [SHARED] = SCRIPT(SHARE)},
-    [RL_COMMAND_RELEASE_LINE] = {[ONE] = SCRIPT(RELEASE_LINE), [SHARED] = SCRIPT(RELEASE_SHARED)},
-    [RL_COMMAND_LEAVE] = {[ONE] = SCRIPT(LEAVE), [SHARED] = SCRIPT(LEAVE_SHARED)},
+    [RL_COMMAND_JOIN] =
+        {[ONE] = SCRIPT(JOIN), [SHARED] = SCRIPT(JOIN_SHARED), [PERMIT] = SCRIPT(JOIN_PERMIT)},
+    [RL_COMMAND_TAKE] = {[ONE] = SCRIPT(TAKE),
+                         [FENCED] = SCRIPT(TAKE_FENCED),
+                         [SHARED] = SCRIPT(SHARE),
+                         [PERMIT] = SCRIPT(TAKE_PERMIT),
+                         [PERMIT_FENCED] = SCRIPT(TAKE_PERMIT_FENCED)},
+    [RL_COMMAND_RELEASE_LINE] = {[ONE] = SCRIPT(RELEASE_LINE),
+                                 [SHARED] = SCRIPT(RELEASE_SHARED),
+                                 [PERMIT] = SCRIPT(RELEASE_PERMIT)},
+    [RL_COMMAND_LEAVE] =
+        {[ONE] = SCRIPT(LEAVE), [SHARED] = SCRIPT(LEAVE_SHARED), [PERMIT] = SCRIPT(LEAVE_PERMIT)},
     [RL_COMMAND_WAITER] = {[ONE] = SCRIPT(WAITER)},
     [RL_COMMAND_UPGRADE] = {[SHARED] = SCRIPT(UPGRADE)},
     [RL_COMMAND_READER] = {[ONE] = SCRIPT(READERS)},
+    [RL_COMMAND_SET_PERMITS] = {[PERMIT] = SCRIPT(SET_PERMITS)},
 };
 
 static_assert(sizeof scripts / sizeof scripts[0] == RL_COMMAND_HANDSHAKE,
@@ -50,80 +61,53 @@ static_assert(sizeof scripts / sizeof scripts[0] == RL_COMMAND_HANDSHAKE,
 
 static_assert(RL_COMMAND_TOKEN_LEN == REDLOCK_TOKEN_LENGTH, "one length of a token");
 
-struct writer {
-    char *at;
-    size_t left;
-    bool overflow;
-};
-
-static void put_bytes(struct writer *w, const void *bytes, size_t length) {
-    if (length >= w->left) {
-        w->overflow = true;
-        return;
-    }
-    memcpy(w->at, bytes, length);
-    w->at += length;
-    w->left -= length;
-}
-
-/* "*5\r\n" or "$40\r\n" */
-static void put_count(struct writer *w, char prefix, size_t count) {
-    assert(prefix == '*' || prefix == '$');
-    char digits[24];
-    char *at = digits + sizeof digits;
-    *--at = '\n';
-    *--at = '\r';
-    do {
-        *--at = (char)('0' + count % 10);
-        count /= 10;
-    } while (count > 0);
-    *--at = prefix;
-    put_bytes(w, at, (size_t)(digits + sizeof digits - at));
-}
-
-static void put_bulk(struct writer *w, const void *bytes, size_t length) {
-    put_count(w, '$', length);
-    put_bytes(w, bytes, length);
-    put_bytes(w, "\r\n", 2);
-}
-
-static void put_text(struct writer *w, const char *text) {
-    put_bulk(w, text, strlen(text));
-}
-
-static void put_number(struct writer *w, uint64_t number) {
-    char digits[24];
-    char *at = digits + sizeof digits;
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    assert(at > digits);
-    put_bulk(w, at, (size_t)(digits + sizeof digits - at));
-}
-
-static void put_value(struct writer *w, const struct rl_command *command) {
+static void put_value(struct rl_writer *w, const struct rl_command *command) {
     const struct rl_target *target = command->target;
     assert(target->holder_length <= REDLOCK_HOLDER_MAX);
     size_t behind = target->holder_length > 0 ? 1 + (size_t)target->holder_length : 0;
-    put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
-    put_bytes(w, command->token, RL_COMMAND_TOKEN_LEN);
+    rl_put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
+    rl_put_bytes(w, command->token, RL_COMMAND_TOKEN_LEN);
     if (behind > 0) {
-        put_bytes(w, ":", 1);
-        put_bytes(w, target->holder, target->holder_length);
+        rl_put_bytes(w, ":", 1);
+        rl_put_bytes(w, target->holder, target->holder_length);
     }
-    put_bytes(w, "\r\n", 2);
+    rl_put_bytes(w, "\r\n", 2);
 }
 
-static void put_set(struct writer *w, const struct rl_command *command) {
+static bool is_permit(const struct rl_command *command) {
+    return command->lock_mode == RL_PERMIT;
+}
+
+/* Of a semaphore the slots, in which the number of resources has no part. */
+static uint32_t count_keys(const struct rl_command *command) {
+    assert(!is_permit(command) || command->slots != NULL);
+    return is_permit(command) ? command->slots->n : command->target->n;
+}
+
+static void put_key(struct rl_writer *w, const struct rl_command *command, const char *prefix,
+                    uint32_t i) {
+    const size_t before = strlen(prefix);
+    if (is_permit(command)) {
+        rl_permit_put_slot(w, command, prefix, i);
+        return;
+    }
+    const struct rl_bytes *resource = &command->target->resources[i];
+    assert(i < command->target->n);
+    rl_put_count(w, '$', before + resource->length);
+    rl_put_bytes(w, prefix, before);
+    rl_put_bytes(w, resource->data, resource->length);
+    rl_put_bytes(w, "\r\n", 2);
+}
+
+static void put_set(struct rl_writer *w, const struct rl_command *command) {
     assert(command->ttl_ms > 0); /* PX 0 is an error */
-    put_count(w, '*', 6);
-    put_text(w, "SET");
-    put_bulk(w, command->target->resources[0].data, command->target->resources[0].length);
+    rl_put_count(w, '*', 6);
+    rl_put_text(w, "SET");
+    put_key(w, command, "", 0);
     put_value(w, command);
-    put_text(w, "NX");
-    put_text(w, "PX");
-    put_number(w, command->ttl_ms);
+    rl_put_text(w, "NX");
+    rl_put_text(w, "PX");
+    rl_put_number(w, command->ttl_ms);
 }
 
 /* Which numbers stand behind the value. */
@@ -142,7 +126,7 @@ static bool has_counters(const struct rl_command *command) {
 /* Of one resource, whatever others its target has. */
 static bool is_of_one(enum rl_command_kind kind) {
     return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_LEAVE || kind == RL_COMMAND_WAITER ||
-           kind == RL_COMMAND_READER;
+           kind == RL_COMMAND_READER || kind == RL_COMMAND_SET_PERMITS;
 }
 
 static bool is_shared(const struct rl_command *command) {
@@ -169,7 +153,12 @@ bool rl_command_releases(enum rl_command_kind kind) {
 }
 
 static const struct script *script_of(const struct rl_command *command) {
-    enum variant variant = command->target->n == 1 ? ONE : SEVERAL;
+    const struct script *known = scripts[command->kind];
+    const enum variant permit = has_counters(command) ? PERMIT_FENCED : PERMIT;
+    if (is_permit(command) && known[permit].text != NULL) {
+        return &known[permit];
+    }
+    enum variant variant = is_of_one(command->kind) || count_keys(command) == 1 ? ONE : SEVERAL;
     if (is_shared(command) && scripts[command->kind][SHARED].text != NULL) {
         variant = SHARED;
     } else if (has_counters(command)) {
@@ -181,29 +170,26 @@ static const struct script *script_of(const struct rl_command *command) {
     return &scripts[command->kind][variant];
 }
 
-static void put_keys(struct writer *w, const struct rl_target *target, bool counters) {
-    const size_t prefix = sizeof RL_COMMAND_COUNTER_PREFIX - 1;
-    put_number(w, target->n * (counters ? 2 : 1));
-    for (uint32_t i = 0; i < target->n; i++) {
-        put_bulk(w, target->resources[i].data, target->resources[i].length);
+static void put_keys(struct rl_writer *w, const struct rl_command *command, bool counters) {
+    const uint32_t n = count_keys(command);
+    rl_put_number(w, n * (counters ? 2 : 1));
+    for (uint32_t i = 0; i < n; i++) {
+        put_key(w, command, "", i);
     }
-    for (uint32_t i = 0; counters && i < target->n; i++) {
-        put_count(w, '$', prefix + target->resources[i].length);
-        put_bytes(w, RL_COMMAND_COUNTER_PREFIX, prefix);
-        put_bytes(w, target->resources[i].data, target->resources[i].length);
-        put_bytes(w, "\r\n", 2);
+    for (uint32_t i = 0; counters && i < n; i++) {
+        put_key(w, command, RL_COMMAND_COUNTER_PREFIX, i);
     }
 }
 
-static void put_place(struct writer *w, const struct rl_command *command) {
+static void put_place(struct rl_writer *w, const struct rl_command *command) {
     bool has_one = command->place != NULL;
     assert(!has_one || memchr(command->place, '\0', RL_PLACE_LEN) == NULL);
-    put_bulk(w, has_one ? command->place : "", has_one ? RL_PLACE_LEN : 0);
+    rl_put_bulk(w, has_one ? command->place : "", has_one ? RL_PLACE_LEN : 0);
 }
 
-static void put_holder(struct writer *w, const struct rl_target *target) {
+static void put_holder(struct rl_writer *w, const struct rl_target *target) {
     assert(target->holder_length <= REDLOCK_HOLDER_MAX);
-    put_bulk(w, target->holder_length > 0 ? target->holder : "", target->holder_length);
+    rl_put_bulk(w, target->holder_length > 0 ? target->holder : "", target->holder_length);
 }
 
 static size_t count_args(const struct rl_command *command) {
@@ -211,6 +197,9 @@ static size_t count_args(const struct rl_command *command) {
         [RL_COMMAND_JOIN] = 4,   [RL_COMMAND_LEAVE] = 3,        [RL_COMMAND_WAITER] = 2,
         [RL_COMMAND_READER] = 1, [RL_COMMAND_RELEASE_LINE] = 5, [RL_COMMAND_READ] = 0};
     const bool shared = is_shared(command);
+    if (is_permit(command) && is_of_one(command->kind)) {
+        return rl_permit_count_args(command->kind);
+    }
     if (command->kind == RL_COMMAND_RELEASE_LINE) {
         return shared ? counts[command->kind] - 1u : counts[command->kind];
     }
@@ -218,16 +207,16 @@ static size_t count_args(const struct rl_command *command) {
         return counts[command->kind];
     }
     return 1u + has_ttl(command->kind) + (has_counters(command) ? 2 : 0) +
-           (command->kind == RL_COMMAND_TAKE ? 1u + shared : 0) +
+           (command->kind == RL_COMMAND_TAKE ? 1u + shared + (is_permit(command) ? 2 : 0) : 0) +
            (command->kind == RL_COMMAND_EXTEND && shared);
 }
 
 /* What a command on one line has behind its key. */
-static void put_line_args(struct writer *w, const struct rl_command *command) {
+static void put_line_args(struct rl_writer *w, const struct rl_command *command) {
     if (command->kind == RL_COMMAND_WAITER || command->kind == RL_COMMAND_READER) {
-        put_number(w, command->index);
+        rl_put_number(w, command->index);
         if (command->kind == RL_COMMAND_WAITER) {
-            put_text(w, is_shared(command) ? "shared" : "");
+            rl_put_text(w, is_shared(command) ? "shared" : "");
         }
         return;
     }
@@ -235,78 +224,89 @@ static void put_line_args(struct writer *w, const struct rl_command *command) {
     put_place(w, command);
     put_holder(w, command->target);
     if (command->kind == RL_COMMAND_JOIN) {
-        put_number(w, command->waited_ms);
+        rl_put_number(w, command->waited_ms);
     }
-    put_number(w, command->grace_ms);
+    rl_put_number(w, command->grace_ms);
 }
 
-static void put_release_args(struct writer *w, const struct rl_command *command) {
+static void put_release_args(struct rl_writer *w, const struct rl_command *command) {
     static const char *const modes[] = {
         [RL_RELEASE_PLAIN] = "", [RL_RELEASE_LOOK] = "look", [RL_RELEASE_SERVE] = "serve"};
     assert(command->kind == RL_COMMAND_RELEASE_LINE);
     put_value(w, command);
-    put_number(w, command->grace_ms);
+    rl_put_number(w, command->grace_ms);
     if (command->mode == RL_RELEASE_KEEP) {
         assert(command->place != NULL && command->grace_ms > 0);
         put_place(w, command);
     } else {
         assert(command->mode < sizeof modes / sizeof modes[0]);
-        put_text(w, modes[command->mode]);
+        rl_put_text(w, modes[command->mode]);
     }
-    put_text(w, command->announces && command->target->notifies ? "1" : "");
+    if (is_permit(command)) {
+        rl_permit_put_end(w, command->target);
+        return;
+    }
+    rl_put_text(w, command->announces && command->target->notifies ? "1" : "");
     assert(!is_shared(command) || command->intent_ms == 0);
     if (is_shared(command)) {
         return;
     }
     if (command->intent_ms == 0) {
-        put_text(w, "");
+        rl_put_text(w, "");
     } else {
-        put_number(w, command->intent_ms == RL_INTENT_DROP ? 0 : command->intent_ms);
+        rl_put_number(w, command->intent_ms == RL_INTENT_DROP ? 0 : command->intent_ms);
     }
 }
 
 /* The value, and which numbers stand behind it. */
-static void put_value_args(struct writer *w, const struct rl_command *command) {
+static void put_value_args(struct rl_writer *w, const struct rl_command *command) {
     put_value(w, command);
     if (has_ttl(command->kind)) {
         assert(command->ttl_ms > 0);
-        put_number(w, command->ttl_ms);
+        rl_put_number(w, command->ttl_ms);
     }
     const bool takes = command->kind == RL_COMMAND_TAKE, shared = is_shared(command);
     assert((takes && shared) || command->shut_ms == 0);
     if (takes && shared) { /* one script with a fence and without, whose arguments end there */
         put_place(w, command);
-        put_number(w, command->shut_ms);
+        rl_put_number(w, command->shut_ms);
     } else if (shared && command->kind == RL_COMMAND_EXTEND) {
-        put_text(w, command->converts ? "1" : "");
+        rl_put_text(w, command->converts ? "1" : "");
     }
     assert(!command->converts || (shared && command->kind == RL_COMMAND_EXTEND));
     if (has_counters(command)) {
         assert(command->counter > 0);
-        put_number(w, command->counter);
-        put_number(w, command->target->retention_ms);
+        rl_put_number(w, command->counter);
+        rl_put_number(w, command->target->retention_ms);
     }
     if (takes && !shared) {
         put_place(w, command);
     }
+    if (takes && is_permit(command)) {
+        rl_permit_put_end(w, command->target);
+    }
 }
 
-static void put_script(struct writer *w, const struct rl_command *command) {
+static void put_script(struct rl_writer *w, const struct rl_command *command) {
     const struct script *script = script_of(command);
     const bool one = is_of_one(command->kind), counters = has_counters(command);
-    const size_t n = one ? 1 : command->target->n;
-    put_count(w, '*', 3 + (counters ? 2 : 1) * n + count_args(command));
-    put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
-    put_text(w, command->whole_script ? script->text : script->sha1);
+    const size_t n = one ? 1 : count_keys(command);
+    rl_put_count(w, '*', 3 + (counters ? 2 : 1) * n + count_args(command));
+    rl_put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
+    rl_put_text(w, command->whole_script ? script->text : script->sha1);
+    if (one && is_permit(command)) {
+        rl_permit_put_one(w, command);
+        return;
+    }
     if (one) {
         const struct rl_bytes *resource = &command->target->resources[command->which];
         assert(command->which < command->target->n);
-        put_number(w, 1);
-        put_bulk(w, resource->data, resource->length);
+        rl_put_number(w, 1);
+        rl_put_bulk(w, resource->data, resource->length);
         put_line_args(w, command);
         return;
     }
-    put_keys(w, command->target, counters);
+    put_keys(w, command, counters);
     if (command->kind == RL_COMMAND_RELEASE_LINE) {
         put_release_args(w, command);
     } else if (command->kind != RL_COMMAND_READ) {
@@ -320,17 +320,18 @@ size_t rl_command_room(const struct rl_target *target) {
     for (uint32_t i = 0; i < target->n; i++) { /* each, and its counter */
         room += 2 * (target->resources[i].length + FRAME_MAX) + sizeof RL_COMMAND_COUNTER_PREFIX;
     }
-    return room;
+    return target->permits > 0 ? room + rl_permit_room(target) : room;
 }
 
 size_t rl_command_format(char *wire, const struct rl_command *command) {
     const struct rl_target *target = command->target;
     assert(command->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
-    struct writer w = {wire, rl_command_room(target), false};
+    struct rl_writer w = {wire, rl_command_room(target), false};
     bool is_release = command->kind == RL_COMMAND_RELEASE;
-    assert(target->n == 1 || (command->kind != RL_COMMAND_SET && command->kind != RL_COMMAND_READ));
-    assert(!is_release || (target->n == 1 && !(command->announces && target->notifies)));
+    assert(target->n == 1 || (!is_permit(command) && command->kind != RL_COMMAND_READ));
+    assert((command->kind != RL_COMMAND_SET && !is_release) || count_keys(command) == 1);
+    assert(!is_release || !(command->announces && target->notifies));
     assert(!is_writers(command->kind) || !is_shared(command));
     assert(command->kind != RL_COMMAND_UPGRADE || is_shared(command));
     (void)is_release; /* without assertions */
@@ -347,10 +348,10 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
 size_t rl_command_format_args(char *wire, size_t capacity, const char *const *args, size_t count) {
     assert(capacity > 0);
     assert(count > 0);
-    struct writer w = {wire, capacity, false};
-    put_count(&w, '*', count);
+    struct rl_writer w = {wire, capacity, false};
+    rl_put_count(&w, '*', count);
     for (size_t i = 0; i < count; i++) {
-        put_text(&w, args[i]);
+        rl_put_text(&w, args[i]);
     }
     *w.at = '\0';
     return w.overflow ? 0 : (size_t)(w.at - wire);

@@ -61,6 +61,31 @@ static const char *take_waiting(const char *at, struct rl_line_answer *out) {
     return take_number(at, UINT64_MAX, false, &out->first_waited_ms);
 }
 
+static bool has_slot(const struct rl_slots *slots, uint64_t slot) {
+    bool has = false;
+    assert(slots->n <= RL_SLOTS_MAX);
+    for (uint32_t i = 0; i < slots->n; i++) {
+        has = has || slots->at[i] == slot;
+    }
+    return has;
+}
+
+bool rl_slots_parse(const char *text, struct rl_slots *out) {
+    assert(text != NULL);
+    out->n = 0;
+    while (text[0] == ' ' && out->n < RL_SLOTS_MAX) {
+        uint64_t slot = 0;
+        const bool is_last = strchr(text + 1, ' ') == NULL;
+        const char *behind = take_number(text + 1, RL_PERMITS_MAX - 1, is_last, &slot);
+        if (behind == NULL || has_slot(out, slot)) {
+            return false;
+        }
+        out->at[out->n++] = (uint16_t)slot;
+        text = behind - !is_last; /* the space is in front of the next */
+    }
+    return out->n > 0 && text[0] == '\0';
+}
+
 bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
                          struct rl_line_answer *out, uint64_t *counter, const char **member) {
     uint64_t number = 0;
@@ -82,7 +107,7 @@ bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
                strlen(*member) <= RL_HOLDER_TEXT_MAX;
     }
     if (kind == RL_COMMAND_JOIN && *yes) {
-        return text[1] == '\0';
+        return text[1] == '\0' || rl_slots_parse(text + 1, &out->slots);
     }
     if ((text[0] != '0' && text[0] != '1') || text[1] != ' ') {
         return false;

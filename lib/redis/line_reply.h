@@ -26,7 +26,11 @@ struct rl_line_answer {
     uint8_t which;   /* TAKE, SET_ALL, FENCE that are a no: which resource refuses, from 1; 0: it
                          was not said; UPGRADE that is a no: enum rl_upgrade_no */
     bool served;     /* RELEASE_LINE: somebody was served */
+    struct rl_slots slots; /* JOIN that is a yes of a semaphore: those that are reserved */
 };
+
+/* Numbers of slots, one space in front of each; at least one, none twice. */
+bool rl_slots_parse(const char *text, struct rl_slots *out);
 
 /* Whether the text is an answer to the command (JOIN, TAKE, RELEASE_LINE, WAITER, UPGRADE or
  * READER). If so, *yes says which, and *counter is what TAKE's or UPGRADE's fence is, 0 for none.

@@ -45,12 +45,15 @@ struct rl_request {
     uint8_t which;
     bool converts;
     uint8_t lock_mode;
+    bool peeks;
+    uint16_t from;
     uint32_t waited_ms;
     uint32_t grace_ms;
     uint32_t index;
     uint32_t shut_ms;
     uint32_t intent_ms;
     char token[RL_COMMAND_TOKEN_LEN];
+    struct rl_slots slots;
     char place[RL_PLACE_LEN]; /* begins with a zero: none */
 };
 

@@ -20,7 +20,10 @@ size_t rl_request_format(const struct rl_request *request, char *wire) {
                                  .intent_ms = request->intent_ms,
                                  .mode = request->mode,
                                  .which = request->which,
-                                 .lock_mode = request->lock_mode};
+                                 .lock_mode = request->lock_mode,
+                                 .peeks = request->peeks,
+                                 .from = request->from,
+                                 .slots = &request->slots};
     assert(request->kind < RL_COMMAND_HANDSHAKE);
     assert(request->target != NULL);
     return rl_command_format(wire, &command);

@@ -109,7 +109,11 @@ static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b,
     }
     demand(begins_inside(b, size, yes ? '1' : '0'));
     if (kind == RL_COMMAND_JOIN) {
-        demand(are_numbers(b, size, yes ? 1 : 3, !yes, false));
+        bool is_one = false;
+        for (int n = 1; yes && n <= 1 + RL_SLOTS_MAX; n++) {
+            is_one = is_one || are_numbers(b, size, n, false, false);
+        }
+        demand(is_one || (!yes && are_numbers(b, size, 3, true, false)));
     } else if (kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE) {
         demand(are_numbers(b, size, yes ? 4 : 3, !yes, false));
     } else {
@@ -226,7 +230,8 @@ static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
         [RL_COMMAND_RAISE] = 'W',        [RL_COMMAND_EXTEND] = 'E',  [RL_COMMAND_RELEASE] = 'R',
         [RL_COMMAND_READ] = 'Q',         [RL_COMMAND_JOIN] = 'J',    [RL_COMMAND_TAKE] = 'T',
         [RL_COMMAND_RELEASE_LINE] = 'L', [RL_COMMAND_LEAVE] = 'X',   [RL_COMMAND_WAITER] = 'I',
-        [RL_COMMAND_UPGRADE] = 'U',      [RL_COMMAND_READER] = 'B',  [RL_COMMAND_HANDSHAKE] = 'H',
+        [RL_COMMAND_UPGRADE] = 'U',      [RL_COMMAND_READER] = 'B',  [RL_COMMAND_SET_PERMITS] = 'P',
+        [RL_COMMAND_HANDSHAKE] = 'H',
     };
     const char *found = letter != '\0' ? memchr(letters, letter, sizeof letters) : NULL;
     *kind = found != NULL ? (enum rl_command_kind)(found - letters) : RL_COMMAND_SET;

@@ -4,6 +4,7 @@
 #include "redlock/election.h"
 #include "redlock/redlock.h"
 #include "redlock/rwlock.h"
+#include "redlock/semaphore.h"
 #include "redlock/token.h"
 
 REDLOCK_API int api_function(const char *version);
@@ -20,6 +21,7 @@ static unsigned char resource[REDLOCK_RESOURCE_MAX];
 static char holder[REDLOCK_HOLDER_MAX + 1];
 static const char *nodes[REDLOCK_NODES_MAX];
 static redlock_bytes resources[REDLOCK_RESOURCES_MAX];
+static const int32_t slots[REDLOCK_TAKE_MAX] = {REDLOCK_NO_SLOT, REDLOCK_PERMITS_MAX - 1};
 static redlock_waiter waiters[REDLOCK_WAITERS_MAX];
 static redlock_reader readers[REDLOCK_READERS_MAX];
 
@@ -52,6 +54,7 @@ int api_function(const char *given) {
     redlock_reader reader = REDLOCK_READER_INIT;
     lock.resources = resources;
     waiters[0] = waiter;
+    lock.permits = slots[1] + 1;
     readers[0] = reader;
     lock.holder = holder;
     mutex.owner = mutex.owner == REDLOCK_OWNER_THREAD ? REDLOCK_OWNER_OBJECT : REDLOCK_OWNER_MAX;

@@ -166,7 +166,7 @@ size_t live_count_keys(const struct live *live, const char *key, const char *val
 
 /* What ends by itself does not count: counters of fences, which outlive the locks, a reservation
  * for who is next, of less than a second, a line, which keeps the places whose LEAVE did not
- * arrive, and what a writer that wants to be let in has noted. */
+ * arrive, what a writer that wants to be let in has noted, and how many permits there are. */
 static bool has_keys(const struct live *live, size_t i) {
     static const char script[] =
         "local n = 0 "
@@ -177,6 +177,7 @@ static bool has_keys(const struct live *live, size_t i) {
         "  local fence = string.sub(k, 1, 17) == 'libredlock:fence:' "
         "  local wish = string.find(k, 'libredlock:intent:', 1, true) == 1 "
         "      or string.find(k, 'libredlock:upgrade:', 1, true) == 1 "
+        "      or string.find(k, 'libredlock:permits:', 1, true) == 1 "
         "  if not reserved and not line and not fence and not wish then n = n + 1 end "
         "end "
         "return n";

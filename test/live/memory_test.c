@@ -11,7 +11,7 @@
 #define LOCKS 1000
 #define IN_FLIGHT 32
 #define LOCK_BYTES_MAX 1150    /* with its resource, which has a line */
-#define REQUEST_BYTES_MAX 384  /* with its command, which waits to be written */
+#define REQUEST_BYTES_MAX 400  /* with its command, which waits to be written; of slots, too */
 #define CLIENT_BYTES_MAX 49152 /* with 16 KiB to read into */
 
 /* -- An allocator that counts -- */

@@ -74,7 +74,8 @@ static bool last_words(struct pair *pair, struct bytes *wire) {
 }
 
 static bool run_sequence(struct pair *pair, uint64_t number, const struct random_user *users) {
-    struct random_commands random = {.state = number, .users = users, .is_line = number % 2};
+    struct random_commands random = {
+        .state = number, .users = users, .is_line = number % 2, .is_permits = number % 4 == 2};
     struct bytes wire = {NULL, 0, 0};
     pair_begin(pair, number);
     bool same = pair_check_keys(pair);

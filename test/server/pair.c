@@ -324,7 +324,7 @@ static uint64_t look(struct pair *pair,
                      void (*with)(struct pair *pair, uint32_t db, const struct resp_arg *key,
                                   const struct found *found, uint64_t now_us),
                      uint32_t tries) {
-    struct found found[DATABASES][32];
+    struct found found[DATABASES][40];
     uint64_t from_us = pair_now_us();
     for (uint32_t db = 0; db < DATABASES; db++) {
         redisAppendCommand(pair->control, "SELECT %u", db);

@@ -8,11 +8,15 @@
 #include "redis/command.h"
 #include "redis/handshake.h"
 #include "server/random_parts.h"
+#include "server/random_permits.h"
 #include "server/splitmix.h"
 
 #define FENCE RL_COMMAND_COUNTER_PREFIX
 #define TEXT(text) \
     { text, sizeof(text) - 1 }
+
+#define SLOT_NAME(number) RL_COMMAND_SLOT_PREFIX number ":{p}"
+#define SLOT(number) TEXT(SLOT_NAME(number)), TEXT(FENCE SLOT_NAME(number))
 
 const struct resp_arg random_keys[RANDOM_KEYS] = {
     TEXT("a"),
@@ -36,6 +40,13 @@ const struct resp_arg random_keys[RANDOM_KEYS] = {
     TEXT(RL_COMMAND_INTENT_PREFIX "{b}"),
     TEXT(RL_COMMAND_UPGRADE_PREFIX "{a}"),
     TEXT(RL_COMMAND_UPGRADE_PREFIX "{b}"),
+    SLOT("0"),
+    SLOT("1"),
+    SLOT("2"),
+    SLOT("3"),
+    SLOT("4"),
+    TEXT(RL_COMMAND_PERMITS_PREFIX "{p}"),
+    TEXT(RL_COMMAND_LINE_PREFIX "permits:{p}"),
 };
 
 /* The last is a holder's that is shown cut. */
@@ -333,7 +344,9 @@ void random_command(struct random_commands *random, struct bytes *wire) {
     size_t before = wire->length;
     while (wire->length == before) { /* a step of the handshake may be left out */
         uint32_t what = pick(random, 100);
-        if (random->is_line ? what < 35 : what < 8) {
+        if (random->is_permits && what < 70) {
+            random_permits(random, wire);
+        } else if (random->is_line ? what < 35 : what < 8) {
             line_command(random, wire);
         } else if (random->is_line ? what < 70 : what < 15) {
             shared_command(random, wire);

@@ -17,10 +17,11 @@ struct random_commands {
     uint64_t state;
     uint64_t now_ms;
     const struct random_user *users; /* whom AUTH names; NULL: nobody */
-    bool is_bare;  /* UNSUBSCRIBE may come without a channel: there is one at most */
-    bool is_plain; /* no AUTH */
-    bool listens;  /* SUBSCRIBE is not rare */
-    bool is_line;  /* lines for the most part */
+    bool is_bare;    /* UNSUBSCRIBE may come without a channel: there is one at most */
+    bool is_plain;   /* no AUTH */
+    bool listens;    /* SUBSCRIBE is not rare */
+    bool is_line;    /* lines for the most part */
+    bool is_permits; /* ... or a semaphore */
 };
 
 struct random_user {

@@ -7,8 +7,8 @@
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
 /* Resources, then their counters; then a list; then the lines; then what the first two of them have
- * besides: the lines of readers, their leases, intents, and who wants to upgrade. */
-#define RANDOM_KEYS 21
+ * besides: the lines of readers, their leases, intents, and who wants to upgrade. A semaphore's. */
+#define RANDOM_KEYS 33
 #define RESOURCES 4
 #define LIST 8
 extern const struct resp_arg random_keys[RANDOM_KEYS];

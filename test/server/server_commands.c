@@ -146,6 +146,7 @@ static const struct rule rules[] = {
     {"type", 2, 0, 1, false, do_type},
     /* Known to scripts only. */
     {"exists", -2, 0, 1, true, NULL},
+    {"mget", -2, 0, 1, true, NULL},
     {"pubsub|numsub", -2, ALWAYS, 0, false, NULL},
     {"time", 1, ALWAYS, 0, false, NULL},
     {"zadd", -4, FULL, 1, false, NULL},

@@ -355,12 +355,22 @@ static const struct {
     {"leave_shared", RL_COMMAND_LEAVE, 1, 0, effect_leave_shared, RL_SHARED},
     {"upgrade", RL_COMMAND_UPGRADE, 1, 0, effect_upgrade, RL_SHARED},
     {"readers", RL_COMMAND_READER, 1, 0, effect_readers, RL_SHARED},
+    {"take_permit", RL_COMMAND_TAKE, 1, 0, effect_take_permit, RL_PERMIT},
+    {"take_permit_fenced", RL_COMMAND_TAKE, 1, 1, effect_take_permit_fenced, RL_PERMIT},
+    {"join_permit", RL_COMMAND_JOIN, 1, 0, effect_join_permit, RL_PERMIT},
+    {"release_permit", RL_COMMAND_RELEASE_LINE, 1, 0, effect_release_permit, RL_PERMIT},
+    {"leave_permit", RL_COMMAND_LEAVE, 1, 0, effect_leave_permit, RL_PERMIT},
+    {"set_permits", RL_COMMAND_SET_PERMITS, 1, 0, effect_set_permits, RL_PERMIT},
 };
 
 size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]) {
     static const struct rl_bytes resources[2] = {{"a", 1}, {"b", 1}};
     struct rl_target target = {
         .resources = resources, .n = effects[script].resources, .retention_ms = 1};
+    struct rl_slots slots = {.n = 1};
+    if (effects[script].mode == RL_PERMIT) {
+        target.permits = target.take = 1;
+    }
     struct rl_command command = {.kind = effects[script].kind,
                                  .whole_script = true,
                                  .ttl_ms = 1,
@@ -369,7 +379,8 @@ size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]) {
                                  .token = "0000000000000000000000000000000000000000",
                                  .place = "00000000000000000000000000000000",
                                  .grace_ms = 1,
-                                 .lock_mode = (uint8_t)effects[script].mode};
+                                 .lock_mode = (uint8_t)effects[script].mode,
+                                 .slots = &slots};
     assert(rl_command_room(&target) <= EFFECT_WIRE_MAX);
     return rl_command_format(wire, &command);
 }

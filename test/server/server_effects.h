@@ -2,12 +2,14 @@
 #ifndef SERVER_SERVER_EFFECTS_H
 #define SERVER_SERVER_EFFECTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFFECTS_MAX 22
+#define EFFECTS_MAX 28
 #define EFFECT_WIRE_MAX 8192
 
+struct resp_arg;
 struct script_run;
 
 /* server_effects_line.c */
@@ -29,6 +31,19 @@ void effect_extend_shared(struct script_run *run);
 void effect_raise_shared(struct script_run *run);
 void effect_upgrade(struct script_run *run);
 void effect_readers(struct script_run *run);
+
+/* What TAKE does: whether each of the first n keys may be taken (if not, the answer is there), and
+ * takes one. place_at: which argument the place is. */
+bool script_may_take(struct script_run *run, double n, size_t place_at);
+void script_take_key(struct script_run *run, const struct resp_arg *name);
+
+/* server_effects_permit.c */
+void effect_take_permit(struct script_run *run);
+void effect_take_permit_fenced(struct script_run *run);
+void effect_join_permit(struct script_run *run);
+void effect_release_permit(struct script_run *run);
+void effect_leave_permit(struct script_run *run);
+void effect_set_permits(struct script_run *run);
 
 /* Writes the command that has this script in it, as the library does: EVAL and the text. Returns
  * its length. */

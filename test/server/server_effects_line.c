@@ -14,7 +14,9 @@
 
 /* Where in the scripts. */
 #define GET "redis.call('get'"
+#define GET_EACH "redis.call('get', KEYS[i]"
 #define SET "redis.call('set'"
+#define SET_EACH "redis.call('set', KEYS[i]"
 #define DEL "redis.call('del'"
 #define PEXPIRE "redis.call('pexpire'"
 #define TIME "redis.call('time'"
@@ -24,14 +26,14 @@
 /* -- TAKE -- */
 
 /* Whether each of the first n keys may be taken; if not, the answer is there. */
-static bool may_take(struct script_run *run, double n, size_t place_at) {
+bool script_may_take(struct script_run *run, double n, size_t place_at) {
     const struct resp_arg *place = script_arg(run, place_at);
     struct text mine = reservation_of(place);
     bool takes_any = is_word(place, RL_PLACE_ANY) || script_breaks(run, SERVER_BREAK_TAKE_OTHERS);
     for (double i = 1; i <= n; i++) {
         const struct resp_arg *name = script_key(run, i);
         struct resp_arg value;
-        bool is_there = script_get(run, GET, name, &value);
+        bool is_there = script_get(run, GET_EACH, name, &value);
         if (run->is_over) {
             return false;
         }
@@ -63,9 +65,9 @@ static void take_own(struct script_run *run, const struct resp_arg *name) {
     script_extend(run, name);
 }
 
-static void take_key(struct script_run *run, const struct resp_arg *name) {
+void script_take_key(struct script_run *run, const struct resp_arg *name) {
     struct resp_arg value, ttl = *script_arg(run, 2);
-    bool is_there = script_get(run, GET, name, &value);
+    bool is_there = script_get(run, GET_EACH, name, &value);
     char left[32];
     if (is_there && script_same(&value, script_arg(run, 1))) {
         take_own(run, name);
@@ -78,7 +80,7 @@ static void take_key(struct script_run *run, const struct resp_arg *name) {
         ttl.length = (size_t)snprintf(left, sizeof left, "%.0f", life);
     }
     if (!run->is_over) {
-        script_set(run, SET, name, script_arg(run, 1), false, &ttl);
+        script_set(run, SET_EACH, name, script_arg(run, 1), false, &ttl);
     }
 }
 
@@ -91,11 +93,11 @@ static void count_lines(struct script_run *run, const struct resp_arg *name, str
 void effect_take(struct script_run *run) {
     const double n = (double)run->n_keys;
     struct count count = {0, 0};
-    if (!may_take(run, n, 3)) {
+    if (!script_may_take(run, n, 3)) {
         return;
     }
     for (double i = 1; i <= n && !run->is_over; i++) {
-        take_key(run, script_key(run, i));
+        script_take_key(run, script_key(run, i));
         if (!run->is_over) {
             count_lines(run, script_key(run, i), &count);
         }
@@ -111,7 +113,7 @@ void effect_take_fenced(struct script_run *run) {
     double fence = 0;
     char digits[400];
     bool has_fence = script_number(script_arg(run, 3), &fence);
-    if (!may_take(run, n, 5) || !script_count_on(run, n, has_fence, &fence)) {
+    if (!script_may_take(run, n, 5) || !script_count_on(run, n, has_fence, &fence)) {
         return;
     }
     int length = snprintf(digits, sizeof digits, "%.0f", fence);
@@ -119,7 +121,7 @@ void effect_take_fenced(struct script_run *run) {
     const struct resp_arg *life =
         script_arg(run, script_breaks(run, SERVER_BREAK_COUNTER_TTL) ? 2 : 4);
     for (double i = 1; i <= n && !run->is_over; i++) {
-        take_key(run, script_key(run, i));
+        script_take_key(run, script_key(run, i));
         if (!run->is_over) {
             script_set(run, "KEYS[n + i], s", script_key(run, n + i), &text, false, life);
         }

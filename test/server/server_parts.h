@@ -7,8 +7,10 @@
  *     server_script.c     EVAL and its like, and what redis.call() is to a script
  *     server_script_line.c     what the scripts do with lines
  *     server_script_readers.c  what they do with leases
+ *     server_script_permit.c   what the scripts of a semaphore share
  *     server_effects.c         the library's scripts, in C
  *     server_effects_line.c    those of them that know the line
+ *     server_effects_permit.c  those of a semaphore
  *     server_effects_release.c  those that hand on
  *     server_effects_shared.c  those of readers
  *     server_line.c       the line

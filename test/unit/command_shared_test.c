@@ -134,9 +134,8 @@ static void has_one_script_where_the_mode_says_nothing(void **state) {
         enum rl_command_kind kind;
         enum rl_mode mode;
     } same[] = {
-        {RL_COMMAND_READ, RL_SHARED},   {RL_COMMAND_READER, RL_EXCLUSIVE},
-        {RL_COMMAND_READ, RL_PERMIT},   {RL_COMMAND_RELEASE, RL_PERMIT},
-        {RL_COMMAND_EXTEND, RL_PERMIT},
+        {RL_COMMAND_READ, RL_SHARED},
+        {RL_COMMAND_READER, RL_EXCLUSIVE},
     };
     for (size_t i = 0; i < COUNT(same); i++) {
         char wire[ROOM], other[ROOM];
@@ -192,7 +191,8 @@ static void needs_no_newer_server_than_redis_6_0(void **state) {
                                            "zcount",        "zpopmin",
                                            "zrange",        "zrank",
                                            "zrem",          "zscore",
-                                           "zrangebyscore", "zremrangebyscore"};
+                                           "zrangebyscore", "zremrangebyscore",
+                                           "mget"};
     static const char *const options[] = {"'gt'",      "'lt'",  "'pxat'",    "'exat'",
                                           "'keepttl'", "'rev'", "'byscore'", "'get', 'px'"};
     const char *script, *sha1;

@@ -32,9 +32,33 @@ static void raises_the_counters(void **state) {
     }
 }
 
+/* It is asked for a token until it has one. The place is for the attempt: it takes keys with it. */
+static void asks_later(void **state) {
+    (void)state;
+    struct scene s;
+    begin(&s, 3);
+    s.is_late = true;
+    s.place = 5;
+    acquire(&s);
+    assert_int_equal(s.lock.state, RL_READY);
+    assert_string_equal(s.order, "d");
+    s.now_ns += TIMEOUT_NS;
+    feed_simple(&s, RL_EV_TICK);
+    assert_int_equal(s.lock.state, RL_READY);
+    s.is_late = false;
+    forget(&s);
+    feed_simple(&s, RL_EV_READY);
+    assert_int_equal(s.lock.state, RL_TRYING);
+    assert_int_equal(s.lock.set_ns, s.now_ns);
+    assert_int_equal(s.lock.place, 5);
+    assert_int_equal(s.sent[RL_CALL_TAKE], 7);
+    assert_string_equal(s.order, "dT");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raises_the_counters),
+        cmocka_unit_test(asks_later),
     };
     return cmocka_run_group_tests_name("core_driver_phases", tests, NULL, NULL);
 }

@@ -14,11 +14,12 @@ struct life {
     uint32_t ups[4]; /* the nodes that may be up when something ends or begins */
     bool may_vote;   /* of these, while all are up */
     struct rl_acquire wish;
+    bool later; /* it may take time until it is known what to ask the nodes for */
 };
 
 static uint64_t states_lived, life_number;
-static uint64_t fences_lived[2];                       /* granted at once, and after a raise */
-static uint64_t ends_lived[RL_RESULT_MAX_HOLD + 1][5]; /* by result; acquired, extended, ... */
+static uint64_t fences_lived[2];                      /* granted at once, and after a raise */
+static uint64_t ends_lived[RL_RESULT_PERMITS + 1][5]; /* by result; acquired, extended, ... */
 
 static void live(const struct world *w, const struct life *life);
 
@@ -71,6 +72,10 @@ static bool has_a_point(const struct world *w, const struct life *life, enum rl_
         type == RL_EV_ADOPT || type == RL_EV_UPGRADE ||
         (type == RL_EV_TICK && w->lock.state == RL_HELD && w->lock.acquire.renew_ms);
     if (begins_round && w->lock.round.id >= life->rounds_max) {
+        return false;
+    }
+    bool waits = type == RL_EV_TICK || type == RL_EV_READY || type == RL_EV_NONE;
+    if (w->lock.state == RL_READY && waits && !life->later) {
         return false;
     }
     if (type == RL_EV_TICK) {
@@ -135,12 +140,12 @@ static void keeps_its_promises_in_every_life(void **state) {
     const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true, false, 0};
     const struct rl_acquire fenced = {3000, 2, 5000, 50, 100, 1, 1000, 0, false, true, 0};
     const struct life lives[] = {
-        {1, 5, 2, {1, 0}, false, wish},   {2, 4, 4, {3, 0, 1, 2}, false, wish},
-        {3, 4, 2, {7, 2}, false, wish},   {1, 6, 2, {1, 0}, false, kept},
-        {2, 5, 2, {3, 1}, false, kept},   {3, 4, 2, {7, 2}, false, kept},
-        {1, 6, 2, {1, 0}, true, fenced},  {2, 4, 2, {3, 2}, false, fenced},
-        {3, 2, 1, {7}, true, fenced},     {2, 4, 2, {3, 1}, true, wish},
-        {3, 2, 3, {7, 6, 1}, true, wish},
+        {1, 5, 2, {1, 0}, false, wish, false},   {2, 4, 4, {3, 0, 1, 2}, false, wish, false},
+        {3, 4, 2, {7, 2}, false, wish, false},   {1, 6, 2, {1, 0}, false, kept, false},
+        {2, 5, 2, {3, 1}, false, kept, false},   {3, 4, 2, {7, 2}, false, kept, false},
+        {1, 6, 2, {1, 0}, true, fenced, false},  {2, 4, 2, {3, 2}, false, fenced, false},
+        {3, 2, 1, {7}, true, fenced, false},     {2, 4, 2, {3, 1}, true, wish, false},
+        {3, 2, 3, {7, 6, 1}, true, wish, false}, {2, 2, 2, {3, 2}, false, kept, true},
     };
     for (size_t i = 0; i < COUNT(lives); i++) {
         struct world w;

@@ -62,6 +62,7 @@ static const struct row table[] = {
     {RL_WAITING, RL_EV_TICK, RL_WAITING, NO, NO, NO, NO},
     {RL_WAITING, RL_EV_TELL, RL_WAITING, NO, NO, NO, NO},
     {RL_WAITING, RL_EV_TURN, RL_READY, NO, NO, NO, NO},
+    {RL_WAITING, RL_EV_PERMITS, RL_IDLE, RL_RESULT_PERMITS, NO, NO, NO},
     {RL_WAITING, RL_EV_NOTICE, RL_WAITING, NO, NO, NO, NO},
     {RL_WAITING, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_WAITING, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
@@ -70,6 +71,9 @@ static const struct row table[] = {
     {RL_READY, RL_EV_TICK, RL_READY, NO, NO, NO, NO},
     {RL_READY, RL_EV_TELL, RL_READY, NO, NO, NO, NO},
     {RL_READY, RL_EV_CANCEL, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
+    {RL_READY, RL_EV_READY, RL_READY, NO, NO, NO, NO},
+    {RL_READY, RL_EV_NONE, RL_BACKOFF, NO, NO, NO, NO},
+    {RL_READY, RL_EV_PERMITS, RL_IDLE, RL_RESULT_PERMITS, NO, NO, NO},
     {RL_READY, RL_EV_NOTICE, RL_READY, NO, NO, NO, NO},
     {RL_READY, RL_EV_ABANDON, RL_IDLE, RL_RESULT_CANCELED, NO, NO, NO},
     {RL_TRYING, RL_EV_VOTE, RL_GRANTED, NO, NO, NO, NO},
@@ -189,9 +193,9 @@ static void feed_illegal(void *data) {
 
 static void aborts_on_what_is_not_allowed(void **state) {
     (void)state;
-    static const enum rl_event_type types[] = {RL_EV_ACQUIRE, RL_EV_ATTEMPT, RL_EV_EXTEND,
-                                               RL_EV_RELEASE, RL_EV_TURN,    RL_EV_ADOPT,
-                                               RL_EV_DISOWN,  RL_EV_UPGRADE};
+    static const enum rl_event_type types[] = {
+        RL_EV_ACQUIRE, RL_EV_ATTEMPT, RL_EV_EXTEND, RL_EV_RELEASE, RL_EV_TURN,   RL_EV_ADOPT,
+        RL_EV_DISOWN,  RL_EV_READY,   RL_EV_NONE,   RL_EV_PERMITS, RL_EV_UPGRADE};
     for (uint32_t s = 0; s < RL_LOCK_STATES; s++) {
         for (size_t i = 0; i < COUNT(types); i++) {
             struct illegal illegal = {(enum rl_lock_state)s, types[i]};

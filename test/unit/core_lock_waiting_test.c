@@ -4,6 +4,7 @@
 #include "unit/lock_explore.h"
 
 #define PAUSE_NS (100 * MS)
+#define PLACE_OF_ATTEMPT UINT64_C(9)
 
 static void wait_in_line(struct world *w, uint32_t tries, uint32_t wait_ms) {
     struct rl_acquire acquire = usual_acquire();
@@ -171,6 +172,93 @@ static void ends_as_it_must_whatever_turns_it_has(void **state) {
     }
 }
 
+/* -- Until it is known what to ask the nodes for -- */
+
+static void ask_later(struct world *w, uint32_t tries, uint32_t wait_ms) {
+    struct rl_acquire acquire = usual_acquire();
+    acquire.tries = tries;
+    acquire.wait_ms = wait_ms;
+    acquire.delay_ms = 100;
+    acquire.jitter_ms = 0;
+    world_init(w, usual_rules(3));
+    world_acquire(w, acquire, START_NS);
+    assert_int_equal(w->lock.state, RL_READY);
+}
+
+/* Validity counts from when it is known, not from before. */
+static void asks_when_it_knows(void **state) {
+    (void)state;
+    struct world w;
+    ask_later(&w, 1, 1000);
+    assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 250 * MS); /* a node's time to answer */
+    world_simple(&w, RL_EV_READY, START_NS + 20 * MS, 7);
+    assert_true(w.out.generate_token);
+    assert_int_equal(w.lock.state, RL_READY);
+    w.turn = PLACE_OF_ATTEMPT;
+    struct rl_event e = world_event(&w, RL_EV_ATTEMPT, START_NS + 20 * MS, 7);
+    memset(w.token, 'b', RL_TOKEN_LEN);
+    e.u.token = w.token;
+    e.place = PLACE_OF_ATTEMPT;
+    world_step(&w, &e);
+    assert_int_equal(w.lock.place, PLACE_OF_ATTEMPT);
+    assert_int_equal(w.lock.set_ns, START_NS + 20 * MS);
+}
+
+static void asks_without_when_it_took_too_long(void **state) {
+    (void)state;
+    struct world w;
+    ask_later(&w, 1, 1000);
+    world_simple(&w, RL_EV_TICK, START_NS + 250 * MS - 1, 7);
+    assert_false(w.out.generate_token);
+    world_simple(&w, RL_EV_TICK, START_NS + 250 * MS, 7);
+    assert_true(w.out.generate_token);
+    assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 500 * MS);
+}
+
+/* A try is used up as if the nodes had refused; without a line it pauses, in line it waits. */
+static void finds_nothing(void **state) {
+    (void)state;
+    struct world w;
+    ask_later(&w, 1, 1000);
+    world_simple(&w, RL_EV_NONE, START_NS + MS, 7);
+    assert_int_equal(w.out.acquired, RL_RESULT_HELD);
+    assert_int_equal(w.lock.acquire.attempt, RL_RESULT_HELD);
+    assert_int_equal(w.out.release, 0); /* of which token? */
+
+    ask_later(&w, 2, 1000);
+    world_simple(&w, RL_EV_NONE, START_NS + MS, 7);
+    assert_int_equal(w.lock.state, RL_BACKOFF);
+    assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + MS + PAUSE_NS);
+    world_tick(&w, 7);
+    assert_true(w.out.generate_token);
+    world_simple(&w, RL_EV_NONE, w.lock.now_ns, 7);
+    assert_int_equal(w.out.acquired, RL_RESULT_HELD);
+
+    ask_later(&w, RL_NO_LIMIT, 1000);
+    w.lines = true;
+    world_simple(&w, RL_EV_NONE, START_NS + MS, 7);
+    assert_int_equal(w.lock.state, RL_WAITING);
+    assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 1000 * MS);
+}
+
+static void gives_up_before_it_knows(void **state) {
+    (void)state;
+    struct world w;
+    ask_later(&w, RL_NO_LIMIT, 100); /* less than a node's time to answer */
+    assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 100 * MS);
+    world_tick(&w, 7);
+    assert_int_equal(w.out.acquired, RL_RESULT_DEADLINE);
+    assert_int_equal(w.out.release, 0);
+    for (size_t i = 0; i < 3; i++) {
+        static const enum rl_event_type ends[] = {RL_EV_CANCEL, RL_EV_ABANDON, RL_EV_PERMITS};
+        ask_later(&w, RL_NO_LIMIT, 1000);
+        world_simple(&w, ends[i], START_NS + MS, 7);
+        assert_int_equal(w.lock.state, RL_IDLE);
+        assert_int_equal(w.out.release, 0);
+        assert_int_equal(w.out.acquired, i < 2 ? RL_RESULT_CANCELED : RL_RESULT_PERMITS);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pays_a_try_for_each_pause),
@@ -180,6 +268,10 @@ int main(void) {
         cmocka_unit_test(may_have_to_pause_at_its_turn),
         cmocka_unit_test(hears_of_a_release),
         cmocka_unit_test(ends_as_it_must_whatever_turns_it_has),
+        cmocka_unit_test(asks_when_it_knows),
+        cmocka_unit_test(asks_without_when_it_took_too_long),
+        cmocka_unit_test(finds_nothing),
+        cmocka_unit_test(gives_up_before_it_knows),
     };
     return cmocka_run_group_tests_name("core_lock_line", tests, NULL, NULL);
 }

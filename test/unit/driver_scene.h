@@ -27,6 +27,8 @@ struct scene {
     uint32_t voters; /* of these */
     uint32_t busy;   /* nodes that cannot be sent to */
     bool is_without_randomness;
+    bool is_late;   /* it is not known yet what to ask for */
+    uint64_t place; /* to ask with */
     /* what the driver was told */
     uint32_t sent[RL_CALL_KINDS]; /* successfully */
     uint32_t refused[RL_CALL_KINDS];
@@ -123,12 +125,15 @@ static inline void tell(struct rl_lock *lock) {
     note(scene_of(lock), 't');
 }
 
-static inline bool generate_token(struct rl_lock *lock, char token[RL_TOKEN_LEN],
-                                  uint64_t *wall_us) {
+static inline enum rl_token generate_token(struct rl_lock *lock, char token[RL_TOKEN_LEN],
+                                           uint64_t *wall_us, uint64_t *place) {
     *wall_us = WALL_US;
+    *place = scene_of(lock)->place;
     note(scene_of(lock), 'd');
     memset(token, '7', RL_TOKEN_LEN);
-    return !scene_of(lock)->is_without_randomness;
+    return scene_of(lock)->is_late                 ? RL_TOKEN_LATER
+           : scene_of(lock)->is_without_randomness ? RL_TOKEN_FAILED
+                                                   : RL_TOKEN_GIVEN;
 }
 
 static inline void token_failed(struct rl_lock *lock) {

@@ -122,9 +122,9 @@ static void takes_the_lines_answers_as_they_are(void **state) {
         {"0 1 1x", "W"},
         {"0 1x 1", ""},
         {"0\t1 1", ""},
-        {"1 2 3", "W"},
-        {"1 2 3 0", "TRW"},
-        {"1 2 3 1", "TRW"},
+        {"1 2 3", "JW"},
+        {"1 2 3 0", "JTRW"},
+        {"1 2 3 1", "JTRW"},
         {"1 2 3 2", "TW"},
         {"1 2 3 ", "W"},
         {"1 2 3 0 ", "W"},
@@ -147,6 +147,40 @@ static void takes_the_lines_answers_as_they_are(void **state) {
                 print_error("\"%s\" to %c\n", rows[i].text, "JTRW"[k]);
             }
             assert_int_equal(verdict != RL_NOT_REDIS, is_good);
+        }
+    }
+}
+
+/* Of a semaphore a JOIN names the slots. */
+static void takes_slots(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint8_t n; /* 0: none */
+        uint16_t last;
+    } rows[] = {
+        {" 0", 1, 0},
+        {" 1023", 1, 1023},
+        {" 1024", 0, 0},
+        {" 0 1 2 3 4 5 6 7", 8, 7},
+        {" 0 1 2 3 4 5 6 7 8", 0, 0},
+        {" 3 2", 2, 2},
+        {" 3 3", 0, 0},
+        {"3", 0, 0},
+        {" ", 0, 0},
+        {" 1 ", 0, 0},
+        {" 1  2", 0, 0},
+        {" 01", 0, 0},
+        {" -1", 0, 0},
+        {" 1x", 0, 0},
+        {"", 0, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_slots slots;
+        assert_int_equal(rl_slots_parse(rows[i].text, &slots), rows[i].n > 0);
+        if (rows[i].n > 0) {
+            assert_int_equal(slots.n, rows[i].n);
+            assert_int_equal(slots.at[slots.n - 1], rows[i].last);
         }
     }
 }
@@ -183,6 +217,7 @@ int main(void) {
         cmocka_unit_test(reads_the_lines_numbers),
         cmocka_unit_test(shows_who_waits),
         cmocka_unit_test(takes_the_lines_answers_as_they_are),
+        cmocka_unit_test(takes_slots),
         cmocka_unit_test(takes_no_other_type),
     };
     return cmocka_run_group_tests_name("line reply", tests, NULL, NULL);

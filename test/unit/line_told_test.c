@@ -9,7 +9,10 @@
 static bool parse(const char *payload, size_t length, enum rl_line_event_type *type,
                   uint64_t *place, bool *shuts) {
     static const redlock_client client = {.id = ID};
-    return rl_line_parse(&client, payload, length, type, place, shuts);
+    struct rl_slots slots;
+    bool good = rl_line_parse(&client, payload, length, type, place, shuts, &slots);
+    assert_true(!good || slots.n == 0);
+    return good;
 }
 
 static void knows_the_three_words(void **state) {
@@ -31,6 +34,37 @@ static void knows_the_three_words(void **state) {
         assert_int_equal(type, rows[i].type);
         assert_int_equal(shuts, rows[i].shuts);
         assert_true(place == UINT64_C(0xfedcba9876543210));
+    }
+}
+
+/* Of a semaphore a turn has slots. */
+static void knows_slots(void **state) {
+    (void)state;
+    static const redlock_client client = {.id = ID};
+    static const struct {
+        const char *payload;
+        uint8_t n; /* 0: it is no message */
+    } rows[] = {
+        {"turn " ID NUMBER " 0", 1},
+        {"turn " ID NUMBER " 1023 0 3", 3},
+        {"turn " ID NUMBER " 1000 1001 1002 1003 1004 1005 1006 1007", 8},
+        {"turn " ID NUMBER " 1 2 3 4 5 6 7 8 9", 0},
+        {"turn " ID NUMBER " 1024", 0},
+        {"turn " ID NUMBER " 1 1", 0},
+        {"turn " ID NUMBER " ", 0},
+        {"turn " ID NUMBER "0", 0},
+        {"heir " ID NUMBER " 0", 0},
+        {"shut " ID NUMBER " 0", 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        enum rl_line_event_type type;
+        uint64_t place;
+        bool shuts;
+        struct rl_slots slots;
+        bool good = rl_line_parse(&client, rows[i].payload, strlen(rows[i].payload), &type, &place,
+                                  &shuts, &slots);
+        assert_int_equal(good, rows[i].n > 0);
+        assert_int_equal(good ? slots.n : 0, rows[i].n);
     }
 }
 
@@ -82,6 +116,7 @@ static void goes_by_the_length(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_the_three_words),
+        cmocka_unit_test(knows_slots),
         cmocka_unit_test(takes_nothing_else),
         cmocka_unit_test(goes_by_the_length),
     };

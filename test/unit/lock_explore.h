@@ -16,8 +16,9 @@ static const uint32_t allowed_events[RL_LOCK_STATES] = {
     (1u << RL_EV_VOTE | 1u << RL_EV_TICK | 1u << RL_EV_TELL | 1u << RL_EV_NOTICE | \
      1u << RL_EV_ABANDON)
     [RL_IDLE] = ALWAYS_ | 1u << RL_EV_ACQUIRE | 1u << RL_EV_ADOPT,
-    [RL_WAITING] = ALWAYS_ | 1u << RL_EV_TURN | 1u << RL_EV_CANCEL,
-    [RL_READY] = ALWAYS_ | 1u << RL_EV_ATTEMPT | 1u << RL_EV_CANCEL,
+    [RL_WAITING] = ALWAYS_ | 1u << RL_EV_TURN | 1u << RL_EV_CANCEL | 1u << RL_EV_PERMITS,
+    [RL_READY] = ALWAYS_ | 1u << RL_EV_ATTEMPT | 1u << RL_EV_CANCEL | 1u << RL_EV_READY |
+                 1u << RL_EV_NONE | 1u << RL_EV_PERMITS,
     [RL_TRYING] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_FENCING] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_BACKOFF] = ALWAYS_ | 1u << RL_EV_CANCEL,
@@ -33,8 +34,9 @@ static const uint32_t allowed_events[RL_LOCK_STATES] = {
 
 static inline bool world_allows(const struct world *w, enum rl_event_type type) {
     bool extends = type == RL_EV_EXTEND || type == RL_EV_UPGRADE;
-    bool takes_precedence = extends && w->lock.renews; /* over the watchdog's */
-    return takes_precedence || (allowed_events[w->lock.state] >> type & 1) != 0;
+    bool takes_precedence = extends && w->lock.renews;        /* over the watchdog's */
+    bool has_turn = type == RL_EV_NONE && w->lock.place != 0; /* that has something */
+    return !has_turn && (takes_precedence || (allowed_events[w->lock.state] >> type & 1) != 0);
 }
 
 /* -- States that have been gone through -- */
@@ -54,7 +56,7 @@ static inline uint64_t world_hash(const struct world *w) {
         state_is(w, HOLDS) ? lock->lost_at_ns - now_ns : 0,
         state_is(w, ACQUIRES) && lock->give_up_ns != RL_NEVER ? lock->give_up_ns - now_ns : 0,
         round->decision == RL_OPEN ? lock->round_until_ns - now_ns : 0,
-        lock->state == RL_BACKOFF ? lock->retry_ns - now_ns : 0,
+        lock->state == RL_BACKOFF || lock->state == RL_READY ? lock->retry_ns - now_ns : 0,
         lock->state == RL_WAITING && lock->retry_ns != RL_NEVER ? lock->retry_ns - now_ns : 0,
         lock->state == RL_HELD && lock->renew_ns != RL_NEVER ? lock->renew_ns - now_ns : 0,
         state_is(w, HOLDS) && lock->acquire.max_hold_ms != 0 ? lock->hold_until_ns - now_ns : 0,
@@ -142,7 +144,9 @@ static inline size_t world_moments(const struct world *w, uint64_t moments[32]) 
         model_wake(m),
         m->valid_until_ns,
         m->valid_until_ns > min_ns ? m->valid_until_ns - min_ns : 0,
-        m->open || m->state == RL_BACKOFF || m->state == RL_WAITING ? m->give_up_ns : 0,
+        m->open || m->state == RL_BACKOFF || m->state == RL_WAITING || m->state == RL_READY
+            ? m->give_up_ns
+            : 0,
         model_acquires(m) && m->open ? model_worth_until(m) : 0};
     size_t count = 0;
     moments[count++] = m->now_ns;

@@ -125,7 +125,7 @@ static inline void model_begin_extend(struct model *m, const struct rl_event *e,
 }
 
 static inline void model_tick(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    bool may_give_up = model_acquires(m) && m->state != RL_READY && m->state != RL_GRANTED;
+    bool may_give_up = model_acquires(m) && m->state != RL_GRANTED;
     if (model_holds(m) && m->now_ns >= m->lost_ns) {
         model_lose(m, e, x, model_why_over(m));
     } else if (m->state == RL_HELD && m->now_ns >= m->renew_ns) {
@@ -139,6 +139,8 @@ static inline void model_tick(struct model *m, const struct rl_event *e, struct 
         model_wait(m, e, x);
     } else if (m->state == RL_BACKOFF && m->now_ns >= m->retry_ns) {
         model_ask(m, 0, x);
+    } else if (m->state == RL_READY && m->now_ns >= m->retry_ns) {
+        model_ask(m, m->turn, x);
     } else if (m->open && m->now_ns >= m->until_ns) {
         m->failed |= model_out(m);
         model_count(m, e, x);
@@ -263,7 +265,8 @@ static inline void model_step(struct model *m, const struct rl_event *e, struct 
         [RL_EV_CANCEL] = model_cancel,   [RL_EV_ABANDON] = model_abandon,
         [RL_EV_TURN] = model_turn,       [RL_EV_NOTICE] = model_notice,
         [RL_EV_ADOPT] = model_adopt,     [RL_EV_DISOWN] = model_disown,
-        [RL_EV_UPGRADE] = model_upgrade,
+        [RL_EV_UPGRADE] = model_upgrade, [RL_EV_READY] = model_ready,
+        [RL_EV_NONE] = model_none,       [RL_EV_PERMITS] = model_permits,
     };
     if (e->type != RL_EV_TELL) {
         handle[e->type](m, e, x);
@@ -281,7 +284,7 @@ static inline uint64_t model_wake(const struct model *m) {
     uint64_t wake_ns = UINT64_MAX;
     if (m->open) {
         wake_ns = m->until_ns;
-    } else if (m->state == RL_BACKOFF || m->state == RL_WAITING) {
+    } else if (m->state == RL_BACKOFF || m->state == RL_WAITING || m->state == RL_READY) {
         wake_ns = m->retry_ns;
     } else if (m->state == RL_HELD) {
         wake_ns = m->renew_ns;
@@ -291,7 +294,7 @@ static inline uint64_t model_wake(const struct model *m) {
     if (model_holds(m) && m->lost_ns < wake_ns) {
         wake_ns = m->lost_ns;
     }
-    bool may_give_up = model_acquires(m) && m->state != RL_READY && m->state != RL_GRANTED;
+    bool may_give_up = model_acquires(m) && m->state != RL_GRANTED;
     if (may_give_up && m->give_up_ns < wake_ns) {
         wake_ns = m->give_up_ns;
     }

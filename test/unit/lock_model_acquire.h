@@ -82,6 +82,7 @@ static inline void model_acquire_decided(struct model *m, const struct rl_event 
 
 static inline void model_attempt(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     m->wish.tries -= m->wish.tries != RL_NO_LIMIT;
+    m->turn = m->turn != 0 ? m->turn : e->place;
     m->ttl_ms = m->wish.ttl_ms;
     m->set_ns = m->now_ns;
     m->carried = e->floor > 0 ? e->floor : 1; /* 0 means that no fence is wanted */
@@ -103,7 +104,25 @@ static inline void model_ask(struct model *m, uint64_t place, struct rl_actions 
     m->state = RL_READY;
     m->was_refused = false;
     m->turn = place;
+    m->retry_ns = m->now_ns + m->rules->node_timeout_ns; /* the driver may know it later */
     x->generate_token = true;
+}
+
+/* What was waited for is there; or nothing is: an attempt that failed before it was made. */
+static inline void model_ready(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    (void)e;
+    model_ask(m, m->turn, x);
+}
+
+static inline void model_none(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    m->wish.tries -= m->wish.tries != RL_NO_LIMIT;
+    model_attempt_over(m, e, x, RL_RESULT_HELD);
+}
+
+static inline void model_permits(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    (void)e;
+    x->acquired = RL_RESULT_PERMITS;
+    model_end(m, RL_IDLE);
 }
 
 /* In line each pause costs a try; the last one is not spent on waiting for others. */

@@ -141,7 +141,7 @@ static inline void model_extension_over(struct model *m, struct rl_actions *x, e
 
 /* An attempt or a hold is over: nothing that a SET may have reached is left alone. */
 static inline void model_let_go(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    bool done_before = m->state == RL_BACKOFF || m->state == RL_WAITING;
+    bool done_before = m->state == RL_BACKOFF || m->state == RL_WAITING || m->state == RL_READY;
     if (!done_before && !m->adopts) { /* what is adopted may be somebody else's */
         x->release = e->up;
         x->owe |= m->may_hold & ~e->up;
@@ -154,7 +154,8 @@ static inline void model_attempt_over(struct model *m, const struct rl_event *e,
                                       struct rl_actions *x, enum rl_result why) {
     uint64_t pause_ns = rl_retry_delay_ns(m->wish.delay_ms, m->wish.jitter_ms, e->random);
     /* Held by others, and there is a line: it waits there, however little time is left. */
-    bool queues = m->state == RL_TRYING && why == RL_RESULT_HELD && e->lines;
+    bool asked = m->state == RL_TRYING || m->state == RL_READY;
+    bool queues = asked && why == RL_RESULT_HELD && e->lines;
     model_let_go(m, e, x);
     if (queues && m->wish.tries > 0) {
         m->retry_ns = m->wish.tries == RL_NO_LIMIT ? UINT64_MAX : m->now_ns + pause_ns;

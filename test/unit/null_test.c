@@ -6,6 +6,7 @@
 #include "redlock/election.h"
 #include "redlock/redlock.h"
 #include "redlock/rwlock.h"
+#include "redlock/semaphore.h"
 #include "redlock/token.h"
 #include "unit/check.h"
 
@@ -99,6 +100,7 @@ static void locks(void **state) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
     redlock_lock_options none = lock_options, nameless = lock_options;
     redlock_lock *lock;
+    const int32_t slot = 0;
     size_t length = 7;
     char buffer[REDLOCK_MESSAGE_MAX];
     (void)state;
@@ -127,6 +129,15 @@ static void locks(void **state) {
         NOTHING(redlock_lock_remaining_ms(NULL)),
         TEXT(redlock_lock_token(NULL)),
         NOTHING(redlock_lock_fence(NULL)),
+        NEEDS_NONE(redlock_lock_slot(NULL, 0)),
+        NOTHING(redlock_lock_mode(NULL)),
+        STATUS(redlock_downgrade(NULL, NULL, NULL)),
+        STATUS(redlock_try_upgrade(NULL, NULL, NULL)),
+        STATUS(redlock_lock_set_slots(NULL, &slot, 1)),
+        STATUS(redlock_lock_set_slots(world.lock, NULL, 1)),
+        STATUS(redlock_set_permits(NULL, "a", 1, 1, ignore_query, NULL)),
+        STATUS(redlock_set_permits(world.client, NULL, 1, 1, ignore_query, NULL)),
+        STATUS(redlock_set_permits(world.client, "a", 1, 1, NULL, NULL)),
         POINTER(redlock_lock_resource(NULL, &length)),
         NOTHING(length),
         POINTER(redlock_lock_resource(NULL, NULL)),

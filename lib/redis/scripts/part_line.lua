@@ -6,14 +6,14 @@
 -- forbid it cost order, never a release. What cannot be read is empty, and who cannot be told has
 -- not heard.
 --
--- tell: sends "turn PLACE", "shut PLACE" or "heir PLACE" to the place's client; whether it was
--- heard. PUBLISH counts those who listen to a pattern, too; they are no clients, so NUMSUB is asked
--- before. (Where it is forbidden, PUBLISH alone decides.)
-local function tell(m, word)
+-- tell: sends "turn PLACE", "shut PLACE" or "heir PLACE", and `more` behind it, to the place's
+-- client; whether it was heard. PUBLISH counts those who listen to a pattern, too; they are no
+-- clients, so NUMSUB is asked before. (Where it is forbidden, PUBLISH alone decides.)
+local function tell(m, word, more)
     local p = string.sub(m, 1, 32)
     local c = 'libredlock:client:' .. string.sub(p, 1, 16)
     if redis.pcall('pubsub', 'numsub', c)[2] == 0 then return false end
-    local n = redis.pcall('publish', c, word .. ' ' .. p)
+    local n = redis.pcall('publish', c, word .. ' ' .. p .. (more or ''))
     return type(n) == 'number' and n > 0
 end
 -- first: the first member; nil: nobody waits.

@@ -1,0 +1,156 @@
+/* See permit.h. */
+#include "client/permit.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "client/line.h"
+#include "client/line_call.h"
+#include "client/line_release.h"
+#include "core/driver.h"
+
+/* -- Home is asked -- */
+
+/* That answers, as far as is known. */
+static bool is_answering(const redlock_client *client, uint32_t node) {
+    const struct rl_node *asked = &client->nodes[node].node;
+    const uint64_t oldest_ns = asked->head != NULL ? asked->head->sent_ns : RL_NEVER;
+    assert(client->up >> node & 1);
+    return !rl_node_is_clogged(asked) && !rl_is_silent(&client->rules, oldest_ns, client->step_ns);
+}
+
+static bool peek(redlock_lock *lock) {
+    redlock_client *client = lock->client;
+    struct rl_permit *permit = lock->permit;
+    struct rl_resource *resource = lock->resources[0];
+    const uint32_t home = rl_line_home(resource);
+    assert(!permit->asks);
+    if (home == RL_LINE_NO_HOME || !is_answering(client, home)) {
+        return false;
+    }
+    permit->place = rl_line_new_place(resource);
+    permit->home = (uint8_t)home;
+    permit->asks = rl_line_call_peek(lock, resource, home, permit->place);
+    return permit->asks;
+}
+
+/* It is not waited for any more: what it may still reserve is given back. */
+static void give_up_peek(redlock_lock *lock) {
+    struct rl_permit *permit = lock->permit;
+    assert(permit->asks && permit->place != 0);
+    permit->asks = false;
+    rl_line_call_leave(lock, lock->resources[0], permit->home, permit->place);
+}
+
+/* -- Slots -- */
+
+/* Without anybody who knows better. Those that follow one another are as good as any. */
+static void choose(redlock_lock *lock) {
+    const uint32_t k = lock->target.permits;
+    const uint32_t from = (uint32_t)(rl_client_random(lock->client) % k);
+    assert(lock->target.take <= k);
+    lock->permit->slots.n = lock->target.take;
+    for (uint32_t i = 0; i < lock->target.take; i++) {
+        lock->permit->slots.at[i] = (uint16_t)((from + i) % k);
+    }
+}
+
+/* Those that home has named. */
+static void use_next(redlock_lock *lock) {
+    struct rl_permit *permit = lock->permit;
+    assert(permit->next.n == lock->target.take);
+    permit->slots = permit->next;
+    permit->next.n = 0;
+    permit->from = RL_NO_SLOT;
+}
+
+/* Whether they are known; the place to take them with. */
+static bool find_first(redlock_lock *lock, uint64_t *place) {
+    struct rl_permit *permit = lock->permit;
+    if (permit->asks) {
+        give_up_peek(lock); /* it takes too long */
+        permit->is_blind = true;
+    }
+    if (permit->next.n > 0) {
+        use_next(lock);
+        permit->until_ns = lock->client->step_ns + RL_LINE_GRACE_NS;
+    } else if (!permit->is_blind && peek(lock)) {
+        return false;
+    } else {
+        permit->place = rl_line_new_place(lock->resources[0]);
+        choose(lock);
+    }
+    *place = permit->place;
+    return true;
+}
+
+bool rl_permit_find(redlock_lock *lock, uint64_t *place) {
+    struct rl_permit *permit = lock->permit;
+    assert(lock->core.state == RL_READY);
+    if (lock->core.place == 0) {
+        if (!find_first(lock, place)) {
+            return false;
+        }
+    } else if (permit->next.n > 0 && !rl_line_of(lock)->line.probes) {
+        use_next(lock);
+    } else {
+        choose(lock);
+    }
+    permit->is_blind = permit->found_none = permit->is_named = false;
+    return true;
+}
+
+/* The attempt that home has named slots for has failed, or what it has won is given up. */
+static bool is_over(const redlock_lock *lock) {
+    const uint8_t state = lock->core.state;
+    assert(lock->permit->until_ns != 0);
+    return !rl_lock_is_holding(&lock->core) && state != RL_READY && state != RL_TRYING &&
+           state != RL_FENCING && state != RL_GRANTED;
+}
+
+/* Home has not said that the attempt took what is reserved for it there: others may have it now. */
+static void give_back(redlock_lock *lock) {
+    struct rl_permit *permit = lock->permit;
+    assert(permit->place != 0);
+    if (lock->client->step_ns < permit->until_ns) {
+        rl_line_call_leave(lock, lock->resources[0], permit->home, permit->place);
+    }
+    permit->until_ns = 0;
+}
+
+void rl_permit_follow(redlock_lock *lock) {
+    struct rl_permit *permit = lock->permit;
+    if (permit->asks && lock->core.state != RL_READY) {
+        give_up_peek(lock);
+    }
+    if (permit->until_ns != 0 && is_over(lock)) {
+        give_back(lock);
+    }
+    if (!rl_lock_is_acquiring(&lock->core)) {
+        permit->next.n = 0; /* of a turn that nobody wants any more */
+        permit->is_blind = false;
+    }
+    assert(!permit->asks || permit->next.n == 0);
+}
+
+void rl_permit_turn(redlock_lock *lock, const struct rl_slots *slots) {
+    assert(slots->n == lock->target.take);
+    lock->permit->next = *slots;
+}
+
+void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
+                     const struct rl_answer *answer) {
+    struct rl_permit *permit = lock->permit;
+    assert(node < lock->client->n_nodes);
+    if (request->kind != RL_COMMAND_TAKE || !rl_lock_has_token(&lock->core, request->token)) {
+        return;
+    }
+    const uint32_t which = answer->line.which > 0 ? answer->line.which - 1u : 0;
+    assert(permit->slots.n > 0 && lock->target.permits > 0);
+    if (answer->verdict == RL_YES && node == permit->home) {
+        permit->until_ns = 0; /* what was reserved is the lock's */
+    } else if (answer->verdict == RL_NO && which < permit->slots.n) {
+        permit->from = (uint16_t)((permit->slots.at[which] + 1u) % lock->target.permits);
+    }
+}

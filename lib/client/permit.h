@@ -1,0 +1,59 @@
+/* Slots of a semaphore: which of them an attempt asks the nodes for, and what is told of them.
+ *
+ * A semaphore of k permits is k slots, numbered from 0, and a slot is a lock: its key is set, kept,
+ * extended and released as a lock's is, on a quorum of nodes. A lock object of a semaphore holds
+ * `take` of them at once.
+ *
+ *     acquire -> rl_permit_find(): a peek, at home -> "1 S1 .. Sm" -> TAKE of these on all nodes
+ *                                                  -> "0 ..": in line, as after a refusal
+ *     a turn in line names the slots               -> TAKE
+ *
+ * Why home chooses: clients that took any free slot on each node would split the votes. Home
+ * reserves what it names for the place that asked, so that two who ask at one time are told of
+ * different slots.
+ *
+ * Failure modes: home does not answer, or there is none: a slot by chance, and another one at each
+ * try. Another client has other nodes' keys of the slot: the attempt is refused, and home is asked
+ * for a slot behind that one. Another number of permits is agreed on (the error PERMITS of home):
+ * the acquire ends, waiting would not help. It ends, or its lock is freed, while home is asked: the
+ * place is left, behind the question on the same connection.
+ *
+ * Can more than k hold? Who may hold a slot: whoever has a quorum of yes for its key, counted as
+ * for a lock (core/lock.h), and two quorums share a node. So a slot has one holder, and k slots
+ * have at most k, whatever home says, is lost, or is forged: what it says decides which slots are
+ * asked for, never who has them.
+ *   - k changed: nobody asks for a slot at or above its own number of permits, so at most as many
+ *     hold as the largest number that any of them has. That they have one number is agreement (the
+ *     nodes keep it, and refuse another while slots are in use), not safety: whoever lowers it
+ *     waits until the slots above are free;
+ *   - a slot that is reserved is nobody's, as for locks;
+ *   - a release that comes late has a token of its own and the slots that this token was under: a
+ *     request carries them (rl_request.slots), whatever the lock asks for by then;
+ *   - several slots: they are keys of one command, which sets all or none, as several resources.
+ * Can a key be orphaned? The slots change only with the token, when an attempt begins: what is out,
+ * owed or repaired of the token before has its own copy.
+ */
+#ifndef RL_CLIENT_PERMIT_H
+#define RL_CLIENT_PERMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/state.h"
+
+/* An attempt is about to begin: its slots and place, or false: home is asked, and RL_EV_READY,
+ * RL_EV_NONE or RL_EV_PERMITS follows. */
+bool rl_permit_find(redlock_lock *lock, uint64_t *place);
+
+/* After every step of a lock: what home is asked for may be wanted no more. */
+void rl_permit_follow(redlock_lock *lock);
+
+/* The turn of this lock's place has these slots. */
+void rl_permit_turn(redlock_lock *lock, const struct rl_slots *slots);
+
+/* To any command of the lock, before its vote: a node that refuses a slot says which one not to ask
+ * for again. */
+void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
+                     const struct rl_answer *answer);
+
+#endif

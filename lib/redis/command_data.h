@@ -1,0 +1,131 @@
+/* What a command is made of: names of keys, kinds, modes, what it is of. Data alone: what is done
+ * with it is in command.h. */
+#ifndef RL_REDIS_COMMAND_DATA_H
+#define RL_REDIS_COMMAND_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RL_COMMAND_TOKEN_LEN 40
+#define RL_COMMAND_PREFIX "libredlock:" /* of every key that is not a resource's own */
+#define RL_COMMAND_COUNTER_PREFIX "libredlock:fence:"
+#define RL_COMMAND_LINE_PREFIX "libredlock:line:" /* then "{", the resource, "}"; and: */
+#define RL_COMMAND_LINE_SHARED_PREFIX "libredlock:line:shared:"
+#define RL_COMMAND_READERS_PREFIX "libredlock:readers:"
+#define RL_COMMAND_INTENT_PREFIX "libredlock:intent:"
+#define RL_COMMAND_UPGRADE_PREFIX "libredlock:upgrade:"
+#define RL_COMMAND_SLOT_PREFIX "libredlock:slot:"       /* then a number, ":{", the resource, "}" */
+#define RL_COMMAND_PERMITS_PREFIX "libredlock:permits:" /* how many there are */
+#define RL_COMMAND_CLIENT_CHANNEL "libredlock:client:"  /* then the client's id */
+#define RL_CLIENT_ID_LEN 16                             /* hex digits */
+#define RL_PLACE_LEN 32 /* hex digits: the client's id, and a number of that client */
+#define RL_PLACE_ANY "********************************" /* of a TAKE: over all reservations */
+#define RL_RESERVED "reserved"               /* a key's value; and with ":" and a place */
+#define RL_RESERVED_SHARED "reserved:shared" /* for any reader whose turn it is */
+#define RL_SHARED_VALUE "redlock:shared"     /* of a key that readers hold */
+
+struct rl_bytes {
+    const void *data;
+    size_t length;
+};
+
+enum rl_mode {
+    RL_EXCLUSIVE, /* one holder: a writer */
+    RL_SHARED,    /* any number of readers */
+    RL_PERMIT     /* a number of permits */
+};
+
+#define RL_SLOTS_MAX 8 /* that one lock takes */
+#define RL_PERMITS_MAX 1024
+#define RL_NO_SLOT UINT16_MAX
+
+/* Slots of a semaphore. */
+struct rl_slots {
+    uint16_t at[RL_SLOTS_MAX];
+    uint8_t n;
+};
+
+/* What a lock is of. It does not change while a request refers to it. */
+struct rl_target {
+    const struct rl_bytes *resources;
+    uint32_t n;
+    uint8_t holder_length; /* 0: none */
+    bool notifies;         /* a release is announced */
+    uint32_t retention_ms; /* of the counters of fences */
+    uint16_t permits;      /* a semaphore's, of which there is one resource; 0: it is none */
+    uint8_t take;          /* so many of them */
+    const char *holder;
+};
+
+enum rl_command_kind {
+    /* RELEASE, and of these all but RAISE and EXTEND, are a writer's: a reader acquires by TAKE. */
+    RL_COMMAND_SET,     /* one resource, set where nothing is: OK, or nil */
+    RL_COMMAND_SET_ALL, /* several, set where nothing is under any of them: 1, or 0 */
+    RL_COMMAND_FENCE,   /* the same, one or several, and their counters: the new counter, or 0 */
+    RL_COMMAND_RAISE,   /* compare, and set the counters to the fence if none is above: 1, or 0 */
+    RL_COMMAND_EXTEND,  /* compare and pexpire, never to a shorter life, and with a fence raise
+                            the counters that are below: 1, or 0 */
+    RL_COMMAND_RELEASE, /* one resource, which is not announced: compare and delete: 1, or 0 */
+    RL_COMMAND_READ, /* who holds the one resource: see holder_reply.h, or nil; changes nothing */
+
+    /* The line. Of the answers only numbers are looked at, see struct rl_line_answer. */
+    RL_COMMAND_JOIN,         /* one resource's line, at home. Yes: the turn is this place's */
+    RL_COMMAND_TAKE,         /* as SET, SET_ALL and (with a counter) FENCE, over reservations */
+    RL_COMMAND_RELEASE_LINE, /* of any number, and reserves or hands on: enum rl_release_mode */
+    RL_COMMAND_LEAVE,        /* one resource's line: yes if it was in it, or had the turn */
+    RL_COMMAND_WAITER,       /* one place in one resource's line, or nil; changes nothing */
+
+    /* Readers. */
+    RL_COMMAND_UPGRADE, /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
+    RL_COMMAND_READER,  /* one of those who read one resource, or nil; changes nothing */
+
+    /* Permits. */
+    RL_COMMAND_SET_PERMITS, /* how many there are: 1 */
+    RL_COMMAND_HANDSHAKE    /* a step of the handshake, see handshake.h */
+};
+
+/* What a RELEASE_LINE does besides giving up the keys that have the value. grace_ms 0: they are
+ * deleted; else they are reserved for so long. */
+enum rl_release_mode {
+    RL_RELEASE_PLAIN, /* nothing; counts nobody */
+    RL_RELEASE_LOOK,  /* counts who waits */
+    RL_RELEASE_SERVE, /* and hands on to the first in line; nobody waits: deleted. At home */
+    RL_RELEASE_KEEP   /* and reserves for `place`: a turn whose TAKE failed. At home */
+};
+
+/* Why an UPGRADE is a no: rl_line_answer.which. */
+enum rl_upgrade_no {
+    RL_UPGRADE_OTHERS = 1,        /* others read */
+    RL_UPGRADE_MEETS_UPGRADE = 2, /* and one of them has asked for the same */
+    RL_UPGRADE_NO_READER = 3,     /* the lease is gone */
+};
+
+#define RL_INTENT_DROP UINT32_MAX
+
+struct rl_command {
+    enum rl_command_kind kind;
+    bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
+    bool announces;    /* RELEASE_LINE: also publish, if the target notifies */
+    uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
+    uint64_t counter;  /* FENCE, TAKE, UPGRADE: the least that is good; RAISE, EXTEND: the fence;
+                           0: none */
+    const struct rl_target *target;
+    const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, JOIN, LEAVE, WAITER */
+    const char *place; /* RL_PLACE_LEN bytes: JOIN, LEAVE, RL_RELEASE_KEEP, TAKE (NULL: none) */
+    uint32_t waited_ms; /* JOIN: for how long by now */
+    uint32_t grace_ms;  /* the life of a reservation: JOIN, LEAVE, RELEASE_LINE */
+    uint32_t index;     /* WAITER, READER: which one, from 0 */
+    uint32_t shut_ms;   /* TAKE, shared: for so long new readers are kept out; 0: they are not */
+    uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
+                            RL_INTENT_DROP: no longer */
+    uint8_t mode;       /* RELEASE_LINE: enum rl_release_mode */
+    uint8_t which;      /* JOIN, LEAVE, WAITER, READER: of which resource of the target, from 0 */
+    bool converts;      /* EXTEND, shared: a key that has the token becomes a reader's */
+    uint8_t lock_mode;  /* enum rl_mode; READ, READER: of no meaning */
+    bool peeks;         /* JOIN, permit: what is free; it does not stay in line */
+    uint16_t from;      /* ... from which slot on to look; RL_NO_SLOT: any */
+    const struct rl_slots *slots; /* permit: all but JOIN, LEAVE, SET_PERMITS */
+};
+
+#endif

@@ -1,0 +1,31 @@
+-- What the scripts of a semaphore share. The last of ARGV is its resource, r.
+--
+-- pk: where the number of its permits is kept; the slots 0 to k - 1 have keys as locks have. l: the
+-- line of those who wait for permits.
+local r = ARGV[#ARGV]
+local pk, l = 'libredlock:permits:{' .. r .. '}', 'libredlock:line:permits:{' .. r .. '}'
+local function slot(i)
+    return 'libredlock:slot:' .. i .. ':{' .. r .. '}'
+end
+local function slots(k)
+    local names = {}
+    for i = 1, k do names[i] = slot(i - 1) end
+    return unpack(names)
+end
+-- kept: how many permits there are as this node knows it; k, if it does not.
+local function kept(k)
+    return math.min(tonumber(redis.pcall('get', pk)) or tonumber(k), 1024)
+end
+-- disagree: an error, if another number than k is kept here and any slot is held or reserved. The
+-- slots of both numbers are looked at: those above a number that was lowered are still held.
+local function disagree(k)
+    local has = tonumber(redis.call('get', pk))
+    if not has or has == k then return false end
+    local n = math.max(k, math.min(has, 1024))
+    if redis.call('exists', slots(n)) == 0 then return false end
+    local text = 'PERMITS this semaphore has %.0f permits, not %.0f'
+    return redis.error_reply(string.format(text, has, k))
+end
+local function keep(k)
+    redis.call('set', pk, k, 'PX', 86400000)
+end
