@@ -24,6 +24,8 @@ static const char commands[] =
     "+zadd +zrem +zrange +zrank +zcard +zpopmin +pubsub|numsub +time "
     /* readers, besides */
     "+zscore +zcount +zrangebyscore +zremrangebyscore +pexpireat "
+    /* semaphores, besides */
+    "+mget "
     /* doctor */
     "+config|get";
 
