@@ -305,7 +305,8 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     }
     step_simple(resource, lock, RL_LINE_EV_TAKE);
     lock->client->stats.turns += !resource->line.probes;
-    return rl_line_take_place(&resource->line);
+    const bool heeds = resource->line.probes && resource->kind == RL_SHARED; /* an intent */
+    return heeds ? 0 : rl_line_take_place(&resource->line);
 }
 
 /* -- After a step -- */
