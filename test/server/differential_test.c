@@ -451,6 +451,7 @@ static const struct {
     {"a reader's late extension makes a writer's key shared", SERVER_BREAK_EXTEND_CONVERTS},
     {"a reader does not heed an intent", SERVER_BREAK_INTENT_UNHEARD},
     {"an intent is shortened", SERVER_BREAK_INTENT_SHORTENS},
+    {"an intent never ends", SERVER_BREAK_INTENT_STAYS},
 };
 
 static void find_what_is_broken(struct pair *pair) {

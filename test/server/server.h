@@ -198,6 +198,7 @@ enum server_broken {
     SERVER_BREAK_EXTEND_CONVERTS = 1 << 27, /* each extension of a reader makes the key shared */
     SERVER_BREAK_INTENT_UNHEARD = 1 << 28,  /* an intent keeps no reader out */
     SERVER_BREAK_INTENT_SHORTENS = 1 << 29, /* an intent is noted anew for less time */
+    SERVER_BREAK_INTENT_STAYS = 1 << 30,    /* an intent never ends */
 };
 
 /* A server without keys, up since now. id: of its run and of its data, any number. */

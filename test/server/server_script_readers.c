@@ -210,7 +210,10 @@ void intent_note(struct script_run *run, const struct resp_arg *resource,
     struct text name = intent_name(resource);
     double left = far_pttl(run, &name), wanted = 0;
     bool shortens = script_breaks(run, SERVER_BREAK_INTENT_SHORTENS);
-    if (script_number(ms, &wanted) && left > -2.5 && (left < wanted || shortens)) {
+    if (script_breaks(run, SERVER_BREAK_INTENT_STAYS)) {
+        struct resp_arg arg = text_arg(&name);
+        put_key(run->call, &arg, &one, SERVER_NEVER_MS);
+    } else if (script_number(ms, &wanted) && left > -2.5 && (left < wanted || shortens)) {
         far_set(run, &name, &one, ms);
     }
 }

@@ -141,6 +141,9 @@ static void act_holding(struct sim_user *user) {
     if (options->adopt_percent > 0 && sim_chance(dice(user), options->adopt_percent) &&
         sim_user_disown(user)) {
         sim_user_act_in(user, sim_user_think_ns(user));
+    } else if (options->change_percent > 0 && sim_chance(dice(user), options->change_percent) &&
+               sim_user_change_mode(user)) {
+        /* its callback is what comes next */
     } else if (user->owner != 0 && user->depth < 3 && sim_chance(dice(user), 20)) {
         acquire(user);
     } else if (what < options->extend_percent) {
@@ -184,7 +187,7 @@ void sim_user_probe(struct sim_client *client) {
         sim_user_renew_lock(&client->users[i]);
         client->users[i].generation++;
     }
-    uint32_t probes = client->sim->options.preset == SIM_LINES ? client->sim->options.locks : 1;
+    uint32_t probes = sim_options_has_lines(&client->sim->options) ? client->sim->options.locks : 1;
     for (uint32_t i = 0; i < probes; i++) {
         struct sim_user *probe = &client->users[i];
         probe->probe_left = 1;

@@ -14,7 +14,7 @@
 #include "tool/options_help.h"
 
 #define AT(field) offsetof(struct sim_arguments, field)
-#define CHOICES_MAX 512
+#define CHOICES_MAX 1024
 
 /* Of enums that know their own names: filled in before the table is read. */
 static char presets[CHOICES_MAX], breaks[CHOICES_MAX], violations[CHOICES_MAX],

@@ -69,8 +69,12 @@ static void check_validity(struct sim_world *world, uint32_t client, uint32_t re
     uint32_t alive = 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         const struct sim_seen *key = key_of(world, n, resource);
-        alive += key != NULL && key->token == hold->token &&
-                 (key->expires_ns == NEVER || key->expires_ns + ROUNDING_NS >= hold->until_ns);
+        bool is_mine = key != NULL && key->token == hold->token;
+        uint64_t ends_ns = is_mine ? key->expires_ns : 0;
+        if (!is_mine && hold->reads) {
+            ends_ns = sim_check_readers_until(world, n, resource, hold->token);
+        }
+        alive += ends_ns == NEVER || ends_ns + ROUNDING_NS >= hold->until_ns;
     }
     if (alive < world->options.nodes / 2 + 1) {
         sim_check_fail(
@@ -109,30 +113,51 @@ static bool may_share(const struct sim_hold *a, uint32_t client_a, const struct 
     return client_a == client_b && a->owner != 0 && a->owner == b->owner && a->token == b->token;
 }
 
+/* Who holds a resource: one who writes, or who reads, of whom the first is enough. */
+struct holder {
+    const struct sim_hold *hold;
+    uint32_t client;
+};
+
+struct holders {
+    struct holder writer[SIM_RESOURCES_MAX], reader[SIM_RESOURCES_MAX];
+    bool overlaps[SIM_RESOURCES_MAX];
+};
+
+static bool check_beside(struct sim_world *world, const struct holder *a, const struct holder *b,
+                         uint32_t resource) {
+    bool apart = a->hold == NULL || may_share(a->hold, a->client, b->hold, b->client);
+    if (!apart) {
+        check_overlap(world, a->client, b->client, resource);
+    }
+    return apart;
+}
+
 static void check_hold(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
-                       const struct sim_hold **holders, uint8_t *of, bool *overlaps) {
+                       struct holders *holders) {
+    const struct holder me = {hold, client};
     bool promised = sim_options_within_promise(&world->options);
     for (uint32_t r = 0; hold->resources >> r != 0; r++) {
         if (!(hold->resources >> r & 1)) {
             continue;
         }
-        if (holders[r] != NULL && !may_share(holders[r], of[r], hold, client)) {
-            overlaps[r] = true;
-            check_overlap(world, of[r], client, r);
-        } else {
-            holders[r] = hold;
-            of[r] = (uint8_t)client;
-            if (promised) {
-                check_validity(world, client, r, hold);
-            }
+        if (!check_beside(world, &holders->writer[r], &me, r) ||
+            (!hold->reads && !check_beside(world, &holders->reader[r], &me, r))) {
+            holders->overlaps[r] = true;
+            continue;
+        }
+        *(hold->reads ? &holders->reader[r] : &holders->writer[r]) = me;
+        if (hold->reads) {
+            sim_check_line_reads(world, r);
+        }
+        if (promised) {
+            check_validity(world, client, r, hold);
         }
     }
 }
 
 static void check_holds(struct sim_world *world) {
-    const struct sim_hold *holders[SIM_RESOURCES_MAX] = {NULL};
-    uint8_t of[SIM_RESOURCES_MAX] = {0};
-    bool overlaps[SIM_RESOURCES_MAX] = {false};
+    struct holders holders = {.overlaps = {false}};
     for (uint32_t c = 0; c < SIM_CLIENTS_MAX + world->options.plain; c++) {
         c = c == world->options.clients ? SIM_CLIENTS_MAX : c;
         for (uint32_t i = 0; i < SIM_SLOTS_MAX && c < SIM_CLIENTS_MAX + world->options.plain; i++) {
@@ -143,11 +168,11 @@ static void check_holds(struct sim_world *world) {
             if (world->now_ns >= hold->until_ns) {
                 check_told(world, c, hold);
             } else {
-                check_hold(world, c, hold, holders, of, overlaps);
+                check_hold(world, c, hold, &holders);
             }
         }
     }
-    memcpy(world->check.overlaps, overlaps, sizeof overlaps);
+    memcpy(world->check.overlaps, holders.overlaps, sizeof holders.overlaps);
 }
 
 /* How long a release may take when nothing is in its way: an owed one waits half a second after an
@@ -183,7 +208,7 @@ static uint64_t later_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static void check_key(struct sim_world *world, uint32_t node, const struct sim_seen *key) {
+void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen *key) {
     const struct sim_check *check = &world->check;
     const struct sim_token *token = &check->tokens[key->token];
     if (token->given_up_ns == NEVER || token->client >= SIM_CLIENTS_MAX || token->is_disowned ||
@@ -218,11 +243,12 @@ static void check_key(struct sim_world *world, uint32_t node, const struct sim_s
 void sim_check_step(struct sim_world *world) {
     check_holds(world);
     sim_check_line_step(world);
+    sim_check_readers_step(world);
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t r = 0; r < world->options.resources; r++) {
             const struct sim_seen *key = &world->check.seen[n][r];
             if (key->token != 0 && world->now_ns < key->expires_ns) {
-                check_key(world, n, key);
+                sim_check_key(world, n, key);
             }
         }
     }
@@ -244,6 +270,7 @@ void sim_check_over(struct sim_world *world) {
         sim_process_check_over(&world->clients[c]);
     }
     sim_check_line_over(world);
+    sim_check_readers_over(world);
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t r = 0; r < world->options.resources; r++) {
             if (key_of(world, n, r) != NULL && !world->nodes[n].is_slow) {

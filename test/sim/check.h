@@ -41,6 +41,7 @@
 #include <stdint.h>
 
 #include "sim/check_line.h"
+#include "sim/check_readers.h"
 #include "sim/options.h"
 
 struct sim_world;
@@ -76,6 +77,7 @@ enum sim_fact_kind {
     SIM_FACT_HOLD,     /* granted: token, until, fence; status: the least validity in ms */
     SIM_FACT_UNTIL,    /* a hold's validity has changed: until, now */
     SIM_FACT_RENEWED,  /* an extension was told as done */
+    SIM_FACT_MODE,     /* of a hold: arg: 1 if it reads from now on */
     SIM_FACT_LET_GO,   /* by its user */
     SIM_FACT_DISOWN,   /* the same, but its keys stay */
     SIM_FACT_OWN,      /* token: what was disowned is to be released */
@@ -103,6 +105,7 @@ struct sim_fact {
     uint8_t node;
     uint8_t op;
     uint8_t arg;
+    bool reads;
 };
 
 /* A token that was generated. */
@@ -128,6 +131,7 @@ struct sim_hold {
     uint64_t owner;
     uint32_t token;
     uint32_t resources;
+    bool reads; /* check_readers.h */
     bool is_open;
 };
 
@@ -136,6 +140,7 @@ struct sim_grant {
     uint64_t told_ns;
     uint64_t fence;
     uint64_t kept_ns; /* when the last command was sent by which a quorum set or kept counters */
+    bool reads;
 };
 
 struct sim_grants {
@@ -154,6 +159,7 @@ struct sim_seen {
     uint64_t place;      /* the number of the place that it is reserved for */
     uint8_t reserved;    /* 0: it is not; or what follows */
     bool is_stale;       /* a replica brought it back */
+    bool is_shared;      /* it is of readers: check_readers.h */
 };
 
 #define SIM_RESERVED_FOR_NOBODY 1 /* or for one who is gone */
@@ -167,6 +173,7 @@ struct sim_check {
     uint64_t *hashes; /* by number */
     uint32_t index_size;
     struct sim_seen seen[SIM_NODES_MAX][SIM_RESOURCES_MAX];
+    struct sim_leases leases[SIM_NODES_MAX][SIM_RESOURCES_MAX];
     /* Behind the clients are those of other libraries (plain.h). */
     struct sim_hold holds[SIM_CLIENTS_MAX + SIM_PLAIN_MAX][SIM_SLOTS_MAX];
     struct sim_check_line line;
@@ -214,6 +221,8 @@ void sim_check_fences_free(struct sim_world *world);
 /* -- Checks -- */
 
 void sim_check_step(struct sim_world *world);
+/* A key, or a lease, of a token that was given up is to be gone. */
+void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen *key);
 void sim_check_over(struct sim_world *world);
 void sim_check_free(struct sim_world *world);
 void sim_check_fail(struct sim_world *world, enum sim_violation what, const char *format, ...)

@@ -144,6 +144,7 @@ static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
                               .owner = fact->owner,
                               .token = fact->token,
                               .resources = fact->resources,
+                              .reads = fact->reads,
                               .is_open = true};
     hold_until(world, fact->client, hold);
     struct sim_token *token = &world->check.tokens[fact->token];
@@ -252,6 +253,9 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
             break;
         case SIM_FACT_RENEWED:
             sim_check_fence_kept(world, hold);
+            break;
+        case SIM_FACT_MODE:
+            hold->reads = fact->arg;
             break;
         case SIM_FACT_DISOWN:
             world->check.tokens[hold->token].is_disowned = true;

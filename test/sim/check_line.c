@@ -10,18 +10,17 @@
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
-#define LATELY_NS (40 * RL_NS_PER_MS) /* what ended before may still be taken in the open */
-#define SPIN_NS (250 * RL_NS_PER_MS)
-#define SPIN_MOST 75
-#define LOOK_NS (5 * RL_NS_PER_MS) /* how often it is looked for stalls */
+#define SLACK_NS (20 * RL_NS_PER_MS)
+#define INTENT_NS (4000 * RL_NS_PER_MS) /* a writer that waits keeps new readers out for so long */
+#define LATELY_NS (40 * RL_NS_PER_MS)   /* what ended before may still be taken in the open */
 
 static struct sim_check_line *line_of(struct sim_world *world) {
     return &world->check.line;
 }
 
 static struct sim_standing *standing_at(struct sim_world *world, uint32_t node, uint32_t resource,
-                                        uint32_t client) {
-    return &world->check.line.standing[node][resource][client];
+                                        uint32_t client, bool reads) {
+    return &world->check.line.standing[node][resource][client][reads];
 }
 
 /* -- Whose a place is -- */
@@ -70,7 +69,7 @@ static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t c
         const struct sim_token *token = &world->check.tokens[key->token];
         const bool is_there = world->now_ns < key->expires_ns;
         const bool is_held = key->token != 0 && token->is_granted;
-        if (is_there && ((is_held && !(token->opened >> resource & 1)) ||
+        if (is_there && (key->is_shared || (is_held && !(token->opened >> resource & 1)) ||
                          (key->reserved != 0 && key->reserved != SIM_RESERVED_FOR + client))) {
             return false;
         }
@@ -79,13 +78,15 @@ static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t c
 }
 
 static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t client,
-                  uint64_t number) {
+                  bool reads, uint64_t number) {
     const struct sim_check_line *line = line_of(world);
-    struct sim_standing *it = standing_at(world, node, resource, client);
+    struct sim_standing *it = standing_at(world, node, resource, client, reads);
     if (it->since_ns == NEVER || it->number != number) {
         *it = (struct sim_standing){.since_ns = world->now_ns,
                                     .number = number,
-                                    .missed_before = line->missed[node][resource]};
+                                    .missed_before = line->missed[node][resource],
+                                    .writers_before = line->writers[resource],
+                                    .phases_before = line->phases[resource].count};
         memcpy(it->opened_before, line->opened[resource], sizeof it->opened_before);
         bool just_now = line->opened_ns[resource] + LATELY_NS > world->now_ns;
         just_now = just_now && line->opened_ns[resource] > 0;
@@ -101,9 +102,11 @@ static void forget_holds(struct sim_world *world, uint32_t resource, uint32_t cl
     line->opened[resource][client] = 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t c = 0; c < world->options.clients; c++) {
-            uint32_t *before = standing_at(world, n, resource, c)->opened_before;
-            before[SIM_CLIENTS_MAX] += before[client];
-            before[client] = 0;
+            for (uint32_t reads = 0; reads < 2; reads++) {
+                uint32_t *before = standing_at(world, n, resource, c, reads)->opened_before;
+                before[SIM_CLIENTS_MAX] += before[client];
+                before[client] = 0;
+            }
         }
     }
 }
@@ -116,7 +119,8 @@ void sim_check_line_gone(struct sim_world *world, uint32_t client) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         line_of(world)->listened[n][client] = false;
         for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
-            standing_at(world, n, r, client)->since_ns = NEVER;
+            standing_at(world, n, r, client, false)->since_ns = NEVER;
+            standing_at(world, n, r, client, true)->since_ns = NEVER;
         }
     }
 }
@@ -135,25 +139,26 @@ static bool is_for(const struct sim_world *world, const struct sim_seen *key, ui
     return key->reserved == SIM_RESERVED_FOR + client && key->place == number;
 }
 
-static void look_at(struct sim_world *world, uint32_t node, uint32_t resource) {
+static void look_at(struct sim_world *world, uint32_t node, uint32_t resource, bool reads) {
     const struct sim_seen *key = &world->check.seen[node][resource];
     char place[SIM_PLACE_LENGTH];
     uint64_t number;
     uint32_t at = 0, client;
     for (uint32_t c = 0; c < world->options.clients; c++) {
-        standing_at(world, node, resource, c)->is_seen = false;
+        standing_at(world, node, resource, c, reads)->is_seen = false;
     }
-    while (sim_node_place(world, node, resource, &at, place)) {
+    while (sim_node_place(world, node, resource, reads, &at, place)) {
         if (sim_check_line_whose(world, place, &client, &number)) {
-            stand(world, node, resource, client, number);
+            stand(world, node, resource, client, reads, number);
         }
     }
-    if (key->reserved >= SIM_RESERVED_FOR && world->now_ns < key->expires_ns) {
-        stand(world, node, resource, key->reserved - SIM_RESERVED_FOR, key->place);
+    if (!reads && key->reserved >= SIM_RESERVED_FOR && world->now_ns < key->expires_ns) {
+        stand(world, node, resource, key->reserved - SIM_RESERVED_FOR, false, key->place);
     }
     for (uint32_t c = 0; c < world->options.clients; c++) {
-        struct sim_standing *it = standing_at(world, node, resource, c);
-        if (!it->is_seen && it->since_ns != NEVER && !is_for(world, key, c, it->number)) {
+        struct sim_standing *it = standing_at(world, node, resource, c, reads);
+        bool is_its = !reads && is_for(world, key, c, it->number);
+        if (!it->is_seen && it->since_ns != NEVER && !is_its) {
             it->since_ns = NEVER;
         }
     }
@@ -161,7 +166,8 @@ static void look_at(struct sim_world *world, uint32_t node, uint32_t resource) {
 
 void sim_check_line_look(struct sim_world *world, uint32_t node) {
     for (uint32_t r = 0; r < world->options.resources; r++) {
-        look_at(world, node, r);
+        look_at(world, node, r, false);
+        look_at(world, node, r, true);
     }
 }
 
@@ -183,6 +189,11 @@ void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resourc
     bool is_over = world->now_ns >= before->expires_ns;
     if (before->token != 0 && before->token != now->token && now->reserved == 0) {
         opened(world, resource, before->token);
+    }
+    if (before->is_shared && !now->is_shared && now->token == 0 && now->reserved == 0) {
+        for (uint32_t i = 0; i < world->check.leases[node][resource].count; i++) {
+            opened(world, resource, world->check.leases[node][resource].items[i].token);
+        }
     }
     if (before->reserved < SIM_RESERVED_FOR) {
         return;
@@ -219,23 +230,25 @@ static bool answers(const struct sim_world *world, uint32_t client, uint32_t nod
            check->up_since_ns[client][node] <= since_ns && is_sound(world, client, node);
 }
 
-/* A user of this process has waited for just this resource since then. */
-static bool wants(const struct sim_client *client, uint32_t resource, uint64_t since_ns) {
+/* A user of this process that has waited for just this resource since then; NULL: none has. */
+static const struct sim_user *who_wants(const struct sim_client *client, uint32_t resource,
+                                        bool reads, uint64_t since_ns) {
     for (uint32_t i = 0; i < client->sim->options.locks; i++) {
         const struct sim_user *user = &client->users[i];
         if (user->ops[SIM_OP_ACQUIRE] != NULL && user->resources == 1u << resource &&
-            user->asked_ns <= since_ns) {
-            return true;
+            user->made_reads == reads && user->asked_ns <= since_ns) {
+            return user;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Somebody else stands at another node, and is there. */
 static bool has_other_line(struct sim_world *world, uint32_t node, uint32_t resource) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t c = 0; c < world->options.clients && n != node; c++) {
-            if (standing_at(world, n, resource, c)->since_ns != NEVER) {
+            if (standing_at(world, n, resource, c, false)->since_ns != NEVER ||
+                standing_at(world, n, resource, c, true)->since_ns != NEVER) {
                 return true;
             }
         }
@@ -263,190 +276,158 @@ static bool is_promised(const struct sim_world *world) {
            world->options.requests_max >= RL_NODE_REQUESTS_MAX;
 }
 
-static void overtake(struct sim_world *world, struct sim_standing *it, uint32_t node,
-                     uint32_t resource, uint32_t by, uint32_t of, unsigned turn_at) {
-    uint32_t most = paid(world, it, node, resource, by);
-    it->overtaken++;
+/* A grant that was told. */
+struct told {
+    uint64_t asked_ns;
+    unsigned turn_at;
+    uint32_t client;
+    uint32_t resource;
+    bool reads;
+    bool is_late; /* it reads, and came after a writer that waits */
+};
+
+/* Somebody goes by a waiter once more than `most` times. */
+static void go_by(struct sim_world *world, const struct sim_standing *it, uint32_t node,
+                  const struct told *told, uint32_t times, uint32_t most) {
+    const struct sim_options *options = &world->options;
+    const bool mixed =
+        options->reader_percent > 0 &&
+        (options->plain > 0 || options->several_percent > 0 || options->change_percent > 0);
     world->stats.overtaken++;
-    world->stats.unpaid += it->overtaken > most;
-    if (it->overtaken > most && is_promised(world)) {
-        sim_check_fail(
-            world, SIM_ORDER,
-            "c%u has r%u (its turn was at %x); c%u stands for it at n%u for %.3f ms, was "
-            "overtaken %u times, and %u were paid for",
-            (unsigned)by + 1, (unsigned)resource + 1, turn_at, (unsigned)of + 1, (unsigned)node + 1,
-            (double)(world->now_ns - it->since_ns) / 1e6, (unsigned)it->overtaken, (unsigned)most);
+    world->stats.unpaid += times > most;
+    if (times > most && is_promised(world) && !mixed) {
+        sim_check_fail(world, SIM_ORDER,
+                       "c%u %s r%u (its turn was at %x); place %" PRIu64
+                       " stands for it at n%u for %.3f ms, "
+                       "was gone by %u times, and %u were paid for",
+                       (unsigned)told->client + 1, told->reads ? "reads" : "has",
+                       (unsigned)told->resource + 1, told->turn_at, it->number, (unsigned)node + 1,
+                       (double)(world->now_ns - it->since_ns) / 1e6, (unsigned)times,
+                       (unsigned)most);
     }
 }
 
-static void granted(struct sim_world *world, uint32_t client, uint32_t resource,
-                    const struct sim_hold *hold, uint64_t asked_ns) {
-    uint32_t turn_at = world->check.tokens[hold->token].turn_at;
-    for (uint32_t n = 0; n < world->options.nodes; n++) {
-        bool is_home = turn_at != 0 ? turn_at >> n & 1 : !has_other_line(world, n, resource);
-        for (uint32_t c = 0; c < world->options.clients; c++) {
-            struct sim_standing *it = standing_at(world, n, resource, c);
-            bool is_later = it->since_ns != NEVER && asked_ns > it->since_ns && c != client;
-            if (!is_later || !wants(&world->clients[c], resource, it->since_ns)) {
-                continue;
-            }
-            world->stats.passed++;
-            if (is_home && answers(world, c, n, it->since_ns)) {
-                overtake(world, it, n, resource, client, c, turn_at);
-            }
+/* A writer, of a writer that came before it. */
+static void overtake(struct sim_world *world, struct sim_standing *it, uint32_t node,
+                     const struct told *told) {
+    uint32_t most = paid(world, it, node, told->resource, told->client);
+    go_by(world, it, node, told, ++it->overtaken, most);
+}
+
+/* A writer, of readers that wait: of those that are there, one may. And those may that have waited
+ * longer, and came to home later. */
+static void precede(struct sim_world *world, struct sim_standing *it, uint32_t node,
+                    const struct told *told) {
+    const struct sim_standing *its = standing_at(world, node, told->resource, told->client, false);
+    it->writers_before += told->asked_ns < it->since_ns && its->since_ns > it->since_ns;
+    uint32_t most = 1 + paid(world, it, node, told->resource, told->client);
+    uint32_t times = line_of(world)->writers[told->resource] - it->writers_before;
+    go_by(world, it, node, told, times, most);
+}
+
+static uint64_t slack_ns(const struct sim_world *world) {
+    return 2 * world->options.delay_max_ns + SLACK_NS;
+}
+
+/* The writer has been refused, and keeps new readers out since then. One that went into the line
+ * without asking for votes does not yet. */
+static bool keeps_out(const struct sim_world *world, const struct sim_standing *it, uint32_t of,
+                      const struct told *told) {
+    const struct sim_user *user =
+        who_wants(&world->clients[of], told->resource, false, it->since_ns);
+    return user->attempt_ns > user->asked_ns &&
+           told->asked_ns > user->attempt_ns + 2 * slack_ns(world) &&
+           world->now_ns < user->attempt_ns + INTENT_NS;
+}
+
+/* A reader, of a writer that waits, if it asked before that and before the phase began. With one
+ * whose turn has come all of its client come that wait by then. */
+static void read_before(struct sim_world *world, const struct sim_standing *it, uint32_t node,
+                        uint32_t of, struct told *told) {
+    const struct sim_reading *phase = &line_of(world)->phases[told->resource];
+    uint32_t writers = line_of(world)->writers[told->resource] - it->writers_before;
+    uint32_t most = paid(world, it, node, told->resource, told->client);
+    bool is_late = told->asked_ns > phase->since_ns + slack_ns(world) &&
+                   told->asked_ns > it->since_ns + slack_ns(world);
+    go_by(world, it, node, told, phase->count - it->phases_before, writers + 1 + most);
+    told->is_late |= is_late;
+    if (is_late && told->asked_ns > phase->turn_ns[told->client] &&
+        keeps_out(world, it, of, told)) {
+        go_by(world, it, node, told, 1, most);
+    }
+}
+
+void sim_check_line_reads(struct sim_world *world, uint32_t resource) {
+    line_of(world)->phases[resource].until_ns = world->now_ns;
+}
+
+/* Who asked while others read, or whose turn came with theirs, belongs to them, though they may
+ * have ended before it is told. */
+static void begin_phase(struct sim_world *world, const struct sim_hold *hold,
+                        const struct told *told) {
+    struct sim_reading *phase = &line_of(world)->phases[told->resource];
+    const uint32_t writers = line_of(world)->writers[told->resource];
+    bool follows = world->check.tokens[hold->token].drawn_ns > phase->until_ns + slack_ns(world);
+    if (!told->reads) {
+        line_of(world)->writers[told->resource]++;
+    } else if (phase->count == 0 || phase->writers != writers || follows) {
+        *phase = (struct sim_reading){
+            .count = phase->count + 1, .writers = writers, .since_ns = world->now_ns};
+    }
+    phase->until_ns = told->reads ? world->now_ns : phase->until_ns;
+}
+
+static void go_by_at(struct sim_world *world, uint32_t node, struct told *told, uint32_t c) {
+    for (uint32_t reads = 0; reads < 2; reads++) {
+        struct sim_standing *it = standing_at(world, node, told->resource, c, reads == 1);
+        bool is_one = it->since_ns != NEVER && (c != told->client || told->reads != (reads == 1));
+        bool is_later = told->asked_ns > it->since_ns;
+        if (!is_one || (!told->reads && reads == 0 && !is_later) || (told->reads && reads == 1) ||
+            who_wants(&world->clients[c], told->resource, reads == 1, it->since_ns) == NULL) {
+            continue;
+        }
+        world->stats.passed++;
+        if (!answers(world, c, node, it->since_ns)) {
+            continue;
+        }
+        if (told->reads) {
+            read_before(world, it, node, c, told);
+        } else if (reads == 1) {
+            precede(world, it, node, told);
+        } else {
+            overtake(world, it, node, told);
         }
     }
-    for (uint32_t n = 0; n < world->options.nodes && client < world->options.clients; n++) {
-        standing_at(world, n, resource, client)->since_ns = NEVER;
+}
+
+static void granted(struct sim_world *world, const struct sim_hold *hold, struct told *told) {
+    begin_phase(world, hold, told);
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        bool is_home =
+            told->turn_at != 0 ? told->turn_at >> n & 1 : !has_other_line(world, n, told->resource);
+        for (uint32_t c = 0; c < world->options.clients && is_home; c++) {
+            go_by_at(world, n, told, c);
+        }
+        standing_at(world, n, told->resource, told->client, told->reads)->since_ns = NEVER;
+    }
+    if (told->reads && !told->is_late) {
+        line_of(world)->phases[told->resource].turn_ns[told->client] = world->now_ns;
     }
 }
 
 void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
                           uint64_t asked_ns) {
-    if (client < SIM_CLIENTS_MAX && world->options.preset == SIM_LINES &&
+    if (client < SIM_CLIENTS_MAX && sim_options_has_lines(&world->options) &&
         (hold->resources & (hold->resources - 1)) == 0) {
         for (uint32_t r = 0; r < world->options.resources; r++) {
             if (hold->resources >> r & 1) {
-                granted(world, client, r, hold, asked_ns);
+                granted(world, hold,
+                        &(struct told){.asked_ns = asked_ns,
+                                       .turn_at = world->check.tokens[hold->token].turn_at,
+                                       .client = client,
+                                       .resource = r,
+                                       .reads = hold->reads});
             }
-        }
-    }
-}
-
-/* -- Stalls -- */
-
-static bool could_ask(struct sim_world *world, const struct sim_client *client, uint32_t n) {
-    const struct sim_node *node = &world->nodes[n];
-    const struct sim_wire *wire = &world->net.wires[client->index][n];
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    uint64_t now_ns = world->now_ns;
-    bool errs = node->error_until_ns > now_ns;
-    if (node->is_down || node->is_paused || errs ||
-        redlock_client_node(client->redlock, n, &info) != 0 || !info.voting) {
-        return false;
-    }
-    for (uint32_t way = 0; way < 2; way++) {
-        if (wire->cut_until_ns[way] > now_ns || wire->clogged_until_ns[way] > now_ns) {
-            return false;
-        }
-    }
-    for (const struct sim_conn *conn = client->conns; conn != NULL; conn = conn->next_open) {
-        bool listens = conn->peer != NULL && conn->peer->n_channels > 0;
-        if (conn->node == n && !listens && sim_conn_is_sound(conn)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A quorum has nothing in its way. */
-static bool could_have(struct sim_world *world, const struct sim_user *user, uint32_t nodes) {
-    uint32_t count = 0;
-    for (uint32_t n = 0; n < world->options.nodes; n++) {
-        bool is_free = nodes >> n & 1;
-        for (uint32_t r = 0; r < world->options.resources && is_free; r++) {
-            const struct sim_seen *key = &world->check.seen[n][r];
-            is_free =
-                !(user->resources >> r & 1) || key->token == 0 || world->now_ns >= key->expires_ns;
-        }
-        count += is_free;
-    }
-    return count >= world->options.nodes / 2 + 1;
-}
-
-static void look_for_stall(struct sim_world *world, struct sim_user *user, uint32_t nodes) {
-    struct sim_check_line *line = line_of(world);
-    uint64_t *since_ns = &line->could_since_ns[user->client->index][user->index];
-    if (user->ops[SIM_OP_ACQUIRE] == NULL || !could_have(world, user, nodes)) {
-        *since_ns = NEVER;
-        return;
-    }
-    *since_ns = *since_ns == NEVER ? world->now_ns : *since_ns;
-    uint64_t for_ns = world->now_ns - *since_ns;
-    world->longest_stall_ns = for_ns > world->longest_stall_ns ? for_ns : world->longest_stall_ns;
-    if (for_ns > sim_options_stall_ns(&world->options)) {
-        sim_check_fail(world, SIM_STALL,
-                       "c%u%c could have had r%x (a mask) for %.3f ms, and was not granted it",
-                       user->client->index + 1u, "abcdef"[user->index], (unsigned)user -> resources,
-                       (double)for_ns / 1e6);
-    }
-}
-
-void sim_check_line_step(struct sim_world *world) {
-    struct sim_check_line *line = line_of(world);
-    bool waits_for_own = world->options.several_percent > 0 && world->options.locks > 1;
-    if (world->options.preset != SIM_LINES || world->now_ns < line->look_ns ||
-        world->phase > SIM_LIVENESS || waits_for_own) {
-        return;
-    }
-    line->look_ns = world->now_ns + LOOK_NS;
-    for (uint32_t c = 0; c < world->options.clients; c++) {
-        struct sim_client *client = &world->clients[c];
-        bool runs = client->state == SIM_CLIENT_OPEN && !client->is_between &&
-                    client->busy_until_ns <= world->now_ns;
-        uint32_t nodes = 0;
-        for (uint32_t n = 0; n < world->options.nodes && runs; n++) {
-            nodes |= (uint32_t)could_ask(world, client, n) << n;
-        }
-        for (uint32_t i = 0; i < world->options.locks; i++) {
-            look_for_stall(world, &client->users[i], nodes);
-        }
-    }
-}
-
-void sim_check_line_attempt(struct sim_world *world, const struct sim_user *user) {
-    struct sim_check_line *line = line_of(world);
-    uint32_t c = user->client->index, i = user->index;
-    uint64_t at_ns = user->client->at_ns;
-    if (world->options.preset != SIM_LINES || i >= SIM_LOCKS_MAX) {
-        return;
-    }
-    if (at_ns >= line->spin_since_ns[c][i] + SPIN_NS ||
-        user->asked_ns > line->spin_since_ns[c][i]) {
-        line->spin_since_ns[c][i] = at_ns;
-        line->spins[c][i] = 0;
-    }
-    if (++line->spins[c][i] > SPIN_MOST) {
-        sim_check_fail(world, SIM_SPIN, "c%u%c asks for votes %u times in %.3f ms", (unsigned)c + 1,
-                       "abcdef"[i], (unsigned)line -> spins[c][i],
-                       (double)(at_ns - line->spin_since_ns[c][i]) / 1e6);
-    }
-}
-
-/* -- What nodes have, for who reads of a failure -- */
-
-static void print_places(const struct sim_world *world, uint32_t node, uint32_t resource) {
-    char place[SIM_PLACE_LENGTH];
-    uint32_t at = 0, client;
-    uint64_t number;
-    while (sim_node_place(world, node, resource, &at, place)) {
-        if (sim_check_line_whose(world, place, &client, &number)) {
-            printf(" c%u's %" PRIu64, (unsigned)client + 1, number);
-        } else {
-            printf(" of one who is gone");
-        }
-    }
-    printf("%s\n", at == 1 ? " nobody" : "");
-}
-
-void sim_check_line_print(const struct sim_world *world) {
-    for (uint32_t n = 0; n < world->options.nodes; n++) {
-        for (uint32_t r = 0; r < world->options.resources; r++) {
-            const struct sim_seen *key = &world->check.seen[n][r];
-            printf("n%u%s r%u: ", (unsigned)n + 1, world->nodes[n].is_down ? " (down)" : "",
-                   (unsigned)r + 1);
-            if (world->now_ns >= key->expires_ns || (key->token == 0 && key->reserved == 0)) {
-                printf("free");
-            } else if (key->token != 0) {
-                printf("token %u", (unsigned)key->token);
-            } else if (key->reserved == SIM_RESERVED_FOR_NOBODY) {
-                printf("reserved");
-            } else {
-                printf("reserved for c%u's %" PRIu64, key->reserved - SIM_RESERVED_FOR + 1u,
-                       key->place);
-            }
-            printf("; in line:");
-            print_places(world, n, r);
         }
     }
 }
@@ -457,7 +438,7 @@ void sim_check_line_over(struct sim_world *world) {
     const uint32_t quiet =
         1u << SIM_TROUBLE_NONE | 1u << SIM_TROUBLE_PLAIN | 1u << SIM_TROUBLE_CLOCKS;
     char place[SIM_PLACE_LENGTH];
-    if (world->options.preset != SIM_LINES || !(quiet >> world->options.trouble & 1)) {
+    if (!sim_options_has_lines(&world->options) || !(quiet >> world->options.trouble & 1)) {
         return; /* a LEAVE may be lost: the place is dropped when its turn comes */
     }
     for (uint32_t n = 0; n < world->options.nodes; n++) {
@@ -465,8 +446,9 @@ void sim_check_line_over(struct sim_world *world) {
             continue; /* it is not to be told */
         }
         for (uint32_t r = 0; r < world->options.resources; r++) {
-            uint32_t at = 0;
-            if (sim_node_place(world, n, r, &at, place)) {
+            uint32_t at = 0, at_readers = 0;
+            if (sim_node_place(world, n, r, false, &at, place) ||
+                sim_node_place(world, n, r, true, &at_readers, place)) {
                 sim_check_fail(world, SIM_LEFTOVER, "n%u still has a place %.32s in r%u's line",
                                (unsigned)n + 1, place, (unsigned)r + 1);
             }

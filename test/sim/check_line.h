@@ -31,6 +31,19 @@
  * other libraries. Faults, and nodes that are too busy to be asked, excuse more than can be told
  * from here: there it is counted.
  *
+ * Readers and writers have a line each, and take turns in phases. A *phase* is a time in which
+ * somebody reads; it goes on with who asked, or had the turn, while it did. Of what passes a waiter
+ * that stands at home and answers:
+ *   - a reader that waits is passed by one writer, and those that have waited longer than it;
+ *   - a writer that waits is passed by one phase for each writer that is granted meanwhile, and one
+ *     more;
+ *   - a writer that was refused keeps new readers out: nobody who asked later is granted it in the
+ *     phase that there is, but for those of a client whose turn came and who waited by then. (A
+ *     writer that went into the line without being refused keeps nobody out yet.)
+ * What is paid for is excused, as above. The same violation, where nothing goes wrong: no client of
+ * another library, no lock of several resources, nobody that changes the mode in which it holds;
+ * else it is counted.
+ *
  * The same violation: a JOIN runs at a node at which its process has never listened. A turn would
  * be told to nobody, and a waiter that lives passed by.
  *
@@ -63,23 +76,36 @@ struct sim_hold;
 struct sim_seen;
 struct sim_user;
 
-/* A client's place at a node. */
+/* A client's place at a node, in the line of writers or of readers. */
 struct sim_standing {
     uint64_t since_ns;      /* UINT64_MAX: it does not stand */
     uint64_t number;        /* of the place */
     uint32_t missed_before; /* turns at this node, when it came */
     uint32_t opened_before[SIM_CLIENTS_MAX + 1];
     uint32_t overtaken;
+    uint32_t writers_before; /* that were granted it */
+    uint32_t phases_before;
     bool is_seen; /* by the look that is taken just now */
+};
+
+/* A time in which somebody reads a resource, without a break. */
+struct sim_reading {
+    uint64_t since_ns;
+    uint64_t until_ns;                 /* when somebody read last */
+    uint64_t turn_ns[SIM_CLIENTS_MAX]; /* when one of the client was told that was not late */
+    uint32_t count;                    /* of phases so far */
+    uint32_t writers;                  /* that were granted it before this one */
 };
 
 struct sim_check_line {
     uint64_t ids[SIM_CLIENTS_MAX];                 /* of clients in their places; 0: none yet */
     bool listened[SIM_NODES_MAX][SIM_CLIENTS_MAX]; /* since its process began */
-    struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX];
+    struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX][2];
     uint32_t missed[SIM_NODES_MAX][SIM_RESOURCES_MAX];
     uint32_t opened[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX + 1]; /* holds, by whose; last: others' */
     uint64_t opened_ns[SIM_RESOURCES_MAX];                   /* the last of them */
+    uint32_t writers[SIM_RESOURCES_MAX];                     /* that were granted it */
+    struct sim_reading phases[SIM_RESOURCES_MAX];
     uint64_t could_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX]; /* UINT64_MAX: it could not */
     uint64_t spin_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
     uint32_t spins[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
@@ -107,8 +133,11 @@ void sim_check_line_look(struct sim_world *world, uint32_t node);
 void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
                           uint64_t asked_ns);
 
+/* Somebody reads it now. */
+void sim_check_line_reads(struct sim_world *world, uint32_t resource);
+
 /* A user's lock asks for votes. */
-void sim_check_line_attempt(struct sim_world *world, const struct sim_user *user);
+void sim_check_line_attempt(struct sim_world *world, struct sim_user *user);
 
 /* Whose place it is; false: of nobody who is there now. */
 bool sim_check_line_whose(const struct sim_world *world, const char *place, uint32_t *client,

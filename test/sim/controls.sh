@@ -124,6 +124,18 @@ break  take-keeps              validity  50    --preset lines
 break  leave-blind             overlap   50    --preset lines
 break  serve-stays             stall     50    --preset lines
 break  messages                stall     200   --preset lines --trouble none
+break  take-any                validity  50    --preset readers
+break  share-any               overlap   50    --preset readers
+break  share-shortens          validity  50    --preset readers
+break  share-shortens          state     50    --preset readers
+break  share-ends              validity  50    --preset readers
+break  upgrade-blind           overlap   100   --preset readers
+patch  upgrade-is-hoped        overlap   100   --preset readers
+break  intent-stays            state     50    --preset readers
+break  intent-unheard          order     200   --preset phases
+patch  writer-notes-nothing    order     200   --preset phases
+patch  probe-goes-by           order     1500  --preset phases
+patch  reader-serves-nobody    stall     300   --preset phases
 patch  adopt-hopes             validity  500   --preset adopted
 patch  elect-not-told          lost_late 200   --preset elected
 patch  leader-not-told         stuck     50    --preset elected

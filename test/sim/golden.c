@@ -39,6 +39,13 @@ static void user_acts(struct sim_user *user, const struct sim_line *line) {
     redlock_acquire_options acquire = acquire_options(line);
     sim_client_enter(user->client);
     switch ((enum sim_act)line->act) {
+        case SIM_ACT_READ:
+            sim_user_make_reader(user);
+            sim_user_acquire(user, &acquire);
+            break;
+        case SIM_ACT_CHANGE:
+            sim_user_change_mode(user);
+            break;
         case SIM_ACT_EXTEND:
             sim_user_extend(user, line->a);
             break;
@@ -92,6 +99,10 @@ static void next_line(struct sim_world *world, uint32_t line) {
 static bool tell(const struct sim_story *story, FILE *out) {
     struct sim_options options = sim_options_derive(SIM_STORY, 1, story->nodes, UINT32_MAX);
     options.guard = story->guard;
+    for (const struct sim_line *line = story->lines; line->act != SIM_ACT_END; line++) {
+        options.clients = line->client > options.clients ? line->client : options.clients;
+        options.reader_percent = line->act == SIM_ACT_READ ? 50 : options.reader_percent;
+    }
     struct sim_world *world = sim_world_new(&options);
     world->story = next_line;
     world->story_data = story;

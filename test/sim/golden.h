@@ -14,6 +14,8 @@ enum sim_act {
     SIM_ACT_END,     /* of the script; the story ends here */
     SIM_ACT_ACQUIRE, /* a: ttl_ms, b: pause between attempts in ms, 0 for one attempt */
     SIM_ACT_FENCED,  /* the same, with a fence */
+    SIM_ACT_READ,    /* as SIM_ACT_ACQUIRE, to read */
+    SIM_ACT_CHANGE,  /* who writes only reads from now on; who reads tries to write */
     SIM_ACT_EXTEND,  /* a: ttl_ms, 0 for that of the acquire */
     SIM_ACT_RELEASE,
     SIM_ACT_CANCEL,
@@ -36,7 +38,7 @@ struct sim_story {
     const char *name; /* of the file */
     const char *text; /* what it is about */
     uint32_t nodes;
-    enum rl_guard_mode guard; /* of both clients */
+    enum rl_guard_mode guard; /* of all clients */
     struct sim_line lines[SIM_LINES_MAX];
 };
 

@@ -5,6 +5,10 @@
     { at, SIM_ACT_ACQUIRE, client, 1, ttl, pause }
 #define FENCED(at, client, ttl, pause) \
     { at, SIM_ACT_FENCED, client, 1, ttl, pause }
+#define READ(at, client, ttl, pause) \
+    { at, SIM_ACT_READ, client, 1, ttl, pause }
+#define CHANGE(at, client) \
+    { at, SIM_ACT_CHANGE, client, 1, 0, 0 }
 #define WALL(at, client, ahead_ms) \
     { at, SIM_ACT_WALL, client, 1, ahead_ms, 0 }
 #define EXTEND(at, client, ttl) \
@@ -166,6 +170,42 @@ const struct sim_story sim_stories[] = {
      RL_GUARD_OBSERVED,
      {FAULT(0, 1, 2, SIM_FAULT_AMNESIA, 10), ACQUIRE(200, 1, 1000, 0), RELEASE(300, 1),
       ACQUIRE(1200, 1, 1000, 0), RELEASE(1300, 1), END(1350)}},
+    {"19-readers-and-a-writer",
+     "Two read side by side. A writer is refused, notes on all nodes that it waits, and joins the\n"
+     "line; so the first, which has released and wants to read again, has to wait, too. The last\n"
+     "reader's release serves the writer, and the writer's serves who waits to read.",
+     3,
+     RL_GUARD_OFF,
+     {READ(0, 1, 1000, 50), READ(50, 2, 1000, 0), ACQUIRE(100, 3, 1000, 50), RELEASE(150, 1),
+      READ(200, 1, 1000, 50), RELEASE(250, 2), RELEASE(350, 3), RELEASE(450, 1), END(500)}},
+    {"20-downgrade",
+     "A writer only reads from now on. Each node that the extension reaches lets readers in; the\n"
+     "one that it does not reach keeps them out until the next extension.",
+     3,
+     RL_GUARD_OFF,
+     {ACQUIRE(0, 1, 1000, 0), READ(50, 2, 1000, 0), CUT(100, 1, 3, 150), CHANGE(110, 1),
+      READ(200, 2, 1000, 0), EXTEND(400, 1, 0), RELEASE(500, 1), RELEASE(550, 2), END(600)}},
+    {"21-upgrade",
+     "A reader tries to write while another reads. One node has its lease alone, which becomes "
+     "the\n"
+     "key, but two refuse: an extension makes it a lease again. When the other has released, it\n"
+     "is won.",
+     3,
+     RL_GUARD_OFF,
+     {READ(0, 1, 1000, 0), CUT(20, 2, 3, 200), READ(25, 2, 1000, 0), CHANGE(150, 1),
+      RELEASE(250, 2), CHANGE(300, 1), RELEASE(400, 1), END(450)}},
+    {"22-late-conversion",
+     "The extension by which a writer becomes a reader is still under way to n1, on a connection\n"
+     "that was given up, when the reader tries to write again. n1 would say yes, since it has the\n"
+     "token; but it is not asked, for the late extension will make the token a lease and let in\n"
+     "another reader. So two nodes are out of reach, and it is not won. (The first reader is "
+     "there\n"
+     "for the nodes to know the script.)",
+     3,
+     RL_GUARD_OFF,
+     {READ(0, 2, 1000, 0), EXTEND(20, 2, 0), RELEASE(40, 2), CUT(100, 1, 3, 3000),
+      ACQUIRE(101, 1, 2000, 0), FAULT(300, 1, 1, SIM_FAULT_STRAY, 400), CHANGE(301, 1),
+      CHANGE(450, 1), READ(800, 2, 1000, 0), RELEASE(900, 2), RELEASE(950, 1), END(1000)}},
 };
 
 const uint32_t sim_story_count = sizeof sim_stories / sizeof sim_stories[0];

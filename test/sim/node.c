@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/world.h"
@@ -64,6 +65,8 @@ static void see_key(struct sim_node *me, struct sim_seen *seen, const struct ser
     *seen = (struct sim_seen){.ran_ns = world->now_ns};
     if (key->value.length >= 8 && memcmp(key->value.data, "reserved", 8) == 0) {
         see_reservation(world, seen, key);
+    } else if (key->value.length == 14 && memcmp(key->value.data, "redlock:shared", 14) == 0) {
+        seen->is_shared = true;
     } else if (key->value.length >= 40) {
         seen->token = sim_check_token(world, key->value.data);
     }
@@ -97,6 +100,7 @@ static void changed(void *owner, const struct server_key *key, enum server_chang
         }
         seen->token = 0;
         seen->reserved = 0;
+        seen->is_shared = false;
     }
     if (change != SERVER_EXPIRY) {
         sim_check_line_key(world, me->index, resource_of(key), &before, seen);
@@ -130,16 +134,18 @@ static void see_all(struct sim_node *me, bool is_stale) {
             seen[r].is_stale = is_stale;
         }
     }
+    sim_check_readers_look(me->world, me->index, 0, is_stale);
 }
 
 void sim_node_clock_changed(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
     for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
         struct sim_seen *seen = &world->check.seen[node][r];
-        if (seen->token != 0) {
+        if (seen->token != 0 || seen->is_shared) {
             see_end(me, seen, seen->expires_ms);
         }
     }
+    sim_check_readers_clock(world, node);
 }
 
 /* -- Serving -- */
@@ -164,6 +170,7 @@ static void ran(void *owner, const struct server_ran *told) {
     }
     world->stats.commands[what.command]++;
     sim_check_line_look(world, me->index);
+    sim_check_readers_look(world, me->index, conn->id, false);
     uint32_t token = what.token != NULL ? sim_check_token(world, what.token) : 0;
     if (what.command == SIM_RELEASE) {
         sim_check_released(world, me->index, token, conn->id);
@@ -465,13 +472,14 @@ void sim_node_free(struct sim_world *world, uint32_t node) {
     server_keys_free(&me->past);
 }
 
-bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, uint32_t *at,
-                    char place[32]) {
-    char name[] = "libredlock:line:{r1}";
+bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
+                    uint32_t *at, char place[32]) {
+    char name[40];
     struct server_member member;
-    name[sizeof name - 3] = (char)('1' + resource);
+    int length = snprintf(name, sizeof name, "libredlock:line:%s{r%u}", reads ? "shared:" : "",
+                          (unsigned)resource + 1);
     const struct server_key *key =
-        server_keys_find(&world->nodes[node].server->keys, 0, name, sizeof name - 1);
+        server_keys_find(&world->nodes[node].server->keys, 0, name, (size_t)length);
     if (!server_line_at(key, (*at)++, &member) || member.name.length < SIM_PLACE_LENGTH) {
         return false;
     }

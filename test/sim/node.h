@@ -60,9 +60,10 @@ struct sim_node {
     bool is_slow; /* its clock was frozen or set back: keys may live long */
 };
 
-/* The next place in a resource's line there: start with *at 0; 32 hex digits. False: no more. */
-bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, uint32_t *at,
-                    char place[32]);
+/* The next place in a resource's line there, of writers or of readers: start with *at 0; 32 hex
+ * digits. False: no more. */
+bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
+                    uint32_t *at, char place[32]);
 
 /* A key of this resource was planted, or taken away. */
 void sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource);

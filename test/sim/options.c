@@ -22,6 +22,14 @@ bool sim_options_is_exclusive(const struct sim_options *options) {
     return remembers && !(options->faults & BIT(SIM_FAULT_STEP));
 }
 
+bool sim_options_reads(const struct sim_options *options) {
+    return options->reader_percent > 0;
+}
+
+bool sim_options_has_lines(const struct sim_options *options) {
+    return options->preset == SIM_LINES || options->preset == SIM_PHASES;
+}
+
 bool sim_options_is_fenced(const struct sim_options *options) {
     if (options->faults & forgetting_faults) {
         return options->walls_agree && options->guard != RL_GUARD_OFF;
@@ -143,6 +151,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
         case SIM_ELECTED:
         case SIM_SLOW:
         case SIM_EVICTING:
+        case SIM_READERS:
             derive_swarm(options, random);
             break;
         case SIM_AMNESIA:
@@ -155,6 +164,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
             options->faults = BIT(SIM_FAULT_STEP);
             break;
         case SIM_LINES: /* sim_options_lines() */
+        case SIM_PHASES:
         case SIM_QUIET:
         case SIM_STORY:
         case SIM_PRESETS:
@@ -340,6 +350,20 @@ static void derive_slow(struct sim_options *options, struct sim_random *random) 
     options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
 }
 
+static void derive_readers(struct sim_options *options, struct sim_random *random) {
+    options->reader_percent = (uint32_t)sim_between(random, 20, 90);
+    options->change_percent = sim_chance(random, options->preset == SIM_PHASES ? 20 : 70)
+                                  ? (uint32_t)sim_between(random, 5, 50)
+                                  : 0;
+    options->resources = sim_chance(random, 60) ? 1 : (uint32_t)sim_between(random, 2, 3);
+    options->several_percent = options->resources > 1 && sim_chance(random, 50)
+                                   ? (uint32_t)sim_between(random, 20, 80)
+                                   : 0;
+    options->locks = (uint32_t)sim_between(random, 1, SIM_LOCKS_MAX);
+    options->watch_percent = sim_chance(random, 50) ? (uint32_t)sim_between(random, 20, 100) : 0;
+    options->query_percent = sim_chance(random, 20) ? 10 : 0;
+}
+
 static void derive_client(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 12);
     options->room = 1 << 20;
@@ -358,6 +382,10 @@ static void derive_client(struct sim_options *options) {
             break;
         case SIM_SLOW:
             derive_slow(options, &random);
+            break;
+        case SIM_READERS:
+        case SIM_PHASES:
+            derive_readers(options, &random);
             break;
         case SIM_EVICTING:
             options->faults |= BIT(SIM_FAULT_EVICT);
@@ -415,7 +443,7 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
     derive_memory(&options);
     derive_rough_fences(&options);
     derive_leaders(&options);
-    if (preset == SIM_LINES) {
+    if (sim_options_has_lines(&options)) {
         sim_options_lines(&options, (enum sim_trouble)(seed % SIM_TROUBLES));
     }
     return options;
@@ -443,6 +471,12 @@ void sim_options_break(struct sim_options *options, enum sim_break broken) {
         [SIM_BREAK_JOIN_PASSES] = SERVER_BREAK_JOIN_PASSES,
         [SIM_BREAK_JOIN_DEAD] = SERVER_BREAK_JOIN_DEAD,
         [SIM_BREAK_MESSAGES] = SERVER_BREAK_MESSAGES,
+        [SIM_BREAK_SHARE_ANY] = SERVER_BREAK_SHARE_ANY,
+        [SIM_BREAK_SHARE_SHORTENS] = SERVER_BREAK_SHARE_SHORTENS,
+        [SIM_BREAK_SHARE_ENDS] = SERVER_BREAK_SHARE_ENDS,
+        [SIM_BREAK_UPGRADE_BLIND] = SERVER_BREAK_UPGRADE_BLIND,
+        [SIM_BREAK_INTENT_UNHEARD] = SERVER_BREAK_INTENT_UNHEARD,
+        [SIM_BREAK_INTENT_STAYS] = SERVER_BREAK_INTENT_STAYS,
     };
     options->broken = broken;
     options->server_broken = servers[broken];

@@ -35,6 +35,8 @@
  *     adopted   tokens that are handed from process to process: disown, adopt, release by token
  *     elected   candidates and observers of elections
  *     slow      nodes that read and answer a few bytes at a time, and streams with little room
+ *     readers   locks that are read by some and written by others, and change from one to the other
+ *     phases    the same in a line: as lines, with readers
  *     evicting  nodes that are started with a policy by which they evict keys, and do: the guard
  *               keeps them out
  */
@@ -74,6 +76,8 @@ enum sim_preset {
     SIM_ELECTED,
     SIM_SLOW,
     SIM_EVICTING,
+    SIM_READERS,
+    SIM_PHASES,
     SIM_AMNESIA,
     SIM_STALE,
     SIM_STEPS,
@@ -145,10 +149,17 @@ enum sim_break {
     SIM_BREAK_JOIN_PASSES,     /* JOIN says yes though others are before it */
     SIM_BREAK_JOIN_DEAD,       /* JOIN drops nobody whose client is gone */
     SIM_BREAK_MESSAGES,        /* nobody hears a message */
+    SIM_BREAK_SHARE_ANY,       /* a reader overwrites any key */
+    SIM_BREAK_SHARE_SHORTENS,  /* the key of readers ends with the lease that was set last */
+    SIM_BREAK_SHARE_ENDS,      /* the release of a reader frees the key, whoever else reads */
+    SIM_BREAK_UPGRADE_BLIND,   /* an upgrade does not look who else reads */
+    SIM_BREAK_INTENT_UNHEARD,  /* an intent keeps no reader out */
+    SIM_BREAK_INTENT_STAYS,    /* an intent never ends */
     SIM_BREAKS
 };
 
-/* What goes wrong in the preset "lines": one class of faults in each history, by the seed. */
+/* What goes wrong in the presets "lines" and "phases": one class of faults in each history, by the
+ * seed. */
 enum sim_trouble {
     SIM_TROUBLE_NONE,
     SIM_TROUBLE_CONNECTIONS, /* they break, silently or not, and are slow */
@@ -230,6 +241,8 @@ struct sim_options {
     uint32_t cancel_percent;  /* of acquires that are cancelled, if they last */
     uint32_t exit_percent;    /* of releases behind which the process ends */
     uint32_t adopt_percent;   /* of what holders do: they disown */
+    uint32_t reader_percent;  /* of locks that are acquired to be read */
+    uint32_t change_percent;  /* of what holders do: they downgrade, or try to upgrade */
     uint32_t elections;       /* of each process, candidates and observers */
     uint32_t query_percent;   /* of what users do while they think: they look who holds it */
     bool same_ttl;            /* a lock is extended by the ttl that it was acquired with */
@@ -239,7 +252,8 @@ struct sim_options {
 struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uint32_t nodes,
                                       uint32_t steps);
 
-/* options_lines.c: the preset "lines", with this trouble. Whatever is not about that is kept. */
+/* options_lines.c: the presets "lines" and "phases", with this trouble. Whatever is not about that
+ * is kept. */
 void sim_options_lines(struct sim_options *options, enum sim_trouble trouble);
 
 /* For how long at most nobody is granted what somebody wants and could have: check_line.c. */
@@ -256,6 +270,12 @@ bool sim_options_within_promise(const struct sim_options *options);
 
 /* Whether no two may hold one lock at once. */
 bool sim_options_is_exclusive(const struct sim_options *options);
+
+/* Whether some read. */
+bool sim_options_reads(const struct sim_options *options);
+
+/* Whether histories are of lines: their users are a crowd, and somebody is always to be served. */
+bool sim_options_has_lines(const struct sim_options *options);
 
 /* Whether fences must be in order, at least while counters are kept. */
 bool sim_options_is_fenced(const struct sim_options *options);

@@ -127,6 +127,9 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
 uint64_t sim_options_stall_ns(const struct sim_options *options) {
     uint64_t notice_ms = 2 * options->node_timeout_ms + options->connect_timeout_ms;
     uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;
+    if (options->trouble == SIM_TROUBLE_NONE && options->preset == SIM_PHASES) {
+        return GRACE_MS * 3 / 2 * MS + 10 * options->delay_max_ns; /* a turn that was missed */
+    }
     if (options->trouble == SIM_TROUBLE_NONE) {
         return quiet_ms * MS + 20 * options->delay_max_ns;
     }

@@ -12,8 +12,9 @@ static const char *const preset_names[SIM_PRESETS] = {
     [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_LEADERS] = "leaders",
     [SIM_SHARED_HOLDS] = "shared", [SIM_LINES] = "lines",     [SIM_SEVERAL] = "several",
     [SIM_ADOPTED] = "adopted",     [SIM_ELECTED] = "elected", [SIM_SLOW] = "slow",
-    [SIM_EVICTING] = "evicting",   [SIM_AMNESIA] = "amnesia", [SIM_STALE] = "stale",
-    [SIM_STEPS] = "steps",         [SIM_STORY] = "story",
+    [SIM_EVICTING] = "evicting",   [SIM_READERS] = "readers", [SIM_PHASES] = "phases",
+    [SIM_AMNESIA] = "amnesia",     [SIM_STALE] = "stale",     [SIM_STEPS] = "steps",
+    [SIM_STORY] = "story",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -73,6 +74,12 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_JOIN_PASSES] = "join-passes",
     [SIM_BREAK_JOIN_DEAD] = "join-dead",
     [SIM_BREAK_MESSAGES] = "messages",
+    [SIM_BREAK_SHARE_ANY] = "share-any",
+    [SIM_BREAK_SHARE_SHORTENS] = "share-shortens",
+    [SIM_BREAK_SHARE_ENDS] = "share-ends",
+    [SIM_BREAK_UPGRADE_BLIND] = "upgrade-blind",
+    [SIM_BREAK_INTENT_UNHEARD] = "intent-unheard",
+    [SIM_BREAK_INTENT_STAYS] = "intent-stays",
 };
 
 const char *sim_preset_name(enum sim_preset preset) {
@@ -126,7 +133,7 @@ void sim_options_print(const struct sim_options *options) {
            options->broken != SIM_BREAK_NONE ? break_names[options->broken] : "");
     printf("size            %u nodes, %u clients with %u locks each, %u resources, %u steps\n",
            options->nodes, options->clients, options->locks, options->resources, options->steps);
-    if (options->preset == SIM_LINES) {
+    if (sim_options_has_lines(options)) {
         printf(
             "lines           trouble: %s; %u clients of other libraries; %u %% wait for long, "
             "%u %% of acquires are cancelled, %u %% of releases are the last\n",
@@ -163,6 +170,10 @@ void sim_options_print(const struct sim_options *options) {
         "elections\n",
         options->owner_percent, options->several_percent, options->adopt_percent,
         options->elections);
+    if (sim_options_reads(options)) {
+        printf("modes           %u %% of locks are read; %u %% of what holders do changes that\n",
+               options->reader_percent, options->change_percent);
+    }
     printf("guard           %s, for locks of up to %u ms\n", sim_guard_name(options->guard),
            options->max_ttl_ms);
     printf("fences          counters are kept for %u ms; wall clocks %s, %u %% of looks step\n",

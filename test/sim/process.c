@@ -62,7 +62,8 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
     static const uint8_t commands[] = {
         [REDLOCK_EVENT_ATTEMPT] = SIM_SET,     [REDLOCK_EVENT_EXTEND] = SIM_EXTEND,
         [REDLOCK_EVENT_RELEASE] = SIM_RELEASE, [REDLOCK_EVENT_REPAIR] = SIM_SET,
-        [REDLOCK_EVENT_FENCE] = SIM_RAISE,     [REDLOCK_EVENT_TAKE] = SIM_TAKE};
+        [REDLOCK_EVENT_FENCE] = SIM_RAISE,     [REDLOCK_EVENT_TAKE] = SIM_TAKE,
+        [REDLOCK_EVENT_UPGRADE] = SIM_UPGRADE};
     struct sim_user *user = user_of(client, event->lock);
     struct sim_stats *stats = &client->sim->stats;
     uint8_t kind = SIM_FACT_SENT;
@@ -87,10 +88,12 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
     tell(client, (struct sim_fact){
                      .kind = kind, .token = token, .arg = event->type == REDLOCK_EVENT_EXTEND});
     bool repairs = event->type == REDLOCK_EVENT_REPAIR;
+    bool asks = event->type == REDLOCK_EVENT_ATTEMPT || event->type == REDLOCK_EVENT_TAKE;
+    bool shares = asks && user != NULL && user->reads;
     note(client, event,
          (struct sim_note){.kind = repairs ? SIM_NOTE_REPAIR : SIM_NOTE_SEND,
                            .token = token,
-                           .a = commands[event->type]});
+                           .a = shares ? SIM_SHARE : commands[event->type]});
 }
 
 static void votes(struct sim_client *client, const redlock_event *event, uint32_t token) {
@@ -145,6 +148,7 @@ static void traced(const redlock_event *event, void *data) {
         case REDLOCK_EVENT_RELEASE:
         case REDLOCK_EVENT_REPAIR:
         case REDLOCK_EVENT_FENCE:
+        case REDLOCK_EVENT_UPGRADE:
             sends(client, event, token);
             break;
         case REDLOCK_EVENT_VOTE:
@@ -175,7 +179,6 @@ static void traced(const redlock_event *event, void *data) {
         case REDLOCK_EVENT_JOIN:
         case REDLOCK_EVENT_TURN:
         case REDLOCK_EVENT_LEAVE:
-        case REDLOCK_EVENT_UPGRADE:
         case REDLOCK_EVENT_LISTEN_UP:
         case REDLOCK_EVENT_LISTEN_DOWN:
             break;

@@ -52,8 +52,8 @@ static void print_faults(const struct sim_stats *sum) {
 
 /* Commands that nodes have run, and how many of them for a grant. */
 static void print_line(const struct totals *totals) {
-    static const char *const names[SIM_COMMANDS] = {"SET",  "raise", "extend", "release",
-                                                    "TAKE", "JOIN",  "LEAVE"};
+    static const char *const names[SIM_COMMANDS] = {"SET",   "raise",   "extend", "release", "TAKE",
+                                                    "SHARE", "upgrade", "JOIN",   "LEAVE"};
     const struct sim_stats *sum = &totals->sum;
     uint64_t commands = 0;
     for (uint32_t i = 0; i < SIM_COMMANDS; i++) {
@@ -66,8 +66,10 @@ static void print_line(const struct totals *totals) {
            " of these unpaid; ",
            (double)commands / grants, (double)sum->attempts / grants, sum->turns_taken,
            sum->turns_missed, sum->passed, sum->overtaken, sum->unpaid);
-    printf("%" PRIu64 " grants to others; nobody served for %.3f ms (seed %" PRIu64 "); ",
-           sum->plain_grants, (double)totals->longest_stall_ns / 1e6, totals->stall_seed);
+    printf("%" PRIu64 " grants to others; %" PRIu64 " to readers, %" PRIu64 " leases, %" PRIu64
+           " downgrades, %" PRIu64 " upgrades; nobody served for %.3f ms (seed %" PRIu64 "); ",
+           sum->plain_grants, sum->readers, sum->leases, sum->downgrades, sum->upgrades,
+           (double)totals->longest_stall_ns / 1e6, totals->stall_seed);
 }
 
 static void print_summary(const struct sim_arguments *arguments, const struct totals *totals) {
@@ -140,7 +142,7 @@ static bool run_seed(const struct sim_arguments *arguments, uint64_t seed, struc
         options.requests_max = (uint32_t)arguments->requests;
         options.owed_max = (uint32_t)arguments->requests / 2;
     }
-    if (arguments->is_trouble_given && options.preset == SIM_LINES) {
+    if (arguments->is_trouble_given && sim_options_has_lines(&options)) {
         sim_options_lines(&options, (enum sim_trouble)arguments->trouble);
     }
     options.guard =

@@ -7,8 +7,9 @@
 #include "sim/world.h"
 
 static const char *const commands[SIM_COMMANDS] = {
-    [SIM_SET] = "SET",   [SIM_RAISE] = "raise", [SIM_EXTEND] = "extend", [SIM_RELEASE] = "release",
-    [SIM_TAKE] = "TAKE", [SIM_JOIN] = "JOIN",   [SIM_LEAVE] = "LEAVE"};
+    [SIM_SET] = "SET",         [SIM_RAISE] = "raise", [SIM_EXTEND] = "extend",
+    [SIM_RELEASE] = "release", [SIM_TAKE] = "TAKE",   [SIM_JOIN] = "JOIN",
+    [SIM_LEAVE] = "LEAVE",     [SIM_SHARE] = "SHARE", [SIM_UPGRADE] = "upgrade"};
 static const char *const verdicts[] = {[SIM_YES] = "done", [SIM_NO] = "no", [SIM_ERROR] = "error"};
 static const char *const ops[SIM_OPS] =
     {[SIM_OP_ACQUIRE] = "acquire", [SIM_OP_EXTEND] = "extend", [SIM_OP_RELEASE] = "release"};
@@ -50,6 +51,8 @@ static void print_user(const struct sim_note *note, FILE *out) {
     static const char *const texts[SIM_NOTE_KINDS] = {
         [SIM_NOTE_ACQUIRE] = "wants ",
         [SIM_NOTE_EXTEND] = "extends ",
+        [SIM_NOTE_DOWNGRADE] = "from now on only reads ",
+        [SIM_NOTE_UPGRADE] = "tries to write ",
         [SIM_NOTE_RELEASE] = "releases ",
         [SIM_NOTE_CANCEL] = "cancels what it asked of ",
         [SIM_NOTE_ABANDON] = "gives up "};
@@ -66,7 +69,8 @@ static void print_user(const struct sim_note *note, FILE *out) {
         fprintf(out, ": %s", status(note->b));
         return;
     }
-    fprintf(out, " %s", texts[note->kind]);
+    fprintf(out, " %s%s", texts[note->kind],
+            note->kind == SIM_NOTE_ACQUIRE && note->b != 0 ? "to read " : "");
     print_resources(note, out);
     if (note->a != 0) {
         fprintf(out, note->kind == SIM_NOTE_EXTEND ? " by %u ms" : " for %u ms", (unsigned)note->a);
@@ -123,13 +127,13 @@ static void print_node(const struct sim_note *note, FILE *out) {
             }
             fprintf(out, "     n%u runs %s of token %u", node, commands[note->a],
                     (unsigned)note->token);
-            if (note->a == SIM_SET || note->a == SIM_EXTEND || note->a == SIM_TAKE) {
+            if (note->a != SIM_RAISE && note->a != SIM_RELEASE) {
                 fprintf(out, " for %u ms", (unsigned)note->c);
             } else if (note->a == SIM_RAISE) {
                 print_fence(note, " to ", out);
             }
             fprintf(out, ": %s", verdicts[note->b]);
-            if ((note->a == SIM_SET || note->a == SIM_TAKE) && note->b == SIM_YES) {
+            if (note->a != SIM_RAISE && note->b == SIM_YES) {
                 print_fence(note, ", counter ", out);
             }
             break;
@@ -165,6 +169,8 @@ static void print(const struct sim_note *note, uint64_t since_ns, FILE *out) {
         case SIM_NOTE_DONE:
         case SIM_NOTE_LOST:
         case SIM_NOTE_EXTEND:
+        case SIM_NOTE_DOWNGRADE:
+        case SIM_NOTE_UPGRADE:
         case SIM_NOTE_RELEASE:
         case SIM_NOTE_CANCEL:
         case SIM_NOTE_ABANDON:

@@ -12,7 +12,7 @@
 struct sim_world;
 
 enum sim_note_kind {
-    SIM_NOTE_ACQUIRE, /* a: ttl_ms */
+    SIM_NOTE_ACQUIRE, /* a: ttl_ms, b: 1 to read */
     SIM_NOTE_SEND,    /* a: command */
     SIM_NOTE_REPAIR,
     SIM_NOTE_RAN,  /* a: command, b: verdict, c: ttl_ms */
@@ -23,6 +23,8 @@ enum sim_note_kind {
     SIM_NOTE_REPAID,
     SIM_NOTE_DROPPED,
     SIM_NOTE_EXTEND, /* a: ttl_ms */
+    SIM_NOTE_DOWNGRADE,
+    SIM_NOTE_UPGRADE,
     SIM_NOTE_RELEASE,
     SIM_NOTE_CANCEL,
     SIM_NOTE_ABANDON,

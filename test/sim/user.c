@@ -127,7 +127,7 @@ static uint32_t pick_resources(struct sim_user *user) {
     return set;
 }
 
-void sim_user_make_lock(struct sim_user *user) {
+static void make_lock(struct sim_user *user, bool reads) {
     static const char *const names[SIM_RESOURCES_MAX] = {"r1", "r2", "r3", "r4"};
     redlock_bytes resources[SIM_RESOURCES_MAX];
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
@@ -139,12 +139,27 @@ void sim_user_make_lock(struct sim_user *user) {
         }
     }
     options.resources = resources;
+    user->made_reads = reads;
+    options.mode = user->made_reads ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
     int status =
         redlock_lock_new_with(user->client->redlock, &options, &user->lock, error, sizeof error);
     if (status != 0) {
         sim_check_fail(world_of(user), SIM_STATE, "c%u cannot make a lock: %s",
                        user->client->index + 1u, error);
         abort();
+    }
+}
+
+void sim_user_make_lock(struct sim_user *user) {
+    uint32_t percent = options_of(user)->reader_percent;
+    bool is_story = options_of(user)->preset == SIM_STORY;
+    make_lock(user, percent > 0 && !is_story && sim_chance(dice(user), percent));
+}
+
+void sim_user_make_reader(struct sim_user *user) {
+    if (!user->made_reads) {
+        redlock_lock_free(user->lock);
+        make_lock(user, true);
     }
 }
 
@@ -237,6 +252,7 @@ static void tell_hold(struct sim_user *user) {
                                           .owner = user->owner,
                                           .asked_ns = user->asked_ns,
                                           .resources = user->resources,
+                                          .reads = user->reads,
                                           .status = (int32_t)user->min_validity_ms});
 }
 
@@ -245,13 +261,31 @@ static void told_acquired(struct sim_user *user, int status) {
         tell_hold(user);
     }
     world_of(user)->stats.grants += status == 0;
+    world_of(user)->stats.readers += status == 0 && user->reads;
     world_of(user)->stats.adopted += status == 0 && user->adopts;
     world_of(user)->stats.joined += status == 0 && user->depth > 1;
     user->adopts = false;
 }
 
-static void told_extended(struct sim_user *user, int status) {
+/* What it is held for is what the getter says. */
+static void check_mode(struct sim_user *user) {
+    bool reads = redlock_lock_mode(user->lock) == REDLOCK_SHARED;
+    if (reads != user->reads) {
+        sim_check_fail(world_of(user), SIM_STATE, "c%u holds to %s, and was told otherwise",
+                       user->client->index + 1u, reads ? "read" : "write");
+    }
+}
+
+static void told_extended(struct sim_user *user, int status, bool upgrades) {
     world_of(user)->stats.renewals += status == 0;
+    if (status == 0 && upgrades) {
+        user->reads = false;
+        world_of(user)->stats.upgrades++;
+        sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_MODE, .arg = 0});
+    }
+    if (sim_user_holds(user)) {
+        check_mode(user);
+    }
     if (status == 0) {
         sim_process_look(user->client);
         sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_RENEWED});
@@ -280,7 +314,7 @@ static void on_done(redlock_lock *lock, int status, void *data) {
     if (submitted->op == SIM_OP_ACQUIRE) {
         told_acquired(user, status);
     } else if (submitted->op == SIM_OP_EXTEND) {
-        told_extended(user, status);
+        told_extended(user, status, submitted->upgrades);
     } else {
         world_of(user)->stats.releases += status == 0;
     }
@@ -318,9 +352,11 @@ bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *want
     user->fences = options.fencing != 0;
     user->adopts = false;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
-    note(user, (struct sim_note){.kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms});
+    note(user, (struct sim_note){
+                   .kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms, .b = user->made_reads});
     user->is_lost = user->may_lose = false;
     user->asked_ns = user->client->at_ns;
+    user->reads = sim_user_holds(user) ? user->reads : user->made_reads;
     return submitted(user, what, redlock_acquire(user->lock, &options, on_done, what));
 }
 
@@ -331,6 +367,35 @@ bool sim_user_extend(struct sim_user *user, int64_t ttl_ms) {
     struct sim_submitted *what = begin(user, SIM_OP_EXTEND);
     note(user, (struct sim_note){.kind = SIM_NOTE_EXTEND, .a = (uint32_t)ttl_ms});
     return submitted(user, what, redlock_extend(user->lock, ttl_ms, on_done, what));
+}
+
+static bool downgrade(struct sim_user *user, struct sim_submitted *what) {
+    note(user, (struct sim_note){.kind = SIM_NOTE_DOWNGRADE});
+    bool goes_on = submitted(user, what, redlock_downgrade(user->lock, on_done, what));
+    if (goes_on) { /* from this call on */
+        user->reads = true;
+        world_of(user)->stats.downgrades++;
+        sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_MODE, .arg = 1});
+    }
+    return goes_on;
+}
+
+bool sim_user_change_mode(struct sim_user *user) {
+    if (user->ops[SIM_OP_EXTEND] != NULL) {
+        return false;
+    }
+    struct sim_submitted *what = begin(user, SIM_OP_EXTEND);
+    if (!user->reads) {
+        return downgrade(user, what);
+    }
+    what->upgrades = true;
+    note(user, (struct sim_note){.kind = SIM_NOTE_UPGRADE});
+    bool goes_on = submitted(user, what, redlock_try_upgrade(user->lock, on_done, what));
+    if (goes_on && redlock_lock_fence(user->lock) != 0) {
+        sim_check_fail(world_of(user), SIM_FENCE, "c%u may upgrade with a reader's fence",
+                       user->client->index + 1u);
+    }
+    return goes_on;
 }
 
 bool sim_user_release(struct sim_user *user) {
@@ -419,28 +484,4 @@ bool sim_user_take_over(struct sim_user *user, struct sim_handover *handover,
     }
     sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_OWN, .token = handover->number});
     return submitted(user, what, redlock_release_token(user->lock, handover->token, on_done, what));
-}
-
-/* -- Looking -- */
-
-static void on_seen(redlock_query *query, int status, void *data) {
-    const char *token, *holder;
-    int64_t remaining_ms;
-    if (sim_user_told(data, status) &&
-        redlock_query_quorum(query, &token, &holder, &remaining_ms) && token[0] == '\0') {
-        sim_check_fail(world_of(((struct sim_submitted *)data)->user), SIM_STATE,
-                       "a quorum has a value that nobody set");
-    }
-}
-
-void sim_user_look(struct sim_user *user) {
-    static const char *const names[SIM_RESOURCES_MAX] = {"r1", "r2", "r3", "r4"};
-    struct sim_submitted *what = sim_user_submit(user, SIM_OP_ACQUIRE);
-    const char *name = names[sim_pick(dice(user), options_of(user)->resources)];
-    user->client->may_call = false;
-    if (redlock_query_holder(user->client->redlock, name, 2, on_seen, what) != 0) {
-        sim_user_unsubmit(what);
-    }
-    user->client->may_call = true;
-    world_of(user)->stats.queries++;
 }

@@ -37,6 +37,7 @@ struct sim_submitted {
     uint8_t op;
     bool is_told;
     bool lost_told; /* of an acquire */
+    bool upgrades;  /* of an extension */
     bool is_freed;  /* the user has freed its object: it ends as cancelled */
 };
 
@@ -56,6 +57,7 @@ struct sim_user {
     struct sim_submitted *ops[SIM_OPS]; /* that are pending */
     uint64_t owner;                     /* of the last acquire */
     uint64_t asked_ns;                  /* when it was submitted, true time */
+    uint64_t attempt_ns;                /* when it asked for votes last, true time */
     uint64_t until_ns;                  /* the end of validity that the checker knows */
     uint32_t generation;                /* voids what the user had in mind */
     uint32_t resources;                 /* of the lock, as a mask */
@@ -65,10 +67,12 @@ struct sim_user {
     uint32_t probe_left;
     uint8_t index;
     bool fences;
-    bool adopts;    /* the pending acquire is an adoption */
-    bool may_lose;  /* it was released when its loss was due: that is still told */
-    bool is_lost;   /* the last hold was, and was not released since */
-    uint8_t leader; /* that it was told of, + 1; 0: nobody */
+    bool made_reads; /* its lock is acquired to be read */
+    bool reads;      /* ... and is held so, or was last */
+    bool adopts;     /* the pending acquire is an adoption */
+    bool may_lose;   /* it was released when its loss was due: that is still told */
+    bool is_lost;    /* the last hold was, and was not released since */
+    uint8_t leader;  /* that it was told of, + 1; 0: nobody */
 };
 
 /* When its process starts. */
@@ -88,6 +92,8 @@ void sim_user_probe(struct sim_client *client);
 bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *options);
 bool sim_user_extend(struct sim_user *user, int64_t ttl_ms);
 bool sim_user_release(struct sim_user *user);
+/* Who writes reads from now on; who reads tries to write. */
+bool sim_user_change_mode(struct sim_user *user);
 bool sim_user_cancel(struct sim_user *user);
 
 /* -- elect.c: candidates and observers -- */
@@ -103,6 +109,8 @@ uint64_t sim_elect_until_ns(const struct sim_user *user);
 /* -- Shared by user.c, act.c and elect.c -- */
 
 void sim_user_make_lock(struct sim_user *user);
+/* The same, of a lock that is there: one to read is in its place. */
+void sim_user_make_reader(struct sim_user *user);
 /* redlock_lock_free(), and another object in its place. */
 void sim_user_renew_lock(struct sim_user *user);
 bool sim_user_holds(const struct sim_user *user);

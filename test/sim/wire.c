@@ -102,6 +102,15 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     } else if (begins(ran->script, "extend")) {
         out->command = SIM_EXTEND;
         out->ttl_ms = (uint32_t)number(command, value + 1);
+    } else if (begins(ran->script, "upgrade")) {
+        out->command = SIM_UPGRADE;
+        out->ttl_ms = (uint32_t)number(command, value + 1);
+        out->fence = out->verdict == SIM_YES ? taken_fence(ran) : 0;
+    } else if (begins(ran->script, "share")) {
+        out->command = SIM_SHARE;
+        out->ttl_ms = (uint32_t)number(command, value + 1);
+        out->place = place_at(command, value + 2);
+        out->fence = out->verdict == SIM_YES ? taken_fence(ran) : 0;
     } else if (begins(ran->script, "take")) {
         out->command = SIM_TAKE;
         out->ttl_ms = (uint32_t)number(command, value + 1);

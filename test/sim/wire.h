@@ -14,6 +14,8 @@ enum sim_command {
     SIM_EXTEND,
     SIM_RELEASE,
     SIM_TAKE,  /* a SET by whose turn it is */
+    SIM_SHARE, /* of readers: a SET, and a TAKE */
+    SIM_UPGRADE,
     SIM_JOIN,  /* of a place */
     SIM_LEAVE, /* the same */
     SIM_COMMANDS

@@ -111,7 +111,7 @@ uint64_t sim_world_bound_ns(const struct sim_world *world) {
         2 * options->resolve_ns;
     uint64_t attempt_ns = (options->node_timeout_ms + 100) * RL_NS_PER_MS;
     uint64_t quarantine_ns = options->guard == RL_GUARD_OFF ? 0 : others_ns + late_ns;
-    uint32_t waiters = options->clients * (options->preset == SIM_LINES ? options->locks : 1);
+    uint32_t waiters = options->clients * (sim_options_has_lines(options) ? options->locks : 1);
     uint64_t drip_ns = 40 * options->drip_ns;
     return others_ns + late_ns + notice_ns + connect_ns + quarantine_ns + drip_ns + SECOND_NS +
            20 * waiters * attempt_ns;

@@ -92,6 +92,10 @@ struct sim_stats {
     uint64_t unpaid;       /* ... and nothing was found that paid for it */
     uint64_t turns_taken;
     uint64_t turns_missed;
+    uint64_t leases;  /* that nodes gave to readers */
+    uint64_t readers; /* grants to read */
+    uint64_t downgrades;
+    uint64_t upgrades;
     uint64_t plain_sets; /* by clients of other libraries */
     uint64_t plain_grants;
     uint64_t commands[SIM_COMMANDS]; /* that nodes have run */

@@ -1,0 +1,29 @@
+/* Users that look who holds a lock: see user.h. */
+#include "redlock/token.h"
+#include "sim/user.h"
+#include "sim/world.h"
+
+static void on_seen(redlock_query *query, int status, void *data) {
+    const struct sim_user *user = ((struct sim_submitted *)data)->user;
+    struct sim_world *world = user->client->sim;
+    const char *token, *holder;
+    int64_t remaining_ms;
+    if (sim_user_told(data, status) &&
+        redlock_query_quorum(query, &token, &holder, &remaining_ms) && token[0] == '\0' &&
+        !sim_options_reads(&world->options)) { /* of readers no one token is told */
+        sim_check_fail(world, SIM_STATE, "a quorum has a value that nobody set");
+    }
+}
+
+void sim_user_look(struct sim_user *user) {
+    static const char *const names[SIM_RESOURCES_MAX] = {"r1", "r2", "r3", "r4"};
+    struct sim_world *world = user->client->sim;
+    struct sim_submitted *what = sim_user_submit(user, SIM_OP_ACQUIRE);
+    const char *name = names[sim_pick(&world->user_random, world->options.resources)];
+    user->client->may_call = false;
+    if (redlock_query_holder(user->client->redlock, name, 2, on_seen, what) != 0) {
+        sim_user_unsubmit(what);
+    }
+    user->client->may_call = true;
+    world->stats.queries++;
+}
