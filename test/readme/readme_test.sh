@@ -2,8 +2,8 @@
 # README.md does what it says: its ten lines of C and its line of shell run on real nodes. It is short,
 # and no link in it or in docs/ is dead.
 #
-#   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT TEN_LINES DEMO BUSY SETTINGS    the latter three: "-":
-#   not built
+#   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT TEN_LINES DEMO BUSY SETTINGS WORKER_ID
+#                  the latter four: "-": not built
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -14,6 +14,7 @@ ten_lines=$4
 demo=$5
 busy=$6
 settings=$7
+worker_id=$8
 readme=$top/README.md
 
 [ "$(wc -w <"$readme")" -le 900 ]
@@ -86,15 +87,16 @@ same_functions() {
     same_file=examples/$1.c
     shift
     for name in "$@"; do
-        sed -n "/^static int $name(/,/^}/p" "$top/$same_file" >"$out"
+        sed -n "/^static [a-z0-9_]* $name(/,/^}/p" "$top/$same_file" >"$out"
         [ -s "$out" ] || echo "there is no $name"
-        sed -n "/^static int $name(/,/^}/p" "$top/docs/recipes.md" | diff - "$out"
+        sed -n "/^static [a-z0-9_]* $name(/,/^}/p" "$top/docs/recipes.md" | diff - "$out"
     done >"$log" 2>&1
     [ ! -s "$log" ]
     result "docs/recipes.md has $* of $same_file" $? "$log"
 }
 same_functions busy http_status
 same_functions settings read_settings write_settings
+same_functions worker_id granted next_id
 
 start_nodes 5
 # shellcheck disable=SC2046
@@ -175,6 +177,21 @@ if [ "$settings" != - ]; then
     result 'examples/settings.c: no reader sees half of a change' $? "$log"
 else
     skip 'examples/settings.c' 'the examples are not built'
+fi
+
+# Workers with slots of their own: no number is given twice.
+if [ "$worker_id" != - ]; then
+    for worker in 1 2 3; do
+        "$worker_id" 500 "$@" >"$scratch/ids.$worker" 2>>"$log" &
+        left="$left $!"
+        eval "worker_$worker=\$!"
+    done
+    # shellcheck disable=SC2154
+    wait "$worker_1" && wait "$worker_2" && wait "$worker_3" &&
+        [ "$(cat "$scratch"/ids.* | sort -u | wc -l)" -eq 1500 ]
+    result 'examples/worker_id.c: no number is given twice' $? "$log"
+else
+    skip 'examples/worker_id.c' 'the examples are not built'
 fi
 
 # Every call of the ten lines answers for what the one before it could not do.
