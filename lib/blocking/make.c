@@ -138,6 +138,14 @@ static int check(redlock_lock *lock, const redlock_mutex_options *options) {
     return rl_recipe_check_acquire(lock, &acquire);
 }
 
+/* Of a permit there may be several holders at one time, and what a mutex shows is one's. */
+static bool may_have_several_holders(const struct rl_making *making) {
+    const redlock_lock_options *target = making->target;
+    assert(target != NULL && making->options != NULL);
+    return target->size >= sizeof *target && target->permits > 0 &&
+           (making->is_both || making->options->owner != REDLOCK_OWNER_OBJECT);
+}
+
 void rl_hold_make(struct rl_ask *ask) {
     struct rl_making *making = ask->making;
     assert(ask->mutex == NULL && making->made == NULL);
@@ -155,6 +163,10 @@ void rl_hold_make(struct rl_ask *ask) {
         status = REDLOCK_ERR_INVALID;
         rl_error_copy(ask->text, ask->text_size,
                       "mode is REDLOCK_SHARED: a mutex is exclusive, readers use a redlock_rwlock");
+    } else if (may_have_several_holders(making)) {
+        status = REDLOCK_ERR_INVALID;
+        rl_error_copy(ask->text, ask->text_size,
+                      "permits: a mutex for them is of one owner, REDLOCK_OWNER_OBJECT");
     } else if ((making->made = make_mutex(ask->blocking, lock, making)) == NULL) {
         status = REDLOCK_ERR_NOMEM;
         rl_error_copy(ask->text, ask->text_size, redlock_strerror(status));

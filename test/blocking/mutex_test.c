@@ -285,6 +285,28 @@ static void no_readers(redlock_blocking *blocking) {
     assert_int_equal(crew_stats(blocking).locks, 0);
 }
 
+/* Its threads would hold side by side, and each would see the other's validity. */
+static void permits_of_one_owner(redlock_blocking *blocking) {
+    char text[REDLOCK_MESSAGE_MAX] = "";
+    redlock_mutex *mutex;
+    redlock_bytes name = {"permits", 7};
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    lock.resources = &name;
+    lock.n_resources = 1;
+    lock.permits = 2;
+    options.error = text;
+    options.error_size = sizeof text;
+    LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &mutex), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "REDLOCK_OWNER_OBJECT"));
+    options.owner = REDLOCK_OWNER_OBJECT;
+    LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &mutex), 0);
+    LIVE_STATUS(redlock_mutex_try_lock(mutex), 0);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    assert_int_equal(crew_stats(blocking).locks, 0);
+}
+
 /* Told where they are given, not by the first lock. */
 static void wrong_options(redlock_blocking *blocking) {
     REFUSED(blocking, ttl_ms, 0, "ttl_ms is 0");
@@ -321,6 +343,7 @@ static void bad_input(void **state) {
     options.size--;
     wrong_options(blocking);
     no_readers(blocking);
+    permits_of_one_owner(blocking);
     mutex = crew_mutex(blocking, "a", NULL);
     LIVE_STATUS(redlock_mutex_lock(mutex, -2), REDLOCK_ERR_INVALID);
     say(mutex, "timeout_ms is -2");
