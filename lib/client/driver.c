@@ -193,7 +193,8 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     event->voters = client->voters;
     event->reasons = client->reasons;
     event->duplicates = client->duplicates;
-    event->lines = client->phase == RL_CLIENT_OPEN && client->voters != 0;
+    event->lines =
+        client->phase == RL_CLIENT_OPEN && client->voters != 0 && !rl_waiting_stands_apart(lock);
     if (event->type == RL_EV_ACQUIRE) {
         lock->waiting.since_ns = event->now_ns;
     }

@@ -159,7 +159,8 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
         assert(lock->reentry.primary == NULL && lock->reentry.depth == 0);
         rl_mode_begin(lock);
         bool is_behind = rl_waiting_enter(lock);
-        bool queues = !is_behind && rl_line_holds_up(lock, event.u.acquire.tries > 1);
+        bool queues = !is_behind && !rl_waiting_stands_apart(lock) &&
+                      rl_line_holds_up(lock, event.u.acquire.tries > 1);
         lock->queueing.is_queued = queues;
         event.u.acquire.waits = is_behind || queues;
         rl_step_event(lock, &event);

@@ -20,16 +20,35 @@ bool rl_waiting_is_beside(const redlock_lock *lock) {
     return lock->resources[0]->kind != RL_EXCLUSIVE;
 }
 
+/* Whether an active lock is in the way that waits in the line of this very resource; or one that
+ * waits in that of another. */
+static bool has_before(const redlock_lock *lock, bool in_its_line) {
+    bool found = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_ticket *active = lock->waiting.tickets[i].turns->active;
+        const redlock_lock *other = active != NULL ? active->owner : NULL;
+        assert(other == NULL || other->client == lock->client);
+        found = found || (other != NULL && other != lock &&
+                          (rl_line_of(other) == lock->resources[i]) == in_its_line);
+    }
+    return found;
+}
+
+bool rl_waiting_stands_apart(const redlock_lock *lock) {
+    return rl_waiting_is_beside(lock) && has_before(lock, false);
+}
+
 bool rl_waiting_enter(redlock_lock *lock) {
     assert(!lock->waiting.is_in_line);
     rl_tickets_take(lock->waiting.tickets);
     lock->waiting.is_in_line = true;
+    if (rl_waiting_is_beside(lock)) {
+        return has_before(lock, true);
+    }
     if (!rl_tickets_may_ask(lock->waiting.tickets)) {
         return true;
     }
-    if (!rl_waiting_is_beside(lock)) {
-        rl_tickets_ask(lock->waiting.tickets);
-    }
+    rl_tickets_ask(lock->waiting.tickets);
     return false;
 }
 
@@ -101,7 +120,7 @@ bool rl_waiting_is_active(const redlock_lock *lock) {
 /* One that waits for its turn, where the active one has gone without being granted. */
 static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
     struct rl_ticket *ticket = turns->first;
-    while (ticket != NULL && (!waits(ticket->owner) || !rl_tickets_may_ask(ticket->all))) {
+    while (ticket != NULL && (!waits(ticket->owner) || has_before(ticket->owner, true))) {
         ticket = ticket->next;
     }
     return ticket;
@@ -176,7 +195,9 @@ void rl_waiting_update(redlock_lock *lock) {
         if (is_free[i] && turns->active == NULL) {
             struct rl_ticket *next =
                 beside ? next_waiting(turns) : rl_waitlist_next(turns, lock->core.now_ns, &pause);
-            if (next != NULL) {
+            if (next != NULL && !rl_tickets_may_ask(next->all)) {
+                let_ask(next->owner, false); /* apart from the one that waits elsewhere */
+            } else if (next != NULL) {
                 give_turn(next->owner, pause);
             }
         }

@@ -22,6 +22,11 @@
  * other's way, and one that must wait for other clients waits for all of ours. */
 bool rl_waiting_is_beside(const redlock_lock *lock);
 
+/* Whether one of ours that wants one of its resources waits in the line of another resource. It
+ * must not be waited for: that may be held by who waits for this lock. So this one asks the nodes,
+ * and pauses where it is refused. */
+bool rl_waiting_stands_apart(const redlock_lock *lock);
+
 /* Whether it is the one that asks or holds, or that waits for all of ours. In line. */
 bool rl_waiting_is_active(const redlock_lock *lock);
 

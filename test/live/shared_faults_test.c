@@ -174,6 +174,36 @@ static void one_object_has_one_hold(void **state) {
     live_end(live);
 }
 
+/* -- Two resources -- */
+
+/* Who has a and wants to read b must not wait for one that waits for a. */
+static void no_reader_waits_for_one_that_waits_for_it(void **state) {
+    struct live *live = *state;
+    static const redlock_bytes names[] = {{"a", 1}, {"b", 1}};
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_acquire_options once = live_once(TTL_MS), wait = patient(0);
+    redlock_lock *writer = live_lock(live->client, "a"), *both;
+    redlock_lock *reader = readers_lock(live->client, "b", REDLOCK_SHARED);
+    struct live_done all = {0}, read = {0};
+    options.resources = names;
+    options.n_resources = 2;
+    options.mode = REDLOCK_SHARED;
+    LIVE_STATUS(redlock_lock_new_with(live->client, &options, &both, NULL, 0), 0);
+    live_hold(live, writer, &once);
+    LIVE_STATUS(redlock_acquire(both, &wait, live_lock_cb, &all), 0);
+    LIVE_POLL(live, readers_waiting(live, "a") == 1);
+    wait.wait_ms = 3000;
+    LIVE_STATUS(redlock_acquire(reader, &wait, live_lock_cb, &read), 0);
+    LIVE_UNTIL(live, read.count == 1);
+    LIVE_STATUS(read.status, 0);
+    LIVE_STATUS(live_release(live, writer), 0);
+    LIVE_UNTIL(live, all.count == 1);
+    LIVE_STATUS(live_release(live, both), 0);
+    LIVE_STATUS(live_release(live, reader), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(a_refused_downgrade_is_made_good),
@@ -182,6 +212,7 @@ int main(void) {
         LIVE_TEST_FIVE(an_owner_does_not_wait_for_itself),
         LIVE_TEST_FIVE(a_writers_owner_reads_along),
         LIVE_TEST_FIVE(one_object_has_one_hold),
+        LIVE_TEST_FIVE(no_reader_waits_for_one_that_waits_for_it),
     };
     return cmocka_run_group_tests_name("shared faults", tests, NULL, NULL);
 }
