@@ -227,7 +227,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
     lock->client->stats.acquires++;
     lock->last.has_asked = true;
-    rl_mode_begin(lock);
+    rl_mode_take_over(lock);
     lock->holding.is_adopted = true;
     event.u.adopt.token = token;
     bool waits = rl_waiting_enter(lock);
@@ -408,7 +408,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     }
     event.u.token = token;
     lock->reentry.owes_lost = false;
-    rl_mode_begin(lock);
+    rl_mode_take_over(lock);
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
     rl_step_event(lock, &event);
     return 0;

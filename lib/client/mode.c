@@ -13,6 +13,12 @@ void rl_mode_begin(redlock_lock *lock) {
         (struct rl_holding){.made = made, .mode = made, .was_shared = made == RL_SHARED};
 }
 
+void rl_mode_take_over(redlock_lock *lock) {
+    rl_mode_begin(lock);
+    assert(!lock->holding.converts);
+    lock->holding.was_shared = lock->holding.made != RL_PERMIT;
+}
+
 uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind) {
     assert(kind < RL_CALL_KINDS);
     const bool shared =

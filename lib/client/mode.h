@@ -35,8 +35,12 @@
 #define RL_MODE_INTENT_MS 5000u /* a writer that was refused keeps new readers off for so long */
 #define RL_MODE_SHUT_MS 2000u   /* ... and readers whose turn came before it */
 
-/* An acquire, an adoption or the release of a token begins. */
+/* An acquire begins. */
 void rl_mode_begin(redlock_lock *lock);
+
+/* An adoption, or the release of a token: its holder may have changed the mode, and left nodes that
+ * have it in either. A reader's release gives up both. */
+void rl_mode_take_over(redlock_lock *lock);
 
 /* enum rl_mode of a command that is sent for the lock now. */
 uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind);
