@@ -135,7 +135,7 @@ break  intent-stays            state     50    --preset readers
 break  intent-unheard          order     200   --preset phases
 patch  writer-notes-nothing    order     200   --preset phases
 patch  probe-goes-by           order     1500  --preset phases
-patch  reader-serves-nobody    stall     300   --preset phases
+patch  reader-serves-nobody    stall     300   --preset phases --trouble none --guard off
 patch  adopt-hopes             validity  500   --preset adopted
 patch  elect-not-told          lost_late 200   --preset elected
 patch  leader-not-told         stuck     50    --preset elected

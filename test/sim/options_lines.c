@@ -127,7 +127,8 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
 uint64_t sim_options_stall_ns(const struct sim_options *options) {
     uint64_t notice_ms = 2 * options->node_timeout_ms + options->connect_timeout_ms;
     uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;
-    if (options->trouble == SIM_TROUBLE_NONE && options->preset == SIM_PHASES) {
+    bool all_vote = options->guard == RL_GUARD_OFF; /* else home may not, and turns are missed */
+    if (options->trouble == SIM_TROUBLE_NONE && options->preset == SIM_PHASES && all_vote) {
         return GRACE_MS * 3 / 2 * MS + 10 * options->delay_max_ns; /* a turn that was missed */
     }
     if (options->trouble == SIM_TROUBLE_NONE) {
