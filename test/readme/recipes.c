@@ -1,0 +1,47 @@
+/* Pieces of docs/recipes.md, with what stands around them in a program: compiled, not run. */
+#include <redlock/blocking.h>
+#include <redlock/redlock.h>
+#include <redlock/semaphore.h>
+
+static void on_permit(redlock_lock *lock, int status, void *data) {
+    (void)lock, (void)status, (void)data;
+}
+
+static void open_pool(redlock_lock *lock, int status, void *data) {
+    (void)lock, (void)status, (void)data;
+}
+
+static void close_pool(redlock_lock *lock, int status, void *data) {
+    (void)lock, (void)status, (void)data;
+}
+
+static void upload(redlock_client *client, void *data) {
+    char error[REDLOCK_MESSAGE_MAX];
+    redlock_lock *lock;
+    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+#include "uploads.inc"
+}
+
+static void upload_with_threads(redlock_blocking *client) {
+    redlock_mutex *mutex;
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_mutex_options mutex_options = REDLOCK_MUTEX_OPTIONS_INIT;
+#include "uploads_threads.inc"
+}
+
+static void budget_of_connections(redlock_client *client, void *data) {
+    char error[REDLOCK_MESSAGE_MAX];
+    redlock_lock *lock;
+    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+#include "budget.inc"
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc > 1) {
+        upload(NULL, NULL);
+        upload_with_threads(NULL);
+        budget_of_connections(NULL, NULL);
+    }
+    return 0;
+}
