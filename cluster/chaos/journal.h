@@ -11,8 +11,8 @@
  *   <t_ns> <client> <what> <resource> <token> <valid_until_ns> <sequence>
  *
  * The register stands for the thing that a lock protects, so only a holder may write enter,
- * write and exit into it, and one that holds it as a reader enter-reader, read and exit; extend and
- * lost are notes beside it.
+ * write and exit into it, and one that holds it as a reader enter-reader, read and exit; extend,
+ * downgrade (from then on it is a reader), upgrade (a writer) and lost are notes beside it.
  *
  * How it can fail: a record that cannot be written whole would hide what happened, so the program
  * ends at once, with status 3 and the reason. Its window then stays open in the history, which the
@@ -37,7 +37,7 @@ struct chaos_journal {
 struct chaos_record {
     uint64_t t_ns;
     const char *client;
-    const char *what; /* enter, write, enter-reader, read, exit; extend, lost; ack */
+    const char *what; /* as above; ack */
     const char *resource;
     const char *token;
     uint64_t valid_until_ns;

@@ -16,6 +16,8 @@ from node import Node
 from record import Record, now_ns
 
 SLACK_S = 1.0  # releases that were owed to a node that was away
+# Not locks, whatever they hold: lines, counters, who would upgrade.
+_NOTES = "libredlock:"
 # What a lock's key holds. Other keys (fence counters, somebody's own) are not locks.
 _TOKEN = re.compile(r"([0-9a-f]{40}|redlock:shared)\Z")
 
@@ -35,6 +37,8 @@ def scan(record: Record, nodes: list[Node]) -> int:
                 assert isinstance(answer, list)
                 cursor, names = str(answer[0]), answer[1]
                 for name in names:
+                    if name.startswith(_NOTES):
+                        continue
                     kind = connection.call("TYPE", name)
                     if kind != "string" or not _TOKEN.match(str(connection.call("GET", name))):
                         continue

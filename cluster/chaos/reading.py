@@ -8,7 +8,7 @@ import re
 
 from history import ACTS, ENTERS, Fault, History, Hold, Story, Unusable, count, process_of
 
-RECORD = re.compile(r"(\d+) (c\d+\.\d+) (enter|enter-reader|write|read|exit|extend|lost|ack) (\S+) (\S+) "
+RECORD = re.compile(r"(\d+) (c\d+\.\d+) (enter|enter-reader|write|read|exit|extend|downgrade|upgrade|lost|ack) (\S+) (\S+) "
                     r"(\d+) (\d+)$")
 
 
@@ -108,6 +108,9 @@ def read_register(history):
         elif hold is None or hold.sequence != sequence:
             history.odd_one("records of a hold that was never entered")
             continue
+        if what in ("downgrade", "upgrade"):
+            hold = present[client] = converted(hold, what, t_ns, valid)
+            history.holds.append(hold)
         follow(hold, what, t_ns, valid)
         if what in ACTS:
             last = newest_other(newest, hold)
@@ -127,6 +130,13 @@ def newest_other(newest, hold):
     found = [newest[hold.resource, kind] for kind in kinds if (hold.resource, kind) in newest]
     last = max(found, key=lambda other: other.enter_ns, default=None)
     return None if last is hold else last
+
+
+def converted(hold, what, t_ns, valid_until_ns):
+    """What a hold becomes: another one, of the other kind, from then on."""
+    hold.end_ns, hold.ended = t_ns, what
+    return Hold(t_ns, hold.client, hold.resource, hold.token, valid_until_ns, hold.sequence,
+                what == "downgrade")
 
 
 def follow(hold, what, t_ns, valid_until_ns):

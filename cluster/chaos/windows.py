@@ -127,7 +127,7 @@ def find_shared_tokens(history):
     first = {}
     for hold in history.holds:
         other = first.setdefault(hold.token, hold)
-        if other is not hold:
+        if other.sequence != hold.sequence:
             found.add(f"{hold.token}: {describe(history, other)} and {describe(history, hold)}",
                       hold.enter_ns, hold.client)
     return found

@@ -9,6 +9,7 @@
 #include "set.h"
 
 #define SHORT_STEPS 3
+#define CONVERSIONS 4 /* rwlock: one of so many holds becomes the other kind */
 /* Of 128 works so many are extended, and so many outlast their lock; the others are short. */
 #define PLANS 128
 #define PLANS_EXTENDED 5
@@ -120,6 +121,40 @@ static void extend_if_due(struct chaos_worker *worker) {
     }
 }
 
+/* -- Changing between reader and writer -- */
+
+/* It holds it alone from here on, if it still does. */
+static void upgraded_cb(redlock_lock *lock, int status, void *data) {
+    struct chaos_worker *worker = data;
+    if (lock != worker->lock) {
+        return; /* of a hold that is over */
+    }
+    worker->is_extending = 0;
+    chaos_journal_status(&worker->process->journal, worker->name, "upgrade", worker->resource,
+                         redlock_err_name(status));
+    uint64_t t_ns = redlock_now_ns();
+    uint64_t valid_until_ns = redlock_lock_valid_until_ns(lock);
+    if (worker->is_working && valid_until_ns > 0) {
+        worker->reads = status != 0;
+        worker->valid_until_ns = valid_until_ns;
+        note(worker, t_ns, status == 0 ? "upgrade" : "extend"); /* what was asked is taken back */
+    }
+}
+
+/* A writer is a reader before it asks: others may come in as soon as a node knows. */
+static void convert(struct chaos_worker *worker) {
+    if (worker->is_extending || !redlock_lock_is_valid(worker->lock)) {
+        return;
+    }
+    if (worker->reads) {
+        worker->is_extending = redlock_try_upgrade(worker->lock, upgraded_cb, worker) == 0;
+    } else {
+        note(worker, redlock_now_ns(), "downgrade");
+        worker->reads = 1;
+        worker->is_extending = redlock_downgrade(worker->lock, extended_cb, worker) == 0;
+    }
+}
+
 /* -- Steps -- */
 
 static void last_step(struct chaos_worker *worker) {
@@ -141,6 +176,9 @@ static void step(struct chaos_worker *worker) {
     if (--worker->steps_left == 0) {
         last_step(worker);
     } else if (act(worker, act_word(worker))) {
+        if (worker->steps_left == worker->convert_at) {
+            convert(worker);
+        }
         extend_if_due(worker);
         chaos_worker_after(worker, worker->step_ms, step);
     } else {
@@ -166,6 +204,10 @@ static void draw_plan(struct chaos_worker *worker) {
         worker->step_ms = ttl_ms / 20 > work_ms / 4 ? ttl_ms / 20 : work_ms / 4;
         worker->step_ms += worker->step_ms == 0;
         worker->steps_left = (int)(total_ms / worker->step_ms) + 1;
+    }
+    worker->convert_at = 0;
+    if (settings->workload == CHAOS_RWLOCK && chaos_worker_draw(worker, CONVERSIONS) == 0) {
+        worker->convert_at = worker->steps_left / 2;
     }
     assert(worker->steps_left > 0);
 }

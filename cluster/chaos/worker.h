@@ -43,6 +43,7 @@ struct chaos_worker {
     int is_lost; /* on_lost has run for this hold */
     enum chaos_plan plan;
     int steps_left;
+    int convert_at; /* rwlock: with so many steps left it becomes the other kind; 0: it does not */
     uint64_t step_ms;
     int is_extending;
     char token[REDLOCK_TOKEN_LENGTH + 1];

@@ -603,6 +603,37 @@ class Readers(Case):
         run.lines.append((7530, line[1].replace(str(ns(7530)), str(ns(6980)))))
         self.expect(run, SAFE, {"late-landing": 1})
 
+    def converting(self, what, *others):
+        """c1 holds from 6000 to 6500 ms, and becomes the other kind at 6200."""
+        run = self.run_with(*others)
+        sequence = run.hold("c1.1", 6000, 6500, reads=what == "upgrade", ended=None)
+        act = "read" if what == "downgrade" else "write"
+        for ms, word in ((6200, what), (6300, act), (6500, "exit")):
+            run.record(ms, "c1.1", word, "chaos-1", f"{sequence:040x}", 6000 + VALID_MS, sequence)
+        return run
+
+    def test_a_downgrade_lets_readers_in(self):
+        self.expect(self.converting("downgrade", ("c2.1", 6200, 6400, True)), SAFE)
+
+    def test_readers_before_the_downgrade(self):
+        self.expect(self.converting("downgrade", ("c2.1", 6199, 6400, True)), VIOLATED,
+                    {"overlap": 1})
+
+    def test_a_writer_after_the_downgrade(self):
+        self.expect(self.converting("downgrade", ("c2.1", 6400, 6600, False)), VIOLATED,
+                    {"overlap": 1})
+
+    def test_readers_before_the_upgrade(self):
+        self.expect(self.converting("upgrade", ("c2.1", 6100, 6200, True)), SAFE)
+
+    def test_a_reader_that_stays_after_the_upgrade(self):
+        self.expect(self.converting("upgrade", ("c2.1", 6100, 6201, True)), VIOLATED,
+                    {"overlap": 1})
+
+    def test_a_reader_that_comes_after_the_upgrade(self):
+        self.expect(self.converting("upgrade", ("c2.1", 6400, 6450, True)), VIOLATED,
+                    {"overlap": 1})
+
     def waits_beside(self, writers, readers=0):
         run = Run(order=True, workload="rwlock")
         run.usual(end_ms=900)
