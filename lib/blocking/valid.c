@@ -17,6 +17,7 @@
 
 #include "blocking/valid.h"
 
+#ifndef NDEBUG
 /* Of holds that are made exclusive one asks or holds at a time: they have one waitlist. (That no
  * reader holds beside a writer is what the nodes see to.) */
 static bool is_alone(const struct rl_hold *hold) {
@@ -28,6 +29,7 @@ static bool is_alone(const struct rl_hold *hold) {
     }
     return other == NULL;
 }
+#endif
 
 void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns) {
     struct rl_valid *valid = &hold->valid;
