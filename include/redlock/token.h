@@ -50,9 +50,10 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
 REDLOCK_API int redlock_disown(redlock_lock *lock);
 
 /* Releases by its token what this object does not hold, be it exclusive or shared: on every node
- * the keys are deleted if they have the token, and a reader's lease is. redlock_lock_outcome() says for each node whether it was there. The callback's
- * status and the errors: as for redlock_release(), and REDLOCK_ERR_ALREADY_HELD, and
- * REDLOCK_ERR_INVALID (token is not REDLOCK_TOKEN_LENGTH hex digits). Since 0.1. */
+ * the keys are deleted if they have the token, and a reader's lease is. redlock_lock_outcome() says
+ * for each node whether it was there. The callback's status and the errors: as for
+ * redlock_release(), and REDLOCK_ERR_ALREADY_HELD, and REDLOCK_ERR_INVALID (token is not
+ * REDLOCK_TOKEN_LENGTH hex digits). Since 0.1. */
 REDLOCK_API int redlock_release_token(redlock_lock *lock, const char *token,
                                       redlock_lock_cb on_done, void *data);
 
