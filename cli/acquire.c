@@ -9,9 +9,13 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-/* Which of two it was that an acquire did not get through: RL_EXIT_HELD or RL_EXIT_NO_QUORUM. */
+/* Why it was that an acquire did not get through: RL_EXIT_HELD, RL_EXIT_NO_QUORUM,
+ * or RL_EXIT_USAGE if the number of permits is not that of the others. */
 static int why_not(const redlock_lock *lock, int status) {
     int why = status == REDLOCK_ERR_DEADLINE ? redlock_lock_attempt_status(lock) : status;
+    if (why == REDLOCK_ERR_PERMITS) {
+        return RL_EXIT_USAGE; /* waiting is no remedy */
+    }
     bool is_outage = why == REDLOCK_ERR_NO_QUORUM || why == REDLOCK_ERR_EXPIRED;
     return is_outage ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
 }
@@ -29,7 +33,8 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     redlock_lock_message(lock, session->why_not, sizeof session->why_not);
     if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
         char holder[RL_LOOK_TEXT_MAX];
-        bool found = rl_holder_find(session, keys, holder);
+        bool found = args->permits != 0 ? rl_look_say_permits(args->permits, args->take, holder)
+                                        : rl_holder_find(session, keys, holder);
         snprintf(session->why_not, sizeof session->why_not, "%s",
                  found ? holder : "another client was faster");
     }

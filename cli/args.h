@@ -40,6 +40,8 @@ struct rl_args {
     int64_t fence_retention_ms;
     int64_t repeat_ms; /* the pause, if is_repeated */
     int64_t conflict_status;
+    int64_t permits; /* of the semaphore; 0: it is a lock */
+    int64_t take;
     const char *holder;     /* NULL: made up */
     const char *id;         /* of a candidate, NULL: made up */
     const char *key_prefix; /* of the key that doctor tries */

@@ -176,7 +176,7 @@ static void start(struct elect *elect) {
         return;
     }
     if (rl_plan_variables(&variables, elect->args->words[0], NULL, valid_ms,
-                          redlock_election_fence(elect->election))) {
+                          redlock_election_fence(elect->election), NULL)) {
         struct rl_work_plan plan = {.loop = &elect->session.loop,
                                     .argv = elect->args->child,
                                     .variables = (const char *const *)variables.list,
@@ -356,7 +356,9 @@ int rl_cmd_elect(struct rl_args *args) {
     int status = check_words(args);
     elect->args = args;
     unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
-    elect->tell = (struct rl_tell){args, has_command ? stderr : stdout, args->words[0]};
+    unsetenv("REDLOCK_SLOT");
+    elect->tell = (struct rl_tell){
+        .args = args, .file = has_command ? stderr : stdout, .keys = args->words[0]};
     if (status == 0 && !rl_orphan_init(&elect->orphan, args, true)) {
         status = rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }

@@ -11,7 +11,8 @@ enum rl_exit {
     RL_EXIT_HELD = 1,       /* another has it; -E changes this one. status: it is free */
     RL_EXIT_WARNINGS = 1,   /* doctor */
     RL_EXIT_ERRORS = 2,     /* doctor */
-    RL_EXIT_USAGE = 64,     /* a bad option, key, number, duration or URL; no nodes given */
+    RL_EXIT_USAGE = 64,     /* a bad option, key, number, duration or URL; no nodes given; another
+                             * --permits than that in use */
     RL_EXIT_NO_QUORUM = 69, /* too few nodes answered */
     RL_EXIT_SYSTEM = 71,    /* no memory, no process, no random bytes */
     RL_EXIT_LOST = 75,      /* the lock was lost, or the token is not there any more */

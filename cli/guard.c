@@ -74,7 +74,7 @@ static void on_orphaned(const struct rl_guard_plan *plan, const struct rl_guard_
         "redlock was killed; its command %s",
         is_gone ? "is ended too" : "got SIGKILL and is still running: the lock ends with its ttl");
     if (is_gone) {
-        plan->on_orphaned(word->token, plan->data);
+        plan->on_orphaned(word, plan->data);
     }
 }
 

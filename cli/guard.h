@@ -58,6 +58,7 @@ struct rl_guard_word {
     uint64_t term_ns;
     uint64_t kill_ns;
     char token[REDLOCK_TOKEN_LENGTH + 1]; /* of the grant; "": there is none yet */
+    int32_t slots[REDLOCK_TAKE_MAX];      /* of the grant, of a semaphore: as many as it takes */
 };
 
 struct rl_guard_plan {
@@ -66,7 +67,7 @@ struct rl_guard_plan {
 
     /* Runs in the guard, once redlock is dead and the group is empty. It may take RL_GUARD_LAST_S,
      * then the guard ends in any case. */
-    void (*on_orphaned)(const char *token, void *data);
+    void (*on_orphaned)(const struct rl_guard_word *word, void *data);
     void *data;
 };
 

@@ -2,6 +2,7 @@
 #include "look.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,5 +139,19 @@ bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
     }
     snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s%s", rl_look_name(look, name),
              rl_say_duration((double)look->remaining_ms, left, sizeof left), rl_look_next(look));
+    return true;
+}
+
+bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]) {
+    assert(take >= 1 && take <= permits);
+    if (take == 1) {
+        snprintf(out, RL_LOOK_TEXT_MAX,
+                 "none of %" PRId64 " permits is free, or others wait for those that are", permits);
+    } else {
+        snprintf(out, RL_LOOK_TEXT_MAX,
+                 "fewer than %" PRId64 " of %" PRId64
+                 " permits are free, or others wait for those that are",
+                 take, permits);
+    }
     return true;
 }

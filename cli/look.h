@@ -64,4 +64,8 @@ const char *rl_look_next(const struct rl_look *look);
  * are "readers"; a key that is no lock and in the way is named, too. False: none of these. */
 bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
 
+/* What stands in the way of `take` of so many permits: neither who holds the slots nor who comes
+ * first is asked. True, as there is always something to say. */
+bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "keys.h"
+#include "redlock/semaphore.h"
 #include "say.h"
 #include "session.h"
 #include "tool/utf8.h"
@@ -41,19 +42,30 @@ static redlock_lock *same_lock(const struct rl_orphan *orphan, struct rl_session
         options.n_resources = keys.count;
         options.holder = orphan->holder;
         options.mode = orphan->args->shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+        options.permits = (int32_t)orphan->args->permits;
+        options.take = (int32_t)orphan->args->take;
         redlock_lock_new_with(session->client, &options, &lock, NULL, 0);
     }
     rl_keys_free(&keys);
     return lock;
 }
 
-void rl_orphan_release(const char *token, void *data) {
+/* What redlock_release_token() does, of a semaphore for the slots that the token is of. */
+static int release(redlock_lock *lock, const struct rl_args *args, const struct rl_guard_word *word,
+                   struct rl_session *session) {
+    int status =
+        args->permits != 0 ? redlock_lock_set_slots(lock, word->slots, (size_t)args->take) : 0;
+    return status == 0 ? redlock_release_token(lock, word->token, rl_session_lock_cb, session)
+                       : status;
+}
+
+void rl_orphan_release(const struct rl_guard_word *word, void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     static struct rl_session session;
     const struct rl_orphan *orphan = data;
     struct rl_args args = *orphan->args;
     char shown[128];
-    assert(strlen(token) == REDLOCK_TOKEN_LENGTH);
+    assert(strlen(word->token) == REDLOCK_TOKEN_LENGTH);
     args.guard = REDLOCK_GUARD_OFF; /* to release, a node need not be trusted */
     args.verbose = false;
     int status = REDLOCK_ERR_SYSTEM;
@@ -64,7 +76,7 @@ void rl_orphan_release(const char *token, void *data) {
     }
     redlock_lock *lock = same_lock(orphan, &session);
     if (lock != NULL) {
-        status = redlock_release_token(lock, token, rl_session_lock_cb, &session);
+        status = release(lock, &args, word, &session);
         status = status == 0 ? rl_session_wait(&session) : status;
     }
     tool_utf8_clean(orphan->keys, strlen(orphan->keys), shown, sizeof shown);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "args.h"
+#include "guard.h"
 #include "token.h"
 
 /* Copied texts: by the time that they are needed argv is overwritten. */
@@ -33,6 +34,6 @@ void rl_orphan_free(struct rl_orphan *orphan);
 void rl_orphan_set(struct rl_orphan *orphan, const char *holder);
 
 /* In the guard: see rl_guard_plan. data: the struct rl_orphan. */
-void rl_orphan_release(const char *token, void *data);
+void rl_orphan_release(const struct rl_guard_word *word, void *data);
 
 #endif

@@ -2,6 +2,7 @@
 #include "parse.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static void set_defaults(struct rl_args *args, enum rl_command_name command) {
         .fence_retention_ms = 86400000,
         .repeat_ms = 1000,
         .conflict_status = RL_EXIT_HELD,
+        .take = 1,
         .guard = REDLOCK_GUARD_STRICT,
         .on_lost = RL_ON_LOST_KILL,
     };
@@ -57,6 +59,21 @@ static int check_fence(const struct rl_args *args, const struct tool_options *op
     return 0;
 }
 
+static int check_permits(const struct rl_args *args, const struct tool_options *options) {
+    if (args->permits == 0 && is_given(options, offsetof(struct rl_args, take))) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--take has no effect without --permits; add that, or leave it out");
+    }
+    if (args->permits != 0 && args->shared) {
+        return rl_fail(RL_EXIT_USAGE, "--permits and --shared exclude each other; leave one out");
+    }
+    if (args->permits != 0 && args->take > args->permits) {
+        return rl_fail(RL_EXIT_USAGE, "--take %" PRId64 " is more than --permits %" PRId64,
+                       args->take, args->permits);
+    }
+    return 0;
+}
+
 static int check_together(const struct rl_args *args, const struct tool_options *options) {
     if (is_given(options, offsetof(struct rl_args, wait_ms)) && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--wait and --no-wait exclude each other; leave one out");
@@ -69,7 +86,8 @@ static int check_together(const struct rl_args *args, const struct tool_options 
     if (args->is_repeated && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--repeat waits for the lock; leave --no-wait out");
     }
-    return check_fence(args, options);
+    int exit_status = check_permits(args, options);
+    return exit_status == 0 ? check_fence(args, options) : exit_status;
 }
 
 /* The library would refuse it, too, but by other names. */

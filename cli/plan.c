@@ -48,7 +48,7 @@ int rl_plan_check_ttl(const struct rl_args *args) {
 }
 
 bool rl_plan_variables(struct rl_variables *variables, const char *keys, const char *token,
-                       int64_t valid_ms, uint64_t fence) {
+                       int64_t valid_ms, uint64_t fence, const char *slots) {
     size_t used = 0;
     memset(variables, 0, sizeof *variables);
     bool done = asprintf(&variables->list[used++], "REDLOCK_KEY=%s", keys) >= 0;
@@ -58,6 +58,9 @@ bool rl_plan_variables(struct rl_variables *variables, const char *keys, const c
     done = done && asprintf(&variables->list[used++], "REDLOCK_VALID_MS=%" PRId64, valid_ms) >= 0;
     if (done && fence != 0) {
         done = asprintf(&variables->list[used++], "REDLOCK_FENCE=%" PRIu64, fence) >= 0;
+    }
+    if (done && slots != NULL) {
+        done = asprintf(&variables->list[used++], "REDLOCK_SLOT=%s", slots) >= 0;
     }
     assert(used < RL_PLAN_VARIABLES);
     if (!done) {

@@ -8,7 +8,7 @@
 
 #include "args.h"
 
-#define RL_PLAN_VARIABLES 5
+#define RL_PLAN_VARIABLES 6
 
 struct rl_variables {
     char *list[RL_PLAN_VARIABLES]; /* "NAME=value", NULL at the end */
@@ -17,10 +17,10 @@ struct rl_variables {
 /* Whether the ttl leaves time to renew, and to end the command. Returns 0 or an exit status. */
 int rl_plan_check_ttl(const struct rl_args *args);
 
-/* REDLOCK_KEY, REDLOCK_TOKEN (NULL: none), REDLOCK_VALID_MS, REDLOCK_FENCE (0: none). False: no
- * memory. */
+/* REDLOCK_KEY, REDLOCK_TOKEN (NULL: none), REDLOCK_VALID_MS, REDLOCK_FENCE (0: none), REDLOCK_SLOT
+ * (NULL: none). False: no memory. */
 bool rl_plan_variables(struct rl_variables *variables, const char *keys, const char *token,
-                       int64_t valid_ms, uint64_t fence);
+                       int64_t valid_ms, uint64_t fence, const char *slots);
 void rl_plan_variables_free(struct rl_variables *variables);
 
 #endif

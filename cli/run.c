@@ -13,6 +13,7 @@
 #include "exits.h"
 #include "nodes.h"
 #include "plan.h"
+#include "redlock/semaphore.h"
 #include "say.h"
 #include "session.h"
 #include "tell.h"
@@ -148,20 +149,31 @@ static bool acquire(struct run *run, int *exit_status) {
     return done;
 }
 
+static void note_slots(struct run *run) {
+    run->tell.n_slots = 0;
+    for (int64_t i = 0; run->args->permits != 0 && i < run->args->take; i++) {
+        run->tell.slots[run->tell.n_slots++] = redlock_lock_slot(run->lock, (size_t)i);
+    }
+}
+
 static int work(struct run *run) {
+    char slots[RL_TELL_SLOTS_MAX];
     struct rl_variables variables;
     char token[RL_TOKEN_TEXT_MAX];
     rl_token_show(redlock_lock_token(run->lock), run->holder, token);
     uint64_t fence = redlock_lock_fence(run->lock);
+    note_slots(run);
     rl_tell_acquired(&run->tell, token, fence, redlock_lock_remaining_ms(run->lock));
     if (!rl_plan_variables(&variables, run->args->words[0], token,
-                           redlock_lock_remaining_ms(run->lock), fence)) {
+                           redlock_lock_remaining_ms(run->lock), fence,
+                           run->tell.n_slots > 0 ? rl_tell_slots(&run->tell, slots) : NULL)) {
         return rl_fail(RL_EXIT_SYSTEM, "out of memory");
     }
     struct rl_work_plan plan = plan_of(run);
     plan.variables = (const char *const *)variables.list;
     plan.valid_until_ns = redlock_lock_valid_until_ns(run->lock);
     plan.token = redlock_lock_token(run->lock);
+    memcpy(plan.slots, run->tell.slots, sizeof plan.slots);
     int status = rl_work_start(&run->work, &plan);
     rl_plan_variables_free(&variables);
     if (status != 0) {
@@ -241,8 +253,9 @@ int rl_cmd_run(struct rl_args *args) {
     run->args = args;
     run->ignores_loss = args->on_lost == RL_ON_LOST_IGNORE;
     unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
+    unsetenv("REDLOCK_SLOT");
     if (status == 0) {
-        run->tell = (struct rl_tell){args, stderr, args->words[0]};
+        run->tell = (struct rl_tell){.args = args, .file = stderr, .keys = args->words[0]};
         snprintf(run->holder, sizeof run->holder, "%s", args->holder != NULL ? args->holder : "");
         if (args->holder == NULL) {
             rl_session_holder((long)getpid(), run->holder, sizeof run->holder);

@@ -149,11 +149,18 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
     *lock = NULL;
     if (why != NULL) {
         exit_status = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+    } else if (session->args->permits != 0 && keys.count > 1) {
+        exit_status = rl_fail(RL_EXIT_USAGE,
+                              "--permits is for one key, and these are %zu; in a key write \\, for "
+                              "a comma",
+                              keys.count);
     } else {
         options.resources = keys.items;
         options.n_resources = keys.count;
         options.holder = holder;
         options.mode = session->args->shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+        options.permits = (int32_t)session->args->permits;
+        options.take = (int32_t)session->args->take;
         int status = redlock_lock_new_with(session->client, &options, lock, error, sizeof error);
         if (status != 0) {
             exit_status = rl_fail(status == REDLOCK_ERR_NOMEM ? RL_EXIT_SYSTEM : RL_EXIT_USAGE,

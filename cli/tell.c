@@ -1,6 +1,7 @@
 /* See tell.h. Nothing can fail here. */
 #include "tell.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -27,9 +28,21 @@ static const char *clean(const struct rl_tell *tell, char out[128]) {
     return tool_utf8_clean(tell->keys, strlen(tell->keys), out, 128);
 }
 
+const char *rl_tell_slots(const struct rl_tell *tell, char out[RL_TELL_SLOTS_MAX]) {
+    size_t used = 0;
+    out[0] = '\0';
+    assert(tell->n_slots <= REDLOCK_TAKE_MAX);
+    for (size_t i = 0; i < tell->n_slots; i++) {
+        used += (size_t)snprintf(out + used, RL_TELL_SLOTS_MAX - used, "%s%" PRId32,
+                                 i > 0 ? " " : "", tell->slots[i]);
+        assert(used < RL_TELL_SLOTS_MAX);
+    }
+    return out;
+}
+
 void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fence,
                       int64_t valid_ms) {
-    char shown[128], left[32], with[48] = "";
+    char shown[128], left[32], with[48] = "", slots[RL_TELL_SLOTS_MAX];
     if (tell->args->json) {
         struct tool_json json = begin(tell, "acquired");
         if (token != NULL) {
@@ -39,13 +52,22 @@ void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fe
             tool_json_number(&json, "fence", (int64_t)fence);
         }
         tool_json_number(&json, "valid_ms", valid_ms);
+        if (tell->n_slots > 0) {
+            tool_json_open(&json, "slots", '[');
+            for (size_t i = 0; i < tell->n_slots; i++) {
+                tool_json_number(&json, NULL, tell->slots[i]);
+            }
+            tool_json_close(&json, ']');
+        }
         end(&json);
     }
     if (tell->args->verbose) {
         if (fence != 0) {
             snprintf(with, sizeof with, " with fence %" PRIu64, fence);
         }
-        rl_say("%s: acquired%s, valid for %s unless renewed", clean(tell, shown), with,
+        const char *which = tell->n_slots == 0 ? "" : tell->n_slots == 1 ? " slot " : " slots ";
+        rl_say("%s: acquired%s%s%s, valid for %s unless renewed", clean(tell, shown), which,
+               rl_tell_slots(tell, slots), with,
                rl_say_duration((double)valid_ms, left, sizeof left));
     }
 }

@@ -8,13 +8,19 @@
 #include "args.h"
 #include "redlock/redlock.h"
 
+#define RL_TELL_SLOTS_MAX ((size_t)REDLOCK_TAKE_MAX * 12 + 1)
 #define RL_TELL_MAX (REDLOCK_MESSAGE_MAX + 32)
 
 struct rl_tell {
     const struct rl_args *args;
     FILE *file; /* of JSON */
     const char *keys;
+    int32_t slots[REDLOCK_TAKE_MAX]; /* of a semaphore: those of the last grant */
+    size_t n_slots;
 };
+
+/* The numbers of the slots, a space between two. Returns out. */
+const char *rl_tell_slots(const struct rl_tell *tell, char out[RL_TELL_SLOTS_MAX]);
 
 /* token may be NULL. fence: 0 for none. */
 void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fence,

@@ -181,6 +181,18 @@ void rl_waiting_redraw(struct rl_waiting *waiting) {
 
 static void on_timer(uv_timer_t *timer);
 
+static void show(struct rl_waiting *waiting) {
+    bool is_for_nodes = voting(waiting) < quorum_of(waiting);
+    if (!waiting->is_said && (!waiting->is_line || is_for_nodes)) {
+        say_once(waiting);
+    }
+    if (waiting->is_line) {
+        waiting->is_said = true;
+        rl_waiting_redraw(waiting);
+        uv_timer_start(&waiting->timer, on_timer, LINE_MS, 0);
+    }
+}
+
 static void on_looked(struct rl_look *look, int status, void *data) {
     struct rl_waiting *waiting = data;
     waiting->is_looking = false;
@@ -203,21 +215,18 @@ static void on_looked(struct rl_look *look, int status, void *data) {
     uint64_t left_ms = look->remaining_ms > 0 ? (uint64_t)look->remaining_ms : 0;
     waiting->held_until_ms = uv_now(waiting->timer.loop) + left_ms;
     waiting->at = 0;
-    bool is_for_nodes = voting(waiting) < quorum_of(waiting);
-    if (!waiting->is_said && (!waiting->is_line || is_for_nodes)) {
-        say_once(waiting);
-    }
-    if (waiting->is_line) {
-        waiting->is_said = true;
-        rl_waiting_redraw(waiting);
-        uv_timer_start(&waiting->timer, on_timer, LINE_MS, 0);
-    }
+    show(waiting);
 }
 
 static void on_timer(uv_timer_t *timer) {
     struct rl_waiting *waiting = timer->data;
     if (waiting->is_looking || !waiting->is_waiting) {
         return; /* that of a waiting before; this one's is on_looked() all the same */
+    }
+    if (waiting->args->permits != 0) { /* a lock of the same key is not in the way */
+        rl_look_say_permits(waiting->args->permits, waiting->args->take, waiting->who);
+        show(waiting);
+        return;
     }
     waiting->is_looking = rl_look_at(&waiting->look, waiting->client, waiting->args->nodes.n,
                                      waiting->keys.items[waiting->at], on_looked, waiting) == 0;

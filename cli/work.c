@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "exits.h"
@@ -88,6 +89,7 @@ static struct rl_guard_word word_of(const struct rl_work *work) {
     struct rl_guard_word word = {.term_ns = RL_GUARD_NEVER, .kill_ns = RL_GUARD_NEVER};
     if (work->token[0] != '\0') {
         snprintf(word.token, sizeof word.token, "%s", work->token);
+        memcpy(word.slots, work->plan.slots, sizeof word.slots);
         word.kill_ns = before(until_ns, RL_WORK_GUARD_MS);
         if (!work->is_ending) {
             word.term_ns = before(until_ns, work->plan.grace_ms + RL_WORK_GUARD_MS);

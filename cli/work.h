@@ -76,6 +76,7 @@ struct rl_work_plan {
     void *data;
     struct rl_orphan *orphan;
     const char *token; /* of the grant; need not live on */
+    int32_t slots[REDLOCK_TAKE_MAX];
 };
 
 struct rl_work {
