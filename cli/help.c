@@ -103,8 +103,8 @@ static const struct help helps[RL_CMDS] = {
     [RL_CMD_RELEASE] =
         {"release [options] KEY[,KEY...] [TOKEN]",
          "Releases a lock that is held by TOKEN, which acquire printed; without it,\n"
-         "REDLOCK_TOKEN is used. It never releases a lock of another holder. What was\n"
-         "acquired with --shared is released, and extended, with --shared.\n"
+         "REDLOCK_TOKEN is used. It never releases a lock of another holder. Without\n"
+         "--shared it releases a reader's as well; extend needs --shared for that.\n"
          "\n"
          "Example:\n"
          "  redlock release reindex \"$token\"\n",

@@ -170,7 +170,7 @@ static void votes(void **state) {
     live_hold(live, lock, &once);
     for (size_t i = 0; i < 2; i++) {
         redisReply *now = live_ask(live, i, "TIME");
-        long long end_ms = strtoll(now->element[0]->str, NULL, 10) * 1000 + 1000;
+        long long end_ms = strtoll(now->element[0]->str, NULL, 10) * 1000 + TTL_MS / 2;
         freeReplyObject(now);
         live_tell(live, i, "ZADD libredlock:readers:{key} %lld " STRANGER ":part", end_ms);
     }
