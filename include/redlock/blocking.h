@@ -174,9 +174,10 @@ REDLOCK_API int redlock_mutex_new(redlock_blocking *blocking, const void *resour
                                   const redlock_mutex_options *options, redlock_mutex **mutex);
 
 /* As redlock_mutex_new(), for what redlock_lock_options can say: several resources, a holder's
- * name, permits of a semaphore (the owner is REDLOCK_OWNER_OBJECT then: an object for each holder).
- * lock: copied. REDLOCK_ERR_INVALID as for redlock_lock_new_with(), and if its mode is not
- * REDLOCK_EXCLUSIVE (for readers there is rwlock.h), or of permits by another owner. Since 0.1. */
+ * name, permits of a semaphore (the owner is REDLOCK_OWNER_OBJECT then: an object for each holder;
+ * semaphore_blocking.h tells the slots as well). lock: copied. REDLOCK_ERR_INVALID as for
+ * redlock_lock_new_with(), and if its mode is not REDLOCK_EXCLUSIVE (for readers there is
+ * rwlock.h), or of permits by another owner. Since 0.1. */
 REDLOCK_API int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                                        const redlock_mutex_options *options, redlock_mutex **mutex);
 

@@ -1,5 +1,5 @@
-// libredlock for C++17: a client, a mutex, a guard and a shared mutex over blocking.h and rwlock.h,
-// nothing but this header.
+// libredlock for C++17: a client, a mutex, a guard, a shared mutex and a semaphore over blocking.h,
+// rwlock.h and semaphore_blocking.h, nothing but this header.
 //
 //     redlock::client client({"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"});
 //     redlock::mutex mutex(client, "nightly-report");
@@ -12,8 +12,9 @@
 //
 // redlock::mutex has what the standard requires of a timed mutex, so std::unique_lock,
 // std::lock_guard and std::scoped_lock work with it, and redlock::shared_mutex has what it requires
-// of a shared timed mutex, for std::shared_lock. Each member function is the function of blocking.h
-// or rwlock.h of the same name, which says what it does, who may call it, what can go wrong.
+// of a shared timed mutex, for std::shared_lock. Each member function is the function of blocking.h,
+// rwlock.h or semaphore_blocking.h of the same name, which says what it does, who may call it, what
+// can go wrong.
 //
 // Errors: a function that fails throws redlock::error, whose code() is the status and whose what()
 // is the text. Destructors and unlock() do not throw, since std::lock_guard unlocks in its
@@ -41,6 +42,7 @@
 
 #include "redlock/blocking.h"
 #include "redlock/rwlock.h"
+#include "redlock/semaphore_blocking.h"
 
 namespace redlock {
 
@@ -120,7 +122,7 @@ namespace detail {
     throw error(status, sentence, attempt);
 }
 
-// What both kinds of locks have, by one name.
+// What all kinds of locks have, by one name.
 inline const char *message(const redlock_mutex *lock, char *buffer, std::size_t size) {
     return redlock_mutex_message(lock, buffer, size);
 }
@@ -150,6 +152,21 @@ inline int give_up(redlock_mutex *lock) {
 }
 inline int give_up(redlock_rwlock *lock) {
     return redlock_rwlock_free(lock);
+}
+inline const char *message(const redlock_semaphore *lock, char *buffer, std::size_t size) {
+    return redlock_semaphore_message(lock, buffer, size);
+}
+inline int attempt(const redlock_semaphore *lock) {
+    return redlock_semaphore_attempt_status(lock);
+}
+inline int prolong(redlock_semaphore *lock, std::int64_t ttl_ms) {
+    return redlock_semaphore_extend(lock, ttl_ms);
+}
+inline int copy_token(redlock_semaphore *lock, char *buffer, std::size_t size) {
+    return redlock_semaphore_token(lock, buffer, size);
+}
+inline int give_up(redlock_semaphore *lock) {
+    return redlock_semaphore_free(lock);
 }
 
 template <class Lock>
@@ -359,19 +376,26 @@ inline std::int64_t count(const std::optional<std::chrono::milliseconds> &time, 
     return time.has_value() ? time->count() : none;
 }
 
-// to: the defaults. new_with: the function of blocking.h or rwlock.h.
+template <class Options>
+void set_owner(Options &to, std::uint64_t owner) {
+    to.owner = owner;
+}
+inline void set_owner(redlock_semaphore_options &, std::uint64_t) {  // always the object
+}
+
+// to, lock: the defaults. new_with: the function of blocking.h and its like.
 template <class Lock, class Options>
 owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &resources,
                  const mutex_options &from, Options to,
                  int (*new_with)(redlock_blocking *, const redlock_lock_options *, const Options *,
-                                 Lock **)) {
+                                 Lock **),
+                 redlock_lock_options lock = redlock_lock_options REDLOCK_LOCK_OPTIONS_INIT) {
     char sentence[REDLOCK_MESSAGE_MAX] = "";
     std::vector<redlock_bytes> names;
     names.reserve(resources.size());
     for (const std::string_view &resource : resources) {
         names.push_back(redlock_bytes{resource.data(), resource.size()});
     }
-    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
     lock.resources = names.data();
     lock.n_resources = names.size();
     lock.holder = from.holder.empty() ? nullptr : from.holder.c_str();
@@ -384,7 +408,7 @@ owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &
     to.delay_ms = from.delay.count();
     to.jitter_ms = from.jitter.count();
     to.min_validity_ms = from.min_validity.count();
-    to.owner = from.owner;
+    set_owner(to, from.owner);
     to.fencing = from.fencing ? 1 : 0;
     if (made->on_lost) {
         to.on_lost = lost<Lock>;
@@ -776,6 +800,132 @@ class shared_mutex {
 
    private:
     detail::owned<redlock_rwlock> state_;
+};
+
+// -- Semaphore --
+
+// As redlock_semaphore_options and redlock_lock_options. The owner is not looked at: it is the
+// object.
+struct semaphore_options : mutex_options {
+    std::int32_t take = 1;  // permits that the object holds at once
+};
+
+// redlock_semaphore: a holder of one of k permits, which has a number that no other holder has.
+//
+//     redlock::counting_semaphore upload(client, "uploads", 5);
+//     upload.acquire();
+//     send(upload.slot());
+//     upload.release();
+//
+// Unlike std::counting_semaphore, an object is one holder: each thread that is to hold a permit
+// beside others has an object of its own. Any thread may release it. An object that was moved from
+// can be destroyed or assigned to, and answers REDLOCK_ERR_INVALID to everything else.
+class counting_semaphore {
+   public:
+    // permits: how many there are, the same for all clients. Throws.
+    counting_semaphore(const client &client, std::string_view resource, std::int32_t permits,
+                       const semaphore_options &options = {})
+        : state_(detail::make(client.handle(), {resource}, options,
+                              redlock_semaphore_options REDLOCK_SEMAPHORE_OPTIONS_INIT,
+                              redlock_semaphore_new_with, permits_of(permits, options.take))) {
+    }
+
+    counting_semaphore(const counting_semaphore &) = delete;
+    counting_semaphore &operator=(const counting_semaphore &) = delete;
+    counting_semaphore(counting_semaphore &&) noexcept = default;
+    counting_semaphore &operator=(counting_semaphore &&) noexcept = default;
+    // What it holds is released. No other thread may use it; if one does, the object underneath
+    // stays for it.
+    ~counting_semaphore() = default;
+
+    // -- As std::counting_semaphore --
+
+    // What is true, false or thrown is as for mutex. To acquire what the object holds already
+    // throws REDLOCK_ERR_ALREADY_HELD, and another number of permits REDLOCK_ERR_PERMITS.
+
+    // Waits without a limit. Throws.
+    void acquire() {
+        detail::check_lock(handle(), redlock_semaphore_acquire(handle(), REDLOCK_NO_LIMIT));
+    }
+    bool try_acquire() {
+        return detail::is_locked(handle(), redlock_semaphore_acquire(handle(), 0));
+    }
+    template <class Rep, class Period>
+    bool try_acquire_for(const std::chrono::duration<Rep, Period> &time) {
+        return detail::is_locked(handle(),
+                                 redlock_semaphore_acquire(handle(), detail::to_timeout_ms(time)));
+    }
+    template <class Clock, class Duration>
+    bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &time) {
+        return try_acquire_for(time - Clock::now());
+    }
+
+    // Gives back what it holds, and returns the outcome: REDLOCK_ERR_LOST if more than k may have
+    // worked, REDLOCK_ERR_NOT_HELD, ...
+    std::error_code release() noexcept {
+        return make_error_code(redlock_semaphore_release(handle()));
+    }
+
+    // -- What a permit on other machines has besides --
+
+    // The number of its permit, from 0 to k - 1, of those that it takes; REDLOCK_NO_SLOT if it
+    // holds none.
+    std::int32_t slot(std::size_t index = 0) const noexcept {
+        return redlock_semaphore_slot(handle(), index);
+    }
+
+    std::error_code last_attempt() const noexcept {
+        return make_error_code(redlock_semaphore_attempt_status(handle()));
+    }
+
+    // Throws.
+    void extend() {
+        detail::check(handle(), redlock_semaphore_extend(handle(), 0));
+    }
+    void extend(std::chrono::milliseconds ttl) {
+        detail::extend(handle(), ttl);
+    }
+
+    bool valid() const noexcept {
+        return redlock_semaphore_is_valid(handle()) != 0;
+    }
+
+    std::chrono::milliseconds remaining() const noexcept {
+        return std::chrono::milliseconds(redlock_semaphore_remaining_ms(handle()));
+    }
+
+    // Throws.
+    std::string token() const {
+        return detail::token(handle());
+    }
+
+    std::uint64_t fence() const noexcept {
+        return redlock_semaphore_fence(handle());
+    }
+
+    // The last failure's sentence; "" if there was none.
+    std::string message() const {
+        return detail::text_of(handle());
+    }
+
+    // For functions of semaphore_blocking.h; NULL once it is moved from.
+    redlock_semaphore *handle() const noexcept {
+        return state_ != nullptr ? state_->lock : nullptr;
+    }
+    using native_handle_type = redlock_semaphore *;
+    native_handle_type native_handle() const noexcept {
+        return handle();
+    }
+
+   private:
+    static redlock_lock_options permits_of(std::int32_t permits, std::int32_t take) {
+        redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+        lock.permits = permits;
+        lock.take = take;
+        return lock;
+    }
+
+    detail::owned<redlock_semaphore> state_;
 };
 
 }  // namespace redlock

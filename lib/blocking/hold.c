@@ -21,6 +21,8 @@
  */
 #include <assert.h>
 
+#include "redlock/semaphore.h"
+
 #include "base/error.h"
 #include "blocking/ask.h"
 #include "blocking/gate.h"
@@ -120,9 +122,12 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
     if (status == 0) {
         hold->depth = 1;
         hold->is_lost = false;
-        rl_gate_close(mutex->blocking); /* owner, token and fence change as one */
+        rl_gate_close(mutex->blocking); /* owner, token, fence and slots change as one */
         rl_error_copy(hold->token, sizeof hold->token, redlock_lock_token(lock));
         hold->fence = redlock_lock_fence(lock);
+        for (size_t i = 0; i < REDLOCK_TAKE_MAX; i++) {
+            hold->slots[i] = redlock_lock_slot(lock, i);
+        }
         publish(hold);
         rl_gate_open(mutex->blocking);
     }
@@ -210,7 +215,12 @@ static void lock_again(struct rl_hold *hold, struct rl_ask *ask) {
     if (hold->ask != NULL) {
         refuse(ask, REDLOCK_ERR_BUSY, IN_ANOTHER_THREAD);
     } else if (hold->is_lost || !redlock_lock_is_valid(hold->lock)) {
-        refuse(ask, REDLOCK_ERR_LOST, "the lock was lost: unlock it before it is locked again");
+        refuse(ask, REDLOCK_ERR_LOST,
+               ask->mutex->is_permit ? "the permit was lost: release it before it is acquired again"
+                                     : "the lock was lost: unlock it before it is locked again");
+    } else if (ask->mutex->is_permit) {
+        refuse(ask, REDLOCK_ERR_ALREADY_HELD,
+               "this object holds its permit: another permit needs another object");
     } else if (ask->mode == REDLOCK_EXCLUSIVE && redlock_lock_mode(hold->lock) == REDLOCK_SHARED) {
         refuse(
             ask, REDLOCK_ERR_WOULD_DEADLOCK,

@@ -100,6 +100,7 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
     uint64_t owner = making->options->owner;
     mutex->blocking = blocking;
     mutex->options = *making->options;
+    mutex->is_permit = making->is_permit;
     assert(owner <= REDLOCK_OWNER_MAX || owner == REDLOCK_OWNER_OBJECT); /* others are threads' */
     mutex->number = rl_owner_draw();
     mutex->own_owner = owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : owner;
@@ -167,6 +168,10 @@ void rl_hold_make(struct rl_ask *ask) {
         status = REDLOCK_ERR_INVALID;
         rl_error_copy(ask->text, ask->text_size,
                       "permits: a mutex for them is of one owner, REDLOCK_OWNER_OBJECT");
+    } else if (making->is_permit && making->target->permits == 0) {
+        status = REDLOCK_ERR_INVALID;
+        rl_error_copy(ask->text, ask->text_size,
+                      "permits is 0: a semaphore has 1 or more, without them it is a mutex");
     } else if ((making->made = make_mutex(ask->blocking, lock, making)) == NULL) {
         status = REDLOCK_ERR_NOMEM;
         rl_error_copy(ask->text, ask->text_size, redlock_strerror(status));

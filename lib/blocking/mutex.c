@@ -237,6 +237,20 @@ uint64_t redlock_mutex_fence(redlock_mutex *mutex) {
     return fence;
 }
 
+int32_t rl_mutex_slot(redlock_mutex *mutex, size_t index) {
+    int status = mutex != NULL ? rl_ask_check(mutex->blocking) : REDLOCK_ERR_INVALID;
+    if (mutex == NULL || status == REDLOCK_ERR_FORKED || index >= REDLOCK_TAKE_MAX) {
+        return REDLOCK_NO_SLOT;
+    }
+    assert(mutex->is_permit);
+    rl_gate_close(mutex->blocking);
+    const struct rl_hold *hold = his_hold(mutex, status == REDLOCK_ERR_WRONG_THREAD);
+    int32_t slot = hold != NULL ? hold->slots[index] : REDLOCK_NO_SLOT;
+    rl_gate_open(mutex->blocking);
+    assert(slot < mutex->target.permits);
+    return slot;
+}
+
 const char *redlock_mutex_message(const redlock_mutex *mutex, char *buffer, size_t size) {
     if (buffer == NULL || size == 0) {
         return "";

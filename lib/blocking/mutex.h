@@ -1,4 +1,5 @@
-/* What a read/write lock (rwlock.c) has from the mutex with which it begins. */
+/* What a read/write lock (rwlock.c) and a semaphore's holder (semaphore.c) have from the mutex with
+ * which they begin. */
 #ifndef RL_BLOCKING_MUTEX_H
 #define RL_BLOCKING_MUTEX_H
 
@@ -11,5 +12,7 @@ int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making);
 int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms);
 /* Any other call of the owner that waits. */
 int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms);
+/* As redlock_mutex_fence(), of the slots: REDLOCK_NO_SLOT for none. */
+int32_t rl_mutex_slot(redlock_mutex *mutex, size_t index);
 
 #endif

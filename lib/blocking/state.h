@@ -11,7 +11,7 @@
  *
  * Three kinds of memory, and who may touch what:
  *   - by the gate: the list of asks, is_done and status of each, is_closing, is_open, is_down, a
- *     mutex's message, and a hold's token and fence;
+ *     mutex's message, and a hold's token, fence and slots;
  *   - by the loop thread alone: the client, the loop, the list of mutexes, and of holds the rest;
  *   - atomics: the list of a mutex's holds, the validity of each, and the references.
  *
@@ -61,8 +61,9 @@
 struct rl_making {
     const redlock_lock_options *target;
     const redlock_mutex_options *options;
-    size_t size;  /* of what begins with a redlock_mutex */
-    bool is_both; /* its holds may be of either mode: a read/write lock */
+    size_t size;    /* of what begins with a redlock_mutex */
+    bool is_both;   /* its holds may be of either mode: a read/write lock */
+    bool is_permit; /* it holds permits (semaphore.c) */
     redlock_mutex *made;
 };
 
@@ -115,16 +116,19 @@ struct rl_hold {
     bool is_unlocking;
     /* By the gate. */
     char token[REDLOCK_TOKEN_LENGTH + 1];
-    uint64_t fence; /* of the same grant */
+    uint64_t fence;                  /* of the same grant */
+    int32_t slots[REDLOCK_TAKE_MAX]; /* too; behind them REDLOCK_NO_SLOT */
 };
 
 /* A mutex, or what a read/write lock (rwlock.c) begins with: then several owners may hold it at
- * one time, as readers. Behind either: the resources, then their bytes, then the holder's name. */
+ * one time, as readers; or a holder of permits (semaphore.c). Behind each: the resources, then
+ * their bytes, then the holder's name. */
 struct redlock_mutex {
     redlock_blocking *blocking;
     redlock_mutex_options options;
     uint64_t own_owner; /* 0: the thread's that calls */
     uint64_t number;    /* of this object, no other's before or after */
+    bool is_permit;     /* its owner does not lock it again while he holds it */
     _Atomic(struct rl_hold *) holds;
     /* By the gate. */
     char message[REDLOCK_MESSAGE_MAX];

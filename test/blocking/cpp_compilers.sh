@@ -23,7 +23,8 @@ for cxx in g++ clang++; do
             continue
         fi
         "$cxx" -std=$std -Wall -Wextra -Wpedantic -Wshadow -Werror -D_GNU_SOURCE -fsyntax-only \
-            "$@" "$here/cpp_test.cpp" "$here/cpp_shared_test.cpp" >"$log" 2>&1
+            "$@" "$here/cpp_test.cpp" "$here/cpp_shared_test.cpp" \
+            "$here/cpp_semaphore_test.cpp" >"$log" 2>&1
         result "$cxx -std=$std" $? "$log"
     done
 done

@@ -12,12 +12,14 @@
 #include "live/live.h"
 #include "redlock/blocking.h"
 #include "redlock/rwlock.h"
+#include "redlock/semaphore_blocking.h"
 
 struct member {
     uv_thread_t thread;
     redlock_blocking *blocking;
     redlock_mutex *mutex;
     redlock_rwlock *rwlock;
+    redlock_semaphore *semaphore;
     int64_t timeout_ms;
     int status;       /* of what it did last */
     int other;        /* whatever the test wants */

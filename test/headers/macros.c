@@ -5,6 +5,7 @@
 #include "redlock/redlock.h"
 #include "redlock/rwlock.h"
 #include "redlock/semaphore.h"
+#include "redlock/semaphore_blocking.h"
 #include "redlock/token.h"
 
 REDLOCK_API int api_function(const char *version);
@@ -46,6 +47,7 @@ int api_function(const char *given) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     redlock_mutex_options mutex = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_rwlock_options rwlock = REDLOCK_RWLOCK_OPTIONS_INIT;
+    redlock_semaphore_options semaphore = REDLOCK_SEMAPHORE_OPTIONS_INIT;
     redlock_election_options election = REDLOCK_ELECTION_OPTIONS_INIT;
     client.nodes = nodes;
     client.fence_retention_ms = REDLOCK_RETENTION_MS_MAX;
@@ -69,7 +71,7 @@ int api_function(const char *given) {
            info.size == sizeof(info) && lock.size == sizeof(lock) &&
            node_holder.size == sizeof(node_holder) && waiters[0].size == sizeof(waiter) &&
            readers[0].size == sizeof(reader) && mutex.size == sizeof(mutex) &&
-           rwlock.size == sizeof(rwlock) && election.size == sizeof(election) &&
-           candidate[0] != 0 && token[0] == version[0] && message[0] == text[0] &&
-           resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
+           rwlock.size == sizeof(rwlock) && semaphore.size == sizeof(semaphore) &&
+           election.size == sizeof(election) && candidate[0] != 0 && token[0] == version[0] &&
+           message[0] == text[0] && resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
 }

@@ -2,6 +2,7 @@
 #include <redlock/blocking.h>
 #include <redlock/redlock.h>
 #include <redlock/semaphore.h>
+#include <redlock/semaphore_blocking.h>
 
 static void on_permit(redlock_lock *lock, int status, void *data) {
     (void)lock, (void)status, (void)data;
@@ -23,9 +24,7 @@ static void upload(redlock_client *client, void *data) {
 }
 
 static void upload_with_threads(redlock_blocking *client) {
-    redlock_mutex *mutex;
-    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
-    redlock_mutex_options mutex_options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_semaphore *permit;
 #include "uploads_threads.inc"
 }
 

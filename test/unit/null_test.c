@@ -7,6 +7,7 @@
 #include "redlock/redlock.h"
 #include "redlock/rwlock.h"
 #include "redlock/semaphore.h"
+#include "redlock/semaphore_blocking.h"
 #include "redlock/token.h"
 #include "unit/check.h"
 
@@ -20,6 +21,7 @@ static struct {
     redlock_blocking *blocking;
     redlock_mutex *mutex;
     redlock_rwlock *rwlock;
+    redlock_semaphore *semaphore;
 } world;
 
 static redlock_client_options client_options = REDLOCK_CLIENT_OPTIONS_INIT;
@@ -306,6 +308,42 @@ static void rwlocks(void **state) {
     check(rows, COUNT(rows));
 }
 
+static void semaphores(void **state) {
+    redlock_semaphore *semaphore;
+    redlock_lock_options none = REDLOCK_LOCK_OPTIONS_INIT;
+    char buffer[REDLOCK_MESSAGE_MAX];
+    (void)state;
+    const struct row rows[] = {
+        STATUS(redlock_semaphore_new(NULL, "a", 1, 1, NULL, &semaphore)),
+        STATUS(redlock_semaphore_new(world.blocking, NULL, 1, 1, NULL, &semaphore)),
+        STATUS(redlock_semaphore_new(world.blocking, "a", 1, 1, NULL, NULL)),
+        STATUS(redlock_semaphore_new_with(NULL, &lock_options, NULL, &semaphore)),
+        STATUS(redlock_semaphore_new_with(world.blocking, NULL, NULL, &semaphore)),
+        STATUS(redlock_semaphore_new_with(world.blocking, &none, NULL, &semaphore)),
+        STATUS(redlock_semaphore_new_with(world.blocking, &lock_options, NULL, NULL)),
+        POINTER(semaphore),
+        NOTHING(redlock_semaphore_free(NULL)),
+        STATUS(redlock_semaphore_acquire(NULL, 0)),
+        STATUS(redlock_semaphore_acquire(NULL, -7)),
+        STATUS(redlock_semaphore_try_acquire(NULL)),
+        STATUS(redlock_semaphore_attempt_status(NULL)),
+        STATUS(redlock_semaphore_options_init(NULL, sizeof(redlock_semaphore_options))),
+        STATUS(redlock_semaphore_release(NULL)),
+        STATUS(redlock_semaphore_extend(NULL, 0)),
+        NEEDS_NONE(redlock_semaphore_slot(NULL, 0)),
+        NOTHING(redlock_semaphore_is_valid(NULL)),
+        NOTHING(redlock_semaphore_remaining_ms(NULL)),
+        STATUS(redlock_semaphore_token(NULL, buffer, sizeof buffer)),
+        STATUS(redlock_semaphore_token(world.semaphore, NULL, sizeof buffer)),
+        STATUS(redlock_semaphore_token(world.semaphore, buffer, 0)),
+        NOTHING(redlock_semaphore_fence(NULL)),
+        TEXT(redlock_semaphore_message(NULL, buffer, sizeof buffer)),
+        TEXT(redlock_semaphore_message(world.semaphore, NULL, sizeof buffer)),
+        TEXT(redlock_semaphore_message(world.semaphore, buffer, 0)),
+    };
+    check(rows, COUNT(rows));
+}
+
 static int begin(void **state) {
     (void)state;
     client_options.nodes = nowhere;
@@ -323,6 +361,7 @@ static int begin(void **state) {
                      REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(redlock_mutex_new(world.blocking, "a", 1, NULL, &world.mutex), 0);
     assert_int_equal(redlock_rwlock_new(world.blocking, "a", 1, NULL, &world.rwlock), 0);
+    assert_int_equal(redlock_semaphore_new(world.blocking, "a", 1, 1, NULL, &world.semaphore), 0);
     return 0;
 }
 
@@ -331,6 +370,7 @@ static int end(void **state) {
     assert_int_equal(redlock_client_close(world.client, NULL, NULL), 0);
     assert_int_equal(redlock_mutex_free(world.mutex), 0);
     assert_int_equal(redlock_rwlock_free(world.rwlock), 0);
+    assert_int_equal(redlock_semaphore_free(world.semaphore), 0);
     assert_int_equal(redlock_blocking_close(world.blocking), 0);
     assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&world.loop), 0);
@@ -341,6 +381,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(client_and_status), cmocka_unit_test(locks),    cmocka_unit_test(tokens),
         cmocka_unit_test(elections),         cmocka_unit_test(blocking), cmocka_unit_test(rwlocks),
+        cmocka_unit_test(semaphores),
     };
     return cmocka_run_group_tests_name("null", tests, begin, end);
 }

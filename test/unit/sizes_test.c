@@ -8,6 +8,7 @@
 #include "redlock/election.h"
 #include "redlock/redlock.h"
 #include "redlock/rwlock.h"
+#include "redlock/semaphore_blocking.h"
 #include "redlock/token.h"
 #include "unit/check.h"
 
@@ -82,6 +83,13 @@ static int use_rwlock(void *options) {
     return status;
 }
 
+static int use_semaphore(void *options) {
+    redlock_semaphore *semaphore;
+    int status = redlock_semaphore_new(world.blocking, "a", 1, 2, options, &semaphore);
+    assert_int_equal(redlock_semaphore_free(semaphore), 0);
+    return status;
+}
+
 static int use_election(void *options) {
     redlock_election *election;
     int status =
@@ -112,6 +120,7 @@ static redlock_lock_options lock_options = REDLOCK_LOCK_OPTIONS_INIT;
 static redlock_acquire_options acquire_options = REDLOCK_ACQUIRE_OPTIONS_INIT;
 static redlock_mutex_options mutex_options = REDLOCK_MUTEX_OPTIONS_INIT;
 static redlock_rwlock_options rwlock_options = REDLOCK_RWLOCK_OPTIONS_INIT;
+static redlock_semaphore_options semaphore_options = REDLOCK_SEMAPHORE_OPTIONS_INIT;
 static redlock_election_options election_options = REDLOCK_ELECTION_OPTIONS_INIT;
 static const redlock_stats stats = REDLOCK_STATS_INIT;
 static const redlock_node_info node_info = REDLOCK_NODE_INFO_INIT;
@@ -130,6 +139,8 @@ static const struct row {
     {"REDLOCK_ACQUIRE_OPTIONS_INIT", &acquire_options, sizeof acquire_options, use_acquire, true},
     {"REDLOCK_MUTEX_OPTIONS_INIT", &mutex_options, sizeof mutex_options, use_mutex, true},
     {"REDLOCK_RWLOCK_OPTIONS_INIT", &rwlock_options, sizeof rwlock_options, use_rwlock, true},
+    {"REDLOCK_SEMAPHORE_OPTIONS_INIT", &semaphore_options, sizeof semaphore_options, use_semaphore,
+     true},
     {"REDLOCK_ELECTION_OPTIONS_INIT", &election_options, sizeof election_options, use_election,
      true},
     {"REDLOCK_STATS_INIT", &stats, sizeof stats, use_stats, false},
@@ -202,6 +213,7 @@ MADE(lock_options, REDLOCK_LOCK_OPTIONS_INIT)
 MADE(acquire_options, REDLOCK_ACQUIRE_OPTIONS_INIT)
 MADE(mutex_options, REDLOCK_MUTEX_OPTIONS_INIT)
 MADE(rwlock_options, REDLOCK_RWLOCK_OPTIONS_INIT)
+MADE(semaphore_options, REDLOCK_SEMAPHORE_OPTIONS_INIT)
 MADE(election_options, REDLOCK_ELECTION_OPTIONS_INIT)
 MADE(stats, REDLOCK_STATS_INIT)
 MADE(node_info, REDLOCK_NODE_INFO_INIT)
@@ -220,6 +232,7 @@ static const struct made {
     {&fresh_acquire_options, sizeof fresh_acquire_options, init_acquire_options},
     {&fresh_mutex_options, sizeof fresh_mutex_options, init_mutex_options},
     {&fresh_rwlock_options, sizeof fresh_rwlock_options, init_rwlock_options},
+    {&fresh_semaphore_options, sizeof fresh_semaphore_options, init_semaphore_options},
     {&fresh_election_options, sizeof fresh_election_options, init_election_options},
     {&fresh_stats, sizeof fresh_stats, init_stats},
     {&fresh_node_info, sizeof fresh_node_info, init_node_info},
@@ -264,6 +277,8 @@ static int begin(void **state) {
     mutex_options.error_size = sizeof world.error;
     rwlock_options.error = world.error;
     rwlock_options.error_size = sizeof world.error;
+    semaphore_options.error = world.error;
+    semaphore_options.error_size = sizeof world.error;
     election_options.name = "e";
     election_options.name_length = 1;
     assert_int_equal(uv_loop_init(&world.loop), 0);

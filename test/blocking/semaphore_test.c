@@ -1,0 +1,310 @@
+/* Holders of permits in threads: k at one time, with numbers, one that waits, what an object
+ * refuses, several permits at once, a loss, and a client that is closed while one waits. */
+#include <string.h>
+
+#include "blocking/crew.h"
+
+#define K 3
+#define WORKERS 5
+#define ROUNDS 12
+
+static redlock_blocking *begin(struct live *live) {
+    live_start(live, 3, NULL);
+    return crew_open(live);
+}
+
+static redlock_semaphore *make(redlock_blocking *blocking, int32_t permits, int32_t take,
+                               const redlock_semaphore_options *options) {
+    redlock_semaphore *semaphore = NULL;
+    redlock_lock_options lock = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes name = {"s", 1};
+    lock.resources = &name;
+    lock.n_resources = 1;
+    lock.permits = permits;
+    lock.take = take;
+    LIVE_STATUS(redlock_semaphore_new_with(blocking, &lock, options, &semaphore), 0);
+    assert_non_null(semaphore);
+    return semaphore;
+}
+
+static void say(redlock_semaphore *semaphore, const char *wanted) {
+    char text[REDLOCK_MESSAGE_MAX];
+    assert_ptr_equal(redlock_semaphore_message(semaphore, text, sizeof text), text);
+    if (strstr(text, wanted) == NULL) {
+        print_error("\"%s\" is not in \"%s\"\n", wanted, text);
+    }
+    assert_non_null(strstr(text, wanted));
+}
+
+/* How many stand in the line of the semaphore, on all nodes together. */
+static size_t in_line(const struct live *live) {
+    size_t count = 0;
+    for (size_t i = 0; i < live->n; i++) {
+        count += (size_t)live_integer(live, i, "ZCARD libredlock:line:permits:{s}");
+    }
+    return count;
+}
+
+/* -- k hold -- */
+
+static void acquire(void *data) {
+    struct member *member = data;
+    member->status = redlock_semaphore_acquire(member->semaphore, member->timeout_ms);
+    member->other = redlock_semaphore_slot(member->semaphore, 0);
+    atomic_store(&member->stage, 1);
+}
+
+/* Of two clients. The one that waits gets the number that is given back, by whichever thread. */
+static void k_hold_and_one_waits(void **state) {
+    struct live *live = *state;
+    redlock_semaphore *holders[K];
+    bool seen[K] = {false};
+    redlock_blocking *blocking = begin(live), *other = crew_open(live);
+    for (size_t i = 0; i < K; i++) {
+        holders[i] = make(i == 1 ? other : blocking, K, 1, NULL);
+        assert_int_equal(redlock_semaphore_slot(holders[i], 0), REDLOCK_NO_SLOT);
+        LIVE_STATUS(redlock_semaphore_acquire(holders[i], LIVE_PATIENCE_MS), 0);
+        int32_t slot = redlock_semaphore_slot(holders[i], 0);
+        assert_in_range(slot, 0, K - 1);
+        assert_false(seen[slot]);
+        seen[slot] = true;
+        assert_int_equal(redlock_semaphore_slot(holders[i], 1), REDLOCK_NO_SLOT);
+        assert_int_equal(redlock_semaphore_slot(holders[i], SIZE_MAX), REDLOCK_NO_SLOT);
+    }
+    for (size_t i = 0; i < K; i++) {
+        assert_int_equal(redlock_semaphore_is_valid(holders[i]), 1);
+        assert_in_range(redlock_semaphore_remaining_ms(holders[i]), 1, 9897);
+    }
+    redlock_semaphore *late = make(other, K, 1, NULL);
+    LIVE_STATUS(redlock_semaphore_try_acquire(late), REDLOCK_ERR_HELD);
+    LIVE_STATUS(redlock_semaphore_attempt_status(late), REDLOCK_ERR_HELD);
+    say(late, "no permit is free");
+    LIVE_STATUS(redlock_semaphore_acquire(late, 100), REDLOCK_ERR_DEADLINE);
+    assert_int_equal(redlock_semaphore_is_valid(late), 0);
+    LIVE_POLL(live, in_line(live) == 0); /* it has left */
+    struct member waits = {.semaphore = late, .timeout_ms = LIVE_PATIENCE_MS};
+    crew_start(&waits, acquire);
+    LIVE_POLL(live, in_line(live) == 1);
+    LIVE_STATUS(redlock_semaphore_try_acquire(late), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_semaphore_release(late), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(redlock_semaphore_free(late), REDLOCK_ERR_BUSY);
+    assert_int_equal(atomic_load(&waits.stage), 0);
+    const int32_t freed = redlock_semaphore_slot(holders[0], 0);
+    LIVE_STATUS(redlock_semaphore_release(holders[0]), 0);
+    assert_int_equal(redlock_semaphore_slot(holders[0], 0), REDLOCK_NO_SLOT);
+    crew_join(&waits);
+    LIVE_STATUS(waits.status, 0);
+    assert_int_equal(waits.other, freed);
+    assert_int_equal(redlock_semaphore_slot(late, 0), freed); /* of this thread as well */
+    LIVE_STATUS(redlock_semaphore_release(late), 0);
+    LIVE_STATUS(redlock_semaphore_free(late), 0);
+    for (size_t i = 0; i < K; i++) { /* the others are released so */
+        LIVE_STATUS(redlock_semaphore_free(holders[i]), 0);
+    }
+    LIVE_STATUS(redlock_blocking_close(other), 0);
+    crew_end(live, blocking);
+}
+
+/* -- Many threads -- */
+
+struct room {
+    atomic_int inside;
+    atomic_int in_slot[K];
+    atomic_int wrong;
+};
+
+static void work(void *data) {
+    struct member *member = data;
+    struct room *room = member->data;
+    for (int round = 0; round < ROUNDS && member->status == 0; round++) {
+        member->status = redlock_semaphore_acquire(member->semaphore, member->timeout_ms);
+        int32_t slot = redlock_semaphore_slot(member->semaphore, 0);
+        if (member->status != 0 || slot < 0 || slot >= K) {
+            atomic_fetch_add(&room->wrong, 1);
+            return;
+        }
+        if (atomic_fetch_add(&room->inside, 1) >= K ||
+            atomic_fetch_add(&room->in_slot[slot], 1) > 0) {
+            atomic_fetch_add(&room->wrong, 1);
+        }
+        if (redlock_semaphore_extend(member->semaphore, 0) != 0) { /* others come meanwhile */
+            atomic_fetch_add(&room->wrong, 1);
+        }
+        atomic_fetch_sub(&room->in_slot[slot], 1);
+        atomic_fetch_sub(&room->inside, 1);
+        member->status = redlock_semaphore_release(member->semaphore);
+    }
+}
+
+static void never_more_than_k_and_no_number_twice(void **state) {
+    struct live *live = *state;
+    struct member members[WORKERS] = {{0}};
+    struct room room = {0};
+    redlock_blocking *blocking = begin(live);
+    for (size_t i = 0; i < WORKERS; i++) {
+        members[i].semaphore = make(blocking, K, 1, NULL);
+        members[i].timeout_ms = LIVE_PATIENCE_MS;
+        members[i].data = &room;
+        crew_start(&members[i], work);
+    }
+    for (size_t i = 0; i < WORKERS; i++) {
+        crew_join(&members[i]);
+        LIVE_STATUS(members[i].status, 0);
+        LIVE_STATUS(redlock_semaphore_free(members[i].semaphore), 0);
+    }
+    assert_int_equal(atomic_load(&room.wrong), 0);
+    crew_end(live, blocking);
+}
+
+/* -- What an object refuses -- */
+
+static void one_object_is_one_holder(void **state) {
+    struct live *live = *state;
+    char text[REDLOCK_MESSAGE_MAX] = "", token[REDLOCK_TOKEN_LENGTH + 1];
+    redlock_semaphore_options options = REDLOCK_SEMAPHORE_OPTIONS_INIT;
+    redlock_semaphore *none;
+    redlock_blocking *blocking = begin(live);
+    options.error = text;
+    options.error_size = sizeof text;
+    LIVE_STATUS(redlock_semaphore_new(blocking, "s", 1, 0, &options, &none), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "permits is 0"));
+    LIVE_STATUS(redlock_semaphore_new(blocking, "s", 1, -1, &options, &none), REDLOCK_ERR_INVALID);
+    assert_non_null(strstr(text, "permits is -1"));
+    assert_null(none);
+    assert_int_equal(crew_stats(blocking).locks, 0);
+    options.fencing = 1;
+    redlock_semaphore *semaphore = make(blocking, 2, 1, &options);
+    LIVE_STATUS(redlock_semaphore_release(semaphore), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_semaphore_acquire(semaphore, -2), REDLOCK_ERR_INVALID);
+    say(semaphore, "timeout_ms is -2");
+    LIVE_STATUS(redlock_semaphore_acquire(semaphore, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(redlock_semaphore_token(semaphore, token, sizeof token), 0);
+    assert_true(redlock_semaphore_fence(semaphore) > 0);
+    const uint64_t attempts = crew_stats(blocking).attempts;
+    LIVE_STATUS(redlock_semaphore_acquire(semaphore, 5000), REDLOCK_ERR_ALREADY_HELD);
+    say(semaphore, "another object");
+    assert_int_equal(crew_stats(blocking).attempts, attempts); /* no node was asked */
+    LIVE_STATUS(redlock_semaphore_extend(semaphore, 60000), 0);
+    assert_in_range(redlock_semaphore_remaining_ms(semaphore), 20000, 60000);
+    redlock_semaphore *others = make(blocking, 3, 1, NULL);
+    LIVE_STATUS(redlock_semaphore_acquire(others, 5000), REDLOCK_ERR_PERMITS);
+    LIVE_STATUS(redlock_semaphore_release(semaphore), 0); /* once: no hold was counted */
+    LIVE_STATUS(redlock_semaphore_release(semaphore), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_semaphore_free(others), 0);
+    LIVE_STATUS(redlock_semaphore_free(semaphore), 0);
+    crew_end(live, blocking);
+}
+
+static void several_at_once(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_semaphore *two = make(blocking, K, 2, NULL), *one = make(blocking, K, 1, NULL);
+    LIVE_STATUS(redlock_semaphore_acquire(two, LIVE_PATIENCE_MS), 0);
+    const int32_t a = redlock_semaphore_slot(two, 0), b = redlock_semaphore_slot(two, 1);
+    assert_in_range(a, 0, K - 1);
+    assert_in_range(b, 0, K - 1);
+    assert_int_not_equal(a, b);
+    LIVE_STATUS(redlock_semaphore_acquire(one, LIVE_PATIENCE_MS), 0);
+    assert_int_equal(redlock_semaphore_slot(one, 0), 3 - a - b);
+    LIVE_STATUS(redlock_semaphore_free(two), 0);
+    LIVE_STATUS(redlock_semaphore_free(one), 0);
+    crew_end(live, blocking);
+}
+
+/* -- Loss and end -- */
+
+struct loss {
+    atomic_int count;
+    int status;
+    int is_valid;
+    int32_t slot;
+    int wrong[2];
+};
+
+static void on_lost(redlock_semaphore *semaphore, int status, void *data) {
+    struct loss *loss = data;
+    loss->status = status;
+    loss->is_valid = redlock_semaphore_is_valid(semaphore);
+    loss->slot = redlock_semaphore_slot(semaphore, 0);
+    loss->wrong[0] = redlock_semaphore_release(semaphore);
+    loss->wrong[1] = redlock_semaphore_acquire(semaphore, 0);
+    atomic_fetch_add(&loss->count, 1);
+}
+
+/* The nodes forget one permit; the other holder keeps its own. */
+static void the_loss_of_one(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    redlock_semaphore_options options = REDLOCK_SEMAPHORE_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.ttl_ms = 30000;
+    options.auto_extend = 0; /* would give back to a node what another one is about to forget */
+    options.on_lost = on_lost;
+    options.lost_data = &loss;
+    redlock_semaphore *semaphore = make(blocking, 2, 1, &options);
+    redlock_semaphore *other = make(blocking, 2, 1, NULL);
+    LIVE_STATUS(redlock_semaphore_acquire(other, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(redlock_semaphore_acquire(semaphore, LIVE_PATIENCE_MS), 0);
+    const int32_t slot = redlock_semaphore_slot(semaphore, 0);
+    char token[REDLOCK_TOKEN_LENGTH + 1], key[64];
+    LIVE_STATUS(redlock_semaphore_token(semaphore, token, sizeof token), 0);
+    snprintf(key, sizeof key, "libredlock:slot:%d:{s}", (int)slot);
+    LIVE_POLL(live, live_count_keys(live, key, token) == 3);
+    for (size_t i = 0; i < live->n; i++) {
+        live_tell(live, i, "DEL %s", key);
+    }
+    LIVE_STATUS(redlock_semaphore_extend(semaphore, 0), REDLOCK_ERR_LOST);
+    LIVE_POLL(live, atomic_load(&loss.count) == 1);
+    LIVE_STATUS(loss.status, REDLOCK_ERR_LOST);
+    assert_int_equal(loss.is_valid, 0);
+    assert_int_equal(loss.slot, slot);
+    LIVE_STATUS(loss.wrong[0], REDLOCK_ERR_WRONG_THREAD);
+    LIVE_STATUS(loss.wrong[1], REDLOCK_ERR_WRONG_THREAD);
+    assert_int_equal(redlock_semaphore_is_valid(semaphore), 0);
+    assert_int_equal(redlock_semaphore_slot(semaphore, 0), slot); /* until it is released */
+    LIVE_STATUS(redlock_semaphore_acquire(semaphore, 5000), REDLOCK_ERR_LOST);
+    say(semaphore, "release it");
+    LIVE_STATUS(redlock_semaphore_release(semaphore), REDLOCK_ERR_LOST);
+    assert_int_equal(redlock_semaphore_slot(semaphore, 0), REDLOCK_NO_SLOT);
+    assert_int_equal(redlock_semaphore_is_valid(other), 1);
+    LIVE_STATUS(redlock_semaphore_acquire(semaphore, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(redlock_semaphore_release(semaphore), 0);
+    LIVE_STATUS(redlock_semaphore_release(other), 0);
+    assert_int_equal(atomic_load(&loss.count), 1);
+    LIVE_STATUS(redlock_semaphore_free(semaphore), 0);
+    LIVE_STATUS(redlock_semaphore_free(other), 0);
+    crew_end(live, blocking);
+}
+
+/* What it held is free for others at once. */
+static void closed_while_one_waits(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live), *next = crew_open(live);
+    redlock_semaphore *holder = make(blocking, 1, 1, NULL);
+    struct member waits = {.semaphore = make(blocking, 1, 1, NULL), .timeout_ms = REDLOCK_NO_LIMIT};
+    LIVE_STATUS(redlock_semaphore_acquire(holder, LIVE_PATIENCE_MS), 0);
+    crew_start(&waits, acquire);
+    LIVE_POLL(live, in_line(live) == 1);
+    LIVE_STATUS(redlock_blocking_close(blocking), 0);
+    crew_join(&waits);
+    LIVE_STATUS(waits.status, REDLOCK_ERR_CANCELED);
+    assert_int_equal(waits.other, REDLOCK_NO_SLOT);
+    assert_int_equal(redlock_semaphore_is_valid(holder), 0);
+    LIVE_STATUS(redlock_semaphore_release(holder), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_semaphore_try_acquire(waits.semaphore), REDLOCK_ERR_CLOSED);
+    LIVE_STATUS(redlock_semaphore_free(holder), 0);
+    LIVE_STATUS(redlock_semaphore_free(waits.semaphore), 0);
+    holder = make(next, 1, 1, NULL);
+    LIVE_STATUS(redlock_semaphore_acquire(holder, LIVE_PATIENCE_MS), 0);
+    LIVE_STATUS(redlock_semaphore_free(holder), 0);
+    crew_end(live, next);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(k_hold_and_one_waits),     LIVE_TEST(never_more_than_k_and_no_number_twice),
+        LIVE_TEST(one_object_is_one_holder), LIVE_TEST(several_at_once),
+        LIVE_TEST(the_loss_of_one),          LIVE_TEST(closed_while_one_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
