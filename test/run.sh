@@ -200,6 +200,10 @@ leg() {
 once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no-suite examples
 --no-suite controls'
 
+# What is about the protocol, and not about the compiler or the reader of answers: with and without
+# sanitizers is enough.
+protocol='--no-suite sim --no-suite twin'
+
 # The limits in meson.build are for a quiet machine. They are there to end what hangs: what is slow may
 # be so because of what runs beside it, or of the sanitizers.
 busy='-t 2'
@@ -213,7 +217,7 @@ quick_leg() { leg gcc gcc '' "$slow $busy" "$@"; }
 
 # ... as it is shipped: optimised, without assertions.
 clang_leg() {
-    leg clang clang '--buildtype=release' "$once $busy" "$@"
+    leg clang clang '--buildtype=release' "$once $protocol $busy" "$@"
 }
 
 # clang leaves the sanitizers' names in a shared library open, hence lundef.
@@ -244,7 +248,7 @@ hiredis1_leg() {
     0)
         leg hiredis1 gcc \
             "-Db_sanitize=address,undefined -Dhiredis_root=$root/build/hiredis1" \
-            "$once --no-suite sim $busy_sanitized" "$@"
+            "$once $protocol --no-suite package --no-suite cli $busy_sanitized" "$@"
         ;;
     77) skip "hiredis1: $(tail -n 1 "$tmp/hiredis1")" ;;
     *) fail 'hiredis1: its build' ;;
