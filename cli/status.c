@@ -168,7 +168,7 @@ static void print_readers(const struct found *found) {
 
 static void print_place(const struct rl_line *line, size_t index) {
     const struct rl_line_place *place = &line->places[index];
-    char waited[32], name[RL_LOOK_NAME_MAX], number[16] = "  -";
+    char waited[32], name[RL_LOOK_NAME_MAX], number[32] = "  -";
     bool is_elsewhere = place->node != line->places[0].node;
     if (index < line->writing) { /* readers are served together */
         snprintf(number, sizeof number, "%3zu.", index + 1);
