@@ -5,6 +5,7 @@
  * again at once; what happens is a record in a pipe, with the time of the clock that all share. It
  * ends with its parent. */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

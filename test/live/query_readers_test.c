@@ -1,4 +1,5 @@
 /* Who reads, and who waits to read, on real nodes: what an operator sees of a shared lock. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "live/live.h"
