@@ -20,20 +20,10 @@
 -- fail by itself: a server that may not write, or is full, says so to the first command that
 -- writes. What is counted afterwards raises no error.
 -- include: part_count.lua
-local any = ARGV[3] == string.rep('*', 32)
-for i = 1, #KEYS do
-    local v = redis.call('get', KEYS[i])
-    if v and v ~= ARGV[1] and v ~= 'reserved' and v ~= 'reserved:' .. ARGV[3] and
-        not (any and string.sub(v, 1, 9) == 'reserved:') then
-        return string.format('0 %.0f %.0f', i, redis.call('pttl', KEYS[i]))
-    end
-end
-for i = 1, #KEYS do
-    if redis.call('get', KEYS[i]) == ARGV[1] then
-        redis.call('pexpire', KEYS[i], math.max(redis.call('pttl', KEYS[i]), ARGV[2]))
-    else
-        redis.call('set', KEYS[i], ARGV[1], 'PX', ARGV[2])
-    end
+local n, p = #KEYS, ARGV[3]
+-- include: part_may_take.lua
+for i = 1, n do
+    -- include: part_take_key.lua
     count('libredlock:line:{' .. KEYS[i] .. '}')
     count('libredlock:line:shared:{' .. KEYS[i] .. '}')
 end

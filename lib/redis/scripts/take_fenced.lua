@@ -7,22 +7,11 @@
 -- Keys and counters are looked at before the first is set. A reservation has no fence: it is never
 -- raised, so it counts nothing up.
 -- include: part_count.lua
-local n, g = #KEYS / 2, tonumber(ARGV[3])
-local any = ARGV[5] == string.rep('*', 32)
-for i = 1, n do
-    local v = redis.call('get', KEYS[i])
-    if v and v ~= ARGV[1] and v ~= 'reserved' and v ~= 'reserved:' .. ARGV[5] and
-        not (any and string.sub(v, 1, 9) == 'reserved:') then
-        return string.format('0 %.0f %.0f', i, redis.call('pttl', KEYS[i]))
-    end
-end
+local n, g, p = #KEYS / 2, tonumber(ARGV[3]), ARGV[5]
+-- include: part_may_take.lua
 -- include: part_fence.lua
 for i = 1, n do
-    if redis.call('get', KEYS[i]) == ARGV[1] then
-        redis.call('pexpire', KEYS[i], math.max(redis.call('pttl', KEYS[i]), ARGV[2]))
-    else
-        redis.call('set', KEYS[i], ARGV[1], 'PX', ARGV[2])
-    end
+    -- include: part_take_key.lua
     redis.call('set', KEYS[n + i], s, 'PX', ARGV[4])
     count('libredlock:line:{' .. KEYS[i] .. '}')
     count('libredlock:line:shared:{' .. KEYS[i] .. '}')

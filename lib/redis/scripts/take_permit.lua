@@ -10,22 +10,12 @@
 -- taken over, for a day from now on.
 -- include: part_permit.lua
 -- include: part_count.lua
-local n, any = #KEYS, ARGV[3] == string.rep('*', 32)
+local n, p = #KEYS, ARGV[3]
 local e = disagree(tonumber(ARGV[4]))
 if e then return e end
+-- include: part_may_take.lua
 for i = 1, n do
-    local v = redis.call('get', KEYS[i])
-    if v and v ~= ARGV[1] and v ~= 'reserved' and v ~= 'reserved:' .. ARGV[3] and
-        not (any and string.sub(v, 1, 9) == 'reserved:') then
-        return string.format('0 %.0f %.0f', i, redis.call('pttl', KEYS[i]))
-    end
-end
-for i = 1, n do
-    if redis.call('get', KEYS[i]) == ARGV[1] then
-        redis.call('pexpire', KEYS[i], math.max(redis.call('pttl', KEYS[i]), ARGV[2]))
-    else
-        redis.call('set', KEYS[i], ARGV[1], 'PX', ARGV[2])
-    end
+    -- include: part_take_key.lua
 end
 keep(ARGV[4])
 count(l)
