@@ -95,31 +95,32 @@ static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_
     return several ? RL_COMMAND_SET_ALL : kinds[kind];
 }
 
-static void call_fill(struct rl_lock_call *call, enum rl_call_kind kind, uint32_t round) {
-    const struct rl_lock *core = &call->lock->core;
-    const uint8_t mode = rl_mode_of(call->lock, kind);
+/* What is the same for all nodes. */
+static void request_fill(struct rl_request *request, const redlock_lock *lock,
+                         enum rl_call_kind kind) {
+    const struct rl_lock *core = &lock->core;
+    const uint8_t mode = rl_mode_of(lock, kind);
     assert(core->token[0] != '\0');
     assert(core->ttl_ms > 0 || kind == RL_CALL_RELEASE);
-    rl_call_init(&call->sent, core, kind, round);
-    call->request = (struct rl_request){
-        .target = &call->lock->target,
+    *request = (struct rl_request){
+        .target = &lock->target,
         .ttl_ms = core->ttl_ms,
         .counter = core->fence.floor,
-        .kind = (uint8_t)command_kind(call->lock, kind, mode),
+        .kind = (uint8_t)command_kind(lock, kind, mode),
         .lock_mode = mode,
         .from = RL_NO_SLOT,
-        .announces = call->lock->announces,
+        .announces = lock->announces,
     };
-    memcpy(call->request.token, core->token, RL_TOKEN_LEN);
-    if (call->lock->permit != NULL) {
-        assert(call->lock->permit->slots.n > 0);
-        call->request.slots = call->lock->permit->slots;
+    memcpy(request->token, core->token, RL_TOKEN_LEN);
+    if (lock->permit != NULL) {
+        assert(lock->permit->slots.n > 0);
+        request->slots = lock->permit->slots;
     }
     if (kind == RL_CALL_TAKE && core->place == RL_LINE_ANY_PLACE) {
-        memcpy(call->request.place, RL_PLACE_ANY, RL_PLACE_LEN);
+        memcpy(request->place, RL_PLACE_ANY, RL_PLACE_LEN);
     } else if (kind == RL_CALL_TAKE) {
-        call->request.shut_ms = call->lock->holding.shuts ? RL_MODE_SHUT_MS : 0;
-        rl_line_place(call->lock->client, core->place, call->request.place);
+        request->shut_ms = lock->holding.shuts ? RL_MODE_SHUT_MS : 0;
+        rl_line_place(lock->client, core->place, request->place);
     }
 }
 
@@ -168,6 +169,7 @@ static void put_form(struct rl_request *request, const struct rl_release_plan *p
 void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
     redlock_client *client = lock->client;
     memset(client->calls.wire_length, 0, sizeof client->calls.wire_length);
+    request_fill(&client->calls.request, lock, kind);
     if (kind == RL_CALL_RELEASE) {
         rl_line_plan_release(lock, &client->calls.plan);
     }
@@ -181,7 +183,9 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
         RL_MARK(SEND_NO_MEMORY);
         return REDLOCK_ERR_NOMEM;
     }
-    call_fill(call, kind, round);
+    assert(client->calls.request.target == &lock->target); /* rl_calls_format() */
+    rl_call_init(&call->sent, &lock->core, kind, round);
+    call->request = client->calls.request;
     if (kind == RL_CALL_RELEASE) {
         put_form(&call->request, &client->calls.plan, node);
     } else if (kind == RL_CALL_EXTEND) {
@@ -278,7 +282,8 @@ void rl_calls_owe(redlock_lock *lock, uint32_t node) {
                  REDLOCK_ERR_NOMEM, 0);
         return;
     }
-    call_fill(call, RL_CALL_RELEASE, 0);
+    rl_call_init(&call->sent, &lock->core, RL_CALL_RELEASE, 0);
+    request_fill(&call->request, lock, RL_CALL_RELEASE);
     owe(&lock->client->nodes[node], call, RL_RELEASE_UNANSWERED);
 }
 

@@ -41,16 +41,17 @@ void rl_mode_learn(redlock_lock *lock, uint32_t node, const struct rl_request *r
                    const struct rl_answer *answer) {
     const uint32_t bit = UINT32_C(1) << node;
     const bool runs_late = answer->verdict == RL_UNANSWERED || answer->verdict == RL_NOT_REDIS;
+    const bool upgrades = request->kind == RL_COMMAND_UPGRADE;
     assert(node < lock->client->n_nodes);
-    if (memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
-        return;
+    if ((!request->converts && !upgrades) ||
+        memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
+        return; /* as nearly all answers */
     }
     if (request->converts) { /* after an error it is over, whatever it has done */
         lock->holding.unsure &= ~bit;
         lock->holding.stray |= runs_late ? bit : 0;
     }
-    if (request->kind == RL_COMMAND_UPGRADE && answer->verdict == RL_NO &&
-        answer->line.which == RL_UPGRADE_MEETS_UPGRADE) {
+    if (upgrades && answer->verdict == RL_NO && answer->line.which == RL_UPGRADE_MEETS_UPGRADE) {
         lock->holding.meets_upgrade = true;
     }
 }

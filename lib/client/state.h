@@ -75,9 +75,10 @@ struct rl_release_plan {
 struct rl_calls {
     struct rl_lock_call *free;
     struct rl_lock_call_block *blocks;
-    uint32_t count;        /* in all blocks */
-    uint32_t outstanding;  /* sent, not answered */
-    size_t wire_length[2]; /* of what a fan-out sends, to others and to home; 0: not written yet */
+    uint32_t count;            /* in all blocks */
+    uint32_t outstanding;      /* sent, not answered */
+    struct rl_request request; /* of a fan-out: what is the same for all nodes */
+    size_t wire_length[2];     /* ... and written, for others and for home; 0: not yet */
     struct rl_release_plan plan;
 };
 

@@ -174,10 +174,10 @@ static void update_beside(redlock_lock *lock) {
 /* -- After a step -- */
 
 void rl_waiting_update(redlock_lock *lock) {
-    const bool beside = rl_waiting_is_beside(lock);
     if (!lock->waiting.is_in_line) {
         return;
     }
+    const bool beside = rl_waiting_is_beside(lock);
     if (rl_lock_is_in_line(&lock->core)) {
         if (beside) {
             update_beside(lock);

@@ -159,15 +159,15 @@ static const struct script *script_of(const struct rl_command *command) {
         return &known[permit];
     }
     enum variant variant = is_of_one(command->kind) || count_keys(command) == 1 ? ONE : SEVERAL;
-    if (is_shared(command) && scripts[command->kind][SHARED].text != NULL) {
+    if (is_shared(command) && known[SHARED].text != NULL) {
         variant = SHARED;
     } else if (has_counters(command)) {
         variant = FENCED;
-    } else if (scripts[command->kind][variant].text == NULL) {
+    } else if (known[variant].text == NULL) {
         variant = ONE;
     }
-    assert(scripts[command->kind][variant].text != NULL);
-    return &scripts[command->kind][variant];
+    assert(known[variant].text != NULL);
+    return &known[variant];
 }
 
 static void put_keys(struct rl_writer *w, const struct rl_command *command, bool counters) {
