@@ -15,4 +15,13 @@ int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t 
 /* As redlock_mutex_fence(), of the slots: REDLOCK_NO_SLOT for none. */
 int32_t rl_mutex_slot(redlock_mutex *mutex, size_t index);
 
+/* What the options of all three have in common, of an initializer of redlock_mutex_options. */
+#define RL_MUTEX_OPTIONS_OF(from)                                                             \
+    .size = sizeof(redlock_mutex_options), .ttl_ms = (from)->ttl_ms,                          \
+    .auto_extend = (from)->auto_extend, .renew_ms = (from)->renew_ms,                         \
+    .max_hold_ms = (from)->max_hold_ms, .delay_ms = (from)->delay_ms,                         \
+    .jitter_ms = (from)->jitter_ms, .min_validity_ms = (from)->min_validity_ms,               \
+    .lost_data = (from)->lost_data, .error = (from)->error, .error_size = (from)->error_size, \
+    .fencing = (from)->fencing
+
 #endif

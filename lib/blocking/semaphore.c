@@ -35,20 +35,9 @@ static void lost_cb(redlock_mutex *mutex, int status, void *data) {
 static redlock_mutex_options options_of(const redlock_semaphore_options *from) {
     assert(from->size == sizeof *from);
     return (redlock_mutex_options){
-        .size = sizeof(redlock_mutex_options),
-        .ttl_ms = from->ttl_ms,
-        .auto_extend = from->auto_extend,
-        .renew_ms = from->renew_ms,
-        .max_hold_ms = from->max_hold_ms,
-        .delay_ms = from->delay_ms,
-        .jitter_ms = from->jitter_ms,
-        .min_validity_ms = from->min_validity_ms,
+        RL_MUTEX_OPTIONS_OF(from),
         .owner = REDLOCK_OWNER_OBJECT,
         .on_lost = from->on_lost != NULL ? lost_cb : NULL,
-        .lost_data = from->lost_data,
-        .error = from->error,
-        .error_size = from->error_size,
-        .fencing = from->fencing,
     };
 }
 

@@ -8,11 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "redlock/redlock.hpp"
-
-extern "C" {
-#include "live/live.h"
-}
+#include "blocking/cpp_frame.hpp"
 
 using namespace std::chrono_literals;
 
@@ -25,32 +21,6 @@ static_assert(noexcept(std::declval<redlock::counting_semaphore &>().release()))
 
 namespace {
 
-// Fresh nodes, as in live.h.
-redlock_client_options fresh() {
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    options.guard = REDLOCK_GUARD_OFF;
-    return options;
-}
-
-struct live *live_of(void **state) {
-    return static_cast<struct live *>(*state);
-}
-
-std::vector<std::string> urls(const struct live *live) {
-    return {live->urls, live->urls + live->n};
-}
-
-// The status of the error that is thrown, 0 if none is.
-template <class Function>
-int thrown(Function function) {
-    try {
-        function();
-    } catch (const redlock::error &error) {
-        return error.status();
-    }
-    return 0;
-}
-
 // How many stand in the line of the semaphore, on all nodes together.
 long long in_line(const struct live *live) {
     long long count = 0;
@@ -59,8 +29,6 @@ long long in_line(const struct live *live) {
     }
     return count;
 }
-
-#define STATUS(got, wanted) assert_string_equal(redlock_err_name(got), redlock_err_name(wanted))
 
 }  // namespace
 
@@ -140,28 +108,17 @@ static void lost(void **state) {
     STATUS(semaphore.release().value(), REDLOCK_ERR_LOST);
 }
 
-static int start_three(void **state) {
-    if (live_setup(state) != 0) {
-        return -1;
-    }
-    live_start(live_of(state), 3, nullptr);
-    return 0;
-}
-
-static int stop_three(void **state) {
-    live_end(live_of(state));
-    return live_teardown(state);
-}
-
 }  // extern "C"
 
-#define ON_THREE_NODES(function) cmocka_unit_test_setup_teardown(function, start_three, stop_three)
+// At the end the number of permits is still there.
+#define ON_THREE_NODES_WITH_KEYS(function) \
+    cmocka_unit_test_setup_teardown(function, start_three, stop_three)
 
 int main() {
     const struct CMUnitTest tests[] = {
-        ON_THREE_NODES(as_a_standard_semaphore),
-        ON_THREE_NODES(errors_and_moves),
-        ON_THREE_NODES(lost),
+        ON_THREE_NODES_WITH_KEYS(as_a_standard_semaphore),
+        ON_THREE_NODES_WITH_KEYS(errors_and_moves),
+        ON_THREE_NODES_WITH_KEYS(lost),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

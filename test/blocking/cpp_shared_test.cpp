@@ -10,10 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "redlock/redlock.hpp"
+#include "blocking/cpp_frame.hpp"
 
 extern "C" {
-#include "live/live.h"
 #include "live/readers.h"
 }
 
@@ -34,37 +33,6 @@ namespace {
 using reader = std::shared_lock<redlock::shared_mutex>;
 using writer = std::unique_lock<redlock::shared_mutex>;
 
-// Fresh nodes, as in live.h.
-redlock_client_options fresh() {
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    options.guard = REDLOCK_GUARD_OFF;
-    return options;
-}
-
-struct live *live_of(void **state) {
-    return static_cast<struct live *>(*state);
-}
-
-std::vector<std::string> urls(const struct live *live) {
-    return {live->urls, live->urls + live->n};
-}
-
-// The status of the error that is thrown, 0 if none is.
-template <class Function>
-int thrown(Function function) {
-    try {
-        function();
-    } catch (const redlock::error &error) {
-        return error.status();
-    }
-    return 0;
-}
-
-template <class Function>
-void in_a_thread(Function function) {
-    std::thread(function).join();
-}
-
 // Whether another thread gets in, which goes at once.
 bool reads(redlock::shared_mutex &mutex) {
     bool got = false;
@@ -76,8 +44,6 @@ bool writes(redlock::shared_mutex &mutex) {
     in_a_thread([&] { got = writer(mutex, std::try_to_lock).owns_lock(); });
     return got;
 }
-
-#define STATUS(got, wanted) assert_string_equal(redlock_err_name(got), redlock_err_name(wanted))
 
 }  // namespace
 
@@ -244,25 +210,7 @@ static void lost(void **state) {
     STATUS(mutex.release().value(), REDLOCK_ERR_LOST);
 }
 
-static int start_three(void **state) {
-    if (live_setup(state) != 0) {
-        return -1;
-    }
-    live_start(live_of(state), 3, nullptr);
-    return 0;
-}
-
-/* Fails if a key is left on a node. */
-static int stop_three(void **state) {
-    struct live *live = live_of(state);
-    LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
-    return live_teardown(state);
-}
-
 }  // extern "C"
-
-#define ON_THREE_NODES(function) cmocka_unit_test_setup_teardown(function, start_three, stop_three)
 
 int main() {
     const struct CMUnitTest tests[] = {

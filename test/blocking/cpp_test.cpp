@@ -11,11 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "redlock/redlock.hpp"
-
-extern "C" {
-#include "live/live.h"
-}
+#include "blocking/cpp_frame.hpp"
 
 using namespace std::chrono_literals;
 
@@ -39,21 +35,6 @@ static_assert(std::is_base_of_v<std::system_error, redlock::error>);
 
 namespace {
 
-// Fresh nodes, as in live.h.
-redlock_client_options fresh() {
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    options.guard = REDLOCK_GUARD_OFF;
-    return options;
-}
-
-struct live *live_of(void **state) {
-    return static_cast<struct live *>(*state);
-}
-
-std::vector<std::string> urls(const struct live *live) {
-    return {live->urls, live->urls + live->n};
-}
-
 void pause_all(struct live *live) {
     for (size_t i = 0; i < live->n; i++) {
         live_pause(live, i);
@@ -66,17 +47,6 @@ void resume_all(struct live *live) {
     }
 }
 
-// The status of the error that is thrown, 0 if none is.
-template <class Function>
-int thrown(Function function) {
-    try {
-        function();
-    } catch (const redlock::error &error) {
-        return error.status();
-    }
-    return 0;
-}
-
 template <class Function>
 int attempt_thrown(Function function) {
     try {
@@ -86,13 +56,6 @@ int attempt_thrown(Function function) {
     }
     return 1;
 }
-
-template <class Function>
-void in_a_thread(Function function) {
-    std::thread(function).join();
-}
-
-#define STATUS(got, wanted) assert_string_equal(redlock_err_name(got), redlock_err_name(wanted))
 
 }  // namespace
 
@@ -367,25 +330,7 @@ static void ends_in_any_order(void **state) {
     }  // the guard unlocks in vain, the client is gone before the mutex
 }
 
-static int start_three(void **state) {
-    if (live_setup(state) != 0) {
-        return -1;
-    }
-    live_start(live_of(state), 3, nullptr);
-    return 0;
-}
-
-/* Fails if a key is left on a node. */
-static int stop_three(void **state) {
-    struct live *live = live_of(state);
-    LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
-    return live_teardown(state);
-}
-
 }  // extern "C"
-
-#define ON_THREE_NODES(function) cmocka_unit_test_setup_teardown(function, start_three, stop_three)
 
 int main() {
     const struct CMUnitTest tests[] = {
