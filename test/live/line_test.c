@@ -36,13 +36,6 @@ static void make_crowd(struct crowd *c, struct live *live, size_t n, const char 
     }
 }
 
-static redlock_acquire_options patient(void) {
-    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    options.ttl_ms = TTL_MS;
-    options.wait_ms = REDLOCK_NO_LIMIT;
-    return options;
-}
-
 static uint64_t requests(const struct live *live) {
     return live_node(live->client, 0).requests;
 }
@@ -72,7 +65,7 @@ static void served(redlock_lock *lock, int status, void *data) {
 static void serves_in_order_at_the_cost_of_one(void **state) {
     struct live *live = *state;
     static struct crowd c;
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, CROWD, "key");
     uint64_t before = requests(live);
     for (size_t i = 0; i < CROWD; i++) {
@@ -98,7 +91,7 @@ static void waits_in_silence(void **state) {
     struct live *live = *state;
     static struct crowd c;
     struct live_done done = {0};
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, 20, "key");
     LIVE_STATUS(live_acquire(live, c.locks[0], &options), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -129,7 +122,7 @@ static void leave_by_free(redlock_lock *lock) {
 static void lets_the_next_go_on(struct live *live, size_t who, void (*leave)(redlock_lock *)) {
     static struct crowd c;
     struct live_done left = {0};
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, 4, "key");
     if (who > 0) {
         LIVE_STATUS(live_acquire(live, c.locks[0], &options), 0);
@@ -169,7 +162,7 @@ static void has_its_turn_no_more(void **state) {
     MARK_FROM(TURN_TAKEN_BACK);
     static struct crowd c;
     struct live_done done = {0};
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, 3, "key");
     for (int i = 0; i < 20; i++) {
         done.count = 0;
@@ -194,7 +187,7 @@ static void has_its_turn_no_more(void **state) {
 static void runs_out_of_patience(void **state) {
     struct live *live = *state;
     static struct crowd c;
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, 4, "key");
     LIVE_STATUS(live_acquire(live, c.locks[0], &options), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -205,7 +198,7 @@ static void runs_out_of_patience(void **state) {
     assert_true(redlock_now_ns() - start_ns >= 149 * LIVE_MS);
     options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, c.locks[2], &options), REDLOCK_ERR_HELD);
-    options = patient();
+    options = live_patient(TTL_MS);
     options.tries = 3;
     options.delay_ms = 20;
     options.jitter_ms = 0;
@@ -223,7 +216,7 @@ static void goes_on_after_a_loss(void **state) {
     struct live *live = *state;
     static struct crowd c;
     struct live_done lost = {0};
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, 2, "key");
     options.ttl_ms = 200;
     options.on_lost = live_lock_cb;
@@ -251,7 +244,7 @@ static void hold_shortly(redlock_lock *lock, int status, void *data) {
 }
 
 static void round_again(redlock_lock *lock, int status, void *data) {
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     (void)data;
     if (status == 0 && !is_over) {
         LIVE_STATUS(redlock_acquire(lock, &options, hold_shortly, NULL), 0);
@@ -264,7 +257,7 @@ static void is_fair_to_strangers(void **state) {
     static struct crowd c;
     struct live_done done = {0};
     redlock_client *stranger;
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, 3, "key");
     redlock_client_options client_options = live_options(live);
     LIVE_STATUS(live_open(live, &client_options, &stranger), 0);

@@ -237,6 +237,13 @@ redlock_acquire_options live_once(int64_t ttl_ms) {
     return options;
 }
 
+redlock_acquire_options live_patient(int64_t ttl_ms) {
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    options.ttl_ms = ttl_ms;
+    options.tries = options.wait_ms = REDLOCK_NO_LIMIT;
+    return options;
+}
+
 redlock_node_outcome live_outcome(const redlock_lock *lock, size_t i) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
     LIVE_STATUS(redlock_lock_outcome(lock, i, &outcome), 0);

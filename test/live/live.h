@@ -170,6 +170,8 @@ redlock_lock *live_lock(redlock_client *client, const char *resource);
 
 /* An acquire with one try. */
 redlock_acquire_options live_once(int64_t ttl_ms);
+/* One that waits for as long as it takes. */
+redlock_acquire_options live_patient(int64_t ttl_ms);
 
 /* Acquires, and waits until every node has it. A quorum is enough for the callback: on a node that
  * comes to it later another client may have been first, and what that one is told by this node, be

@@ -27,6 +27,14 @@ static size_t sum(const struct live *live, const char *format, const char *resou
     return count;
 }
 
+int readers_change(struct live *live, redlock_lock *lock,
+                   int (*how)(redlock_lock *, redlock_lock_cb, void *)) {
+    struct live_done done = {0};
+    LIVE_STATUS(how(lock, live_lock_cb, &done), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    return done.status;
+}
+
 size_t readers_count(const struct live *live, const char *resource) {
     return sum(live, "ZCARD libredlock:readers:{%s}", resource);
 }

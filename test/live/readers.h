@@ -9,6 +9,10 @@ redlock_lock *readers_lock(redlock_client *client, const char *resource, enum re
 /* Acquires with one try, and waits until every node has the lease. */
 void readers_hold(struct live *live, redlock_lock *lock, int64_t ttl_ms);
 
+/* Downgrades or upgrades. Returns the status. */
+int readers_change(struct live *live, redlock_lock *lock,
+                   int (*how)(redlock_lock *, redlock_lock_cb, void *));
+
 /* Leases on all nodes together. */
 size_t readers_count(const struct live *live, const char *resource);
 

@@ -30,13 +30,6 @@ static redlock_client *open_patient(struct live *live) {
     return client;
 }
 
-static redlock_acquire_options patient(void) {
-    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    options.ttl_ms = TTL_MS;
-    options.wait_ms = REDLOCK_NO_LIMIT;
-    return options;
-}
-
 /* Without a guard a node is known by its name. */
 static size_t home_of(const redlock_client *client, char letter) {
     uint64_t nodes[5];
@@ -61,7 +54,7 @@ static void two_letters(const redlock_client *client, char names[3]) {
 static void asks_again_when_all_have_answered(void **state) {
     struct live *live = *state;
     redlock_client *client = open_patient(live);
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     struct live_done released = {0}, acquired = {0};
     char names[3];
     two_letters(client, names);
@@ -90,7 +83,7 @@ static void asks_again_when_all_have_answered(void **state) {
 static void leaves_no_deadline(void **state) {
     struct live *live = *state;
     redlock_client *client = open_patient(live);
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     struct live_done released = {0}, acquired = {0}, waited = {0};
     char names[3];
     two_letters(client, names);
@@ -140,7 +133,7 @@ static redisContext *put_in_line(struct live *live, size_t home, const char *let
 
 static void serves_if_the_next_cannot_go_on(void **state) {
     struct live *live = *state;
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     struct live_done waited = {0};
     redlock_client *client = live->client;
     size_t home = home_of(client, 'a');

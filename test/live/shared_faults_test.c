@@ -12,14 +12,6 @@ static redlock_acquire_options patient(uint64_t owner) {
     return options;
 }
 
-static int change(struct live *live, redlock_lock *lock,
-                  int (*how)(redlock_lock *, redlock_lock_cb, void *)) {
-    struct live_done done = {0};
-    LIVE_STATUS(how(lock, live_lock_cb, &done), 0);
-    LIVE_UNTIL(live, done.count == 1);
-    return done.status;
-}
-
 /* -- Conversions that fail -- */
 
 /* The nodes answer with an error: what they did not convert, the next extension does. */
@@ -31,7 +23,7 @@ static void a_refused_downgrade_is_made_good(void **state) {
     for (size_t i = 0; i < 3; i++) {
         live_tell(live, i, "CONFIG SET maxmemory 1");
     }
-    LIVE_STATUS(change(live, a, redlock_downgrade), REDLOCK_ERR_UNKNOWN);
+    LIVE_STATUS(readers_change(live, a, redlock_downgrade), REDLOCK_ERR_UNKNOWN);
     for (size_t i = 0; i < 3; i++) {
         live_tell(live, i, "CONFIG SET maxmemory 0");
     }
@@ -39,7 +31,7 @@ static void a_refused_downgrade_is_made_good(void **state) {
     LIVE_STATUS(live_extend(live, a, TTL_MS), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_int_equal(live_count_keys(live, "key", "redlock:shared"), 5);
-    LIVE_STATUS(change(live, a, redlock_try_upgrade), 0); /* an error has come to an end */
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), 0); /* an error has come to an end */
     LIVE_STATUS(live_release(live, a), 0);
     LIVE_POLL(live, live_no_keys(live));
     live_end(live);
@@ -69,7 +61,7 @@ static void a_lost_downgrade_is_made_good(void **state) {
     LIVE_STATUS(live_extend(live, a, TTL_MS), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_int_equal(live_count_keys(live, "key", "redlock:shared"), 5);
-    LIVE_STATUS(change(live, a, redlock_try_upgrade), REDLOCK_ERR_UNKNOWN);
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), REDLOCK_ERR_UNKNOWN);
     assert_int_equal(live_count_keys(live, "key", "redlock:shared"), 5); /* not even asked for */
     LIVE_STATUS(live_release(live, a), 0);
     LIVE_POLL(live, live_no_keys(live));
@@ -89,7 +81,7 @@ static void an_upgrade_in_vain_of_a_long_hold_lets_go(void **state) {
     for (size_t i = 0; i < 2; i++) {
         live_tell(live, i, "ZREM libredlock:readers:{key} %s", redlock_lock_token(b));
     }
-    LIVE_STATUS(change(live, a, redlock_try_upgrade), REDLOCK_ERR_HELD);
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), REDLOCK_ERR_HELD);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_int_equal(live_count_keys(live, "key", "redlock:shared"), 5);
     assert_true(redlock_lock_remaining_ms(a) > TTL_MS);

@@ -14,13 +14,6 @@ struct reader {
     struct live_done granted;
 };
 
-static redlock_acquire_options patient(void) {
-    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    options.ttl_ms = TTL_MS;
-    options.tries = options.wait_ms = REDLOCK_NO_LIMIT;
-    return options;
-}
-
 static void open_one(struct reader *r, struct live *live, enum redlock_mode mode) {
     memset(r, 0, sizeof *r);
     r->client = live_another(live);
@@ -28,7 +21,7 @@ static void open_one(struct reader *r, struct live *live, enum redlock_mode mode
 }
 
 static void ask(struct reader *r) {
-    redlock_acquire_options options = patient();
+    redlock_acquire_options options = live_patient(TTL_MS);
     LIVE_STATUS(redlock_acquire(r->lock, &options, live_lock_cb, &r->granted), 0);
 }
 
@@ -103,7 +96,7 @@ static void one_waits_for_all_of_a_client(void **state) {
     redlock_client *client = live_another(live);
     redlock_lock *locks[READERS];
     struct live_done done = {0};
-    redlock_acquire_options once = live_once(TTL_MS), options = patient();
+    redlock_acquire_options once = live_once(TTL_MS), options = live_patient(TTL_MS);
     open_one(&writer, live, REDLOCK_EXCLUSIVE);
     live_hold(live, writer.lock, &once);
     for (size_t i = 0; i < READERS; i++) {

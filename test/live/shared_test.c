@@ -193,14 +193,6 @@ static void fences_of_readers(void **state) {
 
 /* -- From one mode to the other -- */
 
-static int change(struct live *live, redlock_lock *lock,
-                  int (*how)(redlock_lock *, redlock_lock_cb, void *)) {
-    struct live_done done = {0};
-    LIVE_STATUS(how(lock, live_lock_cb, &done), 0);
-    LIVE_UNTIL(live, done.count == 1);
-    return done.status;
-}
-
 static void a_writer_becomes_a_reader(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
@@ -211,7 +203,7 @@ static void a_writer_becomes_a_reader(void **state) {
     live_hold(live, a, &once);
     memcpy(token, redlock_lock_token(a), sizeof token);
     LIVE_STATUS(live_acquire(live, reader, &once), REDLOCK_ERR_HELD);
-    LIVE_STATUS(change(live, a, redlock_downgrade), 0);
+    LIVE_STATUS(readers_change(live, a, redlock_downgrade), 0);
     assert_int_equal(redlock_lock_mode(a), REDLOCK_SHARED);
     assert_int_equal(redlock_lock_is_valid(a), 1);
     assert_string_equal(redlock_lock_token(a), token);
@@ -240,20 +232,21 @@ static void a_reader_becomes_the_writer(void **state) {
     LIVE_STATUS(redlock_try_upgrade(a, NULL, NULL), REDLOCK_ERR_NOT_HELD);
     readers_hold(live, a, TTL_MS);
     readers_hold(live, b, TTL_MS);
-    LIVE_STATUS(change(live, a, redlock_try_upgrade), REDLOCK_ERR_HELD);
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), REDLOCK_ERR_HELD);
     assert_int_equal(redlock_lock_mode(a), REDLOCK_SHARED);
     assert_int_equal(redlock_lock_is_valid(a), 1);
-    LIVE_STATUS(change(live, b, redlock_try_upgrade), REDLOCK_ERR_WOULD_DEADLOCK);
-    assert_int_not_equal(change(live, a, redlock_try_upgrade), 0); /* whose wish was first? */
+    LIVE_STATUS(readers_change(live, b, redlock_try_upgrade), REDLOCK_ERR_WOULD_DEADLOCK);
+    assert_int_not_equal(readers_change(live, a, redlock_try_upgrade),
+                         0); /* whose wish was first? */
     assert_int_equal(redlock_lock_is_valid(a), 1);
     LIVE_STATUS(live_release(live, b), 0);
     LIVE_UNTIL(live, live_is_quiet(other, 5));
-    LIVE_STATUS(change(live, a, redlock_try_upgrade), 0);
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), 0);
     assert_int_equal(redlock_lock_mode(a), REDLOCK_EXCLUSIVE);
     LIVE_STATUS(redlock_try_upgrade(a, NULL, NULL), REDLOCK_ERR_INVALID);
     LIVE_STATUS(live_acquire(live, b, &once), REDLOCK_ERR_HELD);
     LIVE_STATUS(live_extend(live, a, 0), 0);
-    LIVE_STATUS(change(live, a, redlock_downgrade), 0);
+    LIVE_STATUS(readers_change(live, a, redlock_downgrade), 0);
     LIVE_POLL(live, live_count_keys(live, "key", "redlock:shared") == 5);
     readers_hold(live, b, TTL_MS);
     LIVE_STATUS(live_release(live, a), 0);
@@ -274,7 +267,7 @@ static void an_upgrade_in_vain_lets_go(void **state) {
     for (size_t i = 0; i < 2; i++) {
         live_tell(live, i, "ZREM libredlock:readers:{key} %s", redlock_lock_token(b));
     }
-    LIVE_STATUS(change(live, a, redlock_try_upgrade), REDLOCK_ERR_HELD);
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), REDLOCK_ERR_HELD);
     LIVE_POLL(live, live_count_keys(live, "key", "redlock:shared") == 5);
     LIVE_STATUS(live_extend(live, b, 0), 0);
     LIVE_POLL(live, readers_count(live, "key") == 10);
@@ -296,8 +289,8 @@ static void is_not_handed_over_before_all_is_answered(void **state) {
     live_hold(live, a, &once);
     memcpy(token, redlock_lock_token(a), sizeof token);
     live_pause(live, 0);
-    LIVE_STATUS(change(live, a, redlock_downgrade), 0);
-    LIVE_STATUS(change(live, a, redlock_try_upgrade), 0);
+    LIVE_STATUS(readers_change(live, a, redlock_downgrade), 0);
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), 0);
     LIVE_STATUS(redlock_disown(a), REDLOCK_ERR_BUSY);
     assert_non_null(strstr(LOCK_MESSAGE(a), "mode"));
     assert_int_equal(redlock_lock_is_valid(a), 1);
