@@ -6,8 +6,8 @@
 #   sh cluster/chaos.sh --help           everything else
 #
 # It installs what is missing (setup.sh says what and why), builds into build/chaos, and runs
-# cluster/chaos/main.py. If REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build makes,
-# nothing is installed or built. Whatever the script starts is ended, also when it is interrupted.
+# cluster/chaos/main.py. If REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build makes
+# (and, for permits in shells, REDLOCK_CHAOS_REDLOCK), nothing is installed or built. Whatever the script starts is ended, also when it is interrupted.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -47,7 +47,8 @@ if [ -z "${REDLOCK_CHAOS_CLIENT-}" ] || [ -z "${REDLOCK_CHAOS_CLOCK-}" ]; then
     esac
     REDLOCK_CHAOS_CLIENT=$build/cluster/chaos/redlock-chaos-client
     REDLOCK_CHAOS_CLOCK=$build/cluster/chaos/redlock-chaos-clock.so
-    export REDLOCK_CHAOS_CLIENT REDLOCK_CHAOS_CLOCK
+    REDLOCK_CHAOS_REDLOCK=$build/cli/redlock
+    export REDLOCK_CHAOS_CLIENT REDLOCK_CHAOS_CLOCK REDLOCK_CHAOS_REDLOCK
 fi
 command -v python3 >/dev/null 2>&1 || {
     echo 'chaos.sh: python3 is not installed; as root: sh cluster/setup.sh chaos' >&2

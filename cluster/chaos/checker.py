@@ -112,7 +112,7 @@ def judge(history, stall_s=None, starved_s=None):
     orphans = leftovers.find_orphans(history)
     lost_updates = updates.find_lost_updates(history, known)
     growth, growth_table = leftovers.find_growth(history)
-    findings = [overlaps, explained, by_paused, *windows.find_late_acts(history),
+    findings = [overlaps, explained, by_paused, *windows.find_permits(history, known), *windows.find_late_acts(history),
                 windows.find_late_landings(history), windows.find_wrong_validity(history),
                 windows.find_shared_tokens(history), *lost_updates, *orphans,
                 *liveness_of.find_stalls(history, liveness, stall_s or limits[0],
@@ -138,6 +138,7 @@ def judge(history, stall_s=None, starved_s=None):
         "attempts": sum(story.attempts for story in history.clients.values()),
         "denied": merged(story.denied for story in history.clients.values()),
         "released": merged(story.released for story in history.clients.values()),
+        "permits_changed": merged(story.changes for story in history.clients.values()),
         "lost": merged(plans(story) for story in history.clients.values()),
         "extended": sum(len(hold.renewals) - 1 for hold in history.holds if hold.renewals),
         "acks": sum(len(acks) for acks in history.acks.values()),

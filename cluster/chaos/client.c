@@ -19,6 +19,7 @@
 
 #include "life.h"
 #include "tool/option.h"
+#include "under.h"
 
 #define COUNT_EVERY_MS 5000
 
@@ -128,7 +129,9 @@ static int run(struct program *program) {
 int main(int argc, char **argv) {
     struct program program = {0};
     int result = chaos_settings_read(&program.process.settings, argc, argv);
-    if (result == 0) {
+    if (result == 0 && program.process.settings.is_under) {
+        result = chaos_under_run(&program.process.settings);
+    } else if (result == 0) {
         signal(SIGPIPE, SIG_IGN); /* the blind control's own connections may break */
         result = run(&program);
     } else {

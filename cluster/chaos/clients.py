@@ -1,4 +1,5 @@
-"""The client processes: redlock-chaos-client, started, stopped, killed, replaced and ended.
+"""The client processes: redlock-chaos-client, started, stopped, killed, replaced and ended; and, for
+permits, shells: "redlock run --permits", again and again, with redlock-chaos-client as the command.
 
 Happy path: Clients(...).start(), then faults by slot ("c2" is the second one), then finish(). A
 slot's process has a number of its own; the one that takes a killed one's place has the next number
@@ -23,6 +24,8 @@ from server import ChaosError
 # Beyond the longest wait and work: a client finishes what it does when it is told to end.
 FINISH_TIMEOUT_S = 20.0
 TURN_POLL_S = 0.001
+SHELL_TTL_MS = 1000  # a shorter one leaves no time to end the command
+SHELL_ENDED = 128 + signal.SIGTERM  # unless the command ends by itself when it is told to
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Load:
     control: str | None
     guard: str
     seconds: float
+    permits: int
+    redlock: Path | None  # of shells
 
     def command(self, process: int) -> list[str]:
         settings = {
@@ -55,6 +60,7 @@ class Load:
             "work-ms": self.work_ms,
             "seed": self.seed * 1000 + process,
             "workload": self.workload,
+            "permits": self.permits,
             "guard": self.guard,
             # It is ended by a signal; this is for the case that nobody sends it.
             "seconds": int(self.seconds) + 600,
@@ -66,21 +72,41 @@ class Load:
             words += [f"--{name}", str(value)]
         return words
 
+    def shell_command(self, process: int) -> list[str]:
+        work = {
+            "dir": self.folder,
+            "process": process,
+            "ttl-ms": self.ttl_ms,
+            "work-ms": self.work_ms,
+            "permits": self.permits,
+        }
+        words = [str(self.redlock), "run", "--repeat=20ms", "--quiet"]
+        words += ["--nodes", ",".join(self.urls), "--guard", self.guard]
+        ttl = f"{max(self.ttl_ms, SHELL_TTL_MS)}ms"
+        words += ["--ttl", ttl, "--max-ttl", ttl]
+        words += ["--permits", str(self.permits), "--take", str(1 + process % 2)]
+        words += ["chaos-1", "--", str(self.program), "--under"]
+        for name, value in work.items():
+            words += [f"--{name}", str(value)]
+        return words
+
 
 @dataclass
 class _Process:
     number: int
     popen: subprocess.Popen[bytes]
+    is_shell: bool = False
     expected_end: bool = False
 
 
 class Clients:
     """One thread a slot at a time; the sampler reads running() beside it."""
 
-    def __init__(self, load: Load, processes: int) -> None:
+    def __init__(self, load: Load, processes: int, shells: int) -> None:
         self._load = load
         self._lock = threading.Lock()
-        self._count = processes
+        self._count = processes + shells
+        self._shells = {f"c{processes + 1 + shell}" for shell in range(shells)}
         self._started = 0
         self._slots: dict[str, _Process] = {}
 
@@ -92,16 +118,18 @@ class Clients:
         with self._lock:
             self._started += 1
             number = self._started
+            is_shell = slot in self._shells
+            command = self._load.shell_command if is_shell else self._load.command
             output = self._load.folder / "clients" / f"{number}.log"
             with output.open("wb") as log:
                 popen = subprocess.Popen(
-                    self._load.command(number),
+                    command(number),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     start_new_session=True,  # the terminal's SIGINT is for the script alone
                 )
-            self._slots[slot] = _Process(number, popen)
+            self._slots[slot] = _Process(number, popen, is_shell)
 
     def name(self, slot: str) -> str:
         """The slot's process as it is called in the history."""
@@ -126,8 +154,12 @@ class Clients:
         process.popen.wait()
 
     def kill_at_turn(self, slot: str, within_s: float, stop: threading.Event) -> str:
-        """The process kills itself when it has the turn; one that gets none meanwhile is killed."""
+        """The process kills itself when it has the turn; one that gets none meanwhile is killed, and a
+        shell, which does not tell, at once."""
         process = self._slots[slot]
+        if process.is_shell:
+            self.kill(slot)
+            return "a shell, at any time"
         process.expected_end = True
         process.popen.send_signal(signal.SIGUSR1)
         until = time.monotonic() + within_s
@@ -166,7 +198,7 @@ class Clients:
                 status = process.popen.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 raise self._failed(process, "does not end after SIGTERM") from None
-            if status != 0:
+            if status != 0 and not (process.is_shell and status == SHELL_ENDED):
                 raise self._failed(process, _ended(status))
 
     def close(self) -> None:

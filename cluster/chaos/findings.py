@@ -9,7 +9,7 @@ APART = "apart"  # no lock can prevent it: the resource has to (a fencing token)
 NOTE = "note"
 
 # What a wrong lock is caught by.
-SAFETY = ("overlap", "late-act", "validity", "token", "lost-update")
+SAFETY = ("overlap", "permits", "slots", "late-act", "validity", "token", "lost-update")
 CAUGHT = SAFETY + ("overtaken",)
 
 

@@ -17,14 +17,16 @@ class Hold:
     """One hold of one lock by one client, as its client wrote it down."""
     __slots__ = ("client", "resource", "token", "sequence", "enter_ns", "valid_until_ns",
                  "renewals", "last_act_ns", "end_ns", "ended", "late_acts", "window_end_ns",
-                 "reads")
+                 "reads", "slots", "permits", "granted_until_ns")
 
-    def __init__(self, t_ns, client, resource, token, valid_until_ns, sequence, reads=False):
+    def __init__(self, t_ns, client, resource, token, valid_until_ns, sequence, reads=False,
+                 permits=None):
         self.client = client
         self.resource = resource
         self.token = token
         self.sequence = sequence
         self.enter_ns = t_ns
+        self.granted_until_ns = valid_until_ns
         self.valid_until_ns = valid_until_ns  # the latest that was told
         self.renewals = None  # [(when it was told, valid until)]
         self.last_act_ns = t_ns
@@ -33,9 +35,14 @@ class Hold:
         self.late_acts = None  # [(when, valid until)] of acts outside the validity
         self.window_end_ns = t_ns
         self.reads = reads  # beside others that do
+        # Of a semaphore: which slots it has, of how many by what it knew.
+        self.slots, self.permits = permits or ((), 0)
 
     def conflicts(self, other):
-        """May these two not hold at the same time? Readers may; a writer is alone."""
+        """May these two not hold at the same time? Readers may; a writer is alone. So may holders
+        of permits, each under slots of its own."""
+        if self.slots and other.slots:
+            return not set(self.slots).isdisjoint(other.slots)
         return not (self.reads and other.reads)
 
     def valid_until_at(self, t_ns):
@@ -149,11 +156,13 @@ class History:
 
 class Story:
     """What one client told of itself."""
-    __slots__ = ("waits", "reads", "joins", "turns", "grants", "denied", "lost", "attempts", "released")
+    __slots__ = ("waits", "reads", "permits", "joins", "turns", "grants", "denied", "lost",
+                 "attempts", "released", "changes")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
         self.reads = set()  # the begins of those that would read
+        self.permits = set()  # the begins of those that were for permits
         self.joins = []  # when a place in a line was asked for
         self.turns = []  # when it was told that it is its turn
         self.grants = []  # [(t_ns, wait_us, plan)]
@@ -161,6 +170,7 @@ class Story:
         self.lost = []  # [(t_ns, status, plan)]
         self.attempts = 0
         self.released = {}  # status -> how often
+        self.changes = {}  # of a number of permits: status -> how often
 
 
 def count(counts, key):

@@ -67,9 +67,10 @@ static void append(int fd, const char *line, int length) {
 static void append_record(int fd, const struct chaos_record *record) {
     char line[LINE_SIZE];
     assert(record->token[0] != '\0' && record->t_ns > 0);
-    int length = snprintf(line, sizeof(line), "%" PRIu64 " %s %s %s %s %" PRIu64 " %" PRIu64 "\n",
-                          record->t_ns, record->client, record->what, record->resource,
-                          record->token, record->valid_until_ns, record->sequence);
+    int length = snprintf(
+        line, sizeof(line), "%" PRIu64 " %s %s %s %s %" PRIu64 " %" PRIu64 "%s%s\n", record->t_ns,
+        record->client, record->what, record->resource, record->token, record->valid_until_ns,
+        record->sequence, record->slots[0] != '\0' ? " " : "", record->slots);
     append(fd, line, length);
 }
 
@@ -85,6 +86,10 @@ void chaos_journal_open(struct chaos_journal *journal, const char *dir, int proc
     if (journal->story == NULL || setvbuf(journal->story, NULL, _IOFBF, STORY_BUFFER) != 0) {
         chaos_journal_die(name);
     }
+}
+
+void chaos_journal_open_register(struct chaos_journal *journal, const char *dir) {
+    *journal = (struct chaos_journal){.register_fd = open_log(dir, "register.log"), .acks_fd = -1};
 }
 
 void chaos_journal_close(struct chaos_journal *journal) {

@@ -6,9 +6,10 @@
  *   clients/<process>.jsonl  one object per line: waits, places in lines asked for, turns, grants,
  *                            refusals, losses, releases, counts
  *
- * A line of the register, seven fields:
+ * A line of the register, seven fields, and an eighth of who holds permits of a semaphore, as
+ * "0,3/5", slots 0 and 3 of five:
  *
- *   <t_ns> <client> <what> <resource> <token> <valid_until_ns> <sequence>
+ *   <t_ns> <client> <what> <resource> <token> <valid_until_ns> <sequence> [<slots>/<permits>]
  *
  * The register stands for the thing that a lock protects, so only a holder may write enter,
  * write and exit into it, and one that holds it as a reader enter-reader, read and exit; extend,
@@ -42,10 +43,13 @@ struct chaos_record {
     const char *token;
     uint64_t valid_until_ns;
     uint64_t sequence; /* of the hold, unique among all processes of a run; of an ack: the number */
+    const char *slots; /* "" without permits */
 };
 
 /* Opens, and makes what is missing below dir. Ends the program on failure. */
 void chaos_journal_open(struct chaos_journal *journal, const char *dir, int process);
+/* Only for acts: there is no story, and what is below dir is there. */
+void chaos_journal_open_register(struct chaos_journal *journal, const char *dir);
 void chaos_journal_close(struct chaos_journal *journal);
 
 void chaos_journal_act(const struct chaos_journal *journal, const struct chaos_record *record);

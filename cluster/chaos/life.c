@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "blind.h"
+#include "permits.h"
 #include "work.h"
 
 #define RETRY_DELAY_MS 10
@@ -63,15 +64,24 @@ static void worker_close(struct chaos_worker *worker) {
 
 /* -- Release -- */
 
-static void worker_next(struct chaos_worker *worker) {
+static void worker_pause(struct chaos_worker *worker) {
     const uint64_t work_ms = (uint64_t)worker->process->settings.work_ms;
-    assert(!worker->is_working);
-    redlock_lock_free(worker->lock);
-    worker->lock = NULL;
+    assert(worker->lock == NULL);
     if (worker->process->is_stopping) {
         worker_close(worker);
     } else {
         chaos_worker_after(worker, 1 + chaos_worker_draw(worker, work_ms + 1), worker_wait);
+    }
+}
+
+static void worker_next(struct chaos_worker *worker) {
+    assert(!worker->is_working);
+    redlock_lock_free(worker->lock);
+    worker->lock = NULL;
+    if (worker->permits > 0) {
+        chaos_permits_change(worker, worker_pause);
+    } else {
+        worker_pause(worker);
     }
 }
 
@@ -142,6 +152,7 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
     assert(lock == worker->lock && !worker->is_working);
     if (status != 0) {
         tell_denied(worker, status, wait_us);
+        chaos_permits_denied(worker, status);
         worker_next(worker);
         return;
     }
@@ -149,6 +160,9 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
     worker->sequence++;
     worker->valid_until_ns = redlock_lock_valid_until_ns(lock);
     snprintf(worker->token, sizeof(worker->token), "%s", redlock_lock_token(lock));
+    if (worker->permits > 0) {
+        chaos_permits_granted(worker);
+    }
     chaos_work_begin(worker, worked);
 }
 
@@ -156,13 +170,18 @@ static void new_lock(struct chaos_worker *worker) {
     const struct chaos_settings *settings = &worker->process->settings;
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
     redlock_bytes bytes = {worker->resource, 0};
-    uint64_t index = chaos_worker_draw(worker, (uint64_t)settings->resources);
-    snprintf(worker->resource, sizeof(worker->resource), "chaos-%" PRIu64, index + 1);
+    worker->index = (int)chaos_worker_draw(worker, (uint64_t)settings->resources);
+    snprintf(worker->resource, sizeof(worker->resource), "chaos-%d", worker->index + 1);
     bytes.length = strlen(worker->resource);
     worker->reads = settings->workload == CHAOS_RWLOCK && chaos_worker_draw(worker, KINDS) != 0;
     options.resources = &bytes;
     options.n_resources = 1;
     options.mode = worker->reads ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    if (settings->workload == CHAOS_PERMITS) {
+        chaos_permits_choose(worker);
+        options.permits = worker->permits;
+        options.take = worker->take;
+    }
     must(worker, redlock_lock_new_with(worker->client, &options, &worker->lock, NULL, 0), "lock");
 }
 
@@ -172,6 +191,10 @@ static void tell_wait(struct chaos_worker *worker) {
     tool_json_text(json, "resource", worker->resource);
     if (worker->reads) {
         tool_json_bool(json, "reads", true);
+    }
+    if (worker->permits > 0) {
+        tool_json_number(json, "permits", worker->permits);
+        tool_json_number(json, "take", worker->take);
     }
     chaos_journal_end(journal);
 }
@@ -268,8 +291,8 @@ void chaos_life_open(struct chaos_worker *worker, struct chaos_process *process,
 
 void chaos_life_stop(struct chaos_worker *worker) {
     assert(worker->process->is_stopping);
-    if (worker->is_closing || worker->is_working) {
-        return; /* the next step of the work is its last */
+    if (worker->is_closing || worker->is_working || worker->is_changing) {
+        return; /* the next step of the work is its last, and what follows a change looks */
     }
     if (worker->lock == NULL) {
         worker_close(worker); /* opening, or pausing between two acquires */

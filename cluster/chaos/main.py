@@ -59,8 +59,17 @@ def choose(asked: Namespace, backend: Backend) -> Scenario:
     return scenario
 
 
+def workload_of(asked: Namespace, scenario: Scenario) -> str:
+    return str(asked.workload or scenario.workload)
+
+
+def shells_of(asked: Namespace, scenario: Scenario) -> int:
+    return int(asked.shells) if workload_of(asked, scenario) == "permits" else 0
+
+
 def make_plan(asked: Namespace, scenario: Scenario) -> list[Step]:
-    what = Plan(asked.seed, asked.seconds, asked.ttl_ms, asked.nodes, asked.processes)
+    processes = asked.processes + shells_of(asked, scenario)
+    what = Plan(asked.seed, asked.seconds, asked.ttl_ms, asked.nodes, processes)
     try:
         return plan(what, scenario)
     except ValueError as wrong:
@@ -82,6 +91,8 @@ def settings(asked: Namespace, scenario: Scenario, steps: list[Step]) -> Setting
     program = find_file(asked.client, "REDLOCK_CHAOS_CLIENT", "redlock-chaos-client")
     if not is_program(program):
         raise ChaosError(f"{program} cannot be executed")
+    shells = shells_of(asked, scenario)
+    redlock = find_file(asked.redlock, "REDLOCK_CHAOS_REDLOCK", "redlock") if shells else None
     return Settings(
         seed=asked.seed,
         seconds=asked.seconds,
@@ -94,10 +105,13 @@ def settings(asked: Namespace, scenario: Scenario, steps: list[Step]) -> Setting
         ttl_ms=asked.ttl_ms,
         wait_ms=asked.wait_ms,
         work_ms=asked.work_ms,
-        workload=asked.workload or scenario.workload,
+        workload=workload_of(asked, scenario),
         control=asked.control,
         guard=asked.guard,
         program=program,
+        permits=asked.permits,
+        shells=shells,
+        redlock=redlock,
     )
 
 

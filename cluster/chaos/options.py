@@ -31,13 +31,15 @@ What one fault does, and what it looks like when an assumption of Redlock is bro
 
 Whether the judge can say no: each of these must end in a violation. The clients ask one node of
 five each; release by a plain DEL; work on after the end of validity; nodes whose lines are turned
-round all the time, so that who came last is served first; nodes that forget that others read.
+round all the time, so that who came last is served first; nodes that forget that others read;
+holders of permits that go by the slots that they were given first.
 
     sh cluster/chaos.sh --control quorum1
     sh cluster/chaos.sh --control blind-release
     sh cluster/chaos.sh --control ignore-validity --scenario pause
     sh cluster/chaos.sh --control reversed-line --scenario line --processes 8 --resources 1
     sh cluster/chaos.sh --control unseen-readers --scenario readers --resources 1
+    sh cluster/chaos.sh --control kept-slot --scenario permits
 
 The same seed gives the same faults at the same times on every machine; --plan prints them and ends.
 What the clients do in between depends on the machine's timing.
@@ -91,12 +93,27 @@ def _parser() -> argparse.ArgumentParser:
     add("--nodes", type=int, default=5, help="how many nodes; compose has 5 (5)")
     add(
         "--workload",
-        choices=("register", "lock-set", "rwlock"),
-        help="the guarded work (register; of the scenario \"readers\" rwlock: four of five read)",
+        choices=("register", "lock-set", "rwlock", "permits"),
+        help="the guarded work (register; of the scenario \"readers\" rwlock: four of five read; of "
+        "\"permits\" permits: up to three of a semaphore's at once)",
+    )
+    add("--permits", type=int, default=5, help="of the workload permits: of each resource (5)")
+    add(
+        "--shells",
+        type=int,
+        default=2,
+        help="of the workload permits: so many clients more are each a redlock run --permits (2)",
     )
     add(
         "--control",
-        choices=("quorum1", "blind-release", "ignore-validity", "reversed-line", "unseen-readers"),
+        choices=(
+            "quorum1",
+            "blind-release",
+            "ignore-validity",
+            "reversed-line",
+            "unseen-readers",
+            "kept-slot",
+        ),
         help="clients, or lines, that are wrong on purpose: the run must end in a violation",
     )
     add(
@@ -109,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--report", metavar="DIR", help="keep the run's folder here, with report.html in it")
     add("--json", action="store_true", help="print the verdict as JSON instead of text")
     add("--client", metavar="FILE", help=argparse.SUPPRESS)
+    add("--redlock", metavar="FILE", help=argparse.SUPPRESS)
     add("--clock-library", metavar="FILE", help=argparse.SUPPRESS)
     return parser
 
@@ -122,6 +140,8 @@ _RANGES = {
     "wait_ms": (1, 600000),
     "work_ms": (1, 60000),
     "nodes": (1, 15),
+    "permits": (5, 1024),
+    "shells": (0, 16),
     "seed": (0, 2**31),
 }
 

@@ -11,7 +11,8 @@ a contention that nobody knew of; each turn that was missed, whoever's it was, b
 was not granted the lock before the reservation ended (a busy machine is enough); and each turn that
 may have been missed, and each hold whose end nobody saw, while it waited: a process that was
 killed, stopped or went on, a lock that was lost.
-A writer is overtaken by writers. A reader, which holds beside others, is overtaken by each writer
+A writer is overtaken by writers, who waits for permits by those who were granted some before it had
+its turn. A reader, which holds beside others, is overtaken by each writer
 that was granted while it stood in line, but for one: that whose turn it was.
 Lines are of nodes, so two clients that are granted one resource by different lines are judged like
 all others, but only while no node is broken.
@@ -29,9 +30,9 @@ RESERVED_NS = 250_000_000  # the key is kept for whoever has the turn
 
 class Wait:
     __slots__ = ("client", "begin_ns", "end_ns", "granted", "reads", "stands_ns", "overtaken",
-                 "paid")
+                 "paid", "turn_ns")
 
-    def __init__(self, client, begin_ns, end_ns, granted, reads, joins):
+    def __init__(self, client, begin_ns, end_ns, granted, reads, story, joins):
         self.client = client
         self.reads = reads
         self.begin_ns = begin_ns
@@ -42,6 +43,11 @@ class Wait:
         self.stands_ns = joins[at] + STANDS_NS if joined else None
         self.overtaken = 0
         self.paid = 1
+        # Permits that become free together are reserved for several at once: who of them is first to
+        # take its own is chance.
+        self.turn_ns = end_ns
+        if begin_ns in story.permits:
+            self.turn_ns = next((t_ns for t_ns in story.turns if begin_ns <= t_ns <= end_ns), end_ns)
 
 
 def disturbed(history):
@@ -78,7 +84,7 @@ def of_resource(history, resource):
     waits = []
     for client, story in history.clients.items():
         joins = sorted(story.joins)
-        waits += [Wait(client, begin, end, granted, begin in story.reads, joins)
+        waits += [Wait(client, begin, end, granted, begin in story.reads, story, joins)
                   for begin, end, granted, name in story.waits if name == resource]
     return sorted(waits, key=lambda wait: wait.begin_ns)
 
@@ -105,7 +111,7 @@ class Order:
                 first = 0 if wait.reads else bisect_right(begins, wait.stands_ns)
                 others = waits[first:bisect_left(begins, wait.end_ns)]
                 before = sum(1 for other in others if other.granted and not other.reads
-                             and wait.stands_ns < other.end_ns < wait.end_ns)
+                             and wait.stands_ns < other.end_ns < wait.turn_ns)
                 wait.overtaken = max(0, before - 1) if wait.reads else before
                 # A hold that ended unseen before the wait began is noticed within a ttl.
                 wait.paid += between(times, wait.begin_ns - history.ttl_ns, wait.end_ns)

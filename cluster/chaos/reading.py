@@ -9,7 +9,7 @@ import re
 from history import ACTS, ENTERS, Fault, History, Hold, Story, Unusable, count, process_of
 
 RECORD = re.compile(r"(\d+) (c\d+\.\d+) (enter|enter-reader|write|read|exit|extend|downgrade|upgrade|lost|ack) (\S+) (\S+) "
-                    r"(\d+) (\d+)$")
+                    r"(\d+) (\d+)(?: (\d+(?:,\d+)*)/(\d+))?$")
 
 
 def objects(history, path):
@@ -84,16 +84,18 @@ def records(history, path):
                 history.odd_one(f"torn lines in {path.name}")
                 match = RECORD.search(line) if line.endswith("\n") else None
             if match is not None:
-                t_ns, client, what, resource, token, valid_until_ns, sequence = match.groups()
+                (t_ns, client, what, resource, token, valid_until_ns, sequence, slots,
+                 permits) = match.groups()
                 yield (int(t_ns), client, what, resource, token, int(valid_until_ns),
-                       int(sequence))
+                       int(sequence),
+                       (tuple(map(int, slots.split(","))), int(permits)) if slots else None)
 
 
 def read_register(history):
     present = {}  # client -> its hold that is not over
-    newest = {}  # (resource, is it a writer's) -> the hold whose enter is the latest line
+    newest = {}  # (resource, does it read, slot) -> the hold whose enter is the latest line
     clocks = {}
-    for t_ns, client, what, resource, token, valid, sequence in records(
+    for t_ns, client, what, resource, token, valid, sequence, permits in records(
             history, history.folder / "register.log"):
         if t_ns < clocks.get(client, 0):
             history.odd_one("records of one client whose time goes back")
@@ -103,7 +105,7 @@ def read_register(history):
             if hold is not None:
                 hold.end_ns, hold.ended = t_ns, "next"
             hold = present[client] = Hold(t_ns, client, resource, token, valid, sequence,
-                                          what != "enter")
+                                          what != "enter", permits)
             history.holds.append(hold)
         elif hold is None or hold.sequence != sequence:
             history.odd_one("records of a hold that was never entered")
@@ -116,18 +118,23 @@ def read_register(history):
             last = newest_other(newest, hold)
             if last is not None and t_ns < last.enter_ns:
                 history.late_landings.append((hold, t_ns, last))
-        last = newest.get((resource, hold.reads))
-        if what in ENTERS and (last is None or t_ns >= last.enter_ns):
-            newest[resource, hold.reads] = hold
+        for place in places(hold, hold.reads) if what in ENTERS else ():
+            if place not in newest or t_ns >= newest[place].enter_ns:
+                newest[place] = hold
         if what in ("exit", "lost"):
             hold.end_ns, hold.ended = t_ns, what
             del present[client]
 
 
+def places(hold, *kinds):
+    """Where its resource's holds of these kinds, readers or not, are known by, slot by slot."""
+    return [(hold.resource, kind, slot) for kind in kinds for slot in hold.slots or (None,)]
+
+
 def newest_other(newest, hold):
     """Of those that exclude this hold, the one that entered last; None if that is itself."""
     kinds = (False,) if hold.reads else (False, True)
-    found = [newest[hold.resource, kind] for kind in kinds if (hold.resource, kind) in newest]
+    found = [newest[place] for place in places(hold, *kinds) if place in newest]
     last = max(found, key=lambda other: other.enter_ns, default=None)
     return None if last is hold else last
 
@@ -143,10 +150,11 @@ def follow(hold, what, t_ns, valid_until_ns):
     """Takes one record into its hold."""
     if what == "extend":
         if hold.renewals is None:
-            hold.renewals = [(hold.enter_ns, hold.valid_until_ns)]
+            hold.renewals = [(hold.enter_ns, hold.granted_until_ns)]
         hold.renewals.append((t_ns, valid_until_ns))
         hold.valid_until_ns = max(hold.valid_until_ns, valid_until_ns)
     elif what in ACTS:
+        hold.valid_until_ns = max(hold.valid_until_ns, valid_until_ns)
         hold.last_act_ns = max(hold.last_act_ns, t_ns)
         if t_ns >= hold.valid_until_ns:
             hold.late_acts = (hold.late_acts or []) + [(t_ns, hold.valid_until_ns)]
@@ -194,6 +202,8 @@ def read_story(history, path):
             waiting[client] = (t_ns, event.get("resource"))
             if event.get("reads"):
                 story.reads.add(t_ns)
+            if event.get("permits"):
+                story.permits.add(t_ns)
         elif what in ("grant", "denied"):
             since = waiting.pop(client, None)
             if since is not None:
@@ -210,6 +220,8 @@ def read_story(history, path):
             story.lost.append((t_ns, event.get("status"), event.get("plan")))
         elif what == "release":
             count(story.released, event.get("status"))
+        elif what == "set-permits":
+            count(story.changes, event.get("status"))
         elif what == "count":
             attempts[client] = int(event.get("attempts") or 0)
     for client, since in waiting.items():
@@ -225,7 +237,7 @@ def read_sets(history):
     of RESOURCE that was put aside."""
     if not (history.folder / "set-acks.log").exists():
         return
-    for t_ns, client, _, resource, _, _, number in records(history,
+    for t_ns, client, _, resource, _, _, number, _ in records(history,
                                                            history.folder / "set-acks.log"):
         history.acks.setdefault(resource, {})[number] = (t_ns, client)
     folder = history.folder / "set"

@@ -219,7 +219,7 @@ HOW_TO_READ = """
 Clients take locks on the nodes and, while they hold one, write lines into a file that all of them
 share; each line says who acted, under which lock, and until when that lock was valid. This page was
 made from these lines alone, by a program that knows nothing of the lock. Two windows of one lock
-must never overlap, but for those of two readers, and nobody may write after the end of validity.
+must never overlap, but for those of two readers, or of different slots of a semaphore, and nobody may write after the end of validity.
 
 “Explained” means that a fault had just taken away what the algorithm rests on, such as a node that
 forgot its keys: Redlock does not promise anything then. “No lock prevents it” means that a process

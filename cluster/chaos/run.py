@@ -53,6 +53,9 @@ class Settings:
     control: str | None
     guard: str
     program: Path
+    permits: int
+    shells: int
+    redlock: Path | None
 
 
 @dataclass
@@ -99,7 +102,7 @@ class Run:
             self.record.state(now_ns(), node.name, "up")
         self._started_ns = now_ns()
         self._write_settings(None)
-        self._clients = Clients(self._load(), self.settings.processes)
+        self._clients = Clients(self._load(), self.settings.processes, self.settings.shells)
         self._clients.start()
         self._timeline(self._clients)
         say("healing, ending the clients, counting keys ...")
@@ -184,6 +187,8 @@ class Run:
             control=None if asked.control in NOT_OF_CLIENTS else asked.control,
             guard=asked.guard,
             seconds=asked.seconds,
+            permits=asked.permits,
+            redlock=asked.redlock,
         )
 
     def _write_settings(self, ended_ns: int | None) -> None:
@@ -210,6 +215,8 @@ class Run:
                 "processes": asked.processes,
                 "resources": asked.resources,
                 "workload": asked.workload,
+                "permits": asked.permits if asked.workload == "permits" else None,
+                "shells": asked.shells,
                 "control": asked.control,
                 "guard": asked.guard,
                 "schedule": [step.as_json() for step in asked.steps],

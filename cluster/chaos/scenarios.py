@@ -78,6 +78,12 @@ _ALL = (
         ("sigkill", "sigstop", "partition", "reset", "client-stop", "client-kill"),
         workload="rwlock",
     ),
+    Scenario(
+        "permits",
+        "permits of a semaphore; nodes die, hang and are cut off, clients are stopped and killed",
+        ("sigkill", "sigstop", "partition", "reset", "client-stop", "client-kill", "turn-kill"),
+        workload="permits",
+    ),
     # What Redlock does not promise to survive, on as many nodes as it takes to see it.
     Scenario(
         "amnesia", "a majority crashes and comes back empty", ("sigkill-empty",), MAJORITY, 2.0

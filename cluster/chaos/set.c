@@ -84,9 +84,14 @@ static void write_file(const char *path, const char *bytes, size_t length, uint6
 }
 
 static void acknowledge(const struct chaos_worker *worker, uint64_t t_ns) {
-    const struct chaos_record record = {
-        t_ns,          worker->name,           "ack",           worker->resource,
-        worker->token, worker->valid_until_ns, worker->sequence};
+    const struct chaos_record record = {t_ns,
+                                        worker->name,
+                                        "ack",
+                                        worker->resource,
+                                        worker->token,
+                                        worker->valid_until_ns,
+                                        worker->sequence,
+                                        ""};
     chaos_journal_ack(&worker->process->journal, &record);
 }
 

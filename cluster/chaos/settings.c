@@ -40,13 +40,21 @@ static const struct tool_option rows[] = {
      .help = "the same seed chooses the same works and pauses (1)"},
     {"seconds", 0, TOOL_WHOLE, .at = AT(seconds), .min = 0, .max = 1000000, .value = "S",
      .help = "end by itself after S seconds; 0: never (0)"},
-    {"workload", 0, TOOL_CHOICE, .at = AT(workload), .choices = "register|lock-set|rwlock",
+    {"workload", 0, TOOL_CHOICE, .at = AT(workload), .choices = "register|lock-set|rwlock|permits",
      .value = "W",
      .help = "register: records only; lock-set: also read, pause,\n"
-             "write back; rwlock: readers and writers (register)"},
+             "write back; rwlock: readers and writers; permits: up to\n"
+             "three of those of a semaphore (register)"},
+    {"permits", 0, TOOL_WHOLE, .at = AT(permits), .min = 5, .max = REDLOCK_PERMITS_MAX,
+     .value = "K",
+     .help = "of each resource; of all but the first the number is\n"
+             "lowered by two and raised again now and then (5)"},
+    {"under", 0, TOOL_FLAG, .at = AT(is_under),
+     .help = "it is the command of \"redlock run --permits\": one piece of\n"
+             "work under the permits that the environment names"},
     {"control", 0, TOOL_CHOICE, .at = AT(control), .choices = CHAOS_CONTROLS, .value = "C",
      .help = "a lock that is wrong on purpose: quorum1,\n"
-             "blind-release, ignore-validity"},
+             "blind-release, ignore-validity, kept-slot"},
     {"guard", 0, TOOL_CHOICE, .at = AT(guard), .choices = "off|observed|strict", .value = "G",
      .help = "off, observed or strict, with the ttl as the longest\n"
              "ttl (off: the nodes of a run are new, and what comes of\n"
@@ -55,10 +63,10 @@ static const struct tool_option rows[] = {
 };
 
 static int require(struct tool_options *options, struct chaos_settings *settings) {
-    if (settings->nodes.text == NULL) {
+    if (settings->nodes.text == NULL && !settings->is_under) {
         return tool_options_fail(options, "--nodes is missing: redis://host:port,...");
     }
-    if (tool_list_split(&settings->nodes) != 0) {
+    if (settings->nodes.text != NULL && tool_list_split(&settings->nodes) != 0) {
         return tool_options_fail(options, "--nodes: too many nodes; at most %d", TOOL_LIST_MAX);
     }
     if (settings->dir == NULL) {
@@ -68,6 +76,9 @@ static int require(struct tool_options *options, struct chaos_settings *settings
     if (settings->process == 0) {
         return tool_options_fail(options,
                                  "--process is missing: this process's number, 1 to 99999");
+    }
+    if (settings->control == CHAOS_KEPT_SLOT && settings->workload != CHAOS_PERMITS) {
+        return tool_options_fail(options, "--control kept-slot is of --workload permits");
     }
     if (settings->control == CHAOS_QUORUM1 && settings->nodes.n < 2) {
         return tool_options_fail(
@@ -83,8 +94,13 @@ int chaos_settings_read(struct chaos_settings *settings, int argc, char **argv) 
                                    .program = "redlock-chaos-client",
                                    .name = "redlock-chaos-client"};
     static_assert((int)REDLOCK_GUARD_OFF == 0 && (int)REDLOCK_GUARD_STRICT == 2, "choices");
-    *settings = (struct chaos_settings){
-        .clients = 4, .resources = 2, .ttl_ms = 2000, .wait_ms = 5000, .work_ms = 20, .seed = 1};
+    *settings = (struct chaos_settings){.clients = 4,
+                                        .resources = 2,
+                                        .ttl_ms = 2000,
+                                        .wait_ms = 5000,
+                                        .work_ms = 20,
+                                        .permits = 5,
+                                        .seed = 1};
     int result = tool_options_parse(&options, argc, argv);
     if (result == 0 && options.stop != NULL) {
         fputs(usage, stdout);

@@ -36,6 +36,9 @@ def headline(verdict):
                 f"{plural(verdict['explained'], 'overlap')} where a fault broke what it assumes.")
     if verdict["run"].get("workload") == "rwlock":
         return "The lock held.", "At no time did a writer hold a lock beside anybody else."
+    if verdict["run"].get("workload") == "permits":
+        return ("The lock held.", "At no time did two clients hold one slot, or more permits than "
+                "there are.")
     return "The lock held.", "At no time did two clients hold one lock."
 
 
@@ -65,7 +68,10 @@ def about_work(verdict):
            f"{plural(verdict['extended'], 'extension')}")
     yield (f"wait for a lock: median {milliseconds(waits['p50'])}, 99 of 100 within "
            f"{milliseconds(waits['p99'])}, longest {milliseconds(waits['max'])}")
-    for title, counts in (("refused", verdict["denied"]), ("lost while held", verdict["lost"])):
+    titles = [("refused", verdict["denied"]), ("lost while held", verdict["lost"])]
+    if verdict["permits_changed"]:
+        titles.append(("number of permits changed", verdict["permits_changed"]))
+    for title, counts in titles:
         told = ", ".join(f"{what} {number}" for what, number in counts.items())
         yield f"{title}: {told or 'never'}"
     share = verdict["quorum_ms"] / max(1, verdict["seconds"] * 1000)

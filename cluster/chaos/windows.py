@@ -2,7 +2,7 @@
 
 A window is the time from a hold's enter to its end: while it was valid and not over, and in any
 case until it last acted as a holder. Windows of one resource must not overlap, but for those of two
-readers.
+readers, and of two holders of permits that have no slot in common.
 
 An overlap is explained if a fault that takes away an assumption of Redlock can have taken a vote of
 the earlier hold: it was at work between the moment when that hold's validity was asked for (not
@@ -16,6 +16,9 @@ from history import process_of
 def describe(history, hold):
     extended = f", extended {len(hold.renewals) - 1} times" if hold.renewals else ""
     reads = ", a reader," if hold.reads else ""
+    if hold.slots:
+        reads = (f", {'slots' if len(hold.slots) > 1 else 'slot'} "
+                 f"{' '.join(map(str, hold.slots))} of {hold.permits},")
     return (f"{hold.client}{reads} from {history.seconds(hold.enter_ns):.4f} s to "
             f"{history.seconds(hold.window_end_ns):.4f} s (ended: {hold.ended}, valid until "
             f"{history.seconds(hold.valid_until_ns):.4f} s{extended}, token {hold.token[:8]})")
@@ -54,8 +57,12 @@ def was_stopped(history, hold, t_ns, valid_until_ns):
 
 def find_overlaps(history):
     """Also returns {(earlier, later): fault or None} for those who look for the consequences."""
-    found = Finding("overlap", VIOLATION, "Two clients held one lock at once" if not any(
-        hold.reads for hold in history.holds) else "A writer and another client held one lock at once")
+    title = "Two clients held one lock at once"
+    if any(hold.reads for hold in history.holds):
+        title = "A writer and another client held one lock at once"
+    elif any(hold.slots for hold in history.holds):
+        title = "Two clients held one slot at once"
+    found = Finding("overlap", VIOLATION, title)
     explained = Finding(
         "overlap-explained", EXPLAINED, "... while a node had lost keys or its clock had jumped",
         "a fault had just taken away what Redlock assumes of its nodes: Redlock's own limit")
@@ -115,7 +122,7 @@ def find_late_landings(history):
 def find_wrong_validity(history):
     found = Finding("validity", VIOLATION, "A lock was said to be valid for longer than its ttl")
     for hold in history.holds:
-        for t_ns, until in hold.renewals or [(hold.enter_ns, hold.valid_until_ns)]:
+        for t_ns, until in hold.renewals or [(hold.enter_ns, hold.granted_until_ns)]:
             if until - t_ns > history.ttl_ns:
                 found.add(f"{hold.resource}: {hold.client} at {history.seconds(t_ns):.4f} s is "
                           f"granted {(until - t_ns) / 1e6:.3f} ms", t_ns, hold.client)
@@ -131,6 +138,47 @@ def find_shared_tokens(history):
             found.add(f"{hold.token}: {describe(history, other)} and {describe(history, hold)}",
                       hold.enter_ns, hold.client)
     return found
+
+
+def most_in_use(holds, overlaps):
+    """[(when, how many, how many may be, who)] of one resource: whenever more permits of it are in
+    use than the largest number that one of their holders knows; k may have changed meanwhile. Where
+    two have one slot that is an overlap, and judged as one."""
+    edges = sorted(((when, begins, hold) for hold in holds
+                    for when, begins in ((hold.enter_ns, 1), (hold.window_end_ns, 0))),
+                   key=lambda edge: edge[:2])
+    present, found = {}, []
+    for when, begins, hold in edges:
+        if not begins:
+            present.pop(hold.sequence, None)
+        elif hold.window_end_ns > when:
+            present[hold.sequence] = hold
+            others = present.values()
+            in_use, limit = sum(len(o.slots) for o in others), max(o.permits for o in others)
+            if in_use > limit and not any((one, other) in overlaps
+                                          for one in others for other in others):
+                found.append((when, in_use, limit, hold))
+    return found
+
+
+def find_permits(history, overlaps):
+    """Too many at once, counted as that; and slots that are none. overlaps: of find_overlaps()."""
+    many = Finding("permits", VIOLATION, "More permits were in use than there are")
+    bad = Finding("slots", VIOLATION, "A holder had a slot that is none, or one slot twice")
+    by_resource = {}
+    for hold in history.holds:
+        if not hold.slots:
+            continue
+        by_resource.setdefault(hold.resource, []).append(hold)
+        if len(set(hold.slots)) < len(hold.slots) or max(hold.slots) >= hold.permits:
+            bad.add(f"{hold.resource}: {describe(history, hold)}", hold.enter_ns, hold.client)
+    for resource, holds in sorted(by_resource.items()):
+        for when, in_use, limit, hold in most_in_use(holds, overlaps):
+            many.add(f"{resource}, {in_use} of {limit} from {history.seconds(when):.4f} s on: "
+                     f"{describe(history, hold)}", when, hold.client)
+    if not by_resource:
+        many.skipped = bad.skipped = "this run had no semaphores"
+    return many, bad
 
 
 def count_handovers(history):

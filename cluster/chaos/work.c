@@ -27,7 +27,8 @@ static struct chaos_record record_of(const struct chaos_worker *worker, uint64_t
                                  worker->resource,
                                  worker->token,
                                  worker->valid_until_ns,
-                                 worker->sequence};
+                                 worker->sequence,
+                                 worker->slots};
 }
 
 static void note(const struct chaos_worker *worker, uint64_t t_ns, const char *what) {
@@ -221,6 +222,9 @@ static void tell_grant(struct chaos_worker *worker, uint64_t now_ns) {
     tool_json_number(json, "wait_us", (int64_t)((now_ns - worker->wait_ns) / 1000));
     tool_json_number(json, "valid_until_ns", (int64_t)worker->valid_until_ns);
     tool_json_text(json, "plan", plan_names[worker->plan]);
+    if (worker->permits > 0) {
+        tool_json_text(json, "slots", worker->slots);
+    }
     chaos_journal_end(journal);
 }
 

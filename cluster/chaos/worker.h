@@ -3,6 +3,7 @@
 #ifndef CHAOS_WORKER_H
 #define CHAOS_WORKER_H
 
+#include <stdbool.h>
 #include <uv.h>
 
 #include "journal.h"
@@ -19,7 +20,12 @@ struct chaos_process {
     int dies_at_turn; /* the whole process, without a word: SIGUSR1 */
     int open;         /* workers that are not closed yet */
     void (*on_all_closed)(struct chaos_process *process);
+    /* permits: the resources, by number, that have two less, as far as this process knows */
+    bool is_low[1000];
 };
+
+#define CHAOS_TAKE_MAX 3    /* permits of one holder */
+#define CHAOS_SLOTS_SIZE 64 /* "0,3,4/5" */
 
 enum chaos_plan { CHAOS_SHORT, CHAOS_EXTENDED, CHAOS_OUTLAST };
 
@@ -34,7 +40,10 @@ struct chaos_worker {
     void (*then)(struct chaos_worker *worker);
 
     char resource[CHAOS_NAME_SIZE];
-    int reads;        /* it waits for the lock, or has it, as a reader */
+    int reads;       /* it waits for the lock, or has it, as a reader */
+    int32_t permits; /* that it waits for, or has some of; 0: it is no semaphore */
+    int32_t take;
+    int index;        /* of the resource */
     uint64_t wait_ns; /* when the wait for the lock began */
 
     /* One hold. It begins with the grant and ends with exit or lost. */
@@ -49,8 +58,12 @@ struct chaos_worker {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     uint64_t valid_until_ns; /* as last reported by the library while it was held */
     uint64_t sequence;
-    char *set; /* lock-set: what was read, owned */
+    char slots[CHAOS_SLOTS_SIZE];                /* as in the register */
+    char kept[CHAOS_TAKE_MAX][CHAOS_SLOTS_SIZE]; /* control kept-slot: the first of so many */
+    char *set;                                   /* lock-set: what was read, owned */
     size_t set_length;
+    int is_changing; /* permits: a change of their number is under way */
+    void (*then_changed)(struct chaos_worker *worker);
     int is_closing;
 };
 

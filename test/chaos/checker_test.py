@@ -657,6 +657,98 @@ class Readers(Case):
         self.assertEqual(self.expect(self.waits_beside(0, 6), SAFE)["overtaken"], 0)
 
 
+class Permits(Case):
+    def run_with(self, *holds, **fields):
+        """Holds of chaos-2: client, begin, end, slots of how many."""
+        run = Run(workload="permits", **fields)
+        run.usual(end_ms=5000)
+        for client, begin_ms, end_ms, permits in holds:
+            run.hold(client, begin_ms, end_ms, "chaos-2", permits=permits, writes=[begin_ms + 1])
+        return run
+
+    def test_different_slots_pass(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, "0,3/5"), ("c2.1", 6100, 6400, "1/5"),
+                                  ("c1.2", 6200, 6600, "2,4/5")), SAFE)
+
+    def test_one_slot_after_the_other_passes(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, "0,3/5"), ("c2.1", 6500, 6600, "3/5")), SAFE)
+
+    def test_a_slot_with_two_holders(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, "0,3/5"), ("c2.1", 6100, 6400, "3,4/5"),
+                                  ("c1.2", 6200, 6300, "1/5")), VIOLATED, {"overlap": 1})
+        overlap = self.verdict["findings"][0]
+        self.assertIn("slot", overlap["title"])
+        self.assertIn("c1.1, slots 0 3 of 5, from", overlap["examples"][0])
+
+    def test_more_than_there_are(self):
+        """Of five and of three: a change of their number that nobody waited for. No slot has two."""
+        holds = (("c1.1", 6000, 6500, "0/3"), ("c2.1", 6000, 6400, "1,2/3"))
+        self.expect(self.run_with(*holds), SAFE)
+        # Slot 3 of 3 is none, and it is one too many.
+        self.expect(self.run_with(*holds, ("c3.1", 6100, 6200, "3/3")), VIOLATED,
+                    {"permits": 1, "slots": 1})
+
+    def test_a_number_that_was_raised_or_lowered(self):
+        """Those that are held stay held, and the larger number counts until they are gone."""
+        self.expect(self.run_with(("c1.1", 6000, 6500, "3,4/5"), ("c2.1", 6100, 6400, "0,1,2/3")),
+                    SAFE)
+        self.expect(self.run_with(("c1.1", 6000, 6500, "0,1,2/3"), ("c2.1", 6100, 6400, "3,4/5")),
+                    SAFE)
+
+    def test_a_slot_twice_in_one_hold(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, "2,2/5")), VIOLATED, {"slots": 1})
+
+    def test_a_slot_that_is_none(self):
+        self.expect(self.run_with(("c1.1", 6000, 6500, "0,4/5")), SAFE)
+        self.expect(self.run_with(("c1.1", 6000, 6500, "0,5/5")), VIOLATED, {"slots": 1})
+
+    def command(self, run, begin_ms, acts_ms, slots="1/5"):
+        """What redlock(1) runs: by each act it says that it goes on for 5 ms."""
+        sequence = run.hold("c1.1", begin_ms, None, "chaos-2", ended=None, permits=slots, sent_ms=begin_ms,
+                            valid_ms=5)
+        for ms in acts_ms:
+            run.record(ms, "c1.1", "write", "chaos-2", f"{sequence:040x}", ms + 5, sequence, slots)
+
+    def test_a_command_without_an_end(self):
+        """Its redlock was killed: it holds until somebody ended it, until its last act."""
+        run = self.run_with(("c2.1", 6700, 6900, "1/5"))
+        self.command(run, 6000, [6005, 6012])
+        self.expect(run, SAFE)
+        run.hold("c3.1", 6016, 6030, "chaos-2", permits="1/5")
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_a_command_that_outlasts_the_ttl(self):
+        """Its redlock renews the lock, the command knows nothing of that."""
+        run = self.run_with(("c2.1", 6700, 6900, "0/5"))
+        self.command(run, 6000, range(6005, 7500, 7))
+        self.expect(run, SAFE)
+        run.hold("c3.1", 7400, 7410, "chaos-2", permits="1/5")
+        self.expect(run, VIOLATED, {"overlap": 1})
+
+    def test_a_write_that_lands_behind_another_slot_is_nothing(self):
+        for slots, found in (("0/5", {}), ("1/5", {"late-landing": 1})):
+            run = self.run_with(("c2.1", 7010, 7500, "1/5"))
+            run.hold("c1.1", 6000, 7530, "chaos-2", permits=slots)
+            line = run.lines.pop()
+            run.lines.append((7530, line[1].replace(str(ns(7530)), str(ns(6980)))))
+            self.expect(run, SAFE, found)
+
+    def test_who_has_its_turn_with_others_is_not_overtaken_by_them(self):
+        for turn_ms, status in ((1400, SAFE), (1790, VIOLATED)):
+            run = self.run_with(order=True)
+            run.hold("c9.1", 1800, 1810, "chaos-2", waited_ms=800, permits="0/5")
+            run.story(1001, "c9.1", "join", node="n1")
+            run.story(turn_ms, "c9.1", "turn", node="n1")
+            for i in range(3):
+                run.hold("c8.1", 1500 + 80 * i, 1550 + 80 * i, "chaos-2", waited_ms=20, permits="1/5")
+            self.expect(run, status, {"overtaken": 1} if status else {})
+
+    def test_changes_are_told(self):
+        run = self.run_with()
+        run.story(100, "c1.1", "set-permits", resource="chaos-2", status="OK")
+        self.assertIn("number of permits changed: OK 1", "\n".join(self.judge(run)["summary"]))
+
+
 class Order(Case):
     """c9 waits from 1000 to 3000 ms and stands in a line; others come and go meanwhile."""
 

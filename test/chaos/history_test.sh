@@ -160,7 +160,7 @@ cp "$log" "$scratch/killed/events.jsonl"
 verdict "$scratch/killed" 1 && grep -q 'ended by itself' "$log"
 result 'a process that vanished is missed' $? "$log"
 
-for bad in '--nodes foo' '--control quorum2' '--ttl-ms 0' '--clients x' '--nonsense' 'more'; do
+for bad in '--nodes foo' '--control quorum2' '--control kept-slot' --under '--ttl-ms 0' '--clients x' '--nonsense' 'more'; do
     # shellcheck disable=SC2086
     "$client" --nodes "$urls" --dir "$scratch/right" --process 9 $bad >"$log" 2>&1
     [ $? -eq 2 ] && [ -s "$log" ]

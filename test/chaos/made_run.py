@@ -34,35 +34,37 @@ class Run:
 
     # -- what happened --
 
-    def record(self, ms, client, what, resource, token, until_ms, sequence):
+    def record(self, ms, client, what, resource, token, until_ms, sequence, permits=""):
         self.lines.append((ms, f"{ns(ms)} {client} {what} {resource} {token} {ns(until_ms)} "
-                           f"{sequence}"))
+                           f"{sequence}{permits and ' ' + permits}"))
 
     def story(self, ms, client, what, **fields):
         self.stories.setdefault(client.split(".")[0], []).append(
             (ms, {"t_ns": ns(ms), "client": client, "what": what, **fields}))
 
     def hold(self, client, begin_ms, end_ms, resource="chaos-1", ended="exit", valid_ms=VALID_MS,
-             token=None, extends=(), writes=(), waited_ms=5, sent_ms=None, grant=True, reads=False):
-        """One hold. ended: exit, lost or None (no such record). Returns its sequence."""
+             token=None, extends=(), writes=(), waited_ms=5, sent_ms=None, grant=True, reads=False,
+             permits=""):
+        """One hold. ended: exit, lost or None (no such record). permits: "0,3/5", slots 0 and 3 of
+        five. Returns its sequence."""
         self.sequence += 1
         sequence = self.sequence
         token = token or f"{sequence:040x}"
         until_ms = (begin_ms - 1 if sent_ms is None else sent_ms) + valid_ms
         if grant:
-            kind = {"reads": True} if reads else {}
+            kind = {"reads": True} if reads else {"permits": 5} if permits else {}
             self.story(begin_ms - waited_ms, client, "wait", resource=resource, **kind)
             self.story(begin_ms, client, "grant", resource=resource, status="OK", token=token,
                        wait_us=round(waited_ms * 1000), plan="short")
         enter, act = ("enter-reader", "read") if reads else ("enter", "write")
-        self.record(begin_ms, client, enter, resource, token, until_ms, sequence)
+        self.record(begin_ms, client, enter, resource, token, until_ms, sequence, permits)
         steps = [(ms, "extend") for ms in extends] + [(ms, act) for ms in writes]
         for ms, what in sorted(steps):
             if what == "extend":
                 until_ms = ms + valid_ms
-            self.record(ms, client, what, resource, token, until_ms, sequence)
+            self.record(ms, client, what, resource, token, until_ms, sequence, permits)
         if ended:
-            self.record(end_ms, client, ended, resource, token, until_ms, sequence)
+            self.record(end_ms, client, ended, resource, token, until_ms, sequence, permits)
         return sequence
 
     def usual(self, begin_ms=0, end_ms=10000, every_ms=100, clients=("c1.1", "c2.1"),

@@ -4,7 +4,8 @@
 #
 #   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL [GUARD]]    an empty CONTROL is none
 #
-# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made. Overlaps that a broken
+# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made, and REDLOCK_CHAOS_REDLOCK
+# redlock(1), if there is one: some holders of permits are shells then. Overlaps that a broken
 # assumption explains are no violation; docs/operations.md says which scenario breaks which.
 set -u
 
@@ -30,9 +31,11 @@ trap 'exit 130' HUP INT TERM
 workload=lock-set
 case $scenario in
 readers) crowd='--processes 2 --clients 4 --resources 1' workload=rwlock ;;
+permits) crowd='--processes 2 --clients 4 --resources 2' workload=permits ;;
 line) crowd='--processes 16 --clients 1 --resources 1' ;;
 *) crowd='--processes 2 --clients 3 --resources 2' ;;
 esac
+[ -n "${REDLOCK_CHAOS_REDLOCK-}" ] || crowd="$crowd --shells 0"
 
 # run_it SEED: its status
 run_it() {
