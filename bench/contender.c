@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "alarm.h"
+#include "redlock/semaphore.h"
 #include "session.h"
 
 #define SETTLE_MS 20000
@@ -168,12 +169,22 @@ static void lost_cb(redlock_lock *lock, int status, void *data) {
     ask(waiter);
 }
 
+static uint64_t slots_of(const struct contender *contender, const redlock_lock *lock) {
+    const struct rl_bench_options *options = &contender->bench->options;
+    uint64_t slots = 0;
+    for (size_t i = 0; options->permits > 0 && i < (size_t)options->take; i++) {
+        int32_t slot = redlock_lock_slot(lock, i);
+        assert(slot >= 0 && slot < RL_BENCH_PERMITS_MAX);
+        slots |= UINT64_C(1) << (unsigned)slot;
+    }
+    return slots;
+}
+
 /* May free nothing: it runs in the library's callback. */
 static void acquire_cb(redlock_lock *lock, int status, void *data) {
     struct waiter *waiter = data;
     struct contender *contender = waiter->contender;
     uint64_t now_ns = rl_bench_now_ns();
-    (void)lock;
     assert(waiter->state == WAITING);
     if (status != 0) {
         contender->process->failed += status != REDLOCK_ERR_CANCELED;
@@ -182,6 +193,7 @@ static void acquire_cb(redlock_lock *lock, int status, void *data) {
         return;
     }
     waiter->hold = note(waiter, now_ns);
+    waiter->hold->slots = slots_of(contender, lock);
     waiter->state = HOLDING;
     if (contender->keeps && !contender->is_stopping) {
         contender->holder = waiter;
@@ -254,6 +266,8 @@ static int open_waiter(struct contender *contender, struct waiter *waiter, const
     options.resources = &bytes;
     options.n_resources = 1;
     options.mode = reads ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    options.permits = (int32_t)asked->permits;
+    options.take = (int32_t)asked->take;
     for (size_t i = 0; i < (is_early ? 2 : 1); i++) {
         int status =
             redlock_lock_new_with(contender->session.client, &options, &waiter->locks[i], NULL, 0);

@@ -25,7 +25,7 @@ static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, int64_t s
     return 0;
 }
 
-/* The library's slice, fenced or not, shared or not, or the bare fan-out's. */
+/* The library's slice, fenced or not, of whatever kind, or the bare fan-out's. */
 static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *slice,
                       int64_t slice_ms) {
     if (side == 1 && pair->bare != NULL) {
@@ -33,7 +33,7 @@ static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *sli
     }
     const struct rl_bench_options *options = &pair->bench->options;
     rl_bench_cycle_load_fence(pair->load, rl_bench_options_has(options->fencing, side));
-    rl_bench_cycle_load_share(pair->load, rl_bench_options_has(options->shared, side));
+    rl_bench_cycle_load_choose(pair->load, rl_bench_options_lock(options, side));
     return rl_bench_cycle_load_slice(pair->load, slice, slice_ms);
 }
 
@@ -113,15 +113,25 @@ static int open_pair(struct pair *pair) {
     return rl_bench_bare_open(&pair->bare, &bench->run, &bare, bench->error, sizeof(bench->error));
 }
 
+static void name_series(struct rl_bench_report *report, bool compares) {
+    const struct rl_bench_options *options = report->options;
+    const char *first = compares ? "fenced" : "libredlock";
+    const char *second = compares ? "plain" : "bare fan-out";
+    if (compares && options->fencing != RL_BENCH_BOTH) {
+        first = options->permits > 0 ? "permits" : "shared";
+        second = "exclusive";
+    }
+    report->series[0].name = first;
+    report->series[0].is_library = true;
+    report->series[1].name = second;
+    report->series[1].is_library = compares;
+}
+
 int rl_bench_cycle(struct rl_bench *bench) {
     bool compares = rl_bench_options_compare(&bench->options);
     struct pair pair = {.bench = bench, .has_two = compares};
     pair.has_two |= bench->options.has_baseline;
-    bool shares = bench->options.shared == RL_BENCH_BOTH;
-    bench->report.series[0].name = shares ? "shared" : compares ? "fenced" : "libredlock";
-    bench->report.series[0].is_library = true;
-    bench->report.series[1].name = shares ? "exclusive" : compares ? "plain" : "bare fan-out";
-    bench->report.series[1].is_library = compares;
+    name_series(&bench->report, compares);
     int result = open_pair(&pair);
     result = result == 0 ? warm_up(&pair) : result;
     for (size_t i = 0; i < (size_t)bench->options.slices && result == 0; i++) {

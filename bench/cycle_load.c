@@ -11,7 +11,7 @@
 
 struct cycle_worker {
     struct rl_bench_cycle_load *load;
-    redlock_lock *locks[2]; /* by enum redlock_mode; NULL: it is not asked for */
+    redlock_lock *locks[RL_BENCH_LOCKS]; /* by enum rl_bench_lock; NULL: it is not asked for */
     uint64_t sent_ns;
 };
 
@@ -19,7 +19,7 @@ struct rl_bench_cycle_load {
     struct rl_bench *bench;
     struct rl_bench_session session;
     redlock_acquire_options acquire;
-    enum redlock_mode mode;
+    enum rl_bench_lock kind;
     size_t n;
     struct cycle_worker workers[];
 };
@@ -36,7 +36,7 @@ static void acquire_cb(redlock_lock *lock, int status, void *data);
 static void acquire(struct cycle_worker *worker, uint64_t now_ns) {
     struct rl_bench_cycle_load *load = worker->load;
     worker->sent_ns = now_ns;
-    redlock_lock *lock = worker->locks[load->mode];
+    redlock_lock *lock = worker->locks[load->kind];
     if (redlock_acquire(lock, &load->acquire, acquire_cb, worker) != 0) {
         fail(load->bench, "acquire", lock);
     }
@@ -106,20 +106,28 @@ int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_
     return result;
 }
 
-/* A resource of its own for each mode: what a release leaves there for a moment is not in the way
+/* A resource of its own for each kind: what a release leaves there for a moment is not in the way
  * of the other. */
-static int make_lock(struct rl_bench_cycle_load *load, size_t number, enum redlock_mode mode) {
+static int make_lock(struct rl_bench_cycle_load *load, size_t number, enum rl_bench_lock kind) {
+    static const char *const names[RL_BENCH_LOCKS] = {"our", "read", "permit"};
+    struct cycle_worker *worker = &load->workers[number];
+    if (worker->locks[kind] != NULL) {
+        return 0;
+    }
     struct rl_bench *bench = load->bench;
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
     char key[80];
-    int length = snprintf(key, sizeof(key), "%s:%s:%zu", bench->key_prefix,
-                          mode == REDLOCK_SHARED ? "read" : "our", number);
+    int length = snprintf(key, sizeof(key), "%s:%s:%zu", bench->key_prefix, names[kind], number);
     redlock_bytes bytes = {key, (size_t)length};
     options.resources = &bytes;
     options.n_resources = 1;
-    options.mode = mode;
-    int status = redlock_lock_new_with(load->session.client, &options,
-                                       &load->workers[number].locks[mode], NULL, 0);
+    options.mode = kind == RL_BENCH_SHARED ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    if (kind == RL_BENCH_PERMITS) {
+        options.permits = (int32_t)bench->options.permits;
+        options.take = (int32_t)bench->options.take;
+    }
+    int status =
+        redlock_lock_new_with(load->session.client, &options, &worker->locks[kind], NULL, 0);
     if (status != 0) {
         snprintf(bench->error, sizeof(bench->error), "lock: %s", redlock_strerror(status));
         return -1;
@@ -131,9 +139,10 @@ static int make_locks(struct rl_bench_cycle_load *load) {
     const struct rl_bench_options *options = &load->bench->options;
     for (; load->n < (size_t)options->in_flight; load->n++) {
         load->workers[load->n].load = load;
-        if ((options->shared != RL_BENCH_ON && make_lock(load, load->n, REDLOCK_EXCLUSIVE) != 0) ||
-            (options->shared != RL_BENCH_OFF && make_lock(load, load->n, REDLOCK_SHARED) != 0)) {
-            return -1;
+        for (size_t side = 0; side < 2; side++) {
+            if (make_lock(load, load->n, rl_bench_options_lock(options, side)) != 0) {
+                return -1;
+            }
         }
     }
     return 0;
@@ -144,10 +153,10 @@ void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing) {
     load->acquire.fencing = fencing;
 }
 
-void rl_bench_cycle_load_share(struct rl_bench_cycle_load *load, bool shared) {
+void rl_bench_cycle_load_choose(struct rl_bench_cycle_load *load, enum rl_bench_lock kind) {
     assert(load->bench->run.slice == NULL);
-    load->mode = shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
-    assert(load->n == 0 || load->workers[0].locks[load->mode] != NULL);
+    load->kind = kind;
+    assert(load->n == 0 || load->workers[0].locks[kind] != NULL);
 }
 
 int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench) {

@@ -28,8 +28,8 @@ int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_
 /* Whether the acquires of the next slices are fenced; at first they are not. */
 void rl_bench_cycle_load_fence(struct rl_bench_cycle_load *load, bool fencing);
 
-/* Whether the locks of the next slices are a reader's; at first they are if --shared is on. */
-void rl_bench_cycle_load_share(struct rl_bench_cycle_load *load, bool shared);
+/* What the locks of the next slices are: what one of the sides has. */
+void rl_bench_cycle_load_choose(struct rl_bench_cycle_load *load, enum rl_bench_lock kind);
 
 struct rl_bench_session *rl_bench_cycle_load_session(struct rl_bench_cycle_load *load);
 

@@ -75,6 +75,15 @@ static double phases_per_grant(const struct rl_bench_slice *slice) {
     return per_lock(slice, (double)slice->phases);
 }
 
+static double permits_in_use(const struct rl_bench_slice *slice) {
+    return slice->used_s / slice->seconds;
+}
+
+static double permits_in_use_percent(const struct rl_bench_slice *slice) {
+    return slice->crowded_s > 0 ? 100 * slice->crowded_share_s / slice->crowded_s
+                                : RL_BENCH_NOT_MEASURED;
+}
+
 static double tau(const struct rl_bench_slice *slice) {
     return slice->tau;
 }
@@ -167,6 +176,9 @@ const struct rl_bench_figure rl_bench_figures[] = {
     {"grant_max_us", "grant max, us", .of_series = grant_max_us, .in_cycle = true},
     {"hand_overs_per_s", "hand-overs/s", rl_bench_hand_overs_per_s, CONTENTION},
     {"grants_per_s", "grants/s", rl_bench_locks_per_s, .in_mixed = true, CONTENTION},
+    {"permits_in_use", "permits in use", permits_in_use, .in_contend = true, .of_permits = true},
+    {"permits_in_use_percent", "... while more wait, %", permits_in_use_percent, .in_contend = true,
+     .of_permits = true},
     {"gap_p50_ms", "gap p50, ms", gap_p50_ms, CONTENTION},
     {"gap_p99_ms", "gap p99, ms", gap_p99_ms, CONTENTION},
     {"wait_p50_ms", "wait p50, ms", wait_p50_ms, .in_mixed = true, CONTENTION},
@@ -189,7 +201,8 @@ const struct rl_bench_figure rl_bench_figures[] = {
     {"mallocs_per_lock", "mallocs/lock, all", mallocs_per_lock, .in_cycle = true},
     {"attempts_per_grant", "attempts/grant", attempts_per_grant, .in_cycle = true,
      .in_contend = true, .of_library = true},
-    {"commands_per_grant", "commands sent/grant", commands_per_grant, .in_contend = true},
+    {"commands_per_grant", "commands sent/grant", commands_per_grant, .in_cycle = true,
+     .in_contend = true},
     {"commands_per_s", "commands sent/s", commands_per_s, .in_contend = true},
     {"executed_per_grant", "commands executed/grant", executed_per_grant, CONTENTION},
     {"executed_per_s", "commands executed/s", executed_per_s, CONTENTION},
@@ -205,6 +218,7 @@ bool rl_bench_figure_is_shown(const struct rl_bench_figure *figure,
                  : workload == RL_BENCH_SHELLS ? figure->in_shells
                                                : figure->in_contend;
     is_in = is_in && (report->is_mixed ? figure->in_mixed : !figure->of_mixed);
+    is_in = is_in && (report->options->permits > 0 || !figure->of_permits);
     return is_in && (report->options->fencing != RL_BENCH_OFF || !figure->of_fences);
 }
 

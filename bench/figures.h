@@ -27,6 +27,7 @@ struct rl_bench_figure {
     bool in_cycle, in_contend, in_shells;
     bool of_library; /* the bare fan-out has none, and there is no ratio */
     bool of_fences;  /* only where some acquires are fenced */
+    bool of_permits; /* only with --permits */
     bool in_mixed;   /* of readers and writers, each kind by itself */
     bool of_mixed;   /* ... and of nothing else */
 };

@@ -25,6 +25,8 @@ static const char intro[] =
     "  redlock-bench --fencing both             what a fence costs\n"
     "  redlock-bench --shared both              what a reader's lock costs\n"
     "  redlock-bench --workload contend --processes 16 --readers 75 --hold-ms 5\n"
+    "  redlock-bench --permits 3                what a permit costs\n"
+    "  redlock-bench --workload contend --processes 8 --permits 3 --hold-ms 20\n"
     "  redlock-bench --workload keep --locks 100000 --seconds 600\n"
     "  redlock-bench --nodes redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3 --json\n"
     "\n";
@@ -50,6 +52,8 @@ static const char outro[] =
     "                    --distance-ms: later by more than the distance\n"
     "  phases of others  --readers: of a reader's wait, writers that were granted in it; of a\n"
     "                    writer's, readers, those between two writers being one phase\n"
+    "  permits in use    contend, --permits: on average, from the grant to the release; and of\n"
+    "                    all, while more are waited for than there are\n"
     "  tau               Kendall's: 1 first come, first served; -1 last come, first served\n"
     "  commands sent     by the clients to all nodes together, handshakes left out\n"
     "  commands executed what the nodes count (INFO), those inside of scripts too\n"

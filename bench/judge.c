@@ -3,8 +3,9 @@
 
 #include <stdio.h>
 
-static void judge_slice(const struct rl_bench_records *records, enum rl_bench_kind kind, size_t i,
-                        struct rl_bench_slice *slice) {
+/* 0, or -1 without memory. */
+static int judge_slice(const struct rl_bench_records *records, enum rl_bench_kind kind, size_t i,
+                       struct rl_bench_slice *slice) {
     const struct rl_bench_stretch *stretch = &records->stretches[i];
     slice->seconds = (double)(stretch->to_ns - stretch->from_ns) / 1e9;
     slice->cpu_us = stretch->cpu_us;
@@ -13,6 +14,7 @@ static void judge_slice(const struct rl_bench_records *records, enum rl_bench_ki
     slice->commands = stretch->commands;
     slice->executed = stretch->executed;
     rl_bench_timeline_slice(&records->timeline, kind, stretch->from_ns, stretch->to_ns, slice);
+    return rl_bench_timeline_use(&records->timeline, stretch->from_ns, stretch->to_ns, slice);
 }
 
 /* 0, or -1 without memory. */
@@ -23,7 +25,9 @@ static int judge_kind(struct rl_bench_series *series, enum rl_bench_kind kind, c
     series->is_library = true;
     series->n = records->n_stretches;
     for (size_t i = 0; i < series->n; i++) {
-        judge_slice(records, kind, i, &series->slices[i]);
+        if (judge_slice(records, kind, i, &series->slices[i]) != 0) {
+            return -1;
+        }
     }
     return rl_bench_timeline_extremes(&records->timeline, kind, records->stretches[0].from_ns,
                                       last->to_ns, &series->least_grants, &series->most_grants);
@@ -32,6 +36,8 @@ static int judge_kind(struct rl_bench_series *series, enum rl_bench_kind kind, c
 int rl_bench_judge(struct rl_bench *bench, size_t side, const char *name,
                    struct rl_bench_records *records) {
     struct rl_bench_series *series = &bench->report.series[side];
+    records->timeline.permits = (uint32_t)bench->options.permits;
+    records->timeline.take = (uint32_t)bench->options.take;
     int result = rl_bench_timeline_open(&records->timeline);
     if (result == 0 && records->timeline.is_mixed && side == 0) {
         bench->report.is_mixed = true;

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,13 @@ static const struct tool_option rows[] = {
      .uses = FOR(RL_BENCH_CYCLE), .value = "W",
      .help = "cycle: acquires as a reader; on, off (default), or both: slices of\n"
              "readers and of exclusive locks in turn"},
+    {"permits", 0, TOOL_WHOLE, .at = AT(permits), .min = 1, .max = RL_BENCH_PERMITS_MAX,
+     .uses = BOTH, .value = "K",
+     .help = "the lock is a semaphore of K permits. cycle: slices of permits and of\n"
+             "exclusive locks in turn, or beside the bare fan-out; contend: how\n"
+             "many of them are in use"},
+    {"take", 0, TOOL_WHOLE, .at = AT(take), .min = 1, .max = REDLOCK_TAKE_MAX, .uses = BOTH,
+     .value = "M", .help = "--permits: each holder has M of them, or none; default 1"},
     {.kind = TOOL_HEADING, .help = "The nodes:"},
     {"nodes", 0, TOOL_LIST, .at = AT(nodes), .is_secret = true, .value = "URL,...",
      .help = "redis://[[user]:password@]host[:port][/db] or\n"
@@ -139,7 +147,16 @@ const char *rl_bench_workload_name(int workload) {
 }
 
 bool rl_bench_options_compare(const struct rl_bench_options *options) {
-    return options->fencing == RL_BENCH_BOTH || options->shared == RL_BENCH_BOTH;
+    bool has_permits = options->workload == RL_BENCH_CYCLE && options->permits > 0;
+    return options->fencing == RL_BENCH_BOTH || options->shared == RL_BENCH_BOTH ||
+           (has_permits && !options->has_baseline);
+}
+
+enum rl_bench_lock rl_bench_options_lock(const struct rl_bench_options *options, size_t side) {
+    if (options->permits > 0 && side == 0) {
+        return RL_BENCH_PERMITS;
+    }
+    return rl_bench_options_has(options->shared, side) ? RL_BENCH_SHARED : RL_BENCH_EXCLUSIVE;
 }
 
 bool rl_bench_options_reads(const struct rl_bench_options *options, size_t process) {
@@ -218,6 +235,30 @@ size_t rl_bench_options_waiters(const struct rl_bench_options *options, size_t p
     }
 }
 
+static int check_permits(struct tool_options *parsed, const struct rl_bench_options *options) {
+    if (options->permits == 0) {
+        return tool_options_from(parsed, AT(take)) == TOOL_DEFAULT
+                   ? 0
+                   : tool_options_fail(parsed, "--take is of --permits K");
+    }
+    if (options->take > options->permits) {
+        return tool_options_fail(parsed, "--take %" PRId64 ": there are %" PRId64 " permits",
+                                 options->take, options->permits);
+    }
+    if (options->shared != RL_BENCH_OFF || options->readers > 0) {
+        return tool_options_fail(parsed, "--permits and readers exclude each other");
+    }
+    if (options->fencing == RL_BENCH_BOTH) {
+        return tool_options_fail(parsed, "--permits and --fencing both: one comparison at a time");
+    }
+    if (options->idle || strcmp(options->waiters, "1") != 0) {
+        return tool_options_fail(parsed,
+                                 "--permits takes one waiter for each process, and all of them "
+                                 "release; leave --idle and --waiters-per-process out");
+    }
+    return 0;
+}
+
 static int check_nodes(struct tool_options *parsed, struct rl_bench_options *options) {
     if (options->nodes.text == NULL) {
         return 0;
@@ -251,7 +292,8 @@ static int parse(struct tool_options *parsed, struct rl_bench_options *options, 
     }
     options->has_baseline = tool_options_from(parsed, AT(baseline)) != TOOL_DEFAULT;
     set_defaults(parsed, options);
-    if (check_meaning(parsed, options) != 0 || check_comparison(parsed, options) != 0) {
+    if (check_meaning(parsed, options) != 0 || check_comparison(parsed, options) != 0 ||
+        check_permits(parsed, options) != 0) {
         return -1;
     }
     return check_nodes(parsed, options);
@@ -268,6 +310,7 @@ enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, in
                                          .in_flight = 64,
                                          .processes = 8,
                                          .waiters = "1",
+                                         .take = 1,
                                          .locks = 10000,
                                          .slices = 5,
                                          .slice_ms = 2000,

@@ -35,6 +35,12 @@ enum rl_bench_baseline {
 /* An option of the library that is on, off, or both in turn, to be compared. */
 enum rl_bench_switch { RL_BENCH_OFF, RL_BENCH_ON, RL_BENCH_BOTH };
 
+/* What a lock is. */
+enum rl_bench_lock { RL_BENCH_EXCLUSIVE, RL_BENCH_SHARED, RL_BENCH_PERMITS, RL_BENCH_LOCKS };
+
+/* Slots are the bits of a number. */
+#define RL_BENCH_PERMITS_MAX 64
+
 /* When a client that releases asks again. */
 enum rl_bench_again { RL_BENCH_AGAIN_CALLBACK, RL_BENCH_AGAIN_AT_ONCE };
 
@@ -60,6 +66,8 @@ struct rl_bench_options {
     int64_t in_flight;
     int64_t processes;
     int64_t readers; /* of 100 processes so many read */
+    int64_t permits; /* 0: the lock is no semaphore */
+    int64_t take;
     int64_t shells;
     int64_t work_ms;
     int64_t spacing_ms;
@@ -89,6 +97,9 @@ bool rl_bench_options_compare(const struct rl_bench_options *options);
 
 /* What side number 0 or 1 of the report has: the first is the one with the option. */
 bool rl_bench_options_has(int which, size_t side);
+
+/* What the locks of side number 0 or 1 are. */
+enum rl_bench_lock rl_bench_options_lock(const struct rl_bench_options *options, size_t side);
 
 /* How many locks of client number `process` wait; 0: the option is no such list. */
 size_t rl_bench_options_waiters(const struct rl_bench_options *options, size_t process);

@@ -25,9 +25,13 @@ int rl_bench_records_save(const struct rl_bench_records *records, const char *pa
     }
     for (size_t i = 0; i < records->timeline.n; i++) {
         const struct rl_bench_wait *w = &records->timeline.waits[i];
-        fprintf(file, "wait %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 "%s\n",
+        fprintf(file, "wait %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 "%s",
                 w->asked_ns, w->granted_ns, w->ended_ns, w->waiter, w->process,
                 w->reads ? " 1" : "");
+        if (w->slots != 0) {
+            fprintf(file, " 0 %" PRIu64, w->slots);
+        }
+        fputc('\n', file);
     }
     if (fclose(file) != 0) {
         snprintf(error, error_size, "%s: %s", path, strerror(errno));
@@ -45,9 +49,10 @@ static void *grow(void *array, size_t n, size_t size) {
 static bool is_wait(const char *line, struct rl_bench_wait *w) {
     uint32_t reads = 0;
     *w = (struct rl_bench_wait){.asked_ns = 0};
-    int fields =
-        sscanf(line, "wait %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32,
-               &w->asked_ns, &w->granted_ns, &w->ended_ns, &w->waiter, &w->process, &reads);
+    int fields = sscanf(
+        line,
+        "wait %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu64,
+        &w->asked_ns, &w->granted_ns, &w->ended_ns, &w->waiter, &w->process, &reads, &w->slots);
     w->reads = reads == 1;
     return fields >= 5 && reads <= 1 && w->waiter < WAITERS_MAX &&
            (w->granted_ns == 0 || w->granted_ns >= w->asked_ns);

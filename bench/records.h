@@ -4,6 +4,8 @@
  *     slice FROM_NS TO_NS CLIENT_CPU_US NODE_CPU_US ATTEMPTS COMMANDS EXECUTED     0: not measured
  *     wait ASKED_NS GRANTED_NS ENDED_NS WAITER PROCESS [1]              0: not before the end;
  *                                                                       the last 1: it reads
+ *     wait ... PROCESS 0 SLOTS                       with --permits: the slots it was given, a bit
+ *                                                    for each
  *
  * Failure modes: a line that is neither is named; -1, with the sentence in error.
  *

@@ -124,6 +124,10 @@ void rl_bench_report_print_json(const struct rl_bench_report *report) {
     tool_json_text(&json, "version", redlock_version());
     tool_json_number(&json, "nodes", (int64_t)report->n_nodes);
     tool_json_number(&json, "ttl_ms", options->ttl_ms);
+    if (options->permits > 0) {
+        tool_json_number(&json, "permits", options->permits);
+        tool_json_number(&json, "take", options->take);
+    }
     if (options->workload == RL_BENCH_CONTEND || options->workload == RL_BENCH_SHELLS) {
         put_contenders(&json, report);
     } else {

@@ -50,6 +50,9 @@ static void print_contenders(const struct rl_bench_options *options) {
     if (options->readers > 0) {
         printf(", %" PRId64 " %% of them readers", options->readers);
     }
+    if (options->permits > 0) {
+        printf(", %" PRId64 " of %" PRId64 " permits", options->take, options->permits);
+    }
     if (options->idle) {
         printf(", the first one holds, ttl %" PRId64 " ms", options->ttl_ms);
         return;
@@ -74,7 +77,11 @@ static void print_head(const struct rl_bench_report *report) {
         print_count(options->shells, "shell");
         printf(" %" PRId64 " ms apart, work %" PRId64 " ms", options->spacing_ms, options->work_ms);
     } else {
-        printf("%" PRId64 " in flight, ttl %" PRId64 " ms", options->in_flight, options->ttl_ms);
+        printf("%" PRId64 " in flight, ", options->in_flight);
+        if (options->permits > 0) {
+            printf("%" PRId64 " of %" PRId64 " permits, ", options->take, options->permits);
+        }
+        printf("ttl %" PRId64 " ms", options->ttl_ms);
     }
     if (options->distance_ms > 0) {
         printf(", each client 0 to %" PRId64 " ms away from each node", options->distance_ms);
@@ -135,8 +142,10 @@ static void print_contend(const struct rl_bench_report *report) {
         if (report->is_mixed && i == 1) {
             printf("\n"); /* the first line is of both */
         } else if (series->overlaps == 0) {
-            printf("%s at one time: never.\n",
-                   report->is_mixed ? "A writer and another holder" : "Two holders");
+            printf("%s at one time: never.\n", report->is_mixed ? "A writer and another holder"
+                                               : report->options->permits > 0
+                                                   ? "Two holders of a slot"
+                                                   : "Two holders");
         } else {
             printf("TWO HOLDERS AT ONE TIME: %llu times.\n", (unsigned long long)series->overlaps);
         }

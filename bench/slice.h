@@ -40,8 +40,11 @@ struct rl_bench_slice {
     uint64_t overtakers;     /* grants that overtook somebody */
     uint64_t most_overtaken; /* one wait, by so many */
     uint64_t longest_wait_ns;
-    uint64_t phases;      /* of the other kind, in all waits */
-    uint64_t most_phases; /* ... in one */
+    uint64_t phases;        /* of the other kind, in all waits */
+    uint64_t most_phases;   /* ... in one */
+    double used_s;          /* seconds in which a permit was in use, of all permits together */
+    double crowded_s;       /* seconds in which more permits were waited for than there are */
+    double crowded_share_s; /* ... each times the share of the permits that was in use */
     double tau;
     struct rl_bench_hist grant;
     struct rl_bench_hist gap;

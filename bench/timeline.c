@@ -45,12 +45,44 @@ static int count_overtakings(struct rl_bench_timeline *timeline) {
     return 0;
 }
 
+/* Of a slot, the hold that was granted last. Sets `before` of all, too: the hold that ended last of
+ * those whose slots this one has. */
+static uint64_t count_slot_overlaps(struct rl_bench_timeline *timeline) {
+    const struct rl_bench_wait *last[64] = {NULL};
+    uint64_t until_ns[64] = {0};
+    uint64_t overlaps = 0;
+    for (size_t i = 0; i < timeline->n; i++) {
+        struct rl_bench_wait *wait = &timeline->waits[i];
+        bool is_held = false;
+        wait->before = NULL;
+        for (size_t slot = 0; slot < 64 && wait->granted_ns != 0; slot++) {
+            const struct rl_bench_wait *other = last[slot];
+            if ((wait->slots >> slot & 1) == 0) {
+                continue;
+            }
+            is_held |= wait->granted_ns < until_ns[slot];
+            if (wait->before == NULL ||
+                (other != NULL && other->ended_ns > wait->before->ended_ns)) {
+                wait->before = other;
+            }
+            last[slot] = wait;
+            until_ns[slot] = wait->ended_ns > until_ns[slot] ? wait->ended_ns : until_ns[slot];
+        }
+        overlaps += is_held;
+    }
+    return overlaps;
+}
+
 /* A hold without an end, of a client that is gone, overlaps nothing: its end is unknown. */
-static uint64_t count_overlaps(const struct rl_bench_timeline *timeline) {
+static uint64_t count_overlaps(struct rl_bench_timeline *timeline) {
+    if (timeline->permits > 0) {
+        return count_slot_overlaps(timeline);
+    }
     uint64_t overlaps = 0;
     uint64_t held_until_ns[2] = {0}; /* by writers, by readers */
     for (size_t i = 0; i < timeline->n; i++) {
-        const struct rl_bench_wait *wait = &timeline->waits[i];
+        struct rl_bench_wait *wait = &timeline->waits[i];
+        wait->before = i > 0 ? wait - 1 : NULL;
         bool is_held = wait->granted_ns < held_until_ns[false] ||
                        (!wait->reads && wait->granted_ns < held_until_ns[true]);
         uint64_t *until_ns = &held_until_ns[wait->reads];
@@ -128,8 +160,8 @@ static double tau_of(const struct rl_bench_timeline *timeline, size_t first, siz
     return (double)sum / ((double)n * (double)(n - 1) / 2);
 }
 
-static void count_grant(const struct rl_bench_wait *wait, const struct rl_bench_wait *before,
-                        struct rl_bench_slice *slice) {
+static void count_grant(const struct rl_bench_wait *wait, struct rl_bench_slice *slice) {
+    const struct rl_bench_wait *before = wait->before;
     slice->locks++;
     slice->phases += wait->phases;
     slice->most_phases = wait->phases > slice->most_phases ? wait->phases : slice->most_phases;
@@ -163,10 +195,63 @@ void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, enum rl_b
         if (is_granted_in(wait, from_ns, to_ns)) {
             first = slice->locks == 0 ? i : first;
             last = i + 1;
-            count_grant(wait, i > 0 ? wait - 1 : NULL, slice);
+            count_grant(wait, slice);
         }
     }
     slice->tau = tau_of(timeline, first, last);
+}
+
+/* A moment at which a wait begins or ends, or a hold ends. */
+struct edge {
+    uint64_t at_ns;
+    int waiting, in_use; /* what changes, in holders */
+};
+
+static int compare_edges(const void *a, const void *b) {
+    const struct edge *left = a, *right = b;
+    return (left->at_ns > right->at_ns) - (left->at_ns < right->at_ns);
+}
+
+static size_t put_edges(const struct rl_bench_timeline *timeline, struct edge *edges) {
+    size_t n = 0;
+    for (size_t i = 0; i < timeline->n; i++) {
+        const struct rl_bench_wait *wait = &timeline->waits[i];
+        edges[n++] = (struct edge){wait->asked_ns, 1, 0};
+        if (wait->granted_ns != 0) {
+            edges[n++] = (struct edge){wait->granted_ns, -1, 1};
+        }
+        if (wait->granted_ns != 0 && wait->ended_ns != 0) {
+            edges[n++] = (struct edge){wait->ended_ns, 0, -1};
+        }
+    }
+    qsort(edges, n, sizeof(*edges), compare_edges);
+    return n;
+}
+
+int rl_bench_timeline_use(const struct rl_bench_timeline *timeline, uint64_t from_ns,
+                          uint64_t to_ns, struct rl_bench_slice *slice) {
+    double take = timeline->take;
+    double permits = timeline->permits;
+    int waiting = 0;
+    int in_use = 0;
+    struct edge *edges = timeline->permits > 0 ? calloc(3 * timeline->n + 1, sizeof(*edges)) : NULL;
+    if (edges == NULL) {
+        return timeline->permits > 0 ? -1 : 0;
+    }
+    size_t n = put_edges(timeline, edges);
+    for (size_t i = 0; i <= n; i++) {
+        uint64_t begin_ns = i > 0 && edges[i - 1].at_ns > from_ns ? edges[i - 1].at_ns : from_ns;
+        uint64_t end_ns = i < n && edges[i].at_ns < to_ns ? edges[i].at_ns : to_ns;
+        double seconds = end_ns > begin_ns ? (double)(end_ns - begin_ns) / 1e9 : 0;
+        bool is_crowded = waiting * take > permits;
+        slice->used_s += seconds * in_use * take;
+        slice->crowded_s += is_crowded ? seconds : 0;
+        slice->crowded_share_s += is_crowded ? seconds * in_use * take / permits : 0;
+        waiting += i < n ? edges[i].waiting : 0;
+        in_use += i < n ? edges[i].in_use : 0;
+    }
+    free(edges);
+    return 0;
 }
 
 int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,

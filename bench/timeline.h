@@ -7,12 +7,16 @@
  *
  * What is counted:
  *   hand-over   a grant whose waiter is another one than that of the grant before
- *   gap         from the end of a hold to the next grant, of hand-overs, where somebody waited then
+ *   gap         from the end of a hold to the next grant, of hand-overs, if somebody waited then.
+ *               Of permits the grant before is that of the same slot
  *   overtaking  a pair: one began to wait later than the other, by more than slack_ns, and was
  *               granted earlier. A wait that was never granted is overtaken, too
- *   overlap     a grant before the end of an earlier hold, unless both read. It must not be
+ *   overlap     a grant before the end of an earlier hold, unless both read, or hold permits and
+ *               have no slot in common. It must not be
  *   phase       of a reader's wait: a writer's hold that began in it; of a writer's wait: readers
  *               that were granted in it, those between two writers being one phase
+ *   in use      permits, from the grant to the end of the hold. Crowded is a moment at which more
+ *               permits are waited for than there are
  *   tau         Kendall's, of the order of grants against that of arrival: 1 first come, first
  *               served; -1 the reverse
  *
@@ -39,9 +43,11 @@ struct rl_bench_wait {
     uint32_t waiter;
     uint32_t process;
     bool reads;
-    uint32_t phases;    /* set by open(): of the other kind */
-    uint32_t overtook;  /* set by open(): how many it overtook by its grant */
-    uint32_t overtaken; /* ... and how many overtook it */
+    uint64_t slots;                     /* of permits: a bit for each; 0: it has the lock itself */
+    const struct rl_bench_wait *before; /* set by open(): whose hold ended; NULL: nobody's */
+    uint32_t phases;                    /* set by open(): of the other kind */
+    uint32_t overtook;                  /* set by open(): how many it overtook by its grant */
+    uint32_t overtaken;                 /* ... and how many overtook it */
 };
 
 struct rl_bench_timeline {
@@ -49,6 +55,8 @@ struct rl_bench_timeline {
     size_t n;
     size_t n_waiters; /* their numbers are below this */
     uint64_t slack_ns;
+    uint32_t permits;  /* that there are; 0: it is no semaphore */
+    uint32_t take;     /* ... each wait's */
     uint64_t overlaps; /* set by open() */
     bool is_mixed;     /* ... there are readers and writers */
 };
@@ -58,6 +66,10 @@ enum rl_bench_kind { RL_BENCH_ALL, RL_BENCH_READERS, RL_BENCH_WRITERS };
 
 /* 0, or -1 without memory. */
 int rl_bench_timeline_open(struct rl_bench_timeline *timeline);
+
+/* Adds to the slice how many permits were in use from from_ns to to_ns. 0, or -1 without memory. */
+int rl_bench_timeline_use(const struct rl_bench_timeline *timeline, uint64_t from_ns,
+                          uint64_t to_ns, struct rl_bench_slice *slice);
 
 /* Adds the figures of the grants from from_ns on, and before to_ns, to the slice. */
 void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,

@@ -35,12 +35,13 @@ PY
     result "$runs_what" $? "$err"
 }
 
-# records LINE...: of the times, in ms; a reader is a wait
+# records LINE...: of the times, in ms; a reader is a wait, so is a permit, whose last number is the slots'
 records() {
     for line in "$@"; do
         case $line in
         wait*) echo "$line" | awk '{ print $1, $2 * 1000000, $3 * 1000000, $4 * 1000000, $5, $5 }' ;;
         reader*) echo "$line" | awk '{ print "wait", $2 * 1000000, $3 * 1000000, $4 * 1000000, $5, $5, 1 }' ;;
+        permit*) echo "$line" | awk '{ print "wait", $2 * 1000000, $3 * 1000000, $4 * 1000000, $5, $5, 0, $6 }' ;;
         *) echo "$line" ;;
         esac
     done >"$scratch/records"
@@ -88,6 +89,10 @@ if python3 -c '' 2>/dev/null; then
         --shared both --slices 1 --warmup 0
     runs 'cycle of readers beside the bare fan-out' 'sides ratios' \
         --shared on --baseline --slices 1 --warmup 0
+    runs 'cycle of permits and of exclusive locks' 'sides ratios permits take' \
+        --permits 3 --take 2 --slices 1 --warmup 0
+    runs 'cycle of permits beside the bare fan-out' 'sides ratios permits' \
+        --permits 3 --fencing on --baseline --slices 1 --warmup 0
     for how in '--again at-once --hold-ms 0' '--think-ms 3 --fencing on' '--idle' '--apart --distance-ms 2' \
         '--waiters-per-process 20,1' '--readers 67' '--readers 100 --think-ms 1'; do
         # shellcheck disable=SC2086
@@ -137,6 +142,16 @@ PY
     [ "$mixed" -eq 0 ] && python3 "$(dirname "$0")/mixed.py" "$scratch/records" "$out" >>"$err" 2>&1
     result 'contend: readers and writers, computed again from the records' $? "$err"
 
+    for seconds in 0.5 2 10; do
+        "$bench" --node-count 3 --workload contend --processes 8 --permits 6 --take 2 --hold-ms 2 --slices 1 --seconds "$seconds" \
+            --warmup 0.1 --json --save-records "$scratch/records" >"$out" 2>"$err" </dev/null
+        permits=$?
+        ! grep -q '"grants_per_s": 0[,.}]' "$out" || continue
+        break
+    done
+    [ "$permits" -eq 0 ] && python3 "$(dirname "$0")/permits.py" "$scratch/records" "$out" 6 2 >>"$err" 2>&1
+    result 'contend: permits, computed again from the records' $? "$err"
+
     slice='slice 1000000000 2000000000 1000 500 6 20 40'
     # Waiter 1 is overtaken once, by 2; 2 is later overtaken by 0 and gets nothing. 0 is its own successor once.
     records "$slice" 'wait 1000 1010 1020 0' 'wait 1001 1050 1060 1' 'wait 1002 1030 1040 2' 'wait 1021 1070 1080 0' \
@@ -163,6 +178,16 @@ least_grants_of_a_waiter=2" --workload contend
     side=0
     records "$slice" 'reader 1000 1010 1030 0' 'reader 1001 1015 1040 1' 'wait 1005 1039 1050 2' 'reader 1042 1049 1060 0'
     figures 'a writer beside a reader, and a reader beside a writer' 3 'overlaps=2' --workload contend
+    # Two slots, 0 and 1 (bits 1 and 2), are free for 2 ms, 10 ms and 1 ms; more wait than that from 1050 to 1502.
+    records "$slice" 'permit 900 1000 1500 0 1' 'permit 900 1000 1400 1 2' 'permit 1000 1502 1900 2 1' \
+        'permit 1000 1410 1800 3 2' 'permit 1100 1801 0 4 2' 'wait 1050 0 0 5'
+    figures 'permits' 0 "permits_in_use=1.887,permits_in_use_percent=98.67,hand_overs_per_s=3,gap_p50_ms=2,gap_p99_ms=10,\
+overtakings_per_grant=0.2,overlaps=0" --workload contend --permits 2
+    records "$slice" 'permit 1000 1000 1500 0 5' 'permit 1000 1501 1600 1 6'
+    figures 'several at once' 0 'permits_in_use=1.198,permits_in_use_percent=null,gap_p50_ms=1,overlaps=0' \
+        --workload contend --permits 4 --take 2
+    records "$slice" 'permit 1000 1010 1030 0 3' 'permit 1001 1029 1040 1 2' 'permit 1001 1035 1040 2 1'
+    figures 'two holders of a slot at one time' 3 'overlaps=1' --workload contend --permits 3
     records "$slice" 'wait 1000 1010 1030 0' 'wait 1001 1029 1040 1' 'wait 900 999 1005 2'
     figures 'two holders at one time' 3 'overlaps=1,grants_per_s=2,hand_overs_per_s=2' --workload contend
     records "$slice" 'wait 1000 1010 1020 0' 'wait 1500 1501 1502 1' 'wait 1900 2000 2001 1'
@@ -202,6 +227,14 @@ bad 'readers that wait beside each other in a process' '\-\-readers takes one wa
     --waiters-per-process 2
 bad 'a share of readers that is none' '\-\-readers "101": it takes a number from 0 to 100' --workload contend --readers 101
 bad 'readers of cycle' '\-\-readers does not apply to --workload cycle' --readers 50
+bad 'no such permits' 'it takes a number from 1 to 64' --permits 65
+bad 'more than there are' '\-\-take 3: there are 2 permits' --permits 2 --take 3
+bad 'some of no permits' '\-\-take is of --permits K' --take 2
+bad 'permits of readers' '\-\-permits and readers exclude' --permits 2 --shared on
+bad 'permits that some read' '\-\-permits and readers exclude' --workload contend --permits 2 --readers 50
+bad 'permits and another comparison' 'one comparison at a time' --permits 2 --fencing both
+bad 'permits that wait beside each other in a process' '\-\-permits takes one waiter' --workload contend --permits 2 \
+    --waiters-per-process 2
 bad 'a comparison that contend has not' 'is for cycle' --workload contend --fencing both
 bad 'no list of waiters' 'it takes numbers from 1 to 10000' --workload contend --waiters-per-process 3,
 bad 'a holder alone' '\-\-idle needs --processes 2 or more' --workload contend --idle --processes 1
