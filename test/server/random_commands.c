@@ -7,6 +7,7 @@
 
 #include "redis/command.h"
 #include "redis/handshake.h"
+#include "server/random_alone.h"
 #include "server/random_parts.h"
 #include "server/random_permits.h"
 #include "server/splitmix.h"
@@ -348,8 +349,10 @@ void random_command(struct random_commands *random, struct bytes *wire) {
             random_permits(random, wire);
         } else if (random->is_line ? what < 35 : what < 8) {
             line_command(random, wire);
-        } else if (random->is_line ? what < 70 : what < 15) {
+        } else if (random->is_line ? what < 65 : what < 13) {
             shared_command(random, wire);
+        } else if (random->is_line ? what < 70 : what < 15) {
+            random_alone(random, wire);
         } else if (what < 45) {
             lock_command(random, wire);
         } else if (what < 53) {
@@ -391,13 +394,17 @@ const struct resp_arg *random_key(size_t index) {
 }
 
 void random_plant(struct bytes *wire) {
+    random_alone_plant(wire);
     for (uint32_t i = 0; i < RESOURCES; i++) {
-        bytes_append_text(wire, "*5\r\n");
+        bytes_append_text(wire, i == RANDOM_ALONE_KEY ? "*6\r\n" : "*5\r\n");
         put_word(wire, "SET");
         put_key_at(wire, i);
         put_word(wire, random_tokens[0]);
         put_word(wire, "PX");
         put_word(wire, "60000");
+        if (i == RANDOM_ALONE_KEY) {
+            put_word(wire, "NX"); /* it is read */
+        }
     }
 }
 
@@ -445,6 +452,7 @@ void random_hold(struct bytes *wire) {
                                      .converts = sent[i].converts};
         put_command(wire, &command);
     }
+    random_alone_release(wire);
 }
 
 bool random_load(size_t index, struct bytes *wire) {

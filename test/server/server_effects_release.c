@@ -37,8 +37,9 @@ static bool serves(const struct release *release) {
 /* Gives the key to who is first: a writer or, after a writer, all readers before it. True: nobody
  * hears it. */
 static bool hand_on(struct script_run *run, const struct resp_arg *name, struct release *release) {
-    struct text line = line_name(name), readers = line_shared_name(name), was, read;
-    bool has_first = line_first(run, &line, &was), has_reader = line_first(run, &readers, &read);
+    struct text line = line_name(name), readers = line_shared_name(name), was, ignored;
+    bool has_first = line_first(run, &line, &was);
+    bool has_reader = line_first(run, &readers, &ignored);
     bool is_served = false;
     if (has_reader && !release->is_shared) {
         is_served = line_serve_shared(run, name, &serve_ms, false);
@@ -55,9 +56,6 @@ static bool hand_on(struct script_run *run, const struct resp_arg *name, struct 
     release->served = release->served || is_served;
     if (has_first) {
         line_heir(run, &line, &was, NULL);
-    }
-    if (has_reader && release->is_shared) {
-        line_heir(run, &readers, &read, NULL);
     }
     return !is_served;
 }
@@ -92,7 +90,7 @@ static void pass_on(struct script_run *run, const struct given_up *key, struct r
         deletes = reserve(run, key->name, release) != NULL;
     }
     if (!run->is_over && deletes) {
-        script_del(run, DEL ", k", key->name);
+        script_del(run, DEL ", k)", key->name);
     }
     if (!run->is_over && key->is_mine && is_word(script_arg(run, 4), "1")) {
         script_try_publish(run, key->name);
@@ -142,14 +140,9 @@ static void release_one(struct script_run *run, const struct resp_arg *name,
 
 /* EXISTS of both lines: nobody waits. */
 static bool nobody_waits(struct script_run *run, const struct resp_arg *name) {
-    struct text lines[2] = {line_name(name), line_shared_name(name)};
-    bool is_alone = true;
-    for (int i = 0; i < 2; i++) {
-        struct resp_arg line = text_arg(&lines[i]);
-        is_alone = is_alone && script_refusal(run, "exists", &line, NULL) == NULL &&
-                   find_key(run->call, &line) == NULL;
-    }
-    return is_alone;
+    struct text line = line_name(name), readers = line_shared_name(name);
+    const struct resp_arg lines[] = {text_arg(&line), text_arg(&readers)};
+    return script_none_exists(run, lines, 2);
 }
 
 /* The script's first lines. */
@@ -226,8 +219,45 @@ static void release_shared_one(struct script_run *run, const struct resp_arg *na
     pass_on(run, &key, release);
 }
 
+/* The value's is the only lease. */
+static bool reads_alone(struct script_run *run, const struct text *leases) {
+    struct server_key *key;
+    struct server_member member;
+    return line_open(run, "zrange", leases, &key) == NULL && key != NULL && key->elements == 1 &&
+           server_line_at(key, 0, &member) && script_same(&member.name, script_arg(run, 1));
+}
+
+/* The script's first lines. */
+static bool release_shared_alone(struct script_run *run, const struct release *release) {
+    const struct resp_arg *name = script_key(run, 1);
+    const bool deletes = release->mode->length == 0 && is_word(script_arg(run, 2), "0");
+    struct resp_arg value;
+    bool is_there = false;
+    if (run->n_keys != 1 || script_arg(run, 4)->length > 0 || !(serves(release) || deletes)) {
+        return false;
+    }
+    struct text leases = readers_name(name);
+    if (!reads_alone(run, &leases) || script_try_get(run, name, &value, &is_there) != NULL ||
+        !is_there || !is_word(&value, RL_SHARED_VALUE) || !(deletes || nobody_waits(run, name))) {
+        return false;
+    }
+    struct resp_arg arg = text_arg(&leases);
+    script_raise_if(run, DEL ", k, z)", script_refusal(run, "del", &arg, NULL));
+    if (!run->is_over) {
+        far_del(run, &leases);
+        script_del(run, DEL ", k, z)", name);
+    }
+    if (!run->is_over) {
+        script_answer(run, "1 0 0 0");
+    }
+    return true;
+}
+
 void effect_release_shared(struct script_run *run) {
     struct release release = {.mode = script_arg(run, 3), .is_shared = true};
+    if (release_shared_alone(run, &release)) {
+        return;
+    }
     readers_time(run);
     for (size_t i = 1; i <= run->n_keys && !run->is_over; i++) {
         release_shared_one(run, script_key(run, (double)i), &release);

@@ -120,7 +120,28 @@ static void share_one(struct script_run *run, const struct look *look, double i,
     }
 }
 
+/* The script's first lines. */
+static bool share_alone(struct script_run *run) {
+    const struct resp_arg *name = script_key(run, 1);
+    if (run->n_keys != 1 || script_arg(run, 3)->length > 0 || !is_word(script_arg(run, 4), "0")) {
+        return false;
+    }
+    struct text leases = readers_name(name), intent = intent_name(name), line = line_name(name);
+    const struct resp_arg keys[] = {*name, text_arg(&leases), text_arg(&intent), text_arg(&line)};
+    if (!script_none_exists(run, keys, sizeof keys / sizeof keys[0])) {
+        return false;
+    }
+    readers_hold_alone(run, name, script_arg(run, 2));
+    if (!run->is_over) {
+        script_answer(run, "1 0 0 0");
+    }
+    return true;
+}
+
 void effect_share(struct script_run *run) {
+    if (share_alone(run)) {
+        return;
+    }
     struct look look = look_at(run, 5);
     struct count count = {0, 0};
     double fence = 0;

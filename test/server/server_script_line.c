@@ -78,6 +78,15 @@ const char *line_open(struct script_run *run, const char *command, const struct 
     return error;
 }
 
+bool script_none_exists(struct script_run *run, const struct resp_arg *names, size_t count) {
+    bool none = true;
+    for (size_t i = 0; i < count; i++) {
+        none = none && script_refusal(run, "exists", &names[i], NULL) == NULL &&
+               find_key(run->call, &names[i]) == NULL;
+    }
+    return none;
+}
+
 bool line_first(struct script_run *run, const struct text *line, struct text *out) {
     struct server_key *key;
     struct server_member member;

@@ -37,6 +37,9 @@ struct text channel_of(const struct text *member);
 const char *line_open(struct script_run *run, const char *command, const struct text *line,
                       struct server_key **key);
 
+/* redis.pcall() of EXISTS says 0. */
+bool script_none_exists(struct script_run *run, const struct resp_arg *names, size_t count);
+
 bool line_first(struct script_run *run, const struct text *line, struct text *out);
 const char *line_drop(struct script_run *run, const struct text *line, const struct text *member,
                       bool *was_there);

@@ -10,6 +10,8 @@
 /* Where in the scripts. */
 #define CALL(name) "redis.call('" name "'"
 
+static const struct resp_arg shared = {RL_SHARED_VALUE, sizeof RL_SHARED_VALUE - 1};
+
 struct text readers_name(const struct resp_arg *resource) {
     return text_of(RL_COMMAND_READERS_PREFIX "{", resource, "}");
 }
@@ -23,7 +25,7 @@ struct text upgrade_name(const struct resp_arg *resource) {
 }
 
 void readers_time(struct script_run *run) {
-    script_raise_if(run, CALL("time"), script_refusal(run, "time", NULL, NULL));
+    script_raise_if(run, "local t = " CALL("time"), script_refusal(run, "time", NULL, NULL));
 }
 
 double readers_now_ms(const struct script_run *run) {
@@ -67,10 +69,10 @@ static void forget_leases(struct script_run *run, const struct text *name) {
     }
 }
 
-static void add_lease(struct script_run *run, const struct text *name, double end) {
+static void add_lease(struct script_run *run, const char *at, const struct text *name, double end) {
     struct resp_arg arg = text_arg(name);
     struct server_member lease = {*script_arg(run, 1), end};
-    struct server_key *key = open_leases(run, CALL("zadd") ", z", "zadd", name);
+    struct server_key *key = open_leases(run, at, "zadd", name);
     if (run->is_over) {
         return;
     }
@@ -114,15 +116,33 @@ void readers_pexpireat(struct script_run *run, const char *at, const struct resp
     }
 }
 
+void readers_hold_alone(struct script_run *run, const struct resp_arg *resource,
+                        const struct resp_arg *ms) {
+    struct text name = readers_name(resource);
+    struct resp_arg arg = text_arg(&name);
+    double life = 0;
+    script_number(ms, &life);
+    script_raise_if(run, "local c = " CALL("time"), script_refusal(run, "time", NULL, NULL));
+    const double end = readers_now_ms(run) + life;
+    if (!run->is_over) {
+        add_lease(run, CALL("zadd") ", z, till", &name, end);
+    }
+    readers_pexpireat(run, CALL("pexpireat") ", z, till", &arg, end);
+    if (!run->is_over) {
+        script_set(run, CALL("set") ", k, 'redlock:shared', 'PX', ARGV", resource, &shared, false,
+                   ms);
+    }
+    readers_pexpireat(run, CALL("pexpireat") ", k, till", resource, end);
+}
+
 void readers_hold(struct script_run *run, const struct resp_arg *resource, double end, bool is) {
-    static const struct resp_arg shared = {RL_SHARED_VALUE, sizeof RL_SHARED_VALUE - 1};
     struct text name = readers_name(resource);
     struct resp_arg arg = text_arg(&name);
     if (!is) {
         forget_leases(run, &name);
     }
     if (!run->is_over) {
-        add_lease(run, &name, end);
+        add_lease(run, CALL("zadd") ", z, num", &name, end);
     }
     struct server_key *key = open_leases(run, CALL("zremrangebyscore"), "zremrangebyscore", &name);
     if (!run->is_over) {
@@ -132,14 +152,14 @@ void readers_hold(struct script_run *run, const struct resp_arg *resource, doubl
     if (!run->is_over && !script_breaks(run, SERVER_BREAK_SHARE_SHORTENS)) {
         last_end(key, &end);
     }
-    readers_pexpireat(run, CALL("pexpireat") ", z", &arg, end);
+    readers_pexpireat(run, CALL("pexpireat") ", z, e)", &arg, end);
     if (!run->is_over && !is) {
         char text[32];
         int length = snprintf(text, sizeof text, "%.0f", end - readers_now_ms(run));
         struct resp_arg life = {text, (size_t)length};
-        script_set(run, CALL("set") ", k, 'redlock:shared'", resource, &shared, false, &life);
+        script_set(run, "if not is then " CALL("set") ", k", resource, &shared, false, &life);
     }
-    readers_pexpireat(run, CALL("pexpireat") ", k", resource, end);
+    readers_pexpireat(run, CALL("pexpireat") ", k, e)", resource, end);
 }
 
 /* -- A release -- */

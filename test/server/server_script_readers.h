@@ -18,6 +18,11 @@ double readers_now_ms(const struct script_run *run);
 double readers_lease(struct script_run *run, const struct resp_arg *resource,
                      const struct resp_arg *value);
 
+/* The first lines of share.lua, where nothing is known of the resource: a lease of ARGV[1], for so
+ * long. */
+void readers_hold_alone(struct script_run *run, const struct resp_arg *resource,
+                        const struct resp_arg *ms);
+
 /* The lease of ARGV[1]. is: the resource is shared already. */
 void readers_hold(struct script_run *run, const struct resp_arg *resource, double end, bool is);
 

@@ -10,6 +10,7 @@
 -- writer's. That is said by the rounds that are sent since the lock counts as a reader's, and not
 -- by all: an extension that runs late, behind an upgrade that was counted, must not let readers in.
 -- include: part_readers.lua
+-- include: part_lease.lua
 -- include: part_hold.lua
 local n = ARGV[4] and #KEYS / 2 or #KEYS
 local v, ms, is, ends = ARGV[1], tonumber(ARGV[2]), {}, {}

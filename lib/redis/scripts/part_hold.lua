@@ -8,8 +8,9 @@ local function hold(k, v, e, is)
     if not is and redis.call('exists', z) == 1 then redis.call('del', z) end
     redis.call('zadd', z, num(e), v)
     redis.call('zremrangebyscore', z, '-inf', num(now))
-    e = tonumber(redis.call('zrange', z, -1, -1, 'withscores')[2])
-    redis.call('pexpireat', z, num(e))
-    if not is then redis.call('set', k, 'redlock:shared', 'PX', num(e - now)) end
-    redis.call('pexpireat', k, num(e))
+    local last = tonumber(redis.call('zrange', z, -1, -1, 'withscores')[2])
+    e = num(last)
+    redis.call('pexpireat', z, e)
+    if not is then redis.call('set', k, 'redlock:shared', 'PX', num(last - now)) end
+    redis.call('pexpireat', k, e)
 end

@@ -7,6 +7,7 @@
 -- has, since this one reads; and of a reader's fence nothing is asked but that the next writer's is
 -- larger.) For a writer's it is not: raise.lua.
 -- include: part_readers.lua
+-- include: part_lease.lua
 local n, f = #KEYS / 2, tonumber(ARGV[2])
 for i = 1, n do
     local x = redis.call('get', KEYS[i])

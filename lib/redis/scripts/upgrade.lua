@@ -12,6 +12,7 @@
 -- A fence is counted up, as TAKE's: that of a reader is shared with other readers, and with the
 -- last writer before them.
 -- include: part_readers.lua
+-- include: part_lease.lua
 local n, v, g, code = ARGV[3] and #KEYS / 2 or #KEYS, ARGV[1], tonumber(ARGV[3] or 0), 0
 local is, life = {}, 0
 for i = 1, n do

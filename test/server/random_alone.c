@@ -1,0 +1,79 @@
+/* See random_alone.h. */
+#include "server/random_alone.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "redis/command.h"
+#include "server/random_parts.h"
+
+static void put(struct bytes *wire, struct rl_command command, uint32_t key) {
+    const struct rl_bytes name = {random_keys[key].data, random_keys[key].length};
+    const struct rl_target target = {.resources = &name, .n = 1, .retention_ms = 3600000};
+    char text[16384];
+    command.lock_mode = RL_SHARED;
+    command.target = &target;
+    command.ttl_ms = command.ttl_ms == 0 ? 60000 : command.ttl_ms;
+    assert(rl_command_room(&target) <= sizeof text);
+    bytes_append(wire, text, rl_command_format(text, &command));
+}
+
+static void put_release(struct bytes *wire, uint32_t key, const char *token,
+                        enum rl_release_mode mode) {
+    put(wire,
+        (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE,
+                            .whole_script = true,
+                            .token = token,
+                            .mode = (uint8_t)mode},
+        key);
+}
+
+static void put_deletes(struct bytes *wire, const struct resp_arg *resource) {
+    for (uint32_t i = 0; i < RANDOM_KEYS; i++) {
+        const struct resp_arg *key = &random_keys[i];
+        bool is_its = key == resource; /* or "...{resource}" */
+        for (size_t at = 0; at + resource->length + 2 <= key->length && !is_its; at++) {
+            is_its = at + resource->length + 2 == key->length && key->data[at] == '{' &&
+                     memcmp(key->data + at + 1, resource->data, resource->length) == 0;
+        }
+        if (is_its) {
+            bytes_append_text(wire, "*2\r\n");
+            put_word(wire, "DEL");
+            put_key_at(wire, i);
+        }
+    }
+}
+
+void random_alone(struct random_commands *random, struct bytes *wire) {
+    static const uint32_t ttls[] = {1, 3, 5000, 60000, 86400000};
+    const uint32_t key = chance(random, 80) ? 0 : 1, parts = pick(random, 4);
+    const char *token = random_tokens[chance(random, 80) ? 0 : 1];
+    const enum rl_release_mode mode = chance(random, 50) ? RL_RELEASE_PLAIN : RL_RELEASE_SERVE;
+    if (parts < 2 && chance(random, 80)) {
+        put_deletes(wire, &random_keys[key]);
+    }
+    if (parts < 3) {
+        put(wire,
+            (struct rl_command){.kind = RL_COMMAND_TAKE,
+                                .whole_script = true,
+                                .token = token,
+                                .ttl_ms = ttls[pick(random, COUNT(ttls))]},
+            key);
+    }
+    if (parts != 1) {
+        put_release(wire, key, token, mode);
+    }
+}
+
+void random_alone_plant(struct bytes *wire) {
+    put(wire,
+        (struct rl_command){
+            .kind = RL_COMMAND_TAKE, .whole_script = true, .token = random_tokens[0]},
+        RANDOM_ALONE_KEY);
+}
+
+void random_alone_release(struct bytes *wire) {
+    put_release(wire, RANDOM_ALONE_KEY, random_tokens[1], RL_RELEASE_SERVE); /* not its lease */
+    put_release(wire, RANDOM_ALONE_KEY, random_tokens[0], RL_RELEASE_PLAIN);
+    put_release(wire, RANDOM_ALONE_KEY, random_tokens[0], RL_RELEASE_SERVE);
+}
