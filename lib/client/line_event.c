@@ -21,15 +21,10 @@ static void feed_simple(struct rl_resource *resource, redlock_lock *lock,
 
 /* -- Answers -- */
 
-/* Of a semaphore a turn has slots, as many as its lock takes, and of those that it knows of; else
- * there are none. */
+/* A turn of a semaphore has slots; else there are none. */
 static bool has_its_slots(const redlock_lock *lock, const struct rl_slots *slots) {
-    bool good = slots->n == (lock->permit != NULL ? lock->target.take : 0);
-    assert(lock->permit == NULL || lock->target.take > 0);
-    for (uint32_t i = 0; i < slots->n; i++) {
-        good = good && slots->at[i] < lock->target.permits;
-    }
-    return good;
+    assert(slots->n <= RL_SLOTS_MAX);
+    return lock->permit != NULL ? rl_permit_may_be(lock, slots) : slots->n == 0;
 }
 
 /* A lock that asks already does so with those that it has. */
@@ -37,7 +32,7 @@ static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
                        const struct rl_slots *slots) {
     assert(has_its_slots(waiter, slots));
     if (waiter->permit != NULL && resource->line.state != RL_LINE_TAKING) {
-        rl_permit_turn(waiter, slots);
+        rl_permit_turn(waiter, resource->line.place, slots);
     }
 }
 

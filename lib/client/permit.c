@@ -12,12 +12,13 @@
 
 /* -- Home is asked -- */
 
-/* That answers, as far as is known. */
+/* That answers, as far as is known. In the middle of a turn home may be a node that is gone. */
 static bool is_answering(const redlock_client *client, uint32_t node) {
     const struct rl_node *asked = &client->nodes[node].node;
     const uint64_t oldest_ns = asked->head != NULL ? asked->head->sent_ns : RL_NEVER;
-    assert(client->up >> node & 1);
-    return !rl_node_is_clogged(asked) && !rl_is_silent(&client->rules, oldest_ns, client->step_ns);
+    assert(node < client->n_nodes);
+    return (client->up >> node & 1) != 0 && !rl_node_is_clogged(asked) &&
+           !rl_is_silent(&client->rules, oldest_ns, client->step_ns);
 }
 
 static bool peek(redlock_lock *lock) {
@@ -45,6 +46,15 @@ static void give_up_peek(redlock_lock *lock) {
 
 /* -- Slots -- */
 
+bool rl_permit_may_be(const redlock_lock *lock, const struct rl_slots *slots) {
+    bool good = slots->n == lock->target.take;
+    assert(lock->permit != NULL && lock->target.take > 0);
+    for (uint32_t i = 0; i < slots->n; i++) {
+        good = good && slots->at[i] < lock->target.permits;
+    }
+    return good;
+}
+
 /* Without anybody who knows better. Those that follow one another are as good as any. */
 static void choose(redlock_lock *lock) {
     const uint32_t k = lock->target.permits;
@@ -57,12 +67,20 @@ static void choose(redlock_lock *lock) {
 }
 
 /* Those that home has named. */
-static void use_next(redlock_lock *lock) {
+static void use(redlock_lock *lock, struct rl_slots *named) {
     struct rl_permit *permit = lock->permit;
-    assert(permit->next.n == lock->target.take);
-    permit->slots = permit->next;
-    permit->next.n = 0;
+    assert(named->n == lock->target.take);
+    permit->slots = *named;
+    named->n = 0;
     permit->from = RL_NO_SLOT;
+}
+
+/* Of the turn that this attempt is made in, and of no other. */
+static bool has_turn(const redlock_lock *lock) {
+    const struct rl_line *line = &rl_line_of(lock)->line;
+    const struct rl_permit *permit = lock->permit;
+    assert(lock->core.place != 0);
+    return permit->turn.n > 0 && permit->turn_place == line->place && !line->probes;
 }
 
 /* Whether they are known; the place to take them with. */
@@ -73,7 +91,7 @@ static bool find_first(redlock_lock *lock, uint64_t *place) {
         permit->is_blind = true;
     }
     if (permit->next.n > 0) {
-        use_next(lock);
+        use(lock, &permit->next);
         permit->until_ns = lock->client->step_ns + RL_LINE_GRACE_NS;
     } else if (!permit->is_blind && peek(lock)) {
         return false;
@@ -92,8 +110,8 @@ bool rl_permit_find(redlock_lock *lock, uint64_t *place) {
         if (!find_first(lock, place)) {
             return false;
         }
-    } else if (permit->next.n > 0 && !rl_line_of(lock)->line.probes) {
-        use_next(lock);
+    } else if (has_turn(lock)) {
+        use(lock, &permit->turn);
     } else {
         choose(lock);
     }
@@ -128,15 +146,16 @@ void rl_permit_follow(redlock_lock *lock) {
         give_back(lock);
     }
     if (!rl_lock_is_acquiring(&lock->core)) {
-        permit->next.n = 0; /* of a turn that nobody wants any more */
+        permit->next.n = permit->turn.n = 0; /* nobody wants them any more */
         permit->is_blind = false;
     }
     assert(!permit->asks || permit->next.n == 0);
 }
 
-void rl_permit_turn(redlock_lock *lock, const struct rl_slots *slots) {
-    assert(slots->n == lock->target.take);
-    lock->permit->next = *slots;
+void rl_permit_turn(redlock_lock *lock, uint64_t place, const struct rl_slots *slots) {
+    assert(slots->n == lock->target.take && place != 0);
+    lock->permit->turn = *slots;
+    lock->permit->turn_place = place;
 }
 
 void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,

@@ -45,11 +45,16 @@
  * RL_EV_NONE or RL_EV_PERMITS follows. */
 bool rl_permit_find(redlock_lock *lock, uint64_t *place);
 
+/* Whether these, which home has named, are as many as the lock takes, and of those that it knows
+ * of: else at most k could not be said. No slot is among them twice (line_reply.h). */
+bool rl_permit_may_be(const redlock_lock *lock, const struct rl_slots *slots);
+
 /* After every step of a lock: what home is asked for may be wanted no more. */
 void rl_permit_follow(redlock_lock *lock);
 
-/* The turn of this lock's place has these slots. */
-void rl_permit_turn(redlock_lock *lock, const struct rl_slots *slots);
+/* The turn of this lock's place has these slots. They are for the attempt that is made in that
+ * turn: a lock that asks without a turn just now, or will, has a place of its own. */
+void rl_permit_turn(redlock_lock *lock, uint64_t place, const struct rl_slots *slots);
 
 /* To any command of the lock, before its vote: a node that refuses a slot says which one not to ask
  * for again. */

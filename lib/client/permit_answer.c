@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/permit.h"
 #include "client/step.h"
 
 void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answer) {
@@ -16,7 +17,7 @@ void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answ
     }
     assert(lock->core.state == RL_READY);
     permit->asks = false;
-    if (answer->verdict == RL_YES && answer->line.slots.n == lock->target.take) {
+    if (answer->verdict == RL_YES && rl_permit_may_be(lock, &answer->line.slots)) {
         permit->next = answer->line.slots;
         rl_step_simple(lock, RL_EV_READY);
     } else if (answer->verdict == RL_NO) {

@@ -237,9 +237,11 @@ struct rl_holding {
 /* What home was asked for, and said, see permit.h. */
 struct rl_permit {
     struct rl_slots slots; /* of the present token, or the last */
-    struct rl_slots next;  /* of the next attempt, as home has named them; n 0: it has not */
+    struct rl_slots next;  /* as home has answered the peek; n 0: it has not, or they are used */
+    struct rl_slots turn;  /* the same of a turn in line */
     struct rl_slots told;  /* of the last grant that was told */
     uint64_t place;        /* of the peek, or the attempt behind it */
+    uint64_t turn_place;   /* whose turn it was */
     uint64_t until_ns; /* so long home keeps slots for it that it has not taken; 0: it does not */
     uint16_t from;     /* from which slot on to look for free ones; RL_NO_SLOT: any */
     uint16_t kept;     /* another number of permits that the nodes keep; 0: none is known */

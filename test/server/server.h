@@ -151,6 +151,7 @@ struct server {
 
     /* Rules broken on purpose: a bit for each of server_broken. */
     uint32_t broken;
+    uint32_t permits_broken; /* the same of server_permits_broken */
 
     struct server_keys keys;
     struct server_user **users; /* the first is "default" */
@@ -199,6 +200,16 @@ enum server_broken {
     SERVER_BREAK_INTENT_UNHEARD = 1 << 28,  /* an intent keeps no reader out */
     SERVER_BREAK_INTENT_SHORTENS = 1 << 29, /* an intent is noted anew for less time */
     SERVER_BREAK_INTENT_STAYS = 1 << 30,    /* an intent never ends */
+};
+
+/* The same of the scripts of a semaphore. */
+enum server_permits_broken {
+    SERVER_PERMITS_COUNTED = 1 << 0, /* TAKE sets any slot that is free, if so many are */
+    SERVER_PERMITS_ABOVE = 1 << 1,   /* slots above a smaller number are given on */
+    SERVER_PERMITS_PASS = 1 << 2,    /* who wants several keeps nobody behind it waiting */
+    SERVER_PERMITS_TWICE = 1 << 3,   /* all who are served are told of the same slots */
+    SERVER_PERMITS_SERVED = 1 << 4,  /* who is told of slots has nothing reserved */
+    SERVER_PERMITS_LIES = 1 << 5,    /* slots are named that there are not */
 };
 
 /* A server without keys, up since now. id: of its run and of its data, any number. */

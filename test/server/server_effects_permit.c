@@ -7,7 +7,8 @@
 #include "server/server_effects.h"
 #include "server/server_script_permit.h"
 
-#define DEAD_MAX 16 /* as many members of clients that are gone does JOIN drop */
+#define SLOTS_BROKEN 16 /* at most, where they are counted */
+#define DEAD_MAX 16     /* as many members of clients that are gone does JOIN drop */
 #define LINE_MS 600000
 #define ZREM_ME "redis.call('zrem', l, me"
 #define ZREM_OTHER "redis.call('zrem', l, m)"
@@ -27,9 +28,30 @@ static void answer_taken(const struct permit *p, const struct resp_arg *k, doubl
     }
 }
 
+/* Broken: whichever slots are free at this node. */
+static void take_any_slots(const struct permit *p, const struct resp_arg *k, const char *refusal) {
+    const struct resp_arg *place = script_arg(p->run, 3);
+    const struct text mine = reservation_of(place);
+    struct picked picked;
+    if (!permit_pick(p, permit_number(k), (uint32_t)p->run->n_keys, 0, &mine, &picked)) {
+        permit_answer(p->run, refusal);
+        return;
+    }
+    permit_set(p, "redis.call('set', KEYS[i]", &picked, script_arg(p->run, 1),
+               script_arg(p->run, 2));
+    if (!p->run->is_over) {
+        answer_taken(p, k, 0);
+    }
+}
+
 void effect_take_permit(struct script_run *run) {
     struct permit p = permit_of(run);
     const double n = (double)run->n_keys;
+    if (permit_breaks(&p, SERVER_PERMITS_COUNTED)) {
+        p.is_readable = true;
+        take_any_slots(&p, script_arg(run, 4), "0 1 100");
+        return;
+    }
     if (permit_disagree(&p, permit_number(script_arg(run, 4))) || !script_may_take(run, n, 3)) {
         return;
     }
@@ -221,7 +243,7 @@ void effect_join_permit(struct script_run *run) {
     line_heir(run, &p.line, has_first ? &was : NULL, &join.me);
     if (yes) {
         char text[TAKE_MAX * 5 + 2] = "1";
-        text[1 + permit_write(&picked, text + 1, sizeof text - 1)] = '\0';
+        text[1 + permit_write(&p, &picked, text + 1, sizeof text - 1)] = '\0';
         permit_answer(run, text);
     } else {
         answer_no(&p, &join);
@@ -313,11 +335,16 @@ void effect_release_permit(struct script_run *run) {
     const struct resp_arg *mode = script_arg(run, 3);
     struct text was;
     char text[96];
-    if (release_alone(&p)) {
+    p.is_readable = permit_breaks(&p, SERVER_PERMITS_COUNTED);
+    if (!p.is_readable && release_alone(&p)) {
         return;
     }
     for (size_t i = 1; i <= run->n_keys && !run->is_over; i++) {
         release_one(&p, script_key(run, (double)i), &release);
+    }
+    if (permit_breaks(&p, SERVER_PERMITS_COUNTED)) {
+        struct text value = text_of("", script_arg(run, 1), "");
+        permit_give_up(&p, SLOTS_BROKEN, &value);
     }
     if (!run->is_over && is_word(mode, "serve") && line_first(run, &p.line, &was)) {
         uint32_t k = permit_kept(&p, script_arg(run, 4));

@@ -23,6 +23,10 @@ struct permit permit_of(struct script_run *run) {
     return p;
 }
 
+bool permit_breaks(const struct permit *p, enum server_permits_broken broken) {
+    return (p->run->call->server->permits_broken & (uint32_t)broken) != 0;
+}
+
 static struct text slot_name(const struct permit *p, uint32_t slot) {
     char prefix[48];
     snprintf(prefix, sizeof prefix, RL_COMMAND_SLOT_PREFIX "%u:{", slot);
@@ -123,6 +127,7 @@ bool permit_pick(const struct permit *p, uint32_t k, uint32_t n, uint32_t from,
     const struct text reserved = text_of(RL_RESERVED, &nobody, "");
     const bool may_look = permit_refusal(p, "exists") == NULL;
     out->n = 0;
+    k += permit_breaks(p, SERVER_PERMITS_ABOVE);
     for (uint32_t i = 0; p->is_readable && i < k; i++) {
         uint32_t slot = (from + i) % k;
         bool is_free = may_look && permit_slot(p, slot) == NULL;
@@ -141,21 +146,27 @@ void permit_reserve(const struct permit *p, const struct picked *picked,
                     const struct resp_arg *place, const struct resp_arg *ms) {
     struct text value = reservation_of(place);
     struct resp_arg arg = text_arg(&value);
+    permit_set(p, RESERVE, picked, &arg, ms);
+}
+
+void permit_set(const struct permit *p, const char *at, const struct picked *picked,
+                const struct resp_arg *value, const struct resp_arg *ms) {
     for (uint32_t i = 0; i < picked->n && !p->run->is_over; i++) {
         struct text name = slot_name(p, picked->slot[i]);
         struct resp_arg key = text_arg(&name);
-        script_raise_if(p->run, RESERVE, script_refusal(p->run, "set", &key, NULL));
+        script_raise_if(p->run, at, script_refusal(p->run, "set", &key, NULL));
         if (!p->run->is_over) {
-            script_set(p->run, RESERVE, &key, &arg, false, ms);
+            script_set(p->run, at, &key, value, false, ms);
         }
     }
 }
 
 /* " 3 4" */
-size_t permit_write(const struct picked *picked, char *text, size_t size) {
+size_t permit_write(const struct permit *p, const struct picked *picked, char *text, size_t size) {
+    const uint32_t more = permit_breaks(p, SERVER_PERMITS_LIES) ? 16 : 0;
     size_t length = 0;
     for (uint32_t i = 0; i < picked->n; i++) {
-        length += (size_t)snprintf(text + length, size - length, " %u", picked->slot[i]);
+        length += (size_t)snprintf(text + length, size - length, " %u", picked->slot[i] + more);
     }
     assert(length < size);
     return length;
@@ -167,12 +178,26 @@ static bool tell_slots(const struct permit *p, const struct text *member,
     struct resp_arg name = text_arg(member), place = front_of(&name, RL_PLACE_LEN);
     struct text channel = channel_of(member), message;
     struct resp_arg to = text_arg(&channel);
-    slots[permit_write(picked, slots, sizeof slots)] = '\0';
+    slots[permit_write(p, picked, slots, sizeof slots)] = '\0';
     message = text_of("turn ", &place, slots);
     return count_listeners(p->run, &channel) != 0 &&
            script_refusal(p->run, "publish", NULL, &to) == NULL &&
            server_publish(p->run->call->server, to.data, to.length, message.data, message.length) >
                0;
+}
+
+/* A member of the line that finds what it wants, whoever is before it. */
+static bool pass(const struct permit *p, uint32_t k, struct text *first, struct picked *picked) {
+    const struct resp_arg name = text_arg(&p->line);
+    struct server_member member;
+    for (uint32_t i = 1; server_line_at(find_key(p->run->call, &name), i, &member); i++) {
+        struct text one = text_of("", &member.name, "");
+        if (permit_pick(p, k, permit_wants(&one), 0, NULL, picked)) {
+            *first = one;
+            return true;
+        }
+    }
+    return false;
 }
 
 bool permit_serve(const struct permit *p, uint32_t k, const struct resp_arg *ms,
@@ -186,14 +211,21 @@ bool permit_serve(const struct permit *p, uint32_t k, const struct resp_arg *ms,
         if (me != NULL && is_text(&name, me)) {
             break;
         }
-        bool has = permit_pick(p, k, n, 0, NULL, &picked);
+        bool again = told && picked.n == n && permit_breaks(p, SERVER_PERMITS_TWICE);
+        bool has = again || permit_pick(p, k, n, 0, NULL, &picked);
+        if (!has && permit_breaks(p, SERVER_PERMITS_PASS)) {
+            has = pass(p, k, &first, &picked);
+            name = text_arg(&first);
+        }
         if (!has && n <= k) {
             break;
         }
         line_drop(p->run, &p->line, &first, &ignored);
         if (has && tell_slots(p, &first, &picked)) {
             struct resp_arg place = front_of(&name, RL_PLACE_LEN);
-            permit_reserve(p, &picked, &place, ms);
+            if (!permit_breaks(p, SERVER_PERMITS_SERVED)) {
+                permit_reserve(p, &picked, &place, ms);
+            }
             told = true;
         }
         if (p->run->is_over) {

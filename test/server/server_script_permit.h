@@ -34,10 +34,14 @@ bool permit_pick(const struct permit *p, uint32_t k, uint32_t n, uint32_t from,
                  const struct text *mine, struct picked *out);
 void permit_reserve(const struct permit *p, const struct picked *picked,
                     const struct resp_arg *place, const struct resp_arg *ms);
-size_t permit_write(const struct picked *picked, char *text, size_t size);
+/* As permit_reserve(), any value, at this place of the script. */
+void permit_set(const struct permit *p, const char *at, const struct picked *picked,
+                const struct resp_arg *value, const struct resp_arg *ms);
+size_t permit_write(const struct permit *p, const struct picked *picked, char *text, size_t size);
 bool permit_serve(const struct permit *p, uint32_t k, const struct resp_arg *ms,
                   const struct text *me);
 bool permit_give_up(const struct permit *p, uint32_t k, const struct text *mine);
 void permit_answer(struct script_run *run, const char *text);
+bool permit_breaks(const struct permit *p, enum server_permits_broken broken);
 
 #endif

@@ -90,7 +90,8 @@ static void acquire(struct sim_user *user) {
     redlock_acquire_options options = random_acquire(user);
     struct sim_handover *handover = NULL;
     if (options_of(user)->adopt_percent > 0 && !sim_user_holds(user)) {
-        handover = sim_user_handover(world_of(user), user->resources);
+        handover = user->take > 0 ? sim_permits_handover(user)
+                                  : sim_user_handover(world_of(user), user->resources);
     }
     if (sim_user_holds(user)) {
         options.owner = user->owner; /* once more */
@@ -220,7 +221,13 @@ static void acts(struct sim_user *user) {
     } else if (options->query_percent > 0 && sim_chance(dice(user), options->query_percent)) {
         sim_user_look(user);
         sim_user_act_in(user, sim_user_think_ns(user));
+    } else if (options->resize_percent > 0 && sim_chance(dice(user), options->resize_percent)) {
+        sim_permits_resize(user, 0);
+        sim_user_act_in(user, sim_user_think_ns(user));
     } else {
+        if (sim_permits_is_odd(user) && sim_chance(dice(user), 70)) {
+            sim_user_renew_lock(user);
+        }
         acquire(user);
     }
 }

@@ -18,7 +18,7 @@ static const char *const names[SIM_VIOLATIONS] = {
     [SIM_REVIVED] = "revived", [SIM_SUCCESS] = "success",   [SIM_STUCK] = "stuck",
     [SIM_FENCE] = "fence",     [SIM_LEFTOVER] = "leftover", [SIM_SEAM] = "seam",
     [SIM_STATE] = "state",     [SIM_ORDER] = "order",       [SIM_STALL] = "stall",
-    [SIM_SPIN] = "spin",
+    [SIM_SPIN] = "spin",       [SIM_COUNT] = "count",
 };
 
 const char *sim_violation_name(enum sim_violation what) {
@@ -175,12 +175,15 @@ static void check_holds(struct sim_world *world) {
     memcpy(world->check.overlaps, holders.overlaps, sizeof holders.overlaps);
 }
 
-/* How long a release may take when nothing is in its way: an owed one waits half a second after an
- * error. */
-static uint64_t release_bound_ns(const struct sim_options *options) {
-    return RL_PENDING_RETRY_NS + RL_PENDING_RETRY_NS / 10 +
-           4 * (options->delay_max_ns + options->loop_lag_ns + options->timer_lag_ns) +
+/* How long a release may take when nothing is in its way: on its way it is for so long; an owed one
+ * waits half a second after an error. */
+static uint64_t flight_ns(const struct sim_options *options) {
+    return 4 * (options->delay_max_ns + options->loop_lag_ns + options->timer_lag_ns) +
            10 * RL_NS_PER_MS;
+}
+
+static uint64_t pause_ns(void) {
+    return RL_PENDING_RETRY_NS + RL_PENDING_RETRY_NS / 10;
 }
 
 /* Whether every connection between them is sound. */
@@ -226,13 +229,12 @@ void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen
     }
     uint64_t since_ns = later_of(later_of(token->given_up_ns, key->ran_ns), up_ns);
     since_ns = later_of(since_ns, check->trouble_ns[token->client][node]);
-    if (world->now_ns <= since_ns + release_bound_ns(&world->options) ||
-        !is_sound(world, token->client, node)) {
+    if (world->now_ns <= since_ns + pause_ns() || !is_sound(world, token->client, node)) {
         return;
     }
     if (is_pending(world, token->client, node)) {
         sim_check_trouble(world, token->client, node, world->now_ns);
-    } else {
+    } else if (world->now_ns > since_ns + pause_ns() + flight_ns(&world->options)) {
         sim_check_fail(world, SIM_ORPHAN,
                        "n%u has the key of token %u, which c%u gave up %.3f ms ago",
                        (unsigned)node + 1, (unsigned)key->token, token->client + 1u,
@@ -244,6 +246,7 @@ void sim_check_step(struct sim_world *world) {
     check_holds(world);
     sim_check_line_step(world);
     sim_check_readers_step(world);
+    sim_check_permits_step(world);
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t r = 0; r < world->options.resources; r++) {
             const struct sim_seen *key = &world->check.seen[n][r];

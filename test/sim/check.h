@@ -17,6 +17,8 @@
  *     order       somebody who came later was served first, and nothing paid for it (check_line.h)
  *     stall       what somebody wants and could have is granted to nobody (check_line.h)
  *     spin        a user's attempts follow each other without a pause (check_line.h)
+ *     count       more permits are held than there are, or others than were asked for
+ *                 (check_permits.h)
  *     seam        the library does not keep its side of base/world.h
  *     state       a getter contradicts what was told
  *
@@ -41,6 +43,7 @@
 #include <stdint.h>
 
 #include "sim/check_line.h"
+#include "sim/check_permits.h"
 #include "sim/check_readers.h"
 #include "sim/options.h"
 
@@ -62,6 +65,7 @@ enum sim_violation {
     SIM_ORDER,
     SIM_STALL,
     SIM_SPIN,
+    SIM_COUNT,
     SIM_SEAM,
     SIM_STATE,
     SIM_VIOLATIONS
@@ -105,6 +109,8 @@ struct sim_fact {
     uint8_t node;
     uint8_t op;
     uint8_t arg;
+    uint8_t take; /* permits that were asked for, of so many; 0: of no semaphore */
+    uint8_t permits;
     bool reads;
 };
 
@@ -131,6 +137,8 @@ struct sim_hold {
     uint64_t owner;
     uint32_t token;
     uint32_t resources;
+    uint8_t take; /* as in a fact */
+    uint8_t permits;
     bool reads; /* check_readers.h */
     bool is_open;
 };
@@ -160,6 +168,7 @@ struct sim_seen {
     uint8_t reserved;    /* 0: it is not; or what follows */
     bool is_stale;       /* a replica brought it back */
     bool is_shared;      /* it is of readers: check_readers.h */
+    bool is_fresh;       /* the command that runs has set it */
 };
 
 #define SIM_RESERVED_FOR_NOBODY 1 /* or for one who is gone */
@@ -177,6 +186,7 @@ struct sim_check {
     /* Behind the clients are those of other libraries (plain.h). */
     struct sim_hold holds[SIM_CLIENTS_MAX + SIM_PLAIN_MAX][SIM_SLOTS_MAX];
     struct sim_check_line line;
+    struct sim_turns turns;
     struct sim_grants grants[SIM_RESOURCES_MAX];
     bool overlaps[SIM_RESOURCES_MAX];        /* at the last step, where that is excused */
     uint64_t busy_until_ns[SIM_CLIENTS_MAX]; /* when the loop was last blocked */

@@ -144,9 +144,12 @@ static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
                               .owner = fact->owner,
                               .token = fact->token,
                               .resources = fact->resources,
+                              .take = fact->take,
+                              .permits = fact->permits,
                               .reads = fact->reads,
                               .is_open = true};
     hold_until(world, fact->client, hold);
+    sim_check_permits_hold(world, fact->client, hold);
     struct sim_token *token = &world->check.tokens[fact->token];
     token->client = fact->client;
     token->is_disowned = false;

@@ -19,48 +19,20 @@ static struct sim_check_line *line_of(struct sim_world *world) {
 }
 
 static struct sim_standing *standing_at(struct sim_world *world, uint32_t node, uint32_t resource,
-                                        uint32_t client, bool reads) {
-    return &world->check.line.standing[node][resource][client][reads];
+                                        uint32_t client, uint32_t kind) {
+    return &world->check.line.standing[node][resource][client][kind];
 }
 
-/* -- Whose a place is -- */
-
-static uint64_t hex(const char *text) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < SIM_PLACE_LENGTH / 2; i++) {
-        unsigned digit = (unsigned char)text[i];
-        value = value << 4 | (digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    }
-    return value;
+/* All slots have one line, the first's. */
+static uint32_t line_for(const struct sim_world *world, uint32_t resource) {
+    return world->options.permits > 0 ? 0 : resource;
 }
 
-bool sim_check_line_whose(const struct sim_world *world, const char *place, uint32_t *client,
-                          uint64_t *number) {
-    uint64_t id = hex(place);
-    *number = hex(place + SIM_PLACE_LENGTH / 2);
-    for (uint32_t c = 0; c < world->options.clients; c++) {
-        if (world->check.line.ids[c] == id) {
-            *client = c;
-            return true;
-        }
-    }
-    return false;
+static uint32_t lines(const struct sim_world *world) {
+    return world->options.permits > 0 ? 1 : world->options.resources;
 }
 
-void sim_check_line_place(struct sim_world *world, uint32_t client, const char *place) {
-    line_of(world)->ids[client] = hex(place);
-}
-
-void sim_check_line_listens(struct sim_world *world, uint32_t node, uint32_t client) {
-    line_of(world)->listened[node][client] = true;
-}
-
-void sim_check_line_joins(struct sim_world *world, uint32_t node, uint32_t client) {
-    if (!line_of(world)->listened[node][client]) {
-        sim_check_fail(world, SIM_ORDER, "c%u joins at n%u, where it has never listened",
-                       client + 1u, node + 1u);
-    }
-}
+/* -- Who stands -- */
 
 /* Nobody holds it, and it is nobody's turn but this client's: whoever asks may be granted it. */
 static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
@@ -77,10 +49,19 @@ static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t c
     return true;
 }
 
+/* So many of what it could be granted. */
+static uint32_t count_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < world->options.resources && world->options.permits > 0; r++) {
+        count += is_open(world, r, client);
+    }
+    return world->options.permits > 0 ? count : is_open(world, resource, client);
+}
+
 static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t client,
-                  bool reads, uint64_t number) {
+                  uint32_t kind, uint64_t number) {
     const struct sim_check_line *line = line_of(world);
-    struct sim_standing *it = standing_at(world, node, resource, client, reads);
+    struct sim_standing *it = standing_at(world, node, resource, client, kind);
     if (it->since_ns == NEVER || it->number != number) {
         *it = (struct sim_standing){.since_ns = world->now_ns,
                                     .number = number,
@@ -90,7 +71,8 @@ static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uin
         memcpy(it->opened_before, line->opened[resource], sizeof it->opened_before);
         bool just_now = line->opened_ns[resource] + LATELY_NS > world->now_ns;
         just_now = just_now && line->opened_ns[resource] > 0;
-        it->opened_before[SIM_CLIENTS_MAX] -= just_now || is_open(world, resource, client);
+        uint32_t open = count_open(world, resource, client);
+        it->opened_before[SIM_CLIENTS_MAX] -= open > 0 ? open : just_now;
     }
     it->is_seen = true;
 }
@@ -102,8 +84,8 @@ static void forget_holds(struct sim_world *world, uint32_t resource, uint32_t cl
     line->opened[resource][client] = 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t c = 0; c < world->options.clients; c++) {
-            for (uint32_t reads = 0; reads < 2; reads++) {
-                uint32_t *before = standing_at(world, n, resource, c, reads)->opened_before;
+            for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
+                uint32_t *before = standing_at(world, n, resource, c, kind)->opened_before;
                 before[SIM_CLIENTS_MAX] += before[client];
                 before[client] = 0;
             }
@@ -119,8 +101,9 @@ void sim_check_line_gone(struct sim_world *world, uint32_t client) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         line_of(world)->listened[n][client] = false;
         for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
-            standing_at(world, n, r, client, false)->since_ns = NEVER;
-            standing_at(world, n, r, client, true)->since_ns = NEVER;
+            for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
+                standing_at(world, n, r, client, kind)->since_ns = NEVER;
+            }
         }
     }
 }
@@ -164,7 +147,32 @@ static void look_at(struct sim_world *world, uint32_t node, uint32_t resource, b
     }
 }
 
+/* In the line of the semaphore. */
+static void look_for_permits(struct sim_world *world, uint32_t node) {
+    struct sim_standing(*standing)[SIM_KINDS] = line_of(world)->standing[node][0];
+    char place[SIM_PLACE_LENGTH];
+    uint64_t number;
+    uint32_t at = 0, client;
+    for (uint32_t i = 0; i < world->options.clients * SIM_KINDS; i++) {
+        standing[i / SIM_KINDS][i % SIM_KINDS].is_seen = false;
+    }
+    while (sim_node_place(world, node, 0, false, &at, place)) {
+        if (sim_check_line_whose(world, place, &client, &number) && number >> 56 >= 1 &&
+            number >> 56 <= SIM_KINDS) {
+            stand(world, node, 0, client, (uint32_t)(number >> 56) - 1, number);
+        }
+    }
+    for (uint32_t i = 0; i < world->options.clients * SIM_KINDS; i++) {
+        struct sim_standing *it = &standing[i / SIM_KINDS][i % SIM_KINDS];
+        it->since_ns = it->is_seen ? it->since_ns : NEVER;
+    }
+}
+
 void sim_check_line_look(struct sim_world *world, uint32_t node) {
+    if (world->options.permits > 0) {
+        look_for_permits(world, node);
+        return;
+    }
     for (uint32_t r = 0; r < world->options.resources; r++) {
         look_at(world, node, r, false);
         look_at(world, node, r, true);
@@ -179,8 +187,8 @@ static void opened(struct sim_world *world, uint32_t resource, uint32_t number) 
     if (counts) {
         token->opened |= (uint8_t)(1u << resource);
         uint32_t by = token->client < SIM_CLIENTS_MAX ? token->client : SIM_CLIENTS_MAX;
-        line_of(world)->opened[resource][by]++;
-        line_of(world)->opened_ns[resource] = world->now_ns;
+        line_of(world)->opened[line_for(world, resource)][by]++;
+        line_of(world)->opened_ns[line_for(world, resource)] = world->now_ns;
     }
 }
 
@@ -200,7 +208,7 @@ void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resourc
     }
     uint32_t client = before->reserved - SIM_RESERVED_FOR;
     if (is_over) {
-        line_of(world)->missed[node][resource]++;
+        line_of(world)->missed[node][line_for(world, resource)]++;
         world->stats.turns_missed++;
     } else if (now->token != 0 && world->check.tokens[now->token].client == client) {
         world->check.tokens[now->token].turn_at |= (uint8_t)(1u << node);
@@ -230,13 +238,15 @@ static bool answers(const struct sim_world *world, uint32_t client, uint32_t nod
            check->up_since_ns[client][node] <= since_ns && is_sound(world, client, node);
 }
 
-/* A user of this process that has waited for just this resource since then; NULL: none has. */
+/* A user of this process that has waited for just this since then; NULL: none has. */
 static const struct sim_user *who_wants(const struct sim_client *client, uint32_t resource,
-                                        bool reads, uint64_t since_ns) {
+                                        uint32_t kind, uint64_t since_ns) {
     for (uint32_t i = 0; i < client->sim->options.locks; i++) {
         const struct sim_user *user = &client->users[i];
-        if (user->ops[SIM_OP_ACQUIRE] != NULL && user->resources == 1u << resource &&
-            user->made_reads == reads && user->asked_ns <= since_ns) {
+        bool wants = user->take > 0
+                         ? user->take == kind + 1
+                         : user->resources == 1u << resource && user->made_reads == (kind == 1);
+        if (user->ops[SIM_OP_ACQUIRE] != NULL && wants && user->asked_ns <= since_ns) {
             return user;
         }
     }
@@ -247,9 +257,10 @@ static const struct sim_user *who_wants(const struct sim_client *client, uint32_
 static bool has_other_line(struct sim_world *world, uint32_t node, uint32_t resource) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t c = 0; c < world->options.clients && n != node; c++) {
-            if (standing_at(world, n, resource, c, false)->since_ns != NEVER ||
-                standing_at(world, n, resource, c, true)->since_ns != NEVER) {
-                return true;
+            for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
+                if (standing_at(world, n, resource, c, kind)->since_ns != NEVER) {
+                    return true;
+                }
             }
         }
     }
@@ -282,6 +293,7 @@ struct told {
     unsigned turn_at;
     uint32_t client;
     uint32_t resource;
+    uint32_t take; /* permits; 0: of no semaphore */
     bool reads;
     bool is_late; /* it reads, and came after a writer that waits */
 };
@@ -377,7 +389,28 @@ static void begin_phase(struct sim_world *world, const struct sim_hold *hold,
     phase->until_ns = told->reads ? world->now_ns : phase->until_ns;
 }
 
+/* Of permits: whoever stands in the line, for however many. */
+static void go_by_in_line(struct sim_world *world, uint32_t node, const struct told *told,
+                          uint32_t c) {
+    for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
+        struct sim_standing *it = standing_at(world, node, 0, c, kind);
+        if (it->since_ns == NEVER || (c == told->client && told->take == kind + 1) ||
+            told->asked_ns <= it->since_ns ||
+            who_wants(&world->clients[c], 0, kind, it->since_ns) == NULL) {
+            continue;
+        }
+        world->stats.passed++;
+        if (answers(world, c, node, it->since_ns)) {
+            overtake(world, it, node, told);
+        }
+    }
+}
+
 static void go_by_at(struct sim_world *world, uint32_t node, struct told *told, uint32_t c) {
+    if (told->take > 0) {
+        go_by_in_line(world, node, told, c);
+        return;
+    }
     for (uint32_t reads = 0; reads < 2; reads++) {
         struct sim_standing *it = standing_at(world, node, told->resource, c, reads == 1);
         bool is_one = it->since_ns != NEVER && (c != told->client || told->reads != (reads == 1));
@@ -408,7 +441,8 @@ static void granted(struct sim_world *world, const struct sim_hold *hold, struct
         for (uint32_t c = 0; c < world->options.clients && is_home; c++) {
             go_by_at(world, n, told, c);
         }
-        standing_at(world, n, told->resource, told->client, told->reads)->since_ns = NEVER;
+        uint32_t kind = told->take > 0 ? told->take - 1 : told->reads;
+        standing_at(world, n, told->resource, told->client, kind)->since_ns = NEVER;
     }
     if (told->reads && !told->is_late) {
         line_of(world)->phases[told->resource].turn_ns[told->client] = world->now_ns;
@@ -417,52 +451,23 @@ static void granted(struct sim_world *world, const struct sim_hold *hold, struct
 
 void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
                           uint64_t asked_ns) {
-    if (client < SIM_CLIENTS_MAX && sim_options_has_lines(&world->options) &&
-        (hold->resources & (hold->resources - 1)) == 0) {
-        for (uint32_t r = 0; r < world->options.resources; r++) {
-            if (hold->resources >> r & 1) {
+    bool is_of_one = (hold->resources & (hold->resources - 1)) == 0 || hold->take > 0;
+    if (client < SIM_CLIENTS_MAX && sim_options_has_lines(&world->options) && is_of_one) {
+        for (uint32_t r = 0; r < lines(world); r++) {
+            if (hold->resources >> r & 1 || hold->take > 0) {
                 granted(world, hold,
                         &(struct told){.asked_ns = asked_ns,
                                        .turn_at = world->check.tokens[hold->token].turn_at,
                                        .client = client,
                                        .resource = r,
+                                       .take = hold->take,
                                        .reads = hold->reads});
             }
         }
     }
 }
 
-/* -- When everything is over -- */
-
-void sim_check_line_over(struct sim_world *world) {
-    const uint32_t quiet =
-        1u << SIM_TROUBLE_NONE | 1u << SIM_TROUBLE_PLAIN | 1u << SIM_TROUBLE_CLOCKS;
-    char place[SIM_PLACE_LENGTH];
-    if (!sim_options_has_lines(&world->options) || !(quiet >> world->options.trouble & 1)) {
-        return; /* a LEAVE may be lost: the place is dropped when its turn comes */
-    }
-    for (uint32_t n = 0; n < world->options.nodes; n++) {
-        if (world->nodes[n].is_slow || !(world->reachable >> n & 1)) {
-            continue; /* it is not to be told */
-        }
-        for (uint32_t r = 0; r < world->options.resources; r++) {
-            uint32_t at = 0, at_readers = 0;
-            if (sim_node_place(world, n, r, false, &at, place) ||
-                sim_node_place(world, n, r, true, &at_readers, place)) {
-                sim_check_fail(world, SIM_LEFTOVER, "n%u still has a place %.32s in r%u's line",
-                               (unsigned)n + 1, place, (unsigned)r + 1);
-            }
-        }
-        const struct server_connection *peer = world->nodes[n].server->first;
-        for (; peer != NULL && world->options.elections == 0; peer = peer->next) {
-            const struct sim_conn *conn = peer->owner;
-            if (peer->n_channels > 0 && sim_conn_is_sound(conn)) {
-                sim_check_fail(world, SIM_LEFTOVER, "c%u still listens to n%u", conn->client + 1u,
-                               (unsigned)n + 1);
-            }
-        }
-    }
-}
+/* -- Life -- */
 
 void sim_check_line_start(struct sim_world *world) {
     struct sim_check_line *line = line_of(world);

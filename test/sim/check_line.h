@@ -44,6 +44,12 @@
  * another library, no lock of several resources, nobody that changes the mode in which it holds;
  * else it is counted.
  *
+ * Of a semaphore there is one line, and in it a place of each client for each number of permits
+ * that its locks take. Who stands in it was gone by if somebody who asked later, for however many,
+ * is granted permits: what is free is kept for the first, who may want several. Each slot that was
+ * given up where nobody knew of the waiter pays for one, and so does each that was free by then.
+ * Who has his slots reserved does not stand any more: others may be faster at others.
+ *
  * The same violation: a JOIN runs at a node at which its process has never listened. A turn would
  * be told to nobody, and a waiter that lives passed by.
  *
@@ -76,7 +82,8 @@ struct sim_hold;
 struct sim_seen;
 struct sim_user;
 
-/* A client's place at a node, in the line of writers or of readers. */
+/* A client's place at a node, in the line of writers or of readers; or in that of a semaphore, for
+ * so many permits. */
 struct sim_standing {
     uint64_t since_ns;      /* UINT64_MAX: it does not stand */
     uint64_t number;        /* of the place */
@@ -87,6 +94,8 @@ struct sim_standing {
     uint32_t phases_before;
     bool is_seen; /* by the look that is taken just now */
 };
+
+#define SIM_KINDS SIM_TAKE_MAX /* of places of a client: one for writers, one for readers */
 
 /* A time in which somebody reads a resource, without a break. */
 struct sim_reading {
@@ -100,7 +109,7 @@ struct sim_reading {
 struct sim_check_line {
     uint64_t ids[SIM_CLIENTS_MAX];                 /* of clients in their places; 0: none yet */
     bool listened[SIM_NODES_MAX][SIM_CLIENTS_MAX]; /* since its process began */
-    struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX][2];
+    struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX][SIM_KINDS];
     uint32_t missed[SIM_NODES_MAX][SIM_RESOURCES_MAX];
     uint32_t opened[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX + 1]; /* holds, by whose; last: others' */
     uint64_t opened_ns[SIM_RESOURCES_MAX];                   /* the last of them */
@@ -114,8 +123,9 @@ struct sim_check_line {
 
 void sim_check_line_start(struct sim_world *world);
 
-/* A node has run a command of this client with this place; or its client's id is learnt anew. */
-void sim_check_line_place(struct sim_world *world, uint32_t client, const char *place);
+/* A node has run a command of this client with this place. Returns whether its id is learnt anew.
+ */
+bool sim_check_line_place(struct sim_world *world, uint32_t client, const char *place);
 
 /* A node has run a SUBSCRIBE, or a JOIN, of this client. */
 void sim_check_line_listens(struct sim_world *world, uint32_t node, uint32_t client);

@@ -24,8 +24,9 @@ void sim_check_line_print(const struct sim_world *world) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t r = 0; r < world->options.resources; r++) {
             const struct sim_seen *key = &world->check.seen[n][r];
-            printf("n%u%s r%u: ", (unsigned)n + 1, world->nodes[n].is_down ? " (down)" : "",
-                   (unsigned)r + 1);
+            const bool is_slot = world->options.permits > 0;
+            printf("n%u%s %s%u: ", (unsigned)n + 1, world->nodes[n].is_down ? " (down)" : "",
+                   is_slot ? "slot " : "r", (unsigned)r + !is_slot);
             if (world->now_ns >= key->expires_ns ||
                 (key->token == 0 && key->reserved == 0 && !key->is_shared)) {
                 printf("free");
@@ -39,8 +40,10 @@ void sim_check_line_print(const struct sim_world *world) {
                 printf("reserved for c%u's %" PRIu64, key->reserved - SIM_RESERVED_FOR + 1u,
                        key->place);
             }
-            printf("; in line:");
-            print_places(world, n, r, false);
+            if (!is_slot || r == 0) {
+                printf("; in line:");
+                print_places(world, n, r, false);
+            }
             if (sim_options_reads(&world->options)) {
                 printf("; to read:");
                 print_places(world, n, r, true);

@@ -54,10 +54,42 @@ static bool could_have(struct sim_world *world, const struct sim_user *user, uin
     return count >= world->options.nodes / 2 + 1;
 }
 
-static void look_for_stall(struct sim_world *world, struct sim_user *user, uint32_t nodes) {
+/* The same of permits: as many slots are free as anybody who waits wants, whoever is first. Where
+ * their number changes, or is not agreed on, this is not looked at. */
+static bool could_have_permits(struct sim_world *world, uint32_t most, uint32_t nodes) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < world->options.permits; i++) {
+        uint32_t free_at = 0;
+        for (uint32_t n = 0; n < world->options.nodes; n++) {
+            const struct sim_seen *key = &world->check.seen[n][i];
+            free_at += nodes >> n & 1 && (key->token == 0 || world->now_ns >= key->expires_ns);
+        }
+        count += free_at >= world->options.nodes / 2 + 1;
+    }
+    return count >= most && world->options.resources == world->options.permits;
+}
+
+/* As many permits wants somebody who waits. */
+static uint32_t most_wanted(const struct sim_world *world) {
+    uint32_t most = 0;
+    for (uint32_t c = 0; c < world->options.clients && world->options.permits > 0; c++) {
+        for (uint32_t i = 0; i < world->options.locks; i++) {
+            const struct sim_user *user = &world->clients[c].users[i];
+            bool waits = user->ops[SIM_OP_ACQUIRE] != NULL;
+            most = waits && user->take > most ? user->take : most;
+        }
+    }
+    return most;
+}
+
+static void look_for_stall(struct sim_world *world, struct sim_user *user, uint32_t nodes,
+                           uint32_t most) {
     struct sim_check_line *line = line_of(world);
     uint64_t *since_ns = &line->could_since_ns[user->client->index][user->index];
-    if (user->ops[SIM_OP_ACQUIRE] == NULL || !could_have(world, user, nodes)) {
+    bool could =
+        user->ops[SIM_OP_ACQUIRE] != NULL &&
+        (user->take > 0 ? could_have_permits(world, most, nodes) : could_have(world, user, nodes));
+    if (!could) {
         *since_ns = NEVER;
         return;
     }
@@ -80,6 +112,7 @@ void sim_check_line_step(struct sim_world *world) {
         return;
     }
     line->look_ns = world->now_ns + LOOK_NS;
+    const uint32_t most = most_wanted(world);
     for (uint32_t c = 0; c < world->options.clients; c++) {
         struct sim_client *client = &world->clients[c];
         bool runs = client->state == SIM_CLIENT_OPEN && !client->is_between &&
@@ -89,7 +122,7 @@ void sim_check_line_step(struct sim_world *world) {
             nodes |= (uint32_t)could_ask(world, client, n) << n;
         }
         for (uint32_t i = 0; i < world->options.locks; i++) {
-            look_for_stall(world, &client->users[i], nodes);
+            look_for_stall(world, &client->users[i], nodes, most);
         }
     }
 }
@@ -111,5 +144,37 @@ void sim_check_line_attempt(struct sim_world *world, struct sim_user *user) {
         sim_check_fail(world, SIM_SPIN, "c%u%c asks for votes %u times in %.3f ms", (unsigned)c + 1,
                        "abcdef"[i], (unsigned)line -> spins[c][i],
                        (double)(at_ns - line->spin_since_ns[c][i]) / 1e6);
+    }
+}
+
+/* -- When everything is over -- */
+
+void sim_check_line_over(struct sim_world *world) {
+    const uint32_t quiet =
+        1u << SIM_TROUBLE_NONE | 1u << SIM_TROUBLE_PLAIN | 1u << SIM_TROUBLE_CLOCKS;
+    char place[SIM_PLACE_LENGTH];
+    if (!sim_options_has_lines(&world->options) || !(quiet >> world->options.trouble & 1)) {
+        return; /* a LEAVE may be lost: the place is dropped when its turn comes */
+    }
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        if (world->nodes[n].is_slow || !(world->reachable >> n & 1)) {
+            continue; /* it is not to be told */
+        }
+        for (uint32_t r = 0; r < (world->options.permits > 0 ? 1 : world->options.resources); r++) {
+            uint32_t at = 0, at_readers = 0;
+            if (sim_node_place(world, n, r, false, &at, place) ||
+                sim_node_place(world, n, r, true, &at_readers, place)) {
+                sim_check_fail(world, SIM_LEFTOVER, "n%u still has a place %.32s in r%u's line",
+                               (unsigned)n + 1, place, (unsigned)r + 1);
+            }
+        }
+        const struct server_connection *peer = world->nodes[n].server->first;
+        for (; peer != NULL && world->options.elections == 0; peer = peer->next) {
+            const struct sim_conn *conn = peer->owner;
+            if (peer->n_channels > 0 && sim_conn_is_sound(conn)) {
+                sim_check_fail(world, SIM_LEFTOVER, "c%u still listens to n%u", conn->client + 1u,
+                               (unsigned)n + 1);
+            }
+        }
     }
 }

@@ -136,6 +136,19 @@ break  intent-unheard          order     200   --preset phases
 patch  writer-notes-nothing    order     200   --preset phases
 patch  probe-goes-by           order     1500  --preset phases
 patch  reader-serves-nobody    stall     300   --preset phases --trouble none --guard off
+break  permits-counted         overlap   100   --preset permits
+break  permits-counted         count     600   --preset permits
+break  permits-above           count     100   --preset permits
+break  permits-twice           count     100   --preset turns
+break  permits-served          count     50    --preset turns
+break  permits-pass            order     200   --preset turns
+break  take-any                overlap   50    --preset permits
+break  take-any                count     50    --preset permits
+break  take-keeps              validity  50    --preset permits
+patch  peek-believed           count     50    --preset permits --break permits-lies
+patch  turn-believed           count     50    --preset turns --break permits-lies
+patch  one-slot                count     300   --preset permits
+patch  slots-of-now            orphan    500   --preset permits
 patch  adopt-hopes             validity  500   --preset adopted
 patch  elect-not-told          lost_late 200   --preset elected
 patch  leader-not-told         stuck     50    --preset elected

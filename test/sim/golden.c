@@ -43,6 +43,13 @@ static void user_acts(struct sim_user *user, const struct sim_line *line) {
             sim_user_make_reader(user);
             sim_user_acquire(user, &acquire);
             break;
+        case SIM_ACT_PERMITS:
+            sim_permits_make(user, line->node);
+            sim_user_acquire(user, &acquire);
+            break;
+        case SIM_ACT_RESIZE:
+            sim_permits_resize(user, line->a);
+            break;
         case SIM_ACT_CHANGE:
             sim_user_change_mode(user);
             break;
@@ -78,6 +85,8 @@ static void act(struct sim_world *world, const struct sim_line *line) {
             sim_fault_apply(world, (enum sim_fault)line->a, line->client - 1u, line->node - 1u,
                             line->b * RL_NS_PER_MS);
             break;
+        case SIM_ACT_STORY_OF:
+            break;
         case SIM_ACT_END:
             world->phase = SIM_OVER;
             break;
@@ -101,8 +110,10 @@ static bool tell(const struct sim_story *story, FILE *out) {
     options.guard = story->guard;
     for (const struct sim_line *line = story->lines; line->act != SIM_ACT_END; line++) {
         options.clients = line->client > options.clients ? line->client : options.clients;
+        options.permits = line->act == SIM_ACT_STORY_OF ? line->a : options.permits;
         options.reader_percent = line->act == SIM_ACT_READ ? 50 : options.reader_percent;
     }
+    options.resources = options.permits > 0 ? options.permits : options.resources;
     struct sim_world *world = sim_world_new(&options);
     world->story = next_line;
     world->story_data = story;

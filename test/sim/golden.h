@@ -11,12 +11,15 @@
 #include "sim/options.h"
 
 enum sim_act {
-    SIM_ACT_END,     /* of the script; the story ends here */
-    SIM_ACT_ACQUIRE, /* a: ttl_ms, b: pause between attempts in ms, 0 for one attempt */
-    SIM_ACT_FENCED,  /* the same, with a fence */
-    SIM_ACT_READ,    /* as SIM_ACT_ACQUIRE, to read */
-    SIM_ACT_CHANGE,  /* who writes only reads from now on; who reads tries to write */
-    SIM_ACT_EXTEND,  /* a: ttl_ms, 0 for that of the acquire */
+    SIM_ACT_END,      /* of the script; the story ends here */
+    SIM_ACT_ACQUIRE,  /* a: ttl_ms, b: pause between attempts in ms, 0 for one attempt */
+    SIM_ACT_FENCED,   /* the same, with a fence */
+    SIM_ACT_READ,     /* as SIM_ACT_ACQUIRE, to read */
+    SIM_ACT_STORY_OF, /* a: so many permits of one semaphore; before all others */
+    SIM_ACT_PERMITS,  /* as SIM_ACT_ACQUIRE, `node` permits */
+    SIM_ACT_RESIZE,   /* a: so many permits there are from now on */
+    SIM_ACT_CHANGE,   /* who writes only reads from now on; who reads tries to write */
+    SIM_ACT_EXTEND,   /* a: ttl_ms, 0 for that of the acquire */
     SIM_ACT_RELEASE,
     SIM_ACT_CANCEL,
     SIM_ACT_FAR,  /* the node is a ms further away for commands, b ms for replies */

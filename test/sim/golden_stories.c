@@ -7,6 +7,12 @@
     { at, SIM_ACT_FENCED, client, 1, ttl, pause }
 #define READ(at, client, ttl, pause) \
     { at, SIM_ACT_READ, client, 1, ttl, pause }
+#define PERMITS(at, client, many, ttl, pause) \
+    { at, SIM_ACT_PERMITS, client, many, ttl, pause }
+#define STORY_OF(permits) \
+    { 0, SIM_ACT_STORY_OF, 1, 1, permits, 0 }
+#define RESIZE(at, client, permits) \
+    { at, SIM_ACT_RESIZE, client, 1, permits, 0 }
 #define CHANGE(at, client) \
     { at, SIM_ACT_CHANGE, client, 1, 0, 0 }
 #define WALL(at, client, ahead_ms) \
@@ -206,6 +212,43 @@ const struct sim_story sim_stories[] = {
      {READ(0, 2, 1000, 0), EXTEND(20, 2, 0), RELEASE(40, 2), CUT(100, 1, 3, 3000),
       ACQUIRE(101, 1, 2000, 0), FAULT(300, 1, 1, SIM_FAULT_STRAY, 400), CHANGE(301, 1),
       CHANGE(450, 1), READ(800, 2, 1000, 0), RELEASE(900, 2), RELEASE(950, 1), END(1000)}},
+    {"23-permits",
+     "Two of three permits are taken, each in two round trips: home names a slot that is free, "
+     "and\n"
+     "keeps it for who asked; then all nodes are asked for that slot. The second client is told "
+     "of\n"
+     "another one, though the first has not taken its own yet.",
+     5,
+     RL_GUARD_OFF,
+     {STORY_OF(3), PERMITS(0, 1, 1, 1000, 0), PERMITS(1, 2, 1, 1000, 0), RELEASE(50, 1),
+      RELEASE(60, 2), END(100)}},
+    {"24-permits-in-turn",
+     "All three permits are taken. The third client wants two, the fourth one; they wait in this\n"
+     "order, and the one that becomes free first is kept for who wants two. The release of the\n"
+     "other two names two to it, and the third, which is left, to the fourth client.",
+     3,
+     RL_GUARD_OFF,
+     {STORY_OF(3), PERMITS(0, 1, 2, 2000, 50), PERMITS(20, 2, 1, 2000, 50),
+      PERMITS(50, 3, 2, 2000, 50), PERMITS(60, 4, 1, 2000, 50), RELEASE(100, 2), RELEASE(200, 1),
+      RELEASE(300, 3), RELEASE(350, 4), END(400)}},
+    {"25-permits-home-silent",
+     "Home is out of the first client's reach, and nobody knows it yet. When it has not answered "
+     "in\n"
+     "time, the client asks the others for a slot by chance. Here it is one that is held. It is\n"
+     "refused, and waits in line at another node, which names the one that is free.",
+     5,
+     RL_GUARD_OFF,
+     {STORY_OF(2), PERMITS(0, 2, 1, 1000, 0), CUT(20, 1, 5, 500), PERMITS(30, 1, 1, 1000, 20),
+      RELEASE(300, 1), RELEASE(320, 2), END(400)}},
+    {"26-fewer-permits",
+     "Three permits are taken when the second client makes them two. What is held stays held. Who\n"
+     "asks for one of three is told that there is another number; who asks for one of two waits\n"
+     "until one of these is free. The third slot is given to nobody any more.",
+     3,
+     RL_GUARD_OFF,
+     {STORY_OF(3), PERMITS(0, 1, 2, 2000, 0), PERMITS(20, 2, 1, 2000, 0), RESIZE(50, 2, 2),
+      ACQUIRE(80, 3, 1000, 50), PERMITS(120, 4, 1, 1000, 50), RELEASE(200, 1), RELEASE(250, 2),
+      RELEASE(310, 4), END(400)}},
 };
 
 const uint32_t sim_story_count = sizeof sim_stories / sizeof sim_stories[0];

@@ -1,5 +1,6 @@
 /* Users that look who holds a lock: see user.h. */
 #include "redlock/token.h"
+#include "sim/key.h"
 #include "sim/user.h"
 #include "sim/world.h"
 
@@ -16,12 +17,13 @@ static void on_seen(redlock_query *query, int status, void *data) {
 }
 
 void sim_user_look(struct sim_user *user) {
-    static const char *const names[SIM_RESOURCES_MAX] = {"r1", "r2", "r3", "r4"};
     struct sim_world *world = user->client->sim;
     struct sim_submitted *what = sim_user_submit(user, SIM_OP_ACQUIRE);
-    const char *name = names[sim_pick(&world->user_random, world->options.resources)];
+    char name[SIM_KEY_SIZE];
+    uint32_t number = sim_pick(&world->user_random, world->options.resources);
+    size_t length = sim_key_name(&world->options, number, name);
     user->client->may_call = false;
-    if (redlock_query_holder(user->client->redlock, name, 2, on_seen, what) != 0) {
+    if (redlock_query_holder(user->client->redlock, name, length, on_seen, what) != 0) {
         sim_user_unsubmit(what);
     }
     user->client->may_call = true;

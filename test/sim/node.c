@@ -27,127 +27,6 @@ static void schedule(struct sim_world *world, uint32_t node, uint64_t at_ns) {
     sim_queue_add(&world->queue, &event);
 }
 
-/* -- What the checker is told of keys: "r1" is resource 1 -- */
-
-/* SIM_RESOURCES_MAX: of none. */
-static uint32_t resource_of(const struct server_key *key) {
-    const char *name = key->name.data;
-    bool ours = key->name.length == 2 && name[0] == 'r' && key->db == 0;
-    uint32_t r = ours ? (uint32_t)(name[1] - '1') : SIM_RESOURCES_MAX;
-    return r < SIM_RESOURCES_MAX ? r : SIM_RESOURCES_MAX;
-}
-
-static struct sim_seen *seen_of(struct sim_node *me, const struct server_key *key) {
-    uint32_t r = resource_of(key);
-    return r < SIM_RESOURCES_MAX ? &me->world->check.seen[me->index][r] : NULL;
-}
-
-static void see_end(struct sim_node *me, struct sim_seen *seen, uint64_t expires_ms) {
-    seen->expires_ms = expires_ms;
-    seen->expires_ns = expires_ms == SERVER_NEVER_MS
-                           ? UINT64_MAX
-                           : sim_clock_when(&me->clock, expires_ms * RL_NS_PER_MS);
-}
-
-/* "reserved", or "reserved:" and a place. */
-static void see_reservation(const struct sim_world *world, struct sim_seen *seen,
-                            const struct server_key *key) {
-    uint32_t client;
-    seen->reserved = SIM_RESERVED_FOR_NOBODY;
-    if (key->value.length == 9 + SIM_PLACE_LENGTH &&
-        sim_check_line_whose(world, key->value.data + 9, &client, &seen->place)) {
-        seen->reserved = (uint8_t)(SIM_RESERVED_FOR + client);
-    }
-}
-
-static void see_key(struct sim_node *me, struct sim_seen *seen, const struct server_key *key) {
-    struct sim_world *world = me->world;
-    *seen = (struct sim_seen){.ran_ns = world->now_ns};
-    if (key->value.length >= 8 && memcmp(key->value.data, "reserved", 8) == 0) {
-        see_reservation(world, seen, key);
-    } else if (key->value.length == 14 && memcmp(key->value.data, "redlock:shared", 14) == 0) {
-        seen->is_shared = true;
-    } else if (key->value.length >= 40) {
-        seen->token = sim_check_token(world, key->value.data);
-    }
-    see_end(me, seen, key->expires_ms);
-}
-
-static void changed(void *owner, const struct server_key *key, enum server_change change,
-                    const struct server_connection *by) {
-    struct sim_node *me = owner;
-    struct sim_world *world = me->world;
-    struct sim_seen *seen = seen_of(me, key);
-    if (seen == NULL) {
-        return;
-    }
-    const struct sim_seen before = *seen;
-    if (change == SERVER_SET) {
-        see_key(me, seen, key);
-        const struct sim_conn *conn = by != NULL ? by->owner : NULL;
-        seen->conn = conn != NULL ? conn->id : 0;
-        world->stats.late_sets +=
-            seen->token != 0 && world->check.tokens[seen->token].released[me->index] != 0;
-    } else if (change == SERVER_EXPIRY) {
-        see_end(me, seen, key->expires_ms);
-    } else {
-        world->stats.evicted += change == SERVER_EVICTED;
-        if (change == SERVER_EXPIRED && seen->token != 0) {
-            sim_trace(world, (struct sim_note){.kind = SIM_NOTE_EXPIRED,
-                                               .client = SIM_NOBODY,
-                                               .node = me->index,
-                                               .token = seen->token});
-        }
-        seen->token = 0;
-        seen->reserved = 0;
-        seen->is_shared = false;
-    }
-    if (change != SERVER_EXPIRY) {
-        sim_check_line_key(world, me->index, resource_of(key), &before, seen);
-    }
-}
-
-void sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource) {
-    struct sim_node *me = &world->nodes[node];
-    struct sim_seen *seen = &world->check.seen[node][resource];
-    const struct sim_seen before = *seen;
-    const char name[2] = {'r', (char)('1' + resource)};
-    const struct server_key *key = server_keys_find(&me->server->keys, 0, name, sizeof name);
-    *seen = (struct sim_seen){.token = 0};
-    if (key != NULL) {
-        see_key(me, seen, key);
-    }
-    sim_check_line_key(world, node, resource, &before, seen);
-}
-
-/* All of them anew. */
-static void see_all(struct sim_node *me, bool is_stale) {
-    struct sim_seen *seen = me->world->check.seen[me->index];
-    char name[2] = "r1";
-    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++, name[1]++) {
-        const struct server_key *key = server_keys_find(&me->server->keys, 0, name, sizeof name);
-        uint32_t conn = seen[r].conn;
-        seen[r] = (struct sim_seen){.token = 0};
-        if (key != NULL) {
-            see_key(me, &seen[r], key);
-            seen[r].conn = conn;
-            seen[r].is_stale = is_stale;
-        }
-    }
-    sim_check_readers_look(me->world, me->index, 0, is_stale);
-}
-
-void sim_node_clock_changed(struct sim_world *world, uint32_t node) {
-    struct sim_node *me = &world->nodes[node];
-    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
-        struct sim_seen *seen = &world->check.seen[node][r];
-        if (seen->token != 0 || seen->is_shared) {
-            see_end(me, seen, seen->expires_ms);
-        }
-    }
-    sim_check_readers_clock(world, node);
-}
-
 /* -- Serving -- */
 
 static void ran(void *owner, const struct server_ran *told) {
@@ -159,11 +38,13 @@ static void ran(void *owner, const struct server_ran *told) {
     if (is_present && resp_is(&told->command->args[0], "subscribe")) {
         sim_check_line_listens(world, me->index, conn->client);
     }
-    if (!sim_wire_read(told, &what)) {
+    bool is_ours = sim_wire_read(told, &what);
+    sim_check_permits_ran(world, me->index, is_ours ? &what : NULL);
+    if (!is_ours) {
         return;
     }
-    if (what.place != NULL && is_present) {
-        sim_check_line_place(world, conn->client, what.place);
+    if (what.place != NULL && is_present && sim_check_line_place(world, conn->client, what.place)) {
+        sim_node_learnt(me);
     }
     if (what.command == SIM_JOIN && is_present) {
         sim_check_line_joins(world, me->index, conn->client);
@@ -183,7 +64,9 @@ static void ran(void *owner, const struct server_ran *told) {
                                        .b = what.verdict,
                                        .c = what.ttl_ms,
                                        .fence = what.fence,
-                                       .resource = what.resource});
+                                       .resource = what.resource,
+                                       .take = what.take,
+                                       .permits = (uint8_t)what.permits});
     if (world->options.faults & 1u << SIM_FAULT_STALE &&
         sim_chance(&world->past_random, NOTED_PERCENT)) {
         server_keys_copy(&me->past, &me->server->keys);
@@ -208,11 +91,11 @@ static void say(struct server_connection *peer) {
 /* A message to a subscriber: it goes out behind the command that published it. */
 static void told(void *owner, struct server_connection *peer) {
     struct sim_node *me = owner;
-    (void)me;
+    sim_check_permits_told(me->world, me->index, peer->output.data, peer->output.length);
     say(peer);
 }
 
-static const struct server_hooks hooks = {.changed = changed, .ran = ran, .told = told};
+static const struct server_hooks hooks = {.changed = sim_node_changed, .ran = ran, .told = told};
 
 static void end_errors(struct sim_node *me) {
     struct server *server = me->server;
@@ -364,7 +247,7 @@ static void start(struct sim_node *me) {
     server_restart(server, ++me->world->servers, node_us(me), kept);
     if (me->is_emptied) {
         server_make_id(server->replid, ++me->world->servers);
-        see_all(me, false);
+        sim_node_see_all(me, false);
     }
     me->is_emptied = false;
 }
@@ -397,13 +280,13 @@ void sim_node_forget(struct sim_world *world, uint32_t node) {
     server_keys_clear(&me->past);
     me->is_emptied = true;
     me->is_promoted = false;
-    see_all(me, false);
+    sim_node_see_all(me, false);
 }
 
 void sim_node_flush(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
     server_forget_keys(me->server);
-    see_all(me, false);
+    sim_node_see_all(me, false);
 }
 
 void sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server) {
@@ -421,7 +304,7 @@ void sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server
         server->started_us =
             now_us - sim_between(&world->past_random, 0, SIM_OLD_S) * UINT64_C(1000000);
     }
-    see_all(me, true);
+    sim_node_see_all(me, true);
     me->is_promoted = true;
     me->is_emptied = false;
 }
@@ -455,6 +338,7 @@ void sim_node_start(struct sim_world *world, uint32_t node) {
     me->server->owner = me;
     me->server->ends_early = true;
     me->server->broken = world->options.server_broken;
+    me->server->permits_broken = world->options.permits_broken;
     me->server->random = world->options.seed + node;
     bool young = world->options.preset != SIM_STORY && sim_chance(&world->past_random, 15);
     if (!young) {
@@ -470,19 +354,4 @@ void sim_node_free(struct sim_world *world, uint32_t node) {
     }
     server_free(me->server);
     server_keys_free(&me->past);
-}
-
-bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
-                    uint32_t *at, char place[32]) {
-    char name[40];
-    struct server_member member;
-    int length = snprintf(name, sizeof name, "libredlock:line:%s{r%u}", reads ? "shared:" : "",
-                          (unsigned)resource + 1);
-    const struct server_key *key =
-        server_keys_find(&world->nodes[node].server->keys, 0, name, (size_t)length);
-    if (!server_line_at(key, (*at)++, &member) || member.name.length < SIM_PLACE_LENGTH) {
-        return false;
-    }
-    memcpy(place, member.name.data, SIM_PLACE_LENGTH);
-    return true;
 }

@@ -65,6 +65,16 @@ struct sim_node {
 bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
                     uint32_t *at, char place[32]);
 
+/* -- node_keys.c: what the checker is told of keys -- */
+
+/* struct server_hooks */
+void sim_node_changed(void *owner, const struct server_key *key, enum server_change change,
+                      const struct server_connection *by);
+/* A client's id was learnt: what it has just been given is its. */
+void sim_node_learnt(struct sim_node *me);
+/* All keys anew. */
+void sim_node_see_all(struct sim_node *me, bool is_stale);
+
 /* A key of this resource was planted, or taken away. */
 void sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource);
 

@@ -4,7 +4,6 @@
 #include "core/pending.h"
 #include "core/quorum.h"
 #include "redis/node.h"
-#include "server/server.h"
 #include "sim/random.h"
 
 #define BIT(fault) (UINT32_C(1) << (fault))
@@ -27,7 +26,8 @@ bool sim_options_reads(const struct sim_options *options) {
 }
 
 bool sim_options_has_lines(const struct sim_options *options) {
-    return options->preset == SIM_LINES || options->preset == SIM_PHASES;
+    return options->preset == SIM_LINES || options->preset == SIM_PHASES ||
+           options->preset == SIM_TURNS;
 }
 
 bool sim_options_is_fenced(const struct sim_options *options) {
@@ -152,6 +152,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
         case SIM_SLOW:
         case SIM_EVICTING:
         case SIM_READERS:
+        case SIM_PERMITS:
             derive_swarm(options, random);
             break;
         case SIM_AMNESIA:
@@ -165,6 +166,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
             break;
         case SIM_LINES: /* sim_options_lines() */
         case SIM_PHASES:
+        case SIM_TURNS:
         case SIM_QUIET:
         case SIM_STORY:
         case SIM_PRESETS:
@@ -189,6 +191,12 @@ static void derive_limits(struct sim_options *options) {
     }
 }
 
+/* Nodes forget, within the promise: they have a guard, and wall clocks agree. */
+static bool forgets(const struct sim_options *options) {
+    return options->preset == SIM_FORGETFUL || options->preset == SIM_EVICTING ||
+           (options->preset == SIM_PERMITS && (options->faults & forgetting_faults) != 0);
+}
+
 /* A client that starts anew must not trust what it has not seen: it needs the strict guard. */
 static enum rl_guard_mode derive_guard(const struct sim_options *options,
                                        struct sim_random *random) {
@@ -197,7 +205,7 @@ static enum rl_guard_mode derive_guard(const struct sim_options *options,
     if (options->preset >= SIM_AMNESIA) {
         return RL_GUARD_OFF;
     }
-    if (!some && options->preset != SIM_FORGETFUL && options->preset != SIM_EVICTING) {
+    if (!some && !forgets(options)) {
         return RL_GUARD_OFF;
     }
     return strict || anew ? RL_GUARD_STRICT : RL_GUARD_OBSERVED;
@@ -232,8 +240,7 @@ static void derive_memory(struct sim_options *options) {
     options->guard = derive_guard(options, &random);
     options->fence_percent = (uint32_t)sim_between(&random, 30, 100);
     options->wall_percent = (uint32_t)sim_skewed(&random, 0, 50);
-    options->walls_agree = sim_chance(&random, 40) || options->preset == SIM_FORGETFUL ||
-                           options->preset == SIM_EVICTING;
+    options->walls_agree = sim_chance(&random, 40) || forgets(options);
     uint64_t least_ms = least_retention_ms(options);
     uint32_t short_ms = (uint32_t)sim_between(&random, least_ms, 4 * least_ms);
     bool steps = options->faults & BIT(SIM_FAULT_STEP);
@@ -244,10 +251,10 @@ static void derive_memory(struct sim_options *options) {
     if (options->preset == SIM_EVICTING) {
         options->fault_gap_ns = gap_ns + MS;
     }
-    if (options->preset == SIM_FORGETFUL) {
+    if (options->preset == SIM_FORGETFUL || (options->preset == SIM_PERMITS && forgets(options))) {
         options->forget_percent = 50;
         options->fault_gap_ns = gap_ns + MS;
-        if (sim_chance(&random, 50)) {
+        if (options->preset == SIM_FORGETFUL && sim_chance(&random, 50)) {
             derive_far_nodes(options, &random);
         }
     }
@@ -313,7 +320,7 @@ static void derive_shared(struct sim_options *options, struct sim_random *random
 }
 
 static void derive_several(struct sim_options *options, struct sim_random *random) {
-    options->resources = (uint32_t)sim_between(random, 2, SIM_RESOURCES_MAX);
+    options->resources = (uint32_t)sim_between(random, 2, SIM_RESOURCES_USUAL);
     options->several_percent = (uint32_t)sim_between(random, 50, 100);
 }
 
@@ -330,7 +337,7 @@ static void derive_elected(struct sim_options *options, struct sim_random *rando
     options->elections = (uint32_t)sim_between(random, 1, SIM_ELECTIONS_MAX);
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS); /* all must answer */
     options->locks = 1;
-    options->resources = SIM_RESOURCES_MAX; /* the locks' are others: r1 is the election's */
+    options->resources = SIM_RESOURCES_USUAL; /* the locks' are others: r1 is the election's */
     options->query_percent = (uint32_t)sim_between(random, 0, 20);
     options->ttl_min_ms = options->ttl_max_ms / 2 + 100;
     options->ttl_max_ms += 200;
@@ -386,6 +393,10 @@ static void derive_client(struct sim_options *options) {
         case SIM_READERS:
         case SIM_PHASES:
             derive_readers(options, &random);
+            break;
+        case SIM_PERMITS:
+        case SIM_TURNS:
+            sim_options_permits(options);
             break;
         case SIM_EVICTING:
             options->faults |= BIT(SIM_FAULT_EVICT);
@@ -447,40 +458,4 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
         sim_options_lines(&options, (enum sim_trouble)(seed % SIM_TROUBLES));
     }
     return options;
-}
-
-void sim_options_break(struct sim_options *options, enum sim_break broken) {
-    static const uint32_t servers[SIM_BREAKS] = {
-        [SIM_BREAK_BLIND_RELEASE] = SERVER_BREAK_BLIND_RELEASE,
-        [SIM_BREAK_EXTEND_SHORTENS] = SERVER_BREAK_EXTEND_SHORTENS,
-        [SIM_BREAK_RAISE_BLIND] = SERVER_BREAK_RAISE_BLIND,
-        [SIM_BREAK_RAISE_ANYWHERE] = SERVER_BREAK_RAISE_ANYWHERE,
-        [SIM_BREAK_RAISE_LARGER] = SERVER_BREAK_RAISE_LARGER,
-        [SIM_BREAK_COUNTER_TTL] = SERVER_BREAK_COUNTER_TTL,
-        [SIM_BREAK_COUNTER_LEFT] = SERVER_BREAK_COUNTER_LEFT,
-        [SIM_BREAK_PARTIAL_SET] = SERVER_BREAK_PARTIAL_SET,
-        [SIM_BREAK_TAKE_ANY] = SERVER_BREAK_TAKE_ANY,
-        [SIM_BREAK_TAKE_SHORTENS] = SERVER_BREAK_TAKE_SHORTENS,
-        [SIM_BREAK_TAKE_LEAVES] = SERVER_BREAK_TAKE_LEAVES,
-        [SIM_BREAK_TAKE_KEEPS] = SERVER_BREAK_TAKE_KEEPS,
-        [SIM_BREAK_TAKE_OTHERS] = SERVER_BREAK_TAKE_OTHERS,
-        [SIM_BREAK_SERVE_STAYS] = SERVER_BREAK_SERVE_STAYS,
-        [SIM_BREAK_HEIR_UNTOLD] = SERVER_BREAK_HEIR_UNTOLD,
-        [SIM_BREAK_LEAVE_BLIND] = SERVER_BREAK_LEAVE_BLIND,
-        [SIM_BREAK_JOIN_ANEW] = SERVER_BREAK_JOIN_ANEW,
-        [SIM_BREAK_JOIN_PASSES] = SERVER_BREAK_JOIN_PASSES,
-        [SIM_BREAK_JOIN_DEAD] = SERVER_BREAK_JOIN_DEAD,
-        [SIM_BREAK_MESSAGES] = SERVER_BREAK_MESSAGES,
-        [SIM_BREAK_SHARE_ANY] = SERVER_BREAK_SHARE_ANY,
-        [SIM_BREAK_SHARE_SHORTENS] = SERVER_BREAK_SHARE_SHORTENS,
-        [SIM_BREAK_SHARE_ENDS] = SERVER_BREAK_SHARE_ENDS,
-        [SIM_BREAK_UPGRADE_BLIND] = SERVER_BREAK_UPGRADE_BLIND,
-        [SIM_BREAK_INTENT_UNHEARD] = SERVER_BREAK_INTENT_UNHEARD,
-        [SIM_BREAK_INTENT_STAYS] = SERVER_BREAK_INTENT_STAYS,
-    };
-    options->broken = broken;
-    options->server_broken = servers[broken];
-    if (broken == SIM_BREAK_RETENTION && options->walls_agree) {
-        options->retention_ms = options->max_ttl_ms > 1000 ? options->max_ttl_ms : 1000;
-    }
 }

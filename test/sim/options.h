@@ -37,6 +37,9 @@
  *     slow      nodes that read and answer a few bytes at a time, and streams with little room
  *     readers   locks that are read by some and written by others, and change from one to the other
  *     phases    the same in a line: as lines, with readers
+ *     permits   permits of one semaphore, one or several for each holder; in some histories their
+ *               number changes, and nodes forget
+ *     turns     the same in a line: as lines, with permits
  *     evicting  nodes that are started with a policy by which they evict keys, and do: the guard
  *               keeps them out
  */
@@ -55,7 +58,9 @@
 #define SIM_LOCKS_MAX 6     /* of one client */
 #define SIM_ELECTIONS_MAX 2 /* the same */
 #define SIM_SLOTS_MAX (SIM_LOCKS_MAX + SIM_ELECTIONS_MAX)
-#define SIM_RESOURCES_MAX 4
+#define SIM_RESOURCES_MAX 8   /* or slots of the semaphore */
+#define SIM_RESOURCES_USUAL 4 /* at most, where they are not slots */
+#define SIM_TAKE_MAX 3        /* permits of one lock */
 
 #define SIM_RETENTION_MS 86400000u /* of counters: longer than any history */
 
@@ -78,6 +83,8 @@ enum sim_preset {
     SIM_EVICTING,
     SIM_READERS,
     SIM_PHASES,
+    SIM_PERMITS,
+    SIM_TURNS,
     SIM_AMNESIA,
     SIM_STALE,
     SIM_STEPS,
@@ -155,11 +162,17 @@ enum sim_break {
     SIM_BREAK_UPGRADE_BLIND,   /* an upgrade does not look who else reads */
     SIM_BREAK_INTENT_UNHEARD,  /* an intent keeps no reader out */
     SIM_BREAK_INTENT_STAYS,    /* an intent never ends */
+    SIM_BREAK_PERMITS_COUNTED, /* nodes count permits: TAKE takes any slot that is free there */
+    SIM_BREAK_PERMITS_ABOVE,   /* a number that was lowered is heeded in words alone */
+    SIM_BREAK_PERMITS_PASS,    /* who wants several keeps nobody behind it waiting */
+    SIM_BREAK_PERMITS_TWICE,   /* two are told of the same slots */
+    SIM_BREAK_PERMITS_SERVED,  /* who is told of slots has nothing reserved */
+    SIM_BREAK_PERMITS_LIES,    /* home names slots that there are not */
     SIM_BREAKS
 };
 
-/* What goes wrong in the presets "lines" and "phases": one class of faults in each history, by the
- * seed. */
+/* What goes wrong in the presets "lines", "phases" and "turns": one class of faults in each
+ * history, by the seed. */
 enum sim_trouble {
     SIM_TROUBLE_NONE,
     SIM_TROUBLE_CONNECTIONS, /* they break, silently or not, and are slow */
@@ -177,13 +190,15 @@ struct sim_options {
     enum sim_preset preset;
     enum sim_trouble trouble;
     enum sim_break broken;
-    uint32_t server_broken; /* the same, as enum server_broken */
-    uint32_t steps;         /* of the safety phase */
+    uint32_t server_broken;  /* the same, as enum server_broken */
+    uint32_t permits_broken; /* the same, as enum server_permits_broken */
+    uint32_t steps;          /* of the safety phase */
     uint32_t nodes;
     uint32_t clients;
-    uint32_t plain; /* clients of other libraries */
-    uint32_t locks; /* of each client */
-    uint32_t resources;
+    uint32_t plain;     /* clients of other libraries */
+    uint32_t locks;     /* of each client */
+    uint32_t resources; /* or slots, if there are permits */
+    uint32_t permits;   /* of the semaphore, in the beginning; 0: there is none */
 
     uint32_t drift_ppm; /* the library's allowance */
     uint32_t drift_ms;
@@ -243,6 +258,9 @@ struct sim_options {
     uint32_t adopt_percent;   /* of what holders do: they disown */
     uint32_t reader_percent;  /* of locks that are acquired to be read */
     uint32_t change_percent;  /* of what holders do: they downgrade, or try to upgrade */
+    uint32_t take_most;       /* permits of one lock, at most */
+    uint32_t resize_percent;  /* of what users do while they think: another number of permits */
+    uint32_t odd_percent;     /* of locks that think of another number of permits */
     uint32_t elections;       /* of each process, candidates and observers */
     uint32_t query_percent;   /* of what users do while they think: they look who holds it */
     bool same_ttl;            /* a lock is extended by the ttl that it was acquired with */
@@ -252,14 +270,20 @@ struct sim_options {
 struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uint32_t nodes,
                                       uint32_t steps);
 
-/* options_lines.c: the presets "lines" and "phases", with this trouble. Whatever is not about that
- * is kept. */
+/* options_permits.c: the presets "permits" and "turns". */
+void sim_options_permits(struct sim_options *options);
+/* What does not go with changes of their number. */
+void sim_options_permits_last(struct sim_options *options);
+uint32_t sim_options_slots(const struct sim_options *options);
+
+/* options_lines.c: the presets "lines", "phases" and "turns", with this trouble. Whatever is not
+ * about that is kept. */
 void sim_options_lines(struct sim_options *options, enum sim_trouble trouble);
 
 /* For how long at most nobody is granted what somebody wants and could have: check_line.c. */
 uint64_t sim_options_stall_ns(const struct sim_options *options);
 
-/* Something in such a history is built wrongly. */
+/* options_break.c: something in such a history is built wrongly. */
 void sim_options_break(struct sim_options *options, enum sim_break broken);
 
 void sim_options_print(const struct sim_options *options);

@@ -1,5 +1,6 @@
-/* The preset "lines": see options.h. Derived over what is common to all presets, from a stream of
- * its own. Faults come one at a time more often than not: what one of them costs is to be seen. */
+/* The presets "lines", "phases" and "turns": see options.h. Derived over what is common to all
+ * presets, from a stream of its own. Faults come one at a time more often than not: what one of
+ * them costs is to be seen. */
 #include "core/pending.h"
 #include "redis/node.h"
 #include "sim/options.h"
@@ -118,6 +119,11 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
     derive_crowd(options, &random);
     derive_times(options, &random);
     derive_trouble(options, &random);
+    if (options->permits > 0) {
+        options->resources = sim_options_slots(options);
+        options->several_percent = options->plain = 0;
+        sim_options_permits_last(options);
+    }
 }
 
 /* What it takes at most, where nothing else goes wrong meanwhile: a lost turn and a lost word to

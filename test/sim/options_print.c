@@ -13,8 +13,8 @@ static const char *const preset_names[SIM_PRESETS] = {
     [SIM_SHARED_HOLDS] = "shared", [SIM_LINES] = "lines",     [SIM_SEVERAL] = "several",
     [SIM_ADOPTED] = "adopted",     [SIM_ELECTED] = "elected", [SIM_SLOW] = "slow",
     [SIM_EVICTING] = "evicting",   [SIM_READERS] = "readers", [SIM_PHASES] = "phases",
-    [SIM_AMNESIA] = "amnesia",     [SIM_STALE] = "stale",     [SIM_STEPS] = "steps",
-    [SIM_STORY] = "story",
+    [SIM_PERMITS] = "permits",     [SIM_TURNS] = "turns",     [SIM_AMNESIA] = "amnesia",
+    [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -80,6 +80,12 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_UPGRADE_BLIND] = "upgrade-blind",
     [SIM_BREAK_INTENT_UNHEARD] = "intent-unheard",
     [SIM_BREAK_INTENT_STAYS] = "intent-stays",
+    [SIM_BREAK_PERMITS_COUNTED] = "permits-counted",
+    [SIM_BREAK_PERMITS_ABOVE] = "permits-above",
+    [SIM_BREAK_PERMITS_PASS] = "permits-pass",
+    [SIM_BREAK_PERMITS_TWICE] = "permits-twice",
+    [SIM_BREAK_PERMITS_SERVED] = "permits-served",
+    [SIM_BREAK_PERMITS_LIES] = "permits-lies",
 };
 
 const char *sim_preset_name(enum sim_preset preset) {
@@ -173,6 +179,12 @@ void sim_options_print(const struct sim_options *options) {
     if (sim_options_reads(options)) {
         printf("modes           %u %% of locks are read; %u %% of what holders do changes that\n",
                options->reader_percent, options->change_percent);
+    }
+    if (options->permits > 0) {
+        printf(
+            "permits         %u, up to %u of them for a lock; %u %% of what users do changes their "
+            "number, %u %% of locks have another one\n",
+            options->permits, options->take_most, options->resize_percent, options->odd_percent);
     }
     printf("guard           %s, for locks of up to %u ms\n", sim_guard_name(options->guard),
            options->max_ttl_ms);

@@ -52,8 +52,9 @@ static void print_faults(const struct sim_stats *sum) {
 
 /* Commands that nodes have run, and how many of them for a grant. */
 static void print_line(const struct totals *totals) {
-    static const char *const names[SIM_COMMANDS] = {"SET",   "raise",   "extend", "release", "TAKE",
-                                                    "SHARE", "upgrade", "JOIN",   "LEAVE"};
+    static const char *const names[SIM_COMMANDS] = {"SET",   "raise", "extend",  "release",
+                                                    "TAKE",  "SHARE", "upgrade", "JOIN",
+                                                    "LEAVE", "peek",  "resize"};
     const struct sim_stats *sum = &totals->sum;
     uint64_t commands = 0;
     for (uint32_t i = 0; i < SIM_COMMANDS; i++) {
@@ -70,6 +71,14 @@ static void print_line(const struct totals *totals) {
            " downgrades, %" PRIu64 " upgrades; nobody served for %.3f ms (seed %" PRIu64 "); ",
            sum->plain_grants, sum->readers, sum->leases, sum->downgrades, sum->upgrades,
            (double)totals->longest_stall_ns / 1e6, totals->stall_seed);
+}
+
+static void print_permits(const struct sim_stats *sum) {
+    if (sum->permits > 0) {
+        printf("%" PRIu64 " permits, %" PRIu64 " steps with none left, %" PRIu64
+               " changes of their number, %" PRIu64 " acquires refused for it; ",
+               sum->permits, sum->permits_full, sum->resized, sum->odd);
+    }
 }
 
 static void print_summary(const struct sim_arguments *arguments, const struct totals *totals) {
@@ -96,6 +105,7 @@ static void print_summary(const struct sim_arguments *arguments, const struct to
            sum->short_writes, sum->evicted);
     printf("%" PRIu64 " overlaps excused; ", sum->overlaps);
     print_line(totals);
+    print_permits(sum);
     print_faults(sum);
     printf("trace %016" PRIx64 "; ", totals->hash);
     printf("%.0f histories/s, %.0f steps/s\n", (double)totals->histories / seconds,

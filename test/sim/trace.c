@@ -7,9 +7,10 @@
 #include "sim/world.h"
 
 static const char *const commands[SIM_COMMANDS] = {
-    [SIM_SET] = "SET",         [SIM_RAISE] = "raise", [SIM_EXTEND] = "extend",
-    [SIM_RELEASE] = "release", [SIM_TAKE] = "TAKE",   [SIM_JOIN] = "JOIN",
-    [SIM_LEAVE] = "LEAVE",     [SIM_SHARE] = "SHARE", [SIM_UPGRADE] = "upgrade"};
+    [SIM_SET] = "SET",         [SIM_RAISE] = "raise",    [SIM_EXTEND] = "extend",
+    [SIM_RELEASE] = "release", [SIM_TAKE] = "TAKE",      [SIM_JOIN] = "JOIN",
+    [SIM_LEAVE] = "LEAVE",     [SIM_SHARE] = "SHARE",    [SIM_UPGRADE] = "upgrade",
+    [SIM_PEEK] = "peek",       [SIM_RESIZE] = "a change"};
 static const char *const verdicts[] = {[SIM_YES] = "done", [SIM_NO] = "no", [SIM_ERROR] = "error"};
 static const char *const ops[SIM_OPS] =
     {[SIM_OP_ACQUIRE] = "acquire", [SIM_OP_EXTEND] = "extend", [SIM_OP_RELEASE] = "release"};
@@ -22,9 +23,29 @@ static const char *answer(uint32_t negated) {
     return negated == 0 ? "yes" : negated == -REDLOCK_ERR_HELD ? "no" : status(negated);
 }
 
+/* "a permit", "2 of 5 permits"; "slot 0", "slots 0+3" */
+static void print_slots(const struct sim_note *note, FILE *out) {
+    const char *before = note->take > 1 ? "slots " : "slot ";
+    if (note->resource == 0 && note->permits > 0) {
+        fprintf(out, "%u of %u permits", note->take, note->permits);
+    } else if (note->resource == 0) {
+        fprintf(out, note->take > 1 ? "%u permits" : "%u permit", note->take);
+    }
+    for (unsigned i = 0; note->resource >> i != 0; i++) {
+        if (note->resource >> i & 1) {
+            fprintf(out, "%s%u", before, i);
+            before = "+";
+        }
+    }
+}
+
 /* "r1", "r1+r3" */
 static void print_resources(const struct sim_note *note, FILE *out) {
     const char *before = "r";
+    if (note->take > 0) {
+        print_slots(note, out);
+        return;
+    }
     for (unsigned i = 0; note->resource >> i != 0; i++) {
         if (note->resource >> i & 1) {
             fprintf(out, "%s%u", before, i + 1);
@@ -67,6 +88,10 @@ static void print_user(const struct sim_note *note, FILE *out) {
         fprintf(out, " is told of the loss of ");
         print_resources(note, out);
         fprintf(out, ": %s", status(note->b));
+        return;
+    }
+    if (note->kind == SIM_NOTE_RESIZE) {
+        fprintf(out, " wants the semaphore to have %u permits", note->permits);
         return;
     }
     fprintf(out, " %s%s", texts[note->kind],
@@ -114,19 +139,40 @@ static void print_fault(const struct sim_note *note, FILE *out) {
     fprintf(out, " (%u ms)", (unsigned)note->c);
 }
 
+/* What a node has run for a place: it may have been given slots. */
+static void print_place(const struct sim_note *note, FILE *out) {
+    struct sim_note wanted = *note;
+    wanted.resource = note->take > 0 ? 0 : note->resource;
+    fprintf(out, "     n%u runs %s of c%u's place %" PRIu64 " for ", note->node + 1u,
+            commands[note->a], note->client + 1u, note->fence);
+    print_resources(&wanted, out);
+    fprintf(out, ": %s", verdicts[note->b]);
+    if (note->take > 0 && note->resource != 0) {
+        fprintf(out, ", ");
+        print_resources(note, out);
+    }
+}
+
 static void print_node(const struct sim_note *note, FILE *out) {
     unsigned node = note->node + 1u;
     switch ((enum sim_note_kind)note->kind) {
         case SIM_NOTE_RAN:
-            if (note->a == SIM_JOIN || note->a == SIM_LEAVE) {
-                fprintf(out, "     n%u runs %s of c%u's place %" PRIu64 " for ", node,
-                        commands[note->a], note->client + 1u, note->fence);
-                print_resources(note, out);
-                fprintf(out, ": %s", verdicts[note->b]);
+            if (note->a == SIM_RESIZE) {
+                fprintf(out, "     n%u runs c%u's change to %u permits: %s", node,
+                        note->client + 1u, note->permits, verdicts[note->b]);
+                break;
+            }
+            if (note->a == SIM_JOIN || note->a == SIM_LEAVE || note->a == SIM_PEEK) {
+                print_place(note, out);
                 break;
             }
             fprintf(out, "     n%u runs %s of token %u", node, commands[note->a],
                     (unsigned)note->token);
+            if (note->take > 0) {
+                fprintf(out, ", ");
+                print_resources(note, out);
+                fprintf(out, "%s", note->a != SIM_RELEASE ? "," : "");
+            }
             if (note->a != SIM_RAISE && note->a != SIM_RELEASE) {
                 fprintf(out, " for %u ms", (unsigned)note->c);
             } else if (note->a == SIM_RAISE) {
@@ -172,6 +218,7 @@ static void print(const struct sim_note *note, uint64_t since_ns, FILE *out) {
         case SIM_NOTE_DOWNGRADE:
         case SIM_NOTE_UPGRADE:
         case SIM_NOTE_RELEASE:
+        case SIM_NOTE_RESIZE:
         case SIM_NOTE_CANCEL:
         case SIM_NOTE_ABANDON:
             print_who(note, out);

@@ -26,6 +26,7 @@ enum sim_note_kind {
     SIM_NOTE_DOWNGRADE,
     SIM_NOTE_UPGRADE,
     SIM_NOTE_RELEASE,
+    SIM_NOTE_RESIZE, /* permits: there are to be so many */
     SIM_NOTE_CANCEL,
     SIM_NOTE_ABANDON,
     SIM_NOTE_UP,
@@ -49,6 +50,8 @@ struct sim_note {
     uint8_t kind;
     uint8_t client, lock, node; /* SIM_NOBODY if of none */
     uint8_t resource;           /* as a mask */
+    uint8_t take;               /* permits that it is of: then the mask is of slots; 0: of none */
+    uint8_t permits;            /* of so many; 0: it is of no matter */
 };
 
 struct sim_trace {

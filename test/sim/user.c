@@ -62,6 +62,8 @@ static void note(const struct sim_user *user, struct sim_note note) {
     note.lock = user->index;
     note.node = SIM_NOBODY;
     note.resource = (uint8_t)user->resources;
+    note.take = user->take;
+    note.permits = user->permits;
     sim_trace(world_of(user), note);
 }
 
@@ -113,55 +115,6 @@ bool sim_user_told(struct sim_submitted *submitted, int status) {
 }
 
 /* -- Locks -- */
-
-static uint32_t pick_resources(struct sim_user *user) {
-    const struct sim_options *options = options_of(user);
-    uint32_t all = (1u << options->resources) - 1, set = 0;
-    if (options->several_percent == 0 || !sim_chance(dice(user), options->several_percent)) {
-        uint32_t first = options->elections > 0; /* r1 is the election's */
-        return 1u << (first + (user->client->index + user->index) % (options->resources - first));
-    }
-    while ((set & (set - 1)) == 0) { /* two at least */
-        set = all & (uint32_t)sim_random(dice(user));
-    }
-    return set;
-}
-
-static void make_lock(struct sim_user *user, bool reads) {
-    static const char *const names[SIM_RESOURCES_MAX] = {"r1", "r2", "r3", "r4"};
-    redlock_bytes resources[SIM_RESOURCES_MAX];
-    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
-    char error[REDLOCK_MESSAGE_MAX];
-    user->resources = pick_resources(user);
-    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
-        if (user->resources >> r & 1) {
-            resources[options.n_resources++] = (redlock_bytes){names[r], 2};
-        }
-    }
-    options.resources = resources;
-    user->made_reads = reads;
-    options.mode = user->made_reads ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
-    int status =
-        redlock_lock_new_with(user->client->redlock, &options, &user->lock, error, sizeof error);
-    if (status != 0) {
-        sim_check_fail(world_of(user), SIM_STATE, "c%u cannot make a lock: %s",
-                       user->client->index + 1u, error);
-        abort();
-    }
-}
-
-void sim_user_make_lock(struct sim_user *user) {
-    uint32_t percent = options_of(user)->reader_percent;
-    bool is_story = options_of(user)->preset == SIM_STORY;
-    make_lock(user, percent > 0 && !is_story && sim_chance(dice(user), percent));
-}
-
-void sim_user_make_reader(struct sim_user *user) {
-    if (!user->made_reads) {
-        redlock_lock_free(user->lock);
-        make_lock(user, true);
-    }
-}
 
 bool sim_user_holds(const struct sim_user *user) {
     return user->depth > 0;
@@ -252,6 +205,8 @@ static void tell_hold(struct sim_user *user) {
                                           .owner = user->owner,
                                           .asked_ns = user->asked_ns,
                                           .resources = user->resources,
+                                          .take = user->take,
+                                          .permits = user->permits,
                                           .reads = user->reads,
                                           .status = (int32_t)user->min_validity_ms});
 }
@@ -285,6 +240,7 @@ static void told_extended(struct sim_user *user, int status, bool upgrades) {
     }
     if (sim_user_holds(user)) {
         check_mode(user);
+        sim_permits_look(user);
     }
     if (status == 0) {
         sim_process_look(user->client);
@@ -305,6 +261,10 @@ static void on_done(redlock_lock *lock, int status, void *data) {
                                           .status = status,
                                           .token = user->token,
                                           .arg = user->adopts || sim_user_holds(user)});
+    world_of(user)->stats.odd += status == REDLOCK_ERR_PERMITS;
+    if (submitted->op == SIM_OP_ACQUIRE && status == 0 && user->take > 0) {
+        user->resources = sim_permits_slots(user);
+    }
     note(user, (struct sim_note){.kind = SIM_NOTE_DONE,
                                  .a = submitted->op,
                                  .b = (uint32_t)-status,
@@ -351,6 +311,7 @@ bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *want
     user->owner = sim_user_holds(user) ? user->owner : options.owner;
     user->fences = options.fencing != 0;
     user->adopts = false;
+    user->resources = user->take > 0 && !sim_user_holds(user) ? 0 : user->resources;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
     note(user, (struct sim_note){
                    .kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms, .b = user->made_reads});
@@ -478,6 +439,7 @@ bool sim_user_take_over(struct sim_user *user, struct sim_handover *handover,
     user->fences = false;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
     handover->is_there = false;
+    sim_permits_name(user, handover->resources);
     if (adopts) {
         return submitted(user, what,
                          redlock_adopt(user->lock, handover->token, &options, on_done, what));

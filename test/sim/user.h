@@ -45,7 +45,7 @@ struct sim_submitted {
 struct sim_handover {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     uint32_t number;
-    uint32_t resources;
+    uint32_t resources; /* or slots */
     bool is_there;
 };
 
@@ -60,12 +60,14 @@ struct sim_user {
     uint64_t attempt_ns;                /* when it asked for votes last, true time */
     uint64_t until_ns;                  /* the end of validity that the checker knows */
     uint32_t generation;                /* voids what the user had in mind */
-    uint32_t resources;                 /* of the lock, as a mask */
+    uint32_t resources;                 /* of the lock, as a mask; slots of its last grant */
     uint32_t token;                     /* of the last attempt */
     uint32_t min_validity_ms;           /* that the last acquire asked for */
     uint32_t depth;                     /* acquires of this object that are not released */
     uint32_t probe_left;
     uint8_t index;
+    uint8_t take;    /* permits of its lock; 0: it is no holder of permits */
+    uint8_t permits; /* ... of so many */
     bool fences;
     bool made_reads; /* its lock is acquired to be read */
     bool reads;      /* ... and is held so, or was last */
@@ -105,6 +107,24 @@ void sim_elect_probe(struct sim_user *user);
 void sim_elect_end(struct sim_user *user);
 /* When the leadership ends, by the process's clock. */
 uint64_t sim_elect_until_ns(const struct sim_user *user);
+
+/* -- locks.c: holders of permits -- */
+
+/* Its lock is of so many: one is made in its place, if it is not. */
+void sim_permits_make(struct sim_user *user, uint32_t take);
+/* The slots that its lock holds, as a mask. */
+uint32_t sim_permits_slots(const struct sim_user *user);
+/* They are what it was told. */
+void sim_permits_look(struct sim_user *user);
+/* It changes how many permits there are; a number by chance, or this. */
+void sim_permits_resize(struct sim_user *user, uint32_t permits);
+/* Its lock is of another number than there are. */
+bool sim_permits_is_odd(const struct sim_user *user);
+/* A token that was disowned, of as many slots as its lock is of, none above it; NULL: there is
+ * none. */
+struct sim_handover *sim_permits_handover(const struct sim_user *user);
+/* Its lock is told of which slots the token is. */
+void sim_permits_name(struct sim_user *user, uint32_t slots);
 
 /* -- Shared by user.c, act.c and elect.c -- */
 

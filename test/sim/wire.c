@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/key.h"
+
 #define TOKEN_LENGTH 40
 
 static bool begins(const char *text, const char *with) {
@@ -37,11 +39,24 @@ static bool read_reply(const struct server_ran *ran, struct sim_ran *out) {
     return true;
 }
 
+/* Slots, from the keys of a command. */
+static void read_slots(const struct resp_command *command, size_t first, size_t count,
+                       struct sim_ran *out) {
+    for (size_t i = first; i < first + count && i < command->count; i++) {
+        uint32_t slot = sim_key_slot(command->args[i].data, command->args[i].length);
+        if (slot < SIM_RESOURCES_MAX) {
+            out->resource |= (uint8_t)(1u << slot);
+            out->take++;
+        }
+    }
+}
+
 static bool read_set(const struct server_ran *ran, struct sim_ran *out) {
     const struct resp_command *command = ran->command;
     if (command->count != 6 || command->args[2].length < TOKEN_LENGTH) {
         return false;
     }
+    read_slots(command, 1, 1, out);
     out->command = SIM_SET;
     out->token = command->args[2].data;
     out->ttl_ms = (uint32_t)number(command, 5);
@@ -64,6 +79,35 @@ static uint64_t place_number(const char *place) {
     return strtoull(digits, NULL, 16);
 }
 
+/* "1 S1 .. Sm" */
+static void read_given(const struct server_ran *ran, struct sim_ran *out) {
+    const char *at = memchr(ran->reply, '\n', ran->reply_length);
+    while (at != NULL && (at = strchr(at + 1, ' ')) != NULL) {
+        unsigned long slot = strtoul(at + 1, NULL, 10);
+        out->resource |= (uint8_t)(slot < SIM_RESOURCES_MAX ? 1u << slot : 0);
+    }
+}
+
+/* Of a place in the line of a semaphore. */
+static bool read_permits(const struct server_ran *ran, struct sim_ran *out) {
+    const size_t value = 3 + number(ran->command, 2);
+    const bool joins = out->command == SIM_JOIN;
+    out->resource = 0;
+    out->take = (uint8_t)(out->fence >> 56);
+    out->fence &= UINT64_MAX >> 8;
+    out->permits = (uint16_t)number(ran->command, value + (joins ? 4 : 3));
+    if (out->place == NULL || !read_reply(ran, out)) {
+        return false;
+    }
+    bool peeks =
+        joins && value + 6 < ran->command->count && ran->command->args[value + 6].length > 0;
+    out->command = peeks ? SIM_PEEK : out->command;
+    if (joins && out->verdict == SIM_YES) {
+        read_given(ran, out);
+    }
+    return true;
+}
+
 /* Of a place and of no token. */
 static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
     out->command = begins(ran->script, "join") ? SIM_JOIN : SIM_LEAVE;
@@ -71,6 +115,9 @@ static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
     const struct resp_arg *key = &ran->command->args[3];
     out->resource = (uint8_t)(key->length == 2 ? 1u << ((key->data[1] - '1') & 7) : 0);
     out->fence = out->place != NULL ? place_number(out->place) : 0;
+    if (strstr(ran->script, "_permit") != NULL) {
+        return read_permits(ran, out);
+    }
     return out->place != NULL && read_reply(ran, out);
 }
 
@@ -89,11 +136,17 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     if (begins(ran->script, "join") || begins(ran->script, "leave")) {
         return read_place(ran, out);
     }
+    if (begins(ran->script, "set_permits")) {
+        out->command = SIM_RESIZE;
+        out->permits = (uint16_t)number(command, value);
+        return read_reply(ran, out);
+    }
     if (value >= command->count || command->args[value].length < TOKEN_LENGTH ||
         !read_reply(ran, out)) {
         return false;
     }
     out->token = command->args[value].data;
+    read_slots(command, 3, number(command, 2), out);
     if (begins(ran->script, "release")) {
         out->command = SIM_RELEASE;
     } else if (begins(ran->script, "raise")) {
@@ -114,8 +167,11 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     } else if (begins(ran->script, "take")) {
         out->command = SIM_TAKE;
         out->ttl_ms = (uint32_t)number(command, value + 1);
-        out->place = place_at(command, command->count - 1);
-        bool fenced = begins(ran->script, "take_fenced") && out->verdict == SIM_YES;
+        size_t behind =
+            strstr(ran->script, "_permit") != NULL ? 2 : 0; /* their number, and whose */
+        out->permits = (uint16_t)(behind > 0 ? number(command, command->count - 2) : 0);
+        out->place = place_at(command, command->count - 1 - behind);
+        bool fenced = strstr(ran->script, "_fenced") != NULL && out->verdict == SIM_YES;
         out->fence = fenced ? taken_fence(ran) : 0;
     } else {
         out->command = SIM_SET;

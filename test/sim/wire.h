@@ -16,8 +16,10 @@ enum sim_command {
     SIM_TAKE,  /* a SET by whose turn it is */
     SIM_SHARE, /* of readers: a SET, and a TAKE */
     SIM_UPGRADE,
-    SIM_JOIN,  /* of a place */
-    SIM_LEAVE, /* the same */
+    SIM_JOIN,   /* of a place */
+    SIM_LEAVE,  /* the same */
+    SIM_PEEK,   /* the same, for permits: it does not stay in line */
+    SIM_RESIZE, /* how many permits there are */
     SIM_COMMANDS
 };
 
@@ -32,7 +34,9 @@ struct sim_ran {
     uint32_t ttl_ms;
     uint8_t command;
     uint8_t verdict;
-    uint8_t resource; /* of a place: as a mask */
+    uint8_t resource; /* of a place, or slots that were asked for or given: as a mask */
+    uint8_t take;     /* permits that it is of; 0: it is of no semaphore */
+    uint16_t permits; /* as many there are, by the command; 0: it does not say */
 };
 
 /* False if it is none of a lock's commands. */

@@ -296,6 +296,7 @@ struct sim_world *sim_world_new(const struct sim_options *options) {
     world->past_random = sim_random_stream(options->seed, 7);
     world->fence_random = sim_random_stream(options->seed, 8);
     world->plain_random = sim_random_stream(options->seed, 15);
+    world->permits = options->permits;
     world->reachable = (1u << options->nodes) - 1;
     sim_check_start(world);
     for (uint32_t i = 0; i < options->nodes; i++) {

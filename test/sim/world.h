@@ -96,7 +96,11 @@ struct sim_stats {
     uint64_t readers; /* grants to read */
     uint64_t downgrades;
     uint64_t upgrades;
-    uint64_t plain_sets; /* by clients of other libraries */
+    uint64_t permits;      /* in grants */
+    uint64_t permits_full; /* steps at which none was left */
+    uint64_t resized;      /* numbers of permits that were asked for */
+    uint64_t odd;          /* acquires that ended since another number is in use */
+    uint64_t plain_sets;   /* by clients of other libraries */
     uint64_t plain_grants;
     uint64_t commands[SIM_COMMANDS]; /* that nodes have run */
     uint64_t results[SIM_RESULTS_MAX];
@@ -130,6 +134,7 @@ struct sim_world {
     struct sim_random fence_random; /* fences and wall clocks */
     struct sim_random plain_random; /* clients of other libraries */
     struct sim_plain plain[SIM_PLAIN_MAX];
+    uint32_t permits; /* of the semaphore, as it was asked for last */
     uint64_t longest_stall_ns;
     uint64_t servers; /* identities given so far */
 };

@@ -1,0 +1,24 @@
+/* Names of keys, as nodes have them, and the numbers by which the checker knows them.
+ *
+ * What is held is a resource, "r1" and so on, or a slot of the one semaphore that a history has:
+ * that is a key as a lock's. Then the checker's resources are the slots, from 0. */
+#ifndef SIM_KEY_H
+#define SIM_KEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/options.h"
+
+#define SIM_KEY_SIZE 40
+
+/* The number of a resource, or of a slot; SIM_RESOURCES_MAX: it is none. */
+uint32_t sim_key_number(const char *name, size_t length);
+
+/* The same of a slot alone. */
+uint32_t sim_key_slot(const char *name, size_t length);
+
+/* The name of what has this number in such a history; its length. */
+size_t sim_key_name(const struct sim_options *options, uint32_t number, char name[SIM_KEY_SIZE]);
+
+#endif
