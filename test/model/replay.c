@@ -22,6 +22,7 @@ struct control {
     const char *refused; /* how the refusal begins */
     enum sim_preset preset;
     uint32_t servers; /* enum server_broken, as a mask */
+    uint32_t permits; /* enum server_permits_broken */
     enum watch_breaks watch;
     bool without_guard;
     bool without_promise; /* of the preset */
@@ -39,6 +40,8 @@ static const struct control controls[] = {
     {"a lock relies on more than it has", "c", SIM_QUIET, .watch = WATCH_BREAKS_VALIDITY},
     {"a fence that no quorum has", "tell: the fence", SIM_SWARM, .watch = WATCH_BREAKS_FENCE},
     {"one vote is enough", "tell: ", SIM_SWARM, .watch = WATCH_BREAKS_QUORUM},
+    {"nodes count permits", "n", SIM_PERMITS, .permits = SERVER_PERMITS_COUNTED},
+    {"a slot is taken that is held", "take: ", SIM_PERMITS, .servers = SERVER_BREAK_TAKE_ANY},
     {"nodes' clocks step", "expire: ", SIM_STEPS, .without_promise = true},
     {"no guard", "count: ", SIM_FORGETFUL, .without_guard = true},
 };
@@ -69,6 +72,7 @@ static const char *run(enum sim_preset preset, uint64_t seed, const struct contr
     struct sim_world *world = sim_world_new(&options);
     for (uint32_t n = 0; n < options.nodes; n++) {
         world->nodes[n].server->broken = control->servers;
+        world->nodes[n].server->permits_broken = control->permits;
     }
     watch_begin(world, control->watch, prints);
     while (watch_refused()[0] == '\0' && sim_world_step(world)) {
@@ -119,9 +123,9 @@ static bool is_caught(const struct control *control) {
 
 static int run_suite(void) {
     static const enum sim_preset presets[] = {
-        SIM_QUIET,   SIM_NETWORK,   SIM_CLOCKS,  SIM_RESTARTS,     SIM_SWARM,
-        SIM_KEPT,    SIM_FORGETFUL, SIM_LEADERS, SIM_SHARED_HOLDS, SIM_LINES,
-        SIM_SEVERAL, SIM_ADOPTED,   SIM_ELECTED, SIM_SLOW,         SIM_EVICTING};
+        SIM_QUIET,     SIM_NETWORK, SIM_CLOCKS,       SIM_RESTARTS, SIM_SWARM,   SIM_KEPT,
+        SIM_FORGETFUL, SIM_LEADERS, SIM_SHARED_HOLDS, SIM_LINES,    SIM_SEVERAL, SIM_ADOPTED,
+        SIM_ELECTED,   SIM_SLOW,    SIM_EVICTING,     SIM_PERMITS,  SIM_TURNS};
     const uint32_t n_presets = sizeof presets / sizeof presets[0];
     const uint32_t n_controls = sizeof controls / sizeof controls[0];
     bool all = true;

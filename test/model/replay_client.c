@@ -48,8 +48,15 @@ static struct about *about_of(const redlock_lock *lock) {
     return &abouts[about_count++];
 }
 
-static uint32_t wants(const struct rl_target *target) {
+/* slots: of a semaphore, those that are asked for; NULL: it is none. */
+static uint32_t wants(const struct rl_target *target, const struct rl_slots *slots) {
     uint32_t mask = 0;
+    for (uint32_t i = 0; slots != NULL && i < slots->n; i++) {
+        mask |= UINT32_C(1) << slots->at[i];
+    }
+    if (slots != NULL) {
+        return mask;
+    }
     for (uint32_t i = 0; i < target->n; i++) {
         mask |= watch_resource(target->resources[i].data, target->resources[i].length);
     }
@@ -67,7 +74,7 @@ static uint32_t round_of(const redlock_lock *lock, uint32_t token, bool attempt)
     const struct steps_round round = {
         .until_ns = core->round.sent_ns + rl_validity_ns(core->rules, core->ttl_ms),
         .token = token,
-        .wants = wants(&lock->target),
+        .wants = wants(&lock->target, lock->permit != NULL ? &lock->permit->slots : NULL),
         .client = process_of(lock->client)->index,
         .attempt = attempt,
     };
@@ -122,6 +129,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
     }
     const struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
     const struct sim_conn *conn = conn_of(client, node);
+    const bool is_permit = request->lock_mode == RL_PERMIT;
     struct watch_sent *sent = calloc(1, sizeof *sent);
     if (sent == NULL || conn == NULL) {
         abort();
@@ -129,7 +137,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
     *sent = (struct watch_sent){.conn = conn->id,
                                 .token = token,
                                 .round = STEPS_UNCOUNTED,
-                                .wants = wants(request->target),
+                                .wants = wants(request->target, is_permit ? &request->slots : NULL),
                                 .command = (uint8_t)command};
     const char *sha1 = strstr(wire, "EVALSHA\r\n$40\r\n");
     if (sha1 != NULL) {
@@ -137,6 +145,12 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
     }
     if (call->sent.round != 0) {
         sent->round = round_of(call->lock, token, command != SIM_EXTEND);
+        if (steps_round(watched.steps, sent->round)->wants != sent->wants) {
+            steps_refuse(watched.steps,
+                         "send: round %u of token %u wants %x, and n%u is asked for %x",
+                         sent->round, token, steps_round(watched.steps, sent->round)->wants,
+                         place->index + 1u, sent->wants);
+        }
     }
     struct watch_sent **at = &watched.sent;
     while (*at != NULL) {

@@ -5,6 +5,7 @@
 
 #include "model/replay_state.h"
 #include "redis/command.h"
+#include "sim/key.h"
 
 struct change {
     uint32_t resource;
@@ -16,7 +17,7 @@ struct counter {
     uint64_t ends_ms;
 };
 
-#define CHANGES_MAX 16
+#define CHANGES_MAX 32
 
 static struct {
     struct change changes[CHANGES_MAX]; /* by the command that runs */
@@ -56,8 +57,9 @@ void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t 
 }
 
 static struct counter counter_at(uint32_t node, uint32_t resource) {
-    char name[sizeof RL_COMMAND_COUNTER_PREFIX + 2];
-    int length = snprintf(name, sizeof name, RL_COMMAND_COUNTER_PREFIX "r%u", resource + 1);
+    char held[SIM_KEY_SIZE], name[sizeof RL_COMMAND_COUNTER_PREFIX + SIM_KEY_SIZE];
+    sim_key_name(&watched.world->options, resource, held);
+    int length = snprintf(name, sizeof name, RL_COMMAND_COUNTER_PREFIX "%s", held);
     const struct server_key *key =
         server_keys_find(&watched.world->nodes[node].server->keys, 0, name, (size_t)length);
     struct counter counter = {.value = 0};

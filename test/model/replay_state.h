@@ -32,7 +32,7 @@ extern struct watch watched;
 /* One line of what happens, if they are printed. */
 void watch_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "r1" is resource 0, and bit 0; 0: it is none. */
+/* "r1" is resource 0, and bit 0; of a semaphore a slot's key is its number; 0: it is none. */
 uint32_t watch_resource(const char *name, size_t length);
 
 /* -- replay_client.c, replay_node.c -- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/replay_state.h"
+#include "sim/key.h"
 
 #define ROUNDING_NS 1000 /* of the mapping from local to true time, as in the simulator's checker */
 
@@ -22,8 +23,8 @@ void watch_say(const char *format, ...) {
 }
 
 uint32_t watch_resource(const char *name, size_t length) {
-    bool is_one = length == 2 && name[0] == 'r' && name[1] >= '1';
-    uint32_t r = is_one ? (uint32_t)(name[1] - '1') : SIM_RESOURCES_MAX;
+    uint32_t r = watched.world->options.permits > 0 ? sim_key_slot(name, length)
+                                                    : sim_key_number(name, length);
     return r < SIM_RESOURCES_MAX ? UINT32_C(1) << r : 0;
 }
 
