@@ -192,8 +192,8 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD
  *                             its owner was meanwhile granted a hold that it cannot share: one
  *                             without a fence, while this has `fencing`; a part of the resources
- *     REDLOCK_ERR_PERMITS     of a semaphore: another number of permits is in use; the message
- *                             has both
+ *     REDLOCK_ERR_PERMITS     of a semaphore: another number of permits is in use on so many nodes
+ *                             that no quorum has this one; the message has both
  *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
  * After an error nothing of this acquire stays on a live node.
  *

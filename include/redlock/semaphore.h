@@ -21,9 +21,17 @@
  * Who wants several and cannot have them yet keeps those behind it waiting: else many who want one
  * would keep it waiting for ever.
  *
+ * With a single try (tries = 1), REDLOCK_ERR_HELD says that home had not as many slots as the lock
+ * takes, or that others wait for them, or that other nodes refused those that it named. A slot
+ * counts as taken while it is reserved: for a client that home has named it to, which has 250 ms to
+ * take it, and may not. A release of this client's own, submitted before, counts: it is
+ * waited for. One of another client's that has not reached home does not.
+ *
  * k is the same for all clients. The nodes keep it, for a day after the last acquire; while a
  * permit is in use an acquire with another k ends with REDLOCK_ERR_PERMITS, and its message has
- * both numbers. redlock_set_permits() changes it.
+ * both numbers: when so many nodes have another one that no quorum is left. (An extension does not
+ * count as an acquire. Where all who hold have done so for longer than a day, another k is taken
+ * over.) redlock_set_permits() changes it.
  *
  * A resource's permits, and a lock of the same resource, have nothing to do with each other.
  */
@@ -56,7 +64,8 @@ REDLOCK_API int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots,
  * those that wait and ask for as many. Lowered: the slots above are given no more, and until
  * their holders have released them more than k hold.
  *
- * The callback's status, as of a query: 0, a quorum of nodes has the new number;
+ * The callback's status, as of a query: 0, a quorum of nodes has the new number, and one that has
+ * not is passed over, and takes it over as soon as nobody has a permit there;
  * REDLOCK_ERR_NO_QUORUM, fewer answered (ask again: it may be done where no answer came);
  * REDLOCK_ERR_CANCELED, the client was closed. redlock_query_node() of the query tells each node's
  * status.

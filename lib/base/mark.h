@@ -19,6 +19,7 @@
     X(MORE_TO_READ)       /* uv/world.c: more answers than one poll reads */              \
     X(PARTIAL_WRITE)      /* conn.c: the socket takes only a part */                      \
     X(SEND_NO_MEMORY)     /* calls.c: no memory for a command */                          \
+    X(PEEK_AGAIN)         /* permit_answer.c: home was asked before a release had run */  \
     X(PUT_OFF)            /* turn.c: sent long after it was submitted */                  \
     X(REPLY_WITHOUT_END)  /* conn.c: the reader's buffer is at its cap */                 \
     X(SCRIPT_FORGOTTEN)   /* node.c: NOSCRIPT, the request goes out again, whole */       \

@@ -8,7 +8,7 @@
 #include "client/calls.h"
 #include "client/line_release.h"
 #include "client/mode.h"
-#include "client/permit.h"
+#include "client/permit_answer.h"
 #include "client/step.h"
 
 /* What the core is to make of an answer. */

@@ -126,7 +126,7 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
 static uint64_t place_after(const struct rl_resource *resource) {
     const uint64_t number = rl_line_client(resource)->lines.places + 1;
     assert(number < PLACES_MAX);
-    return (uint64_t)(resource->kind >> 8) << 56 | number;
+    return (uint64_t)rl_resource_take(resource) << 56 | number;
 }
 
 uint64_t rl_line_new_place(struct rl_resource *resource) {

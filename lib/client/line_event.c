@@ -9,6 +9,7 @@
 #include "client/listening.h"
 #include "client/permit.h"
 #include "client/permit_answer.h"
+#include "client/step.h"
 
 #define FOREVER_MS 86400000 /* a key of somebody else's that does not end */
 
@@ -27,12 +28,14 @@ static bool has_its_slots(const redlock_lock *lock, const struct rl_slots *slots
     return lock->permit != NULL ? rl_permit_may_be(lock, slots) : slots->n == 0;
 }
 
-/* A lock that asks already does so with those that it has. */
+/* Behind the line's step. A lock that asks already does so with those that it has. */
 static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
                        const struct rl_slots *slots) {
+    const struct rl_line *line = &resource->line;
     assert(has_its_slots(waiter, slots));
-    if (waiter->permit != NULL && resource->line.state != RL_LINE_TAKING) {
-        rl_permit_turn(waiter, resource->line.place, slots);
+    if (waiter->permit != NULL && line->state == RL_LINE_TURN &&
+        rl_permit_turn(waiter, line->home, line->place, slots)) {
+        rl_step_simple(waiter, RL_EV_READY);
     }
 }
 
@@ -41,17 +44,17 @@ static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl
                    const struct rl_answer *answer) {
     const struct rl_slots *slots = &answer->line.slots;
     assert(event->type == RL_LINE_EV_ANSWER);
-    if (answer->reason == REDLOCK_ERR_NODE_PERMITS && waiter->permit != NULL &&
-        waiter->core.state == RL_WAITING) {
-        rl_permit_disagrees(waiter, answer->text);
+    if (waiter->permit != NULL && rl_permit_hear(waiter, resource->line.home, answer)) {
         return;
     }
-    if (answer->verdict == RL_YES && !has_its_slots(waiter, slots)) {
+    const bool yes = answer->verdict == RL_YES && has_its_slots(waiter, slots);
+    if (answer->verdict == RL_YES && !yes) {
         event->u.answer.said = RL_LINE_SAID_NOTHING;
-    } else if (answer->verdict == RL_YES) {
-        take_slots(resource, waiter, slots);
     }
     rl_line_feed(resource, waiter, event);
+    if (yes) {
+        take_slots(resource, waiter, slots);
+    }
 }
 
 void rl_line_answer(struct rl_node *node, struct rl_request *request,
@@ -116,12 +119,15 @@ static void on_told(redlock_client *client, uint32_t node, const char *payload, 
             if (event.type == RL_LINE_EV_TURN && !has_its_slots(waiter, &slots)) {
                 event.type = RL_LINE_EV_HEIR; /* it asks, and is told why */
             }
-            if (event.type == RL_LINE_EV_TURN) {
-                take_slots(resource, waiter, &slots);
+            const bool is_turn = event.type == RL_LINE_EV_TURN;
+            if (is_turn) {
                 waiter->holding.shuts = shuts;
                 rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
             }
             rl_line_feed(resource, waiter, &event);
+            if (is_turn) {
+                take_slots(resource, waiter, &slots);
+            }
             return;
         }
     }

@@ -12,6 +12,7 @@
 #include "client/op.h"
 #include "client/options.h"
 #include "client/own.h"
+#include "client/permit.h"
 #include "client/reentrancy.h"
 #include "client/step.h"
 #include "client/waiting.h"
@@ -108,7 +109,7 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     lock->fence = lock->reentry.depth > 0 ? lock->fence : 0;
     lock->reentry.owes_lost = false;
     if (lock->permit != NULL && lock->reentry.depth == 0) {
-        lock->permit->told.n = 0;
+        rl_permit_begin(lock);
     }
     lock->renewal.is_due = false;
     lock->last.attempt = 0;

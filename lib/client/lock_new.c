@@ -160,7 +160,8 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
 
 static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
     struct rl_resources *table = &lock->client->resources;
-    const uint16_t kind = (uint16_t)(lock->holding.made | lock->target.take << 8);
+    const uint32_t kind =
+        rl_resource_kind(lock->holding.made, lock->target.take, lock->target.permits);
     for (uint32_t i = 0; i < lock->target.n; i++) {
         struct rl_resource *resource =
             rl_resource_get(table, kind, o->resources[i].data, o->resources[i].length);

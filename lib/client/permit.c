@@ -9,6 +9,7 @@
 #include "client/line_call.h"
 #include "client/line_release.h"
 #include "core/driver.h"
+#include "core/home.h"
 
 /* -- Home is asked -- */
 
@@ -21,18 +22,40 @@ static bool is_answering(const redlock_client *client, uint32_t node) {
            !rl_is_silent(&client->rules, oldest_ns, client->step_ns);
 }
 
-static bool peek(redlock_lock *lock) {
+/* The first of those that have not said that they keep another number. */
+static uint32_t home_of(const redlock_lock *lock) {
+    const redlock_client *client = lock->client;
+    const struct rl_resource *resource = lock->resources[0];
+    const uint32_t home = rl_line_home(resource), differ = lock->permit->differ;
+    if (home == RL_LINE_NO_HOME || (differ >> home & 1) == 0) {
+        return home;
+    }
+    const uint32_t others = client->voters & ~client->lines.refused & ~differ;
+    assert((others >> home & 1) == 0);
+    return others != 0 ? rl_home_node(resource->home_hash, client->node_hashes, others)
+                       : RL_LINE_NO_HOME;
+}
+
+/* In line already, it asks with its place there, which it keeps: its turn may be on the way. */
+static uint64_t place_at(redlock_lock *lock, uint32_t home) {
+    struct rl_resource *resource = lock->resources[0];
+    const struct rl_line *line = &resource->line;
+    const bool stands = line->state != RL_LINE_OUT && line->stands && line->home == home;
+    assert(line->state == RL_LINE_OUT || line->place != 0);
+    return stands && resource->placed == lock ? line->place : rl_line_new_place(resource);
+}
+
+bool rl_permit_peek(redlock_lock *lock) {
     redlock_client *client = lock->client;
     struct rl_permit *permit = lock->permit;
-    struct rl_resource *resource = lock->resources[0];
-    const uint32_t home = rl_line_home(resource);
-    assert(!permit->asks);
+    const uint32_t home = home_of(lock);
+    assert(!permit->asks && permit->next.n == 0);
     if (home == RL_LINE_NO_HOME || !is_answering(client, home)) {
         return false;
     }
-    permit->place = rl_line_new_place(resource);
+    permit->place = place_at(lock, home);
     permit->home = (uint8_t)home;
-    permit->asks = rl_line_call_peek(lock, resource, home, permit->place);
+    permit->asks = rl_line_call_peek(lock, lock->resources[0], home, permit->place);
     return permit->asks;
 }
 
@@ -93,7 +116,7 @@ static bool find_first(redlock_lock *lock, uint64_t *place) {
     if (permit->next.n > 0) {
         use(lock, &permit->next);
         permit->until_ns = lock->client->step_ns + RL_LINE_GRACE_NS;
-    } else if (!permit->is_blind && peek(lock)) {
+    } else if (!permit->is_blind && rl_permit_peek(lock)) {
         return false;
     } else {
         permit->place = rl_line_new_place(lock->resources[0]);
@@ -152,24 +175,30 @@ void rl_permit_follow(redlock_lock *lock) {
     assert(!permit->asks || permit->next.n == 0);
 }
 
-void rl_permit_turn(redlock_lock *lock, uint64_t place, const struct rl_slots *slots) {
-    assert(slots->n == lock->target.take && place != 0);
-    lock->permit->turn = *slots;
-    lock->permit->turn_place = place;
+bool rl_permit_turn(redlock_lock *lock, uint32_t home, uint64_t place,
+                    const struct rl_slots *slots) {
+    struct rl_permit *permit = lock->permit;
+    assert(place != 0 && rl_permit_may_be(lock, slots));
+    if (lock->core.state != RL_READY) {
+        permit->turn = *slots;
+        permit->turn_place = place;
+        return false;
+    }
+    if (permit->asks && permit->place != place) {
+        give_up_peek(lock);
+    }
+    permit->asks = false;
+    permit->home = (uint8_t)home;
+    permit->place = place;
+    permit->next = *slots;
+    return true;
 }
 
-void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
-                     const struct rl_answer *answer) {
+void rl_permit_begin(redlock_lock *lock) {
     struct rl_permit *permit = lock->permit;
-    assert(node < lock->client->n_nodes);
-    if (request->kind != RL_COMMAND_TAKE || !rl_lock_has_token(&lock->core, request->token)) {
-        return;
-    }
-    const uint32_t which = answer->line.which > 0 ? answer->line.which - 1u : 0;
-    assert(permit->slots.n > 0 && lock->target.permits > 0);
-    if (answer->verdict == RL_YES && node == permit->home) {
-        permit->until_ns = 0; /* what was reserved is the lock's */
-    } else if (answer->verdict == RL_NO && which < permit->slots.n) {
-        permit->from = (uint16_t)((permit->slots.at[which] + 1u) % lock->target.permits);
-    }
+    assert(!permit->asks);
+    permit->told.n = 0;
+    permit->differ = 0;
+    permit->kept = 0;
+    permit->found_none = false;
 }

@@ -14,18 +14,19 @@
  *
  * Failure modes: home does not answer, or there is none: a slot by chance, and another one at each
  * try. Another client has other nodes' keys of the slot: the attempt is refused, and home is asked
- * for a slot behind that one. Another number of permits is agreed on (the error PERMITS of home):
- * the acquire ends, waiting would not help. It ends, or its lock is freed, while home is asked: the
- * place is left, behind the question on the same connection.
+ * for a slot behind that one. A node keeps another number of permits (the error PERMITS): the next
+ * one is home, for this acquire; it may have been away when the number was changed. So many do that
+ * no quorum is left: the acquire ends, waiting would not help. It ends, or its lock is freed, while
+ * home is asked: the place is left, behind the question on the same connection.
  *
  * Can more than k hold? Who may hold a slot: whoever has a quorum of yes for its key, counted as
  * for a lock (core/lock.h), and two quorums share a node. So a slot has one holder, and k slots
  * have at most k, whatever home says, is lost, or is forged: what it says decides which slots are
  * asked for, never who has them.
- *   - k changed: nobody asks for a slot at or above its own number of permits, so at most as many
- *     hold as the largest number that any of them has. That they have one number is agreement (the
- *     nodes keep it, and refuse another while slots are in use), not safety: whoever lowers it
- *     waits until the slots above are free;
+ *   - k changed: nobody asks for a slot at or above its own number of permits, whatever home or a
+ *     turn names (rl_permit_may_be()), so at most as many hold as the largest number that any of them
+ *     has. That they have one number is agreement (the nodes keep it, and refuse another while
+ *     slots are in use), not safety: whoever lowers it waits until the slots above are free;
  *   - a slot that is reserved is nobody's, as for locks;
  *   - a release that comes late has a token of its own and the slots that this token was under: a
  *     request carries them (rl_request.slots), whatever the lock asks for by then;
@@ -52,13 +53,16 @@ bool rl_permit_may_be(const redlock_lock *lock, const struct rl_slots *slots);
 /* After every step of a lock: what home is asked for may be wanted no more. */
 void rl_permit_follow(redlock_lock *lock);
 
-/* The turn of this lock's place has these slots. They are for the attempt that is made in that
- * turn: a lock that asks without a turn just now, or will, has a place of its own. */
-void rl_permit_turn(redlock_lock *lock, uint64_t place, const struct rl_slots *slots);
+/* The turn of this place of the lock's, at home, has these slots. They are for the attempt that is
+ * made in that turn; but for one that asks home just now, with its last try, which need not wait
+ * for the answer: true, RL_EV_READY is to follow. */
+bool rl_permit_turn(redlock_lock *lock, uint32_t home, uint64_t place,
+                    const struct rl_slots *slots);
 
-/* To any command of the lock, before its vote: a node that refuses a slot says which one not to ask
- * for again. */
-void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
-                     const struct rl_answer *answer);
+/* Asks home. False: there is none that answers. */
+bool rl_permit_peek(redlock_lock *lock);
+
+/* An acquire begins. */
+void rl_permit_begin(redlock_lock *lock);
 
 #endif

@@ -1,7 +1,8 @@
-/* What home says of slots (permit.h), and what becomes of the lock that has asked.
+/* What nodes say of slots (permit.h), and what becomes of the lock that has asked.
  *
  * A peek: its attempt begins with the slots that home has reserved, or has failed as one that was
- * refused; where home does not say, it begins by chance. The error PERMITS ends the acquire.
+ * refused; where home does not say, it begins by chance. A no of home that was asked before a
+ * release of ours had run there is none: it is asked again.
  */
 #ifndef RL_CLIENT_PERMIT_ANSWER_H
 #define RL_CLIENT_PERMIT_ANSWER_H
@@ -9,10 +10,16 @@
 #include "client/line_call.h"
 #include "client/state.h"
 
+/* To a JOIN or a TAKE of the present acquire: whether the node keeps the same number of permits.
+ * True: so many do not that no quorum can agree, and the acquire has ended. */
+bool rl_permit_hear(redlock_lock *lock, uint32_t node, const struct rl_answer *answer);
+
+/* To any command of the lock, before its vote: a node that refuses a slot says which one not to ask
+ * for again. */
+void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
+                     const struct rl_answer *answer);
+
 /* Home has answered a peek, or will not. */
 void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answer);
-
-/* Home keeps another number of permits, and says so: a lock that waits for that ends. */
-void rl_permit_disagrees(redlock_lock *lock, const char *text);
 
 #endif

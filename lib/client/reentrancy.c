@@ -76,7 +76,7 @@ static struct rl_resource *other_mode(const struct rl_resource *resource) {
     if (resource->kind > RL_SHARED) {
         return NULL;
     }
-    const uint16_t other = resource->kind == RL_SHARED ? RL_EXCLUSIVE : RL_SHARED;
+    const uint32_t other = resource->kind == RL_SHARED ? RL_EXCLUSIVE : RL_SHARED;
     return rl_resource_find(resource->table, other, resource->bytes, resource->length);
 }
 

@@ -9,7 +9,7 @@
 #define CHAINS_AT_FIRST 16u
 
 /* FNV-1a, begun with the seed and the kind. */
-static uint64_t hash_of(const struct rl_resources *table, uint16_t kind, const void *bytes,
+static uint64_t hash_of(const struct rl_resources *table, uint32_t kind, const void *bytes,
                         size_t length) {
     const unsigned char *at = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ table->seed ^ kind;
@@ -47,7 +47,7 @@ static void grow(struct rl_resources *table) {
     rl_free(table->memory, old);
 }
 
-static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, uint16_t kind,
+static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, uint32_t kind,
                                 const void *bytes, size_t length) {
     struct rl_resource *found = chain;
     while (found != NULL && (found->hash != hash || found->kind != kind ||
@@ -57,13 +57,13 @@ static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, uint16
     return found;
 }
 
-struct rl_resource *rl_resource_find(const struct rl_resources *table, uint16_t kind,
+struct rl_resource *rl_resource_find(const struct rl_resources *table, uint32_t kind,
                                      const void *bytes, size_t length) {
     uint64_t hash = hash_of(table, kind, bytes, length);
     return table->chain_count > 0 ? find(*chain_of(table, hash), hash, kind, bytes, length) : NULL;
 }
 
-struct rl_resource *rl_resource_get(struct rl_resources *table, uint16_t kind, const void *bytes,
+struct rl_resource *rl_resource_get(struct rl_resources *table, uint32_t kind, const void *bytes,
                                     size_t length) {
     uint64_t hash = hash_of(table, kind, bytes, length);
     if (table->count >= table->chain_count) {

@@ -42,10 +42,20 @@ struct rl_resource {
     uint64_t home_hash;  /* the same for all clients and kinds */
     uint32_t references; /* 0: it is kept */
     uint32_t kept_at;    /* ... here */
-    uint16_t kind;       /* enum rl_mode */
+    uint32_t kind;       /* rl_resource_kind() */
     uint32_t length;
     char bytes[];
 };
+
+/* enum rl_mode; of a semaphore also how many permits each takes, of how many: who wants another
+ * number waits on its own, and does not share a hold. */
+static inline uint32_t rl_resource_kind(uint8_t mode, uint8_t take, uint16_t permits) {
+    return (uint32_t)permits << 16 | (uint32_t)take << 8 | mode;
+}
+
+static inline uint8_t rl_resource_take(const struct rl_resource *resource) {
+    return (uint8_t)(resource->kind >> 8);
+}
 
 /* All zero but `memory`, `due` and `seed`: empty. */
 struct rl_resources {
@@ -62,11 +72,11 @@ struct rl_resources {
 
 /* A reference to the resource of this kind and name, which is made if there is none; NULL without
  * memory. */
-struct rl_resource *rl_resource_get(struct rl_resources *table, uint16_t kind, const void *bytes,
+struct rl_resource *rl_resource_get(struct rl_resources *table, uint32_t kind, const void *bytes,
                                     size_t length);
 
 /* The resource of this kind and name, or NULL; no reference is added. */
-struct rl_resource *rl_resource_find(const struct rl_resources *table, uint16_t kind,
+struct rl_resource *rl_resource_find(const struct rl_resources *table, uint32_t kind,
                                      const void *bytes, size_t length);
 
 void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);

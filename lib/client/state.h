@@ -243,8 +243,9 @@ struct rl_permit {
     uint64_t place;        /* of the peek, or the attempt behind it */
     uint64_t turn_place;   /* whose turn it was */
     uint64_t until_ns; /* so long home keeps slots for it that it has not taken; 0: it does not */
+    uint32_t differ;   /* nodes that keep another number of permits, as each said last: a mask */
     uint16_t from;     /* from which slot on to look for free ones; RL_NO_SLOT: any */
-    uint16_t kept;     /* another number of permits that the nodes keep; 0: none is known */
+    uint16_t kept;     /* that number; 0: none is known */
     uint8_t home;      /* that was asked */
     bool asks;         /* home, and its answer is waited for */
     bool is_blind;     /* home does not say: the next attempt is by chance */

@@ -212,10 +212,11 @@ void rl_lock_on_none(struct rl_lock *lock, const struct rl_event *event, struct 
     lock_again(lock, event, out, RL_RESULT_HELD, event->lines);
 }
 
-/* Waiting does not help. */
+/* Neither waiting nor asking again helps. */
 void rl_lock_on_permits(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
-    assert(lock_is(lock, IN(RL_WAITING) | IN(RL_READY)));
+    assert(lock_is(lock, IN(RL_WAITING) | IN(RL_READY) | IN(RL_TRYING) | IN(RL_BACKOFF)));
+    assert(!lock->adopts);
     rl_lock_end_acquire(lock, event, out, RL_RESULT_PERMITS);
 }
 

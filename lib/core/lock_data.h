@@ -53,7 +53,8 @@ enum rl_event_type {
     RL_EV_RELEASE, /* held, extending or lost; idle or lost with `token`: another's */
     RL_EV_READY,   /* ready: what the driver waited for is there, it is asked for a token again */
     RL_EV_NONE,    /* ready: there is nothing to ask the nodes for, others have it */
-    RL_EV_PERMITS, /* ready or waiting: another number of permits is agreed on */
+    RL_EV_PERMITS, /* waiting, ready, trying (no adoption) or backoff: another number of permits is
+                      agreed on */
     RL_EV_CANCEL,  /* ready to granted, waiting, or extending */
     RL_EV_ABANDON, /* any state: the user gives the lock up; all its operations end as cancelled */
     RL_EV_TURN,    /* waiting: first in line now; with `pause` and `place` */

@@ -397,10 +397,15 @@ static bool is_line(const struct server_key *key) {
     return key->is_line;
 }
 
+static bool begins_with(const struct bytes *bytes, const char *word) {
+    const size_t length = strlen(word);
+    return bytes->length >= length && memcmp(bytes->data, word, length) == 0;
+}
+
+/* How many permits a semaphore has is kept for a day. */
 static bool is_no_reservation(const struct server_key *key) {
-    static const char word[] = "reserved";
-    const size_t length = sizeof word - 1;
-    return key->is_line || key->value.length < length || memcmp(key->value.data, word, length) != 0;
+    return key->is_line || (!begins_with(&key->value, "reserved") &&
+                            !begins_with(&key->name, "libredlock:permits:"));
 }
 
 size_t fake_node_keys(const struct fake_node *node) {

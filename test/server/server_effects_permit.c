@@ -139,7 +139,8 @@ static bool clear_line(const struct permit *p, const struct join *join, struct p
         }
         struct resp_arg whose = front_of(&name, 18), ours = front_of(join->place, 18);
         struct text channel = channel_of(&first);
-        if (!script_same(&whose, &ours) && count_listeners(p->run, &channel) != 0) {
+        const bool may_be_left = !join->peeks && script_same(&whose, &ours);
+        if (!may_be_left && count_listeners(p->run, &channel) != 0) {
             return false;
         }
         script_raise_if(p->run, ZREM_OTHER, line_drop(p->run, &p->line, &first, &ignored));

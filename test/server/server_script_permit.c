@@ -99,7 +99,7 @@ bool permit_disagree(const struct permit *p, uint32_t k) {
         return p->run->is_over;
     }
     script_raise_if(p->run, EXISTS, permit_refusal(p, "exists"));
-    for (uint32_t i = 0; !p->run->is_over && (i < k || i < has) && i < PERMITS_MAX; i++) {
+    for (uint32_t i = 0; !p->run->is_over && i < PERMITS_MAX; i++) {
         in_use = in_use || permit_slot(p, i) != NULL;
     }
     if (!p->run->is_over && in_use) {

@@ -19,9 +19,9 @@ static const uint32_t allowed_events[RL_LOCK_STATES] = {
     [RL_WAITING] = ALWAYS_ | 1u << RL_EV_TURN | 1u << RL_EV_CANCEL | 1u << RL_EV_PERMITS,
     [RL_READY] = ALWAYS_ | 1u << RL_EV_ATTEMPT | 1u << RL_EV_CANCEL | 1u << RL_EV_READY |
                  1u << RL_EV_NONE | 1u << RL_EV_PERMITS,
-    [RL_TRYING] = ALWAYS_ | 1u << RL_EV_CANCEL,
+    [RL_TRYING] = ALWAYS_ | 1u << RL_EV_CANCEL | 1u << RL_EV_PERMITS,
     [RL_FENCING] = ALWAYS_ | 1u << RL_EV_CANCEL,
-    [RL_BACKOFF] = ALWAYS_ | 1u << RL_EV_CANCEL,
+    [RL_BACKOFF] = ALWAYS_ | 1u << RL_EV_CANCEL | 1u << RL_EV_PERMITS,
     [RL_GRANTED] = ALWAYS_ | 1u << RL_EV_CANCEL,
     [RL_HELD] = ALWAYS_ | 1u << RL_EV_EXTEND | 1u << RL_EV_UPGRADE | 1u << RL_EV_RELEASE |
                 1u << RL_EV_DISOWN,
@@ -36,7 +36,9 @@ static inline bool world_allows(const struct world *w, enum rl_event_type type) 
     bool extends = type == RL_EV_EXTEND || type == RL_EV_UPGRADE;
     bool takes_precedence = extends && w->lock.renews;        /* over the watchdog's */
     bool has_turn = type == RL_EV_NONE && w->lock.place != 0; /* that has something */
-    return !has_turn && (takes_precedence || (allowed_events[w->lock.state] >> type & 1) != 0);
+    bool adopts = type == RL_EV_PERMITS && w->lock.adopts;    /* asks no such thing */
+    bool is_allowed = takes_precedence || (allowed_events[w->lock.state] >> type & 1) != 0;
+    return is_allowed && !has_turn && !adopts;
 }
 
 /* -- States that have been gone through -- */

@@ -120,7 +120,7 @@ static inline void model_none(struct model *m, const struct rl_event *e, struct 
 }
 
 static inline void model_permits(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    (void)e;
+    model_let_go(m, e, x);
     x->acquired = RL_RESULT_PERMITS;
     model_end(m, RL_IDLE);
 }

@@ -12,7 +12,8 @@
 -- for nobody or for this place.
 --
 -- As in join.lua: who is first is kept as it came, the dead before it are dropped, at most 16, and
--- those of its own client that want as many and were left behind; who can be served before it is.
+-- those of its own client that want as many and were left behind (a peek leaves them: another lock
+-- of its client may stand there); who can be served before it is.
 -- Asked to look elsewhere it gives up what is reserved for it: other nodes have refused that.
 -- include: part_line.lua
 -- include: part_permit.lua
@@ -46,7 +47,7 @@ if #s ~= n then
             break
         end
         local c = 'libredlock:client:' .. string.sub(m, 1, 16)
-        if string.sub(m, 1, 18) ~= string.sub(p, 1, 18) and
+        if (ARGV[7] ~= '' or string.sub(m, 1, 18) ~= string.sub(p, 1, 18)) and
             redis.pcall('pubsub', 'numsub', c)[2] ~= 0 then
             break
         end

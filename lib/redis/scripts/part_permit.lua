@@ -16,13 +16,12 @@ end
 local function kept(k)
     return math.min(tonumber(redis.pcall('get', pk)) or tonumber(k), 1024)
 end
--- disagree: an error, if another number than k is kept here and any slot is held or reserved. The
--- slots of both numbers are looked at: those above a number that was lowered are still held.
+-- disagree: an error, if another number than k is kept here and any slot is held or reserved, also
+-- one above both: the number may have been larger before.
 local function disagree(k)
     local has = tonumber(redis.call('get', pk))
     if not has or has == k then return false end
-    local n = math.max(k, math.min(has, 1024))
-    if redis.call('exists', slots(n)) == 0 then return false end
+    if redis.call('exists', slots(1024)) == 0 then return false end
     local text = 'PERMITS this semaphore has %.0f permits, not %.0f'
     return redis.error_reply(string.format(text, has, k))
 end

@@ -1,0 +1,454 @@
+/* A semaphore whose home says what it likes: the slots that it names, how many permits there are,
+ * whose turn it is. It may cost order and time; it never makes a client hold what is no slot of its
+ * semaphore, nor ends an acquire that the other nodes would grant. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/state.h"
+#include "core/home.h"
+#include "fake/five.h"
+#include "marks.h"
+#include "messages.h"
+#include "redlock/semaphore.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define K 3
+
+struct scene {
+    struct five f;
+    size_t order[FIVE]; /* the nodes, as they are home one after the other */
+    struct five_done done;
+};
+
+static redlock_lock *new_lock(struct scene *s, int32_t permits, int32_t take) {
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    const redlock_bytes name = {FIVE_RESOURCE, strlen(FIVE_RESOURCE)};
+    redlock_lock *lock = NULL;
+    options.resources = &name;
+    options.n_resources = 1;
+    options.permits = permits;
+    options.take = take;
+    assert_int_equal(redlock_lock_new_with(s->f.client, &options, &lock, NULL, 0), 0);
+    return lock;
+}
+
+static void start(struct scene *s) {
+    uint32_t left = (1u << FIVE) - 1;
+    memset(s, 0, sizeof *s);
+    five_start(&s->f);
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_server(s->f.nodes[i])->broken |= SERVER_BREAK_LOADED_SCRIPTS;
+    }
+    assert_int_equal(five_open(&s->f), 0);
+    five_wait_up(&s->f, FIVE);
+    for (size_t i = 0; i < FIVE; i++) {
+        s->order[i] =
+            rl_home_node(s->f.lock->resources[0]->home_hash, s->f.client->node_hashes, left);
+        left &= ~(1u << s->order[i]);
+    }
+}
+
+static struct fake_node *node_at(struct scene *s, size_t rank) {
+    return s->f.nodes[s->order[rank]];
+}
+
+/* To every JOIN: an error or another reply as it is, else in a bulk string. */
+static void home_says(struct scene *s, const char *text) {
+    char bytes[128];
+    if (strchr("-:*$", text[0]) != NULL) {
+        snprintf(bytes, sizeof bytes, "%s\r\n", text);
+    } else {
+        snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(text), text);
+    }
+    fake_node_rule(
+        node_at(s, 0),
+        (struct fake_rule){.command = "join_permit", .action = FAKE_INSTEAD, .bytes = bytes});
+}
+
+static bool is_held_on(struct scene *s, size_t node, uint32_t slot) {
+    char key[64];
+    snprintf(key, sizeof key, "libredlock:slot:%u:{" FIVE_RESOURCE "}", slot);
+    return fake_node_get(s->f.nodes[node], key) != NULL;
+}
+
+/* Those that it says it holds are of the semaphore, and none has another anywhere. */
+static void check_slots(struct scene *s, const redlock_lock *lock, int32_t take) {
+    bool held[RL_PERMITS_MAX] = {false};
+    for (int32_t i = 0; i < take; i++) {
+        const int32_t slot = redlock_lock_slot(lock, (size_t)i);
+        assert_in_range(slot, 0, K - 1);
+        assert_false(held[slot]);
+        held[slot] = true;
+    }
+    assert_int_equal(redlock_lock_slot(lock, (size_t)take), REDLOCK_NO_SLOT);
+    for (size_t node = 0; node < FIVE; node++) {
+        for (uint32_t slot = 0; slot < RL_PERMITS_MAX; slot++) {
+            assert_true(held[slot] || !is_held_on(s, node, slot));
+        }
+    }
+}
+
+/* -- Slots that are none -- */
+
+/* What home says to one who wants two of three. Garbage costs it its connection. */
+static const char *const answers[] = {
+    "1",
+    "1 0",
+    "1 0 1 2",
+    "1 0 3",
+    "1 3 4",
+    "1 1023 1022",
+    "1 0 0",
+    "1 0 1024",
+    "1 0 65536",
+    "1 0 18446744073709551615",
+    "1 0 18446744073709551616",
+    "1 0 -1",
+    "1 0 01",
+    "1 0 +1",
+    "1 0  1",
+    "1 0 1 ",
+    "1  0 1",
+    "1\t0 1",
+    "1 a b",
+    "1 0 1 2 0 1 2 0 1",
+    "1 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
+    "2 0 1",
+    "0",
+    "0 0",
+    "0 0 1 0",
+    "0 -1 5",
+    "-PERMITS",
+    "-PERMITS this semaphore has 2 permits, not 3",
+    "-PERMITS this semaphore has -1 permits, not 3",
+    "-PERMITS this semaphore has 99999999999999999999 permits, not 3",
+    "-ERR no such thing",
+    "-NOPERM no",
+    "-OOM no",
+    "-READONLY no",
+    "-BUSY no",
+    "-NOSCRIPT no",
+    ":1",
+    ":0",
+    "$-1",
+    "*0",
+    "*-1",
+};
+
+static void holds_none_but_its_own(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(answers); i++) {
+        struct scene s;
+        start(&s);
+        home_says(&s, answers[i]);
+        redlock_lock *lock = new_lock(&s, K, 2);
+        const int status = five_acquire(&s.f, lock);
+        if (status != 0) {
+            print_error("\"%s\": %s, %s\n", answers[i], redlock_err_name(status),
+                        LOCK_MESSAGE(lock));
+        }
+        assert_int_equal(status, 0);
+        check_slots(&s, lock, 2);
+        assert_int_equal(five_release(&s.f, lock), 0);
+        five_wait_repaid(&s.f);
+        five_stop(&s.f);
+    }
+}
+
+/* One permit, and home gives each who asks another number: the others have it. */
+static void one_permit_has_one_holder(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    redlock_lock *a = new_lock(&s, 1, 1), *b = new_lock(&s, 1, 1);
+    assert_int_equal(five_acquire(&s.f, a), 0);
+    home_says(&s, "1 1");
+    assert_int_equal(five_acquire(&s.f, b), REDLOCK_ERR_HELD);
+    assert_int_equal(redlock_lock_slot(a, 0), 0);
+    assert_int_equal(five_release(&s.f, a), 0);
+    five_wait_repaid(&s.f);
+    five_stop(&s.f);
+}
+
+/* -- Another number -- */
+
+#define FIVE_PERMITS "-PERMITS this semaphore has 5 permits, not 3\r\n"
+
+static void keeps_another_number(struct scene *s, size_t rank, const char *command) {
+    fake_node_rule(
+        node_at(s, rank),
+        (struct fake_rule){.command = command, .action = FAKE_INSTEAD, .bytes = FIVE_PERMITS});
+}
+
+/* Those from `first` on keep 5. */
+static void differ_from(struct scene *s, size_t first) {
+    for (size_t rank = first; rank < FIVE; rank++) {
+        keeps_another_number(s, rank, "join_permit");
+        keeps_another_number(s, rank, "take_permit");
+    }
+}
+
+static void ask(struct scene *s, redlock_lock *lock, int64_t tries) {
+    redlock_acquire_options options = five_one_try(&s->f);
+    options.tries = tries;
+    options.wait_ms = REDLOCK_NO_LIMIT;
+    s->done = (struct five_done){0, 0};
+    assert_int_equal(redlock_acquire(lock, &options, five_on_lock, &s->done), 0);
+    assert_int_equal(s->done.calls, 0);
+}
+
+/* A quorum keeps ours: nobody who does not counts, home or not. A quorum keeps another: it ends,
+ * however long it would wait. */
+static void a_quorum_says_how_many_there_are(void **state) {
+    (void)state;
+    for (size_t first = 0; first <= FIVE; first++) {
+        for (int limit = 0; limit < 2; limit++) {
+            struct scene s;
+            start(&s);
+            differ_from(&s, first);
+            redlock_lock *lock = new_lock(&s, K, 1);
+            ask(&s, lock, limit ? 1 : REDLOCK_NO_LIMIT);
+            const int status = five_wait(&s.f, &s.done);
+            assert_int_equal(status, first < 3 ? REDLOCK_ERR_PERMITS : 0);
+            if (status != 0) {
+                assert_string_equal(LOCK_MESSAGE(lock),
+                                    "the semaphore has another number of permits: 5, and this "
+                                    "lock is of 3");
+            } else {
+                assert_int_equal(five_release(&s.f, lock), 0);
+            }
+            five_wait_repaid(&s.f);
+            five_stop(&s.f);
+        }
+    }
+}
+
+/* Home and the next one were away when the number was changed. */
+static void a_few_that_keep_another_are_passed_over(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    for (size_t rank = 0; rank < 2; rank++) {
+        keeps_another_number(&s, rank, "join_permit");
+        keeps_another_number(&s, rank, "take_permit");
+    }
+    redlock_lock *lock = new_lock(&s, K, 1);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(five_acquire(&s.f, lock), 0);
+        assert_int_equal(five_release(&s.f, lock), 0);
+    }
+    five_wait_repaid(&s.f);
+    assert_int_equal(fake_node_count(node_at(&s, 0), "join_permit"), 3);
+    assert_int_equal(fake_node_count(node_at(&s, 1), "join_permit"), 3);
+    assert_int_equal(fake_node_count(node_at(&s, 2), "join_permit"), 3);
+    assert_int_equal(fake_node_count(node_at(&s, 3), "join_permit"), 0);
+    five_stop(&s.f);
+}
+
+/* -- In line -- */
+
+static void hold_all(struct scene *s, int32_t permits, const char *value) {
+    for (size_t node = 0; node < FIVE; node++) {
+        for (int32_t slot = 0; slot < permits; slot++) {
+            char key[64];
+            snprintf(key, sizeof key, "libredlock:slot:%d:{" FIVE_RESOURCE "}", slot);
+            if (value != NULL) {
+                fake_node_put(s->f.nodes[node], key, value, 3600000);
+            } else {
+                server_remove(fake_node_server(s->f.nodes[node]), 0, key, strlen(key));
+            }
+        }
+    }
+}
+
+static const struct rl_line *line_of(const redlock_lock *lock) {
+    return &lock->resources[0]->line;
+}
+
+static bool stands(struct five *f, void *data) {
+    (void)f;
+    return line_of(data)->state == RL_LINE_WAITING;
+}
+
+static bool asks(struct five *f, void *data) {
+    const redlock_lock *lock = data;
+    (void)f;
+    return lock->permit->asks;
+}
+
+static bool waits_behind(struct five *f, void *data) {
+    const redlock_lock *lock = data;
+    (void)f;
+    return lock->core.state == RL_WAITING;
+}
+
+static void tell(struct scene *s, const redlock_lock *lock, const char *slots) {
+    char channel[64], payload[128];
+    snprintf(channel, sizeof channel, "libredlock:client:%s", s->f.client->id);
+    snprintf(payload, sizeof payload, "turn %s%016llx%s", s->f.client->id,
+             (unsigned long long)line_of(lock)->place, slots);
+    assert_int_equal(fake_node_publish(node_at(s, 0), channel, payload), 1);
+}
+
+/* Its last try is a question to home, which does not answer it: a turn that was on its way says
+ * more. The node timeout is longer than the test's patience. */
+static void a_turn_ends_the_question(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    five_stop(&s.f);
+    memset(&s, 0, sizeof s);
+    five_start(&s.f);
+    s.f.options.node_timeout_ms = 2 * FIVE_PATIENCE_MS;
+    assert_int_equal(five_open(&s.f), 0);
+    five_wait_up(&s.f, FIVE);
+    s.order[0] = rl_home_node(s.f.lock->resources[0]->home_hash, s.f.client->node_hashes, 31);
+    redlock_lock *lock = new_lock(&s, K, 2);
+    hold_all(&s, K, "a stranger's");
+    ask(&s, lock, 3);
+    assert_true(five_run_until(&s.f, stands, lock));
+    fake_node_pause(node_at(&s, 0));
+    assert_true(five_run_until(&s.f, asks, lock));
+    hold_all(&s, K, NULL);
+    tell(&s, lock, " 2 0");
+    assert_int_equal(five_wait(&s.f, &s.done), 0);
+    assert_int_equal(redlock_lock_slot(lock, 0), 2);
+    assert_int_equal(redlock_lock_slot(lock, 1), 0);
+    fake_node_resume(node_at(&s, 0));
+    five_wait_repaid(&s.f);
+    assert_int_equal(five_release(&s.f, lock), 0);
+    five_wait_repaid(&s.f);
+    assert_int_equal(fake_node_lines(node_at(&s, 0)), 0);
+    five_stop(&s.f);
+}
+
+/* What is told of slots that the lock does not know, or not so many, is no turn: it asks. */
+static void a_turn_of_other_slots_is_none(void **state) {
+    static const char *const slots[] = {"",      " 0",    " 0 1 2", " 0 3",  " 1023 1022", " 0 0",
+                                        " 0 01", " 0 1 ", "  0 1",  " -1 0", " x"};
+    struct scene s;
+    (void)state;
+    start(&s);
+    redlock_lock *lock = new_lock(&s, K, 2);
+    hold_all(&s, K, "a stranger's");
+    ask(&s, lock, REDLOCK_NO_LIMIT);
+    assert_true(five_run_until(&s.f, stands, lock));
+    for (size_t i = 0; i < COUNT(slots); i++) {
+        tell(&s, lock, slots[i]);
+        five_run_ms(&s.f, 5);
+        assert_int_equal(s.done.calls, 0);
+        assert_int_equal(lock->permit->next.n, 0);
+    }
+    for (size_t rank = 0; rank < FIVE; rank++) {
+        assert_int_equal(fake_node_count(node_at(&s, rank), "take_permit"), 0);
+    }
+    hold_all(&s, K, NULL);
+    assert_int_equal(five_wait(&s.f, &s.done), 0);
+    check_slots(&s, lock, 2);
+    assert_int_equal(five_release(&s.f, lock), 0);
+    five_wait_repaid(&s.f);
+    five_stop(&s.f);
+}
+
+/* A lock that pauses asks home again, while another of its client has come to stand in line. */
+static void a_question_does_not_cost_its_client_the_place(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    redlock_lock *pauses = new_lock(&s, K, 1), *waits = new_lock(&s, K, 1);
+    redlock_acquire_options options = five_one_try(&s.f);
+    struct five_done first = {0, 0};
+    for (size_t rank = 0; rank < FIVE; rank++) {
+        fake_node_rule(node_at(&s, rank), (struct fake_rule){.command = "take_permit",
+                                                             .times = 1,
+                                                             .action = FAKE_INSTEAD,
+                                                             .bytes = "-OOM no\r\n"});
+    }
+    options.tries = options.wait_ms = REDLOCK_NO_LIMIT;
+    options.delay_ms = 500;
+    assert_int_equal(redlock_acquire(pauses, &options, five_on_lock, &first), 0);
+    five_wait_count(&s.f, s.order[0], "leave_permit", 1); /* its attempt has failed */
+    hold_all(&s, K, "a stranger's");
+    ask(&s, waits, REDLOCK_NO_LIMIT);
+    assert_true(five_run_until(&s.f, stands, waits));
+    const uint64_t place = line_of(waits)->place;
+    assert_true(five_run_until(&s.f, asks, pauses));
+    assert_true(five_run_until(&s.f, waits_behind, pauses));
+    assert_int_equal(fake_node_lines(node_at(&s, 0)), 1);
+    assert_true(line_of(waits)->place == place);
+    hold_all(&s, K, NULL);
+    assert_int_equal(five_wait(&s.f, &s.done), 0);
+    assert_int_equal(five_wait(&s.f, &first), 0);
+    assert_int_equal(five_release(&s.f, pauses), 0);
+    assert_int_equal(five_release(&s.f, waits), 0);
+    five_wait_repaid(&s.f);
+    five_stop(&s.f);
+}
+
+/* -- Behind its own release -- */
+
+/* Home does not know the script of the release, which is sent again, whole, behind the question. */
+static void a_no_from_before_the_release_is_none(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    struct fake_node *home = node_at(&s, 0);
+    fake_node_server(home)->broken &= ~(unsigned)SERVER_BREAK_LOADED_SCRIPTS;
+    redlock_lock *lock = new_lock(&s, 1, 1);
+    MARK_FROM(PEEK_AGAIN);
+    assert_int_equal(five_acquire(&s.f, lock), 0);
+    five_wait_repaid(&s.f);
+    fake_node_pause(home);
+    assert_int_equal(five_release(&s.f, lock), 0);
+    ask(&s, lock, 1);
+    five_run_ms(&s.f, 5);
+    assert_int_equal(s.done.calls, 0);
+    fake_node_resume(home);
+    assert_int_equal(five_wait(&s.f, &s.done), 0);
+    MARK_TO(PEEK_AGAIN);
+    assert_int_equal(five_release(&s.f, lock), 0);
+    five_wait_repaid(&s.f);
+    five_stop(&s.f);
+}
+
+/* An owner's hold is of a semaphore of five: the fifth is no slot of one of three. */
+static void an_owner_shares_no_other_semaphore(void **state) {
+    struct scene s;
+    (void)state;
+    start(&s);
+    redlock_acquire_options options = five_one_try(&s.f);
+    redlock_lock *a = new_lock(&s, 5, 1), *b = new_lock(&s, K, 1);
+    options.owner = 7;
+    home_says(&s, "1 4");
+    assert_int_equal(redlock_acquire(a, &options, five_on_lock, &s.done), 0);
+    assert_int_equal(five_wait(&s.f, &s.done), 0);
+    assert_int_equal(redlock_lock_slot(a, 0), 4);
+    fake_node_clear_rules(node_at(&s, 0));
+    five_wait_repaid(&s.f);
+    s.done = (struct five_done){0, 0};
+    assert_int_equal(redlock_acquire(b, &options, five_on_lock, &s.done), 0);
+    assert_int_equal(five_wait(&s.f, &s.done), REDLOCK_ERR_PERMITS);
+    assert_int_equal(redlock_lock_slot(b, 0), REDLOCK_NO_SLOT);
+    assert_int_equal(five_release(&s.f, a), 0);
+    five_wait_repaid(&s.f);
+    five_stop(&s.f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(holds_none_but_its_own),
+        cmocka_unit_test(one_permit_has_one_holder),
+        cmocka_unit_test(a_quorum_says_how_many_there_are),
+        cmocka_unit_test(a_few_that_keep_another_are_passed_over),
+        cmocka_unit_test(a_turn_ends_the_question),
+        cmocka_unit_test(a_turn_of_other_slots_is_none),
+        cmocka_unit_test(a_question_does_not_cost_its_client_the_place),
+        cmocka_unit_test(a_no_from_before_the_release_is_none),
+        cmocka_unit_test(an_owner_shares_no_other_semaphore),
+    };
+    return cmocka_run_group_tests_name("permit", tests, NULL, NULL);
+}
