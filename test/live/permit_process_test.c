@@ -77,7 +77,7 @@ static void granted(redlock_lock *lock, int status, void *data) {
 }
 
 static void run(const struct live *live, int fd) {
-    struct process me = {.rounds = ROUNDS, .options = permits_patient(TTL_MS)};
+    struct process me = {.rounds = ROUNDS, .options = live_patient(TTL_MS)};
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     options.nodes = live->urls;
     options.n_nodes = live->n;

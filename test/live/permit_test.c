@@ -94,42 +94,30 @@ static void needs_two_round_trips(void **state) {
 
 /* -- Who waits -- */
 
-struct asker {
-    redlock_client *client;
-    redlock_lock *lock;
-    struct live_done granted;
-};
-
-static void ask(struct asker *a, redlock_client *client, int32_t take) {
-    redlock_acquire_options options = permits_patient(TTL_MS);
-    *a = (struct asker){.client = client, .lock = permits_lock(client, K, take)};
-    LIVE_STATUS(redlock_acquire(a->lock, &options, live_lock_cb, &a->granted), 0);
-}
-
 static void waits_in_turn(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
     redlock_lock *locks[K];
-    struct asker a, b, c;
+    struct permits_asker a, b, c;
     for (size_t i = 0; i < K; i++) {
         locks[i] = permits_lock(live->client, K, 1);
         permits_hold(live, locks[i], TTL_MS);
     }
-    ask(&a, other, 1);
+    permits_ask(&a, other, K, 1);
     LIVE_POLL(live, permits_waiting(live) == 1);
-    ask(&b, live->client, 1);
+    permits_ask(&b, live->client, K, 1);
     LIVE_POLL(live, permits_waiting(live) == 2);
-    ask(&c, other, 1); /* one place for each client */
+    permits_ask(&c, other, K, 1); /* one place for each client */
     live_run_for(live, 50);
     assert_int_equal(permits_waiting(live), 2);
-    struct asker *const order[] = {&a, &b, &c};
+    struct permits_asker *const order[] = {&a, &b, &c};
     for (size_t i = 0; i < K; i++) {
         const int32_t freed = redlock_lock_slot(locks[i], 0);
         permits_release(live, locks[i]);
-        LIVE_UNTIL(live, order[i]->granted.count == 1);
-        LIVE_STATUS(order[i]->granted.status, 0);
+        LIVE_UNTIL(live, order[i]->done.count == 1);
+        LIVE_STATUS(order[i]->done.status, 0);
         assert_int_equal(redlock_lock_slot(order[i]->lock, 0), freed);
-        assert_int_equal(a.granted.count + b.granted.count + c.granted.count, i + 1);
+        assert_int_equal(a.done.count + b.done.count + c.done.count, i + 1);
     }
     assert_int_equal(permits_waiting(live), 0);
     for (size_t i = 0; i < K; i++) {
@@ -146,20 +134,20 @@ static void the_large_is_not_starved(void **state) {
     redlock_client *other = live_another(live), *third = live_another(live);
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *held = permits_lock(live->client, K, 1), *late = permits_lock(live->client, K, 1);
-    struct asker all, one;
+    struct permits_asker all, one;
     permits_hold(live, held, TTL_MS);
-    ask(&all, other, K);
+    permits_ask(&all, other, K, K);
     LIVE_POLL(live, permits_waiting(live) == 1);
-    ask(&one, third, 1);
+    permits_ask(&one, third, K, 1);
     LIVE_POLL(live, permits_waiting(live) == 2);
     LIVE_STATUS(live_acquire(live, late, &once), REDLOCK_ERR_HELD); /* two are free */
-    assert_int_equal(all.granted.count + one.granted.count, 0);
+    assert_int_equal(all.done.count + one.done.count, 0);
     permits_release(live, held);
-    LIVE_UNTIL(live, all.granted.count == 1);
-    LIVE_STATUS(all.granted.status, 0);
-    assert_int_equal(one.granted.count, 0);
+    LIVE_UNTIL(live, all.done.count == 1);
+    LIVE_STATUS(all.done.status, 0);
+    assert_int_equal(one.done.count, 0);
     permits_release(live, all.lock);
-    LIVE_UNTIL(live, one.granted.count == 1);
+    LIVE_UNTIL(live, one.done.count == 1);
     permits_release(live, one.lock);
     live_close(live, other);
     live_close(live, third);
@@ -171,15 +159,15 @@ static void who_leaves_lets_others_in(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live), *third = live_another(live);
     redlock_lock *held = permits_lock(live->client, K, 1);
-    struct asker all, one;
+    struct permits_asker all, one;
     permits_hold(live, held, TTL_MS);
-    ask(&all, other, K);
+    permits_ask(&all, other, K, K);
     LIVE_POLL(live, permits_waiting(live) == 1);
-    ask(&one, third, 1);
+    permits_ask(&one, third, K, 1);
     LIVE_POLL(live, permits_waiting(live) == 2);
     LIVE_STATUS(redlock_cancel(all.lock), 0);
-    LIVE_UNTIL(live, one.granted.count == 1);
-    LIVE_STATUS(all.granted.status, REDLOCK_ERR_CANCELED);
+    LIVE_UNTIL(live, one.done.count == 1);
+    LIVE_STATUS(all.done.status, REDLOCK_ERR_CANCELED);
     permits_release(live, one.lock);
     permits_release(live, held);
     LIVE_POLL(live, live_no_keys(live));
@@ -193,7 +181,7 @@ static void a_dead_holder_ends(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
     redlock_lock *locks[K];
-    struct asker next;
+    struct permits_asker next;
     for (size_t i = 0; i < K; i++) {
         locks[i] = permits_lock(live->client, K, 1);
         permits_hold(live, locks[i], i == 0 ? 1000 : TTL_MS);
@@ -201,9 +189,9 @@ static void a_dead_holder_ends(void **state) {
     const int32_t slot = redlock_lock_slot(locks[0], 0);
     const uint64_t from_ns = redlock_now_ns();
     LIVE_STATUS(redlock_disown(locks[0]), 0);
-    ask(&next, other, 1);
-    LIVE_UNTIL(live, next.granted.count == 1);
-    LIVE_STATUS(next.granted.status, 0);
+    permits_ask(&next, other, K, 1);
+    LIVE_UNTIL(live, next.done.count == 1);
+    LIVE_STATUS(next.done.status, 0);
     assert_int_equal(redlock_lock_slot(next.lock, 0), slot);
     assert_true(redlock_now_ns() - from_ns > 900 * LIVE_MS); /* no second holder beside it */
     assert_true(redlock_now_ns() - from_ns < TTL_MS / 2 * LIVE_MS);
@@ -219,7 +207,7 @@ static void a_dead_holder_ends(void **state) {
 static void another_number_is_refused(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
-    redlock_acquire_options once = live_once(TTL_MS), patient = permits_patient(TTL_MS);
+    redlock_acquire_options once = live_once(TTL_MS), patient = live_patient(TTL_MS);
     redlock_lock *lock = permits_lock(live->client, 5, 1), *wrong = permits_lock(other, K, 1);
     permits_hold(live, lock, TTL_MS);
     LIVE_STATUS(live_acquire(live, wrong, &once), REDLOCK_ERR_PERMITS);
@@ -240,26 +228,6 @@ static void another_number_is_refused(void **state) {
     live_end(live);
 }
 
-struct set {
-    int count, status;
-};
-
-static void on_set(redlock_query *query, int status, void *data) {
-    struct set *set = data;
-    (void)query;
-    set->count++;
-    set->status = status;
-    live_wake();
-}
-
-static void set_permits(struct live *live, int32_t permits) {
-    struct set set = {0};
-    LIVE_STATUS(redlock_set_permits(live->client, "key", 3, permits, on_set, &set), 0);
-    LIVE_UNTIL(live, set.count == 1);
-    LIVE_STATUS(set.status, 0);
-    LIVE_POLL(live, live_is_quiet(live->client, 5));
-}
-
 /* Raised: new slots at once, and what is held stays. Lowered: slots above are not given any more.
  */
 static void the_number_changes(void **state) {
@@ -270,7 +238,7 @@ static void the_number_changes(void **state) {
         old[i] = permits_lock(live->client, 2, 1);
         permits_hold(live, old[i], TTL_MS);
     }
-    set_permits(live, 4);
+    permits_set(live, 4);
     for (size_t i = 0; i < 2; i++) {
         now[i] = permits_lock(live->client, 4, 1);
         permits_hold(live, now[i], TTL_MS);
@@ -282,7 +250,7 @@ static void the_number_changes(void **state) {
     permits_release(live, old[0]);
     LIVE_STATUS(live_acquire(live, old[0], &once), REDLOCK_ERR_PERMITS);
 
-    set_permits(live, 2); /* 0 is free; 1, 2 and 3 are held */
+    permits_set(live, 2); /* 0 is free; 1, 2 and 3 are held */
     LIVE_STATUS(live_acquire(live, now[2], &once), REDLOCK_ERR_PERMITS);
     permits_hold(live, old[0], TTL_MS);
     assert_int_equal(redlock_lock_slot(old[0], 0), 0);

@@ -21,7 +21,32 @@ size_t permits_count(const struct live *live, int32_t slot, const redlock_lock *
 /* How many stand in the line for permits, on all nodes together. */
 size_t permits_waiting(const struct live *live);
 
-/* Options with which it waits for as long as it takes. */
-redlock_acquire_options permits_patient(int64_t ttl_ms);
+/* -- Who waits -- */
+
+#define PERMITS_TTL_MS 60000 /* what is left behind does not end while a test waits */
+
+struct permits_asker {
+    redlock_lock *lock;
+    struct live_done done;
+};
+
+/* Asks, for as long as it takes; and stands in line when this returns; has been granted. */
+void permits_ask(struct permits_asker *a, redlock_client *client, int32_t permits, int32_t take);
+void permits_line_up(struct live *live, struct permits_asker *a, redlock_client *client,
+                     int32_t permits, int32_t take);
+void permits_granted(struct live *live, const struct permits_asker *a);
+
+/* There are so many from now on; a quorum says so. */
+void permits_set(struct live *live, int32_t permits);
+
+/* -- Nodes -- */
+
+/* Which node is asked for free slots. All are up, and nobody holds or waits. */
+size_t permits_home(struct live *live);
+
+/* The n nodes from this one on do not run what may write, until they go on; reset: and never what
+ * came meanwhile, whose connections they close. */
+void permits_stop(struct live *live, size_t first, size_t n);
+void permits_go_on(struct live *live, size_t first, size_t n, bool reset);
 
 #endif
