@@ -3,10 +3,12 @@
  * Input: messages, separated by bytes of 0xff. One message is sent in each turn of the loop in
  * which the client has sent something, and one in a turn if it has been silent for a while. In the
  * place of a message "H" an honest handshake is sent, so that the next ones answer SET, the
- * extension and the release.
+ * extension and the release. Where the first message is "P" the lock is one of a semaphore, two
+ * permits of three: the next ones answer JOIN, TAKE, the extension and the release.
  *
- * What must hold: each callback once, a lock is held only if "+OK" was sent, nothing is left on the
- * loop. Memory and the like are for the sanitizers. */
+ * What must hold: each callback once, a lock is held only if "+OK" was sent, or the yes of a TAKE,
+ * its slots are two of the three, nothing is left on the loop. Memory and the like are for the
+ * sanitizers. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,11 +22,13 @@
 
 #include "messages.h"
 #include "redlock/redlock.h"
+#include "redlock/semaphore.h"
 
 #define PATIENT_TURNS 8 /* the node waits so long for the client to speak, ... */
 #define TURNS 12        /* ... and we so long for a callback */
 #define CONNECTIONS_MAX 3
 #define SEPARATOR 0xff
+#define K 3
 
 struct told {
     int calls, status;
@@ -42,6 +46,7 @@ static struct { /* the node, anew for each input */
     size_t n_fds;
     const uint8_t *begin, *next, *end; /* the input */
     bool has_said_ok;
+    bool has_permits;
 } node;
 
 /* An assertion that NDEBUG does not take away. */
@@ -89,7 +94,8 @@ static void node_say(int fd) {
     node.next = stop != NULL ? stop + 1 : node.end;
     if (size == 1 && *begin == 'H') {
         node_write(fd, handshake, strlen(handshake));
-        node.has_said_ok = node.has_said_ok || !first; /* it may answer a SET */
+        const bool may_answer_set = !first && !node.has_permits;
+        node.has_said_ok = node.has_said_ok || may_answer_set;
     } else if (size > 0) {
         node_write(fd, begin, size);
     }
@@ -117,8 +123,7 @@ static void node_turn(bool anyway) {
 }
 
 /* Whether a grant is in the input, perhaps in pieces. */
-static bool says_ok(const uint8_t *data, size_t size) {
-    static const char ok[] = "+OK\r\n";
+static bool says(const char *ok, const uint8_t *data, size_t size) {
     size_t found = 0;
     for (size_t i = 0; i < size && ok[found] != '\0'; i++) {
         if (data[i] != SEPARATOR) {
@@ -130,9 +135,14 @@ static bool says_ok(const uint8_t *data, size_t size) {
 
 static void node_begin(const uint8_t *data, size_t size) {
     memset(&node, 0, sizeof(node));
+    node.has_permits = size >= 2 && data[0] == 'P' && data[1] == SEPARATOR;
+    if (node.has_permits) {
+        data += 2;
+        size -= 2;
+    }
     node.begin = node.next = data;
     node.end = data + size;
-    node.has_said_ok = says_ok(data, size);
+    node.has_said_ok = says(node.has_permits ? "\r\n1 " : "+OK\r\n", data, size);
 }
 
 static void node_end(void) {
@@ -175,18 +185,40 @@ static void check_message(const char *message) {
     }
 }
 
+static redlock_lock *new_lock(redlock_client *client) {
+    redlock_lock *lock = NULL;
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    const redlock_bytes name = {"r", 1};
+    options.resources = &name;
+    options.n_resources = 1;
+    options.permits = node.has_permits ? K : 0;
+    options.take = 2;
+    demand(redlock_lock_new_with(client, &options, &lock, NULL, 0) == 0);
+    return lock;
+}
+
+static void check_slots(const redlock_lock *lock) {
+    const int32_t a = redlock_lock_slot(lock, 0), b = redlock_lock_slot(lock, 1);
+    if (node.has_permits) {
+        demand(a >= 0 && a < K && b >= 0 && b < K && a != b);
+    } else {
+        demand(a == REDLOCK_NO_SLOT && b == REDLOCK_NO_SLOT);
+    }
+    demand(redlock_lock_slot(lock, 2) == REDLOCK_NO_SLOT);
+}
+
 /* Returns with whatever is still under way. */
 static void use(redlock_client *client, struct told told[3], bool submitted[3]) {
-    redlock_lock *lock = NULL;
+    redlock_lock *lock = new_lock(client);
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     options.wait_ms = 0;
-    demand(redlock_lock_new(client, "r", 1, &lock) == 0);
     submitted[0] = redlock_acquire(lock, &options, on_lock, &told[0]) == 0;
     demand(submitted[0]);
     turn(&told[0]);
     check_message(LOCK_MESSAGE(lock));
     if (redlock_lock_is_valid(lock)) {
         demand(node.has_said_ok);
+        check_slots(lock);
         submitted[1] = redlock_extend(lock, 0, on_lock, &told[1]) == 0;
         turn(&told[1]);
         check_message(LOCK_MESSAGE(lock));

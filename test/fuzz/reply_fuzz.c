@@ -9,6 +9,7 @@
  * here without hiredis: only the exact words of our own protocol may be a yes or a no. */
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,24 @@ static bool are_numbers(const uint8_t *b, size_t size, int n, bool has_life, boo
     return at != NULL;
 }
 
+/* Slots of a semaphore behind the "1": each is below 1,024, none is there twice, and those that were
+ * understood are those that were sent, which is seen by writing them again. */
+static void check_slots(const struct rl_slots *slots, const uint8_t *b, size_t size) {
+    char text[1 + RL_SLOTS_MAX * sizeof " 1023"] = "1";
+    const uint8_t *end, *at = inside(b, size, &end);
+    size_t length = 1;
+    demand(slots->n <= RL_SLOTS_MAX);
+    for (uint32_t i = 0; i < slots->n; i++) {
+        demand(slots->at[i] < RL_PERMITS_MAX);
+        for (uint32_t j = 0; j < i; j++) {
+            demand(slots->at[i] != slots->at[j]);
+        }
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, " %u", (unsigned)slots->at[i]);
+    }
+    demand(at != NULL && is_exactly(at, (size_t)(end - at), text));
+}
+
 static bool begins_inside(const uint8_t *b, size_t size, uint8_t first) {
     const uint8_t *end, *at = inside(b, size, &end);
     return at != NULL && at < end && *at == first;
@@ -155,10 +174,15 @@ static void check_answer(enum rl_command_kind kind, const struct rl_answer *answ
     demand(is_bulk || memcmp(b + size - 2, "\r\n", 2) == 0);
     demand(answer->verdict != RL_UNANSWERED);
     demand((answer->reason == 0) == decided);
-    demand(decided ||
+    const bool differs = answer->reason == REDLOCK_ERR_NODE_PERMITS;
+    demand(decided || differs ||
            (answer->reason <= REDLOCK_ERR_NODE_DOWN && answer->reason >= REDLOCK_ERR_NODE_ERROR));
+    demand(!differs || memmem(b, size, "PERMITS", 7) != NULL);
     if (decided) {
         check_yes_or_no(kind, answer->verdict == RL_YES, b, size);
+        if (kind == RL_COMMAND_JOIN && answer->verdict == RL_YES) {
+            check_slots(&answer->line.slots, b, size);
+        }
     } else {
         demand((b[0] == '-') == (answer->verdict != RL_NOT_REDIS));
         demand(answer->verdict != RL_NOSCRIPT || begins_with(b, size, "-NOSCRIPT"));
