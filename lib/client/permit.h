@@ -24,8 +24,8 @@
  * have at most k, whatever home says, is lost, or is forged: what it says decides which slots are
  * asked for, never who has them.
  *   - k changed: nobody asks for a slot at or above its own number of permits, whatever home or a
- *     turn names (rl_permit_may_be()), so at most as many hold as the largest number that any of them
- *     has. That they have one number is agreement (the nodes keep it, and refuse another while
+ *     turn names (rl_permit_may_be()), so at most as many hold as the largest number that any of
+ *     them has. That they have one number is agreement (the nodes keep it, and refuse another while
  *     slots are in use), not safety: whoever lowers it waits until the slots above are free;
  *   - a slot that is reserved is nobody's, as for locks;
  *   - a release that comes late has a token of its own and the slots that this token was under: a

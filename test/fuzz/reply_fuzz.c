@@ -97,8 +97,8 @@ static bool are_numbers(const uint8_t *b, size_t size, int n, bool has_life, boo
     return at != NULL;
 }
 
-/* Slots of a semaphore behind the "1": each is below 1,024, none is there twice, and those that were
- * understood are those that were sent, which is seen by writing them again. */
+/* Slots of a semaphore behind the "1": each is below 1,024, none is there twice, and what was
+ * understood is what was sent, which is seen by writing it again. */
 static void check_slots(const struct rl_slots *slots, const uint8_t *b, size_t size) {
     char text[1 + RL_SLOTS_MAX * sizeof " 1023"] = "1";
     const uint8_t *end, *at = inside(b, size, &end);
