@@ -1,7 +1,6 @@
 /* See under.h. */
 #include "under.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -41,13 +40,16 @@ static void note(struct under *under, const char *what) {
     chaos_journal_act(&under->journal, &under->record);
 }
 
-/* "0 3" of five -> "0,3/5" */
-static void write_slots(struct under *under, const char *slots, int64_t permits) {
+/* "0 3" of five -> "0,3/5". False: it is too long to be any. */
+static bool write_slots(struct under *under, const char *slots, int64_t permits) {
     int length = snprintf(under->slots, sizeof under->slots, "%s/%" PRId64, slots, permits);
-    assert(length > 0 && (size_t)length < sizeof under->slots);
+    if (length < 0 || (size_t)length >= sizeof under->slots) {
+        return false;
+    }
     for (char *space = strchr(under->slots, ' '); space != NULL; space = strchr(space, ' ')) {
         *space = ',';
     }
+    return true;
 }
 
 static uint64_t length_ms(const struct chaos_settings *settings, uint64_t lot) {
@@ -74,13 +76,13 @@ int chaos_under_run(const struct chaos_settings *settings) {
     struct sigaction action = {.sa_handler = end_cb};
     under.record.resource = getenv("REDLOCK_KEY");
     under.record.token = getenv("REDLOCK_TOKEN");
-    if (slots == NULL || under.record.resource == NULL || under.record.token == NULL) {
+    if (slots == NULL || under.record.resource == NULL || under.record.token == NULL ||
+        !write_slots(&under, slots, settings->permits)) {
         fputs("redlock-chaos-client: --under: no permits in the environment\n", stderr);
         return 2;
     }
     sigaction(SIGTERM, &action, NULL);
     snprintf(under.client, sizeof under.client, "c%" PRId64 ".1", settings->process);
-    write_slots(&under, slots, settings->permits);
     under.record.sequence = (uint64_t)settings->process * PIDS + (uint64_t)getpid();
     chaos_journal_open_register(&under.journal, settings->dir);
     work(&under, length_ms(settings, under.record.sequence * UINT64_C(0x9e3779b97f4a7c15) >> 32));
