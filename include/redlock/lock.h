@@ -239,9 +239,10 @@ REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_
 REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data);
 
 /* Makes a lock that is held shared an exclusive one, if nobody else reads. It tries once and never
- * waits, since two readers that each waited for the other to end would do so for ever. The
- * callback's status:
- *     0                          held exclusively, validity as after an extension
+ * waits, since two readers that each waited for the other to end would do so for ever. A hold with
+ * a fence has a new one then, larger than its own as a reader and than all before it: ask
+ * redlock_lock_fence() again. The callback's status:
+ *     0                          held exclusively; validity is not shorter than before
  *     REDLOCK_ERR_HELD           others read, and it is held shared as before
  *     REDLOCK_ERR_WOULD_DEADLOCK the same, and another reader has tried lately (5 s): one of the
  *                                two must release
@@ -252,9 +253,8 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
  * Before a failure is reported an extension gives back what some nodes had granted. Of nodes that
  * did not answer that, others may be kept out until the next extension, or the release.
  *
- * Returns as redlock_downgrade(); REDLOCK_ERR_INVALID also if it is held exclusively already, was
- * adopted, or has a fence: the writer's must be a new one, so release it, and acquire it
- * exclusively. Since 0.1. */
+ * Returns as redlock_downgrade(); REDLOCK_ERR_INVALID also if it is held exclusively already, or
+ * was adopted. Since 0.1. */
 REDLOCK_API int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data);
 
 /* Releases a held lock: on every node the key is deleted if it still has this lock's token. The
@@ -300,7 +300,8 @@ REDLOCK_API enum redlock_mode redlock_lock_mode(const redlock_lock *lock);
 
 /* The fence of the last grant, also after the lock was lost or released; 0 while it is being
  * acquired, if the last acquire failed or did not ask for one, and after redlock_adopt(). Below
- * 2^53, so exact in a double and in JSON. An extension does not change it. Since 0.1. */
+ * 2^53, so exact in a double and in JSON. An upgrade changes it, an extension or a downgrade does
+ * not. Since 0.1. */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
 /* The resource and its length, of several the first. Valid as long as the lock. Since 0.1. */

@@ -69,7 +69,7 @@ typedef struct redlock_rwlock_options {
     char *error;
     size_t error_size;
 
-    /* A hold with a fence cannot be upgraded. Default 0. */
+    /* An upgrade brings a new fence, a downgrade does not. Default 0. */
     int fencing;
 } redlock_rwlock_options;
 
@@ -225,8 +225,7 @@ REDLOCK_API int redlock_rwlock_downgrade(redlock_rwlock *rwlock);
  *     REDLOCK_ERR_BUSY            the owner has locked it more than once, or through several
  *                                 objects, or is extending it in another thread
  *     REDLOCK_ERR_CANCELED        the client was closed, or another thread of the owner unlocked it
- *     REDLOCK_ERR_INVALID         it is a writer already, it has `fencing` (a writer's fence would
- *                                 have to be a new one), or NULL
+ *     REDLOCK_ERR_INVALID         it is a writer already, or NULL
  *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
  * Since 0.1. */
 REDLOCK_API int redlock_rwlock_try_upgrade(redlock_rwlock *rwlock);

@@ -30,6 +30,7 @@
     X(TWIN_NOT_COUNTED)   /* lock.c: of a server that has voted already */                \
     X(TOO_LATE)           /* node.c: the oldest request is too old, though it answers */  \
     X(TURN_TAKEN_BACK)    /* turn.c: it left the line after its turn had come */          \
+    X(UPGRADE_RAISED)     /* lock_hold.c: the counters of an upgrade's nodes differ */    \
     X(UNSURE_NOT_COUNTED) /* mode.c: of a node that may still run a conversion */         \
     X(YES_NOT_COUNTED)    /* lock.c: of a node that may not vote */
 

@@ -150,6 +150,11 @@ static void extended_cb(redlock_lock *lock, int status, void *data) {
     assert(ask != NULL);
     assert(ask->mutex == hold->mutex); /* the hold may have another owner by now */
     hold->extend = NULL;
+    if (status == 0 && hold->fence != redlock_lock_fence(lock)) { /* an upgrade has its own */
+        rl_gate_close(hold->mutex->blocking);
+        hold->fence = redlock_lock_fence(lock);
+        rl_gate_open(hold->mutex->blocking);
+    }
     if (status == 0) { /* by now others may be all that use the hold */
         publish_shared(hold->mutex->blocking, hold->owner);
     }

@@ -50,6 +50,8 @@ static struct rl_delivery take_op(redlock_lock *lock, enum rl_op_kind kind) {
     rl_op_count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
         acquired(lock);
+    } else if (kind == RL_OP_EXTEND && op.status == 0 && rl_hold_is_held(lock)) {
+        lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core); /* an upgrade has a new one */
     }
     rl_trace(lock->client, REDLOCK_EVENT_DONE, lock, NULL, op.status, 0);
     return (struct rl_delivery){op.callback, op.data, op.status};

@@ -158,12 +158,12 @@ static bool looks(const redlock_lock *lock) {
  * had the lock, it does so no more. */
 static uint32_t intent_of(redlock_lock *lock) {
     const bool goes_on = rl_lock_is_acquiring(&lock->core);
-    const bool drops = !goes_on && lock->announces && lock->holding.noted_intent;
+    const bool drops = !goes_on && lock->announces && lock->queueing.noted_intent;
     assert(!goes_on || !rl_lock_is_holding(&lock->core));
     if (lock->holding.mode != RL_EXCLUSIVE) {
         return 0;
     }
-    lock->holding.noted_intent = goes_on || (lock->holding.noted_intent && !drops);
+    lock->queueing.noted_intent = goes_on || (lock->queueing.noted_intent && !drops);
     return goes_on ? RL_MODE_INTENT_MS : drops ? RL_INTENT_DROP : 0;
 }
 

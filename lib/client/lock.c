@@ -317,15 +317,10 @@ int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
 
 int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     struct rl_event event = {.type = RL_EV_UPGRADE};
+    struct rl_world *world;
     int status = enter(lock, __func__);
     if (status == 0) {
         status = check_mode(lock, RL_SHARED);
-    }
-    if (status == 0 && lock->fence != 0) {
-        rl_message_refuse(lock,
-                          "an upgrade has no fence of its own, and this hold has a reader's: "
-                          "release it and acquire it exclusively");
-        return REDLOCK_ERR_INVALID;
     }
     if (status == 0 && rl_hold_primary(lock)->holding.is_adopted) {
         rl_message_refuse(lock,
@@ -334,6 +329,8 @@ int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data)
         return REDLOCK_ERR_INVALID;
     }
     if (status == 0) {
+        world = lock->client->io.world;
+        event.floor = lock->fence != 0 ? world->ops->wall_us(world) : 0;
         rl_mode_upgrade(rl_hold_primary(lock));
         submit_extend(lock, &event, on_done, data);
     }

@@ -11,6 +11,7 @@ void rl_mode_begin(redlock_lock *lock) {
     assert(!rl_lock_is_holding(&lock->core));
     lock->holding =
         (struct rl_holding){.made = made, .mode = made, .was_shared = made == RL_SHARED};
+    lock->queueing.noted_intent = false;
 }
 
 void rl_mode_take_over(redlock_lock *lock) {
@@ -23,6 +24,9 @@ uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind) {
     assert(kind < RL_CALL_KINDS);
     const bool shared =
         kind == RL_CALL_UPGRADE || (kind == RL_CALL_RELEASE && lock->holding.was_shared);
+    if (kind == RL_CALL_RAISE && lock->holding.is_upgrading) {
+        return RL_EXCLUSIVE; /* of nodes that have converted: only there is the fence a writer's */
+    }
     return shared ? RL_SHARED : lock->holding.mode;
 }
 

@@ -231,7 +231,6 @@ struct rl_holding {
     bool is_adopted;    /* what was sent for it before is not known here */
     bool meets_upgrade; /* of another reader */
     bool shuts;         /* its turn came while writers wait */
-    bool noted_intent;  /* refused, it has kept new readers off */
 };
 
 /* What home was asked for, and said, see permit.h. */
@@ -270,6 +269,7 @@ struct rl_queueing {
     uint8_t line;             /* the resource in whose line it is */
     uint8_t call;             /* enum rl_line_call */
     bool is_queued;           /* in line, or asks in its turn, or waits for home's answer */
+    bool noted_intent;        /* refused, it has kept new readers off */
 };
 
 /* The lines that a client waits in. */

@@ -49,7 +49,7 @@ static void after_votes(struct rl_lock *lock, const struct rl_event *event,
     }
     if (lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING))) {
         rl_lock_attempt_decided(lock, event, out);
-    } else if (lock->state == RL_EXTENDING && lock->round.kind == RL_ROUND_UPGRADE) {
+    } else if (rl_lock_is_upgrading(lock)) {
         rl_lock_upgrade_decided(lock, event, out);
     } else if (lock->state == RL_EXTENDING) {
         rl_lock_extend_decided(lock, event, out);
@@ -62,8 +62,9 @@ static void after_votes(struct rl_lock *lock, const struct rl_event *event,
 static void on_counted_vote(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
-    if (lock->round.kind == RL_ROUND_ACQUIRE && in->vote == RL_VOTE_GRANTED &&
-        lock->fence.floor != 0) {
+    const bool counts = lock->round.kind == RL_ROUND_ACQUIRE ||
+                        (lock->round.kind == RL_ROUND_UPGRADE && lock->reader_fence != 0);
+    if (counts && in->vote == RL_VOTE_GRANTED && lock->fence.floor != 0) {
         rl_fence_vote(&lock->fence, in->node, in->counter);
     }
     after_votes(lock, event, out);
@@ -168,7 +169,7 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
 
 static void on_cancel(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     if (lock->state == RL_EXTENDING && !lock->renews) {
-        if (lock->round.kind == RL_ROUND_UPGRADE) {
+        if (rl_lock_is_upgrading(lock)) {
             rl_lock_cancel_upgrade(lock, event, out);
         } else {
             rl_lock_stop_extend(lock, out);

@@ -104,6 +104,10 @@
  *        token, which a release ends, and keeps more out, not less; an extension that does not
  *        convert leaves token and lease what they are; the repair of a reader is refused by any
  *        token, this one too, and the repair of a writer is SET NX.
+ *     With a fence it counts up, as a grant does (fence.h): the numbers that a quorum voted may be
+ *     raised to the largest first, only where the token is, and until that has a quorum the hold is
+ *     the reader's, with the reader's fence. It prolongs nothing then: what it would have is not
+ *     needed, since it brings no less than the reader had.
  *     Not won, or cancelled: the hold is as before. Where a node has converted, the token stands in
  *     place of the lease, for no less time, and an extension of the reader finds the one as good as
  *     the other. Others are kept out there that need not be, until one that converts has run.

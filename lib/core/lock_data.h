@@ -103,7 +103,8 @@ struct rl_event {
     const int16_t *reasons;     /* why the others cannot or may not, one for each node */
     const uint32_t *duplicates; /* for each node, those that are the same server; NULL: none are */
     uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
-    uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h */
+    uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h; also
+                                   of an upgrade */
     uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own; of an
                                    attempt that has none from its turn: whom the nodes may have
                                    reserved something for */
@@ -155,6 +156,7 @@ struct rl_lock {
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint64_t place;    /* the attempt is by a turn in line: TAKE in place of SET; 0: it is not */
     struct rl_fence fence;
+    uint64_t reader_fence; /* of a hold that an upgrade counts up from; else 0 */
     int16_t timeout_reason;
     uint8_t state;                /* enum rl_lock_state */
     bool adopts;                  /* the attempt is an adoption: what it finds is not ours to end */

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/mark.h"
 #include "core/lock_hold.h"
 #include "core/lock_round.h"
 #include "core/lock_state.h"
@@ -17,9 +18,20 @@
 
 #define LIFE_MS_MAX 86400000u
 
+/* An upgrade that counted up is not won: the fence is the reader's, as before. */
+static void keep_reader_fence(struct rl_lock *lock) {
+    const uint64_t fence = lock->reader_fence;
+    assert(fence == 0 || lock->acquire.fences);
+    lock->reader_fence = 0;
+    if (fence != 0) {
+        lock->fence = (struct rl_fence){.floor = fence, .value = fence};
+    }
+}
+
 /* The pending extension is over. Of the watchdog's, only on_renew waits for the outcome. */
 static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum rl_result result) {
     assert(lock->state == RL_EXTENDING);
+    keep_reader_fence(lock);
     if (lock->reverts != RL_RESULT_NONE &&
         (result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN)) {
         result = (enum rl_result)lock->reverts;
@@ -156,14 +168,20 @@ static void convert_back(struct rl_lock *lock, const struct rl_event *event,
                          until_ns >= lock->valid_until_ns ? ttl_ms : lock->life_ms);
 }
 
+bool rl_lock_is_upgrading(const struct rl_lock *lock) {
+    const uint8_t kind = lock->round.kind;
+    return lock->state == RL_EXTENDING && (kind == RL_ROUND_UPGRADE || kind == RL_ROUND_FENCE);
+}
+
 void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out) {
-    assert(lock->state == RL_EXTENDING && lock->round.kind == RL_ROUND_UPGRADE);
+    assert(rl_lock_is_upgrading(lock));
     rl_lock_stop_extend(lock, out);
     lock->renews = true; /* nobody waits for it */
     convert_back(lock, event, out);
 }
 
+/* Before a round of it is won. */
 static void upgrade_over(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_result why) {
     assert(why == RL_RESULT_HELD || why == RL_RESULT_UNKNOWN);
@@ -175,26 +193,54 @@ static void upgrade_over(struct rl_lock *lock, const struct rl_event *event, str
 /* The upgrade was not won. It is over when what it has converted is converted back. */
 static void upgrade_failed(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out) {
-    const enum rl_result why =
-        rl_round_without_quorum(&lock->round) ? RL_RESULT_UNKNOWN : RL_RESULT_HELD;
-    lock->reverts = (uint8_t)why;
+    const bool others =
+        lock->round.kind == RL_ROUND_UPGRADE && !rl_round_without_quorum(&lock->round);
+    lock->reverts = (uint8_t)(others ? RL_RESULT_HELD : RL_RESULT_UNKNOWN);
+    keep_reader_fence(lock);
     rl_lock_move(lock, RL_HELD);
     convert_back(lock, event, out);
+}
+
+/* As of a grant (fence.h): the nodes do not agree on the fence, and those that may vote are raised
+ * to it. Until they are it is not told, and the hold is a reader's. */
+static void begin_raise(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out) {
+    assert(lock->state == RL_EXTENDING && lock->reader_fence != 0);
+    RL_MARK(UPGRADE_RAISED);
+    rl_fence_settle(&lock->fence);
+    rl_lock_begin_round(lock, event, out, RL_ROUND_FENCE, event->voters);
+    if (lock->round.decision != RL_OPEN) { /* too few nodes are left */
+        upgrade_failed(lock, event, out);
+    }
+}
+
+static void upgrade_won(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out) {
+    if (lock->reader_fence != 0) {
+        rl_fence_settle(&lock->fence);
+        lock->reader_fence = 0;
+    }
+    lock_end_extend(lock, out, RL_RESULT_OK);
+    rl_lock_move(lock, RL_HELD);
+    rl_lock_plan_renewal(lock, event, false);
 }
 
 void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
                              struct rl_actions *out) {
     const struct rl_round *round = &lock->round;
-    uint64_t until_ns = round->sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
-    assert(round->kind == RL_ROUND_UPGRADE && round->decision != RL_OPEN);
+    assert(rl_lock_is_upgrading(lock) && round->decision != RL_OPEN);
     if (round->decision != RL_WON) {
         upgrade_failed(lock, event, out);
         return;
     }
-    lock_prolong(lock, until_ns);
-    lock_end_extend(lock, out, RL_RESULT_OK);
-    rl_lock_move(lock, RL_HELD);
-    rl_lock_plan_renewal(lock, event, false);
+    if (round->kind == RL_ROUND_FENCE) { /* what the upgrade would have prolonged, it has not */
+        upgrade_won(lock, event, out);
+    } else if (lock->reader_fence != 0 && !rl_fence_is_placed(&lock->fence, round->n)) {
+        begin_raise(lock, event, out);
+    } else {
+        lock_prolong(lock, round->sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
+        upgrade_won(lock, event, out);
+    }
 }
 
 void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
@@ -208,6 +254,11 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
     /* The longest: a node that no extension has reached since would end before the validity that
      * those have given, and as a reader's it kept no other reader out. */
     lock->ttl_ms = lock->life_ms;
+    lock->reader_fence = lock->fence.value;
+    if (lock->reader_fence != 0) {
+        rl_fence_begin(&lock->fence,
+                       event->floor > lock->reader_fence ? event->floor : lock->reader_fence + 1);
+    }
     rl_lock_move(lock, RL_EXTENDING);
     /* Whose yes would not count is not asked: what it converted would keep readers out. */
     rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->voters);

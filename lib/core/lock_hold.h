@@ -27,6 +27,9 @@ void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
 void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
                              struct rl_actions *out);
 
+/* An upgrade is pending: it asks, or, won, raises the counters of its fence. */
+bool rl_lock_is_upgrading(const struct rl_lock *lock);
+
 /* The pending upgrade is cancelled; what it may have made the writer's is made the reader's
  * again. */
 void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,

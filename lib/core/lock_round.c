@@ -28,7 +28,7 @@ void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, str
     rl_round_begin(&lock->round, kind, event->now_ns, asked, event->reasons);
     out->send = asked;
     uint64_t wait_ns = lock->rules->node_timeout_ns;
-    if (kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_FENCE) {
+    if (lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING)) && !lock->adopts) {
         uint64_t until_ns = rl_lock_attempt_ends_ns(lock);
         assert(until_ns > event->now_ns);
         if (until_ns - event->now_ns < wait_ns) {

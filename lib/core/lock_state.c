@@ -52,8 +52,10 @@ void rl_lock_invariant(const struct rl_lock *lock) {
     assert(lock->state != RL_FENCING || lock->round.kind == RL_ROUND_FENCE);
     assert(lock->state != RL_GRANTED || lock->round.decision == RL_WON);
     assert(lock->state != RL_EXTENDING || lock->round.kind == RL_ROUND_EXTEND ||
-           lock->round.kind == RL_ROUND_UPGRADE);
-    assert(!lock->renews || lock->round.kind != RL_ROUND_UPGRADE);
+           lock->round.kind == RL_ROUND_UPGRADE ||
+           (lock->round.kind == RL_ROUND_FENCE && lock->reader_fence != 0));
+    assert(!lock->renews || lock->round.kind == RL_ROUND_EXTEND);
+    assert(lock->reader_fence == 0 || (lock->state == RL_EXTENDING && !lock->renews));
     assert(lock->reverts == RL_RESULT_NONE || (lock->state == RL_EXTENDING && !lock->renews));
     assert(lock->state != RL_RELEASING || lock->round.kind == RL_ROUND_RELEASE);
     assert(lock->token[RL_TOKEN_LEN] == '\0');

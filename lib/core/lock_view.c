@@ -47,7 +47,8 @@ bool rl_lock_is_holding(const struct rl_lock *lock) {
 }
 
 uint64_t rl_lock_fence(const struct rl_lock *lock) {
-    return lock_is(lock, IS_ACQUIRING) ? 0 : lock->fence.value;
+    const uint64_t fence = lock->reader_fence != 0 ? lock->reader_fence : lock->fence.value;
+    return lock_is(lock, IS_ACQUIRING) ? 0 : fence;
 }
 
 bool rl_lock_has_token(const struct rl_lock *lock, const char *token) {

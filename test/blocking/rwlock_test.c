@@ -272,8 +272,11 @@ static void fences(void **state) {
         LIVE_STATUS(redlock_rwlock_rdlock(rwlock, LIVE_PATIENCE_MS), 0);
         last = redlock_rwlock_fence(rwlock);
         assert_true(last >= written);
-        LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_INVALID);
-        say(rwlock, "fence");
+        LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), 0);
+        assert_true(redlock_rwlock_fence(rwlock) > last);
+        last = redlock_rwlock_fence(rwlock);
+        LIVE_STATUS(redlock_rwlock_downgrade(rwlock), 0);
+        assert_int_equal(redlock_rwlock_fence(rwlock), last);
         LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
     }
     end(live, blocking, rwlock);

@@ -1,5 +1,6 @@
 /* Readers: side by side, and never beside a writer; each with a lease of its own; and how a hold
  * changes from the one mode to the other. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "live/readers.h"
@@ -180,7 +181,6 @@ static void fences_of_readers(void **state) {
     LIVE_STATUS(live_acquire(live, b, &fenced), 0);
     assert_int_equal(redlock_lock_fence(a), first);
     assert_int_equal(redlock_lock_fence(b), first);
-    LIVE_STATUS(redlock_try_upgrade(a, NULL, NULL), REDLOCK_ERR_INVALID);
     LIVE_STATUS(live_release(live, a), 0);
     LIVE_STATUS(live_release(live, b), 0);
     LIVE_POLL(live, live_no_keys(live));
@@ -252,6 +252,36 @@ static void a_reader_becomes_the_writer(void **state) {
     LIVE_STATUS(live_release(live, a), 0);
     LIVE_STATUS(live_release(live, b), 0);
     live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+/* Larger than the reader's, and than the counters of all nodes, which differ; kept by a downgrade;
+ * and where it is in vain, the reader's as before. */
+static void an_upgrade_has_a_fence_of_its_own(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options fenced = live_once(TTL_MS);
+    redlock_lock *a = readers_lock(live->client, "key", REDLOCK_SHARED);
+    redlock_lock *b = readers_lock(live->client, "key", REDLOCK_SHARED);
+    fenced.fencing = 1;
+    live_hold(live, a, &fenced);
+    live_hold(live, b, &fenced);
+    const uint64_t reader = redlock_lock_fence(a);
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), REDLOCK_ERR_HELD);
+    assert_int_equal(redlock_lock_fence(a), reader);
+    LIVE_STATUS(live_release(live, b), 0);
+    LIVE_POLL(live, readers_count(live, "key") == 5);
+    const uint64_t far = reader + UINT64_C(60000000000); /* microseconds: the clock is below */
+    for (size_t i = 0; i < 5; i++) {
+        live_tell(live, i, "SET libredlock:fence:key %" PRIu64, far + i);
+    }
+    LIVE_STATUS(readers_change(live, a, redlock_try_upgrade), 0);
+    const uint64_t written = redlock_lock_fence(a);
+    assert_in_range(written, far + 3, far + 5); /* of three at least, and the largest of them */
+    assert_true(live_stats(live->client).raised > 0);
+    LIVE_STATUS(readers_change(live, a, redlock_downgrade), 0);
+    assert_int_equal(redlock_lock_fence(a), written);
+    LIVE_STATUS(live_release(live, a), 0);
     LIVE_POLL(live, live_no_keys(live));
     live_end(live);
 }
@@ -341,6 +371,7 @@ int main(void) {
         LIVE_TEST_FIVE(fences_of_readers),
         LIVE_TEST_FIVE(a_writer_becomes_a_reader),
         LIVE_TEST_FIVE(a_reader_becomes_the_writer),
+        LIVE_TEST_FIVE(an_upgrade_has_a_fence_of_its_own),
         LIVE_TEST_FIVE(an_upgrade_in_vain_lets_go),
         LIVE_TEST_FIVE(is_not_handed_over_before_all_is_answered),
         LIVE_TEST_FIVE(an_owner_reads_and_writes),

@@ -81,7 +81,7 @@ enum sim_fact_kind {
     SIM_FACT_HOLD,     /* granted: token, until, fence; status: the least validity in ms */
     SIM_FACT_UNTIL,    /* a hold's validity has changed: until, now */
     SIM_FACT_RENEWED,  /* an extension was told as done */
-    SIM_FACT_MODE,     /* of a hold: arg: 1 if it reads from now on */
+    SIM_FACT_MODE,     /* of a hold: arg: 1 if it reads from now on; of an upgrade the fence */
     SIM_FACT_LET_GO,   /* by its user */
     SIM_FACT_DISOWN,   /* the same, but its keys stay */
     SIM_FACT_OWN,      /* token: what was disowned is to be released */

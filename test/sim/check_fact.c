@@ -233,6 +233,20 @@ static void fact_gone(struct sim_world *world, const struct sim_fact *fact) {
     }
 }
 
+/* An upgrade is a grant with a fence of its own. */
+static void fact_mode(struct sim_world *world, const struct sim_fact *fact) {
+    struct sim_hold *hold = &world->check.holds[fact->client][fact->slot];
+    hold->reads = fact->arg;
+    if (!hold->reads && hold->is_open) {
+        if ((fact->fence != 0) != (hold->fence != 0)) {
+            sim_check_fail(world, SIM_FENCE, "c%u %s a fence by an upgrade", fact->client + 1u,
+                           fact->fence != 0 ? "has got" : "has lost");
+        }
+        hold->fence = fact->fence;
+        sim_check_fence(world, fact->client, hold);
+    }
+}
+
 static void apply(struct sim_world *world, const struct sim_fact *fact) {
     struct sim_hold *hold = &world->check.holds[fact->client][fact->slot];
     switch ((enum sim_fact_kind)fact->kind) {
@@ -258,7 +272,7 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
             sim_check_fence_kept(world, hold);
             break;
         case SIM_FACT_MODE:
-            hold->reads = fact->arg;
+            fact_mode(world, fact);
             break;
         case SIM_FACT_DISOWN:
             world->check.tokens[hold->token].is_disowned = true;

@@ -131,6 +131,7 @@ break  share-shortens          state     50    --preset readers
 break  share-ends              validity  50    --preset readers
 break  upgrade-blind           overlap   100   --preset readers
 patch  upgrade-is-hoped        overlap   100   --preset readers
+patch  upgrade-keeps-fence     fence     100   --preset readers
 break  intent-stays            state     50    --preset readers
 break  intent-unheard          order     200   --preset phases
 patch  writer-notes-nothing    order     200   --preset phases

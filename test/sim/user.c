@@ -236,7 +236,9 @@ static void told_extended(struct sim_user *user, int status, bool upgrades) {
     if (status == 0 && upgrades) {
         user->reads = false;
         world_of(user)->stats.upgrades++;
-        sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_MODE, .arg = 0});
+        sim_user_tell(
+            user, (struct sim_fact){
+                      .kind = SIM_FACT_MODE, .arg = 0, .fence = redlock_lock_fence(user->lock)});
     }
     if (sim_user_holds(user)) {
         check_mode(user);
@@ -351,12 +353,7 @@ bool sim_user_change_mode(struct sim_user *user) {
     }
     what->upgrades = true;
     note(user, (struct sim_note){.kind = SIM_NOTE_UPGRADE});
-    bool goes_on = submitted(user, what, redlock_try_upgrade(user->lock, on_done, what));
-    if (goes_on && redlock_lock_fence(user->lock) != 0) {
-        sim_check_fail(world_of(user), SIM_FENCE, "c%u may upgrade with a reader's fence",
-                       user->client->index + 1u);
-    }
-    return goes_on;
+    return submitted(user, what, redlock_try_upgrade(user->lock, on_done, what));
 }
 
 bool sim_user_release(struct sim_user *user) {

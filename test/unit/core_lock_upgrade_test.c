@@ -7,25 +7,12 @@
  * an extension, whose end is the upgrade's. It is cancelled, or the hold ends meanwhile.
  */
 #include "marks.h"
-#include "unit/lock_explore.h"
-
-#define VALID_NS (9898 * MS) /* of the usual ttl of 10000 ms, from the sending on */
-#define LONG_NS (59398 * MS) /* of 60000 ms */
-
-static void upgrade(struct world *w, uint64_t now_ns, uint32_t up) {
-    world_simple(w, RL_EV_UPGRADE, now_ns, up);
-}
+#include "unit/upgrade_scene.h"
 
 /* Held by three nodes since START_NS. */
 static void hold(struct world *w) {
     world_init(w, usual_rules(3));
     world_hold(w, usual_acquire(), 7);
-}
-
-static void votes(struct world *w, const char *answers, uint64_t now_ns) {
-    for (uint32_t node = 0; answers[node] != '\0'; node++) {
-        world_vote(w, node, (enum answer)(strchr("ynel", answers[node]) - "ynel"), now_ns);
-    }
 }
 
 static bool is_upgrading(const struct world *w) {
@@ -36,26 +23,6 @@ static bool is_upgrading(const struct world *w) {
 
 static struct exploration upgrading = {.probes = true, .salt = 2};
 
-/* Every upgrade that can be begun on a lock that is held; of the one that fails also the votes on
- * what converts back. */
-static void upgrade_it(const struct world *w) {
-    const uint32_t ups[] = {world_all(w), world_all(w) & 0x16};
-    for (size_t i = 0; i < COUNT(ups); i++) {
-        for (uint32_t extended = 0; extended < 2; extended++) {
-            struct world next;
-            world_copy(&next, w);
-            if (extended) { /* to more than an extension brings */
-                world_extend(&next, 60000, w->lock.now_ns + 2 * MS, world_all(w));
-                for (uint32_t node = 0; next.extending; node++) {
-                    world_vote(&next, node, GRANTS, w->lock.now_ns + 3 * MS);
-                }
-            }
-            upgrade(&next, w->lock.now_ns + 5 * MS, ups[i]);
-            world_explore(&next, &upgrading);
-        }
-    }
-}
-
 static void ends_as_it_must_in_every_order(void **state) {
     (void)state;
     for (uint32_t n = 1; n <= 5; n++) {
@@ -63,7 +30,7 @@ static void ends_as_it_must_in_every_order(void **state) {
         upgrading.probes = n <= 3;
         world_init(&w, usual_rules(n));
         world_hold(&w, usual_acquire(), world_all(&w));
-        upgrade_it(&w);
+        upgrade_it(&w, &upgrading);
     }
     assert_true(upgrading.states > 3000);
 }

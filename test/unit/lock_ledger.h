@@ -55,6 +55,7 @@ struct world {
     uint32_t set_round;             /* the round of that SET */
     uint64_t set_ns;                /* when it was sent */
     uint64_t counted[RL_NODES_MAX]; /* the counters that granted in time; 0: it did not */
+    uint32_t counting_round;        /* the round in which they are, or the upgrade's */
     uint32_t raised;                /* nodes that answered that their counter is the fence now */
     uint64_t fence;                 /* of the grant that was told last */
     uint32_t life_ms;               /* the longest ttl of any key of the present token */
@@ -173,7 +174,7 @@ static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
     CHECK(w, w->reached == 0);
     CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
     w->unanswered = w->raised = 0;
-    w->set_round = w->lock.round.id;
+    w->set_round = w->counting_round = w->lock.round.id;
     w->set_ns = e->now_ns;
     memset(w->counted, 0, sizeof w->counted);
     CHECK(w, x->send == 0 || x->send == e->voters);
@@ -187,23 +188,35 @@ static inline void ledger_fence(struct world *w, const struct rl_event *e) {
     const struct rl_ballot_in *in = &e->u.vote;
     bool fences = w->lock.acquire.fences && !w->adopting;
     bool grants = e->type == RL_EV_VOTE && !x->late && in->vote == RL_VOTE_GRANTED;
-    if (grants && in->round == w->set_round) {
+    if (e->type == RL_EV_UPGRADE && x->send != 0 && w->fence != 0) {
+        memset(w->counted, 0, sizeof w->counted);
+        w->counting_round = w->lock.round.id;
+        w->raised = 0;
+    }
+    bool counts = w->counting_round == w->set_round || (e->voters >> in->node & 1) != 0;
+    if (grants && in->round == w->counting_round && counts) {
         w->counted[in->node] = in->counter;
-    } else if (grants && in->round == w->set_round + 1 && w->fencing) {
+    } else if (grants && in->round == w->counting_round + 1 && w->fencing) {
         w->raised |= UINT32_C(1) << in->node;
     }
     if (x->send != 0 && w->lock.round.kind == RL_ROUND_FENCE) {
-        CHECK(w, fences && w->lock.state == RL_FENCING && !w->fencing);
+        CHECK(w, fences && !w->fencing);
+        CHECK(w, w->lock.state == RL_FENCING || w->upgrading);
         CHECK(w, w->raised == 0);
     }
-    w->fencing = w->lock.state == RL_FENCING;
+    w->fencing = state_is(w, HOLDS | 1u << RL_FENCING) && w->lock.round.decision == RL_OPEN &&
+                 w->lock.round.kind == RL_ROUND_FENCE;
     uint32_t placed = w->raised;
-    for (uint32_t i = 0; i < w->rules.n && x->tell && fences; i++) {
+    bool upgraded = w->upgrading && x->extended == RL_RESULT_OK && w->fence != 0;
+    bool tells = (x->tell && fences) || upgraded;
+    for (uint32_t i = 0; i < w->rules.n && tells; i++) {
         CHECK(w, w->counted[i] <= w->lock.fence.value);
         placed |= (uint32_t)(w->counted[i] == w->lock.fence.value) << i;
     }
-    CHECK(w, !x->tell || !fences || 2 * set_size(placed) > w->rules.n);
-    if (x->acquired == RL_RESULT_OK) {
+    CHECK(w, !tells || 2 * set_size(placed) > w->rules.n);
+    if (upgraded) {
+        w->fence = w->lock.fence.value;
+    } else if (x->acquired == RL_RESULT_OK) {
         w->fence = fences ? w->lock.fence.value : 0;
         CHECK(w, !fences || w->fence > 0);
     } else if (e->type == RL_EV_ACQUIRE || e->type == RL_EV_ADOPT) {

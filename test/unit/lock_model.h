@@ -46,16 +46,29 @@ static inline void model_begin_extend(struct model *m, const struct rl_event *e,
  * Otherwise it is told so when the nodes have been asked to forget it. */
 static inline void model_upgrade_decided(struct model *m, const struct rl_event *e,
                                          struct rl_actions *x) {
-    bool heard = m->rules->n - set_size(m->failed) >= model_majority(m);
+    bool asked = m->kind == RL_ROUND_UPGRADE;
+    bool heard = asked && m->rules->n - set_size(m->failed) >= model_majority(m);
     enum rl_result why = heard ? RL_RESULT_HELD : RL_RESULT_UNKNOWN;
     if (!m->won) {
         m->in_vain = why;
+        m->carried = m->counts_up ? m->fence : m->carried;
+        m->counts_up = false;
         model_begin_extend(m, e, x, model_no_shorter_ms(m));
         return;
     }
+    if (m->counts_up && asked) {
+        uint32_t agree = 0;
+        m->carried = model_largest(m, &agree);
+        if (agree < model_majority(m)) {
+            model_round(m, e, x, RL_ROUND_FENCE);
+            model_count(m, e, x);
+            return;
+        }
+    }
+    m->fence = m->counts_up ? m->carried : m->fence;
     model_extension_over(m, x, RL_RESULT_OK);
     m->state = RL_HELD;
-    if (m->valid_until_ns < m->hold_until_ns) {
+    if (asked && m->valid_until_ns < m->hold_until_ns) {
         model_valid_until(m, m->sent_ns + model_validity(m, m->ttl_ms));
     }
     model_plan(m, e, false);
@@ -74,7 +87,7 @@ static inline void model_count(struct model *m, const struct rl_event *e, struct
         model_acquire_decided(m, e, x);
     } else if (m->kind == RL_ROUND_EXTEND) {
         model_extend_decided(m, e, x);
-    } else if (m->kind == RL_ROUND_UPGRADE) {
+    } else if (m->kind == RL_ROUND_UPGRADE || m->counts_up) {
         model_upgrade_decided(m, e, x);
     } else {
         x->released = m->won ? RL_RESULT_OK : RL_RESULT_NO_QUORUM;
@@ -172,6 +185,11 @@ static inline void model_upgrade(struct model *m, const struct rl_event *e, stru
     }
     m->ttl_ms = m->longest_ms;
     m->state = RL_EXTENDING;
+    m->counts_up = m->fence != 0;
+    if (m->counts_up) { /* above its own, and no lower than the clock */
+        m->carried = e->floor > m->fence ? e->floor : m->fence + 1;
+        m->carried = m->carried < RL_FENCE_FLOOR_MAX ? m->carried : RL_FENCE_FLOOR_MAX;
+    }
     model_round(m, e, x, RL_ROUND_UPGRADE);
     if (set_size(e->voters) < model_majority(m)) {
         x->send = 0;
@@ -202,7 +220,7 @@ static inline void model_release(struct model *m, const struct rl_event *e, stru
 
 static inline void model_cancel(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     if (m->state == RL_EXTENDING && !m->renews) {
-        bool upgrades = m->kind == RL_ROUND_UPGRADE;
+        bool upgrades = m->kind == RL_ROUND_UPGRADE || m->kind == RL_ROUND_FENCE;
         model_extension_over(m, x, RL_RESULT_CANCELED);
         m->open = false;
         m->state = RL_HELD;

@@ -32,6 +32,7 @@ struct model {
     uint64_t counters[RL_NODES_MAX]; /* what those that granted answered */
     uint64_t carried; /* what commands carry: the floor, later the fence; 0: neither */
     uint64_t fence;   /* that the user can see */
+    bool counts_up;   /* an upgrade of what has a fence */
     /* the last round */
     enum rl_round_kind kind;
     uint64_t sent_ns;
@@ -131,6 +132,8 @@ static inline void model_extension_over(struct model *m, struct rl_actions *x, e
         why = m->in_vain; /* whether it could be undone is not what was asked */
     }
     m->in_vain = RL_RESULT_NONE;
+    m->carried = m->counts_up ? m->fence : m->carried; /* as before */
+    m->counts_up = false;
     if (!m->renews) {
         x->extended = why;
     } else if (why == RL_RESULT_OK || why == RL_RESULT_UNKNOWN) {
@@ -200,7 +203,7 @@ static inline void model_not_past_validity(struct model *m) {
 
 static inline void model_round(struct model *m, const struct rl_event *e, struct rl_actions *x,
                                enum rl_round_kind kind) {
-    bool wants = kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_UPGRADE;
+    bool wants = kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_UPGRADE || m->counts_up;
     uint32_t asked = wants ? e->voters : e->up;
     uint64_t wait_ns = m->rules->node_timeout_ns;
     uint64_t quarter_ns = (m->valid_until_ns - m->now_ns) / 4;
@@ -210,7 +213,7 @@ static inline void model_round(struct model *m, const struct rl_event *e, struct
     m->kind = kind;
     m->sent_ns = m->now_ns;
     m->until_ns = m->now_ns + wait_ns;
-    if (kind == RL_ROUND_ACQUIRE || kind == RL_ROUND_FENCE) {
+    if (kind == RL_ROUND_ACQUIRE || (kind == RL_ROUND_FENCE && !m->counts_up)) {
         model_not_past_validity(m);
     }
     m->id = m->id + 1 != 0 ? m->id + 1 : 1;

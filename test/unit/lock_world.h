@@ -38,7 +38,7 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     CHECK(w, lock->round.id == m->id);
     CHECK(w, x->send == 0 || lock->round.kind == m->kind);
     CHECK(w, (x->send | x->repair) == 0 || lock->ttl_ms == m->ttl_ms);
-    bool sets = x->send != 0 && m->kind <= RL_ROUND_FENCE;
+    bool sets = x->send != 0 && (m->kind <= RL_ROUND_FENCE || m->fence != 0);
     CHECK(w, !(sets || x->repair) || lock->fence.floor == m->carried);
     CHECK(w, rl_lock_fence(lock) == m->fence);
     CHECK(w, lock->place == model_place(m));
@@ -102,6 +102,7 @@ static inline struct rl_event world_event(const struct world *w, enum rl_event_t
                              .up = up,
                              .voters = up & w->voters,
                              .lines = w->lines,
+                             .floor = type == RL_EV_UPGRADE ? w->floor : 0,
                              .reasons = reasons};
 }
 

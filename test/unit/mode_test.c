@@ -84,6 +84,10 @@ static void a_reader_asks_as_one(void **state) {
         hold(&s, RL_EXCLUSIVE);
         assert_int_equal(rl_mode_of(s.lock, kind),
                          kind == RL_CALL_UPGRADE ? RL_SHARED : RL_EXCLUSIVE);
+        hold(&s, RL_SHARED);
+        rl_mode_upgrade(s.lock); /* of what has converted the counters are raised, as a writer's */
+        assert_int_equal(rl_mode_of(s.lock, kind),
+                         kind == RL_CALL_RAISE ? RL_EXCLUSIVE : RL_SHARED);
     }
 }
 
