@@ -17,6 +17,7 @@ struct about {
     uint32_t told_token; /* 0: it relies on nothing */
     uint32_t round;      /* of the steps; STEPS_UNCOUNTED: there was none */
     uint32_t attempt;    /* the last of an attempt */
+    bool writes;         /* or tries to */
 };
 
 static struct about *abouts;
@@ -77,7 +78,11 @@ static uint32_t round_of(const redlock_lock *lock, uint32_t token, bool attempt)
         .wants = wants(&lock->target, lock->permit != NULL ? &lock->permit->slots : NULL),
         .client = process_of(lock->client)->index,
         .attempt = attempt,
+        .reads = lock->holding.mode == RL_SHARED && core->round.kind != RL_ROUND_UPGRADE,
     };
+    if (round.reads && !attempt) { /* also behind an upgrade that has not won */
+        steps_lower(watched.steps, token);
+    }
     about->id = core->round.id;
     about->token = token;
     about->sent_ns = core->round.sent_ns;
@@ -96,14 +101,16 @@ static const struct sim_conn *conn_of(const struct sim_client *client, const str
     return conn;
 }
 
-static int command_of(uint8_t kind) {
+static int command_of(uint8_t kind, bool shared) {
     switch (kind) {
         case RL_COMMAND_SET:
         case RL_COMMAND_SET_ALL:
         case RL_COMMAND_FENCE:
             return SIM_SET;
         case RL_COMMAND_TAKE:
-            return SIM_TAKE;
+            return shared ? SIM_SHARE : SIM_TAKE;
+        case RL_COMMAND_UPGRADE:
+            return SIM_UPGRADE;
         case RL_COMMAND_EXTEND:
             return SIM_EXTEND;
         case RL_COMMAND_RELEASE:
@@ -117,7 +124,8 @@ static int command_of(uint8_t kind) {
 static void goes_out(struct rl_node *node, struct rl_request *request, const char *wire) {
     const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     const struct sim_client *client = process_of(place->client);
-    int command = command_of(request->kind);
+    const bool shared = request->lock_mode == RL_SHARED;
+    int command = command_of(request->kind, shared);
     if (command == SIM_COMMANDS) {
         return;
     }
@@ -138,13 +146,14 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
                                 .token = token,
                                 .round = STEPS_UNCOUNTED,
                                 .wants = wants(request->target, is_permit ? &request->slots : NULL),
+                                .shared = shared,
                                 .command = (uint8_t)command};
     const char *sha1 = strstr(wire, "EVALSHA\r\n$40\r\n");
     if (sha1 != NULL) {
         memcpy(sent->sha1, sha1 + strlen("EVALSHA\r\n$40\r\n"), SHA1_LENGTH);
     }
     if (call->sent.round != 0) {
-        sent->round = round_of(call->lock, token, command != SIM_EXTEND);
+        sent->round = round_of(call->lock, token, command != SIM_EXTEND && command != SIM_UPGRADE);
         if (steps_round(watched.steps, sent->round)->wants != sent->wants) {
             steps_refuse(watched.steps,
                          "send: round %u of token %u wants %x, and n%u is asked for %x",
@@ -188,7 +197,8 @@ bool __wrap_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, en
     bool takes_all = watched.broken == WATCH_BREAKS_VOTES && round->kind == RL_ROUND_EXTEND;
     id = takes_all ? round->id : id;
     bool is_in = __real_rl_round_vote(round, id, node, vote, reason, now_ns);
-    bool counts = round->kind == RL_ROUND_ACQUIRE || round->kind == RL_ROUND_EXTEND;
+    bool counts = round->kind == RL_ROUND_ACQUIRE || round->kind == RL_ROUND_EXTEND ||
+                  round->kind == RL_ROUND_UPGRADE;
     if (is_in && is_open && counts && vote == RL_VOTE_GRANTED) {
         const struct about *about = about_of(lock);
         const struct sim_client *client = process_of(lock->client);
@@ -216,8 +226,8 @@ static void relies(const redlock_lock *lock) {
     const struct sim_client *client = process_of(lock->client);
     struct about *about = about_of(lock);
     bool is_new = about->told_token != about->token;
-    bool extended = core->round.kind == RL_ROUND_EXTEND && core->round.decision == RL_WON &&
-                    about->id == core->round.id;
+    bool extends = core->round.kind == RL_ROUND_EXTEND || core->round.kind == RL_ROUND_UPGRADE;
+    bool extended = extends && core->round.decision == RL_WON && about->id == core->round.id;
     uint32_t round = extended ? about->round : is_new ? about->attempt : STEPS_UNCOUNTED;
     if (round != STEPS_UNCOUNTED && !steps_round(watched.steps, round)->told) {
         const struct steps_round *told = steps_round(watched.steps, round);
@@ -226,7 +236,7 @@ static void relies(const redlock_lock *lock) {
         about->until_ns =
             is_new || told->until_ns > about->until_ns ? told->until_ns : about->until_ns;
         about->told_token = about->token;
-        if (told->attempt && rl_lock_fence(core) != 0) {
+        if (told->attempt && !told->reads && rl_lock_fence(core) != 0) {
             steps_fence(watched.steps, told->token,
                         rl_lock_fence(core) + (watched.broken == WATCH_BREAKS_FENCE));
         }
@@ -242,6 +252,18 @@ static void relies(const redlock_lock *lock) {
     }
 }
 
+/* Who wrote, or tried to, and does so no more. */
+static void look_at_mode(const redlock_lock *lock) {
+    struct about *about = about_of(lock);
+    const bool writes = lock->holding.mode == RL_EXCLUSIVE || lock->holding.is_upgrading;
+    if (about->writes && lock->holding.mode == RL_SHARED && !writes && about->token != 0) {
+        watch_say("c%u only reads with token %u", process_of(lock->client)->index + 1u,
+                  about->token);
+        steps_lower(watched.steps, about->token);
+    }
+    about->writes = writes;
+}
+
 void __real_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
                          struct rl_actions *out);
 void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
@@ -251,6 +273,7 @@ void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
                          struct rl_actions *out) {
     const redlock_lock *lock = RL_CONTAINER(core, redlock_lock, core);
     __real_rl_lock_step(core, event, out);
+    look_at_mode(lock);
     if (core->state == RL_HELD || core->state == RL_EXTENDING) {
         relies(lock);
     } else if (core->state != RL_GRANTED) {

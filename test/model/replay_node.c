@@ -29,7 +29,9 @@ static struct {
 /* -- Nodes -- */
 
 static struct steps_value value_of(const struct sim_seen *seen) {
-    uint32_t vacant = seen->reserved != 0 ? STEPS_RESERVED : STEPS_NOTHING;
+    uint32_t vacant = seen->is_shared       ? STEPS_SHARED
+                      : seen->reserved != 0 ? STEPS_RESERVED
+                                            : STEPS_NOTHING;
     return (struct steps_value){.value = seen->token != 0 ? seen->token : vacant,
                                 .ends_ms = seen->expires_ms};
 }
@@ -72,10 +74,10 @@ static struct counter counter_at(uint32_t node, uint32_t resource) {
 
 /* A fenced command has said yes at now_ms of the node's clock. */
 static void counted(uint32_t node, uint32_t token, uint32_t resources, const struct sim_ran *what,
-                    uint64_t now_ms) {
+                    uint64_t now_ms, bool shared) {
     bool votes =
         what->command == SIM_SET || what->command == SIM_TAKE || what->command == SIM_RAISE;
-    votes = votes && what->fence != 0 && what->verdict == SIM_YES;
+    votes = votes && !shared && what->fence != 0 && what->verdict == SIM_YES;
     for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
         struct counter *was = &nodes_now.counters[node][r], is = counter_at(node, r);
         uint64_t before = now_ms >= was->ends_ms ? 0 : was->value;
@@ -215,8 +217,10 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
     const uint32_t node = conn->node;
     uint32_t token = what->token != NULL ? sim_check_token(watched.world, what->token) : 0;
     uint32_t resources = resources_of(ran->command);
-    bool puts =
-        what->command == SIM_SET || what->command == SIM_TAKE || what->command == SIM_EXTEND;
+    const bool reads = sim_options_reads(&watched.world->options);
+    bool puts = what->command == SIM_SET || what->command == SIM_TAKE ||
+                what->command == SIM_EXTEND || what->command == SIM_SHARE ||
+                what->command == SIM_UPGRADE;
     struct watch_sent sent = {.round = STEPS_UNCOUNTED};
     if (puts) {
         struct watch_sent **at = find_sent(conn, ran, what->command, token);
@@ -229,7 +233,12 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
      * leaves the key alone. That may not be counted. */
     bool is_own = (resources & own_keys(node, token)) != 0;
     sent.round = what->command == SIM_SET && is_own ? STEPS_UNCOUNTED : sent.round;
-    if (puts && what->verdict == SIM_YES) {
+    if (reads) {
+        watch_leases_before(node, what, token, ran->now_us / 1000);
+    }
+    if (puts && what->verdict == SIM_YES && sent.shared) {
+        watch_leases_put(node, &sent, what, ran->now_us / 1000);
+    } else if (puts && what->verdict == SIM_YES) {
         puts_key(node, &sent, what, ran->now_us / 1000);
     } else {
         for (uint32_t i = 0; i < nodes_now.change_count; i++) {
@@ -240,7 +249,11 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
                         change->resource, change->now);
         }
     }
-    counted(node, token, resources, what, ran->now_us / 1000);
+    if (reads) {
+        watch_leases_behind(node);
+    }
+    const bool shared = ran->script != NULL && strstr(ran->script, "_shared") != NULL;
+    counted(node, token, resources, what, ran->now_us / 1000, shared);
     nodes_now.change_count = 0;
 }
 
@@ -267,6 +280,7 @@ static void restarted(uint32_t node) {
     }
     watch_say("n%u forgets", node + 1);
     steps_restart(watched.steps, node, found);
+    watch_leases_found(node);
 }
 
 void __real_sim_node_forget(struct sim_world *world, uint32_t node);

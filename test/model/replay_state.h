@@ -14,6 +14,7 @@ struct watch_sent {
     uint32_t round; /* of the steps */
     uint32_t wants; /* resources, a mask */
     uint8_t command;
+    bool shared;                /* it is a reader's */
     bool is_whole;              /* sent again as a whole script, behind what was sent meanwhile */
     char sha1[SHA1_LENGTH + 1]; /* of the script; "": it is none */
 };
@@ -34,6 +35,18 @@ void watch_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* "r1" is resource 0, and bit 0; of a semaphore a slot's key is its number; 0: it is none. */
 uint32_t watch_resource(const char *name, size_t length);
+
+/* -- replay_leases.c -- */
+
+/* A node has run a command: before and behind what is looked at elsewhere. */
+void watch_leases_before(uint32_t node, const struct sim_ran *what, uint32_t token,
+                         uint64_t now_ms);
+void watch_leases_behind(uint32_t node);
+/* A reader's command that says yes. */
+void watch_leases_put(uint32_t node, const struct watch_sent *sent, const struct sim_ran *what,
+                      uint64_t now_ms);
+/* A node has other keys than before. */
+void watch_leases_found(uint32_t node);
 
 /* -- replay_client.c, replay_node.c -- */
 

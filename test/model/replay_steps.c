@@ -1,6 +1,6 @@
 /* See replay_steps.h. Rounds are few at a time: one that is over or given up is dropped from every
  * list at the next look at it. */
-#include "model/replay_steps.h"
+#include "model/replay_machine.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,70 +8,9 @@
 #include <string.h>
 
 const char *const steps_names[] = {
-    "send", "set",    "take",    "extend", "set_uncounted", "take_uncounted", "release",
-    "line", "expire", "restart", "count",  "tell",          "give_up",        "doubts",
-    "vote", "raise",  NULL};
-
-enum step {
-    SEND,
-    SET,
-    TAKE,
-    EXTEND,
-    SET_UNCOUNTED,
-    TAKE_UNCOUNTED,
-    RELEASE,
-    LINE,
-    EXPIRE,
-    RESTART,
-    COUNT,
-    TELL,
-    GIVE_UP,
-    DOUBTS, /* yeses that are doubtful because of a round on which somebody may still rely */
-    VOTE,
-    RAISE,
-    STEP_KINDS
-};
-
-#define ATTEMPTED 1 /* it is of an attempt */
-#define GONE 2      /* its owner has given it up */
-
-struct list {
-    uint32_t *items;
-    uint32_t count, room;
-};
-
-struct key {
-    struct steps_value is;
-    struct list lasts; /* rounds before whose end it does not end */
-};
-
-/* The number that each node's counter was exactly, while it had the token, by its last word. */
-struct placed {
-    uint64_t at[SIM_NODES_MAX];
-};
-
-struct doubt {
-    uint32_t node, round, forgotten;
-};
-
-struct steps {
-    struct key keys[SIM_NODES_MAX][SIM_RESOURCES_MAX];
-    struct list agreed[SIM_NODES_MAX]; /* rounds */
-    struct list told;
-    struct steps_round *rounds;
-    uint32_t round_count, round_room;
-    struct doubt *doubts;
-    uint32_t doubt_count, doubt_room;
-    uint8_t *tokens; /* by number: the next two */
-    uint32_t token_room;
-    struct placed *placed; /* by token */
-    uint32_t placed_room;
-    uint32_t nodes;
-    steps_over *is_over;
-    void *owner;
-    uint64_t taken[STEP_KINDS];
-    char refused[256];
-};
+    "send", "set",    "take",    "extend",  "set_uncounted", "take_uncounted", "release",
+    "line", "expire", "restart", "count",   "tell",          "give_up",        "doubts",
+    "vote", "raise",  "share",   "upgrade", "lease_ends",    "lower",          NULL};
 
 /* -- Memory -- */
 
@@ -89,7 +28,7 @@ static void *grown(void *items, uint32_t *room, uint32_t need, size_t size) {
     return memory;
 }
 
-static void add(struct list *list, uint32_t item) {
+void steps_add(struct list *list, uint32_t item) {
     list->items = grown(list->items, &list->room, list->count + 1, sizeof item);
     list->items[list->count++] = item;
 }
@@ -154,7 +93,7 @@ static uint8_t *token_of(struct steps *steps, uint32_t token) {
     return &steps->tokens[token];
 }
 
-static bool is_gone(const struct steps *steps, uint32_t token) {
+bool steps_is_gone(const struct steps *steps, uint32_t token) {
     return token < steps->token_room && steps->tokens[token] & GONE;
 }
 
@@ -163,16 +102,21 @@ static bool is_over(const struct steps *steps, uint32_t round, uint64_t true_ns)
     return steps->is_over(steps->owner, r->client, r->until_ns, true_ns);
 }
 
-static bool is_relied(const struct steps *steps, uint32_t round, uint64_t true_ns) {
-    return !is_gone(steps, steps->rounds[round].token) && !is_over(steps, round, true_ns);
+bool steps_is_relied(const struct steps *steps, uint32_t round, uint64_t true_ns) {
+    return !steps_is_gone(steps, steps->rounds[round].token) && !is_over(steps, round, true_ns);
+}
+
+bool steps_writes(const struct steps_round *round) {
+    return !round->reads && !round->lowered;
 }
 
 static bool are_rivals(const struct steps *steps, uint32_t a, uint32_t b) {
     const struct steps_round *one = &steps->rounds[a], *other = &steps->rounds[b];
-    return one->token != other->token && (one->wants & other->wants) != 0;
+    return one->token != other->token && (one->wants & other->wants) != 0 &&
+           (steps_writes(one) || steps_writes(other));
 }
 
-static bool is_vacant(uint32_t value) {
+bool steps_is_vacant(uint32_t value) {
     return value == STEPS_NOTHING || value == STEPS_RESERVED;
 }
 
@@ -201,7 +145,7 @@ void steps_count(struct steps *steps, uint32_t node, uint32_t round, uint64_t tr
     for (uint32_t i = 0; i < steps->doubt_count; i++) {
         const struct doubt *doubt = &steps->doubts[i];
         if (doubt->node == node && doubt->round == round &&
-            is_relied(steps, doubt->forgotten, true_ns)) {
+            steps_is_relied(steps, doubt->forgotten, true_ns)) {
             steps_refuse(steps, "count: n%u agreed to token %u and had forgotten token %u",
                          node + 1, r->token, steps->rounds[doubt->forgotten].token);
         }
@@ -227,27 +171,27 @@ void steps_tell(struct steps *steps, uint32_t round, uint64_t true_ns) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < steps->told.count; i++) {
         uint32_t other = steps->told.items[i];
-        if (is_relied(steps, other, true_ns)) {
+        if (steps_is_relied(steps, other, true_ns)) {
             steps->told.items[kept++] = other;
-            if (are_rivals(steps, round, other) && is_relied(steps, round, true_ns)) {
+            if (are_rivals(steps, round, other) && steps_is_relied(steps, round, true_ns)) {
                 steps_refuse(steps, "tokens %u and %u are both relied on", r->token,
                              steps->rounds[other].token);
             }
         }
     }
     steps->told.count = kept;
-    add(&steps->told, round);
+    steps_add(&steps->told, round);
 }
 
 void steps_give_up(struct steps *steps, uint32_t token) {
-    steps->taken[GIVE_UP] += !is_gone(steps, token);
+    steps->taken[GIVE_UP] += !steps_is_gone(steps, token);
     *token_of(steps, token) |= GONE;
 }
 
 /* -- Nodes -- */
 
 /* A yes that a client may count. */
-static void agree(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns) {
+void steps_agree(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns) {
     struct steps_round *r = &steps->rounds[round];
     if (r->agreed >> node & 1) {
         steps_refuse(steps, "n%u has agreed to the round of token %u before", node + 1, r->token);
@@ -257,7 +201,7 @@ static void agree(struct steps *steps, uint32_t node, uint32_t round, uint64_t t
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t other = list->items[i];
-        if (!is_relied(steps, other, true_ns)) {
+        if (!steps_is_relied(steps, other, true_ns)) {
             continue;
         }
         list->items[kept++] = other;
@@ -270,7 +214,7 @@ static void agree(struct steps *steps, uint32_t node, uint32_t round, uint64_t t
         }
     }
     list->count = kept;
-    add(list, round);
+    steps_add(list, round);
 }
 
 static const char *put_name(enum steps_put how) {
@@ -283,7 +227,7 @@ static void put_one(struct steps *steps, enum steps_put how, uint32_t node, uint
     struct key *key = &steps->keys[node][resource];
     bool is_own = key->is.value == token, counts = round != STEPS_UNCOUNTED;
     bool may = how == STEPS_EXTEND ? is_own
-               : how == STEPS_TAKE ? is_own || is_vacant(key->is.value)
+               : how == STEPS_TAKE ? is_own || steps_is_vacant(key->is.value)
                                    : key->is.value == STEPS_NOTHING || (is_own && !counts);
     const char *name = put_name(how);
     if (!may) {
@@ -301,7 +245,7 @@ static void put_one(struct steps *steps, enum steps_put how, uint32_t node, uint
     key->is = (struct steps_value){.value = token, .ends_ms = ends_ms};
     key->lasts.count = is_own ? key->lasts.count : 0;
     if (counts) {
-        add(&key->lasts, round);
+        steps_add(&key->lasts, round);
     }
 }
 
@@ -321,13 +265,14 @@ void steps_put(struct steps *steps, enum steps_put how, uint32_t node, uint32_t 
         }
     }
     if (counts) {
-        agree(steps, node, round, true_ns);
+        steps_agree(steps, node, round, true_ns);
     }
 }
 
-static void becomes(struct key *key, struct steps_value now) {
+void steps_becomes(struct key *key, struct steps_value now) {
     key->is = now;
     key->lasts.count = 0;
+    key->lease_count = 0;
 }
 
 void steps_leave(struct steps *steps, uint32_t node, uint32_t token, uint32_t resource,
@@ -335,38 +280,39 @@ void steps_leave(struct steps *steps, uint32_t node, uint32_t token, uint32_t re
     struct key *key = &steps->keys[node][resource];
     bool is_own = token != 0 && key->is.value == token;
     steps->taken[is_own ? RELEASE : LINE]++;
-    if (!is_own && !is_vacant(key->is.value)) {
+    if (!is_own && !steps_is_vacant(key->is.value)) {
         steps_refuse(steps, "%s: n%u ends r%u of token %u", token != 0 ? "release" : "line",
                      node + 1, resource + 1, key->is.value);
     }
-    if (is_own && !is_gone(steps, token)) {
+    if (is_own && !steps_is_gone(steps, token)) {
         steps_refuse(steps, "release: n%u ends r%u of token %u, which was not given up", node + 1,
                      resource + 1, token);
     }
-    if (!is_vacant(left.value)) {
+    if (!steps_is_vacant(left.value)) {
         steps_refuse(steps, "line: n%u has put token %u under r%u", node + 1, left.value,
                      resource + 1);
     }
-    becomes(key, left);
+    steps_becomes(key, left);
 }
 
 void steps_expire(struct steps *steps, uint32_t node, uint32_t resource, uint64_t true_ns) {
     struct key *key = &steps->keys[node][resource];
     steps->taken[EXPIRE]++;
+    steps_leases_end(steps, node, resource, true_ns);
     for (uint32_t i = 0; i < key->lasts.count; i++) {
-        if (is_relied(steps, key->lasts.items[i], true_ns)) {
+        if (steps_is_relied(steps, key->lasts.items[i], true_ns)) {
             steps_refuse(steps, "expire: n%u ends r%u of token %u before its validity", node + 1,
                          resource + 1, key->is.value);
         }
     }
-    becomes(key, (struct steps_value){.value = STEPS_NOTHING});
+    steps_becomes(key, (struct steps_value){.value = STEPS_NOTHING});
 }
 
 void steps_restart(struct steps *steps, uint32_t node,
                    const struct steps_value found[SIM_RESOURCES_MAX]) {
     steps->taken[RESTART]++;
     for (uint32_t x = 0; x < SIM_RESOURCES_MAX; x++) {
-        becomes(&steps->keys[node][x], found[x]);
+        steps_becomes(&steps->keys[node][x], found[x]);
     }
     for (uint32_t i = 0; i < steps->agreed[node].count; i++) {
         steps->rounds[steps->agreed[node].items[i]].forgot |= UINT32_C(1) << node;
@@ -379,7 +325,7 @@ void steps_foreign(struct steps *steps, uint32_t node, uint32_t resource, struct
         steps_refuse(steps, "another library has r%u of token %u at n%u", resource + 1,
                      key->is.value, node + 1);
     }
-    becomes(key, now);
+    steps_becomes(key, now);
 }
 
 /* -- Counters -- */

@@ -1,5 +1,5 @@
-/* The rules of proof/exclusion.py and proof/fences.py as a machine: each step that something takes
- * is either one that they allow, or it is refused, and the history with it.
+/* The rules of proof/exclusion.py, proof/fences.py and proof/modes.py as a machine: each step that
+ * something takes is either one that they allow, or it is refused, and the history with it.
  *
  * It knows rounds, tokens and values by number and what time it is for whom, and nothing of who
  * tells it: replay.c does. What a rule demands (`needs`) is checked here and nowhere else; the
@@ -15,9 +15,10 @@
 
 #include "sim/options.h"
 
-#define STEPS_NOTHING 0u           /* values: tokens are numbers from 1 */
-#define STEPS_RESERVED UINT32_MAX  /* for whomever */
-#define STEPS_UNCOUNTED UINT32_MAX /* no round */
+#define STEPS_NOTHING 0u              /* values: tokens are numbers from 1 */
+#define STEPS_RESERVED UINT32_MAX     /* for whomever */
+#define STEPS_SHARED (UINT32_MAX - 1) /* readers have leases */
+#define STEPS_UNCOUNTED UINT32_MAX    /* no round */
 
 enum steps_put { STEPS_SET, STEPS_TAKE, STEPS_EXTEND };
 
@@ -38,6 +39,8 @@ struct steps_round {
     uint8_t client;
     bool attempt;
     bool told;
+    bool reads;   /* what its commands ask for */
+    bool lowered; /* it wrote, and its client relies on it as a reader at most */
 };
 
 struct steps;
@@ -88,6 +91,37 @@ void steps_restart(struct steps *steps, uint32_t node,
 
 /* Another library's client has put this there, or taken its own away. */
 void steps_foreign(struct steps *steps, uint32_t node, uint32_t resource, struct steps_value now);
+
+/* -- Readers: modes.py -- */
+
+/* From now on the token's client only reads; also what becomes of an upgrade that has not won. */
+void steps_lower(struct steps *steps, uint32_t token);
+
+/* A reader's command that says yes has given the token a lease, or prolonged it: `attempt` a SHARE;
+ * else an extension, by which what it wrote may become a lease. */
+void steps_share(struct steps *steps, bool attempt, uint32_t node, uint32_t round, uint32_t token,
+                 uint32_t resource, uint64_t ends_ms, uint64_t least_ms);
+
+/* ... an UPGRADE has made the token the key. */
+void steps_upgrade(struct steps *steps, uint32_t node, uint32_t round, uint32_t token,
+                   uint32_t resource, uint64_t ends_ms, uint64_t least_ms);
+
+/* The yes as a whole, behind its resources. */
+void steps_agreed(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns);
+
+/* The token's lease has been given up; or has ended by itself. */
+void steps_unlease(struct steps *steps, uint32_t node, uint32_t resource, uint32_t token);
+void steps_lease_ends(struct steps *steps, uint32_t node, uint32_t resource, uint32_t token,
+                      uint64_t true_ns);
+
+/* When the token's lease ends; 0: it has none. The tokens of leases, by number. */
+uint64_t steps_lease(const struct steps *steps, uint32_t node, uint32_t resource, uint32_t token);
+bool steps_lease_at(const struct steps *steps, uint32_t node, uint32_t resource, uint32_t i,
+                    uint32_t *token, uint64_t *ends_ms);
+
+/* Behind steps_restart(): a lease that was found. */
+void steps_found(struct steps *steps, uint32_t node, uint32_t resource, uint32_t token,
+                 uint64_t ends_ms);
 
 /* -- Counters -- */
 
