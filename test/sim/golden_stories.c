@@ -242,8 +242,10 @@ const struct sim_story sim_stories[] = {
       RELEASE(300, 1), RELEASE(320, 2), END(400)}},
     {"26-fewer-permits",
      "Three permits are taken when the second client makes them two. What is held stays held. Who\n"
-     "asks for one of three is told that there is another number; who asks for one of two waits\n"
-     "until one of these is free. The third slot is given to nobody any more.",
+     "asks for one of three is told that there is another number, when two nodes have said so; "
+     "who\n"
+     "asks for one of two waits until one of these is free. The third slot is given to nobody any\n"
+     "more.",
      3,
      RL_GUARD_OFF,
      {STORY_OF(3), PERMITS(0, 1, 2, 2000, 0), PERMITS(20, 2, 1, 2000, 0), RESIZE(50, 2, 2),
