@@ -89,14 +89,13 @@ static void home_is_in_quarantine(void **state) {
     struct live *live = *state;
     redlock_client *guarded;
     redlock_client_options options = live_options(live);
-    const size_t home = permits_home(live);
     options.guard = REDLOCK_GUARD_OBSERVED;
     options.max_ttl_ms = LONG_MS;
     LIVE_STATUS(live_open(live, &options, &guarded), 0);
     LIVE_POLL(live, live_up(guarded) == 5);
     live_close(live, live->client);
     live->client = guarded;
-    waits_elsewhere(live, guarded, home, true);
+    waits_elsewhere(live, guarded, permits_home(live), true);
     redlock_lock *lock = permits_lock(guarded, K, K);
     redlock_acquire_options once = live_once(TTL_MS);
     LIVE_POLL(live, live_up(guarded) == 5);
