@@ -318,6 +318,35 @@ static void becomes_the_other(void **state) {
     live_end(live);
 }
 
+/* A writer that becomes a reader begins a reading phase: behind it is the writer that waits. */
+static void lets_readers_in_beside_it(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    redisContext *a = listen_to(live, "SUBSCRIBE libredlock:client:" ID_A);
+    redisContext *b = listen_to(live, "SUBSCRIBE libredlock:client:" ID_B);
+    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(join(live, RL_EXCLUSIVE, B, 60000).verdict, RL_NO);
+    assert_int_equal(join(live, RL_SHARED, A, 0).verdict, RL_NO);
+    assert_int_equal(extend(live, first, TTL_MS, false).verdict, RL_YES); /* stays a writer's */
+    assert_int_equal(live_integer(live, 0, "ZCARD libredlock:line:shared:{key}"), 1);
+    assert_int_equal(extend(live, first, TTL_MS, true).verdict, RL_YES);
+    assert_int_equal(live_integer(live, 0, "ZCARD libredlock:line:shared:{key}"), 0);
+    hears(a, "shut " A);
+    assert_key(live, RL_SHARED_VALUE);
+    assert_int_equal(share_with(live, second, TTL_MS, A, 2000).verdict, RL_YES);
+    assert_int_equal(join(live, RL_SHARED, A, 0).verdict, RL_NO);
+    assert_int_equal(extend(live, first, TTL_MS, true).verdict, RL_YES); /* no second phase */
+    assert_int_equal(live_integer(live, 0, "ZCARD libredlock:line:shared:{key}"), 1);
+    assert_false(give_up(live, first, RL_RELEASE_SERVE).line.served);
+    assert_true(give_up(live, second, RL_RELEASE_SERVE).line.served);
+    hears(b, "turn " B);
+    assert_key(live, "reserved:" B);
+    redisFree(a);
+    redisFree(b);
+    live_tell(live, 0, "FLUSHALL");
+    live_end(live);
+}
+
 static struct rl_answer share_fenced(const struct live *live, const char *token, uint64_t least) {
     return say_of(live, 2,
                   (struct rl_command){.kind = RL_COMMAND_TAKE,
@@ -448,6 +477,7 @@ int main(void) {
         LIVE_TEST(lets_readers_in_when_no_writer_waits),
         LIVE_TEST(waits_for_a_writer),
         LIVE_TEST(becomes_the_other),
+        LIVE_TEST(lets_readers_in_beside_it),
         LIVE_TEST(has_a_fence),
         LIVE_TEST(works_with_what_is_allowed),
         LIVE_TEST(is_one_vote_of_several),

@@ -11,7 +11,8 @@ static void put(struct bytes *wire, struct rl_command command, uint32_t key) {
     const struct rl_bytes name = {random_keys[key].data, random_keys[key].length};
     const struct rl_target target = {.resources = &name, .n = 1, .retention_ms = 3600000};
     char text[16384];
-    command.lock_mode = RL_SHARED;
+    command.whole_script = true;
+    command.lock_mode = command.kind == RL_COMMAND_SET ? RL_EXCLUSIVE : RL_SHARED;
     command.target = &target;
     command.ttl_ms = command.ttl_ms == 0 ? 60000 : command.ttl_ms;
     assert(rl_command_room(&target) <= sizeof text);
@@ -21,10 +22,7 @@ static void put(struct bytes *wire, struct rl_command command, uint32_t key) {
 static void put_release(struct bytes *wire, uint32_t key, const char *token,
                         enum rl_release_mode mode) {
     put(wire,
-        (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE,
-                            .whole_script = true,
-                            .token = token,
-                            .mode = (uint8_t)mode},
+        (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE, .token = token, .mode = (uint8_t)mode},
         key);
 }
 
@@ -44,6 +42,21 @@ static void put_deletes(struct bytes *wire, const struct resp_arg *resource) {
     }
 }
 
+/* A writer becomes a reader while another one waits. */
+static void put_downgrade(struct bytes *wire, uint32_t key) {
+    static const struct rl_command sent[] = {
+        {.kind = RL_COMMAND_SET},
+        {.kind = RL_COMMAND_JOIN, .waited_ms = 40000000, .grace_ms = 250},
+        {.kind = RL_COMMAND_EXTEND, .converts = true},
+    };
+    for (uint32_t i = 0; i < COUNT(sent); i++) {
+        struct rl_command command = sent[i];
+        command.token = random_tokens[0];
+        command.place = "00000000000000010000000000000001";
+        put(wire, command, key);
+    }
+}
+
 void random_alone(struct random_commands *random, struct bytes *wire) {
     static const uint32_t ttls[] = {1, 3, 5000, 60000, 86400000};
     const uint32_t key = chance(random, 80) ? 0 : 1, parts = pick(random, 4);
@@ -52,12 +65,14 @@ void random_alone(struct random_commands *random, struct bytes *wire) {
     if (parts < 2 && chance(random, 80)) {
         put_deletes(wire, &random_keys[key]);
     }
+    if (chance(random, 20)) {
+        put_downgrade(wire, key);
+        return;
+    }
     if (parts < 3) {
         put(wire,
-            (struct rl_command){.kind = RL_COMMAND_TAKE,
-                                .whole_script = true,
-                                .token = token,
-                                .ttl_ms = ttls[pick(random, COUNT(ttls))]},
+            (struct rl_command){
+                .kind = RL_COMMAND_TAKE, .token = token, .ttl_ms = ttls[pick(random, COUNT(ttls))]},
             key);
     }
     if (parts != 1) {
@@ -66,9 +81,7 @@ void random_alone(struct random_commands *random, struct bytes *wire) {
 }
 
 void random_alone_plant(struct bytes *wire) {
-    put(wire,
-        (struct rl_command){
-            .kind = RL_COMMAND_TAKE, .whole_script = true, .token = random_tokens[0]},
+    put(wire, (struct rl_command){.kind = RL_COMMAND_TAKE, .token = random_tokens[0]},
         RANDOM_ALONE_KEY);
 }
 

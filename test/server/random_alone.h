@@ -1,11 +1,12 @@
-/* What a reader sends that is alone, as random_commands.h: share.lua and release_shared.lua have
- * first lines of their own for it, which chance seldom meets. */
+/* What chance seldom meets, as random_commands.h: a reader that is alone, for which share.lua and
+ * release_shared.lua have first lines of their own, and a writer that becomes a reader. */
 #ifndef SERVER_RANDOM_ALONE_H
 #define SERVER_RANDOM_ALONE_H
 
 #include "server/random_commands.h"
 
-/* Deletes whatever there is of a resource, reads it, and gives it up; or some of that. */
+/* Deletes whatever there is of a resource, reads it, and gives it up, or becomes a reader; or some
+ * of that. */
 void random_alone(struct random_commands *random, struct bytes *wire);
 
 /* Reads one of the resources (random_keys); gives it up, as elsewhere and as at home. */

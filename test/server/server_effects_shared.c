@@ -13,6 +13,7 @@
 #define CALL(name) "redis.call('" name "'"
 #define COUNTER_LIMIT 9007199254740991.0
 #define UPGRADE_MS "5000"
+#define SERVE_MS "250"
 
 /* What the keys are found to be, before anything is written. */
 struct look {
@@ -191,6 +192,14 @@ static bool find_own(struct script_run *run, struct look *look, double i, const 
     return !run->is_over;
 }
 
+/* A writer has become a reader: so may those that wait to read. */
+static void let_in(struct script_run *run, const struct resp_arg *name, bool was_shared) {
+    static const struct resp_arg ms = {SERVE_MS, sizeof SERVE_MS - 1};
+    if (!run->is_over && !was_shared) {
+        line_serve_shared(run, name, &ms, true);
+    }
+}
+
 void effect_extend_shared(struct script_run *run) {
     struct look look = look_at(run, 4);
     bool converts = script_same(script_arg(run, 3), &(struct resp_arg){"1", 1}) ||
@@ -208,6 +217,7 @@ void effect_extend_shared(struct script_run *run) {
         end = look.ends[at] > end && !shortens ? look.ends[at] : end;
         if (look.is_shared[at] || converts) {
             readers_hold(run, name, end, look.is_shared[at]);
+            let_in(run, name, look.is_shared[at]);
         } else {
             readers_pexpireat(run, CALL("pexpireat") ", KEYS[i]", name, end);
         }

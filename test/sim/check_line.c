@@ -303,8 +303,7 @@ static void go_by(struct sim_world *world, const struct sim_standing *it, uint32
                   const struct told *told, uint32_t times, uint32_t most) {
     const struct sim_options *options = &world->options;
     const bool mixed =
-        options->reader_percent > 0 &&
-        (options->plain > 0 || options->several_percent > 0 || options->change_percent > 0);
+        options->reader_percent > 0 && (options->plain > 0 || options->several_percent > 0);
     world->stats.overtaken++;
     world->stats.unpaid += times > most;
     if (times > most && is_promised(world) && !mixed) {

@@ -41,8 +41,7 @@
  *     phase that there is, but for those of a client whose turn came and who waited by then. (A
  *     writer that went into the line without being refused keeps nobody out yet.)
  * What is paid for is excused, as above. The same violation, where nothing goes wrong: no client of
- * another library, no lock of several resources, nobody that changes the mode in which it holds;
- * else it is counted.
+ * another library, no lock of several resources; else it is counted.
  *
  * Of a semaphore there is one line, and in it a place of each client for each number of permits
  * that its locks take. Who stands in it was gone by if somebody who asked later, for however many,

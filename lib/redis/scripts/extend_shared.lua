@@ -9,9 +9,16 @@
 -- lease alone, which ends no earlier: so there is no moment at which it is nobody's or another
 -- writer's. That is said by the rounds that are sent since the lock counts as a reader's, and not
 -- by all: an extension that runs late, behind an upgrade that was counted, must not let readers in.
+--
+-- What a writer has left so is a reading phase that begins: readers that wait here are let in, as
+-- behind a writer that goes (release_line.lua), and shut the door if writers wait, whose turn it is
+-- when the last of them goes (release_shared.lua). Else, where all writers become readers, it would
+-- always be the next writer's. Nothing of that raises an error.
 -- include: part_readers.lua
 -- include: part_lease.lua
 -- include: part_hold.lua
+-- include: part_line.lua
+-- include: part_serve.lua
 local n = ARGV[4] and #KEYS / 2 or #KEYS
 local v, ms, is, ends = ARGV[1], tonumber(ARGV[2]), {}, {}
 for i = 1, n do
@@ -28,6 +35,7 @@ for i = 1, n do
     local e = math.max(ends[i], now + ms)
     if is[i] or ARGV[3] == '1' then
         hold(KEYS[i], v, e, is[i])
+        if not is[i] then serve_shared(KEYS[i], 250, true) end
     else
         redis.call('pexpireat', KEYS[i], num(e))
     end
