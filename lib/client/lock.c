@@ -317,7 +317,6 @@ int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
 
 int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     struct rl_event event = {.type = RL_EV_UPGRADE};
-    struct rl_world *world;
     int status = enter(lock, __func__);
     if (status == 0) {
         status = check_mode(lock, RL_SHARED);
@@ -329,7 +328,7 @@ int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data)
         return REDLOCK_ERR_INVALID;
     }
     if (status == 0) {
-        world = lock->client->io.world;
+        struct rl_world *world = lock->client->io.world;
         event.floor = lock->fence != 0 ? world->ops->wall_us(world) : 0;
         rl_mode_upgrade(rl_hold_primary(lock));
         submit_extend(lock, &event, on_done, data);
