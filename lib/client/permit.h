@@ -17,7 +17,8 @@
  * for a slot behind that one. A node keeps another number of permits (the error PERMITS): the next
  * one is home, for this acquire; it may have been away when the number was changed. So many do that
  * no quorum is left: the acquire ends, waiting would not help. It ends, or its lock is freed, while
- * home is asked: the place is left, behind the question on the same connection.
+ * home is asked: the place is left, behind the question on the same connection. If that breaks, the
+ * place is left on the next one, since home may have reserved something for it.
  *
  * Can more than k hold? Who may hold a slot: whoever has a quorum of yes for its key, counted as
  * for a lock (core/lock.h), and two quorums share a node. So a slot has one holder, and k slots

@@ -119,6 +119,9 @@ void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answ
     } else if (answer->verdict == RL_NO) {
         take_no(lock, call->node);
     } else {
+        if (answer->verdict == RL_UNANSWERED) { /* and may have reserved slots */
+            rl_line_call_leave(lock, lock->resources[0], call->node, call->place);
+        }
         permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else the next is asked */
         rl_step_simple(lock, RL_EV_READY);
     }

@@ -415,6 +415,27 @@ static void a_no_from_before_the_release_is_none(void **state) {
     five_stop(&s.f);
 }
 
+/* The answer is lost with its connection: what home has reserved is given back when it is there
+ * again, before it is asked anew. */
+static void what_was_reserved_in_vain_is_given_back(void **state) {
+    struct scene s = {.order = {0}};
+    (void)state;
+    five_start(&s.f);
+    fake_node_server(s.f.nodes[0])->broken |= SERVER_BREAK_LOADED_SCRIPTS;
+    assert_int_equal(five_open_n(&s.f, 1), 0);
+    redlock_lock *lock = new_lock(&s, 1, 1);
+    fake_node_rule(
+        s.f.nodes[0],
+        (struct fake_rule){.command = "join_permit", .times = 1, .action = FAKE_EXECUTE_RESET});
+    assert_int_equal(five_acquire(&s.f, lock), REDLOCK_ERR_NO_QUORUM);
+    five_wait_up(&s.f, 1);
+    assert_int_equal(five_acquire(&s.f, lock), 0);
+    assert_int_equal(fake_node_count(s.f.nodes[0], "leave_permit"), 1);
+    assert_int_equal(five_release(&s.f, lock), 0);
+    five_wait_repaid(&s.f);
+    five_stop(&s.f);
+}
+
 /* An owner's hold is of a semaphore of five: the fifth is no slot of one of three. */
 static void an_owner_shares_no_other_semaphore(void **state) {
     struct scene s;
@@ -448,6 +469,7 @@ int main(void) {
         cmocka_unit_test(a_turn_of_other_slots_is_none),
         cmocka_unit_test(a_question_does_not_cost_its_client_the_place),
         cmocka_unit_test(a_no_from_before_the_release_is_none),
+        cmocka_unit_test(what_was_reserved_in_vain_is_given_back),
         cmocka_unit_test(an_owner_shares_no_other_semaphore),
     };
     return cmocka_run_group_tests_name("permit", tests, NULL, NULL);
