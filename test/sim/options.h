@@ -272,8 +272,6 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
 
 /* options_permits.c: the presets "permits" and "turns". */
 void sim_options_permits(struct sim_options *options);
-/* What does not go with changes of their number. */
-void sim_options_permits_last(struct sim_options *options);
 uint32_t sim_options_slots(const struct sim_options *options);
 
 /* options_lines.c: the presets "lines", "phases" and "turns", with this trouble. Whatever is not

@@ -122,7 +122,6 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
     if (options->permits > 0) {
         options->resources = sim_options_slots(options);
         options->several_percent = options->plain = 0;
-        sim_options_permits_last(options);
     }
 }
 

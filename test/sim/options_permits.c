@@ -41,14 +41,5 @@ void sim_options_permits(struct sim_options *options) {
         options->watch_percent = sim_chance(&random, 50) ? any(&random, 20, 100) : 0;
         options->adopt_percent = sim_chance(&random, 20) ? any(&random, 10, 50) : 0;
         derive_forgetting(options, &random);
-        sim_options_permits_last(options);
-    }
-}
-
-/* Home's word of another number ends an acquire, as long as home has slots in use: where its clock
- * stands that may be an hour. */
-void sim_options_permits_last(struct sim_options *options) {
-    if (options->resize_percent > 0 || options->odd_percent > 0) {
-        options->faults &= ~(BIT(SIM_FAULT_NODE_FROZEN) | BIT(SIM_FAULT_NODE_BACK));
     }
 }
