@@ -25,7 +25,9 @@ from server import ChaosError
 FINISH_TIMEOUT_S = 20.0
 TURN_POLL_S = 0.001
 SHELL_TTL_MS = 1000  # a shorter one leaves no time to end the command
-SHELL_ENDED = 128 + signal.SIGTERM  # unless the command ends by itself when it is told to
+NOT_READY = "cannot start a guard process: it does not become ready"
+# Of a shell that is told to end: what its command makes of that, or a lock that is lost meanwhile.
+SHELL_ENDED = (0, 128 + signal.SIGTERM, 75)
 
 
 @dataclass(frozen=True)
@@ -177,13 +179,17 @@ class Clients:
         self._spawn(slot)
 
     def check(self) -> None:
-        """Raises ChaosError if a process ended that nobody had ended."""
+        """Raises ChaosError if a process ended that nobody had ended. A shell that the machine was too
+        busy for, and that said so, is replaced."""
         with self._lock:
-            slots = list(self._slots.values())
-        for process in slots:
+            slots = list(self._slots.items())
+        for slot, process in slots:
             status = process.popen.poll()
-            if status is not None and not process.expected_end:
+            if status is None or process.expected_end:
+                continue
+            if not process.is_shell or NOT_READY not in self._said(process):
                 raise self._failed(process, _ended(status))
+            self._spawn(slot)
 
     def finish(self) -> None:
         """Tells all to end after their present work, and waits for it."""
@@ -198,7 +204,7 @@ class Clients:
                 status = process.popen.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 raise self._failed(process, "does not end after SIGTERM") from None
-            if status != 0 and not (process.is_shell and status == SHELL_ENDED):
+            if status not in (SHELL_ENDED if process.is_shell else (0,)):
                 raise self._failed(process, _ended(status))
 
     def close(self) -> None:
@@ -208,9 +214,12 @@ class Clients:
                 process.popen.kill()
                 process.popen.wait()
 
-    def _failed(self, process: _Process, what: str) -> ChaosError:
+    def _said(self, process: _Process) -> str:
         log = self._load.folder / "clients" / f"{process.number}.log"
-        said = log.read_text(errors="replace")[-2000:].rstrip() or "(it wrote nothing)"
+        return log.read_text(errors="replace")[-2000:].rstrip()
+
+    def _failed(self, process: _Process, what: str) -> ChaosError:
+        said = self._said(process) or "(it wrote nothing)"
         return ChaosError(f"client process {process.number} {what}:\n{said}")
 
 
