@@ -10,6 +10,7 @@
 #define SLOTS_BROKEN 16 /* at most, where they are counted */
 #define DEAD_MAX 16     /* as many members of clients that are gone does JOIN drop */
 #define LINE_MS 600000
+#define DEL_EACH "redis.call('del', KEYS[i]"
 #define ZREM_ME "redis.call('zrem', l, me"
 #define ZREM_OTHER "redis.call('zrem', l, m)"
 #define ZREM_LEFT "redis.call('zrem', l, ARGV[2]"
@@ -280,6 +281,20 @@ struct release {
     char error[256]; /* "": none */
 };
 
+/* Broken: wherever the value is. */
+static void release_counted(const struct permit *p) {
+    const struct text value = text_of("", script_arg(p->run, 1), "");
+    for (uint32_t i = 0; i < SLOTS_BROKEN && !p->run->is_over; i++) {
+        if (permit_slot_has(p, i, &value)) {
+            const struct server_key *slot = permit_slot(p, i);
+            const struct resp_arg found = {slot->name.data, slot->name.length};
+            const struct text copy = text_of("", &found, "");
+            const struct resp_arg name = text_arg(&copy);
+            script_del(p->run, DEL_EACH, &name);
+        }
+    }
+}
+
 static void release_one(const struct permit *p, const struct resp_arg *name,
                         struct release *release) {
     struct script_run *run = p->run;
@@ -303,7 +318,7 @@ static void release_one(const struct permit *p, const struct resp_arg *name,
         deletes = script_try_set(run, name, &to, script_arg(run, 2)) != NULL;
     }
     if (deletes) {
-        script_del(run, "redis.call('del', KEYS[i]", name);
+        script_del(run, DEL_EACH, name);
     }
 }
 
@@ -344,8 +359,7 @@ void effect_release_permit(struct script_run *run) {
         release_one(&p, script_key(run, (double)i), &release);
     }
     if (permit_breaks(&p, SERVER_PERMITS_COUNTED)) {
-        struct text value = text_of("", script_arg(run, 1), "");
-        permit_give_up(&p, SLOTS_BROKEN, &value);
+        release_counted(&p);
     }
     if (!run->is_over && is_word(mode, "serve") && line_first(run, &p.line, &was)) {
         uint32_t k = permit_kept(&p, script_arg(run, 4));
