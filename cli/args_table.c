@@ -56,12 +56,12 @@ const struct tool_option rl_args_table[] = {
      .help = "as a reader: readers hold it together, and keep out who\n"
              "would hold it without --shared, as that keeps them out"},
     {"permits", 0, TOOL_WHOLE, .at = AT(permits), .min = 1, .max = REDLOCK_PERMITS_MAX,
-     .uses = FOR(RL_CMD_RUN), .value = "K",
-     .help = "KEY is a semaphore: up to K run at once, and each has a\n"
-             "number from 0 to K - 1, REDLOCK_SLOT, that no other of\n"
+     .uses = HOLDS | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_RELEASE), .value = "K",
+     .help = "KEY is a semaphore: up to K hold it at once, and each\n"
+             "has a slot, a number from 0 to K - 1 that no other of\n"
              "them has; the same K for all its users"},
-    {"take", 0, TOOL_WHOLE, .at = AT(take), .min = 1, .max = REDLOCK_TAKE_MAX,
-     .uses = FOR(RL_CMD_RUN), .value = "M", .help = "M of the K permits, or none; default 1"},
+    {"take", 0, TOOL_WHOLE, .at = AT(take), .min = 1, .max = REDLOCK_TAKE_MAX, .uses = HOLDS,
+     .value = "M", .help = "M of the K permits, or none; default 1"},
     {"holder", 0, TOOL_TEXT, .at = AT(holder), .uses = HOLDS, .value = "NAME",
      .help = "the holder's name, for status; default: host:process id"},
     {"id", 'i', TOOL_TEXT, .at = AT(id), .uses = FOR(RL_CMD_ELECT), .value = "ID",

@@ -18,7 +18,7 @@ static const char overview[] =
     "Usage: redlock COMMAND [options] ...\n"
     "\n"
     "  run KEY -- COMMAND    run a command while holding a lock\n"
-    "  status KEY...         who holds a lock, node by node\n"
+    "  status KEY...         who holds a lock, or permits; who waits\n"
     "  doctor                check whether these nodes are fit for locks\n"
     "  acquire KEY           for scripts: take a lock, print its token\n"
     "  extend KEY TOKEN      for scripts: renew it\n"
@@ -79,7 +79,8 @@ static const struct help helps[RL_CMDS] = {
          "Acquires a lock, prints its token and exits; the lock lives until its ttl is\n"
          "over, or until it is released with the token; extend renews it. For scripts\n"
          "that cannot use redlock run: the lock is not renewed, and a loss is not\n"
-         "reported. With --fence it prints the token, a space and the fence.\n"
+         "reported. With --fence it prints the token, a space and the fence; with\n"
+         "--permits the token begins with the slots, as in 0,3@...\n"
          "\n"
          "Example:\n"
          "  # with max-ttl = 5m in the configuration file\n"
@@ -87,13 +88,15 @@ static const struct help helps[RL_CMDS] = {
          "  reindex-part 1 && redlock extend --ttl 5m reindex \"$token\" && reindex-part 2\n"
          "  redlock release reindex \"$token\"\n"
          "  grant=$(redlock acquire --fence reindex) || exit 0\n"
-         "  token=${grant% *} fence=${grant#* }\n",
+         "  token=${grant% *} fence=${grant#* }\n"
+         "  token=$(redlock acquire --permits 5 uploads) && slot=${token%%@*}\n",
          "Exit status: 0 acquired; 1 another has it (-E changes it); 69 too few nodes\n"
          "answer.\n"},
     [RL_CMD_EXTEND] =
         {"extend [options] KEY[,KEY...] [TOKEN]",
          "Gives a lock that is held by TOKEN a new ttl, counted from now. TOKEN is what\n"
-         "acquire printed; without it, REDLOCK_TOKEN is used. Prints nothing, except with\n"
+         "acquire printed; without it, REDLOCK_TOKEN is used. What was acquired with\n"
+         "--shared or --permits is extended with the same. Prints nothing, except with\n"
          "--json or -v.\n"
          "\n"
          "Example:\n"
@@ -103,8 +106,8 @@ static const struct help helps[RL_CMDS] = {
     [RL_CMD_RELEASE] =
         {"release [options] KEY[,KEY...] [TOKEN]",
          "Releases a lock that is held by TOKEN, which acquire printed; without it,\n"
-         "REDLOCK_TOKEN is used. It never releases a lock of another holder. Without\n"
-         "--shared it releases a reader's as well; extend needs --shared for that.\n"
+         "REDLOCK_TOKEN is used. It never releases a lock of another holder. The token is\n"
+         "enough, of readers and of permits too; extend needs --shared, --permits.\n"
          "\n"
          "Example:\n"
          "  redlock release reindex \"$token\"\n",
@@ -112,15 +115,15 @@ static const struct help helps[RL_CMDS] = {
          "work may have been unprotected; 69 too few nodes answer, its ttl will end it.\n"},
     [RL_CMD_STATUS] =
         {"status [options] KEY...",
-         "Asks every node who holds or reads a lock and for how long, and who waits for\n"
-         "it, in order; shows which nodes the guard keeps from voting, and until when. It\n"
-         "changes nothing. The answer may be outdated when it is printed: do not decide\n"
-         "by it in a script, use acquire.\n"
+         "Asks every node who holds or reads a lock and for how long, who has which permit\n"
+         "of a semaphore, and who waits, in order; shows which nodes the guard keeps from\n"
+         "voting, and until when. It changes nothing. The answer may be outdated when it\n"
+         "is printed: do not decide by it in a script, use acquire.\n"
          "\n"
          "Example:\n"
          "  redlock status nightly-report\n",
-         "Exit status: 0 each lock has a holder on a quorum of nodes; 1 one of them is\n"
-         "free; 69 too few nodes answer.\n"},
+         "Exit status: 0 each lock, or a permit, has a holder on a quorum of nodes; 1 one\n"
+         "of them is free; 69 too few nodes answer.\n"},
     [RL_CMD_ELECT] =
         {"elect [options] NAME [-- COMMAND [argument...]]",
          "Campaigns until it is ended: of all candidates for NAME one leads at a time.\n"
@@ -139,8 +142,8 @@ static const struct help helps[RL_CMDS] = {
          "Checks every node for what an operator must know before trusting it with locks:\n"
          "is it reachable, a primary, persistent, safe from eviction; may this user do\n"
          "what is needed; is it one of the others under another name; does its clock\n"
-         "agree. Each finding comes with a remedy. On each node one random key is set\n"
-         "and deleted again.\n"
+         "agree; do fences, readers and semaphores work. Each finding comes with a remedy.\n"
+         "On each node one random key is tried, and deleted again.\n"
          "\n"
          "Examples:\n"
          "  redlock doctor\n"

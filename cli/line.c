@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redlock/semaphore.h"
 #include "tool/utf8.h"
 
 struct asking {
@@ -17,6 +18,7 @@ static void take_place(struct rl_line_place *place, const redlock_waiter *waiter
     snprintf(place->client, sizeof place->client, "%s", waiter->client);
     place->node = waiter->node;
     place->waited_ms = waiter->waited_ms;
+    place->take = waiter->take;
 }
 
 static void on_listed(redlock_query *query, int status, void *data) {
@@ -44,4 +46,21 @@ int rl_line_look(struct rl_line *line, struct rl_session *session, redlock_bytes
     int status = redlock_query_waiters(session->client, key.data, key.length, RL_LINE_MAX,
                                        on_listed, &asking);
     return status == 0 ? rl_session_wait(session) : status;
+}
+
+int rl_line_look_permits(struct rl_line *line, struct rl_session *session, redlock_bytes key) {
+    struct asking asking = {line, session};
+    memset(line, 0, sizeof *line);
+    int status = redlock_query_permit_waiters(session->client, key.data, key.length, RL_LINE_MAX,
+                                              on_listed, &asking);
+    return status == 0 ? rl_session_wait(session) : status;
+}
+
+const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_MAX]) {
+    if (place->who[0] != '\0') {
+        snprintf(out, RL_LINE_WHO_MAX, "%s", place->who);
+    } else {
+        snprintf(out, RL_LINE_WHO_MAX, "no name (client %s)", place->client);
+    }
+    return out;
 }

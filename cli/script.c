@@ -11,6 +11,7 @@
 #include "acquire.h"
 #include "exits.h"
 #include "output.h"
+#include "redlock/semaphore.h"
 #include "say.h"
 #include "session.h"
 #include "token.h"
@@ -28,6 +29,32 @@ struct script {
 #define LOOK_MS 5 /* how often late votes are looked for */
 
 /* -- Arguments -- */
+
+/* A token of permits says which they are. How many there are only an extension needs to know, which
+ * may have to take one anew on a node; a release goes by what the nodes keep. */
+static int check_slots(const struct script *script, struct rl_args *args) {
+    const struct rl_token *token = &script->token;
+    const char *command = rl_args_command_text(args->command);
+    if (token->n_slots == 0) {
+        return args->permits == 0
+                   ? 0
+                   : rl_fail(RL_EXIT_USAGE,
+                             "%s: TOKEN: it names no slot; give what acquire --permits printed, "
+                             "SLOT@...",
+                             command);
+    }
+    if (args->shared || (args->permits == 0 && args->command == RL_CMD_EXTEND)) {
+        return rl_fail(RL_EXIT_USAGE, "%s: TOKEN is of a permit: %s", command,
+                       args->shared ? "leave --shared out" : "add --permits K");
+    }
+    int32_t most = 0;
+    for (size_t i = 0; i < token->n_slots; i++) {
+        most = token->slots[i] > most ? token->slots[i] : most;
+    }
+    args->permits = args->permits != 0 ? args->permits : most + 1;
+    args->take = (int64_t)token->n_slots;
+    return 0;
+}
 
 static int check_words(struct script *script, struct rl_args *args, bool takes_token) {
     const char *command = rl_args_command_text(args->command);
@@ -58,14 +85,37 @@ static int check_words(struct script *script, struct rl_args *args, bool takes_t
                        command);
     }
     const char *why = rl_token_parse(&script->token, text);
-    return why == NULL ? 0 : rl_fail(RL_EXIT_USAGE, "%s: TOKEN: %s", command, why);
+    return why == NULL ? check_slots(script, args)
+                       : rl_fail(RL_EXIT_USAGE, "%s: TOKEN: %s", command, why);
 }
 
 static int begin(struct script *script, struct rl_args *args) {
+    const struct rl_token *token = &script->token;
     int status = rl_session_open(&script->session, args);
-    const char *holder = script->token.holder[0] != '\0' ? script->token.holder : NULL;
-    return status != 0 ? status
-                       : rl_session_lock(&script->session, script->keys, holder, &script->lock);
+    const char *holder = token->holder[0] != '\0' ? token->holder : NULL;
+    status = status != 0 ? status
+                         : rl_session_lock(&script->session, script->keys, holder, &script->lock);
+    if (status == 0 && token->n_slots > 0) {
+        int set = redlock_lock_set_slots(script->lock, token->slots, token->n_slots);
+        status = set != 0 ? rl_session_refused(script->lock, script->keys, set) : 0;
+    }
+    return status;
+}
+
+/* The token that was granted, with its slots. */
+static void show_token(struct script *script, const struct rl_args *args,
+                       char out[RL_TOKEN_TEXT_MAX]) {
+    struct rl_token *token = &script->token;
+    const char *digits = redlock_lock_token(script->lock);
+    for (size_t i = 0; args->permits != 0 && i < (size_t)args->take; i++) {
+        token->slots[i] = redlock_lock_slot(script->lock, i);
+        token->n_slots = i + 1;
+    }
+    if (token->n_slots > 0) {
+        rl_token_show_permits(token->slots, token->n_slots, digits, token->holder, out);
+    } else {
+        rl_token_show(digits, token->holder, out);
+    }
 }
 
 /* -- Output -- */
@@ -80,6 +130,13 @@ static void print_json(struct script *script, int status, const char *token, con
         tool_json_text(&json, "token", token);
         if (redlock_lock_fence(script->lock) != 0) {
             tool_json_number(&json, "fence", (int64_t)redlock_lock_fence(script->lock));
+        }
+        if (script->token.n_slots > 0) {
+            tool_json_open(&json, "slots", '[');
+            for (size_t i = 0; i < script->token.n_slots; i++) {
+                tool_json_number(&json, NULL, script->token.slots[i]);
+            }
+            tool_json_close(&json, ']');
         }
         tool_json_number(&json, "valid_ms", redlock_lock_remaining_ms(script->lock));
     }
@@ -109,7 +166,7 @@ static int acquire(struct script *script, struct rl_args *args) {
         }
         return status;
     }
-    rl_token_show(redlock_lock_token(script->lock), script->token.holder, token);
+    show_token(script, args, token);
     if (args->json) {
         print_json(script, 0, token, redlock_lock_message(script->lock, sentence, sizeof sentence));
     } else if (args->fence) {
@@ -135,8 +192,10 @@ static int extend(struct script *script, struct rl_args *args) {
                                &script->session);
     status = status == 0 ? rl_session_wait(&script->session) : status;
     if (args->json) {
-        char token[RL_TOKEN_TEXT_MAX];
-        rl_token_show(script->token.digits, script->token.holder, token);
+        char token[RL_TOKEN_TEXT_MAX] = "";
+        if (status == 0) {
+            show_token(script, args, token);
+        }
         print_json(script, status, status == 0 ? token : NULL,
                    redlock_lock_message(script->lock, sentence, sizeof sentence));
     }

@@ -178,6 +178,7 @@ int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
     const char *message = redlock_lock_message(lock, sentence, sizeof sentence);
     switch (status) {
         case REDLOCK_ERR_INVALID:
+        case REDLOCK_ERR_PERMITS:
             return rl_fail(RL_EXIT_USAGE, "%s: %s", shown, message);
         case REDLOCK_ERR_NO_QUORUM:
         case REDLOCK_ERR_UNKNOWN:

@@ -10,6 +10,7 @@
 #include "keys.h"
 #include "line.h"
 #include "output.h"
+#include "permits_show.h"
 #include "readers.h"
 #include "say.h"
 #include "token.h"
@@ -26,6 +27,7 @@ struct found {
     struct rl_look look;
     struct rl_readers readers; /* if the look found some: zero if not */
     struct rl_line line;
+    struct rl_permits permits;
 };
 
 /* -- Its screen -- */
@@ -130,14 +132,6 @@ static int width_of(int width, const char *text, int max) {
     return columns < max ? columns : max;
 }
 
-static const char *who_text(const struct rl_line_place *place, char out[RL_LOOK_NAME_MAX]) {
-    if (place->who[0] != '\0') {
-        return place->who;
-    }
-    snprintf(out, RL_LOOK_NAME_MAX, "no name (client %s)", place->client);
-    return out;
-}
-
 /* Nothing if nobody reads. */
 static void print_readers(const struct found *found) {
     const struct rl_readers *readers = &found->readers;
@@ -168,12 +162,12 @@ static void print_readers(const struct found *found) {
 
 static void print_place(const struct rl_line *line, size_t index) {
     const struct rl_line_place *place = &line->places[index];
-    char waited[32], name[RL_LOOK_NAME_MAX], number[32] = "  -";
+    char waited[32], name[RL_LINE_WHO_MAX], number[32] = "  -";
     bool is_elsewhere = place->node != line->places[0].node;
     if (index < line->writing) { /* readers are served together */
         snprintf(number, sizeof number, "%3zu.", index + 1);
     }
-    printf("  %s %s, for %s%s%s\n", number, who_text(place, name),
+    printf("  %s %s, for %s%s%s\n", number, rl_line_who(place, name),
            rl_say_duration((double)place->waited_ms, waited, sizeof waited),
            is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
 }
@@ -204,7 +198,8 @@ static void print_line(const struct rl_look *look, const struct rl_line *line) {
     }
 }
 
-static void print_screen(const struct found *found) {
+/* The lock's part. */
+static void print_lock(const struct found *found) {
     const struct rl_look *look = &found->look;
     char holder[RL_LOOK_NAME_MAX];
     int node_width = 4, holder_width = 10;
@@ -223,6 +218,34 @@ static void print_screen(const struct found *found) {
     }
     print_readers(found);
     print_line(look, &found->line);
+}
+
+/* Whether anything is there of a lock: else the key may be a semaphore's alone. */
+static bool has_lock(const struct found *found) {
+    const struct rl_look *look = &found->look;
+    bool has_key = found->line.n > 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const redlock_node_holder *seen = &look->node_holders[i].s;
+        has_key |= seen->status == 0 && (seen->is_held || seen->is_reserved);
+    }
+    return has_key;
+}
+
+/* A key may be a lock's and a semaphore's: these have nothing to do with each other. */
+static void print_screen(const struct found *found) {
+    const struct rl_look *look = &found->look;
+    const struct rl_permits *permits = &found->permits;
+    const bool has_permits = rl_permits_any(permits, look->n);
+    const bool shows_lock = !has_permits || has_lock(found);
+    if (shows_lock) {
+        print_lock(found);
+    }
+    if (has_permits) {
+        printf("%s", shows_lock ? "\n" : "");
+        rl_permits_print(permits, look, shows_lock);
+    } else if (!permits->is_known && look->answered >= look->n / 2 + 1) {
+        printf("\n  who holds permits is not known: %s\n", redlock_strerror(permits->refused));
+    }
 }
 
 /* -- JSON -- */
@@ -296,6 +319,9 @@ static void print_json(const struct found *found) {
             tool_json_bool(&json, "reserved", node_holder->s.is_reserved != 0);
             tool_json_real(&json, "latency_ms", node_holder->s.latency_us / 1e3);
         }
+        if (found->permits.kept[i] > 0) {
+            tool_json_number(&json, "permits", found->permits.kept[i]);
+        }
         if (node_holder->s.status == 0 && node_holder->s.is_held) {
             tool_json_text(&json, "token",
                            node_holder->token[0] != '\0' ? node_holder->token : NULL);
@@ -310,6 +336,7 @@ static void print_json(const struct found *found) {
     }
     tool_json_close(&json, ']');
     readers_json(&json, found);
+    rl_permits_json(&json, &found->permits);
     tool_json_close(&json, '}');
     tool_json_end(&json);
     rl_output_flush();
@@ -334,6 +361,7 @@ static int find(struct found *found, struct rl_session *session, redlock_bytes k
         look->is_held &= !look->is_shared || !found->readers.is_known || found->readers.holding > 0;
     }
     rl_line_look(&found->line, session, key);
+    rl_permits_look(&found->permits, session, key);
     return status;
 }
 
@@ -358,9 +386,8 @@ static int show(struct rl_session *session, const char *word, bool is_first) {
             printf("%s", is_first && i == 0 ? "" : "\n");
             print_screen(&found);
         }
-        int exit_status = status != 0          ? RL_EXIT_NO_QUORUM
-                          : found.look.is_held ? RL_EXIT_OK
-                                               : RL_EXIT_HELD;
+        bool is_held = found.look.is_held || found.permits.held > 0;
+        int exit_status = status != 0 ? RL_EXIT_NO_QUORUM : is_held ? RL_EXIT_OK : RL_EXIT_HELD;
         worst = exit_status > worst ? exit_status : worst;
     }
     rl_keys_free(&keys);

@@ -1,4 +1,5 @@
-/* redlock status: who holds a lock, node by node, and whether a holder has a quorum.
+/* redlock status: who holds a lock, or permits of a semaphore, node by node, and whether a holder
+ * has a quorum.
  *
  * Happy path: every node is asked for every key; a table for each key, or one line of JSON.
  *

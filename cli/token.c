@@ -2,13 +2,46 @@
 #include "token.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "redlock/semaphore.h"
+
+/* "0,3" before an '@'. False: it is no list of slots. */
+static bool parse_slots(struct rl_token *token, const char *text, const char *end) {
+    while (token->n_slots < REDLOCK_TAKE_MAX) {
+        const size_t digits = strspn(text, "0123456789");
+        int32_t slot = 0;
+        for (size_t i = 0; i < digits && slot < REDLOCK_PERMITS_MAX; i++) {
+            slot = slot * 10 + (text[i] - '0');
+        }
+        if (digits < 1 || slot >= REDLOCK_PERMITS_MAX) {
+            return false;
+        }
+        token->slots[token->n_slots++] = slot;
+        text += digits;
+        if (text == end) {
+            return true;
+        }
+        if (*text++ != ',') {
+            return false;
+        }
+    }
+    return false;
+}
+
 const char *rl_token_parse(struct rl_token *token, const char *text) {
-    size_t digits = strspn(text, "0123456789abcdef");
     memset(token, 0, sizeof *token);
+    const char *at = strchr(text, '@'), *colon = strchr(text, ':');
+    if (at != NULL && (colon == NULL || at < colon)) { /* a holder may have one, too */
+        if (!parse_slots(token, text, at)) {
+            return "what is before the @ is no list of slots; give what acquire printed";
+        }
+        text = at + 1;
+    }
+    size_t digits = strspn(text, "0123456789abcdef");
     if (text[0] == '\0') {
         return "it is empty (an unset variable?); give what acquire printed";
     }
@@ -34,5 +67,20 @@ const char *rl_token_show(const char *digits, const char *holder, char out[RL_TO
     assert(!has_holder || strlen(holder) <= REDLOCK_HOLDER_MAX);
     snprintf(out, RL_TOKEN_TEXT_MAX, "%s%s%s", digits, has_holder ? ":" : "",
              has_holder ? holder : "");
+    return out;
+}
+
+const char *rl_token_show_permits(const int32_t *slots, size_t n, const char *digits,
+                                  const char *holder, char out[RL_TOKEN_TEXT_MAX]) {
+    char token[RL_TOKEN_TEXT_MAX];
+    size_t used = 0;
+    assert(n >= 1 && n <= REDLOCK_TAKE_MAX);
+    for (size_t i = 0; i < n; i++) {
+        assert(slots[i] >= 0 && slots[i] < REDLOCK_PERMITS_MAX);
+        used += (size_t)snprintf(out + used, RL_TOKEN_TEXT_MAX - used, "%" PRId32 "%s", slots[i],
+                                 i + 1 < n ? "," : "@");
+    }
+    assert(used <= RL_TOKEN_SLOTS_MAX);
+    snprintf(out + used, RL_TOKEN_TEXT_MAX - used, "%s", rl_token_show(digits, holder, token));
     return out;
 }

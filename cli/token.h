@@ -1,6 +1,7 @@
 /* A token as redlock(1) prints and reads it: the 40 hex digits, and behind a colon the holder's
  * name that it was stored with. Both are needed to extend or release it: the nodes compare the
- * whole.
+ * whole. Of permits of a semaphore it begins with the slots, "0,3@", which a token alone does not
+ * tell.
  *
  * Failure modes: what is no token is refused with a sentence, before anything is sent. */
 #ifndef RL_CLI_TOKEN_H
@@ -8,11 +9,14 @@
 
 #include "redlock/redlock.h"
 
-#define RL_TOKEN_TEXT_MAX (REDLOCK_TOKEN_LENGTH + 1 + REDLOCK_HOLDER_MAX + 1)
+#define RL_TOKEN_SLOTS_MAX (REDLOCK_TAKE_MAX * sizeof "1023") /* of their text */
+#define RL_TOKEN_TEXT_MAX (RL_TOKEN_SLOTS_MAX + REDLOCK_TOKEN_LENGTH + 1 + REDLOCK_HOLDER_MAX + 1)
 
 struct rl_token {
     char digits[REDLOCK_TOKEN_LENGTH + 1];
     char holder[REDLOCK_HOLDER_MAX + 1]; /* "": none */
+    int32_t slots[REDLOCK_TAKE_MAX];     /* of a semaphore */
+    size_t n_slots;                      /* 0: it is a lock's */
 };
 
 /* Returns NULL, or why not: a clause. */
@@ -20,5 +24,9 @@ const char *rl_token_parse(struct rl_token *token, const char *text);
 
 /* "digits:holder", or "digits" if holder is NULL or "". Returns out. */
 const char *rl_token_show(const char *digits, const char *holder, char out[RL_TOKEN_TEXT_MAX]);
+
+/* The same of permits: "0,3@digits:holder". Returns out. */
+const char *rl_token_show_permits(const int32_t *slots, size_t n, const char *digits,
+                                  const char *holder, char out[RL_TOKEN_TEXT_MAX]);
 
 #endif

@@ -21,6 +21,8 @@ enum rl_trial {
     RL_TRIAL_FENCE,
     RL_TRIAL_RAISE,
     RL_TRIAL_LINE,       /* the scripts of a line */
+    RL_TRIAL_READERS,    /* the scripts of readers */
+    RL_TRIAL_PERMITS,    /* the scripts of semaphores */
     RL_TRIAL_NUMSUB,     /* who of it is still there */
     RL_TRIAL_TURN,       /* PUBLISH to a client that waits */
     RL_TRIAL_TURN_HEARD, /* SUBSCRIBE, as one that waits does */

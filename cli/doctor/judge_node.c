@@ -365,6 +365,40 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
                     remedy, "a lock with a fence is refused: %s", said);
 }
 
+/* What readers and semaphores send besides. Who does not use them may leave it forbidden. */
+static void judge_modes(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    static const struct {
+        enum rl_trial trial;
+        const char *check, *what, *good, *option, *right;
+    } modes[] = {
+        {RL_TRIAL_READERS, "readers", "a shared lock", "locks can be shared by readers", "--shared",
+         "+exists +zadd +zrem +zrange +zrank +zcard +zscore +zcount +zrangebyscore "
+         "+zremrangebyscore +pexpireat +time"},
+        {RL_TRIAL_PERMITS, "permits", "a semaphore", "semaphores can be used", "--permits",
+         "+mget +exists +zadd +zrem +zrange +zrank +zcard +time"},
+    };
+    if (facts->trials[RL_TRIAL_SET][0] != '\0' || facts->trials[RL_TRIAL_RELEASE][0] != '\0') {
+        return; /* it would say the same again */
+    }
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        const char *check = modes[i].check, *said = facts->trials[modes[i].trial];
+        char remedy[320];
+        if (said[0] == '\0') {
+            ADD(OK, NULL, "%s", modes[i].good);
+            continue;
+        }
+        if (rl_reply_reason(said) == REDLOCK_ERR_NODE_PERMISSION) {
+            snprintf(remedy, sizeof remedy,
+                     "if you use %s, which does not work without it: ACL SETUSER %.40s %s "
+                     "~" RL_COMMAND_PREFIX "*; --acl prints the whole line. Other locks work",
+                     modes[i].option, user_of(facts), modes[i].right);
+        } else {
+            snprintf(remedy, sizeof remedy, "the node says why; other locks work");
+        }
+        ADD(NOTE, remedy, "%s is refused: %s", modes[i].what, said);
+    }
+}
+
 /* What clients with a guard make of it. */
 static void judge_guard(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "guard";
@@ -426,4 +460,5 @@ void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *f
     judge_trials(findings, facts, node);
     judge_line(findings, facts, node);
     judge_fences(findings, facts, node);
+    judge_modes(findings, facts, node);
 }

@@ -75,6 +75,57 @@ REDLOCK_API int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots,
 REDLOCK_API int redlock_set_permits(redlock_client *client, const void *resource, size_t length,
                                     int32_t permits, redlock_query_cb on_done, void *data);
 
+/* Asks every node who has the permits of a semaphore; changes nothing. max: slots 0 to max - 1 are
+ * looked at, 1 to REDLOCK_PERMITS_MAX. The callback and its status: as for redlock_query_holder(),
+ * and redlock_query_node() says which nodes have answered. After a node's first answer its slots
+ * are asked for, for node_timeout_ms once more; a permit that changes hands meanwhile may be
+ * missing. Slots above a number of permits that was lowered are found, too. While the query is
+ * pending it takes about half a kilobyte for each of the max slots and each node. Where users are
+ * restricted by an ACL, this needs GET, EXISTS, PTTL, GETRANGE and the keys
+ * "libredlock:permits:*", "libredlock:slot:*" in scripts.
+ *
+ * Returns as redlock_query_waiters(). Since 0.1. */
+REDLOCK_API int redlock_query_slots(redlock_client *client, const void *resource, size_t length,
+                                    size_t max, redlock_query_cb on_done, void *data);
+
+/* How many permits there are as node number index keeps it; 0: it does not, or has not answered.
+ * Nodes may disagree for a moment after redlock_set_permits(), or for longer if it did not reach
+ * them. Since 0.1. */
+REDLOCK_API int32_t redlock_query_permits(const redlock_query *query, size_t index);
+
+/* A slot that is held or reserved. Begin with REDLOCK_SLOT_INIT. */
+typedef struct redlock_slot {
+    size_t size;          /* set by the initializer */
+    int32_t number;       /* from 0 */
+    const char *token;    /* "" if it is reserved, or its value is not of this library's kind */
+    const char *holder;   /* as in redlock_node_holder */
+    size_t votes;         /* of how many nodes; one server has one. Fewer than a quorum: not held */
+    int64_t remaining_ms; /* until fewer than a quorum have it; 0: fewer have it now; -1: for ever.
+                           * Of a reservation: until it ends */
+    uint64_t fence;       /* the last that the nodes know of this slot: the holder's, if it acquired
+                           * with `fencing`, else one before it had; 0: none */
+    int is_reserved;      /* 1: for a client whose turn it is; no client holds it */
+} redlock_slot;
+
+#define REDLOCK_SLOT_INIT \
+    { sizeof(redlock_slot), 0, NULL, NULL, 0, 0, 0, 0 }
+
+/* REDLOCK_SLOT_INIT as a function, see redlock_client_options_init(). Since 0.1. */
+REDLOCK_API int redlock_slot_init(redlock_slot *slot, size_t size);
+
+/* Number index of the slots that are held or reserved, in the order of their numbers, by a query
+ * for slots. Where nodes have several holders in one, that of most nodes. The strings are valid
+ * during the callback. Returns 0, or REDLOCK_ERR_INVALID (NULL, there are not so many, size
+ * unknown). Since 0.1. */
+REDLOCK_API int redlock_query_slot(const redlock_query *query, size_t index, redlock_slot *slot);
+
+/* Asks every node who waits for permits, as redlock_query_waiters() does for a lock: the answers
+ * are read by redlock_query_waiting() and redlock_query_waiter(), the next one first, and
+ * redlock_waiter.take says how many permits each wants. Since 0.1. */
+REDLOCK_API int redlock_query_permit_waiters(redlock_client *client, const void *resource,
+                                             size_t length, size_t max, redlock_query_cb on_done,
+                                             void *data);
+
 #ifdef __cplusplus
 }
 #endif

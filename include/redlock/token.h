@@ -137,7 +137,8 @@ REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **to
  * The line may move while it is asked for: then one that waits may be missing. A client has one
  * place in each, however many of its locks wait. Clients of other libraries, and those that wait
  * for nodes, stand in no line. Where users are restricted by an ACL, this needs ZRANGE, ZCARD, TIME
- * and the keys "libredlock:line:*" in scripts.
+ * and the keys "libredlock:line:*" in scripts. Who waits for permits of a semaphore:
+ * redlock_query_permit_waiters().
  *
  * Returns as redlock_query_holder(); REDLOCK_ERR_INVALID also if max is out of range. Since 0.1. */
 REDLOCK_API int redlock_query_waiters(redlock_client *client, const void *resource, size_t length,
@@ -152,10 +153,11 @@ typedef struct redlock_waiter {
     const char *holder; /* the name that its lock has (redlock_lock_options), "" if none */
     int64_t waited_ms;  /* for how long */
     enum redlock_mode mode; /* in which it would hold it */
+    uint32_t take;          /* of a semaphore: how many permits it wants; else 0 */
 } redlock_waiter;
 
 #define REDLOCK_WAITER_INIT \
-    { sizeof(redlock_waiter), NULL, NULL, NULL, 0, REDLOCK_EXCLUSIVE }
+    { sizeof(redlock_waiter), NULL, NULL, NULL, 0, REDLOCK_EXCLUSIVE, 0 }
 
 /* REDLOCK_WAITER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_waiter_init(redlock_waiter *waiter, size_t size);
@@ -163,11 +165,11 @@ REDLOCK_API int redlock_waiter_init(redlock_waiter *waiter, size_t size);
 /* How many clients wait, also beyond max, by a query for waiters. Since 0.1. */
 REDLOCK_API size_t redlock_query_waiting(const redlock_query *query);
 
-/* The waiter number index: those who wait to have it exclusively, the next one first, then the
- * readers, who will have it together when it is their turn. Where several nodes have a line, for
- * instance because clients spell the nodes differently, the longest comes first, and then those
- * that stand in another one only. The strings are valid during the callback. Returns 0, or
- * REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since 0.1. */
+/* The waiter number index: those who wait to have it exclusively, or for permits, the next one
+ * first, then the readers, who will have it together when it is their turn. Where several nodes
+ * have a line, for instance because clients spell the nodes differently, the longest comes first,
+ * and then those that stand in another one only. The strings are valid during the callback. Returns
+ * 0, or REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since 0.1. */
 REDLOCK_API int redlock_query_waiter(const redlock_query *query, size_t index,
                                      redlock_waiter *waiter);
 

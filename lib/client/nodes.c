@@ -78,7 +78,8 @@ static void node_failed(struct rl_node *node) {
 static void node_answer(struct rl_node *node, struct rl_request *request,
                         const struct rl_answer *answer) {
     if (request->kind == RL_COMMAND_READ || request->kind == RL_COMMAND_READER ||
-        request->kind == RL_COMMAND_WAITER || request->kind == RL_COMMAND_SET_PERMITS) {
+        request->kind == RL_COMMAND_WAITER || request->kind == RL_COMMAND_SET_PERMITS ||
+        request->kind == RL_COMMAND_SLOT) {
         rl_query_answer(node, request, answer);
     } else if (request->kind == RL_COMMAND_JOIN || request->kind == RL_COMMAND_LEAVE) {
         rl_line_answer(node, request, answer);

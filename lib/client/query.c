@@ -8,6 +8,7 @@
 #include "client/own.h"
 #include "client/query_data.h"
 #include "client/query_result.h"
+#include "client/query_slots.h"
 #include "client/reserve.h"
 #include "redis/holder_reply.h"
 
@@ -58,7 +59,11 @@ static void query_free_unused(redlock_query *query) {
 static void query_finish(redlock_query *query, int status) {
     assert(!query->is_finished);
     query->is_finished = true;
-    rl_query_list(query);
+    if (query->kind == RL_COMMAND_SLOT) {
+        rl_query_list_slots(query);
+    } else {
+        rl_query_list(query);
+    }
     query->status = status;
     rl_deadlines_set(&query->client->deadlines, &query->deadline, RL_NEVER);
     rl_queue_add(&query->client->answered, &query->queued);
@@ -162,12 +167,13 @@ static void await_answers(redlock_query *query) {
                      query->asked_ns + query->client->rules.node_timeout_ns);
 }
 
-/* Those behind the first, as far as there is room. */
-static void ask_rest(redlock_query *query, const struct rl_query_look *first) {
+/* Those behind the first, from number `from` on, as far as there is room. */
+static void ask_rest(redlock_query *query, const struct rl_query_look *first, uint32_t from) {
     uint64_t asked_ns = rl_client_now_ns(query->client);
-    assert(first->request.index == 0 && !query->is_finished);
+    assert(from <= 1 && !query->is_finished);
     const uint8_t mode = first->request.lock_mode;
-    for (uint32_t i = 1; i < first->count && i < query->max && query->n_looks < query->room; i++) {
+    for (uint32_t i = from; i < first->count && i < query->max && query->n_looks < query->room;
+         i++) {
         query->asked_ns = asked_ns;
         look_ask(query, first->node, mode, i, write_command(query, mode, i));
     }
@@ -180,18 +186,41 @@ static bool is_hex(const char *text, size_t length) {
     return strspn(text, "0123456789abcdef") >= length;
 }
 
+/* For how many permits a place is: the first two digits of its number. */
+static uint8_t take_of(const char *place) {
+    static const char digits[] = "0123456789abcdef";
+    const char *high = memchr(digits, place[RL_CLIENT_ID_LEN], sizeof digits - 1);
+    const char *low = memchr(digits, place[RL_CLIENT_ID_LEN + 1], sizeof digits - 1);
+    assert(high != NULL && low != NULL);
+    uint8_t take = (uint8_t)((high - digits) << 4 | (low - digits));
+    return take > 0 ? take : 1; /* as the scripts count */
+}
+
 /* A member of a line is a place, which begins with its client, and perhaps a colon and a holder.
  * What else is there is shown as it is: it was put there by hand. */
 static void take_waiter(struct rl_query_look *look, const struct rl_answer *answer) {
     const char *member = answer->text;
     look->waited_ms = answer->line.first_waited_ms;
+    look->take = 0;
     if (is_hex(member, RL_PLACE_LEN) &&
         (member[RL_PLACE_LEN] == ':' || member[RL_PLACE_LEN] == '\0')) {
         memcpy(look->client, member, RL_CLIENT_ID_LEN);
+        look->take = look->request.lock_mode == RL_PERMIT ? take_of(member) : 0;
         member += RL_PLACE_LEN + (member[RL_PLACE_LEN] == ':');
     }
     assert(strlen(member) < sizeof look->holder);
     memcpy(look->holder, member, strlen(member) + 1);
+}
+
+/* One slot; or what there is of all, and then each of them. */
+static void take_slot(struct rl_query_look *look, const struct rl_answer *answer) {
+    if (look->request.index == RL_NO_SLOT) {
+        look->rest = look->query->n_looks;
+        rl_query_take_span(look, answer);
+        ask_rest(look->query, look, 0);
+    } else {
+        rl_query_take_slot(look, answer);
+    }
 }
 
 /* One of a list, and perhaps the first of it. */
@@ -205,7 +234,7 @@ static void take_one(struct rl_query_look *look, const struct rl_answer *answer)
         look->seen.remaining_ms = (int64_t)answer->line.first_waited_ms;
     }
     if (look->request.index == 0) {
-        ask_rest(look->query, look);
+        ask_rest(look->query, look, 1);
     }
 }
 
@@ -220,7 +249,9 @@ static void look_take(struct rl_query_look *look, const struct rl_answer *answer
     if (is_there && look->request.kind == RL_COMMAND_SET_PERMITS) {
         return;
     }
-    if (is_there && look->request.kind != RL_COMMAND_READ) {
+    if (is_there && look->request.kind == RL_COMMAND_SLOT) {
+        take_slot(look, answer);
+    } else if (is_there && look->request.kind != RL_COMMAND_READ) {
         take_one(look, answer);
     } else if (is_there) {
         bool parsed = rl_holder_reply_parse(answer->text, &look->seen);
@@ -249,10 +280,11 @@ void rl_query_answer(struct rl_node *node, struct rl_request *request,
 static void query_ask(redlock_query *query) {
     query->sent_ns = query->asked_ns = rl_client_now_ns(query->client);
     for (uint8_t i = 0; i < query->n_modes; i++) {
-        const uint8_t mode = query->kind == RL_COMMAND_SET_PERMITS ? RL_PERMIT : i;
-        size_t length = write_command(query, mode, 0);
+        const uint8_t mode = query->first_mode + i;
+        const uint32_t index = query->kind == RL_COMMAND_SLOT ? RL_NO_SLOT : 0;
+        size_t length = write_command(query, mode, index);
         for (uint32_t node = 0; node < query->client->n_nodes; node++) {
-            look_ask(query, node, mode, 0, length);
+            look_ask(query, node, mode, index, length);
         }
     }
     if (query->out == 0) {
@@ -262,10 +294,30 @@ static void query_ask(redlock_query *query) {
     }
 }
 
-/* max: as in the query's data. permits: how many there are to be, or 0. */
-static int query_begin(redlock_client *client, enum rl_command_kind kind, redlock_bytes resource,
-                       size_t max, int32_t permits, redlock_query_cb on_done, void *data) {
-    const uint8_t n_modes = kind == RL_COMMAND_WAITER ? RL_SHARED + 1 : 1;
+/* What is asked for: max as in the query's data; permits: 0 of locks, else of a semaphore, and how
+ * many there are to be. */
+struct question {
+    enum rl_command_kind kind;
+    size_t max;
+    int32_t permits;
+};
+
+/* How many looks a query may need for each node, behind its first ones. */
+static size_t count_more(const struct question *question, uint8_t n_modes, size_t n_nodes) {
+    const size_t most = question->max;
+    assert(most >= 1);
+    if (question->kind == RL_COMMAND_SLOT) {
+        return n_nodes * most;
+    }
+    /* Lines are at one node; a quorum has each of the readers. */
+    return (question->kind == RL_COMMAND_READER ? n_nodes : n_modes) * (most - 1);
+}
+
+static int query_begin(redlock_client *client, const struct question *question,
+                       redlock_bytes resource, redlock_query_cb on_done, void *data) {
+    const enum rl_command_kind kind = question->kind;
+    const bool is_of_locks = question->permits == 0;
+    const uint8_t n_modes = kind == RL_COMMAND_WAITER && is_of_locks ? RL_SHARED + 1 : 1;
     if (rl_io_is_forked(&client->io)) {
         return REDLOCK_ERR_FORKED;
     }
@@ -274,13 +326,13 @@ static int query_begin(redlock_client *client, enum rl_command_kind kind, redloc
     }
     redlock_query *query = NULL;
     if (rl_reserve_deadline(client, 0)) {
-        /* Lines are at one node; a quorum has each of the readers. */
-        size_t lists = kind == RL_COMMAND_READER ? client->n_nodes : n_modes;
-        query = query_new(client, resource.data, resource.length, n_modes, lists * (max - 1));
+        query = query_new(client, resource.data, resource.length, n_modes,
+                          count_more(question, n_modes, client->n_nodes));
     }
-    if (query != NULL && permits > 0) {
-        query->target.permits = (uint16_t)permits;
+    if (query != NULL && !is_of_locks) {
+        query->target.permits = (uint16_t)question->permits;
         query->target.take = 1;
+        query->first_mode = RL_PERMIT;
     }
     if (query != NULL && !rl_reserve_wire(client, &query->target)) {
         rl_free(&client->memory, query);
@@ -290,7 +342,7 @@ static int query_begin(redlock_client *client, enum rl_command_kind kind, redloc
         return REDLOCK_ERR_NOMEM;
     }
     query->kind = (uint8_t)kind;
-    query->max = (uint32_t)max;
+    query->max = (uint32_t)question->max;
     query->callback = on_done;
     query->data = data;
     query_enlist(query);
@@ -299,49 +351,56 @@ static int query_begin(redlock_client *client, enum rl_command_kind kind, redloc
     return 0;
 }
 
-static bool is_question(const redlock_client *client, const void *resource, size_t length,
-                        redlock_query_cb on_done) {
-    return client != NULL && resource != NULL && on_done != NULL && length >= 1 &&
-           length <= REDLOCK_RESOURCE_MAX;
+/* For the public functions, of which `function` is the name; most: max's limit. */
+static int ask(redlock_client *client, const char *function, const struct question *question,
+               size_t most, redlock_bytes resource, redlock_query_cb on_done, void *data) {
+    if (client == NULL || resource.data == NULL || on_done == NULL || resource.length < 1 ||
+        resource.length > REDLOCK_RESOURCE_MAX || question->max < 1 || question->max > most) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(client, function);
+    return query_begin(client, question, resource, on_done, data);
 }
 
 int redlock_query_holder(redlock_client *client, const void *resource, size_t length,
                          redlock_query_cb on_done, void *data) {
-    if (!is_question(client, resource, length, on_done)) {
-        return REDLOCK_ERR_INVALID;
-    }
-    rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_READ, (redlock_bytes){resource, length}, 1, 0, on_done,
-                       data);
+    const struct question question = {.kind = RL_COMMAND_READ, .max = 1};
+    return ask(client, __func__, &question, 1, (redlock_bytes){resource, length}, on_done, data);
 }
 
 int redlock_query_waiters(redlock_client *client, const void *resource, size_t length, size_t max,
                           redlock_query_cb on_done, void *data) {
-    if (!is_question(client, resource, length, on_done) || max < 1 || max > REDLOCK_WAITERS_MAX) {
-        return REDLOCK_ERR_INVALID;
-    }
-    rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_WAITER, (redlock_bytes){resource, length}, max, 0,
-                       on_done, data);
+    const struct question question = {.kind = RL_COMMAND_WAITER, .max = max};
+    return ask(client, __func__, &question, REDLOCK_WAITERS_MAX, (redlock_bytes){resource, length},
+               on_done, data);
+}
+
+int redlock_query_permit_waiters(redlock_client *client, const void *resource, size_t length,
+                                 size_t max, redlock_query_cb on_done, void *data) {
+    const struct question question = {.kind = RL_COMMAND_WAITER, .max = max, .permits = 1};
+    return ask(client, __func__, &question, REDLOCK_WAITERS_MAX, (redlock_bytes){resource, length},
+               on_done, data);
 }
 
 int redlock_query_readers(redlock_client *client, const void *resource, size_t length, size_t max,
                           redlock_query_cb on_done, void *data) {
-    if (!is_question(client, resource, length, on_done) || max < 1 || max > REDLOCK_READERS_MAX) {
-        return REDLOCK_ERR_INVALID;
-    }
-    rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_READER, (redlock_bytes){resource, length}, max, 0,
-                       on_done, data);
+    const struct question question = {.kind = RL_COMMAND_READER, .max = max};
+    return ask(client, __func__, &question, REDLOCK_READERS_MAX, (redlock_bytes){resource, length},
+               on_done, data);
+}
+
+int redlock_query_slots(redlock_client *client, const void *resource, size_t length, size_t max,
+                        redlock_query_cb on_done, void *data) {
+    const struct question question = {.kind = RL_COMMAND_SLOT, .max = max, .permits = 1};
+    return ask(client, __func__, &question, REDLOCK_PERMITS_MAX, (redlock_bytes){resource, length},
+               on_done, data);
 }
 
 int redlock_set_permits(redlock_client *client, const void *resource, size_t length,
                         int32_t permits, redlock_query_cb on_done, void *data) {
-    if (!is_question(client, resource, length, on_done) || permits < 1 ||
-        permits > REDLOCK_PERMITS_MAX) {
+    const struct question question = {.kind = RL_COMMAND_SET_PERMITS, .max = 1, .permits = permits};
+    if (permits < 1 || permits > REDLOCK_PERMITS_MAX) {
         return REDLOCK_ERR_INVALID;
     }
-    rl_own(client, __func__);
-    return query_begin(client, RL_COMMAND_SET_PERMITS, (redlock_bytes){resource, length}, 1,
-                       permits, on_done, data);
+    return ask(client, __func__, &question, 1, (redlock_bytes){resource, length}, on_done, data);
 }

@@ -1,5 +1,5 @@
-/* Queries: every node is asked who holds a resource, who reads it, or who waits for it. The public
- * part is in redlock/token.h.
+/* Queries: every node is asked who holds a resource, who reads it, who waits for it, or who has
+ * its permits. The public part is in redlock/token.h and redlock/semaphore.h.
  *
  *     redlock_query_holder(): RL_COMMAND_READ to every node that is up
  *         -> all have answered, or node_timeout has passed, or the client closes
@@ -7,7 +7,8 @@
  *     redlock_query_waiters(): RL_COMMAND_WAITER 0 of the writers' line and of the readers', and to
  *         each node that has a line the rest of them, all at once
  *         -> as above; node_timeout counts from the last that was sent
- *     redlock_query_readers(): the same with RL_COMMAND_READER
+ *     redlock_query_readers(): the same with RL_COMMAND_READER; redlock_query_slots(): with
+ *         RL_COMMAND_SLOT (query_slots.h)
  *
  * The line may move between two answers of a node: then one who waits is missed, or comes twice and
  * is listed once; the same goes for readers that renew. A script that answers all of them at once

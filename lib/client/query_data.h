@@ -19,10 +19,15 @@ struct rl_query_look {
     int16_t status;
     uint8_t node;
     bool is_held;
-    struct rl_holder_reply seen; /* of a READ that found a key, of a READER that found one */
-    bool is_one;                 /* of a WAITER or a READER that found one */
-    uint32_t count;              /* ... so many there are */
-    uint64_t waited_ms;          /* this and the rest: of a WAITER */
+    struct rl_holder_reply
+        seen;           /* of a READ that found a key, of a READER or SLOT that found one */
+    bool is_one;        /* of a WAITER, a READER or a slot's SLOT that found one */
+    uint32_t count;     /* ... so many there are; SLOT of all: so many were asked for */
+    uint32_t rest;      /* SLOT of all: at which look the slots of its node begin */
+    uint16_t permits;   /* ... how many permits the node keeps */
+    uint8_t take;       /* WAITER: so many permits it waits for; 0: for none */
+    uint64_t fence;     /* SLOT: the counter */
+    uint64_t waited_ms; /* this and the rest: of a WAITER */
     char client[RL_CLIENT_ID_LEN + 1];
     char holder[RL_REPLY_TEXT_MAX];
 };
@@ -41,15 +46,16 @@ struct redlock_query {
     uint64_t told_ns;
     int status;
     uint32_t out; /* requests without an answer */
-    uint8_t kind; /* RL_COMMAND_READ, RL_COMMAND_WAITER or RL_COMMAND_READER */
+    uint8_t kind; /* RL_COMMAND_READ, ..._WAITER, ..._READER, ..._SLOT or ..._SET_PERMITS */
     bool is_finished;
     bool is_told;
-    uint8_t n_modes;  /* whose lines are asked for: 2, else 1 */
-    uint32_t max;     /* of the waiters of a line, or the readers of a node, that are asked for */
+    uint8_t first_mode; /* of the lines that are asked for */
+    uint8_t n_modes;    /* how many of them: 2, else 1 */
+    uint32_t max;     /* of the waiters of a line, readers or slots of a node that are asked for */
     uint32_t n_looks; /* in use: one for each node, mode by mode, then those behind the first */
     uint32_t room;
     uint32_t n_listed;
-    uint16_t *listed;             /* looks: waiters in the order of their line, or readers */
+    uint16_t *listed; /* looks: waiters in the order of their line, or readers; or slots' numbers */
     struct rl_query_look looks[]; /* then the array, then the resource's bytes */
 };
 

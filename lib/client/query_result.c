@@ -10,7 +10,7 @@
 /* -- Who holds it -- */
 
 /* How long a key lives on after the callback began, by what its node said before that. */
-static int64_t remaining_ms(const redlock_query *query, const struct rl_query_look *look) {
+int64_t rl_query_remaining_ms(const redlock_query *query, const struct rl_query_look *look) {
     if (look->seen.remaining_ms <= 0) {
         return look->seen.remaining_ms; /* for ever, or not held */
     }
@@ -32,7 +32,7 @@ int redlock_query_node(const redlock_query *query, size_t index, redlock_node_ho
         .is_held = look->is_held,
         .token = seen->token,
         .holder = seen->holder,
-        .remaining_ms = seen->remaining_ms != 0 ? remaining_ms(query, look) : 0,
+        .remaining_ms = seen->remaining_ms != 0 ? rl_query_remaining_ms(query, look) : 0,
         .latency_us = look->latency_us,
         .is_reserved = seen->is_reserved,
         .is_shared = seen->is_shared,
@@ -41,7 +41,7 @@ int redlock_query_node(const redlock_query *query, size_t index, redlock_node_ho
 }
 
 /* Longest first; one that never ends before all others. */
-static void insert_sorted(int64_t lives[], uint32_t count, int64_t life) {
+void rl_query_insert_life(int64_t lives[], uint32_t count, int64_t life) {
     uint32_t at = count;
     while (at > 0 && (uint64_t)lives[at - 1] < (uint64_t)life) { /* -1 is the largest then */
         lives[at] = lives[at - 1];
@@ -76,7 +76,8 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
                 (query->client->duplicates[j] & counted) != 0; /* one server, one vote */
             if (!is_duplicate && is_one_holder(seen, &query->looks[j].seen)) {
                 counted |= UINT32_C(1) << j;
-                insert_sorted(lives, count++, remaining_ms(query, &query->looks[j]));
+                rl_query_insert_life(lives, count++,
+                                     rl_query_remaining_ms(query, &query->looks[j]));
             }
         }
         if (count >= quorum) {
@@ -113,8 +114,9 @@ static bool is_listed(const redlock_query *query, const struct rl_query_look *lo
 /* The first looks of a mode are one for each node. */
 static const struct rl_query_look *first_look(const redlock_query *query, uint8_t mode,
                                               uint32_t node) {
-    assert(mode < query->n_modes && node < query->client->n_nodes);
-    return &query->looks[mode * query->client->n_nodes + node];
+    const uint32_t i = (uint32_t)mode - query->first_mode;
+    assert(i < query->n_modes && node < query->client->n_nodes);
+    return &query->looks[i * query->client->n_nodes + node];
 }
 
 /* The node with the longest line among those that are left, or the number of nodes. */
@@ -151,11 +153,13 @@ static void list_waiters(redlock_query *query, uint8_t mode) {
 
 size_t redlock_query_waiting(const redlock_query *query) {
     size_t sum = 0;
-    for (uint8_t mode = 0; query != NULL && mode < query->n_modes; mode++) {
+    const bool is_of_waiters = query != NULL && query->kind == RL_COMMAND_WAITER;
+    for (uint8_t i = 0; is_of_waiters && i < query->n_modes; i++) {
+        const uint8_t mode = query->first_mode + i;
         uint32_t n = query->client->n_nodes, node = longest_line(query, mode, 0);
         size_t longest = node < n ? first_look(query, mode, node)->count : 0, listed = 0;
-        for (uint32_t i = 0; i < query->n_listed; i++) {
-            listed += query->looks[query->listed[i]].request.lock_mode == mode;
+        for (uint32_t j = 0; j < query->n_listed; j++) {
+            listed += query->looks[query->listed[j]].request.lock_mode == mode;
         }
         sum += listed > longest ? listed : longest;
     }
@@ -185,6 +189,7 @@ int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waite
         .holder = look->holder,
         .waited_ms = (int64_t)(look->waited_ms + since_ms),
         .mode = look->request.lock_mode == RL_SHARED ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE,
+        .take = look->take,
     };
     return rl_sized_give(waiter, waiter->size, &full, sizeof full);
 }
@@ -209,7 +214,7 @@ static uint32_t count_votes(const redlock_query *query, const struct rl_query_lo
         bool is_new = ((query->client->duplicates[other->node] | bit) & counted) == 0;
         if (other->is_one && is_new && is_one_reader(look, other)) {
             counted |= bit;
-            insert_sorted(lives, count++, remaining_ms(query, other));
+            rl_query_insert_life(lives, count++, rl_query_remaining_ms(query, other));
         }
     }
     assert(count > 0);
@@ -267,15 +272,16 @@ void rl_query_list(redlock_query *query) {
     if (query->kind == RL_COMMAND_READER) {
         list_readers(query);
     } else if (query->kind == RL_COMMAND_WAITER) {
-        list_waiters(query, RL_EXCLUSIVE);
-        list_waiters(query, RL_SHARED);
+        for (uint8_t i = 0; i < query->n_modes; i++) {
+            list_waiters(query, query->first_mode + i);
+        }
     }
 }
 
 int16_t rl_query_node_status(const redlock_query *query, uint32_t node) {
     int16_t status = 0;
-    for (uint8_t mode = 0; status == 0 && mode < query->n_modes; mode++) {
-        status = first_look(query, mode, node)->status;
+    for (uint8_t i = 0; status == 0 && i < query->n_modes; i++) {
+        status = first_look(query, query->first_mode + i, node)->status;
     }
     return status;
 }

@@ -53,6 +53,7 @@ static const struct script scripts[][VARIANTS] = {
     [RL_COMMAND_UPGRADE] = {[SHARED] = SCRIPT(UPGRADE)},
     [RL_COMMAND_READER] = {[ONE] = SCRIPT(READERS)},
     [RL_COMMAND_SET_PERMITS] = {[PERMIT] = SCRIPT(SET_PERMITS)},
+    [RL_COMMAND_SLOT] = {[PERMIT] = SCRIPT(SLOTS)},
 };
 
 static_assert(sizeof scripts / sizeof scripts[0] == RL_COMMAND_HANDSHAKE,
@@ -127,7 +128,12 @@ static bool has_counters(const struct rl_command *command) {
 /* Of one resource, whatever others its target has. */
 static bool is_of_one(enum rl_command_kind kind) {
     return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_LEAVE || kind == RL_COMMAND_WAITER ||
-           kind == RL_COMMAND_READER || kind == RL_COMMAND_SET_PERMITS;
+           kind == RL_COMMAND_READER || kind == RL_COMMAND_SET_PERMITS || kind == RL_COMMAND_SLOT;
+}
+
+/* Of the permits' key and not of the resource's: permit_command.h. */
+static bool is_of_permits(const struct rl_command *command) {
+    return is_permit(command) && is_of_one(command->kind) && command->kind != RL_COMMAND_WAITER;
 }
 
 static bool is_shared(const struct rl_command *command) {
@@ -198,7 +204,7 @@ static size_t count_args(const struct rl_command *command) {
         [RL_COMMAND_JOIN] = 4,   [RL_COMMAND_LEAVE] = 3,        [RL_COMMAND_WAITER] = 2,
         [RL_COMMAND_READER] = 1, [RL_COMMAND_RELEASE_LINE] = 5, [RL_COMMAND_READ] = 0};
     const bool shared = is_shared(command);
-    if (is_permit(command) && is_of_one(command->kind)) {
+    if (is_of_permits(command)) {
         return rl_permit_count_args(command->kind);
     }
     if (command->kind == RL_COMMAND_RELEASE_LINE) {
@@ -214,10 +220,13 @@ static size_t count_args(const struct rl_command *command) {
 
 /* What a command on one line has behind its key. */
 static void put_line_args(struct rl_writer *w, const struct rl_command *command) {
+    static const char *const lines[] = {
+        [RL_EXCLUSIVE] = "", [RL_SHARED] = "shared", [RL_PERMIT] = "permits"};
+    assert(command->lock_mode <= RL_PERMIT);
     if (command->kind == RL_COMMAND_WAITER || command->kind == RL_COMMAND_READER) {
         rl_put_number(w, command->index);
         if (command->kind == RL_COMMAND_WAITER) {
-            rl_put_text(w, is_shared(command) ? "shared" : "");
+            rl_put_text(w, lines[command->lock_mode]);
         }
         return;
     }
@@ -295,7 +304,7 @@ static void put_script(struct rl_writer *w, const struct rl_command *command) {
     rl_put_count(w, '*', 3 + (counters ? 2 : 1) * n + count_args(command));
     rl_put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
     rl_put_text(w, command->whole_script ? script->text : script->sha1);
-    if (one && is_permit(command)) {
+    if (is_of_permits(command)) {
         rl_permit_put_one(w, command);
         return;
     }

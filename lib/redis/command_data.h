@@ -82,6 +82,7 @@ enum rl_command_kind {
 
     /* Permits. */
     RL_COMMAND_SET_PERMITS, /* how many there are: 1 */
+    RL_COMMAND_SLOT,        /* of all slots, or one of them, or nil; changes nothing */
     RL_COMMAND_HANDSHAKE    /* a step of the handshake, see handshake.h */
 };
 
@@ -115,7 +116,7 @@ struct rl_command {
     const char *place; /* RL_PLACE_LEN bytes: JOIN, LEAVE, RL_RELEASE_KEEP, TAKE (NULL: none) */
     uint32_t waited_ms; /* JOIN: for how long by now */
     uint32_t grace_ms;  /* the life of a reservation: JOIN, LEAVE, RELEASE_LINE */
-    uint32_t index;     /* WAITER, READER: which one, from 0 */
+    uint32_t index;     /* WAITER, READER: which one, from 0; SLOT: its number; RL_NO_SLOT: all */
     uint32_t shut_ms;   /* TAKE, shared: for so long new readers are kept out; 0: they are not */
     uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
                             RL_INTENT_DROP: no longer */
@@ -125,7 +126,8 @@ struct rl_command {
     uint8_t lock_mode;  /* enum rl_mode; READ, READER: of no meaning */
     bool peeks;         /* JOIN, permit: what is free; it does not stay in line */
     uint16_t from;      /* ... from which slot on to look; RL_NO_SLOT: any */
-    const struct rl_slots *slots; /* permit: all but JOIN, LEAVE, SET_PERMITS */
+    const struct rl_slots *slots; /* permit: all but JOIN, LEAVE, SET_PERMITS, SLOT,
+                                     WAITER */
 };
 
 #endif

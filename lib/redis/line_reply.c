@@ -15,6 +15,8 @@
 static_assert(MEMBER_MAX == 97, "the script of WAITER cuts there");
 static_assert(sizeof "999999999 4294967295 " - 1 + RL_HOLDER_TEXT_MAX < RL_LINE_REPLY_SIZE,
               "the answer to READER is kept whole");
+static_assert(sizeof "4294967295 9999999999999999 " - 1 + RL_HOLDER_TEXT_MAX < RL_LINE_REPLY_SIZE,
+              "the answer to SLOT is kept whole");
 static_assert(REDLOCK_RESOURCES_MAX <= UINT8_MAX, "which of them fits");
 
 /* One number and what is behind it: a space, or the end if it is the last. Returns where the next
@@ -99,6 +101,11 @@ bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
         *yes = true;
         *member = take_waiting(text, out);
         return *member != NULL && strlen(*member) <= MEMBER_MAX;
+    }
+    if (kind == RL_COMMAND_SLOT) {
+        *yes = true;
+        *member = take_waiting(text, out);
+        return *member != NULL && strlen(*member) <= RL_HOLDER_TEXT_MAX;
     }
     if (kind == RL_COMMAND_READER) {
         *yes = true;

@@ -12,15 +12,17 @@
 
 #include "redis/command.h"
 
-#define RL_LINE_REPLY_SIZE 128 /* with the zero; RL_REPLY_TEXT_MAX */
+#define RL_LINE_REPLY_SIZE 144 /* with the zero; RL_REPLY_TEXT_MAX */
 
 /* All zero where the answer does not say. */
 struct rl_line_answer {
     uint32_t rank;            /* JOIN that is a no: so many are before it; 0: it is the heir */
     uint32_t waiting;         /* TAKE that is a yes, RELEASE_LINE, WAITER: how many wait; READER:
-                                  how many read */
+                                  how many read; SLOT: how many permits there are, or how long the
+                                  slot lives in ms, 0 for ever */
     uint64_t first_waited_ms; /* the same: for how long the first has; WAITER: this one; READER:
-                                  how long its lease lasts */
+                                  how long its lease lasts; SLOT: how many are to be looked at, or
+                                  the slot's counter */
     int64_t life_ms; /* JOIN, TAKE, UPGRADE that are a no: of the key; -1: for ever; JOIN, 0: there
                          is none */
     uint8_t which;   /* TAKE, SET_ALL, FENCE that are a no: which resource refuses, from 1; 0: it
@@ -32,10 +34,10 @@ struct rl_line_answer {
 /* Numbers of slots, one space in front of each; at least one, none twice. */
 bool rl_slots_parse(const char *text, struct rl_slots *out);
 
-/* Whether the text is an answer to the command (JOIN, TAKE, RELEASE_LINE, WAITER, UPGRADE or
- * READER). If so, *yes says which, and *counter is what TAKE's or UPGRADE's fence is, 0 for none.
- * *member: where in the text WAITER's member begins: a place, and if it has one a colon and a
- * holder; or READER's value; or what a stranger put there. */
+/* Whether the text is an answer to the command (JOIN, TAKE, RELEASE_LINE, WAITER, UPGRADE,
+ * READER or SLOT). If so, *yes says which, and *counter is what TAKE's or UPGRADE's fence is, 0 for
+ * none. *member: where in the text WAITER's member begins: a place, and if it has one a colon and a
+ * holder; or READER's or SLOT's value; or what a stranger put there. */
 bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
                          struct rl_line_answer *out, uint64_t *counter, const char **member);
 

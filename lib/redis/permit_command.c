@@ -45,8 +45,22 @@ void rl_permit_put_end(struct rl_writer *w, const struct rl_target *target) {
 }
 
 size_t rl_permit_count_args(enum rl_command_kind kind) {
-    assert(kind == RL_COMMAND_JOIN || kind == RL_COMMAND_LEAVE || kind == RL_COMMAND_SET_PERMITS);
-    return kind == RL_COMMAND_JOIN ? 8 : kind == RL_COMMAND_LEAVE ? 5 : 3;
+    assert(kind == RL_COMMAND_JOIN || kind == RL_COMMAND_LEAVE || kind == RL_COMMAND_SET_PERMITS ||
+           kind == RL_COMMAND_SLOT);
+    return kind == RL_COMMAND_JOIN    ? 8
+           : kind == RL_COMMAND_LEAVE ? 5
+           : kind == RL_COMMAND_SLOT  ? 2
+                                      : 3;
+}
+
+/* Of a slot, or nothing for no slot. */
+static void put_number_of(struct rl_writer *w, uint32_t slot) {
+    assert(slot < RL_PERMITS_MAX || slot == RL_NO_SLOT);
+    if (slot == RL_NO_SLOT) {
+        rl_put_text(w, "");
+    } else {
+        rl_put_number(w, slot);
+    }
 }
 
 /* Behind the place and the holder. */
@@ -56,11 +70,7 @@ static void put_join_args(struct rl_writer *w, const struct rl_command *command)
     rl_put_number(w, command->waited_ms);
     rl_put_number(w, command->grace_ms);
     rl_put_number(w, target->permits);
-    if (command->from == RL_NO_SLOT) {
-        rl_put_text(w, "");
-    } else {
-        rl_put_number(w, command->from);
-    }
+    put_number_of(w, command->from);
     rl_put_text(w, command->peeks ? "1" : "");
     rl_put_bulk(w, target->resources[0].data, target->resources[0].length);
 }
@@ -69,9 +79,14 @@ void rl_permit_put_one(struct rl_writer *w, const struct rl_command *command) {
     const struct rl_target *target = command->target;
     const struct rl_bytes *resource = &target->resources[0];
     assert(command->which == 0 && target->n == 1);
-    assert(command->grace_ms > 0); /* PX 0 is an error */
     rl_put_number(w, 1);
     put_permits_key(w, resource);
+    if (command->kind == RL_COMMAND_SLOT) {
+        put_number_of(w, command->index);
+        rl_put_bulk(w, resource->data, resource->length);
+        return;
+    }
+    assert(command->grace_ms > 0); /* PX 0 is an error */
     if (command->kind == RL_COMMAND_SET_PERMITS) {
         rl_put_number(w, target->permits);
         rl_put_number(w, command->grace_ms);

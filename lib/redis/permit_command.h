@@ -18,7 +18,7 @@
 void rl_permit_put_slot(struct rl_writer *w, const struct rl_command *command, const char *prefix,
                         uint32_t i);
 
-/* Key and arguments of JOIN, LEAVE and SET_PERMITS, and how many arguments those are. */
+/* Key and arguments of JOIN, LEAVE, SET_PERMITS and SLOT, and how many arguments those are. */
 void rl_permit_put_one(struct rl_writer *w, const struct rl_command *command);
 size_t rl_permit_count_args(enum rl_command_kind kind);
 

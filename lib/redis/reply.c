@@ -242,14 +242,23 @@ static struct rl_answer judge_string(enum rl_command_kind kind, const redisReply
 
 /* Which types of reply a kind of command may have, besides an error. */
 static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
-    [RL_COMMAND_SET] = IS(STATUS) | IS(NIL),  [RL_COMMAND_SET_ALL] = IS(INTEGER),
-    [RL_COMMAND_FENCE] = IS(INTEGER),         [RL_COMMAND_RAISE] = IS(INTEGER),
-    [RL_COMMAND_EXTEND] = IS(INTEGER),        [RL_COMMAND_RELEASE] = IS(INTEGER),
-    [RL_COMMAND_READ] = IS(STRING) | IS(NIL), [RL_COMMAND_JOIN] = IS(STRING),
-    [RL_COMMAND_TAKE] = IS(STRING),           [RL_COMMAND_RELEASE_LINE] = IS(STRING),
-    [RL_COMMAND_LEAVE] = IS(INTEGER),         [RL_COMMAND_WAITER] = IS(STRING) | IS(NIL),
-    [RL_COMMAND_UPGRADE] = IS(STRING),        [RL_COMMAND_READER] = IS(STRING) | IS(NIL),
-    [RL_COMMAND_SET_PERMITS] = IS(INTEGER),   [RL_COMMAND_HANDSHAKE] = IS(STATUS) | IS(STRING),
+    [RL_COMMAND_SET] = IS(STATUS) | IS(NIL),
+    [RL_COMMAND_SET_ALL] = IS(INTEGER),
+    [RL_COMMAND_FENCE] = IS(INTEGER),
+    [RL_COMMAND_RAISE] = IS(INTEGER),
+    [RL_COMMAND_EXTEND] = IS(INTEGER),
+    [RL_COMMAND_RELEASE] = IS(INTEGER),
+    [RL_COMMAND_READ] = IS(STRING) | IS(NIL),
+    [RL_COMMAND_JOIN] = IS(STRING),
+    [RL_COMMAND_TAKE] = IS(STRING),
+    [RL_COMMAND_RELEASE_LINE] = IS(STRING),
+    [RL_COMMAND_LEAVE] = IS(INTEGER),
+    [RL_COMMAND_WAITER] = IS(STRING) | IS(NIL),
+    [RL_COMMAND_UPGRADE] = IS(STRING),
+    [RL_COMMAND_READER] = IS(STRING) | IS(NIL),
+    [RL_COMMAND_SET_PERMITS] = IS(INTEGER),
+    [RL_COMMAND_SLOT] = IS(STRING) | IS(NIL),
+    [RL_COMMAND_HANDSHAKE] = IS(STATUS) | IS(STRING),
 };
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {

@@ -25,7 +25,7 @@
 #include "redis/info.h"
 #include "redis/line_reply.h"
 
-#define RL_REPLY_TEXT_MAX 128 /* of an error reply so much is kept */
+#define RL_REPLY_TEXT_MAX 144 /* of an error reply so much is kept */
 
 /* One per connection; at the end of the reader's private data. */
 struct rl_reply_slot {

@@ -168,6 +168,50 @@ remedy '... locks work, and how to allow it' \
     'allow it, ACL SETUSER keyed .*+zpopmin.* ~libredlock:line:\*: without it .* not served in turn .*; locks work'
 [ -z "$("$cli" -p "$(port 1)" keys 'libredlock:line:*')" ]
 result '... and no line is left' $?
+# What readers and semaphores need besides; who does not use them may do without.
+finds 'no keys of readers' note readers "a shared lock is refused: .*($(one 1))" 0 --key-prefix mine: --nodes "$keyed"
+remedy '... what does not work, and how to allow it' \
+    'if you use --shared, which does not work without it: ACL SETUSER keyed .*+pexpireat +time ~libredlock:\*; .* Other locks work'
+finds 'no keys of semaphores' note permits "a semaphore is refused: NOPERM .*($(one 1))" 0 --key-prefix mine: \
+    --nodes "$keyed"
+remedy '... what does not work, and how to allow it' \
+    'if you use --permits, which does not work without it: ACL SETUSER keyed +mget .* ~libredlock:\*; .* Other locks work'
+# right CHECK WORD: without it CHECK is refused
+without() {
+    finds "$1 without $2" note "$1" "is refused: .*($(one 1))" "$3" --key-prefix mine: --nodes "$keyed"
+}
+for right in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
+    ask 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:fence:*' '~libredlock:line:{*'
+    for other in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
+        [ "$other" = "$right" ] || ask 1 acl setuser keyed "~libredlock:$other*"
+    done
+    case $right in *permits: | slot:) without permits "libredlock:$right" 0 ;; *) without readers "libredlock:$right" 0 ;; esac
+done
+ask 1 acl setuser keyed '~libredlock:*'
+for right in zscore zcount zrangebyscore zremrangebyscore pexpireat exists; do
+    ask 1 acl setuser keyed "-$right"
+    without readers "$right" 0
+    ask 1 acl setuser keyed "+$right"
+done
+for right in zadd zrem zrange zrank time; do # which the line misses, too
+    ask 1 acl setuser keyed "-$right"
+    without readers "$right" 1
+    ask 1 acl setuser keyed "+$right"
+done
+for right in zadd zrem zrange zrank zcard time; do
+    ask 1 acl setuser keyed "-$right"
+    without permits "$right" 1
+    ask 1 acl setuser keyed "+$right"
+done
+for right in mget exists; do
+    ask 1 acl setuser keyed "-$right"
+    without permits "$right" 0
+    ask 1 acl setuser keyed "+$right"
+done
+finds 'all that readers need' ok readers 'can be shared by readers (all 3)' 0 --key-prefix mine: --nodes "$keyed"
+finds 'all that semaphores need' ok permits 'semaphores can be used (all 3)' 0 --key-prefix mine: --nodes "$keyed"
+[ -z "$("$cli" -p "$(port 1)" keys 'libredlock:*mine:*')" ]
+result '... and nothing is left' $?
 ask 1 acl setuser keyed '-pubsub|numsub'
 finds 'no PUBSUB NUMSUB' warning line 'PUBSUB NUMSUB is refused: NOPERM' 1 --key-prefix mine: --nodes "$keyed"
 ask 1 acl setuser keyed '+pubsub|numsub' resetchannels '&redlock:*'

@@ -115,8 +115,8 @@ says '... and it says so' '\-\-permits and --shared exclude each other'
 status '--permits with two keys' 64 "$redlock" run --permits 2 k,l -- true
 says '... and it says so' '\-\-permits is for one key, and these are 2'
 status '... but a comma in one is good' 0 "$redlock" run --permits 2 'k\,l' -- true
-status '--permits applies to run' 64 "$redlock" acquire --permits 2 k
-says '... and it says so' '\-\-permits does not apply to acquire'
+status '--permits applies to what holds' 64 "$redlock" status --permits 2 k
+says '... and it says so' '\-\-permits does not apply to status'
 
 # -- when redlock is killed --
 

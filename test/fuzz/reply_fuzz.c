@@ -122,7 +122,7 @@ static bool begins_inside(const uint8_t *b, size_t size, uint8_t first) {
 
 /* How many numbers: of a yes, of a no. */
 static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
-    if (kind == RL_COMMAND_WAITER || kind == RL_COMMAND_READER) {
+    if (kind == RL_COMMAND_WAITER || kind == RL_COMMAND_READER || kind == RL_COMMAND_SLOT) {
         demand(yes ? are_numbers(b, size, 2, false, true) : is_exactly(b, size, "$-1\r\n"));
         return;
     }
@@ -142,7 +142,8 @@ static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b,
 
 static bool has_numbers(enum rl_command_kind kind) {
     return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_TAKE || kind == RL_COMMAND_RELEASE_LINE ||
-           kind == RL_COMMAND_WAITER || kind == RL_COMMAND_UPGRADE || kind == RL_COMMAND_READER;
+           kind == RL_COMMAND_WAITER || kind == RL_COMMAND_UPGRADE || kind == RL_COMMAND_READER ||
+           kind == RL_COMMAND_SLOT;
 }
 
 static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
@@ -250,11 +251,14 @@ static void read_stream(const enum rl_command_kind *kinds, uint32_t waiting, con
 
 static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
     static const char letters[] = {
-        [RL_COMMAND_SET] = 'S',          [RL_COMMAND_SET_ALL] = 'A', [RL_COMMAND_FENCE] = 'F',
-        [RL_COMMAND_RAISE] = 'W',        [RL_COMMAND_EXTEND] = 'E',  [RL_COMMAND_RELEASE] = 'R',
-        [RL_COMMAND_READ] = 'Q',         [RL_COMMAND_JOIN] = 'J',    [RL_COMMAND_TAKE] = 'T',
-        [RL_COMMAND_RELEASE_LINE] = 'L', [RL_COMMAND_LEAVE] = 'X',   [RL_COMMAND_WAITER] = 'I',
-        [RL_COMMAND_UPGRADE] = 'U',      [RL_COMMAND_READER] = 'B',  [RL_COMMAND_SET_PERMITS] = 'P',
+        [RL_COMMAND_SET] = 'S',         [RL_COMMAND_SET_ALL] = 'A',
+        [RL_COMMAND_FENCE] = 'F',       [RL_COMMAND_RAISE] = 'W',
+        [RL_COMMAND_EXTEND] = 'E',      [RL_COMMAND_RELEASE] = 'R',
+        [RL_COMMAND_READ] = 'Q',        [RL_COMMAND_JOIN] = 'J',
+        [RL_COMMAND_TAKE] = 'T',        [RL_COMMAND_RELEASE_LINE] = 'L',
+        [RL_COMMAND_LEAVE] = 'X',       [RL_COMMAND_WAITER] = 'I',
+        [RL_COMMAND_UPGRADE] = 'U',     [RL_COMMAND_READER] = 'B',
+        [RL_COMMAND_SET_PERMITS] = 'P', [RL_COMMAND_SLOT] = 'D',
         [RL_COMMAND_HANDSHAKE] = 'H',
     };
     const char *found = letter != '\0' ? memchr(letters, letter, sizeof letters) : NULL;

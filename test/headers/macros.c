@@ -54,6 +54,7 @@ int api_function(const char *given) {
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
     redlock_reader reader = REDLOCK_READER_INIT;
+    redlock_slot slot = REDLOCK_SLOT_INIT;
     lock.resources = resources;
     waiters[0] = waiter;
     lock.permits = slots[1] + 1;

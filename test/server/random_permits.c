@@ -29,6 +29,7 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         RL_COMMAND_TAKE,    RL_COMMAND_TAKE,  RL_COMMAND_TAKE,         RL_COMMAND_RELEASE_LINE,
         RL_COMMAND_RELEASE, RL_COMMAND_LEAVE, RL_COMMAND_RELEASE_LINE, RL_COMMAND_SET_PERMITS,
         RL_COMMAND_EXTEND,  RL_COMMAND_RAISE, RL_COMMAND_SET_ALL,      RL_COMMAND_FENCE,
+        RL_COMMAND_SLOT,    RL_COMMAND_SLOT,  RL_COMMAND_WAITER,
     };
     static const struct rl_bytes resource = {RANDOM_PERMITS_NAME, sizeof RANDOM_PERMITS_NAME - 1};
     static const uint16_t numbers[] = {3, 3, 3, 3, 3, 3, 3, 3, 5, 2};
@@ -55,6 +56,11 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
                                .permits = numbers[pick(random, COUNT(numbers))],
                                .take = take};
     char text[16384];
+    if (command.kind == RL_COMMAND_SLOT) {
+        command.index = chance(random, 30) ? RL_NO_SLOT : pick(random, 6);
+    } else if (command.kind == RL_COMMAND_WAITER) {
+        command.index = pick(random, 3);
+    }
     if (command.kind == RL_COMMAND_FENCE || command.kind == RL_COMMAND_RAISE ||
         ((command.kind == RL_COMMAND_TAKE || command.kind == RL_COMMAND_EXTEND) && has_fence)) {
         command.counter = 1 + pick(random, 6);

@@ -361,6 +361,7 @@ static const struct {
     {"release_permit", RL_COMMAND_RELEASE_LINE, 1, 0, effect_release_permit, RL_PERMIT},
     {"leave_permit", RL_COMMAND_LEAVE, 1, 0, effect_leave_permit, RL_PERMIT},
     {"set_permits", RL_COMMAND_SET_PERMITS, 1, 0, effect_set_permits, RL_PERMIT},
+    {"slots", RL_COMMAND_SLOT, 1, 0, effect_slots, RL_PERMIT},
 };
 
 size_t effect_format(uint32_t script, char wire[EFFECT_WIRE_MAX]) {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFFECTS_MAX 28
+#define EFFECTS_MAX 29
 #define EFFECT_WIRE_MAX 8192
 
 struct resp_arg;
@@ -44,6 +44,7 @@ void effect_join_permit(struct script_run *run);
 void effect_release_permit(struct script_run *run);
 void effect_leave_permit(struct script_run *run);
 void effect_set_permits(struct script_run *run);
+void effect_slots(struct script_run *run);
 
 /* Writes the command that has this script in it, as the library does: EVAL and the text. Returns
  * its length. */

@@ -441,8 +441,11 @@ void effect_leave_shared(struct script_run *run) {
 }
 
 void effect_waiter(struct script_run *run) {
-    bool is_shared = script_arg(run, 2)->length > 0;
-    struct text line = (is_shared ? line_shared_name : line_name)(script_key(run, 1));
+    const struct resp_arg *which = script_arg(run, 2);
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, RL_COMMAND_LINE_PREFIX "%.*s%s{", (int)which->length,
+             which->data, which->length > 0 ? ":" : "");
+    struct text line = text_of(prefix, script_key(run, 1), "}");
     struct server_key *key;
     struct server_member member;
     double index = 0;

@@ -400,3 +400,85 @@ void effect_set_permits(struct script_run *run) {
         script_return(run, 1);
     }
 }
+
+/* -- SLOT -- */
+
+static void answer_text(struct script_run *run, const char *text, const struct resp_arg *value) {
+    char out[160];
+    int length = snprintf(out, sizeof out, "%s%.*s", text, (int)value->length, value->data);
+    assert(length > 0 && (size_t)length < sizeof out);
+    reply_bulk(run->call, out, (size_t)length);
+    run->is_over = true;
+}
+
+static void answer_nil(struct script_run *run) {
+    reply_line(run->call, "$-1");
+    run->is_over = true;
+}
+
+/* Of all: how many there are, and how many are to be looked at. */
+static void count_slots(const struct permit *p) {
+    static const struct resp_arg none = {"0", 1}, nothing = {"", 0};
+    struct script_run *run = p->run;
+    struct resp_arg value, key = text_arg(&p->key);
+    bool is_there = false;
+    double number = 0;
+    char text[64];
+    if (script_refusal(run, "get", &key, NULL) != NULL ||
+        script_try_get(run, &key, &value, &is_there) != NULL || !is_there) {
+        value = none;
+    }
+    number = script_number(&value, &number) && number > 0 ? number : 0;
+    const uint32_t k = number > RL_PERMITS_MAX ? RL_PERMITS_MAX : (uint32_t)number;
+    uint32_t span = RL_PERMITS_MAX;
+    script_raise_if(run, "redis.call('exists', slots(n)", permit_refusal(p, "exists"));
+    while (!run->is_over && span > k && permit_slot(p, span - 1) == NULL) {
+        span--;
+    }
+    if (!run->is_over && span == 0) {
+        answer_nil(run);
+    } else if (!run->is_over) {
+        snprintf(text, sizeof text, "%u %u ", k, span);
+        answer_text(run, text, &nothing);
+    }
+}
+
+void effect_slots(struct script_run *run) {
+    static const struct resp_arg odd = {"(not a string)", 14};
+    struct permit p = permit_of(run);
+    struct resp_arg value;
+    bool is_there = false;
+    double number = 0, fence = 0;
+    char prefix[48], text[64];
+    if (script_arg(run, 1)->length == 0) {
+        count_slots(&p);
+        return;
+    }
+    script_number(script_arg(run, 1), &number);
+    snprintf(prefix, sizeof prefix, RL_COMMAND_SLOT_PREFIX "%.0f:{", number);
+    struct text name = text_of(prefix, &p.resource, "}");
+    struct resp_arg arg = text_arg(&name);
+    struct text counter = text_of(RL_COMMAND_COUNTER_PREFIX, &arg, "");
+    struct resp_arg counter_arg = text_arg(&counter);
+    script_raise_if(run, "redis.call('pttl', s", permit_refusal(&p, "pttl"));
+    const struct server_key *key = run->is_over ? NULL : find_key(run->call, &arg);
+    if (run->is_over || key == NULL) {
+        if (!run->is_over) {
+            answer_nil(run);
+        }
+        return;
+    }
+    const double life = (double)pttl_of(run->call, key);
+    const double left = life < 0 ? 0 : life < 1 ? 1 : life < 4294967295 ? life : 4294967295;
+    if (script_refusal(run, "get", &counter_arg, NULL) != NULL ||
+        script_try_get(run, &counter_arg, &value, &is_there) != NULL || !is_there ||
+        !script_number(&value, &fence) || !(fence >= 0 && fence < 1e16)) {
+        fence = 0;
+    }
+    snprintf(text, sizeof text, "%.0f %.0f ", left, fence);
+    key = find_key(run->call, &arg);
+    struct resp_arg all = {key->value.data, key->value.length};
+    struct resp_arg shown = front_of(&all, 106);
+    const bool is_odd = key->elements > 0 || permit_refusal(&p, "getrange") != NULL;
+    answer_text(run, text, is_odd ? &odd : &shown);
+}

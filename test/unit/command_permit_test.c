@@ -94,6 +94,21 @@ static const struct line_row rows[] = {
      SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_PERMITS_SHA
            "\r\n$1\r\n1\r\n$22\r\nlibredlock:permits:{a}\r\n$4\r\n1024\r\n$3\r\n250\r\n"
            "$1\r\na\r\n")},
+    {{.kind = RL_COMMAND_SLOT, .index = RL_NO_SLOT},
+     1,
+     NULL,
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" SLOTS_SHA
+           "\r\n$1\r\n1\r\n$22\r\nlibredlock:permits:{a}\r\n$0\r\n\r\n$1\r\na\r\n")},
+    {{.kind = RL_COMMAND_SLOT, .index = 1023},
+     1,
+     NULL,
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" SLOTS_SHA
+           "\r\n$1\r\n1\r\n$22\r\nlibredlock:permits:{a}\r\n$4\r\n1023\r\n$1\r\na\r\n")},
+    {{.kind = RL_COMMAND_WAITER, .index = 3},
+     1,
+     NULL,
+     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" WAITER_SHA
+           "\r\n$1\r\n1\r\n$1\r\na\r\n$1\r\n3\r\n$7\r\npermits\r\n")},
 };
 
 static struct rl_target target_of(const struct line_row *row) {

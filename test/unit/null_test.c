@@ -168,6 +168,7 @@ static void tokens(void **state) {
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
     redlock_reader reader = REDLOCK_READER_INIT;
+    redlock_slot slot = REDLOCK_SLOT_INIT;
     (void)state;
     const struct row rows[] = {
         STATUS(redlock_adopt(NULL, token, NULL, NULL, NULL)),
@@ -193,6 +194,15 @@ static void tokens(void **state) {
         NOTHING(redlock_query_reading(NULL)),
         STATUS(redlock_query_reader(NULL, 0, &reader)),
         STATUS(redlock_reader_init(NULL, sizeof(redlock_reader))),
+        STATUS(redlock_query_slots(NULL, "a", 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_slots(world.client, NULL, 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_slots(world.client, "a", 1, 1, NULL, NULL)),
+        NOTHING(redlock_query_permits(NULL, 0)),
+        STATUS(redlock_query_slot(NULL, 0, &slot)),
+        STATUS(redlock_slot_init(NULL, sizeof(redlock_slot))),
+        STATUS(redlock_query_permit_waiters(NULL, "a", 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_permit_waiters(world.client, NULL, 1, 1, ignore_query, NULL)),
+        STATUS(redlock_query_permit_waiters(world.client, "a", 1, 1, NULL, NULL)),
     };
     check(rows, COUNT(rows));
 }

@@ -221,6 +221,7 @@ MADE(node_outcome, REDLOCK_NODE_OUTCOME_INIT)
 MADE(node_holder, REDLOCK_NODE_HOLDER_INIT)
 MADE(waiter, REDLOCK_WAITER_INIT)
 MADE(reader, REDLOCK_READER_INIT)
+MADE(slot, REDLOCK_SLOT_INIT)
 
 static const struct made {
     const void *fresh;
@@ -240,6 +241,7 @@ static const struct made {
     {&fresh_node_holder, sizeof fresh_node_holder, init_node_holder},
     {&fresh_waiter, sizeof fresh_waiter, init_waiter},
     {&fresh_reader, sizeof fresh_reader, init_reader},
+    {&fresh_slot, sizeof fresh_slot, init_slot},
 };
 
 /* What the macro sets, and nothing where the caller knows another size. */

@@ -1,0 +1,235 @@
+/* Who has which permit of a semaphore, and who waits for them, on real nodes: what an operator sees
+ * of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/permits.h"
+#include "redlock/token.h"
+
+#define TTL_MS 30000
+#define LISTED_MAX 8
+#define PLACE "dddddddddddddddddddddddddddddddd"
+#define STRANGER "dddddddddddddddddddddddddddddddddddddddd"
+#define SLOT_KEY(i) "libredlock:slot:" #i ":{key}"
+
+/* What the callback of either query was told. */
+struct seen {
+    const struct live *live;
+    int count, status;
+    size_t answered;
+    int32_t permits[5];
+    size_t n;
+    struct {
+        redlock_slot s;
+        char token[64], holder[128];
+    } slots[LISTED_MAX];
+    size_t waiting, n_waiters;
+    uint32_t take[LISTED_MAX];
+    int64_t waited_ms[LISTED_MAX];
+};
+
+static void seen_cb(redlock_query *query, int status, void *data) {
+    struct seen *seen = data;
+    redlock_slot slot = REDLOCK_SLOT_INIT;
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    seen->count++;
+    seen->status = status;
+    for (size_t i = 0; i < seen->live->n; i++) {
+        redlock_node_holder node = REDLOCK_NODE_HOLDER_INIT;
+        LIVE_STATUS(redlock_query_node(query, i, &node), 0);
+        assert_false(node.is_held); /* that was not asked */
+        seen->answered += node.status == 0;
+        seen->permits[i] = redlock_query_permits(query, i);
+    }
+    assert_int_equal(redlock_query_permits(query, seen->live->n), 0);
+    while (seen->n < LISTED_MAX && redlock_query_slot(query, seen->n, &slot) == 0) {
+        size_t i = seen->n++;
+        seen->slots[i].s = slot;
+        snprintf(seen->slots[i].token, sizeof(seen->slots[i].token), "%s", slot.token);
+        snprintf(seen->slots[i].holder, sizeof(seen->slots[i].holder), "%s", slot.holder);
+    }
+    seen->waiting = redlock_query_waiting(query);
+    while (seen->n_waiters < LISTED_MAX &&
+           redlock_query_waiter(query, seen->n_waiters, &waiter) == 0) {
+        seen->waited_ms[seen->n_waiters] = waiter.waited_ms;
+        seen->take[seen->n_waiters++] = waiter.take;
+    }
+    live_wake();
+}
+
+static struct seen who_has(struct live *live, size_t max) {
+    struct seen seen = {.live = live};
+    LIVE_STATUS(redlock_query_slots(live->client, "key", 3, max, seen_cb, &seen), 0);
+    LIVE_UNTIL(live, seen.count > 0);
+    assert_int_equal(seen.count, 1);
+    return seen;
+}
+
+static struct seen who_waits(struct live *live, size_t max) {
+    struct seen seen = {.live = live};
+    LIVE_STATUS(redlock_query_permit_waiters(live->client, "key", 3, max, seen_cb, &seen), 0);
+    LIVE_UNTIL(live, seen.count > 0);
+    assert_int_equal(seen.count, 1);
+    return seen;
+}
+
+/* One holder of one, one of two with fences; each in the slots that it was granted. */
+static void holders(void **state) {
+    struct live *live = *state;
+    redlock_client *other = live_another(live);
+    redlock_lock *one = permits_lock(live->client, 5, 1), *two = permits_lock(other, 5, 2);
+    redlock_acquire_options fenced = live_once(TTL_MS);
+    fenced.fencing = 1;
+    struct seen seen = who_has(live, REDLOCK_PERMITS_MAX);
+    LIVE_STATUS(seen.status, 0);
+    assert_int_equal(seen.answered, 5);
+    assert_int_equal(seen.n + (size_t)seen.permits[0], 0);
+    permits_hold(live, one, TTL_MS);
+    LIVE_STATUS(live_acquire(live, two, &fenced), 0);
+    LIVE_POLL(live, permits_count(live, redlock_lock_slot(two, 1), two) == 5);
+    seen = who_has(live, REDLOCK_PERMITS_MAX);
+    LIVE_STATUS(seen.status, 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(seen.permits[i], 5);
+    }
+    assert_int_equal(seen.n, 3);
+    assert_int_equal(seen.waiting + seen.n_waiters, 0); /* that was not asked */
+    for (size_t i = 0; i < seen.n; i++) {
+        const redlock_slot *slot = &seen.slots[i].s;
+        const bool is_one = slot->number == redlock_lock_slot(one, 0);
+        assert_true(is_one || slot->number == redlock_lock_slot(two, 0) ||
+                    slot->number == redlock_lock_slot(two, 1));
+        assert_true(i == 0 || slot->number > seen.slots[i - 1].s.number);
+        assert_string_equal(seen.slots[i].token, redlock_lock_token(is_one ? one : two));
+        assert_int_equal(slot->votes, 5);
+        assert_in_range(slot->remaining_ms, TTL_MS / 2, TTL_MS);
+        assert_false(slot->is_reserved);
+        assert_true(is_one ? slot->fence == 0
+                           : slot->fence > 0 && slot->fence <= redlock_lock_fence(two));
+    }
+    seen = who_has(live, 1); /* slot 0 alone */
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(seen.slots[0].s.number, 0);
+    permits_release(live, one);
+    permits_release(live, two);
+    seen = who_has(live, REDLOCK_PERMITS_MAX);
+    assert_int_equal(seen.n, 0);
+    assert_int_equal(seen.permits[4], 5); /* for a day */
+    live_close(live, other);
+    live_end(live);
+}
+
+/* What nodes have that no holder of a quorum has; numbers that differ; nodes that are down. */
+static void odd_ones(void **state) {
+    struct live *live = *state;
+    redlock_lock *lock = permits_lock(live->client, 3, 1);
+    permits_hold(live, lock, TTL_MS);
+    assert_int_equal(redlock_lock_slot(lock, 0), 0);
+    live_tell(live, 0, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
+    live_tell(live, 1, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
+    live_tell(live, 2, "SET " SLOT_KEY(1) " reserved PX 20000");
+    live_tell(live, 3, "SET " SLOT_KEY(2) " reserved PX 10000");
+    live_tell(live, 4, "SET " SLOT_KEY(2) " reserved:" PLACE " PX 20000");
+    live_tell(live, 2, "SET " SLOT_KEY(1023) " theirs"); /* above the number; for ever */
+    live_tell(live, 3, "LPUSH " SLOT_KEY(9) " x");
+    live_tell(live, 3, "SET libredlock:fence:" SLOT_KEY(9) " nan");
+    live_tell(live, 4, "SET libredlock:permits:{key} 7");
+    struct seen seen = who_has(live, REDLOCK_PERMITS_MAX);
+    LIVE_STATUS(seen.status, 0);
+    assert_int_equal(seen.permits[3], 3);
+    assert_int_equal(seen.permits[4], 7);
+    assert_int_equal(seen.n, 5);
+    assert_int_equal(seen.slots[0].s.votes, 5);
+    assert_int_equal(seen.slots[1].s.votes, 2); /* what is held comes before what is reserved */
+    assert_string_equal(seen.slots[1].holder, "part");
+    assert_string_equal(seen.slots[1].token, STRANGER);
+    assert_int_equal(seen.slots[1].s.remaining_ms, 0);
+    assert_int_equal(seen.slots[2].s.number, 2);
+    assert_true(seen.slots[2].s.is_reserved);
+    assert_string_equal(seen.slots[2].token, "");
+    assert_int_equal(seen.slots[3].s.number, 9);
+    assert_string_equal(seen.slots[3].holder, "(not a string)");
+    assert_int_equal(seen.slots[3].s.fence, 0);
+    assert_int_equal(seen.slots[4].s.number, 1023);
+    assert_string_equal(seen.slots[4].holder, "theirs");
+    LIVE_STATUS(redlock_query_slots(live->client, "key", 3, 0, seen_cb, NULL), REDLOCK_ERR_INVALID);
+    LIVE_STATUS(redlock_query_slots(live->client, "key", 3, REDLOCK_PERMITS_MAX + 1, seen_cb, NULL),
+                REDLOCK_ERR_INVALID);
+
+    for (size_t i = 0; i < 3; i++) {
+        live_kill(live, i);
+    }
+    LIVE_UNTIL(live, live_up(live->client) == 2);
+    seen = who_has(live, REDLOCK_PERMITS_MAX);
+    LIVE_STATUS(seen.status, REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(seen.answered, 2);
+    assert_int_equal(seen.permits[0], 0);
+    assert_int_equal(seen.slots[0].s.votes, 2);
+    assert_int_equal(seen.slots[0].s.remaining_ms, 0);
+    live_end(live);
+}
+
+/* All of the most that there can be. */
+static void as_many_as_there_can_be(void **state) {
+    struct live *live = *state;
+    for (size_t i = 0; i < 5; i++) {
+        live_tell(live, i, "SET libredlock:permits:{key} %d", REDLOCK_PERMITS_MAX);
+        for (int slot = 0; slot < REDLOCK_PERMITS_MAX; slot++) {
+            live_tell(live, i, "SET libredlock:slot:%d:{key} " STRANGER ":h PX 60000", slot);
+        }
+    }
+    struct seen seen = who_has(live, REDLOCK_PERMITS_MAX);
+    LIVE_STATUS(seen.status, 0);
+    assert_int_equal(seen.n, LISTED_MAX);
+    assert_int_equal(seen.slots[LISTED_MAX - 1].s.votes, 5);
+    live_end(live);
+}
+
+/* In their order, each with how many it wants; and not in the line of the lock. */
+static void waiters(void **state) {
+    struct live *live = *state;
+    redlock_lock *all = permits_lock(live->client, 3, 3);
+    redlock_acquire_options patient = permits_patient(TTL_MS);
+    redlock_client *clients[2];
+    redlock_lock *locks[2];
+    struct live_done done[2] = {{0}};
+    struct seen lock_line = {.live = live};
+    permits_hold(live, all, TTL_MS);
+    for (size_t i = 0; i < 2; i++) {
+        clients[i] = live_another(live);
+        locks[i] = permits_lock(clients[i], 3, i == 0 ? 2 : 1);
+        LIVE_STATUS(redlock_acquire(locks[i], &patient, live_lock_cb, &done[i]), 0);
+        LIVE_POLL(live, who_waits(live, 4).waiting == i + 1);
+    }
+    struct seen seen = who_waits(live, 4);
+    LIVE_STATUS(seen.status, 0);
+    assert_int_equal(seen.n_waiters, 2);
+    assert_int_equal(seen.take[0], 2);
+    assert_int_equal(seen.take[1], 1);
+    assert_true(seen.waited_ms[0] >= seen.waited_ms[1]);
+    seen = who_waits(live, 1);
+    assert_int_equal(seen.waiting, 2);
+    assert_int_equal(seen.n_waiters, 1);
+    LIVE_STATUS(redlock_query_waiters(live->client, "key", 3, 4, seen_cb, &lock_line), 0);
+    LIVE_UNTIL(live, lock_line.count > 0);
+    assert_int_equal(lock_line.waiting + lock_line.n_waiters, 0);
+
+    LIVE_STATUS(live_release(live, all), 0);
+    LIVE_UNTIL(live, done[0].count == 1 && done[1].count == 1);
+    for (size_t i = 0; i < 2; i++) {
+        LIVE_STATUS(done[i].status, 0);
+        LIVE_STATUS(live_release(live, locks[i]), 0);
+        live_close(live, clients[i]);
+    }
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(holders),
+        LIVE_TEST_FIVE(odd_ones),
+        LIVE_TEST_FIVE(as_many_as_there_can_be),
+        LIVE_TEST_FIVE(waiters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
