@@ -61,7 +61,7 @@ ask_all set 'libredlock:slot:4:{s}' reserved px 60000
 status 'status' 0 "$redlock" status s
 says '... how many' '^s: 4 of 5 permits held, 1 reserved, 0 free (3 of 5 nodes needed)$' "$out"
 says '... a slot of one' '^  0     web1:471    [45]/5    [0-9]* s *-$' "$out"
-says '... of several, with the fence' "^  2     web2:472    [45]/5    [0-9]* min *$fence\$" "$out"
+says '... of several, with the fence' "^  2     web2:472    [45]/5    [0-9.]* min *$fence\$" "$out"
 says '... one that is reserved' '^  4     reserved    5/5    [0-9]* s *-$' "$out"
 says '... who waits, and for how many' '^    1\. batch:9 wants 3, has waited [0-9.]* m\{0,1\}s$' "$out"
 says '... each node, and its number' '^  127\.0\.0\.1:[0-9]* *5  *[0-9.]* ms$' "$out"

@@ -71,8 +71,9 @@ int api_function(const char *given) {
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
            info.size == sizeof(info) && lock.size == sizeof(lock) &&
            node_holder.size == sizeof(node_holder) && waiters[0].size == sizeof(waiter) &&
-           readers[0].size == sizeof(reader) && mutex.size == sizeof(mutex) &&
-           rwlock.size == sizeof(rwlock) && semaphore.size == sizeof(semaphore) &&
-           election.size == sizeof(election) && candidate[0] != 0 && token[0] == version[0] &&
-           message[0] == text[0] && resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
+           readers[0].size == sizeof(reader) && slot.size == sizeof(slot) &&
+           mutex.size == sizeof(mutex) && rwlock.size == sizeof(rwlock) &&
+           semaphore.size == sizeof(semaphore) && election.size == sizeof(election) &&
+           candidate[0] != 0 && token[0] == version[0] && message[0] == text[0] &&
+           resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
 }
