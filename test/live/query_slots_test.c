@@ -125,9 +125,10 @@ static void odd_ones(void **state) {
     redlock_lock *lock = permits_lock(live->client, 3, 1);
     permits_hold(live, lock, TTL_MS);
     assert_int_equal(redlock_lock_slot(lock, 0), 0);
-    live_tell(live, 0, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
-    live_tell(live, 1, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
-    live_tell(live, 2, "SET " SLOT_KEY(1) " reserved PX 20000");
+    live_tell(live, 0, "SET " SLOT_KEY(1) " reserved PX 20000");
+    live_tell(live, 1, "SET " SLOT_KEY(1) " reserved PX 20000");
+    live_tell(live, 2, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
+    live_tell(live, 3, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
     live_tell(live, 3, "SET " SLOT_KEY(2) " reserved PX 10000");
     live_tell(live, 4, "SET " SLOT_KEY(2) " reserved:" PLACE " PX 20000");
     live_tell(live, 2, "SET " SLOT_KEY(1023) " theirs"); /* above the number; for ever */
