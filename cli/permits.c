@@ -58,6 +58,7 @@ static void on_listed(redlock_query *query, int status, void *data) {
     for (size_t i = 0; i < n_nodes; i++) {
         redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
         redlock_query_node(query, i, &node_holder);
+        permits->answered += node_holder.status == 0;
         permits->refused = permits->refused == 0 ? node_holder.status : permits->refused;
         permits->kept[i] = redlock_query_permits(query, i);
     }

@@ -18,6 +18,7 @@
 
 struct rl_permits {
     bool is_known;   /* a quorum answered */
+    size_t answered; /* so many nodes did, of all their slots */
     int refused;     /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
     int32_t permits; /* how many there are; 0: no node says */
     int32_t kept[REDLOCK_NODES_MAX]; /* what each node says; 0: nothing */

@@ -35,7 +35,7 @@ static void print_head(const struct rl_permits *permits, const struct rl_look *l
     tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
     if (!permits->is_known) {
         printf("%s: permits are not known, %zu of %zu nodes answer (%zu needed)\n", key,
-               look->answered, look->n, quorum);
+               permits->answered, look->n, quorum);
         return;
     }
     if (permits->permits > 0) {

@@ -77,9 +77,9 @@ REDLOCK_API int redlock_set_permits(redlock_client *client, const void *resource
 
 /* Asks every node who has the permits of a semaphore; changes nothing. max: slots 0 to max - 1 are
  * looked at, 1 to REDLOCK_PERMITS_MAX. The callback and its status: as for redlock_query_holder(),
- * and redlock_query_node() says which nodes have answered. After a node's first answer its slots
- * are asked for, for node_timeout_ms once more; a permit that changes hands meanwhile may be
- * missing. Slots above a number of permits that was lowered are found, too. While the query is
+ * and redlock_query_node() says which nodes have answered, of all their slots. After a node's first
+ * answer these are asked for, for as long as an answer comes each node_timeout_ms, 16 times that at
+ * most; a permit that changes hands meanwhile may be missing. Slots above a number of permits that was lowered are found, too. While the query is
  * pending it takes about half a kilobyte for each of the max slots and each node. Where users are
  * restricted by an ACL, this needs GET, EXISTS, PTTL, GETRANGE and the keys
  * "libredlock:permits:*", "libredlock:slot:*" in scripts.

@@ -72,6 +72,9 @@ static void query_finish(redlock_query *query, int status) {
 static void query_count(redlock_query *query) {
     uint32_t n = query->client->n_nodes;
     uint32_t answered = 0;
+    if (query->kind == RL_COMMAND_SLOT) {
+        rl_query_judge_slots(query);
+    }
     for (uint32_t i = 0; i < n; i++) {
         answered += rl_query_node_status(query, i) == 0;
     }
@@ -272,6 +275,9 @@ void rl_query_answer(struct rl_node *node, struct rl_request *request,
         look_take(look, answer);
         if (query->out == 0) {
             query_count(query);
+        } else if (query->kind == RL_COMMAND_SLOT && rl_query_slots_go_on(query, look)) {
+            query->asked_ns = look->answered_ns;
+            await_answers(query);
         }
     }
     query_free_unused(query);

@@ -6,7 +6,8 @@
  *         -> the callback, in the next turn of the loop (state.h)
  *     redlock_query_waiters(): RL_COMMAND_WAITER 0 of the writers' line and of the readers', and to
  *         each node that has a line the rest of them, all at once
- *         -> as above; node_timeout counts from the last that was sent
+ *         -> as above; node_timeout counts from the last that was sent, or of slots, which may be
+ *         many, from the last answer
  *     redlock_query_readers(): the same with RL_COMMAND_READER; redlock_query_slots(): with
  *         RL_COMMAND_SLOT (query_slots.h)
  *

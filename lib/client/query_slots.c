@@ -30,6 +30,22 @@ void rl_query_take_slot(struct rl_query_look *look, const struct rl_answer *answ
     look->is_one = true;
 }
 
+#define TIMEOUTS_MAX 16
+
+bool rl_query_slots_go_on(const redlock_query *query, const struct rl_query_look *look) {
+    assert(look->answered_ns >= query->sent_ns);
+    return look->answered_ns - query->sent_ns < TIMEOUTS_MAX * query->client->rules.node_timeout_ns;
+}
+
+void rl_query_judge_slots(redlock_query *query) {
+    const uint32_t n = query->client->n_nodes;
+    assert(query->kind == RL_COMMAND_SLOT && query->n_looks >= n);
+    for (uint32_t i = n; i < query->n_looks; i++) {
+        struct rl_query_look *all = &query->looks[query->looks[i].node];
+        all->status = all->status == 0 ? query->looks[i].status : all->status;
+    }
+}
+
 /* What the node has in the slot; NULL: nothing, or it has not said. */
 static const struct rl_query_look *slot_at(const redlock_query *query, uint32_t node,
                                            uint32_t slot) {
@@ -126,7 +142,7 @@ int32_t redlock_query_permits(const redlock_query *query, size_t index) {
         return 0;
     }
     const struct rl_query_look *all = &query->looks[index];
-    assert(all->permits <= RL_PERMITS_MAX && (all->permits == 0 || all->status == 0));
+    assert(all->permits <= RL_PERMITS_MAX);
     return all->permits;
 }
 

@@ -22,6 +22,13 @@
 void rl_query_take_span(struct rl_query_look *look, const struct rl_answer *answer);
 void rl_query_take_slot(struct rl_query_look *look, const struct rl_answer *answer);
 
+/* Whether there is time for further answers after this one: they may be many, and are waited for
+ * as long as one comes each node_timeout_ms; but not for ever, however slowly a node answers. */
+bool rl_query_slots_go_on(const redlock_query *query, const struct rl_query_look *look);
+
+/* Before answers are counted: a node that has not said it of all its slots has not answered. */
+void rl_query_judge_slots(redlock_query *query);
+
 /* Once, when the query is finished. */
 void rl_query_list_slots(redlock_query *query);
 
