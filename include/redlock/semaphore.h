@@ -79,10 +79,10 @@ REDLOCK_API int redlock_set_permits(redlock_client *client, const void *resource
  * looked at, 1 to REDLOCK_PERMITS_MAX. The callback and its status: as for redlock_query_holder(),
  * and redlock_query_node() says which nodes have answered, of all their slots. After a node's first
  * answer these are asked for, for as long as an answer comes each node_timeout_ms, 16 times that at
- * most; a permit that changes hands meanwhile may be missing. Slots above a number of permits that was lowered are found, too. While the query is
- * pending it takes about half a kilobyte for each of the max slots and each node. Where users are
- * restricted by an ACL, this needs GET, EXISTS, PTTL, GETRANGE and the keys
- * "libredlock:permits:*", "libredlock:slot:*" in scripts.
+ * most; a permit that changes hands meanwhile may be missing. Slots above a number of permits that
+ * was lowered are found, too. While the query is pending it takes about half a kilobyte for each of
+ * the max slots and each node. Where users are restricted by an ACL, this needs GET, EXISTS, PTTL,
+ * GETRANGE and the keys "libredlock:permits:*", "libredlock:slot:*" in scripts.
  *
  * Returns as redlock_query_waiters(). Since 0.1. */
 REDLOCK_API int redlock_query_slots(redlock_client *client, const void *resource, size_t length,

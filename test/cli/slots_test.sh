@@ -73,7 +73,7 @@ status 'status' 0 "$redlock" status s
 says '... how many' '^s: 4 of 5 permits held, 1 reserved, 0 free (3 of 5 nodes needed)$' "$out"
 says '... a slot of one' '^  0     web1:471    [345]/5    [0-9.]* min *-$' "$out"
 says '... of several, with the fence' "^  2     web2:472    [345]/5    [0-9.]* min *$fence\$" "$out"
-says '... one that is reserved' '^  4     reserved    5/5    [0-9.]* min *-$' "$out"
+says '... one that is reserved' '^  4     reserved    [345]/5    [0-9.]* min *-$' "$out"
 says '... who waits, and for how many' '^    1\. batch:9 wants 3, has waited [0-9.]* m\{0,1\}\(s\|min\)$' "$out"
 says '... each node, and its number' '^  127\.0\.0\.1:[0-9]* *5  *[0-9.]* ms$' "$out"
 ! grep -q '^s: free' "$out"

@@ -190,7 +190,7 @@ static void as_many_as_there_can_be(void **state) {
 static void waiters(void **state) {
     struct live *live = *state;
     redlock_lock *all = permits_lock(live->client, 3, 3);
-    redlock_acquire_options patient = permits_patient(TTL_MS);
+    redlock_acquire_options patient = live_patient(TTL_MS);
     redlock_client *clients[2];
     redlock_lock *locks[2];
     struct live_done done[2] = {{0}};
