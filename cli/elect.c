@@ -194,7 +194,9 @@ static void start(struct elect *elect) {
         rl_plan_variables_free(&variables);
     }
     if (status != 0) {
-        elect->args->is_repeated = false;
+        if (status != RL_EXIT_LOST) {
+            elect->args->is_repeated = false; /* it will not be there the next time either */
+        }
         elect->is_ending = true;
         rl_session_done(&elect->session, status);
         return;

@@ -166,6 +166,8 @@ static void become_guard(int channel, const struct rl_guard_plan *plan,
 
 /* -- In redlock -- */
 
+const char rl_guard_not_ready[] = "it does not become ready";
+
 /* Returns NULL, or why not. */
 static const char *await_ready(int channel) {
     int error = 0;
@@ -175,7 +177,7 @@ static const char *await_ready(int channel) {
     while (found <= 0) {
         uint64_t now_ns = redlock_now_ns();
         if (now_ns >= until_ns) {
-            return "it does not become ready";
+            return rl_guard_not_ready;
         }
         found = poll(&polled, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
         if (found < 0 && errno != EINTR) {

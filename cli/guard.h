@@ -73,6 +73,9 @@ struct rl_guard_plan {
 
 #define RL_GUARD_LAST_S 10
 
+/* Why there is none on a machine that is too busy: another time there may be one. */
+extern const char rl_guard_not_ready[];
+
 /* Waits until the guard is ready. Returns NULL, or why there is none: a clause. */
 const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *plan,
                            const struct rl_guard_word *word);

@@ -296,10 +296,11 @@ static int begin_both(struct rl_work *work) {
         return rl_child_none(error);
     }
     const char *why = work->plan.is_guarded ? start_guard(work) : NULL;
-    return why == NULL
-               ? 0
-               : rl_fail(RL_EXIT_SYSTEM,
-                         "cannot start a guard process: %s; the command is not started", why);
+    if (why == NULL) {
+        return 0;
+    }
+    return rl_fail(why == rl_guard_not_ready ? RL_EXIT_LOST : RL_EXIT_SYSTEM,
+                   "cannot start a guard process: %s; the command is not started", why);
 }
 
 /* The child at its gate, its guard, and then the command. Returns 0 or an exit status. */

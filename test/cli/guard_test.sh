@@ -53,6 +53,20 @@ result '... and the command does not run' $?
 status '... and the lock is free' 1 "$redlock" status k
 status 'no process for the command' 71 "$with_fork" fail:1 "$redlock" run k -- touch "$scratch/ran"
 
+# On a machine that is too busy for it, who repeats tries again.
+for what in run elect; do
+    rm -f "$scratch/ran"
+    "$with_fork" stop:2 "$redlock" "$what" --repeat=10ms k -- touch "$scratch/ran" 2>"$err.bg" &
+    pid=$!
+    left="$left $pid"
+    await test -e "$scratch/ran"
+    result "$what --repeat: a guard that does not become ready is started another time" $?
+    grep -q 'cannot start a guard process: it does not become ready' "$err.bg"
+    result '... and it says why' $? "$err.bg"
+    kill -s TERM "$pid"
+    wait "$pid" 2>/dev/null
+done
+
 # Without the order of start the command is there first, and kills redlock before there is a guard.
 # shellcheck disable=SC2016
 "$with_fork" slow:2 "$redlock" run --ttl 2s k -- \

@@ -3,6 +3,7 @@
  *
  *     REDLOCK_TEST_FORK=fail:N   from the Nth call on there is no process to be had
  *     REDLOCK_TEST_FORK=slow:N   the Nth call takes 500 ms
+ *     REDLOCK_TEST_FORK=stop:N   the process of the Nth call stops at once
  *     REDLOCK_TEST_STRAY=FILE    makes FILE if a process is signalled that is not there
  *
  * It counts in redlock only, not in the commands that redlock runs. */
@@ -19,7 +20,7 @@
 
 pid_t fork(void) {
     static int calls;
-    static const char fail[] = "fail:", slow[] = "slow:";
+    static const char fail[] = "fail:", slow[] = "slow:", stop[] = "stop:";
     const char *wanted = getenv("REDLOCK_TEST_FORK");
     pid_t (*real)(void);
     void *symbol = dlsym(RTLD_NEXT, "fork");
@@ -32,6 +33,10 @@ pid_t fork(void) {
         }
         if (strncmp(wanted, slow, strlen(slow)) == 0 && calls == wanted[strlen(slow)] - '0') {
             poll(NULL, 0, SLOW_MS);
+        }
+        if (strncmp(wanted, stop, strlen(stop)) == 0 && calls == wanted[strlen(stop)] - '0') {
+            pid_t pid = real();
+            return pid == 0 ? raise(SIGSTOP) : pid; /* which is 0 when it goes on */
         }
     }
     return real();
