@@ -193,8 +193,9 @@ static inline void ledger_fence(struct world *w, const struct rl_event *e) {
         w->counting_round = w->lock.round.id;
         w->raised = 0;
     }
-    bool counts = w->counting_round == w->set_round || (e->voters >> in->node & 1) != 0;
-    if (grants && in->round == w->counting_round && counts) {
+    bool all_count = w->counting_round == w->set_round; /* to an upgrade only who may vote */
+    if (grants && in->round == w->counting_round &&
+        (all_count || (e->voters >> in->node & 1) != 0)) {
         w->counted[in->node] = in->counter;
     } else if (grants && in->round == w->counting_round + 1 && w->fencing) {
         w->raised |= UINT32_C(1) << in->node;
