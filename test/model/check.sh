@@ -29,9 +29,9 @@ two='-DEXTENSIONS=2 -DAT_ONCE -DONE_EXTENDS'
 checks="
 proof   lock-restart   lock  -       2000  -DEXTENSIONS=0 -DRESTARTS
 proof   lock-extend    lock  -       2000  $two -DRESTARTS
-proof   lock-release   lock  -       2000  -DEXTENSIONS=0 -DRELEASES -DAT_ONCE -DROOM=2 -DLOSS
-proof   fence          fence -       1     -DATTEMPTS_1=1
 proof   fence-lost     fence -       1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART
+long    lock-release   lock  -       2000  -DEXTENSIONS=0 -DRELEASES -DAT_ONCE -DROOM=2 -DLOSS
+long    fence          fence -       1     -DATTEMPTS_1=1
 long    lock-lone      lock  -       9000  -DEXTENSIONS=1 -DRESTARTS
 long    lock-room      lock  -       9000  -DEXTENSIONS=0 -DRESTARTS -DROOM=2
 long    lock-both      lock  -       9000  -DEXTENSIONS=2 -DRESTARTS -DAT_ONCE
