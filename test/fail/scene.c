@@ -322,6 +322,7 @@ void scene_play(const struct scene_options *options, struct scene_result *result
         release_a(&s);
         lead(&s);
         scene_wait_in_line(&s);
+        scene_hold_permits(&s);
         last_cycle(&s);
         close_client(&s);
     }
@@ -330,21 +331,22 @@ void scene_play(const struct scene_options *options, struct scene_result *result
 
 void scene_assert_clean(const struct scene_result *r) {
     static const int expected[SCENE_OPS] = {
-        [SCENE_ACQUIRE_B] = REDLOCK_ERR_HELD,
-        [SCENE_WAIT_B] = REDLOCK_ERR_CANCELED,
-        [SCENE_FREE_B] = REDLOCK_ERR_CANCELED,
-        [SCENE_LEAVE_C] = REDLOCK_ERR_CANCELED,
+        [SCENE_ACQUIRE_B] = REDLOCK_ERR_HELD,     [SCENE_WAIT_B] = REDLOCK_ERR_CANCELED,
+        [SCENE_FREE_B] = REDLOCK_ERR_CANCELED,    [SCENE_LEAVE_C] = REDLOCK_ERR_CANCELED,
+        [SCENE_OLD_NUMBER] = REDLOCK_ERR_PERMITS,
     };
     for (size_t i = 0; i < SCENE_OPS; i++) {
         int returned = i == SCENE_RELEASE_B ? SCENE_NOT_SUBMITTED : 0;
         assert_int_equal(r->told[i].returned, returned);
         assert_int_equal(r->told[i].status, expected[i]);
     }
+    assert_int_equal(r->slots, 2); /* as P holds them, and Q waits */
+    assert_int_equal(r->waiters, 1);
     assert_int_equal(r->keys, 0);
     assert_int_equal(r->lost, 0);
     assert_int_equal(r->stats.releases_dropped, 0);
     assert_true(r->stats.releases_retried >= 1);
-    assert_true(r->stats.turns >= 1); /* of SCENE_TURN_C */
+    assert_true(r->stats.turns >= 3); /* two of SCENE_TURN_C, one of SCENE_PERMIT_Q */
 }
 
 size_t scene_descriptors(void) {

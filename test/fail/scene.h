@@ -4,12 +4,13 @@
  *     again and is freed; one node forgets its scripts and one dies; A releases; the dead one comes
  *     back and is told; a leader is elected after a stranger, by a notice if it can be heard, and
  *     resigns; C waits in line behind a stranger, has a turn in vain and another, and releases; it
- *     waits again, loses its home and is cancelled; then, with nothing failing any more, a last
- *     lock is acquired and released, which must work; close
+ *     waits again, loses its home and is cancelled; of a semaphore P holds all permits, Q waits for
+ *     one, has its turn, and holds it while the number of permits changes; then, with nothing
+ *     failing any more, a last lock is acquired and released, which must work; close
  *
  * What must hold however it went is asserted by scene_play(): each callback that was promised came
- * once and none that was not, A and B never held together, no key is left on a node unless an owed
- * release was counted as dropped, and both loops close with nothing left on them.
+ * once and none that was not, A and B, P and Q never held together, no key is left on a node unless
+ * an owed release was counted as dropped, and both loops close with nothing left on them.
  *
  * The nodes run on a loop of their own, which is turned by the same thread in between. So whatever
  * is made to fail while scene_options.now_in has said SCENE_LIBRARY strikes the library, hiredis
@@ -46,6 +47,16 @@ enum scene_op {
     SCENE_TURN_C,
     SCENE_RELEASE_C,
     SCENE_LEAVE_C,
+    SCENE_PERMITS_P,
+    SCENE_PERMIT_Q,
+    SCENE_QUERY_SLOTS,
+    SCENE_QUERY_PERMIT, /* who waits for one */
+    SCENE_RELEASE_P,
+    SCENE_SET_PERMITS,
+    SCENE_OLD_NUMBER, /* P again, while Q holds by another number */
+    SCENE_RELEASE_Q,
+    SCENE_TAKEN_OVER, /* P again, while nobody holds */
+    SCENE_RELEASE_ALL,
     SCENE_LAST_ACQUIRE,
     SCENE_LAST_RELEASE,
     SCENE_CLOSE,
@@ -76,6 +87,8 @@ struct scene_result {
     redlock_stats stats;               /* as on_close saw them */
     int lost;                          /* calls of on_lost */
     int stalled;                       /* connections given up because the node did not answer */
+    size_t slots;                      /* of the semaphore, that were found in use */
+    size_t waiters;                    /* ... and how many wait for it */
     size_t keys;                       /* left on the nodes */
     char error[REDLOCK_MESSAGE_MAX];   /* of opening */
     char message[REDLOCK_MESSAGE_MAX]; /* redlock_client_message() once opening was over */

@@ -67,4 +67,7 @@ void scene_release(struct scene *s, redlock_lock *lock, enum scene_op op);
 /* scene_line.c */
 void scene_wait_in_line(struct scene *s);
 
+/* scene_permit.c */
+void scene_hold_permits(struct scene *s);
+
 #endif /* FAIL_SCENE_PARTS_H */
