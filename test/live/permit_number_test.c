@@ -119,9 +119,14 @@ static void home_was_away(void **state) {
     redlock_acquire_options patient = live_patient(TTL_MS);
     struct permits_asker a;
     hold(live, old, 2, 2);
+    const uint64_t failures = live_node(live->client, home).failures,
+                   others = live_node(other, home).failures;
     permits_stop(live, home, 1);
     permits_set(live, 4);
     permits_go_on(live, home, 1, true);
+    /* Both have seen that their connections have ended: home is there again, and asked. */
+    LIVE_POLL(live, live_node(live->client, home).failures > failures &&
+                        live_node(other, home).failures > others);
     LIVE_POLL(live, live_up(live->client) == 5 && live_up(other) == 5);
     assert_true(live_key_is(live, home, "libredlock:permits:{key}", "2"));
     for (size_t i = 0; i < 2; i++) {
@@ -131,6 +136,7 @@ static void home_was_away(void **state) {
     }
     assert_true(live_key_is(live, home, "libredlock:permits:{key}", "2"));
     LIVE_STATUS(live_acquire(live, late, &patient), REDLOCK_ERR_PERMITS);
+    LIVE_POLL(live, permits_waiting(live) == 0); /* it may have stood in line at home */
     permits_line_up(live, &a, other, 4, 1);
     const int32_t freed = redlock_lock_slot(now[1], 0);
     LIVE_STATUS(live_release(live, now[1]), 0);
