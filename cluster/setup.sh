@@ -102,6 +102,7 @@ for_test() {
     want_style clang-format-14 '' 'checks the layout of the source' has_clang_format_14
     want_style universal-ctags '' 'measures functions' has_universal_ctags
     want_style shellcheck 0.9. 'checks the shell scripts' has_shellcheck_0_9
+    want cmake 'builds programs that find the library by it' has cmake
     want binutils 'nm and readelf: what the library exports' has readelf
     want git 'lists the files to check' has git
     want make 'builds a newer hiredis' has make

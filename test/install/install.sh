@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs the library into a prefix of its own and uses it from there as somebody else would:
-# downstream.c is built with the installed pkg-config file, shared and static, and run, also beside a
-# library that has all our internal names; a meson project in C99 with werror has this one as a
-# subproject, shared and static. Then what is installed when, and the symbols: both libraries export
-# every function of the headers and nothing else.
+# downstream.c and downstream.cpp are built with the installed pkg-config file and by CMake, shared and
+# static, and run, also beside a library that has all our internal names; a meson project in C99 with
+# werror has this one as a subproject, shared and static. Then what is installed when, and the symbols:
+# both libraries export every function of the headers and nothing else.
 #
-#   install.sh SOURCE CC VERSION SOVERSION HIREDIS_ROOT     the last may be empty
+#   install.sh SOURCE CC VERSION SOVERSION HIREDIS_ROOT CXX     the last two may be empty
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,6 +16,7 @@ cc=$2
 version=$3
 soversion=$4
 hiredis_root=$5
+cxx=$6
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-install.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
@@ -28,6 +29,7 @@ build=$scratch/build
 # What the build around this test was configured with is not for the builds below.
 unset DESTDIR CFLAGS LDFLAGS
 export CC="$cc"
+[ -z "$cxx" ] || export CXX="$cxx"
 export PKG_CONFIG_PATH="$lib/pkgconfig${hiredis_root:+:$hiredis_root/lib/pkgconfig}"
 export LD_LIBRARY_PATH="${hiredis_root:+$hiredis_root/lib}"
 
@@ -90,9 +92,13 @@ build_and_run() {
     program=$scratch/$1
     program_name=$1
     shift
+    case $program_name in
+    *C++*) compile="$cxx $scratch/cpp.o" ;; # one that takes long to compile
+    *) compile="$cc -std=c11 $here/downstream.c" ;;
+    esac
     {
         echo "arguments: $*"
-        $cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$here/downstream.c" -o "$program" "$@" &&
+        $compile -D_GNU_SOURCE -Wall -Wextra -Werror -o "$program" "$@" &&
             LD_LIBRARY_PATH="$lib:$LD_LIBRARY_PATH" "$program" "$version"
     } >"$log" 2>&1
     result "a program, $program_name" $? "$log"
@@ -104,6 +110,36 @@ needs_shared() { readelf -d "$scratch/$1" 2>/dev/null | grep -q "NEEDED.*libredl
 build_and_run shared $(pkg-config --cflags --libs redlock libuv)
 needs_shared shared
 result 'the shared program needs the shared library' $?
+# It does not know that there is libuv.
+if [ -n "$cxx" ]; then
+    # shellcheck disable=SC2046
+    $cxx -std=c++17 -Wall -Wextra -Werror -c "$here/downstream.cpp" -o "$scratch/cpp.o" \
+        $(pkg-config --cflags redlock) >"$log" 2>&1
+    result 'a program in C++ is compiled' $? "$log"
+    # shellcheck disable=SC2046
+    build_and_run 'in C++, shared' $(pkg-config --libs redlock)
+fi
+
+# by_cmake NAME TARGET...: builds these of CMakeLists.txt, and runs them
+by_cmake() {
+    cmake_name=$1
+    shift
+    (
+        cmake -S "$here" -B "$scratch/cmake" -DVERSION="$version" -DWITH_CXX="${cxx:+yes}" \
+            -DCMAKE_PREFIX_PATH="$prefix" -G Ninja && ninja -C "$scratch/cmake" "$@" &&
+            for cmake_program; do
+                "$scratch/cmake/$cmake_program" "$version" || exit 1
+            done
+    ) >"$log" 2>&1
+    result "CMake: $cmake_name" $? "$log"
+}
+if cmake --version >/dev/null 2>&1; then
+    by_cmake 'shared and static' c_redlock c_static ${cxx:+cpp_shared cpp_static}
+    needs_shared cmake/c_redlock && ! needs_shared cmake/c_static
+    result '... each is linked as its target says' $?
+else
+    skip 'CMake' 'cmake is not installed'
+fi
 
 # Without the shared library there, the linker takes the static one.
 mkdir "$scratch/aside" && mv "$lib"/libredlock.so* "$scratch/aside/"
@@ -111,6 +147,13 @@ mkdir "$scratch/aside" && mv "$lib"/libredlock.so* "$scratch/aside/"
 build_and_run static $(pkg-config --static --cflags --libs redlock libuv)
 ! needs_shared static
 result 'the static program does not need it' $?
+# shellcheck disable=SC2046
+[ -z "$cxx" ] || build_and_run 'in C++, static' $(pkg-config --static --libs redlock)
+if cmake --version >/dev/null 2>&1; then
+    by_cmake 'the archive alone' c_redlock
+    ! needs_shared cmake/c_redlock
+    result '... is what it takes then' $?
+fi
 
 # Another library with the same names as our internal ones: readline has rl_free().
 nm -g --defined-only "$build/lib/libredlock_internal.a" | awk '$2 == "T" && $3 ~ /^rl_/ { print $3 }' |
@@ -169,6 +212,13 @@ result '... shared' $? "$log"
 readelf -d "$super/build/downstream" 2>"$log" | grep -q 'NEEDED.*libredlock\.so'
 result '... is linked with the shared library' $? "$log"
 
+# As the wrap file says; here the folder is there already.
+sed "s/'libredlock'/'redlock'/" "$super/meson.build" >"$scratch/meson.build" &&
+    mv "$scratch/meson.build" "$super/meson.build" &&
+    cp "$source/examples/redlock.wrap" "$super/subprojects/" &&
+    PKG_CONFIG_PATH='' meson setup "$super/wrapped" "$super" >"$log" 2>&1
+result '... found by a wrap file' $? "$log"
+
 # -- symbols --
 
 cat "$prefix"/include/redlock/*.h | tr '\n' ' ' | grep -o 'REDLOCK_API [^(;]*redlock_[a-z0-9_]*(' |
@@ -182,5 +232,6 @@ nm -g --defined-only "$lib/libredlock.a" | awk 'NF == 3 { print $3 }' | sort -u 
 result '... and so does the archive' $? "$log"
 readelf -d "$lib/libredlock.so" 2>"$log" | grep -q 'FLAGS.*NOW'
 result 'the calls of the shared library are bound at its start: see live/secret' $? "$log"
+
 
 finish

@@ -30,7 +30,7 @@ machine() {
         ln -s "$(command -v "$tool")" "$scratch/bin/$tool"
     done
     for tool in gcc meson ninja pkg-config redis-server redis-cli valkey-server valkey-cli python3 ip \
-        iptables mariadbd mariadb-install-db mariadb g++ readelf git make patch spin valgrind \
+        iptables mariadbd mariadb-install-db mariadb g++ readelf cmake git make patch spin valgrind \
         z3 eprover cvc5; do
         stub "$tool" 'exit 0'
     done
