@@ -83,6 +83,20 @@ else
     skip 'systemd has nothing to say against them' 'systemd-analyze is not installed'
 fi
 
+# A deployment: YAML, in which redlock runs what it is given.
+block yaml 'kind: Deployment' "$top/docs/recipes.md" >"$scratch/deployment"
+if python3 -c 'import yaml' 2>/dev/null; then
+    python3 - "$scratch/deployment" >"$out" 2>"$log" <<'PYTHON'
+import sys, yaml
+pod = yaml.safe_load(open(sys.argv[1], encoding="utf-8"))["spec"]["template"]["spec"]
+print(*pod["containers"][0]["args"])
+PYTHON
+    [ "$(cat "$out")" = 'run billing -- /usr/bin/billing-daemon' ]
+    result 'the deployment of docs/recipes.md is YAML' $? "$log"
+else
+    skip 'the deployment of docs/recipes.md is YAML' 'python3-yaml is not installed'
+fi
+
 # Taking a lock away: the script, and the same with redis-cli.
 start_nodes 3
 block sh redlock-force "$top/docs/operations.md" >"$scratch/redlock-force"

@@ -3,7 +3,7 @@
 # downstream.c and downstream.cpp are built with the installed pkg-config file and by CMake, shared and
 # static, and run, also beside a library that has all our internal names; a meson project in C99 with
 # werror has this one as a subproject, shared and static. Then what is installed when, and the symbols:
-# both libraries export every function of the headers and nothing else.
+# both libraries export every function of the headers and nothing else. And what debian/ repeats.
 #
 #   install.sh SOURCE CC VERSION SOVERSION HIREDIS_ROOT CXX     the last two may be empty
 set -u
@@ -233,5 +233,15 @@ result '... and so does the archive' $? "$log"
 readelf -d "$lib/libredlock.so" 2>"$log" | grep -q 'FLAGS.*NOW'
 result 'the calls of the shared library are bound at its start: see live/secret' $? "$log"
 
+
+# -- what debian/ repeats --
+
+[ "$(sed -n '1s/^libredlock (\(.*\)) .*/\1/p' "$source/debian/changelog")" = "$version" ]
+result "the version in debian/changelog is $version" $?
+grep -qx "Package: libredlock$soversion" "$source/debian/control" &&
+    grep -qx "libredlock.so.$soversion libredlock$soversion #MINVER#" \
+        "$source/debian/libredlock$soversion.symbols" &&
+    [ -e "$source/debian/libredlock$soversion.install" ]
+result "Debian's package of the library is named by its soversion, $soversion" $?
 
 finish

@@ -19,7 +19,8 @@ case $version in
 *) why="written for shellcheck 0.9; this is $version" ;;
 esac
 
-for file in .ci/run cluster/*.sh examples/*.sh examples/*/*.sh lib/*.sh test/*.sh test/*/*.sh; do
+for file in .ci/run cluster/*.sh debian/tests/five-nodes examples/*.sh examples/*/*.sh lib/*.sh test/*.sh \
+    test/*/*.sh; do
     if [ -z "$why" ]; then
         shellcheck -x "$file" >"$log" 2>&1
         result "$file" $? "$log"

@@ -1,0 +1,131 @@
+#!/bin/sh
+# Debian's packages, built and used as by somebody else, each in a clean chroot. By hand, as root:
+#
+#   sh test/debian.sh [FOLDER]    FOLDER, which is made, gets the packages
+#
+# The commit that is checked out is built by dpkg-buildpackage in the one chroot, as a user, and lintian
+# looks at the result. In the other one the packages are installed and purged, which must leave
+# nothing behind, and installed again, for autopkgtest to run debian/tests. Both are of this system's
+# release, by debootstrap and from this system's sources. It takes minutes, and 2 GB below TMPDIR.
+# Exit status 77: it cannot be done here.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+cannot() {
+    echo "debian.sh: $*"
+    exit 77
+}
+
+[ "$(id -u)" -eq 0 ] || cannot 'not root'
+for tool in debootstrap git unshare; do
+    command -v "$tool" >/dev/null || cannot "$tool is not installed"
+done
+# shellcheck source=/dev/null
+. /etc/os-release
+[ "${ID-}" = debian ] || cannot 'not Debian'
+# shellcheck disable=SC2016
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
+    "Codename: $VERSION_CODENAME" | head -n 1)
+[ -n "$mirror" ] || cannot "no source of $VERSION_CODENAME: apt-get update"
+
+# With the last process of this namespace, its mounts and what it has started are gone.
+if [ -z "${REDLOCK_DEBIAN-}" ]; then
+    REDLOCK_DEBIAN=yes exec unshare --mount --pid --fork --kill-child sh "$0" "$@"
+fi
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-debian.XXXXXX")
+clean=$scratch/clean build=$scratch/build use=$scratch/use
+clean_up() {
+    umount "$build/proc" "$use/proc" 2>/dev/null || :
+    rm -rf --one-file-system "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 130' HUP INT TERM
+
+say() { printf '\n== %s\n' "$*"; }
+# within CHROOT COMMAND...
+within() {
+    within=$1
+    shift
+    env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+        TMPDIR=/tmp ${DEB_BUILD_OPTIONS:+DEB_BUILD_OPTIONS="$DEB_BUILD_OPTIONS"} \
+        chroot "$within" "$@" </dev/null
+}
+# install CHROOT PACKAGE...
+install() {
+    install=$1
+    shift
+    within "$install" apt-get install -q -y --no-install-recommends "$@"
+}
+# Each file but those of apt and dpkg themselves
+files() {
+    (cd "$use" && find . -xdev | LC_ALL=C sort |
+        grep -v -e '^\./var/cache/' -e '^\./var/log/' -e '^\./var/lib/apt/' -e '^\./var/lib/dpkg/[^/]*-old$')
+}
+
+say "a clean $VERSION_CODENAME"
+debootstrap --variant=minbase "$VERSION_CODENAME" "$clean" "$mirror" >"$scratch/log" 2>&1 || {
+    cat "$scratch/log"
+    exit 1
+}
+rm -rf "$clean/etc/apt/sources.list"*
+cp -r /etc/apt/. "$clean/etc/apt/"
+cp /etc/resolv.conf /etc/hosts "$clean/etc/"
+# No service is started in it.
+printf '#!/bin/sh\nexit 101\n' >"$clean/usr/sbin/policy-rc.d"
+chmod 755 "$clean/usr/sbin/policy-rc.d"
+within "$clean" apt-get update -q
+within "$clean" apt-get upgrade -q -y
+within "$clean" useradd --create-home builder
+cp -a "$clean" "$use"
+mv "$clean" "$build"
+for chroot in "$build" "$use"; do
+    mount -t proc proc "$chroot/proc"
+done
+
+say 'dpkg-buildpackage'
+source=$build/home/builder/libredlock
+git clone -q "$root" "$source"
+install "$build" build-essential lintian
+within "$build" sh -c 'cd /home/builder/libredlock && apt-get build-dep -q -y --no-install-recommends ./'
+within "$build" chown -R builder /home/builder
+within "$build" su builder -c 'cd ~/libredlock && dpkg-buildpackage -us -uc'
+
+say 'lintian'
+within "$build" su builder -c 'cd && lintian --version && lintian -i --fail-on error,warning *.changes'
+# What was built is removed again.
+within "$build" su builder -c 'cd ~/libredlock && dpkg-buildpackage -T clean >/dev/null'
+[ -z "$(git -C "$source" -c safe.directory='*' status --porcelain --ignored)" ]
+if [ -n "${1-}" ]; then
+    mkdir "$1"
+    cp "$build"/home/builder/*.* "$1/"
+fi
+
+say 'installed and purged'
+files >"$scratch/before"
+mkdir "$use/packages"
+packages='' # without -dbgsym
+for deb in "$build"/home/builder/*.deb; do
+    name=${deb##*/}
+    case $name in *-dbgsym_*) continue ;; esac
+    cp "$deb" "$use/packages/"
+    packages="$packages ${name%%_*}"
+done
+install_them() { within "$use" sh -c 'apt-get install -q -y --no-install-recommends /packages/*.deb'; }
+install_them
+# shellcheck disable=SC2086
+within "$use" apt-get purge -q -y $packages
+within "$use" apt-get autoremove -q -y --purge
+files | grep -v '^\./packages' | diff "$scratch/before" - || {
+    echo 'debian.sh: this was left (>), or taken away (<)'
+    exit 1
+}
+
+say 'installed and used: autopkgtest'
+install_them
+install "$use" autopkgtest
+cp -r "$source" "$use/libredlock"
+within "$use" autopkgtest --no-built-binaries /libredlock -- null
+echo
+echo 'debian.sh: all is well'
