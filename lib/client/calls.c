@@ -12,6 +12,7 @@
 #include "client/lock_life.h"
 #include "client/mode.h"
 #include "client/place.h"
+#include "redis/native.h"
 #include "redis/request.h"
 
 /* -- Memory: allocated once, used again -- */
@@ -126,17 +127,17 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
 
 /* Writes the command, unless it is written already: what a fan-out sends is the same for all nodes,
  * but for a release, which home is told otherwise, and for an extension that converts, which some
- * are not told to. That is in the other half of the buffer. */
+ * are not told to. That is in the other half of the buffer. Where servers of several kinds stand
+ * together, each of which releases in its own way, it is written anew when the way changes. */
 static const char *format(redlock_client *client, const struct rl_request *request,
                           size_t *length) {
     const bool other = request->mode != RL_RELEASE_PLAIN || request->converts;
     char *wire = client->io.wire + (other ? client->io.wire_room : 0);
-    *length = client->calls.wire_length[other];
-    if (*length > 0) {
-        return wire;
+    struct rl_written *written = &client->calls.written[other];
+    if (written->length == 0 || written->kind != request->kind) {
+        *written = (struct rl_written){rl_request_format(request, wire), request->kind};
     }
-    *length = rl_request_format(request, wire);
-    client->calls.wire_length[other] = *length;
+    *length = written->length;
     RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
     return wire;
 }
@@ -148,10 +149,10 @@ static bool is_single(const struct rl_request *request) {
            (request->lock_mode == RL_PERMIT && request->slots.n == 1);
 }
 
-/* A release is not the same for all: home serves who waits. */
+/* A release is not the same for all: home serves who waits, and not all have a command for it. */
 static void put_form(struct rl_request *request, const struct rl_release_plan *plan,
-                     uint32_t node) {
-    const bool at_home = plan->homes >> node & 1;
+                     const struct rl_client_node *node) {
+    const bool at_home = plan->homes >> node->index & 1;
     request->mode = (uint8_t)(at_home ? plan->mode : RL_RELEASE_PLAIN);
     request->grace_ms = plan->grace_ms;
     memset(request->place, 0, sizeof request->place);
@@ -163,15 +164,26 @@ static void put_form(struct rl_request *request, const struct rl_release_plan *p
     const bool plain = !at_home && plan->grace_ms == 0 && request->target->n == 1 &&
                        is_single(request) && request->intent_ms == 0 &&
                        !(request->announces && request->target->notifies);
-    request->kind = plain ? RL_COMMAND_RELEASE : RL_COMMAND_RELEASE_LINE;
+    request->kind = (uint8_t)(plain ? rl_native_kind(&node->node) : RL_COMMAND_RELEASE_LINE);
 }
 
 void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
     redlock_client *client = lock->client;
-    memset(client->calls.wire_length, 0, sizeof client->calls.wire_length);
+    memset(client->calls.written, 0, sizeof client->calls.written);
     request_fill(&client->calls.request, lock, kind);
     if (kind == RL_CALL_RELEASE) {
         rl_line_plan_release(lock, &client->calls.plan);
+    }
+}
+
+/* Behind a release: once more, as the command that the server should have for it. */
+static void try_native(struct rl_node *node, const struct rl_lock_call *call) {
+    struct rl_request again = call->request;
+    size_t length;
+    again.kind = (uint8_t)rl_native_offered(node);
+    if (call->request.kind == RL_COMMAND_RELEASE && again.kind != RL_COMMAND_RELEASE) {
+        const char *wire = format(call->lock->client, &again, &length);
+        rl_native_try(node, wire, length, call->request.sent_ns);
     }
 }
 
@@ -187,7 +199,7 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
     rl_call_init(&call->sent, &lock->core, kind, round);
     call->request = client->calls.request;
     if (kind == RL_CALL_RELEASE) {
-        put_form(&call->request, &client->calls.plan, node);
+        put_form(&call->request, &client->calls.plan, &client->nodes[node]);
     } else if (kind == RL_CALL_EXTEND) {
         call->request.converts = rl_mode_converts(lock, node);
     }
@@ -204,6 +216,7 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
         if (mode == RL_RELEASE_SERVE || mode == RL_RELEASE_LOOK) {
             rl_line_release_sent(lock, node, mode);
         }
+        try_native(&client->nodes[node].node, call);
     } else {
         call_give_back(call);
     }
@@ -299,8 +312,8 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
     request->whole_script = false;
     rl_call_again(&call->sent);
     rl_line_plan_retry(call->lock, &plan);
-    put_form(request, &plan, node->index);
-    memset(client->calls.wire_length, 0, sizeof client->calls.wire_length);
+    put_form(request, &plan, node);
+    memset(client->calls.written, 0, sizeof client->calls.written);
     const char *wire = format(client, request, &length);
     bool sent = rl_node_send(&node->node, request, wire, length, rl_client_now_ns(client)) == 0;
     client->calls.outstanding += sent;

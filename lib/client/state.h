@@ -72,13 +72,19 @@ struct rl_release_plan {
     char place[RL_PLACE_LEN];
 };
 
+/* A command as bytes. */
+struct rl_written {
+    size_t length; /* 0: not yet */
+    uint8_t kind;  /* enum rl_command_kind */
+};
+
 struct rl_calls {
     struct rl_lock_call *free;
     struct rl_lock_call_block *blocks;
-    uint32_t count;            /* in all blocks */
-    uint32_t outstanding;      /* sent, not answered */
-    struct rl_request request; /* of a fan-out: what is the same for all nodes */
-    size_t wire_length[2];     /* ... and written, for others and for home; 0: not yet */
+    uint32_t count;               /* in all blocks */
+    uint32_t outstanding;         /* sent, not answered */
+    struct rl_request request;    /* of a fan-out: what is the same for all nodes */
+    struct rl_written written[2]; /* ... and written, for others and for home */
     struct rl_release_plan plan;
 };
 

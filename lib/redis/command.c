@@ -101,6 +101,22 @@ static void put_key(struct rl_writer *w, const struct rl_command *command, const
     rl_put_bytes(w, "\r\n", 2);
 }
 
+static bool is_native(enum rl_command_kind kind) {
+    return kind == RL_COMMAND_DELIFEQ || kind == RL_COMMAND_DELEX;
+}
+
+static void put_native(struct rl_writer *w, const struct rl_command *command) {
+    const bool delex = command->kind == RL_COMMAND_DELEX;
+    assert(is_native(command->kind));
+    rl_put_count(w, '*', delex ? 4 : 3);
+    rl_put_text(w, delex ? "DELEX" : "DELIFEQ");
+    put_key(w, command, "", 0);
+    if (delex) {
+        rl_put_text(w, "IFEQ");
+    }
+    put_value(w, command);
+}
+
 static void put_set(struct rl_writer *w, const struct rl_command *command) {
     assert(command->ttl_ms > 0); /* PX 0 is an error */
     rl_put_count(w, '*', 6);
@@ -145,7 +161,7 @@ static bool is_shared(const struct rl_command *command) {
 /* Which a reader never sends. */
 static bool is_writers(enum rl_command_kind kind) {
     return kind == RL_COMMAND_SET || kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE ||
-           kind == RL_COMMAND_RELEASE;
+           kind == RL_COMMAND_RELEASE || is_native(kind);
 }
 #endif
 
@@ -155,8 +171,12 @@ bool rl_command_acquires(enum rl_command_kind kind) {
 }
 
 bool rl_command_releases(enum rl_command_kind kind) {
-    return kind == RL_COMMAND_RELEASE || kind == RL_COMMAND_RELEASE_LINE ||
+    return kind == RL_COMMAND_RELEASE || is_native(kind) || kind == RL_COMMAND_RELEASE_LINE ||
            kind == RL_COMMAND_LEAVE;
+}
+
+bool rl_command_is_native_release(enum rl_command_kind kind) {
+    return is_native(kind);
 }
 
 static const struct script *script_of(const struct rl_command *command) {
@@ -338,7 +358,7 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     assert(command->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
     struct rl_writer w = {wire, rl_command_room(target), false};
-    bool is_release = command->kind == RL_COMMAND_RELEASE;
+    bool is_release = command->kind == RL_COMMAND_RELEASE || is_native(command->kind);
     assert(target->n == 1 || (!is_permit(command) && command->kind != RL_COMMAND_READ));
     assert((command->kind != RL_COMMAND_SET && !is_release) || count_keys(command) == 1);
     assert(!is_release || !(command->announces && target->notifies));
@@ -347,6 +367,8 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     (void)is_release; /* without assertions */
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);
+    } else if (is_native(command->kind)) {
+        put_native(&w, command);
     } else {
         put_script(&w, command);
     }

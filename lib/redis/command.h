@@ -4,6 +4,11 @@
  * extend compare the value and act in one step, which Redis offers as a script: sent by its hash
  * (EVALSHA), and whole (EVAL) to a node that answers NOSCRIPT.
  *
+ * Where a node has a command for it, a release of one key is that: DELIFEQ (Valkey 9), DELEX (Redis
+ * 8.4). It does what the script does, and costs the node half. An error in answer to it says
+ * nothing about the key, and the script goes out in its place: native.h. Extensions stay scripts:
+ * SET with IFEQ shortens a life and is refused when memory is full, PEXPIRE compares no value.
+ *
  * With several resources each command is one script over all keys. A node sets all of them or none,
  * renews all or none, and that is its one vote, so the core needs no change. Why two still cannot
  * hold one resource: a grant means that a quorum of nodes have this value under *each* key of the
@@ -96,6 +101,9 @@ bool rl_command_acquires(enum rl_command_kind kind);
 /* Whether a command gives up what a lock or a place has, so that a busy node takes it before
  * others. */
 bool rl_command_releases(enum rl_command_kind kind);
+
+/* Whether it is a RELEASE that only some servers know. */
+bool rl_command_is_native_release(enum rl_command_kind kind);
 
 /* The script of EXTEND (of one resource), RELEASE or RELEASE_LINE, and its SHA-1 in hex. */
 const char *rl_command_script(enum rl_command_kind kind);

@@ -61,6 +61,8 @@ struct rl_target {
 enum rl_command_kind {
     /* RELEASE, and of these all but RAISE and EXTEND, are a writer's: a reader acquires by TAKE. */
     RL_COMMAND_SET,     /* one resource, set where nothing is: OK, or nil */
+    RL_COMMAND_DELIFEQ, /* RELEASE as a command of Valkey 9 and later */
+    RL_COMMAND_DELEX,   /* ... of Redis 8.4 and later */
     RL_COMMAND_SET_ALL, /* several, set where nothing is under any of them: 1, or 0 */
     RL_COMMAND_FENCE,   /* the same, one or several, and their counters: the new counter, or 0 */
     RL_COMMAND_RAISE,   /* compare, and set the counters to the fence if none is above: 1, or 0 */

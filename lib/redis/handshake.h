@@ -6,6 +6,8 @@
  *     SCRIPT LOAD for the releases and extend, so that EVALSHA finds them; forbidden: EVAL will do.
  *                A release may be the last that its client says: nobody would send it again whole
  *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
+ *                It says as well whether the server should have a command in place of the release's
+ *                script (native.h)
  *     PING       answered last: a server that answers it as Redis does is up
  *
  * All of it goes out at once; the first answer that rules the node out ends the connection.
@@ -42,6 +44,10 @@ struct rl_handshake_options {
  * step is left out. */
 size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
                            const struct rl_handshake_options *options, char *wire);
+
+/* Which command releases a key there, as far as INFO says: RELEASE, the script, or one that the
+ * server should have. */
+enum rl_command_kind rl_handshake_release(const struct rl_info *info);
 
 /* 0 if the handshake goes on after this answer, or why the node cannot be used. */
 int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer);

@@ -4,7 +4,19 @@
 #include <assert.h>
 #include <string.h>
 
-enum field { RUN_ID, REPLID, UPTIME, ROLE, LOADING, MAXMEMORY, POLICY, FIELDS };
+enum field {
+    RUN_ID,
+    REPLID,
+    UPTIME,
+    ROLE,
+    LOADING,
+    MAXMEMORY,
+    POLICY,
+    NEEDED, /* so many have to be there */
+    REDIS = NEEDED,
+    VALKEY,
+    FIELDS
+};
 
 static_assert(FIELDS <= sizeof(unsigned) * 8, "which were seen is a mask");
 
@@ -16,6 +28,8 @@ static const char *const names[FIELDS] = {
     [LOADING] = "loading",
     [MAXMEMORY] = "maxmemory",
     [POLICY] = "maxmemory_policy",
+    [REDIS] = "redis_version",
+    [VALKEY] = "valkey_version",
 };
 
 /* -- Lines -- */
@@ -114,6 +128,26 @@ static bool read_role(const struct rl_info_line *line, bool *is_replica) {
     return !*is_replica || is_text(line, "slave") || is_text(line, "replica");
 }
 
+/* "8.4.0": the first two numbers, or 0. What is no version is none that offers anything. */
+static uint32_t read_version(const struct rl_info_line *line) {
+    uint32_t numbers[2] = {0, 0};
+    size_t digits = 0, dots = 0;
+    for (size_t i = 0; i < line->value_length && dots < 2; i++) {
+        unsigned digit = (unsigned char)line->value[i] - (unsigned)'0';
+        if (digit <= 9 && digits < 4) {
+            numbers[dots] = 10 * numbers[dots] + digit;
+            digits++;
+        } else if (line->value[i] == '.' && digits > 0) {
+            dots++;
+            digits = 0;
+        } else {
+            return 0;
+        }
+    }
+    assert(numbers[0] <= 9999 && numbers[1] <= 9999);
+    return dots > 0 && digits + dots > 1 ? RL_INFO_VERSION(numbers[0], numbers[1]) : 0;
+}
+
 static bool read_value(struct rl_info *info, enum field field, const struct rl_info_line *line) {
     switch (field) {
         case RUN_ID:
@@ -131,6 +165,12 @@ static bool read_value(struct rl_info *info, enum field field, const struct rl_i
         case POLICY:
             info->evicts = !is_text(line, "noeviction");
             return line->value_length > 0;
+        case REDIS:
+            info->redis = read_version(line);
+            return true;
+        case VALKEY:
+            info->valkey = read_version(line);
+            return true;
         case FIELDS:
             break;
     }
@@ -157,27 +197,33 @@ bool rl_info_read(struct rl_info *info, const char *text, size_t length) {
     const char *at = text, *end = text + length;
     struct rl_info_line line;
     unsigned seen = 0;
+    bool is_odd = false;
     memset(info, 0, sizeof *info);
     while (rl_info_next(&at, end, &line)) {
         enum field field = field_of(&line);
         if (field == FIELDS) {
             continue;
         }
-        if (seen & 1u << field) {
+        if (seen & 1u << field && field >= NEEDED) {
+            is_odd = true; /* which of the two is it? */
+        } else if (seen & 1u << field) {
             complain(info, field, "appears twice");
         } else if (!read_value(info, field, &line)) {
             complain(info, field, "has an unexpected value");
         }
         seen |= 1u << field;
     }
-    for (enum field field = RUN_ID; field < FIELDS; field++) {
+    if (is_odd) {
+        info->redis = info->valkey = 0;
+    }
+    for (enum field field = RUN_ID; field < NEEDED; field++) {
         if (!(seen & 1u << field)) {
             complain(info, field, "is missing");
         }
     }
     info->evicts = info->evicts && info->maxmemory > 0;
     assert(info->problem != NULL || (info->run_id[0] != '\0' && info->replid[0] != '\0'));
-    assert(info->problem != NULL || seen == (1u << FIELDS) - 1);
+    assert(info->problem != NULL || (~seen & ((1u << NEEDED) - 1)) == 0);
     assert((info->problem == NULL) == (info->field == NULL));
     return info->problem == NULL;
 }

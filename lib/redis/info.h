@@ -1,6 +1,6 @@
 /* What a server says of itself: the answer to INFO, read.
  *
- * Happy path: rl_info_read() finds seven fields among some two hundred, in one pass, and allocates
+ * Happy path: rl_info_read() finds nine fields among some two hundred, in one pass, and allocates
  * nothing: what it keeps has a fixed size, so that it can run inside hiredis's reader.
  *
  * Failure modes: the text is whatever the other side likes to send. A field that is missing, that
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define RL_INFO_ID_LEN 40
+#define RL_INFO_VERSION(major, minor) ((uint32_t)(major) << 16 | (uint32_t)(minor))
 
 struct rl_info {
     char run_id[RL_INFO_ID_LEN + 1]; /* of this start of the server */
@@ -24,8 +25,10 @@ struct rl_info {
     uint64_t maxmemory;
     bool is_replica;
     bool is_loading;
-    bool evicts;         /* maxmemory is set, and the policy is not noeviction */
-    const char *field;   /* what `problem` is about; static */
+    bool evicts;       /* maxmemory is set, and the policy is not noeviction */
+    uint32_t redis;    /* RL_INFO_VERSION() of redis_version, and of valkey_version; 0: not said, */
+    uint32_t valkey;   /* or not understood, which is no problem */
+    const char *field; /* what `problem` is about; static */
     const char *problem; /* a clause, e.g. "is missing"; NULL: all of the above is known */
 };
 

@@ -1,5 +1,6 @@
 /* See node.h. */
 #include "redis/node.h"
+#include "redis/native.h"
 #include "redis/node_state.h"
 #include "redis/pause.h"
 #include "redis/request.h"
@@ -41,7 +42,7 @@ static void node_fail_requests(struct rl_node *node) {
     node->waiting = 0;
     while (request != NULL) {
         struct rl_request *next = request->next;
-        if (request->kind != RL_COMMAND_HANDSHAKE) {
+        if (request->kind != RL_COMMAND_HANDSHAKE && request != &node->trial) {
             node->events->answer(node, request, &lost);
         }
         request = next;
@@ -79,13 +80,6 @@ static void node_failed(struct rl_node *node, int16_t reason, const char *detail
 
 /* -- The handshake -- */
 
-static void node_push(struct rl_node *node, struct rl_request *request) {
-    assert(request->next == NULL);
-    *node->tail = request;
-    node->tail = &request->next;
-    node->waiting++;
-}
-
 /* The answer to INFO is the one that is read as such: no other, and no sooner. */
 static void node_expect(struct rl_node *node) {
     bool is_info = node->head == &node->steps[RL_STEP_INFO];
@@ -107,7 +101,7 @@ static void node_connected(void *owner) {
         size_t length = rl_handshake_format(step, &node->url, &node->options->handshake, wire);
         node->steps[step] = (struct rl_request){.kind = RL_COMMAND_HANDSHAKE};
         if (length > 0 && rl_conn_send(node->conn, wire, length)) {
-            node_push(node, &node->steps[step]);
+            rl_node_push(node, &node->steps[step]);
         }
     }
     rl_wipe(wire, sizeof wire);
@@ -132,6 +126,7 @@ static void node_shaken(struct rl_node *node) {
     node->detail[0] = '\0';
     node->pause_ns = 0;
     node->connects++;
+    rl_native_begin(node);
     node_set_deadline(node, RL_NEVER_NS);
     node->events->up(node);
 }
@@ -183,7 +178,7 @@ static bool node_resend_whole(struct rl_node *node, struct rl_request *request) 
     if (!rl_conn_send(node->conn, wire, rl_request_format(request, wire))) {
         return false;
     }
-    node_push(node, request);
+    rl_node_push(node, request);
     return true;
 }
 
@@ -206,11 +201,18 @@ static void node_reply(void *owner, const redisReply *reply) {
     node->waiting--;
     node->answers++;
     struct rl_answer answer = rl_reply_judge((enum rl_command_kind)request->kind, reply);
+    if (request == &node->trial) {
+        rl_native_tried(node, &answer);
+        return;
+    }
     if (answer.verdict == RL_NOT_REDIS) {
         rl_conn_break(node->conn, answer.reason, answer.text);
     }
     if (request->kind == RL_COMMAND_HANDSHAKE) {
         node_handshake_answer(node, request, &answer);
+        return;
+    }
+    if (answer.verdict == RL_ERROR && rl_native_resend(node, request, &answer)) {
         return;
     }
     if (node_has_changed(node, &answer)) {
@@ -245,7 +247,7 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     }
     request->next = NULL;
     request->sent_ns = now_ns;
-    node_push(node, request);
+    rl_node_push(node, request);
     node->requests++;
     if (node->deadline_ns == RL_NEVER_NS) {
         node->answers_seen = node->answers;

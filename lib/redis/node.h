@@ -22,7 +22,7 @@
  * matched to it and to no other.
  *
  * Can an answer be missed? A request leaves the list in two places only, node_reply() and
- * node_fail_requests(), and both call `answer` for it.
+ * node_fail_requests(), and both call `answer` for it, or put it back.
  */
 #ifndef RL_REDIS_NODE_H
 #define RL_REDIS_NODE_H

@@ -117,7 +117,10 @@ struct rl_node {
     char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
     char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */
     struct rl_request steps[RL_STEPS];
-    struct rl_info info; /* of the handshake */
+    struct rl_request trial; /* of a native release */
+    uint8_t release_kind;    /* enum rl_command_kind: how it releases one key, on this connection */
+    uint8_t release_offered; /* ... what is still to be tried; RL_COMMAND_RELEASE: nothing */
+    struct rl_info info;     /* of the handshake */
     struct rl_url url;
 };
 

@@ -38,3 +38,10 @@ void rl_node_move(struct rl_node *node, enum rl_node_state to) {
     (void)allowed; /* without assertions */
     node->state = (uint8_t)to;
 }
+
+void rl_node_push(struct rl_node *node, struct rl_request *request) {
+    assert(request->next == NULL);
+    *node->tail = request;
+    node->tail = &request->next;
+    node->waiting++;
+}

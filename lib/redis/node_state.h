@@ -1,4 +1,5 @@
-/* How a node moves from state to state, and what is true of it between two events. */
+/* How a node moves from state to state, what is true of it between two events, and the list of what
+ * it has not answered. */
 #ifndef RL_REDIS_NODE_STATE_H
 #define RL_REDIS_NODE_STATE_H
 
@@ -9,5 +10,8 @@ void rl_node_move(struct rl_node *node, enum rl_node_state to);
 
 /* Between two events. */
 void rl_node_invariant(const struct rl_node *node);
+
+/* What was sent waits for its answer, behind all that was sent before. */
+void rl_node_push(struct rl_node *node, struct rl_request *request);
 
 #endif

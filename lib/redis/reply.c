@@ -162,6 +162,9 @@ int16_t rl_reply_reason(const char *text) {
     if (strncmp(text, "ERR max number of clients", 25) == 0) {
         return REDLOCK_ERR_NODE_BUSY;
     }
+    if (strncmp(text, "ERR Key should be of string type", 32) == 0) {
+        return REDLOCK_ERR_NODE_WRONGTYPE; /* DELEX's words for it */
+    }
     if (is_script_denied(text)) {
         return REDLOCK_ERR_NODE_PERMISSION;
     }
@@ -182,7 +185,8 @@ static struct rl_answer no_answer(void) {
 }
 
 static struct rl_answer judge_error(enum rl_command_kind kind, const char *text) {
-    bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE;
+    bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE &&
+                     !rl_command_is_native_release(kind);
     assert(text != NULL);
     if (is_script && is_word(text, "NOSCRIPT")) {
         return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, text);
@@ -243,6 +247,8 @@ static struct rl_answer judge_string(enum rl_command_kind kind, const redisReply
 /* Which types of reply a kind of command may have, besides an error. */
 static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
     [RL_COMMAND_SET] = IS(STATUS) | IS(NIL),
+    [RL_COMMAND_DELIFEQ] = IS(INTEGER),
+    [RL_COMMAND_DELEX] = IS(INTEGER),
     [RL_COMMAND_SET_ALL] = IS(INTEGER),
     [RL_COMMAND_FENCE] = IS(INTEGER),
     [RL_COMMAND_RAISE] = IS(INTEGER),

@@ -157,7 +157,8 @@ static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *
     } else if (kind == RL_COMMAND_FENCE && yes) {
         demand(b[0] == ':' && b[1] != '-');
     } else if (rl_command_releases(kind) && !yes && b[0] == '-') {
-        demand(memmem(b, size, "WRONGTYPE", 9) != NULL); /* what is there cannot be our token */
+        demand(memmem(b, size, "WRONGTYPE", 9) != NULL || /* what is there cannot be our token */
+               begins_with(b, size, "-ERR Key should be of string type"));
     } else if (has_numbers(kind)) {
         check_numbers(kind, yes, b, size);
     } else {
@@ -259,7 +260,8 @@ static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
         [RL_COMMAND_LEAVE] = 'X',       [RL_COMMAND_WAITER] = 'I',
         [RL_COMMAND_UPGRADE] = 'U',     [RL_COMMAND_READER] = 'B',
         [RL_COMMAND_SET_PERMITS] = 'P', [RL_COMMAND_SLOT] = 'D',
-        [RL_COMMAND_HANDSHAKE] = 'H',
+        [RL_COMMAND_HANDSHAKE] = 'H',   [RL_COMMAND_DELIFEQ] = 'K',
+        [RL_COMMAND_DELEX] = 'V',
     };
     const char *found = letter != '\0' ? memchr(letters, letter, sizeof letters) : NULL;
     *kind = found != NULL ? (enum rl_command_kind)(found - letters) : RL_COMMAND_SET;

@@ -114,6 +114,8 @@ static int command_of(uint8_t kind, bool shared) {
         case RL_COMMAND_EXTEND:
             return SIM_EXTEND;
         case RL_COMMAND_RELEASE:
+        case RL_COMMAND_DELIFEQ:
+        case RL_COMMAND_DELEX:
         case RL_COMMAND_RELEASE_LINE:
             return SIM_RELEASE;
         default:

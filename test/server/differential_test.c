@@ -347,8 +347,18 @@ static const struct random_user users[] = {
     {"noscore", "pw", "~* &* +@all -zscore -exists -zpopmin"},
     {"norange", "pw", "~* &* +@all -zadd -zcount -zrangebyscore"},
     {"nozset", "pw", "~* &* +@all -zrem -zrange -time"},
+    {"nonative", "pw", "~* &* +@all"},
     {NULL, NULL, NULL},
 };
+
+/* Users cannot be forbidden a command that the server does not know. */
+static struct random_user user_of(const struct pair *pair, struct random_user user) {
+    static const char *const acls[] = {[SERVER_SCRIPT_ONLY] = "~* &* +@all",
+                                       [SERVER_DELIFEQ] = "~* &* +@all -delifeq",
+                                       [SERVER_DELEX] = "~* &* +@all -delex"};
+    user.acl = strcmp(user.name, "nonative") == 0 ? acls[pair->ours->native] : user.acl;
+    return user;
+}
 
 /* The same for the server in memory, out of the same words. */
 static void add_user(struct server *server, const struct random_user *user) {
@@ -376,11 +386,12 @@ static void with_users(void) {
     pair_start(&pair, 1, args, PASSWORD);
     server_set_password(pair.ours, NULL, PASSWORD);
     for (size_t i = 1; users[i].name != NULL; i++) {
+        const struct random_user user = user_of(&pair, users[i]);
         char command[256];
-        snprintf(command, sizeof command, "ACL SETUSER %s on >%s %s", users[i].name,
-                 users[i].password, users[i].acl);
+        snprintf(command, sizeof command, "ACL SETUSER %s on >%s %s", user.name, user.password,
+                 user.acl);
         pair_tell(&pair, command);
-        add_user(pair.ours, &users[i]);
+        add_user(pair.ours, &user);
     }
     compare(&pair, "users, passwords and what is forbidden", sequences, users);
     pair_stop(&pair);

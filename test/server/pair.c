@@ -85,6 +85,15 @@ bool pair_info_says(struct pair *pair, const char *text) {
     return says;
 }
 
+/* Arguments are missing, or the command. */
+static bool knows(const struct pair *pair, const char *command) {
+    redisReply *reply = redisCommand(pair->control, command);
+    demand(reply != NULL && reply->type == REDIS_REPLY_ERROR, command);
+    bool is_known = strncmp(reply->str, "ERR wrong number", 16) == 0;
+    freeReplyObject(reply);
+    return is_known;
+}
+
 /* -- Life -- */
 
 void pair_start(struct pair *pair, size_t n, const char *const *args, const char *password) {
@@ -103,6 +112,9 @@ void pair_start(struct pair *pair, size_t n, const char *const *args, const char
         pair->ours->words =
             pair_info_says(pair, "redis_version:7.0.") ? SERVER_REDIS_7 : SERVER_REDIS_8;
     }
+    pair->ours->native = knows(pair, "DELIFEQ") ? SERVER_DELIFEQ
+                         : knows(pair, "DELEX") ? SERVER_DELEX
+                                                : SERVER_SCRIPT_ONLY;
     for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) {
         pair->connections[i].fd = -1;
     }

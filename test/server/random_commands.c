@@ -151,13 +151,14 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     static const enum rl_command_kind kinds[] = {
         RL_COMMAND_SET,     RL_COMMAND_SET,     RL_COMMAND_SET_ALL, RL_COMMAND_FENCE,
         RL_COMMAND_RAISE,   RL_COMMAND_EXTEND,  RL_COMMAND_EXTEND,  RL_COMMAND_EXTEND,
-        RL_COMMAND_RELEASE, RL_COMMAND_RELEASE, RL_COMMAND_READ};
+        RL_COMMAND_RELEASE, RL_COMMAND_RELEASE, RL_COMMAND_READ,    RL_COMMAND_DELIFEQ,
+        RL_COMMAND_DELEX};
     struct rl_command command = {.kind = kinds[pick(random, COUNT(kinds))]};
     struct rl_bytes resources[RESOURCES];
     uint32_t first = chance(random, 70) ? 0 : pick(random, RESOURCES);
     uint32_t n = 1 + (chance(random, 40) ? pick(random, RESOURCES - 1) : 0);
     if (command.kind == RL_COMMAND_SET || command.kind == RL_COMMAND_READ ||
-        command.kind == RL_COMMAND_RELEASE) {
+        command.kind == RL_COMMAND_RELEASE || rl_command_is_native_release(command.kind)) {
         n = 1;
     } else if (command.kind == RL_COMMAND_SET_ALL) {
         n = n == 1 ? 2 : n;
@@ -433,6 +434,8 @@ void random_hold(struct bytes *wire) {
         {RL_COMMAND_RELEASE_LINE, 1, 0, RL_SHARED, false},
         {RL_COMMAND_SET_ALL, 2, 0, RL_EXCLUSIVE, false},
         {RL_COMMAND_SET, 1, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_DELIFEQ, 1, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_DELEX, 1, 0, RL_EXCLUSIVE, false},
         {RL_COMMAND_RELEASE, 1, 0, RL_EXCLUSIVE, false},
         {RL_COMMAND_RELEASE_LINE, 2, 0, RL_EXCLUSIVE, false},
     };

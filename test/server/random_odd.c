@@ -136,10 +136,12 @@ void random_odd_count(struct random_commands *random, struct bytes *wire) {
     static const struct {
         const char *name;
         uint32_t max;
-    } names[] = {{"get", 3},    {"SET", 2},    {"pttl", 2},    {"del", 0},        {"ping", 2},
-                 {"auth", 3},   {"eval", 1},   {"EVALSHA", 1}, {"subscribe", 0},  {"publish", 1},
-                 {"client", 1}, {"script", 1}, {"pexpire", 1}, {"nosuch", 3},     {"getrange", 4},
-                 {"rpush", 1},  {"type", 2},   {"select", 0},  {"NoSuch\r\n", 2}, {"flushall", 1}};
+    } names[] = {{"get", 3},        {"SET", 2},     {"pttl", 2},     {"del", 0},
+                 {"ping", 2},       {"auth", 3},    {"eval", 1},     {"EVALSHA", 1},
+                 {"subscribe", 0},  {"publish", 1}, {"client", 1},   {"script", 1},
+                 {"pexpire", 1},    {"nosuch", 3},  {"getrange", 4}, {"delex", 2},
+                 {"delifeq", 3},    {"rpush", 1},   {"type", 2},     {"select", 0},
+                 {"NoSuch\r\n", 2}, {"flushall", 1}};
     uint32_t which = pick(random, COUNT(names));
     uint32_t n = pick(random, names[which].max + 1);
     if (random->is_plain && strcmp(names[which].name, "auth") == 0) {

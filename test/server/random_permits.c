@@ -29,7 +29,8 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         RL_COMMAND_TAKE,    RL_COMMAND_TAKE,  RL_COMMAND_TAKE,         RL_COMMAND_RELEASE_LINE,
         RL_COMMAND_RELEASE, RL_COMMAND_LEAVE, RL_COMMAND_RELEASE_LINE, RL_COMMAND_SET_PERMITS,
         RL_COMMAND_EXTEND,  RL_COMMAND_RAISE, RL_COMMAND_SET_ALL,      RL_COMMAND_FENCE,
-        RL_COMMAND_SLOT,    RL_COMMAND_SLOT,  RL_COMMAND_WAITER,
+        RL_COMMAND_SLOT,    RL_COMMAND_SLOT,  RL_COMMAND_WAITER,       RL_COMMAND_DELIFEQ,
+        RL_COMMAND_DELEX,
     };
     static const struct rl_bytes resource = {RANDOM_PERMITS_NAME, sizeof RANDOM_PERMITS_NAME - 1};
     static const uint16_t numbers[] = {3, 3, 3, 3, 3, 3, 3, 3, 5, 2};
@@ -47,7 +48,8 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         .lock_mode = RL_PERMIT,
         .peeks = chance(random, 30),
         .from = (uint16_t)(chance(random, 60) ? RL_NO_SLOT : pick(random, 3))};
-    const bool takes_several = command.kind != RL_COMMAND_RELEASE && chance(random, 30);
+    const bool takes_several = command.kind != RL_COMMAND_RELEASE &&
+                               !rl_command_is_native_release(command.kind) && chance(random, 30);
     const uint8_t take = takes_several || command.kind == RL_COMMAND_SET_ALL ? 2 : 1;
     struct rl_slots slots = {.at = {(uint16_t)first, (uint16_t)(first + 1)}, .n = take};
     struct rl_target target = {.resources = &resource,

@@ -48,6 +48,13 @@ enum server_words {
     SERVER_VALKEY,  /* Valkey 9 */
 };
 
+/* Whether it has a command that deletes a key which has a value. */
+enum server_native {
+    SERVER_SCRIPT_ONLY,
+    SERVER_DELIFEQ, /* Valkey 9 and later */
+    SERVER_DELEX,   /* Redis 8.4 and later */
+};
+
 /* -- Keys -- */
 
 struct server_key {
@@ -135,6 +142,7 @@ struct server {
     bool has_aof;
     const struct server *twin; /* answers INFO in this one's place; NULL: itself */
     enum server_words words;
+    enum server_native native;
 
     /* What is wrong with it. */
     bool is_replica;  /* READONLY */

@@ -128,6 +128,8 @@ static const struct rule rules[] = {
     {"client|getname", 2, ALWAYS, 0, false, do_getname},
     {"client|setname", 3, ALWAYS, 0, false, do_setname},
     {"del", -2, WRITE, 1, true, do_del},
+    {"delex", -2, WRITE, 1, false, do_delex},
+    {"delifeq", 3, WRITE, 1, false, do_delifeq},
     {"flushall", -1, WRITE, 0, false, do_flushall},
     {"get", 2, 0, 1, false, do_get},
     {"getrange", 4, 0, 1, false, do_getrange},
@@ -210,10 +212,16 @@ static void reply_unknown(struct call *call) {
     reply_error(call, text);
 }
 
+/* Some commands are of some servers only. */
+static bool is_there(const struct server *server, const struct rule *rule) {
+    return rule->run != NULL && (rule->run != do_delex || server->native == SERVER_DELEX) &&
+           (rule->run != do_delifeq || server->native == SERVER_DELIFEQ);
+}
+
 /* The command, or NULL after an error. */
 static const struct rule *look_up(struct call *call) {
     const struct rule *rule = find_rule(&call->args[0]);
-    rule = rule != NULL && rule->run == NULL ? NULL : rule;
+    rule = rule != NULL && !is_there(call->server, rule) ? NULL : rule;
     bool is_for_strangers = rule != NULL && (rule->flags & CALL_STRANGER) != 0;
     if (call->server->words == SERVER_VALKEY && call->connection->user == NULL &&
         !is_for_strangers) { /* who has not said who he is, learns nothing */

@@ -230,6 +230,39 @@ void do_del(struct call *call) {
     reply_number(call, deleted);
 }
 
+/* A string is deleted that has the value. */
+static void delete_if(struct call *call, const struct resp_arg *value, const char *if_no_string) {
+    struct server_key *key = find_key(call, &call->args[1]);
+    if (key != NULL && key->elements > 0) {
+        reply_error(call, if_no_string);
+        return;
+    }
+    bool is_it = key != NULL && (is_set(call->server, SERVER_BREAK_BLIND_RELEASE) ||
+                                 (key->value.length == value->length &&
+                                  memcmp(key->value.data, value->data, value->length) == 0));
+    if (is_it) {
+        delete_key(call, key);
+    }
+    reply_number(call, is_it);
+}
+
+void do_delifeq(struct call *call) {
+    delete_if(call, &call->args[2], WRONGTYPE_TEXT);
+}
+
+/* (IFEQ alone: no other condition is known here.) */
+void do_delex(struct call *call) {
+    if (call->count == 2) {
+        do_del(call);
+    } else if (call->count != 4) {
+        reply_wrong_number(call, "delex");
+    } else {
+        assert(resp_is(&call->args[2], "ifeq"));
+        delete_if(call, &call->args[3],
+                  "ERR Key should be of string type if conditions are specified");
+    }
+}
+
 void do_flushall(struct call *call) {
     bool fits =
         call->count == 1 ||

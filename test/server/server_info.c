@@ -44,12 +44,13 @@ static long long uptime_s(const struct info *info) {
 }
 
 static void put_server(struct info *info) {
-    static const char *const versions[] = {"7.0.15", "8.6.3", "7.2.4"};
+    static const char *const versions[] = {"7.0.15", "8.0.2", "7.2.4"};
     const bool is_valkey = info->server->words == SERVER_VALKEY;
-    line(info, "redis_version", versions[info->server->words]);
+    const enum server_native native = info->server->native;
+    line(info, "redis_version", native == SERVER_DELEX ? "8.6.3" : versions[info->server->words]);
     if (is_valkey) {
         line(info, "server_name", "valkey");
-        line(info, "valkey_version", "9.1.2");
+        line(info, "valkey_version", native == SERVER_DELIFEQ ? "9.1.2" : "8.1.1");
     }
     line(info, is_valkey ? "server_mode" : "redis_mode", "standalone");
     line(info, "arch_bits", "64");

@@ -101,6 +101,8 @@ const char *read_ttl(const struct call *call, const struct resp_arg *text, long 
                      uint64_t *expires_ms);
 
 void do_del(struct call *call);
+void do_delex(struct call *call);
+void do_delifeq(struct call *call);
 void do_flushall(struct call *call);
 void do_get(struct call *call);
 void do_getrange(struct call *call);

@@ -63,6 +63,18 @@ static bool read_set(const struct server_ran *ran, struct sim_ran *out) {
     return read_reply(ran, out);
 }
 
+/* DELIFEQ key value, DELEX key IFEQ value. After an error nothing has run. */
+static bool read_native(const struct server_ran *ran, struct sim_ran *out) {
+    const struct resp_arg *value = &ran->command->args[ran->command->count - 1];
+    if (value->length < TOKEN_LENGTH || ran->reply[0] == '-') {
+        return false;
+    }
+    out->command = SIM_RELEASE;
+    out->native = resp_is(&ran->command->args[0], "delex") ? SERVER_DELEX : SERVER_DELIFEQ;
+    out->token = value->data;
+    return read_reply(ran, out);
+}
+
 /* A TAKE without a turn has one that is nobody's. */
 static const char *place_at(const struct resp_command *command, size_t at) {
     bool is_one = at < command->count && command->args[at].length == SIM_PLACE_LENGTH;
@@ -186,6 +198,9 @@ bool sim_wire_read(const struct server_ran *ran, struct sim_ran *out) {
     *out = (struct sim_ran){.token = NULL};
     if (ran->script != NULL) {
         return ran->command->count > 3 && read_script(ran, out);
+    }
+    if (resp_is(&ran->command->args[0], "delifeq") || resp_is(&ran->command->args[0], "delex")) {
+        return read_native(ran, out);
     }
     return resp_is(&ran->command->args[0], "set") && read_set(ran, out);
 }

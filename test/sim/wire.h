@@ -34,6 +34,7 @@ struct sim_ran {
     uint32_t ttl_ms;
     uint8_t command;
     uint8_t verdict;
+    uint8_t native;   /* of a release: enum server_native */
     uint8_t resource; /* of a place, or slots that were asked for or given: as a mask */
     uint8_t take;     /* permits that it is of; 0: it is of no semaphore */
     uint16_t permits; /* as many there are, by the command; 0: it does not say */

@@ -54,7 +54,15 @@ static const struct row rows[] = {
      SIZED("*5\r\n$4\r\nEVAL\r\n$92\r\n" RL_SCRIPT_RELEASE_TEXT
            "\r\n$1\r\n1\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n"),
      1, NULL},
+    {RL_COMMAND_DELIFEQ, false, 0, SIZED("d\0\r\n"),
+     SIZED("*3\r\n$7\r\nDELIFEQ\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n"), 1, NULL},
+    {RL_COMMAND_DELEX, false, 0, SIZED("door"),
+     SIZED("*4\r\n$5\r\nDELEX\r\n$4\r\ndoor\r\n$4\r\nIFEQ\r\n$40\r\n" TOKEN "\r\n"), 1, NULL},
     /* with a holder; several */
+    {RL_COMMAND_DELIFEQ, false, 0, SIZED("a"),
+     SIZED("*3\r\n$7\r\nDELIFEQ\r\n$1\r\na\r\n$44\r\n" TOKEN ":h:1\r\n"), 1, "h:1"},
+    {RL_COMMAND_DELEX, false, 0, SIZED("a"),
+     SIZED("*4\r\n$5\r\nDELEX\r\n$1\r\na\r\n$4\r\nIFEQ\r\n$44\r\n" TOKEN ":h:1\r\n"), 1, "h:1"},
     {RL_COMMAND_SET, false, 9, SIZED("a"),
      SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$44\r\n" TOKEN
            ":h:1\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n9\r\n"),
@@ -232,15 +240,18 @@ static void keeps_what_it_said(void **state) {
 
 static void says_what_a_command_is_for(void **state) {
     (void)state;
-    unsigned acquiring = 0, releasing = 0;
+    unsigned acquiring = 0, releasing = 0, native = 0;
     for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_HANDSHAKE; kind++) {
         acquiring |= (unsigned)rl_command_acquires(kind) << kind;
         releasing |= (unsigned)rl_command_releases(kind) << kind;
+        native |= (unsigned)rl_command_is_native_release(kind) << kind;
     }
     assert_int_equal(acquiring, 1u << RL_COMMAND_SET | 1u << RL_COMMAND_SET_ALL |
                                     1u << RL_COMMAND_FENCE | 1u << RL_COMMAND_TAKE);
-    assert_int_equal(releasing, 1u << RL_COMMAND_RELEASE | 1u << RL_COMMAND_RELEASE_LINE |
+    const unsigned natives = 1u << RL_COMMAND_DELIFEQ | 1u << RL_COMMAND_DELEX;
+    assert_int_equal(releasing, natives | 1u << RL_COMMAND_RELEASE | 1u << RL_COMMAND_RELEASE_LINE |
                                     1u << RL_COMMAND_LEAVE);
+    assert_int_equal(native, natives);
 }
 
 static bool names_a_counter(const struct sized *wire) {
@@ -298,8 +309,8 @@ static void has_room_for_every_command(void **state) {
                                    .holder = holder};
         char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
         for (enum rl_command_kind kind = RL_COMMAND_SET; kind < RL_COMMAND_HANDSHAKE; kind++) {
-            bool is_of_one =
-                kind == RL_COMMAND_SET || kind == RL_COMMAND_READ || kind == RL_COMMAND_RELEASE;
+            bool is_of_one = kind == RL_COMMAND_SET || kind == RL_COMMAND_READ ||
+                             kind == RL_COMMAND_RELEASE || rl_command_is_native_release(kind);
             if ((n > 1 && is_of_one) || (n == 1 && kind == RL_COMMAND_SET_ALL) ||
                 kind == RL_COMMAND_SET_PERMITS ||
                 kind == RL_COMMAND_SLOT) { /* see command_permit_test.c */

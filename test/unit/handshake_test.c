@@ -142,6 +142,31 @@ static void says_what_the_guard_lacks(void **state) {
         "in INFO, which the guard needs, run_id is missing; is it Redis? or set guard to off");
 }
 
+static void knows_who_has_a_command_for_releases(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t redis, valkey;
+        enum rl_command_kind wanted;
+    } rows[] = {
+        {0, 0, RL_COMMAND_RELEASE},
+        {RL_INFO_VERSION(7, 0), 0, RL_COMMAND_RELEASE},
+        {RL_INFO_VERSION(8, 3), 0, RL_COMMAND_RELEASE},
+        {RL_INFO_VERSION(8, 4), 0, RL_COMMAND_DELEX},
+        {RL_INFO_VERSION(8, 12), 0, RL_COMMAND_DELEX},
+        {RL_INFO_VERSION(9, 0), 0, RL_COMMAND_DELEX},
+        {RL_INFO_VERSION(7, 2), RL_INFO_VERSION(8, 1), RL_COMMAND_RELEASE},
+        {RL_INFO_VERSION(7, 2), RL_INFO_VERSION(9, 0), RL_COMMAND_DELIFEQ},
+        {RL_INFO_VERSION(8, 4), RL_INFO_VERSION(8, 1), RL_COMMAND_RELEASE},
+        {0, RL_INFO_VERSION(10, 0), RL_COMMAND_DELIFEQ},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_info info = {.redis = rows[i].redis, .valkey = rows[i].valkey};
+        assert_int_equal(rl_handshake_release(&info), rows[i].wanted);
+        info.problem = "is missing"; /* nothing of the rest is to be relied on */
+        assert_int_equal(rl_handshake_release(&info), RL_COMMAND_RELEASE);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_the_url_asks_for),
@@ -149,6 +174,7 @@ int main(void) {
         cmocka_unit_test(rules_out_who_must_be_ruled_out),
         cmocka_unit_test(takes_the_answers_of_redis_only),
         cmocka_unit_test(says_what_the_guard_lacks),
+        cmocka_unit_test(knows_who_has_a_command_for_releases),
     };
     return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);
 }

@@ -60,6 +60,39 @@ static void reads_what_it_needs_whatever_ends_a_line(void **state) {
     }
 }
 
+static void reads_versions_where_they_are_said(void **state) {
+    (void)state;
+    static const struct {
+        const char *lines;
+        uint32_t redis, valkey;
+    } rows[] = {
+        {"x:y", RL_INFO_VERSION(7, 0), 0}, /* compose()'s own */
+        {"valkey_version:9.1.2", RL_INFO_VERSION(7, 0), RL_INFO_VERSION(9, 1)},
+        {"valkey_version:10.12", RL_INFO_VERSION(7, 0), RL_INFO_VERSION(10, 12)},
+        {"valkey_version:9.0.0-rc1", RL_INFO_VERSION(7, 0), RL_INFO_VERSION(9, 0)},
+        {"valkey_version:9", RL_INFO_VERSION(7, 0), 0},
+        {"valkey_version:9.", RL_INFO_VERSION(7, 0), 0},
+        {"valkey_version:9..1", RL_INFO_VERSION(7, 0), 0},
+        {"valkey_version:.9.1", RL_INFO_VERSION(7, 0), 0},
+        {"valkey_version:v9.1", RL_INFO_VERSION(7, 0), 0},
+        {"valkey_version:-9.1", RL_INFO_VERSION(7, 0), 0},
+        {"valkey_version:99999.1", RL_INFO_VERSION(7, 0), 0},
+        {"valkey_version:9999.9999", RL_INFO_VERSION(7, 0), RL_INFO_VERSION(9999, 9999)},
+        {"valkey_version:", RL_INFO_VERSION(7, 0), 0},
+        {"redis_version:8.6.3", 0, 0}, /* it was said before */
+        {"valkey_version:9.1.2\r\nvalkey_version:9.1.2", 0, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_info info;
+        char line[256];
+        memset(&info, 0x5a, sizeof info);
+        snprintf(line, sizeof line, "%s\r\n%s", good[RUN], rows[i].lines);
+        assert_true(read_changed(&info, RUN, line));
+        assert_int_equal(info.redis, rows[i].redis);
+        assert_int_equal(info.valkey, rows[i].valkey);
+    }
+}
+
 static void says_which_field_is_not_there(void **state) {
     (void)state;
     static const char *const names[LINES] = {
@@ -226,6 +259,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_nothing_at_first),
         cmocka_unit_test(reads_what_it_needs_whatever_ends_a_line),
+        cmocka_unit_test(reads_versions_where_they_are_said),
         cmocka_unit_test(says_which_field_is_not_there),
         cmocka_unit_test(refuses_values_that_redis_does_not_write),
         cmocka_unit_test(tells_states_apart),

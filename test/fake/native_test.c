@@ -1,0 +1,300 @@
+/* Releases by DELIFEQ or DELEX, where a node has one of them: found out behind the first release,
+ * used from then on, left for the script where the node refuses it. Of five nodes one is home,
+ * whose release is always a script: so there are four that may do otherwise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mark.h"
+#include "fake/five.h"
+#include "marks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Nodes of both kinds. */
+static void start(struct five *f, enum redlock_guard guard) {
+    five_start(f);
+    f->options.guard = guard;
+    for (size_t i = 0; i < FIVE; i++) {
+        struct server *server = fake_node_server(f->nodes[i]);
+        server->native = i % 2 == 0 ? SERVER_DELIFEQ : SERVER_DELEX;
+        server->words = i % 2 == 0 ? SERVER_VALKEY : SERVER_REDIS_8;
+    }
+}
+
+static size_t count(struct five *f, const char *command) {
+    size_t n = 0;
+    for (size_t i = 0; i < FIVE; i++) {
+        n += fake_node_count(f->nodes[i], command);
+    }
+    return n;
+}
+
+static size_t count_native(struct five *f) {
+    return count(f, "DELIFEQ") + count(f, "DELEX");
+}
+
+/* All have answered, and nobody has a key. */
+static void cycle(struct five *f) {
+    five_cycle(f);
+    five_wait_repaid(f);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(fake_node_keys(f->nodes[i]), 0);
+    }
+}
+
+static void open_and_try(struct five *f) {
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+    cycle(f);
+}
+
+/* The trial is answered behind the release that it follows. */
+static bool are_all_tried(struct five *f, void *data) {
+    (void)data;
+    return count_native(f) >= 4;
+}
+
+static void forbid(struct five *f) {
+    for (size_t i = 0; i < FIVE; i++) {
+        struct server_user *user = server_add_user(fake_node_server(f->nodes[i]), "default", NULL);
+        server_deny(user, "delifeq");
+        server_deny(user, "delex");
+    }
+}
+
+static void releases_as_each_node_can(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    MARK_FROM(RELEASES_NATIVELY);
+    open_and_try(&f);
+    assert_true(five_run_until(&f, are_all_tried, NULL));
+    assert_int_equal(count(&f, "EVALSHA"), 5); /* the script first */
+    assert_int_equal(count_native(&f), 4);
+    cycle(&f); /* (it ends with an acquire and a release that all have answered) */
+    MARK_TO(RELEASES_NATIVELY);
+    const size_t scripts = count(&f, "EVALSHA"), native = count_native(&f);
+    cycle(&f);
+    cycle(&f);
+    assert_int_equal(count(&f, "EVALSHA"), scripts + 2); /* home */
+    assert_int_equal(count_native(&f), native + 8);
+    assert_int_equal(five_stats(&f).releases_retried, 0);
+    five_stop(&f);
+}
+
+/* Who says an older version, or is not asked, is not tried. */
+static void tries_nothing_without_a_promise(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    for (size_t i = 0; i < FIVE; i++) {
+        struct server *server = fake_node_server(f.nodes[i]);
+        const bool is_valkey = server->words == SERVER_VALKEY;
+        server_set_info(server, is_valkey ? "valkey_version" : "redis_version",
+                        is_valkey ? "8.1.9" : "8.3.9");
+    }
+    open_and_try(&f);
+    cycle(&f);
+    assert_int_equal(count_native(&f), 0);
+    assert_int_equal(count(&f, "EVALSHA"), 10);
+    five_stop(&f);
+
+    start(&f, REDLOCK_GUARD_OFF);
+    open_and_try(&f);
+    cycle(&f);
+    assert_int_equal(count(&f, "INFO"), 0);
+    assert_int_equal(count_native(&f), 0);
+    five_stop(&f);
+}
+
+/* A user whose ACL is a list of commands: each connection tries once, behind a release that has
+ * run, and no release is ever late. */
+static void stays_with_scripts_where_it_may_not(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    forbid(&f);
+    open_and_try(&f);
+    cycle(&f);
+    cycle(&f);
+    assert_int_equal(count_native(&f), 4);
+    assert_int_equal(count(&f, "EVALSHA"), 15);
+    assert_int_equal(five_stats(&f).releases_retried, 0);
+    for (size_t i = 0; i < FIVE; i++) {
+        server_allow_all(server_add_user(fake_node_server(f.nodes[i]), "default", NULL));
+        fake_node_drop(f.nodes[i], true);
+    }
+    for (size_t i = 0; i < FIVE; i++) {
+        five_wait_down(&f, i, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    }
+    five_wait_up(&f, FIVE);
+    cycle(&f);
+    cycle(&f);
+    cycle(&f);
+    assert_true(count_native(&f) > 4 + 4); /* found out anew */
+    five_stop(&f);
+}
+
+/* Whatever the error is, the script goes out at once, and what that is answered counts: no node is
+ * taken to have changed, no release is pending. Afterwards the command is used again, unless the
+ * error is one that lasts. */
+static void sends_the_script_when_it_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes;
+        bool lasts;
+    } rows[] = {
+        {"-ERR unknown command 'DELIFEQ', with args beginning with: 'orders' \r\n", true},
+        {"-NOPERM User default has no permissions to run the 'delex' command\r\n", true},
+        {"-ERR not today\r\n", true},
+        {"-READONLY You can't write against a read only replica.\r\n", false},
+        {"-LOADING Redis is loading the dataset in memory\r\n", false},
+        {"-MISCONF Redis is configured to save RDB snapshots\r\n", false},
+        {"-NOREPLICAS Not enough good replicas to write.\r\n", false},
+        {"-NOSCRIPT what?\r\n", true},
+    };
+    MARK_FROM(NATIVE_REFUSED);
+    for (size_t row = 0; row < COUNT(rows); row++) {
+        struct five f;
+        start(&f, REDLOCK_GUARD_OBSERVED);
+        open_and_try(&f);
+        cycle(&f);
+        for (size_t i = 0; i < FIVE; i++) {
+            struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
+                                     .times = 1,
+                                     .action = FAKE_INSTEAD,
+                                     .bytes = rows[row].bytes};
+            fake_node_rule(f.nodes[i], rule);
+        }
+        size_t scripts = count(&f, "EVALSHA"), native = count_native(&f);
+        cycle(&f);
+        assert_int_equal(count_native(&f), native + 4);
+        assert_int_equal(count(&f, "EVALSHA"), scripts + 5);
+        cycle(&f);
+        assert_int_equal(count_native(&f), native + (rows[row].lasts ? 4 : 8));
+        assert_int_equal(five_stats(&f).releases_retried, 0);
+        for (size_t i = 0; i < FIVE; i++) {
+            assert_int_equal(five_info(&f, i).connects, 1);
+        }
+        five_stop(&f);
+    }
+    MARK_TO(NATIVE_REFUSED);
+}
+
+/* ... and whole, if the node has forgotten that. */
+static void sends_the_script_whole(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    open_and_try(&f);
+    cycle(&f);
+    forbid(&f);
+    for (size_t i = 0; i < FIVE; i++) {
+        server_forget_scripts(fake_node_server(f.nodes[i]));
+    }
+    cycle(&f);
+    assert_int_equal(count(&f, "EVAL"), 5);
+    assert_int_equal(five_stats(&f).releases_retried, 0);
+    five_stop(&f);
+}
+
+/* A key of another type is not ours, in the words of either server: nothing is sent again. */
+static void leaves_a_key_of_another_type(void **state) {
+    (void)state;
+    static const char *const rows[] = {
+        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+        "-ERR Key should be of string type if conditions are specified\r\n"};
+    struct five f;
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    open_and_try(&f);
+    cycle(&f);
+    assert_int_equal(five_acquire(&f, f.lock), 0);
+    for (size_t i = 0; i < FIVE; i++) {
+        struct server *server = fake_node_server(f.nodes[i]);
+        server_remove(server, 0, FIVE_RESOURCE, strlen(FIVE_RESOURCE));
+        struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
+                                 .times = 1,
+                                 .action = FAKE_INSTEAD,
+                                 .bytes = rows[i % 2]};
+        fake_node_rule(f.nodes[i], rule);
+    }
+    const size_t scripts = count(&f, "EVALSHA"), native = count_native(&f);
+    five_release(&f, f.lock);
+    five_wait_repaid(&f);
+    assert_int_equal(count(&f, "EVALSHA"), scripts + 1);
+    assert_int_equal(count_native(&f), native + 4);
+    cycle(&f);
+    assert_int_equal(count_native(&f), native + 8);
+    five_stop(&f);
+}
+
+/* What answers the trial in a way that Redis does not is as good a node as it was. */
+static void lives_with_an_odd_answer_to_the_trial(void **state) {
+    (void)state;
+    static const char *const rows[] = {"+OK\r\n", "$-1\r\n", ":7\r\n", "$2\r\nhi\r\n"};
+    for (size_t row = 0; row < COUNT(rows); row++) {
+        struct five f;
+        start(&f, REDLOCK_GUARD_OBSERVED);
+        for (size_t i = 0; i < FIVE; i++) {
+            struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
+                                     .action = FAKE_INSTEAD,
+                                     .bytes = rows[row]};
+            fake_node_rule(f.nodes[i], rule);
+        }
+        open_and_try(&f);
+        cycle(&f);
+        assert_int_equal(count_native(&f), 4);
+        for (size_t i = 0; i < FIVE; i++) {
+            assert_int_equal(five_info(&f, i).connects, 1);
+        }
+        five_stop(&f);
+    }
+}
+
+/* The node is gone before it has answered the trial: that is nobody's request. */
+static void forgets_an_unanswered_trial(void **state) {
+    (void)state;
+    struct five f;
+    start(&f, REDLOCK_GUARD_OBSERVED);
+    for (size_t i = 0; i < FIVE; i++) {
+        struct fake_rule rule = {
+            .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1, .action = FAKE_IGNORE};
+        fake_node_rule(f.nodes[i], rule);
+    }
+    assert_int_equal(five_open(&f), 0);
+    five_wait_up(&f, FIVE);
+    five_cycle(&f);
+    assert_true(five_run_until(&f, are_all_tried, NULL));
+    for (size_t i = 0; i < FIVE; i++) {
+        fake_node_drop(f.nodes[i], true);
+    }
+    for (size_t i = 0; i < FIVE; i++) {
+        five_wait_down(&f, i, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    }
+    five_wait_up(&f, FIVE);
+    cycle(&f);
+    cycle(&f);
+    cycle(&f);
+    assert_true(count_native(&f) > 8);
+    five_stop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(releases_as_each_node_can),
+        cmocka_unit_test(tries_nothing_without_a_promise),
+        cmocka_unit_test(stays_with_scripts_where_it_may_not),
+        cmocka_unit_test(sends_the_script_when_it_is_refused),
+        cmocka_unit_test(sends_the_script_whole),
+        cmocka_unit_test(leaves_a_key_of_another_type),
+        cmocka_unit_test(lives_with_an_odd_answer_to_the_trial),
+        cmocka_unit_test(forgets_an_unanswered_trial),
+    };
+    return cmocka_run_group_tests_name("native", tests, NULL, NULL);
+}
