@@ -76,6 +76,7 @@ patch  one-token               validity  200   --preset network
 patch  one-token               overlap   500   --preset network
 break  blind-release           overlap   50    --preset quiet
 patch  drop-owed               orphan    300   --preset restarts
+patch  native-refused-is-done   orphan    2000  --preset restarts
 break  stopped-clock           validity  50    --preset clocks
 break  stopped-clock           overlap   200   --preset clocks
 break  extend-shortens         validity  3000  --preset network --nodes 5
@@ -86,7 +87,7 @@ patch  unanswered-is-released  orphan    200   --preset swarm
 patch  unsent-is-granted       validity  100   --preset restarts
 patch  busy-not-owed           orphan    2500  --preset restarts
 patch  busy-not-retried        leftover  200   --preset swarm
-patch  repay-forgets           leftover  2000  --preset restarts --requests 5
+patch  repay-forgets           leftover  2000  --preset restarts --requests 4
 patch  down-not-owed           orphan    200   --preset swarm
 patch  debt-of-last-ttl        orphan    4000  --preset restarts --guard off --nodes 5 --requests 100
 patch  validity-from-raise     validity  100   --preset network

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sim/kind.h"
 #include "sim/user.h"
 #include "sim/world.h"
 
@@ -134,6 +135,7 @@ static void node_error(struct sim_world *world, const struct strike *strike) {
     uint32_t kind =
         strike->part == 0 ? SIM_ERRORS_FULL : 1 + sim_pick(dice(world), SIM_ERRORS_KINDS - 1);
     sim_node_errors(world, strike->node, (enum sim_errors)kind, strike->until_ns);
+    sim_kind_may_forbid(world, strike->node);
     trouble_for_all(world, strike->node, strike->until_ns);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim/fault.h"
+#include "sim/kind.h"
 #include "sim/world.h"
 
 #define BEGIN_NS (100 * RL_NS_PER_MS) /* all are connected by then */
@@ -86,6 +87,12 @@ static void act(struct sim_world *world, const struct sim_line *line) {
                             line->b * RL_NS_PER_MS);
             break;
         case SIM_ACT_STORY_OF:
+            break;
+        case SIM_ACT_SERVER:
+            sim_kind_set(world, line->node - 1u, (enum server_native)line->a);
+            break;
+        case SIM_ACT_FORBID:
+            sim_kind_forbid(world, line->node - 1u);
             break;
         case SIM_ACT_END:
             world->phase = SIM_OVER;

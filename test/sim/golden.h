@@ -22,9 +22,11 @@ enum sim_act {
     SIM_ACT_EXTEND,   /* a: ttl_ms, 0 for that of the acquire */
     SIM_ACT_RELEASE,
     SIM_ACT_CANCEL,
-    SIM_ACT_FAR,  /* the node is a ms further away for commands, b ms for replies */
-    SIM_ACT_WALL, /* the client's wall clock is a ms ahead */
-    SIM_ACT_FAULT /* a: enum sim_fault, b: for how long, ms */
+    SIM_ACT_FAR,    /* the node is a ms further away for commands, b ms for replies */
+    SIM_ACT_WALL,   /* the client's wall clock is a ms ahead */
+    SIM_ACT_SERVER, /* the node is another kind from now on; a: enum server_native */
+    SIM_ACT_FORBID, /* the node forbids native releases */
+    SIM_ACT_FAULT   /* a: enum sim_fault, b: for how long, ms */
 };
 
 struct sim_line {

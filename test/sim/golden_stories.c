@@ -1,6 +1,8 @@
 /* The scripts of the stories, see golden.h. */
 #include "sim/golden.h"
 
+#include "server/server.h"
+
 #define ACQUIRE(at, client, ttl, pause) \
     { at, SIM_ACT_ACQUIRE, client, 1, ttl, pause }
 #define FENCED(at, client, ttl, pause) \
@@ -27,6 +29,11 @@
     { at, SIM_ACT_FAR, client, node, there, back }
 #define FAULT(at, client, node, fault, for_ms) \
     { at, SIM_ACT_FAULT, client, node, fault, for_ms }
+#define UPGRADE(at, node, native) \
+    { at, SIM_ACT_SERVER, 1, node, native, 0 }
+#define FORBID(at, node) \
+    { at, SIM_ACT_FORBID, 1, node, 0, 0 }
+#define RESTART(at, node) FAULT(at, 1, node, SIM_FAULT_NODE_RESTART, 10)
 #define CUT(at, client, node, for_ms) FAULT(at, client, node, SIM_FAULT_PARTITION, for_ms)
 #define END(at) \
     { at, SIM_ACT_END, 1, 1, 0, 0 }
@@ -251,6 +258,18 @@ const struct sim_story sim_stories[] = {
      {STORY_OF(3), PERMITS(0, 1, 2, 2000, 0), PERMITS(20, 2, 1, 2000, 0), RESIZE(50, 2, 2),
       ACQUIRE(80, 3, 1000, 50), PERMITS(120, 4, 1, 1000, 50), RELEASE(200, 1), RELEASE(250, 2),
       RELEASE(310, 4), END(400)}},
+    {"27-native-releases",
+     "Two of four nodes are replaced by servers that have a command for a release. When they vote\n"
+     "again, the first release goes to them as the script and, behind it, once more as the "
+     "command:\n"
+     "a trial. The next one is the command alone. Then n3 forbids it, and the release is sent\n"
+     "again at once, as the script; as is the one after that.",
+     4,
+     RL_GUARD_OBSERVED,
+     {UPGRADE(0, 2, SERVER_DELIFEQ), UPGRADE(0, 3, SERVER_DELEX), RESTART(1, 2), RESTART(1, 3),
+      ACQUIRE(1500, 1, 1000, 0), RELEASE(1550, 1), ACQUIRE(1600, 1, 1000, 0), RELEASE(1650, 1),
+      FORBID(1680, 3), ACQUIRE(1700, 1, 1000, 0), RELEASE(1750, 1), ACQUIRE(1800, 1, 1000, 0),
+      RELEASE(1850, 1), END(1900)}},
 };
 
 const uint32_t sim_story_count = sizeof sim_stories / sizeof sim_stories[0];

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/kind.h"
 #include "sim/world.h"
 
 #define NOTED_PERCENT 5
@@ -62,7 +63,7 @@ static void ran(void *owner, const struct server_ran *told) {
                                        .token = token,
                                        .a = what.command,
                                        .b = what.verdict,
-                                       .c = what.ttl_ms,
+                                       .c = what.command == SIM_RELEASE ? what.native : what.ttl_ms,
                                        .fence = what.fence,
                                        .resource = what.resource,
                                        .take = what.take,
@@ -245,6 +246,7 @@ static void start(struct sim_node *me) {
     struct server *server = me->server;
     struct server_keys *kept = me->is_emptied ? NULL : &server->keys;
     server_restart(server, ++me->world->servers, node_us(me), kept);
+    sim_kind_restart(me->world, me->index);
     if (me->is_emptied) {
         server_make_id(server->replid, ++me->world->servers);
         sim_node_see_all(me, false);
@@ -336,6 +338,7 @@ void sim_node_start(struct sim_world *world, uint32_t node) {
     me->server = server_new(++world->servers, node_us(me));
     me->server->hooks = &hooks;
     me->server->owner = me;
+    sim_kind_init(world, node);
     me->server->ends_early = true;
     me->server->broken = world->options.server_broken;
     me->server->permits_broken = world->options.permits_broken;

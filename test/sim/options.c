@@ -4,6 +4,7 @@
 #include "core/pending.h"
 #include "core/quorum.h"
 #include "redis/node.h"
+#include "sim/kind.h"
 #include "sim/random.h"
 
 #define BIT(fault) (UINT32_C(1) << (fault))
@@ -454,6 +455,7 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
     derive_memory(&options);
     derive_rough_fences(&options);
     derive_leaders(&options);
+    sim_kind_derive(&options);
     if (sim_options_has_lines(&options)) {
         sim_options_lines(&options, (enum sim_trouble)(seed % SIM_TROUBLES));
     }

@@ -263,7 +263,10 @@ struct sim_options {
     uint32_t odd_percent;     /* of locks that think of another number of permits */
     uint32_t elections;       /* of each process, candidates and observers */
     uint32_t query_percent;   /* of what users do while they think: they look who holds it */
-    bool same_ttl;            /* a lock is extended by the ttl that it was acquired with */
+    uint8_t kinds[SIM_NODES_MAX]; /* enum server_native */
+    uint32_t kind_percent;        /* of starts of nodes: another kind */
+    uint32_t forbid_percent;      /* of errors of nodes: they forbid native releases as well */
+    bool same_ttl;                /* a lock is extended by the ttl that it was acquired with */
 };
 
 /* nodes, steps: 0 to derive them. */

@@ -4,6 +4,8 @@
 
 #include "sim/options.h"
 
+#include "sim/kind.h"
+
 #define BIT(fault) (UINT32_C(1) << (fault))
 
 static const char *const preset_names[SIM_PRESETS] = {
@@ -146,6 +148,7 @@ void sim_options_print(const struct sim_options *options) {
             trouble_names[options->trouble], options->plain, options->patient_percent,
             options->cancel_percent, options->exit_percent);
     }
+    sim_kind_print(options);
     printf("allowance       drift %u ppm + %u ms, lost margin %u ms\n", options->drift_ppm,
            options->drift_ms, options->lost_margin_ms);
     printf("timeouts        node %u ms, connect %u ms, reconnect %u to %u ms\n",

@@ -154,6 +154,7 @@ static void print_place(const struct sim_note *note, FILE *out) {
 }
 
 static void print_node(const struct sim_note *note, FILE *out) {
+    static const char *const by[] = {"", " by DELIFEQ", " by DELEX"}; /* enum server_native */
     unsigned node = note->node + 1u;
     switch ((enum sim_note_kind)note->kind) {
         case SIM_NOTE_RAN:
@@ -166,8 +167,8 @@ static void print_node(const struct sim_note *note, FILE *out) {
                 print_place(note, out);
                 break;
             }
-            fprintf(out, "     n%u runs %s of token %u", node, commands[note->a],
-                    (unsigned)note->token);
+            fprintf(out, "     n%u runs %s%s of token %u", node, commands[note->a],
+                    note->a == SIM_RELEASE ? by[note->c] : "", (unsigned)note->token);
             if (note->take > 0) {
                 fprintf(out, ", ");
                 print_resources(note, out);

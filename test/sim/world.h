@@ -133,6 +133,7 @@ struct sim_world {
     struct sim_random past_random;  /* what replicas have */
     struct sim_random fence_random; /* fences and wall clocks */
     struct sim_random plain_random; /* clients of other libraries */
+    struct sim_random kind_random;  /* kind.c */
     struct sim_plain plain[SIM_PLAIN_MAX];
     uint32_t permits; /* of the semaphore, as it was asked for last */
     uint64_t longest_stall_ns;
