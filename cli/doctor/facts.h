@@ -18,6 +18,8 @@ enum rl_trial {
     RL_TRIAL_SET,
     RL_TRIAL_EXTEND,
     RL_TRIAL_RELEASE,
+    RL_TRIAL_DELIFEQ, /* in place of that script, where the server has one of the two */
+    RL_TRIAL_DELEX,
     RL_TRIAL_FENCE,
     RL_TRIAL_RAISE,
     RL_TRIAL_LINE,       /* the scripts of a line */

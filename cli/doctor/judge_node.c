@@ -292,6 +292,28 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
     }
 }
 
+/* What the script that releases is not needed for. */
+static void judge_native(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    static const struct {
+        enum rl_trial trial;
+        const char *name;
+        const char *right;
+    } trials[] = {{RL_TRIAL_DELIFEQ, "DELIFEQ", "+delifeq"}, {RL_TRIAL_DELEX, "DELEX", "+delex"}};
+    const char *check = "commands";
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        char remedy[200];
+        const char *said = facts->trials[trials[i].trial];
+        snprintf(
+            remedy, sizeof remedy,
+            "allow it: ACL SETUSER %.40s %s; without it releases run a script, which costs the "
+            "node twice as much",
+            user_of(facts), trials[i].right);
+        if (said[0] != '\0') {
+            ADD(NOTE, remedy, "%s is refused: %s", trials[i].name, said);
+        }
+    }
+}
+
 /* What clients that wait send besides. Without it locks work. */
 static void judge_line(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     static const struct {
@@ -458,6 +480,7 @@ void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *f
     judge_latency(findings, facts, node);
     judge_clock(findings, facts, node);
     judge_trials(findings, facts, node);
+    judge_native(findings, facts, node);
     judge_line(findings, facts, node);
     judge_fences(findings, facts, node);
     judge_modes(findings, facts, node);

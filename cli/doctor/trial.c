@@ -11,6 +11,7 @@
 #include "doctor/connection.h"
 #include "doctor/trial_modes.h"
 #include "redis/command.h"
+#include "redis/reply.h"
 
 static void make_names(struct rl_trials *trial) {
     unsigned char random[RL_COMMAND_TOKEN_LEN / 2] = {0};
@@ -60,6 +61,19 @@ static void try_key(struct rl_trials *trial) {
         if (reply != NULL) {
             freeReplyObject(reply);
         }
+    }
+}
+
+/* -- A release by a command of the server's own -- */
+
+/* It works, or the server does not know it, or it is a finding. The key is gone by now. */
+static void try_native(struct rl_trials *trial, enum rl_trial which, enum rl_command_kind kind) {
+    redisReply *reply = rl_attempt_run(trial, (struct rl_command){.kind = kind});
+    bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
+    if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
+        rl_attempt_note(trial, which, reply, false);
+    } else if (reply != NULL) {
+        freeReplyObject(reply);
     }
 }
 
@@ -143,6 +157,8 @@ void rl_doctor_try(struct rl_facts *facts, redisContext *context) {
     struct rl_trials trial = {.facts = facts, .context = context};
     make_names(&trial);
     try_key(&trial);
+    try_native(&trial, RL_TRIAL_DELIFEQ, RL_COMMAND_DELIFEQ);
+    try_native(&trial, RL_TRIAL_DELEX, RL_COMMAND_DELEX);
     try_fence(&trial);
     try_line(&trial);
     rl_doctor_try_readers(&trial);
