@@ -8,11 +8,13 @@
 #include "bare.h"
 #include "cycle_load.h"
 #include "figures.h"
+#include "users.h"
 
 struct pair {
     struct rl_bench *bench;
     struct rl_bench_cycle_load *load;
-    struct rl_bench_bare *bare; /* NULL without --baseline */
+    struct rl_bench_cycle_load *script; /* of the user who releases by it; NULL: the same */
+    struct rl_bench_bare *bare;         /* NULL without --baseline */
     bool has_two;
 };
 
@@ -32,6 +34,9 @@ static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *sli
         return bare_slice(pair, slice, slice_ms);
     }
     const struct rl_bench_options *options = &pair->bench->options;
+    if (side == 1 && pair->script != NULL) {
+        return rl_bench_cycle_load_slice(pair->script, slice, slice_ms);
+    }
     rl_bench_cycle_load_fence(pair->load, rl_bench_options_has(options->fencing, side));
     rl_bench_cycle_load_choose(pair->load, rl_bench_options_lock(options, side));
     return rl_bench_cycle_load_slice(pair->load, slice, slice_ms);
@@ -90,10 +95,39 @@ static int check_all_up(const struct pair *pair) {
     return -1;
 }
 
+/* As a user who may, or may not, release by a command. */
+static int open_as(struct rl_bench_cycle_load **load, struct rl_bench *bench, bool by_script) {
+    const char *const *nodes = bench->nodes;
+    struct rl_bench_users *users =
+        rl_bench_users_make(bench->local, by_script, bench->error, sizeof bench->error);
+    int result = -1;
+    if (users != NULL) {
+        bench->nodes = rl_bench_users_urls(users);
+        result = rl_bench_cycle_load_open(load, bench, by_script ? "script" : "our");
+        bench->nodes = nodes;
+    }
+    rl_bench_users_free(users);
+    return result;
+}
+
+static int open_loads(struct pair *pair) {
+    struct rl_bench *bench = pair->bench;
+    switch ((enum rl_bench_release)bench->options.release) {
+        case RL_BENCH_RELEASE_SCRIPT:
+            return open_as(&pair->load, bench, true);
+        case RL_BENCH_RELEASE_BOTH:
+            return open_as(&pair->load, bench, false) == 0 ? open_as(&pair->script, bench, true)
+                                                           : -1;
+        case RL_BENCH_RELEASE_NATIVE:
+            break;
+    }
+    return rl_bench_cycle_load_open(&pair->load, bench, "our");
+}
+
 static int open_pair(struct pair *pair) {
     struct rl_bench *bench = pair->bench;
     const struct rl_bench_options *options = &bench->options;
-    if (rl_bench_cycle_load_open(&pair->load, bench) != 0) {
+    if (open_loads(pair) != 0) {
         return -1;
     }
     if (!options->has_baseline) {
@@ -117,7 +151,10 @@ static void name_series(struct rl_bench_report *report, bool compares) {
     const struct rl_bench_options *options = report->options;
     const char *first = compares ? "fenced" : "libredlock";
     const char *second = compares ? "plain" : "bare fan-out";
-    if (compares && options->fencing != RL_BENCH_BOTH) {
+    if (options->release == RL_BENCH_RELEASE_BOTH) {
+        first = "native";
+        second = "script";
+    } else if (compares && options->fencing != RL_BENCH_BOTH) {
         first = options->permits > 0 ? "permits" : "shared";
         second = "exclusive";
     }
@@ -138,6 +175,7 @@ int rl_bench_cycle(struct rl_bench *bench) {
         result = measure_pair(&pair, i);
     }
     rl_bench_bare_close(pair.bare);
+    rl_bench_cycle_load_close(pair.script);
     rl_bench_cycle_load_close(pair.load);
     return result;
 }

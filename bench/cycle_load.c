@@ -17,6 +17,7 @@ struct cycle_worker {
 
 struct rl_bench_cycle_load {
     struct rl_bench *bench;
+    const char *name;
     struct rl_bench_session session;
     redlock_acquire_options acquire;
     enum rl_bench_lock kind;
@@ -117,7 +118,8 @@ static int make_lock(struct rl_bench_cycle_load *load, size_t number, enum rl_be
     struct rl_bench *bench = load->bench;
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
     char key[80];
-    int length = snprintf(key, sizeof(key), "%s:%s:%zu", bench->key_prefix, names[kind], number);
+    int length = snprintf(key, sizeof(key), "%s:%s:%zu", bench->key_prefix,
+                          kind == RL_BENCH_EXCLUSIVE ? load->name : names[kind], number);
     redlock_bytes bytes = {key, (size_t)length};
     options.resources = &bytes;
     options.n_resources = 1;
@@ -159,7 +161,8 @@ void rl_bench_cycle_load_choose(struct rl_bench_cycle_load *load, enum rl_bench_
     assert(load->n == 0 || load->workers[0].locks[kind] != NULL);
 }
 
-int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench) {
+int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench,
+                             const char *name) {
     size_t n = (size_t)bench->options.in_flight;
     struct rl_bench_cycle_load *made = calloc(1, sizeof(*made) + n * sizeof(struct cycle_worker));
     *load = made;
@@ -168,6 +171,7 @@ int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench 
         return -1;
     }
     made->bench = bench;
+    made->name = name;
     made->acquire = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
     made->acquire.ttl_ms = bench->options.ttl_ms;
     if (rl_bench_session_open(&made->session, bench) != 0) {

@@ -18,8 +18,9 @@
 struct rl_bench_cycle_load;
 
 /* Runs the loop until the client is up. 0, or -1 with bench->error set; it is to be closed in any
- * case. */
-int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench);
+ * case. name: what its keys have in them, of each load another one. */
+int rl_bench_cycle_load_open(struct rl_bench_cycle_load **load, struct rl_bench *bench,
+                             const char *name);
 
 /* 0, or -1 with bench->error set. */
 int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_slice *slice,

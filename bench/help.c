@@ -24,6 +24,7 @@ static const char intro[] =
     "  redlock-bench --workload shells --shells 32\n"
     "  redlock-bench --fencing both             what a fence costs\n"
     "  redlock-bench --shared both              what a reader's lock costs\n"
+    "  redlock-bench --release both             what a script costs in a release\n"
     "  redlock-bench --workload contend --processes 16 --readers 75 --hold-ms 5\n"
     "  redlock-bench --permits 3                what a permit costs\n"
     "  redlock-bench --workload contend --processes 8 --permits 3 --hold-ms 20\n"

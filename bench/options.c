@@ -54,6 +54,12 @@ static const struct tool_option rows[] = {
              "many of them are in use"},
     {"take", 0, TOOL_WHOLE, .at = AT(take), .min = 1, .max = REDLOCK_TAKE_MAX, .uses = BOTH,
      .value = "M", .help = "--permits: each holder has M of them, or none; default 1"},
+    {"release", 0, TOOL_CHOICE, .at = AT(release), .choices = "native|script|both",
+     .uses = FOR(RL_BENCH_CYCLE), .value = "HOW",
+     .help = "cycle: releases by a command of the node's own where it has one\n"
+             "(DELIFEQ, DELEX; it needs a guard, and has observed then), by the\n"
+             "script as a user who may not run that command, or both: slices of\n"
+             "each in turn. With nodes that are started here"},
     {.kind = TOOL_HEADING, .help = "The nodes:"},
     {"nodes", 0, TOOL_LIST, .at = AT(nodes), .is_secret = true, .value = "URL,...",
      .help = "redis://[[user]:password@]host[:port][/db] or\n"
@@ -149,7 +155,7 @@ const char *rl_bench_workload_name(int workload) {
 bool rl_bench_options_compare(const struct rl_bench_options *options) {
     bool has_permits = options->workload == RL_BENCH_CYCLE && options->permits > 0;
     return options->fencing == RL_BENCH_BOTH || options->shared == RL_BENCH_BOTH ||
-           (has_permits && !options->has_baseline);
+           options->release == RL_BENCH_RELEASE_BOTH || (has_permits && !options->has_baseline);
 }
 
 enum rl_bench_lock rl_bench_options_lock(const struct rl_bench_options *options, size_t side) {
@@ -175,8 +181,9 @@ static void set_defaults(const struct tool_options *parsed, struct rl_bench_opti
         options->ttl_ms = options->workload == RL_BENCH_KEEP ? 60000 : 10000;
     }
     bool has_relays = options->workload == RL_BENCH_CONTEND && options->distance_ms > 0;
-    if (tool_options_from(parsed, AT(guard)) == TOOL_DEFAULT && has_relays) {
-        options->guard = REDLOCK_GUARD_OBSERVED; /* see relay.h */
+    bool releases = tool_options_from(parsed, AT(release)) != TOOL_DEFAULT;
+    if (tool_options_from(parsed, AT(guard)) == TOOL_DEFAULT && (has_relays || releases)) {
+        options->guard = REDLOCK_GUARD_OBSERVED; /* see relay.h, users.h */
     }
 }
 
@@ -187,13 +194,23 @@ static int check_meaning(struct tool_options *parsed, const struct rl_bench_opti
 }
 
 static int check_comparison(struct tool_options *parsed, const struct rl_bench_options *options) {
-    const char *both = options->fencing == RL_BENCH_BOTH ? "--fencing both" : "--shared both";
+    const char *both = options->fencing == RL_BENCH_BOTH  ? "--fencing both"
+                       : options->shared == RL_BENCH_BOTH ? "--shared both"
+                                                          : "--release both";
+    const int comparisons = (options->fencing == RL_BENCH_BOTH) +
+                            (options->shared == RL_BENCH_BOTH) +
+                            (options->release == RL_BENCH_RELEASE_BOTH);
     if (rl_bench_options_compare(options) && options->has_baseline) {
         return tool_options_fail(parsed, "%s and --baseline: one comparison at a time", both);
     }
-    if (options->fencing == RL_BENCH_BOTH && options->shared == RL_BENCH_BOTH) {
+    if (comparisons > 1) {
+        return tool_options_fail(parsed, "%s and another one with both: one comparison at a time",
+                                 both);
+    }
+    if (options->release != RL_BENCH_RELEASE_NATIVE && options->permits > 0) {
         return tool_options_fail(parsed,
-                                 "--fencing both and --shared both: one comparison at a time");
+                                 "--release script and both are for locks; leave --permits "
+                                 "out");
     }
     if (options->readers > 0 && strcmp(options->waiters, "1") != 0) {
         return tool_options_fail(parsed,
@@ -277,6 +294,11 @@ static int check_nodes(struct tool_options *parsed, struct rl_bench_options *opt
     if (options->distance_ms > 0) {
         return tool_options_fail(
             parsed, "--distance-ms is for nodes that are started here; leave --nodes out");
+    }
+    if (options->release != RL_BENCH_RELEASE_NATIVE) {
+        return tool_options_fail(parsed,
+                                 "--release script and both make users on the nodes; leave "
+                                 "--nodes out");
     }
     return 0;
 }

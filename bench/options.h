@@ -35,6 +35,9 @@ enum rl_bench_baseline {
 /* An option of the library that is on, off, or both in turn, to be compared. */
 enum rl_bench_switch { RL_BENCH_OFF, RL_BENCH_ON, RL_BENCH_BOTH };
 
+/* How nodes release: as they can, or by the script alone; or both in turn. */
+enum rl_bench_release { RL_BENCH_RELEASE_NATIVE, RL_BENCH_RELEASE_SCRIPT, RL_BENCH_RELEASE_BOTH };
+
 /* What a lock is. */
 enum rl_bench_lock { RL_BENCH_EXCLUSIVE, RL_BENCH_SHARED, RL_BENCH_PERMITS, RL_BENCH_LOCKS };
 
@@ -50,6 +53,7 @@ struct rl_bench_options {
     int baseline;      /* enum rl_bench_baseline */
     int fencing;       /* enum rl_bench_switch */
     int shared;        /* the same */
+    int release;       /* enum rl_bench_release */
     int guard;         /* enum redlock_guard */
     int again;         /* enum rl_bench_again */
     bool idle;         /* the first client holds, the others wait */

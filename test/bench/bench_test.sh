@@ -93,6 +93,12 @@ if python3 -c '' 2>/dev/null; then
         --permits 3 --take 2 --slices 1 --warmup 0
     runs 'cycle of permits beside the bare fan-out' 'sides ratios permits' \
         --permits 3 --fencing on --baseline --slices 1 --warmup 0
+    "$bench" --node-count 1 --release script --slices 1 --seconds 0.05 --warmup 0 >"$out" 2>"$err" </dev/null
+    if grep -q 'has no command for a release' "$err"; then
+        skip 'cycle with releases by commands and by scripts' 'needs Valkey 9 or Redis 8.4: test/servers.sh'
+    else
+        runs 'cycle with releases by commands and by scripts' 'sides ratios' --release both --slices 1 --warmup 0.3
+    fi
     for how in '--again at-once --hold-ms 0' '--think-ms 3 --fencing on' '--idle' '--apart --distance-ms 2' \
         '--waiters-per-process 20,1' '--readers 67' '--readers 100 --think-ms 1'; do
         # shellcheck disable=SC2086

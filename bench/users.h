@@ -1,0 +1,30 @@
+/* Users of the nodes that were started here, for a comparison of two ways to release.
+ *
+ * Happy path: rl_bench_users_make() makes a user on each node, by ACL SETUSER, who may do anything
+ * but run the node's command for a release, or who may do anything but FLUSHALL, so that a check of
+ * the ACL costs both the same; a client with the URLs of the first one releases by the script.
+ *
+ * Failure modes: a node that cannot be asked, or that has no such command, is a sentence: there is
+ * nothing to compare.
+ *
+ * What it is for: cycle with --release. */
+#ifndef RL_BENCH_USERS_H
+#define RL_BENCH_USERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tool/local_nodes.h"
+
+struct rl_bench_users;
+
+/* NULL, and a sentence in error. */
+struct rl_bench_users *rl_bench_users_make(const struct rl_local_nodes *local, bool by_script,
+                                           char *error, size_t error_size);
+
+/* One for each node; valid until they are freed. */
+const char *const *rl_bench_users_urls(const struct rl_bench_users *users);
+
+void rl_bench_users_free(struct rl_bench_users *users);
+
+#endif /* RL_BENCH_USERS_H */
