@@ -11,6 +11,7 @@
 #include "doctor/connection.h"
 #include "doctor/trial_modes.h"
 #include "redis/command.h"
+#include "redis/handshake.h"
 #include "redis/reply.h"
 
 static void make_names(struct rl_trials *trial) {
@@ -66,12 +67,20 @@ static void try_key(struct rl_trials *trial) {
 
 /* -- A release by a command of the server's own -- */
 
-/* It works, or the server does not know it, or it is a finding. The key is gone by now. */
-static void try_native(struct rl_trials *trial, enum rl_trial which, enum rl_command_kind kind) {
+/* It works, or the server does not know it, or it is a finding. The key is gone by now. A client
+ * would try the same, by what INFO says. After all others but SUBSCRIBE: what is between client and
+ * server may end the connection (lib/redis/native.h). */
+static void try_native(struct rl_trials *trial) {
+    const enum rl_command_kind kind = rl_handshake_release(&trial->facts->judged);
+    if (kind == RL_COMMAND_RELEASE) {
+        return;
+    }
+    assert(rl_command_is_native_release(kind));
     redisReply *reply = rl_attempt_run(trial, (struct rl_command){.kind = kind});
     bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
-        rl_attempt_note(trial, which, reply, false);
+        rl_attempt_note(trial, kind == RL_COMMAND_DELEX ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply,
+                        false);
     } else if (reply != NULL) {
         freeReplyObject(reply);
     }
@@ -157,14 +166,13 @@ void rl_doctor_try(struct rl_facts *facts, redisContext *context) {
     struct rl_trials trial = {.facts = facts, .context = context};
     make_names(&trial);
     try_key(&trial);
-    try_native(&trial, RL_TRIAL_DELIFEQ, RL_COMMAND_DELIFEQ);
-    try_native(&trial, RL_TRIAL_DELEX, RL_COMMAND_DELEX);
     try_fence(&trial);
     try_line(&trial);
     rl_doctor_try_readers(&trial);
     rl_doctor_try_permits(&trial);
     try_publish(&trial, RL_TRIAL_TURN, trial.client);
     try_publish(&trial, RL_TRIAL_PUBLISH, trial.channel);
+    try_native(&trial);
     /* Last, since the connection is good for nothing else afterwards. */
     try_subscribe(&trial, RL_TRIAL_TURN_HEARD, trial.client);
     try_subscribe(&trial, RL_TRIAL_SUBSCRIBE, trial.channel);

@@ -25,6 +25,7 @@
     X(SCRIPT_FORGOTTEN)   /* node.c: NOSCRIPT, the request goes out again, whole */       \
     X(RELEASES_NATIVELY)  /* native.c: the server has a command for releases */           \
     X(NATIVE_REFUSED)     /* native.c: ... and refuses it: the script goes instead */     \
+    X(TRIAL_LOST)         /* native.c: the connection ended before its answer */          \
     X(SET_NOT_AGAIN)      /* calls.c: NOSCRIPT came after the attempt was over */         \
     X(SILENT_NOT_TOLD)    /* driver.c: a release that a node behind cannot need */        \
     X(SILENT_LEFT_OUT)    /* driver.c: a node with an overdue answer is not asked */      \

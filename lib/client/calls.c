@@ -176,17 +176,6 @@ void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
     }
 }
 
-/* Behind a release: once more, as the command that the server should have for it. */
-static void try_native(struct rl_node *node, const struct rl_lock_call *call) {
-    struct rl_request again = call->request;
-    size_t length;
-    again.kind = (uint8_t)rl_native_offered(node);
-    if (call->request.kind == RL_COMMAND_RELEASE && again.kind != RL_COMMAND_RELEASE) {
-        const char *wire = format(call->lock->client, &again, &length);
-        rl_native_try(node, wire, length, call->request.sent_ns);
-    }
-}
-
 int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round, uint32_t node) {
     redlock_client *client = lock->client;
     assert(node < client->n_nodes);
@@ -216,7 +205,6 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
         if (mode == RL_RELEASE_SERVE || mode == RL_RELEASE_LOOK) {
             rl_line_release_sent(lock, node, mode);
         }
-        try_native(&client->nodes[node].node, call);
     } else {
         call_give_back(call);
     }
@@ -309,7 +297,7 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
     size_t length;
     assert(rl_command_releases(request->kind));
     assert(request->target == &call->lock->target); /* which the reference keeps */
-    request->whole_script = false;
+    request->whole_script = request->sent_again = false;
     rl_call_again(&call->sent);
     rl_line_plan_retry(call->lock, &plan);
     put_form(request, &plan, node);

@@ -78,14 +78,14 @@ static bool is_same_name(const struct rl_target *target, const struct rl_resourc
            memcmp(name->data, resource->bytes, name->length) == 0;
 }
 
-/* Something of the same semaphore was given back before home was asked, and was sent again, whole,
- * behind the question: home did not know its script. */
+/* Something of the same semaphore was given back before home was asked, and was sent again, behind
+ * the question: home did not know its script, or refused the command in place of it. */
 static bool is_overtaken(const redlock_lock *lock, uint32_t node) {
     const struct rl_request *request = lock->client->nodes[node].node.head;
     bool found = false;
     assert(lock->resource_count == 1);
     for (; request != NULL && !found; request = request->next) {
-        found = request->whole_script && request->lock_mode == RL_PERMIT &&
+        found = request->sent_again && request->lock_mode == RL_PERMIT &&
                 rl_command_releases((enum rl_command_kind)request->kind) &&
                 is_same_name(request->target, lock->resources[0]);
     }

@@ -8,42 +8,63 @@
 #include "redis/request.h"
 #include "redlock/status.h"
 
+#define PAUSE_MAX 127 /* connections */
+
 void rl_native_begin(struct rl_node *node) {
+    struct rl_native *native = &node->native;
     assert(node->state == RL_NODE_UP && node->head == NULL);
-    node->release_kind = RL_COMMAND_RELEASE;
-    node->release_offered = (uint8_t)rl_handshake_release(&node->info);
+    assert(native->rest <= native->pause);
+    native->kind = RL_COMMAND_RELEASE;
+    native->offered = (uint8_t)rl_handshake_release(&node->info);
+    if (native->rest > 0) {
+        native->rest--;
+        native->offered = RL_COMMAND_RELEASE;
+    }
 }
 
 enum rl_command_kind rl_native_kind(const struct rl_node *node) {
-    return (enum rl_command_kind)node->release_kind;
+    return (enum rl_command_kind)node->native.kind;
 }
 
-enum rl_command_kind rl_native_offered(const struct rl_node *node) {
-    return (enum rl_command_kind)node->release_offered;
-}
-
-void rl_native_try(struct rl_node *node, const char *wire, size_t length, uint64_t now_ns) {
-    assert(rl_command_is_native_release(rl_native_offered(node)));
-    assert(node->state == RL_NODE_UP && node->head != NULL); /* behind a release */
-    if (node->waiting >= node->options->requests_max / 2 ||
+void rl_native_try(struct rl_node *node, const struct rl_request *request,
+                   const struct rl_answer *answer) {
+    struct rl_native *native = &node->native;
+    const bool has_run = request->kind == RL_COMMAND_RELEASE &&
+                         (answer->verdict == RL_YES || answer->verdict == RL_NO);
+    if (!has_run || native->offered == RL_COMMAND_RELEASE ||
+        node->waiting >= node->options->requests_max / 2 ||
         rl_conn_unsent(node->conn) > node->options->unsent_max / 2) {
-        return; /* another time */
+        return; /* perhaps another time */
     }
-    node->trial = (struct rl_request){.kind = node->release_offered, .sent_ns = now_ns};
-    if (rl_conn_send(node->conn, wire, length)) {
-        node->release_offered = RL_COMMAND_RELEASE; /* once */
-        rl_node_push(node, &node->trial);
+    struct rl_request again = *request; /* its target may go before the answer comes */
+    char *wire = node->io->wire;
+    assert(rl_command_is_native_release((enum rl_command_kind)native->offered));
+    assert(node->io->wire_room >= rl_command_room(request->target));
+    again.kind = native->offered;
+    native->trial = (struct rl_request){.kind = again.kind, .sent_ns = rl_io_step_ns(node->io)};
+    native->offered = RL_COMMAND_RELEASE; /* once */
+    if (rl_conn_send(node->conn, wire, rl_request_format(&again, wire))) {
+        rl_node_push(node, &native->trial);
     }
-    rl_node_invariant(node);
 }
 
 void rl_native_tried(struct rl_node *node, const struct rl_answer *answer) {
-    assert(rl_command_is_native_release((enum rl_command_kind)node->trial.kind));
-    assert(node->release_kind == RL_COMMAND_RELEASE);
+    struct rl_native *native = &node->native;
+    assert(rl_command_is_native_release((enum rl_command_kind)native->trial.kind));
+    assert(native->kind == RL_COMMAND_RELEASE);
+    native->pause = 0;
     if (answer->verdict == RL_YES || answer->verdict == RL_NO) {
         RL_MARK(RELEASES_NATIVELY);
-        node->release_kind = node->trial.kind;
+        native->kind = native->trial.kind;
     }
+}
+
+void rl_native_lost(struct rl_node *node) {
+    struct rl_native *native = &node->native;
+    assert(native->rest == 0); /* it was tried */
+    RL_MARK(TRIAL_LOST);
+    native->pause = (uint8_t)(native->pause < PAUSE_MAX ? 2 * native->pause + 1 : PAUSE_MAX);
+    native->rest = native->pause;
 }
 
 /* It says something of the command or of the user, and not of this moment. */
@@ -54,21 +75,14 @@ static bool is_lasting(int16_t reason) {
 
 bool rl_native_resend(struct rl_node *node, struct rl_request *request,
                       const struct rl_answer *answer) {
-    char *wire = node->io->wire;
     assert(answer->verdict == RL_ERROR);
     if (!rl_command_is_native_release((enum rl_command_kind)request->kind)) {
         return false;
     }
     RL_MARK(NATIVE_REFUSED);
     if (is_lasting(answer->reason)) {
-        node->release_kind = RL_COMMAND_RELEASE;
+        node->native.kind = RL_COMMAND_RELEASE;
     }
-    assert(node->io->wire_room >= rl_command_room(request->target));
     request->kind = RL_COMMAND_RELEASE;
-    request->next = NULL;
-    if (!rl_conn_send(node->conn, wire, rl_request_format(request, wire))) {
-        return false; /* the connection is broken, and the release pending */
-    }
-    rl_node_push(node, request);
-    return true;
+    return rl_node_resend(node, request); /* or the release is pending */
 }

@@ -42,7 +42,9 @@ static void node_fail_requests(struct rl_node *node) {
     node->waiting = 0;
     while (request != NULL) {
         struct rl_request *next = request->next;
-        if (request->kind != RL_COMMAND_HANDSHAKE && request != &node->trial) {
+        if (request == &node->native.trial) {
+            rl_native_lost(node);
+        } else if (request->kind != RL_COMMAND_HANDSHAKE) {
             node->events->answer(node, request, &lost);
         }
         request = next;
@@ -169,17 +171,10 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
 /* The scripts are gone from the node (restart, SCRIPT FLUSH), or it never had them: the same
  * request again, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
-    char *wire = node->io->wire;
     assert(!request->whole_script && request->kind != RL_COMMAND_SET);
-    assert(node->io->wire_room >= rl_command_room(request->target));
     RL_MARK(SCRIPT_FORGOTTEN);
     request->whole_script = true;
-    request->next = NULL;
-    if (!rl_conn_send(node->conn, wire, rl_request_format(request, wire))) {
-        return false;
-    }
-    rl_node_push(node, request);
-    return true;
+    return rl_node_resend(node, request);
 }
 
 /* It was judged when it was connected, and is a replica now, or loads other data: what it will have
@@ -201,7 +196,7 @@ static void node_reply(void *owner, const redisReply *reply) {
     node->waiting--;
     node->answers++;
     struct rl_answer answer = rl_reply_judge((enum rl_command_kind)request->kind, reply);
-    if (request == &node->trial) {
+    if (request == &node->native.trial) {
         rl_native_tried(node, &answer);
         return;
     }
@@ -224,6 +219,7 @@ static void node_reply(void *owner, const redisReply *reply) {
         node_resend_whole(node, request)) {
         return;
     }
+    rl_native_try(node, request, &answer);
     node->events->answer(node, request, &answer);
 }
 

@@ -40,6 +40,7 @@ struct rl_request {
     uint64_t counter;
     uint8_t kind; /* enum rl_command_kind */
     bool whole_script;
+    bool sent_again; /* in another form, behind what was sent since */
     bool announces; /* a release of what was held */
     uint8_t mode;   /* this and the next: as in struct rl_command */
     uint8_t which;
@@ -92,6 +93,15 @@ struct rl_node_options {
     size_t unsent_max;
 };
 
+/* native.h. The kinds are of enum rl_command_kind. */
+struct rl_native {
+    struct rl_request trial;
+    uint8_t kind;    /* of a release of one key, on this connection */
+    uint8_t offered; /* what is still to be tried there; RL_COMMAND_RELEASE: nothing */
+    uint8_t pause;   /* after a trial that ended with its connection: on so many connections */
+    uint8_t rest;    /* nothing is tried; how many of them are still to come */
+};
+
 struct rl_node {
     const struct rl_node_options *options;
     const struct rl_node_events *events;
@@ -117,9 +127,7 @@ struct rl_node {
     char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
     char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */
     struct rl_request steps[RL_STEPS];
-    struct rl_request trial; /* of a native release */
-    uint8_t release_kind;    /* enum rl_command_kind: how it releases one key, on this connection */
-    uint8_t release_offered; /* ... what is still to be tried; RL_COMMAND_RELEASE: nothing */
+    struct rl_native native; /* how it releases one key */
     struct rl_info info;     /* of the handshake */
     struct rl_url url;
 };

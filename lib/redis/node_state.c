@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "redis/request.h"
+
 #define IN(state) (1u << (state))
 
 static const uint32_t next_states[RL_NODE_STATES] = {
@@ -44,4 +46,17 @@ void rl_node_push(struct rl_node *node, struct rl_request *request) {
     *node->tail = request;
     node->tail = &request->next;
     node->waiting++;
+}
+
+bool rl_node_resend(struct rl_node *node, struct rl_request *request) {
+    char *wire = node->io->wire;
+    assert(node->state == RL_NODE_UP);
+    assert(node->io->wire_room >= rl_command_room(request->target));
+    request->next = NULL;
+    if (!rl_conn_send(node->conn, wire, rl_request_format(request, wire))) {
+        return false;
+    }
+    request->sent_again = true;
+    rl_node_push(node, request);
+    return true;
 }

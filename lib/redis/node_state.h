@@ -14,4 +14,8 @@ void rl_node_invariant(const struct rl_node *node);
 /* What was sent waits for its answer, behind all that was sent before. */
 void rl_node_push(struct rl_node *node, struct rl_request *request);
 
+/* The same request, which is in no list, in the form that it has now. False: the connection is
+ * broken. */
+bool rl_node_resend(struct rl_node *node, struct rl_request *request);
+
 #endif
