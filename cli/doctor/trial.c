@@ -11,7 +11,7 @@
 #include "doctor/connection.h"
 #include "doctor/trial_modes.h"
 #include "redis/command.h"
-#include "redis/handshake.h"
+#include "redis/info.h"
 #include "redis/reply.h"
 
 static void make_names(struct rl_trials *trial) {
@@ -71,16 +71,17 @@ static void try_key(struct rl_trials *trial) {
  * would try the same, by what INFO says. After all others but SUBSCRIBE: what is between client and
  * server may end the connection (lib/redis/native.h). */
 static void try_native(struct rl_trials *trial) {
-    const enum rl_command_kind kind = rl_handshake_release(&trial->facts->judged);
-    if (kind == RL_COMMAND_RELEASE) {
+    const struct rl_info *info = &trial->facts->judged;
+    const bool has_delex = rl_info_has_delex(info);
+    if (!has_delex && !rl_info_has_delifeq(info)) {
         return;
     }
+    const enum rl_command_kind kind = has_delex ? RL_COMMAND_DELEX : RL_COMMAND_DELIFEQ;
     assert(rl_command_is_native_release(kind));
     redisReply *reply = rl_attempt_run(trial, (struct rl_command){.kind = kind});
     bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
-        rl_attempt_note(trial, kind == RL_COMMAND_DELEX ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply,
-                        false);
+        rl_attempt_note(trial, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
     } else if (reply != NULL) {
         freeReplyObject(reply);
     }

@@ -52,16 +52,11 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
     return 0;
 }
 
-/* (Other servers that say a version of Redis have `redis_version` alone, and an older one. Whoever
- * says what is not so costs a trial, see native.h.) */
 enum rl_command_kind rl_handshake_release(const struct rl_info *info) {
-    if (info->problem != NULL) {
-        return RL_COMMAND_RELEASE;
-    }
-    if (info->valkey != 0) {
-        return info->valkey >= RL_INFO_VERSION(9, 0) ? RL_COMMAND_DELIFEQ : RL_COMMAND_RELEASE;
-    }
-    return info->redis >= RL_INFO_VERSION(8, 4) ? RL_COMMAND_DELEX : RL_COMMAND_RELEASE;
+    assert(!rl_info_has_delifeq(info) || !rl_info_has_delex(info));
+    return rl_info_has_delifeq(info) ? RL_COMMAND_DELIFEQ
+           : rl_info_has_delex(info) ? RL_COMMAND_DELEX
+                                     : RL_COMMAND_RELEASE;
 }
 
 /* An error that only says that this command is not to be had. */

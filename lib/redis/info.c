@@ -227,3 +227,15 @@ bool rl_info_read(struct rl_info *info, const char *text, size_t length) {
     assert((info->problem == NULL) == (info->field == NULL));
     return info->problem == NULL;
 }
+
+bool rl_info_has_delifeq(const struct rl_info *info) {
+    assert(info->valkey <= RL_INFO_VERSION(9999, 9999)); /* read_version() */
+    return info->problem == NULL && info->valkey >= RL_INFO_VERSION(9, 0);
+}
+
+/* (Other servers that say a version of Redis have `redis_version` alone, and an older one. Whoever
+ * says what is not so costs a trial, see native.h.) */
+bool rl_info_has_delex(const struct rl_info *info) {
+    assert(info->redis <= RL_INFO_VERSION(9999, 9999));
+    return info->problem == NULL && info->valkey == 0 && info->redis >= RL_INFO_VERSION(8, 4);
+}

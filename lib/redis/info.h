@@ -46,6 +46,11 @@ void rl_info_init(struct rl_info *info);
 /* Returns whether everything was found. */
 bool rl_info_read(struct rl_info *info, const char *text, size_t length);
 
+/* By its version the server should have that command in place of the release's script: see native.h.
+ */
+bool rl_info_has_delifeq(const struct rl_info *info);
+bool rl_info_has_delex(const struct rl_info *info);
+
 /* The next line that has a name, of the text from *at to end; moves *at behind it. Lines end with
  * CR, LF or both. False: there is none. */
 bool rl_info_next(const char **at, const char *end, struct rl_info_line *line);

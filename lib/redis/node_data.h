@@ -41,8 +41,8 @@ struct rl_request {
     uint8_t kind; /* enum rl_command_kind */
     bool whole_script;
     bool sent_again; /* in another form, behind what was sent since */
-    bool announces; /* a release of what was held */
-    uint8_t mode;   /* this and the next: as in struct rl_command */
+    bool announces;  /* a release of what was held */
+    uint8_t mode;    /* this and the next: as in struct rl_command */
     uint8_t which;
     bool converts;
     uint8_t lock_mode;

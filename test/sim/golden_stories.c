@@ -260,9 +260,9 @@ const struct sim_story sim_stories[] = {
       RELEASE(310, 4), END(400)}},
     {"27-native-releases",
      "Two of four nodes are replaced by servers that have a command for a release. When they vote\n"
-     "again, the first release goes to them as the script and, when that has run, once more as the\n"
-     "command: a trial. The next one is the command alone. Then n3 forbids it, and the release is\n"
-     "sent again at once, as the script; as is the one after that.",
+     "again, the first release goes to them as the script and, when that has run, once more as\n"
+     "the command: a trial. The next one is the command alone. Then n3 forbids it, and the\n"
+     "release is sent again at once, as the script; as is the one after that.",
      4,
      RL_GUARD_OBSERVED,
      {UPGRADE(0, 2, SERVER_DELIFEQ), UPGRADE(0, 3, SERVER_DELEX), RESTART(1, 2), RESTART(1, 3),
