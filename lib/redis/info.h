@@ -46,8 +46,7 @@ void rl_info_init(struct rl_info *info);
 /* Returns whether everything was found. */
 bool rl_info_read(struct rl_info *info, const char *text, size_t length);
 
-/* By its version the server should have that command in place of the release's script: see native.h.
- */
+/* By its version the server should have that command in place of the release's script, native.h. */
 bool rl_info_has_delifeq(const struct rl_info *info);
 bool rl_info_has_delex(const struct rl_info *info);
 
