@@ -87,7 +87,7 @@ patch  unanswered-is-released  orphan    200   --preset swarm
 patch  unsent-is-granted       validity  100   --preset restarts
 patch  busy-not-owed           orphan    2500  --preset restarts
 patch  busy-not-retried        leftover  200   --preset swarm
-patch  repay-forgets           leftover  2000  --preset restarts --requests 4
+patch  repay-forgets           leftover  2000  --preset swarm --requests 5
 patch  down-not-owed           orphan    200   --preset swarm
 patch  debt-of-last-ttl        orphan    4000  --preset restarts --guard off --nodes 5 --requests 100
 patch  validity-from-raise     validity  100   --preset network
