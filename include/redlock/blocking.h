@@ -88,6 +88,14 @@ REDLOCK_API int redlock_blocking_close(redlock_blocking *blocking);
  * REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
 REDLOCK_API int redlock_blocking_stats(redlock_blocking *blocking, redlock_stats *stats);
 
+/* Sets user and password for a node or for all of them (REDLOCK_ALL_NODES), as
+ * redlock_client_set_credentials(); credentials.h says how a password is rotated. Waits for the
+ * loop thread, not for the nodes: `credentials_pending` of redlock_blocking_stats() is 0 when all
+ * of them use it. Returns 0, REDLOCK_ERR_INVALID, REDLOCK_ERR_NOMEM, REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
+REDLOCK_API int redlock_blocking_set_credentials(redlock_blocking *blocking, size_t node,
+                                                 const char *user, const char *password);
+
 /* What is wrong with the nodes now, as redlock_client_message(). Waits for the loop thread; where
  * that cannot be asked (see redlock_blocking_stats()), the sentence says why. Since 0.1. */
 REDLOCK_API const char *redlock_blocking_message(redlock_blocking *blocking, char *buffer,

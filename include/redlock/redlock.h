@@ -260,6 +260,7 @@ REDLOCK_API const char *redlock_client_message(const redlock_client *client, cha
 }
 #endif
 
+#include "redlock/credentials.h"
 #include "redlock/lock.h"
 #include "redlock/outcome.h"
 #include "redlock/stats.h"

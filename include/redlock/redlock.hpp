@@ -27,6 +27,7 @@
 #define REDLOCK_REDLOCK_HPP
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -304,6 +305,19 @@ class client {
     std::string message() const {
         char sentence[REDLOCK_MESSAGE_MAX];
         return redlock_blocking_message(blocking_, sentence, sizeof sentence);
+    }
+
+    // For all nodes, or the one with this index. The strings are the caller's to wipe. Throws.
+    void set_credentials(const std::string &user, const std::string &password,
+                         std::size_t node = REDLOCK_ALL_NODES) {
+        const bool is_text =
+            user.find('\0') == std::string::npos && password.find('\0') == std::string::npos;
+        const int status = is_text ? redlock_blocking_set_credentials(blocking_, node, user.c_str(),
+                                                                      password.c_str())
+                                   : REDLOCK_ERR_INVALID;
+        if (status != 0) {
+            throw error(status);
+        }
     }
 
     // Throws.

@@ -51,12 +51,15 @@ typedef struct redlock_stats {
                                * the acquire had ended by then */
     uint64_t handover_us;     /* from a turn to its grant; the sum of all turns that were taken */
     uint64_t handover_max_us; /* ... and the longest */
+
+    uint64_t credentials_pending; /* nodes now that do not use what was set last by
+                                   * redlock_client_set_credentials(): see `credentials` below */
 } redlock_stats;
 
 #define REDLOCK_STATS_INIT                                                                       \
     {                                                                                            \
         sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0                                                            \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                         \
     }
 
 /* REDLOCK_STATS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
@@ -80,10 +83,14 @@ typedef struct redlock_node_info {
     uint64_t pending_releases; /* releases that it has not answered */
     int voting;                /* 1 if it may vote: up, and not in quarantine */
     int64_t votes_in_ms;       /* until it votes, if it is in quarantine; else 0 */
+    int credentials;           /* 0: what redlock_client_set_credentials() set last is in use, or
+                                * nothing was. NODE_DOWN: the node has not answered it yet. Any
+                                * other: why it was refused, and what it had before is in use */
+    const char *credentials_detail; /* what the node said then, or "" (until the loop runs) */
 } redlock_node_info;
 
 #define REDLOCK_NODE_INFO_INIT \
-    { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(redlock_node_info), NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL }
 
 /* REDLOCK_NODE_INFO_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_node_info_init(redlock_node_info *info, size_t size);

@@ -42,7 +42,9 @@ enum redlock_event_type {
     REDLOCK_EVENT_TURN,             /* lock, node: it is this client's turn, as the node says */
     REDLOCK_EVENT_TAKE,             /* lock: in place of ATTEMPT, when it is this client's turn */
     REDLOCK_EVENT_LEAVE,            /* node: a place in the line at this node is given up */
-    REDLOCK_EVENT_UPGRADE           /* lock: a round that makes a reader the writer is sent */
+    REDLOCK_EVENT_UPGRADE,          /* lock: a round that makes a reader the writer is sent */
+    REDLOCK_EVENT_CREDENTIALS_ACCEPTED, /* node: newer credentials are in use, see credentials.h */
+    REDLOCK_EVENT_CREDENTIALS_REFUSED /* node, status: it refuses them; those before stay in use */
 };
 
 /* "node_up" and so on, the name without its prefix in lower case; "?" for a number that is no

@@ -9,6 +9,9 @@
 
 #define RL_MARKS(X)                                                                       \
     X(CONNECT_TIMEOUT)    /* node.c: connecting ends by our deadline */                   \
+    X(CREDENTIALS_AGAIN)  /* node_auth.c: refused, and those before are no longer good */ \
+    X(CREDENTIALS_LATER)  /* credentials.c: newer ones while AUTH is out */               \
+    X(PASSWORD_REPEATED)  /* credentials.c: a node's words have a part of a password */   \
     X(PENDING_NOT_SENT)   /* pending.c: not all pending releases of a node can be sent */ \
     X(PENDING_OLDEST)     /* pending.c: more are pending than are kept */                 \
     X(PENDING_OUTLIVED)   /* pending.c: refused for as long as the key can live */        \

@@ -133,6 +133,10 @@ const char *redlock_event_name(enum redlock_event_type type) {
             return "leave";
         case REDLOCK_EVENT_UPGRADE:
             return "upgrade";
+        case REDLOCK_EVENT_CREDENTIALS_ACCEPTED:
+            return "credentials_accepted";
+        case REDLOCK_EVENT_CREDENTIALS_REFUSED:
+            return "credentials_refused";
     }
     return "?";
 }

@@ -7,6 +7,7 @@
 
 #include "client/env.h"
 #include "redis/command.h"
+#include "redis/node_auth.h"
 
 #define BIT(node) (UINT32_C(1) << (node))
 
@@ -173,6 +174,12 @@ static void on_down(struct rl_listener *listener) {
     own_lost(client, i);
 }
 
+/* The node's own connection may live on with credentials that are good no longer. */
+static void on_unauthorized(struct rl_listener *listener) {
+    redlock_client *client = client_of(listener);
+    rl_node_offer_again(&client->nodes[index_of(listener)].node);
+}
+
 static bool on_confirmed(struct rl_listener *listener, const char *channel, size_t length,
                          bool subscribed) {
     redlock_client *client = client_of(listener);
@@ -211,6 +218,7 @@ static void on_dirty(struct rl_listener *listener) {
 static const struct rl_listener_events listener_events = {
     .up = on_up,
     .down = on_down,
+    .unauthorized = on_unauthorized,
     .confirmed = on_confirmed,
     .message = on_message,
     .deadline = on_deadline,
@@ -400,6 +408,13 @@ void rl_listening_node_down(redlock_client *client, uint32_t node) {
     if (client->listening.listeners != NULL) {
         close_listener(client, node);
         own_lost(client, node);
+    }
+}
+
+void rl_listening_authorized(redlock_client *client, uint32_t node) {
+    assert(node < client->n_nodes);
+    if (client->listening.listeners != NULL) {
+        rl_listener_authorized(listener_of(client, node));
     }
 }
 

@@ -94,6 +94,9 @@ bool rl_listening_ask(redlock_client *client, uint32_t node, const char *channel
 void rl_listening_node_up(redlock_client *client, uint32_t node);
 void rl_listening_node_down(redlock_client *client, uint32_t node);
 
+/* A node has accepted newer credentials. */
+void rl_listening_authorized(redlock_client *client, uint32_t node);
+
 void rl_listening_flush(redlock_client *client);
 
 /* Closes all connections, without an event. Subscriptions are closed before. */

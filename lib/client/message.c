@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "base/sized.h"
+#include "client/credentials.h"
 #include "client/eligibility.h"
 #include "client/env.h"
 #include "client/hold.h"
@@ -132,6 +133,9 @@ const char *redlock_client_message(const redlock_client *client, char *buffer, s
         const struct rl_node *node = &client->nodes[i].node;
         if (!rl_node_is_up(node)) {
             add_reason(&text, &client->nodes[i], node->reason);
+        } else if (node->auth.reason != 0) {
+            add(&text, "; %.60s: new credentials refused: %s (%s)", node->url.name,
+                redlock_strerror(node->auth.reason), node->auth.words);
         }
     }
     for (uint32_t i = 0, nth = 0; i < client->n_nodes; i++) {
@@ -326,6 +330,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
     }
     full.nodes_up = rl_bits_count(client->up);
     full.nodes_voting = rl_eligibility_count(client);
+    full.credentials_pending = rl_credentials_pending(client);
     return rl_sized_give(stats, stats->size, &full, sizeof full);
 }
 
@@ -352,6 +357,8 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .pending_releases = place->pending_releases.count,
         .voting = (client->voters >> index & 1) != 0,
         .votes_in_ms = rl_eligibility_wait_ms(place, rl_client_now_ns(client)),
+        .credentials = rl_credentials_status(place),
+        .credentials_detail = node->auth.words,
     };
     return rl_sized_give(info, info->size, &full, sizeof full);
 }

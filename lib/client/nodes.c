@@ -74,6 +74,17 @@ static void node_failed(struct rl_node *node) {
     place->client->reasons[place->index] = node->reason;
 }
 
+static void node_credentials(struct rl_node *node, int16_t reason) {
+    struct rl_client_node *place = place_of(node);
+    assert((reason == 0) == (node->auth.reason == 0) || node->auth.state == RL_AUTH_OFFERED);
+    rl_trace(place->client,
+             reason == 0 ? REDLOCK_EVENT_CREDENTIALS_ACCEPTED : REDLOCK_EVENT_CREDENTIALS_REFUSED,
+             NULL, node, reason, 0);
+    if (reason == 0) {
+        rl_listening_authorized(place->client, place->index);
+    }
+}
+
 /* An answer goes to the sender of the command. */
 static void node_answer(struct rl_node *node, struct rl_request *request,
                         const struct rl_answer *answer) {
@@ -95,6 +106,7 @@ const struct rl_node_events rl_nodes_events = {
     .up = node_up,
     .down = node_down,
     .failed = node_failed,
+    .credentials = node_credentials,
     .deadline = node_deadline,
     .dirty = node_dirty,
 };

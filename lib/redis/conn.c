@@ -29,9 +29,11 @@ struct rl_conn {
     bool is_reading;
     bool is_broken;
     bool listens;
+    bool waits; /* what is behind the first `ahead` bytes of out, until rl_conn_go_on() */
     int16_t reason;
     char detail[RL_DETAIL_MAX];
     struct rl_out out;
+    size_t ahead;
     struct rl_reply_slot slot;
 };
 
@@ -114,13 +116,14 @@ static void conn_read(struct rl_conn *conn, const char *bytes, size_t length) {
 /* -- Writing -- */
 
 static void conn_write(struct rl_conn *conn) {
-    size_t length = rl_out_length(&conn->out);
+    size_t length = conn->waits ? conn->ahead : rl_out_length(&conn->out);
     assert(conn->is_up && !conn->is_full);
     if (length == 0) {
         return;
     }
     size_t taken = conn->stream->ops->write(conn->stream, conn->out.bytes + conn->out.from, length);
     rl_out_took(&conn->out, conn->io->memory, taken);
+    conn->ahead -= conn->waits ? taken : 0;
     conn->is_full = taken < length;
     if (conn->is_full) {
         RL_MARK(PARTIAL_WRITE);
@@ -244,6 +247,28 @@ bool rl_conn_begin_secret(struct rl_conn *conn, size_t room) {
     }
     conn->out.is_secret = true;
     return true;
+}
+
+bool rl_conn_send_apart(struct rl_conn *conn, const char *wire, size_t length, bool waits) {
+    assert(conn->is_up && !conn->waits);
+    if (!rl_out_reserve(&conn->out, conn->io->memory, length)) {
+        return false;
+    }
+    conn->waits = waits;
+    conn->ahead = rl_out_length(&conn->out);
+    conn->out.is_secret = true;
+    bool is_sent = rl_conn_send(conn, wire, length);
+    assert(is_sent); /* there is room for it */
+    return is_sent;
+}
+
+/* A hostile server may have answered what is not out yet: that, too, is written then. */
+void rl_conn_go_on(struct rl_conn *conn) {
+    assert(conn->is_up);
+    if (conn->waits) {
+        conn->waits = false;
+        conn->events->dirty(conn->owner);
+    }
 }
 
 void rl_conn_flush(struct rl_conn *conn) {

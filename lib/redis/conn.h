@@ -64,6 +64,12 @@ bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
  * as rl_conn_send(). */
 bool rl_conn_begin_secret(struct rl_conn *conn, size_t room);
 
+/* The same for one command that goes behind others. waits: it, and what is appended behind it, is
+ * not written before rl_conn_go_on(). One at a time. False if there is no memory: nothing was
+ * appended, and the connection goes on. */
+bool rl_conn_send_apart(struct rl_conn *conn, const char *wire, size_t length, bool waits);
+void rl_conn_go_on(struct rl_conn *conn);
+
 /* Writes what was appended. May end in `broken`. */
 void rl_conn_flush(struct rl_conn *conn);
 

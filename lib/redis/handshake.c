@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/credentials.h"
 #include "redlock/status.h"
-
-static_assert(RL_URL_USER_MAX + RL_URL_PASSWORD_MAX + 64 < RL_COMMAND_WIRE_MAX, "AUTH fits");
 
 static size_t format(char *wire, const char *a, const char *b, const char *c) {
     const char *args[] = {a, b, c};
@@ -26,8 +25,7 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
             if (!url->has_password) {
                 return 0;
             }
-            return url->user[0] != '\0' ? format(wire, "AUTH", url->user, url->password)
-                                        : format(wire, "AUTH", url->password, NULL);
+            return rl_credentials_format(url->user, url->password, wire);
         case RL_STEP_SELECT:
             snprintf(db, sizeof db, "%u", (unsigned)url->db);
             return url->db != 0 ? format(wire, "SELECT", db, NULL) : 0;

@@ -1,6 +1,7 @@
 /* What is said on a new connection before it may carry votes.
  *
- *     AUTH       if the URL has a password
+ *     AUTH       if newer credentials were set that the node has not accepted yet, alone
+ *                (credentials.h); unless it accepts them, AUTH by the URL if that has a password
  *     SELECT     if the URL has a database other than 0
  *     CLIENT SETNAME, if wanted; a node that forbids it is used without
  *     SCRIPT LOAD for the releases and extend, so that EVALSHA finds them; forbidden: EVAL will do.
@@ -10,7 +11,8 @@
  *                script (native.h)
  *     PING       answered last: a server that answers it as Redis does is up
  *
- * All of it goes out at once; the first answer that rules the node out ends the connection.
+ * All but the first line goes out at once; the first answer that rules the node out ends the
+ * connection.
  */
 #ifndef RL_REDIS_HANDSHAKE_H
 #define RL_REDIS_HANDSHAKE_H

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/credentials.h"
 #include "redis/handshake.h"
 #include "redis/pause.h"
 #include "redlock/status.h"
@@ -64,6 +65,9 @@ static void listener_failed(struct rl_listener *listener, int16_t reason, const 
     }
     listener_move(listener, is_refused ? RL_LISTENER_REFUSED : RL_LISTENER_BACKOFF);
     listener_set_deadline(listener, rl_io_now_ns(listener->io) + pause_ns);
+    if (reason == REDLOCK_ERR_NODE_AUTH) {
+        listener->events->unauthorized(listener);
+    }
     if (was_up || is_refused) {
         listener->events->down(listener);
     }
@@ -99,6 +103,9 @@ static void listener_step_answered(struct rl_listener *listener) {
     struct rl_answer answer = rl_reply_judge(RL_COMMAND_HANDSHAKE, &listener->heard.reply);
     int16_t reason = rl_handshake_judge(steps[at], &answer);
     if (reason != 0) {
+        if (steps[at] == RL_STEP_AUTH) {
+            rl_auth_hide(listener->heard.text, listener->url->password);
+        }
         rl_conn_break(listener->conn, reason, answer.text);
     } else if (steps[at] == RL_STEP_PING) {
         listener_greeted(listener);
@@ -274,6 +281,16 @@ void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns) {
         case RL_LISTENER_STATES:
             assert(false); /* a state without a deadline */
             break;
+    }
+}
+
+void rl_listener_authorized(struct rl_listener *listener) {
+    bool waits = listener->state == RL_LISTENER_BACKOFF || listener->state == RL_LISTENER_REFUSED;
+    assert(listener->url->has_password);
+    if (waits && (listener->reason == REDLOCK_ERR_NODE_AUTH ||
+                  listener->reason == REDLOCK_ERR_NODE_PERMISSION)) {
+        listener->pause_ns = 0;
+        listener_set_deadline(listener, rl_io_now_ns(listener->io));
     }
 }
 

@@ -51,6 +51,7 @@ struct rl_listener;
  * must not close this listener.
  *   - `up`: connected, and subscribed to nothing yet;
  *   - `down`: subscribed to nothing any more, or (state refused) not allowed to be: see reason;
+ *   - `unauthorized`: its credentials, which are the node's, were refused; `down` may follow;
  *   - `confirmed`, `message`: false if this was not asked for, which ends the connection. A payload
  *     has at most RL_PAYLOAD_MAX bytes, of any kind and from anybody, and is valid within the call;
  *   - `deadline`: deadline_ns has changed;
@@ -58,6 +59,7 @@ struct rl_listener;
 struct rl_listener_events {
     void (*up)(struct rl_listener *listener);
     void (*down)(struct rl_listener *listener);
+    void (*unauthorized)(struct rl_listener *listener);
     bool (*confirmed)(struct rl_listener *listener, const char *channel, size_t length,
                       bool subscribed);
     bool (*message)(struct rl_listener *listener, const char *channel, size_t length,
@@ -105,6 +107,9 @@ void rl_listener_flush(struct rl_listener *listener);
 
 /* To be called when deadline_ns has come. */
 void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns);
+
+/* The node has other credentials now: if those before are why it is not up, it is tried at once. */
+void rl_listener_authorized(struct rl_listener *listener);
 
 /* Off, at once and without an event. Not from inside one. */
 void rl_listener_close(struct rl_listener *listener);

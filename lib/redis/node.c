@@ -1,6 +1,7 @@
 /* See node.h. */
 #include "redis/node.h"
 #include "redis/native.h"
+#include "redis/node_auth.h"
 #include "redis/node_state.h"
 #include "redis/pause.h"
 #include "redis/request.h"
@@ -14,13 +15,6 @@
 #include "redlock/status.h"
 
 static void node_connect(struct rl_node *node);
-
-static void node_set_deadline(struct rl_node *node, uint64_t at_ns) {
-    if (node->deadline_ns != at_ns) {
-        node->deadline_ns = at_ns;
-        node->events->deadline(node);
-    }
-}
 
 static void node_note(struct rl_node *node, int16_t reason, const char *detail) {
     assert(reason != 0);
@@ -56,7 +50,7 @@ static void node_back_off(struct rl_node *node) {
     rl_node_move(node, RL_NODE_BACKOFF);
     uint64_t pause_ns = rl_pause_ns(node->options->backoff_min_ns, node->options->backoff_max_ns,
                                     &node->pause_ns, &node->random);
-    node_set_deadline(node, rl_io_now_ns(node->io) + pause_ns);
+    rl_node_set_deadline(node, rl_io_now_ns(node->io) + pause_ns);
 }
 
 /* The connection or the attempt at one is over; node->conn and node->resolve are forgotten already.
@@ -88,18 +82,14 @@ static void node_expect(struct rl_node *node) {
     rl_conn_expect_info(node->conn, is_info ? &node->info : NULL);
 }
 
-static void node_connected(void *owner) {
-    struct rl_node *node = owner;
+/* The steps from one on, all at once. */
+static void node_say(struct rl_node *node, enum rl_step from) {
     char wire[RL_COMMAND_WIRE_MAX];
-    assert(node->head == NULL);
-    rl_node_move(node, RL_NODE_HANDSHAKE);
-    node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
-    node->hint[0] = '\0';
-    rl_info_init(&node->info);
+    assert(node->head == NULL); /* see credentials.h */
     if (!rl_conn_begin_secret(node->conn, RL_STEPS * sizeof wire)) {
         return;
     }
-    for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
+    for (enum rl_step step = from; step < RL_STEPS; step++) {
         size_t length = rl_handshake_format(step, &node->url, &node->options->handshake, wire);
         node->steps[step] = (struct rl_request){.kind = RL_COMMAND_HANDSHAKE};
         if (length > 0 && rl_conn_send(node->conn, wire, length)) {
@@ -108,6 +98,26 @@ static void node_connected(void *owner) {
     }
     rl_wipe(wire, sizeof wire);
     node_expect(node);
+}
+
+static void node_connected(void *owner) {
+    struct rl_node *node = owner;
+    assert(node->head == NULL);
+    rl_node_move(node, RL_NODE_HANDSHAKE);
+    rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
+    node->hint[0] = '\0';
+    rl_info_init(&node->info);
+    if (!rl_node_auth_greet(node)) {
+        node_say(node, RL_STEP_AUTH);
+    }
+}
+
+/* AUTH with newer credentials was answered; in a handshake it was the first that was said. */
+static void node_auth_answer(struct rl_node *node, const struct rl_answer *answer) {
+    int16_t reason = rl_node_auth_answer(node, answer);
+    if (node->state == RL_NODE_HANDSHAKE && reason != REDLOCK_ERR_NODE_PROTOCOL) {
+        node_say(node, reason == 0 ? RL_STEP_AUTH + 1 : RL_STEP_AUTH);
+    }
 }
 
 /* The last answer of the handshake has come, and none was against it. */
@@ -129,7 +139,8 @@ static void node_shaken(struct rl_node *node) {
     node->pause_ns = 0;
     node->connects++;
     rl_native_begin(node);
-    node_set_deadline(node, RL_NEVER_NS);
+    rl_node_set_deadline(node, RL_NEVER_NS);
+    rl_node_auth_up(node);
     node->events->up(node);
 }
 
@@ -144,21 +155,27 @@ static void node_info_answer(struct rl_node *node, const struct rl_answer *answe
         rl_handshake_explain(reason, &node->info, detail, sizeof detail);
         rl_conn_break(node->conn, reason, detail);
     } else if (reason != 0) {
-        rl_conn_break(node->conn, reason, answer->text);
+        rl_node_auth_break(node, reason, answer->text);
     }
 }
 
 static void node_handshake_answer(struct rl_node *node, const struct rl_request *request,
                                   const struct rl_answer *answer) {
+    if (request == &node->auth_request) {
+        node_auth_answer(node, answer);
+        return;
+    }
     enum rl_step step = (enum rl_step)(request - node->steps);
     assert(step < RL_STEPS);
     assert(node->state == RL_NODE_HANDSHAKE);
     int16_t reason = rl_handshake_judge(step, answer);
     node_expect(node);
-    if (step == RL_STEP_INFO) {
+    if (step == RL_STEP_AUTH) {
+        rl_node_auth_former(node, answer);
+    } else if (step == RL_STEP_INFO) {
         node_info_answer(node, answer, reason);
     } else if (reason != 0) {
-        rl_conn_break(node->conn, reason, answer->text);
+        rl_node_auth_break(node, reason, answer->text);
     } else if (answer->verdict == RL_ERROR && step != RL_STEP_PING) {
         snprintf(node->hint, sizeof node->hint, "%s", answer->text);
     } else if (step == RL_STEP_PING) {
@@ -195,6 +212,9 @@ static void node_reply(void *owner, const redisReply *reply) {
     }
     node->waiting--;
     node->answers++;
+    if (node->head == &node->auth_request) {
+        rl_conn_go_on(node->conn);
+    }
     struct rl_answer answer = rl_reply_judge((enum rl_command_kind)request->kind, reply);
     if (request == &node->native.trial) {
         rl_native_tried(node, &answer);
@@ -241,14 +261,8 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     if (!rl_conn_send(node->conn, wire, length)) {
         return REDLOCK_ERR_NOMEM;
     }
-    request->next = NULL;
-    request->sent_ns = now_ns;
-    rl_node_push(node, request);
+    rl_node_push_live(node, request, now_ns);
     node->requests++;
-    if (node->deadline_ns == RL_NEVER_NS) {
-        node->answers_seen = node->answers;
-        node_set_deadline(node, now_ns + node->options->stall_ns);
-    }
     rl_node_invariant(node);
     return 0;
 }
@@ -270,8 +284,9 @@ static void node_broken(void *owner, int16_t reason, const char *detail) {
     rl_node_invariant(node);
     assert(node->conn != NULL);
     node->conn = NULL;
-    if (node->state == RL_NODE_HANDSHAKE && node->hint[0] != '\0' &&
-        reason == REDLOCK_ERR_NODE_DISCONNECTED) {
+    bool is_cut = node->state == RL_NODE_HANDSHAKE && reason == REDLOCK_ERR_NODE_DISCONNECTED;
+    rl_auth_ended(&node->auth, is_cut);
+    if (is_cut && node->hint[0] != '\0') {
         node_failed(node, rl_reply_reason(node->hint), node->hint);
     } else {
         node_failed(node, reason, detail);
@@ -296,7 +311,7 @@ static void node_connect(struct rl_node *node) {
             rl_conn_open(node->io, address, &conn_events, node, &node->waiting, &reason, detail);
         if (node->conn != NULL) {
             rl_node_move(node, RL_NODE_CONNECTING);
-            node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
+            rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
             node->events->dirty(node); /* there is something to be put off */
             return;
         }
@@ -339,7 +354,7 @@ void rl_node_start(struct rl_node *node) {
         return;
     }
     rl_node_move(node, RL_NODE_RESOLVING);
-    node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
+    rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
     node->events->dirty(node);
 }
 
@@ -357,6 +372,7 @@ static void node_drop(struct rl_node *node, int16_t reason, const char *detail) 
     if (node->conn != NULL) {
         rl_conn_close(node->conn);
         node->conn = NULL;
+        rl_auth_ended(&node->auth, false);
     }
     node_forget_name(node);
     node_failed(node, reason, detail);
@@ -364,7 +380,7 @@ static void node_drop(struct rl_node *node, int16_t reason, const char *detail) 
 
 static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
     if (node->head == NULL) {
-        node_set_deadline(node, RL_NEVER_NS);
+        rl_node_set_deadline(node, RL_NEVER_NS);
         return;
     }
     const uint64_t stall_ns = node->options->stall_ns;
@@ -375,12 +391,12 @@ static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
     } else if (node->answers != node->answers_seen) {
         /* It is slow but making progress: ending the connection would only cost its answers. */
         node->answers_seen = node->answers;
-        node_set_deadline(node, now_ns + stall_ns < late_ns ? now_ns + stall_ns : late_ns);
+        rl_node_set_deadline(node, now_ns + stall_ns < late_ns ? now_ns + stall_ns : late_ns);
     } else if (now_ns >= node->head->sent_ns + stall_ns) {
         RL_MARK(STALLED);
         node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connected, but does not answer");
     } else {
-        node_set_deadline(node, node->head->sent_ns + stall_ns);
+        rl_node_set_deadline(node, node->head->sent_ns + stall_ns);
     }
 }
 
@@ -399,7 +415,7 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
             /* It cannot be cancelled, and a second one would only take another thread of the pool:
              * reported as failed; the late result is still used. */
             node_note(node, REDLOCK_ERR_NODE_RESOLVE, "the name lookup timed out");
-            node_set_deadline(node, RL_NEVER_NS);
+            rl_node_set_deadline(node, RL_NEVER_NS);
             node->events->failed(node);
             break;
         case RL_NODE_CONNECTING:
@@ -471,7 +487,7 @@ void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
     bool begins = node->state == RL_NODE_RESOLVING || node->state == RL_NODE_CONNECTING ||
                   node->state == RL_NODE_HANDSHAKE;
     if (begins && node->deadline_ns != RL_NEVER_NS && node->deadline_ns >= since_ns + timeout_ns) {
-        node_set_deadline(node, now_ns + timeout_ns);
+        rl_node_set_deadline(node, now_ns + timeout_ns);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "redis/address.h"
 #include "redis/command.h"
 #include "redis/conn.h"
+#include "redis/credentials.h"
 #include "redis/handshake.h"
 #include "redis/io.h"
 #include "redis/url.h"
@@ -68,6 +69,8 @@ struct rl_node;
  *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
  *     behind all that was sent since;
  *   - `up`, `down`: the node can, cannot be sent to from now on;
+ *   - `credentials`: it has accepted newer ones (0), or refuses them, and those before go on: why.
+ *     Once, not at each connect;
  *   - `failed`: an attempt to connect ended without success (the owner counts it);
  *   - `deadline`: rl_node_deadline_ns() has changed;
  *   - `dirty`: call rl_node_flush() before the loop polls again. */
@@ -79,6 +82,7 @@ struct rl_node_events {
     void (*up)(struct rl_node *node);
     void (*down)(struct rl_node *node);
     void (*failed)(struct rl_node *node);
+    void (*credentials)(struct rl_node *node, int16_t reason);
     void (*deadline)(struct rl_node *node);
     void (*dirty)(struct rl_node *node);
 };
@@ -129,7 +133,9 @@ struct rl_node {
     struct rl_request steps[RL_STEPS];
     struct rl_native native; /* how it releases one key */
     struct rl_info info;     /* of the handshake */
-    struct rl_url url;
+    struct rl_url url;       /* with the credentials that it accepted last */
+    struct rl_request auth_request;
+    struct rl_auth auth; /* newer ones */
 };
 
 #endif

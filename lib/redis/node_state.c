@@ -34,11 +34,11 @@ void rl_node_invariant(const struct rl_node *node) {
     (void)connected;
 }
 
-void rl_node_move(struct rl_node *node, enum rl_node_state to) {
-    bool allowed = to == RL_NODE_CLOSED || (next_states[node->state] & IN(to)) != 0;
-    assert(allowed);
-    (void)allowed; /* without assertions */
-    node->state = (uint8_t)to;
+void rl_node_set_deadline(struct rl_node *node, uint64_t at_ns) {
+    if (node->deadline_ns != at_ns) {
+        node->deadline_ns = at_ns;
+        node->events->deadline(node);
+    }
 }
 
 void rl_node_push(struct rl_node *node, struct rl_request *request) {
@@ -46,6 +46,24 @@ void rl_node_push(struct rl_node *node, struct rl_request *request) {
     *node->tail = request;
     node->tail = &request->next;
     node->waiting++;
+}
+
+void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_t now_ns) {
+    assert(node->state == RL_NODE_UP);
+    request->next = NULL;
+    request->sent_ns = now_ns;
+    rl_node_push(node, request);
+    if (node->deadline_ns == RL_NEVER_NS) {
+        node->answers_seen = node->answers;
+        rl_node_set_deadline(node, now_ns + node->options->stall_ns);
+    }
+}
+
+void rl_node_move(struct rl_node *node, enum rl_node_state to) {
+    bool allowed = to == RL_NODE_CLOSED || (next_states[node->state] & IN(to)) != 0;
+    assert(allowed);
+    (void)allowed; /* without assertions */
+    node->state = (uint8_t)to;
 }
 
 bool rl_node_resend(struct rl_node *node, struct rl_request *request) {

@@ -1,5 +1,5 @@
-/* How a node moves from state to state, what is true of it between two events, and the list of what
- * it has not answered. */
+/* How a node moves from state to state, the list of what it has not answered and until when that is
+ * waited for, and what is true between two events. */
 #ifndef RL_REDIS_NODE_STATE_H
 #define RL_REDIS_NODE_STATE_H
 
@@ -8,14 +8,19 @@
 /* Asserts that the move is one of the table. */
 void rl_node_move(struct rl_node *node, enum rl_node_state to);
 
-/* Between two events. */
-void rl_node_invariant(const struct rl_node *node);
+void rl_node_set_deadline(struct rl_node *node, uint64_t at_ns);
 
 /* What was sent waits for its answer, behind all that was sent before. */
 void rl_node_push(struct rl_node *node, struct rl_request *request);
 
+/* The same on a connection that is up: it is waited for. */
+void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_t now_ns);
+
 /* The same request, which is in no list, in the form that it has now. False: the connection is
  * broken. */
 bool rl_node_resend(struct rl_node *node, struct rl_request *request);
+
+/* Between two events. */
+void rl_node_invariant(const struct rl_node *node);
 
 #endif

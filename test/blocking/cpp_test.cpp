@@ -257,6 +257,43 @@ static void errors(void **state) {
 
 static_assert(std::is_nothrow_copy_constructible_v<redlock::error>);
 
+static bool is_connected(struct live *live, size_t i) {
+    redisReply *reply = live_ask(live, i, "CLIENT LIST");
+    const bool is = std::strstr(reply->str, " user=app ") != nullptr;
+    freeReplyObject(reply);
+    return is;
+}
+
+// Another password while a mutex is held: for all nodes, and for one; what is no password throws.
+static void another_password(void **state) {
+    struct live *live = live_of(state);
+    live_tell_all(live, "ACL SETUSER app reset on >old >new ~* &* +@all");
+    std::vector<std::string> nodes;
+    for (size_t i = 0; i < live->n; i++) {
+        nodes.push_back("redis://app:old@127.0.0.1:" + std::to_string(live_port(live, i)));
+    }
+    {
+        redlock::client client(nodes, fresh());
+        redlock::mutex mutex(client, "key");
+        std::lock_guard<redlock::mutex> lock(mutex);
+        client.set_credentials("app", "new");
+        LIVE_POLL(live, client.stats().credentials_pending == 0);
+        live_tell_all(live, "ACL SETUSER app <old");
+        live_tell(live, 0, "CLIENT KILL USER app");
+        LIVE_POLL(live, is_connected(live, 0));
+        client.set_credentials("app", "other", 1);
+        LIVE_POLL(live, client.message().find("new credentials refused") != std::string::npos);
+        int thrown = 0;
+        try {
+            client.set_credentials("app", std::string("a\0b", 3));
+        } catch (const redlock::error &error) {
+            thrown = error.code().value();
+        }
+        LIVE_STATUS(thrown, REDLOCK_ERR_INVALID);
+        assert_true(mutex.valid());
+    }
+}
+
 /* The status in words once, be it in the sentence or behind it. */
 static void says_it_once(void **state) {
     const std::string held = redlock_strerror(REDLOCK_ERR_HELD);
@@ -339,6 +376,7 @@ int main() {
         ON_THREE_NODES(many_threads),
         ON_THREE_NODES(as_a_guard),
         ON_THREE_NODES(errors),
+        ON_THREE_NODES(another_password),
         ON_THREE_NODES(says_it_once),
         ON_THREE_NODES(lost),
         ON_THREE_NODES(ends_in_any_order),

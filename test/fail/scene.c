@@ -68,6 +68,7 @@ static void prepare(struct scene *s) {
     assert_int_equal(uv_loop_init(&s->nodes_loop), 0);
     for (size_t i = 0; i < SCENE_NODES; i++) {
         s->nodes[i] = fake_node_start(&s->nodes_loop);
+        server_add_user(fake_node_server(s->nodes[i]), "app", "password");
         const char *port = strrchr(fake_node_url(s->nodes[i]), ':') + 1;
         bool by_name = s->options->by_name && i >= 2;
         snprintf(s->urls[i], sizeof(s->urls[i]), "redis://%s:%s",
@@ -133,6 +134,15 @@ static void extend_a(struct scene *s) {
         assert_int_equal(told->returned, 0);
         scene_wait_for(s, SCENE_EXTEND_A);
     }
+}
+
+/* Another user, while A holds: without memory for it, with the next connection. */
+static void rotate(struct scene *s) {
+    scene_enter(s);
+    int status = redlock_client_set_credentials(s->client, REDLOCK_ALL_NODES, "app", "password");
+    scene_leave(s);
+    assert_true(status == 0 || status == REDLOCK_ERR_NOMEM);
+    scene_turn(s);
 }
 
 /* B waits for A and is cancelled, and once more and is freed. */
@@ -318,6 +328,7 @@ void scene_play(const struct scene_options *options, struct scene_result *result
     if (s.client != NULL) {
         contend(&s);
         extend_a(&s);
+        rotate(&s);
         give_b_up(&s);
         release_a(&s);
         lead(&s);
@@ -345,6 +356,7 @@ void scene_assert_clean(const struct scene_result *r) {
     assert_int_equal(r->keys, 0);
     assert_int_equal(r->lost, 0);
     assert_int_equal(r->stats.releases_dropped, 0);
+    assert_int_equal(r->stats.credentials_pending, 0);
     assert_true(r->stats.releases_retried >= 1);
     assert_true(r->stats.turns >= 3); /* two of SCENE_TURN_C, one of SCENE_PERMIT_Q */
 }

@@ -1,12 +1,13 @@
 /* One whole story of a client, to be played again and again while something different fails in it.
  *
- *     open on five fake nodes; A acquires, B is refused; A extends; B waits, is cancelled, waits
- *     again and is freed; one node forgets its scripts and one dies; A releases; the dead one comes
- *     back and is told; a leader is elected after a stranger, by a notice if it can be heard, and
- *     resigns; C waits in line behind a stranger, has a turn in vain and another, and releases; it
- *     waits again, loses its home and is cancelled; of a semaphore P holds all permits, Q waits for
- *     one, has its turn, and holds it while the number of permits changes; then, with nothing
- *     failing any more, a last lock is acquired and released, which must work; close
+ *     open on five fake nodes; A acquires, B is refused; A extends; the client gets another user; B
+ *     waits, is cancelled, waits again and is freed; one node forgets its scripts and one dies; A
+ *     releases; the dead one comes back and is told; a leader is elected after a stranger, by a
+ *     notice if it can be heard, and resigns; C waits in line behind a stranger, has a turn in vain
+ *     and another, and releases; it waits again, loses its home and is cancelled; of a semaphore P
+ *     holds all permits, Q waits for one, has its turn, and holds it while the number of permits
+ *     changes; then, with nothing failing any more, a last lock is acquired and released, which
+ *     must work; close
  *
  * What must hold however it went is asserted by scene_play(): each callback that was promised came
  * once and none that was not, A and B, P and Q never held together, no key is left on a node unless

@@ -25,7 +25,7 @@ struct world {
     redlock_allocator memory;
     bool closed;
     bool is_dirty;
-    int up, down, refused, subscribed, unsubscribed, messages;
+    int up, down, refused, unauthorized, subscribed, unsubscribed, messages;
     char payload[RL_PAYLOAD_MAX]; /* of the last message */
     size_t payload_length;
     bool ask; /* subscribe to CHANNEL whenever it is up */
@@ -82,9 +82,16 @@ static void on_dirty(struct rl_listener *listener) {
     world_of(listener)->is_dirty = true;
 }
 
+static void on_unauthorized(struct rl_listener *listener) {
+    struct world *w = world_of(listener);
+    assert_int_equal(listener->reason, REDLOCK_ERR_NODE_AUTH);
+    w->unauthorized++;
+}
+
 static const struct rl_listener_events events = {
     .up = on_up,
     .down = on_down,
+    .unauthorized = on_unauthorized,
     .confirmed = on_confirmed,
     .message = on_message,
     .deadline = on_deadline,
@@ -237,6 +244,38 @@ static void says_password_and_database(void **state) {
 }
 
 /* -- What does not -- */
+
+/* Its password is refused: that is reported, without the password, and another one is tried at
+ * once. */
+static void says_that_it_is_not_let_in(void **state) {
+    struct world w;
+    const struct fake_rule rule = {.command = "AUTH",
+                                   .times = 1,
+                                   .action = FAKE_INSTEAD,
+                                   .bytes =
+                                       "-ERR unknown command 'AUTH', with args beginning "
+                                       "with: 'hunter2' \r\n"};
+    (void)state;
+    start(&w);
+    w.options.backoff_min_ns = w.options.backoff_max_ns = UINT64_C(600000000000);
+    w.url.has_password = true;
+    memcpy(w.url.password, "hunter2", 8);
+    server_set_password(fake_node_server(w.node), NULL, "another");
+    fake_node_rule(w.node, rule);
+    rl_listener_open(&w.listener, &w.address);
+    UNTIL(&w, w.unauthorized == 1);
+    assert_string_equal(w.listener.detail, "ERR");
+    assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_AUTH);
+    run_ms(&w, 20);
+    assert_int_equal(fake_node_accepted(w.node), 1); /* after the pause */
+    memcpy(w.url.password, "another", 8);
+    rl_listener_authorized(&w.listener);
+    UNTIL(&w, w.subscribed == 1);
+    rl_listener_authorized(&w.listener); /* of no effect on one that is up */
+    run_ms(&w, 20);
+    assert_int_equal(fake_node_accepted(w.node), 2);
+    end(&w);
+}
 
 static void is_made_anew_when_it_is_lost(void **state) {
     struct world w;
@@ -448,6 +487,7 @@ int main(void) {
         cmocka_unit_test(hears_messages),
         cmocka_unit_test(hears_byte_by_byte),
         cmocka_unit_test(says_password_and_database),
+        cmocka_unit_test(says_that_it_is_not_let_in),
         cmocka_unit_test(is_made_anew_when_it_is_lost),
         cmocka_unit_test(waits_longer_each_time),
         cmocka_unit_test(does_not_wait_for_ever),

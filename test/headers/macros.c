@@ -20,6 +20,9 @@ static char message[REDLOCK_MESSAGE_MAX];
 static char candidate[REDLOCK_CANDIDATE_MAX + 1];
 static unsigned char resource[REDLOCK_RESOURCE_MAX];
 static char holder[REDLOCK_HOLDER_MAX + 1];
+static char user[REDLOCK_USER_MAX + 1];
+static char password[REDLOCK_PASSWORD_MAX + 1];
+static const size_t all_nodes = REDLOCK_ALL_NODES;
 static const char *nodes[REDLOCK_NODES_MAX];
 static redlock_bytes resources[REDLOCK_RESOURCES_MAX];
 static const int32_t slots[REDLOCK_TAKE_MAX] = {REDLOCK_NO_SLOT, REDLOCK_PERMITS_MAX - 1};
@@ -65,6 +68,7 @@ int api_function(const char *given) {
     acquire.tries = REDLOCK_NO_LIMIT;
     acquire.renew_ms = REDLOCK_THIRD_OF_TTL;
     outcome.vote = REDLOCK_VOTE_GRANTED;
+    user[0] = password[0] = given[0];
     token[0] = message[0] = candidate[0] = given[0];
     resource[0] = 1;
     return client.size == sizeof(client) && acquire.size == sizeof(acquire) &&
@@ -75,5 +79,6 @@ int api_function(const char *given) {
            mutex.size == sizeof(mutex) && rwlock.size == sizeof(rwlock) &&
            semaphore.size == sizeof(semaphore) && election.size == sizeof(election) &&
            candidate[0] != 0 && token[0] == version[0] && message[0] == text[0] &&
-           resource[0] != 0 && of_status(REDLOCK_ERR_HELD) != 0;
+           user[0] == password[0] && all_nodes > REDLOCK_NODES_MAX && resource[0] != 0 &&
+           of_status(REDLOCK_ERR_HELD) != 0;
 }

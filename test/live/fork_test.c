@@ -47,6 +47,7 @@ static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_
     CHILD_CHECK(redlock_release(held, never, NULL) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_cancel(held) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_query_holder(client, "k", 1, never_query, NULL) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_client_set_credentials(client, 0, "app", "new") == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_client_stats(client, &stats) == 0);
     CHILD_CHECK(strlen(LOCK_MESSAGE(held)) > 0);
     CHILD_CHECK(strlen(CLIENT_MESSAGE(client)) > 0);

@@ -1,7 +1,7 @@
-/* No copy of a password stays in memory once the client is closed: not on the heap, not on a stack,
- * not in what hiredis gave back. A process of its own (this program, run again) opens a client,
- * uses it, closes it, and then looks through everything that it may write to. It is given the
- * password in a form that is not found, as it finds itself otherwise.
+/* No copy of a password stays in memory once the client is closed, or has another one: not on the
+ * heap, not on a stack, not in what hiredis gave back. A process of its own (this program, run
+ * again) opens a client, uses it, closes it, and then looks through everything that it may write
+ * to. It is given the password in a form that is not found, as it finds itself otherwise.
  *
  * Its calls are bound when it starts. Where a library binds each at the first call, the dynamic
  * linker saves all registers on the stack then, with the end of a password that memcpy() has just
@@ -103,8 +103,26 @@ static void opened_cb(redlock_client *client, int status, void *data) {
     uv_stop(data);
 }
 
-/* A client with these URLs, used if it is let in, and closed. */
-static void use(char urls[][URL_MAX], size_t n, bool is_let_in) {
+static bool is_settled(redlock_client *client) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    CHECK(redlock_client_stats(client, &stats) == 0);
+    return stats.credentials_pending == 0;
+}
+
+/* The client gets another password, and is still there when the first one is looked for. */
+static int rotate(redlock_client *client, uv_loop_t *loop, char urls[][URL_MAX], size_t n) {
+    wipe(urls, n * URL_MAX);
+    CHECK(redlock_client_set_credentials(client, REDLOCK_ALL_NODES, NULL, "another") == 0);
+    while (!is_settled(client)) {
+        uv_run(loop, UV_RUN_ONCE);
+    }
+    return count_copies();
+}
+
+/* A client with these URLs, used if it is let in, and closed. Returns how many copies were found
+ * after a rotation. */
+static int use(char urls[][URL_MAX], size_t n, bool is_let_in, bool is_rotated) {
+    int found = 0;
     uv_loop_t loop;
     redlock_client *client;
     redlock_lock *lock;
@@ -123,6 +141,9 @@ static void use(char urls[][URL_MAX], size_t n, bool is_let_in) {
     CHECK(uv_loop_init(&loop) == 0);
     CHECK(redlock_client_open(&client, &loop, &options, opened_cb, &loop) == 0);
     uv_run(&loop, UV_RUN_DEFAULT);
+    if (is_rotated) {
+        found = rotate(client, &loop, urls, n);
+    }
     if (is_let_in) {
         CHECK(redlock_lock_new_with(client, &lock_options, &lock, NULL, 0) == 0);
         CHECK(redlock_acquire(lock, NULL, stop_cb, &loop) == 0);
@@ -133,9 +154,10 @@ static void use(char urls[][URL_MAX], size_t n, bool is_let_in) {
     CHECK(redlock_client_close(client, NULL, NULL) == 0);
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0);
     CHECK(uv_loop_close(&loop) == 0);
+    return found;
 }
 
-/* arguments: "in" or "out", the masked password in hexadecimal, ports. */
+/* arguments: "in", "out" or "rotated", the masked password in hexadecimal, ports. */
 static int look(int argc, char **argv) {
     static char urls[LIVE_NODES_MAX][URL_MAX];
     masked_length = strlen(argv[2]) / 2;
@@ -151,7 +173,11 @@ static int look(int argc, char **argv) {
         CHECK(snprintf(at + 16 + masked_length, 40, "@127.0.0.1:%s", argv[i]) > 0);
     }
     CHECK(count_copies() >= argc - 3); /* it sees what there is */
-    use(urls, (size_t)argc - 3, strcmp(argv[1], "in") == 0);
+    bool is_rotated = strcmp(argv[1], "rotated") == 0;
+    int found = use(urls, (size_t)argc - 3, strcmp(argv[1], "out") != 0, is_rotated);
+    if (is_rotated) {
+        return found != 0 ? found : count_copies();
+    }
     redlock_client *client;
     uv_loop_t loop;
     const char *broken = urls[0];
@@ -200,6 +226,17 @@ static void after_use(void **state) {
     live_end(live);
 }
 
+/* What a node has accepted leaves nothing of what it had before. */
+static void after_a_rotation(void **state) {
+    struct live *live = *state;
+    const char *args[] = {"--requirepass", PASSWORD, NULL};
+    live->password = PASSWORD;
+    live_start(live, 3, args);
+    live_tell_all(live, "ACL SETUSER default >another");
+    assert_int_equal(run(live, "rotated", PASSWORD, 3), 0);
+    live_end(live);
+}
+
 static void after_a_wrong_one(void **state) {
     struct live *live = *state;
     const char *args[] = {"--requirepass", PASSWORD, NULL};
@@ -227,6 +264,7 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         LIVE_TEST(after_use),
+        LIVE_TEST(after_a_rotation),
         LIVE_TEST(after_a_wrong_one),
         LIVE_TEST(with_nodes_that_are_down),
     };

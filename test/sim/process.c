@@ -181,6 +181,8 @@ static void traced(const redlock_event *event, void *data) {
         case REDLOCK_EVENT_LEAVE:
         case REDLOCK_EVENT_LISTEN_UP:
         case REDLOCK_EVENT_LISTEN_DOWN:
+        case REDLOCK_EVENT_CREDENTIALS_ACCEPTED:
+        case REDLOCK_EVENT_CREDENTIALS_REFUSED:
             break;
     }
 }

@@ -125,6 +125,8 @@ static void names_the_enumerations(void **state) {
         {redlock_event_name(REDLOCK_EVENT_TAKE), "TAKE"},
         {redlock_event_name(REDLOCK_EVENT_LEAVE), "LEAVE"},
         {redlock_event_name(REDLOCK_EVENT_UPGRADE), "UPGRADE"},
+        {redlock_event_name(REDLOCK_EVENT_CREDENTIALS_ACCEPTED), "CREDENTIALS_ACCEPTED"},
+        {redlock_event_name(REDLOCK_EVENT_CREDENTIALS_REFUSED), "CREDENTIALS_REFUSED"},
     };
     for (size_t i = 0; i < COUNT(names); i++) {
         assert_int_equal(strcasecmp(names[i].name, names[i].identifier), 0);

@@ -1,0 +1,89 @@
+/* User and password of a node, and how newer ones take the place of those before.
+ *
+ *     settled -> offered -> sent -> settled    the node has accepted them
+ *                   ^         |
+ *                   |         +--> refused     those before go on
+ *                   +---------+----------+     the connection has ended
+ *
+ * Happy path: newer ones are offered, AUTH goes out on the live connection, the node says OK, and
+ * those before are wiped.
+ *
+ * Failure modes: the node refuses them, and a refused AUTH leaves a connection as it was. Both are
+ * kept then, and each new connection says AUTH with the newer ones, and if they are refused with
+ * those before: the node is used if it takes either. So it does not matter who is told of a
+ * password first, the client or the node. A server that ends a connection after a refusal is not
+ * told the newer ones on the next one (is_skipped).
+ *
+ * Can newer ones be mistaken for those that a node has accepted? Only one AUTH with offered ones is
+ * out at a time, and what is offered meanwhile waits for its answer (`later`).
+ *
+ * Can a refusal be missed? Redis since 7.2, and Valkey before 9, say nothing to a refused
+ * AUTH while answers to commands before it wait to be written (redis/redis#15640): each answer that
+ * follows would be taken for that of the command before. So AUTH goes out when there is nothing
+ * before it without an answer, and not sooner: first on a new connection, and on a live one behind
+ * a gap (rl_conn_send_apart()).
+ *
+ * Can a password stay in memory? Each place is wiped when what is in it has been accepted, replaced
+ * or moved, and all of them with their node. */
+#ifndef RL_REDIS_CREDENTIALS_H
+#define RL_REDIS_CREDENTIALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis/reply.h"
+#include "redis/url.h"
+
+struct rl_credentials {
+    bool has_password; /* false: there are none */
+    char user[RL_URL_USER_MAX + 1];
+    char password[RL_URL_PASSWORD_MAX + 1];
+};
+
+enum rl_auth_state {
+    RL_AUTH_SETTLED, /* those of the URL are the newest */
+    RL_AUTH_OFFERED, /* there are newer ones, not tried on this connection, or there is none */
+    RL_AUTH_SENT,    /* AUTH with them is out */
+    RL_AUTH_REFUSED, /* on this connection; tried again on the next */
+    RL_AUTH_STATES
+};
+
+struct rl_auth {
+    struct rl_credentials offered;
+    struct rl_credentials later;   /* offered while others were out */
+    uint8_t state;                 /* enum rl_auth_state */
+    bool is_skipped;               /* the offered ones, in the next handshake */
+    int16_t reason;                /* why the offered ones were refused last, or 0 */
+    char words[RL_REPLY_TEXT_MAX]; /* ... in the node's words */
+};
+
+/* False: it is no password or user that can be sent. The place is empty then. */
+bool rl_credentials_set(struct rl_credentials *credentials, const char *user, const char *password);
+
+void rl_credentials_wipe(struct rl_credentials *credentials);
+
+/* Writes AUTH, at most RL_COMMAND_WIRE_MAX bytes, which the caller wipes. Returns its length. */
+size_t rl_credentials_format(const char *user, const char *password, char *wire);
+
+/* Newer ones. They are to be sent, unless others are out. */
+void rl_auth_offer(struct rl_auth *auth, const struct rl_credentials *credentials);
+
+/* AUTH with the offered ones goes out. */
+void rl_auth_sent(struct rl_auth *auth);
+
+/* The node has accepted them: they are url's from now on, and those before are wiped. */
+void rl_auth_accepted(struct rl_auth *auth, struct rl_url *url);
+
+/* words: as rl_auth_hide() left them. */
+void rl_auth_refused(struct rl_auth *auth, int16_t reason, const char *words);
+
+/* The connection, or the attempt at one, has ended; is_cut: by the server, in a handshake. */
+void rl_auth_ended(struct rl_auth *auth, bool is_cut);
+
+/* The words of an answer to AUTH as they may be shown: some servers repeat what was sent ("ERR
+ * unknown command 'AUTH', with args beginning with: ..."). Then only its first word is left in
+ * text. */
+void rl_auth_hide(char *text, const char *password);
+
+#endif

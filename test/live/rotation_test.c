@@ -1,0 +1,427 @@
+/* Passwords are changed under load, in every order in which client and nodes can be told, on real
+ * servers with real ACLs. In all of them: locks with watchdogs are held throughout, others come and
+ * go, none is lost, and renewals go on after each step.
+ *
+ * Whether a hold would be lost shows in its renewals long before its ttl is over: after a step,
+ * each lock has to be renewed again, by nodes that accept the client. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live.h"
+#include "marks.h"
+#include "messages.h"
+
+#define HELD 20
+#define TTL_MS 30000
+#define RENEW_MS 30
+#define N 5
+
+struct held {
+    redlock_lock *lock;
+    struct live_done lost;
+    unsigned renewed;
+};
+
+struct rotation {
+    struct live *live;
+    redlock_client *client;
+    struct held held[HELD];
+    redlock_lock *cycled; /* acquired and released again and again */
+    unsigned cycles, failed_cycles;
+    bool is_stopping;
+    unsigned accepted[N], refused[N];
+    char urls[N][80];
+};
+
+/* -- The load -- */
+
+static void on_renew(redlock_lock *lock, int status, void *data) {
+    struct held *held = data;
+    assert_ptr_equal(held->lock, lock);
+    held->renewed += status == 0;
+    live_wake();
+}
+
+static void cycle(struct rotation *r);
+
+static void on_released(redlock_lock *lock, int status, void *data) {
+    struct rotation *r = data;
+    (void)lock;
+    r->cycles++;
+    r->failed_cycles += status != 0;
+    live_wake();
+    if (!r->is_stopping) {
+        cycle(r);
+    }
+}
+
+static void on_acquired(redlock_lock *lock, int status, void *data) {
+    struct rotation *r = data;
+    if (status == 0) {
+        assert_int_equal(redlock_release(lock, on_released, r), 0);
+    } else {
+        on_released(lock, status, r);
+    }
+}
+
+static void cycle(struct rotation *r) {
+    assert_int_equal(redlock_acquire(r->cycled, NULL, on_acquired, r), 0);
+}
+
+static void on_event(const redlock_event *event, void *data) {
+    struct rotation *r = data;
+    for (size_t i = 0; i < N; i++) {
+        if (event->node != NULL && strstr(r->urls[i], event->node) != NULL) {
+            r->accepted[i] += event->type == REDLOCK_EVENT_CREDENTIALS_ACCEPTED;
+            r->refused[i] += event->type == REDLOCK_EVENT_CREDENTIALS_REFUSED;
+        }
+    }
+}
+
+/* -- The frame -- */
+
+static void tell_all(struct rotation *r, const char *command) {
+    live_tell_all(r->live, command);
+}
+
+/* All of what is held has been renewed again, and others have come and gone. */
+static bool goes_on(const struct rotation *r, unsigned cycles) {
+    for (size_t i = 0; i < HELD; i++) {
+        if (r->held[i].renewed < 2) {
+            return false;
+        }
+    }
+    return r->cycles >= cycles;
+}
+
+static void check_goes_on(struct rotation *r) {
+    unsigned cycles = r->cycles + 3;
+    for (size_t i = 0; i < HELD; i++) {
+        r->held[i].renewed = 0;
+    }
+    LIVE_UNTIL(r->live, goes_on(r, cycles));
+    for (size_t i = 0; i < HELD; i++) {
+        assert_int_equal(r->held[i].lost.count, 0);
+        assert_true(redlock_lock_is_valid(r->held[i].lock));
+    }
+    assert_int_equal(r->failed_cycles, 0);
+    assert_int_equal(live_stats(r->client).lost, 0);
+}
+
+static void hold(struct rotation *r) {
+    redlock_acquire_options options = live_once(TTL_MS);
+    options.auto_extend = 1;
+    options.renew_ms = RENEW_MS;
+    options.on_lost = live_lock_cb;
+    options.on_renew = on_renew;
+    for (size_t i = 0; i < HELD; i++) {
+        char name[16];
+        struct held *held = &r->held[i];
+        snprintf(name, sizeof name, "held-%zu", i);
+        held->lock = live_lock(r->client, name);
+        options.lost_data = &held->lost;
+        options.renew_data = held;
+        LIVE_STATUS(live_acquire(r->live, held->lock, &options), 0);
+    }
+    r->cycled = live_lock(r->client, "cycled");
+    cycle(r);
+}
+
+/* Nodes that know app:old, and a client that is it. */
+static void start(struct rotation *r, struct live *live) {
+    redlock_client_options options;
+    const char *urls[N];
+    memset(r, 0, sizeof *r);
+    r->live = live;
+    live_start(live, N, NULL);
+    tell_all(r, "ACL SETUSER app reset on >old ~* &* +@all");
+    for (size_t i = 0; i < N; i++) {
+        snprintf(r->urls[i], sizeof r->urls[i], "redis://app:old@127.0.0.1:%d", live_port(live, i));
+        urls[i] = r->urls[i];
+    }
+    options = live_options(live);
+    options.nodes = urls;
+    options.n_nodes = N;
+    options.reconnect_min_ms = 1;
+    options.trace = on_event;
+    options.trace_data = r;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    r->client = live->client;
+    LIVE_UNTIL(live, live_up(r->client) == N);
+    hold(r);
+    check_goes_on(r);
+}
+
+static void end(struct rotation *r) {
+    check_goes_on(r);
+    r->is_stopping = true;
+    unsigned cycles = r->cycles;
+    LIVE_UNTIL(r->live, r->cycles > cycles);
+    for (size_t i = 0; i < HELD; i++) {
+        LIVE_STATUS(live_release(r->live, r->held[i].lock), 0);
+    }
+    live_end(r->live);
+}
+
+static void set(struct rotation *r, size_t node, const char *user, const char *password) {
+    assert_int_equal(redlock_client_set_credentials(r->client, node, user, password), 0);
+}
+
+static uint64_t pending(const struct rotation *r) {
+    return live_stats(r->client).credentials_pending;
+}
+
+static bool all_refuse(const struct rotation *r, unsigned times) {
+    for (size_t i = 0; i < N; i++) {
+        if (live_node(r->client, i).credentials != REDLOCK_ERR_NODE_AUTH || r->refused[i] < times) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool have_reconnected(const struct rotation *r, uint64_t connects) {
+    for (size_t i = 0; i < N; i++) {
+        redlock_node_info info = live_node(r->client, i);
+        if (!info.up || info.connects < connects) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Cuts each node's connections in turn, as a network does that has its troubles: the client has to
+ * come back by what it knows. */
+static void reconnect_all(struct rotation *r, const char *user) {
+    char command[64];
+    snprintf(command, sizeof command, "CLIENT KILL USER %s", user);
+    for (size_t i = 0; i < N; i++) {
+        uint64_t before = live_node(r->client, i).connects;
+        redisReply *reply = live_ask(r->live, i, command);
+        assert_true(reply->type == REDIS_REPLY_INTEGER && reply->integer > 0);
+        freeReplyObject(reply);
+        LIVE_UNTIL(r->live, live_node(r->client, i).connects > before);
+    }
+    check_goes_on(r);
+}
+
+/* -- Nodes first -- */
+
+/* The usual way: both are good for a while. */
+static void both_are_good_for_a_while(void **state) {
+    struct rotation r;
+    start(&r, *state);
+    tell_all(&r, "ACL SETUSER app >new");
+    check_goes_on(&r);
+    set(&r, REDLOCK_ALL_NODES, "app", "new");
+    LIVE_UNTIL(r.live, pending(&r) == 0);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(r.accepted[i], 1);
+        assert_int_equal(r.refused[i], 0);
+        assert_int_equal(live_node(r.client, i).connects, 1);
+    }
+    tell_all(&r, "ACL SETUSER app <old");
+    reconnect_all(&r, "app");
+    assert_true(have_reconnected(&r, 2));
+    end(&r);
+}
+
+/* The old one is gone at once. Connections that stand go on, those that break come back as soon as
+ * the client is told. */
+static void the_old_one_is_gone_at_once(void **state) {
+    struct rotation r;
+    start(&r, *state);
+    tell_all(&r, "ACL SETUSER app resetpass >new");
+    check_goes_on(&r);
+    live_tell(r.live, 4, "CLIENT KILL USER app");
+    LIVE_UNTIL(r.live, live_node(r.client, 4).reason == REDLOCK_ERR_NODE_AUTH);
+    check_goes_on(&r); /* the others are a quorum */
+    set(&r, REDLOCK_ALL_NODES, "app", "new");
+    LIVE_UNTIL(r.live, pending(&r) == 0 && live_up(r.client) == N);
+    reconnect_all(&r, "app");
+    end(&r);
+}
+
+/* The default user's password, as CONFIG SET requirepass has it. */
+static void requirepass(void **state) {
+    static const char *const args[] = {"--requirepass", "old", NULL};
+    struct live *live = *state;
+    redlock_client *client;
+    char url[64];
+    const char *urls[] = {url};
+    live->password = "old";
+    live_start(live, 1, args);
+    redlock_client_options options = live_options(live);
+    snprintf(url, sizeof url, "redis://:old@127.0.0.1:%d", live_port(live, 0));
+    options.nodes = urls;
+    options.n_nodes = 1;
+    LIVE_STATUS(live_open(live, &options, &client), 0);
+    redlock_lock *lock = live_lock(client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    live_tell(live, 0, "CONFIG SET requirepass new");
+    live->password = "new";
+    assert_int_equal(redlock_client_set_credentials(client, 0, NULL, "new"), 0);
+    LIVE_UNTIL(live, live_stats(client).credentials_pending == 0);
+    live_tell(live, 0, "CLIENT KILL TYPE normal");
+    LIVE_UNTIL(live, live_node(client, 0).connects == 2);
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    live_close(live, client);
+    live_end(live);
+}
+
+/* -- The client first -- */
+
+static void the_client_is_told_first(void **state) {
+    struct rotation r;
+    start(&r, *state);
+    set(&r, REDLOCK_ALL_NODES, "app", "new-one");
+    LIVE_UNTIL(r.live, all_refuse(&r, 1));
+    assert_int_equal(pending(&r), N);
+    assert_non_null(strstr(CLIENT_MESSAGE(r.client), "5 of 5 nodes up"));
+    assert_non_null(strstr(CLIENT_MESSAGE(r.client), "new credentials refused"));
+    assert_non_null(strstr(live_node(r.client, 0).credentials_detail, "WRONGPASS"));
+    assert_null(strstr(CLIENT_MESSAGE(r.client), "new-"));
+    check_goes_on(&r);
+    assert_true(have_reconnected(&r, 1) && live_node(r.client, 0).connects == 1);
+    reconnect_all(&r, "app"); /* what breaks now comes back with the old one */
+    assert_int_equal(pending(&r), N);
+    for (size_t i = 0; i < N; i++) {
+        live_tell(r.live, i, "ACL SETUSER app resetpass >new-one");
+        check_goes_on(&r);
+    }
+    assert_int_equal(pending(&r), N); /* nobody has asked again */
+    reconnect_all(&r, "app");         /* ... and now with the new one */
+    assert_int_equal(pending(&r), 0);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(r.accepted[i], 1);
+        assert_int_equal(r.refused[i], 1); /* told once, not at each connect */
+    }
+    end(&r);
+}
+
+/* Said again when the nodes know it: they all do then, without any connection made anew. */
+static void said_again(void **state) {
+    struct rotation r;
+    start(&r, *state);
+    set(&r, REDLOCK_ALL_NODES, "app", "new");
+    LIVE_UNTIL(r.live, all_refuse(&r, 1));
+    tell_all(&r, "ACL SETUSER app resetpass >new");
+    set(&r, REDLOCK_ALL_NODES, "app", "new");
+    LIVE_UNTIL(r.live, pending(&r) == 0);
+    assert_int_equal(live_node(r.client, 0).connects, 1);
+    reconnect_all(&r, "app");
+    end(&r);
+}
+
+static void a_wrong_one(void **state) {
+    struct rotation r;
+    start(&r, *state);
+    set(&r, REDLOCK_ALL_NODES, "app", "wrong");
+    LIVE_UNTIL(r.live, all_refuse(&r, 1));
+    check_goes_on(&r);
+    reconnect_all(&r, "app");
+    set(&r, REDLOCK_ALL_NODES, "nobody", "wrong too");
+    LIVE_UNTIL(r.live, all_refuse(&r, 2));
+    reconnect_all(&r, "app");
+    tell_all(&r, "ACL SETUSER app resetpass >right");
+    set(&r, REDLOCK_ALL_NODES, "app", "right");
+    LIVE_UNTIL(r.live, pending(&r) == 0);
+    reconnect_all(&r, "app");
+    end(&r);
+}
+
+/* -- Node by node -- */
+
+static void node_by_node(void **state) {
+    struct rotation r;
+    start(&r, *state);
+    for (size_t i = 0; i < N; i++) {
+        if (i % 2 == 0) { /* whoever is first */
+            set(&r, i, "app", "new");
+            LIVE_UNTIL(r.live, r.refused[i] == 1);
+        }
+        live_tell(r.live, i, "ACL SETUSER app resetpass >new");
+        set(&r, i, "app", "new");
+        LIVE_UNTIL(r.live, pending(&r) == 0);
+        for (size_t j = 0; j < N; j++) {
+            assert_int_equal(r.accepted[j], j <= i);
+        }
+        reconnect_all(&r, "app"); /* the others by the old one */
+    }
+    end(&r);
+}
+
+/* -- Another user, and who waits -- */
+
+/* A waiter's connections, that on which it listens too, end with the old user. It is served. */
+static void a_new_user(void **state) {
+    struct rotation r;
+    struct live_done served = {0};
+    start(&r, *state);
+    redlock_client *other = live_another(r.live);
+    redlock_lock *first = live_lock(other, "waited-for"),
+                 *waiter = live_lock(r.client, "waited-for");
+    live_hold(r.live, first, NULL);
+    assert_int_equal(redlock_acquire(waiter, NULL, live_lock_cb, &served), 0);
+    LIVE_UNTIL(r.live, live_stats(r.client).joins > 0);
+    tell_all(&r, "ACL SETUSER app2 reset on >two ~* &* +@all");
+    set(&r, REDLOCK_ALL_NODES, "app2", "two");
+    LIVE_UNTIL(r.live, pending(&r) == 0);
+    tell_all(&r, "ACL DELUSER app");
+    check_goes_on(&r);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(live_node(r.client, i).connects, 1);
+    }
+    LIVE_STATUS(live_release(r.live, first), 0);
+    LIVE_UNTIL(r.live, served.count == 1);
+    LIVE_STATUS(served.status, 0);
+    LIVE_STATUS(live_release(r.live, waiter), 0);
+    live_close(r.live, other);
+    reconnect_all(&r, "app2");
+    end(&r);
+}
+
+/* The client was first, and the nodes know only the new one by now, which its connections need not
+ * know. The one on which it listens breaks, and finds that out for all. */
+static void a_listener_finds_out(void **state) {
+    struct rotation r;
+    struct live_done served = {0};
+    start(&r, *state);
+    redlock_client *other = live_another(r.live);
+    redlock_lock *first = live_lock(other, "waited-for"),
+                 *waiter = live_lock(r.client, "waited-for");
+    live_hold(r.live, first, NULL);
+    assert_int_equal(redlock_acquire(waiter, NULL, live_lock_cb, &served), 0);
+    LIVE_UNTIL(r.live, live_stats(r.client).joins > 0);
+    set(&r, REDLOCK_ALL_NODES, "app", "new");
+    LIVE_UNTIL(r.live, all_refuse(&r, 1));
+    tell_all(&r, "ACL SETUSER app resetpass >new");
+    MARK_FROM(CREDENTIALS_AGAIN);
+    for (size_t i = 0; i < N; i++) {
+        freeReplyObject(live_ask(r.live, i, "CLIENT KILL TYPE pubsub"));
+    }
+    LIVE_UNTIL(r.live, pending(&r) < N);
+    MARK_TO(CREDENTIALS_AGAIN);
+    LIVE_STATUS(live_release(r.live, first), 0);
+    LIVE_UNTIL(r.live, served.count == 1);
+    LIVE_STATUS(served.status, 0);
+    LIVE_STATUS(live_release(r.live, waiter), 0);
+    live_close(r.live, other);
+    end(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(both_are_good_for_a_while),
+        LIVE_TEST(the_old_one_is_gone_at_once),
+        LIVE_TEST(requirepass),
+        LIVE_TEST(the_client_is_told_first),
+        LIVE_TEST(said_again),
+        LIVE_TEST(a_wrong_one),
+        LIVE_TEST(node_by_node),
+        LIVE_TEST(a_new_user),
+        LIVE_TEST(a_listener_finds_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

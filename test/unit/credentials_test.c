@@ -1,0 +1,212 @@
+/* Newer credentials on their way: every order in which they are set, answered and cut off; what of
+ * them may be shown; and that none stays behind. */
+#include "redis/credentials.h"
+
+#include "marks.h"
+#include "redlock/redlock.h"
+#include "unit/check.h"
+
+static struct rl_credentials credentials(const char *user, const char *password) {
+    struct rl_credentials made;
+    assert_true(rl_credentials_set(&made, user, password));
+    return made;
+}
+
+static bool is_blank(const void *memory, size_t size) {
+    const char *bytes = memory;
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#define ASSERT_BLANK(place) assert_true(is_blank(&(place), sizeof(place)))
+
+static void offer(struct rl_auth *auth, const char *password) {
+    struct rl_credentials made = credentials("app", password);
+    rl_auth_offer(auth, &made);
+}
+
+/* -- What can be set -- */
+
+static void takes_what_can_be_sent(void **state) {
+    (void)state;
+    char long_user[RL_URL_USER_MAX + 2], long_password[RL_URL_PASSWORD_MAX + 2];
+    struct rl_credentials made;
+    memset(long_user, 'u', sizeof long_user);
+    memset(long_password, 'p', sizeof long_password);
+    long_user[sizeof long_user - 1] = long_password[sizeof long_password - 1] = '\0';
+    assert_false(rl_credentials_set(&made, "app", NULL));
+    assert_false(rl_credentials_set(&made, "app", ""));
+    assert_false(rl_credentials_set(&made, NULL, long_password));
+    assert_false(rl_credentials_set(&made, long_user, "pass"));
+    ASSERT_BLANK(made);
+    assert_true(rl_credentials_set(&made, long_user + 1, long_password + 1));
+    assert_string_equal(made.user, long_user + 1);
+    assert_string_equal(made.password, long_password + 1);
+    assert_true(rl_credentials_set(&made, NULL, "p w%40\xff"));
+    assert_string_equal(made.user, "");
+    rl_credentials_wipe(&made);
+    ASSERT_BLANK(made);
+}
+
+static void says_auth(void **state) {
+    (void)state;
+    char wire[RL_COMMAND_WIRE_MAX];
+    rl_credentials_format("", "p w", wire);
+    assert_string_equal(wire, "*2\r\n$4\r\nAUTH\r\n$3\r\np w\r\n");
+    rl_credentials_format("app", "p", wire);
+    assert_string_equal(wire, "*3\r\n$4\r\nAUTH\r\n$3\r\napp\r\n$1\r\np\r\n");
+}
+
+/* -- From one to the next -- */
+
+static void accepted_ones_take_the_place(void **state) {
+    (void)state;
+    struct rl_auth auth = {.state = RL_AUTH_SETTLED};
+    struct rl_url url;
+    assert_int_equal(rl_url_parse("redis://someone:a-long-old-password@h", &url, NULL, 0), 0);
+    offer(&auth, "new");
+    assert_int_equal(auth.state, RL_AUTH_OFFERED);
+    rl_auth_sent(&auth);
+    rl_auth_accepted(&auth, &url);
+    assert_int_equal(auth.state, RL_AUTH_SETTLED);
+    assert_string_equal(url.user, "app");
+    assert_string_equal(url.password, "new");
+    assert_true(is_blank(url.password + 3, sizeof url.password - 3));
+    assert_true(is_blank(url.user + 3, sizeof url.user - 3));
+    ASSERT_BLANK(auth.offered);
+    struct rl_auth fresh = {.state = RL_AUTH_SETTLED};
+    assert_memory_equal(&auth, &fresh, sizeof auth);
+}
+
+static void refused_ones_are_tried_again(void **state) {
+    (void)state;
+    struct rl_auth auth = {.state = RL_AUTH_SETTLED};
+    offer(&auth, "new");
+    rl_auth_sent(&auth);
+    rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
+    assert_int_equal(auth.state, RL_AUTH_REFUSED);
+    assert_string_equal(auth.words, "WRONGPASS");
+    rl_auth_ended(&auth, false);
+    assert_int_equal(auth.state, RL_AUTH_OFFERED);
+    assert_false(auth.is_skipped);
+    assert_int_equal(auth.reason, REDLOCK_ERR_NODE_AUTH); /* still what is known of them */
+    offer(&auth, "newer");
+    assert_int_equal(auth.reason, 0);
+    assert_string_equal(auth.words, "");
+    assert_string_equal(auth.offered.password, "newer");
+}
+
+/* What is set while AUTH is out waits for the answer, whatever it is, or the connection's end. */
+static void later_ones_wait(void **state) {
+    (void)state;
+    struct rl_url url;
+    for (int how = 0; how < 3; how++) {
+        struct rl_auth auth = {.state = RL_AUTH_SETTLED};
+        assert_int_equal(rl_url_parse("redis://app:old@h", &url, NULL, 0), 0);
+        MARK_FROM(CREDENTIALS_LATER);
+        offer(&auth, "first");
+        rl_auth_sent(&auth);
+        offer(&auth, "second");
+        offer(&auth, "third");
+        assert_string_equal(auth.offered.password, "first");
+        if (how == 0) {
+            rl_auth_accepted(&auth, &url);
+        } else if (how == 1) {
+            rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
+        } else {
+            rl_auth_ended(&auth, false);
+        }
+        MARK_TO(CREDENTIALS_LATER);
+        assert_string_equal(url.password, how == 0 ? "first" : "old");
+        assert_int_equal(auth.state, RL_AUTH_OFFERED);
+        assert_int_equal(auth.reason, 0);
+        assert_string_equal(auth.offered.password, "third");
+        ASSERT_BLANK(auth.later);
+    }
+}
+
+/* A server that ends a handshake is not told them in the next one. */
+static void a_cut_skips_them_once(void **state) {
+    (void)state;
+    struct rl_auth auth = {.state = RL_AUTH_SETTLED};
+    rl_auth_ended(&auth, true);
+    assert_int_equal(auth.state, RL_AUTH_SETTLED); /* there is but one */
+    offer(&auth, "new");
+    rl_auth_ended(&auth, true);
+    assert_false(auth.is_skipped); /* they were not said */
+    for (int how = 0; how < 2; how++) {
+        rl_auth_sent(&auth);
+        if (how == 1) {
+            rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
+        }
+        rl_auth_ended(&auth, true);
+        assert_true(auth.is_skipped);
+        rl_auth_ended(&auth, true);
+        assert_false(auth.is_skipped);
+    }
+    rl_auth_sent(&auth);
+    rl_auth_ended(&auth, true);
+    offer(&auth, "newer");
+    assert_false(auth.is_skipped);
+}
+
+/* -- What may be shown -- */
+
+static void hides_what_is_repeated(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *password, *shown;
+    } rows[] = {
+        {"WRONGPASS invalid username-password pair or user is disabled.", "hunter2",
+         "WRONGPASS invalid username-password pair or user is disabled."},
+        {"ERR unknown command 'AUTH', with args beginning with: 'app' 'hunter2' ", "hunter2",
+         "ERR"},
+        {"ERR unknown command 'AUTH', with args beginning with: 'app' 'hunt", "hunter2", "ERR"},
+        {"ERR no: a", "a", "ERR"},
+        {"hunter2 is wrong", "hunter2", ""},
+        {"ERR hunter2", "ERROR", "ERR hunter2"},
+        {"no code, hunter2", "hunter2", ""},
+        {"ERR p?ss? is wrong", "p\x01ss\xff", "ERR"}, /* as it would be kept */
+        {"", "hunter2", ""},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[RL_REPLY_TEXT_MAX];
+        snprintf(text, sizeof text, "%s", rows[i].text);
+        rl_auth_hide(text, rows[i].password);
+        assert_string_equal(text, rows[i].shown);
+    }
+}
+
+/* A text that was cut may end within the password. */
+static void hides_what_is_cut_off(void **state) {
+    (void)state;
+    char text[RL_REPLY_TEXT_MAX];
+    MARK_FROM(PASSWORD_REPEATED);
+    memset(text, 'x', sizeof text);
+    memcpy(text, "ERR ", 4);
+    memcpy(text + sizeof text - 3, "hu", 3);
+    rl_auth_hide(text, "hunter2");
+    assert_string_equal(text, "ERR");
+    MARK_TO(PASSWORD_REPEATED);
+    snprintf(text, sizeof text, "ERR hu");
+    rl_auth_hide(text, "hunter2");
+    assert_string_equal(text, "ERR hu");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_what_can_be_sent),
+        cmocka_unit_test(says_auth),
+        cmocka_unit_test(accepted_ones_take_the_place),
+        cmocka_unit_test(refused_ones_are_tried_again),
+        cmocka_unit_test(later_ones_wait),
+        cmocka_unit_test(a_cut_skips_them_once),
+        cmocka_unit_test(hides_what_is_repeated),
+        cmocka_unit_test(hides_what_is_cut_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
