@@ -33,4 +33,5 @@ void rl_args_free(struct rl_args *args) {
     tool_list_free(&args->nodes);
     free(args->config_path);
     free(args->config_text);
+    rl_password_forget(&args->password);
 }

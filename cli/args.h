@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "password.h"
 #include "redlock/redlock.h"
 #include "tool/list.h"
 
@@ -30,6 +31,11 @@ struct rl_args {
     const char *config;     /* the file, NULL if there is none */
     char *config_path;      /* owned: one of the usual places, or NULL */
     char *config_text;      /* owned: what the file's values point into */
+
+    const char *user;          /* of password_file or password_fd; NULL: the default user */
+    const char *password_file; /* NULL: none */
+    int64_t password_fd;       /* RL_PASSWORD_NO_FD: none */
+    struct rl_password password;
 
     int64_t ttl_ms;
     int64_t max_ttl_ms;

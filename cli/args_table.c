@@ -18,6 +18,15 @@ const struct tool_option rl_args_table[] = {
      .help = "redis://[[user]:password@]host[:port][/db] or\n"
              "unix:///path[?db=n]. Others can see a password that\n"
              "is given here; put it into a file instead"},
+    {"password-file", 0, TOOL_TEXT, .at = AT(password_file), .in_config = true,
+     .variable = "REDLOCK_PASSWORD_FILE", .value = "FILE",
+     .help = "the nodes' password, instead of those in the URLs: the\n"
+             "one line of FILE, which is read again when it changes"},
+    {"password-fd", 0, TOOL_WHOLE, .at = AT(password_fd), .min = 0, .max = 65535, .value = "N",
+     .help = "the same from descriptor N, which is read once: 0 is\n"
+             "standard input"},
+    {"user", 'u', TOOL_TEXT, .at = AT(user), .in_config = true, .variable = "REDLOCK_USER",
+     .value = "NAME", .help = "whose password that is; default: the default user's"},
     {"config", 'c', TOOL_TEXT, .at = AT(config), .variable = "REDLOCK_CONFIG", .value = "FILE",
      .help = "instead of the usual configuration file, see below"},
     {"ttl", 't', TOOL_DURATION, .at = AT(ttl_ms), .min = 1, .max = TTL_MAX, .in_config = true,

@@ -16,7 +16,7 @@ enum rl_exit {
     RL_EXIT_NO_QUORUM = 69, /* too few nodes answered */
     RL_EXIT_SYSTEM = 71,    /* no memory, no process, no random bytes */
     RL_EXIT_LOST = 75,      /* the lock was lost, or the token is not there any more */
-    RL_EXIT_CONFIG = 78,    /* the configuration file cannot be used */
+    RL_EXIT_CONFIG = 78,    /* the configuration file, or the password's, cannot be used */
     RL_EXIT_CANNOT_RUN = 126,
     RL_EXIT_NOT_FOUND = 127,
     RL_EXIT_SIGNAL = 128 /* plus the signal's number */

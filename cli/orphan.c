@@ -68,10 +68,12 @@ void rl_orphan_release(const struct rl_guard_word *word, void *data) {
     assert(strlen(word->token) == REDLOCK_TOKEN_LENGTH);
     args.guard = REDLOCK_GUARD_OFF; /* to release, a node need not be trusted */
     args.verbose = false;
+    rl_password_look(&args.password); /* this process has not looked since it began */
     int status = REDLOCK_ERR_SYSTEM;
     /* All signals are ignored in this process, so the session watches none: libuv's descriptors for
      * signals have been closed with the others. */
     if (rl_session_open(&session, &args) != 0) {
+        explicit_bzero(&args.password, sizeof args.password);
         return;
     }
     redlock_lock *lock = same_lock(orphan, &session);
@@ -88,4 +90,5 @@ void rl_orphan_release(const struct rl_guard_word *word, void *data) {
                             : redlock_strerror(status));
     }
     rl_session_close(&session);
+    explicit_bzero(&args.password, sizeof args.password); /* a copy: its path is the other's */
 }

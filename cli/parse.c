@@ -19,6 +19,7 @@
 static void set_defaults(struct rl_args *args, enum rl_command_name command) {
     *args = (struct rl_args){
         .command = command,
+        .password_fd = RL_PASSWORD_NO_FD,
         .ttl_ms = 30000,
         .max_ttl_ms = 30000,
         .wait_ms = REDLOCK_NO_LIMIT,
@@ -74,6 +75,24 @@ static int check_permits(const struct rl_args *args, const struct tool_options *
     return 0;
 }
 
+static int check_password(const struct rl_args *args, const struct tool_options *options) {
+    bool has_fd = args->password_fd != RL_PASSWORD_NO_FD;
+    if (has_fd && is_given(options, offsetof(struct rl_args, password_file))) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--password-file and --password-fd exclude each other; leave one out");
+    }
+    if (is_given(options, offsetof(struct rl_args, user)) && args->password_file == NULL &&
+        !has_fd) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--user has no effect without --password-file or --password-fd; add one, or "
+                       "write user and password into the URLs");
+    }
+    if (args->user != NULL && strlen(args->user) > REDLOCK_USER_MAX) {
+        return rl_fail(RL_EXIT_USAGE, "--user is longer than %d bytes", REDLOCK_USER_MAX);
+    }
+    return 0;
+}
+
 static int check_together(const struct rl_args *args, const struct tool_options *options) {
     if (is_given(options, offsetof(struct rl_args, wait_ms)) && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--wait and --no-wait exclude each other; leave one out");
@@ -86,7 +105,8 @@ static int check_together(const struct rl_args *args, const struct tool_options 
     if (args->is_repeated && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--repeat waits for the lock; leave --no-wait out");
     }
-    int exit_status = check_permits(args, options);
+    int exit_status = check_password(args, options);
+    exit_status = exit_status == 0 ? check_permits(args, options) : exit_status;
     return exit_status == 0 ? check_fence(args, options) : exit_status;
 }
 
@@ -129,6 +149,15 @@ static int split_nodes(struct rl_args *args, const struct tool_options *options)
                        REDLOCK_NODES_MAX);
     }
     return 0;
+}
+
+/* Last, when all else is right. What is given as a descriptor wins over a file of the environment
+ * or of the configuration. */
+static int read_password(struct rl_args *args) {
+    const char *path = args->password_fd == RL_PASSWORD_NO_FD ? args->password_file : NULL;
+    return args->acl != NULL
+               ? 0
+               : rl_password_read(&args->password, path, args->password_fd, args->user);
 }
 
 /* What follows "--" is the command's. Returns how many arguments are ours. */
@@ -174,11 +203,12 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
         rl_help_show(command, &options);
         return RL_ARGS_DONE;
     }
-    for (int step = 0; *exit_status == 0 && step < 4; step++) {
+    for (int step = 0; *exit_status == 0 && step < 5; step++) {
         *exit_status = step == 0   ? rl_config_read(args, &options)
                        : step == 1 ? split_nodes(args, &options)
                        : step == 2 ? check_together(args, &options)
-                                   : check_ttl(args);
+                       : step == 3 ? check_ttl(args)
+                                   : read_password(args);
     }
     return *exit_status == 0 ? RL_ARGS_READY : RL_ARGS_BAD;
 }

@@ -57,6 +57,7 @@ static void on_signal(int signal_number, void *data) {
 static void on_event(const redlock_event *event, void *data) {
     struct rl_session *session = data;
     rl_waiting_on_event(&session->waiting, event);
+    rl_rotation_on_event(&session->rotation, event);
 }
 
 /* -- Open and close -- */
@@ -95,6 +96,11 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
                        error[0] != '\0' ? error : redlock_strerror(status));
     }
     session->is_open = true;
+    status = rl_rotation_open(&session->rotation, &session->loop, session->client, args);
+    if (status != 0) {
+        rl_session_close(session);
+        return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+    }
     rl_signals_open(&session->signals, &session->loop, list, on_signal, session);
     status = rl_session_wait(session);
     if (status == REDLOCK_ERR_DUPLICATE) {
@@ -115,6 +121,7 @@ void rl_session_close(struct rl_session *session) {
         return;
     }
     rl_signals_close(&session->signals);
+    rl_rotation_close(&session->rotation);
     if (redlock_client_close(session->client, client_cb, session) == 0) {
         rl_session_wait(session);
     }

@@ -18,6 +18,7 @@
 #include "args.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
+#include "rotation.h"
 #include "signals.h"
 #include "waiting.h"
 
@@ -29,6 +30,7 @@ struct rl_session {
     struct rl_args *args;
     struct rl_signals signals;
     struct rl_waiting waiting;
+    struct rl_rotation rotation;
     redlock_lock *acquiring; /* what a signal cancels */
     bool is_done;
     int status;  /* that the callback brought */

@@ -31,7 +31,7 @@ _redlock() {
     [ "$word" != = ] || word=
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     case $previous in
-    --config | -c) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --config | -c | --password-file) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'kill ignore' -- "$word") ;;
     --guard) mapfile -t COMPREPLY < <(compgen -W 'strict observed off' -- "$word") ;;
     --max-ttl) mapfile -t COMPREPLY < <(compgen -W '30s 1m 5m' -- "$word") ;;

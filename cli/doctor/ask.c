@@ -44,6 +44,15 @@ static redisReply *checked(struct rl_facts *facts, redisContext *context, redisR
     return reply;
 }
 
+/* "ERR unknown command 'AUTH', with args beginning with: ...": the password follows. */
+static void hide_arguments(redisReply *reply) {
+    char *at = reply != NULL && reply->type == REDIS_REPLY_ERROR ? strstr(reply->str, ", with args")
+                                                                 : NULL;
+    if (at != NULL) {
+        explicit_bzero(at, strlen(at));
+    }
+}
+
 static bool say_hello(struct rl_facts *facts, redisContext *context) {
     const struct rl_url *url = &facts->url;
     redisReply *reply = NULL;
@@ -51,6 +60,7 @@ static bool say_hello(struct rl_facts *facts, redisContext *context) {
         reply = url->user[0] != '\0'
                     ? rl_doctor_command(facts, context, "AUTH %s %s", url->user, url->password)
                     : rl_doctor_command(facts, context, "AUTH %s", url->password);
+        hide_arguments(reply);
         if (checked(facts, context, reply) == NULL) {
             facts->failed_at = context->err != 0 ? "connect" : "AUTH";
             return false;
@@ -169,6 +179,12 @@ int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args) {
         if (rl_url_parse(args->nodes.items[i], &facts[i].url, error, sizeof error) != 0) {
             return rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from, error);
         }
+    }
+    for (size_t i = 0; args->password.text[0] != '\0' && i < args->nodes.n; i++) {
+        struct rl_url *url = &facts[i].url;
+        url->has_password = true;
+        snprintf(url->user, sizeof url->user, "%s", args->user != NULL ? args->user : "");
+        snprintf(url->password, sizeof url->password, "%s", args->password.text);
     }
     for (size_t i = 0; i < args->nodes.n; i++) {
         runs[i] = uv_thread_create(&threads[i], ask, &facts[i]) == 0;

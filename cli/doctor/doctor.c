@@ -47,6 +47,7 @@ int rl_cmd_doctor(struct rl_args *args) {
     }
     signal(SIGPIPE, SIG_IGN); /* hiredis writes without MSG_NOSIGNAL */
     int status = examine(facts, args);
+    explicit_bzero(facts, args->nodes.n * sizeof *facts); /* with the passwords */
     free(facts);
     return status;
 }

@@ -110,7 +110,7 @@ broken() {
 }
 
 broken 'a mistyped name' '2: "tll": not a setting; did you mean "ttl"?' '# comment' 'tll = 3s'
-broken 'an unknown name' '1: "retries": not a setting. There are: nodes ttl' 'retries = 3'
+broken 'an unknown name' '1: "retries": not a setting. There are: nodes password-file user ttl' 'retries = 3'
 broken 'no =' '3: "ttl 3s": no = in it; write name = value' '' '# x' 'ttl 3s'
 broken 'no value' '1: "ttl": a value is missing' 'ttl ='
 broken 'no name' '1: "": a name is missing' '= 3'

@@ -1,0 +1,179 @@
+/* See password.h. */
+#include "password.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exits.h"
+#include "say.h"
+
+#define WHY_MAX 128
+
+/* -- Reading -- */
+
+/* All of it, but no more than would fit. Returns how much, or -1. */
+static ssize_t read_all(int fd, char *out, size_t room) {
+    size_t length = 0;
+    while (length < room) {
+        ssize_t got = read(fd, out + length, room - length);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return -1;
+        }
+        if (got == 0) {
+            break;
+        }
+        length += (size_t)got;
+    }
+    return (ssize_t)length;
+}
+
+/* One line, its end left out. Returns NULL, or why it is no password. */
+static const char *take_line(char *text, size_t length, char why[WHY_MAX]) {
+    if (length > 0 && text[length - 1] == '\n') {
+        length -= length > 1 && text[length - 2] == '\r' ? 2 : 1;
+    }
+    text[length] = '\0';
+    if (length == 0) {
+        return "it is empty";
+    }
+    if (length > REDLOCK_PASSWORD_MAX) {
+        snprintf(why, WHY_MAX, "it is longer than %d bytes", REDLOCK_PASSWORD_MAX);
+        return why;
+    }
+    if (strlen(text) < length) {
+        return "there is a zero byte in it";
+    }
+    return strchr(text, '\n') != NULL ? "it has more than one line" : NULL;
+}
+
+/* Into password->text, which is as it was if there is none. Returns NULL, or why. */
+static const char *read_from(struct rl_password *password, int fd, char why[WHY_MAX]) {
+    char
+        text[REDLOCK_PASSWORD_MAX + 4]; /* two for the line's end, one to see that it is too long */
+    const char *problem = NULL;
+    ssize_t length = read_all(fd, text, sizeof text - 1);
+    if (length < 0) {
+        snprintf(why, WHY_MAX, "%s", strerror(errno));
+        problem = why;
+    } else {
+        problem = take_line(text, (size_t)length, why);
+    }
+    if (problem == NULL) {
+        explicit_bzero(password->text, sizeof password->text);
+        memcpy(password->text, text, strlen(text));
+    }
+    explicit_bzero(text, sizeof text);
+    return problem;
+}
+
+static void note_file(struct rl_password *password, const struct stat *file) {
+    password->is_watched = S_ISREG(file->st_mode);
+    password->seen.device = file->st_dev;
+    password->seen.inode = file->st_ino;
+    password->seen.size = file->st_size;
+    password->seen.written = file->st_mtim;
+}
+
+static const char *read_file(struct rl_password *password, char why[WHY_MAX], bool *is_open) {
+    struct stat file;
+    int fd = open(password->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &file) != 0) {
+        snprintf(why, WHY_MAX, "%s", strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return why;
+    }
+    note_file(password, &file);
+    *is_open = S_ISREG(file.st_mode) && (file.st_mode & (S_IRGRP | S_IROTH)) != 0;
+    const char *problem = read_from(password, fd, why);
+    close(fd);
+    return problem;
+}
+
+/* -- The interface -- */
+
+static int read_descriptor(struct rl_password *password, int64_t fd) {
+    char why[WHY_MAX];
+    const char *problem = read_from(password, (int)fd, why);
+    if (problem != NULL) {
+        return rl_fail(RL_EXIT_CONFIG, "--password-fd %" PRId64 ": %s", fd, problem);
+    }
+    if (fd > STDERR_FILENO) {
+        close((int)fd); /* it is nothing for the command that is run */
+    }
+    return 0;
+}
+
+int rl_password_read(struct rl_password *password, const char *path, int64_t fd, const char *user) {
+    char why[WHY_MAX];
+    bool is_open = false;
+    memset(password, 0, sizeof *password);
+    password->path = path != NULL ? strdup(path) : NULL;
+    password->user = user != NULL ? strdup(user) : NULL;
+    if ((path != NULL && password->path == NULL) || (user != NULL && password->user == NULL)) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    if (fd != RL_PASSWORD_NO_FD) {
+        return read_descriptor(password, fd);
+    }
+    if (path == NULL) {
+        return 0;
+    }
+    const char *problem = read_file(password, why, &is_open);
+    if (problem != NULL) {
+        return rl_fail(RL_EXIT_CONFIG, "--password-file %s: %s", path, problem);
+    }
+    if (is_open) {
+        rl_say("--password-file %s: others can read it; chmod 600 %s", path, path);
+    }
+    return 0;
+}
+
+void rl_password_forget(struct rl_password *password) {
+    free(password->path);
+    free(password->user);
+    explicit_bzero(password, sizeof *password);
+}
+
+int rl_password_set(const struct rl_password *password, redlock_client *client) {
+    assert(client != NULL);
+    if (password->text[0] == '\0') {
+        return 0;
+    }
+    return redlock_client_set_credentials(client, REDLOCK_ALL_NODES, password->user,
+                                          password->text);
+}
+
+bool rl_password_look(struct rl_password *password) {
+    char why[WHY_MAX];
+    bool is_open;
+    struct stat file;
+    if (!password->is_watched || stat(password->path, &file) != 0) {
+        return false; /* gone: between two names, or for good, and the one before stays */
+    }
+    bool is_same = file.st_dev == password->seen.device && file.st_ino == password->seen.inode &&
+                   file.st_size == password->seen.size &&
+                   file.st_mtim.tv_sec == password->seen.written.tv_sec &&
+                   file.st_mtim.tv_nsec == password->seen.written.tv_nsec;
+    if (is_same) {
+        return false;
+    }
+    const char *problem = read_file(password, why, &is_open);
+    if (problem != NULL) {
+        note_file(password, &file); /* once for each change */
+        rl_say("--password-file %s: %s; the password before stays in use", password->path, problem);
+    }
+    password->is_watched = true;
+    return problem == NULL;
+}

@@ -1,0 +1,64 @@
+/* See rotation.h. */
+#include "rotation.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "say.h"
+#include "tool/json.h"
+
+#define LOOK_MS 1000
+
+static void on_look(uv_timer_t *timer) {
+    struct rl_rotation *rotation = timer->data;
+    assert(rotation->is_open);
+    if (rl_password_look(&rotation->args->password)) {
+        rotation->has_changed = true;
+        int status = rl_password_set(&rotation->args->password, rotation->client);
+        if (status != 0 && status != REDLOCK_ERR_CLOSED) {
+            rl_say("the new password: %s", redlock_strerror(status));
+        }
+    }
+}
+
+int rl_rotation_open(struct rl_rotation *rotation, uv_loop_t *loop, redlock_client *client,
+                     struct rl_args *args) {
+    *rotation = (struct rl_rotation){.client = client, .args = args};
+    if (args->password.is_watched) {
+        uv_timer_init(loop, &rotation->timer);
+        rotation->timer.data = rotation;
+        uv_timer_start(&rotation->timer, on_look, LOOK_MS, LOOK_MS);
+        uv_unref((uv_handle_t *)&rotation->timer);
+        rotation->is_open = true;
+    }
+    return rl_password_set(&args->password, client);
+}
+
+void rl_rotation_close(struct rl_rotation *rotation) {
+    if (rotation->is_open) {
+        rotation->is_open = false;
+        uv_close((uv_handle_t *)&rotation->timer, NULL);
+    }
+}
+
+void rl_rotation_on_event(const struct rl_rotation *rotation, const redlock_event *event) {
+    bool is_refused = event->type == REDLOCK_EVENT_CREDENTIALS_REFUSED;
+    if (!rotation->has_changed ||
+        (!is_refused && event->type != REDLOCK_EVENT_CREDENTIALS_ACCEPTED)) {
+        return;
+    }
+    if (rotation->args->json) {
+        struct tool_json json = {.file = stderr};
+        tool_json_open(&json, NULL, '{');
+        tool_json_text(&json, "event", "password");
+        tool_json_text(&json, "node", event->node);
+        tool_json_text(&json, "status", redlock_err_name(event->status));
+        tool_json_close(&json, '}');
+        tool_json_end(&json);
+    } else if (is_refused) {
+        rl_say("node %s refuses the new password: %s; the one before stays in use", event->node,
+               redlock_strerror(event->status));
+    } else if (rotation->args->verbose) {
+        rl_say("node %s accepts the new password", event->node);
+    }
+}

@@ -1,0 +1,184 @@
+#!/bin/sh
+# redlock(1) and passwords that are in no argument: from a file and from a descriptor, what is wrong
+# with them, and a file that changes while a command runs. Arguments: REDLOCK NODES_SH
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+start_nodes 3
+
+# ask NODE WORD...: as a user who stays; all WORD...: on every node
+ask() {
+    ask_port=$(port "$1")
+    shift
+    "$cli" -p "$ask_port" --user admin -a admin --no-auth-warning "$@"
+}
+all() { for all_i in 1 2 3; do ask "$all_i" "$@" || return 1; done >"$log"; }
+for i in 1 2 3; do
+    "$cli" -p "$(port "$i")" acl setuser admin reset on '>admin' '~*' '&*' +@all >"$log"
+    ask "$i" acl setuser app reset on '>old' '~*' '&*' +@all >"$log"
+    ask "$i" acl setuser default off >"$log"
+done
+
+file=$scratch/password
+(umask 077 && echo old >"$file")
+silent() {
+    [ ! -s "$err" ]
+    result "$1" $? "$err"
+}
+
+# -- From where --
+
+status 'without a password' 69 "$redlock" run --no-wait k -- true
+status 'from a file' 0 "$redlock" run -u app --password-file "$file" k -- true
+silent '... and nothing is said'
+REDLOCK_USER=app REDLOCK_PASSWORD_FILE=$file
+export REDLOCK_USER REDLOCK_PASSWORD_FILE
+status 'the file from the environment' 0 "$redlock" run k -- true
+status 'a command in the command' 0 "$redlock" run k -- "$redlock" run k2 -- true
+unset REDLOCK_USER REDLOCK_PASSWORD_FILE
+printf 'guard = off\nuser = app\npassword-file = %s\n' "$file" >"$scratch/conf"
+status 'the file from the configuration' 0 "$redlock" run -c "$scratch/conf" k -- true
+printf 'old\r\n' >"$file"
+status 'a line end of another system' 0 "$redlock" run -u app --password-file "$file" k -- true
+printf old >"$file"
+status 'no line end' 0 "$redlock" run -u app --password-file "$file" k -- true
+from() { "$redlock" "$@" <"$file"; }
+status 'from standard input' 1 from status -u app --password-fd 0 k
+behind() { "$redlock" "$@" 7<"$file"; }
+status 'from a descriptor' 1 behind status -u app --password-fd 7 k
+# shellcheck disable=SC2016
+status 'which the command does not get' 0 behind run -u app --password-fd 7 k -- \
+    sh -c '! [ -e /proc/self/fd/7 ]'
+piped() { echo old | "$redlock" "$@"; }
+status 'from a pipe' 1 piped status -u app --password-file /dev/stdin k
+status 'instead of that of the URLs' 0 "$redlock" run -u app --password-file "$file" \
+    --nodes "$(sed 's|//|//app:wrong@|' "$nodes/urls" | paste -sd,)" k -- true
+status 'all commands: acquire' 0 "$redlock" acquire -u app --password-file "$file" k
+token=$(cat "$out")
+status '... extend' 0 "$redlock" extend -u app --password-file "$file" k "$token"
+status '... release' 0 "$redlock" release -u app --password-file "$file" k "$token"
+"$redlock" doctor -u app --password-file "$file" >"$out" 2>"$err"
+grep -q 'reachable *it answers (all 3)' "$out"
+result '... doctor' $? "$out"
+status '... elect' 0 "$redlock" elect -u app --password-file "$file" name -- true
+
+# -- What is wrong with it --
+
+bad() {
+    bad_what=$1
+    bad_pattern=$2
+    bad_status=$3
+    shift 3
+    "$redlock" "$@" >"$out" 2>"$err" </dev/null
+    [ $? -eq "$bad_status" ] && grep -q -e "^redlock: .*$bad_pattern" "$err" &&
+        ! grep -q hunter2 "$err"
+    result "$bad_what" $? "$err"
+}
+wrong=$scratch/wrong
+bad 'no file' '/none: No such file' 78 status --password-file "$scratch/none" k
+: >"$wrong"
+bad 'an empty file' 'it is empty' 78 status --password-file "$wrong" k
+echo >"$wrong"
+bad 'a line end alone' 'it is empty' 78 status --password-file "$wrong" k
+printf 'hunter2\nhunter2\n' >"$wrong"
+bad 'two lines' 'more than one line' 78 status --password-file "$wrong" k
+printf 'hunter2\0\n' >"$wrong"
+bad 'a zero byte' 'a zero byte in it' 78 status --password-file "$wrong" k
+printf '%0513d\n' 0 >"$wrong"
+bad 'a long one' 'longer than 512 bytes' 78 status --password-file "$wrong" k
+bad 'no descriptor' '\-\-password-fd 9: Bad file descriptor' 78 status --password-fd 9 k
+bad 'both' 'exclude each other' 64 status --password-file "$file" --password-fd 0 k
+bad 'a user without a password' '\-\-user has no effect without' 64 status --user app k
+bad 'a long user' '\-\-user is longer than 128' 64 status --password-file "$file" \
+    --user "$(printf '%0129d' 0)" k
+echo hunter2 >"$wrong"
+bad 'a wrong one' 'authentication failed' 69 run --no-wait -u app --password-file "$wrong" k -- true
+chmod 640 "$file"
+bad 'a file that others can read' 'others can read it; chmod 600' 0 run -u app \
+    --password-file "$file" k -- true
+chmod 600 "$file"
+
+# A server that has no AUTH repeats what it was sent.
+"$server" --port 0 --unixsocket "$scratch/bare" --save '' --rename-command AUTH '' >"$log" 2>&1 &
+left="$left $!"
+await "$cli" -s "$scratch/bare" ping
+echo hunter2 >"$wrong"
+"$redlock" doctor --nodes "unix://$scratch/bare" --password-file "$wrong" >"$out" 2>&1
+grep -q "unknown command 'AUTH'" "$out" && ! grep -q hunter2 "$out"
+result 'doctor does not show what a server repeats' $? "$out"
+
+# -- It changes while a command runs --
+
+# replaced, as who writes secrets does it
+write() { (umask 077 && echo "$1" >"$file.new") && mv "$file.new" "$file"; }
+begin() {
+    "$redlock" run -v -u app --password-file "$file" --ttl 3s "$@" \
+        sh -c "echo \$\$ >'$scratch/pid'; while [ ! -e '$scratch/enough' ]; do sleep 0.05; done" \
+        >"$out" 2>"$err" &
+    run=$!
+    left="$left $run"
+    await [ -s "$scratch/pid" ]
+}
+has() { [ "$(grep -c "$1" "$err")" -ge "$2" ]; }
+# the renewals of five ttls, one after the other
+renewed() { await has 'renewed' $(($(grep -c renewed "$err") + $1)); }
+
+begin k --
+! grep -q hunter2 "/proc/$run/cmdline" && ! tr '\0' '\n' <"/proc/$run/environ" | grep -q '^old$'
+result 'it is in no argument' $?
+all acl setuser app '>hunter2'
+write hunter2
+await has 'accepts the new password' 3
+result 'a new one is read and used' $? "$err"
+all acl setuser app '<old'
+for i in 1 2 3; do
+    ask "$i" client kill user app >"$log"
+    renewed 2
+done
+result '... by new connections too' $? "$err"
+write nonsense
+await has 'refuses the new password: authentication failed; the one before stays in use' 3
+result 'a wrong one is reported' $? "$err"
+renewed 2
+result '... and the lock is renewed by the one before' $? "$err"
+: >"$file"
+await has 'it is empty; the password before stays in use' 1
+result 'so is an empty file' $? "$err"
+all acl setuser app resetpass '>third'
+renewed 2
+write third
+await has 'accepts the new password' 6
+result 'the right one replaces it' $? "$err"
+! grep -q -e hunter2 -e nonsense "$err" && ! grep -q 'lost' "$err"
+result 'nothing was lost, and no password said' $? "$err"
+: >"$scratch/enough"
+wait "$run"
+result 'the command ended by itself' $? "$err"
+
+# The guard process of a redlock that was killed releases with what is in the file by then.
+rm -f "$scratch/enough" "$scratch/pid"
+begin k --
+all acl setuser app resetpass '>fourth'
+kill -s STOP "$run"
+write fourth
+kill -s KILL "$run"
+await has 'the lock is released' 1
+result 'the guard process reads the file' $? "$err"
+
+# With --json.
+rm -f "$scratch/enough" "$scratch/pid"
+begin --json k --
+all acl setuser app resetpass '>fifth'
+write fifth
+await has '"event": "password", .*"status": "OK"' 3
+result 'an event for each node' $? "$err"
+write sixth
+await has '"event": "password", .*"status": "ERR_NODE_AUTH"' 3
+result '... for a refusal, too' $? "$err"
+: >"$scratch/enough"
+wait "$run"
+result 'and the status is 0' $? "$err"
+
+stop_nodes
+finish
