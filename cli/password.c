@@ -58,8 +58,8 @@ static const char *take_line(char *text, size_t length, char why[WHY_MAX]) {
 
 /* Into password->text, which is as it was if there is none. Returns NULL, or why. */
 static const char *read_from(struct rl_password *password, int fd, char why[WHY_MAX]) {
-    char
-        text[REDLOCK_PASSWORD_MAX + 4]; /* two for the line's end, one to see that it is too long */
+    /* Behind the longest one, two bytes for the line's end and one to see that it is too long. */
+    char text[REDLOCK_PASSWORD_MAX + 4];
     const char *problem = NULL;
     ssize_t length = read_all(fd, text, sizeof text - 1);
     if (length < 0) {
@@ -84,9 +84,21 @@ static void note_file(struct rl_password *password, const struct stat *file) {
     password->seen.written = file->st_mtim;
 }
 
-static const char *read_file(struct rl_password *password, char why[WHY_MAX], bool *is_open) {
+/* Others than who needs it. (Who reads a file of somebody else may need to be of its group.) */
+static const char *who_can_read(const struct stat *file) {
+    bool is_ours = file->st_uid == geteuid();
+    if (!S_ISREG(file->st_mode) || (file->st_mode & (is_ours ? S_IRGRP | S_IROTH : S_IROTH)) == 0) {
+        return NULL;
+    }
+    return is_ours ? "600" : "o-rwx";
+}
+
+/* flags: O_NONBLOCK, where waiting for a writer of a pipe would stop the watchdog. *mode: what to
+ * give to chmod, or NULL. */
+static const char *read_file(struct rl_password *password, int flags, char why[WHY_MAX],
+                             const char **mode) {
     struct stat file;
-    int fd = open(password->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(password->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
     if (fd < 0 || fstat(fd, &file) != 0) {
         snprintf(why, WHY_MAX, "%s", strerror(errno));
         if (fd >= 0) {
@@ -95,7 +107,7 @@ static const char *read_file(struct rl_password *password, char why[WHY_MAX], bo
         return why;
     }
     note_file(password, &file);
-    *is_open = S_ISREG(file.st_mode) && (file.st_mode & (S_IRGRP | S_IROTH)) != 0;
+    *mode = who_can_read(&file);
     const char *problem = read_from(password, fd, why);
     close(fd);
     return problem;
@@ -117,7 +129,7 @@ static int read_descriptor(struct rl_password *password, int64_t fd) {
 
 int rl_password_read(struct rl_password *password, const char *path, int64_t fd, const char *user) {
     char why[WHY_MAX];
-    bool is_open = false;
+    const char *mode = NULL;
     memset(password, 0, sizeof *password);
     password->path = path != NULL ? strdup(path) : NULL;
     password->user = user != NULL ? strdup(user) : NULL;
@@ -130,12 +142,12 @@ int rl_password_read(struct rl_password *password, const char *path, int64_t fd,
     if (path == NULL) {
         return 0;
     }
-    const char *problem = read_file(password, why, &is_open);
+    const char *problem = read_file(password, 0, why, &mode);
     if (problem != NULL) {
         return rl_fail(RL_EXIT_CONFIG, "--password-file %s: %s", path, problem);
     }
-    if (is_open) {
-        rl_say("--password-file %s: others can read it; chmod 600 %s", path, path);
+    if (mode != NULL) {
+        rl_say("--password-file %s: others can read it; chmod %s %s", path, mode, path);
     }
     return 0;
 }
@@ -157,7 +169,7 @@ int rl_password_set(const struct rl_password *password, redlock_client *client) 
 
 bool rl_password_look(struct rl_password *password) {
     char why[WHY_MAX];
-    bool is_open;
+    const char *mode;
     struct stat file;
     if (!password->is_watched || stat(password->path, &file) != 0) {
         return false; /* gone: between two names, or for good, and the one before stays */
@@ -169,7 +181,7 @@ bool rl_password_look(struct rl_password *password) {
     if (is_same) {
         return false;
     }
-    const char *problem = read_file(password, why, &is_open);
+    const char *problem = read_file(password, O_NONBLOCK, why, &mode);
     if (problem != NULL) {
         note_file(password, &file); /* once for each change */
         rl_say("--password-file %s: %s; the password before stays in use", password->path, problem);

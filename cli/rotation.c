@@ -3,11 +3,13 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "say.h"
 #include "tool/json.h"
 
 #define LOOK_MS 1000
+#define WORDS_MAX 256
 
 static void on_look(uv_timer_t *timer) {
     struct rl_rotation *rotation = timer->data;
@@ -41,24 +43,47 @@ void rl_rotation_close(struct rl_rotation *rotation) {
     }
 }
 
+/* What the node said, in brackets, or "". */
+static const char *words_of(const struct rl_rotation *rotation, const char *node,
+                            char out[WORDS_MAX]) {
+    out[0] = '\0';
+    for (size_t i = 0; i < rotation->args->nodes.n; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        if (redlock_client_node(rotation->client, i, &info) == 0 && strcmp(info.node, node) == 0 &&
+            info.credentials_detail[0] != '\0') {
+            snprintf(out, WORDS_MAX, " (%s)", info.credentials_detail);
+        }
+    }
+    return out;
+}
+
+static void tell(const redlock_event *event) {
+    struct tool_json json = {.file = stderr};
+    assert(event->node != NULL);
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "event", "password");
+    tool_json_text(&json, "node", event->node);
+    tool_json_text(&json, "status", redlock_err_name(event->status));
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+}
+
 void rl_rotation_on_event(const struct rl_rotation *rotation, const redlock_event *event) {
-    bool is_refused = event->type == REDLOCK_EVENT_CREDENTIALS_REFUSED;
-    if (!rotation->has_changed ||
-        (!is_refused && event->type != REDLOCK_EVENT_CREDENTIALS_ACCEPTED)) {
+    char words[WORDS_MAX];
+    const bool is_refused = event->type == REDLOCK_EVENT_CREDENTIALS_REFUSED;
+    const bool is_accepted = event->type == REDLOCK_EVENT_CREDENTIALS_ACCEPTED;
+    if (!is_refused && !(is_accepted && rotation->has_changed)) {
         return;
     }
-    if (rotation->args->json) {
-        struct tool_json json = {.file = stderr};
-        tool_json_open(&json, NULL, '{');
-        tool_json_text(&json, "event", "password");
-        tool_json_text(&json, "node", event->node);
-        tool_json_text(&json, "status", redlock_err_name(event->status));
-        tool_json_close(&json, '}');
-        tool_json_end(&json);
+    const struct rl_args *args = rotation->args;
+    if (args->json && (args->command == RL_CMD_RUN || args->command == RL_CMD_ELECT)) {
+        tell(event);
     } else if (is_refused) {
-        rl_say("node %s refuses the new password: %s; the one before stays in use", event->node,
-               redlock_strerror(event->status));
-    } else if (rotation->args->verbose) {
+        rl_say("node %s refuses the %spassword: %s%s%s", event->node,
+               rotation->has_changed ? "new " : "", redlock_strerror(event->status),
+               words_of(rotation, event->node, words),
+               rotation->has_changed ? "; the one before stays in use" : "");
+    } else if (args->verbose) {
         rl_say("node %s accepts the new password", event->node);
     }
 }

@@ -1,6 +1,7 @@
 /* A password that changes while a command lasts: the file of --password-file is looked at, and what
  * is new in it goes to the nodes. Each node's answer to a new one is reported: a refusal always,
- * acceptance with --verbose; with --json both, as events on stderr.
+ * the first password's too, acceptance with --verbose; of run and elect with --json both, as events
+ * on stderr.
  *
  * Why no signal? SIGHUP is the command's, and ends the waiting. And who changes a file, as the
  * mounted secrets of a container are changed, sends none. */

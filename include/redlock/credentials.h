@@ -26,18 +26,25 @@
  * missing only while it refuses both. Only a quorum of nodes that refuse both, and whose
  * connections break, could lose one: do not kill connections before credentials_pending is 0.
  *
+ * What can lose one is a user who may log in and may not do what the one before may: it is
+ * accepted, those before are forgotten, and extensions are refused from then on
+ * (REDLOCK_ERR_NODE_PERMISSION). Look first, `redlock doctor --user NAME --password-file FILE` as
+ * the new user; or set it for one node alone, and look at its votes.
+ *
  * When: on a connection that stands AUTH is sent at once, in order, as soon as everything before it
  * has been answered; commands behind it wait for that, about one round trip. (Redis since 7.2, and
  * Valkey before 9, do not answer a wrong AUTH at all if answers to earlier commands are still to be
  * written, redis/redis#15640, and a client would take each later answer for another command's.) A
  * connection on which the client listens keeps its credentials, since Redis takes no AUTH while it
  * is subscribed (RESP2); the next one has those that the node has accepted last. A node that is
- * down because it refused what the client had is tried again at once.
+ * down because it refused what the client had is tried again at once. What was refused is said
+ * again on each new connection, and when an answer shows that those before are no longer good; at
+ * most once per reconnect_max_ms on one connection.
  *
  * Memory: what a node accepts overwrites what it had before; what replaces credentials that were
- * not accepted overwrites those; closing the client overwrites all. The caller's copies are the
- * caller's to wipe. Passwords appear in no message, detail or event, not even where a server's
- * error repeats them.
+ * not accepted overwrites those; closing the client overwrites all. A child of fork() has copies,
+ * which nobody wipes. The caller's copies are the caller's to wipe. Passwords appear in no message,
+ * detail or event, not even where a server's error repeats them.
  */
 #ifndef REDLOCK_CREDENTIALS_H
 #define REDLOCK_CREDENTIALS_H

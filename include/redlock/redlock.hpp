@@ -307,17 +307,23 @@ class client {
         return redlock_blocking_message(blocking_, sentence, sizeof sentence);
     }
 
-    // For all nodes, or the one with this index. The strings are the caller's to wipe. Throws.
-    void set_credentials(const std::string &user, const std::string &password,
+    // For all nodes, or the one with this index. user: nullptr for the user `default`. No copy is
+    // made here; the caller's are the caller's to wipe. Throws.
+    void set_credentials(const char *user, const char *password,
                          std::size_t node = REDLOCK_ALL_NODES) {
-        const bool is_text =
-            user.find('\0') == std::string::npos && password.find('\0') == std::string::npos;
-        const int status = is_text ? redlock_blocking_set_credentials(blocking_, node, user.c_str(),
-                                                                      password.c_str())
-                                   : REDLOCK_ERR_INVALID;
+        const int status = redlock_blocking_set_credentials(blocking_, node, user, password);
         if (status != 0) {
             throw error(status);
         }
+    }
+
+    // The same. A string with a zero in it is refused.
+    void set_credentials(const std::string &user, const std::string &password,
+                         std::size_t node = REDLOCK_ALL_NODES) {
+        if (user.find('\0') != std::string::npos || password.find('\0') != std::string::npos) {
+            throw error(REDLOCK_ERR_INVALID);
+        }
+        set_credentials(user.c_str(), password.c_str(), node);
     }
 
     // Throws.

@@ -12,6 +12,7 @@
 #include "client/listening.h"
 #include "client/place.h"
 #include "client/query.h"
+#include "redis/node_auth.h"
 
 static struct rl_client_node *place_of(struct rl_node *node) {
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
@@ -85,9 +86,13 @@ static void node_credentials(struct rl_node *node, int16_t reason) {
     }
 }
 
-/* An answer goes to the sender of the command. */
+/* An answer goes to the sender of the command. (NOAUTH on a connection that was let in: a password
+ * was set on an old server, or on one behind a proxy that has changed the connection.) */
 static void node_answer(struct rl_node *node, struct rl_request *request,
                         const struct rl_answer *answer) {
+    if (answer->verdict == RL_ERROR && answer->reason == REDLOCK_ERR_NODE_AUTH) {
+        rl_node_offer_again(node);
+    }
     if (request->kind == RL_COMMAND_READ || request->kind == RL_COMMAND_READER ||
         request->kind == RL_COMMAND_WAITER || request->kind == RL_COMMAND_SET_PERMITS ||
         request->kind == RL_COMMAND_SLOT) {

@@ -60,8 +60,8 @@ void rl_conn_listen(struct rl_conn *conn, struct rl_received *heard, const uint3
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 
 /* What is appended from now on, `room` bytes at most, may have a password in it: it is wiped when
- * all of it is out, or the connection ends. Right after `connected`. False if there is no memory,
- * as rl_conn_send(). */
+ * all of it is out, or the connection ends. In a handshake. False if there is no memory, as
+ * rl_conn_send(). */
 bool rl_conn_begin_secret(struct rl_conn *conn, size_t room);
 
 /* The same for one command that goes behind others. waits: it, and what is appended behind it, is

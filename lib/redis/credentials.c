@@ -60,7 +60,7 @@ static void auth_replace(struct rl_auth *auth, const struct rl_credentials *from
     auth->offered = *from;
     auth->reason = 0;
     auth->words[0] = '\0';
-    auth->is_skipped = false;
+    auth->is_skipped = auth->is_cut_live = false;
 }
 
 /* AUTH is out no longer. */
@@ -102,6 +102,7 @@ void rl_auth_accepted(struct rl_auth *auth, struct rl_url *url) {
     rl_credentials_wipe(&auth->offered);
     auth->reason = 0;
     auth->words[0] = '\0';
+    auth->is_skipped = auth->is_cut_live = false;
     if (!auth_next(auth)) {
         auth_move(auth, RL_AUTH_SETTLED);
     }
@@ -117,13 +118,21 @@ void rl_auth_refused(struct rl_auth *auth, int16_t reason, const char *words) {
     }
 }
 
-void rl_auth_ended(struct rl_auth *auth, bool is_cut) {
-    bool was_said = auth->state == RL_AUTH_SENT || auth->state == RL_AUTH_REFUSED;
-    if ((auth->state == RL_AUTH_SENT && auth_next(auth)) || auth->state == RL_AUTH_SETTLED) {
+void rl_auth_ended(struct rl_auth *auth, enum rl_auth_end how) {
+    bool is_out = auth->state == RL_AUTH_SENT;
+    bool was_said = is_out || auth->state == RL_AUTH_REFUSED;
+    if ((is_out && auth_next(auth)) || auth->state == RL_AUTH_SETTLED) {
         return;
     }
-    auth->is_skipped = is_cut && was_said;
+    auth->is_skipped = how == RL_AUTH_CUT_HANDSHAKE && was_said;
+    auth->is_cut_live = auth->is_cut_live || (how == RL_AUTH_CUT_LIVE && is_out);
     auth_move(auth, RL_AUTH_OFFERED);
+}
+
+bool rl_auth_is_due(const struct rl_auth *auth) {
+    bool is_known_to_fail = auth->reason != 0 || auth->is_cut_live;
+    assert(auth->state < RL_AUTH_STATES);
+    return auth->state == RL_AUTH_OFFERED && !(auth->is_skipped && is_known_to_fail);
 }
 
 /* -- What may be shown -- */
@@ -145,7 +154,8 @@ void rl_auth_hide(char *text, const char *password) {
         if (is_whole || is_begun) {
             RL_MARK(PASSWORD_REPEATED);
             size_t word = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-            text[text[word] == ' ' && word <= at ? word : 0] = '\0';
+            size_t left_in = text[word] == ' ' && word <= at ? word : 0;
+            rl_wipe(text + left_in, length - left_in);
             break;
         }
     }

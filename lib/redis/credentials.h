@@ -11,8 +11,12 @@
  * Failure modes: the node refuses them, and a refused AUTH leaves a connection as it was. Both are
  * kept then, and each new connection says AUTH with the newer ones, and if they are refused with
  * those before: the node is used if it takes either. So it does not matter who is told of a
- * password first, the client or the node. A server that ends a connection after a refusal is not
- * told the newer ones on the next one (is_skipped).
+ * password first, the client or the node.
+ *
+ * Does a server that does not refuse them in good order (it hangs up, says what is no answer, or
+ * nothing) take those before with it? No: where a handshake ended so, the next one is without the
+ * newer ones (is_skipped). Once it is up they are said again, for the server may only have been
+ * stopped; unless it has refused them, or has hung up on them on a live connection, too.
  *
  * Can newer ones be mistaken for those that a node has accepted? Only one AUTH with offered ones is
  * out at a time, and what is offered meanwhile waits for its answer (`later`).
@@ -54,6 +58,7 @@ struct rl_auth {
     struct rl_credentials later;   /* offered while others were out */
     uint8_t state;                 /* enum rl_auth_state */
     bool is_skipped;               /* the offered ones, in the next handshake */
+    bool is_cut_live;              /* the server has hung up on them when it was up */
     int16_t reason;                /* why the offered ones were refused last, or 0 */
     char words[RL_REPLY_TEXT_MAX]; /* ... in the node's words */
 };
@@ -78,12 +83,21 @@ void rl_auth_accepted(struct rl_auth *auth, struct rl_url *url);
 /* words: as rl_auth_hide() left them. */
 void rl_auth_refused(struct rl_auth *auth, int16_t reason, const char *words);
 
-/* The connection, or the attempt at one, has ended; is_cut: by the server, in a handshake. */
-void rl_auth_ended(struct rl_auth *auth, bool is_cut);
+enum rl_auth_end {
+    RL_AUTH_ENDED,         /* for another reason */
+    RL_AUTH_CUT_HANDSHAKE, /* before it was up: by the server, or since it answered oddly or not */
+    RL_AUTH_CUT_LIVE       /* when it was up: by the server, or since it answered oddly */
+};
+
+/* The connection, or the attempt at one, has ended. */
+void rl_auth_ended(struct rl_auth *auth, enum rl_auth_end how);
+
+/* Whether the offered ones are said on a connection that has just come up. */
+bool rl_auth_is_due(const struct rl_auth *auth);
 
 /* The words of an answer to AUTH as they may be shown: some servers repeat what was sent ("ERR
  * unknown command 'AUTH', with args beginning with: ..."). Then only its first word is left in
- * text. */
+ * text, and the rest is wiped. */
 void rl_auth_hide(char *text, const char *password);
 
 #endif

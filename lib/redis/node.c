@@ -284,9 +284,9 @@ static void node_broken(void *owner, int16_t reason, const char *detail) {
     rl_node_invariant(node);
     assert(node->conn != NULL);
     node->conn = NULL;
-    bool is_cut = node->state == RL_NODE_HANDSHAKE && reason == REDLOCK_ERR_NODE_DISCONNECTED;
-    rl_auth_ended(&node->auth, is_cut);
-    if (is_cut && node->hint[0] != '\0') {
+    rl_node_auth_ended(node, reason);
+    if (node->state == RL_NODE_HANDSHAKE && node->hint[0] != '\0' &&
+        reason == REDLOCK_ERR_NODE_DISCONNECTED) {
         node_failed(node, rl_reply_reason(node->hint), node->hint);
     } else {
         node_failed(node, reason, detail);
@@ -372,7 +372,7 @@ static void node_drop(struct rl_node *node, int16_t reason, const char *detail) 
     if (node->conn != NULL) {
         rl_conn_close(node->conn);
         node->conn = NULL;
-        rl_auth_ended(&node->auth, false);
+        rl_node_auth_ended(node, reason);
     }
     node_forget_name(node);
     node_failed(node, reason, detail);
@@ -435,10 +435,6 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
     rl_node_invariant(node);
 }
 
-uint64_t rl_node_deadline_ns(const struct rl_node *node) {
-    return node->deadline_ns;
-}
-
 /* -- The rest of the interface -- */
 
 void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *url,
@@ -461,33 +457,9 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
     rl_node_invariant(node);
 }
 
-bool rl_node_is_up(const struct rl_node *node) {
-    return node->state == RL_NODE_UP;
-}
-
-const struct rl_address *rl_node_address(const struct rl_node *node) {
-    assert(node->conn != NULL && node->address_next > 0);
-    return &node->addresses[node->address_next - 1];
-}
-
 void rl_node_flush(struct rl_node *node) {
     if (node->conn != NULL) {
         rl_conn_flush(node->conn);
-    }
-}
-
-void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
-    const uint64_t timeout_ns = node->options->connect_timeout_ns;
-    assert(since_ns <= now_ns);
-    for (struct rl_request *request = node->head; request != NULL; request = request->next) {
-        if (request->sent_ns >= since_ns) {
-            request->sent_ns = now_ns;
-        }
-    }
-    bool begins = node->state == RL_NODE_RESOLVING || node->state == RL_NODE_CONNECTING ||
-                  node->state == RL_NODE_HANDSHAKE;
-    if (begins && node->deadline_ns != RL_NEVER_NS && node->deadline_ns >= since_ns + timeout_ns) {
-        rl_node_set_deadline(node, now_ns + timeout_ns);
     }
 }
 
@@ -499,6 +471,7 @@ void rl_node_close(struct rl_node *node) {
         rl_conn_close(node->conn);
         node->conn = NULL;
     }
+    rl_auth_ended(&node->auth, RL_AUTH_ENDED);
     node_forget_name(node);
     node_fail_requests(node);
     rl_node_invariant(node);

@@ -28,6 +28,7 @@
 #define RL_REDIS_NODE_H
 
 #include "redis/node_data.h"
+#include "redis/node_state.h"
 
 /* url is copied; options, events and io outlive the node. seed: any number, different for each
  * node. */
@@ -37,8 +38,6 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
 
 void rl_node_start(struct rl_node *node);
 
-bool rl_node_is_up(const struct rl_node *node);
-
 /* Sends a command that was formatted as wire[0..length), with wire[length] == 0. Returns 0, and
  * `answer` will come; or why it was not sent, and it will not. */
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
@@ -47,18 +46,10 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
 /* It takes less than it is sent: what is not a release would be refused as busy. */
 bool rl_node_is_clogged(const struct rl_node *node);
 
-/* Where it is connected to; only while it is up. */
-const struct rl_address *rl_node_address(const struct rl_node *node);
-
 void rl_node_flush(struct rl_node *node);
-
-/* What was sent or begun since since_ns goes out at now_ns, so its answer is waited for from then
- * on. */
-void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns);
 
 /* To be called when rl_node_deadline_ns() has come. */
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
-uint64_t rl_node_deadline_ns(const struct rl_node *node);
 
 /* Ends the connection; requests are answered, `down` does not come. Not from inside an event. */
 void rl_node_close(struct rl_node *node);

@@ -42,7 +42,7 @@ bool rl_node_auth_greet(struct rl_node *node) {
 }
 
 void rl_node_auth_up(struct rl_node *node) {
-    if (node->auth.state == RL_AUTH_OFFERED && !node->auth.is_skipped) {
+    if (rl_auth_is_due(&node->auth)) {
         node_auth_send(node, true); /* without memory for it: on the next connection */
     }
 }
@@ -57,15 +57,32 @@ bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credential
     if (node->state == RL_NODE_BACKOFF && was_refused) {
         node->pause_ns = 0;
         rl_node_set_deadline(node, rl_io_now_ns(node->io));
+    } else if (node->state == RL_NODE_HANDSHAKE) {
+        node->pause_ns = 0; /* those before may be refused now: the next pause is the shortest */
     }
     return true;
 }
 
 void rl_node_offer_again(struct rl_node *node) {
-    if (node->state == RL_NODE_UP && node->auth.state == RL_AUTH_REFUSED) {
+    const uint64_t now_ns = rl_io_now_ns(node->io);
+    if (node->state == RL_NODE_UP && node->auth.state == RL_AUTH_REFUSED &&
+        now_ns >= node->auth_again_ns) {
         RL_MARK(CREDENTIALS_AGAIN);
+        node->auth_again_ns = now_ns + node->options->backoff_max_ns;
         node_auth_send(node, true);
     }
+}
+
+void rl_node_auth_ended(struct rl_node *node, int16_t reason) {
+    bool is_odd = reason == REDLOCK_ERR_NODE_DISCONNECTED || reason == REDLOCK_ERR_NODE_PROTOCOL;
+    enum rl_auth_end how = RL_AUTH_ENDED;
+    assert(node->conn == NULL && reason != 0);
+    if (node->state == RL_NODE_HANDSHAKE && (is_odd || reason == REDLOCK_ERR_NODE_TIMEOUT)) {
+        how = RL_AUTH_CUT_HANDSHAKE;
+    } else if (node->state == RL_NODE_UP && is_odd) {
+        how = RL_AUTH_CUT_LIVE;
+    }
+    rl_auth_ended(&node->auth, how);
 }
 
 /* -- Answers -- */

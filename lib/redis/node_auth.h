@@ -18,7 +18,7 @@
 bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials);
 
 /* Those that it has refused, once more: something else says that those before are no longer good.
- */
+ * Not more often than a node that is down is tried. */
 void rl_node_offer_again(struct rl_node *node);
 
 /* -- For node.c -- */
@@ -26,8 +26,11 @@ void rl_node_offer_again(struct rl_node *node);
 /* In a handshake, first: AUTH with the offered ones. False: there are none to say. */
 bool rl_node_auth_greet(struct rl_node *node);
 
-/* It has just come up: what was offered during the handshake. */
+/* It has just come up: what was offered during the handshake, or was not said in it. */
 void rl_node_auth_up(struct rl_node *node);
+
+/* The connection has ended, for this reason; the state is still what it was. */
+void rl_node_auth_ended(struct rl_node *node, int16_t reason);
 
 /* The answer to AUTH with those before, in a handshake. */
 void rl_node_auth_former(struct rl_node *node, const struct rl_answer *answer);

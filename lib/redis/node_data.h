@@ -135,7 +135,8 @@ struct rl_node {
     struct rl_info info;     /* of the handshake */
     struct rl_url url;       /* with the credentials that it accepted last */
     struct rl_request auth_request;
-    struct rl_auth auth; /* newer ones */
+    struct rl_auth auth;    /* newer ones */
+    uint64_t auth_again_ns; /* before then rl_node_offer_again() does nothing */
 };
 
 #endif

@@ -28,6 +28,7 @@ void rl_node_invariant(const struct rl_node *node) {
     assert((node->head == NULL) == (node->waiting == 0));
     assert((node->head == NULL) == (node->tail == &node->head));
     assert(*node->tail == NULL);
+    assert(node->auth.state != RL_AUTH_SENT || node->conn != NULL);
     assert(node->address_next <= node->address_count);
     assert(node->address_count <= RL_ADDRESSES_MAX);
     (void)node; /* without assertions */
@@ -77,4 +78,34 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request) {
     request->sent_again = true;
     rl_node_push(node, request);
     return true;
+}
+
+/* -- For everybody -- */
+
+void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
+    const uint64_t timeout_ns = node->options->connect_timeout_ns;
+    assert(since_ns <= now_ns);
+    for (struct rl_request *request = node->head; request != NULL; request = request->next) {
+        if (request->sent_ns >= since_ns) {
+            request->sent_ns = now_ns;
+        }
+    }
+    bool begins = node->state == RL_NODE_RESOLVING || node->state == RL_NODE_CONNECTING ||
+                  node->state == RL_NODE_HANDSHAKE;
+    if (begins && node->deadline_ns != RL_NEVER_NS && node->deadline_ns >= since_ns + timeout_ns) {
+        rl_node_set_deadline(node, now_ns + timeout_ns);
+    }
+}
+
+bool rl_node_is_up(const struct rl_node *node) {
+    return node->state == RL_NODE_UP;
+}
+
+const struct rl_address *rl_node_address(const struct rl_node *node) {
+    assert(node->conn != NULL && node->address_next > 0);
+    return &node->addresses[node->address_next - 1];
+}
+
+uint64_t rl_node_deadline_ns(const struct rl_node *node) {
+    return node->deadline_ns;
 }

@@ -23,4 +23,18 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request);
 /* Between two events. */
 void rl_node_invariant(const struct rl_node *node);
 
+/* -- For everybody; node.h has the rest -- */
+
+bool rl_node_is_up(const struct rl_node *node);
+
+/* Where it is connected to; only while it is up. */
+const struct rl_address *rl_node_address(const struct rl_node *node);
+
+/* When rl_node_tick() is to be called. */
+uint64_t rl_node_deadline_ns(const struct rl_node *node);
+
+/* What was sent or begun since since_ns goes out at now_ns, so its answer is waited for from then
+ * on. */
+void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns);
+
 #endif

@@ -276,7 +276,7 @@ static void another_password(void **state) {
         redlock::client client(nodes, fresh());
         redlock::mutex mutex(client, "key");
         std::lock_guard<redlock::mutex> lock(mutex);
-        client.set_credentials("app", "new");
+        client.set_credentials(std::string("app"), std::string("new"));
         LIVE_POLL(live, client.stats().credentials_pending == 0);
         live_tell_all(live, "ACL SETUSER app <old");
         live_tell(live, 0, "CLIENT KILL USER app");

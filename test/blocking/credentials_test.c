@@ -88,6 +88,47 @@ static void under_load(void **state) {
     crew_end(live, blocking);
 }
 
+/* A thread's work: sets one of two passwords, both of which are good, until the test says so. */
+static void set_again(void *data) {
+    struct member *member = data;
+    for (unsigned i = 0; atomic_load(&member->stage) == 0; i++) {
+        const char *password = i % 2 == 0 ? "old" : "new";
+        size_t node = i % 3 == 0 ? REDLOCK_ALL_NODES : i % N;
+        int status = redlock_blocking_set_credentials(member->blocking, node, "app", password);
+        member->other += status != 0;
+        member->status++;
+    }
+}
+
+/* Threads that set passwords at once, while others lock: the last ones are what is used. */
+static void from_many_threads(void **state) {
+    struct live *live = *state;
+    struct member crowd[CROWD];
+    live_start(live, N, NULL);
+    live_tell_all(live, "ACL SETUSER app reset on >old >new ~* &* +@all");
+    redlock_blocking *blocking = open_as(live, "old");
+    for (size_t i = 0; i < CROWD; i++) {
+        crowd[i] =
+            (struct member){.mutex = crew_mutex(blocking, "wanted", NULL), .blocking = blocking};
+        crew_start(&crowd[i], i % 2 == 0 ? come_and_go : set_again);
+    }
+    LIVE_POLL(live, stats_of(blocking).granted > 50);
+    for (size_t i = 0; i < CROWD; i++) {
+        atomic_store(&crowd[i].stage, 1);
+        crew_join(&crowd[i]);
+        assert_int_equal(crowd[i].other, 0);
+        assert_true(i % 2 == 0 || crowd[i].status > 0);
+        LIVE_STATUS(redlock_mutex_free(crowd[i].mutex), 0);
+    }
+    LIVE_STATUS(redlock_blocking_set_credentials(blocking, REDLOCK_ALL_NODES, "app", "new"), 0);
+    LIVE_POLL(live, stats_of(blocking).credentials_pending == 0);
+    live_tell_all(live, "ACL SETUSER app <old");
+    live_tell(live, 0, "CLIENT KILL USER app");
+    LIVE_POLL(live, is_connected(live, 0));
+    assert_int_equal(stats_of(blocking).lost, 0);
+    crew_end(live, blocking);
+}
+
 static void what_is_refused(void **state) {
     struct live *live = *state;
     live_start(live, N, NULL);
@@ -103,6 +144,7 @@ static void what_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(under_load),
+        LIVE_TEST(from_many_threads),
         LIVE_TEST(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

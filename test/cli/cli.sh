@@ -34,7 +34,7 @@ trap 'exit 130' INT TERM
 trap '' HUP
 
 # Nothing of whoever runs the tests.
-unset REDLOCK_NODES REDLOCK_CONFIG REDLOCK_TOKEN XDG_CONFIG_HOME
+unset REDLOCK_NODES REDLOCK_CONFIG REDLOCK_TOKEN XDG_CONFIG_HOME REDLOCK_PASSWORD_FILE REDLOCK_USER
 export HOME="$scratch" LC_ALL=C
 
 # The nodes of these tests are new, and a strict guard would wait for --max-ttl. Options of single

@@ -94,10 +94,21 @@ bad 'a long user' '\-\-user is longer than 128' 64 status --password-file "$file
     --user "$(printf '%0129d' 0)" k
 echo hunter2 >"$wrong"
 bad 'a wrong one' 'authentication failed' 69 run --no-wait -u app --password-file "$wrong" k -- true
+says '... by each node, in its words' \
+    '^redlock: node .* refuses the password: authentication failed (WRONGPASS '
 chmod 640 "$file"
 bad 'a file that others can read' 'others can read it; chmod 600' 0 run -u app \
     --password-file "$file" k -- true
 chmod 600 "$file"
+if [ "$(id -u)" -eq 0 ]; then # somebody else's, who lets the group read it, as it has to be then
+    chown 1 "$file" && chmod 640 "$file"
+    status 'a file of somebody else' 0 "$redlock" run -u app --password-file "$file" k -- true
+    silent '... that the group can read'
+    chmod 644 "$file"
+    bad '... that all can read' 'others can read it; chmod o-rwx' 0 run -u app \
+        --password-file "$file" k -- true
+    chown 0 "$file" && chmod 600 "$file"
+fi
 
 # A server that has no AUTH repeats what it was sent.
 "$server" --port 0 --unixsocket "$scratch/bare" --save '' --rename-command AUTH '' >"$log" 2>&1 &
@@ -138,13 +149,19 @@ for i in 1 2 3; do
 done
 result '... by new connections too' $? "$err"
 write nonsense
-await has 'refuses the new password: authentication failed; the one before stays in use' 3
+await has 'refuses the new password: authentication failed (WRONGPASS .*); the one before stays' 3
 result 'a wrong one is reported' $? "$err"
 renewed 2
 result '... and the lock is renewed by the one before' $? "$err"
 : >"$file"
 await has 'it is empty; the password before stays in use' 1
 result 'so is an empty file' $? "$err"
+rm "$file" && mkfifo -m 600 "$file" # without a writer
+await has 'it is empty; the password before stays in use' 2
+result 'a pipe in its place stops nothing' $? "$err"
+rm "$file"
+renewed 3
+result 'nor does it that there is none' $? "$err"
 all acl setuser app resetpass '>third'
 renewed 2
 write third

@@ -90,7 +90,7 @@ static void refused_ones_are_tried_again(void **state) {
     rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
     assert_int_equal(auth.state, RL_AUTH_REFUSED);
     assert_string_equal(auth.words, "WRONGPASS");
-    rl_auth_ended(&auth, false);
+    rl_auth_ended(&auth, RL_AUTH_ENDED);
     assert_int_equal(auth.state, RL_AUTH_OFFERED);
     assert_false(auth.is_skipped);
     assert_int_equal(auth.reason, REDLOCK_ERR_NODE_AUTH); /* still what is known of them */
@@ -118,7 +118,7 @@ static void later_ones_wait(void **state) {
         } else if (how == 1) {
             rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
         } else {
-            rl_auth_ended(&auth, false);
+            rl_auth_ended(&auth, RL_AUTH_ENDED);
         }
         MARK_TO(CREDENTIALS_LATER);
         assert_string_equal(url.password, how == 0 ? "first" : "old");
@@ -133,25 +133,62 @@ static void later_ones_wait(void **state) {
 static void a_cut_skips_them_once(void **state) {
     (void)state;
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
-    rl_auth_ended(&auth, true);
+    rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
     assert_int_equal(auth.state, RL_AUTH_SETTLED); /* there is but one */
     offer(&auth, "new");
-    rl_auth_ended(&auth, true);
+    rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
     assert_false(auth.is_skipped); /* they were not said */
     for (int how = 0; how < 2; how++) {
         rl_auth_sent(&auth);
         if (how == 1) {
             rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
         }
-        rl_auth_ended(&auth, true);
+        rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
         assert_true(auth.is_skipped);
-        rl_auth_ended(&auth, true);
+        rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
         assert_false(auth.is_skipped);
     }
     rl_auth_sent(&auth);
-    rl_auth_ended(&auth, true);
+    rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
     offer(&auth, "newer");
     assert_false(auth.is_skipped);
+}
+
+/* Up without them. They are said then, unless it is known that this goes wrong. */
+static void skipped_ones_are_due(void **state) {
+    (void)state;
+    static const struct {
+        bool is_refused, is_cut_live, is_due;
+    } rows[] = {{false, false, true}, {true, false, false}, {false, true, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_auth auth = {.state = RL_AUTH_SETTLED};
+        assert_false(rl_auth_is_due(&auth));
+        offer(&auth, "new");
+        assert_true(rl_auth_is_due(&auth));
+        rl_auth_sent(&auth);
+        rl_auth_ended(&auth, rows[i].is_cut_live ? RL_AUTH_CUT_LIVE : RL_AUTH_ENDED);
+        rl_auth_sent(&auth);
+        if (rows[i].is_refused) {
+            rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
+        }
+        assert_false(rl_auth_is_due(&auth));
+        rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
+        assert_true(auth.is_skipped);
+        assert_true(rl_auth_is_due(&auth) == rows[i].is_due);
+        offer(&auth, "newer");
+        assert_true(rl_auth_is_due(&auth));
+    }
+}
+
+/* What was refused in good order has not been hung up on, whenever the connection ends. */
+static void an_end_after_a_refusal_is_no_cut(void **state) {
+    (void)state;
+    struct rl_auth auth = {.state = RL_AUTH_SETTLED};
+    offer(&auth, "new");
+    rl_auth_sent(&auth);
+    rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
+    rl_auth_ended(&auth, RL_AUTH_CUT_LIVE);
+    assert_false(auth.is_cut_live || auth.is_skipped);
 }
 
 /* -- What may be shown -- */
@@ -176,8 +213,12 @@ static void hides_what_is_repeated(void **state) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[RL_REPLY_TEXT_MAX];
         snprintf(text, sizeof text, "%s", rows[i].text);
+        size_t length = strlen(text);
         rl_auth_hide(text, rows[i].password);
         assert_string_equal(text, rows[i].shown);
+        if (strlen(text) < length) { /* nothing is left behind its end */
+            assert_true(is_blank(text + strlen(text), length - strlen(text)));
+        }
     }
 }
 
@@ -205,6 +246,8 @@ int main(void) {
         cmocka_unit_test(refused_ones_are_tried_again),
         cmocka_unit_test(later_ones_wait),
         cmocka_unit_test(a_cut_skips_them_once),
+        cmocka_unit_test(skipped_ones_are_due),
+        cmocka_unit_test(an_end_after_a_refusal_is_no_cut),
         cmocka_unit_test(hides_what_is_repeated),
         cmocka_unit_test(hides_what_is_cut_off),
     };

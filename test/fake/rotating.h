@@ -1,0 +1,34 @@
+/* Five fake nodes that want a password, and a client whose credentials change while it holds a
+ * lock: f.lock, which must not be lost.
+ *
+ *     struct five f;
+ *     rotating_start(&f, "old");         the nodes know app:old, and so does the client
+ *     rotating_open(&f);                 and holds the lock
+ *     rotating_know(&f, 1, "new");       now node 1 knows app:new
+ *     rotating_set(&f, 1, "new");
+ *     rotating_wait(&f, 1, 0, 1);        it uses that
+ *     rotating_end(&f);                  asserts that the lock is still held, besides what
+ *                                        five_stop() does
+ */
+#ifndef FAKE_ROTATING_H
+#define FAKE_ROTATING_H
+
+#include "fake/five.h"
+
+/* Nodes that know app:old, and f.urls with app and this password. */
+void rotating_start(struct five *f, const char *password);
+
+/* Opens the client, on all nodes, and acquires. */
+void rotating_open(struct five *f);
+
+void rotating_end(struct five *f);
+
+/* A node knows app by this password, and by no other, or the client is told so. */
+void rotating_know(struct five *f, size_t index, const char *password);
+void rotating_set(struct five *f, size_t index, const char *password);
+
+/* Waits until a node is up, after so many connects at least, and `credentials` of redlock_node_info
+ * is this. */
+void rotating_wait(struct five *f, size_t index, int credentials, uint64_t connects);
+
+#endif /* FAKE_ROTATING_H */
