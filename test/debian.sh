@@ -1,13 +1,13 @@
 #!/bin/sh
 # Debian's packages, built and used as by somebody else, each in a clean chroot. By hand, as root:
 #
-#   sh test/debian.sh [FOLDER]    FOLDER, which is made, gets the packages
+#   sh test/debian.sh [FOLDER [SUITE]]    FOLDER, which is made, gets the packages
 #
 # The commit that is checked out is built by dpkg-buildpackage in the one chroot, as a user, and lintian
 # looks at the result. In the other one the packages are installed and purged, which must leave
 # nothing behind, and installed again, for autopkgtest to run debian/tests. Both are of this system's
-# release, by debootstrap and from this system's sources. It takes minutes, and 2 GB below TMPDIR.
-# Exit status 77: it cannot be done here.
+# release, or of SUITE, by debootstrap and from this system's sources. It takes minutes, and 2 GB below
+# TMPDIR. Exit status 77: it cannot be done here.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,6 +24,7 @@ done
 # shellcheck source=/dev/null
 . /etc/os-release
 [ "${ID-}" = debian ] || cannot 'not Debian'
+suite=${2:-$VERSION_CODENAME}
 # shellcheck disable=SC2016
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
     "Codename: $VERSION_CODENAME" | head -n 1)
@@ -64,13 +65,18 @@ files() {
         grep -v -e '^\./var/cache/' -e '^\./var/log/' -e '^\./var/lib/apt/' -e '^\./var/lib/dpkg/[^/]*-old$')
 }
 
-say "a clean $VERSION_CODENAME"
-debootstrap --variant=minbase "$VERSION_CODENAME" "$clean" "$mirror" >"$scratch/log" 2>&1 || {
+say "a clean $suite"
+debootstrap --variant=minbase "$suite" "$clean" "$mirror" >"$scratch/log" 2>&1 || {
     cat "$scratch/log"
     exit 1
 }
 rm -rf "$clean/etc/apt/sources.list"*
 cp -r /etc/apt/. "$clean/etc/apt/"
+# Of its settings what is about the network; the rest belongs to packages that are not there.
+rm -rf "$clean"/etc/apt/apt.conf*
+mkdir "$clean/etc/apt/apt.conf.d"
+apt-config dump Acquire >"$clean/etc/apt/apt.conf.d/90acquire"
+find "$clean/etc/apt" -name '*sources*' -type f -exec sed -i "s/$VERSION_CODENAME/$suite/g" {} +
 cp /etc/resolv.conf /etc/hosts "$clean/etc/"
 # No service is started in it.
 printf '#!/bin/sh\nexit 101\n' >"$clean/usr/sbin/policy-rc.d"
