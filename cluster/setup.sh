@@ -11,6 +11,9 @@
 # it installs and why, then runs apt-get, as root or by a sudo that asks for no password. Without
 # either it names the packages and fails. No service is started or enabled by what it installs.
 #
+# It knows Debian and what is made of it. For Fedora, Alpine, Arch and Homebrew it names the packages
+# and installs nothing: the names are of their lists, and nothing of this has been tried there.
+#
 # What only checks the style of the source is no reason to fail: where this system has no such
 # package, or another version than the source was written for, those tests are skipped. Nor is the
 # third of three provers, which older releases do not have.
@@ -163,6 +166,86 @@ give_up() {
     exit 0
 }
 
+# Debian's names, and what Fedora, Alpine, Arch and Homebrew call the same; '-' if they have none that
+# we know, or if it comes with the system.
+names_elsewhere="
+gcc                 gcc                       gcc                   gcc             -
+libc6-dev           glibc-devel               musl-dev              glibc           -
+meson               meson                     meson                 meson           meson
+ninja-build         ninja-build               samurai               ninja           ninja
+pkg-config          pkgconf-pkg-config        pkgconf               pkgconf         pkgconf
+libhiredis-dev      hiredis-devel             hiredis-dev           hiredis         hiredis
+libuv1-dev          libuv-devel               libuv-dev             libuv           libuv
+redis-server        valkey                    valkey                valkey          valkey
+redis-tools         valkey                    valkey-cli            valkey          valkey
+python3             python3                   python3               python          python
+iproute2            iproute                   iproute2              iproute2        -
+iptables            iptables-nft              iptables              iptables        -
+docker.io           moby-engine               docker                docker          -
+docker-compose      docker-compose            docker-cli-compose    docker-compose  docker-compose
+util-linux          util-linux                util-linux-misc       util-linux      -
+mariadb-server-core mariadb-server            mariadb               mariadb         mariadb
+mariadb-client-core mariadb                   mariadb-client        mariadb-clients mariadb
+libmariadb-dev      mariadb-connector-c-devel mariadb-connector-c-dev mariadb-libs  mariadb-connector-c
+libcmocka-dev       libcmocka-devel           cmocka-dev            cmocka          cmocka
+g++                 gcc-c++                   g++                   gcc             -
+clang               clang                     clang                 clang           llvm
+libclang-rt-dev     compiler-rt               compiler-rt           compiler-rt     llvm
+cmake               cmake                     cmake                 cmake           cmake
+libssl-dev          openssl-devel             openssl-dev           openssl         openssl
+openssl             openssl                   openssl               openssl         openssl
+binutils            binutils                  binutils              binutils        -
+git                 git                       git                   git             git
+make                make                      make                  make            make
+patch               patch                     patch                 patch           gpatch
+spin                -                         -                     -               spin
+z3                  z3                        z3                    z3              z3
+eprover             E                         -                     -               eprover
+valgrind            valgrind                  valgrind              valgrind        -
+"
+
+# name_elsewhere COMMAND...: the packages in $missing, by the names of the system that has COMMAND
+name_elsewhere() {
+    there=''
+    nowhere=''
+    while read -r debian fedora alpine arch brew; do
+        case " $missing " in *" $debian "*) ;; *) continue ;; esac
+        case $1 in
+        dnf) name=$fedora ;;
+        apk) name=$alpine ;;
+        pacman) name=$arch ;;
+        *) name=$brew ;;
+        esac
+        case " $there " in
+        *" $name "*) ;;
+        *) if [ "$name" = - ]; then nowhere="$nowhere $debian"; else there="$there $name"; fi ;;
+        esac
+    done <<NAMES
+$names_elsewhere
+NAMES
+    echo "setup.sh: no apt-get here. This has not been tried on your system, but should do:" >&2
+    echo "    $*$there" >&2
+    [ -z "$nowhere" ] || echo "No package is known there for what Debian calls:$nowhere" >&2
+}
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    printf 'Missing:\n%s' "$reasons"
+    if [ -z "$missing" ]; then
+        :
+    elif command -v dnf >/dev/null 2>&1; then
+        name_elsewhere dnf install
+    elif command -v apk >/dev/null 2>&1; then
+        name_elsewhere apk add
+    elif command -v pacman >/dev/null 2>&1; then
+        name_elsewhere pacman -S --needed
+    elif command -v brew >/dev/null 2>&1; then
+        name_elsewhere brew install
+    else
+        echo "setup.sh: no apt-get here. Install what gives you the above; Debian's names are:" >&2
+        echo "   $missing" >&2
+    fi
+    give_up
+fi
 printf 'To be installed from the packages of this system:\n%s' "$reasons"
 
 as_root=''
@@ -174,11 +257,6 @@ if [ "$(id -u)" -ne 0 ]; then
         echo "    apt-get install${missing:-$found}" >&2
         give_up
     fi
-fi
-if ! command -v apt-get >/dev/null 2>&1; then
-    echo "setup.sh: no apt-get here. Install what gives you the above; Debian's names are:" >&2
-    echo "   $missing" >&2
-    give_up
 fi
 
 # Installing redis-server would start a service. Debian asks /usr/sbin/policy-rc.d whether it may:

@@ -95,4 +95,33 @@ rm "$scratch/bin/spin"
 expect '... but for the rest' 1 ''
 grep -q 'apt-get install.* spin' "$log"
 result '... which is named' $? "$log"
+
+# elsewhere COMMAND PATTERN: a machine of another kind, without two packages
+elsewhere() {
+    machine
+    rm "$scratch/bin/apt-get" "$scratch/bin/ninja" "$scratch/bin/spin"
+    [ -z "$1" ] || stub "$1" "echo $1 >>$scratch/calls"
+    expect "without apt-get, with ${1:-nothing that is known}: fails, and installs nothing" 1 ''
+    grep -q "$2" "$log"
+    result "... and names what is missing: $2" $? "$log"
+}
+elsewhere dnf '^    dnf install ninja-build$'
+grep -q 'has not been tried' "$log" && grep -q "what Debian calls: spin\$" "$log"
+result '... with what has no name there, and that it was not tried' $? "$log"
+elsewhere apk '^    apk add samurai$'
+elsewhere pacman '^    pacman -S --needed ninja$'
+elsewhere brew '^    brew install ninja spin$'
+elsewhere '' '^    ninja-build spin$'
+
+machine
+rm "$scratch/bin/apt-get" "$scratch/bin/clang-format-14"
+stub dnf "echo dnf >>$scratch/calls"
+expect 'without apt-get, and only style is missing: no failure' 0 ''
+
+# Each package that is required has its line in the table.
+sed -n 's/^ *want \([a-z][^ ]*\) .*/\1/p' "$setup_sh" | sort -u | while read -r package; do
+    [ "$(grep -c "^$package  *[^ ]*  *[^ ]*  *[^ ]*  *[^ ]*\$" "$setup_sh")" = 1 ] || echo "$package"
+done >"$log"
+[ ! -s "$log" ]
+result 'every required package has names for the other systems' $? "$log"
 finish
