@@ -126,10 +126,12 @@ static bool check_allocator(const redlock_allocator *allocator, char *error, siz
     return true;
 }
 
-/* In millionths, rounded up. */
+/* In millionths, rounded up. Volatile, so that the product is a double: i386 multiplies with more
+ * digits, by which 0.01 is a little more than 10,000 of them. */
 static uint32_t to_ppm(double ratio) {
-    uint32_t ppm = (uint32_t)(ratio * 1e6);
-    return ppm < ratio * 1e6 ? ppm + 1 : ppm;
+    const volatile double millionths = ratio * 1e6;
+    uint32_t ppm = (uint32_t)millionths;
+    return ppm < millionths ? ppm + 1 : ppm;
 }
 
 int rl_options_apply(redlock_client *client, const redlock_client_options *o, char *error,
