@@ -232,7 +232,7 @@ static int measure(struct contend *contend, struct rl_bench_records *records) {
 static void gather(struct contend *contend, struct rl_bench_records *records) {
     uint64_t n = *contend->arena.n_waits;
     records->timeline.waits = contend->arena.waits;
-    records->timeline.n = n < RL_BENCH_ARENA_WAITS ? n : RL_BENCH_ARENA_WAITS;
+    records->timeline.n = (size_t)(n < RL_BENCH_ARENA_WAITS ? n : RL_BENCH_ARENA_WAITS);
     records->timeline.slack_ns = (uint64_t)contend->bench->options.distance_ms * 1000000;
     for (size_t i = 0; i < contend->n; i++) {
         records->timeline.n_waiters += rl_bench_options_waiters(&contend->bench->options, i);

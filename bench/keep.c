@@ -181,7 +181,7 @@ static int lose_all(struct keep_load *load) {
     if (bench->local == NULL) {
         return 0;
     }
-    load->lost = figures_of(load)->lost;
+    load->lost = (size_t)figures_of(load)->lost;
     load->is_stopped = true;
     rl_bench_progress_label(&bench->progress, "all nodes stopped: losing %zu locks", load->n);
     if (pause_nodes(bench, true) != 0) {

@@ -23,7 +23,8 @@ static int64_t answer_ms_of(const struct rl_args *args) {
 }
 
 static struct timeval timeval_of(int64_t ms) {
-    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+    return (struct timeval){.tv_sec = (time_t)(ms / 1000),
+                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
 }
 
 redisContext *rl_doctor_connect(const struct rl_facts *facts) {

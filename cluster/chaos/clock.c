@@ -99,8 +99,8 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     }
     if (is_wall_clock(clock)) {
         int64_t ns = moved_ns((int64_t)time->tv_sec * NS_PER_S + time->tv_nsec);
-        time->tv_sec = ns / NS_PER_S;
-        time->tv_nsec = ns % NS_PER_S;
+        time->tv_sec = (time_t)(ns / NS_PER_S);
+        time->tv_nsec = (long)(ns % NS_PER_S);
     }
     return 0;
 }

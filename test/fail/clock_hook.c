@@ -36,8 +36,8 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     int failed = real_clock_gettime(clock, now);
     if (failed == 0) {
         int64_t ns = now->tv_nsec + ahead();
-        now->tv_sec += ns / NS_PER_S;
-        now->tv_nsec = ns % NS_PER_S;
+        now->tv_sec += (time_t)(ns / NS_PER_S);
+        now->tv_nsec = (long)(ns % NS_PER_S);
     }
     return failed;
 }
@@ -49,8 +49,8 @@ int gettimeofday(struct timeval *now, void *zone) {
     int failed = real_gettimeofday(now, zone);
     if (failed == 0) {
         int64_t us = now->tv_usec + ahead() / 1000;
-        now->tv_sec += us / (NS_PER_S / 1000);
-        now->tv_usec = us % (NS_PER_S / 1000);
+        now->tv_sec += (time_t)(us / (NS_PER_S / 1000));
+        now->tv_usec = (suseconds_t)(us % (NS_PER_S / 1000));
     }
     return failed;
 }

@@ -430,7 +430,7 @@ static void a_forged_turn_takes_nothing(void **state) {
     waiter_ask(&w);
     waiter_until_at(&w, 0);
     uint64_t place = waiter_line(&w)->place;
-    for (uint64_t i = 1; i <= 3; i++) {
+    for (size_t i = 1; i <= 3; i++) {
         waiter_tell(&w, 0, "turn", place);
         for (size_t node = 0; node < FIVE; node++) {
             five_wait_count(&w.f, node, "take", i);

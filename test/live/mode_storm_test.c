@@ -337,7 +337,7 @@ static void end(struct live *live) {
 static void never_two_that_conflict(void **state) {
     struct live *live = *state;
     const char *steps = getenv("MODE_STORM_STEPS"), *seed = getenv("MODE_STORM_SEED");
-    const size_t count = steps != NULL ? strtoull(steps, NULL, 10) : STEPS;
+    const size_t count = steps != NULL ? (size_t)strtoull(steps, NULL, 10) : STEPS;
     const uint64_t from = seed != NULL ? strtoull(seed, NULL, 10) : 20261122;
     begin(live, from, count);
     for (size_t step = 0; step < count; step++) {

@@ -6,7 +6,7 @@
  * Its calls are bound when it starts. Where a library binds each at the first call, the dynamic
  * linker saves all registers on the stack then, with the end of a password that memcpy() has just
  * moved; the shared library is linked so that it does not, but not every hiredis and libuv is. */
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -77,7 +77,7 @@ static int count_copies(void) {
     while (fgets(line, sizeof line, maps) != NULL) {
         uintptr_t from, to;
         char rights[5];
-        CHECK(sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3);
+        CHECK(sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to, rights) == 3);
         bool is_looked_at = strncmp(rights, "rw", 2) == 0 && to - from < MAP_MAX;
         for (uintptr_t at = from; is_looked_at && at < to; at += 65536) {
             size_t left = to - at < sizeof page ? to - at : sizeof page;

@@ -243,11 +243,11 @@ static void piece_send(struct sim_conn *conn, enum sim_direction way, const char
  * time. */
 static size_t split(struct sim_world *world, bool drips, size_t length) {
     if (drips && length > 1) {
-        return sim_between(&world->net_random, 1, length < 40 ? length : 40);
+        return (size_t)sim_between(&world->net_random, 1, length < 40 ? length : 40);
     }
     if (length > 1 && world->options.split_percent > 0 &&
         sim_chance(&world->net_random, world->options.split_percent)) {
-        return sim_between(&world->net_random, 1, length - 1);
+        return (size_t)sim_between(&world->net_random, 1, length - 1);
     }
     return length;
 }

@@ -20,6 +20,10 @@ static uint64_t number(const struct resp_command *command, size_t at) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
+static size_t keys_of(const struct resp_command *command) {
+    return (size_t)number(command, 2);
+}
+
 /* "+OK", ":1" and larger, "1 0 0"; "$-1", ":0" and smaller, "0 2 750"; "-..." */
 static bool read_reply(const struct server_ran *ran, struct sim_ran *out) {
     const char *reply = ran->reply;
@@ -102,7 +106,7 @@ static void read_given(const struct server_ran *ran, struct sim_ran *out) {
 
 /* Of a place in the line of a semaphore. */
 static bool read_permits(const struct server_ran *ran, struct sim_ran *out) {
-    const size_t value = 3 + number(ran->command, 2);
+    const size_t value = 3 + keys_of(ran->command);
     const bool joins = out->command == SIM_JOIN;
     out->resource = 0;
     out->take = (uint8_t)(out->fence >> 56);
@@ -123,7 +127,7 @@ static bool read_permits(const struct server_ran *ran, struct sim_ran *out) {
 /* Of a place and of no token. */
 static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
     out->command = begins(ran->script, "join") ? SIM_JOIN : SIM_LEAVE;
-    out->place = place_at(ran->command, 3 + number(ran->command, 2));
+    out->place = place_at(ran->command, 3 + keys_of(ran->command));
     const struct resp_arg *key = &ran->command->args[3];
     out->resource = (uint8_t)(key->length == 2 ? 1u << ((key->data[1] - '1') & 7) : 0);
     out->fence = out->place != NULL ? place_number(out->place) : 0;
@@ -144,7 +148,7 @@ static uint64_t taken_fence(const struct server_ran *ran) {
 
 static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     const struct resp_command *command = ran->command;
-    const size_t value = 3 + number(command, 2);
+    const size_t value = 3 + keys_of(command);
     if (begins(ran->script, "join") || begins(ran->script, "leave")) {
         return read_place(ran, out);
     }
@@ -158,7 +162,7 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
         return false;
     }
     out->token = command->args[value].data;
-    read_slots(command, 3, number(command, 2), out);
+    read_slots(command, 3, keys_of(command), out);
     if (begins(ran->script, "release")) {
         out->command = SIM_RELEASE;
     } else if (begins(ran->script, "raise")) {
