@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,6 +54,11 @@ static int move_up(int fd) {
     return fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
 }
 
+/* close_range(), which musl has not. */
+static int close_all(unsigned first, unsigned last) {
+    return (int)syscall(SYS_close_range, first, last, 0U);
+}
+
 /* Only report_fd is left of what the parent had open; what the server prints goes to its log. 0, or
  * -1 with errno. */
 static int replace_fds(const char *log, int report_fd) {
@@ -62,7 +68,7 @@ static int replace_fds(const char *log, int report_fd) {
         return -1;
     }
     unsigned report = (unsigned)report_fd;
-    return close_range(3, report - 1, 0) == 0 ? close_range(report + 1, ~0U, 0) : -1;
+    return close_all(3, report - 1) == 0 ? close_all(report + 1, ~0U) : -1;
 }
 
 /* 0, or -1 with errno. */

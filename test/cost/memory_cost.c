@@ -12,7 +12,7 @@
 #define CLIENT_BYTES_MAX 150000 /* five nodes; 104,000 in November 2026 */
 #define LOCK_BYTES_MAX 1250 /* a name of 32 bytes; 1,143, and 930 before it could wait in a line */
 
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#ifdef __GLIBC__
 static size_t heap_bytes(void) {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;

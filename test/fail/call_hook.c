@@ -150,11 +150,19 @@ int close(int fd) {
 
 /* -- Connecting -- */
 
-int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) {
+#ifdef __GLIBC__ /* takes a pointer to any kind of address, by a union */
+#define ADDRESS_ARG __CONST_SOCKADDR_ARG
+#define ADDRESS_OF(arg) (arg).__sockaddr__
+#else
+#define ADDRESS_ARG const struct sockaddr *
+#define ADDRESS_OF(arg) (arg)
+#endif
+
+int connect(int fd, ADDRESS_ARG address, socklen_t size) {
     if (is_ours(fd) && strikes(CALL_CONNECT)) {
         return fail();
     }
-    return REAL(connect, "connect")(fd, address.__sockaddr__, size);
+    return REAL(connect, "connect")(fd, ADDRESS_OF(address), size);
 }
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size) {

@@ -23,8 +23,12 @@ static size_t allocated_bytes(void) {
     if (__sanitizer_get_current_allocated_bytes != NULL) {
         return __sanitizer_get_current_allocated_bytes();
     }
+#ifdef __GLIBC__
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
+#else
+    return 0; /* other C libraries do not say: there the bound on memory is not looked at */
+#endif
 }
 
 static void on_tick(uv_timer_t *tick) {
