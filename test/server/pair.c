@@ -112,6 +112,7 @@ void pair_start(struct pair *pair, size_t n, const char *const *args, const char
         pair->ours->words =
             pair_info_says(pair, "redis_version:7.0.") ? SERVER_REDIS_7 : SERVER_REDIS_8;
     }
+    pair->ours->has_32_bits = pair_info_says(pair, "arch_bits:32");
     pair->ours->native = knows(pair, "DELIFEQ") ? SERVER_DELIFEQ
                          : knows(pair, "DELEX") ? SERVER_DELEX
                                                 : SERVER_SCRIPT_ONLY;

@@ -143,6 +143,7 @@ struct server {
     const struct server *twin; /* answers INFO in this one's place; NULL: itself */
     enum server_words words;
     enum server_native native;
+    bool has_32_bits; /* as its INFO says */
 
     /* What is wrong with it. */
     bool is_replica;  /* READONLY */

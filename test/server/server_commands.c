@@ -72,8 +72,10 @@ static void do_select(struct call *call) {
     if (!resp_number(&call->args[1], &db)) {
         reply_error(call, NO_INTEGER_TEXT);
     } else if (db < INT32_MIN || db > INT32_MAX) {
-        reply_error(call,
-                    "ERR value is out of range, value must between -2147483648 and 2147483647");
+        reply_error(call, call->server->has_32_bits
+                              ? "ERR value is out of range"
+                              : "ERR value is out of range, value must between -2147483648 and "
+                                "2147483647");
     } else if (db < 0 || db >= SERVER_DATABASES) {
         reply_error(call, "ERR DB index is out of range");
     } else {
@@ -196,9 +198,14 @@ static const struct rule *find_subcommand(const struct rule *container,
 
 /* -- What may be against it -- */
 
+/* Of Redis 8: 8.0 is as Redis 7 is in what follows, 8.6 is not. */
+static bool is_redis_8_4(const struct server *server) {
+    return server->words == SERVER_REDIS_8 && server->native == SERVER_DELEX;
+}
+
 static void reply_unknown(struct call *call) {
     char text[400];
-    bool shows_args = call->count > 1 || call->server->words != SERVER_REDIS_8;
+    bool shows_args = call->count > 1 || !is_redis_8_4(call->server);
     int length = snprintf(text, sizeof text, "ERR unknown command '%.*s'%s",
                           (int)(call->args[0].length < 128 ? call->args[0].length : 128),
                           call->args[0].data, shows_args ? ", with args beginning with: " : "");
@@ -259,7 +266,7 @@ static const struct rule *look_up(struct call *call) {
 static uint32_t flags_of(const struct call *call, const struct rule *rule) {
     const enum server_words words = call->server->words;
     uint32_t more = 0;
-    if (words == SERVER_REDIS_8 && rule->run == do_subscribe) {
+    if (is_redis_8_4(call->server) && rule->run == do_subscribe) {
         more = CALL_DENYOOM;
     } else if (words == SERVER_VALKEY &&
                (rule->run == do_select || rule->run == do_setname || rule->run == do_getname)) {

@@ -53,7 +53,7 @@ static void put_server(struct info *info) {
         line(info, "valkey_version", native == SERVER_DELIFEQ ? "9.1.2" : "8.1.1");
     }
     line(info, is_valkey ? "server_mode" : "redis_mode", "standalone");
-    line(info, "arch_bits", "64");
+    line(info, "arch_bits", info->server->has_32_bits ? "32" : "64");
     line(info, "run_id", info->server->run_id);
     number(info, "server_time_usec", (long long)info->now_us);
     number(info, "uptime_in_seconds", uptime_s(info));
