@@ -81,7 +81,7 @@ static int count_copies(void) {
         bool is_looked_at = strncmp(rights, "rw", 2) == 0 && to - from < MAP_MAX;
         for (uintptr_t at = from; is_looked_at && at < to; at += 65536) {
             size_t left = to - at < sizeof page ? to - at : sizeof page;
-            CHECK(fseek(memory, (long)at, SEEK_SET) == 0);
+            CHECK(fseeko(memory, (off_t)at, SEEK_SET) == 0);
             count += count_in(page, fread(page, 1, left, memory));
         }
     }
