@@ -8,13 +8,15 @@
 #include "bare.h"
 #include "cycle_load.h"
 #include "figures.h"
+#include "threads_load.h"
 #include "users.h"
 
 struct pair {
     struct rl_bench *bench;
     struct rl_bench_cycle_load *load;
-    struct rl_bench_cycle_load *script; /* of the user who releases by it; NULL: the same */
-    struct rl_bench_bare *bare;         /* NULL without --baseline */
+    struct rl_bench_cycle_load *script;    /* of the user who releases by it; NULL: the same */
+    struct rl_bench_bare *bare;            /* NULL without --baseline */
+    struct rl_bench_threads_load *threads; /* NULL without --blocking */
     bool has_two;
 };
 
@@ -32,6 +34,9 @@ static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *sli
                       int64_t slice_ms) {
     if (side == 1 && pair->bare != NULL) {
         return bare_slice(pair, slice, slice_ms);
+    }
+    if (side == 0 && pair->threads != NULL) {
+        return rl_bench_threads_load_slice(pair->threads, slice, slice_ms);
     }
     const struct rl_bench_options *options = &pair->bench->options;
     if (side == 1 && pair->script != NULL) {
@@ -130,6 +135,9 @@ static int open_pair(struct pair *pair) {
     if (open_loads(pair) != 0) {
         return -1;
     }
+    if (options->blocking && rl_bench_threads_load_open(&pair->threads, bench) != 0) {
+        return -1;
+    }
     if (!options->has_baseline) {
         return 0;
     }
@@ -154,6 +162,9 @@ static void name_series(struct rl_bench_report *report, bool compares) {
     if (options->release == RL_BENCH_RELEASE_BOTH) {
         first = "native";
         second = "script";
+    } else if (options->blocking) {
+        first = "blocking";
+        second = "asynchronous";
     } else if (compares && options->fencing != RL_BENCH_BOTH) {
         first = options->permits > 0 ? "permits" : "shared";
         second = "exclusive";
@@ -176,6 +187,7 @@ int rl_bench_cycle(struct rl_bench *bench) {
     }
     rl_bench_bare_close(pair.bare);
     rl_bench_cycle_load_close(pair.script);
+    rl_bench_threads_load_close(pair.threads);
     rl_bench_cycle_load_close(pair.load);
     return result;
 }

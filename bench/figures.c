@@ -26,12 +26,14 @@ static double node_cpu_us_per_lock(const struct rl_bench_slice *slice) {
 }
 
 static double allocations_per_lock(const struct rl_bench_slice *slice) {
-    return per_lock(slice, (double)slice->allocations);
+    return slice->is_by_threads ? RL_BENCH_NOT_MEASURED
+                                : per_lock(slice, (double)slice->allocations);
 }
 
 static double mallocs_per_lock(const struct rl_bench_slice *slice) {
-    return rl_bench_heap_is_counted() ? per_lock(slice, (double)slice->mallocs)
-                                      : RL_BENCH_NOT_MEASURED;
+    return rl_bench_heap_is_counted() && !slice->is_by_threads
+               ? per_lock(slice, (double)slice->mallocs)
+               : RL_BENCH_NOT_MEASURED;
 }
 
 /* Who waits for a lock sends something: 0 was not measured. */

@@ -47,6 +47,9 @@ static const struct tool_option rows[] = {
      .uses = FOR(RL_BENCH_CYCLE), .value = "W",
      .help = "cycle: acquires as a reader; on, off (default), or both: slices of\n"
              "readers and of exclusive locks in turn"},
+    {"blocking", 0, TOOL_FLAG, .at = AT(blocking), .uses = FOR(RL_BENCH_CYCLE),
+     .help = "cycle: slices of as many threads as there are workers, through the\n"
+             "blocking interface, and of the workers in turn"},
     {"permits", 0, TOOL_WHOLE, .at = AT(permits), .min = 1, .max = RL_BENCH_PERMITS_MAX,
      .uses = BOTH, .value = "K",
      .help = "the lock is a semaphore of K permits. cycle: slices of permits and of\n"
@@ -154,8 +157,9 @@ const char *rl_bench_workload_name(int workload) {
 
 bool rl_bench_options_compare(const struct rl_bench_options *options) {
     bool has_permits = options->workload == RL_BENCH_CYCLE && options->permits > 0;
-    return options->fencing == RL_BENCH_BOTH || options->shared == RL_BENCH_BOTH ||
-           options->release == RL_BENCH_RELEASE_BOTH || (has_permits && !options->has_baseline);
+    return options->blocking || options->fencing == RL_BENCH_BOTH ||
+           options->shared == RL_BENCH_BOTH || options->release == RL_BENCH_RELEASE_BOTH ||
+           (has_permits && !options->has_baseline);
 }
 
 enum rl_bench_lock rl_bench_options_lock(const struct rl_bench_options *options, size_t side) {
@@ -200,6 +204,14 @@ static int check_comparison(struct tool_options *parsed, const struct rl_bench_o
     const int comparisons = (options->fencing == RL_BENCH_BOTH) +
                             (options->shared == RL_BENCH_BOTH) +
                             (options->release == RL_BENCH_RELEASE_BOTH);
+    if (options->blocking && (options->has_baseline || options->fencing == RL_BENCH_BOTH ||
+                              options->shared != RL_BENCH_OFF || options->permits > 0 ||
+                              options->release != RL_BENCH_RELEASE_NATIVE)) {
+        return tool_options_fail(
+            parsed,
+            "--blocking compares exclusive locks, one comparison at a time: "
+            "leave --baseline, --shared, --permits, --release and --fencing both out");
+    }
     if (rl_bench_options_compare(options) && options->has_baseline) {
         return tool_options_fail(parsed, "%s and --baseline: one comparison at a time", both);
     }

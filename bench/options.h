@@ -54,6 +54,7 @@ struct rl_bench_options {
     int fencing;       /* enum rl_bench_switch */
     int shared;        /* the same */
     int release;       /* enum rl_bench_release */
+    bool blocking;     /* slices by threads, through the blocking interface, and others in turn */
     int guard;         /* enum redlock_guard */
     int again;         /* enum rl_bench_again */
     bool idle;         /* the first client holds, the others wait */

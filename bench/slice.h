@@ -31,6 +31,7 @@ struct rl_bench_slice {
     uint64_t attempts;    /* rounds of SET, 0 where they are not counted */
     uint64_t mallocs;     /* of the loop's thread */
     uint64_t allocations; /* of the library */
+    bool is_by_threads;   /* neither mallocs nor allocations were counted */
     uint64_t commands;    /* to all nodes, 0 where they are not counted */
     uint64_t executed;    /* commands that the nodes count, those inside scripts too; 0: unknown */
     uint64_t fenced;      /* grants with a fence */

@@ -87,6 +87,8 @@ if python3 -c '' 2>/dev/null; then
         --fencing both --slices 1 --warmup 0
     runs 'cycle of readers and of exclusive locks' 'sides ratios' \
         --shared both --slices 1 --warmup 0
+    runs 'cycle of threads and of workers' 'sides ratios' \
+        --blocking --in-flight 3 --slices 1 --warmup 0
     runs 'cycle of readers beside the bare fan-out' 'sides ratios' \
         --shared on --baseline --slices 1 --warmup 0
     runs 'cycle of permits and of exclusive locks' 'sides ratios permits take' \
@@ -229,6 +231,9 @@ bad 'a baseline of another workload' '\-\-baseline does not apply to --workload 
 bad 'a baseline that is none' '\-\-baseline "x": it takes one of formatted|argv' --baseline=x
 bad 'two comparisons at once' '\-\-shared both and --baseline: one' --shared both --baseline
 bad 'two other comparisons' 'one comparison at a time' --shared both --fencing both
+bad 'threads, and another comparison' '\-\-blocking compares exclusive locks' --blocking --baseline
+bad 'threads that read' '\-\-blocking compares exclusive locks' --blocking --shared on
+bad 'threads of contend' '\-\-blocking does not apply to --workload contend' --workload contend --blocking
 bad 'readers that wait beside each other in a process' '\-\-readers takes one waiter' --workload contend --readers 50 \
     --waiters-per-process 2
 bad 'a share of readers that is none' '\-\-readers "101": it takes a number from 0 to 100' --workload contend --readers 101
