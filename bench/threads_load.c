@@ -171,7 +171,7 @@ static int make_mutex(struct rl_bench_threads_load *load, struct thread_worker *
     options.error = bench->error;
     options.error_size = sizeof(bench->error);
     return redlock_mutex_new(load->client, key, (size_t)length, &options, &worker->mutex) == 0 ? 0
-                                                                                              : -1;
+                                                                                               : -1;
 }
 
 int rl_bench_threads_load_open(struct rl_bench_threads_load **load, struct rl_bench *bench) {

@@ -25,9 +25,18 @@
  * is stopped between the question and the step, only what the lock protects can refuse the step:
  * set `fencing` and pass it redlock_mutex_fence().
  *
+ * Work: to wake the loop thread costs more than the lock. While calls come one by one, the calling
+ * thread therefore does the loop thread's work itself as long as it waits, for some milliseconds at
+ * most: it reads and writes the client's sockets, also for other locks. Code of the program never
+ * runs there: a client with a trace hook or an allocator, or with a mutex that has on_lost, leaves
+ * all of it to the loop thread. So does a call with less than 128 KB left of its stack. A thread
+ * that may not use sockets (seccomp), or that stands behind all others (SCHED_IDLE), should have
+ * on_lost set.
+ *
  * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
  * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
- * signal. Cancellation: pthread_cancel() has no effect inside a call that waits.
+ * signal; a handler that runs in it for long may hold the client up. Cancellation: pthread_cancel()
+ * has no effect inside a call that waits.
  *
  * fork(): in the child every function returns REDLOCK_ERR_FORKED, or "nothing is held", and touches
  * nothing: another thread may have held a lock of this library or of malloc when the process was

@@ -1,13 +1,20 @@
 /* How a call of any thread gets to the loop thread and back: see state.h. */
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
-#include <string.h>
+#include <semaphore.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/require.h"
+#include "base/stack.h"
 #include "blocking/ask.h"
+#include "blocking/drive.h"
 #include "blocking/gate.h"
+#include "blocking/wheel.h"
+
+/* For the whole library, and libuv: 12 KB are the events of one wait, and a handshake by TLS needs
+ * some 30. */
+#define STACK_ROOM ((size_t)128 * 1024)
 
 void rl_blocking_ref(redlock_blocking *blocking) {
     uint32_t before = atomic_fetch_add_explicit(&blocking->references, 1, memory_order_relaxed);
@@ -22,7 +29,7 @@ void rl_blocking_unref(redlock_blocking *blocking) {
         return;
     }
     assert(blocking->is_down);
-    assert(blocking->first == NULL);
+    assert(blocking->first == NULL && blocking->first_answer == NULL);
     assert(blocking->mutexes == NULL); /* each has a reference until it is freed */
     redlock_allocator memory = blocking->memory;
     pthread_mutex_destroy(&blocking->gate);
@@ -41,8 +48,12 @@ int rl_ask_check(const redlock_blocking *blocking) {
     return rl_loop_thread_is_self(blocking->thread) ? REDLOCK_ERR_WRONG_THREAD : 0;
 }
 
+/* What is to be done once the gate is open. */
+enum next { REST, WAKE, CALL, DRIVE };
+
 /* With the gate closed. */
-static void put(redlock_blocking *blocking, struct rl_ask *ask) {
+static enum next put(redlock_blocking *blocking, struct rl_ask *ask, bool can_drive) {
+    bool was_asleep = blocking->is_asleep;
     assert(!blocking->is_down); /* nobody would take it */
     assert((blocking->first == NULL) == (blocking->last == NULL));
     ask->blocking = blocking;
@@ -53,22 +64,44 @@ static void put(redlock_blocking *blocking, struct rl_ask *ask) {
         blocking->first = ask;
     }
     blocking->last = ask;
-    rl_loop_thread_wake(blocking->thread);
+    blocking->sent++;
+    blocking->is_asleep = false; /* others need not wake it, too */
+    if (blocking->wheel == RL_WHEEL_FREE) {
+        blocking->wheel = can_drive ? RL_WHEEL_CALLER : RL_WHEEL_THREAD;
+        return can_drive ? DRIVE : CALL;
+    }
+    return was_asleep ? WAKE : REST;
+}
+
+/* The caller's reference keeps all that is used here; he who closes the client has one, too. */
+static void go_on(redlock_blocking *blocking, const struct rl_ask *ask, enum next next) {
+    if (next == WAKE) {
+        rl_loop_thread_wake(blocking->thread);
+    } else if (next == CALL) {
+        rl_wheel_call(blocking);
+    } else if (next == DRIVE) {
+        rl_drive_until(blocking, ask);
+    }
 }
 
 static int send_and_wait(redlock_blocking *blocking, struct rl_ask *ask) {
-    int status = REDLOCK_ERR_CLOSED;
+    enum next next = REST;
+    bool can_drive = rl_stack_has_room(STACK_ROOM);
     rl_gate_close(blocking);
-    if (!blocking->is_closing) {
-        put(blocking, ask);
-        while (!ask->is_done) {
-            rl_gate_wait(blocking, &ask->answered);
-        }
-        status = ask->status;
-        assert(!blocking->is_down || blocking->is_closing);
+    bool is_closing = blocking->is_closing;
+    if (!is_closing) {
+        next = put(blocking, ask, can_drive);
     }
     rl_gate_open(blocking);
-    return status;
+    if (is_closing) {
+        return REDLOCK_ERR_CLOSED;
+    }
+    go_on(blocking, ask, next);
+    while (sem_wait(&ask->answered) != 0) {
+        assert(errno == EINTR); /* a handler of the program's */
+    }
+    assert(ask->is_done);
+    return ask->status;
 }
 
 int rl_ask_send(redlock_blocking *blocking, struct rl_ask *ask) {
@@ -76,7 +109,7 @@ int rl_ask_send(redlock_blocking *blocking, struct rl_ask *ask) {
     if (status != 0) {
         return status;
     }
-    if (pthread_cond_init(&ask->answered, NULL) != 0) {
+    if (sem_init(&ask->answered, 0, 0) != 0) {
         return REDLOCK_ERR_SYSTEM;
     }
     int cancel_state;
@@ -86,51 +119,21 @@ int rl_ask_send(redlock_blocking *blocking, struct rl_ask *ask) {
     ask->asked_ns = redlock_now_ns();
     status = send_and_wait(blocking, ask);
     pthread_setcancelstate(cancel_state, NULL);
-    pthread_cond_destroy(&ask->answered);
+    sem_destroy(&ask->answered);
     rl_blocking_unref(blocking);
     return status;
 }
 
 int rl_ask_send_last(redlock_blocking *blocking, struct rl_ask *ask) {
     int status = REDLOCK_ERR_CLOSED;
+    enum next next = REST;
     rl_gate_close(blocking);
     if (!blocking->is_closing) {
         blocking->is_closing = true;
-        put(blocking, ask);
+        next = put(blocking, ask, false);
         status = 0;
     }
     rl_gate_open(blocking);
+    go_on(blocking, ask, next);
     return status;
-}
-
-void rl_ask_answer(struct rl_ask *ask, int status) {
-    redlock_blocking *blocking = ask->blocking;
-    rl_gate_close(blocking);
-    assert(rl_loop_thread_is_self(blocking->thread));
-    RL_REQUIRE(!ask->is_done); /* else its caller may have gone, with the stack that it is on */
-    assert(status <= 0);
-    ask->status = status;
-    ask->is_done = true;
-    pthread_cond_signal(&ask->answered);
-    rl_gate_open(blocking);
-}
-
-void rl_ask_run_all(redlock_blocking *blocking) {
-    assert(rl_loop_thread_is_self(blocking->thread));
-    rl_gate_close(blocking);
-    struct rl_ask *ask = blocking->first;
-    blocking->first = blocking->last = NULL;
-    rl_gate_open(blocking);
-    while (ask != NULL) {
-        struct rl_ask *next = ask->next; /* of the list that was taken: nobody changes it */
-        assert(ask->blocking == blocking && !ask->is_done);
-        ask->run(ask);
-        ask = next;
-    }
-}
-
-void rl_mutex_say(redlock_mutex *mutex, const char *sentence) {
-    rl_gate_close(mutex->blocking);
-    rl_error_copy(mutex->message, sizeof mutex->message, sentence);
-    rl_gate_open(mutex->blocking);
 }

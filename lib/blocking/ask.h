@@ -9,17 +9,10 @@
 int rl_ask_send(redlock_blocking *blocking, struct rl_ask *ask);
 /* The last ask of the client: refused if there was one. Does not wait. */
 int rl_ask_send_last(redlock_blocking *blocking, struct rl_ask *ask);
-/* Loop thread. The ask may be gone when this returns. */
-void rl_ask_answer(struct rl_ask *ask, int status);
-/* Loop thread: runs all that were sent. */
-void rl_ask_run_all(redlock_blocking *blocking);
 /* Whether this call could be made at all: 0, FORKED or WRONG_THREAD. */
 int rl_ask_check(const redlock_blocking *blocking);
 
 void rl_blocking_ref(redlock_blocking *blocking);
 void rl_blocking_unref(redlock_blocking *blocking);
-
-/* The sentence of the last failure. Any thread. */
-void rl_mutex_say(redlock_mutex *mutex, const char *sentence);
 
 #endif

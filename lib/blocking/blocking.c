@@ -16,14 +16,18 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "blocking/ask.h"
+#include "blocking/drive.h"
 #include "blocking/gate.h"
 #include "blocking/hold.h"
 #include "blocking/make.h"
+#include "blocking/wheel.h"
+#include "blocking/work.h"
 
 /* -- The loop thread -- */
 
@@ -49,14 +53,23 @@ static void open_cb(redlock_client *client, int status, void *data) {
 
 static bool begin(void *owner, struct uv_loop_s *loop) {
     redlock_blocking *blocking = owner;
+    rl_wheel_take(blocking);
     int status = redlock_client_open(&blocking->client, loop, blocking->options, open_cb, blocking);
     assert((status == 0) == (blocking->client != NULL)); /* which wait_until_open() goes by */
     blocking->begin_status = status;
     return status == 0;
 }
 
-static void woken(void *owner) {
-    rl_ask_run_all(owner);
+static void before_wait(void *owner) {
+    rl_ask_before_wait(owner);
+}
+
+static void after_wait(void *owner) {
+    rl_ask_after_wait(owner);
+}
+
+static void paused(void *owner) {
+    rl_drive_rest(owner);
 }
 
 static void end(void *owner) {
@@ -64,6 +77,7 @@ static void end(void *owner) {
     if (blocking->begin_status != 0) {
         tell_opener(blocking, blocking->begin_status);
     }
+    rl_ask_tell(blocking);
     rl_gate_close(blocking);
     assert(blocking->is_open); /* or the opener would wait for ever */
     assert(!blocking->is_down);
@@ -75,7 +89,9 @@ static void end(void *owner) {
 
 static const struct rl_loop_thread_events thread_events = {
     .begin = begin,
-    .woken = woken,
+    .before_wait = before_wait,
+    .after_wait = after_wait,
+    .paused = paused,
     .end = end,
 };
 
@@ -86,17 +102,21 @@ static const char no_memory[] = "out of memory";
 /* NULL, or a sentence; nothing is left then. */
 static const char *make_parts(redlock_blocking *blocking) {
     const char *error = NULL;
+    pthread_condattr_t clock;
     int code = pthread_mutex_init(&blocking->gate, NULL);
     if (code != 0) {
         return strerror(code);
     }
-    code = pthread_cond_init(&blocking->changed, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    code = pthread_cond_init(&blocking->changed, &clock);
+    pthread_condattr_destroy(&clock);
     if (code != 0) {
         error = strerror(code);
         goto no_cond;
     }
-    blocking->thread = rl_loop_thread_new(&blocking->memory, &thread_events, blocking, &error);
-    if (blocking->thread != NULL) {
+    if (rl_loop_thread_new(&blocking->thread, &blocking->memory, &thread_events, blocking,
+                           &error)) {
         return NULL;
     }
     if (error == NULL) {
@@ -153,6 +173,7 @@ int redlock_blocking_open(redlock_blocking **out, const redlock_client_options *
     blocking->memory = memory;
     rl_fork_begin(&blocking->fork);
     blocking->options = options;
+    blocking->has_own_code = options->trace != NULL || user != NULL;
     atomic_init(&blocking->references, 1);
     const char *error = make_parts(blocking);
     if (error != NULL) {

@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "blocking/ask.h"
+#include "blocking/work.h"
 
 static void run_set(struct rl_ask *ask) {
     const struct rl_credentials_ask *set = RL_CONTAINER(ask, struct rl_credentials_ask, ask);

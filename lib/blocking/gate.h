@@ -3,7 +3,11 @@
 #define RL_BLOCKING_GATE_H
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "blocking/state.h"
 
@@ -24,6 +28,16 @@ static inline void rl_gate_wait(redlock_blocking *blocking, pthread_cond_t *cond
     int error = pthread_cond_wait(condition, &blocking->gate);
     assert(error == 0);
     (void)error;
+}
+
+/* As rl_gate_wait(), until that time of CLOCK_MONOTONIC at most. False: it is over. */
+static inline bool rl_gate_wait_until(redlock_blocking *blocking, pthread_cond_t *condition,
+                                      uint64_t until_ns) {
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
+                                   .tv_nsec = (long)(until_ns % 1000000000)};
+    int error = pthread_cond_timedwait(condition, &blocking->gate, &until);
+    assert(error == 0 || error == ETIMEDOUT);
+    return error == 0;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* What the loop thread does for a mutex: lock objects of the asynchronous API, one for each owner
+/* What is done in the loop for a mutex: lock objects of the asynchronous API, one for each owner
  * that wants the mutex, holds it, or has lost it and not unlocked it.
  *
  * Happy path: lock takes a lock object that is unused and submits an acquire for the owner; its
@@ -24,11 +24,12 @@
 #include "redlock/semaphore.h"
 
 #include "base/error.h"
-#include "blocking/ask.h"
 #include "blocking/gate.h"
 #include "blocking/hold.h"
 #include "blocking/make.h"
 #include "blocking/valid.h"
+#include "blocking/wheel.h"
+#include "blocking/work.h"
 
 /* -- Telling -- */
 
@@ -91,7 +92,9 @@ static void lost_cb(redlock_lock *lock, int status, void *data) {
     say_as(mutex, lock);
     if (mutex->options.on_lost != NULL) {
         assert(mutex->lost == NULL);
+        assert(rl_loop_thread_is_self(mutex->blocking->thread)); /* as promised: see drive.c */
         mutex->lost = hold;
+        rl_ask_tell(mutex->blocking); /* who was answered does not wait for the program's code */
         mutex->options.on_lost(mutex, status, mutex->options.lost_data);
         mutex->lost = NULL;
     }
@@ -178,7 +181,7 @@ static bool is_held(const redlock_mutex *mutex) {
 
 /* -- Lock -- */
 
-/* How much of the timeout is left; the loop thread may have been busy. Not 0 unless it was: that is
+/* How much of the timeout is left; the loop may have been busy. Not 0 unless it was: that is
  * one attempt, with other statuses. */
 static int64_t left_ms(const struct rl_ask *ask) {
     int64_t spent_ms = (int64_t)((redlock_now_ns() - ask->asked_ns) / 1000000);
@@ -238,7 +241,7 @@ static void lock_again(struct rl_hold *hold, struct rl_ask *ask) {
 }
 
 void rl_hold_lock(struct rl_ask *ask) {
-    assert(rl_loop_thread_is_self(ask->blocking->thread));
+    assert(rl_wheel_is_mine(ask->blocking));
     assert(ask->mutex->blocking == ask->blocking);
     redlock_mutex *mutex = ask->mutex;
     struct rl_hold *hold = hold_of(mutex, ask->owner);
@@ -300,7 +303,7 @@ static void unlock_last(struct rl_hold *hold, struct rl_ask *ask) {
 }
 
 void rl_hold_unlock(struct rl_ask *ask) {
-    assert(rl_loop_thread_is_self(ask->blocking->thread));
+    assert(rl_wheel_is_mine(ask->blocking));
     assert(ask->mutex->blocking == ask->blocking);
     struct rl_hold *hold = hold_of(ask->mutex, ask->owner);
     if (hold == NULL) {
@@ -339,7 +342,7 @@ static int submit_upgrade(struct rl_hold *hold, const struct rl_ask *ask) {
 
 /* The hold that the ask's owner can prolong, or NULL: the ask is answered. */
 static struct rl_hold *hold_to_prolong(struct rl_ask *ask) {
-    assert(rl_loop_thread_is_self(ask->blocking->thread));
+    assert(rl_wheel_is_mine(ask->blocking));
     assert(ask->mutex->blocking == ask->blocking);
     struct rl_hold *hold = hold_of(ask->mutex, ask->owner);
     if (hold == NULL || hold->depth == 0) {

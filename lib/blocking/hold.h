@@ -1,4 +1,4 @@
-/* What the loop thread does for a mutex. */
+/* What who has the wheel (state.h) does for a mutex. */
 #ifndef RL_BLOCKING_HOLD_H
 #define RL_BLOCKING_HOLD_H
 

@@ -1,4 +1,4 @@
-/* Mutexes and their lock objects, made and freed on the loop thread.
+/* Mutexes and their lock objects, made and freed in the loop.
  *
  * A mutex has one lock object from the beginning, whose making checks what the program asked for;
  * others are made when several owners want the mutex at one time, or in another mode, from the
@@ -13,6 +13,7 @@
 #include "blocking/ask.h"
 #include "blocking/make.h"
 #include "blocking/owner.h"
+#include "blocking/work.h"
 #include "client/recipe.h"
 
 /* -- Lock objects -- */
@@ -115,6 +116,7 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
         mutex->next->previous = mutex;
     }
     blocking->mutexes = mutex;
+    blocking->listeners += mutex->options.on_lost != NULL;
     rl_blocking_ref(blocking);
     return mutex;
 }
@@ -217,6 +219,7 @@ void rl_hold_free(struct rl_ask *ask) {
     int status = may_free(ask->mutex, ask->owner);
     if (status == 0) {
         unlink_mutex(ask->mutex);
+        ask->blocking->listeners -= ask->mutex->options.on_lost != NULL;
         free_locks(ask->mutex);
         rl_ask_answer(ask, 0);
     } else {
@@ -242,7 +245,7 @@ void rl_hold_drop_memory(redlock_mutex *mutex) {
     struct rl_hold *hold = mutex->holds;
     while (hold != NULL) {
         struct rl_hold *next = hold->next;
-        assert(hold->lock == NULL); /* the loop thread knows neither any more */
+        assert(hold->lock == NULL); /* the loop knows neither any more */
         assert(hold->mutex == mutex);
         rl_free(&memory, hold);
         hold = next;

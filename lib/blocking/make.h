@@ -1,4 +1,4 @@
-/* Mutexes and their lock objects, made and freed on the loop thread. */
+/* Mutexes and their lock objects, made and freed in the loop. */
 #ifndef RL_BLOCKING_MAKE_H
 #define RL_BLOCKING_MAKE_H
 

@@ -17,6 +17,7 @@
 #include "blocking/make.h"
 #include "blocking/owner.h"
 #include "blocking/valid.h"
+#include "blocking/work.h"
 
 #define TIMEOUT_MS_MAX (INT64_C(4294967294)) /* what redlock_acquire() takes */
 

@@ -1,24 +1,58 @@
-/* The inside of blocking.h: callers of any thread, and one loop thread that does the work.
+/* The inside of blocking.h: callers of any thread, and a loop that does the work.
  *
- * A call fills in an rl_ask on its own stack, puts it into the client's list, wakes the loop by
- * rl_loop_thread_wake() and sleeps on the ask's own condition variable. The loop thread takes the
- * list, uses the asynchronous API (redlock.h, and of the rest only its check of options), and
- * answers each ask once, at once or in a callback of that API.
+ * A call fills in an rl_ask on its own stack, puts it into the client's list and sleeps on the
+ * ask's own semaphore. Who runs the loop takes the list, uses the asynchronous API (redlock.h, and
+ * of the rest only what client/recipe.h has), and answers each ask once, at once or in a callback
+ * of that API.
  *
- *     caller                  gate (a mutex)              loop thread
+ *     caller                  gate (a mutex)              who has the wheel
  *     rl_ask_send() ------->  first .. last  ---------->  ask->run(ask)
- *     pthread_cond_wait() <-  is_done, status  <--------  rl_ask_answer(ask, status)
+ *     sem_wait()  <-------------------------------------  rl_ask_answer(ask, status)
+ *
+ * Who runs the loop? The client's own thread, the loop thread; or, while callers come one by one,
+ * the caller himself while he waits: drive.c says when, and why. That is `wheel`, by the gate: the
+ * loop thread, one caller, or nobody for a moment.
+ *
+ * The gate is never closed while a thread is woken or a system call is made: a thread that is woken
+ * would find it closed, and sleep again.
  *
  * Three kinds of memory, and who may touch what:
- *   - by the gate: the list of asks, is_done and status of each, is_closing, is_open, is_down, a
- *     mutex's message, and a hold's token, fence and slots;
- *   - by the loop thread alone: the client, the loop, the list of mutexes, and of holds the rest;
+ *   - by the gate: the list of asks, wheel, is_asleep, is_closing, is_open, is_down, a mutex's
+ *     message, and a hold's token, fence and slots;
+ * - by who has the wheel alone: the client, the loop, the list of mutexes, the answers that are
+ * not
+ *     told yet, and of holds the rest;
  *   - atomics: the list of a mutex's holds, the validity of each, and the references.
+ * An ask is its caller's until it is in the list, then that of who has the wheel until sem_post(),
+ * then the caller's again.
  *
- * Can a wake-up be lost? The ask is put into the list before rl_loop_thread_wake(), and the loop
- * thread takes the list after libuv has seen the wake-up; several that libuv makes one find all
- * asks in the list. is_done is set and looked at under the gate, so the signal cannot fall
- * between the look and the sleep.
+ * Can two threads have the wheel? It changes hands under the gate only. A caller takes it when it
+ * is free, by the call that puts his ask into the list, and gives it back, to the loop thread or
+ * to nobody, as the last that he does with the loop. The loop thread makes it free only outside of
+ * uv_run() (rl_drive_rest()), and goes back into it only when it has it again.
+ *
+ * Can a wake-up be lost? Before a thread waits in the loop it closes the gate, takes the list, and
+ * says is_asleep. An ask that is put into the list before that is run now. Who puts one into it
+ * after that finds is_asleep, takes it back, and calls rl_loop_thread_wake(): the wait that comes
+ * ends, or the next one. After each wait, for whatever reason it has ended, the list is taken, and
+ * is_asleep taken back: an ask that is put into it while there is work to do is run before the
+ * next wait, and nobody has to wake anybody. One who took is_asleep back, and has not come to
+ * rl_loop_thread_wake(), is about to call it; those who come after him rely on it.
+ *
+ * Can an ask be left behind when the wheel changes hands? A caller who gives it back counts under
+ * the gate: if there are asks that were sent and not answered, also those in the list, it is the
+ * loop thread's, which is told so, and begins with the list. If there are none it is free, and who
+ * puts the next one into the list takes it, or calls the loop thread.
+ *
+ * Can the loop thread sleep while it has the wheel? It waits for `changed`, with the gate closed
+ * between its look at `wheel` and its sleep, and looks itself after RL_REST_MS.
+ *
+ * Can code of the program run in a caller's thread, inside the library? No: where there is any, the
+ * wheel is never free (may_drive() of wheel.c). What closes the client is run by the loop thread.
+ *
+ * Can an answer be kept back? From the end of a wait until all that came was dealt with, to wake
+ * their callers in one go (rl_ask_tell()): before the next wait, before the user's on_lost, before
+ * the wheel changes hands, and at the end of the loop. At all other times it is told at once.
  *
  * Can a call wait for ever? Each ask is either answered where it is run, or stored in the one
  * place (ask or extend of a hold) out of which the callback of the asynchronous API answers it,
@@ -27,13 +61,13 @@
  * that closes.
  *
  * Can an ask be answered twice, or after its caller has gone? The place is emptied before the
- * answer, and rl_ask_answer() asserts that it is the first. The caller leaves only when is_done
- * is set, no thread looks at an ask after that, and the signal is given under the gate, so that
- * the caller cannot destroy the condition variable before pthread_cond_signal() has returned. A
- * thread that waits cannot be cancelled (its stack would go).
+ * answer, and rl_ask_answer() requires that it is the first. The caller leaves only when the
+ * semaphore lets him, and sem_post() is the last that is done with an ask: POSIX lets a thread
+ * destroy a semaphore that has let it through, whether or not sem_post() has returned. A thread
+ * that waits cannot be cancelled (its stack would go).
  *
  * Can a mutex go while a callback uses it? It is freed only after an ask of its own, which runs
- * on the loop thread, as all callbacks do, and which is refused while an ask is stored in a hold.
+ * in the loop, as all callbacks do, and which is refused while an ask is stored in a hold.
  * With no ask stored no callback is to come but on_lost and on_renew, which redlock_lock_free()
  * takes back. While the client closes, a mutex is freed only once the loop thread has ended its
  * work.
@@ -43,12 +77,13 @@
  *
  * Can the client go while a thread is inside? It is counted: one reference for the opener, one
  * for each mutex, one for each call. The loop thread has none, the closer joins it before it
- * drops its own.
+ * drops its own. The descriptor by which the loop is woken goes with the last one.
  */
 #ifndef RL_BLOCKING_STATE_H
 #define RL_BLOCKING_STATE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,7 +104,7 @@ struct rl_making {
 
 /* A call that waits; on its caller's stack. */
 struct rl_ask {
-    void (*run)(struct rl_ask *ask); /* on the loop thread; it sees to the answer */
+    void (*run)(struct rl_ask *ask); /* by who has the wheel; it sees to the answer */
     redlock_blocking *blocking;
     redlock_mutex *mutex;
     uint64_t owner;
@@ -81,10 +116,9 @@ struct rl_ask {
     int attempt; /* of a lock: redlock_lock_attempt_status() */
     char *text;  /* where a sentence goes, or NULL */
     size_t text_size;
-    /* By the gate. */
-    struct rl_ask *next;
-    pthread_cond_t answered;
-    int status;
+    struct rl_ask *next; /* that was sent, or answered, after it */
+    sem_t answered;
+    int status; /* the answer */
     bool is_done;
 };
 
@@ -95,7 +129,7 @@ struct rl_valid {
 };
 
 /* One lock object of a mutex. Owners that want the mutex at one time have one each; they are kept
- * and used again. Loop thread only, where it says nothing else.
+ * and used again. By who has the wheel only, where it says nothing else.
  *
  *     free:      depth 0, ask NULL
  *     locking:   depth 0, ask set
@@ -139,6 +173,9 @@ struct redlock_mutex {
     redlock_lock_options target;
 };
 
+/* Who runs the loop. */
+enum rl_wheel { RL_WHEEL_THREAD, RL_WHEEL_CALLER, RL_WHEEL_FREE };
+
 struct redlock_blocking {
     redlock_allocator memory;
     struct rl_fork fork; /* of the process that opened it */
@@ -146,10 +183,15 @@ struct redlock_blocking {
     _Atomic uint32_t references;
 
     pthread_mutex_t gate;
-    pthread_cond_t changed; /* is_open or is_down */
+    pthread_cond_t changed; /* is_open, is_down, or wheel to RL_WHEEL_THREAD */
     struct rl_ask *first;
     struct rl_ask *last;
-    bool is_open; /* opening has ended, with open_status */
+    uint64_t sent;  /* asks, ever */
+    bool is_asleep; /* who puts an ask into the list has to wake who has the wheel */
+    enum rl_wheel wheel;
+    uint64_t stints; /* of callers who had it */
+    uint64_t due_ns; /* while it is free: the first timer of the loop */
+    bool is_open;    /* opening has ended, with open_status */
     bool is_closing;
     bool is_down; /* the loop thread will not touch anything more */
     int open_status;
@@ -158,6 +200,17 @@ struct redlock_blocking {
     const redlock_client_options *options; /* the opener's, while it waits */
     redlock_client *client;
     redlock_mutex *mutexes;
+    struct rl_ask *first_answer; /* answered, their callers are still to be woken */
+    struct rl_ask *last_answer;
+    bool keeps_answers;
+    uint64_t answered;   /* asks, ever */
+    uint64_t considered; /* ... when it was last looked how many callers there are */
+    uint32_t alone;      /* so often no other one was left then */
+    uint32_t listeners;  /* mutexes with on_lost */
+    bool has_own_code;   /* a trace hook or an allocator of the program */
+    bool leaves;         /* a caller who has the wheel is to give it back */
+
+    _Atomic(const void *) driver; /* the thread that has the wheel, for assertions */
 };
 
 #endif

@@ -1,21 +1,22 @@
 /* The validity of a mutex as every thread sees it, without a lock: who holds it, and until when.
  * Each hold has its own, since readers hold side by side.
  *
- * The loop thread writes: the owner first, until_ns after it; and to take it back until_ns = 0,
- * and then another owner. A thread that looks goes the other way round, from hold to hold. It may
- * do so: new ones are put at the head of the list, by one store, and none goes before the mutex
- * does.
+ * Who has the wheel (state.h) writes: the owner first, until_ns after it; to take it back until_ns
+ * = 0, and then another owner. A thread that looks goes the other way round, from hold to hold. It
+ * may do so: new ones are put at the head of the list, by one store, and none goes before the
+ * mutex does.
  *
  * Can a thread take another owner's validity for its own? If the validity that it read was
  * published for another owner, then the owner that it reads after that is this other one or a
  * later one; and it is not the one that looks, who has not locked the mutex meanwhile: he is here.
- * Can validity be seen after an unlock? It is taken back on the loop thread before the caller of
+ * Can validity be seen after an unlock? It is taken back before the caller of
  * unlock is answered. Can it be missed? An owner has one hold of a mutex at most, and it was added
  * before his call returned.
  */
 #include <assert.h>
 
 #include "blocking/valid.h"
+#include "blocking/wheel.h"
 
 #ifndef NDEBUG
 /* Of holds that are made exclusive one asks or holds at a time: they have one waitlist. (That no
@@ -34,7 +35,7 @@ static bool is_alone(const struct rl_hold *hold) {
 void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns) {
     struct rl_valid *valid = &hold->valid;
     assert(hold->owner != 0);
-    assert(rl_loop_thread_is_self(hold->mutex->blocking->thread));
+    assert(rl_wheel_is_mine(hold->mutex->blocking));
     assert(hold->made == REDLOCK_SHARED || is_alone(hold));
     if (atomic_load_explicit(&valid->owner, memory_order_relaxed) != hold->owner) {
         assert(atomic_load(&valid->until_ns) == 0);
@@ -44,7 +45,7 @@ void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns) {
 }
 
 void rl_valid_withdraw(struct rl_hold *hold) {
-    assert(rl_loop_thread_is_self(hold->mutex->blocking->thread)); /* it alone writes */
+    assert(rl_wheel_is_mine(hold->mutex->blocking)); /* it alone writes */
     atomic_store_explicit(&hold->valid.until_ns, 0, memory_order_release);
 }
 

@@ -4,8 +4,8 @@
 
 #include "blocking/state.h"
 
-/* Loop thread: held by its owner until then; not valid any more, but the owner may still ask for
- * its token; unlocked. */
+/* By who has the wheel: held by its owner until then; not valid any more, but the owner may still
+ * ask for its token; unlocked. */
 void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns);
 void rl_valid_withdraw(struct rl_hold *hold);
 void rl_valid_forget(struct rl_hold *hold);

@@ -57,6 +57,11 @@ int rl_recipe_enter(const redlock_client *client, const char *function) {
     return rl_recipe_is_open(client) ? 0 : REDLOCK_ERR_CLOSED;
 }
 
+void rl_recipe_take_over(redlock_client *client) {
+    assert(client != NULL);
+    rl_own_turn(client);
+}
+
 bool rl_recipe_is_open(const redlock_client *client) {
     return client->phase == RL_CLIENT_OPEN;
 }

@@ -27,6 +27,9 @@ void rl_recipe_free(struct rl_recipe *recipe);
 /* What every function of the interface asks first: 0, FORKED or CLOSED. In a debug build a call
  * from another thread ends the program. */
 int rl_recipe_enter(const redlock_client *client, const char *function);
+/* From now on the calling thread runs the client's loop: it is asked for where that is handed from
+ * thread to thread. */
+void rl_recipe_take_over(redlock_client *client);
 bool rl_recipe_is_open(const redlock_client *client);
 
 uint64_t rl_recipe_now_ns(const redlock_client *client);

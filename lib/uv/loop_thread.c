@@ -2,8 +2,12 @@
 #include "uv/loop_thread.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/memory.h"
@@ -14,25 +18,53 @@ struct rl_loop_thread {
     void *owner;
     uv_thread_t thread;
     uv_thread_t self; /* the same, written by the thread itself before anything else */
+    int wake;         /* a descriptor: readable after rl_loop_thread_wake() */
     uv_loop_t loop;
-    uv_async_t wake;
+    uv_poll_t poll; /* of wake */
+    uv_prepare_t prepare;
+    uv_check_t check;
+    uv_timer_t stint;
 };
 
-static void wake_cb(uv_async_t *wake) {
-    const struct rl_loop_thread *thread = wake->data;
-    thread->events->woken(thread->owner);
+/* -- The thread -- */
+
+static void wake_cb(uv_poll_t *poll, int status, int events) {
+    const struct rl_loop_thread *thread = poll->data;
+    uint64_t number;
+    assert(status == 0 && events == UV_READABLE);
+    (void)status, (void)events;
+    ssize_t n = read(thread->wake, &number, sizeof number); /* sets it to 0; after_wait() is next */
+    assert(n == (ssize_t)sizeof number || (n < 0 && errno == EAGAIN));
+    (void)n;
 }
 
+static void prepare_cb(uv_prepare_t *prepare) {
+    const struct rl_loop_thread *thread = prepare->data;
+    thread->events->before_wait(thread->owner);
+}
+
+static void check_cb(uv_check_t *check) {
+    const struct rl_loop_thread *thread = check->data;
+    thread->events->after_wait(thread->owner);
+}
+
+/* libuv runs the handles of a kind from the last that was started to the first: the client's, which
+ * begin() starts, come between these two. */
 static void run(void *data) {
     struct rl_loop_thread *thread = data;
     thread->self = uv_thread_self();
 #ifdef __linux__
     pthread_setname_np(pthread_self(), "redlock");
 #endif
-    if (!thread->events->begin(thread->owner, &thread->loop)) {
+    uv_prepare_start(&thread->prepare, prepare_cb);
+    bool has_begun = thread->events->begin(thread->owner, &thread->loop);
+    uv_check_start(&thread->check, check_cb);
+    if (!has_begun) {
         rl_loop_thread_stop(thread);
     }
-    uv_run(&thread->loop, UV_RUN_DEFAULT);
+    while (uv_run(&thread->loop, UV_RUN_DEFAULT) != 0) {
+        thread->events->paused(thread->owner);
+    }
     int busy = uv_loop_close(&thread->loop);
     assert(busy == 0);
     (void)busy;
@@ -53,34 +85,62 @@ static int start(struct rl_loop_thread *thread) {
     return error;
 }
 
-/* 0, or an error of libuv; nothing is left then. */
-static int make(struct rl_loop_thread *thread) {
-    int error = uv_loop_init(&thread->loop);
+/* -- Making -- */
+
+static void close_handles(struct rl_loop_thread *thread) {
+    uv_close((uv_handle_t *)&thread->poll, NULL);
+    uv_close((uv_handle_t *)&thread->prepare, NULL);
+    uv_close((uv_handle_t *)&thread->check, NULL);
+    uv_close((uv_handle_t *)&thread->stint, NULL);
+}
+
+/* 0, or an error of libuv; nothing is left on the loop then. */
+static int make_handles(struct rl_loop_thread *thread) {
+    int error = uv_poll_init(&thread->loop, &thread->poll, thread->wake);
     if (error != 0) {
         return error;
     }
-    error = uv_async_init(&thread->loop, &thread->wake, wake_cb);
-    if (error == 0) {
-        thread->wake.data = thread;
-        error = start(thread);
-        if (error == 0) {
-            return 0;
-        }
-        uv_close((uv_handle_t *)&thread->wake, NULL);
+    uv_prepare_init(&thread->loop, &thread->prepare); /* these three cannot fail */
+    uv_timer_init(&thread->loop, &thread->stint);
+    uv_check_init(&thread->loop, &thread->check);
+    thread->poll.data = thread->prepare.data = thread->check.data = thread;
+    error = uv_poll_start(&thread->poll, UV_READABLE, wake_cb);
+    error = error == 0 ? start(thread) : error;
+    if (error != 0) {
+        close_handles(thread);
         uv_run(&thread->loop, UV_RUN_DEFAULT);
     }
-    uv_loop_close(&thread->loop);
     return error;
 }
 
-struct rl_loop_thread *rl_loop_thread_new(const redlock_allocator *memory,
-                                          const struct rl_loop_thread_events *events, void *owner,
-                                          const char **error) {
-    assert(events->begin != NULL && events->woken != NULL && events->end != NULL);
+/* 0, or an error of libuv; nothing is left then. */
+static int make(struct rl_loop_thread *thread) {
+    thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (thread->wake < 0) {
+        return uv_translate_sys_error(errno);
+    }
+    int error = uv_loop_init(&thread->loop);
+    if (error == 0) {
+        error = make_handles(thread);
+        if (error == 0) {
+            return 0;
+        }
+        uv_loop_close(&thread->loop);
+    }
+    close(thread->wake);
+    return error;
+}
+
+bool rl_loop_thread_new(struct rl_loop_thread **out, const redlock_allocator *memory,
+                        const struct rl_loop_thread_events *events, void *owner,
+                        const char **error) {
+    assert(events->begin != NULL && events->end != NULL);
+    assert(events->before_wait != NULL && events->after_wait != NULL && events->paused != NULL);
     struct rl_loop_thread *thread = rl_alloc(memory, 1, sizeof *thread);
     *error = NULL;
+    *out = thread;
     if (thread == NULL) {
-        return NULL;
+        return false;
     }
     thread->memory = memory;
     thread->events = events;
@@ -89,19 +149,66 @@ struct rl_loop_thread *rl_loop_thread_new(const redlock_allocator *memory,
     if (status != 0) {
         *error = uv_strerror(status);
         rl_free(memory, thread);
-        return NULL;
+        *out = NULL;
+        return false;
     }
-    return thread;
+    return true;
 }
 
+/* -- In use -- */
+
+/* It fails only if the number is full: then the loop is awake. */
 void rl_loop_thread_wake(struct rl_loop_thread *thread) {
-    uv_async_send(&thread->wake); /* fails only on a handle that is closing */
+    static const uint64_t one = 1;
+    ssize_t n = write(thread->wake, &one, sizeof one);
+    assert(n == (ssize_t)sizeof one || (n < 0 && errno == EAGAIN));
+    (void)n;
 }
 
 void rl_loop_thread_stop(struct rl_loop_thread *thread) {
     assert(rl_loop_thread_is_self(thread));
-    uv_close((uv_handle_t *)&thread->wake, NULL);
+    close_handles(thread);
 }
+
+void rl_loop_thread_pause(struct rl_loop_thread *thread) {
+    assert(rl_loop_thread_is_self(thread));
+    uv_stop(&thread->loop);
+}
+
+/* -- Another thread's turn -- */
+
+static void stint_cb(uv_timer_t *stint) {
+    (void)stint; /* that it is not active any more is its work */
+}
+
+void rl_loop_thread_begin_stint(struct rl_loop_thread *thread, uint64_t ms) {
+    assert(!uv_is_active((uv_handle_t *)&thread->stint) && ms > 0);
+    uv_update_time(&thread->loop);
+    uv_timer_start(&thread->stint, stint_cb, ms, 0);
+}
+
+bool rl_loop_thread_run_once(struct rl_loop_thread *thread) {
+    assert(!rl_loop_thread_is_self(thread));
+    uv_run(&thread->loop, UV_RUN_ONCE);
+    return uv_is_active((uv_handle_t *)&thread->stint) != 0;
+}
+
+void rl_loop_thread_end_stint(struct rl_loop_thread *thread) {
+    assert(!rl_loop_thread_is_self(thread));
+    uv_timer_stop(&thread->stint);
+}
+
+void rl_loop_thread_run_now(struct rl_loop_thread *thread) {
+    assert(!rl_loop_thread_is_self(thread));
+    uv_run(&thread->loop, UV_RUN_NOWAIT);
+}
+
+int rl_loop_thread_timeout_ms(struct rl_loop_thread *thread) {
+    uv_update_time(&thread->loop);
+    return uv_backend_timeout(&thread->loop);
+}
+
+/* -- The end -- */
 
 bool rl_loop_thread_is_self(const struct rl_loop_thread *thread) {
     uv_thread_t self = uv_thread_self();
@@ -114,5 +221,6 @@ void rl_loop_thread_join(struct rl_loop_thread *thread) {
 }
 
 void rl_loop_thread_free(struct rl_loop_thread *thread) {
+    close(thread->wake); /* the loop that polled it is closed */
     rl_free(thread->memory, thread);
 }

@@ -1,0 +1,15 @@
+/* How much room is left on the stack of the calling thread.
+ *
+ * Happy path: the system is asked once for each thread where its stack is.
+ *
+ * Failure modes: a system that does not say, or a stack that the program has made itself (a
+ * fiber's): there is no room. */
+#ifndef RL_STACK_H
+#define RL_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool rl_stack_has_room(size_t bytes);
+
+#endif

@@ -1,0 +1,126 @@
+/* Who wakes whom in the blocking interface: see ask_scene.h. */
+#include "unit/ask_scene.h"
+
+static void one_wakes_it_for_all(void **state) {
+    (void)state;
+    start(&calls[0]);
+    wait_for(wakes, 1);
+    start(&calls[1]);
+    wait_for(listed, 2);
+    rl_ask_after_wait(&client);
+    assert_int_equal(n_ran, 2);
+    assert_ptr_equal(ran[0], &calls[0]);
+    assert_ptr_equal(ran[1], &calls[1]);
+    assert_ptr_equal(client.first_answer, &calls[0].ask); /* kept back */
+    assert_ptr_equal(client.last_answer, &calls[1].ask);
+    rl_ask_before_wait(&client);
+    assert_null(client.first_answer);
+    returns(&calls[0], -10);
+    returns(&calls[1], -11);
+    assert_int_equal(wakes(), 1);
+}
+
+static void nobody_wakes_it_while_it_works(void **state) {
+    (void)state;
+    rl_ask_after_wait(&client);
+    start(&calls[0]);
+    wait_for(listed, 1);
+    start(&calls[1]);
+    wait_for(listed, 2);
+    rl_ask_before_wait(&client);
+    returns(&calls[0], -10);
+    returns(&calls[1], -11);
+    assert_int_equal(wakes(), 0);
+    start(&calls[2]); /* and then it waits */
+    wait_for(wakes, 1);
+    rl_ask_after_wait(&client);
+    rl_ask_before_wait(&client);
+    returns(&calls[2], -12);
+}
+
+/* What is put into the list between the last look at it and the wait. */
+static void one_comes_when_it_is_about_to_wait(void **state) {
+    (void)state;
+    rl_ask_after_wait(&client);
+    start(&calls[0]);
+    wait_for(listed, 1);
+    asks_meanwhile = &calls[1];
+    rl_ask_before_wait(&client);
+    returns(&calls[0], -10);
+    wait_for(wakes, 1);
+    assert_int_equal(n_ran, 1);
+    rl_ask_after_wait(&client);
+    rl_ask_before_wait(&client);
+    returns(&calls[1], -11);
+}
+
+static void one_comes_when_it_has_just_waited(void **state) {
+    (void)state;
+    start(&calls[0]);
+    wait_for(wakes, 1);
+    asks_meanwhile = &calls[1];
+    rl_ask_after_wait(&client);
+    assert_int_equal(n_ran, 1);
+    rl_ask_before_wait(&client);
+    assert_int_equal(n_ran, 2);
+    returns(&calls[0], -10);
+    returns(&calls[1], -11);
+    assert_int_equal(wakes(), 1);
+}
+
+/* The loop has something else to do meanwhile, and answers it; the next one must not rely on it. */
+static void a_wake_up_is_late(void **state) {
+    (void)state;
+    atomic_store(&loop.holds, true);
+    start(&calls[0]);
+    wait_for(wakes, 1);
+    rl_ask_after_wait(&client);
+    rl_ask_before_wait(&client);
+    assert_int_equal(n_ran, 1);
+    start(&calls[1]);
+    wait_for(wakes, 2);
+    sem_post(&loop.go_on);
+    returns(&calls[0], -10);
+    rl_ask_after_wait(&client);
+    rl_ask_before_wait(&client);
+    returns(&calls[1], -11);
+}
+
+static void an_answer_comes_later(void **state) {
+    (void)state;
+    calls[0].answer = 1;
+    start(&calls[0]);
+    wait_for(wakes, 1);
+    rl_ask_after_wait(&client);
+    rl_ask_before_wait(&client);
+    rl_ask_answer(&calls[0].ask,
+                  0); /* while it reads, say: nothing comes that would tell it later */
+    returns(&calls[0], 0);
+    assert_int_equal(wakes(), 1);
+}
+
+static void the_last_one(void **state) {
+    struct rl_ask last = {.run = run};
+    (void)state;
+    assert_int_equal(rl_ask_send_last(&client, &last), 0);
+    assert_int_equal(wakes(), 1);
+    assert_int_equal(rl_ask_send_last(&client, &last), REDLOCK_ERR_CLOSED);
+    start(&calls[0]);
+    returns(&calls[0], REDLOCK_ERR_CLOSED);
+    assert_int_equal(wakes(), 1);
+    assert_ptr_equal(client.first, &last);
+    assert_null(last.next);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_wakes_it_for_all, begin, end),
+        cmocka_unit_test_setup_teardown(nobody_wakes_it_while_it_works, begin, end),
+        cmocka_unit_test_setup_teardown(one_comes_when_it_is_about_to_wait, begin, end),
+        cmocka_unit_test_setup_teardown(one_comes_when_it_has_just_waited, begin, end),
+        cmocka_unit_test_setup_teardown(a_wake_up_is_late, begin, end),
+        cmocka_unit_test_setup_teardown(an_answer_comes_later, begin, end),
+        cmocka_unit_test_setup_teardown(the_last_one, begin, end),
+    };
+    return cmocka_run_group_tests_name("ask", tests, NULL, NULL);
+}
