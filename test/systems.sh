@@ -302,7 +302,7 @@ make_chroot() {
 child=''
 clean_up() {
     if [ -n "$child" ]; then
-        kill "$child" 2>/dev/null # and with it all in its namespace
+        kill -s KILL "$child" 2>/dev/null # unshare ignores TERM; all in its namespace ends with it
         wait "$child" 2>/dev/null
     fi
     rm -rf --one-file-system "$work"
