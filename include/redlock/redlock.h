@@ -101,6 +101,9 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 /* The version of the library that is linked, e.g. "0.1.0". Static. Any thread. Since 0.1. */
 REDLOCK_API const char *redlock_version(void);
 
+/* 1 if the library was built with TLS, and takes rediss:// URLs; else 0. Any thread. Since 0.1. */
+REDLOCK_API int redlock_has_tls(void);
+
 /* The clock that validity is measured on, in nanoseconds: CLOCK_BOOTTIME on Linux, which goes on
  * while the machine is suspended and is not moved by changes of the wall clock. Any thread. Since
  * 0.1. */
@@ -116,8 +119,8 @@ typedef struct redlock_lock redlock_lock;     /* opaque: one resource, held or n
 typedef void (*redlock_client_cb)(redlock_client *client, int status, void *data);
 
 /* Memory of one client comes from here. Both functions are called on the loop's thread only (or on
- * the thread that calls an API function). free must accept NULL. hiredis and libuv allocate for
- * themselves. */
+ * the thread that calls an API function). free must accept NULL. hiredis, libuv and OpenSSL
+ * allocate for themselves. */
 typedef struct redlock_allocator {
     void *(*malloc)(size_t size, void *data);
     void (*free)(void *pointer, void *data);
@@ -131,6 +134,7 @@ typedef struct redlock_client_options {
 
     /* The nodes, 1 to REDLOCK_NODES_MAX independent Redis servers (not replicas of each other):
      *     redis://[[user]:password@]host[:port][/db]     IPv6 in brackets; port 6379, db 0
+     *     rediss://...                                   the same with TLS, see tls_ca below
      *     unix://[[user]:password@]/path[?db=n]
      * User, password and path may be percent-encoded. Quorum is n_nodes / 2 + 1. */
     const char *const *nodes;
@@ -194,12 +198,40 @@ typedef struct redlock_client_options {
     /* The longest ttl that any client of these nodes asks for, the same in all. With a guard a
      * longer one is refused. 1 to REDLOCK_TTL_MS_MAX. Default 30000. */
     int64_t max_ttl_ms;
+
+    /* TLS, for nodes whose URL is rediss://: TLS 1.2 or later, and the server's certificate must be
+     * from an authority that is trusted here and be for the host of the URL (a name or an IP
+     * address, in its subjectAltName). A node that does not fulfil this is not connected to; its
+     * reason is REDLOCK_ERR_NODE_CERTIFICATE or REDLOCK_ERR_NODE_TLS, with a sentence. A URL may
+     * have options of its own, which win over these:
+     *     rediss://10.0.0.7:6380?tls_ca=/etc/redis/ca.pem&tls_server_name=redis-1.example
+     * Files are read when the client opens, and not later. PEM. Setting one of these for nodes
+     * without TLS is an error, so that a forgotten s in rediss:// is noticed. */
+
+    /* The authorities that are trusted: a file, or a folder, of which all certificates are read. An
+     * intermediate authority may be named, or the server's own certificate. NULL: the system's, as
+     * OpenSSL finds them (SSL_CERT_FILE, SSL_CERT_DIR). Default NULL. */
+    const char *tls_ca;
+
+    /* The client's own certificate (its chain behind it) and the key to it, without a passphrase,
+     * for servers that want one. Both or none. Default NULL. */
+    const char *tls_cert;
+    const char *tls_key;
+
+    /* The name to ask for (SNI) and to look for in the certificates, instead of the URL's host. At
+     * most 255 characters. Default NULL. */
+    const char *tls_server_name;
+
+    /* 1: certificates are not looked at. Any machine on the way can be the server then, read the
+     * password and grant locks. Not together with tls_ca. Default 0. */
+    int tls_insecure_skip_verify;
 } redlock_client_options;
 
-#define REDLOCK_CLIENT_OPTIONS_INIT                                                           \
-    {                                                                                         \
-        sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 10, "redlock", \
-            NULL, NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000                  \
+#define REDLOCK_CLIENT_OPTIONS_INIT                                                             \
+    {                                                                                           \
+        sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 10, "redlock",   \
+            NULL, NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000, NULL, NULL, NULL, \
+            NULL, 0                                                                             \
     }
 
 /* Sets what REDLOCK_CLIENT_OPTIONS_INIT sets, for languages that cannot use a macro. size: of the
@@ -225,8 +257,8 @@ REDLOCK_API int redlock_client_options_init(redlock_client_options *options, siz
  *
  * Returns 0, or an error with *client set to NULL, nothing left behind, and an error text in
  * options->error:
- *     REDLOCK_ERR_INVALID     an option is out of range, or its size field unknown; loop, options
- *                             or client is NULL
+ *     REDLOCK_ERR_INVALID     an option is out of range, or its size field unknown; a file of TLS
+ *                             cannot be used; loop, options or client is NULL
  *     REDLOCK_ERR_URL         a URL cannot be parsed: which part of it, and why
  *     REDLOCK_ERR_NO_TLS      a rediss:// URL, and the library was built without TLS
  *     REDLOCK_ERR_DUPLICATE   two URLs name one host and port or one path: one server would have

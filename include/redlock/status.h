@@ -74,7 +74,9 @@ extern "C" {
     X(ERR_NODE_RECENTLY_STARTED, -61, "recently started; in quarantine")                        \
     X(ERR_NODE_WAS_REPLICA, -62, "was a replica until recently; in quarantine")                 \
     X(ERR_NODE_WAS_EVICTING, -63, "eviction was only recently disabled; in quarantine")         \
-    X(ERR_NODE_PERMITS, -64, "has another number of permits of this semaphore")
+    X(ERR_NODE_PERMITS, -64, "has another number of permits of this semaphore")                 \
+    X(ERR_NODE_TLS, -65, "TLS failed")                                                          \
+    X(ERR_NODE_CERTIFICATE, -66, "certificate not accepted")
 
 #define REDLOCK_STATUS_ENUM_(name, value, text) REDLOCK_##name = (value),
 enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_END_ = -1000 };

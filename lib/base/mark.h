@@ -38,6 +38,8 @@
     X(TURN_TAKEN_BACK)    /* turn.c: it left the line after its turn had come */          \
     X(UPGRADE_RAISED)     /* lock_hold.c: the counters of an upgrade's nodes differ */    \
     X(UNSURE_NOT_COUNTED) /* mode.c: of a node that may still run a conversion */         \
+    X(TLS_PARTIAL)        /* tls/bio.c: the stream below takes only a part of a record */ \
+    X(TLS_RESUMED)        /* tls/stream.c: a handshake without certificates */            \
     X(YES_NOT_COUNTED)    /* lock.c: of a node that may not vote */
 
 #define RL_MARK_ENUM_(name) RL_MARK_##name,

@@ -41,6 +41,12 @@ struct rl_address {
 struct rl_stream;
 struct rl_world;
 
+/* Ends that no errno value says. detail says more. */
+enum rl_stream_end {
+    RL_END_TLS = -1,        /* the handshake failed, or the peer broke the rules of TLS */
+    RL_END_CERTIFICATE = -2 /* the peer's certificate is not accepted */
+};
+
 /* Each is called with the owner that was given to dial(). */
 struct rl_stream_events {
     /* Connected; a stream with TLS: after the handshake, and the certificate is good. */
@@ -52,8 +58,8 @@ struct rl_stream_events {
     /* After a write() that took less than all: try again. */
     void (*room)(void *owner);
 
-    /* It is over. error: an errno value, 0 for the peer's orderly end; detail: a text, ""
-     * if there is no more to say than strerror(error). */
+    /* It is over. error: an errno value, 0 for the peer's orderly end, or below 0 one of enum
+     * rl_stream_end; detail: a text, "" if there is no more to say than strerror(error). */
     void (*end)(void *owner, int error, const char *detail);
 };
 
@@ -62,6 +68,10 @@ struct rl_stream_ops {
      * never blocks, raises no SIGPIPE and keeps no pointer to bytes. On a failure it returns 0, and
      * `end` comes in the world's next turn. Only after `up` and before `end`. */
     size_t (*write)(struct rl_stream *stream, const char *bytes, size_t length);
+
+    /* `end` comes in the world's next turn, with this errno value. Only after `up` and before
+     * `end`. For what lies between a stream and its owner: it has no turn of its own. */
+    void (*fail)(struct rl_stream *stream, int error);
     void (*close)(struct rl_stream *stream);
 };
 
@@ -140,6 +150,13 @@ struct rl_world {
     const struct rl_world_ops *ops;
     const struct rl_world_events *events;
     void *owner;
+};
+
+/* Makes streams on a world, as its dial() does: what lies between it and a node (TLS) is one. */
+struct rl_dialer {
+    struct rl_stream *(*dial)(struct rl_dialer *dialer, struct rl_world *world,
+                              const struct rl_address *to, const struct rl_stream_events *events,
+                              void *owner, int *error);
 };
 
 #endif

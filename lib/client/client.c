@@ -33,6 +33,7 @@
 #include "client/recipe.h"
 #include "client/reentrancy.h"
 #include "client/reserve.h"
+#include "client/tls.h"
 #include "client/turn.h"
 #include "core/home.h"
 
@@ -41,8 +42,9 @@
 static int parse_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
                       uint64_t seed) {
     struct rl_url url;
+    struct rl_url_tls tls;
     struct rl_client_node *place = &client->nodes[i];
-    int status = rl_url_parse(o->nodes[i], &url, o->error, o->error_size);
+    int status = rl_url_parse_tls(o->nodes[i], &url, &tls, o->error, o->error_size);
     for (uint32_t j = 0; status == 0 && j < i; j++) {
         if (rl_url_same_server(&client->nodes[j].node.url, &url)) {
             status =
@@ -62,6 +64,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         place->client = client;
         place->index = (uint8_t)i;
         client->reasons[i] = REDLOCK_ERR_NODE_DOWN;
+        status = rl_client_tls_node(client, o, i, &tls);
     }
     rl_wipe(&url, sizeof url);
     return status;
@@ -71,6 +74,7 @@ static void free_client(redlock_client *client) {
     redlock_allocator memory = client->memory;
     rl_calls_free(client);
     rl_line_calls_free(client);
+    rl_client_tls_free(client);
     if (client->nodes != NULL) { /* with the passwords */
         rl_wipe(client->nodes, client->n_nodes * sizeof client->nodes[0]);
     }
@@ -97,6 +101,9 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     client->resources.memory = &client->memory;
     client->io = (struct rl_io){.world = world, .memory = &client->memory};
     int status = rl_options_apply(client, o, o->error, o->error_size);
+    if (status == 0) {
+        status = rl_client_tls_check(o);
+    }
     if (status != 0) {
         return status;
     }
@@ -124,7 +131,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     for (uint32_t i = 0; i < client->n_nodes && status == 0; i++) {
         status = parse_node(client, o, i, client->random);
     }
-    return status;
+    return status != 0 ? status : rl_client_tls_check_use(client, o);
 }
 
 /* The world has closed: nothing calls any more. */

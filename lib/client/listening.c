@@ -236,6 +236,7 @@ static bool make_listeners(redlock_client *client) {
     for (uint32_t i = 0; listeners != NULL && i < client->n_nodes; i++) {
         rl_listener_init(&listeners[i], &client->io, &client->nodes[i].node.url,
                          &client->node_options, &listener_events, rl_client_random(client));
+        listeners[i].dialer = client->nodes[i].node.dialer;
     }
     listening->listeners = listeners;
     return listeners != NULL;

@@ -102,6 +102,16 @@ struct rl_client_node {
     bool is_settled; /* has been up or has failed once */
 };
 
+/* -- TLS, see tls.h -- */
+
+/* What nodes with the same settings share. */
+struct rl_client_tls {
+    struct rl_client_tls *next;
+    struct rl_tls *tls;
+    const char *ca, *cert, *key; /* behind the struct, or NULL */
+    bool insecure;
+};
+
 /* -- Listening, see listening.h -- */
 
 #define RL_CLIENT_ID_LEN 16
@@ -381,6 +391,7 @@ struct redlock_client {
 
     /* Nodes. */
     struct rl_client_node *nodes;
+    struct rl_client_tls *tls;
     uint32_t n_nodes;
     uint32_t up;                       /* nodes that can be sent to, as a mask */
     uint32_t voters;                   /* of these, the ones that may be asked to grant */

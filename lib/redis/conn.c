@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/mark.h"
+#include "base/out.h"
 #include "base/require.h"
-#include "redis/out.h"
 #include "redlock/status.h"
 
 struct rl_conn {
@@ -161,11 +161,18 @@ static void conn_room(void *owner) {
     }
 }
 
+static int16_t end_reason(const struct rl_conn *conn, int error) {
+    if (error < 0) {
+        assert(error == RL_END_TLS || error == RL_END_CERTIFICATE);
+        return (int16_t)(error == RL_END_TLS ? REDLOCK_ERR_NODE_TLS : REDLOCK_ERR_NODE_CERTIFICATE);
+    }
+    return (int16_t)(conn->is_up ? REDLOCK_ERR_NODE_DISCONNECTED : REDLOCK_ERR_NODE_CONNECT);
+}
+
 static void conn_end(void *owner, int error, const char *detail) {
     struct rl_conn *conn = owner;
-    const char *text = error != 0 ? strerror(error) : "the server closed the connection";
-    conn_note(conn, conn->is_up ? REDLOCK_ERR_NODE_DISCONNECTED : REDLOCK_ERR_NODE_CONNECT,
-              detail[0] != '\0' ? detail : text);
+    const char *text = error > 0 ? strerror(error) : "the server closed the connection";
+    conn_note(conn, end_reason(conn, error), detail[0] != '\0' ? detail : text);
     conn_settle(conn);
 }
 
@@ -178,9 +185,17 @@ static const struct rl_stream_events stream_events = {
 
 /* -- The interface -- */
 
-struct rl_conn *rl_conn_open(struct rl_io *io, const struct rl_address *address,
-                             const struct rl_conn_events *events, void *owner,
-                             const uint32_t *waiting, int16_t *reason, char detail[RL_DETAIL_MAX]) {
+static struct rl_stream *conn_dial(struct rl_conn *conn, struct rl_dialer *dialer,
+                                   const struct rl_address *address, int *error) {
+    struct rl_world *world = conn->io->world;
+    return dialer != NULL ? dialer->dial(dialer, world, address, &stream_events, conn, error)
+                          : world->ops->dial(world, address, &stream_events, conn, error);
+}
+
+struct rl_conn *rl_conn_open(struct rl_io *io, struct rl_dialer *dialer,
+                             const struct rl_address *address, const struct rl_conn_events *events,
+                             void *owner, const uint32_t *waiting, int16_t *reason,
+                             char detail[RL_DETAIL_MAX]) {
     int error = ENOMEM;
     assert(*waiting == 0); /* answers that are missing went with the connection before */
     struct rl_conn *conn = rl_alloc(io->memory, 1, sizeof *conn);
@@ -192,7 +207,7 @@ struct rl_conn *rl_conn_open(struct rl_io *io, const struct rl_address *address,
     }
     if (conn != NULL && conn->reader != NULL) {
         rl_reply_guard(conn->reader, &conn->slot, waiting);
-        conn->stream = io->world->ops->dial(io->world, address, &stream_events, conn, &error);
+        conn->stream = conn_dial(conn, dialer, address, &error);
         if (conn->stream != NULL) {
             return conn;
         }

@@ -5,8 +5,9 @@
  * each, in order. Nothing is allocated then.
  *
  * Failure modes, all of which end in exactly one `broken` event (or in none, if the owner closes
- * first): refused, reset, end of file, bytes that are not the protocol, a reply that nobody waits
- * for, more than RL_CONN_BUFFER_MAX bytes without a complete reply, no memory, or rl_conn_break().
+ * first): refused, reset, end of file, a handshake or record of TLS that fails, bytes that are not
+ * the protocol, a reply that nobody waits for, more than RL_CONN_BUFFER_MAX bytes without a
+ * complete reply, no memory, or rl_conn_break().
  *
  * Of hiredis there is only the parser, with our guard on what it may build (reply.h). Can `broken`
  * come from inside a function of hiredis, or of the world? No: it comes at the end of an event, and
@@ -45,11 +46,13 @@ struct rl_conn_events {
 
 struct rl_conn;
 
-/* Begins to connect. NULL if even that failed; *reason and detail tell why. waiting: the owner's
- * number of requests without an answer, read by the reply guard. */
-struct rl_conn *rl_conn_open(struct rl_io *io, const struct rl_address *address,
-                             const struct rl_conn_events *events, void *owner,
-                             const uint32_t *waiting, int16_t *reason, char detail[RL_DETAIL_MAX]);
+/* Begins to connect. NULL if even that failed; *reason and detail tell why. dialer: outlives the
+ * connection; NULL: the world's own streams. waiting: the owner's number of requests without an
+ * answer, read by the reply guard. */
+struct rl_conn *rl_conn_open(struct rl_io *io, struct rl_dialer *dialer,
+                             const struct rl_address *address, const struct rl_conn_events *events,
+                             void *owner, const uint32_t *waiting, int16_t *reason,
+                             char detail[RL_DETAIL_MAX]);
 
 /* Makes it a connection that listens. Right after opening it; heard is filled in before each
  * `heard`, and waiting is the one that was given to rl_conn_open(). */

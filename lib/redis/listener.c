@@ -197,8 +197,8 @@ static void listener_connect(struct rl_listener *listener) {
     char detail[RL_DETAIL_MAX];
     assert(listener->conn == NULL);
     listener->waiting = 0;
-    listener->conn = rl_conn_open(listener->io, &listener->address, &conn_events, listener,
-                                  &listener->waiting, &reason, detail);
+    listener->conn = rl_conn_open(listener->io, listener->dialer, &listener->address, &conn_events,
+                                  listener, &listener->waiting, &reason, detail);
     if (listener->conn == NULL) {
         listener_failed(listener, reason, detail);
         return;

@@ -73,6 +73,7 @@ struct rl_listener {
     const struct rl_listener_events *events;
     const struct rl_url *url;
     struct rl_io *io;
+    struct rl_dialer *dialer; /* as the node's; its owner sets it before it opens */
     struct rl_conn *conn;
     struct rl_address address;
     uint64_t deadline_ns;

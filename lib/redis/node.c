@@ -307,8 +307,8 @@ static void node_connect(struct rl_node *node) {
     assert(node->conn == NULL && node->waiting == 0);
     while (node->address_next < node->address_count) {
         const struct rl_address *address = &node->addresses[node->address_next++];
-        node->conn =
-            rl_conn_open(node->io, address, &conn_events, node, &node->waiting, &reason, detail);
+        node->conn = rl_conn_open(node->io, node->dialer, address, &conn_events, node,
+                                  &node->waiting, &reason, detail);
         if (node->conn != NULL) {
             rl_node_move(node, RL_NODE_CONNECTING);
             rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
@@ -420,7 +420,9 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
             break;
         case RL_NODE_CONNECTING:
             RL_MARK(CONNECT_TIMEOUT);
-            node_drop(node, REDLOCK_ERR_NODE_TIMEOUT, "connecting took too long");
+            node_drop(node, REDLOCK_ERR_NODE_TIMEOUT,
+                      node->url.is_tls ? "connecting with TLS took too long; is it a TLS port?"
+                                       : "connecting took too long");
             break;
         case RL_NODE_HANDSHAKE:
             node_drop(node, REDLOCK_ERR_NODE_TIMEOUT,

@@ -110,6 +110,7 @@ struct rl_node {
     const struct rl_node_options *options;
     const struct rl_node_events *events;
     struct rl_io *io;
+    struct rl_dialer *dialer; /* NULL: the world; its owner sets it before it starts */
     struct rl_conn *conn;
     void *resolve;           /* a look-up of the world */
     struct rl_request *head; /* without an answer, oldest first */

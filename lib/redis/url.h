@@ -1,6 +1,7 @@
 /* The URL of one node, taken apart.
  *
  *     redis://[[user]:password@]host[:port][/db]     port 6379, db 0; IPv6 in brackets
+ *     rediss://...                                   the same with TLS, and what url_tls.h has
  *     unix://[[user]:password@]/path[?db=n]          usually unix:///path
  *
  * rl_url_parse() turns the text that an operator wrote into fixed-size fields; nothing is
@@ -17,7 +18,8 @@
  *     not be. Which '@' ends the password is never guessed.
  *   - The password may not be empty and a user needs one: "redis://:$PASSWORD@host" with an unset
  *     variable is a mistake to be reported, not a connection without authentication.
- *   - "redis://host/" is database 0. Queries and fragments other than ?db=n are refused.
+ *   - "redis://host/" is database 0. Queries and fragments other than ?db=n, and those of
+ *     rediss://, are refused.
  *
  * Failure: one sentence that names the part, the reason and what to write instead. It shows the URL
  * with everything that could be a password replaced by ***, also where the URL is so broken that
@@ -30,6 +32,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct rl_url_tls;
 
 #define RL_URL_HOST_MAX 255     /* bytes of each field without its zero */
 #define RL_URL_PATH_MAX 107     /* what fits into sun_path of struct sockaddr_un */
@@ -50,6 +54,7 @@ struct rl_url {
     char password[RL_URL_PASSWORD_MAX + 1];
     uint32_t db;
     char name[RL_URL_HOST_MAX + sizeof("[]:65535")]; /* for messages: "host:port" or the path */
+    bool is_tls;                                     /* TCP */
 };
 
 /* Takes text apart into *url.
@@ -58,8 +63,12 @@ struct rl_url {
  * behind. error: receives the sentence of a failure, cut to error_size, or "" on success; may be
  * NULL if error_size is 0. REDLOCK_MESSAGE_MAX bytes are always enough.
  *
- * Returns 0, REDLOCK_ERR_URL, or REDLOCK_ERR_NO_TLS for rediss:// (whatever follows it). */
+ * Returns 0 or REDLOCK_ERR_URL. Whether the library can do TLS is not looked at here. */
 int rl_url_parse(const char *text, struct rl_url *url, char *error, size_t error_size);
+
+/* The same, and what the URL says of TLS; nothing, if it is not a rediss:// one. */
+int rl_url_parse_tls(const char *text, struct rl_url *url, struct rl_url_tls *tls, char *error,
+                     size_t error_size);
 
 /* True if both name one server as far as the text can tell: the same host and port, or the same
  * path. Names are compared without regard to case and to a dot at the end, addresses as addresses

@@ -222,7 +222,15 @@ static void poll_cb(uv_poll_t *poll, int status, int events) {
 
 /* -- Dialing -- */
 
-static const struct rl_stream_ops stream_ops = {.write = stream_write, .close = stream_close};
+static void stream_fail_later(struct rl_stream *stream, int error) {
+    struct rl_uv_stream *s = stream_of(stream);
+    assert(s->is_up);
+    stream_fail(s, error);
+}
+
+static const struct rl_stream_ops stream_ops = {.write = stream_write,
+                                                .fail = stream_fail_later,
+                                                .close = stream_close};
 
 /* Commands go out at once, and a peer that vanished is noticed while idle. Not worth failing for.
  */

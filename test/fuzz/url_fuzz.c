@@ -50,9 +50,10 @@ static void write_url(const struct rl_url *url, char *text, size_t size) {
     encode(user, url->user, '\0');
     encode(password, url->password, '\0');
     encode(path, url->path, '/');
-    snprintf(text, size, "%s://%s%s%s%s%s%s%" PRIu32, tcp ? "redis" : "unix", user,
-             url->has_password ? ":" : "", password, url->has_password ? "@" : "",
-             tcp ? url->name : path, tcp ? "/" : "?db=", url->db);
+    snprintf(text, size, "%s://%s%s%s%s%s%s%" PRIu32,
+             tcp ? url->is_tls ? "rediss" : "redis" : "unix", user, url->has_password ? ":" : "",
+             password, url->has_password ? "@" : "", tcp ? url->name : path,
+             tcp ? "/" : "?db=", url->db);
 }
 
 static void check_success(const struct rl_url *url, const char *error) {
@@ -65,6 +66,7 @@ static void check_success(const struct rl_url *url, const char *error) {
     demand(is_terminated(url->password, sizeof(url->password)));
     demand(is_terminated(url->name, sizeof(url->name)));
     demand(url->name[0] != '\0');
+    demand(url->kind == RL_URL_TCP || !url->is_tls);
     demand(url->has_password == (url->password[0] != '\0'));
     demand(url->has_password || url->user[0] == '\0');
     demand(url->db <= RL_URL_DB_MAX);
@@ -79,7 +81,7 @@ static void check_success(const struct rl_url *url, const char *error) {
 
 static void check_failure(int status, const struct rl_url *url, const char *error) {
     static const struct rl_url zero;
-    demand(status == REDLOCK_ERR_URL || status == REDLOCK_ERR_NO_TLS);
+    demand(status == REDLOCK_ERR_URL);
     demand(strlen(error) > strlen("node URL"));
     for (const char *c = error; *c != '\0'; c++) {
         demand(*c >= 0x20 && *c < 0x7f);

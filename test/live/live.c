@@ -134,6 +134,7 @@ redlock_client_options live_options(const struct live *live) {
     options.nodes = live->urls;
     options.n_nodes = live->n;
     options.guard = live->guard;
+    options.tls_ca = live->ca[0] != '\0' ? live->ca : NULL;
     options.reconnect_max_ms = 100; /* the tests that kill nodes need not wait for long */
     if (!live->is_hasty) {
         options.node_timeout_ms = options.connect_timeout_ms = LIVE_TIMEOUT_MS;

@@ -48,12 +48,14 @@ struct live {
     struct {
         struct rl_local_nodes *set;
         size_t index;
+        int tls_port; /* 0: none, see secure.h */
         char url[64];
     } node[LIVE_NODES_MAX];
     const char *urls[LIVE_NODES_MAX];
     enum redlock_guard guard; /* of live_options(). Off unless the test sets it: the nodes are new,
                                * nobody had a lock on them, and a strict guard would wait */
     bool is_hasty;            /* live_options() leave the library's own timeouts, 250 ms and 1 s */
+    char ca[128];             /* "": no node has TLS */
     const char *password;     /* of the nodes' default user, for our own questions; or NULL */
     size_t n_sets;
     struct rl_local_nodes *sets[LIVE_NODES_MAX];

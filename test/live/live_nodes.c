@@ -1,9 +1,11 @@
 /* The nodes of a live test: their processes, and what is on them. See live.h. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
 #include "live/live.h"
+#include "live/secure.h"
 
 /* -- Processes -- */
 
@@ -23,6 +25,9 @@ void live_start(struct live *live, size_t n, const char *const *args) {
         snprintf(live->node[live->n].url, sizeof(live->node[0].url), "%s",
                  rl_local_nodes_urls(set)[i]);
         live->urls[live->n] = live->node[live->n].url;
+    }
+    for (size_t i = live->n - n; getenv("REDLOCK_TEST_TLS") != NULL && i < live->n; i++) {
+        secure_node(live, i, "good");
     }
 }
 
@@ -105,6 +110,9 @@ void live_restart(struct live *live, size_t i) {
         fail();
     }
     while (is_loading(live, i)) {
+    }
+    if (live->node[i].tls_port != 0) {
+        secure_node(live, i, "good");
     }
 }
 

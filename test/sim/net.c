@@ -161,7 +161,13 @@ static size_t conn_write(struct rl_stream *stream, const char *bytes, size_t len
     return taken;
 }
 
-const struct rl_stream_ops sim_conn_ops = {.write = conn_write, .close = conn_close};
+static void conn_fail(struct rl_stream *stream, int error) {
+    sim_conn_break((struct sim_conn *)stream, 0, error);
+}
+
+const struct rl_stream_ops sim_conn_ops = {.write = conn_write,
+                                           .fail = conn_fail,
+                                           .close = conn_close};
 
 static void room_later(struct sim_conn *conn) {
     struct sim_event event = {

@@ -48,7 +48,7 @@ function edge(from, to, why) {
 BEGIN {
     # open.c gives a client its world, and has the interface for a header. Arrows go down. "include" are the public headers, and functions of the interface for those
     # who know nothing else of a room.
-    n = split("core:base redis:base uv:base client:core client:redis client:base " \
+    n = split("core:base redis:base uv:base client:core client:redis client:tls client:base tls:base " \
         "election:base blocking:base open:client open:uv open:base", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); rooms[ab[1], ab[2]] = 1 }
     # One file of a room that may be known: what a recipe needs of a client, and the thread with a
@@ -69,6 +69,7 @@ BEGIN {
 $1 == "known" { key = $2 " " $3; if (NF > 3) key = key " " $4; known[key] = 1 }
 $1 == "file" { files[$2] = 1; if ($2 ~ /\.c$/) sources[$2] = 1 }
 $1 == "include" {
+    if ($3 ~ /^<openssl\//) outside[$3] = "tls"
     if ($3 in outside && room($2) != outside[$3])
         broken("outside", unit($2) " " $3, "lib/" $2 ":" $4 " includes " $3)
     if ($3 !~ /^</ && $3 !~ /^redlock\// && $3 in files)

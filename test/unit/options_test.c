@@ -183,7 +183,9 @@ static void says_which_url_and_why(void **state) {
          REDLOCK_ERR_DUPLICATE,
          "0",
          "1"},
+#ifndef RL_WITH_TLS
         {{NOWHERE "a", "rediss://h"}, 2, REDLOCK_ERR_NO_TLS, "rediss://h", "TLS"},
+#endif
         {{NOWHERE "a", NOWHERE "b", "redis://h:0"}, 3, REDLOCK_ERR_URL, "redis://h:0", "port"},
         {{NOWHERE "a", NULL}, 2, REDLOCK_ERR_URL, "empty", "redis://HOST:PORT"},
         {{"redis://u:secret@h:x"}, 1, REDLOCK_ERR_URL, "***", "port"},

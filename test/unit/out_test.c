@@ -1,6 +1,6 @@
 /* Bytes that wait to be written: in order, at O(1) each whatever the peer takes, and no secret in
  * memory that was given back. */
-#include "redis/out.h"
+#include "base/out.h"
 
 #include "unit/check.h"
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "redis/url_show.h"
+#include "redis/url_tls.h"
 #include "redlock/redlock.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -22,9 +23,11 @@ struct good {
 };
 
 #define TCP(host, port, ...) \
-    { RL_URL_TCP, host, port, "", __VA_ARGS__ }
+    { RL_URL_TCP, host, port, "", __VA_ARGS__, false }
+#define TLS(host, port, ...) \
+    { RL_URL_TCP, host, port, "", __VA_ARGS__, true }
 #define UNIX(path, ...) \
-    { RL_URL_UNIX, "", 0, path, __VA_ARGS__ }
+    { RL_URL_UNIX, "", 0, path, __VA_ARGS__, false }
 #define NOBODY false, "", ""
 
 static const struct good goods[] = {
@@ -48,6 +51,8 @@ static const struct good goods[] = {
     {"redis://[::FFFF:10.0.0.1]:1", TCP("::ffff:10.0.0.1", 1, NOBODY, 0, "[::ffff:10.0.0.1]:1")},
     {"redis://:pw@h", TCP("h", 6379, true, "", "pw", 0, "h:6379")},
     {"redis://u:pw@h:1/2", TCP("h", 1, true, "u", "pw", 2, "h:1")},
+    {"rediss://localhost", TLS("localhost", 6379, NOBODY, 0, "localhost:6379")},
+    {"REDISS://u:pw@[::1]:1/2?tls_ca=/x", TLS("::1", 1, true, "u", "pw", 2, "[::1]:1")},
     {"redis://u:pw@[::1]:1/2", TCP("::1", 1, true, "u", "pw", 2, "[::1]:1")},
     {"redis://u%3a%40%2F:p%40%3A%25%2f%23@h", TCP("h", 6379, true, "u:@/", "p@:%/#", 0, "h:6379")},
     {"redis://u:p:w:@h", TCP("h", 6379, true, "u", "p:w:", 0, "h:6379")},
@@ -69,6 +74,7 @@ static void assert_same_url(const struct rl_url *got, const struct rl_url *wante
     assert_string_equal(got->password, wanted->password);
     assert_int_equal(got->db, wanted->db);
     assert_string_equal(got->name, wanted->name);
+    assert_int_equal(got->is_tls, wanted->is_tls);
 }
 
 static void reads_every_part(void **state) {
@@ -106,9 +112,25 @@ static const struct wrong wrongs[] = {
     {"redis:localhost", "scheme", "missing"},
     {"redis:/localhost", "scheme", "missing"},
     {"/run/redis.sock", "scheme", "unix:///PATH"},
-    {"http://localhost", "scheme", "use redis:// or unix://"},
+    {"http://localhost", "scheme", "use redis://, rediss:// or unix://"},
     {"redi://localhost", "scheme", "not known"},
     {"redisss://localhost", "scheme", "not known"},
+    /* TLS */
+    {"rediss://", "host", "missing"},
+    {"redis://h?tls_ca=/x", "query", "redis:// takes none"},
+    {"unix:///x?tls_ca=/x", "query", "?db="},
+    {"rediss://h?db=1", "query", "tls_ca"},
+    {"rediss://h?tls_ca", "query", "NAME=VALUE"},
+    {"rediss://h?&tls_ca=/x", "query", "NAME=VALUE"},
+    {"rediss://h?tls_ca=%", "tls_ca", "two hex digits"},
+    {"rediss://h?tls_ca=%00", "tls_ca", "%00"},
+    {"rediss://h?tls_key=%7f", "tls_key", "control"},
+    {"rediss://h?tls_cert=", "tls_cert", "empty"},
+    {"rediss://h?tls_ca=/x&tls_ca=/x", "tls_ca", "twice"},
+    {"rediss://h?tls_insecure_skip_verify=", "tls_insecure_skip_verify", "0 or 1"},
+    {"rediss://h?tls_insecure_skip_verify=2", "tls_insecure_skip_verify", "0 or 1"},
+    {"rediss://h#tls_ca=/x", "query", "%23"},
+    {"rediss://h/x?tls_ca=/x", "database", "not a number"},
     /* host */
     {"redis://", "host", "missing"},
     {"redis:///0", "host", "missing"},
@@ -247,16 +269,34 @@ static void refuses_and_says_why(void **state) {
     }
 }
 
-static void tells_that_tls_is_missing(void **state) {
+/* What a URL says of TLS, beside what every URL says. */
+static void reads_what_is_said_of_tls(void **state) {
     (void)state;
-    static const char *const texts[] = {"rediss://h:1", "REDISS://u:secret@h", "rediss://"};
-    for (size_t i = 0; i < COUNT(texts); i++) {
+    static const struct {
+        const char *text;
+        struct rl_url_tls tls;
+    } rows[] = {
+        {"rediss://h", {.ca = ""}},
+        {"redis://h", {.ca = ""}},
+        {"rediss://h?tls_ca=/etc/ca.pem", {.ca = "/etc/ca.pem"}},
+        {"rediss://h/0?TLS_CA=a%20b&tls_cert=c%26d&tls_key=e=f",
+         {.ca = "a b", .cert = "c&d", .key = "e=f"}},
+        {"rediss://h?tls_server_name=redis.example", {.server_name = "redis.example"}},
+        {"rediss://h?tls_insecure_skip_verify=1", {.has_insecure = true, .insecure = true}},
+        {"rediss://h?tls_insecure_skip_verify=0&tls_ca=x", {.ca = "x", .has_insecure = true}},
+        {"rediss://h?", {.ca = ""}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_url url;
-        char error[REDLOCK_MESSAGE_MAX] = "";
-        assert_int_equal(rl_url_parse(texts[i], &url, error, sizeof(error)), REDLOCK_ERR_NO_TLS);
-        assert_non_null(strstr(error, "TLS"));
-        assert_null(strstr(error, "secret"));
-        assert_all_zero(&url);
+        struct rl_url_tls tls;
+        memset(&tls, 0x5a, sizeof(tls));
+        assert_int_equal(rl_url_parse_tls(rows[i].text, &url, &tls, NULL, 0), 0);
+        assert_string_equal(tls.ca, rows[i].tls.ca);
+        assert_string_equal(tls.cert, rows[i].tls.cert);
+        assert_string_equal(tls.key, rows[i].tls.key);
+        assert_string_equal(tls.server_name, rows[i].tls.server_name);
+        assert_int_equal(tls.has_insecure, rows[i].tls.has_insecure);
+        assert_int_equal(tls.insecure, rows[i].tls.insecure);
     }
 }
 
@@ -396,7 +436,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_part),
         cmocka_unit_test(refuses_and_says_why),
-        cmocka_unit_test(tells_that_tls_is_missing),
+        cmocka_unit_test(reads_what_is_said_of_tls),
         cmocka_unit_test(bounds_every_part),
         cmocka_unit_test(cuts_the_message_to_its_buffer),
         cmocka_unit_test(shows_no_password),

@@ -8,8 +8,8 @@
  *
  * Can a secret stay behind? No: while there may be one, room is zeroed before it is given up, and
  * when all is out it is given up. */
-#ifndef RL_REDIS_OUT_H
-#define RL_REDIS_OUT_H
+#ifndef RL_BASE_OUT_H
+#define RL_BASE_OUT_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* See out.h. */
-#include "redis/out.h"
+#include "base/out.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,0 +1,257 @@
+/* See tls.h. */
+#include "client/tls.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int redlock_has_tls(void) {
+#ifdef RL_WITH_TLS
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+/* -- What is wrong with the options -- */
+
+static const char *some_option(const redlock_client_options *o) {
+    return o->tls_ca != NULL             ? "tls_ca"
+           : o->tls_cert != NULL         ? "tls_cert"
+           : o->tls_key != NULL          ? "tls_key"
+           : o->tls_server_name != NULL  ? "tls_server_name"
+           : o->tls_insecure_skip_verify ? "tls_insecure_skip_verify"
+                                         : NULL;
+}
+
+static const char *empty_option(const redlock_client_options *o) {
+    const struct {
+        const char *name, *value;
+    } texts[] = {{"tls_ca", o->tls_ca},
+                 {"tls_cert", o->tls_cert},
+                 {"tls_key", o->tls_key},
+                 {"tls_server_name", o->tls_server_name}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i].value != NULL && texts[i].value[0] == '\0') {
+            return texts[i].name;
+        }
+    }
+    return NULL;
+}
+
+int rl_client_tls_check(const redlock_client_options *o) {
+    const char *empty = empty_option(o);
+    assert(o->error != NULL || o->error_size == 0);
+    if (empty != NULL) {
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "%s is empty (an unset variable?): leave it NULL", empty);
+    }
+    if (o->tls_insecure_skip_verify != 0 && o->tls_insecure_skip_verify != 1) {
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "tls_insecure_skip_verify is %d: it must be 0 or 1",
+                            o->tls_insecure_skip_verify);
+    }
+    return 0;
+}
+
+int rl_client_tls_check_use(const redlock_client *client, const redlock_client_options *o) {
+    const char *option = some_option(o);
+    uint32_t count = 0;
+    assert(client->nodes != NULL);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        count += client->nodes[i].node.url.is_tls;
+    }
+    if (option != NULL && count == 0) { /* who sets it believes that the connections are safe */
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "%s is set, but no node has TLS: write rediss:// in their URLs, or "
+                            "leave it out",
+                            option);
+    }
+    return 0;
+}
+
+#ifdef RL_WITH_TLS
+
+#include "tls/context.h"
+#include "tls/peer.h"
+
+static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_HOST_MAX, "a host fits");
+static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_TLS_NAME_MAX, "a name fits");
+
+/* -- The settings of one node -- */
+
+static const char *either(const char *said, const char *otherwise) {
+    return said[0] != '\0' ? said : otherwise;
+}
+
+/* A certificate and its key are one thing: a URL that names one of them names both. And a URL that
+ * says whom it trusts, or that it trusts all, is not asked about the client's authorities. */
+static struct rl_tls_settings settings_of(const redlock_client_options *o,
+                                          const struct rl_url_tls *said) {
+    assert(!said->insecure || said->has_insecure);
+    bool has_pair = said->cert[0] != '\0' || said->key[0] != '\0';
+    bool trusts = said->ca[0] != '\0' || said->has_insecure;
+    return (struct rl_tls_settings){
+        .ca = either(said->ca, trusts && said->insecure ? NULL : o->tls_ca),
+        .cert = either(said->cert, has_pair ? NULL : o->tls_cert),
+        .key = either(said->key, has_pair ? NULL : o->tls_key),
+        .insecure = trusts ? said->insecure : o->tls_insecure_skip_verify != 0,
+    };
+}
+
+static int check_settings(const struct rl_tls_settings *s, const char *name, char *error,
+                          size_t size) {
+    if ((s->cert == NULL) != (s->key == NULL)) {
+        return rl_error_set(error, size, REDLOCK_ERR_INVALID,
+                            "node %.200s: %s is set and %s is not: a client certificate needs both "
+                            "(they may name one file)",
+                            name, s->cert != NULL ? "tls_cert" : "tls_key",
+                            s->cert != NULL ? "tls_key" : "tls_cert");
+    }
+    if (s->insecure && s->ca != NULL) {
+        return rl_error_set(
+            error, size, REDLOCK_ERR_INVALID,
+            "node %.200s: tls_ca and tls_insecure_skip_verify are both set: without "
+            "verification no authority is looked at; leave one of them out",
+            name);
+    }
+    return 0;
+}
+
+/* -- Sharing -- */
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static size_t put(char **at, const char **copy, const char *text) {
+    size_t length = text != NULL ? strlen(text) + 1 : 0;
+    if (*at != NULL && text != NULL) {
+        memcpy(*at, text, length);
+        *copy = *at;
+        *at += length;
+    }
+    return length;
+}
+
+/* With copies of the texts behind the struct: they are what another node's are compared with. */
+static struct rl_client_tls *shared_new(redlock_client *client,
+                                        const struct rl_tls_settings *settings) {
+    char *none = NULL;
+    const char *unused;
+    size_t length = put(&none, &unused, settings->ca) + put(&none, &unused, settings->cert) +
+                    put(&none, &unused, settings->key);
+    struct rl_client_tls *shared = rl_alloc(&client->memory, 1, sizeof *shared + length);
+    if (shared != NULL) {
+        char *at = (char *)(shared + 1);
+        put(&at, &shared->ca, settings->ca);
+        put(&at, &shared->cert, settings->cert);
+        put(&at, &shared->key, settings->key);
+        assert(at == (char *)(shared + 1) + length);
+        shared->insecure = settings->insecure;
+        shared->next = client->tls;
+        client->tls = shared;
+    }
+    return shared;
+}
+
+static struct rl_client_tls *shared_find(const redlock_client *client,
+                                         const struct rl_tls_settings *settings) {
+    struct rl_client_tls *shared = client->tls;
+    while (shared != NULL &&
+           !(same_text(shared->ca, settings->ca) && same_text(shared->cert, settings->cert) &&
+             same_text(shared->key, settings->key) && shared->insecure == settings->insecure)) {
+        shared = shared->next;
+    }
+    return shared;
+}
+
+/* Says of which node the sentence is. */
+static int of_node(int status, const char *name, char *error, size_t size) {
+    char why[REDLOCK_MESSAGE_MAX];
+    assert(status <= 0);
+    if (status == REDLOCK_ERR_INVALID && error != NULL && size > 0) {
+        rl_error_set(why, sizeof why, 0, "%s", error);
+        rl_error_set(error, size, 0, "node %.200s: %s", name, why);
+    }
+    return status;
+}
+
+static int share(redlock_client *client, const struct rl_tls_settings *settings, const char *name,
+                 char *error, size_t size, struct rl_client_tls **shared) {
+    *shared = shared_find(client, settings);
+    if (*shared != NULL) {
+        assert((*shared)->tls != NULL);
+        return 0;
+    }
+    *shared = shared_new(client, settings);
+    assert(*shared == NULL || client->tls == *shared);
+    if (*shared == NULL) {
+        return rl_error_set(error, size, REDLOCK_ERR_NOMEM, "out of memory");
+    }
+    return of_node(rl_tls_new(&(*shared)->tls, &client->memory, settings, error, size), name, error,
+                   size);
+}
+
+int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
+                       const struct rl_url_tls *said) {
+    struct rl_node *node = &client->nodes[i].node;
+    struct rl_client_tls *shared;
+    assert(i < client->n_nodes && node->dialer == NULL);
+    if (!node->url.is_tls) {
+        return 0;
+    }
+    struct rl_tls_settings settings = settings_of(o, said);
+    const char *name =
+        either(said->server_name, o->tls_server_name != NULL ? o->tls_server_name : node->url.host);
+    if (strlen(name) > RL_TLS_PEER_NAME_MAX) {
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "tls_server_name has %zu characters: %d at most", strlen(name),
+                            RL_TLS_PEER_NAME_MAX);
+    }
+    int status = check_settings(&settings, node->url.name, o->error, o->error_size);
+    if (status == 0) {
+        status = share(client, &settings, node->url.name, o->error, o->error_size, &shared);
+    }
+    if (status == 0) {
+        node->dialer = rl_tls_peer_new(shared->tls, name);
+        status = node->dialer != NULL
+                     ? 0
+                     : rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
+    }
+    return status;
+}
+
+void rl_client_tls_free(redlock_client *client) {
+    for (uint32_t i = 0; client->nodes != NULL && i < client->n_nodes; i++) {
+        rl_tls_peer_free(client->nodes[i].node.dialer);
+    }
+    while (client->tls != NULL) {
+        struct rl_client_tls *shared = client->tls;
+        client->tls = shared->next;
+        rl_tls_free(shared->tls);
+        rl_free(&client->memory, shared);
+    }
+}
+
+#else
+
+int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
+                       const struct rl_url_tls *said) {
+    const struct rl_url *url = &client->nodes[i].node.url;
+    assert(i < client->n_nodes);
+    (void)said;
+    return url->is_tls ? rl_error_set(o->error, o->error_size, REDLOCK_ERR_NO_TLS,
+                                      "node URL \"rediss://%.200s\": scheme: rediss:// needs TLS, "
+                                      "and this library was built without; use redis://",
+                                      url->name)
+                       : 0;
+}
+
+void rl_client_tls_free(redlock_client *client) {
+    assert(client->tls == NULL);
+    (void)client;
+}
+
+#endif

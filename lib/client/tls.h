@@ -1,0 +1,30 @@
+/* TLS of a client's nodes: which settings are each one's, and what they share.
+ *
+ * Happy path: rl_client_tls_check() looks at the client's options, rl_client_tls_node() makes a
+ * dialer for each node whose URL is rediss://: what its URL says wins over the options. Nodes with
+ * the same settings share what is read from files.
+ *
+ * Failure modes: options that contradict each other or that nobody needs, and files that cannot be
+ * used, each with a sentence that names the option; no memory; a library without TLS. All of them
+ * when the client opens, none later: a certificate that was replaced is read by the next client. */
+#ifndef RL_CLIENT_TLS_H
+#define RL_CLIENT_TLS_H
+
+#include "client/state.h"
+#include "redis/url_tls.h"
+
+/* Each by itself. Returns 0, or REDLOCK_ERR_INVALID and a sentence. */
+int rl_client_tls_check(const redlock_client_options *o);
+
+/* After the URLs were read: whether one of them needs what is set. Returns as above. */
+int rl_client_tls_check_use(const redlock_client *client, const redlock_client_options *o);
+
+/* Sets node i up for TLS, if its URL wants that; said: by that URL. Returns 0, or an error and a
+ * sentence. */
+int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
+                       const struct rl_url_tls *said);
+
+/* When all connections are closed, or there were none. */
+void rl_client_tls_free(redlock_client *client);
+
+#endif

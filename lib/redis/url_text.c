@@ -1,0 +1,114 @@
+/* See url_text.h. */
+#include "redis/url_text.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool rl_url_is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+char rl_url_lower(char c) {
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+bool rl_url_is_alnum(char c) { /* the C locale's, whatever the program's is */
+    return rl_url_is_digit(c) || (rl_url_lower(c) >= 'a' && rl_url_lower(c) <= 'z');
+}
+
+int rl_url_hex_value(char c) {
+    if (rl_url_is_digit(c)) {
+        return c - '0';
+    }
+    return rl_url_lower(c) >= 'a' && rl_url_lower(c) <= 'f' ? rl_url_lower(c) - 'a' + 10 : -1;
+}
+
+size_t rl_span_length(struct rl_span s) {
+    assert(s.begin != NULL);
+    assert(s.begin <= s.end);
+    return (size_t)(s.end - s.begin);
+}
+
+const char *rl_span_find(struct rl_span s, char c) {
+    assert(c != '\0'); /* it ends the text */
+    return memchr(s.begin, c, rl_span_length(s));
+}
+
+const char *rl_span_find_any(struct rl_span s, const char *set) {
+    assert(rl_span_length(s) <= strlen(s.begin));
+    const char *p = s.begin;
+    while (p < s.end && strchr(set, *p) == NULL) {
+        p++;
+    }
+    return p;
+}
+
+bool rl_span_is(struct rl_span s, const char *word) {
+    assert(word[0] != '\0');
+    size_t length = strlen(word);
+    if (rl_span_length(s) != length) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        assert(word[i] == rl_url_lower(word[i]));
+        if (rl_url_lower(s.begin[i]) != word[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool rl_span_number(struct rl_span s, uint32_t max, uint32_t *number) {
+    assert(number != NULL);
+    uint64_t value = 0;
+    for (const char *p = s.begin; p < s.end; p++) {
+        if (!rl_url_is_digit(*p)) {
+            return false;
+        }
+        value = value * 10 + (uint64_t)(*p - '0');
+        if (value > max) {
+            return false;
+        }
+    }
+    *number = (uint32_t)value;
+    return rl_span_length(s) > 0;
+}
+
+bool rl_url_bad(struct rl_url_parser *p, const char *part, const char *why) {
+    assert(p->why == NULL);
+    assert(part != NULL && why != NULL);
+    assert(why[0] != '\0');
+    p->part = part;
+    p->why = why;
+    return false;
+}
+
+bool rl_url_decode(struct rl_url_parser *p, const char *part, struct rl_span s, char *out,
+                   size_t size) {
+    assert(size > 0);
+    size_t used = 0;
+    for (const char *in = s.begin; in < s.end; in++) {
+        char c = *in;
+        if (c == '%') {
+            int high = s.end - in > 2 ? rl_url_hex_value(in[1]) : -1;
+            int low = s.end - in > 2 ? rl_url_hex_value(in[2]) : -1;
+            if (high < 0 || low < 0) {
+                return rl_url_bad(p, part,
+                                  "a % needs two hex digits after it; for a plain % write %25");
+            }
+            assert(high < 16 && low < 16);
+            c = (char)(high * 16 + low);
+            in += 2;
+        }
+        if (c == '\0') {
+            return rl_url_bad(p, part, "%00 is not allowed");
+        }
+        if (used + 1 >= size) {
+            return rl_url_bad(p, part, "too long");
+        }
+        out[used++] = c;
+    }
+    assert(used < size);
+    out[used] = '\0';
+    return true;
+}

@@ -1,0 +1,55 @@
+/* What a URL is read with: spans of its text, and the first failure.
+ *
+ * A span never reaches behind the text that it is a part of, which ends in a zero. Pure
+ * functions. */
+#ifndef RL_REDIS_URL_TEXT_H
+#define RL_REDIS_URL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rl_url;
+
+struct rl_span { /* a part of the text */
+    const char *begin;
+    const char *end;
+};
+
+struct rl_url_parser {
+    struct rl_url *url;
+    const char *part; /* of the first failure */
+    const char *why;
+};
+
+/* The C locale's, whatever the program's is. */
+bool rl_url_is_digit(char c);
+bool rl_url_is_alnum(char c);
+char rl_url_lower(char c);
+
+/* -1: it is no hex digit. */
+int rl_url_hex_value(char c);
+
+size_t rl_span_length(struct rl_span s);
+
+/* Where c is first found in s, or NULL. */
+const char *rl_span_find(struct rl_span s, char c);
+
+/* Where the first of the characters of set is found in s, or its end. */
+const char *rl_span_find_any(struct rl_span s, const char *set);
+
+/* True if s is the word, without regard to case; word is in lower case. */
+bool rl_span_is(struct rl_span s, const char *word);
+
+/* Reads all of s as a number up to max. False if it is empty, not digits only, or more. */
+bool rl_span_number(struct rl_span s, uint32_t max, uint32_t *number);
+
+/* Remembers the first failure, in constants: nothing of the text. Returns false, so that a check
+ * can end with it. */
+bool rl_url_bad(struct rl_url_parser *p, const char *part, const char *why);
+
+/* Percent-decodes s into out, which has room for size bytes, the zero included. */
+bool rl_url_decode(struct rl_url_parser *p, const char *part, struct rl_span s, char *out,
+                   size_t size);
+
+#endif

@@ -1,0 +1,95 @@
+/* See context.h. */
+#include "tls/context.h"
+
+#include <assert.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+
+#include "base/error.h"
+#include "redlock/status.h"
+#include "tls/bio.h"
+#include "tls/files.h"
+#include "tls/session.h"
+
+/* A ticket came. 1: the reference is ours now. */
+static int on_session(SSL *ssl, SSL_SESSION *session) {
+    const struct rl_tls_stream *s = SSL_get_app_data(ssl);
+    assert(s != NULL && s->ssl == ssl);
+    rl_tls_session_keep(s->peer, session);
+    return 1;
+}
+
+static int no_memory(char *error, size_t size) {
+    return rl_error_set(error, size, REDLOCK_ERR_NOMEM, "out of memory");
+}
+
+/* What the system's configuration demands stays, if it demands more. */
+static bool context_set(SSL_CTX *context) {
+    assert(context != NULL);
+    if (SSL_CTX_get_min_proto_version(context) < TLS1_2_VERSION &&
+        SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
+        return false;
+    }
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    /* An authority need not be a root: whoever names a certificate in tls_ca trusts it. */
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
+    SSL_CTX_set_session_cache_mode(context,
+                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
+    SSL_CTX_sess_set_new_cb(context, on_session);
+    return true;
+}
+
+static int context_load(SSL_CTX *context, const struct rl_tls_settings *settings, char *error,
+                        size_t size) {
+    int status = 0;
+    assert(settings->ca == NULL || !settings->insecure);
+    assert((settings->cert == NULL) == (settings->key == NULL));
+    if (!settings->insecure) {
+        status = rl_tls_files_ca(context, settings->ca, error, size);
+    }
+    if (status == 0 && settings->cert != NULL) {
+        status = rl_tls_files_pair(context, settings->cert, settings->key, error, size);
+    }
+    ERR_clear_error();
+    return status;
+}
+
+int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
+               const struct rl_tls_settings *settings, char *error, size_t size) {
+    assert(out != NULL && memory != NULL);
+    *out = NULL;
+    /* Threads may be at work here while the process ends: OpenSSL is not taken down then. */
+    if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) != 1) {
+        return rl_error_set(error, size, REDLOCK_ERR_SYSTEM, "OpenSSL cannot be used");
+    }
+    struct rl_tls *tls = rl_alloc(memory, 1, sizeof *tls);
+    if (tls == NULL) {
+        return no_memory(error, size);
+    }
+    tls->memory = memory;
+    tls->insecure = settings->insecure;
+    tls->has_ca = settings->ca != NULL;
+    tls->has_cert = settings->cert != NULL;
+    tls->context = SSL_CTX_new(TLS_client_method());
+    tls->method = rl_tls_bio_method();
+    int status = tls->context != NULL && tls->method != NULL && context_set(tls->context)
+                     ? context_load(tls->context, settings, error, size)
+                     : no_memory(error, size);
+    if (status != 0) {
+        rl_tls_free(tls);
+        return status;
+    }
+    assert(SSL_CTX_get_min_proto_version(tls->context) >= TLS1_2_VERSION);
+    *out = tls;
+    return 0;
+}
+
+void rl_tls_free(struct rl_tls *tls) {
+    if (tls != NULL) {
+        assert(tls->memory != NULL);
+        SSL_CTX_free(tls->context);
+        BIO_meth_free(tls->method);
+        rl_free(tls->memory, tls);
+    }
+}

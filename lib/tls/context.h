@@ -1,0 +1,30 @@
+/* What TLS connections with the same settings share.
+ *
+ * Happy path: rl_tls_new() when a client opens: TLS 1.2 or later, certificates and keys are read.
+ *
+ * Failure modes: a file cannot be read, or is not what it should be; no memory. */
+#ifndef RL_TLS_CONTEXT_H
+#define RL_TLS_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/memory.h"
+
+struct rl_tls;
+
+struct rl_tls_settings {
+    const char *ca;   /* a file or a folder; NULL: the system's */
+    const char *cert; /* a file; NULL: none */
+    const char *key;  /* a file; with cert */
+    bool insecure;    /* what the server shows is not looked at */
+};
+
+/* Returns 0, or a status and a sentence in error. memory outlives it. */
+int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
+               const struct rl_tls_settings *settings, char *error, size_t size);
+
+/* After all that was made with it. NULL is ignored. */
+void rl_tls_free(struct rl_tls *tls);
+
+#endif

@@ -1,0 +1,340 @@
+/* See stream.h. */
+#include "tls/stream.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+
+#include "base/mark.h"
+#include "base/require.h"
+#include "tls/bio.h"
+#include "tls/explain.h"
+#include "tls/session.h"
+
+static struct rl_tls_stream *stream_of(struct rl_stream *stream) {
+    return (struct rl_tls_stream *)(void *)stream;
+}
+
+/* -- The end -- */
+
+/* What is not set as shut down on both sides would take its sessions with it, and a node that died
+ * is just the one that they are for. */
+static void stream_free(struct rl_tls_stream *s) {
+    const redlock_allocator *memory = s->peer->tls->memory;
+    assert(!s->in_event);
+    assert(s->under == NULL && s->pipe.under == NULL);
+    if (s->ssl != NULL) {
+        SSL_set_shutdown(s->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+        SSL_free(s->ssl); /* and its BIO */
+    }
+    ERR_clear_error();
+    rl_out_free(&s->pipe.out, memory);
+    rl_free(memory, s);
+}
+
+static void stream_close(struct rl_stream *stream) {
+    struct rl_tls_stream *s = stream_of(stream);
+    RL_REQUIRE(!s->is_closed); /* its memory may be another's by now */
+    s->is_closed = true;
+    if (s->is_up && !s->is_over && rl_out_length(&s->pipe.out) == 0) {
+        ERR_clear_error();
+        (void)SSL_shutdown(s->ssl); /* if there is room for it; nobody waits for an answer */
+    }
+    s->pipe.under = NULL;
+    assert(s->under != NULL);
+    s->under->ops->close(s->under);
+    s->under = NULL;
+    if (!s->in_event) {
+        stream_free(s);
+    }
+}
+
+static void stream_end(struct rl_tls_stream *s, int error, const char *detail) {
+    RL_REQUIRE(!s->is_closed && !s->is_over); /* one end */
+    assert(error >= 0 || detail[0] != '\0');
+    s->is_over = true;
+    s->base.events->end(s->base.owner, error, detail);
+}
+
+/* By OpenSSL's word. */
+static void stream_break(struct rl_tls_stream *s) {
+    unsigned long error = ERR_get_error();
+    assert(s->in_event); /* an end comes from nowhere else */
+    ERR_clear_error();
+    rl_tls_session_drop_all(s->peer);
+    if (s->pipe.no_memory || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE) {
+        stream_end(s, ENOMEM, "");
+    } else if (s->is_rejected) {
+        stream_end(s, RL_END_CERTIFICATE, s->detail);
+    } else {
+        rl_tls_explain_error(error, s->is_up, s->peer->tls, s->detail, sizeof s->detail);
+        stream_end(s, RL_END_TLS, s->detail);
+    }
+}
+
+/* -- What comes -- */
+
+static int on_verify(int good, X509_STORE_CTX *verified) {
+    const SSL *ssl = X509_STORE_CTX_get_ex_data(verified, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct rl_tls_stream *s = SSL_get_app_data(ssl);
+    assert(s != NULL && s->ssl == ssl);
+    if (!good) {
+        s->is_rejected = true;
+        rl_tls_explain_certificate(verified, s->peer, s->detail, sizeof s->detail);
+    }
+    return good;
+}
+
+/* The server asks for a certificate of ours. 1: go on, with or without one. */
+static int on_asked(SSL *ssl, void *owner) {
+    struct rl_tls_stream *s = owner;
+    assert(s->ssl == ssl && !s->is_up);
+    (void)ssl;
+    s->was_asked = true;
+    return 1;
+}
+
+/* OpenSSL ends a handshake whose certificate is bad. A system's configuration may allow ciphers
+ * without any. */
+static bool is_verified(const struct rl_tls_stream *s) {
+    if (s->peer->tls->insecure) {
+        return true;
+    }
+    X509 *cert = SSL_get_peer_certificate(s->ssl);
+    X509_free(cert);
+    assert(cert == NULL || SSL_get_verify_result(s->ssl) == X509_V_OK);
+    return cert != NULL && SSL_get_verify_result(s->ssl) == X509_V_OK;
+}
+
+/* Whether it is up by now. */
+static bool stream_shake(struct rl_tls_stream *s) {
+    assert(!s->is_up && !s->is_over);
+    ERR_clear_error();
+    int done = SSL_do_handshake(s->ssl);
+    if (done != 1) {
+        if (SSL_get_error(s->ssl, done) != SSL_ERROR_WANT_READ) {
+            stream_break(s);
+        }
+        return false;
+    }
+    if (!is_verified(s)) {
+        stream_end(s, RL_END_CERTIFICATE, "the server has shown no certificate");
+        return false;
+    }
+    if (SSL_session_reused(s->ssl)) {
+        RL_MARK(TLS_RESUMED);
+    }
+    s->is_up = true;
+    s->base.events->up(s->base.owner);
+    return true;
+}
+
+static void stream_read(struct rl_tls_stream *s) {
+    char *plain = s->peer->tls->plain;
+    assert(s->is_closed || s->is_over || s->is_up);
+    while (!s->is_closed && !s->is_over) {
+        ERR_clear_error();
+        int n = SSL_read(s->ssl, plain, RL_TLS_RECORD_MAX);
+        if (n > 0) {
+            s->has_read = true;
+            s->base.events->bytes(s->base.owner, plain, (size_t)n);
+            continue;
+        }
+        int why = SSL_get_error(s->ssl, n);
+        if (why == SSL_ERROR_ZERO_RETURN) {
+            stream_end(s, 0, "");
+        } else if (why != SSL_ERROR_WANT_READ) {
+            stream_break(s);
+        }
+        return;
+    }
+}
+
+/* -- The events of the stream below -- */
+
+static void event_begin(struct rl_tls_stream *s) {
+    assert(!s->in_event && !s->is_closed);
+    s->in_event = true;
+}
+
+static void event_end(struct rl_tls_stream *s) {
+    assert(s->in_event);
+    s->in_event = false;
+    if (s->is_closed) {
+        stream_free(s);
+    }
+}
+
+static void under_up(void *owner) {
+    struct rl_tls_stream *s = owner;
+    assert(s->pipe.under == NULL && !s->is_up);
+    event_begin(s);
+    s->pipe.under = s->under;
+    (void)stream_shake(s);
+    event_end(s);
+}
+
+static void under_bytes(void *owner, const char *bytes, size_t length) {
+    struct rl_tls_stream *s = owner;
+    if (s->is_over) {
+        return;
+    }
+    event_begin(s);
+    s->pipe.in = bytes;
+    s->pipe.in_left = length;
+    if (s->is_up || stream_shake(s)) {
+        stream_read(s);
+    }
+    s->pipe.in = NULL;
+    s->pipe.in_left = 0;
+    event_end(s);
+}
+
+static void under_room(void *owner) {
+    struct rl_tls_stream *s = owner;
+    if (s->is_over) {
+        return;
+    }
+    event_begin(s);
+    if (rl_tls_pipe_flush(&s->pipe) && s->wants_room) {
+        assert(s->is_up);
+        s->wants_room = false;
+        s->base.events->room(s->base.owner);
+    }
+    event_end(s);
+}
+
+/* With TLS 1.3 our side is up before the server has looked at our certificate, and what it says
+ * about that may be lost with the connection. */
+static const char *ended_unheard(const struct rl_tls_stream *s) {
+    assert(s->is_up);
+    return s->peer->tls->has_cert
+               ? "ended after our certificate was sent (tls_cert): is it accepted there?"
+               : "ended after it asked for a client certificate: set tls_cert and tls_key";
+}
+
+static void under_end(void *owner, int error, const char *detail) {
+    struct rl_tls_stream *s = owner;
+    bool in_handshake = !s->is_up && s->pipe.under != NULL;
+    if (s->is_over) {
+        return;
+    }
+    event_begin(s);
+    s->pipe.under = NULL;
+    if (in_handshake) {
+        rl_tls_session_drop_all(s->peer);
+        stream_end(s, RL_END_TLS, "the server ended the connection in the TLS handshake");
+    } else if (s->was_asked && !s->has_read) {
+        stream_end(s, RL_END_TLS, ended_unheard(s));
+    } else {
+        stream_end(s, error, detail);
+    }
+    event_end(s);
+}
+
+static const struct rl_stream_events under_events = {
+    .up = under_up,
+    .bytes = under_bytes,
+    .room = under_room,
+    .end = under_end,
+};
+
+/* -- What goes -- */
+
+static void stream_fail(struct rl_stream *stream, int error) {
+    struct rl_tls_stream *s = stream_of(stream);
+    assert(s->is_up && !s->is_over && !s->is_closed);
+    s->has_failed = true;
+    s->under->ops->fail(s->under, error);
+}
+
+/* Record by record, as long as the stream below takes them. */
+static size_t stream_write(struct rl_stream *stream, const char *bytes, size_t length) {
+    struct rl_tls_stream *s = stream_of(stream);
+    size_t done = 0;
+    assert(s->is_up && !s->is_over && !s->is_closed);
+    if (length == 0) {
+        return 0;
+    }
+    while (done < length && !s->has_failed && rl_out_length(&s->pipe.out) == 0) {
+        size_t left = length - done;
+        ERR_clear_error();
+        int n = SSL_write(s->ssl, bytes + done,
+                          (int)(left < RL_TLS_RECORD_MAX ? left : RL_TLS_RECORD_MAX));
+        if (n <= 0) {
+            stream_fail(stream, s->pipe.no_memory ? ENOMEM : EIO);
+            break;
+        }
+        done += (size_t)n;
+    }
+    ERR_clear_error();
+    assert(done <= length);
+    s->wants_room = done < length;
+    return done;
+}
+
+/* -- Dialing -- */
+
+static const struct rl_stream_ops stream_ops = {.write = stream_write,
+                                                .fail = stream_fail,
+                                                .close = stream_close};
+
+/* The name is in no field but subjectAltName (RFC 9525, section 2). */
+static bool expect_name(SSL *ssl, const struct rl_tls_peer *peer) {
+    SSL_set_hostflags(ssl,
+                      X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    SSL_set_verify(ssl, SSL_VERIFY_PEER, on_verify);
+    return peer->is_address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), peer->name) == 1
+                            : SSL_set1_host(ssl, peer->name) == 1;
+}
+
+/* False: no memory. */
+static bool stream_prepare(struct rl_tls_stream *s) {
+    struct rl_tls_peer *peer = s->peer;
+    assert(peer->name[0] != '\0');
+    s->ssl = SSL_new(peer->tls->context);
+    BIO *bio = s->ssl != NULL ? rl_tls_bio_new(peer->tls->method, &s->pipe) : NULL;
+    if (bio == NULL) {
+        return false;
+    }
+    SSL_set_bio(s->ssl, bio, bio);
+    SSL_set_app_data(s->ssl, s);
+    SSL_set_connect_state(s->ssl);
+    SSL_set_cert_cb(s->ssl, on_asked, s);
+    if ((!peer->is_address && SSL_set_tlsext_host_name(s->ssl, peer->name) != 1) ||
+        (!peer->tls->insecure && !expect_name(s->ssl, peer))) {
+        return false;
+    }
+    SSL_SESSION *session = rl_tls_session_take(peer);
+    if (session != NULL) {
+        (void)SSL_set_session(s->ssl, session); /* without it the handshake is a full one */
+        SSL_SESSION_free(session);
+    }
+    return true;
+}
+
+struct rl_stream *rl_tls_dial(struct rl_tls_peer *peer, struct rl_world *world,
+                              const struct rl_address *to, const struct rl_stream_events *events,
+                              void *owner, int *error) {
+    const redlock_allocator *memory = peer->tls->memory;
+    *error = ENOMEM;
+    ERR_clear_error();
+    struct rl_tls_stream *s = rl_alloc(memory, 1, sizeof *s);
+    if (s == NULL) {
+        return NULL;
+    }
+    s->base = (struct rl_stream){.ops = &stream_ops, .events = events, .owner = owner};
+    s->peer = peer;
+    s->pipe.memory = memory;
+    if (stream_prepare(s)) {
+        s->under = world->ops->dial(world, to, &under_events, s, error);
+    }
+    if (s->under == NULL) {
+        stream_free(s);
+        return NULL;
+    }
+    assert(!s->is_up);
+    return &s->base;
+}

@@ -1,0 +1,33 @@
+/* A connection with TLS: one more stream (base/world.h), on a stream of any world.
+ *
+ * Happy path: rl_tls_dial(), the stream below is up, the handshake, `up`; what is written goes out
+ * as records of at most 16 KB, in the same system call as without TLS; what comes is decrypted
+ * within the event that brought it.
+ *
+ * Failure modes: as for the stream below; the handshake fails, or the certificate is not accepted
+ * (RL_END_TLS, RL_END_CERTIFICATE, with a sentence); later bytes are not TLS's, a record was
+ * changed, or the peer sends an alert (RL_END_TLS). A handshake that hangs hangs: the owner has a
+ * deadline for `up`. The peer cannot begin a handshake anew. An end without close_notify is the end
+ * of the connection, as the one with it: what was cut off was not yet an answer, since every reply
+ * says where it ends.
+ *
+ * Can one connection's error reach another? OpenSSL keeps its errors for each thread, not for each
+ * connection, so the queue is empty before each call, and is left empty.
+ *
+ * Can an event of ours come from inside a call? Only what the stream below reports leads to one. A
+ * write that OpenSSL refuses (no memory) makes the stream below fail in the world's next turn.
+ *
+ * Can the owner's close() free memory that is in use? In an event it marks the stream, and the
+ * event's end frees it.
+ */
+#ifndef RL_TLS_STREAM_H
+#define RL_TLS_STREAM_H
+
+#include "tls/state.h"
+
+/* As the world's dial(). */
+struct rl_stream *rl_tls_dial(struct rl_tls_peer *peer, struct rl_world *world,
+                              const struct rl_address *to, const struct rl_stream_events *events,
+                              void *owner, int *error);
+
+#endif

@@ -1,0 +1,337 @@
+/* Locks over TLS on real servers: certificates of every kind, mixed nodes, sessions, rotation. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "live/live.h"
+#include "live/secure.h"
+#include "marks.h"
+#include "messages.h"
+#include "redlock/blocking.h"
+
+#define TTL_MS 30000
+
+static void cycle(struct live *live, redlock_client *client) {
+    redlock_lock *lock = live_lock(client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+}
+
+/* Five nodes with TLS, and no client. */
+static int setup_secure(void **state) {
+    if (live_setup(state) != 0) {
+        return -1;
+    }
+    live_start(*state, 5, NULL);
+    secure_all(*state);
+    return 0;
+}
+
+#define SECURE_TEST(function) cmocka_unit_test_setup_teardown(function, setup_secure, live_teardown)
+
+/* Until node i is down and says why, and the others are up. */
+static void await_refusal(struct live *live, size_t i, int reason, const char *words) {
+    LIVE_UNTIL(live,
+               live_node(live->client, i).reason == reason && live_up(live->client) == live->n - 1);
+    if (strstr(live_node(live->client, i).detail, words) == NULL) {
+        print_error("\"%s\" has no \"%s\"\n", live_node(live->client, i).detail, words);
+    }
+    assert_non_null(strstr(live_node(live->client, i).detail, words));
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), words));
+}
+
+/* -- Happy paths -- */
+
+/* Also waiting: what is heard is heard over TLS, by a connection of its own. */
+static void locks_and_waits(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    live_open_all(live, NULL);
+    redlock_client *other = live_another(live);
+    for (int i = 0; i < 20; i++) {
+        cycle(live, live->client);
+    }
+    redlock_lock *held = live_lock(live->client, "key");
+    redlock_lock *waits = live_lock(other, "key");
+    live_hold(live, held, NULL);
+    redlock_acquire_options patient = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    patient.delay_ms = LIVE_PATIENCE_MS; /* by asking again it would come too late */
+    LIVE_STATUS(redlock_acquire(waits, &patient, live_lock_cb, &done), 0);
+    LIVE_UNTIL(live, live_stats(other).joins > 0);
+    LIVE_STATUS(live_release(live, held), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    LIVE_STATUS(live_release(live, waits), 0);
+    live_close(live, other);
+    live_end(live);
+}
+
+static void some_have_it_and_some_do_not(void **state) {
+    struct live *live = *state;
+    live_start(live, 5, NULL);
+    secure_node(live, 1, "good");
+    secure_node(live, 3, "good");
+    live_open_all(live, NULL);
+    cycle(live, live->client);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* The system's authorities, as OpenSSL finds them. */
+static void the_systems_authorities(void **state) {
+    struct live *live = *state;
+    redlock_client_options options = live_options(live);
+    options.tls_ca = NULL;
+    assert_int_equal(setenv("SSL_CERT_FILE", live->ca, 1), 0);
+    live_open_all(live, &options);
+    cycle(live, live->client);
+    assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
+    live_end(live);
+}
+
+static void for_threads(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = NULL;
+    redlock_mutex *mutex = NULL;
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(redlock_blocking_open(&blocking, &options), 0);
+    LIVE_STATUS(redlock_mutex_new(blocking, "key", 3, NULL, &mutex), 0);
+    for (int i = 0; i < 20; i++) {
+        LIVE_STATUS(redlock_mutex_lock(mutex, LIVE_PATIENCE_MS), 0);
+        LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    }
+    redlock_mutex_free(mutex);
+    LIVE_STATUS(redlock_blocking_close(blocking), 0);
+    live_end(live);
+}
+
+/* -- Names -- */
+
+static void another_name(void **state) {
+    struct live *live = *state;
+    char with_name[128];
+    secure_rotate(live, 2, "elsewhere");
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    await_refusal(live, 2, REDLOCK_ERR_NODE_CERTIFICATE,
+                  "name mismatch: the certificate is for redis.example, not for 127.0.0.1");
+    cycle(live, live->client);
+    live_close(live, live->client);
+    live->client = NULL;
+    snprintf(with_name, sizeof with_name, "%s?tls_server_name=redis.example", live->urls[2]);
+    live->urls[2] = with_name;
+    live_open_all(live, NULL);
+    cycle(live, live->client);
+    live_end(live);
+}
+
+static void one_name_for_all(void **state) {
+    struct live *live = *state;
+    for (size_t i = 0; i < live->n; i++) {
+        secure_rotate(live, i, "elsewhere");
+    }
+    redlock_client_options options = live_options(live);
+    options.tls_server_name = "redis.example";
+    live_open_all(live, &options);
+    cycle(live, live->client);
+    live_end(live);
+}
+
+/* -- Certificates that are refused -- */
+
+static void bad_certificates(void **state) {
+    struct live *live = *state;
+    static const struct {
+        const char *cert, *words;
+    } rows[] = {
+        {"expired", "certificate expired on 2021-02-03 04:05:06 UTC"},
+        {"early", "certificate is not valid before 2090-01-02 03:04:05 UTC"},
+        {"stranger", "unknown authority"},
+        {"self", "self-signed certificate"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        secure_rotate(live, 4, rows[i].cert);
+        redlock_client_options options = live_options(live);
+        LIVE_STATUS(live_open(live, &options, &live->client), 0);
+        await_refusal(live, 4, REDLOCK_ERR_NODE_CERTIFICATE, rows[i].words);
+        cycle(live, live->client);
+        for (size_t other = 0; other < 4; other++) { /* and it harms no other node */
+            assert_int_equal(live_node(live->client, other).failures, 0);
+        }
+        live_close(live, live->client);
+        live->client = NULL;
+    }
+    live_end(live);
+}
+
+/* Three of five: no quorum, and why. */
+static void no_quorum_of_certificates(void **state) {
+    struct live *live = *state;
+    for (size_t i = 0; i < 3; i++) {
+        secure_rotate(live, i, "expired");
+    }
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options once = live_once(TTL_MS);
+    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_CERTIFICATE);
+    assert_non_null(strstr(LOCK_MESSAGE(lock), "certificate"));
+    live_end(live);
+}
+
+static void nothing_is_looked_at(void **state) {
+    struct live *live = *state;
+    static const char *const certs[] = {"expired", "early", "stranger", "self", "elsewhere"};
+    for (size_t i = 0; i < live->n; i++) {
+        secure_rotate(live, i, certs[i]);
+    }
+    redlock_client_options options = live_options(live);
+    options.tls_ca = NULL;
+    options.tls_insecure_skip_verify = 1;
+    live_open_all(live, &options);
+    cycle(live, live->client);
+    live_end(live);
+}
+
+/* -- The client's certificate -- */
+
+static void the_servers_want_one(void **state) {
+    struct live *live = *state;
+    char cert[160], key[160];
+    for (size_t i = 0; i < 2; i++) {
+        secure_demand(live, i, true);
+    }
+    redlock_client_options options = live_options(live);
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    LIVE_UNTIL(live, live_up(live->client) == 3 && live_node(live->client, 0).failures > 0 &&
+                         live_node(live->client, 1).failures > 0);
+    LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_TLS);
+    assert_non_null(strstr(live_node(live->client, 0).detail, "client certificate"));
+    cycle(live, live->client);
+    live_close(live, live->client);
+    live->client = NULL;
+    snprintf(cert, sizeof cert, "%s", secure_path("client", "crt"));
+    snprintf(key, sizeof key, "%s", secure_path("client", "key"));
+    options.tls_cert = cert;
+    options.tls_key = key;
+    live_open_all(live, &options);
+    cycle(live, live->client);
+    live_end(live);
+}
+
+/* -- Connections that end -- */
+
+/* A handshake without certificates, of the first connection and of the one that listens. */
+static void sessions_are_resumed(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    live_open_all(live, NULL);
+    for (int round = 0; round < 3; round++) {
+        MARK_FROM(TLS_RESUMED);
+        live_tell_all(live, "CLIENT KILL TYPE normal SKIPME yes");
+        LIVE_UNTIL(live, live_up(live->client) < 5);
+        LIVE_UNTIL(live, live_up(live->client) == 5);
+        MARK_TO(TLS_RESUMED);
+    }
+    MARK_FROM(TLS_RESUMED);
+    redlock_client *other = live_another(live);
+    redlock_lock *held = live_lock(other, "key");
+    redlock_lock *waits = live_lock(live->client, "key");
+    live_hold(live, held, NULL);
+    LIVE_STATUS(redlock_acquire(waits, NULL, live_lock_cb, &done), 0);
+    LIVE_UNTIL(live, MARK_HIT(TLS_RESUMED) && live_stats(live->client).joins > 0);
+    LIVE_STATUS(live_release(live, held), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    live_close(live, other);
+    live_end(live);
+}
+
+/* A server that starts anew knows no tickets. */
+static void a_restart_forgets_sessions(void **state) {
+    struct live *live = *state;
+    live_open_all(live, NULL);
+    live_kill(live, 1);
+    LIVE_UNTIL(live, live_up(live->client) == 4);
+    live_restart(live, 1);
+    LIVE_UNTIL(live, live_up(live->client) == 5);
+    cycle(live, live->client);
+    live_end(live);
+}
+
+/* A held lock does not notice; a connection that is made anew looks at the new one. */
+static void certificates_are_rotated(void **state) {
+    struct live *live = *state;
+    live_open_all(live, NULL);
+    redlock_lock *lock = live_lock(live->client, "held");
+    live_hold(live, lock, NULL);
+    secure_rotate(live, 0, "stranger");
+    cycle(live, live->client);
+    live_tell(live, 0, "CLIENT KILL TYPE normal SKIPME yes");
+    await_refusal(live, 0, REDLOCK_ERR_NODE_CERTIFICATE, "unknown authority");
+    cycle(live, live->client);
+    secure_rotate(live, 0, "again");
+    LIVE_UNTIL(live, live_up(live->client) == 5);
+    assert_int_equal(redlock_lock_is_valid(lock), 1);
+    LIVE_STATUS(live_release(live, lock), 0);
+    for (size_t i = 1; i < 5; i++) {
+        assert_int_equal(live_node(live->client, i).failures, 0);
+    }
+    live_end(live);
+}
+
+/* -- fork() -- */
+
+/* What the child closes says nothing to the servers: no goodbye in the parent's name. */
+static void a_child_says_nothing(void **state) {
+    struct live *live = *state;
+    int status = 0;
+    live_open_all(live, NULL);
+    redlock_lock *lock = live_lock(live->client, "held");
+    live_hold(live, lock, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHILD_CHECK(redlock_release(lock, NULL, NULL) == REDLOCK_ERR_FORKED);
+        CHILD_CHECK(redlock_client_close(live->client, NULL, NULL) == REDLOCK_ERR_FORKED);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+    cycle(live, live->client);
+    LIVE_STATUS(live_release(live, lock), 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(live_node(live->client, i).failures, 0);
+    }
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SECURE_TEST(locks_and_waits),
+        LIVE_TEST(some_have_it_and_some_do_not),
+        SECURE_TEST(the_systems_authorities),
+        SECURE_TEST(for_threads),
+        SECURE_TEST(another_name),
+        SECURE_TEST(one_name_for_all),
+        SECURE_TEST(bad_certificates),
+        SECURE_TEST(no_quorum_of_certificates),
+        SECURE_TEST(nothing_is_looked_at),
+        SECURE_TEST(the_servers_want_one),
+        SECURE_TEST(sessions_are_resumed),
+        SECURE_TEST(a_restart_forgets_sessions),
+        SECURE_TEST(certificates_are_rotated),
+        SECURE_TEST(a_child_says_nothing),
+    };
+    if (!secure_is_possible()) {
+        puts("1..0 # SKIP the server has no TLS, or there is no openssl");
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

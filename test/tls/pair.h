@@ -1,0 +1,112 @@
+/* A stream with TLS and a server at its other end, in one process without a socket.
+ *
+ * The stream is the library's (lib/tls), on a world that is only a pair of buffers; the server is
+ * OpenSSL's own, and answers each byte that it reads with the same byte. What is between them can
+ * be cut into pieces, changed, swallowed and ended.
+ *
+ *     pair_begin() -> pair_dial() -> pair_run() ... -> pair_hang_up() -> pair_end()
+ */
+#ifndef TLS_PAIR_H
+#define TLS_PAIR_H
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/world.h"
+#include "tls/certs.h"
+#include "tls/context.h"
+#include "tls/peer.h"
+
+#define PAIR_BYTES_MAX (1u << 20)
+
+struct pair_bytes {
+    char *bytes;
+    size_t length;
+};
+
+struct pair;
+
+/* The stream below the one with TLS. */
+struct pair_under {
+    struct rl_stream stream; /* the first member */
+    struct pair *pair;
+    bool is_up;
+    bool is_over;
+    bool is_closed;
+    bool wants_room;
+    int error; /* of the next turn, 0: none */
+};
+
+struct pair {
+    struct rl_world world; /* the first member: only dial() is there */
+    redlock_allocator memory;
+    size_t allocations, in_use; /* of our own allocator */
+    size_t fail_at;             /* the allocation that fails, from 1; 0: none */
+    bool and_later;
+
+    struct rl_tls *tls;
+    struct rl_dialer *dialer;
+    struct rl_stream *stream;
+    struct pair_under *under;
+
+    /* What is between. */
+    struct pair_bytes to_server, to_client;
+    size_t piece;     /* bytes that come at once; 0: all */
+    size_t room;      /* bytes that the stream below holds; 0: no limit */
+    size_t cut_after; /* bytes to the client, then its end; SIZE_MAX: never */
+    size_t delivered; /* to the client */
+    void (*bend)(struct pair *pair, char *bytes, size_t length); /* what goes to the client */
+
+    /* The server. */
+    SSL_CTX *server_context;
+    SSL *server;
+    bool is_mute; /* it reads, and says nothing of its own */
+    bool is_shaken;
+    bool has_ended; /* it was told that the client closes, or it cannot go on */
+    bool resumed;
+    struct pair_bytes heard;
+
+    /* What the owner has seen. */
+    int ups, ends, rooms;
+    int error;
+    char detail[256];
+    struct pair_bytes got;
+    int close_in; /* in which event it closes: enum pair_event, 0: none */
+};
+
+enum pair_event { PAIR_NONE, PAIR_UP, PAIR_BYTES, PAIR_ROOM, PAIR_END };
+
+/* settings: NULL, or of the client; name: of the server, as the client knows it. cert: of the
+ * server. */
+void pair_begin(struct pair *pair, const struct rl_tls_settings *settings, const char *name,
+                const struct tls_cert *cert);
+
+/* Another certificate, from the next connection on. */
+void pair_serve(struct pair *pair, const struct tls_cert *cert);
+
+/* False: it could not begin. */
+bool pair_dial(struct pair *pair);
+
+/* Until nothing moves any more. */
+void pair_run(struct pair *pair);
+
+/* One event, or what the server does with what it has. False: there is none. */
+bool pair_step(struct pair *pair);
+
+/* What the client is to read next, from us. */
+void pair_say(struct pair *pair, const void *bytes, size_t length);
+
+/* Writes all of it, with `room` where it must wait; runs. */
+void pair_write(struct pair *pair, const void *bytes, size_t length);
+
+/* The owner closes, if it has not. */
+void pair_close(struct pair *pair);
+
+/* ... and the server goes, so that a new connection can be dialed. */
+void pair_hang_up(struct pair *pair);
+
+/* Demands that nothing of the allocator's is left. */
+void pair_end(struct pair *pair);
+
+#endif

@@ -1,0 +1,32 @@
+/* What the tests of a stream with TLS begin with: an authority, certificates of it and of another
+ * one, a folder with the authority's, and a pair whose client trusts it. */
+#ifndef TLS_SCENE_H
+#define TLS_SCENE_H
+
+#include <openssl/ssl.h>
+
+#include "tls/certs.h"
+#include "tls/pair.h"
+
+#define SCENE_HOST "node.example"
+
+struct scene {
+    struct tls_cert authority; /* trusted */
+    struct tls_cert leaf;      /* for SCENE_HOST, by it */
+    struct tls_cert stranger;  /* an authority that nobody trusts */
+    struct tls_cert other;     /* for SCENE_HOST, by that */
+    char folder[64];
+    char ca[128];
+    struct pair pair;
+};
+
+/* Of the group, and of each test. */
+int scene_begin(void **state);
+int scene_end(void **state);
+int scene_setup(void **state);
+int scene_teardown(void **state);
+
+/* The session that the next connection takes. */
+SSL_SESSION *scene_session(const struct pair *pair);
+
+#endif

@@ -1,0 +1,408 @@
+/* A stream with TLS against a server in memory: what comes and goes in every piece, is cut, changed
+ * and hung, and memory that fails. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <openssl/err.h>
+
+#include "marks.h"
+#include "tls/pair.h"
+#include "tls/scene.h"
+
+static const char question[] = "*1\r\n$4\r\nPING\r\n";
+#define QUESTION (sizeof question - 1)
+
+static void assert_got(const struct pair *pair, const void *bytes, size_t length) {
+    assert_int_equal(pair->got.length, length);
+    assert_memory_equal(pair->got.bytes, bytes, length);
+}
+
+/* -- What is as without TLS -- */
+
+static void answers_come_back(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    assert_true(pair_dial(pair));
+    assert_int_equal(pair->ups, 0); /* no event from inside a call */
+    pair_run(pair);
+    assert_int_equal(pair->ups, 1);
+    pair_write(pair, question, QUESTION);
+    assert_got(pair, question, QUESTION);
+    assert_int_equal(pair->ends, 0);
+    assert_false(pair->has_ended);
+    pair_hang_up(pair);
+}
+
+static void comes_byte_by_byte(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    pair->piece = 1;
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    pair_write(pair, question, QUESTION);
+    assert_got(pair, question, QUESTION);
+    pair_hang_up(pair);
+}
+
+/* More than a record, into a stream below that takes little at a time: nothing is lost, doubled or
+ * in another order, and `room` comes whenever it was promised. */
+static void waits_for_room(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    static char much[100000];
+    static const size_t rooms[] = {1, 7, 1000, 16406, 50000};
+    for (size_t i = 0; i < sizeof much; i++) {
+        much[i] = (char)(i * 31 + i / 251);
+    }
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+        MARK_FROM(TLS_PARTIAL);
+        size_t length = rooms[i] < 1000 ? 3000 : sizeof much;
+        pair->room = rooms[i];
+        assert_true(pair_dial(pair));
+        pair_run(pair);
+        assert_int_equal(pair->ups, 1);
+        pair_write(pair, much, length);
+        assert_got(pair, much, length);
+        assert_true(length < 16000 || pair->rooms > 0);
+        MARK_TO(TLS_PARTIAL);
+        pair_hang_up(pair);
+    }
+}
+
+/* -- The end -- */
+
+static void says_goodbye(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    pair_close(pair);
+    pair_run(pair);
+    assert_true(pair->has_ended);
+    assert_int_equal(SSL_get_shutdown(pair->server) & SSL_RECEIVED_SHUTDOWN, SSL_RECEIVED_SHUTDOWN);
+    assert_int_equal(pair->ends, 0);
+    pair_hang_up(pair);
+}
+
+static void goodbye_is_the_end(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    char *out;
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    SSL_shutdown(pair->server);
+    long length = BIO_get_mem_data(SSL_get_wbio(pair->server), &out);
+    pair_say(pair, out, (size_t)length);
+    pair_run(pair);
+    assert_int_equal(pair->ends, 1);
+    assert_int_equal(pair->error, 0);
+    pair_hang_up(pair);
+}
+
+/* Wherever it is cut: once and only once, with the words of TLS until it is up, and as any end
+ * afterwards. */
+static void is_cut_anywhere(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    size_t whole = SIZE_MAX;
+    for (size_t cut = 0; cut < whole; cut++) {
+        pair->cut_after = SIZE_MAX;
+        assert_true(pair_dial(pair));
+        pair->cut_after = cut;
+        pair_run(pair);
+        if (pair->ends == 0) { /* that was all of it */
+            whole = cut;
+        } else {
+            assert_int_equal(pair->ends, 1);
+            assert_int_equal(pair->error, pair->ups == 0 ? RL_END_TLS : 0);
+        }
+        pair_hang_up(pair);
+    }
+    assert_true(whole > 500);
+    pair->cut_after = SIZE_MAX;
+}
+
+/* The owner may close in every event. */
+static void is_closed_in_events(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    static char much[40000];
+    for (int event = PAIR_UP; event <= PAIR_END; event++) {
+        pair->room = 1000;
+        pair->close_in = event;
+        assert_true(pair_dial(pair));
+        if (event == PAIR_END) {
+            pair_say(pair, "no TLS, that is for sure\r\n", 26);
+        }
+        pair_run(pair);
+        if (event == PAIR_ROOM) {
+            pair->is_mute = true;
+        }
+        if (pair->stream != NULL) {
+            pair_write(pair, much, sizeof much);
+        }
+        assert_null(pair->stream);
+        pair_hang_up(pair);
+    }
+}
+
+/* -- What is not TLS -- */
+
+static void plain_is_no_tls(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    static const char *const answers[] = {
+        "-ERR unknown command '\x16\x03\x01', with args beginning with: \r\n",
+        "+PONG\r\n+PONG\r\n",
+        "HTTP/1.1 400 Bad Request\r\n\r\n",
+        "SSH-2.0-OpenSSH_9.2\r\n",
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        assert_true(pair_dial(pair));
+        pair_say(pair, answers[i], strlen(answers[i]));
+        pair_run(pair);
+        assert_int_equal(pair->ups, 0);
+        assert_int_equal(pair->ends, 1);
+        assert_int_equal(pair->error, RL_END_TLS);
+        assert_non_null(strstr(pair->detail, "not TLS"));
+        pair_hang_up(pair);
+    }
+}
+
+static size_t bent_at;
+static void bend(struct pair *pair, char *bytes, size_t length) {
+    if (bent_at < length && pair->is_shaken && pair->ups == 1) {
+        bytes[bent_at] ^= 0x20;
+    }
+}
+
+/* One bit of any byte of an answer: it is not delivered, and it is the end. */
+static void a_changed_record_is_the_end(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    pair->bend = bend;
+    for (bent_at = 0; bent_at < QUESTION + 5; bent_at++) {
+        assert_true(pair_dial(pair));
+        pair_run(pair);
+        assert_int_equal(pair->ups, 1);
+        pair_write(pair, question, QUESTION);
+        assert_int_equal(pair->got.length, 0);
+        if (pair->ends == 0) { /* the length grew: it waits for the rest */
+            assert_true(bent_at == 3 || bent_at == 4);
+        } else {
+            assert_int_equal(pair->error, RL_END_TLS);
+        }
+        pair_hang_up(pair);
+    }
+    pair->bend = NULL;
+}
+
+static void errors_of_others_do_no_harm(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    assert_true(pair_dial(pair));
+    ERR_put_error(ERR_LIB_SSL, 0, SSL_R_CERTIFICATE_VERIFY_FAILED, __FILE__, __LINE__);
+    while (pair_step(pair)) {
+        ERR_put_error(ERR_LIB_SSL, 0, SSL_R_CERTIFICATE_VERIFY_FAILED, __FILE__, __LINE__);
+    }
+    assert_int_equal(pair->ups, 1);
+    pair_write(pair, question, QUESTION);
+    assert_got(pair, question, QUESTION);
+    pair_hang_up(pair);
+}
+
+/* -- Versions and later handshakes -- */
+
+static void version_is_two_or_later(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    static const int versions[] = {TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
+    SSL_CTX_set_cipher_list(pair->server_context, "DEFAULT:@SECLEVEL=0");
+    for (size_t i = 0; i < 3; i++) {
+        SSL_CTX_set_min_proto_version(pair->server_context, 0);
+        SSL_CTX_set_max_proto_version(pair->server_context, versions[i]);
+        assert_true(pair_dial(pair));
+        pair_run(pair);
+        assert_int_equal(pair->ups, versions[i] >= TLS1_2_VERSION);
+        if (pair->ups == 0) {
+            assert_int_equal(pair->error, RL_END_TLS);
+            assert_non_null(strstr(pair->detail, "TLS 1.2"));
+        }
+        pair_hang_up(pair);
+    }
+}
+
+static void server_flush(struct pair *pair) {
+    char *out;
+    long length = BIO_get_mem_data(SSL_get_wbio(pair->server), &out);
+    assert_true(length > 0);
+    pair_say(pair, out, (size_t)length);
+    assert_int_equal(BIO_reset(SSL_get_wbio(pair->server)), 1);
+    pair_run(pair);
+}
+
+static void does_not_shake_hands_anew(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    SSL_CTX_set_max_proto_version(pair->server_context, TLS1_2_VERSION);
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    assert_int_equal(SSL_renegotiate(pair->server), 1);
+    SSL_do_handshake(pair->server); /* HelloRequest */
+    server_flush(pair);
+    assert_false(SSL_is_init_finished(pair->server)); /* nobody took part */
+    assert_int_equal(pair->ups, 1);
+    pair_hang_up(pair);
+}
+
+static void keys_may_be_renewed(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    assert_int_equal(SSL_key_update(pair->server, SSL_KEY_UPDATE_REQUESTED), 1);
+    SSL_do_handshake(pair->server);
+    server_flush(pair);
+    pair_write(pair, question, QUESTION);
+    assert_got(pair, question, QUESTION);
+    pair_hang_up(pair);
+}
+
+/* -- Sessions -- */
+
+static void is_resumed(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    static const int versions[] = {TLS1_3_VERSION, TLS1_2_VERSION};
+    for (size_t i = 0; i < 2; i++) {
+        SSL_CTX_set_max_proto_version(pair->server_context, versions[i]);
+        for (int n = 0; n < 5; n++) {
+            MARK_FROM(TLS_RESUMED);
+            bool dies = n == 2; /* as a server that is killed */
+            assert_true(pair_dial(pair));
+            pair_run(pair);
+            assert_int_equal(pair->ups, 1);
+            /* One of 1.3 does for 1.2 as little as none. */
+            assert_int_equal(pair->resumed, n > 0);
+            if (n > 0) {
+                MARK_TO(TLS_RESUMED);
+            }
+            if (dies) {
+                pair->cut_after = pair->delivered;
+                pair_run(pair);
+                assert_int_equal(pair->ends, 1);
+                pair->cut_after = SIZE_MAX;
+            }
+            pair_hang_up(pair);
+        }
+    }
+}
+
+static void a_ticket_of_1_3_is_used_once(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    SSL_CTX_set_num_tickets(pair->server_context, 1);
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    pair_hang_up(pair);
+    SSL_CTX_set_num_tickets(pair->server_context, 0);
+    for (int n = 0; n < 2; n++) {
+        assert_true(pair_dial(pair));
+        pair_run(pair);
+        assert_int_equal(pair->resumed, n == 0);
+        pair_hang_up(pair);
+    }
+}
+
+/* A server with another certificate does not know the ticket: the certificate is looked at. */
+static void a_new_certificate_is_looked_at(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    for (int n = 0; n < 3; n++) {
+        assert_true(pair_dial(pair));
+        pair_run(pair);
+        assert_int_equal(pair->ups, n != 1);
+        assert_false(pair->resumed);
+        assert_int_equal(pair->error, n == 1 ? RL_END_CERTIFICATE : 0);
+        pair_hang_up(pair);
+        pair_serve(pair, n == 0 ? &scene->other : &scene->leaf);
+    }
+}
+
+static void a_session_ends_with_its_certificate(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    pair_hang_up(pair);
+    /* X509s are shared by reference counts: this one is what the session has. */
+    SSL_SESSION *session = scene_session(pair);
+    X509 *cert = SSL_SESSION_get0_peer(session);
+    X509_gmtime_adj(X509_getm_notAfter(cert), -1);
+    assert_true(pair_dial(pair));
+    pair_run(pair);
+    assert_false(pair->resumed);
+    pair_hang_up(pair);
+}
+
+/* -- Memory -- */
+
+static void no_memory_is_an_end(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    static char much[40000];
+    bool struck = true;
+    pair->room = 3000; /* so that the rest of a record is kept */
+    for (size_t nth = 1; struck; nth++) {
+        pair->allocations = 0;
+        pair->fail_at = nth;
+        pair->and_later = nth % 2 == 0;
+        bool begun = pair_dial(pair);
+        if (begun) {
+            pair_run(pair);
+            if (pair->ends == 0) {
+                pair_write(pair, much, sizeof much);
+            }
+        }
+        struck = pair->allocations >= nth;
+        assert_int_equal(begun && pair->ends == 0, !struck);
+        assert_true(!begun || !struck || pair->error == ENOMEM);
+        pair->fail_at = 0;
+        pair_hang_up(pair);
+        assert_true(nth < 100);
+    }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, scene_setup, scene_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(answers_come_back),
+        TEST(comes_byte_by_byte),
+        TEST(waits_for_room),
+        TEST(says_goodbye),
+        TEST(goodbye_is_the_end),
+        TEST(is_cut_anywhere),
+        TEST(is_closed_in_events),
+        TEST(plain_is_no_tls),
+        TEST(a_changed_record_is_the_end),
+        TEST(errors_of_others_do_no_harm),
+        TEST(version_is_two_or_later),
+        TEST(does_not_shake_hands_anew),
+        TEST(keys_may_be_renewed),
+        TEST(is_resumed),
+        TEST(a_ticket_of_1_3_is_used_once),
+        TEST(a_new_certificate_is_looked_at),
+        TEST(a_session_ends_with_its_certificate),
+        TEST(no_memory_is_an_end),
+    };
+    return cmocka_run_group_tests(tests, scene_begin, scene_end);
+}
