@@ -29,6 +29,14 @@ int64_t rl_args_drift_ms(int64_t ttl_ms) {
     return (ttl_ms + DRIFT_RATIO_INVERSE - 1) / DRIFT_RATIO_INVERSE + DRIFT_MS;
 }
 
+void rl_args_tls(const struct rl_args *args, redlock_client_options *options) {
+    options->tls_ca = args->tls_ca;
+    options->tls_cert = args->tls_cert;
+    options->tls_key = args->tls_key;
+    options->tls_server_name = args->tls_server_name;
+    options->tls_insecure_skip_verify = args->tls_insecure;
+}
+
 void rl_args_free(struct rl_args *args) {
     tool_list_free(&args->nodes);
     free(args->config_path);

@@ -51,9 +51,14 @@ struct rl_args {
     const char *holder;     /* NULL: made up */
     const char *id;         /* of a candidate, NULL: made up */
     const char *key_prefix; /* of the key that doctor tries */
-    const char *acl;        /* of doctor: the user whose line is printed, and no more; or NULL */
-    int guard;              /* enum redlock_guard */
-    int on_lost;            /* enum rl_on_lost */
+    const char *tls_ca;     /* these as in redlock_client_options */
+    const char *tls_cert;
+    const char *tls_key;
+    const char *tls_server_name;
+    bool tls_insecure;
+    const char *acl; /* of doctor: the user whose line is printed, and no more; or NULL */
+    int guard;       /* enum redlock_guard */
+    int on_lost;     /* enum rl_on_lost */
     bool fence;
     bool shared; /* as a reader */
     bool no_wait;
@@ -73,6 +78,9 @@ struct rl_args {
 void rl_args_free(struct rl_args *args);
 
 const char *rl_args_command_text(enum rl_command_name command);
+
+/* Sets what is said of TLS. */
+void rl_args_tls(const struct rl_args *args, redlock_client_options *options);
 
 /* --grace, or what it is by default: a sixth of the ttl, at most 5 s. */
 int64_t rl_args_grace_ms(const struct rl_args *args);

@@ -15,9 +15,9 @@
 const struct tool_option rl_args_table[] = {
     {"nodes", 'n', TOOL_LIST, .at = AT(nodes), .in_config = true, .is_secret = true,
      .variable = "REDLOCK_NODES", .value = "URL,...",
-     .help = "redis://[[user]:password@]host[:port][/db] or\n"
-             "unix:///path[?db=n]. Others can see a password that\n"
-             "is given here; put it into a file instead"},
+     .help = "redis://[[user]:password@]host[:port][/db], rediss://\n"
+             "for TLS, or unix:///path[?db=n]. Others can see a\n"
+             "password that is given here; put it into a file"},
     {"password-file", 0, TOOL_TEXT, .at = AT(password_file), .in_config = true,
      .variable = "REDLOCK_PASSWORD_FILE", .value = "FILE",
      .help = "the nodes' password, instead of those in the URLs: the\n"
@@ -88,6 +88,22 @@ const struct tool_option rl_args_table[] = {
      .help = "how long a node may take to answer; default 250ms"},
     {"connect-timeout", 0, TOOL_DURATION, .at = AT(connect_timeout_ms), .min = 1, .max = 3600000,
      .in_config = true, .value = "TIME", .help = "how long connecting may take; default 1s"},
+    {"tls-ca", 0, TOOL_TEXT, .at = AT(tls_ca), .in_config = true, .variable = "REDLOCK_TLS_CA",
+     .value = "PATH",
+     .help = "for rediss://: a file or folder of the authorities that\n"
+             "are trusted; default: the system's"},
+    {"tls-cert", 0, TOOL_TEXT, .at = AT(tls_cert), .in_config = true,
+     .variable = "REDLOCK_TLS_CERT", .value = "FILE",
+     .help = "... our own certificate, for nodes that want one"},
+    {"tls-key", 0, TOOL_TEXT, .at = AT(tls_key), .in_config = true, .variable = "REDLOCK_TLS_KEY",
+     .value = "FILE", .help = "... and the key to it"},
+    {"tls-server-name", 0, TOOL_TEXT, .at = AT(tls_server_name), .in_config = true,
+     .variable = "REDLOCK_TLS_SERVER_NAME", .value = "NAME",
+     .help = "... the name in the certificates of the nodes, if it is\n"
+             "not the host of the URL"},
+    {"tls-insecure-skip-verify", 0, TOOL_FLAG, .at = AT(tls_insecure),
+     .help = "... no certificate is looked at: any machine on the way\n"
+             "can be the node"},
     {"guard", 0, TOOL_CHOICE, .at = AT(guard), .choices = "off|observed|strict", .in_config = true,
      .value = "WHAT",
      .help = "a node that restarted may have forgotten locks:\n"

@@ -60,7 +60,7 @@ static int dispatch(int argc, char **argv) {
         return RL_EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("redlock %s\n", redlock_version());
+        printf("redlock %s%s\n", redlock_version(), redlock_has_tls() ? "" : " (without TLS)");
         return RL_EXIT_OK;
     }
     for (int i = 0; i < RL_CMDS; i++) {

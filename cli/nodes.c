@@ -14,8 +14,8 @@
 #define NAME DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
 #define PORT_DIGITS_MAX 5
 
-/* host[:port][/db], and nothing that could be a part of a password */
-static bool is_address(const char *text) {
+/* host[:port][/db], with TLS also [?query], and nothing that could be a part of a password */
+static bool is_address(const char *text, bool is_tls) {
     bool is_ipv6 = text[0] == '[';
     size_t host = strspn(text + is_ipv6, is_ipv6 ? DIGITS "abcdefABCDEF:." : NAME);
     if (host == 0 || (is_ipv6 && text[1 + host] != ']')) {
@@ -30,7 +30,7 @@ static bool is_address(const char *text) {
         text += port;
     }
     text += *text == '/' ? 1 + strspn(text + 1, DIGITS) : 0;
-    return *text == '\0';
+    return *text == '\0' || (is_tls && *text == '?' && strchr(text, '@') == NULL);
 }
 
 /* /path[?db=n] */
@@ -46,15 +46,16 @@ static bool is_path(const char *text) {
  * a URL, so it is unknown what is a password in it. */
 static size_t hide_password(char *text) {
     bool is_unix = strncasecmp(text, "unix://", 7) == 0;
-    if (!is_unix && strncasecmp(text, "redis://", 8) != 0) {
+    bool is_tls = strncasecmp(text, "rediss://", 9) == 0;
+    if (!is_unix && !is_tls && strncasecmp(text, "redis://", 8) != 0) {
         return 0;
     }
-    char *begin = text + (is_unix ? 7 : 8), *end = begin + strcspn(begin, "/?#");
+    char *begin = text + (is_unix ? 7 : is_tls ? 9 : 8), *end = begin + strcspn(begin, "/?#");
     while (end > begin && end[-1] != '@') {
         end--;
     }
     memmove(begin, end, strlen(end) + 1);
-    bool is_known = is_unix ? is_path(begin) : is_address(begin);
+    bool is_known = is_unix ? is_path(begin) : is_address(begin, is_tls);
     return is_known ? strlen(text) : 0;
 }
 

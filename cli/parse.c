@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "args_table.h"
 #include "config.h"
@@ -128,6 +129,21 @@ static int check_ttl(const struct rl_args *args) {
                    ttl, max, max, ttl);
 }
 
+/* What a file or the environment says of TLS is for the nodes that have it: it is no error where
+ * none has. What the command line says is. */
+static void drop_tls(struct rl_args *args, const struct tool_options *options) {
+    const char **texts[] = {&args->tls_ca, &args->tls_cert, &args->tls_key, &args->tls_server_name};
+    bool has_tls = false;
+    for (size_t i = 0; i < args->nodes.n; i++) {
+        has_tls |= strncasecmp(args->nodes.items[i], "rediss:", 7) == 0;
+    }
+    for (size_t i = 0; !has_tls && i < sizeof texts / sizeof texts[0]; i++) {
+        if (!is_given(options, (size_t)((const char *)texts[i] - (const char *)args))) {
+            *texts[i] = NULL;
+        }
+    }
+}
+
 static int split_nodes(struct rl_args *args, const struct tool_options *options) {
     enum tool_source from = tool_options_from(options, offsetof(struct rl_args, nodes));
     static_assert(TOOL_LIST_MAX == REDLOCK_NODES_MAX, "the list has room for all nodes");
@@ -148,6 +164,7 @@ static int split_nodes(struct rl_args *args, const struct tool_options *options)
         return rl_fail(RL_EXIT_USAGE, "%s: too many nodes; at most %d", args->nodes_from,
                        REDLOCK_NODES_MAX);
     }
+    drop_tls(args, options);
     return 0;
 }
 

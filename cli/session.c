@@ -77,6 +77,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     options.max_ttl_ms = args->max_ttl_ms;
     options.fence_retention_ms = args->fence_retention_ms;
     options.client_name = "redlock-cli";
+    rl_args_tls(args, &options);
     options.error = error;
     options.error_size = sizeof error;
     options.trace = on_event;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Independent Redis nodes as plain processes: the five nodes of the demo, the tests and the bench.
 #
-#   nodes.sh start [-n N] [--dir DIR] [--aof]   start N nodes (5), print one URL per line
+#   nodes.sh start [-n N] [--dir DIR] [--aof] [--tls]
+#                                               start N nodes (5), print one URL per line
 #   nodes.sh stop DIR                           stop them and remove what start has made
 #   nodes.sh status DIR                         one line per node
 #   nodes.sh kill DIR I                         node I crashes (SIGKILL)
@@ -11,6 +12,10 @@
 #
 # Every node has a folder of its own, DIR/1 to DIR/N, with its configuration, its pid and its log;
 # DIR/urls holds the URLs. Without --dir the folder is a fresh one under TMPDIR, named on stderr.
+#
+# With --tls the URLs are rediss:// ones: each node has a port with TLS beside its plain one, which these
+# scripts ask it on, and a certificate for 127.0.0.1 and localhost of an authority made for the set,
+# DIR/tls/ca.crt, which the URLs name. They are not for production (certificates.sh says why).
 #
 # Ports are never fixed: a random one below the kernel's ephemeral range is tried, and another one if
 # Redis finds it in use. A pid is signalled only while it is a server whose working directory is the
@@ -85,18 +90,39 @@ random_port() {
     od -An -N2 -tu2 /dev/urandom | awk '{ print 10000 + $1 % 20000 }'
 }
 
+# write_conf FOLDER AOF TLS
 write_conf() {
+    printf '%s\n' "$(random_port)" >"$1/port"
     cat >"$1/redis.conf" <<CONF
 bind 127.0.0.1
-port $2
+port $(cat "$1/port")
 daemonize no
 logfile redis.log
 save ""
-appendonly $3
+appendonly $2
 appendfsync everysec
 maxmemory-policy noeviction
 CONF
-    printf '%s\n' "$2" >"$1/port"
+    [ "$3" = yes ] || return 0
+    printf '%s\n' "$(random_port)" >"$1/tls-port"
+    cat >>"$1/redis.conf" <<CONF
+tls-port $(cat "$1/tls-port")
+tls-cert-file ../tls/node.crt
+tls-key-file ../tls/node.key
+tls-ca-cert-file ../tls/ca.crt
+tls-auth-clients no
+CONF
+}
+
+# url FOLDER: what clients are given
+url() {
+    if [ -s "$1/tls-port" ]; then
+        # What a URL cannot have as it is; a comma would end it in a list.
+        printf 'rediss://127.0.0.1:%s?tls_ca=%s\n' "$(cat "$1/tls-port")" \
+            "$(printf '%s' "$dir/tls/ca.crt" | sed 's/%/%25/g; s/ /%20/g; s/,/%2C/g; s/&/%26/g; s/#/%23/g; s/@/%40/g')"
+    else
+        printf 'redis://127.0.0.1:%s\n' "$(cat "$1/port")"
+    fi
 }
 
 # launch FOLDER: one server in the background, nothing of ours open in it. An interruption waits
@@ -164,6 +190,7 @@ stop_all() {
         rm -rf "${1:?}/$i"
     done
     rm -f "$1/urls"
+    rm -rf "${1:?}/tls"
     if [ -e "$1/$mark" ]; then
         # A folder that an interruption left empty is not among folders().
         rmdir "$1"/[0-9]* 2>/dev/null || :
@@ -179,12 +206,13 @@ undo() {
 }
 
 start() {
-    count=5 dir='' aof=no
+    count=5 dir='' aof=no tls=no
     while [ $# -gt 0 ]; do
         case $1 in
         -n) [ $# -ge 2 ] || usage; count=$2; shift 2 ;;
         --dir) [ $# -ge 2 ] || usage; dir=$2; shift 2 ;;
         --aof) aof=yes; shift ;;
+        --tls) tls=yes; shift ;;
         *) usage ;;
         esac
     done
@@ -213,11 +241,15 @@ start() {
     fi
     [ "$made" = no ] || : >"$dir/$mark"
 
+    if [ "$tls" = yes ]; then
+        sh "$(dirname "$0")/certificates.sh" authority "$dir/tls"
+        sh "$(dirname "$0")/certificates.sh" make "$dir/tls" node IP:127.0.0.1,DNS:localhost
+    fi
     i=0
     while [ "$i" -lt "$count" ]; do
         i=$((i + 1))
         mkdir "$dir/$i"
-        write_conf "$dir/$i" "$(random_port)" "$aof"
+        write_conf "$dir/$i" "$aof" "$tls"
         launch "$dir/$i"
     done
     i=0
@@ -232,10 +264,10 @@ start() {
                 exit 1
             fi
             halt "$dir/$i"
-            write_conf "$dir/$i" "$(random_port)" "$aof"
+            write_conf "$dir/$i" "$aof" "$tls"
             launch "$dir/$i"
         done
-        printf 'redis://127.0.0.1:%s\n' "$(cat "$dir/$i/port")" >>"$dir/urls"
+        url "$dir/$i" >>"$dir/urls"
     done
     say "$count nodes in $dir; to stop them: sh $0 stop $dir"
     cat "$dir/urls"
@@ -253,7 +285,7 @@ status() {
         else
             state=up
         fi
-        printf '%s redis://127.0.0.1:%s %s\n' "$i" "$(cat "$1/$i/port")" "$state"
+        printf '%s %s %s\n' "$i" "$(url "$1/$i")" "$state"
     done
 }
 

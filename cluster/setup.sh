@@ -72,6 +72,8 @@ for_demo() {
     want pkg-config 'finds the libraries' has pkg-config
     want libhiredis-dev 'speaks to Redis' pkg-config --exists hiredis
     want libuv1-dev 'the event loop' pkg-config --exists libuv
+    want libssl-dev 'TLS' pkg-config --exists openssl
+    want openssl 'makes certificates' has openssl
     want redis-server 'the nodes' has_server
     want redis-tools 'redis-cli, to see that a node is up' has_server_cli
 }

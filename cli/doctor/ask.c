@@ -148,7 +148,9 @@ static void ask(void *data) {
     struct rl_facts *facts = data;
     redisContext *context = rl_doctor_connect(facts);
     if (context == NULL || context->err != 0) {
-        fail(facts, "connect", context != NULL ? rl_doctor_error(context) : "out of memory");
+        bool is_tls = context != NULL && facts->url.is_tls && context->err == REDIS_ERR_OTHER;
+        fail(facts, is_tls ? "TLS" : "connect",
+             context != NULL ? rl_doctor_error(context) : "out of memory");
     } else {
         facts->is_connected = true;
         facts->is_reachable = say_hello(facts, context);
@@ -176,7 +178,8 @@ int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args) {
         char error[REDLOCK_MESSAGE_MAX];
         facts[i].text = args->nodes.items[i];
         facts[i].args = args;
-        if (rl_url_parse(args->nodes.items[i], &facts[i].url, error, sizeof error) != 0) {
+        if (rl_url_parse_tls(args->nodes.items[i], &facts[i].url, &facts[i].tls, error,
+                             sizeof error) != 0) {
             return rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from, error);
         }
     }

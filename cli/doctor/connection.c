@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "doctor/tunnel.h"
 #include "redlock/redlock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -33,6 +34,9 @@ redisContext *rl_doctor_connect(const struct rl_facts *facts) {
     redisContext *context = url->kind == RL_URL_UNIX
                                 ? redisConnectUnixWithTimeout(url->path, connect)
                                 : redisConnectWithTimeout(url->host, url->port, connect);
+    if (context != NULL && context->err == 0 && url->is_tls) {
+        (void)rl_doctor_tunnel(facts, context); /* or it has the error */
+    }
     if (context != NULL && context->err == 0) {
         redisSetTimeout(context, timeval_of(answer_ms_of(facts->args)));
     }

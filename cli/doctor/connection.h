@@ -13,7 +13,7 @@
 struct redisContext;
 struct redisReply;
 
-/* As redisConnectWithTimeout(), to what the URL names. */
+/* As redisConnectWithTimeout(), to what the URL names; REDIS_ERR_OTHER: TLS failed. */
 struct redisContext *rl_doctor_connect(const struct rl_facts *facts);
 
 /* As redisCommand(), but the whole answer has to be there in time, and of a reasonable length. */

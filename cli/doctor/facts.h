@@ -9,6 +9,7 @@
 #include "args.h"
 #include "redis/info.h"
 #include "redis/url.h"
+#include "redis/url_tls.h"
 
 #define RL_FACT_MAX 128
 #define RL_DOCTOR_SAMPLES 5
@@ -36,10 +37,11 @@ enum rl_trial {
 struct rl_facts {
     const char *text; /* the URL */
     struct rl_url url;
+    struct rl_url_tls tls; /* what it says of that */
     const struct rl_args *args;
 
     bool is_reachable;         /* connected, authenticated, database selected, it answers */
-    const char *failed_at;     /* "connect", "AUTH" or "SELECT", if not */
+    const char *failed_at;     /* "connect", "TLS", "AUTH" or "SELECT", if not */
     char failure[RL_FACT_MAX]; /* why */
     bool is_connected;         /* the port takes connections */
     bool wants_tls;

@@ -73,32 +73,13 @@ int rl_client_tls_check_use(const redlock_client *client, const redlock_client_o
 
 #ifdef RL_WITH_TLS
 
-#include "tls/context.h"
+#include "client/tls_settings.h"
 #include "tls/peer.h"
 
 static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_HOST_MAX, "a host fits");
 static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_TLS_NAME_MAX, "a name fits");
 
 /* -- The settings of one node -- */
-
-static const char *either(const char *said, const char *otherwise) {
-    return said[0] != '\0' ? said : otherwise;
-}
-
-/* A certificate and its key are one thing: a URL that names one of them names both. And a URL that
- * says whom it trusts, or that it trusts all, is not asked about the client's authorities. */
-static struct rl_tls_settings settings_of(const redlock_client_options *o,
-                                          const struct rl_url_tls *said) {
-    assert(!said->insecure || said->has_insecure);
-    bool has_pair = said->cert[0] != '\0' || said->key[0] != '\0';
-    bool trusts = said->ca[0] != '\0' || said->has_insecure;
-    return (struct rl_tls_settings){
-        .ca = either(said->ca, trusts && said->insecure ? NULL : o->tls_ca),
-        .cert = either(said->cert, has_pair ? NULL : o->tls_cert),
-        .key = either(said->key, has_pair ? NULL : o->tls_key),
-        .insecure = trusts ? said->insecure : o->tls_insecure_skip_verify != 0,
-    };
-}
 
 static int check_settings(const struct rl_tls_settings *s, const char *name, char *error,
                           size_t size) {
@@ -202,9 +183,8 @@ int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, 
     if (!node->url.is_tls) {
         return 0;
     }
-    struct rl_tls_settings settings = settings_of(o, said);
-    const char *name =
-        either(said->server_name, o->tls_server_name != NULL ? o->tls_server_name : node->url.host);
+    struct rl_tls_settings settings = rl_client_tls_settings(o, said);
+    const char *name = rl_client_tls_name(o, said, node->url.host);
     if (strlen(name) > RL_TLS_PEER_NAME_MAX) {
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
                             "tls_server_name has %zu characters: %d at most", strlen(name),

@@ -79,10 +79,23 @@ bad 'acquire runs nothing' 'leave -- out, or use redlock run' acquire k -- true
 bad 'status of nothing' 'of which lock' status
 bad 'doctor takes no words' '"k" is one argument too many' doctor k
 
-for url in http://h redis://h:0 redis://:@h 127.0.0.1 rediss://h unix://; do
+for url in http://h redis://h:0 redis://:@h 127.0.0.1 rediss://h?x=1 unix://; do
     bad "URL $url" '\-\-nodes: ' status --nodes "$url" k
     bad "URL $url, doctor" '\-\-nodes: ' doctor --nodes "$url"
 done
+if "$redlock" --version | grep -q 'without TLS'; then
+    bad 'TLS, and there is none' 'built without' status --nodes rediss://h k
+else
+    bad 'TLS options for nodes without' 'tls_ca is set, but no node has TLS' \
+        status --nodes redis://h --tls-ca /nowhere k
+    bad 'an authority that is not there' 'tls_ca is "/nowhere".*No such file' \
+        status --nodes rediss://h --tls-ca /nowhere k
+    bad '... in the URL' 'node h:6379: tls_ca is "/nowhere".*No such file' \
+        status --nodes rediss://h?tls_ca=/nowhere k
+    bad 'a certificate without its key' 'tls_cert is set and tls_key is not' \
+        status --nodes rediss://h --tls-cert /nowhere k
+    bad 'an empty authority' 'it is empty' status --nodes rediss://h --tls-ca '' k
+fi
 bad 'a node twice' 'nodes 0 and 1 are both h:6379' run --nodes redis://h,redis://h k -- true
 bad 'an empty place in the list' 'a URL is missing before or after a comma' status --nodes redis://a,,redis://b k
 bad 'an empty list' 'it is empty (an unset variable' status --nodes '' k

@@ -348,6 +348,7 @@ if command -v openssl >/dev/null &&
 tls-cert-file $scratch/cert
 tls-key-file $scratch/key
 tls-ca-cert-file $scratch/cert
+tls-auth-clients no
 pidfile $scratch/tls.pid
 logfile /dev/null
 dir $scratch
@@ -357,6 +358,26 @@ then
     left="$left $(cat "$scratch/tls.pid")"
     await "$cli" -s "$scratch/tls.socket" config set tls-port "$(port 3)"
     finds 'a TLS port' error reachable "its port requires TLS ($(one 3))" 2
+    plain_nodes=$REDLOCK_NODES
+    if ! "$redlock" --version | grep -q 'without TLS'; then
+        # secure PARAMETERS: node 3 by rediss://
+        secure() {
+            sed "3s|.*|rediss://$(one 3)$1|" "$nodes/urls" | paste -sd, - >"$scratch/secure"
+            REDLOCK_NODES=$(cat "$scratch/secure")
+        }
+        secure "?tls_ca=$scratch/cert"
+        finds 'a certificate for another name' error reachable \
+            "TLS: name mismatch: the certificate has no host in its subjectAltName ($(one 3))" 2
+        secure ''
+        finds 'an unknown authority' error reachable \
+            "TLS: self-signed certificate: set tls_ca to it ($(one 3))" 2
+        finds 'no verification' warning tls \
+            "its certificate is not verified: any machine on the way can be this node ($(one 3))" 1 \
+            --tls-insecure-skip-verify
+        grep -q '^ok *quorum *all 3 are usable' "$out.joined"
+        result '... and it is asked over TLS all the same' $? "$out"
+        REDLOCK_NODES=$plain_nodes
+    fi
     kill "$(cat "$scratch/tls.pid")"
     await gone "$(cat "$scratch/tls.pid")"
 else

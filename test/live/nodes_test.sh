@@ -117,6 +117,28 @@ result 'start in a pipe ends' $? "$log"
 nodes stop "$dir" && [ -d "$dir/mine" ] && rmdir "$dir/mine" && rmdir "$dir"
 result 'a folder that was there before stays' $? "$log"
 
+if command -v openssl >/dev/null && "$cli" --help 2>&1 | grep -q -e --tls; then
+    # A folder whose name has to be encoded in a URL.
+    dir=$scratch/'with space, comma'
+    nodes start -n 2 --tls --dir "$dir"
+    result 'start with TLS' $? "$log"
+    grep -c '^rediss://127\.0\.0\.1:[0-9]*?tls_ca=/.*with%20space%2C%20comma/tls/ca\.crt$' "$dir/urls" >"$log"
+    [ "$(cat "$log")" -eq 2 ]
+    result '... the URLs name the authority' $? "$dir/urls"
+    ask_tls() {
+        timeout 2 "$cli" --tls --cacert "$dir/tls/ca.crt" -p "$(cat "$dir/$1/tls-port")" ping 2>&1
+    }
+    [ "$(ask_tls 1)$(ask_tls 2)$(ask 2)" = PONGPONGPONG ]
+    result '... they answer, and on the plain port too' $?
+    old=$(cat "$dir/2/tls-port")
+    nodes kill "$dir" 2 && nodes restart "$dir" 2 && [ "$(ask_tls 2)" = PONG ] &&
+        [ "$(cat "$dir/2/tls-port")" = "$old" ]
+    result '... also after a restart, on the same port' $? "$log"
+    nodes stop "$dir" && [ ! -e "$dir" ]
+    result '... and nothing of it is left' $? "$log"
+    dir=$scratch/nodes
+fi
+
 sh "$nodes_sh" start -n 20 --dir "$dir" >"$log" 2>&1 &
 starter=$!
 # As soon as one server has been started ...

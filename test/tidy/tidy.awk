@@ -57,7 +57,7 @@ function check_include(    name) {
     if (in_redis && name ~ /^"(\.\.\/)?(core\/.*|client(\/[a-z_]*)?\.h)"$/)
         flag("redis-includes", name " is not for lib/redis: only the client knows both sides")
     # redlock doctor tries what the library sends, and reads INFO and errors as it does.
-    if (in_doctor && name ~ /^"redis\/(url|command|info|reply)\.h"$/) return
+    if (in_doctor && name ~ /^"redis\/(url|url_tls|command|info|reply)\.h"$/) return
     if (in_user && name ~ /^"(\.\.\/)*(lib\/)?(core|redis)\//)
         flag("user-includes", name " is not for users of the library: redlock/redlock.h is")
 }

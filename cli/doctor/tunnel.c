@@ -1,0 +1,298 @@
+/* See tunnel.h. */
+#include "doctor/tunnel.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+
+#include "redlock/redlock.h"
+
+static bool refuse(redisContext *context, const char *why) {
+    context->err = REDIS_ERR_OTHER;
+    snprintf(context->errstr, sizeof context->errstr, "%s", why);
+    return false;
+}
+
+#ifdef RL_WITH_TLS
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/world.h"
+#include "client/tls_settings.h"
+#include "tls/context.h"
+#include "tls/peer.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define PIECE 16384
+
+struct tunnel {
+    struct rl_world world;  /* the first member: dial() alone is there */
+    struct rl_stream under; /* its only stream */
+    redlock_allocator memory;
+    struct rl_tls *tls;
+    struct rl_dialer *dialer;
+    struct rl_stream *stream;
+    int socket;      /* to the node */
+    int plain;       /* to the context */
+    bool is_carried; /* by the thread, which may wait for the context to read */
+    bool is_up;
+    bool is_over;
+    bool wants_room;
+    int error; /* that the stream below ends with next, 0: none */
+    size_t from, to;
+    char why[128];
+    char bytes[PIECE]; /* of the context, that are to be sent: from `from` to `to` */
+};
+
+static void *tunnel_malloc(size_t size, void *data) {
+    (void)data;
+    return malloc(size);
+}
+
+static void tunnel_free(void *pointer, void *data) {
+    (void)data;
+    free(pointer);
+}
+
+/* -- The world: one socket -- */
+
+static struct tunnel *tunnel_of(struct rl_stream *stream) {
+    return (struct tunnel *)(void *)((char *)stream - offsetof(struct tunnel, under));
+}
+
+static size_t under_write(struct rl_stream *stream, const char *bytes, size_t length) {
+    struct tunnel *t = tunnel_of(stream);
+    ssize_t n = send(t->socket, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        t->error = errno;
+        return 0;
+    }
+    size_t taken = n > 0 ? (size_t)n : 0;
+    t->wants_room = taken < length;
+    return taken;
+}
+
+static void under_fail(struct rl_stream *stream, int error) {
+    tunnel_of(stream)->error = error;
+}
+
+static void under_close(struct rl_stream *stream) {
+    (void)stream; /* the tunnel closes the socket */
+}
+
+static const struct rl_stream_ops under_ops = {.write = under_write,
+                                               .fail = under_fail,
+                                               .close = under_close};
+
+static struct rl_stream *dial(struct rl_world *world, const struct rl_address *to,
+                              const struct rl_stream_events *events, void *owner, int *error) {
+    struct tunnel *t = (struct tunnel *)(void *)world;
+    (void)to, (void)error;
+    t->under = (struct rl_stream){.ops = &under_ops, .events = events, .owner = owner};
+    return &t->under;
+}
+
+static const struct rl_world_ops world_ops = {.dial = dial};
+
+/* -- The stream with TLS -- */
+
+static void send_rest(struct tunnel *t) {
+    if (t->from < t->to && t->is_up && !t->is_over) {
+        t->from += t->stream->ops->write(t->stream, t->bytes + t->from, t->to - t->from);
+    }
+}
+
+static void on_up(void *owner) {
+    ((struct tunnel *)owner)->is_up = true;
+}
+
+static void on_bytes(void *owner, const char *bytes, size_t length) {
+    struct tunnel *t = owner;
+    while (length > 0 && !t->is_over) {
+        ssize_t n =
+            send(t->plain, bytes, length, MSG_NOSIGNAL | (t->is_carried ? 0 : MSG_DONTWAIT));
+        if (n < 0 && errno != EINTR) {
+            t->is_over = true; /* the context has gone */
+        }
+        bytes += n > 0 ? n : 0;
+        length -= n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void on_room(void *owner) {
+    send_rest(owner);
+}
+
+static void on_end(void *owner, int error, const char *detail) {
+    struct tunnel *t = owner;
+    t->is_over = true;
+    snprintf(t->why, sizeof t->why, "%s",
+             detail[0] != '\0' ? detail
+             : error > 0       ? strerror(error)
+                               : "the server closed the connection");
+}
+
+static const struct rl_stream_events owner_events = {on_up, on_bytes, on_room, on_end};
+
+/* -- Carrying -- */
+
+static void read_socket(struct tunnel *t) {
+    char bytes[PIECE];
+    ssize_t n = recv(t->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n > 0) {
+        t->under.events->bytes(t->under.owner, bytes, (size_t)n);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        t->under.events->end(t->under.owner, n == 0 ? 0 : errno, "");
+    }
+}
+
+static void read_plain(struct tunnel *t) {
+    ssize_t n = recv(t->plain, t->bytes, sizeof t->bytes, MSG_DONTWAIT);
+    if (n > 0) {
+        t->from = 0;
+        t->to = (size_t)n;
+        send_rest(t);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        t->is_over = true;
+    }
+}
+
+/* One event at most of each end. until_ns: UINT64_MAX for ever. */
+static void carry(struct tunnel *t, uint64_t until_ns) {
+    uint64_t now_ns = redlock_now_ns();
+    struct pollfd polled[] = {
+        {.fd = t->socket, .events = (short)(POLLIN | (t->wants_room ? POLLOUT : 0))},
+        {.fd = t->is_up && t->from == t->to ? t->plain : -1, .events = POLLIN}};
+    int wait_ms = until_ns == UINT64_MAX ? -1
+                  : until_ns > now_ns    ? (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)
+                                         : 0;
+    if (t->error != 0) {
+        t->under.events->end(t->under.owner, t->error, "");
+        return;
+    }
+    if (poll(polled, 2, wait_ms) < 0 && errno != EINTR) {
+        t->is_over = true;
+    }
+    if (!t->is_over && (polled[0].revents & POLLOUT)) {
+        t->wants_room = false;
+        t->under.events->room(t->under.owner);
+    }
+    if (!t->is_over && (polled[0].revents & (POLLIN | POLLHUP | POLLERR))) {
+        read_socket(t);
+    }
+    if (!t->is_over && (polled[1].revents & (POLLIN | POLLHUP | POLLERR))) {
+        read_plain(t);
+    }
+}
+
+static void tunnel_close(struct tunnel *t) {
+    if (t->stream != NULL) {
+        t->stream->ops->close(t->stream);
+    }
+    rl_tls_peer_free(t->dialer);
+    rl_tls_free(t->tls);
+    if (t->socket >= 0) {
+        close(t->socket);
+    }
+    if (t->plain >= 0) {
+        close(t->plain);
+    }
+    free(t);
+}
+
+static void *carry_all(void *data) {
+    struct tunnel *t = data;
+    while (!t->is_over) {
+        carry(t, UINT64_MAX);
+    }
+    tunnel_close(t);
+    return NULL;
+}
+
+/* -- Beginning -- */
+
+/* The context goes on with one end of a pair, under its own number. */
+static bool take_socket(struct tunnel *t, redisContext *context) {
+    int pair[2];
+    t->socket = fcntl(context->fd, F_DUPFD_CLOEXEC, 0);
+    if (t->socket < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        return refuse(context, strerror(errno));
+    }
+    t->plain = pair[1];
+    bool taken = dup3(pair[0], context->fd, O_CLOEXEC) >= 0;
+    close(pair[0]);
+    return taken || refuse(context, strerror(errno));
+}
+
+static bool shake_hands(struct tunnel *t, const struct rl_facts *facts, redisContext *context) {
+    static const struct rl_address there;
+    int error = 0;
+    uint64_t until_ns = redlock_now_ns() + (uint64_t)facts->args->connect_timeout_ms * NS_PER_MS;
+    t->stream = t->dialer->dial(t->dialer, &t->world, &there, &owner_events, t, &error);
+    if (t->stream == NULL) {
+        return refuse(context, strerror(error));
+    }
+    t->under.events->up(t->under.owner);
+    while (!t->is_up && !t->is_over && redlock_now_ns() < until_ns) {
+        carry(t, until_ns);
+    }
+    return (t->is_up && !t->is_over) ||
+           refuse(context, t->is_over ? t->why : "no TLS handshake in time; is it a TLS port?");
+}
+
+static bool start_thread(struct tunnel *t, redisContext *context) {
+    pthread_t thread;
+    t->is_carried = true;
+    int error = pthread_create(&thread, NULL, carry_all, t);
+    if (error != 0) {
+        t->is_carried = false;
+        return refuse(context, strerror(error));
+    }
+    pthread_detach(thread); /* it ends when the context, or the node, closes */
+    return true;
+}
+
+bool rl_doctor_tunnel(const struct rl_facts *facts, redisContext *context) {
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    struct tunnel *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        return refuse(context, "out of memory");
+    }
+    rl_args_tls(facts->args, &options);
+    struct rl_tls_settings settings = rl_client_tls_settings(&options, &facts->tls);
+    t->memory = (redlock_allocator){tunnel_malloc, tunnel_free, NULL};
+    t->world.ops = &world_ops;
+    t->socket = t->plain = -1;
+    bool begun = false;
+    if ((settings.cert == NULL) != (settings.key == NULL)) {
+        refuse(context, "tls_cert and tls_key belong together: set both");
+    } else if (rl_tls_new(&t->tls, &t->memory, &settings, error, sizeof error) != 0) {
+        refuse(context, error);
+    } else {
+        t->dialer =
+            rl_tls_peer_new(t->tls, rl_client_tls_name(&options, &facts->tls, facts->url.host));
+        begun = t->dialer != NULL ? take_socket(t, context) && shake_hands(t, facts, context) &&
+                                        start_thread(t, context)
+                                  : refuse(context, "out of memory");
+    }
+    if (!begun) {
+        tunnel_close(t);
+    }
+    return begun;
+}
+
+#else
+
+bool rl_doctor_tunnel(const struct rl_facts *facts, redisContext *context) {
+    (void)facts;
+    return refuse(context, redlock_strerror(REDLOCK_ERR_NO_TLS));
+}
+
+#endif
