@@ -13,6 +13,7 @@
 #include "doctor/info.h"
 #include "doctor/probe.h"
 #include "doctor/trial.h"
+#include "doctor/tunnel.h"
 #include "exits.h"
 #include "say.h"
 #include "tool/utf8.h"
@@ -148,7 +149,7 @@ static void ask(void *data) {
     struct rl_facts *facts = data;
     redisContext *context = rl_doctor_connect(facts);
     if (context == NULL || context->err != 0) {
-        bool is_tls = context != NULL && facts->url.is_tls && context->err == REDIS_ERR_OTHER;
+        bool is_tls = context != NULL && facts->url.is_tls && context->err == RL_DOCTOR_ERR_TLS;
         fail(facts, is_tls ? "TLS" : "connect",
              context != NULL ? rl_doctor_error(context) : "out of memory");
     } else {
@@ -181,6 +182,10 @@ int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args) {
         if (rl_url_parse_tls(args->nodes.items[i], &facts[i].url, &facts[i].tls, error,
                              sizeof error) != 0) {
             return rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from, error);
+        }
+        if (facts[i].url.is_tls && !redlock_has_tls()) {
+            return rl_fail(RL_EXIT_USAGE, "%s: %s: %s", args->nodes_from, facts[i].url.name,
+                           redlock_strerror(REDLOCK_ERR_NO_TLS));
         }
     }
     for (size_t i = 0; args->password.text[0] != '\0' && i < args->nodes.n; i++) {

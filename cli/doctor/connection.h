@@ -13,7 +13,7 @@
 struct redisContext;
 struct redisReply;
 
-/* As redisConnectWithTimeout(), to what the URL names; REDIS_ERR_OTHER: TLS failed. */
+/* As redisConnectWithTimeout(), to what the URL names; with RL_DOCTOR_ERR_TLS: TLS failed. */
 struct redisContext *rl_doctor_connect(const struct rl_facts *facts);
 
 /* As redisCommand(), but the whole answer has to be there in time, and of a reasonable length. */

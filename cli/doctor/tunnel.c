@@ -7,7 +7,7 @@
 #include "redlock/redlock.h"
 
 static bool refuse(redisContext *context, const char *why) {
-    context->err = REDIS_ERR_OTHER;
+    context->err = RL_DOCTOR_ERR_TLS;
     snprintf(context->errstr, sizeof context->errstr, "%s", why);
     return false;
 }

@@ -13,6 +13,8 @@
 
 #include "doctor/facts.h"
 
+#define RL_DOCTOR_ERR_TLS 64 /* err of a context; hiredis's own are small */
+
 struct redisContext;
 
 /* context: connected, and nothing was sent. */
