@@ -138,7 +138,7 @@ static void on_end(void *owner, int error, const char *detail) {
                                : "the server closed the connection");
 }
 
-static const struct rl_stream_events owner_events = {on_up, on_bytes, on_room, on_end};
+static const struct rl_stream_events owner_events = {NULL, on_up, on_bytes, on_room, on_end};
 
 /* -- Carrying -- */
 

@@ -49,6 +49,9 @@ enum rl_stream_end {
 
 /* Each is called with the owner that was given to dial(). */
 struct rl_stream_events {
+    /* NULL, or: connected, and a handshake begins before `up`. Only a stream with TLS has that. */
+    void (*reached)(void *owner);
+
     /* Connected; a stream with TLS: after the handshake, and the certificate is good. */
     void (*up)(void *owner);
 

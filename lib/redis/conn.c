@@ -132,6 +132,12 @@ static void conn_write(struct rl_conn *conn) {
 
 /* -- The stream's events -- */
 
+static void conn_reached(void *owner) {
+    struct rl_conn *conn = owner;
+    assert(!conn->is_up && !conn->is_broken);
+    conn->events->reached(conn->owner);
+}
+
 static void conn_up(void *owner) {
     struct rl_conn *conn = owner;
     assert(!conn->is_up);
@@ -177,6 +183,7 @@ static void conn_end(void *owner, int error, const char *detail) {
 }
 
 static const struct rl_stream_events stream_events = {
+    .reached = conn_reached,
     .up = conn_up,
     .bytes = conn_bytes,
     .room = conn_room,

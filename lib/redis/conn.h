@@ -37,6 +37,7 @@
  *   - `dirty` asks for rl_conn_flush() before the loop polls again;
  *   - after `broken` the connection is gone, its pointer must be forgotten. */
 struct rl_conn_events {
+    void (*reached)(void *owner); /* the handshake of TLS begins: it has a time of its own */
     void (*connected)(void *owner);
     void (*reply)(void *owner, const redisReply *reply);
     void (*heard)(void *owner);

@@ -185,7 +185,15 @@ static void listener_dirty(void *owner) {
     listener->events->dirty(listener);
 }
 
+static void listener_reached(void *owner) {
+    struct rl_listener *listener = owner;
+    assert(listener->state == RL_LISTENER_CONNECTING);
+    listener_set_deadline(listener,
+                          rl_io_now_ns(listener->io) + listener->options->connect_timeout_ns);
+}
+
 static const struct rl_conn_events conn_events = {
+    .reached = listener_reached,
     .connected = listener_connected,
     .heard = listener_heard,
     .dirty = listener_dirty,

@@ -293,7 +293,15 @@ static void node_broken(void *owner, int16_t reason, const char *detail) {
     }
 }
 
+static void node_reached(void *owner) {
+    struct rl_node *node = owner;
+    assert(node->state == RL_NODE_CONNECTING && node->url.is_tls);
+    node->is_reached = true;
+    rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
+}
+
 static const struct rl_conn_events conn_events = {
+    .reached = node_reached,
     .connected = node_connected,
     .reply = node_reply,
     .dirty = node_dirty,
@@ -310,6 +318,7 @@ static void node_connect(struct rl_node *node) {
         node->conn = rl_conn_open(node->io, node->dialer, address, &conn_events, node,
                                   &node->waiting, &reason, detail);
         if (node->conn != NULL) {
+            node->is_reached = false;
             rl_node_move(node, RL_NODE_CONNECTING);
             rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
             node->events->dirty(node); /* there is something to be put off */
@@ -421,7 +430,7 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
         case RL_NODE_CONNECTING:
             RL_MARK(CONNECT_TIMEOUT);
             node_drop(node, REDLOCK_ERR_NODE_TIMEOUT,
-                      node->url.is_tls ? "connecting with TLS took too long; is it a TLS port?"
+                      node->is_reached ? "no TLS handshake in time; is it a TLS port?"
                                        : "connecting took too long");
             break;
         case RL_NODE_HANDSHAKE:

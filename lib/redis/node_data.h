@@ -128,6 +128,7 @@ struct rl_node {
     uint64_t answers;
     uint64_t answers_seen;      /* when the stall deadline was set */
     uint8_t state;              /* enum rl_node_state */
+    bool is_reached;            /* connecting: what is missing is the handshake of TLS */
     int16_t reason;             /* why it is not up; 0 if it is */
     char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
     char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */

@@ -172,7 +172,12 @@ static void under_up(void *owner) {
     assert(s->pipe.under == NULL && !s->is_up);
     event_begin(s);
     s->pipe.under = s->under;
-    (void)stream_shake(s);
+    if (s->base.events->reached != NULL) {
+        s->base.events->reached(s->base.owner);
+    }
+    if (!s->is_closed) {
+        (void)stream_shake(s);
+    }
     event_end(s);
 }
 

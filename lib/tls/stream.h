@@ -1,6 +1,6 @@
 /* A connection with TLS: one more stream (base/world.h), on a stream of any world.
  *
- * Happy path: rl_tls_dial(), the stream below is up, the handshake, `up`; what is written goes out
+ * Happy path: rl_tls_dial(), the stream below is up (`reached`), the handshake, `up`; what is written goes out
  * as records of at most 16 KB, in the same system call as without TLS; what comes is decrypted
  * within the event that brought it.
  *

@@ -100,7 +100,8 @@ static void hangs(void **state) {
         check_others(&bad);
         LIVE_UNTIL(live, live_node(live->client, BAD).reason == REDLOCK_ERR_NODE_TIMEOUT);
         if (stops[i] < 100) {
-            assert_non_null(strstr(live_node(live->client, BAD).detail, "is it a TLS port?"));
+            assert_string_equal(live_node(live->client, BAD).detail,
+                                "no TLS handshake in time; is it a TLS port?");
         }
         end(&bad);
     }
@@ -117,9 +118,10 @@ static void is_cut(void **state) {
         open_with(&bad, RELAY_CUTS, after);
         check_others(&bad);
         LIVE_UNTIL(live, live_node(live->client, BAD).failures > 0);
+        /* Cut late it may have been up, and be so again before the next cut. */
         int reason = live_node(live->client, BAD).reason;
         assert_true(reason == REDLOCK_ERR_NODE_TLS || reason == REDLOCK_ERR_NODE_DISCONNECTED ||
-                    reason == REDLOCK_ERR_NODE_CONNECT);
+                    reason == REDLOCK_ERR_NODE_CONNECT || reason == 0);
         end(&bad);
     }
     relay_end(live, &bad.relay);

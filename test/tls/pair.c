@@ -113,9 +113,16 @@ static void owner_saw(struct pair *pair, enum pair_event event) {
     }
 }
 
+static void on_reached(void *owner) {
+    struct pair *pair = owner;
+    demand(pair->reached == 0 && pair->ups == 0 && pair->ends == 0 && pair->stream != NULL);
+    pair->reached++;
+    owner_saw(pair, PAIR_REACHED);
+}
+
 static void on_up(void *owner) {
     struct pair *pair = owner;
-    demand(pair->ups == 0 && pair->ends == 0 && pair->stream != NULL);
+    demand(pair->reached == 1 && pair->ups == 0 && pair->ends == 0 && pair->stream != NULL);
     pair->ups++;
     owner_saw(pair, PAIR_UP);
 }
@@ -147,7 +154,7 @@ static void on_end(void *owner, int error, const char *detail) {
     owner_saw(pair, PAIR_END);
 }
 
-static const struct rl_stream_events owner_events = {on_up, on_bytes, on_room, on_end};
+static const struct rl_stream_events owner_events = {on_reached, on_up, on_bytes, on_room, on_end};
 
 /* -- The server -- */
 
@@ -292,7 +299,7 @@ bool pair_dial(struct pair *pair) {
     SSL_set_bio(pair->server, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
     BIO_set_mem_eof_return(SSL_get_rbio(pair->server), -1);
     SSL_set_accept_state(pair->server);
-    pair->ups = pair->ends = pair->rooms = pair->error = 0;
+    pair->reached = pair->ups = pair->ends = pair->rooms = pair->error = 0;
     pair->delivered = 0;
     pair->is_shaken = pair->has_ended = pair->resumed = false;
     pair->detail[0] = '\0';

@@ -68,14 +68,14 @@ struct pair {
     struct pair_bytes heard;
 
     /* What the owner has seen. */
-    int ups, ends, rooms;
+    int reached, ups, ends, rooms;
     int error;
     char detail[256];
     struct pair_bytes got;
     int close_in; /* in which event it closes: enum pair_event, 0: none */
 };
 
-enum pair_event { PAIR_NONE, PAIR_UP, PAIR_BYTES, PAIR_ROOM, PAIR_END };
+enum pair_event { PAIR_NONE, PAIR_REACHED, PAIR_UP, PAIR_BYTES, PAIR_ROOM, PAIR_END };
 
 /* settings: NULL, or of the client; name: of the server, as the client knows it. cert: of the
  * server. */

@@ -135,7 +135,7 @@ static void is_closed_in_events(void **state) {
     struct scene *scene = *state;
     struct pair *pair = &scene->pair;
     static char much[40000];
-    for (int event = PAIR_UP; event <= PAIR_END; event++) {
+    for (int event = PAIR_REACHED; event <= PAIR_END; event++) {
         pair->room = 1000;
         pair->close_in = event;
         assert_true(pair_dial(pair));
