@@ -140,7 +140,7 @@ typedef struct redlock_client_options {
     const char *const *nodes;
     size_t n_nodes;
 
-    /* Resolving, connecting and the handshakes with one address of a node, each, end after this. 1 to
+    /* Resolving, connecting and each handshake with one address of a node end after this. 1 to
      * 3600000. Default 1000. */
     int64_t connect_timeout_ms;
 

@@ -1,8 +1,8 @@
 /* A connection with TLS: one more stream (base/world.h), on a stream of any world.
  *
- * Happy path: rl_tls_dial(), the stream below is up (`reached`), the handshake, `up`; what is written goes out
- * as records of at most 16 KB, in the same system call as without TLS; what comes is decrypted
- * within the event that brought it.
+ * Happy path: rl_tls_dial(), the stream below is up (`reached`), the handshake, `up`; what is
+ * written goes out as records of at most 16 KB, in the same system call as without TLS; what comes
+ * is decrypted within the event that brought it.
  *
  * Failure modes: as for the stream below; the handshake fails, or the certificate is not accepted
  * (RL_END_TLS, RL_END_CERTIFICATE, with a sentence); later bytes are not TLS's, a record was
