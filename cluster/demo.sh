@@ -1,13 +1,22 @@
 #!/bin/sh
 # The demo: locks taken and released on five real Redis processes, with figures.
 #
-#   sh cluster/demo.sh
+#   sh cluster/demo.sh [--tls]
 #
 # It installs what is missing (setup.sh says what and why), builds into build/demo, starts five nodes,
 # walks through the life of a lock while one node is killed, runs a short bench, and stops the nodes.
 # Nothing is left behind but build/demo, also when it is interrupted.
 set -eu
 exec </dev/null
+
+case ${1-} in
+'') tls='' ;;
+--tls) tls=--tls ;;
+*)
+    echo 'usage: sh cluster/demo.sh [--tls]' >&2
+    exit 2
+    ;;
+esac
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -67,7 +76,7 @@ quietly 'the build' ninja -C "$build"
 echo 'Starting five Redis processes ...'
 nodes=$(mktemp -d "${TMPDIR:-/tmp}/redlock-demo.XXXXXX")
 rmdir "$nodes" # nodes.sh removes it again if it was nodes.sh that made it
-sh cluster/nodes.sh start -n 5 --dir "$nodes" >"$log" 2>&1 || {
+sh cluster/nodes.sh start -n 5 ${tls:+"$tls"} --dir "$nodes" >"$log" 2>&1 || {
     cat "$log" >&2
     exit 1
 }

@@ -29,7 +29,7 @@ static void on_open(redlock_client *client, int status, void *data) {
 
 int main(int argc, char **argv) {
     /* Port 1 belongs to a service that nobody runs. */
-    const char *nodes[] = {"redis://127.0.0.1:1"};
+    const char *nodes[] = {redlock_has_tls() ? "rediss://127.0.0.1:1" : "redis://127.0.0.1:1"};
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     redlock_client *client;
     uv_loop_t loop;

@@ -73,7 +73,13 @@ readelf -d "$lib/libredlock.so" >"$log" 2>&1
 grep -q "SONAME.*\[libredlock\.so\.$soversion\]" "$log"
 result "its soname ends in $soversion" $? "$log"
 
-[ "$(LD_LIBRARY_PATH='' "$prefix/bin/redlock" --version 2>"$log")" = "redlock $version" ]
+tls='' tls_libs=''
+if readelf -d "$lib/libredlock.so" | grep -q 'NEEDED.*libssl'; then
+    tls_libs=$(pkg-config --static --libs openssl)
+else
+    tls=' (without TLS)'
+fi
+[ "$(LD_LIBRARY_PATH='' "$prefix/bin/redlock" --version 2>"$log")" = "redlock $version$tls" ]
 result 'redlock(1) runs without the shared library' $? "$log"
 [ -s "$prefix/share/man/man1/redlock.1" ] &&
     [ -s "$prefix/share/bash-completion/completions/redlock" ]
@@ -174,7 +180,7 @@ else
     # getaddrinfo() in a static program is a warning of the linker.
     # shellcheck disable=SC2046
     build_and_run 'wholly static' -static $(pkg-config --cflags redlock libuv) -L"$lib" -lredlock \
-        -lhiredis $(pkg-config --libs libuv-static) -pthread
+        -lhiredis $(pkg-config --libs libuv-static) $tls_libs -pthread
 fi
 mv "$scratch/aside"/* "$lib/"
 

@@ -87,6 +87,7 @@ static void client_and_status(void **state) {
         STATUS(redlock_client_node(NULL, 0, &info)),
         STATUS(redlock_client_node(world.client, 0, NULL)),
         NEEDS_NONE(redlock_version()),
+        NEEDS_NONE(redlock_has_tls()),
         NEEDS_NONE(redlock_now_ns()),
         NEEDS_NONE(redlock_strerror(REDLOCK_ERR_HELD)),
         NEEDS_NONE(redlock_err_name(REDLOCK_ERR_HELD)),
