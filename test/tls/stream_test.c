@@ -173,6 +173,13 @@ static void plain_is_no_tls(void **state) {
         assert_int_equal(pair->ends, 1);
         assert_int_equal(pair->error, RL_END_TLS);
         assert_non_null(strstr(pair->detail, "not TLS"));
+        /* What follows for the stream below is no event of this one any more. */
+        pair_say(pair, answers[i], strlen(answers[i]));
+        pair_run(pair);
+        pair->cut_after = pair->delivered;
+        pair_run(pair);
+        assert_int_equal(pair->ends, 1);
+        pair->cut_after = SIZE_MAX;
         pair_hang_up(pair);
     }
 }
@@ -205,17 +212,27 @@ static void a_changed_record_is_the_end(void **state) {
     pair->bend = NULL;
 }
 
+static void another_fails(void) {
+    ERR_put_error(ERR_LIB_SSL, 0, SSL_R_CERTIFICATE_VERIFY_FAILED, __FILE__, __LINE__);
+}
+
 static void errors_of_others_do_no_harm(void **state) {
     struct scene *scene = *state;
     struct pair *pair = &scene->pair;
+    another_fails();
     assert_true(pair_dial(pair));
-    ERR_put_error(ERR_LIB_SSL, 0, SSL_R_CERTIFICATE_VERIFY_FAILED, __FILE__, __LINE__);
-    while (pair_step(pair)) {
-        ERR_put_error(ERR_LIB_SSL, 0, SSL_R_CERTIFICATE_VERIFY_FAILED, __FILE__, __LINE__);
-    }
+    do {
+        another_fails();
+    } while (pair_step(pair));
     assert_int_equal(pair->ups, 1);
-    pair_write(pair, question, QUESTION);
+    size_t taken = pair->stream->ops->write(pair->stream, question, QUESTION);
+    assert_int_equal(taken, QUESTION);
+    do {
+        another_fails();
+    } while (pair_step(pair));
+    assert_int_equal(pair->ends, 0);
     assert_got(pair, question, QUESTION);
+    another_fails();
     pair_hang_up(pair);
 }
 
@@ -322,6 +339,31 @@ static void a_ticket_of_1_3_is_used_once(void **state) {
     }
 }
 
+/* What made a handshake fail may be the session: the next one does without any. */
+static void a_failed_handshake_drops_them(void **state) {
+    struct scene *scene = *state;
+    struct pair *pair = &scene->pair;
+    for (int cut = 0; cut < 2; cut++) {
+        assert_true(pair_dial(pair));
+        pair_run(pair);
+        assert_int_equal(pair->ups, 1);
+        assert_false(pair->resumed);
+        assert_non_null(scene_session(pair));
+        pair_hang_up(pair);
+        assert_true(pair_dial(pair));
+        if (cut) {
+            pair->cut_after = 100;
+        } else {
+            pair_say(pair, "+PONG\r\n+PONG\r\n", 14);
+        }
+        pair_run(pair);
+        assert_int_equal(pair->error, RL_END_TLS);
+        assert_null(scene_session(pair));
+        pair->cut_after = SIZE_MAX;
+        pair_hang_up(pair);
+    }
+}
+
 /* A server with another certificate does not know the ticket: the certificate is looked at. */
 static void a_new_certificate_is_looked_at(void **state) {
     struct scene *scene = *state;
@@ -400,6 +442,7 @@ int main(void) {
         TEST(keys_may_be_renewed),
         TEST(is_resumed),
         TEST(a_ticket_of_1_3_is_used_once),
+        TEST(a_failed_handshake_drops_them),
         TEST(a_new_certificate_is_looked_at),
         TEST(a_session_ends_with_its_certificate),
         TEST(no_memory_is_an_end),
