@@ -90,12 +90,12 @@ random_port() {
     od -An -N2 -tu2 /dev/urandom | awk '{ print 10000 + $1 % 20000 }'
 }
 
-# write_conf FOLDER AOF TLS
+# write_conf FOLDER AOF TLS: the configuration first, for a folder with one is cleaned up
 write_conf() {
-    printf '%s\n' "$(random_port)" >"$1/port"
+    conf_port=$(random_port)
     cat >"$1/redis.conf" <<CONF
 bind 127.0.0.1
-port $(cat "$1/port")
+port $conf_port
 daemonize no
 logfile redis.log
 save ""
@@ -103,6 +103,7 @@ appendonly $2
 appendfsync everysec
 maxmemory-policy noeviction
 CONF
+    printf '%s\n' "$conf_port" >"$1/port"
     [ "$3" = yes ] || return 0
     printf '%s\n' "$(random_port)" >"$1/tls-port"
     cat >>"$1/redis.conf" <<CONF

@@ -178,7 +178,7 @@ if [ -n "$hiredis_root" ] || ! pkg-config --exists libuv-static 2>"$log"; then
     skip 'a program, wholly static' 'no static hiredis and libuv that pkg-config knows'
 else
     # getaddrinfo() in a static program is a warning of the linker.
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046,SC2086
     build_and_run 'wholly static' -static $(pkg-config --cflags redlock libuv) -L"$lib" -lredlock \
         -lhiredis $(pkg-config --libs libuv-static) $tls_libs -pthread
 fi
