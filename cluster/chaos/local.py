@@ -1,7 +1,8 @@
 """The local backend: redis-server processes of this machine behind a proxy, without any rights.
 
 Happy path: each server listens on a port that the system chose, clients know the proxy's port. So
-the proxy can cut, delay and reset, and can put a replica behind the same address. Failure modes: a
+the proxy can cut, delay and reset, and can put a replica behind the same address. With TLS it leads to
+a second port of each server, which has a certificate for this address. Failure modes: a
 port that somebody else takes between choosing and listening makes start() try another one.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import shutil
 import socket
+import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
 from backend import Backend
 from clock import Clock
@@ -20,6 +23,7 @@ from server import ChaosError, Server
 
 HOST = "127.0.0.1"
 PORT_TRIES = 20
+CERTIFICATES_SH = Path(__file__).resolve().parent.parent / "certificates.sh"
 
 
 def free_port() -> int:
@@ -39,13 +43,14 @@ class LocalNode(Node):
         self._backend = backend
         self._link = network
 
-    def make_replica(self) -> Server:
+    def make_replica(self) -> RedisProcess:
         replica = self._backend.launch(self.name)
         replica.call("REPLICAOF", *self.server.replication_address())
         return replica
 
     def take_over(self, replica: Server) -> None:
-        self._link.lead_to(replica.replication_address())
+        assert isinstance(replica, RedisProcess)
+        self._link.lead_to(replica.client_address())
         self._backend.forget(self.server)
 
 
@@ -59,22 +64,38 @@ class LocalBackend(Backend):
         self._proxy: Proxy | None = None
         self._servers: list[RedisProcess] = []  # all that may run
         self._launched = 0
+        self.with_tls = False
+        self._certificates = work / "tls"
 
     def check(self) -> None:
         find_redis_server()
 
+    def _make_certificates(self) -> None:
+        for words in (["authority"], ["make", "node", f"IP:{HOST}"]):
+            command = ["sh", str(CERTIFICATES_SH), words[0], str(self._certificates), *words[1:]]
+            made = subprocess.run(command, capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                raise ChaosError(f"no certificates: {made.stderr.strip()}")
+
+    def _url(self, port: int) -> str:
+        if not self.with_tls:
+            return f"redis://{HOST}:{port}"
+        return f"rediss://{HOST}:{port}?tls_ca={quote(str(self._certificates / 'ca.crt'))}"
+
     def start(self) -> None:
+        if self.with_tls:
+            self._make_certificates()
         clocks = {}
         upstreams = {}
         for number in range(1, self.count + 1):
             name = f"n{number}"
             (self.work / name).mkdir()
             clocks[name] = Clock(self.work / name / "clock")
-            host, port = self.launch(name).replication_address()
+            host, port = self.launch(name).client_address()
             upstreams[name] = f"{host}:{port}"
         self._proxy = Proxy(upstreams, self.work / "proxy.log")
         for server in self._servers:
-            url = f"redis://{HOST}:{self._proxy.ports[server.name]}"
+            url = self._url(self._proxy.ports[server.name])
             network = ProxyNetwork(self._proxy, server.name)
             self.nodes.append(LocalNode(self, server, url, clocks[server.name], network))
 
@@ -84,7 +105,8 @@ class LocalBackend(Backend):
         for _ in range(PORT_TRIES):
             self._launched += 1
             folder = self.work / name / str(self._launched)
-            server = RedisProcess(name, folder, (HOST, free_port()), [], environment)
+            tls = (free_port(), self._certificates) if self.with_tls else None
+            server = RedisProcess(name, folder, (HOST, free_port()), [], environment, tls)
             self._servers.append(server)
             server.launch()
             try:

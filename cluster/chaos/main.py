@@ -156,6 +156,8 @@ def chaos(asked: Namespace, work: Path) -> int:
     if not asked.plan:
         clock_library = find_file(asked.clock_library, "REDLOCK_CHAOS_CLOCK", "the clock library")
     backend = _BACKENDS[asked.backend](work, asked.nodes, clock_library)
+    if asked.tls and isinstance(backend, LocalBackend):
+        backend.with_tls = True
     if not asked.plan:
         backend.check()
     scenario = choose(asked, backend)

@@ -37,6 +37,14 @@ repl-diskless-sync yes
 repl-diskless-sync-delay 0
 """
 
+_TLS = """\
+tls-port {port}
+tls-cert-file {folder}/node.crt
+tls-key-file {folder}/node.key
+tls-ca-cert-file {folder}/ca.crt
+tls-auth-clients no
+"""
+
 
 def find_redis_server() -> str:
     """The server's program: REDLOCK_SERVER, or redis-server or valkey-server from the PATH."""
@@ -51,7 +59,9 @@ def find_redis_server() -> str:
 
 
 class RedisProcess(Server):
-    """prefix: put before the command, to run it inside a namespace. It must exec, not fork."""
+    """prefix: put before the command, to run it inside a namespace. It must exec, not fork.
+
+    tls: a port, and the folder with the certificates: clients are sent there then."""
 
     def __init__(
         self,
@@ -60,12 +70,14 @@ class RedisProcess(Server):
         address: tuple[str, int],
         prefix: list[str],
         env: dict[str, str],
+        tls: tuple[int, Path] | None = None,
     ) -> None:
         super().__init__(name, folder / "redis.sock", folder / "redis.log")
         if len(str(self.socket)) > SOCKET_PATH_MAX:
             raise ChaosError(f"{self.socket} is too long for a socket; set TMPDIR to a shorter one")
         self.folder = folder
         self.address = address
+        self._tls = tls
         self._data = folder / "data"
         self._data.mkdir(parents=True)
         self._command = prefix + [find_redis_server(), str(folder / "redis.conf")]
@@ -81,6 +93,8 @@ class RedisProcess(Server):
             log=self.log,
             data=self._data,
         )
+        if self._tls is not None:
+            conf += _TLS.format(port=self._tls[0], folder=self._tls[1])
         (self.folder / "redis.conf").write_text(conf)
         self.socket.unlink(missing_ok=True)
         with (self.folder / "output").open("ab") as output:
@@ -115,6 +129,10 @@ class RedisProcess(Server):
 
     def replication_address(self) -> tuple[str, int]:
         return self.address
+
+    def client_address(self) -> tuple[str, int]:
+        """Where clients are served; the others of the cluster go to the plain port."""
+        return self.address if self._tls is None else (self.address[0], self._tls[0])
 
     def log_end(self) -> str:
         text = super().log_end()

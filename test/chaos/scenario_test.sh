@@ -2,7 +2,7 @@
 # A short seeded run of one scenario of cluster/chaos.sh on local processes: it must hold. Or, with
 # clients that are wrong on purpose: it must not.
 #
-#   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL [GUARD]]    an empty CONTROL is none
+#   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL [GUARD [--tls]]]    an empty CONTROL is none
 #
 # REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made, and REDLOCK_CHAOS_REDLOCK
 # redlock(1), if there is one: some holders of permits are shells then. Overlaps that a broken
@@ -16,6 +16,7 @@ scenario=$2
 seconds=$3
 control=${4-}
 guard=${5-off}
+tls=${6-}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-scenario.XXXXXX") || exit 2
 child=''
@@ -44,7 +45,7 @@ run_it() {
     # shellcheck disable=SC2086
     sh "$root/cluster/chaos.sh" --scenario "$scenario" --seconds "$seconds" --seed "$1" --ttl-ms 700 \
         --guard "$guard" --wait-ms 4000 $crowd --workload "$workload" \
-        --report "$scratch/run" ${control:+--control "$control"} >"$scratch/log" 2>&1 &
+        --report "$scratch/run" ${control:+--control "$control"} ${tls:+"$tls"} >"$scratch/log" 2>&1 &
     child=$!
     wait "$child"
     status=$?

@@ -57,6 +57,10 @@ chaos --scenario all --faults sigstop
 status=$?
 refused 2 'exclude each other'
 result 'a scenario and faults' $? "$log"
+chaos --tls --backend netns
+status=$?
+refused 2 'it is for --backend local'
+result 'TLS elsewhere' $? "$log"
 chaos --seconds 0
 status=$?
 refused 2 'seconds 0'
