@@ -29,7 +29,7 @@ machine() {
     for tool in cat chmod cut env grep ls mktemp rm sed sh sort tail tee; do
         ln -s "$(command -v "$tool")" "$scratch/bin/$tool"
     done
-    for tool in gcc meson ninja pkg-config redis-server redis-cli valkey-server valkey-cli python3 ip \
+    for tool in gcc meson ninja pkg-config redis-server redis-cli openssl valkey-server valkey-cli python3 ip \
         iptables mariadbd mariadb-install-db mariadb g++ readelf cmake git make patch spin valgrind \
         z3 eprover cvc5; do
         stub "$tool" 'exit 0'
