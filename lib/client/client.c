@@ -34,6 +34,7 @@
 #include "client/reentrancy.h"
 #include "client/reserve.h"
 #include "client/tls.h"
+#include "client/tls_settings.h"
 #include "client/turn.h"
 #include "core/home.h"
 
@@ -131,7 +132,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     for (uint32_t i = 0; i < client->n_nodes && status == 0; i++) {
         status = parse_node(client, o, i, client->random);
     }
-    return status != 0 ? status : rl_client_tls_check_use(client, o);
+    return status != 0 ? status : rl_client_tls_check_nodes(client, o);
 }
 
 /* The world has closed: nothing calls any more. */

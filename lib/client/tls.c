@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "client/tls_settings.h"
 
 int redlock_has_tls(void) {
 #ifdef RL_WITH_TLS
@@ -14,91 +15,21 @@ int redlock_has_tls(void) {
 #endif
 }
 
-/* -- What is wrong with the options -- */
-
-static const char *some_option(const redlock_client_options *o) {
-    return o->tls_ca != NULL             ? "tls_ca"
-           : o->tls_cert != NULL         ? "tls_cert"
-           : o->tls_key != NULL          ? "tls_key"
-           : o->tls_server_name != NULL  ? "tls_server_name"
-           : o->tls_insecure_skip_verify ? "tls_insecure_skip_verify"
-                                         : NULL;
-}
-
-static const char *empty_option(const redlock_client_options *o) {
-    const struct {
-        const char *name, *value;
-    } texts[] = {{"tls_ca", o->tls_ca},
-                 {"tls_cert", o->tls_cert},
-                 {"tls_key", o->tls_key},
-                 {"tls_server_name", o->tls_server_name}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (texts[i].value != NULL && texts[i].value[0] == '\0') {
-            return texts[i].name;
-        }
-    }
-    return NULL;
-}
-
-int rl_client_tls_check(const redlock_client_options *o) {
-    const char *empty = empty_option(o);
-    assert(o->error != NULL || o->error_size == 0);
-    if (empty != NULL) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "%s is empty (an unset variable?): leave it NULL", empty);
-    }
-    if (o->tls_insecure_skip_verify != 0 && o->tls_insecure_skip_verify != 1) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "tls_insecure_skip_verify is %d: it must be 0 or 1",
-                            o->tls_insecure_skip_verify);
-    }
-    return 0;
-}
-
-int rl_client_tls_check_use(const redlock_client *client, const redlock_client_options *o) {
-    const char *option = some_option(o);
+int rl_client_tls_check_nodes(const redlock_client *client, const redlock_client_options *o) {
     uint32_t count = 0;
     assert(client->nodes != NULL);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         count += client->nodes[i].node.url.is_tls;
     }
-    if (option != NULL && count == 0) { /* who sets it believes that the connections are safe */
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "%s is set, but no node has TLS: write rediss:// in their URLs, or "
-                            "leave it out",
-                            option);
-    }
-    return 0;
+    return rl_client_tls_check_use(o, count > 0);
 }
 
 #ifdef RL_WITH_TLS
 
-#include "client/tls_settings.h"
 #include "tls/peer.h"
 
 static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_HOST_MAX, "a host fits");
 static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_TLS_NAME_MAX, "a name fits");
-
-/* -- The settings of one node -- */
-
-static int check_settings(const struct rl_tls_settings *s, const char *name, char *error,
-                          size_t size) {
-    if ((s->cert == NULL) != (s->key == NULL)) {
-        return rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                            "node %.200s: %s is set and %s is not: a client certificate needs both "
-                            "(they may name one file)",
-                            name, s->cert != NULL ? "tls_cert" : "tls_key",
-                            s->cert != NULL ? "tls_key" : "tls_cert");
-    }
-    if (s->insecure && s->ca != NULL) {
-        return rl_error_set(
-            error, size, REDLOCK_ERR_INVALID,
-            "node %.200s: tls_ca and tls_insecure_skip_verify are both set: without "
-            "verification no authority is looked at; leave one of them out",
-            name);
-    }
-    return 0;
-}
 
 /* -- Sharing -- */
 
@@ -185,12 +116,7 @@ int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, 
     }
     struct rl_tls_settings settings = rl_client_tls_settings(o, said);
     const char *name = rl_client_tls_name(o, said, node->url.host);
-    if (strlen(name) > RL_TLS_PEER_NAME_MAX) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "tls_server_name has %zu characters: %d at most", strlen(name),
-                            RL_TLS_PEER_NAME_MAX);
-    }
-    int status = check_settings(&settings, node->url.name, o->error, o->error_size);
+    int status = rl_client_tls_check_node(&settings, name, node->url.name, o->error, o->error_size);
     if (status == 0) {
         status = share(client, &settings, node->url.name, o->error, o->error_size, &shared);
     }

@@ -1,8 +1,8 @@
-/* TLS of a client's nodes: which settings are each one's, and what they share.
+/* TLS of a client's nodes: what they share.
  *
- * Happy path: rl_client_tls_check() looks at the client's options, rl_client_tls_node() makes a
- * dialer for each node whose URL is rediss://: what its URL says wins over the options. Nodes with
- * the same settings share what is read from files.
+ * Happy path: rl_client_tls_node() makes a dialer for each node whose URL is rediss://, with the
+ * settings that are its own (tls_settings.h). Nodes with the same settings share what is read from
+ * files.
  *
  * Failure modes: options that contradict each other or that nobody needs, and files that cannot be
  * used, each with a sentence that names the option; no memory; a library without TLS. All of them
@@ -13,11 +13,9 @@
 #include "client/state.h"
 #include "redis/url_tls.h"
 
-/* Each by itself. Returns 0, or REDLOCK_ERR_INVALID and a sentence. */
-int rl_client_tls_check(const redlock_client_options *o);
-
-/* After the URLs were read: whether one of them needs what is set. Returns as above. */
-int rl_client_tls_check_use(const redlock_client *client, const redlock_client_options *o);
+/* After the URLs were read: whether one of them needs what is set. Returns 0, or
+ * REDLOCK_ERR_INVALID and a sentence. */
+int rl_client_tls_check_nodes(const redlock_client *client, const redlock_client_options *o);
 
 /* Sets node i up for TLS, if its URL wants that; said: by that URL. Returns 0, or an error and a
  * sentence. */

@@ -13,7 +13,7 @@ static int pipe_write(BIO *bio, const char *bytes, int length) {
     assert(pipe->in_left == 0 || pipe->in != NULL);
     assert(pipe->memory != NULL);
     BIO_clear_retry_flags(bio);
-    if (length <= 0 || pipe->no_memory) {
+    if (length <= 0 || pipe->no_memory || pipe->is_clogged) {
         return -1;
     }
     size_t left = (size_t)length;
@@ -25,6 +25,10 @@ static int pipe_write(BIO *bio, const char *bytes, int length) {
     }
     if (left > 0) {
         RL_MARK(TLS_PARTIAL);
+        pipe->is_clogged = rl_out_length(&pipe->out) + left > RL_TLS_KEPT_MAX;
+    }
+    if (pipe->is_clogged) {
+        return -1;
     }
     if (left > 0 && !rl_out_add(&pipe->out, pipe->memory, bytes, left)) {
         pipe->no_memory = true;
@@ -40,7 +44,8 @@ static int pipe_read(BIO *bio, char *out, int length) {
     if (length <= 0) {
         return 0;
     }
-    if (pipe->in_left == 0) {
+    pipe->is_starved = pipe->in_left == 0;
+    if (pipe->is_starved) {
         BIO_set_retry_read(bio);
         return -1;
     }

@@ -5,8 +5,12 @@
  * that is written goes to the stream below from there.
  *
  * Failure modes: nothing came: OpenSSL is to ask again. The stream below takes less than it is
- * given: the rest is kept, a record at most, since the owner writes nothing while there is a rest
- * (stream.c). No memory for it: pipe->no_memory, and the connection is not to be used further. */
+ * given: the rest is kept. No memory for it (pipe->no_memory), or too much of it (is_clogged): the
+ * connection is not to be used further.
+ *
+ * Can a peer make us keep ever more? No. Of the owner's a record at most is kept, for it writes
+ * nothing while there is a rest (stream.c). But OpenSSL answers some messages by itself, also those
+ * of a peer that reads nothing, and these answers are kept up to RL_TLS_KEPT_MAX. */
 #ifndef RL_TLS_BIO_H
 #define RL_TLS_BIO_H
 

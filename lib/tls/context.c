@@ -3,8 +3,10 @@
 
 #include <assert.h>
 #include <openssl/err.h>
+#include <openssl/objects.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "redlock/status.h"
@@ -24,6 +26,25 @@ static int no_memory(char *error, size_t size) {
     return rl_error_set(error, size, REDLOCK_ERR_NOMEM, "out of memory");
 }
 
+/* Of the ciphers of TLS 1.2 those that exchange keys by elliptic curves. They have forward secrecy;
+ * and the others let the server choose numbers so long that the loop would stand still for half a
+ * second (DHE with 10000 bits). What the system's configuration left out stays out. */
+static bool context_set_ciphers(SSL_CTX *context) {
+    char names[4096];
+    size_t used = 0;
+    const STACK_OF(SSL_CIPHER) *ciphers = SSL_CTX_get_ciphers(context);
+    for (int i = 0; i < sk_SSL_CIPHER_num(ciphers); i++) {
+        const SSL_CIPHER *cipher = sk_SSL_CIPHER_value(ciphers, i);
+        if (SSL_CIPHER_get_kx_nid(cipher) == NID_kx_ecdhe && used < sizeof names) {
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ":" : "",
+                                     SSL_CIPHER_get_name(cipher));
+        }
+    }
+    assert(used < sizeof names); /* there are some twenty */
+    return used > 0 ? SSL_CTX_set_cipher_list(context, names) == 1
+                    : SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1;
+}
+
 /* What the system's configuration demands stays, if it demands more. */
 static bool context_set(SSL_CTX *context) {
     assert(context != NULL);
@@ -31,7 +52,11 @@ static bool context_set(SSL_CTX *context) {
         SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
         return false;
     }
+    if (!context_set_ciphers(context)) {
+        return false;
+    }
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY); /* messages without data are counted */
     /* An authority need not be a root: whoever names a certificate in tls_ca trusts it. */
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
     SSL_CTX_set_session_cache_mode(context,
@@ -51,18 +76,22 @@ static int context_load(SSL_CTX *context, const struct rl_tls_settings *settings
     if (status == 0 && settings->cert != NULL) {
         status = rl_tls_files_pair(context, settings->cert, settings->key, error, size);
     }
-    ERR_clear_error();
     return status;
+}
+
+static int context_make(struct rl_tls *tls, const struct rl_tls_settings *settings, char *error,
+                        size_t size) {
+    tls->context = SSL_CTX_new(TLS_client_method());
+    tls->method = rl_tls_bio_method();
+    return tls->context != NULL && tls->method != NULL && context_set(tls->context)
+               ? context_load(tls->context, settings, error, size)
+               : no_memory(error, size);
 }
 
 int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
                const struct rl_tls_settings *settings, char *error, size_t size) {
     assert(out != NULL && memory != NULL);
     *out = NULL;
-    /* Threads may be at work here while the process ends: OpenSSL is not taken down then. */
-    if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) != 1) {
-        return rl_error_set(error, size, REDLOCK_ERR_SYSTEM, "OpenSSL cannot be used");
-    }
     struct rl_tls *tls = rl_alloc(memory, 1, sizeof *tls);
     if (tls == NULL) {
         return no_memory(error, size);
@@ -71,18 +100,18 @@ int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
     tls->insecure = settings->insecure;
     tls->has_ca = settings->ca != NULL;
     tls->has_cert = settings->cert != NULL;
-    tls->context = SSL_CTX_new(TLS_client_method());
-    tls->method = rl_tls_bio_method();
-    int status = tls->context != NULL && tls->method != NULL && context_set(tls->context)
-                     ? context_load(tls->context, settings, error, size)
-                     : no_memory(error, size);
+    /* Threads may be at work here while the process ends: OpenSSL is not taken down then. */
+    int status = OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1
+                     ? context_make(tls, settings, error, size)
+                     : rl_error_set(error, size, REDLOCK_ERR_SYSTEM, "OpenSSL cannot be used");
+    assert(status != 0 || SSL_CTX_get_min_proto_version(tls->context) >= TLS1_2_VERSION);
     if (status != 0) {
         rl_tls_free(tls);
-        return status;
+    } else {
+        *out = tls;
     }
-    assert(SSL_CTX_get_min_proto_version(tls->context) >= TLS1_2_VERSION);
-    *out = tls;
-    return 0;
+    ERR_clear_error(); /* of this thread: it is not for others */
+    return status;
 }
 
 void rl_tls_free(struct rl_tls *tls) {

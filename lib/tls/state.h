@@ -21,7 +21,9 @@
 #define RL_TLS_RECORD_MAX 16384 /* bytes of plain text in one record */
 #define RL_TLS_DETAIL_MAX 128
 #define RL_TLS_NAME_MAX 255
-#define RL_TLS_SESSIONS_MAX 4 /* servers give two for each connection */
+#define RL_TLS_SESSIONS_MAX 4       /* servers give two for each connection */
+#define RL_TLS_KEPT_MAX (64u << 10) /* bytes that the stream below has not taken */
+#define RL_TLS_IDLE_MAX 32          /* messages in a row that carry no data: tickets, new keys */
 
 struct rl_tls {
     const redlock_allocator *memory;
@@ -49,7 +51,9 @@ struct rl_tls_pipe {
     const char *in;          /* what came with the event that is being handled */
     size_t in_left;
     struct rl_out out; /* what the stream below has not taken */
+    bool is_starved;   /* it was asked for more than came */
     bool no_memory;
+    bool is_clogged; /* RL_TLS_KEPT_MAX */
 };
 
 struct rl_tls_stream {
@@ -65,6 +69,7 @@ struct rl_tls_stream {
     bool wants_room;
     bool was_asked;   /* for a certificate of ours */
     bool has_read;    /* anything */
+    uint32_t n_idle;  /* messages without data since then */
     bool has_failed;  /* a write has: the stream below ends for it */
     bool is_rejected; /* the certificate, and detail says why */
     char detail[RL_TLS_DETAIL_MAX];

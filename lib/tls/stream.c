@@ -64,7 +64,9 @@ static void stream_break(struct rl_tls_stream *s) {
     assert(s->in_event); /* an end comes from nowhere else */
     ERR_clear_error();
     rl_tls_session_drop_all(s->peer);
-    if (s->pipe.no_memory || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE) {
+    if (s->pipe.is_clogged) {
+        stream_end(s, RL_END_TLS, "the server makes TLS answer, and does not read the answers");
+    } else if (s->pipe.no_memory || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE) {
         stream_end(s, ENOMEM, "");
     } else if (s->is_rejected) {
         stream_end(s, RL_END_CERTIFICATE, s->detail);
@@ -96,16 +98,25 @@ static int on_asked(SSL *ssl, void *owner) {
     return 1;
 }
 
-/* OpenSSL ends a handshake whose certificate is bad. A system's configuration may allow ciphers
- * without any. */
+/* RFC 9525, section 2: the name is in no field but subjectAltName. */
+#define NAME_FLAGS (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+
+/* OpenSSL ends a handshake whose certificate is bad. But a system's configuration may allow ciphers
+ * without any; and where memory fails OpenSSL may lose the name that it is to look for, and go on
+ * (3.0: what ssl_verify_cert_chain() copies of it is not looked at). */
 static bool is_verified(const struct rl_tls_stream *s) {
-    if (s->peer->tls->insecure) {
+    const struct rl_tls_peer *peer = s->peer;
+    if (peer->tls->insecure) {
         return true;
     }
     X509 *cert = SSL_get_peer_certificate(s->ssl);
-    X509_free(cert);
     assert(cert == NULL || SSL_get_verify_result(s->ssl) == X509_V_OK);
-    return cert != NULL && SSL_get_verify_result(s->ssl) == X509_V_OK;
+    bool is_good = cert != NULL && SSL_get_verify_result(s->ssl) == X509_V_OK &&
+                   (peer->is_address ? X509_check_ip_asc(cert, peer->name, 0)
+                                     : X509_check_host(cert, peer->name, 0, NAME_FLAGS, NULL)) == 1;
+    X509_free(cert);
+    ERR_clear_error();
+    return is_good;
 }
 
 /* Whether it is up by now. */
@@ -120,7 +131,8 @@ static bool stream_shake(struct rl_tls_stream *s) {
         return false;
     }
     if (!is_verified(s)) {
-        stream_end(s, RL_END_CERTIFICATE, "the server has shown no certificate");
+        rl_tls_session_drop_all(s->peer);
+        stream_end(s, RL_END_CERTIFICATE, "the server has shown no certificate for its name");
         return false;
     }
     if (SSL_session_reused(s->ssl)) {
@@ -131,24 +143,38 @@ static bool stream_shake(struct rl_tls_stream *s) {
     return true;
 }
 
+/* A message that is TLS's own, and not the owner's. Each may cost much more than its bytes. */
+static void stream_idle(struct rl_tls_stream *s) {
+    assert(s->is_up && s->n_idle <= RL_TLS_IDLE_MAX);
+    if (++s->n_idle > RL_TLS_IDLE_MAX) {
+        rl_tls_session_drop_all(s->peer);
+        stream_end(s, RL_END_TLS,
+                   "the server sends one message of TLS after the other and no data");
+    }
+}
+
 static void stream_read(struct rl_tls_stream *s) {
     char *plain = s->peer->tls->plain;
+    bool has_more = true;
     assert(s->is_closed || s->is_over || s->is_up);
-    while (!s->is_closed && !s->is_over) {
+    while (has_more && !s->is_closed && !s->is_over) {
         ERR_clear_error();
+        s->pipe.is_starved = false;
         int n = SSL_read(s->ssl, plain, RL_TLS_RECORD_MAX);
+        int why = SSL_get_error(s->ssl, n);
         if (n > 0) {
             s->has_read = true;
+            s->n_idle = 0;
             s->base.events->bytes(s->base.owner, plain, (size_t)n);
-            continue;
-        }
-        int why = SSL_get_error(s->ssl, n);
-        if (why == SSL_ERROR_ZERO_RETURN) {
+        } else if (why == SSL_ERROR_ZERO_RETURN) {
             stream_end(s, 0, "");
         } else if (why != SSL_ERROR_WANT_READ) {
             stream_break(s);
+        } else if (s->pipe.is_starved) {
+            has_more = false;
+        } else {
+            stream_idle(s);
         }
-        return;
     }
 }
 
@@ -231,7 +257,7 @@ static void under_end(void *owner, int error, const char *detail) {
     if (in_handshake) {
         rl_tls_session_drop_all(s->peer);
         stream_end(s, RL_END_TLS, "the server ended the connection in the TLS handshake");
-    } else if (s->was_asked && !s->has_read) {
+    } else if (s->was_asked && !s->has_read && !s->has_failed) {
         stream_end(s, RL_END_TLS, ended_unheard(s));
     } else {
         stream_end(s, error, detail);
@@ -286,10 +312,8 @@ static const struct rl_stream_ops stream_ops = {.write = stream_write,
                                                 .fail = stream_fail,
                                                 .close = stream_close};
 
-/* The name is in no field but subjectAltName (RFC 9525, section 2). */
 static bool expect_name(SSL *ssl, const struct rl_tls_peer *peer) {
-    SSL_set_hostflags(ssl,
-                      X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    SSL_set_hostflags(ssl, NAME_FLAGS);
     SSL_set_verify(ssl, SSL_VERIFY_PEER, on_verify);
     return peer->is_address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), peer->name) == 1
                             : SSL_set1_host(ssl, peer->name) == 1;
@@ -305,10 +329,10 @@ static bool stream_prepare(struct rl_tls_stream *s) {
         return false;
     }
     SSL_set_bio(s->ssl, bio, bio);
-    SSL_set_app_data(s->ssl, s);
     SSL_set_connect_state(s->ssl);
     SSL_set_cert_cb(s->ssl, on_asked, s);
-    if ((!peer->is_address && SSL_set_tlsext_host_name(s->ssl, peer->name) != 1) ||
+    if (SSL_set_app_data(s->ssl, s) != 1 || /* on_verify() needs it */
+        (!peer->is_address && SSL_set_tlsext_host_name(s->ssl, peer->name) != 1) ||
         (!peer->tls->insecure && !expect_name(s->ssl, peer))) {
         return false;
     }

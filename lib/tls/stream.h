@@ -14,6 +14,11 @@
  * Can one connection's error reach another? OpenSSL keeps its errors for each thread, not for each
  * connection, so the queue is empty before each call, and is left empty.
  *
+ * Can a peer keep us busy, or make us keep much, by messages that are TLS's own (tickets, new
+ * keys)? No: after RL_TLS_IDLE_MAX of them without data in between it is over; so it is if it reads
+ * too little of what OpenSSL answers to them (bio.h). How long a handshake computes does not depend
+ * on numbers of its choice (context.c).
+ *
  * Can an event of ours come from inside a call? Only what the stream below reports leads to one. A
  * write that OpenSSL refuses (no memory) makes the stream below fail in the world's next turn.
  *

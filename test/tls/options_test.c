@@ -136,13 +136,15 @@ static void check_row(const struct row *row) {
 }
 
 static void go_together(void **state) {
-    char said_ca[300], said_pair[600], said_other[600], said_bad[64], both[300];
+    char said_ca[300], said_pair[600], said_other[600], said_bad[64], both[300], long_name[257];
     (void)state;
     snprintf(said_ca, sizeof said_ca, "?tls_ca=%s", ca);
     snprintf(both, sizeof both, "?tls_insecure_skip_verify=1&tls_ca=%s", ca);
     snprintf(said_pair, sizeof said_pair, "/0?tls_cert=%s&tls_key=%s", cert, key);
     snprintf(said_other, sizeof said_other, "/0?tls_cert=%s&tls_key=%s", cert, other_key);
     snprintf(said_bad, sizeof said_bad, "?tls_ca=%s", "/nowhere");
+    memset(long_name, 'a', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
     const struct row rows[] = {
         {NULL, NULL, NULL, NULL, 0, "", {NULL}},
         {ca, NULL, NULL, NULL, 0, "", {NULL}},
@@ -167,6 +169,12 @@ static void go_together(void **state) {
         {NULL, NULL, NULL, NULL, 2, "", {"tls_insecure_skip_verify is 2", "0 or 1"}},
         {"", NULL, NULL, NULL, 0, "", {"tls_ca is empty", "unset variable"}},
         {NULL, NULL, NULL, "", 0, "", {"tls_server_name is empty", "unset variable"}},
+        {NULL, NULL, NULL, "fd00::7", 0, "", {NULL}},
+        {NULL, NULL, NULL, ".example", 0, "", {"tls_server_name is no host name", "127.0.0.1:1"}},
+        {NULL, NULL, NULL, "*.example", 0, "", {"tls_server_name is no host name", "letters"}},
+        {NULL, NULL, NULL, "a\x1b.example", 0, "", {"tls_server_name is no host", "letters"}},
+        {NULL, NULL, NULL, long_name, 0, "", {"tls_server_name is no host name", "at most 255"}},
+        {NULL, NULL, NULL, NULL, 0, "?tls_server_name=%2Eb", {"tls_server_name is", "IP address"}},
         /* files */
         {nothing, NULL, NULL, NULL, 0, "", {"tls_ca is \"", "No such file"}},
         {NULL, NULL, NULL, NULL, 0, said_bad, {"node 127.0.0.1:1: tls_ca is", "No such file"}},

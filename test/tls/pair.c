@@ -10,6 +10,8 @@
 
 #define EVENTS_MAX 4000000
 
+bool pair_at_server;
+
 /* An assertion that NDEBUG does not take away. */
 static void demand(bool truth) {
     if (!truth) {
@@ -158,10 +160,19 @@ static const struct rl_stream_events owner_events = {on_reached, on_up, on_bytes
 
 /* -- The server -- */
 
+void pair_flush(struct pair *pair) {
+    char *out;
+    long length = BIO_get_mem_data(SSL_get_wbio(pair->server), &out);
+    if (length > 0) {
+        pair_say(pair, out, (size_t)length);
+        demand(BIO_reset(SSL_get_wbio(pair->server)) == 1);
+    }
+}
+
 static void server_step(struct pair *pair) {
     char bytes[4096];
-    char *out;
     int n = 0;
+    pair_at_server = true;
     ERR_clear_error();
     demand(BIO_write(SSL_get_rbio(pair->server), pair->to_server.bytes,
                      (int)pair->to_server.length) == (int)pair->to_server.length);
@@ -176,12 +187,9 @@ static void server_step(struct pair *pair) {
         demand(pair->is_mute || SSL_write(pair->server, bytes, n) == n);
     }
     pair->has_ended = n <= 0 && SSL_get_error(pair->server, n) != SSL_ERROR_WANT_READ;
-    long length = BIO_get_mem_data(SSL_get_wbio(pair->server), &out);
-    if (length > 0) {
-        pair_say(pair, out, (size_t)length);
-        demand(BIO_reset(SSL_get_wbio(pair->server)) == 1);
-    }
+    pair_flush(pair);
     ERR_clear_error();
+    pair_at_server = false;
 }
 
 void pair_serve(struct pair *pair, const struct tls_cert *cert) {
@@ -294,11 +302,13 @@ bool pair_dial(struct pair *pair) {
     static const struct rl_address nowhere;
     int error = 0;
     demand(pair->stream == NULL && pair->under == NULL && pair->server == NULL);
+    pair_at_server = true;
     pair->server = SSL_new(pair->server_context);
     demand(pair->server != NULL);
     SSL_set_bio(pair->server, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
     BIO_set_mem_eof_return(SSL_get_rbio(pair->server), -1);
     SSL_set_accept_state(pair->server);
+    pair_at_server = false;
     pair->reached = pair->ups = pair->ends = pair->rooms = pair->error = 0;
     pair->delivered = 0;
     pair->is_shaken = pair->has_ended = pair->resumed = false;

@@ -82,6 +82,9 @@ enum pair_event { PAIR_NONE, PAIR_REACHED, PAIR_UP, PAIR_BYTES, PAIR_ROOM, PAIR_
 void pair_begin(struct pair *pair, const struct rl_tls_settings *settings, const char *name,
                 const struct tls_cert *cert);
 
+/* The server is at work, and not the client: what fails memory leaves it alone. */
+extern bool pair_at_server;
+
 /* Another certificate, from the next connection on. */
 void pair_serve(struct pair *pair, const struct tls_cert *cert);
 
@@ -96,6 +99,9 @@ bool pair_step(struct pair *pair);
 
 /* What the client is to read next, from us. */
 void pair_say(struct pair *pair, const void *bytes, size_t length);
+
+/* ... what the server has written since the last time. */
+void pair_flush(struct pair *pair);
 
 /* Writes all of it, with `room` where it must wait; runs. */
 void pair_write(struct pair *pair, const void *bytes, size_t length);

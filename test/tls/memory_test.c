@@ -1,0 +1,168 @@
+/* OpenSSL's own memory fails, allocation by allocation: while a client opens, and while a
+ * connection is made, used and closed. It is said; nothing crashes, and nobody is trusted who was
+ * not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+
+#include "redlock/status.h"
+#include "tls/context.h"
+#include "tls/pair.h"
+#include "tls/scene.h"
+#include "tls/state.h"
+
+static struct {
+    size_t calls, fail_at; /* the allocation that fails, from 1 */
+    bool and_later;
+    bool is_armed;
+} memory;
+
+static bool strikes(void) {
+    if (!memory.is_armed || pair_at_server) {
+        return false;
+    }
+    memory.calls++;
+    return memory.calls == memory.fail_at || (memory.and_later && memory.calls > memory.fail_at);
+}
+
+static void *hooked_malloc(size_t size, const char *file, int line) {
+    (void)file, (void)line;
+    return strikes() ? NULL : malloc(size);
+}
+
+static void *hooked_realloc(void *pointer, size_t size, const char *file, int line) {
+    (void)file, (void)line;
+    return strikes() ? NULL : realloc(pointer, size);
+}
+
+static void hooked_free(void *pointer, const char *file, int line) {
+    (void)file, (void)line;
+    free(pointer);
+}
+
+static void arm(size_t nth) {
+    memory.calls = 0;
+    memory.fail_at = nth;
+    memory.and_later = nth % 2 == 0;
+    memory.is_armed = true;
+}
+
+/* Whether it struck. */
+static bool disarm(void) {
+    memory.is_armed = false;
+    return memory.calls >= memory.fail_at;
+}
+
+static void *plain_malloc(size_t size, void *data) {
+    (void)data;
+    return malloc(size);
+}
+
+static void plain_free(void *pointer, void *data) {
+    (void)data;
+    free(pointer);
+}
+
+/* What does open is whole. */
+static void opening(void **state) {
+    struct scene *scene = *state;
+    static const redlock_allocator ours = {plain_malloc, plain_free, NULL};
+    char cert[160], key[160], error[512];
+    tls_cert_write(&scene->leaf, scene->folder, "leaf", cert, sizeof cert);
+    tls_key_write(&scene->leaf, scene->folder, "leaf", key, sizeof key);
+    const struct rl_tls_settings settings = {.ca = scene->ca, .cert = cert, .key = key};
+    bool struck = true;
+    size_t failures = 0;
+    for (size_t nth = 1; struck; nth++) {
+        struct rl_tls *tls = NULL;
+        error[0] = '\0';
+        arm(nth);
+        int status = rl_tls_new(&tls, &ours, &settings, error, sizeof error);
+        struck = disarm();
+        failures += status != 0;
+        assert_int_equal(status == 0, tls != NULL);
+        assert_int_equal(status == 0, error[0] == '\0');
+        assert_true(status == 0 || struck);
+        if (status == 0) {
+            X509_STORE *store = SSL_CTX_get_cert_store(tls->context);
+            assert_int_equal(sk_X509_OBJECT_num(X509_STORE_get0_objects(store)), 1);
+            assert_int_equal(SSL_CTX_check_private_key(tls->context), 1);
+            assert_true(SSL_CTX_get_min_proto_version(tls->context) >= TLS1_2_VERSION);
+            assert_true((SSL_CTX_get_options(tls->context) & SSL_OP_NO_RENEGOTIATION) != 0);
+        }
+        rl_tls_free(tls);
+        assert_int_equal(ERR_peek_error(), 0);
+    }
+    assert_true(failures > 10);
+    remove(cert);
+    remove(key);
+}
+
+/* A connection to a server with this certificate. */
+static void connecting(struct scene *scene, const struct tls_cert *cert, bool is_good) {
+    struct rl_tls_settings settings = {.ca = scene->ca};
+    struct pair pair;
+    bool struck = true;
+    size_t failures = 0;
+    pair_begin(&pair, &settings, SCENE_HOST, cert);
+    for (size_t nth = 1; struck; nth += 5) { /* each is a handshake */
+        arm(nth);
+        bool begun = pair_dial(&pair);
+        pair_run(&pair);
+        if (pair.ups == 1 && pair.ends == 0) {
+            pair_write(&pair, "PING", 4);
+        }
+        pair_close(&pair);
+        struck = disarm();
+        failures += !begun || pair.ends == 1;
+        assert_true(begun || struck);
+        assert_true(is_good || pair.ups == 0);
+        assert_true(!is_good || struck || (pair.ups == 1 && pair.ends == 0));
+        pair_hang_up(&pair);
+    }
+    assert_true(failures > 10);
+    pair_end(&pair);
+}
+
+static void connecting_to_the_node(void **state) {
+    struct scene *scene = *state;
+    connecting(scene, &scene->leaf, true);
+}
+
+static void connecting_to_another(void **state) {
+    struct scene *scene = *state;
+    connecting(scene, &scene->other, false);
+}
+
+static void connecting_to_another_name(void **state) {
+    struct scene *scene = *state;
+    struct tls_cert cert;
+    tls_cert_make(&cert, &(struct tls_wish){.alt_names = "DNS:elsewhere.example",
+                                            .issuer = &scene->authority});
+    connecting(scene, &cert, false);
+    tls_cert_free(&cert);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opening),
+        cmocka_unit_test(connecting_to_the_node),
+        cmocka_unit_test(connecting_to_another),
+        cmocka_unit_test(connecting_to_another_name),
+    };
+    /* Before OpenSSL's first allocation. */
+    if (CRYPTO_set_mem_functions(hooked_malloc, hooked_realloc, hooked_free) != 1) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, scene_begin, scene_end);
+}
