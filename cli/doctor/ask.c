@@ -156,7 +156,13 @@ static void ask(void *data) {
         facts->is_connected = true;
         facts->is_reachable = say_hello(facts, context);
         if (!facts->is_reachable && context->err != 0) {
-            rl_doctor_probe(facts);
+            rl_doctor_disconnect(facts, context);
+            context = NULL;
+            if (facts->tls_end[0] != '\0') {
+                fail(facts, "TLS", facts->tls_end);
+            } else {
+                rl_doctor_probe(facts);
+            }
         }
     }
     if (facts->is_reachable) {
@@ -166,9 +172,7 @@ static void ask(void *data) {
         ask_clock(facts, context);
         rl_doctor_try(facts, context);
     }
-    if (context != NULL) {
-        redisFree(context);
-    }
+    rl_doctor_disconnect(facts, context);
 }
 
 int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args) {
@@ -193,6 +197,10 @@ int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args) {
         url->has_password = true;
         snprintf(url->user, sizeof url->user, "%s", args->user != NULL ? args->user : "");
         snprintf(url->password, sizeof url->password, "%s", args->password.text);
+    }
+    int status = rl_doctor_tunnel_check(facts, args->nodes.n);
+    if (status != 0) {
+        return status;
     }
     for (size_t i = 0; i < args->nodes.n; i++) {
         runs[i] = uv_thread_create(&threads[i], ask, &facts[i]) == 0;

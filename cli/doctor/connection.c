@@ -28,19 +28,29 @@ static struct timeval timeval_of(int64_t ms) {
                             .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
 }
 
-redisContext *rl_doctor_connect(const struct rl_facts *facts) {
+redisContext *rl_doctor_connect(struct rl_facts *facts) {
     const struct rl_url *url = &facts->url;
     struct timeval connect = timeval_of(facts->args->connect_timeout_ms);
     redisContext *context = url->kind == RL_URL_UNIX
                                 ? redisConnectUnixWithTimeout(url->path, connect)
                                 : redisConnectWithTimeout(url->host, url->port, connect);
     if (context != NULL && context->err == 0 && url->is_tls) {
-        (void)rl_doctor_tunnel(facts, context); /* or it has the error */
+        facts->tunnel = rl_doctor_tunnel(facts, context); /* or the context has the error */
     }
     if (context != NULL && context->err == 0) {
         redisSetTimeout(context, timeval_of(answer_ms_of(facts->args)));
     }
     return context;
+}
+
+void rl_doctor_disconnect(struct rl_facts *facts, redisContext *context) {
+    if (context != NULL) {
+        redisFree(context);
+    }
+    if (facts->tunnel != NULL) {
+        rl_doctor_tunnel_end(facts->tunnel, facts->tls_end);
+        facts->tunnel = NULL;
+    }
 }
 
 /* hiredis sets the socket's timeout, and a read that ran into it fails with EAGAIN. */

@@ -13,8 +13,12 @@
 struct redisContext;
 struct redisReply;
 
-/* As redisConnectWithTimeout(), to what the URL names; with RL_DOCTOR_ERR_TLS: TLS failed. */
-struct redisContext *rl_doctor_connect(const struct rl_facts *facts);
+/* As redisConnectWithTimeout(), to what the URL names; with RL_DOCTOR_ERR_TLS: TLS failed. One at a
+ * time. */
+struct redisContext *rl_doctor_connect(struct rl_facts *facts);
+
+/* As redisFree(), also for NULL; facts->tls_end says afterwards whether TLS had ended it. */
+void rl_doctor_disconnect(struct rl_facts *facts, struct redisContext *context);
 
 /* As redisCommand(), but the whole answer has to be there in time, and of a reasonable length. */
 struct redisReply *rl_doctor_command(const struct rl_facts *facts, struct redisContext *context,

@@ -34,11 +34,15 @@ enum rl_trial {
     RL_TRIALS
 };
 
+struct rl_tunnel;
+
 struct rl_facts {
     const char *text; /* the URL */
     struct rl_url url;
     struct rl_url_tls tls; /* what it says of that */
     const struct rl_args *args;
+    struct rl_tunnel *tunnel;  /* of the connection that there is, or NULL */
+    char tls_end[RL_FACT_MAX]; /* why TLS ended one that was there; "": it did not */
 
     bool is_reachable;         /* connected, authenticated, database selected, it answers */
     const char *failed_at;     /* "connect", "TLS", "AUTH" or "SELECT", if not */

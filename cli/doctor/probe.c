@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* Returns how many bytes came back; 0: none, or no connection. */
-static size_t exchange(const struct rl_facts *facts, const char *bytes, size_t length,
+static size_t exchange(struct rl_facts *facts, const char *bytes, size_t length,
                        char answer[ANSWER_MAX]) {
     ssize_t got = 0;
     redisContext *context = rl_doctor_connect(facts);
@@ -52,9 +52,7 @@ static size_t exchange(const struct rl_facts *facts, const char *bytes, size_t l
             got = recv(context->fd, answer, ANSWER_MAX, 0);
         }
     }
-    if (context != NULL) {
-        redisFree(context);
-    }
+    rl_doctor_disconnect(facts, context);
     return got > 0 ? (size_t)got : 0;
 }
 

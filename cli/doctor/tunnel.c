@@ -4,7 +4,10 @@
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 
+#include "client/tls_settings.h"
+#include "exits.h"
 #include "redlock/redlock.h"
+#include "say.h"
 
 static bool refuse(redisContext *context, const char *why) {
     context->err = RL_DOCTOR_ERR_TLS;
@@ -24,17 +27,15 @@ static bool refuse(redisContext *context, const char *why) {
 #include <unistd.h>
 
 #include "base/world.h"
-#include "client/tls_settings.h"
 #include "tls/context.h"
 #include "tls/peer.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define PIECE 16384
 
-struct tunnel {
+struct rl_tunnel {
     struct rl_world world;  /* the first member: dial() alone is there */
     struct rl_stream under; /* its only stream */
-    redlock_allocator memory;
     struct rl_tls *tls;
     struct rl_dialer *dialer;
     struct rl_stream *stream;
@@ -45,8 +46,10 @@ struct tunnel {
     bool is_over;
     bool wants_room;
     int error; /* that the stream below ends with next, 0: none */
+    pthread_t thread;
+    bool is_tls_end; /* what why says is TLS's */
     size_t from, to;
-    char why[128];
+    char why[RL_FACT_MAX];
     char bytes[PIECE]; /* of the context, that are to be sent: from `from` to `to` */
 };
 
@@ -60,14 +63,16 @@ static void tunnel_free(void *pointer, void *data) {
     free(pointer);
 }
 
+static const redlock_allocator memory = {tunnel_malloc, tunnel_free, NULL};
+
 /* -- The world: one socket -- */
 
-static struct tunnel *tunnel_of(struct rl_stream *stream) {
-    return (struct tunnel *)(void *)((char *)stream - offsetof(struct tunnel, under));
+static struct rl_tunnel *tunnel_of(struct rl_stream *stream) {
+    return (struct rl_tunnel *)(void *)((char *)stream - offsetof(struct rl_tunnel, under));
 }
 
 static size_t under_write(struct rl_stream *stream, const char *bytes, size_t length) {
-    struct tunnel *t = tunnel_of(stream);
+    struct rl_tunnel *t = tunnel_of(stream);
     ssize_t n = send(t->socket, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
         t->error = errno;
@@ -92,7 +97,7 @@ static const struct rl_stream_ops under_ops = {.write = under_write,
 
 static struct rl_stream *dial(struct rl_world *world, const struct rl_address *to,
                               const struct rl_stream_events *events, void *owner, int *error) {
-    struct tunnel *t = (struct tunnel *)(void *)world;
+    struct rl_tunnel *t = (struct rl_tunnel *)(void *)world;
     (void)to, (void)error;
     t->under = (struct rl_stream){.ops = &under_ops, .events = events, .owner = owner};
     return &t->under;
@@ -102,18 +107,18 @@ static const struct rl_world_ops world_ops = {.dial = dial};
 
 /* -- The stream with TLS -- */
 
-static void send_rest(struct tunnel *t) {
+static void send_rest(struct rl_tunnel *t) {
     if (t->from < t->to && t->is_up && !t->is_over) {
         t->from += t->stream->ops->write(t->stream, t->bytes + t->from, t->to - t->from);
     }
 }
 
 static void on_up(void *owner) {
-    ((struct tunnel *)owner)->is_up = true;
+    ((struct rl_tunnel *)owner)->is_up = true;
 }
 
 static void on_bytes(void *owner, const char *bytes, size_t length) {
-    struct tunnel *t = owner;
+    struct rl_tunnel *t = owner;
     while (length > 0 && !t->is_over) {
         ssize_t n =
             send(t->plain, bytes, length, MSG_NOSIGNAL | (t->is_carried ? 0 : MSG_DONTWAIT));
@@ -130,8 +135,9 @@ static void on_room(void *owner) {
 }
 
 static void on_end(void *owner, int error, const char *detail) {
-    struct tunnel *t = owner;
+    struct rl_tunnel *t = owner;
     t->is_over = true;
+    t->is_tls_end = error < 0;
     snprintf(t->why, sizeof t->why, "%s",
              detail[0] != '\0' ? detail
              : error > 0       ? strerror(error)
@@ -142,7 +148,7 @@ static const struct rl_stream_events owner_events = {NULL, on_up, on_bytes, on_r
 
 /* -- Carrying -- */
 
-static void read_socket(struct tunnel *t) {
+static void read_socket(struct rl_tunnel *t) {
     char bytes[PIECE];
     ssize_t n = recv(t->socket, bytes, sizeof bytes, MSG_DONTWAIT);
     if (n > 0) {
@@ -152,7 +158,7 @@ static void read_socket(struct tunnel *t) {
     }
 }
 
-static void read_plain(struct tunnel *t) {
+static void read_plain(struct rl_tunnel *t) {
     ssize_t n = recv(t->plain, t->bytes, sizeof t->bytes, MSG_DONTWAIT);
     if (n > 0) {
         t->from = 0;
@@ -164,11 +170,11 @@ static void read_plain(struct tunnel *t) {
 }
 
 /* One event at most of each end. until_ns: UINT64_MAX for ever. */
-static void carry(struct tunnel *t, uint64_t until_ns) {
+static void carry(struct rl_tunnel *t, uint64_t until_ns) {
     uint64_t now_ns = redlock_now_ns();
     struct pollfd polled[] = {
         {.fd = t->socket, .events = (short)(POLLIN | (t->wants_room ? POLLOUT : 0))},
-        {.fd = t->is_up && t->from == t->to ? t->plain : -1, .events = POLLIN}};
+        {.fd = t->is_up ? t->plain : -1, .events = (short)(t->from == t->to ? POLLIN : 0)}};
     int wait_ms = until_ns == UINT64_MAX ? -1
                   : until_ns > now_ns    ? (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)
                                          : 0;
@@ -186,12 +192,16 @@ static void carry(struct tunnel *t, uint64_t until_ns) {
     if (!t->is_over && (polled[0].revents & (POLLIN | POLLHUP | POLLERR))) {
         read_socket(t);
     }
-    if (!t->is_over && (polled[1].revents & (POLLIN | POLLHUP | POLLERR))) {
-        read_plain(t);
+    if (!t->is_over && polled[1].revents != 0) {
+        if (t->from < t->to) {
+            t->is_over = true; /* the context has gone before all was sent */
+        } else {
+            read_plain(t);
+        }
     }
 }
 
-static void tunnel_close(struct tunnel *t) {
+static void tunnel_close(struct rl_tunnel *t) {
     if (t->stream != NULL) {
         t->stream->ops->close(t->stream);
     }
@@ -207,18 +217,26 @@ static void tunnel_close(struct tunnel *t) {
 }
 
 static void *carry_all(void *data) {
-    struct tunnel *t = data;
+    struct rl_tunnel *t = data;
     while (!t->is_over) {
         carry(t, UINT64_MAX);
     }
-    tunnel_close(t);
+    shutdown(t->plain, SHUT_RDWR); /* the context sees the end */
     return NULL;
+}
+
+void rl_doctor_tunnel_end(struct rl_tunnel *t, char why[RL_FACT_MAX]) {
+    pthread_join(t->thread, NULL); /* the context's end is closed: it does not wait any more */
+    if (t->is_tls_end) {
+        snprintf(why, RL_FACT_MAX, "%s", t->why);
+    }
+    tunnel_close(t);
 }
 
 /* -- Beginning -- */
 
 /* The context goes on with one end of a pair, under its own number. */
-static bool take_socket(struct tunnel *t, redisContext *context) {
+static bool take_socket(struct rl_tunnel *t, redisContext *context) {
     int pair[2];
     t->socket = fcntl(context->fd, F_DUPFD_CLOEXEC, 0);
     if (t->socket < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
@@ -230,7 +248,7 @@ static bool take_socket(struct tunnel *t, redisContext *context) {
     return taken || refuse(context, strerror(errno));
 }
 
-static bool shake_hands(struct tunnel *t, const struct rl_facts *facts, redisContext *context) {
+static bool shake_hands(struct rl_tunnel *t, const struct rl_facts *facts, redisContext *context) {
     static const struct rl_address there;
     int error = 0;
     uint64_t until_ns = redlock_now_ns() + (uint64_t)facts->args->connect_timeout_ms * NS_PER_MS;
@@ -246,34 +264,30 @@ static bool shake_hands(struct tunnel *t, const struct rl_facts *facts, redisCon
            refuse(context, t->is_over ? t->why : "no TLS handshake in time; is it a TLS port?");
 }
 
-static bool start_thread(struct tunnel *t, redisContext *context) {
-    pthread_t thread;
+static bool start_thread(struct rl_tunnel *t, redisContext *context) {
     t->is_carried = true;
-    int error = pthread_create(&thread, NULL, carry_all, t);
+    int error = pthread_create(&t->thread, NULL, carry_all, t);
     if (error != 0) {
         t->is_carried = false;
         return refuse(context, strerror(error));
     }
-    pthread_detach(thread); /* it ends when the context, or the node, closes */
     return true;
 }
 
-bool rl_doctor_tunnel(const struct rl_facts *facts, redisContext *context) {
+struct rl_tunnel *rl_doctor_tunnel(const struct rl_facts *facts, redisContext *context) {
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     char error[REDLOCK_MESSAGE_MAX] = "";
-    struct tunnel *t = calloc(1, sizeof *t);
+    struct rl_tunnel *t = calloc(1, sizeof *t);
     if (t == NULL) {
-        return refuse(context, "out of memory");
+        refuse(context, "out of memory");
+        return NULL;
     }
     rl_args_tls(facts->args, &options);
     struct rl_tls_settings settings = rl_client_tls_settings(&options, &facts->tls);
-    t->memory = (redlock_allocator){tunnel_malloc, tunnel_free, NULL};
     t->world.ops = &world_ops;
     t->socket = t->plain = -1;
     bool begun = false;
-    if ((settings.cert == NULL) != (settings.key == NULL)) {
-        refuse(context, "tls_cert and tls_key belong together: set both");
-    } else if (rl_tls_new(&t->tls, &t->memory, &settings, error, sizeof error) != 0) {
+    if (rl_tls_new(&t->tls, &memory, &settings, error, sizeof error) != 0) {
         refuse(context, error);
     } else {
         t->dialer =
@@ -285,14 +299,61 @@ bool rl_doctor_tunnel(const struct rl_facts *facts, redisContext *context) {
     if (!begun) {
         tunnel_close(t);
     }
-    return begun;
+    return begun ? t : NULL;
+}
+
+/* Whether a client would open: the files are read. */
+static int check_files(const struct rl_tls_settings *settings, const char *node, char *error,
+                       size_t size) {
+    char why[REDLOCK_MESSAGE_MAX - 256] = "";
+    struct rl_tls *tls = NULL;
+    int status = rl_tls_new(&tls, &memory, settings, why, sizeof why);
+    snprintf(error, size, "node %.200s: %s", node, why);
+    rl_tls_free(tls);
+    return status;
 }
 
 #else
 
-bool rl_doctor_tunnel(const struct rl_facts *facts, redisContext *context) {
+static int check_files(const struct rl_tls_settings *settings, const char *node, char *error,
+                       size_t size) {
+    (void)settings, (void)node, (void)error, (void)size;
+    return 0;
+}
+
+struct rl_tunnel *rl_doctor_tunnel(const struct rl_facts *facts, redisContext *context) {
     (void)facts;
-    return refuse(context, redlock_strerror(REDLOCK_ERR_NO_TLS));
+    refuse(context, redlock_strerror(REDLOCK_ERR_NO_TLS));
+    return NULL;
+}
+
+void rl_doctor_tunnel_end(struct rl_tunnel *t, char why[RL_FACT_MAX]) {
+    (void)t, (void)why;
 }
 
 #endif
+
+int rl_doctor_tunnel_check(const struct rl_facts *facts, size_t n) {
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    bool has_tls = false;
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.error = error;
+    options.error_size = sizeof error;
+    rl_args_tls(facts[0].args, &options);
+    int status = rl_client_tls_check(&options);
+    for (size_t i = 0; i < n && status == 0; i++) {
+        if (facts[i].url.is_tls) {
+            struct rl_tls_settings settings = rl_client_tls_settings(&options, &facts[i].tls);
+            const char *name = rl_client_tls_name(&options, &facts[i].tls, facts[i].url.host);
+            has_tls = true;
+            status =
+                rl_client_tls_check_node(&settings, name, facts[i].url.name, error, sizeof error);
+            status = status != 0 ? status
+                                 : check_files(&settings, facts[i].url.name, error, sizeof error);
+        }
+    }
+    if (status == 0) {
+        status = rl_client_tls_check_use(&options, has_tls);
+    }
+    return status != 0 ? rl_fail(RL_EXIT_USAGE, "%s", error) : 0;
+}

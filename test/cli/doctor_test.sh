@@ -4,6 +4,8 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+# shellcheck source=test/cli/doctor.sh
+. "$(dirname "$0")/doctor.sh"
 start_nodes 3
 # What hangs does so for long. Else a node that was kept from running would be one of them.
 echo 'node-timeout = 10s' >>"$scratch/.config/redlock/redlock.conf"
@@ -14,31 +16,6 @@ ask() {
 }
 url() { sed -n "$1p" "$nodes/urls"; }
 
-# finds WHAT LEVEL CHECK PATTERN [STATUS [OPTION]...]: one case: a finding is on the screen with a
-# remedy under it (unless it is ok), the lines joined
-finds() {
-    finds_what=$1
-    finds_level=$2
-    finds_check=$3
-    finds_pattern=$4
-    finds_status=$5
-    shift 5
-    timeout 60 "$redlock" doctor --ttl 1s "$@" >"$out" 2>"$err"
-    finds_got=$?
-    awk '/^(ok|note|warning|error) /{ if (line) print line; line = $0; next }
-         { sub(/^ +/, " "); line = line $0 } END { print line }' "$out" >"$out.joined"
-    finds_remedy='.*remedy'
-    [ "$finds_level" != ok ] || finds_remedy=
-    [ "$finds_got" -eq "$finds_status" ] &&
-        grep -q -e "^$finds_level  *$finds_check  *.*$finds_pattern$finds_remedy" "$out.joined"
-    result "$finds_what: $finds_level, status $finds_status" $? "$out"
-}
-# remedy WHAT PATTERN: one case: the last screen has it
-remedy() {
-    grep -q "remedy  *$2" "$out.joined"
-    result "$1" $? "$out"
-}
-one() { printf '%s' "127.0.0.1:$(port "$1")"; }
 
 older() { [ "$("$cli" -p "$(port 3)" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" -ge 1 ]; }
 await older
@@ -358,26 +335,6 @@ then
     left="$left $(cat "$scratch/tls.pid")"
     await "$cli" -s "$scratch/tls.socket" config set tls-port "$(port 3)"
     finds 'a TLS port' error reachable "its port requires TLS ($(one 3))" 2
-    plain_nodes=$REDLOCK_NODES
-    if ! "$redlock" --version | grep -q 'without TLS'; then
-        # secure PARAMETERS: node 3 by rediss://
-        secure() {
-            sed "3s|.*|rediss://$(one 3)$1|" "$nodes/urls" | paste -sd, - >"$scratch/secure"
-            REDLOCK_NODES=$(cat "$scratch/secure")
-        }
-        secure "?tls_ca=$scratch/cert"
-        finds 'a certificate for another name' error reachable \
-            "TLS: name mismatch: the certificate has no host in its subjectAltName ($(one 3))" 2
-        secure ''
-        finds 'an unknown authority' error reachable \
-            "TLS: self-signed certificate: set tls_ca to it ($(one 3))" 2
-        finds 'no verification' warning tls \
-            "its certificate is not verified: any machine on the way can be this node ($(one 3))" 1 \
-            --tls-insecure-skip-verify
-        grep -q '^ok *quorum *all 3 are usable' "$out.joined"
-        result '... and it is asked over TLS all the same' $? "$out"
-        REDLOCK_NODES=$plain_nodes
-    fi
     kill "$(cat "$scratch/tls.pid")"
     await gone "$(cat "$scratch/tls.pid")"
 else
