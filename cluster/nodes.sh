@@ -115,12 +115,19 @@ tls-auth-clients no
 CONF
 }
 
+# encoded TEXT: as a value in a URL has it
+encoded() {
+    printf '%s' "$1" | od -An -v -tx1 | LC_ALL=C awk '
+        BEGIN { for (i = 33; i < 127; i++) character[sprintf("%02x", i)] = sprintf("%c", i) }
+        { for (i = 1; i <= NF; i++)
+            printf "%s", character[$i] ~ /^[A-Za-z0-9\/._-]$/ ? character[$i] : "%" toupper($i) }'
+}
+
 # url FOLDER: what clients are given
 url() {
     if [ -s "$1/tls-port" ]; then
-        # What a URL cannot have as it is; a comma would end it in a list.
         printf 'rediss://127.0.0.1:%s?tls_ca=%s\n' "$(cat "$1/tls-port")" \
-            "$(printf '%s' "$dir/tls/ca.crt" | sed 's/%/%25/g; s/ /%20/g; s/,/%2C/g; s/&/%26/g; s/#/%23/g; s/@/%40/g')"
+            "$(encoded "$dir/tls/ca.crt")"
     else
         printf 'redis://127.0.0.1:%s\n' "$(cat "$1/port")"
     fi
@@ -191,7 +198,7 @@ stop_all() {
         rm -rf "${1:?}/$i"
     done
     rm -f "$1/urls"
-    rm -rf "${1:?}/tls"
+    [ ! -e "$1/tls/$mark" ] || rm -rf "${1:?}/tls"
     if [ -e "$1/$mark" ]; then
         # A folder that an interruption left empty is not among folders().
         rmdir "$1"/[0-9]* 2>/dev/null || :
@@ -243,6 +250,9 @@ start() {
     [ "$made" = no ] || : >"$dir/$mark"
 
     if [ "$tls" = yes ]; then
+        [ ! -e "$dir/tls" ] || die "$dir/tls is there already: with --tls it is what certificates go into"
+        mkdir "$dir/tls"
+        : >"$dir/tls/$mark"
         sh "$(dirname "$0")/certificates.sh" authority "$dir/tls"
         sh "$(dirname "$0")/certificates.sh" make "$dir/tls" node IP:127.0.0.1,DNS:localhost
     fi

@@ -119,10 +119,10 @@ result 'a folder that was there before stays' $? "$log"
 
 if command -v openssl >/dev/null && "$cli" --help 2>&1 | grep -q -e --tls; then
     # A folder whose name has to be encoded in a URL.
-    dir=$scratch/'with space, comma'
+    dir=$scratch/'with space, comma, é'
     nodes start -n 2 --tls --dir "$dir"
     result 'start with TLS' $? "$log"
-    grep -c '^rediss://127\.0\.0\.1:[0-9]*?tls_ca=/.*with%20space%2C%20comma/tls/ca\.crt$' "$dir/urls" >"$log"
+    grep -c '^rediss://127\.0\.0\.1:[0-9]*?tls_ca=/.*with%20space%2C%20comma%2C%20%C3%A9/tls/ca\.crt$' "$dir/urls" >"$log"
     [ "$(cat "$log")" -eq 2 ]
     result '... the URLs name the authority' $? "$dir/urls"
     ask_tls() {
@@ -137,6 +137,13 @@ if command -v openssl >/dev/null && "$cli" --help 2>&1 | grep -q -e --tls; then
     nodes stop "$dir" && [ ! -e "$dir" ]
     result '... and nothing of it is left' $? "$log"
     dir=$scratch/nodes
+    mkdir -p "$dir/tls" && : >"$dir/tls/mine"
+    nodes start -n 1 --tls --dir "$dir"
+    [ $? -eq 1 ] && grep -q 'tls is there already' "$log"
+    result 'a folder that is in the way is not used' $? "$log"
+    nodes start -n 1 --dir "$dir" && nodes stop "$dir" && [ -e "$dir/tls/mine" ]
+    result '... nor removed' $? "$log"
+    rm -r "$dir"
 fi
 
 sh "$nodes_sh" start -n 20 --dir "$dir" >"$log" 2>&1 &
