@@ -8,24 +8,31 @@ ChaosError that names what is missing and the remedy.
 from __future__ import annotations
 
 import os
+import subprocess
 from abc import ABC, abstractmethod
 from pathlib import Path
+from urllib.parse import quote
 
 from node import Node
 from server import ChaosError
 
 
+CERTIFICATES_SH = Path(__file__).resolve().parent.parent / "certificates.sh"
+
+
 class Backend(ABC):
-    """cannot: faults that it cannot do, and why."""
+    """cannot: faults that it cannot do, and why. with_tls: clients speak TLS to the nodes."""
 
     name = ""
     cannot: dict[str, str] = {}
+    with_tls = False
 
     def __init__(self, work: Path, count: int, clock_library: Path) -> None:
         self.work = work
         self.count = count
         self.clock_library = clock_library
         self.nodes: list[Node] = []
+        self.certificates = work / "tls"
 
     @abstractmethod
     def check(self) -> None:
@@ -38,6 +45,21 @@ class Backend(ABC):
     @abstractmethod
     def close(self) -> None:
         """Removes what start() has made. Never raises for what is gone already."""
+
+    def make_certificates(self, hosts: list[str]) -> None:
+        """One for all nodes, with the addresses that clients know."""
+        names = ",".join(f"IP:{host}" for host in hosts)
+        for words in (["authority"], ["make", "node", names]):
+            command = ["sh", str(CERTIFICATES_SH), words[0], str(self.certificates), *words[1:]]
+            made = subprocess.run(command, capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                raise ChaosError(f"no certificates: {made.stderr.strip()}")
+
+    def url(self, host: str, port: int) -> str:
+        """What clients are given."""
+        if not self.with_tls:
+            return f"redis://{host}:{port}"
+        return f"rediss://{host}:{port}?tls_ca={quote(str(self.certificates / 'ca.crt'))}"
 
     def clock_environment(self, clock_file: Path) -> dict[str, str]:
         """What makes a server look at this file for the time."""

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import shutil
 import socket
-import subprocess
 from pathlib import Path
-from urllib.parse import quote
 
 from backend import Backend
 from clock import Clock
@@ -23,7 +21,6 @@ from server import ChaosError, Server
 
 HOST = "127.0.0.1"
 PORT_TRIES = 20
-CERTIFICATES_SH = Path(__file__).resolve().parent.parent / "certificates.sh"
 
 
 def free_port() -> int:
@@ -64,27 +61,13 @@ class LocalBackend(Backend):
         self._proxy: Proxy | None = None
         self._servers: list[RedisProcess] = []  # all that may run
         self._launched = 0
-        self.with_tls = False
-        self._certificates = work / "tls"
 
     def check(self) -> None:
         find_redis_server()
 
-    def _make_certificates(self) -> None:
-        for words in (["authority"], ["make", "node", f"IP:{HOST}"]):
-            command = ["sh", str(CERTIFICATES_SH), words[0], str(self._certificates), *words[1:]]
-            made = subprocess.run(command, capture_output=True, text=True, check=False)
-            if made.returncode != 0:
-                raise ChaosError(f"no certificates: {made.stderr.strip()}")
-
-    def _url(self, port: int) -> str:
-        if not self.with_tls:
-            return f"redis://{HOST}:{port}"
-        return f"rediss://{HOST}:{port}?tls_ca={quote(str(self._certificates / 'ca.crt'))}"
-
     def start(self) -> None:
         if self.with_tls:
-            self._make_certificates()
+            self.make_certificates([HOST])
         clocks = {}
         upstreams = {}
         for number in range(1, self.count + 1):
@@ -95,7 +78,7 @@ class LocalBackend(Backend):
             upstreams[name] = f"{host}:{port}"
         self._proxy = Proxy(upstreams, self.work / "proxy.log")
         for server in self._servers:
-            url = self._url(self._proxy.ports[server.name])
+            url = self.url(HOST, self._proxy.ports[server.name])
             network = ProxyNetwork(self._proxy, server.name)
             self.nodes.append(LocalNode(self, server, url, clocks[server.name], network))
 
@@ -105,7 +88,7 @@ class LocalBackend(Backend):
         for _ in range(PORT_TRIES):
             self._launched += 1
             folder = self.work / name / str(self._launched)
-            tls = (free_port(), self._certificates) if self.with_tls else None
+            tls = (free_port(), self.certificates) if self.with_tls else None
             server = RedisProcess(name, folder, (HOST, free_port()), [], environment, tls)
             self._servers.append(server)
             server.launch()

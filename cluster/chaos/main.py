@@ -156,8 +156,7 @@ def chaos(asked: Namespace, work: Path) -> int:
     if not asked.plan:
         clock_library = find_file(asked.clock_library, "REDLOCK_CHAOS_CLOCK", "the clock library")
     backend = _BACKENDS[asked.backend](work, asked.nodes, clock_library)
-    if asked.tls and isinstance(backend, LocalBackend):
-        backend.with_tls = True
+    backend.with_tls = asked.tls
     if not asked.plan:
         backend.check()
     scenario = choose(asked, backend)

@@ -3,7 +3,7 @@
 Happy path: for each node a namespace redlock-PID-nI and a pair of linked devices, rlPIDnIh here and
 rlPIDnI inside, with two addresses out of a /30 that is nobody's. The client's packets to the node
 cross that link; the kernel inside drops, resets and slows them. A replica runs on another port of
-the same namespace and takes over the primary's port.
+the same namespace and takes over the primary's port. With TLS these are the ports with TLS.
 
 Failure modes: not root, no ip or iptables, or a kernel without them: check() says so. close()
 removes namespaces and devices by their names, which carry our pid, also after a start that failed
@@ -28,6 +28,7 @@ from subnet import free_prefix
 
 PORT = 6379
 REPLICA_PORT = 6380
+PLAIN_PORTS = 7000  # with TLS: of the servers among themselves, one each
 
 
 class NetnsNode(Node):
@@ -36,8 +37,8 @@ class NetnsNode(Node):
     def __init__(
         self, backend: "NetnsBackend", server: Server, clock: Clock, network: NamespaceNetwork
     ) -> None:
-        host, port = server.replication_address()
-        super().__init__(server.name, f"redis://{host}:{port}", server, clock, network)
+        host, _ = server.replication_address()
+        super().__init__(server.name, backend.url(host, PORT), server, clock, network)
         self._backend = backend
 
     def make_replica(self) -> Server:
@@ -49,8 +50,7 @@ class NetnsNode(Node):
 
     def take_over(self, replica: Server) -> None:
         assert isinstance(replica, RedisProcess)
-        replica.call("CONFIG", "SET", "port", PORT)
-        replica.address = (replica.address[0], PORT)  # also when it is launched again
+        replica.serve_clients_on(PORT)
         self._backend.forget(self.server)
 
 
@@ -79,11 +79,16 @@ class NetnsBackend(Backend):
 
     def start(self) -> None:
         prefix = free_prefix()
+        hosts = {}
         for number in range(1, self.count + 1):
             name = f"n{number}"
             (self.work / name).mkdir()
+            hosts[name] = self._make_space(name, prefix, number)
+        if self.with_tls:
+            self.make_certificates(list(hosts.values()))
+        for name, host in hosts.items():
             clock = Clock(self.work / name / "clock")
-            server = self.launch(name, self._make_space(name, prefix, number), PORT)
+            server = self.launch(name, host, PORT)
             server.wait_up()
             network = NamespaceNetwork(partial(self.inside, name), PORT)
             self.nodes.append(NetnsNode(self, server, clock, network))
@@ -112,14 +117,16 @@ class NetnsBackend(Backend):
         return there
 
     def launch(self, name: str, host: str, port: int) -> RedisProcess:
-        """A new server of this node, not waited for."""
+        """A new server of this node, which clients find on this port; not waited for."""
         self._launched += 1
+        plain = PLAIN_PORTS + self._launched if self.with_tls else port
         server = RedisProcess(
             name,
             self.work / name / str(self._launched),
-            (host, port),
+            (host, plain),
             self.inside(name),
             self.clock_environment(self.work / name / "clock"),
+            (port, self.certificates) if self.with_tls else None,
         )
         self._servers.append(server)
         server.launch()

@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         help="of the clients, with the ttl as the longest ttl (off: what a broken assumption does "
         "is to be seen; strict grants nothing until the new nodes are as old as the ttl)",
     )
-    add("--tls", action="store_true", help="the clients speak TLS to the nodes; backend local")
+    add("--tls", action="store_true", help="the clients speak TLS to the nodes; not with compose")
     add("--report", metavar="DIR", help="keep the run's folder here, with report.html in it")
     add("--json", action="store_true", help="print the verdict as JSON instead of text")
     add("--client", metavar="FILE", help=argparse.SUPPRESS)
@@ -161,8 +161,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--scenario and --faults exclude each other: a scenario is a list of faults")
     if asked.backend == "compose" and asked.nodes != 5:
         parser.error("--nodes: cluster/docker-compose.yml has 5")
-    if asked.tls and asked.backend != "local":
-        parser.error("--tls: it is for --backend local")
+    if asked.tls and asked.backend == "compose":
+        parser.error("--tls: it is for --backend local and netns")
     if asked.tls and asked.control == "blind-release":
         parser.error("--tls: the control blind-release speaks without")
     return asked

@@ -134,6 +134,15 @@ class RedisProcess(Server):
         """Where clients are served; the others of the cluster go to the plain port."""
         return self.address if self._tls is None else (self.address[0], self._tls[0])
 
+    def serve_clients_on(self, port: int) -> None:
+        """Clients find it there from now on, also when it is launched again."""
+        if self._tls is None:
+            self.call("CONFIG", "SET", "port", port)
+            self.address = (self.address[0], port)
+        else:
+            self.call("CONFIG", "SET", "tls-port", port)
+            self._tls = (port, self._tls[1])
+
     def log_end(self) -> str:
         text = super().log_end()
         output = self.folder / "output"

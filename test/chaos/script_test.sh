@@ -57,9 +57,9 @@ chaos --scenario all --faults sigstop
 status=$?
 refused 2 'exclude each other'
 result 'a scenario and faults' $? "$log"
-chaos --tls --backend netns
+chaos --tls --backend compose
 status=$?
-refused 2 'it is for --backend local'
+refused 2 'it is for --backend local and netns'
 result 'TLS elsewhere' $? "$log"
 chaos --seconds 0
 status=$?
