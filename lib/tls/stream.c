@@ -256,7 +256,9 @@ static void under_end(void *owner, int error, const char *detail) {
     s->pipe.under = NULL;
     if (in_handshake) {
         rl_tls_session_drop_all(s->peer);
-        stream_end(s, RL_END_TLS, "the server ended the connection in the TLS handshake");
+        stream_end(s, RL_END_TLS,
+                   "the server ended the connection in the TLS handshake: too many clients "
+                   "(maxclients)?");
     } else if (s->was_asked && !s->has_read && !s->has_failed) {
         stream_end(s, RL_END_TLS, ended_unheard(s));
     } else {
