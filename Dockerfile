@@ -17,7 +17,7 @@ RUN DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -b -us -uc -Pnocheck
 
 FROM $BASE
 COPY --from=packages /src/redlock_*.deb /tmp/
-RUN apt-get update && apt-get install -y --no-install-recommends /tmp/redlock_*.deb && \
+RUN apt-get update && apt-get install -y --no-install-recommends /tmp/redlock_*.deb ca-certificates && \
     rm -rf /tmp/*.deb /var/lib/apt/lists/*
 USER 65534
 ENTRYPOINT ["redlock"]
