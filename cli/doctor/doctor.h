@@ -2,7 +2,8 @@
  *
  *     ask (ask.h)              every node at once, a thread each: facts
  *     judge (judge_node.h,     facts become findings: what was looked at, how bad it is, and what
- *            judge_nodes.h)    to do about it
+ *            judge_nodes.h,    to do about it
+ *            judge_tls.h)
  *     show (show.h)            findings, as a screen or as JSON; the worst is the exit status
  *
  * With --acl it asks no node, and prints the line that makes a user (acl.h).

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "doctor/judge_tls.h"
 #include "redis/command.h"
 #include "redis/reply.h"
 #include "say.h"
@@ -37,8 +38,7 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
     } else if (is(facts->failed_at, "TLS")) {
         ADD(ERROR,
             "see docs/operations.md, TLS; what clients need is in --tls-ca, --tls-cert, --tls-key "
-            "and "
-            "--tls-server-name, or in the URL",
+            "and --tls-server-name, or in the URL",
             "TLS: %s", facts->failure);
     } else if (facts->other[0] != '\0') {
         ADD(ERROR, "name the port of the server, 6379 unless it is set otherwise", "not Redis: %s",
@@ -63,21 +63,6 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
                   "none if the node requires none"
                 : "name a database that it has, or none",
             "%s: %s", facts->failed_at, facts->failure);
-    }
-}
-
-/* A client would connect all the same. */
-static void judge_tls(struct rl_findings *findings, const struct rl_facts *facts, int node) {
-    const char *check = "tls";
-    bool skips = facts->tls.ca[0] != '\0' || facts->tls.has_insecure ? facts->tls.insecure
-                                                                     : facts->args->tls_insecure;
-    if (facts->url.is_tls && skips) {
-        ADD(WARNING,
-            "name its authority (tls-ca), and its name (tls-server-name) if that is not the URL's "
-            "host, and leave tls_insecure_skip_verify out",
-            "its certificate is not verified: any machine on the way can be this node");
-    } else if (facts->url.is_tls && facts->is_reachable) {
-        ADD(OK, NULL, "its certificate is good");
     }
 }
 
@@ -482,7 +467,7 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
 void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     assert(node >= 0);
     judge_reachable(findings, facts, node);
-    judge_tls(findings, facts, node);
+    rl_doctor_judge_tls(findings, facts, node);
     if (!facts->is_reachable) {
         return;
     }
