@@ -88,13 +88,14 @@ static void drips(void **state) {
     live_end(live);
 }
 
-/* At the very start, in the middle of the handshake, and before the first answer of Redis. */
+/* At the very start, in the middle of the handshake, and shortly before the node is up: how much it
+ * says until then varies by some bytes, with signatures and with what INFO counts. */
 static void hangs(void **state) {
     struct live *live = *state;
     struct bad bad;
     begin(&bad, live);
     const size_t whole = whole_handshake(&bad);
-    const size_t stops[] = {0, 3, whole / 4, whole / 2, whole - 1};
+    const size_t stops[] = {0, 3, whole / 4, whole / 2, whole - whole / 10};
     for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
         open_with(&bad, RELAY_STOPS, stops[i]);
         check_others(&bad);
