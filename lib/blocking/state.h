@@ -48,7 +48,9 @@
  * between its look at `wheel` and its sleep, and looks itself after RL_REST_MS.
  *
  * Can code of the program run in a caller's thread, inside the library? No: where there is any, the
- * wheel is never free (may_drive() of wheel.c). What closes the client is run by the loop thread.
+ * wheel is never free (may_drive() of wheel.c). And if a mutex with on_lost is made while a caller
+ * has the wheel, he takes nothing more out of the list, and leaves: what locks it is run by the
+ * loop thread. So is what closes the client.
  *
  * Can an answer be kept back? From the end of a wait until all that came was dealt with, to wake
  * their callers in one go (rl_ask_tell()): before the next wait, before the user's on_lost, before

@@ -44,10 +44,12 @@ void rl_ask_tell(redlock_blocking *blocking) {
     }
 }
 
-/* With the gate closed: the list, or nothing of it if what is in it is the loop thread's. */
+/* With the gate closed: the list, or nothing of it if what is in it is the loop thread's: what
+ * closes the client, and what may lock a mutex with on_lost, which another caller has just made. */
 static struct rl_ask *take_list(redlock_blocking *blocking) {
     struct rl_ask *ask = blocking->first;
-    if (blocking->is_closing && !rl_loop_thread_is_self(blocking->thread)) {
+    bool is_for_thread = blocking->is_closing || blocking->listeners > 0;
+    if (is_for_thread && !rl_loop_thread_is_self(blocking->thread)) {
         assert(blocking->wheel == RL_WHEEL_CALLER);
         blocking->leaves = true;
         return NULL;

@@ -108,13 +108,37 @@ static void a_timer_is_near(void **state) {
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
 }
 
+static void listen_run(struct rl_ask *ask) {
+    client.listeners = 1; /* a mutex with on_lost */
+    rl_ask_answer(ask, 0);
+}
+
 static void code_of_the_program_came(void **state) {
-    struct rl_ask ask = {.run = wait_run};
+    struct rl_ask ask = {.run = listen_run};
     (void)state;
     rest();
-    client.listeners = 1;
     assert_int_equal(rl_ask_send(&client, &ask), 0);
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
+}
+
+/* It comes by another caller's call, whose next one must not be run by the one who drives. */
+static void listen_meanwhile(struct rl_ask *ask) {
+    wait_run(ask);
+    client.listeners = 1;
+    start(&calls[0]);
+    wait_for(listed, 1);
+}
+
+static void code_of_the_program_comes_while_one_drives(void **state) {
+    struct rl_ask ask = {.run = listen_meanwhile};
+    (void)state;
+    rest();
+    assert_int_equal(rl_ask_send(&client, &ask), 0);
+    assert_int_equal(n_ran, 0);
+    assert_int_equal(client.wheel, RL_WHEEL_THREAD);
+    assert_int_equal(wakes(), 1); /* it does not wait then */
+    take_over();
+    returns(&calls[0], -10);
 }
 
 static void it_takes_too_long(void **state) {
@@ -208,6 +232,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_caller_drives, begin, end),
         cmocka_unit_test_setup_teardown(a_timer_is_near, begin, end),
         cmocka_unit_test_setup_teardown(code_of_the_program_came, begin, end),
+        cmocka_unit_test_setup_teardown(code_of_the_program_comes_while_one_drives, begin, end),
         cmocka_unit_test_setup_teardown(it_takes_too_long, begin, end),
         cmocka_unit_test_setup_teardown(another_one_waits, begin, end),
         cmocka_unit_test_setup_teardown(the_stack_is_small, begin, end),
