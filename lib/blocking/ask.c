@@ -32,6 +32,8 @@ void rl_blocking_unref(redlock_blocking *blocking) {
     assert(blocking->first == NULL && blocking->first_answer == NULL);
     assert(blocking->mutexes == NULL); /* each has a reference until it is freed */
     redlock_allocator memory = blocking->memory;
+    int cancel_state; /* to close a descriptor is a cancellation point */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     pthread_mutex_destroy(&blocking->gate);
     pthread_cond_destroy(&blocking->changed);
     if (blocking->thread != NULL) {
@@ -39,6 +41,7 @@ void rl_blocking_unref(redlock_blocking *blocking) {
     }
     rl_fork_end(&blocking->fork);
     rl_free(&memory, blocking);
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 int rl_ask_check(const redlock_blocking *blocking) {

@@ -220,19 +220,19 @@ int redlock_blocking_close(redlock_blocking *blocking) {
         return REDLOCK_ERR_INVALID;
     }
     int status = rl_ask_check(blocking);
-    if (status == 0) {
-        status = rl_ask_send_last(blocking, &ask);
-    }
     if (status != 0) {
         return status;
     }
-    int cancel_state;
+    int cancel_state; /* the wake-up would be a cancellation point, and the ask is on this stack */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    rl_loop_thread_join(blocking->thread);
-    assert(blocking->is_down && blocking->first == NULL);
+    status = rl_ask_send_last(blocking, &ask);
+    if (status == 0) {
+        rl_loop_thread_join(blocking->thread);
+        assert(blocking->is_down && blocking->first == NULL);
+        rl_blocking_unref(blocking);
+    }
     pthread_setcancelstate(cancel_state, NULL);
-    rl_blocking_unref(blocking);
-    return 0;
+    return status;
 }
 
 /* -- Looking -- */

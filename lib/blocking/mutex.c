@@ -5,6 +5,7 @@
 #include "blocking/mutex.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,12 +84,15 @@ int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t l
 
 /* The client is being closed: its thread still looks at the mutex until it is down. */
 static void wait_until_down(redlock_blocking *blocking) {
+    int cancel_state; /* or the gate would stay closed */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     rl_gate_close(blocking);
     assert(blocking->is_closing);
     while (!blocking->is_down) {
         rl_gate_wait(blocking, &blocking->changed);
     }
     rl_gate_open(blocking);
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 int redlock_mutex_free(redlock_mutex *mutex) {

@@ -249,6 +249,48 @@ static void a_thread_that_waits_is_canceled(void **state) {
     crew_end(live, blocking);
 }
 
+/* ... that closes, or frees: neither the client nor the thread is left half way. */
+static void *close_and_be_canceled(void *data) {
+    struct member *member = data;
+    pthread_cancel(pthread_self());
+    member->status = redlock_blocking_close(member->blocking);
+    atomic_store(&member->stage, 1);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void *free_and_be_canceled(void *data) {
+    struct member *member = data;
+    pthread_cancel(pthread_self());
+    member->status = redlock_mutex_free(member->mutex);
+    atomic_store(&member->stage, 1);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void is_canceled_after(void *(*run)(void *member), struct member *member) {
+    pthread_t thread;
+    void *result = NULL;
+    atomic_store(&member->stage, 0);
+    assert_int_equal(pthread_create(&thread, NULL, run, member), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_true(result == PTHREAD_CANCELED);
+    assert_int_equal(atomic_load(&member->stage), 1);
+    LIVE_STATUS(member->status, 0);
+}
+
+static void a_thread_that_closes_is_canceled(void **state) {
+    struct live *live = *state;
+    live_start(live, 3, NULL);
+    struct member member = {.blocking = crew_open(live)};
+    is_canceled_after(close_and_be_canceled, &member);
+    member.blocking = crew_open(live);
+    member.mutex = crew_mutex(member.blocking, "one", NULL);
+    is_canceled_after(close_and_be_canceled, &member);
+    is_canceled_after(free_and_be_canceled, &member); /* it has the last reference */
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(no_node_is_up),
@@ -258,6 +300,7 @@ int main(void) {
         LIVE_TEST(signals_are_not_for_the_loop),
         LIVE_TEST(is_valid_in_a_handler),
         LIVE_TEST(a_thread_that_waits_is_canceled),
+        LIVE_TEST(a_thread_that_closes_is_canceled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
