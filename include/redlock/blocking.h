@@ -29,9 +29,10 @@
  * thread therefore does the loop thread's work itself as long as it waits, for some milliseconds at
  * most: it reads and writes the client's sockets, also for other locks. Code of the program never
  * runs there: a client with a trace hook or an allocator, or with a mutex that has on_lost, leaves
- * all of it to the loop thread. So does a call with less than 128 KB left of its stack. A thread
- * that may not use sockets (seccomp), or that stands behind all others (SCHED_IDLE), should have
- * on_lost set.
+ * all of it to the loop thread. So does a call with less than 128 KB left of its stack. A program
+ * in which a thread that calls may not use sockets (seccomp), has a network or descriptors of its
+ * own (setns(), unshare()), or stands behind all others (SCHED_IDLE), should have a mutex with
+ * on_lost: an unused one will do.
  *
  * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
  * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a

@@ -6,15 +6,10 @@
 
 #include "base/memory.h"
 #include "base/require.h"
-#include "base/stack.h"
 #include "blocking/ask.h"
 #include "blocking/drive.h"
 #include "blocking/gate.h"
 #include "blocking/wheel.h"
-
-/* For the whole library, and libuv: 12 KB are the events of one wait, and a handshake by TLS needs
- * some 30. */
-#define STACK_ROOM ((size_t)128 * 1024)
 
 void rl_blocking_ref(redlock_blocking *blocking) {
     uint32_t before = atomic_fetch_add_explicit(&blocking->references, 1, memory_order_relaxed);
@@ -89,11 +84,10 @@ static void go_on(redlock_blocking *blocking, const struct rl_ask *ask, enum nex
 
 static int send_and_wait(redlock_blocking *blocking, struct rl_ask *ask) {
     enum next next = REST;
-    bool can_drive = rl_stack_has_room(STACK_ROOM);
     rl_gate_close(blocking);
     bool is_closing = blocking->is_closing;
     if (!is_closing) {
-        next = put(blocking, ask, can_drive);
+        next = put(blocking, ask, true);
     }
     rl_gate_open(blocking);
     if (is_closing) {

@@ -20,12 +20,16 @@
 
 #include <assert.h>
 
+#include "base/stack.h"
 #include "blocking/gate.h"
 #include "blocking/wheel.h"
 #include "blocking/work.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define STINT_MS 5
+/* For the whole library, and libuv: 12 KB are the events of one wait, and a handshake by TLS needs
+ * some 30. */
+#define STACK_ROOM ((size_t)128 * 1024)
 
 /* -- A caller -- */
 
@@ -40,7 +44,21 @@ static int finish(redlock_blocking *blocking) {
     return timeout_ms;
 }
 
+static void decline(redlock_blocking *blocking) {
+    rl_gate_close(blocking);
+    assert(blocking->wheel == RL_WHEEL_CALLER && blocking->sent > blocking->answered);
+    blocking->wheel = RL_WHEEL_THREAD;
+    rl_gate_open(blocking);
+    rl_wheel_call(blocking);
+}
+
+/* Where the stack is, the system is asked only now: a thread that must not make system calls of
+ * its own can keep the wheel from being free (blocking.h). */
 void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask) {
+    if (!rl_stack_has_room(STACK_ROOM)) {
+        decline(blocking);
+        return;
+    }
     rl_wheel_take(blocking);
     rl_loop_thread_begin_stint(blocking->thread, STINT_MS);
     rl_ask_after_wait(blocking);
