@@ -84,7 +84,7 @@ static void note_file(struct rl_password *password, const struct stat *file) {
     password->seen.written = file->st_mtim;
 }
 
-/* Others than who needs it. (Who reads a file of somebody else may need to be of its group.) */
+/* Others than who needs it. (Who reads a file of another user may need to be of its group.) */
 static const char *who_can_read(const struct stat *file) {
     bool is_ours = file->st_uid == geteuid();
     if (!S_ISREG(file->st_mode) || (file->st_mode & (is_ours ? S_IRGRP | S_IROTH : S_IROTH)) == 0) {

@@ -262,7 +262,7 @@ if [ "$quick" = yes ]; then
     echo 'One leg of five, about two minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan$hiredis1" = nonono ]; then
     cat <<'PLAN'
-Five legs, one after the other, about 18 minutes on two quiet cores; each builds the library anew:
+Five legs, one after the other, about 25 minutes on two cores; each builds the library anew:
   gcc             every test
   clang           as it is shipped: optimised, without assertions
   sanitize-clang  ASan, LeakSanitizer and UBSan, with the fuzzers

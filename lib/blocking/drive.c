@@ -11,7 +11,7 @@
  * loop thread's. So is everything of a client in which code of the program may run (on_lost, a
  * trace hook, an allocator), which was promised that thread, and a call on a small stack.
  *
- * What is late if nobody runs the loop for RL_REST_MS? Nothing that somebody waits for, who would
+ * What is late if nobody runs the loop for RL_REST_MS? Nothing that a caller waits for, who would
  * run it. Timers are not: due_ns says when the first one is, and the loop thread takes the loop
  * for it. Bytes that arrive meanwhile are read before a deadline of theirs is looked at
  * (heard_ns() of base/world.h).

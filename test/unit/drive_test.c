@@ -47,7 +47,7 @@ static void it_pauses_for_callers_that_come_one_by_one(void **state) {
     int pauses = loop.pauses;
     assert_int_equal(pauses, 2);
     n_ran = 0;
-    calls[1].answer = 1; /* from now on somebody waits */
+    calls[1].answer = 1; /* from now on a caller waits */
     start(&calls[1]);
     wait_for(wakes, 10);
     rl_ask_after_wait(&client);
