@@ -1,6 +1,6 @@
 #!/bin/sh
-# cluster/docker-compose.yml with a real engine: five healthy nodes, the bench, a crash, replicas,
-# chaos.
+# cluster/docker-compose.yml with a real engine: five healthy nodes, the bench, a crash, TLS,
+# replicas, chaos.
 #
 #   compose_test.sh ROOT BENCH
 #
@@ -51,7 +51,8 @@ trap 'exit 130' HUP INT TERM
 free() { (cd "$root/cluster/chaos" && python3 -B -c "$1"); }
 REDLOCK_SUBNET=$(free 'import subnet; print(subnet.free_prefix())')
 REDLOCK_PORTS=$(free 'import compose; print(compose.free_ports())')
-export REDLOCK_SUBNET REDLOCK_PORTS
+REDLOCK_TLS=$scratch/tls
+export REDLOCK_SUBNET REDLOCK_PORTS REDLOCK_TLS
 urls=''
 for i in 1 2 3 4 5; do urls="$urls${urls:+,}redis://127.0.0.1:$REDLOCK_PORTS$i"; done
 
@@ -115,6 +116,27 @@ result 'the bench runs against the other four' $? "$log"
 docker start "$node5" >"$log" 2>&1 && await 'node5 healthy' 60 healthy node5 &&
     [ "$(cli 5 get kept)" = yes ]
 result 'it comes back with its data' $? "$log"
+
+# The nodes are made anew, on their volumes.
+with_tls() {
+    REDLOCK_TLS_PORTS=$(free 'import compose; print(compose.free_ports())')
+    export REDLOCK_TLS_PORTS
+    mkdir "$REDLOCK_TLS"
+    sh "$root/cluster/certificates.sh" authority "$REDLOCK_TLS" &&
+        sh "$root/cluster/certificates.sh" make "$REDLOCK_TLS" node IP:127.0.0.1,DNS:localhost &&
+        chmod 755 "$REDLOCK_TLS" && chmod 644 "$REDLOCK_TLS/node.key" &&
+        $compose_tool -p "$project" -f "$root/cluster/docker-compose.yml" \
+            -f "$root/cluster/docker-compose.tls.yml" up -d &&
+        await 'five healthy nodes' 60 healthy node1 node2 node3 node4 node5
+}
+with_tls >"$log" 2>&1 && [ "$(cli 5 get kept)" = yes ]
+result 'the nodes with TLS' $? "$log"
+urls_tls=''
+for i in 1 2 3 4 5; do
+    urls_tls="$urls_tls${urls_tls:+,}rediss://127.0.0.1:$REDLOCK_TLS_PORTS$i?tls_ca=$REDLOCK_TLS/ca.crt"
+done
+"$bench" --nodes "$urls_tls" --workload cycle --in-flight 4 --seconds 1 >"$log" 2>&1
+result 'the bench runs against them with TLS' $? "$log"
 
 compose up -d >"$log" 2>&1 &&
     await 'replicas in step' 60 healthy replica1 replica2 replica3 replica4 replica5
