@@ -47,7 +47,7 @@ age=$((age + 2))s
 trusted() { "$redlock" doctor --ttl 1s --guard strict --max-ttl "$age" | tr -s ' \n' ' ' | grep -q 'let it vote (all 3)'; }
 await trusted
 status 'old enough: from then on clients let it vote' 0 \
-    "$redlock" run --no-wait --ttl 1s --node-timeout 250ms --grace 50ms --guard strict --max-ttl "$age" of-age -- true
+    "$redlock" run --wait 30s --ttl 1s --node-timeout 250ms --grace 50ms --guard strict --max-ttl "$age" of-age -- true
 finds 'observed does not look' ok guard 'let it vote (all 3)' 0 --guard observed
 ask 2 acl setuser default -info
 finds 'no INFO, no vote' error guard "INFO is refused (127.0.0.1:$(port 2))" 2 --guard strict --max-ttl 1ms
