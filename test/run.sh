@@ -1,17 +1,17 @@
 #!/bin/sh
 # Every test.
 #
-#   sh test/run.sh                        all that CI does: the five legs below, one after the other
+#   sh test/run.sh                        all that CI does: the four legs below, one after the other
 #   sh test/run.sh --quick                one leg: gcc, without the tests that take longest
 #   sh test/run.sh --compiler gcc|clang   one leg: built with this compiler
-#   sh test/run.sh --sanitize             one leg: clang, ASan with leaks, UBSan, fuzzers
+#   sh test/run.sh --sanitize             one leg: clang, hiredis 1.x, ASan with leaks, UBSan, fuzzers
 #   sh test/run.sh --tsan                 one leg: clang, TSan, the tests of what has threads
-#   sh test/run.sh --hiredis1             one leg: gcc, hiredis 1.x, ASan and UBSan
 #   sh test/run.sh --help                 this list
 #
-# --compiler and --sanitize go together. What follows -- is handed to "meson test": names of tests,
-# or --suite unit. It installs what is missing first (cluster/setup.sh says what and why). Each leg is
-# built in build/test/LEG, and has its logs there.
+# --compiler and --sanitize go together. Where the system has hiredis 0.14, 1.x is built for --sanitize
+# (test/hiredis1.sh); if it can't be, that leg has the system's. What follows -- is handed to
+# "meson test": names of tests, or --suite unit. It installs what is missing first (cluster/setup.sh
+# says what and why). Each leg is built in build/test/LEG, and has its logs there.
 #
 # The last line is "N passed, N failed": single cases, not programs. The exit status is 0 if none
 # failed. No process is left behind: one that a test leaves is ended here and counts as a failure.
@@ -23,7 +23,7 @@ cd "$root" || exit 2
 
 usage() { sed -n '/^#   sh test\/run.sh/s/^#   //p' "$0"; }
 
-compiler='' sanitize=no tsan=no hiredis1=no quick=no
+compiler='' sanitize=no tsan=no quick=no
 while [ $# -gt 0 ]; do
     case $1 in
     --compiler)
@@ -39,7 +39,6 @@ while [ $# -gt 0 ]; do
     --quick) quick=yes; shift ;;
     --sanitize) sanitize=yes; shift ;;
     --tsan) tsan=yes; shift ;;
-    --hiredis1) hiredis1=yes; shift ;;
     --) shift; break ;;
     -h | --help)
         usage
@@ -52,7 +51,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 
-if [ "$quick" = yes ] && [ "$compiler$sanitize$tsan$hiredis1" != nonono ]; then
+if [ "$quick" = yes ] && [ "$compiler$sanitize$tsan" != nono ]; then
     echo 'test/run.sh: --quick is a leg of its own' >&2
     exit 2
 fi
@@ -221,6 +220,19 @@ clang_leg() {
         "$once $protocol --no-suite package --no-suite fail $busy" "$@"
 }
 
+# hiredis 1.x for the leg that is sanitized: sets $hiredis_setup. The other legs have the system's.
+find_hiredis1() {
+    run sh test/hiredis1.sh build/hiredis1 >"$tmp/hiredis1" 2>&1
+    hiredis1_status=$?
+    cat "$tmp/hiredis1"
+    hiredis_setup=''
+    case $hiredis1_status in
+    0) hiredis_setup="-Dhiredis_root=$root/build/hiredis1" ;;
+    77) skip "hiredis 1.x in place of the system's: $(tail -n 1 "$tmp/hiredis1")" ;;
+    *) fail 'hiredis 1.x: its build' ;;
+    esac
+}
+
 # clang leaves the sanitizers' names in a shared library open, hence lundef.
 sanitize_leg() {
     if [ "$1" = gcc ]; then
@@ -230,7 +242,9 @@ sanitize_leg() {
     fi
     sanitize_cc=$1
     shift
-    leg "sanitize-$sanitize_cc" "$sanitize_cc" "-Db_sanitize=address,undefined $sanitize_more" \
+    find_hiredis1
+    leg "sanitize-$sanitize_cc" "$sanitize_cc" \
+        "-Db_sanitize=address,undefined $sanitize_more $hiredis_setup" \
         "$once --no-suite package $busy_sanitized" "$@"
 }
 
@@ -239,35 +253,17 @@ tsan_leg() {
     leg tsan clang '-Db_sanitize=thread -Db_lundef=false' "--suite threads $busy_sanitized" "$@"
 }
 
-hiredis1_leg() {
-    echo
-    run sh test/hiredis1.sh build/hiredis1 >"$tmp/hiredis1" 2>&1
-    hiredis1_status=$?
-    cat "$tmp/hiredis1"
-    # Another reader is what differs, and the simulator's servers say nothing that is hard to read.
-    case $hiredis1_status in
-    0)
-        leg hiredis1 gcc \
-            "-Db_sanitize=address,undefined -Dhiredis_root=$root/build/hiredis1" \
-            "$once $protocol --no-suite package --no-suite cli --no-suite fail $busy_sanitized" "$@"
-        ;;
-    77) skip "hiredis1: $(tail -n 1 "$tmp/hiredis1")" ;;
-    *) fail 'hiredis1: its build' ;;
-    esac
-}
-
 # -- all of it -----------------------------------------------------------------------------------
 
 if [ "$quick" = yes ]; then
-    echo 'One leg of five, about two minutes on two quiet cores. All of them: sh test/run.sh'
-elif [ "$compiler$sanitize$tsan$hiredis1" = nonono ]; then
+    echo 'One leg of four, about two minutes on two quiet cores. All of them: sh test/run.sh'
+elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
-Five legs, one after the other, about 25 minutes on two cores; each builds the library anew:
+Four legs, one after the other, about 20 minutes on two cores; each builds the library anew:
   gcc             every test
   clang           as it is shipped: optimised, without assertions
-  sanitize-clang  ASan, LeakSanitizer and UBSan, with the fuzzers
+  sanitize-clang  ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
   tsan            TSan: what has threads
-  hiredis1        hiredis 1.x in place of 0.14, with ASan and UBSan
 One leg, about two minutes: sh test/run.sh --quick
 PLAN
 fi
@@ -299,14 +295,12 @@ elif [ "$sanitize" = yes ]; then
     sanitize_leg "${compiler:-clang}" "$@"
 elif [ -n "$compiler" ]; then
     "${compiler}_leg" "$@"
-elif [ "$hiredis1" = no ]; then
+else
     gcc_leg "$@"
     clang_leg "$@"
     sanitize_leg clang "$@"
     tsan_leg "$@"
-    hiredis1=yes
 fi
-[ "$hiredis1" = no ] || hiredis1_leg "$@"
 
 echo
 printf '%b' "$summary"

@@ -28,8 +28,8 @@ usage() {
 two='-DEXTENSIONS=2 -DAT_ONCE -DONE_EXTENDS'
 checks="
 proof   lock-restart   lock  -       2000  -DEXTENSIONS=0 -DRESTARTS
-proof   lock-extend    lock  -       2000  $two -DRESTARTS
 proof   fence-lost     fence -       1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART
+long    lock-extend    lock  -       2000  $two -DRESTARTS
 long    lock-release   lock  -       2000  -DEXTENSIONS=0 -DRELEASES -DAT_ONCE -DROOM=2 -DLOSS
 long    fence          fence -       1     -DATTEMPTS_1=1
 long    lock-lone      lock  -       9000  -DEXTENSIONS=1 -DRESTARTS
