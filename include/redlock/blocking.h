@@ -28,11 +28,11 @@
  * Work: to wake the loop thread costs more than the lock. While calls come one by one, the calling
  * thread therefore does the loop thread's work itself as long as it waits, for some milliseconds at
  * most: it reads and writes the client's sockets, also for other locks. Code of the program never
- * runs there: a client with a trace hook or an allocator, or with a mutex that has on_lost, leaves
- * all of it to the loop thread. So does a call with less than 128 KB left of its stack. A program
- * in which a thread that calls may not use sockets (seccomp), has a network or descriptors of its
- * own (setns(), unshare()), or stands behind all others (SCHED_IDLE), should have a mutex with
- * on_lost: an unused one will do.
+ * runs there: a client with a trace hook, a label function or an allocator, or with a mutex that
+ * has on_lost, leaves all of it to the loop thread. So does a call with less than 128 KB left of
+ * its stack. A program in which a thread that calls may not use sockets (seccomp), has a network or
+ * descriptors of its own (setns(), unshare()), or stands behind all others (SCHED_IDLE), should
+ * have a mutex with on_lost: an unused one will do.
  *
  * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
  * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
@@ -97,6 +97,12 @@ REDLOCK_API int redlock_blocking_close(redlock_blocking *blocking);
  * REDLOCK_ERR_INVALID (NULL, size unknown), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
  * REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
 REDLOCK_API int redlock_blocking_stats(redlock_blocking *blocking, redlock_stats *stats);
+
+/* Metrics of the client, as redlock_metrics_format(). Waits for the loop thread. Returns the
+ * length, or REDLOCK_ERR_INVALID, REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
+ * REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
+REDLOCK_API int redlock_blocking_metrics(redlock_blocking *blocking, enum redlock_metrics_text text,
+                                         char *buffer, size_t size);
 
 /* Sets user and password for a node or for all of them (REDLOCK_ALL_NODES), as
  * redlock_client_set_credentials(); credentials.h says how a password is rotated. Waits for the

@@ -51,7 +51,9 @@ typedef struct redlock_node_outcome {
     const char *node; /* "host:port" or the path; valid as long as the client */
     enum redlock_vote vote;
     int reason; /* why a vote failed: REDLOCK_ERR_NODE_..., DUPLICATE, NOMEM, SYSTEM; else 0 */
-    uint32_t latency_us; /* from sending to the vote, 0 while pending */
+    uint32_t latency_us; /* 0 while pending. From when this node's request was written to when its
+                          * answer was read: it is the node's own, whichever node was written to
+                          * first. If no answer came, how long one was waited for */
     int64_t votes_in_ms; /* until the node votes, if it is in quarantine now; else 0 */
 } redlock_node_outcome;
 

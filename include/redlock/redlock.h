@@ -127,6 +127,15 @@ typedef struct redlock_allocator {
     void *data;
 } redlock_allocator;
 
+/* Of which kind a lock's histograms are (metrics.h): maps a resource to one of few labels, such as
+ * "invoice" or "cron". Called once for each lock, with its first resource, when it is made. It
+ * returns a text of 1 to REDLOCK_METRICS_LABEL_MAX characters, which is copied; it must not call
+ * any function of this library. NULL, a text of another length, and every one beyond
+ * REDLOCK_METRICS_LABELS_MAX - 1 different ones, is "other". */
+#define REDLOCK_METRICS_LABELS_MAX 16
+#define REDLOCK_METRICS_LABEL_MAX 63
+typedef const char *(*redlock_metrics_label_cb)(const void *resource, size_t length, void *data);
+
 /* Options of a client. Begin with REDLOCK_CLIENT_OPTIONS_INIT, which carries the defaults, and set
  * what differs: a 0 means 0. The strings and arrays are copied. */
 typedef struct redlock_client_options {
@@ -225,13 +234,21 @@ typedef struct redlock_client_options {
     /* 1: certificates are not looked at. Any machine on the way can be the server then, read the
      * password and grant locks. Not together with tls_ca. Default 0. */
     int tls_insecure_skip_verify;
+
+    /* 1: histograms are kept for redlock_metrics_format(), see metrics.h. Default 0. */
+    int metrics;
+
+    /* With metrics: whose histograms those of a lock are. NULL: all locks of the client have the
+     * same, without a label. Default NULL. */
+    redlock_metrics_label_cb metrics_label;
+    void *metrics_label_data;
 } redlock_client_options;
 
 #define REDLOCK_CLIENT_OPTIONS_INIT                                                             \
     {                                                                                           \
         sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 10, "redlock",   \
             NULL, NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000, NULL, NULL, NULL, \
-            NULL, 0                                                                             \
+            NULL, 0, 0, NULL, NULL                                                              \
     }
 
 /* Sets what REDLOCK_CLIENT_OPTIONS_INIT sets, for languages that cannot use a macro. size: of the
@@ -294,6 +311,7 @@ REDLOCK_API const char *redlock_client_message(const redlock_client *client, cha
 
 #include "redlock/credentials.h"
 #include "redlock/lock.h"
+#include "redlock/metrics.h"
 #include "redlock/outcome.h"
 #include "redlock/stats.h"
 

@@ -336,6 +336,23 @@ class client {
         return stats;
     }
 
+    // The text of redlock_metrics_format(). Throws.
+    std::string metrics(redlock_metrics_text text = REDLOCK_METRICS_PROMETHEUS) const {
+        std::string all(32768, '\0');
+        for (;;) {
+            const int length = redlock_blocking_metrics(blocking_, text, &all[0], all.size());
+            if (length < 0) {
+                throw error(length);
+            }
+            const auto whole = static_cast<std::size_t>(length);
+            const bool is_whole = whole < all.size();
+            all.resize(is_whole ? whole : whole + 1024); // it may have grown by the next call
+            if (is_whole) {
+                return all;
+            }
+        }
+    }
+
     // For functions of blocking.h; NULL once it is closed or moved from.
     redlock_blocking *handle() const noexcept {
         return blocking_;

@@ -54,12 +54,19 @@ typedef struct redlock_stats {
 
     uint64_t credentials_pending; /* nodes now that do not use what was set last by
                                    * redlock_client_set_credentials(): see `credentials` below */
+
+    uint64_t lost_expired;  /* of the losses: a quorum did not answer for the whole validity */
+    uint64_t lost_gone;     /* ... a quorum answered that the key is gone */
+    uint64_t lost_max_hold; /* ... max_hold_ms was over */
+    uint64_t renewed_late;  /* of the extensions that ended with 0: less than a quarter of the
+                             * validity before them was left. The next delay may be a loss */
+    uint64_t places;        /* places in lines now */
 } redlock_stats;
 
 #define REDLOCK_STATS_INIT                                                                       \
     {                                                                                            \
         sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                         \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
     }
 
 /* REDLOCK_STATS_INIT as a function, see redlock_client_options_init(). Since 0.1. */

@@ -71,7 +71,7 @@ typedef struct redlock_node_holder {
     const char *holder;
 
     int64_t remaining_ms; /* until the key ends by the node's clock; -1: it never ends */
-    uint32_t latency_us;  /* from sending to the answer; 0 if there was none */
+    uint32_t latency_us;  /* the node's own, as in redlock_node_outcome; 0: no answer */
 
     /* 1: the key is reserved, by a release, for the client whose turn it is. No client holds it:
      * is_held is 0, and remaining_ms says until when it is reserved. */

@@ -44,22 +44,39 @@ enum redlock_event_type {
     REDLOCK_EVENT_LEAVE,            /* node: a place in the line at this node is given up */
     REDLOCK_EVENT_UPGRADE,          /* lock: a round that makes a reader the writer is sent */
     REDLOCK_EVENT_CREDENTIALS_ACCEPTED, /* node: newer credentials are in use, see credentials.h */
-    REDLOCK_EVENT_CREDENTIALS_REFUSED /* node, status: it refuses them; those before stay in use */
+    REDLOCK_EVENT_CREDENTIALS_REFUSED, /* node, status: it refuses them; those before stay in use */
+    REDLOCK_EVENT_SUBMITTED,           /* lock: an acquire, or an adoption, begins */
+    REDLOCK_EVENT_WAITING, /* lock: it waits: behind another lock of this client, or in a line */
+    REDLOCK_EVENT_PAUSE,   /* lock: it pauses between two attempts */
+    REDLOCK_EVENT_PLACE,   /* lock, node, rank: its place in the line stands, as the node says */
+    REDLOCK_EVENT_FAILED,  /* lock, status: an acquire ended without a hold, and why */
+    REDLOCK_EVENT_RELEASED /* lock: a hold ended, released (or disowned) by its holder */
 };
 
 /* "node_up" and so on, the name without its prefix in lower case; "?" for a number that is no
  * event. Static. Any thread. Since 0.1. */
 REDLOCK_API const char *redlock_event_name(enum redlock_event_type type);
 
+/* Spans. What belongs to one acquire, and to the hold that it came to, has one acquire_id:
+ *
+ *     SUBMITTED -> WAITING, JOIN, PLACE, TURN, ... -> ACQUIRED, or FAILED
+ *                                      ACQUIRED -> EXTEND, ... -> RELEASED, or LOST
+ *
+ * Each begins once and ends once, also where the lock is freed or the client closed before. An
+ * acquire by an object that holds already (`owner`) begins no other: what is sent for it has the id
+ * of the hold. examples/otel.c makes spans of OpenTelemetry from that. */
 typedef struct redlock_event {
     enum redlock_event_type type;
     int status;                      /* a REDLOCK_ code, 0 where none applies */
     uint64_t now_ns;                 /* redlock_now_ns() */
     const struct redlock_lock *lock; /* NULL where none applies */
     const char *node;                /* the node's name, NULL where none applies */
-    uint32_t latency_us;             /* from sending to the answer, for votes */
-    int64_t votes_in_ms;             /* of NODE_QUARANTINED: for how long; else 0 */
-    const char *token;               /* of the RELEASE_ events of a node: whose keys; else NULL */
+    uint32_t latency_us; /* of votes: from when this node's request was written to its answer */
+    int64_t votes_in_ms; /* of NODE_QUARANTINED: for how long; else 0 */
+    const char *token;   /* of the RELEASE_ events of a node: whose keys; else NULL */
+    uint64_t acquire_id; /* of the acquire that it belongs to, counted from 1 in each client; 0: of
+                          * none, or of one that is over, as a late vote may be */
+    uint32_t rank;       /* of PLACE: so many are before it; else 0 */
 } redlock_event;
 
 /* Runs inside the library's own work: it must not call any function of this header that takes a

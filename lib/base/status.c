@@ -1,5 +1,6 @@
 /* Public numbers as text: status codes, all from the one table in status.h, the enumerations that
  * are printed, and the version. */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "redlock/redlock.h"
@@ -82,61 +83,42 @@ const char *redlock_vote_name(enum redlock_vote vote) {
 }
 
 const char *redlock_event_name(enum redlock_event_type type) {
-    switch (type) {
-        case REDLOCK_EVENT_NODE_UP:
-            return "node_up";
-        case REDLOCK_EVENT_NODE_DOWN:
-            return "node_down";
-        case REDLOCK_EVENT_ATTEMPT:
-            return "attempt";
-        case REDLOCK_EVENT_EXTEND:
-            return "extend";
-        case REDLOCK_EVENT_RELEASE:
-            return "release";
-        case REDLOCK_EVENT_REPAIR:
-            return "repair";
-        case REDLOCK_EVENT_VOTE:
-            return "vote";
-        case REDLOCK_EVENT_LATE_VOTE:
-            return "late_vote";
-        case REDLOCK_EVENT_ACQUIRED:
-            return "acquired";
-        case REDLOCK_EVENT_DONE:
-            return "done";
-        case REDLOCK_EVENT_LOST:
-            return "lost";
-        case REDLOCK_EVENT_RELEASE_PENDING:
-            return "release_pending";
-        case REDLOCK_EVENT_RELEASE_RETRIED:
-            return "release_retried";
-        case REDLOCK_EVENT_RELEASE_DROPPED:
-            return "release_dropped";
-        case REDLOCK_EVENT_LISTEN_UP:
-            return "listen_up";
-        case REDLOCK_EVENT_LISTEN_DOWN:
-            return "listen_down";
-        case REDLOCK_EVENT_RELEASE_NOTIFIED:
-            return "release_notified";
-        case REDLOCK_EVENT_FENCE:
-            return "fence";
-        case REDLOCK_EVENT_NODE_QUARANTINED:
-            return "node_quarantined";
-        case REDLOCK_EVENT_NODE_VOTES:
-            return "node_votes";
-        case REDLOCK_EVENT_JOIN:
-            return "join";
-        case REDLOCK_EVENT_TURN:
-            return "turn";
-        case REDLOCK_EVENT_TAKE:
-            return "take";
-        case REDLOCK_EVENT_LEAVE:
-            return "leave";
-        case REDLOCK_EVENT_UPGRADE:
-            return "upgrade";
-        case REDLOCK_EVENT_CREDENTIALS_ACCEPTED:
-            return "credentials_accepted";
-        case REDLOCK_EVENT_CREDENTIALS_REFUSED:
-            return "credentials_refused";
-    }
-    return "?";
+    static const char *const names[] = {
+        [REDLOCK_EVENT_NODE_UP] = "node_up",
+        [REDLOCK_EVENT_NODE_DOWN] = "node_down",
+        [REDLOCK_EVENT_ATTEMPT] = "attempt",
+        [REDLOCK_EVENT_EXTEND] = "extend",
+        [REDLOCK_EVENT_RELEASE] = "release",
+        [REDLOCK_EVENT_REPAIR] = "repair",
+        [REDLOCK_EVENT_VOTE] = "vote",
+        [REDLOCK_EVENT_LATE_VOTE] = "late_vote",
+        [REDLOCK_EVENT_ACQUIRED] = "acquired",
+        [REDLOCK_EVENT_DONE] = "done",
+        [REDLOCK_EVENT_LOST] = "lost",
+        [REDLOCK_EVENT_RELEASE_PENDING] = "release_pending",
+        [REDLOCK_EVENT_RELEASE_RETRIED] = "release_retried",
+        [REDLOCK_EVENT_RELEASE_DROPPED] = "release_dropped",
+        [REDLOCK_EVENT_LISTEN_UP] = "listen_up",
+        [REDLOCK_EVENT_LISTEN_DOWN] = "listen_down",
+        [REDLOCK_EVENT_RELEASE_NOTIFIED] = "release_notified",
+        [REDLOCK_EVENT_FENCE] = "fence",
+        [REDLOCK_EVENT_NODE_QUARANTINED] = "node_quarantined",
+        [REDLOCK_EVENT_NODE_VOTES] = "node_votes",
+        [REDLOCK_EVENT_JOIN] = "join",
+        [REDLOCK_EVENT_TURN] = "turn",
+        [REDLOCK_EVENT_TAKE] = "take",
+        [REDLOCK_EVENT_LEAVE] = "leave",
+        [REDLOCK_EVENT_UPGRADE] = "upgrade",
+        [REDLOCK_EVENT_CREDENTIALS_ACCEPTED] = "credentials_accepted",
+        [REDLOCK_EVENT_CREDENTIALS_REFUSED] = "credentials_refused",
+        [REDLOCK_EVENT_SUBMITTED] = "submitted",
+        [REDLOCK_EVENT_WAITING] = "waiting",
+        [REDLOCK_EVENT_PAUSE] = "pause",
+        [REDLOCK_EVENT_PLACE] = "place",
+        [REDLOCK_EVENT_FAILED] = "failed",
+        [REDLOCK_EVENT_RELEASED] = "released",
+    };
+    const size_t number = (size_t)type;
+    const bool is_known = number < sizeof names / sizeof names[0] && names[number] != NULL;
+    return is_known ? names[number] : "?";
 }

@@ -173,7 +173,8 @@ int redlock_blocking_open(redlock_blocking **out, const redlock_client_options *
     blocking->memory = memory;
     rl_fork_begin(&blocking->fork);
     blocking->options = options;
-    blocking->has_own_code = options->trace != NULL || user != NULL;
+    blocking->has_own_code =
+        options->trace != NULL || options->metrics_label != NULL || user != NULL;
     atomic_init(&blocking->references, 1);
     const char *error = make_parts(blocking);
     if (error != NULL) {
@@ -244,6 +245,20 @@ static void run_stats(struct rl_ask *ask) {
 int redlock_blocking_stats(redlock_blocking *blocking, redlock_stats *stats) {
     struct rl_ask ask = {.run = run_stats, .stats = stats};
     return blocking == NULL || stats == NULL ? REDLOCK_ERR_INVALID : rl_ask_send(blocking, &ask);
+}
+
+static void run_metrics(struct rl_ask *ask) {
+    const int length =
+        redlock_metrics_format(ask->blocking->client, ask->metrics, ask->text, ask->text_size);
+    ask->ms = length;
+    rl_ask_answer(ask, length < 0 ? length : 0);
+}
+
+int redlock_blocking_metrics(redlock_blocking *blocking, enum redlock_metrics_text text,
+                             char *buffer, size_t size) {
+    struct rl_ask ask = {.run = run_metrics, .metrics = text, .text = buffer, .text_size = size};
+    const int status = blocking == NULL ? REDLOCK_ERR_INVALID : rl_ask_send(blocking, &ask);
+    return status != 0 ? status : (int)ask.ms;
 }
 
 static void run_message(struct rl_ask *ask) {

@@ -111,9 +111,10 @@ struct rl_ask {
     redlock_mutex *mutex;
     uint64_t owner;
     uint64_t asked_ns;
-    int64_t ms;             /* the timeout of a lock, the ttl of an extension */
+    int64_t ms; /* the timeout of a lock, the ttl of an extension; of metrics their length */
     enum redlock_mode mode; /* of a lock */
     redlock_stats *stats;   /* where these go */
+    enum redlock_metrics_text metrics;
     struct rl_making *making;
     int attempt; /* of a lock: redlock_lock_attempt_status() */
     char *text;  /* where a sentence goes, or NULL */

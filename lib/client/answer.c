@@ -35,6 +35,11 @@ static enum rl_outcome outcome_of(const struct rl_request *request,
     return outcomes[answer->verdict];
 }
 
+static uint32_t latency_us(const struct rl_node *node, const struct rl_request *request) {
+    const uint64_t us = rl_request_latency_ns(request, rl_io_step_ns(node->io)) / 1000;
+    return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
 void rl_answer_take(struct rl_node *node, struct rl_request *request,
                     const struct rl_answer *answer) {
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
@@ -60,6 +65,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     }
     rl_line_learn(call->lock, place, request, answer);
     if (rl_call_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
+        event.u.vote.latency_us = latency_us(node, request);
         place->client->stats.late_votes += rl_step_event(call->lock, &event);
     }
     rl_calls_settle(place, call, outcome);

@@ -24,6 +24,7 @@
 #include "client/line_event.h"
 #include "client/listening.h"
 #include "client/lock_life.h"
+#include "client/metrics.h"
 #include "client/nodes.h"
 #include "client/notification.h"
 #include "client/options.h"
@@ -76,6 +77,7 @@ static void free_client(redlock_client *client) {
     rl_calls_free(client);
     rl_line_calls_free(client);
     rl_client_tls_free(client);
+    rl_free(&memory, client->metrics);
     if (client->nodes != NULL) { /* with the passwords */
         rl_wipe(client->nodes, client->n_nodes * sizeof client->nodes[0]);
     }
@@ -122,7 +124,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     if (items != NULL) {
         rl_deadlines_reserve(&client->deadlines, items, capacity);
     }
-    if (client->nodes == NULL || items == NULL) {
+    if (client->nodes == NULL || items == NULL || !rl_metrics_init(client, o)) {
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
     rl_deadline_init(&client->deadline, client_due);

@@ -8,6 +8,7 @@
 #include "client/hold.h"
 #include "client/op.h"
 #include "client/reentrancy.h"
+#include "client/span.h"
 #include "client/step.h"
 
 void rl_delivery_grant(redlock_lock *lock) {
@@ -32,7 +33,7 @@ static void acquired(redlock_lock *lock) {
         lock->permit->told = rl_hold_primary(lock)->permit->slots;
     }
     lock->client->stats.fenced += lock->fence != 0;
-    rl_trace(lock->client, REDLOCK_EVENT_ACQUIRED, lock, NULL, 0, 0);
+    rl_span_acquired(lock);
     lock->reentry.joining = false;
     lock->reentry.depth++;
     RL_REQUIRE(rl_hold_is_held(lock)); /* or a success would be told that is none */
@@ -50,6 +51,8 @@ static struct rl_delivery take_op(redlock_lock *lock, enum rl_op_kind kind) {
     rl_op_count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
         acquired(lock);
+    } else if (kind == RL_OP_ACQUIRE) {
+        rl_span_failed(lock, op.status);
     } else if (kind == RL_OP_EXTEND && op.status == 0 && rl_hold_is_held(lock)) {
         lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core); /* an upgrade has a new one */
     }
@@ -78,8 +81,7 @@ struct rl_delivery rl_delivery_take_loss(redlock_lock *lock) {
     assert(lock->client->in_turn);
     assert(loss->status < 0);
     assert(lock->reentry.depth == 0); /* nothing new is held before the user knows */
-    lock->client->stats.lost++;
-    rl_trace(lock->client, REDLOCK_EVENT_LOST, lock, NULL, loss->status, 0);
+    rl_span_lost(lock, loss->status);
     rl_lock_note(lock, loss->status, RL_WORDS_ROUND);
     struct rl_delivery delivery = {loss->callback, loss->data, loss->status};
     loss->callback = NULL;

@@ -10,6 +10,7 @@
 #include "client/op.h"
 #include "client/permit.h"
 #include "client/ready.h"
+#include "client/span.h"
 #include "client/waiting.h"
 
 static redlock_lock *lock_of(struct rl_lock *core) {
@@ -25,12 +26,8 @@ static int vote_status(const struct rl_ballot_in *vote) {
 }
 
 static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool late) {
-    redlock_client *client = lock->client;
-    if (client->trace != NULL) {
-        bool same_round = vote->round == lock->core.round.id;
-        rl_trace(client, late ? REDLOCK_EVENT_LATE_VOTE : REDLOCK_EVENT_VOTE, lock,
-                 &client->nodes[vote->node].node, vote_status(vote),
-                 same_round ? lock->core.round.ballots[vote->node].latency_us : 0);
+    if (lock->client->trace != NULL) {
+        rl_span_trace_vote(lock, vote, vote_status(vote), late);
     }
 }
 
@@ -108,12 +105,18 @@ static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result resul
     if (op == RL_OP_ACQUIRE && result == RL_RESULT_PERMITS) {
         lock->ops[op].words = RL_WORDS_PERMITS;
     }
+    if (op == RL_OP_EXTEND && result == RL_RESULT_OK) {
+        rl_span_renewed(lock);
+    }
     rl_hold_end(lock, op, rl_mode_end(lock, op, rl_lock_status(result)));
 }
 
 static void renewed(struct rl_lock *core, enum rl_result result) {
     redlock_lock *lock = lock_of(core);
     assert(result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN); /* all else is a loss */
+    if (result == RL_RESULT_OK) {
+        rl_span_renewed(lock);
+    }
     lock->client->stats.renewed += result == RL_RESULT_OK;
     lock->client->stats.extend_failed += result != RL_RESULT_OK;
     rl_hold_renewed(lock, rl_lock_status(result));
@@ -200,6 +203,7 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     }
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;
+    client->until_ns = lock->core.valid_until_ns;
     int16_t reasons[RL_NODES_MAX];
     if (rl_mode_is_unsure(lock)) {
         rl_mode_leave_out(lock, event, reasons);

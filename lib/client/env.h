@@ -39,7 +39,8 @@ static inline void rl_trace(redlock_client *client, enum redlock_event_type type
                                .now_ns = rl_client_now_ns(client),
                                .lock = lock,
                                .node = node != NULL ? node->url.name : NULL,
-                               .latency_us = latency_us};
+                               .latency_us = latency_us,
+                               .acquire_id = lock != NULL ? lock->span.id : 0};
         client->trace(&event, client->trace_data);
     }
 }

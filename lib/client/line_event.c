@@ -9,6 +9,7 @@
 #include "client/listening.h"
 #include "client/permit.h"
 #include "client/permit_answer.h"
+#include "client/span.h"
 #include "client/step.h"
 
 #define FOREVER_MS 86400000 /* a key of somebody else's that does not end */
@@ -46,6 +47,9 @@ static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl
     assert(event->type == RL_LINE_EV_ANSWER);
     if (waiter->permit != NULL && rl_permit_hear(waiter, resource->line.home, answer)) {
         return;
+    }
+    if (answer->verdict == RL_NO) {
+        rl_span_trace_place(waiter, resource->line.home, answer->line.rank);
     }
     const bool yes = answer->verdict == RL_YES && has_its_slots(waiter, slots);
     if (answer->verdict == RL_YES && !yes) {

@@ -14,6 +14,7 @@
 #include "client/own.h"
 #include "client/permit.h"
 #include "client/reentrancy.h"
+#include "client/span.h"
 #include "client/step.h"
 #include "client/waiting.h"
 
@@ -153,7 +154,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
-    lock->client->stats.acquires++;
+    rl_span_submitted(lock);
     if (primary != NULL) {
         rl_reentrancy_join(lock, primary);
     } else {
@@ -226,7 +227,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     full.owner = 0;
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
-    lock->client->stats.acquires++;
+    rl_span_submitted(lock);
     lock->last.has_asked = true;
     rl_mode_take_over(lock);
     lock->holding.is_adopted = true;
@@ -405,6 +406,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     }
     event.u.token = token;
     lock->reentry.owes_lost = false;
+    lock->span.id = 0; /* it was acquired by somebody else */
     rl_mode_take_over(lock);
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
     rl_step_event(lock, &event);

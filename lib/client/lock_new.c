@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "client/lock_life.h"
+#include "client/metrics.h"
 #include "client/mode.h"
 #include "client/options.h"
 #include "client/own.h"
@@ -210,6 +211,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
                              : o.mode == REDLOCK_SHARED ? RL_SHARED
                                                         : RL_EXCLUSIVE;
         rl_mode_begin(lock);
+        rl_metrics_label(lock, &o.resources[0]);
         rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
         rl_deadline_init(&lock->deadline, rl_step_due);
         rl_deadline_init(&lock->end, rl_step_end_due);

@@ -328,6 +328,9 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
         full.held += rl_lock_is_holding(&lock->core);
         full.waiting += lock->core.state == RL_WAITING;
     }
+    RL_EACH(const struct rl_resource, resource, &client->lines.waiting, waits) {
+        full.places += resource->line.place != 0;
+    }
     full.nodes_up = rl_bits_count(client->up);
     full.nodes_voting = rl_eligibility_count(client);
     full.credentials_pending = rl_credentials_pending(client);

@@ -10,6 +10,7 @@
 #include "client/line_call.h"
 #include "client/line_event.h"
 #include "client/listening.h"
+#include "client/metrics.h"
 #include "client/place.h"
 #include "client/query.h"
 #include "redis/node_auth.h"
@@ -92,6 +93,9 @@ static void node_answer(struct rl_node *node, struct rl_request *request,
                         const struct rl_answer *answer) {
     if (answer->verdict == RL_ERROR && answer->reason == REDLOCK_ERR_NODE_AUTH) {
         rl_node_offer_again(node);
+    }
+    if (place_of(node)->client->metrics != NULL && answer->verdict != RL_UNANSWERED) {
+        rl_metrics_answered(place_of(node), request);
     }
     if (request->kind == RL_COMMAND_READ || request->kind == RL_COMMAND_READER ||
         request->kind == RL_COMMAND_WAITER || request->kind == RL_COMMAND_SET_PERMITS ||

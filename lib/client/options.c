@@ -117,6 +117,20 @@ static bool check_nodes(const redlock_client_options *o, char *error, size_t siz
     return true;
 }
 
+static bool check_metrics(const redlock_client_options *o, char *error, size_t size) {
+    if (o->metrics != 0 && o->metrics != 1) {
+        rl_error_set(error, size, REDLOCK_ERR_INVALID, "metrics is %d: it must be 0 or 1",
+                     o->metrics);
+        return false;
+    }
+    if (o->metrics_label != NULL && !o->metrics) {
+        rl_error_set(error, size, REDLOCK_ERR_INVALID,
+                     "metrics_label is set, and metrics is 0: set metrics to 1, too");
+        return false;
+    }
+    return true;
+}
+
 static bool check_allocator(const redlock_allocator *allocator, char *error, size_t size) {
     if (allocator != NULL && (allocator->malloc == NULL || allocator->free == NULL)) {
         rl_error_set(error, size, REDLOCK_ERR_INVALID,
@@ -139,7 +153,8 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o, ch
     if (!check_nodes(o, error, error_size) || !check_times(o, error, error_size) ||
         !check_drift(o, error, error_size) || !check_name(o->client_name, error, error_size) ||
         !check_retention(o->fence_retention_ms, error, error_size) ||
-        !check_guard(o, error, error_size) || !check_allocator(o->allocator, error, error_size)) {
+        !check_guard(o, error, error_size) || !check_metrics(o, error, error_size) ||
+        !check_allocator(o->allocator, error, error_size)) {
         return REDLOCK_ERR_INVALID;
     }
     client->rules = (struct rl_rules){

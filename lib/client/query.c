@@ -242,9 +242,11 @@ static void take_one(struct rl_query_look *look, const struct rl_answer *answer)
 }
 
 static void look_take(struct rl_query_look *look, const struct rl_answer *answer) {
+    const struct rl_io *io = &look->query->client->io;
     look->answered_ns = rl_client_now_ns(look->query->client);
     if (answer->verdict != RL_UNANSWERED) {
-        look->latency_us = (uint32_t)((look->answered_ns - look->query->sent_ns) / 1000);
+        const uint64_t ns = rl_request_latency_ns(&look->request, rl_io_step_ns(io));
+        look->latency_us = (uint32_t)(ns / 1000);
     }
     look->status = answer->reason;
     bool is_there = answer->verdict == RL_YES;

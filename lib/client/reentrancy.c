@@ -8,6 +8,7 @@
 #include "client/hold.h"
 #include "client/lock_life.h"
 #include "client/op.h"
+#include "client/span.h"
 #include "client/step.h"
 
 /* The object no longer uses the hold. If no object does, it is released in the background,
@@ -187,6 +188,7 @@ void rl_reentrancy_release(redlock_lock *lock) {
     }
     assert(lock->reentry.depth > 0);
     lock->reentry.depth--;
+    rl_span_released(lock);
     if (lock->reentry.depth > 0) {
         rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_STILL_HELD);
     } else if (rl_hold_has_users(primary)) {
@@ -206,6 +208,7 @@ bool rl_reentrancy_disown(redlock_lock *lock) {
     bool is_lost = primary->core.state == RL_LOST;
     if (!is_lost) {
         lock->reentry.depth = 0;
+        rl_span_released(lock);
         rl_hold_detach(lock);
     }
     rl_lock_unref(primary);
@@ -216,7 +219,10 @@ void rl_reentrancy_abandon(redlock_lock *lock) {
     if (lock->reentry.joining) {
         rl_hold_end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
     }
-    lock->reentry.depth = 0;
+    if (lock->reentry.depth > 0) {
+        lock->reentry.depth = 0;
+        rl_span_released(lock);
+    }
     lock->reentry.owes_lost = false;
     leave(lock); /* of itself as well: it may go on carrying others */
 }

@@ -310,6 +310,14 @@ struct rl_last {
     bool has_asked;      /* an attempt of the last acquire has begun */
 };
 
+/* What an acquire, and the hold that it came to, are known by: see span.h. */
+struct rl_lock_span {
+    uint64_t id;      /* redlock_event.acquire_id */
+    uint64_t held_ns; /* since when it is held; 0: it is not, or there are no metrics */
+    uint32_t round;   /* the last one before the acquire */
+    uint8_t label;    /* of metrics */
+};
+
 struct redlock_lock {
     struct rl_lock core;
     redlock_client *client;
@@ -339,10 +347,33 @@ struct redlock_lock {
     struct rl_queueing queueing;
     struct rl_holding holding;
     struct rl_permit *permit; /* behind the struct; NULL: it is of no semaphore */
+    struct rl_lock_span span;
 
     struct rl_target target;        /* the resources and the holder, for commands */
     struct rl_resource **resources; /* target.n of them; behind the struct, as the names */
     struct rl_ballot ballots[];
+};
+
+/* -- Metrics, see metrics.h -- */
+
+#define RL_METRICS_BOUNDS 22
+
+struct rl_histogram {
+    uint64_t counts[RL_METRICS_BOUNDS + 1]; /* of each bucket alone */
+    uint64_t sum_us;
+};
+
+struct rl_metrics_label {
+    char name[REDLOCK_METRICS_LABEL_MAX + 1];
+    struct rl_histogram wait, hold;
+};
+
+struct rl_metrics {
+    redlock_metrics_label_cb label; /* NULL: all locks have the first of the labels */
+    void *label_data;
+    uint32_t n_labels;                /* in use */
+    struct rl_histogram *latency;     /* one for each node, behind the labels */
+    struct rl_metrics_label labels[]; /* the first is of what has no other */
 };
 
 /* -- The client -- */
@@ -408,6 +439,7 @@ struct redlock_client {
     pthread_t thread;  /* that runs the loop */
     uint64_t heard_ns; /* the world's, in this turn */
     uint64_t step_ns;  /* when the last step of a lock was */
+    uint64_t until_ns; /* ... and until when it was valid before it */
     uint64_t random;   /* state of the jitter */
     struct rl_deadlines deadlines;
     struct rl_deadlines ends;    /* of the locks that are held: when their losses are due */
@@ -431,6 +463,7 @@ struct redlock_client {
     struct rl_notifications notifications;
 
     redlock_stats stats;
+    struct rl_metrics *metrics; /* NULL: none are wanted */
     redlock_trace_cb trace;
     void *trace_data;
 };

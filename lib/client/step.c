@@ -8,16 +8,19 @@
 #include "client/line.h"
 #include "client/lock_life.h"
 #include "client/permit.h"
+#include "client/span.h"
 #include "client/waiting.h"
 
 bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;
+    const uint8_t before = lock->core.state;
     rl_lock_ref(lock); /* what ends here may be the last that refers to it */
     bool late = rl_driver_run(lock, event);
     rl_waiting_update(lock);
     if (lock->permit != NULL) {
         rl_permit_follow(lock);
     }
+    rl_span_trace_state(lock, before);
     rl_line_follow(lock);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
     rl_deadlines_set(&client->ends, &lock->end, rl_lock_lost_ns(&lock->core));

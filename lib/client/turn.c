@@ -230,6 +230,20 @@ static uint64_t considerable_ns(const redlock_client *client) {
     return (node_ns < connect_ns ? node_ns : connect_ns) / 8;
 }
 
+/* Beginning with any of them: on a fast network the first answer may be there before the last node
+ * is written to, and is read later. That would be added to the first node's latency each time. */
+static void flush_nodes(redlock_client *client, uint32_t nodes) {
+    const uint32_t n = client->n_nodes;
+    uint32_t node = (uint32_t)(rl_client_random(client) % n);
+    assert((nodes & ~rl_all_nodes(n)) == 0);
+    for (uint32_t i = 0; i < n; i++) {
+        if (nodes >> node & 1) {
+            rl_node_flush(&client->nodes[node].node);
+        }
+        node = node + 1 < n ? node + 1 : 0;
+    }
+}
+
 /* A turn that took a considerable part of that, or work of the program's after it had submitted
  * something, is not the nodes' fault. */
 static void flush(redlock_client *client) {
@@ -246,11 +260,7 @@ static void flush(redlock_client *client) {
         rl_listening_flush(client); /* either may break, and what follows from that be sent */
         uint32_t nodes = flushing->nodes;
         flushing->nodes = 0;
-        for (uint32_t i = 0; i < client->n_nodes; i++) {
-            if (nodes >> i & 1) {
-                rl_node_flush(&client->nodes[i].node);
-            }
-        }
+        flush_nodes(client, nodes);
     }
 }
 

@@ -77,6 +77,7 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
         out->late = true;
         return;
     }
+    rl_round_note_latency(&lock->round, in->node, in->latency_us);
     uint32_t bit = UINT32_C(1) << in->node;
     bool did_not_run =
         in->vote == RL_VOTE_REFUSED || (in->vote == RL_VOTE_FAILED && !in->may_have_run);

@@ -89,9 +89,10 @@ struct rl_ballot_in {
     uint32_t round; /* the round.id when the request was sent */
     uint32_t node;
     enum rl_vote vote;
-    int16_t reason;    /* of a failed vote */
-    uint64_t counter;  /* of a granted vote of a fenced attempt, not 0 */
-    bool may_have_run; /* of a failed vote: false if the node answered, with an error */
+    int16_t reason;      /* of a failed vote */
+    uint64_t counter;    /* of a granted vote of a fenced attempt, not 0 */
+    bool may_have_run;   /* of a failed vote: false if the node answered, with an error */
+    uint32_t latency_us; /* the node's own, if the request was sent */
 };
 
 struct rl_event {

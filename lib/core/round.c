@@ -112,6 +112,12 @@ bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_v
     return true;
 }
 
+void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t latency_us) {
+    struct rl_ballot *ballot = &round->ballots[node];
+    assert(node < round->n && ballot->vote >= RL_VOTE_GRANTED);
+    ballot->latency_us = latency_us < ballot->latency_us ? latency_us : ballot->latency_us;
+}
+
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
     for (uint32_t i = 0; i < round->n; i++) {
         if (round->ballots[i].vote == RL_VOTE_PENDING) {

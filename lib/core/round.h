@@ -65,6 +65,10 @@ void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t no
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns);
 
+/* Of a vote that was recorded: how long the node itself took, which is less than since the round
+ * was begun. For people to look at; validity counts from the round's beginning. */
+void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t latency_us);
+
 /* Fails every outstanding vote. */
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns);
 

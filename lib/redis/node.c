@@ -33,6 +33,7 @@ static void node_fail_requests(struct rl_node *node) {
     assert(node->reason != 0); /* what they are told */
     node->head = NULL;
     node->tail = &node->head;
+    node->unwritten = NULL;
     node->waiting = 0;
     while (request != NULL) {
         struct rl_request *next = request->next;
@@ -210,6 +211,9 @@ static void node_reply(void *owner, const redisReply *reply) {
     if (node->head == NULL) {
         node->tail = &node->head;
     }
+    if (node->unwritten == request) {
+        node->unwritten = request->next; /* the socket takes no more than it was given before */
+    }
     node->waiting--;
     node->answers++;
     if (node->head == &node->auth_request) {
@@ -252,6 +256,7 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     }
     uint32_t part = rl_command_releases((enum rl_command_kind)request->kind) ? 1 : 2;
     if (rl_conn_unsent(node->conn) > node->options->unsent_max / 2) {
+        rl_node_note_written(node);
         rl_conn_push(node->conn);
     }
     if (node->waiting >= node->options->requests_max / part ||
@@ -470,6 +475,7 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
 
 void rl_node_flush(struct rl_node *node) {
     if (node->conn != NULL) {
+        rl_node_note_written(node);
         rl_conn_flush(node->conn);
     }
 }

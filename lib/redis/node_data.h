@@ -36,6 +36,7 @@ enum rl_node_state {
 struct rl_request {
     struct rl_request *next;
     uint64_t sent_ns;
+    uint64_t written_ns; /* when its bytes were given to the system; 0: they were not yet */
     const struct rl_target *target; /* as long as the request is out */
     uint32_t ttl_ms;
     uint64_t counter;
@@ -115,7 +116,8 @@ struct rl_node {
     void *resolve;           /* a look-up of the world */
     struct rl_request *head; /* without an answer, oldest first */
     struct rl_request **tail;
-    uint32_t waiting; /* how many */
+    struct rl_request *unwritten; /* of them, the first that was sent since the last flush */
+    uint32_t waiting;             /* how many */
     uint64_t deadline_ns;
     uint64_t pause_ns; /* the last backoff */
     uint64_t random;   /* state of the jitter */

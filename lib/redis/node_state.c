@@ -28,6 +28,7 @@ void rl_node_invariant(const struct rl_node *node) {
     assert((node->head == NULL) == (node->waiting == 0));
     assert((node->head == NULL) == (node->tail == &node->head));
     assert(*node->tail == NULL);
+    assert(node->unwritten == NULL || node->head != NULL);
     assert(node->auth.state != RL_AUTH_SENT || node->conn != NULL);
     assert(node->address_next <= node->address_count);
     assert(node->address_count <= RL_ADDRESSES_MAX);
@@ -47,17 +48,37 @@ void rl_node_push(struct rl_node *node, struct rl_request *request) {
     *node->tail = request;
     node->tail = &request->next;
     node->waiting++;
+    if (node->unwritten == NULL) {
+        node->unwritten = request;
+    }
 }
 
 void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_t now_ns) {
     assert(node->state == RL_NODE_UP);
     request->next = NULL;
     request->sent_ns = now_ns;
+    request->written_ns = rl_conn_is_full(node->conn) ? now_ns : 0; /* it waits for the node */
     rl_node_push(node, request);
     if (node->deadline_ns == RL_NEVER_NS) {
         node->answers_seen = node->answers;
         rl_node_set_deadline(node, now_ns + node->options->stall_ns);
     }
+}
+
+void rl_node_note_written(struct rl_node *node) {
+    struct rl_request *request = node->unwritten;
+    const uint64_t now_ns = request != NULL ? rl_io_now_ns(node->io) : 0;
+    for (; request != NULL; request = request->next) {
+        if (request->written_ns == 0) {
+            request->written_ns = now_ns;
+        }
+    }
+    node->unwritten = NULL;
+}
+
+uint64_t rl_request_latency_ns(const struct rl_request *request, uint64_t now_ns) {
+    const uint64_t since_ns = request->written_ns != 0 ? request->written_ns : request->sent_ns;
+    return now_ns > since_ns ? now_ns - since_ns : 0; /* a step's time may be a little older */
 }
 
 void rl_node_move(struct rl_node *node, enum rl_node_state to) {

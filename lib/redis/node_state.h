@@ -20,6 +20,14 @@ void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_
  * broken. */
 bool rl_node_resend(struct rl_node *node, struct rl_request *request);
 
+/* What was sent goes out now: the node's latency counts from here on, and not from when the nodes
+ * before it were written to. What is sent again keeps its first time. */
+void rl_node_note_written(struct rl_node *node);
+
+/* How long the node has taken for it so far. What the node's socket does not take, since the node
+ * is behind, has waited for the node. */
+uint64_t rl_request_latency_ns(const struct rl_request *request, uint64_t now_ns);
+
 /* Between two events. */
 void rl_node_invariant(const struct rl_node *node);
 

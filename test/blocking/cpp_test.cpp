@@ -353,6 +353,8 @@ static void ends_in_any_order(void **state) {
         assert_true(guard.valid());
         int why = 0;
         std::thread waits([&] { why = thrown([&] { mutex.lock(); }); });
+        const std::string metrics = moved.metrics(REDLOCK_METRICS_OPENMETRICS);
+        assert_true(metrics.size() > 6 && metrics.compare(metrics.size() - 6, 6, "# EOF\n") == 0);
         while (moved.stats().waiting == 0) {
             std::this_thread::yield();
         }
@@ -363,6 +365,7 @@ static void ends_in_any_order(void **state) {
         assert_false(guard.valid());
         STATUS(thrown([&] { mutex.lock(); }), REDLOCK_ERR_CLOSED);
         STATUS(thrown([&] { (void)moved.stats(); }), REDLOCK_ERR_INVALID);
+        STATUS(thrown([&] { (void)moved.metrics(); }), REDLOCK_ERR_INVALID);
         STATUS(thrown([&] { redlock::mutex late(moved, "x"); }), REDLOCK_ERR_INVALID);
     }  // the guard unlocks in vain, the client is gone before the mutex
 }

@@ -40,6 +40,8 @@ static _Noreturn void child(redlock_blocking *blocking, redlock_mutex *held, red
     CHILD_CHECK(says_forked(redlock_mutex_message(held, text, sizeof text)));
     CHILD_CHECK(redlock_mutex_new(blocking, "x", 1, NULL, &mutex) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_blocking_stats(blocking, &stats) == REDLOCK_ERR_FORKED);
+    CHILD_CHECK(redlock_blocking_metrics(blocking, REDLOCK_METRICS_PROMETHEUS, text, sizeof text) ==
+                REDLOCK_ERR_FORKED);
     CHILD_CHECK(says_forked(redlock_blocking_message(blocking, text, sizeof text)));
     CHILD_CHECK(redlock_mutex_free(busy) == REDLOCK_ERR_FORKED);
     CHILD_CHECK(redlock_blocking_close(blocking) == REDLOCK_ERR_FORKED);

@@ -433,6 +433,11 @@ static void messages(void **state) {
     assert_non_null(strstr(text, "5 of 5 nodes up"));
     assert_string_equal(redlock_blocking_message(blocking, text, 9), "5 of ...");
     assert_string_equal(redlock_blocking_message(blocking, text, 3), "5 ");
+    const int length = redlock_blocking_metrics(blocking, REDLOCK_METRICS_PROMETHEUS, NULL, 0);
+    assert_in_range(length, 1000, 32767);
+    assert_int_equal(redlock_blocking_metrics(blocking, REDLOCK_METRICS_PROMETHEUS, text, 7),
+                     length);
+    assert_string_equal(text, "# HELP");
     assert_string_equal(redlock_mutex_message(mutex, text, 12), "held by ...");
     free_mutex(mutex);
     crew_end(live, blocking);

@@ -53,6 +53,7 @@ static void on_close(redlock_client *client, int status, void *data) {
     on_client(client, status, &s->result->told[SCENE_CLOSE]);
     s->result->stats = (redlock_stats)REDLOCK_STATS_INIT;
     redlock_client_stats(client, &s->result->stats);
+    assert_true(redlock_metrics_format(client, REDLOCK_METRICS_PROMETHEUS, NULL, 0) > 0);
 }
 
 static void on_trace(const redlock_event *event, void *data) {
@@ -79,6 +80,12 @@ static void prepare(struct scene *s) {
     }
 }
 
+static const char *label(const void *name, size_t length, void *data) {
+    (void)name;
+    (void)data;
+    return length % 2 == 0 ? "even" : "odd";
+}
+
 static void open_client(struct scene *s) {
     const char *urls[SCENE_NODES];
     redlock_client_options o = REDLOCK_CLIENT_OPTIONS_INIT;
@@ -95,6 +102,8 @@ static void open_client(struct scene *s) {
     o.guard = REDLOCK_GUARD_OFF; /* guard_info_test.c in test/fake says what INFO can do */
     o.trace = on_trace;
     o.trace_data = s;
+    o.metrics = 1;
+    o.metrics_label = label;
     o.error = s->result->error;
     o.error_size = sizeof(s->result->error);
     struct scene_told *told = scene_told_of(s, SCENE_OPEN);

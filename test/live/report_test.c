@@ -21,6 +21,7 @@ struct trace {
         int status;
         uint64_t now_ns;
         uint32_t latency_us;
+        uint64_t acquire_id;
         bool has_lock;
         bool has_node;
     } events[EVENTS_MAX];
@@ -33,6 +34,7 @@ static void trace_cb(const redlock_event *event, void *data) {
     trace->events[trace->n].status = event->status;
     trace->events[trace->n].now_ns = event->now_ns;
     trace->events[trace->n].latency_us = event->latency_us;
+    trace->events[trace->n].acquire_id = event->acquire_id;
     trace->events[trace->n].has_lock = event->lock != NULL;
     trace->events[trace->n].has_node = event->node != NULL && event->node[0] != '\0';
     trace->n++;
@@ -70,6 +72,16 @@ static size_t first_event(const struct trace *trace, enum redlock_event_type typ
     return i;
 }
 
+/* Of one lock: what belongs to an acquire and its hold has the number of that acquire. */
+static void check_ids(const struct trace *trace) {
+    uint64_t id = 0;
+    for (size_t i = 0; i < trace->n; i++) {
+        id += trace->events[i].type == REDLOCK_EVENT_SUBMITTED;
+        assert_int_equal(trace->events[i].acquire_id, trace->events[i].has_lock ? id : 0);
+    }
+    assert_true(id > 0);
+}
+
 static void open_traced(struct live *live, size_t n, struct trace *trace) {
     memset(trace, 0, sizeof(*trace));
     live_start(live, n, NULL);
@@ -98,10 +110,11 @@ static void story_of_a_lock(void **state) {
     LIVE_STATUS(live_acquire(live, lock, &once), 0);
     LIVE_STATUS(live_release(live, lock), 0);
     assert_string_equal(story(&trace, text),
-                        "node_up attempt vote acquired done extend vote done "
+                        "node_up submitted attempt vote acquired done extend vote done "
                         "extend vote:ERR_HELD release lost:ERR_LOST done:ERR_LOST "
-                        "attempt vote:ERR_HELD release done:ERR_HELD "
-                        "attempt vote acquired done release vote done");
+                        "submitted attempt vote:ERR_HELD release failed:ERR_HELD done:ERR_HELD "
+                        "submitted attempt vote acquired done released release vote done");
+    check_ids(&trace);
     live_end(live);
 }
 
@@ -119,9 +132,9 @@ static void story_of_a_dead_node(void **state) {
     live_restart(live, 0);
     LIVE_UNTIL(live, live_stats(live->client).releases_retried == 1);
     assert_string_equal(story(&trace, text),
-                        "node_up attempt vote acquired done node_down:ERR_NODE_DISCONNECTED "
-                        "done:ERR_UNKNOWN release_pending done:ERR_NO_QUORUM node_up "
-                        "release_retried");
+                        "node_up submitted attempt vote acquired done "
+                        "node_down:ERR_NODE_DISCONNECTED done:ERR_UNKNOWN "
+                        "released release_pending done:ERR_NO_QUORUM node_up release_retried");
     live_end(live);
 }
 
@@ -167,10 +180,12 @@ static void story_of_a_turn(void **state) {
     assert_int_equal(s.handover_max_us, s.handover_us);
     assert_int_equal(live_stats(other).joins, 0);
     assert_string_equal(story(&trace, text),
-                        "node_up attempt vote:ERR_HELD release listen_up join "
-                        "turn take vote acquired done");
-    const enum redlock_event_type of_a_node[] = {REDLOCK_EVENT_JOIN, REDLOCK_EVENT_TURN};
-    for (size_t i = 0; i < 2; i++) {
+                        "node_up submitted attempt vote:ERR_HELD release waiting listen_up join "
+                        "place turn take vote acquired done");
+    check_ids(&trace);
+    const enum redlock_event_type of_a_node[] = {REDLOCK_EVENT_JOIN, REDLOCK_EVENT_PLACE,
+                                                 REDLOCK_EVENT_TURN};
+    for (size_t i = 0; i < 3; i++) {
         size_t at = first_event(&trace, of_a_node[i]);
         assert_true(trace.events[at].has_lock && trace.events[at].has_node);
     }
@@ -190,7 +205,7 @@ static void story_of_a_quorum(void **state) {
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     size_t attempt = first_event(&trace, REDLOCK_EVENT_ATTEMPT);
     size_t acquired = first_event(&trace, REDLOCK_EVENT_ACQUIRED);
-    assert_int_equal(attempt, 5);
+    assert_int_equal(attempt, 6);
     assert_true(acquired >= attempt + 1 + 3);
     size_t votes = count_events(&trace, REDLOCK_EVENT_VOTE);
     size_t late = count_events(&trace, REDLOCK_EVENT_LATE_VOTE);

@@ -29,6 +29,7 @@
 #include "sim/clock.h"
 #include "sim/net.h"
 #include "sim/options.h"
+#include "sim/spans.h"
 #include "sim/user.h"
 
 struct sim_world;
@@ -72,6 +73,7 @@ struct sim_client {
 
     redlock_client *redlock;
     struct sim_user users[SIM_SLOTS_MAX];
+    struct sim_spans spans;
     uint64_t allocated;    /* blocks of the library that are not freed */
     uint64_t closes_by_ns; /* true time, while closing */
     uint32_t pending;      /* operations that were submitted and not told */

@@ -9,6 +9,7 @@
 #include "client/state.h"
 #include "sim/client.h"
 #include "sim/fault.h"
+#include "sim/spans.h"
 #include "sim/world.h"
 
 /* -- Memory: counted -- */
@@ -136,6 +137,7 @@ static void traced(const redlock_event *event, void *data) {
     } else if (event->lock != NULL) {
         token = sim_check_token(client->sim, redlock_lock_token(event->lock));
     }
+    sim_spans_traced(client, event);
     switch (event->type) {
         case REDLOCK_EVENT_NODE_UP:
         case REDLOCK_EVENT_NODE_DOWN:
@@ -183,6 +185,12 @@ static void traced(const redlock_event *event, void *data) {
         case REDLOCK_EVENT_LISTEN_DOWN:
         case REDLOCK_EVENT_CREDENTIALS_ACCEPTED:
         case REDLOCK_EVENT_CREDENTIALS_REFUSED:
+        case REDLOCK_EVENT_SUBMITTED: /* sim/spans.h */
+        case REDLOCK_EVENT_WAITING:
+        case REDLOCK_EVENT_PAUSE:
+        case REDLOCK_EVENT_PLACE:
+        case REDLOCK_EVENT_FAILED:
+        case REDLOCK_EVENT_RELEASED:
             break;
     }
 }
@@ -263,6 +271,7 @@ static void set_options(struct sim_client *client, redlock_client_options *o,
     o->lost_margin_ms = options->lost_margin_ms;
     o->trace = traced;
     o->trace_data = client;
+    o->metrics = 1;
     o->fence_retention_ms = options->retention_ms;
     o->guard = (enum redlock_guard)options->guard;
     o->max_ttl_ms = sim_world_max_ttl_ms(client->sim, client->index);
@@ -320,6 +329,7 @@ static void on_close(redlock_client *redlock, int status, void *data) {
                        "c%u has closed, and %u operations were not told (or on_open: %d)",
                        client->index + 1u, (unsigned)client->pending, client->opened);
     }
+    sim_spans_end(client);
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
         sim_user_gone(&client->users[i]);
     }

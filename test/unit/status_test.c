@@ -127,6 +127,12 @@ static void names_the_enumerations(void **state) {
         {redlock_event_name(REDLOCK_EVENT_UPGRADE), "UPGRADE"},
         {redlock_event_name(REDLOCK_EVENT_CREDENTIALS_ACCEPTED), "CREDENTIALS_ACCEPTED"},
         {redlock_event_name(REDLOCK_EVENT_CREDENTIALS_REFUSED), "CREDENTIALS_REFUSED"},
+        {redlock_event_name(REDLOCK_EVENT_SUBMITTED), "SUBMITTED"},
+        {redlock_event_name(REDLOCK_EVENT_WAITING), "WAITING"},
+        {redlock_event_name(REDLOCK_EVENT_PAUSE), "PAUSE"},
+        {redlock_event_name(REDLOCK_EVENT_PLACE), "PLACE"},
+        {redlock_event_name(REDLOCK_EVENT_FAILED), "FAILED"},
+        {redlock_event_name(REDLOCK_EVENT_RELEASED), "RELEASED"},
     };
     for (size_t i = 0; i < COUNT(names); i++) {
         assert_int_equal(strcasecmp(names[i].name, names[i].identifier), 0);

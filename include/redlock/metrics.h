@@ -1,0 +1,52 @@
+/* Metrics of a client, as the text that Prometheus and its relatives read. redlock.h includes this
+ * file.
+ *
+ * The library has no HTTP server: the program answers with the text on a page of its own, or writes
+ * it to a file. docs/operations.md, "Metrics and alerts", says what to alert on.
+ *
+ * Counters and gauges are those of redlock_stats and redlock_node_info, and are always there.
+ * Histograms (how long acquires waited, how long locks were held, how long each node took) are kept
+ * if the client was opened with `metrics` set: 192 bytes for each node and 448 for each label (16,
+ * with a label function), no memory and no system call for an event. Without it an event costs one
+ * comparison.
+ *
+ * No name of a resource appears, as there may be any number of them; see redlock_metrics_label_cb
+ * for labels of the program's own. Each sample has the label `client`, the client_name of the
+ * options, so that a program with several clients can hand out the texts of all of them: give each
+ * a name, and each text a page or file of its own, as a format is described once in a text.
+ *
+ * How often one that waits was overtaken is not there: no client can see when another one came.
+ */
+#ifndef REDLOCK_METRICS_H
+#define REDLOCK_METRICS_H
+
+#include "redlock/redlock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum redlock_metrics_text {
+    REDLOCK_METRICS_PROMETHEUS = 0, /* text/plain; version=0.0.4 */
+    REDLOCK_METRICS_OPENMETRICS     /* application/openmetrics-text; version=1.0.0 */
+};
+
+/* Writes the metrics of a client, as they are now, into buffer, as snprintf() does: never more than
+ * size bytes with the zero at their end, and the result is the length of the whole text without
+ * that zero. If it is size or more, the text was cut and is of no use: take a larger buffer. With
+ * size 0, buffer may be NULL. The length may grow between two calls, with the numbers and labels in
+ * it; it is below 32 KB for five nodes without labels, and below 512 KB always.
+ *
+ * On the client's thread, as everything in redlock.h; for the other interfaces there are
+ * redlock_blocking_metrics() and redlock::client::metrics().
+ *
+ * Returns the length, or REDLOCK_ERR_INVALID (client is NULL; buffer is NULL and size is not 0;
+ * text is none of the above). Since 0.1. */
+REDLOCK_API int redlock_metrics_format(const redlock_client *client, enum redlock_metrics_text text,
+                                       char *buffer, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDLOCK_METRICS_H */
