@@ -8,7 +8,7 @@
 
 #include "doctor/facts.h"
 
-/* Fills in facts[i] for each node. Returns 0 or an exit status (a URL is bad). */
-int rl_doctor_ask(struct rl_facts *facts, struct rl_args *args);
+/* Fills in facts[i], whose wire is set, for each of n nodes. */
+void rl_doctor_ask(struct rl_facts *facts, size_t n);
 
 #endif

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/connection.h"
 #include "tool/utf8.h"
+#include "wire/connection.h"
 
 bool rl_attempt_note(struct rl_trials *trials, enum rl_trial which, redisReply *reply,
                      bool is_good) {
     char *out = trials->facts->trials[which];
-    const char *why = reply == NULL                      ? rl_doctor_error(trials->context)
+    const char *why = reply == NULL                      ? rl_wire_error(trials->facts->wire)
                       : reply->type == REDIS_REPLY_ERROR ? reply->str
                       : is_good                          ? ""
                                                          : "protocol error: unexpected reply";
@@ -34,9 +34,9 @@ static redisReply *send_command(struct rl_trials *trials, const struct rl_comman
         return NULL;
     }
     size_t length = rl_command_format(wire, command);
-    redisAppendFormattedCommand(trials->context, wire, length);
+    redisAppendFormattedCommand(trials->facts->wire->context, wire, length);
     free(wire);
-    return rl_doctor_reply(trials->facts, trials->context);
+    return rl_wire_reply(trials->facts->wire);
 }
 
 redisReply *rl_attempt_run(struct rl_trials *trials, struct rl_command command) {
@@ -70,7 +70,7 @@ struct rl_answer rl_attempt_judge(const struct rl_command *command, redisReply *
 }
 
 void rl_attempt_forget(struct rl_trials *trials, const char *format) {
-    redisReply *reply = rl_doctor_command(trials->facts, trials->context, format, trials->key);
+    redisReply *reply = rl_wire_command(trials->facts->wire, format, trials->key);
     if (reply != NULL) {
         freeReplyObject(reply);
     }

@@ -13,12 +13,10 @@
 #define RL_ATTEMPT_TTL_MS 10000
 #define RL_ATTEMPT_TTL "10000"
 
-struct redisContext;
 struct redisReply;
 
 struct rl_trials {
     struct rl_facts *facts;
-    struct redisContext *context;
     char key[RL_FACT_MAX];
     char channel[RL_FACT_MAX + 16];
     char client[sizeof RL_COMMAND_CLIENT_CHANNEL + RL_CLIENT_ID_LEN]; /* the channel of one */

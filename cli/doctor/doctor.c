@@ -1,7 +1,6 @@
 /* See doctor.h. */
 #include "doctor/doctor.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,19 +12,24 @@
 #include "exits.h"
 #include "say.h"
 #include "tool/utf8.h"
+#include "wire/wires.h"
+
+#define ANSWER_MS_MIN 1000 /* a slow node is to be called slow, not dead */
+
+static int64_t answer_ms_of(const struct rl_args *args) {
+    int64_t ms = 4 * args->node_timeout_ms;
+    return ms > ANSWER_MS_MIN ? ms : ANSWER_MS_MIN;
+}
 
 static int examine(struct rl_facts *facts, struct rl_args *args) {
     struct rl_findings findings = {0};
-    int status = rl_doctor_ask(facts, args);
-    if (status != 0) {
-        return status;
-    }
+    rl_doctor_ask(facts, args->nodes.n);
     for (size_t i = 0; i < args->nodes.n; i++) {
         rl_doctor_judge_node(&findings, &facts[i], (int)i);
     }
     rl_doctor_judge_nodes(&findings, facts, args->nodes.n);
-    status = findings.is_short ? rl_fail(RL_EXIT_SYSTEM, "out of memory")
-                               : rl_doctor_show(&findings, facts, args);
+    int status = findings.is_short ? rl_fail(RL_EXIT_SYSTEM, "out of memory")
+                                   : rl_doctor_show(&findings, facts, args);
     rl_findings_free(&findings);
     return status;
 }
@@ -41,13 +45,17 @@ int rl_cmd_doctor(struct rl_args *args) {
     if (args->acl != NULL) {
         return rl_doctor_acl(args);
     }
-    struct rl_facts *facts = calloc(args->nodes.n, sizeof *facts);
-    if (facts == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    struct rl_wire *wires = NULL;
+    int status = rl_wires_open(&wires, args, answer_ms_of(args));
+    if (status != 0) {
+        return status;
     }
-    signal(SIGPIPE, SIG_IGN); /* hiredis writes without MSG_NOSIGNAL */
-    int status = examine(facts, args);
-    explicit_bzero(facts, args->nodes.n * sizeof *facts); /* with the passwords */
+    struct rl_facts *facts = calloc(args->nodes.n, sizeof *facts);
+    for (size_t i = 0; facts != NULL && i < args->nodes.n; i++) {
+        facts[i].wire = &wires[i];
+    }
+    status = facts != NULL ? examine(facts, args) : rl_fail(RL_EXIT_SYSTEM, "out of memory");
     free(facts);
+    rl_wires_free(wires, args->nodes.n);
     return status;
 }

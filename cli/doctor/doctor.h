@@ -12,12 +12,10 @@
  * node forbids. Nothing waits longer than the timeouts of the command line, not for an answer
  * without end either, but for the system's own look-up of a host name.
  *
- * Of the library's inside this folder, and nothing else in cli/, knows nine headers: the grammar of
- * URLs, the commands, INFO and the classes of errors (redis/url.h, url_tls.h, command.h, info.h,
- * reply.h), and TLS as clients have it (tls/context.h, tls/peer.h, client/tls_settings.h, and
- * base/world.h, whose streams it is made of). doctor tries what the library sends, and sees what it
- * sees. A second list of its scripts, a second reader of its URLs, or a second opinion about a
- * certificate, would one day be another one. */
+ * Of the library's inside this folder knows three headers: the commands, INFO and the classes of
+ * errors (redis/command.h, info.h, reply.h). doctor tries what the library sends, and sees what it
+ * sees: a second list of its scripts would one day be another one. wire/wire.h says what the rooms
+ * beside it know. */
 #ifndef RL_CLI_DOCTOR_DOCTOR_H
 #define RL_CLI_DOCTOR_DOCTOR_H
 

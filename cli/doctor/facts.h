@@ -6,12 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "args.h"
 #include "redis/info.h"
-#include "redis/url.h"
-#include "redis/url_tls.h"
+#include "wire/wire.h"
 
-#define RL_FACT_MAX 128
+#define RL_FACT_MAX RL_WIRE_TEXT_MAX
 #define RL_DOCTOR_SAMPLES 5
 
 /* Our commands, as they are tried on a key of the doctor's own. */
@@ -34,20 +32,10 @@ enum rl_trial {
     RL_TRIALS
 };
 
-struct rl_tunnel;
-
 struct rl_facts {
-    const char *text; /* the URL */
-    struct rl_url url;
-    struct rl_url_tls tls; /* what it says of that */
-    const struct rl_args *args;
-    struct rl_tunnel *tunnel;  /* of the connection that there is, or NULL */
-    char tls_end[RL_FACT_MAX]; /* why TLS ended one that was there; "": it did not */
+    struct rl_wire *wire; /* the node; why it cannot be asked, if not */
 
-    bool is_reachable;         /* connected, authenticated, database selected, it answers */
-    const char *failed_at;     /* "connect", "TLS", "AUTH" or "SELECT", if not */
-    char failure[RL_FACT_MAX]; /* why */
-    bool is_connected;         /* the port takes connections */
+    bool is_reachable; /* connected, authenticated, database selected, it answers */
     bool wants_tls;
     char other[RL_FACT_MAX]; /* what is there if it is not Redis; "": it is, or says nothing */
 

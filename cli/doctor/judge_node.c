@@ -35,34 +35,34 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
                   "name its plain port"
                 : "name its plain port: this redlock was built without TLS",
             "its port requires TLS");
-    } else if (is(facts->failed_at, "TLS")) {
+    } else if (is(facts->wire->failed_at, "TLS")) {
         ADD(ERROR,
             "see docs/operations.md, TLS; what clients need is in --tls-ca, --tls-cert, --tls-key "
             "and --tls-server-name, or in the URL",
-            "TLS: %s", facts->failure);
+            "TLS: %s", facts->wire->failure);
     } else if (facts->other[0] != '\0') {
         ADD(ERROR, "name the port of the server, 6379 unless it is set otherwise", "not Redis: %s",
             facts->other);
-    } else if (facts->is_connected && is(facts->failed_at, "connect")) {
+    } else if (facts->wire->is_connected && is(facts->wire->failed_at, "connect")) {
         ADD(ERROR,
             "does it hang (stopped, swapping, a long command, CLIENT PAUSE), or is it "
             "not Redis?",
-            "it accepts connections, but: %s", facts->failure);
-    } else if (is(facts->failed_at, "connect")) {
+            "it accepts connections, but: %s", facts->wire->failure);
+    } else if (is(facts->wire->failed_at, "connect")) {
         ADD(ERROR,
             "is it running, is the address right, does it listen there (bind, protected-mode), "
             "does a firewall drop it?",
-            "no connection: %s", facts->failure);
-    } else if (is(facts->failed_at, "AUTH") && !facts->url.has_password) {
+            "no connection: %s", facts->wire->failure);
+    } else if (is(facts->wire->failed_at, "AUTH") && !facts->wire->url.has_password) {
         ADD(ERROR, "put the password into its URL: redis://user:password@host", "AUTH: %s",
-            facts->failure);
+            facts->wire->failure);
     } else {
         ADD(ERROR,
-            is(facts->failed_at, "AUTH")
+            is(facts->wire->failed_at, "AUTH")
                 ? "put the right user and password into its URL (special characters as %XX), or "
                   "none if the node requires none"
                 : "name a database that it has, or none",
-            "%s: %s", facts->failed_at, facts->failure);
+            "%s: %s", facts->wire->failed_at, facts->wire->failure);
     }
 }
 
@@ -120,9 +120,9 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
  * not see a restart before their own start. */
 static const char *remedy_of_restart(const struct rl_facts *facts, char *out, size_t size) {
     char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
-    tool_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
-    tool_duration_show(facts->args->max_ttl_ms, max, sizeof max);
-    if (facts->args->guard == REDLOCK_GUARD_STRICT) {
+    tool_duration_show(facts->wire->args->ttl_ms, ttl, sizeof ttl);
+    tool_duration_show(facts->wire->args->max_ttl_ms, max, sizeof max);
+    if (facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         snprintf(out, size,
                  "none is needed if all clients have a strict guard: a restart costs its vote for "
                  "%s (--max-ttl), no lock. For others: appendonly yes and appendfsync always",
@@ -140,7 +140,7 @@ static void judge_persistence(struct rl_findings *findings, const struct rl_fact
                               int node) {
     const char *check = "persistence";
     char remedy[320];
-    bool is_guarded = facts->args->guard == REDLOCK_GUARD_STRICT;
+    bool is_guarded = facts->wire->args->guard == REDLOCK_GUARD_STRICT;
     enum rl_level level = is_guarded ? RL_LEVEL_NOTE : RL_LEVEL_WARNING;
     remedy_of_restart(facts, remedy, sizeof remedy);
     if (facts->aof_enabled == 0 && (!facts->has_config || facts->save[0] == '\0')) {
@@ -189,12 +189,12 @@ static void judge_eviction(struct rl_findings *findings, const struct rl_facts *
 static void judge_uptime(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "uptime";
     char ttl[TOOL_DURATION_TEXT_MAX], up[TOOL_DURATION_TEXT_MAX], remedy[128];
-    int64_t left_ms = facts->args->ttl_ms - facts->uptime_s * 1000;
+    int64_t left_ms = facts->wire->args->ttl_ms - facts->uptime_s * 1000;
     bool forgets = facts->aof_enabled == 0 || !is(facts->appendfsync, "always");
-    tool_duration_show(facts->args->ttl_ms, ttl, sizeof ttl);
+    tool_duration_show(facts->wire->args->ttl_ms, ttl, sizeof ttl);
     if (facts->loading != 0) {
         ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
-    } else if (left_ms > 0 && forgets && facts->args->guard == REDLOCK_GUARD_STRICT) {
+    } else if (left_ms > 0 && forgets && facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         ADD(NOTE, "none is needed if all clients have a strict guard: see guard",
             "up for %s, less than the longest ttl (%s): it may have forgotten locks",
             tool_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
@@ -211,7 +211,7 @@ static void judge_uptime(struct rl_findings *findings, const struct rl_facts *fa
 
 static void judge_latency(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "latency";
-    double limit_ms = (double)facts->args->node_timeout_ms;
+    double limit_ms = (double)facts->wire->args->node_timeout_ms;
     if (!facts->has_clock) {
         return;
     }
@@ -247,7 +247,7 @@ static void judge_clock(struct rl_findings *findings, const struct rl_facts *fac
 }
 
 static const char *user_of(const struct rl_facts *facts) {
-    return facts->url.user[0] != '\0' ? facts->url.user : "default";
+    return facts->wire->url.user[0] != '\0' ? facts->wire->url.user : "default";
 }
 
 static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
@@ -276,7 +276,7 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
         }
         all_good = false;
         if (reason == REDLOCK_ERR_NODE_PERMISSION) {
-            const char *prefix = facts->args->key_prefix;
+            const char *prefix = facts->wire->args->key_prefix;
             snprintf(
                 remedy, sizeof remedy,
                 "allow it: ACL SETUSER %.40s %s, and the keys of your locks (doctor tries %.40s*; "
@@ -387,12 +387,12 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
         snprintf(remedy, sizeof remedy,
                  "%sallow them: ACL SETUSER %.40s +eval +evalsha +script|load +get +set "
                  "~" RL_COMMAND_COUNTER_PREFIX "*",
-                 facts->args->fence ? "" : "if you use fences, ", user_of(facts));
+                 facts->wire->args->fence ? "" : "if you use fences, ", user_of(facts));
     } else {
         snprintf(remedy, sizeof remedy, "no lock with a fence works here; the node says why");
     }
-    rl_findings_add(findings, check, facts->args->fence ? RL_LEVEL_ERROR : RL_LEVEL_NOTE, node,
-                    remedy, "a lock with a fence is refused: %s", said);
+    rl_findings_add(findings, check, facts->wire->args->fence ? RL_LEVEL_ERROR : RL_LEVEL_NOTE,
+                    node, remedy, "a lock with a fence is refused: %s", said);
 }
 
 /* What readers and semaphores send besides. Who does not use them may leave it forbidden. */
@@ -432,7 +432,7 @@ static void judge_modes(struct rl_findings *findings, const struct rl_facts *fac
 /* What clients with a guard make of it. */
 static void judge_guard(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "guard";
-    const struct rl_args *args = facts->args;
+    const struct rl_args *args = facts->wire->args;
     char max[TOOL_DURATION_TEXT_MAX];
     /* A second of the node's uptime may have only begun, so clients count one less. */
     int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);

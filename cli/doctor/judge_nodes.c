@@ -21,12 +21,14 @@ static void judge_identity(struct rl_findings *findings, const struct rl_facts *
                 is_good = false;
                 rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
                                 "name each server once: it would have two votes",
-                                "%s and %s are the same server", a->url.name, b->url.name);
+                                "%s and %s are the same server", a->wire->url.name,
+                                b->wire->url.name);
             } else if (a->replid[0] != '\0' && strcmp(a->replid, b->replid) == 0) {
                 is_good = false;
                 rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
                                 "use servers that do not replicate each other: they fail together",
-                                "%s and %s belong to one replication", a->url.name, b->url.name);
+                                "%s and %s belong to one replication", a->wire->url.name,
+                                b->wire->url.name);
             }
         }
     }
@@ -99,8 +101,8 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
     if (spread_ms - error_ms > SPREAD_MS_MAX) {
         rl_findings_add(findings, "clock", RL_LEVEL_WARNING, RL_NODE_NONE,
                         "run NTP on both: one of them may be set soon, and end locks early",
-                        "%s is %s ahead of %s", last->url.name,
-                        rl_say_duration(spread_ms, shown, sizeof shown), first->url.name);
+                        "%s is %s ahead of %s", last->wire->url.name,
+                        rl_say_duration(spread_ms, shown, sizeof shown), first->wire->url.name);
     }
 }
 

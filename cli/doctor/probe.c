@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "doctor/connection.h"
 #include "say.h"
 #include "tool/utf8.h"
+#include "wire/connection.h"
 
 #define PROBE_MS 500
 #define ANSWER_MAX 64
@@ -42,26 +42,31 @@ static const struct {
 };
 
 /* Returns how many bytes came back; 0: none, or no connection. */
-static size_t exchange(struct rl_facts *facts, const char *bytes, size_t length,
+static size_t exchange(struct rl_wire *wire, const char *bytes, size_t length,
                        char answer[ANSWER_MAX]) {
     ssize_t got = 0;
-    redisContext *context = rl_doctor_connect(facts);
-    if (context != NULL && context->err == 0) {
+    if (rl_wire_connect(wire)) {
+        redisContext *context = wire->context;
         redisSetTimeout(context, (struct timeval){.tv_usec = PROBE_MS * 1000});
         if (send(context->fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length) {
             got = recv(context->fd, answer, ANSWER_MAX, 0);
         }
     }
-    rl_doctor_disconnect(facts, context);
+    rl_wire_disconnect(wire);
     return got > 0 ? (size_t)got : 0;
 }
 
 void rl_doctor_probe(struct rl_facts *facts) {
-    char answer[ANSWER_MAX], shown[32];
-    size_t length = exchange(facts, ping, sizeof ping - 1, answer);
+    struct rl_wire *wire = facts->wire;
+    const char *failed_at = wire->failed_at;
+    char answer[ANSWER_MAX], shown[32], failure[RL_WIRE_TEXT_MAX];
+    memcpy(failure, wire->failure, sizeof failure);
+    size_t length = exchange(wire, ping, sizeof ping - 1, answer);
     if (length == 0) {
-        length = exchange(facts, client_hello, sizeof client_hello, answer);
+        length = exchange(wire, client_hello, sizeof client_hello, answer);
     }
+    wire->failed_at = failed_at; /* of the connection before these */
+    memcpy(wire->failure, failure, sizeof wire->failure);
     if (length == 0 || answer[0] == '+') { /* nothing, or PONG after all */
         return;
     }

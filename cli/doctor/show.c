@@ -41,7 +41,7 @@ static int exit_status_of(const struct rl_findings *findings) {
 static void print_facts(const struct rl_facts *facts, size_t n) {
     int width = 4;
     for (size_t i = 0; i < n; i++) {
-        int columns = rl_say_columns(facts[i].url.name);
+        int columns = rl_say_columns(facts[i].wire->url.name);
         width = columns > width ? columns : width;
     }
     width = (width < NAME_WIDTH_MAX ? width : NAME_WIDTH_MAX) + 2;
@@ -50,7 +50,7 @@ static void print_facts(const struct rl_facts *facts, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const struct rl_facts *f = &facts[i];
         char up[32], latency[32], clock[32];
-        printf("%-*s", width, f->url.name);
+        printf("%-*s", width, f->wire->url.name);
         if (!f->is_reachable) {
             printf("%s\n", "-");
             continue;
@@ -103,7 +103,7 @@ static void name_nodes(const struct rl_findings *findings, const struct rl_findi
         const struct rl_finding *other = &findings->items[i];
         if (other->node != RL_NODE_NONE && says_the_same(other, finding) && used < size) {
             used += (size_t)snprintf(out + used, size - used, "%s%s", count > 0 ? ", " : " (",
-                                     facts[other->node].url.name);
+                                     facts[other->node].wire->url.name);
             count++;
         }
     }
@@ -177,7 +177,7 @@ static void show_screen(const struct rl_findings *findings, const struct rl_fact
 
 static void show_node(struct tool_json *json, const struct rl_facts *f) {
     tool_json_open(json, NULL, '{');
-    tool_json_text(json, "node", f->url.name);
+    tool_json_text(json, "node", f->wire->url.name);
     tool_json_bool(json, "reachable", f->is_reachable);
     if (f->is_reachable && f->no_info[0] == '\0') {
         tool_json_text(json, "server", f->server);
@@ -219,7 +219,8 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
         tool_json_open(&json, NULL, '{');
         tool_json_text(&json, "check", f->check);
         tool_json_text(&json, "level", level_names[f->level]);
-        tool_json_text(&json, "node", f->node == RL_NODE_NONE ? NULL : facts[f->node].url.name);
+        tool_json_text(&json, "node",
+                       f->node == RL_NODE_NONE ? NULL : facts[f->node].wire->url.name);
         tool_json_text(&json, "text", f->text);
         tool_json_text(&json, "remedy", f->remedy[0] != '\0' ? f->remedy : NULL);
         tool_json_close(&json, '}');

@@ -8,15 +8,15 @@
 #include <sys/random.h>
 
 #include "doctor/attempt.h"
-#include "doctor/connection.h"
 #include "doctor/trial_modes.h"
 #include "redis/command.h"
 #include "redis/info.h"
 #include "redis/reply.h"
+#include "wire/connection.h"
 
 static void make_names(struct rl_trials *trial) {
     unsigned char random[RL_COMMAND_TOKEN_LEN / 2] = {0};
-    const char *prefix = trial->facts->args->key_prefix;
+    const char *prefix = trial->facts->wire->args->key_prefix;
     ssize_t length = getrandom(random, sizeof random, 0);
     assert(length == (ssize_t)sizeof random);
     (void)length;
@@ -32,20 +32,19 @@ static void make_names(struct rl_trials *trial) {
 
 /* As the library does: by its hash, and whole if the node does not have it. */
 static redisReply *eval(struct rl_trials *trial, enum rl_command_kind kind) {
-    redisReply *reply =
-        rl_doctor_command(trial->facts, trial->context, "EVALSHA %s 1 %s %s " RL_ATTEMPT_TTL,
-                          rl_command_script_sha1(kind), trial->key, trial->token);
+    redisReply *reply = rl_wire_command(trial->facts->wire, "EVALSHA %s 1 %s %s " RL_ATTEMPT_TTL,
+                                        rl_command_script_sha1(kind), trial->key, trial->token);
     if (rl_attempt_lacks_script(reply)) {
         freeReplyObject(reply);
-        reply = rl_doctor_command(trial->facts, trial->context, "EVAL %s 1 %s %s " RL_ATTEMPT_TTL,
-                                  rl_command_script(kind), trial->key, trial->token);
+        reply = rl_wire_command(trial->facts->wire, "EVAL %s 1 %s %s " RL_ATTEMPT_TTL,
+                                rl_command_script(kind), trial->key, trial->token);
     }
     return reply;
 }
 
 static void try_key(struct rl_trials *trial) {
-    redisReply *reply = rl_doctor_command(
-        trial->facts, trial->context, "SET %s %s NX PX " RL_ATTEMPT_TTL, trial->key, trial->token);
+    redisReply *reply = rl_wire_command(trial->facts->wire, "SET %s %s NX PX " RL_ATTEMPT_TTL,
+                                        trial->key, trial->token);
     bool is_set = reply != NULL && reply->type == REDIS_REPLY_STATUS;
     rl_attempt_note(trial, RL_TRIAL_SET, reply, is_set);
     /* Without a key, because SET was refused, the scripts answer 0 if they may run. */
@@ -58,7 +57,7 @@ static void try_key(struct rl_trials *trial) {
         trial, RL_TRIAL_RELEASE, reply,
         reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
     if (is_set && !is_released) {
-        reply = rl_doctor_command(trial->facts, trial->context, "DEL %s", trial->key);
+        reply = rl_wire_command(trial->facts->wire, "DEL %s", trial->key);
         if (reply != NULL) {
             freeReplyObject(reply);
         }
@@ -146,25 +145,23 @@ static void try_line(struct rl_trials *trial) {
         rl_attempt_forget(trial, "DEL %s");
         rl_attempt_forget(trial, "DEL " RL_COMMAND_LINE_PREFIX "{%s}");
     }
-    redisReply *reply =
-        rl_doctor_command(trial->facts, trial->context, "PUBSUB NUMSUB %s", trial->client);
+    redisReply *reply = rl_wire_command(trial->facts->wire, "PUBSUB NUMSUB %s", trial->client);
     rl_attempt_note(trial, RL_TRIAL_NUMSUB, reply,
                     reply != NULL && reply->type == REDIS_REPLY_ARRAY);
 }
 
 static void try_publish(struct rl_trials *trial, enum rl_trial which, const char *channel) {
-    redisReply *reply =
-        rl_doctor_command(trial->facts, trial->context, "PUBLISH %s %s", channel, "");
+    redisReply *reply = rl_wire_command(trial->facts->wire, "PUBLISH %s %s", channel, "");
     rl_attempt_note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_INTEGER);
 }
 
 static void try_subscribe(struct rl_trials *trial, enum rl_trial which, const char *channel) {
-    redisReply *reply = rl_doctor_command(trial->facts, trial->context, "SUBSCRIBE %s", channel);
+    redisReply *reply = rl_wire_command(trial->facts->wire, "SUBSCRIBE %s", channel);
     rl_attempt_note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_ARRAY);
 }
 
-void rl_doctor_try(struct rl_facts *facts, redisContext *context) {
-    struct rl_trials trial = {.facts = facts, .context = context};
+void rl_doctor_try(struct rl_facts *facts) {
+    struct rl_trials trial = {.facts = facts};
     make_names(&trial);
     try_key(&trial);
     try_fence(&trial);

@@ -8,9 +8,7 @@
 
 #include "doctor/facts.h"
 
-struct redisContext;
-
-/* Tries our commands over context. */
-void rl_doctor_try(struct rl_facts *facts, struct redisContext *context);
+/* Tries our commands over the wire's connection. */
+void rl_doctor_try(struct rl_facts *facts);
 
 #endif

@@ -5,8 +5,8 @@
 #   programs.sh FOLDER ARCHIVE [FOLDER ARCHIVE...]   check the tree, with the archives of its objects
 #   programs.sh --self-test                          check that every rule reports what it should
 #
-#   arrow       a header or a function that is not a program's to know. cli/doctor knows some headers
-#               of lib/: it tries what the library sends (cli/doctor/doctor.h)
+#   arrow       a header or a function that is not a program's to know. The rooms of cli/ that ask the
+#               nodes themselves know some headers of lib/ (cli/doctor/doctor.h, cli/wire/wire.h)
 #   circle      no file needs itself, by whatever way
 #   own-header  each .c has a header with its name, and what it gives to others is declared there
 #

@@ -56,8 +56,8 @@ function check_include(    name) {
         flag("core-includes", name " is not for lib/core: the protocol is pure")
     if (in_redis && name ~ /^"(\.\.\/)?(core\/.*|client(\/[a-z_]*)?\.h)"$/)
         flag("redis-includes", name " is not for lib/redis: only the client knows both sides")
-    # redlock doctor tries what the library sends, and reads INFO and errors as it does.
-    if (in_doctor && name ~ /^"redis\/(url|url_tls|command|info|reply)\.h"$/) return
+    # What asks the nodes itself sends what the library sends, and reads INFO and errors as it does.
+    if (in_asking && name ~ /^"redis\/(url|url_tls|command|info|reply)\.h"$/) return
     if (in_user && name ~ /^"(\.\.\/)*(lib\/)?(core|redis)\//)
         flag("user-includes", name " is not for users of the library: redlock/redlock.h is")
 }
@@ -68,7 +68,7 @@ FNR == 1 {
     in_core = FILENAME ~ /^lib\/core\//
     in_redis = FILENAME ~ /^lib\/redis\//
     in_user = FILENAME ~ /^(bench|cli|cluster|examples|tool)\//
-    in_doctor = FILENAME ~ /^cli\/doctor/
+    in_asking = FILENAME ~ /^cli\/(doctor|wire)/
     in_test = FILENAME ~ /^test\//
 }
 

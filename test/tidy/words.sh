@@ -78,6 +78,6 @@ group 'headers' include/redlock/*
 group 'documents' ./*.md docs/*.md
 group 'the manual and the completion' man/* cli/completion/*
 group 'messages of the library' lib/*/*.c
-group 'messages of the programs' cli/*.c cli/doctor/*.c tool/*.c bench/*.c cluster/chaos/*.c
+group 'messages of the programs' cli/*.c cli/*/*.c tool/*.c bench/*.c cluster/chaos/*.c
 group 'examples' examples/*.c examples/*/*.c
 finish
