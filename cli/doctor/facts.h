@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "redis/info.h"
+#include "wire/clock.h"
 #include "wire/wire.h"
 
 #define RL_FACT_MAX RL_WIRE_TEXT_MAX
-#define RL_DOCTOR_SAMPLES 5
 
 /* Our commands, as they are tried on a key of the doctor's own. */
 enum rl_trial {
@@ -59,10 +59,7 @@ struct rl_facts {
     char appendfsync[RL_FACT_MAX];
     char save[RL_FACT_MAX];
 
-    bool has_clock;
-    double latency_ms, latency_max_ms; /* of the samples */
-    double clock_ms;                   /* ahead of this machine's, from the fastest sample */
-    double clock_error_ms;             /* half of its round trip */
+    struct rl_wire_clock clock;
 
     char trials[RL_TRIALS][RL_FACT_MAX]; /* "": it works; else what the node said */
 };

@@ -1,5 +1,4 @@
-/* What INFO says, line by line: "name:value", read as the library reads it (redis/info.h). Fields
- * that a server does not have stay empty; numbers that are none stay 0. */
+/* What INFO says of a node, as facts; fields that a server does not have stay empty, or 0. */
 #ifndef RL_CLI_DOCTOR_INFO_H
 #define RL_CLI_DOCTOR_INFO_H
 

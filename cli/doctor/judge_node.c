@@ -212,17 +212,17 @@ static void judge_uptime(struct rl_findings *findings, const struct rl_facts *fa
 static void judge_latency(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "latency";
     double limit_ms = (double)facts->wire->args->node_timeout_ms;
-    if (!facts->has_clock) {
+    if (!facts->clock.is_known) {
         return;
     }
-    if (facts->latency_ms > limit_ms) {
+    if (facts->clock.latency_ms > limit_ms) {
         ADD(ERROR, "raise --node-timeout above it, or use a nearer node",
             "%.0f ms at best: its votes come too late (--node-timeout is %.0f ms)",
-            facts->latency_ms, limit_ms);
-    } else if (facts->latency_max_ms > limit_ms / 2) {
+            facts->clock.latency_ms, limit_ms);
+    } else if (facts->clock.latency_max_ms > limit_ms / 2) {
         ADD(WARNING, "look for slow commands (SLOWLOG GET), swapping or a bad link",
-            "%.0f ms once of %d times: near --node-timeout (%.0f ms)", facts->latency_max_ms,
-            RL_DOCTOR_SAMPLES, limit_ms);
+            "%.0f ms once of %d times: near --node-timeout (%.0f ms)", facts->clock.latency_max_ms,
+            RL_WIRE_SAMPLES, limit_ms);
     } else {
         ADD(OK, NULL, "well below --node-timeout, %.0f ms", limit_ms);
     }
@@ -230,17 +230,17 @@ static void judge_latency(struct rl_findings *findings, const struct rl_facts *f
 
 static void judge_clock(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "clock";
-    double offset_ms = fabs(facts->clock_ms) - facts->clock_error_ms;
+    double offset_ms = fabs(facts->clock.ahead_ms) - facts->clock.error_ms;
     char shown[32];
-    if (!facts->has_clock) {
+    if (!facts->clock.is_known) {
         ADD(NOTE, "allow TIME to this user", "not known: TIME is refused");
     } else if (offset_ms > CLOCK_MS_MAX) {
         ADD(WARNING,
             "run NTP on both, with slewing (chrony, without makestep after the start): a clock "
             "that is set forward ends locks early",
             "%s %s this machine's: is one of them not synchronized?",
-            rl_say_duration(fabs(facts->clock_ms), shown, sizeof shown),
-            facts->clock_ms > 0 ? "ahead of" : "behind");
+            rl_say_duration(fabs(facts->clock.ahead_ms), shown, sizeof shown),
+            facts->clock.ahead_ms > 0 ? "ahead of" : "behind");
     } else {
         ADD(OK, NULL, "agrees with this machine's");
     }

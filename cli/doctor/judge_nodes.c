@@ -88,16 +88,18 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
     const struct rl_facts *first = NULL, *last = NULL;
     char shown[32];
     for (size_t i = 0; i < n; i++) {
-        if (facts[i].has_clock) {
-            first = first == NULL || facts[i].clock_ms < first->clock_ms ? &facts[i] : first;
-            last = last == NULL || facts[i].clock_ms > last->clock_ms ? &facts[i] : last;
+        if (facts[i].clock.is_known) {
+            first = first == NULL || facts[i].clock.ahead_ms < first->clock.ahead_ms ? &facts[i]
+                                                                                     : first;
+            last =
+                last == NULL || facts[i].clock.ahead_ms > last->clock.ahead_ms ? &facts[i] : last;
         }
     }
     if (first == NULL || first == last) {
         return;
     }
-    double spread_ms = last->clock_ms - first->clock_ms;
-    double error_ms = last->clock_error_ms + first->clock_error_ms;
+    double spread_ms = last->clock.ahead_ms - first->clock.ahead_ms;
+    double error_ms = last->clock.error_ms + first->clock.error_ms;
     if (spread_ms - error_ms > SPREAD_MS_MAX) {
         rl_findings_add(findings, "clock", RL_LEVEL_WARNING, RL_NODE_NONE,
                         "run NTP on both: one of them may be set soon, and end locks early",

@@ -63,16 +63,16 @@ static void print_facts(const struct rl_facts *facts, size_t n) {
                !knows             ? "?"
                : f->uptime_s == 0 ? "0 s"
                                   : rl_say_duration((double)f->uptime_s * 1e3, up, sizeof up));
-        if (!f->has_clock) {
+        if (!f->clock.is_known) {
             printf("?\n");
             continue;
         }
-        double ahead_ms = f->clock_ms < 0 ? -f->clock_ms : f->clock_ms;
+        double ahead_ms = f->clock.ahead_ms < 0 ? -f->clock.ahead_ms : f->clock.ahead_ms;
         bool is_nothing = ahead_ms < 0.01;
-        printf("%-10s%s%s\n", rl_say_duration(f->latency_ms, latency, sizeof latency),
-               is_nothing        ? ""
-               : f->clock_ms < 0 ? "-"
-                                 : "+",
+        printf("%-10s%s%s\n", rl_say_duration(f->clock.latency_ms, latency, sizeof latency),
+               is_nothing              ? ""
+               : f->clock.ahead_ms < 0 ? "-"
+                                       : "+",
                rl_say_duration(is_nothing ? 0 : ahead_ms, clock, sizeof clock));
     }
 }
@@ -193,11 +193,11 @@ static void show_node(struct tool_json *json, const struct rl_facts *f) {
         tool_json_text(json, "maxmemory_policy", f->policy);
         tool_json_number(json, "maxmemory", f->maxmemory);
     }
-    if (f->has_clock) {
-        tool_json_real(json, "latency_ms", f->latency_ms);
-        tool_json_real(json, "latency_max_ms", f->latency_max_ms);
-        tool_json_real(json, "clock_offset_ms", f->clock_ms);
-        tool_json_real(json, "clock_error_ms", f->clock_error_ms);
+    if (f->clock.is_known) {
+        tool_json_real(json, "latency_ms", f->clock.latency_ms);
+        tool_json_real(json, "latency_max_ms", f->clock.latency_max_ms);
+        tool_json_real(json, "clock_offset_ms", f->clock.ahead_ms);
+        tool_json_real(json, "clock_error_ms", f->clock.error_ms);
     }
     tool_json_close(json, '}');
 }
