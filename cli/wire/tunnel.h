@@ -22,8 +22,8 @@ int rl_wire_tunnel_check(const struct rl_wire *wires, size_t n);
 /* wire->context: connected, and nothing was sent. NULL: it has the error. */
 struct rl_tunnel *rl_wire_tunnel(const struct rl_wire *wire);
 
-/* When the context has been freed. why: unless TLS ended the connection, is left as it is. With TLS 1.3 a
- * server looks at the client's certificate when the handshake is over. */
+/* When the context has been freed. why: unless TLS ended the connection, is left as it is. With TLS
+ * 1.3 a server looks at the client's certificate when the handshake is over. */
 void rl_wire_tunnel_end(struct rl_tunnel *tunnel, char why[RL_WIRE_TEXT_MAX]);
 
 #endif
