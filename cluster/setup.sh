@@ -59,6 +59,7 @@ has_universal_ctags() { ctags --version | grep -q Universal; }
 has_clang_format_14() {
     clang-format-14 --version || clang-format --version | grep -q ' version 14\.'
 }
+has_redis_py() { python3 -c 'import redis' || /usr/bin/python3 -c 'import redis'; }
 # The sanitizers' library and libFuzzer's are not part of the compiler's package.
 has_clang_runtime() {
     runtime=$(clang -print-resource-dir 2>/dev/null) && ls "$runtime"/lib/*/libclang_rt.asan*
@@ -101,6 +102,8 @@ for_mariadb() {
 
 for_test() {
     want libcmocka-dev 'the unit tests' pkg-config --exists cmocka
+    want liblua5.1-0-dev 'redlock conform: scripts of other clients' pkg-config --exists lua5.1
+    want python3-redis '... and such a client' has_redis_py
     want g++ 'the headers must compile as C++ too' has g++
     want clang 'the second compiler' has clang
     want libclang-rt-dev "clang's sanitizers" has_clang_runtime
@@ -190,6 +193,8 @@ mariadb-server-core mariadb-server            mariadb               mariadb     
 mariadb-client-core mariadb                   mariadb-client        mariadb-clients mariadb
 libmariadb-dev      mariadb-connector-c-devel mariadb-connector-c-dev mariadb-libs  mariadb-connector-c
 libcmocka-dev       libcmocka-devel           cmocka-dev            cmocka          cmocka
+liblua5.1-0-dev     compat-lua-devel          lua5.1-dev            lua51           -
+python3-redis       python3-redis             py3-redis             python-redis    -
 g++                 gcc-c++                   g++                   gcc             -
 clang               clang                     clang                 clang           llvm
 libclang-rt-dev     compiler-rt               compiler-rt           compiler-rt     llvm

@@ -211,7 +211,7 @@ class Workshop:
 
 
 def simulator_objects(build):
-    folders = ("test/sim/libsim.a.p", "test/sim/redlock-sim.p", "test/server/libserver.a.p",
+    folders = ("test/sim/libsim.a.p", "test/sim/redlock-sim.p", "tool/server/libserver.a.p",
                "lib/libredlock_internal.a.p")
     paths = [os.path.join(build, folder) for folder in folders]
     objects = [os.path.abspath(os.path.join(path, name)) for path in paths

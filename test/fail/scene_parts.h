@@ -6,7 +6,7 @@
 #include <uv.h>
 
 #include "fail/scene.h"
-#include "fake/fake_node.h"
+#include "server/fake_node.h"
 
 #define SCENE_PATIENCE_NS UINT64_C(20000000000)
 

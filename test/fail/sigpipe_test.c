@@ -18,8 +18,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "fake/fake_node.h"
 #include "redlock/redlock.h"
+#include "server/fake_node.h"
 
 #define PATIENCE_NS UINT64_C(10000000000)
 #define ANSWER_MS 20

@@ -1,6 +1,6 @@
 /* The fake node itself: it answers like Redis, and departs from that exactly as told. The client
  * here is a bare socket that is looked at between two turns of the loop. */
-#include "fake/fake_node.h"
+#include "server/fake_node.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

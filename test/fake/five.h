@@ -22,8 +22,8 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "fake/fake_node.h"
 #include "redlock/redlock.h"
+#include "server/fake_node.h"
 #include "spent.h"
 
 #define FIVE 5

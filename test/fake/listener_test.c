@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "fake/fake_node.h"
 #include "redis/listener.h"
+#include "server/fake_node.h"
 #include "uv/world.h"
 
 #define PATIENCE_NS UINT64_C(10000000000)

@@ -170,7 +170,7 @@ compile() {
     # $cc and $includes may be several words.
     # shellcheck disable=SC2086
     $cc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -w ${3:+"-I$3"} -I"$root/lib" -I"$root/include" \
-        -I"$root/test" -I"$root" $includes -c -o "$2" "$1"
+        -I"$root/test" -I"$root/tool" -I"$root" $includes -c -o "$2" "$1"
 }
 
 # build NAME: $scratch/NAME, the simulator with a broken library. Only what the patch changes is
@@ -205,11 +205,11 @@ build() {
 objects() {
     mkdir "$scratch/lib"
     {
-        for source in "$root"/test/sim/*.c "$root"/test/server/server*.c \
-            "$root"/test/server/bytes.c "$root"/test/server/resp.c "$root"/test/server/sha1.c \
+        for source in "$root"/test/sim/*.c "$root"/tool/server/server*.c \
+            "$root"/tool/server/bytes.c "$root"/tool/server/resp.c "$root"/tool/server/sha1.c \
             "$root"/tool/list.c "$root"/tool/number.c "$root"/tool/utf8.c "$root"/tool/option*.c; do
             case $source in
-            */golden* | *_test.c) ;;
+            */golden* | *_test.c | */server_lua.c) ;;
             */tool/*) echo "$source $scratch/tool_$(basename "$source" .c).o" ;;
             *) echo "$source $scratch/$(basename "$source" .c).o" ;;
             esac

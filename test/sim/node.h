@@ -1,4 +1,4 @@
-/* One Redis node: a server in memory (test/server), with a clock of its own and what strikes it.
+/* One Redis node: a server in memory (tool/server), with a clock of its own and what strikes it.
  *
  * Happy path: connections are accepted, bytes are read, the server's answers go back. What the
  * server does to its keys is told to the checker as it does it.

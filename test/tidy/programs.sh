@@ -6,7 +6,8 @@
 #   programs.sh --self-test                          check that every rule reports what it should
 #
 #   arrow       a header or a function that is not a program's to know. The rooms of cli/ that ask the
-#               nodes themselves know some headers of lib/ (cli/doctor/doctor.h, cli/wire/wire.h)
+#               nodes themselves know some headers of lib/ (cli/doctor/doctor.h, cli/wire/wire.h).
+#               tool/server, the server in memory, knows the library's scripts; its files are one piece
 #   circle      no file needs itself, by whatever way
 #   own-header  each .c has a header with its name, and what it gives to others is declared there
 #
@@ -80,6 +81,9 @@ self_test() {
     expect 'one more for doctor' 'arrow cli/doctor/ask redis/node.h: '
     put cli/say.c '#include "say.h"\nint rl_node(void);\nint rl_say(void) {\n    return rl_node();\n}\n'
     expect 'a function of the library, without a header' 'arrow cli/say rl_node: '
+    put tool/server/server.h '#include "redis/command.h"\n#include "redis/node.h"\nint serve(void);\n'
+    expect 'the server in memory knows the scripts alone' 'arrow tool/server/server redis/node.h: '
+    rm "$scratch/tree/tool/server/server.h"
     put tool/json.c '#include "tool/json.h"\n#include "cli/say.h"\nint tool_json(void) {\n    return 0;\n}\n'
     expect 'a program, for tool/' 'arrow tool/json cli/say.h: '
     put cli/say.c '#include "say.h"\nint rl_ask(void);\nint rl_say(void) {\n    return rl_ask();\n}\n'

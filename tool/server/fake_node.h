@@ -1,4 +1,4 @@
-/* A scripted Redis server for tests, on the test's own loop.
+/* A scripted Redis server for tests and for `redlock conform`, on its user's own loop.
  *
  * A fake node listens on a loopback port that the system chose (or on a socket path), answers like
  * a small correct Redis (server/server.h says what it knows), and departs from that exactly where
@@ -75,6 +75,33 @@ const char *fake_node_name(const struct fake_node *node);
 /* The store: set a password, plant a key, read one, forget scripts. */
 struct server *fake_node_server(struct fake_node *node);
 
+/* The node answers for the server of another one, which must outlive it; its own is gone. Before
+ * the first connection. */
+void fake_node_share(struct fake_node *node, struct fake_node *other);
+
+/* -- Watching -- */
+
+struct fake_watch { /* each function may be NULL */
+    void *owner;
+
+    /* A command has come in, and is about to be obeyed, or not: a rule may be in its way. */
+    void (*came)(void *owner, const struct server_connection *connection,
+                 const struct resp_command *command);
+
+    /* ... and has run, or what the rule has made of it is on its way. */
+    void (*done)(void *owner, const struct resp_command *command);
+
+    /* As `changed` of struct server_hooks. */
+    void (*changed)(void *owner, const struct server_key *key, enum server_change change,
+                    const struct server_connection *by);
+};
+
+/* The watch is copied. */
+void fake_node_watch(struct fake_node *node, const struct fake_watch *watch);
+
+/* The time of day at the node, by which keys expire. */
+uint64_t fake_node_now_us(const struct fake_node *node);
+
 /* -- Rules -- */
 
 enum fake_action {
@@ -88,12 +115,14 @@ enum fake_action {
     FAKE_RESET,         /* do not execute; close with a reset (RST) */
     FAKE_EXECUTE_RESET, /* execute, do not answer, close with a reset */
     FAKE_CUT,           /* execute, write the first half of the answer, close */
+    FAKE_SPLIT,         /* execute, write the answer's first byte now, the others after delay_ms */
     FAKE_ENDLESS        /* do not execute; write bytes and then 'x' for as long as anybody reads */
 };
 
 struct fake_rule {
     const char *command; /* its name, in any case, or that of the library's script that it runs
                             ("join", by its hash or whole); NULL: every command */
+    const char *key;     /* only commands with this among their arguments; NULL: any. Not copied */
     unsigned nth;        /* only the nth command of its connection, from 1; 0: at any place */
     unsigned skip;       /* so many commands that fit are let pass first */
     unsigned times;      /* the rule is used up after so many; 0: never */

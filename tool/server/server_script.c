@@ -4,11 +4,12 @@
  * one step. Which text is which comes from the library itself: it is asked to write each kind of
  * command, and what it writes behind EVAL is the script.
  *
- * Failure modes: a script that is not loaded (NOSCRIPT); one that is none of ours (an error that no
- * Redis gives); and in a script whatever forbids a command in it: the user may not run it, the
- * server may not write, is full. An error that redis.call() raises ends the script, and what it has
- * done stays done; redis.pcall() hands it back. A server that is full lets a script go on that has
- * written already: so has Redis since 7.0. */
+ * Failure modes: a script that is not loaded (NOSCRIPT); one that is none of ours (the server's
+ * `strangers` run it, server_strangers.h, or answer with an error that no Redis gives); and in a
+ * script whatever forbids a command in it: the user may not run it, the server may not write, is
+ * full. An error that redis.call() raises ends the script, and what it has done stays done;
+ * redis.pcall() hands it back. A server that is full lets a script go on that has written already:
+ * so has Redis since 7.0. */
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 
 #include "server/server_effects.h"
 #include "server/server_parts.h"
+#include "server/server_strangers.h"
 #include "server/sha1.h"
 
 #define SHA1_LENGTH (SHA1_HEX_SIZE - 1)
@@ -376,10 +378,6 @@ static bool counts_keys(struct call *call) {
     return n >= 0;
 }
 
-static void reply_stranger(struct call *call) {
-    reply_error(call, "ERR Error compiling script: this server knows libredlock's scripts only");
-}
-
 const char *server_script_of(const struct resp_command *command) {
     bool is_whole = resp_is(&command->args[0], "EVAL");
     if (command->count < 2 || (!is_whole && !resp_is(&command->args[0], "EVALSHA"))) {
@@ -397,7 +395,7 @@ void do_eval(struct call *call) {
     }
     uint32_t script = find_text(&call->args[1]);
     if (script == EFFECTS_MAX) {
-        reply_stranger(call);
+        strangers_eval(call);
         return;
     }
     call->server->loaded |= UINT32_C(1) << script;
@@ -413,7 +411,7 @@ void do_evalsha(struct call *call) {
     uint32_t script = find_sha1(&call->args[1]);
     if (is_loaded(call->server, script)) {
         run_script(call, script);
-    } else {
+    } else if (!strangers_evalsha(call)) {
         reply_error(call, call->server->words == SERVER_VALKEY
                               ? "NOSCRIPT No matching script."
                               : "NOSCRIPT No matching script. Please use EVAL.");
@@ -424,7 +422,7 @@ void do_script_load(struct call *call) {
     pthread_once(&once, learn);
     uint32_t script = find_text(&call->args[2]);
     if (script == EFFECTS_MAX) {
-        reply_stranger(call);
+        strangers_load(call);
         return;
     }
     call->server->loaded |= UINT32_C(1) << script;
@@ -435,7 +433,8 @@ void do_script_exists(struct call *call) {
     pthread_once(&once, learn);
     bytes_append_format(&call->connection->output, "*%zu\r\n", call->count - 2);
     for (size_t i = 2; i < call->count; i++) {
-        reply_number(call, is_loaded(call->server, find_sha1(&call->args[i])));
+        reply_number(call, is_loaded(call->server, find_sha1(&call->args[i])) ||
+                               strangers_know(call->server, &call->args[i]));
     }
 }
 

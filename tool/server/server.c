@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "server/server_parts.h"
+#include "server/server_strangers.h"
 
 static void *make(size_t size) {
     void *made = calloc(1, size);
@@ -46,6 +47,7 @@ void server_free(struct server *server) {
     server_keys_free(&server->keys);
     free_users(server);
     free_info(server);
+    strangers_forget(server);
     free(server);
 }
 
@@ -72,6 +74,7 @@ void server_forget_keys(struct server *server) {
 
 void server_forget_scripts(struct server *server) {
     server->loaded = 0;
+    strangers_forget(server);
 }
 
 /* -- Keys, from outside -- */

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fake/fake_parts.h"
+#include "server/fake_parts.h"
 
 #define READ_MAX 65536
 #define PUMP_MAX 262144 /* bytes written at once, so that nobody else starves */
@@ -201,9 +201,13 @@ static void queue_answer(struct fake_conn *conn, const struct fake_rule *rule,
     if (action == FAKE_SWALLOW || action == FAKE_IGNORE) {
         return;
     }
+    const size_t now = action == FAKE_SPLIT && answer->length > 0 ? 1 : 0;
+    if (now > 0) {
+        bytes_append(&push_chunk(conn, 0)->bytes, answer->data, now);
+    }
     struct chunk *chunk = push_chunk(conn, rule->delay_ms);
-    if (action == FAKE_ANSWER) {
-        bytes_append(&chunk->bytes, answer->data, answer->length);
+    if (action == FAKE_ANSWER || action == FAKE_SPLIT) {
+        bytes_append(&chunk->bytes, answer->data + now, answer->length - now);
     } else if (action == FAKE_CUT) {
         bytes_append(&chunk->bytes, answer->data, answer->length / 2);
         chunk->end = END_CLOSE;
@@ -225,12 +229,18 @@ static void obey(struct fake_conn *conn, const struct resp_command *command) {
     assert(!conn->ended);
     conn->commands++;
     fake_rule_note(conn->node, command);
+    if (conn->node->watch.came != NULL) {
+        conn->node->watch.came(conn->node->watch.owner, conn->session, command);
+    }
     fake_rule_take(conn->node, command, conn->commands, &bytes, &rule);
     if (executes(rule.action)) {
-        server_execute(conn->session, command, fake_now_us(conn->node));
+        server_execute(conn->session, command, fake_node_now_us(conn->node));
     }
     queue_answer(conn, &rule, answer, &bytes);
     answer->length = 0;
+    if (conn->node->watch.done != NULL) {
+        conn->node->watch.done(conn->node->watch.owner, command);
+    }
     bytes_free(&bytes);
 }
 

@@ -2,7 +2,7 @@
  * fake_node.h. Failure mode: a connection that has ended is not in the node's list any more. */
 #include <string.h>
 
-#include "fake/fake_parts.h"
+#include "server/fake_parts.h"
 
 size_t fake_node_listeners(const struct fake_node *node, const char *channel) {
     struct resp_arg name = {channel, channel != NULL ? strlen(channel) : 0};

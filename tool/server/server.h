@@ -12,8 +12,8 @@
  *
  * Keys are Redis's: an end of life is a whole millisecond, and the key is there while the clock, in
  * whole milliseconds, is not past it. Scripts are exactly the library's, taken from lib/redis, each
- * one's effect written in C; EVALSHA answers NOSCRIPT until one is loaded. Any other script is
- * answered with an error.
+ * one's effect written in C; EVALSHA answers NOSCRIPT until one is loaded. Any other script runs
+ * where `interpreter` is set (server_lua.h), and is answered with an error else.
  *
  * Failure modes, each a field of struct server that may be set at any time: read-only (a replica),
  * loading, full, unable to persist, too few replicas, busy with a script. Users may be forbidden
@@ -126,8 +126,13 @@ struct server_hooks {
 
 /* -- The server -- */
 
-struct server_script; /* server_parts.h */
+struct server_stranger; /* server_strangers.h */
 struct server_user;
+
+/* Runs a script that is not the library's: appends its reply to the connection's output. command:
+ * EVAL or EVALSHA as it came, with `keys` keys behind the third argument. */
+typedef void server_interpreter(struct server_connection *connection, const struct bytes *text,
+                                const struct resp_command *command, size_t keys, uint64_t now_us);
 struct server_info_line;
 
 struct server {
@@ -165,7 +170,10 @@ struct server {
     struct server_keys keys;
     struct server_user **users; /* the first is "default" */
     uint32_t n_users;
-    uint32_t loaded; /* scripts, a bit each */
+    uint32_t loaded;                 /* scripts, a bit each */
+    server_interpreter *interpreter; /* NULL: there is none */
+    struct server_stranger *strangers;
+    bool is_in_script; /* one of a stranger's: what runs now was not sent by itself */
     struct server_info_line *info;
     uint32_t n_info;
     struct server_connection *first, *last; /* in the order of their coming */

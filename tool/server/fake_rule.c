@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "fake/fake_parts.h"
+#include "server/fake_parts.h"
 
 /* -- Rules -- */
 
@@ -42,12 +42,21 @@ void fake_node_clear_rules(struct fake_node *node) {
     }
 }
 
+static bool has_arg(const struct resp_command *command, const char *text) {
+    bool has = text == NULL;
+    for (size_t i = 1; i < command->count && !has; i++) {
+        has = command->args[i].length == strlen(text) &&
+              memcmp(command->args[i].data, text, command->args[i].length) == 0;
+    }
+    return has;
+}
+
 static bool fits(const struct fake_rule *rule, const struct resp_command *command, unsigned nth) {
     assert(nth > 0);
     const char *script = server_script_of(command);
     bool is_named = rule->command == NULL || resp_is(&command->args[0], rule->command) ||
                     (script != NULL && strcmp(rule->command, script) == 0);
-    return is_named && (rule->nth == 0 || rule->nth == nth);
+    return is_named && (rule->nth == 0 || rule->nth == nth) && has_arg(command, rule->key);
 }
 
 bool fake_rule_take(struct fake_node *node, const struct resp_command *command, unsigned nth,

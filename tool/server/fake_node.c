@@ -4,7 +4,7 @@
  * Happy path: bind, listen, accept; fake_node_pump() after everything that queues an answer.
  * Failure modes: what only the test's own machine can cause (no socket, no memory) ends the
  * program; out of descriptors in accept() is left for the next turn. */
-#include "fake/fake_node.h"
+#include "server/fake_node.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fake/fake_parts.h"
+#include "server/fake_parts.h"
 
 #define BACKLOG 64
 #define EPOCH_US UINT64_C(1700000000000000) /* some day */
@@ -38,7 +38,7 @@ void fake_demand(bool truth, const char *what) {
     }
 }
 
-uint64_t fake_now_us(const struct fake_node *node) {
+uint64_t fake_node_now_us(const struct fake_node *node) {
     return EPOCH_US + (uv_hrtime() + node->clock_ahead_ns) / 1000;
 }
 
@@ -210,7 +210,13 @@ void fake_node_vanish(struct fake_node *node) {
 
 /* -- Life -- */
 
-static const struct server_hooks hooks = {.told = fake_publish_told};
+static void on_changed(void *owner, const struct server_key *key, enum server_change change,
+                       const struct server_connection *by) {
+    const struct fake_node *node = owner;
+    if (node->watch.changed != NULL) {
+        node->watch.changed(node->watch.owner, key, change, by);
+    }
+}
 
 static uint64_t servers; /* of all nodes: no two have one id */
 
@@ -220,8 +226,10 @@ static struct fake_node *new_node(uv_loop_t *loop) {
     node->log = calloc(FAKE_LOG_LINES, sizeof(node->log[0]));
     fake_demand(node->log != NULL, "out of memory");
     node->loop = loop;
-    node->server = server_new(++servers, fake_now_us(node) - OLD_US);
-    node->server->hooks = &hooks;
+    node->server = server_new(++servers, fake_node_now_us(node) - OLD_US);
+    node->hooks = (struct server_hooks){.told = fake_publish_told, .changed = on_changed};
+    node->server->hooks = &node->hooks;
+    node->server->owner = node;
     for (size_t i = 0; i < FILLERS; i++) {
         node->fillers[i] = -1;
     }
@@ -264,7 +272,9 @@ void fake_handle_closed(struct fake_node *node) {
         return;
     }
     fake_node_clear_rules(node);
-    server_free(node->server);
+    if (!node->borrows) {
+        server_free(node->server);
+    }
     bytes_free(&node->greeting);
     free(node->log);
     free(node);
@@ -298,6 +308,17 @@ struct server *fake_node_server(struct fake_node *node) {
     return node->server;
 }
 
+void fake_node_share(struct fake_node *node, struct fake_node *other) {
+    assert(node->conns == NULL && !node->borrows && !other->borrows);
+    server_free(node->server);
+    node->server = other->server;
+    node->borrows = true;
+}
+
+void fake_node_watch(struct fake_node *node, const struct fake_watch *watch) {
+    node->watch = *watch;
+}
+
 /* -- The whole node -- */
 
 void fake_node_drop(struct fake_node *node, bool reset) {
@@ -312,7 +333,7 @@ void fake_node_restart(struct fake_node *node) {
     for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) {
         server_set_info(node->server, planted[i], NULL);
     }
-    server_restart(node->server, ++servers, fake_now_us(node), NULL);
+    server_restart(node->server, ++servers, fake_node_now_us(node), NULL);
     server_make_id(node->server->replid, ~servers);
 }
 
@@ -388,7 +409,7 @@ static size_t count_keys(const struct fake_node *node,
     size_t count = 0;
     uint32_t at = 0;
     while ((key = server_keys_next(&node->server->keys, &at)) != NULL) {
-        count += counts(key) && !server_has_expired(node->server, key, fake_now_us(node));
+        count += counts(key) && !server_has_expired(node->server, key, fake_node_now_us(node));
     }
     return count;
 }
@@ -418,7 +439,8 @@ size_t fake_node_lines(const struct fake_node *node) {
 
 const char *fake_node_find(const struct fake_node *node, uint32_t db, const void *key,
                            size_t length) {
-    const struct server_key *found = server_get(node->server, db, key, length, fake_now_us(node));
+    const struct server_key *found =
+        server_get(node->server, db, key, length, fake_node_now_us(node));
     return found != NULL ? found->value.data : NULL;
 }
 
@@ -427,7 +449,7 @@ const char *fake_node_get(const struct fake_node *node, const char *key) {
 }
 
 void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms) {
-    uint64_t expires_ms = ttl_ms > 0 ? fake_now_us(node) / 1000 + ttl_ms : SERVER_NEVER_MS;
+    uint64_t expires_ms = ttl_ms > 0 ? fake_node_now_us(node) / 1000 + ttl_ms : SERVER_NEVER_MS;
     server_put(node->server, 0, key, strlen(key), value, strlen(value), expires_ms);
 }
 

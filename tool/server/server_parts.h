@@ -4,6 +4,8 @@
  *     server_keys.c       the table of keys
  *     server_commands.c   which commands there are, who may run them when, and those on connections
  *     server_data.c       the commands on keys
+ *     server_plain.c      those that only clients of other libraries send
+ *     server_strangers.c  scripts that are not the library's; server_lua.c runs them
  *     server_script.c     EVAL and its like, and what redis.call() is to a script
  *     server_script_line.c     what the scripts do with lines
  *     server_script_readers.c  what they do with leases
@@ -113,6 +115,24 @@ void do_pttl(struct call *call);
 void do_rpush(struct call *call);
 void do_set(struct call *call);
 void do_type(struct call *call);
+
+/* PEXPIRE and its like: name, the argument's unit in ms, and what it counts from. */
+void expire_by(struct call *call, const char *name, long long unit_ms, long long from_ms);
+
+/* -- server_plain.c -- */
+
+void do_client_id(struct call *call);
+void do_echo(struct call *call);
+void do_exists(struct call *call);
+void do_expire(struct call *call);
+void do_incr(struct call *call);
+void do_mget(struct call *call);
+void do_ok(struct call *call);
+void do_psetex(struct call *call);
+void do_setex(struct call *call);
+void do_setnx(struct call *call);
+void do_time(struct call *call);
+void do_ttl(struct call *call);
 
 /* -- server_script.c -- */
 

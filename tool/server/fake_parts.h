@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "fake/fake_node.h"
 #include "server/bytes.h"
+#include "server/fake_node.h"
 #include "server/resp.h"
 #include "server/server.h"
 
@@ -39,6 +39,9 @@ struct fake_node {
     int fillers[4];                 /* sockets that fill the queue of a vanished node; -1: none */
     struct fake_conn *conns;
     struct server *server;
+    bool borrows; /* the server is another node's */
+    struct server_hooks hooks;
+    struct fake_watch watch;
     uint64_t clock_ahead_ns;
     size_t fragment;
     struct bytes greeting;
@@ -56,9 +59,6 @@ struct fake_node {
 
 /* Prints and ends the program unless truth: for what a test cannot go on without. */
 void fake_demand(bool truth, const char *what);
-
-/* The time of day at the node, by which keys expire. */
-uint64_t fake_now_us(const struct fake_node *node);
 
 /* A handle of the node has been closed: the last one frees the node. */
 void fake_handle_closed(struct fake_node *node);

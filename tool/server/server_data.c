@@ -280,35 +280,56 @@ void do_flushall(struct call *call) {
     reply_line(call, "+OK");
 }
 
-static void expire(struct call *call, const char *name, long long from_ms) {
-    long long ms = 0;
-    if (call->count > 3) {
-        reply_error_format(call, "ERR Unsupported option %.*s",
-                           (int)(call->args[3].length < 128 ? call->args[3].length : 128),
-                           call->args[3].data);
+/* Whether an option of PEXPIRE lets the key have this end; false as well where there is no such
+ * option, and then the error is there. */
+static bool may_expire(struct call *call, const struct server_key *key, long long when_ms) {
+    static const char *const options[] = {"NX", "XX", "GT", "LT"};
+    const struct resp_arg *said = &call->args[3];
+    const bool is_mortal = key != NULL && key->expires_ms != SERVER_NEVER_MS;
+    const bool is_later = is_mortal && when_ms > (long long)key->expires_ms;
+    const bool is_earlier = !is_mortal || when_ms < (long long)key->expires_ms;
+    const bool fits[] = {!is_mortal, is_mortal, is_later, is_earlier};
+    for (size_t i = 0; i < 4; i++) {
+        if (call->count == 4 && resp_is(said, options[i])) {
+            return fits[i];
+        }
+    }
+    reply_error_format(call, "ERR Unsupported option %.*s",
+                       (int)(said->length < 128 ? said->length : 128), said->data);
+    return false;
+}
+
+void expire_by(struct call *call, const char *name, long long unit_ms, long long from_ms) {
+    const size_t before = call->connection->output.length;
+    struct server_key *key = find_key(call, &call->args[1]);
+    long long number = 0;
+    bool is_number = resp_number(&call->args[2], &number);
+    bool fits = number <= (LLONG_MAX - from_ms) / unit_ms && number >= LLONG_MIN / unit_ms;
+    long long when_ms = is_number && fits ? from_ms + number * unit_ms : 0;
+    bool may = call->count == 3 || may_expire(call, key, when_ms);
+    if (call->connection->output.length > before) {
         return;
     }
-    if (!resp_number(&call->args[2], &ms)) {
+    if (!is_number) {
         reply_error(call, NO_INTEGER_TEXT);
         return;
     }
-    if (ms > LLONG_MAX - from_ms) {
+    if (!fits) {
         reply_error_format(call, "ERR invalid expire time in '%s' command", name);
         return;
     }
-    struct server_key *key = find_key(call, &call->args[1]);
-    if (key != NULL) {
-        expire_key(call, key, from_ms + ms);
+    if (key != NULL && may) {
+        expire_key(call, key, when_ms);
     }
-    reply_number(call, key != NULL ? 1 : 0);
+    reply_number(call, key != NULL && may ? 1 : 0);
 }
 
 void do_pexpire(struct call *call) {
-    expire(call, "pexpire", (long long)call->now_ms);
+    expire_by(call, "pexpire", 1, (long long)call->now_ms);
 }
 
 void do_pexpireat(struct call *call) {
-    expire(call, "pexpireat", 0);
+    expire_by(call, "pexpireat", 1, 0);
 }
 
 void do_rpush(struct call *call) {
