@@ -24,6 +24,7 @@ static const char overview[] =
     "  extend KEY TOKEN      for scripts: renew it\n"
     "  release KEY TOKEN     for scripts: give it back\n"
     "  elect NAME            campaign: one of several machines leads at a time\n"
+    "  conform -- COMMAND    try another Redlock client: what it does wrong\n"
     "  redlock COMMAND --help explains one of them; man redlock explains all.\n"
     "\n"
     "Try, with the nodes of your own:\n"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conform/conform.h"
 #include "doctor/doctor.h"
 #include "elect.h"
 #include "exits.h"
@@ -46,8 +47,20 @@ static int unknown(const char *name) {
     }
     return rl_fail(RL_EXIT_USAGE,
                    "\"%s\" is not a command; there are run, status, doctor, acquire, extend, "
-                   "release and elect",
+                   "release, elect and conform",
                    shown);
+}
+
+static int conform(int argc, char **argv) {
+#ifdef REDLOCK_HAS_CONFORM
+    return rl_cmd_conform(argc, argv);
+#else
+    (void)argc;
+    (void)argv;
+    return rl_fail(RL_EXIT_USAGE,
+                   "conform: this redlock was built without Lua 5.1, which runs the scripts of the "
+                   "client that is tried; install liblua5.1-0-dev, and build it again");
+#endif
 }
 
 static int dispatch(int argc, char **argv) {
@@ -62,6 +75,9 @@ static int dispatch(int argc, char **argv) {
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("redlock %s%s\n", redlock_version(), redlock_has_tls() ? "" : " (without TLS)");
         return RL_EXIT_OK;
+    }
+    if (strcmp(argv[1], "conform") == 0) { /* asks no nodes, so its options are its own */
+        return conform(argc - 1, argv + 1);
     }
     for (int i = 0; i < RL_CMDS; i++) {
         if (strcmp(argv[1], rl_args_command_text((enum rl_command_name)i)) == 0) {

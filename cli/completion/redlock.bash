@@ -12,7 +12,7 @@ _redlock() {
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W \
-            'run status doctor acquire extend release elect --help --version' -- "$word")
+            'run status doctor acquire extend release elect conform --help --version' -- "$word")
         return
     fi
     # Behind -- stands another command: complete that as if it stood alone.
@@ -37,6 +37,10 @@ _redlock() {
     --max-ttl) mapfile -t COMPREPLY < <(compgen -W '30s 1m 5m' -- "$word") ;;
     --ttl | -t) mapfile -t COMPREPLY < <(compgen -W '10s 30s 1m 5m' -- "$word") ;;
     --fence-retention) mapfile -t COMPREPLY < <(compgen -W '1d 7d 30d' -- "$word") ;;
+    --story | -s)
+        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" conform --list 2>/dev/null |
+            sed 's/ .*//')" -- "$word")
+        ;;
     --wait | -w) mapfile -t COMPREPLY < <(compgen -W '10s 1m 10m' -- "$word") ;;
     *)
         case $word in

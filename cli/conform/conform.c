@@ -1,0 +1,206 @@
+/* See conform.h. A story's process hands over its verdict through a pipe, in one piece: it is
+ * shorter than PIPE_BUF. */
+#include "conform/conform.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conform/report.h"
+#include "conform/settings.h"
+#include "conform/stage.h"
+#include "conform/stories.h"
+#include "exits.h"
+#include "say.h"
+
+static_assert(sizeof(struct rl_result) <= PIPE_BUF, "a verdict is written in one piece");
+
+enum state { WAITING, RUNNING, DONE, SHOWN };
+
+struct run { /* of one story */
+    const struct rl_story *story;
+    enum state state;
+    pid_t pid;
+    int fd;
+    struct rl_result result;
+};
+
+struct runs {
+    const struct rl_conform *settings;
+    struct run *all;
+    size_t n, running;
+    struct rl_report report;
+};
+
+/* -- In the story's process -- */
+
+static void play(const struct rl_conform *settings, const struct rl_story *story,
+                 struct rl_result *out) {
+    static struct rl_stage stage; /* large */
+    stage = (struct rl_stage){.scale = settings->scale,
+                              .command = settings->command,
+                              .story = story->name,
+                              .shows_errors = settings->verbose};
+    const uint64_t begin_ns = uv_hrtime();
+    rl_stage_open(&stage);
+    if (!story->starts_itself) {
+        rl_stage_enter(&stage, 0);
+    }
+    if (!stage.is_decided) {
+        story->play(&stage);
+    }
+    stage.result.ms = (int64_t)((uv_hrtime() - begin_ns) / 1000000);
+    *out = stage.result;
+    rl_stage_close(&stage);
+}
+
+static void run_child(const struct rl_conform *settings, const struct rl_story *story, int fd) {
+    struct rl_result result = {.verdict = RL_VERDICT_PASS};
+    signal(SIGPIPE, SIG_IGN); /* a client that has ended does not read */
+    play(settings, story, &result);
+    bool whole = write(fd, &result, sizeof result) == (ssize_t)sizeof result;
+    _exit(whole ? 0 : 1);
+}
+
+/* -- In the process that reports -- */
+
+/* Returns 0 or an exit status. */
+static int start(struct runs *runs, struct run *run) {
+    int fds[2];
+    fflush(stdout);
+    if (pipe(fds) != 0) {
+        return rl_fail(RL_EXIT_SYSTEM, "conform: no pipe: %s", strerror(errno));
+    }
+    run->pid = fork();
+    if (run->pid == 0) {
+        close(fds[0]);
+        run_child(runs->settings, run->story, fds[1]);
+    }
+    close(fds[1]);
+    if (run->pid < 0) {
+        close(fds[0]);
+        return rl_fail(RL_EXIT_SYSTEM, "conform: no process: %s", strerror(errno));
+    }
+    run->fd = fds[0];
+    run->state = RUNNING;
+    runs->running++;
+    return 0;
+}
+
+static int finish(struct runs *runs, struct run *run) {
+    ssize_t n = read(run->fd, &run->result, sizeof run->result);
+    int status = 0;
+    close(run->fd);
+    while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    run->state = DONE;
+    runs->running--;
+    if (n != (ssize_t)sizeof run->result) {
+        return rl_fail(RL_EXIT_SYSTEM, "conform: the process of story %s ended without a verdict",
+                       run->story->name);
+    }
+    return 0;
+}
+
+/* Waits until one of those that run has ended. */
+static int await(struct runs *runs) {
+    struct pollfd *polls = calloc(runs->n, sizeof *polls);
+    int exit_status = 0;
+    if (polls == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    for (size_t i = 0; i < runs->n; i++) {
+        polls[i] = (struct pollfd){.fd = runs->all[i].state == RUNNING ? runs->all[i].fd : -1,
+                                   .events = POLLIN};
+    }
+    if (poll(polls, (nfds_t)runs->n, -1) > 0) {
+        for (size_t i = 0; i < runs->n && exit_status == 0; i++) {
+            exit_status = polls[i].revents != 0 ? finish(runs, &runs->all[i]) : 0;
+        }
+    }
+    free(polls);
+    return exit_status;
+}
+
+/* In order. Returns 0, or RL_EXIT_NOT_FOUND: no story can begin. */
+static int show(struct runs *runs) {
+    for (size_t i = 0; i < runs->n && runs->all[i].state >= DONE; i++) {
+        struct run *run = &runs->all[i];
+        if (run->state == DONE && run->result.is_unstarted) {
+            return rl_fail(RL_EXIT_NOT_FOUND, "conform: %s", run->result.text);
+        }
+        if (run->state == DONE) {
+            rl_report_show(&runs->report, run->story, &run->result);
+            run->state = SHOWN;
+            fflush(stdout);
+        }
+    }
+    return 0;
+}
+
+static int run_all(struct runs *runs) {
+    int exit_status = 0;
+    size_t next = 0;
+    while (exit_status == 0 && (next < runs->n || runs->running > 0)) {
+        if (next < runs->n && runs->running < (size_t)runs->settings->jobs) {
+            exit_status = start(runs, &runs->all[next++]);
+            continue;
+        }
+        exit_status = await(runs);
+        exit_status = exit_status == 0 ? show(runs) : exit_status;
+    }
+    for (size_t i = 0; i < runs->n; i++) { /* after an error */
+        if (runs->all[i].state == RUNNING) {
+            finish(runs, &runs->all[i]);
+        }
+    }
+    return exit_status;
+}
+
+static bool is_wanted(const struct rl_conform *settings, const char *name) {
+    bool wanted = settings->stories.n == 0;
+    for (size_t i = 0; i < settings->stories.n; i++) {
+        wanted = wanted || strcmp(settings->stories.items[i], name) == 0;
+    }
+    return wanted;
+}
+
+static int try_client(const struct rl_conform *settings) {
+    struct runs runs = {.settings = settings, .report = {.json = settings->json}};
+    runs.all = calloc(rl_stories_size, sizeof *runs.all);
+    if (runs.all == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    for (size_t i = 0; i < rl_stories_size; i++) {
+        if (is_wanted(settings, rl_stories[i].name)) {
+            runs.all[runs.n++].story = &rl_stories[i];
+        }
+    }
+    int exit_status = run_all(&runs);
+    free(runs.all);
+    if (exit_status == 0) {
+        rl_report_end(&runs.report);
+        exit_status = runs.report.counts[RL_VERDICT_FAIL] > 0 ? RL_EXIT_HELD : RL_EXIT_OK;
+    }
+    return exit_status;
+}
+
+int rl_cmd_conform(int argc, char **argv) {
+    struct rl_conform settings;
+    int exit_status = 0;
+    bool runs = rl_conform_read(&settings, argc, argv, &exit_status);
+    if (runs && settings.lists) {
+        rl_report_list(settings.json);
+    } else if (runs) {
+        exit_status = try_client(&settings);
+    }
+    tool_list_free(&settings.stories);
+    return exit_status;
+}

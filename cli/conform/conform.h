@@ -1,0 +1,20 @@
+/* redlock conform -- COMMAND: plays five nodes to a client that is not ours, and says, story by
+ * story, what it does right and what it does wrong. The rules are those of docs/protocol.md.
+ *
+ * Happy path: for each story of stories.h a process of our own, with nodes on free loopback ports,
+ * starts COMMAND, plays, and hands over its verdict; some run at a time. The verdicts are shown in
+ * the order of the stories. Exit status RL_EXIT_OK if none is FAIL, else RL_EXIT_HELD (1).
+ *
+ * Failure modes: wrong options and no COMMAND: RL_EXIT_USAGE. A COMMAND that cannot be started ends
+ * the run: RL_EXIT_NOT_FOUND. A process or a socket that cannot be had: RL_EXIT_SYSTEM. Without
+ * Lua, when built, it says so: clients bring scripts of their own.
+ *
+ * Can a story hit a node of the user's? No: COMMAND's REDLOCK_NODES are the played ones, other
+ * variables REDLOCK_... are not handed on. */
+#ifndef RL_CLI_CONFORM_CONFORM_H
+#define RL_CLI_CONFORM_CONFORM_H
+
+/* argv[0] is "conform". Returns the exit status. */
+int rl_cmd_conform(int argc, char **argv);
+
+#endif

@@ -1,0 +1,22 @@
+/* The options of `redlock conform`, and its --help.
+ *
+ * Failure modes: a sentence on stderr that names the option, and RL_EXIT_USAGE. */
+#ifndef RL_CLI_CONFORM_SETTINGS_H
+#define RL_CLI_CONFORM_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/list.h"
+
+struct rl_conform {
+    struct tool_list stories; /* by name; none: all */
+    int64_t scale, jobs;
+    bool json, verbose, lists;
+    char **command; /* ends with NULL */
+};
+
+/* True: *out is complete. False: end with *exit_status; --help was shown, or what is wrong. */
+bool rl_conform_read(struct rl_conform *out, int argc, char **argv, int *exit_status);
+
+#endif

@@ -1,0 +1,449 @@
+/* See stage.h. */
+#include "conform/stage.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/server/server_lua.h"
+#include "tool/server/sha1.h"
+
+#define ANSWER_MS 6000 /* for one attempt */
+#define READY_MS 20000
+#define WARM_KEY "conform:warm-up"
+
+void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
+                     const char *format, ...) {
+    va_list list;
+    if (s->is_decided) {
+        return;
+    }
+    s->is_decided = true;
+    s->result.verdict = verdict;
+    snprintf(s->result.rule, sizeof s->result.rule, "%s", rule);
+    va_start(list, format);
+    vsnprintf(s->result.text, sizeof s->result.text, format, list);
+    va_end(list);
+}
+
+/* -- Time -- */
+
+static void on_tick(uv_timer_t *tick) {
+    (void)tick;
+}
+
+uint64_t rl_stage_ms(const struct rl_stage *s, int64_t ms) {
+    return (uint64_t)(ms * s->scale);
+}
+
+bool rl_stage_until(struct rl_stage *s, rl_stage_condition *condition, void *data, int64_t ms) {
+    const uint64_t end_ns = uv_hrtime() + rl_stage_ms(s, ms) * 1000000;
+    bool holds = false;
+    uv_timer_start(&s->tick, on_tick, 1, 1);
+    for (;;) {
+        holds = condition != NULL && condition(s, data);
+        if (holds || uv_hrtime() >= end_ns) {
+            break;
+        }
+        uv_run(&s->loop, UV_RUN_ONCE);
+    }
+    uv_timer_stop(&s->tick);
+    return holds;
+}
+
+void rl_stage_run(struct rl_stage *s, int64_t ms) {
+    rl_stage_until(s, NULL, NULL, ms);
+}
+
+/* -- What the nodes see -- */
+
+static void copy_arg(char *to, size_t size, const void *data, size_t length) {
+    size_t n = length < size - 1 ? length : size - 1;
+    memcpy(to, data, n);
+    to[n] = '\0';
+}
+
+static struct rl_event *add_event(struct rl_stage *s, enum rl_event_kind kind, int node) {
+    if (s->n_events == RL_EVENTS_MAX) { /* what comes now is a client that does not stop */
+        return NULL;
+    }
+    struct rl_event *event = &s->events[s->n_events++];
+    memset(event, 0, sizeof *event);
+    event->kind = kind;
+    event->node = node;
+    event->at_ns = uv_hrtime();
+    return event;
+}
+
+static bool is_script(const struct resp_command *command) {
+    return resp_is(&command->args[0], "EVAL") || resp_is(&command->args[0], "EVALSHA");
+}
+
+/* The value that a command carries: what is behind the key, or behind the keys of a script. */
+static const struct resp_arg *value_of(const struct resp_command *command) {
+    long long keys = 0;
+    size_t at = 2;
+    if (is_script(command)) {
+        bool is_number = command->count > 2 && resp_number(&command->args[2], &keys);
+        at = is_number && keys >= 0 ? 3 + (size_t)keys : command->count;
+    } else if (resp_is(&command->args[0], "DELEX")) {
+        at = 3;
+    }
+    return at < command->count ? &command->args[at] : NULL;
+}
+
+static bool is_of_key(const struct rl_stage *s, const struct resp_command *command) {
+    bool is = false;
+    for (size_t i = 1; i < command->count && !is; i++) {
+        is = command->args[i].length == strlen(s->key) &&
+             memcmp(command->args[i].data, s->key, command->args[i].length) == 0;
+    }
+    return is;
+}
+
+static void on_came(void *owner, const struct server_connection *connection,
+                    const struct resp_command *command) {
+    const struct rl_watched *watched = owner;
+    struct rl_stage *s = watched->stage;
+    (void)connection;
+    if (!is_of_key(s, command)) {
+        return;
+    }
+    struct rl_event *event = add_event(s, RL_EVENT_CAME, watched->node);
+    if (event == NULL) {
+        return;
+    }
+    event->by_script = is_script(command);
+    const struct resp_arg *name = &command->args[0], *value = value_of(command);
+    if (event->by_script && resp_is(name, "EVAL")) {
+        sha1_hex(command->args[1].data, command->args[1].length, event->shape);
+    } else {
+        name = event->by_script ? &command->args[1] : name;
+        copy_arg(event->shape, sizeof event->shape, name->data, name->length);
+    }
+    if (value != NULL) {
+        copy_arg(event->value, sizeof event->value, value->data, value->length);
+    }
+    const char *held = fake_node_get(s->nodes[watched->node], s->key);
+    snprintf(event->held, sizeof event->held, "%s", held != NULL ? held : "");
+}
+
+static void on_done(void *owner, const struct resp_command *command) {
+    const struct rl_watched *watched = owner;
+    struct rl_stage *s = watched->stage;
+    if (s->swaps && resp_is(&command->args[0], "GET") && is_of_key(s, command)) {
+        fake_node_put(s->nodes[watched->node], s->key, OTHER, rl_stage_ms(s, 60000));
+        s->swapped++;
+    }
+}
+
+static void on_changed(void *owner, const struct server_key *key, enum server_change change,
+                       const struct server_connection *by) {
+    const struct rl_watched *watched = owner;
+    struct rl_stage *s = watched->stage;
+    const enum rl_event_kind kind = change == SERVER_SET      ? RL_EVENT_SET
+                                    : change == SERVER_EXPIRY ? RL_EVENT_EXPIRY
+                                                              : RL_EVENT_DELETED;
+    bool is_ours =
+        key->name.length == strlen(s->key) && memcmp(key->name.data, s->key, key->name.length) == 0;
+    struct rl_event *event = by != NULL && is_ours ? add_event(s, kind, watched->node) : NULL;
+    if (event == NULL) {
+        return;
+    }
+    event->by_script = by->server->is_in_script;
+    copy_arg(event->key, sizeof event->key, key->name.data, key->name.length);
+    copy_arg(event->value, sizeof event->value, key->value.data, key->value.length);
+    const uint64_t now_ms = fake_node_now_us(s->nodes[watched->node]) / 1000;
+    event->life_ms =
+        key->expires_ms == SERVER_NEVER_MS ? -1 : (int64_t)key->expires_ms - (int64_t)now_ms;
+}
+
+/* -- Opening and closing -- */
+
+static const char *write_urls(const struct rl_stage *s, char *urls, size_t size) {
+    size_t used = 0;
+    for (int i = 0; i < RL_NODES; i++) {
+        used += (size_t)snprintf(urls + used, size - used, "%s%s", i > 0 ? "," : "",
+                                 fake_node_url(s->nodes[i]));
+    }
+    return urls;
+}
+
+void rl_stage_open(struct rl_stage *s) {
+    uv_loop_init(&s->loop);
+    uv_timer_init(&s->loop, &s->tick);
+    s->events = calloc(RL_EVENTS_MAX, sizeof *s->events);
+    if (s->events == NULL) {
+        abort();
+    }
+    s->key = KEY;
+    for (int i = 0; i < RL_NODES; i++) {
+        s->watched[i] = (struct rl_watched){s, i};
+        s->nodes[i] = fake_node_start(&s->loop);
+        fake_node_watch(
+            s->nodes[i],
+            &(struct fake_watch){
+                .owner = &s->watched[i], .came = on_came, .done = on_done, .changed = on_changed});
+        fake_node_server(s->nodes[i])->interpreter = server_lua;
+    }
+}
+
+static bool have_ended(struct rl_stage *s, void *data) {
+    bool all = true;
+    (void)data;
+    for (int i = 0; i < RL_PLAYERS; i++) {
+        all = all && (!s->players[i].is_started || s->players[i].has_ended);
+    }
+    return all;
+}
+
+void rl_stage_close(struct rl_stage *s) {
+    for (int i = 0; i < RL_PLAYERS; i++) {
+        rl_player_finish(&s->players[i]);
+    }
+    rl_stage_until(s, have_ended, NULL, 500);
+    for (int i = 0; i < RL_PLAYERS; i++) {
+        rl_player_close(&s->players[i]);
+    }
+    for (int i = RL_NODES - 1; i >= 0; i--) { /* who shares a server goes before its owner */
+        fake_node_close(s->nodes[i]);
+    }
+    uv_close((uv_handle_t *)&s->tick, NULL);
+    uv_run(&s->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&s->loop);
+    free(s->events);
+}
+
+/* -- The clients -- */
+
+static bool is_ready(struct rl_stage *s, void *data) {
+    const struct rl_player *player = data;
+    (void)s;
+    return player->is_ready || player->problem[0] != '\0';
+}
+
+void rl_stage_start(struct rl_stage *s, int who) {
+    char urls[RL_NODES * 64];
+    struct rl_player *player = &s->players[who];
+    if (s->is_decided) {
+        return;
+    }
+    rl_player_start(player, &s->loop, s->command, write_urls(s, urls, sizeof urls), s->story,
+                    s->shows_errors);
+    s->result.is_unstarted = player->is_unstarted;
+    if (!rl_stage_until(s, is_ready, player, READY_MS)) {
+        rl_stage_decide(s, RL_VERDICT_FAIL, "P1",
+                        "the client did not write \"ready\" within %llu s",
+                        (unsigned long long)rl_stage_ms(s, READY_MS) / 1000);
+    } else if (!player->is_ready) {
+        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", player->problem);
+    }
+}
+
+bool rl_stage_has_heard(const struct rl_stage *s, int who) {
+    return s->players[who].answered || s->players[who].problem[0] != '\0';
+}
+
+static bool has_heard(struct rl_stage *s, void *data) {
+    return rl_stage_has_heard(s, *(int *)data);
+}
+
+static void tell(struct rl_stage *s, int who, const char *request) {
+    if (!s->is_decided) {
+        rl_player_ask(&s->players[who], request);
+    }
+}
+
+void rl_stage_tell_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms,
+                           int tries) {
+    char request[RL_PLAYER_LINE_MAX];
+    snprintf(request, sizeof request, "acquire %s %llu %d", key,
+             (unsigned long long)rl_stage_ms(s, ttl_ms), tries);
+    tell(s, who, request);
+}
+
+bool rl_stage_hear(struct rl_stage *s, int who) {
+    const struct rl_player *player = &s->players[who];
+    if (s->is_decided) {
+        return false;
+    }
+    if (!rl_stage_until(s, has_heard, &who, ANSWER_MS)) {
+        rl_stage_decide(s, RL_VERDICT_FAIL, "A10",
+                        "the client has not answered \"%.200s\" after %llu s: a program that uses "
+                        "it hangs",
+                        player->request, (unsigned long long)rl_stage_ms(s, ANSWER_MS) / 1000);
+    } else if (!player->answered) {
+        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", player->problem);
+    }
+    return !s->is_decided && player->answer.is_yes;
+}
+
+const struct rl_answer *rl_stage_answer(const struct rl_stage *s, int who) {
+    return &s->players[who].answer;
+}
+
+bool rl_stage_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms, int tries) {
+    rl_stage_tell_acquire(s, who, key, ttl_ms, tries);
+    return rl_stage_hear(s, who);
+}
+
+bool rl_stage_extend(struct rl_stage *s, int who, const char *key, int64_t ttl_ms) {
+    char request[RL_PLAYER_LINE_MAX];
+    snprintf(request, sizeof request, "extend %s %llu", key,
+             (unsigned long long)rl_stage_ms(s, ttl_ms));
+    tell(s, who, request);
+    return rl_stage_hear(s, who);
+}
+
+bool rl_stage_release(struct rl_stage *s, int who, const char *key) {
+    char request[RL_PLAYER_LINE_MAX];
+    snprintf(request, sizeof request, "release %s", key);
+    tell(s, who, request);
+    return rl_stage_hear(s, who);
+}
+
+int64_t rl_stage_validity_ms(int64_t ttl_ms, int64_t elapsed_ms) {
+    return ttl_ms - elapsed_ms - (ttl_ms / 100 + 2);
+}
+
+void rl_stage_enter(struct rl_stage *s, int who) {
+    rl_stage_start(s, who);
+    bool works = rl_stage_acquire(s, who, WARM_KEY, 8000, 3);
+    works = works && rl_stage_release(s, who, WARM_KEY);
+    if (!works) {
+        rl_stage_decide(s, RL_VERDICT_FAIL, "A6",
+                        "before the story began: it could not acquire and release a free key on "
+                        "five nodes, but said \"%.200s\"",
+                        rl_stage_answer(s, who)->line);
+    }
+    rl_stage_begin(s);
+}
+
+/* -- The nodes -- */
+
+void rl_stage_plant(struct rl_stage *s, int first, int count, const char *value, int64_t life_ms) {
+    for (int i = first; i < first + count; i++) {
+        fake_node_put(s->nodes[i], s->key, value, rl_stage_ms(s, life_ms));
+    }
+}
+
+void rl_stage_uproot(struct rl_stage *s, int first, int count) {
+    for (int i = first; i < first + count; i++) {
+        server_remove(fake_node_server(s->nodes[i]), 0, s->key, strlen(s->key));
+    }
+}
+
+void rl_stage_rule(struct rl_stage *s, int first, int count, struct fake_rule rule) {
+    rule.key = s->key;
+    for (int i = first; i < first + count; i++) {
+        fake_node_rule(s->nodes[i], rule);
+    }
+}
+
+void rl_stage_clear(struct rl_stage *s, int first, int count) {
+    for (int i = first; i < first + count; i++) {
+        fake_node_clear_rules(s->nodes[i]);
+    }
+}
+
+void rl_stage_down(struct rl_stage *s, int first, int count) {
+    for (int i = first; i < first + count; i++) {
+        fake_node_refuse(s->nodes[i]);
+        fake_node_drop(s->nodes[i], true);
+    }
+}
+
+void rl_stage_restart(struct rl_stage *s, int first, int count) {
+    for (int i = first; i < first + count; i++) {
+        fake_node_restart(s->nodes[i]);
+    }
+}
+
+void rl_stage_forget_scripts(struct rl_stage *s) {
+    for (int i = 0; i < RL_NODES; i++) {
+        server_forget_scripts(fake_node_server(s->nodes[i]));
+    }
+}
+
+const char *rl_stage_value(struct rl_stage *s, int node) {
+    return fake_node_get(s->nodes[node], s->key);
+}
+
+int rl_stage_count(struct rl_stage *s, int first, int count, const char *value) {
+    int n = 0;
+    for (int i = first; i < first + count; i++) {
+        const char *there = rl_stage_value(s, i);
+        n += there != NULL && strncmp(there, value, strlen(value)) == 0;
+    }
+    return n;
+}
+
+int rl_stage_any(struct rl_stage *s, int first, int count) {
+    int n = 0;
+    for (int i = first; i < first + count; i++) {
+        n += rl_stage_value(s, i) != NULL;
+    }
+    return n;
+}
+
+struct span {
+    int first, count;
+};
+
+static bool is_clean(struct rl_stage *s, void *data) {
+    const struct span *span = data;
+    int left = 0;
+    for (int i = span->first; i < span->first + span->count; i++) {
+        const char *there = rl_stage_value(s, i);
+        /* A reservation is nobody's, and ends by itself. */
+        left += there != NULL && strcmp(there, OTHER) != 0 && strncmp(there, "reserved", 8) != 0;
+    }
+    return left == 0;
+}
+
+bool rl_stage_cleans(struct rl_stage *s, int first, int count, int64_t ms) {
+    struct span span = {first, count};
+    return rl_stage_until(s, is_clean, &span, ms);
+}
+
+/* -- What they have seen -- */
+
+const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, enum rl_event_kind kind,
+                                     int node) {
+    while (*at < s->n_events) {
+        const struct rl_event *event = &s->events[(*at)++];
+        if (event->kind == kind && (node < 0 || event->node == node)) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
+int rl_stage_seen(const struct rl_stage *s, enum rl_event_kind kind, int node) {
+    size_t at = 0;
+    int n = 0;
+    while (rl_stage_next(s, &at, kind, node) != NULL) {
+        n++;
+    }
+    return n;
+}
+
+int rl_stage_attempts(const struct rl_stage *s, int node, const struct rl_event **out, int max) {
+    size_t at = 0;
+    int n = 0;
+    const struct rl_event *first = rl_stage_next(s, &at, RL_EVENT_CAME, node), *event = first;
+    for (; event != NULL; event = rl_stage_next(s, &at, RL_EVENT_CAME, node)) {
+        if (strcmp(event->shape, first->shape) == 0) {
+            if (n < max) {
+                out[n] = event;
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+void rl_stage_begin(struct rl_stage *s) {
+    s->n_events = 0;
+}

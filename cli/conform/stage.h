@@ -1,0 +1,178 @@
+/* Where a story of `redlock conform` is played: five nodes on sockets of their own, clients, and
+ * what the nodes have seen.
+ *
+ * Happy path: a story is a function that says what goes wrong, asks, and looks:
+ *
+ *     rl_stage_plant(s, 3, 2, OTHER, 5000);
+ *     MUST(s, rl_stage_acquire(s, 0, KEY, 5000, 1), "A6", "two nodes of five refused, and ...");
+ *
+ * The first verdict that is not PASS stays, and MUST ends the story.
+ *
+ * Failure modes: a client that does not answer in time, ends, or says what is no answer, fails the
+ * story by itself. Times are multiplied by s->scale, for slow machines and slow clients; nothing
+ * here measures how fast a client is, but where a rule says so. */
+#ifndef RL_CLI_CONFORM_STAGE_H
+#define RL_CLI_CONFORM_STAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "conform/player.h"
+#include "conform/verdict.h"
+#include "tool/server/fake_node.h"
+
+#define RL_NODES 5
+#define RL_QUORUM 3
+#define RL_PLAYERS 2
+#define RL_EVENTS_MAX 4096
+#define RL_SHAPE_MAX 48
+#define RL_VALUE_MAX 160
+#define RL_SECONDS(n) ((uint64_t)(n)*1000)
+
+#define KEY "conform:orders"
+#define OTHER "0123456789abcdef-of-another-holder"
+
+enum rl_event_kind {
+    RL_EVENT_CAME, /* a command: its shape, its value, and what was under the key then */
+    RL_EVENT_SET,
+    RL_EVENT_EXPIRY,
+    RL_EVENT_DELETED /* by a client; not when its life ended */
+};
+
+struct rl_event {
+    enum rl_event_kind kind;
+    int node;
+    uint64_t at_ns;           /* uv_hrtime() */
+    int64_t life_ms;          /* of SET and EXPIRY: from now on; -1: for ever */
+    bool by_script;           /* a script did it, or CAME is one */
+    char shape[RL_SHAPE_MAX]; /* "SET", or a script's SHA-1 */
+    char key[RL_VALUE_MAX];
+    char value[RL_VALUE_MAX];
+    char held[RL_VALUE_MAX]; /* of CAME */
+};
+
+struct rl_stage;
+
+struct rl_watched { /* what a node's watch knows */
+    struct rl_stage *stage;
+    int node;
+};
+
+struct rl_stage {
+    uv_loop_t loop;
+    uv_timer_t tick;
+    struct fake_node *nodes[RL_NODES];
+    struct rl_watched watched[RL_NODES];
+    struct rl_player players[RL_PLAYERS];
+    struct rl_event *events;
+    size_t n_events;
+    const char *key; /* whose commands and changes are events */
+    int64_t scale;
+    char *const *command;
+    const char *story;
+    bool shows_errors;
+    bool swaps;  /* a GET of the key, outside of a script, is the last that its holder sees of it */
+    int swapped; /* so often another holder has got it in this way */
+    struct rl_result result;
+    bool is_decided;
+};
+
+void rl_stage_open(struct rl_stage *s);
+void rl_stage_close(struct rl_stage *s);
+
+/* The verdict, unless there is one. */
+void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#define MUST(s, condition, rule, ...)                                 \
+    do {                                                              \
+        if (!(condition)) {                                           \
+            rl_stage_decide((s), RL_VERDICT_FAIL, rule, __VA_ARGS__); \
+        }                                                             \
+        if ((s)->is_decided) {                                        \
+            return;                                                   \
+        }                                                             \
+    } while (0)
+
+#define NOTE_UNLESS(s, condition, rule, ...)                          \
+    do {                                                              \
+        if (!(condition)) {                                           \
+            rl_stage_decide((s), RL_VERDICT_NOTE, rule, __VA_ARGS__); \
+        }                                                             \
+        if ((s)->is_decided) {                                        \
+            return;                                                   \
+        }                                                             \
+    } while (0)
+
+/* -- Time -- */
+
+uint64_t rl_stage_ms(const struct rl_stage *s, int64_t ms); /* scaled */
+void rl_stage_run(struct rl_stage *s, int64_t ms);
+
+typedef bool rl_stage_condition(struct rl_stage *s, void *data);
+
+/* Turns the loop until the condition holds; false: it does not, after so long. */
+bool rl_stage_until(struct rl_stage *s, rl_stage_condition *condition, void *data, int64_t ms);
+
+/* -- The clients -- */
+
+/* Starts client number `who`, waits until it is ready, and has it acquire and release another key:
+ * it is connected then, and the nodes know its scripts. (start: without that.) */
+void rl_stage_enter(struct rl_stage *s, int who);
+void rl_stage_start(struct rl_stage *s, int who);
+
+/* Asks, and waits for the answer; true if it is granted, extended, released. false as well if
+ * the story is decided. The key is one word. */
+bool rl_stage_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms, int tries);
+bool rl_stage_extend(struct rl_stage *s, int who, const char *key, int64_t ttl_ms);
+bool rl_stage_release(struct rl_stage *s, int who, const char *key);
+
+/* The same in two steps. */
+void rl_stage_tell_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms, int tries);
+bool rl_stage_hear(struct rl_stage *s, int who);
+bool rl_stage_has_heard(const struct rl_stage *s, int who);
+
+const struct rl_answer *rl_stage_answer(const struct rl_stage *s, int who);
+
+/* What may be reported at most of a ttl after that much time: less the allowance for drift. */
+int64_t rl_stage_validity_ms(int64_t ttl_ms, int64_t elapsed_ms);
+
+/* -- The nodes: `count` of them from number `first` on -- */
+
+/* Another holder has the key, or nobody any more. */
+void rl_stage_plant(struct rl_stage *s, int first, int count, const char *value, int64_t life_ms);
+void rl_stage_uproot(struct rl_stage *s, int first, int count);
+
+/* What a command with the key meets there, as often as `times` (0: always). */
+void rl_stage_rule(struct rl_stage *s, int first, int count, struct fake_rule rule);
+void rl_stage_clear(struct rl_stage *s, int first, int count);
+
+void rl_stage_down(struct rl_stage *s, int first, int count);
+void rl_stage_restart(struct rl_stage *s, int first, int count);
+void rl_stage_forget_scripts(struct rl_stage *s);
+
+/* What is there: a value, or NULL. Of the key, until the loop turns. */
+const char *rl_stage_value(struct rl_stage *s, int node);
+/* On how many of them there is a value that begins so: another holder's, a token; or anything. */
+int rl_stage_count(struct rl_stage *s, int first, int count, const char *value);
+int rl_stage_any(struct rl_stage *s, int first, int count);
+/* Whether it becomes so, within the time, that nothing is left of anybody but the other holder. */
+bool rl_stage_cleans(struct rl_stage *s, int first, int count, int64_t ms);
+
+/* -- What they have seen -- */
+
+/* Event number *at or later of this kind on this node (-1: any), *at moves behind it; NULL. */
+const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, enum rl_event_kind kind,
+                                     int node);
+int rl_stage_seen(const struct rl_stage *s, enum rl_event_kind kind, int node);
+
+/* The attempts that a node has seen: commands with the key, of the shape that came there first.
+ * Their number, and up to `max` of them. */
+int rl_stage_attempts(const struct rl_stage *s, int node, const struct rl_event **out, int max);
+
+/* Forgets what was seen. */
+void rl_stage_begin(struct rl_stage *s);
+
+#endif

@@ -1,0 +1,142 @@
+/* See stories_together.h. */
+#include "conform/stories_together.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TTL 8000
+#define ROUNDS 4
+
+static const char *line(const struct rl_stage *s, int who) {
+    return rl_stage_answer(s, who)->line;
+}
+
+void rl_play_two_keys(struct rl_stage *s) {
+    char token[RL_PLAYER_LINE_MAX];
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    snprintf(token, sizeof token, "%s", rl_stage_answer(s, 0)->token);
+    MUST(s, rl_stage_acquire(s, 0, KEY ":b", TTL, 1), "A6",
+         "one key is held, and another one, which is free, was not granted: \"%s\"", line(s, 0));
+    MUST(s, strcmp(token, rl_stage_answer(s, 0)->token) != 0, "A2", "two keys have one token");
+    rl_stage_release(s, 0, KEY ":b");
+    rl_stage_run(s, 30);
+    MUST(s, rl_stage_count(s, 0, RL_NODES, token) == RL_NODES, "R1",
+         "the release of one key has ended the lock of another one");
+    rl_stage_release(s, 0, KEY);
+    MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1000), "R2", "the first of two keys was not released");
+}
+
+void rl_play_two_clients(struct rl_stage *s) {
+    rl_stage_enter(s, 1);
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    MUST(s, !rl_stage_acquire(s, 1, KEY, TTL, 1), "A6",
+         "two processes hold one lock at the same time");
+    MUST(s, rl_stage_release(s, 0, KEY), "R2", "not released: \"%s\"", line(s, 0));
+    MUST(s, rl_stage_acquire(s, 1, KEY, TTL, 6), "A6",
+         "the lock was released, and the other process does not get it: \"%s\"", line(s, 1));
+}
+
+static bool either_has_heard(struct rl_stage *s, void *data) {
+    (void)data;
+    return rl_stage_has_heard(s, 0) || rl_stage_has_heard(s, 1);
+}
+
+/* Both ask at once, as often as they like: the first is to get it, and the other when that one has
+ * released it. */
+static void play_round(struct rl_stage *s) {
+    for (int who = 0; who < RL_PLAYERS; who++) {
+        rl_stage_tell_acquire(s, who, KEY, TTL, 25);
+    }
+    rl_stage_until(s, either_has_heard, NULL, 6000);
+    int winner = rl_stage_has_heard(s, 0) ? 0 : 1;
+    bool granted = rl_stage_hear(s, winner);
+    MUST(s, granted, "A9",
+         "two processes asked for a free key, each up to 25 times, and neither got it: they block "
+         "each other");
+    rl_stage_run(s, 150);
+    MUST(s, !rl_stage_has_heard(s, 1 - winner) || !rl_stage_hear(s, 1 - winner), "A6",
+         "two processes hold one lock at the same time");
+    MUST(s, rl_stage_release(s, winner, KEY), "R2", "not released: \"%s\"", line(s, winner));
+    if (rl_stage_hear(s, 1 - winner)) {
+        rl_stage_release(s, 1 - winner, KEY);
+    }
+    rl_stage_cleans(s, 0, RL_NODES, 1000);
+}
+
+void rl_play_contend(struct rl_stage *s) {
+    rl_stage_enter(s, 1);
+    for (int i = 0; i < ROUNDS && !s->is_decided; i++) {
+        play_round(s);
+    }
+}
+
+static void play_foreign(struct rl_stage *s, const char *value, const char *what) {
+    rl_stage_plant(s, 0, RL_NODES, value, 60000);
+    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
+    MUST(s, rl_stage_count(s, 0, RL_NODES, value) == RL_NODES && !granted, "M1",
+         "the key is \"%s\", which is %s, and the client has overwritten or deleted it, or was "
+         "granted the lock",
+         value, what);
+}
+
+void rl_play_readers(struct rl_stage *s) {
+    play_foreign(s, "redlock:shared", "libredlock's while readers hold the lock");
+}
+
+void rl_play_reserved(struct rl_stage *s) {
+    play_foreign(s, "reserved:0123456789abcdef0100000000000000",
+                 "libredlock's while it is another client's turn");
+}
+
+/* -- What may be left out -- */
+
+void rl_play_guard(struct rl_stage *s) {
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    rl_stage_restart(s, 0, 3);
+    rl_stage_run(s, 50);
+    rl_stage_start(s, 1);
+    bool granted = rl_stage_acquire(s, 1, KEY, TTL, 4);
+    NOTE_UNLESS(s, !granted && !s->is_decided, "O1",
+                "three nodes restarted without their keys while the lock was held, and a second "
+                "client got it: without a guard, restarts of nodes must be delayed by the longest "
+                "ttl, or nodes must keep their keys");
+}
+
+static int count_counters(struct rl_stage *s) {
+    int n = 0;
+    for (int i = 0; i < RL_NODES; i++) {
+        n += fake_node_get(s->nodes[i], "libredlock:fence:" KEY) != NULL;
+    }
+    return n;
+}
+
+void rl_play_fence(struct rl_stage *s) {
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    rl_stage_run(s, 30);
+    NOTE_UNLESS(s, count_counters(s) > 0, "O2",
+                "no fence: a storage cannot refuse the write of a holder that was paused, and "
+                "fenced grants of other clients are not in one order with this one's");
+    MUST(s, count_counters(s) >= RL_QUORUM, "O2",
+         "the counters of the fence are on %d nodes of 5: a quorum is needed", count_counters(s));
+}
+
+static bool is_in_line(struct rl_stage *s, void *data) {
+    (void)data;
+    int n = 0;
+    for (int i = 0; i < RL_NODES; i++) {
+        n += fake_node_get(s->nodes[i], "libredlock:line:{" KEY "}") != NULL;
+    }
+    return n > 0;
+}
+
+void rl_play_line(struct rl_stage *s) {
+    rl_stage_enter(s, 1);
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    rl_stage_tell_acquire(s, 1, KEY, TTL, 50);
+    bool waits = rl_stage_until(s, is_in_line, NULL, 1000);
+    rl_stage_release(s, 0, KEY);
+    NOTE_UNLESS(s, waits, "O3",
+                "it does not wait in line: it asks again and again, and who comes first is chance");
+    MUST(s, rl_stage_hear(s, 1), "O3", "it waited in line, and did not get the lock: \"%s\"",
+         line(s, 1));
+}

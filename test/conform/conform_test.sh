@@ -1,0 +1,106 @@
+#!/bin/sh
+# redlock conform: a client that keeps the rules passes, and for each story there is one that does
+# not. Arguments: REDLOCK CONFORM_CLIENT BROKEN_PY CLIENT_PY
+set -u
+
+# shellcheck source=test/tap.sh
+. "$(dirname "$0")/../tap.sh"
+redlock=$1
+conform_client=$2
+broken=$3
+example=$4
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-conform.XXXXXX") || exit 2
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+log=$scratch/log
+export PYTHONDONTWRITEBYTECODE=1
+
+# verdicts OPTION... -- COMMAND...: lines "STORY VERDICT RULE TEXT"
+verdicts() {
+    "$redlock" conform --json "$@" 2>"$log" |
+        sed 's/^{"story": "\([^"]*\)".* "verdict": "\([^"]*\)", "rule": "*\([A-Za-z0-9]*\)"*, "text": \(.*\), "ms".*/\1 \2 \3 \4/'
+}
+
+# unwanted OTHERS NOTES: of such lines those with another verdict than OTHERS, or NOTE where the story
+# is one of NOTES; and what fails before the story has begun
+unwanted() {
+    awk -v others="$1" -v notes=" $2 " '{
+        wanted = index(notes, " " $1 " ") ? "NOTE" : others
+        if ($2 != wanted || $3 == "P1" || index($0, "before the story began")) print
+    }'
+}
+
+# client WHAT OTHERS NOTES COMMAND...: one case. What surprises is asked once more, alone: a machine
+# that stands still for a moment makes any client late.
+client() {
+    client_what=$1
+    client_others=$2
+    client_notes=$3
+    shift 3
+    verdicts --jobs 8 -- "$@" >"$scratch/all"
+    unwanted "$client_others" "$client_notes" <"$scratch/all" >"$scratch/odd"
+    if [ -s "$scratch/odd" ]; then
+        sed 's/^/# at first: /' "$scratch/odd"
+        verdicts --jobs 1 --story "$(cut -d ' ' -f 1 "$scratch/odd" | paste -sd, -)" -- "$@" |
+            unwanted "$client_others" "$client_notes" >"$scratch/odd.again"
+        mv "$scratch/odd.again" "$scratch/odd"
+    fi
+    cat "$log" >>"$scratch/odd"
+    [ "$(wc -l <"$scratch/all")" -eq "$number" ] && [ ! -s "$scratch/odd" ]
+    result "$client_what" $? "$scratch/odd"
+}
+
+if ! "$redlock" conform --list >"$scratch/stories" 2>"$log"; then
+    skip 'redlock conform' "$(cat "$log")"
+    finish
+    exit
+fi
+number=$(wc -l <"$scratch/stories")
+
+# -- The library --
+
+client 'libredlock keeps the rules' PASS 'fence' "$conform_client"
+client '... with fences as well' PASS '' "$conform_client" --fence
+
+# -- Options --
+
+"$redlock" conform >"$log" 2>&1
+[ $? -eq 64 ] && grep -q 'no command' "$log"
+result 'no command' $? "$log"
+"$redlock" conform --story nonsense -- true >"$log" 2>&1
+[ $? -eq 64 ] && grep -q 'no story "nonsense"' "$log"
+result 'no such story' $? "$log"
+"$redlock" conform -- "$scratch/none" >"$log" 2>&1
+[ $? -eq 127 ] && grep -q 'cannot be started' "$log"
+result 'no such program' $? "$log"
+"$redlock" conform --story grant -- true >"$log" 2>&1
+[ $? -eq 1 ] && grep -q 'the client ended' "$log"
+result 'a program that says nothing' $? "$log"
+"$redlock" conform --story grant -- sh -c 'echo ready; read -r _; echo yes; cat' >"$log" 2>&1
+[ $? -eq 1 ] && tr -s '\n ' ' ' <"$log" | grep -q 'wrote "yes", which is no answer to "acquire'
+result 'a line that is no answer' $? "$log"
+
+# -- Python --
+
+for python in python3 /usr/bin/python3 ''; do
+    [ -n "$python" ] && "$python" -c 'import redis' 2>"$log" && break
+done
+if [ -z "$python" ]; then
+    skip 'examples/client.py' 'redis-py is not there (python3-redis)'
+    finish
+    exit
+fi
+
+client 'examples/client.py keeps the rules' PASS 'guard fence line' "$python" "$example"
+"$redlock" conform --story grant,fence -- "$python" "$example" >"$log" 2>&1 &&
+    grep -q '^NOTE *fence' "$log"
+result 'a note is no failure' $? "$log"
+
+# Every story finds a client that it is there to find: for what it is there, and not because that
+# one does not work at all.
+client "each of the $number stories finds what is broken" FAIL 'at-once guard fence line' \
+    "$python" "$broken"
+"$redlock" conform --story drift -- "$python" "$broken" >"$log" 2>&1
+[ $? -eq 1 ] && grep -q '^ *A7: ' "$log"
+result 'a failure is the exit status' $? "$log"
+finish
