@@ -18,6 +18,8 @@ enum rl_command_name {
     RL_CMD_STATUS,
     RL_CMD_ELECT,
     RL_CMD_DOCTOR,
+    RL_CMD_LS,
+    RL_CMD_TOP,
     RL_CMDS
 };
 
@@ -56,12 +58,18 @@ struct rl_args {
     const char *tls_key;
     const char *tls_server_name;
     bool tls_insecure;
-    const char *acl; /* of doctor: the user whose line is printed, and no more; or NULL */
-    int guard;       /* enum redlock_guard */
-    int on_lost;     /* enum rl_on_lost */
+    bool read_only;      /* of that user: may look, and no more */
+    const char *acl;     /* of doctor: the user whose line is printed, and no more; or NULL */
+    const char *prefix;  /* of the locks that are listed, or NULL: all */
+    int64_t interval_ms; /* between two looks of top */
+    int64_t keys_max;    /* that are read of each node */
+    int sort;            /* enum rl_list_order */
+    int guard;           /* enum redlock_guard */
+    int on_lost;         /* enum rl_on_lost */
     bool fence;
     bool shared; /* as a reader */
     bool no_wait;
+    bool waiting; /* only what clients wait for is listed */
     bool is_repeated;
     bool json;
     bool verbose;
@@ -72,6 +80,9 @@ struct rl_args {
     int n_words;
     char **child; /* what follows --, NULL if there was none; ends with NULL */
 };
+
+/* The choices of --sort, in the order of enum rl_list_order (scan/order.h). */
+#define RL_ARGS_ORDERS "name|holder|votes|fence|age|left|waiting|longest"
 
 #define RL_ARGS_UNSET INT64_C(-2)
 

@@ -11,6 +11,7 @@
 #define HOLDS (FOR(RL_CMD_RUN) | FOR(RL_CMD_ACQUIRE))
 #define FENCES (HOLDS | FOR(RL_CMD_ELECT))
 #define RUNS (FOR(RL_CMD_RUN) | FOR(RL_CMD_ELECT))
+#define LISTS (FOR(RL_CMD_LS) | FOR(RL_CMD_TOP))
 
 const struct tool_option rl_args_table[] = {
     {"nodes", 'n', TOOL_LIST, .at = AT(nodes), .in_config = true, .is_secret = true,
@@ -83,6 +84,21 @@ const struct tool_option rl_args_table[] = {
      .help = "ask no node; print the command that creates user NAME,\n"
              "who may do what redlock and the library do, and no\n"
              "more; with --key-prefix: on keys with this prefix"},
+    {"read-only", 0, TOOL_FLAG, .at = AT(read_only), .uses = FOR(RL_CMD_DOCTOR),
+     .help = "with --acl: a user for redlock ls and top alone"},
+    {"prefix", 'p', TOOL_TEXT, .at = AT(prefix), .uses = LISTS, .value = "TEXT",
+     .help = "only locks whose names begin so"},
+    {"waiting", 0, TOOL_FLAG, .at = AT(waiting), .uses = LISTS,
+     .help = "only locks that clients wait for"},
+    {"sort", 's', TOOL_CHOICE, .at = AT(sort), .choices = RL_ARGS_ORDERS, .uses = LISTS,
+     .value = "COLUMN",
+     .help = "by name, holder, votes (the fewest first), fence (the\n"
+             "latest), age (the longest), left (the shortest), waiting\n"
+             "(the most) or longest (the longest wait)"},
+    {"interval", 0, TOOL_DURATION, .at = AT(interval_ms), .min = 200, .max = 3600000,
+     .uses = FOR(RL_CMD_TOP), .value = "TIME", .help = "between two looks; default 2s"},
+    {"max-keys", 0, TOOL_WHOLE, .at = AT(keys_max), .min = 1000, .max = 100000000, .uses = LISTS,
+     .value = "N", .help = "read at most about N keys of each node; default 100000"},
     {"node-timeout", 0, TOOL_DURATION, .at = AT(node_timeout_ms), .min = 1, .max = 3600000,
      .in_config = true, .value = "TIME",
      .help = "how long a node may take to answer; default 250ms"},

@@ -19,6 +19,7 @@ static const char overview[] =
     "\n"
     "  run KEY -- COMMAND    run a command while holding a lock\n"
     "  status KEY...         who holds a lock, or permits; who waits\n"
+    "  ls                    all locks of the nodes; top: the same, live\n"
     "  doctor                check whether these nodes are fit for locks\n"
     "  acquire KEY           for scripts: take a lock, print its token\n"
     "  extend KEY TOKEN      for scripts: renew it\n"
@@ -125,6 +126,30 @@ static const struct help helps[RL_CMDS] = {
          "  redlock status nightly-report\n",
          "Exit status: 0 each lock, or a permit, has a holder on a quorum of nodes; 1 one\n"
          "of them is free; 69 too few nodes answer.\n"},
+    [RL_CMD_LS] =
+        {"ls [options]",
+         "Lists all locks of the nodes: who holds them, on how many nodes, their fence and\n"
+         "since when, for how long they live, how many clients wait and for how long;\n"
+         "semaphores, readers, what is left without a quorum, and keys of other libraries.\n"
+         "It reads every node once, in small steps, and changes nothing; what it shows may\n"
+         "be over when it is printed.\n"
+         "\n"
+         "Examples:\n"
+         "  redlock ls --waiting --sort longest     # who keeps others waiting?\n"
+         "  redlock ls --prefix billing:\n"
+         "  redlock ls --json | jq -c 'select(.kind == \"lock\" and .votes < .nodes)'\n",
+         "Exit status: 0, whether there are locks or not; 69 too few nodes answer.\n"},
+    [RL_CMD_TOP] =
+        {"top [options]",
+         "Shows what ls does in a terminal, again and again, and the nodes above it: do\n"
+         "they vote, or when will they; how fast they answer, how much they do.\n"
+         "Keys: n, o, v, f, a, t, w and l sort by name, holder, votes, fence, age, time\n"
+         "left, waiting and longest wait; W shows only what is waited for; arrows and page\n"
+         "keys scroll; h hides the nodes; space looks at once; q ends it.\n"
+         "\n"
+         "Example:\n"
+         "  redlock top --sort waiting\n",
+         "Exit status: 0; 64 there is no terminal (redlock ls needs none).\n"},
     [RL_CMD_ELECT] =
         {"elect [options] NAME [-- COMMAND [argument...]]",
          "Campaigns until it is ended: of all candidates for NAME one leads at a time.\n"

@@ -13,6 +13,7 @@
 #include "elect.h"
 #include "exits.h"
 #include "help.h"
+#include "ls/ls.h"
 #include "output.h"
 #include "parse.h"
 #include "run.h"
@@ -21,12 +22,14 @@
 #include "status.h"
 #include "title.h"
 #include "tool/utf8.h"
+#include "top/top.h"
 
 static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_RUN] = rl_cmd_run,       [RL_CMD_ACQUIRE] = rl_cmd_acquire,
     [RL_CMD_EXTEND] = rl_cmd_extend, [RL_CMD_RELEASE] = rl_cmd_release,
     [RL_CMD_STATUS] = rl_cmd_status, [RL_CMD_ELECT] = rl_cmd_elect,
-    [RL_CMD_DOCTOR] = rl_cmd_doctor,
+    [RL_CMD_DOCTOR] = rl_cmd_doctor, [RL_CMD_LS] = rl_cmd_ls,
+    [RL_CMD_TOP] = rl_cmd_top,
 };
 
 static int run_command(enum rl_command_name command, int argc, char **argv) {
@@ -46,8 +49,8 @@ static int unknown(const char *name) {
         return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
     }
     return rl_fail(RL_EXIT_USAGE,
-                   "\"%s\" is not a command; there are run, status, doctor, acquire, extend, "
-                   "release, elect and conform",
+                   "\"%s\" is not a command; there are run, status, ls, top, doctor, acquire, "
+                   "extend, release, elect and conform",
                    shown);
 }
 

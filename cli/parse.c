@@ -31,6 +31,8 @@ static void set_defaults(struct rl_args *args, enum rl_command_name command) {
         .repeat_ms = 1000,
         .conflict_status = RL_EXIT_HELD,
         .take = 1,
+        .keys_max = 100000,
+        .interval_ms = 2000,
         .guard = REDLOCK_GUARD_STRICT,
         .on_lost = RL_ON_LOST_KILL,
     };
@@ -102,6 +104,10 @@ static int check_together(const struct rl_args *args, const struct tool_options 
         args->on_lost == RL_ON_LOST_IGNORE) {
         return rl_fail(RL_EXIT_USAGE,
                        "--grace has no effect with --on-lost=ignore; leave one of them out");
+    }
+    if (args->read_only && args->acl == NULL) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--read-only has no effect without --acl; add that, or leave it out");
     }
     if (args->is_repeated && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--repeat waits for the lock; leave --no-wait out");

@@ -12,7 +12,7 @@ _redlock() {
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W \
-            'run status doctor acquire extend release elect conform --help --version' -- "$word")
+            'run status ls top doctor acquire extend release elect conform --help --version' -- "$word")
         return
     fi
     # Behind -- stands another command: complete that as if it stood alone.
@@ -33,6 +33,10 @@ _redlock() {
     case $previous in
     --config | -c | --password-file) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'kill ignore' -- "$word") ;;
+    --sort | -s)
+        mapfile -t COMPREPLY < <(compgen -W 'name holder votes fence age left waiting longest' -- "$word")
+        ;;
+    --interval) mapfile -t COMPREPLY < <(compgen -W '1s 2s 5s' -- "$word") ;;
     --guard) mapfile -t COMPREPLY < <(compgen -W 'strict observed off' -- "$word") ;;
     --max-ttl) mapfile -t COMPREPLY < <(compgen -W '30s 1m 5m' -- "$word") ;;
     --ttl | -t) mapfile -t COMPREPLY < <(compgen -W '10s 30s 1m 5m' -- "$word") ;;

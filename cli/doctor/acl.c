@@ -26,8 +26,14 @@ static const char commands[] =
     "+zscore +zcount +zrangebyscore +zremrangebyscore +pexpireat "
     /* semaphores, besides */
     "+mget "
+    /* redlock ls and top */
+    "+scan "
     /* doctor */
     "+config|get";
+
+/* Those alone that redlock ls and top use: nobody can change anything with them. */
+static const char reading_commands[] =
+    "+ping +select +info +time +scan +getrange +pttl +type +mget +zcard +zrange";
 
 /* As a pattern that matches it and nothing else. False: it does not fit. */
 static bool escape(const char *prefix, char *out, size_t size) {
@@ -76,10 +82,13 @@ int rl_doctor_acl(const struct rl_args *args) {
                                               "%s* ~" RL_COMMAND_PREFIX "*:{%s*",
                                               prefix, prefix, prefix);
     assert(length > 0 && (size_t)length < sizeof keys);
-    length = snprintf(line, sizeof line,
-                      "ACL SETUSER %s reset on >PASSWORD %s &redlock:%s* "
-                      "&" RL_COMMAND_CLIENT_CHANNEL "* %s",
-                      args->acl, keys, prefix, commands);
+    length = args->read_only ? snprintf(line, sizeof line,
+                                        "ACL SETUSER %s reset on >PASSWORD %s resetchannels %s",
+                                        args->acl, keys, reading_commands)
+                             : snprintf(line, sizeof line,
+                                        "ACL SETUSER %s reset on >PASSWORD %s &redlock:%s* "
+                                        "&" RL_COMMAND_CLIENT_CHANNEL "* %s",
+                                        args->acl, keys, prefix, commands);
     assert(length > 0 && (size_t)length < sizeof line);
     (void)length;
     if (args->json) {

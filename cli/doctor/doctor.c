@@ -14,13 +14,6 @@
 #include "tool/utf8.h"
 #include "wire/wires.h"
 
-#define ANSWER_MS_MIN 1000 /* a slow node is to be called slow, not dead */
-
-static int64_t answer_ms_of(const struct rl_args *args) {
-    int64_t ms = 4 * args->node_timeout_ms;
-    return ms > ANSWER_MS_MIN ? ms : ANSWER_MS_MIN;
-}
-
 static int examine(struct rl_facts *facts, struct rl_args *args) {
     struct rl_findings findings = {0};
     rl_doctor_ask(facts, args->nodes.n);
@@ -46,7 +39,7 @@ int rl_cmd_doctor(struct rl_args *args) {
         return rl_doctor_acl(args);
     }
     struct rl_wire *wires = NULL;
-    int status = rl_wires_open(&wires, args, answer_ms_of(args));
+    int status = rl_wires_open(&wires, args, rl_wires_answer_ms(args));
     if (status != 0) {
         return status;
     }

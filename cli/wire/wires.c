@@ -18,6 +18,13 @@
 #define ELEMENTS_MAX 1024
 #define PIECES_MAX 256
 
+#define ANSWER_MS_MIN 1000
+
+int64_t rl_wires_answer_ms(const struct rl_args *args) {
+    int64_t ms = 4 * args->node_timeout_ms;
+    return ms > ANSWER_MS_MIN ? ms : ANSWER_MS_MIN;
+}
+
 static int parse(struct rl_wire *wire, const struct rl_args *args, const char *text) {
     char error[REDLOCK_MESSAGE_MAX];
     wire->text = text;

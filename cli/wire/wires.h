@@ -13,6 +13,9 @@
  * SIGPIPE is ignored: hiredis writes without MSG_NOSIGNAL. */
 int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms);
 
+/* How long a whole answer may take: a slow node is to be called slow, not dead. */
+int64_t rl_wires_answer_ms(const struct rl_args *args);
+
 /* Wipes the passwords. wires: NULL is fine. */
 void rl_wires_free(struct rl_wire *wires, size_t n);
 

@@ -60,6 +60,8 @@ everything() {
     ask 1 --user app --pass secret --no-auth-warning mget "libredlock:slot:0:{${key}s}" || return
     "$redlock" run --wait 5s --guard observed --nodes "$(echo "$2" | sed 's/,/\/1,/g')" "$key"k -- true ||
         return
+    "$redlock" ls ${key:+--prefix "$key"} >"$out" || return
+    ! grep 'not for this user' "$out" || return
     "$redlock" doctor --ttl 1ms --fence ${key:+--key-prefix "$key"} >"$out"
     [ $? -lt 2 ] && ! grep -q 'refused\|not known' "$out"
 }

@@ -29,7 +29,7 @@ fi
 
 # Options, settings and exit statuses that the program knows are in the manual.
 sed 's/[\\]//g' "$manual" >"$scratch/manual"
-for command in run status doctor acquire extend release elect conform; do
+for command in run status ls top doctor acquire extend release elect conform; do
     "$redlock" "$command" --help >"$out"
     sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p' "$out" | while read -r option; do
         grep -q -e "$option" "$scratch/manual" || echo "$command $option"
@@ -45,7 +45,7 @@ result '... and every setting' $? "$log"
 
 # Commands in README.md and docs/ have only options that redlock knows.
 cat "$top/README.md" "$top"/docs/*.md >"$scratch/docs"
-grep -o 'redlock \(run\|status\|doctor\|acquire\|extend\|release\|elect\|conform\) [^`]*' "$scratch/docs" |
+grep -o 'redlock \(run\|status\|ls\|top\|doctor\|acquire\|extend\|release\|elect\|conform\) [^`]*' "$scratch/docs" |
     sed 's/ -- .*//; s/ | .*//; s/ #.*//' >"$scratch/commands"
 set -f
 while read -r _ command rest; do
@@ -151,7 +151,7 @@ complete_words re
 [ "$(cat "$out")" = release ]
 result 'completion of a command' $? "$out"
 complete_words ''
-[ "$(wc -l <"$out")" -eq 10 ]
+[ "$(wc -l <"$out")" -eq 12 ]
 result '... of all' $? "$out"
 complete_words run --on
 [ "$(cat "$out")" = --on-lost ]

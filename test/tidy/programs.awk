@@ -46,8 +46,8 @@ $1 == "defines" { where[program($2), $3] = $2; sources[$2] = 1; if ($3 == "main"
 $1 == "uses" { user[++uses] = $2; symbol[uses] = $3; sources[$2] = 1 }
 
 END {
-    asking = "^cli/(doctor|wire)/"
-    theirs = "^(redis/(url|url_tls|command|info|reply)|tls/(context|peer)|client/tls_settings|base/world)[.]h$"
+    asking = "^cli/(doctor|ls|scan|top|wire)/"
+    theirs = "^(redis/(url|url_tls|command|holder_reply|info|reply)|tls/(context|peer)|client/tls_settings|core/guard|base/world)[.]h$"
     servers = "^tool/server/"
     for (i = 1; i <= includes; i++) {
         path = resolved(from[i], to[i])

@@ -1,0 +1,16 @@
+/* redlock ls: all locks of the nodes, at one look.
+ *
+ * Happy path: all nodes are read at once (scan/scan.h), and what follows is printed: for people
+ * (table.h) or for programs (json.h).
+ *
+ * Failure modes: nodes that are down, or do not let themselves be read, are named at the end. Fewer
+ * than a quorum were read: RL_EXIT_NO_QUORUM, and what was seen is shown all the same. */
+#ifndef RL_CLI_LS_LS_H
+#define RL_CLI_LS_LS_H
+
+#include "args.h"
+
+/* Returns the exit status. */
+int rl_cmd_ls(struct rl_args *args);
+
+#endif

@@ -1,0 +1,93 @@
+/* See key.h. */
+#include "scan/key.h"
+
+#include <string.h>
+
+#include "redis/command.h"
+
+#define KICKS_PREFIX RL_COMMAND_PREFIX "kicks:"
+
+struct span {
+    const char *at;
+    size_t length;
+};
+
+static bool take(struct span *span, const char *prefix) {
+    size_t length = strlen(prefix);
+    if (span->length < length || memcmp(span->at, prefix, length) != 0) {
+        return false;
+    }
+    span->at += length;
+    span->length -= length;
+    return true;
+}
+
+/* "{NAME}" */
+static bool take_braces(struct span *span) {
+    if (span->length < 3 || span->at[0] != '{' || span->at[span->length - 1] != '}') {
+        return false;
+    }
+    span->at++;
+    span->length -= 2;
+    return true;
+}
+
+/* "I:{NAME}" */
+static bool take_slot(struct span *span, uint16_t *slot) {
+    size_t digits = 0;
+    uint32_t number = 0;
+    while (digits < span->length && digits < 4 && span->at[digits] >= '0' &&
+           span->at[digits] <= '9') {
+        number = number * 10 + (uint32_t)(span->at[digits++] - '0');
+    }
+    bool is_plain = digits == 1 || (digits > 1 && span->at[0] != '0');
+    if (!is_plain || number >= RL_PERMITS_MAX || digits == span->length ||
+        span->at[digits] != ':') {
+        return false;
+    }
+    span->at += digits + 1;
+    span->length -= digits + 1;
+    *slot = (uint16_t)number;
+    return take_braces(span);
+}
+
+static enum rl_key_kind kind_of(struct span *span, uint16_t *slot) {
+    static const struct {
+        const char *prefix;
+        enum rl_key_kind kind;
+    } braced[] = {
+        {RL_COMMAND_READERS_PREFIX, RL_KEY_READERS},
+        {RL_COMMAND_LINE_SHARED_PREFIX, RL_KEY_LINE_SHARED},
+        {RL_COMMAND_LINE_PREFIX "permits:", RL_KEY_LINE_PERMITS},
+        {RL_COMMAND_LINE_PREFIX, RL_KEY_LINE},
+        {RL_COMMAND_PERMITS_PREFIX, RL_KEY_PERMITS},
+        {KICKS_PREFIX, RL_KEY_KICKS},
+    };
+    struct span rest = *span;
+    if (!take(&rest, RL_COMMAND_PREFIX)) {
+        return span->length > 0 ? RL_KEY_LOCK : RL_KEY_BESIDE;
+    }
+    if (take(span, RL_COMMAND_COUNTER_PREFIX)) {
+        if (!take(span, RL_COMMAND_PREFIX)) {
+            return span->length > 0 ? RL_KEY_FENCE : RL_KEY_BESIDE;
+        }
+        return take(span, "slot:") && take_slot(span, slot) ? RL_KEY_SLOT_FENCE : RL_KEY_BESIDE;
+    }
+    if (take(span, RL_COMMAND_SLOT_PREFIX)) {
+        return take_slot(span, slot) ? RL_KEY_SLOT : RL_KEY_BESIDE;
+    }
+    for (size_t i = 0; i < sizeof braced / sizeof braced[0]; i++) {
+        if (take(span, braced[i].prefix)) {
+            return take_braces(span) ? braced[i].kind : RL_KEY_BESIDE;
+        }
+    }
+    return RL_KEY_BESIDE;
+}
+
+void rl_key_read(const char *name, size_t length, struct rl_key *key) {
+    struct span span = {name, length};
+    *key = (struct rl_key){.kind = RL_KEY_BESIDE};
+    key->kind = kind_of(&span, &key->slot);
+    key->resource = span.at;
+    key->length = span.length;
+}

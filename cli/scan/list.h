@@ -1,0 +1,77 @@
+/* The locks of all nodes, made of what each of them has. Pure: no node is asked, nothing printed.
+ *
+ * A lock is held by the one whose token a quorum of all nodes has, of those that are down too; by
+ * readers if a quorum says so, and one of them has a lease on a quorum; a semaphore by those who
+ * have one of its slots so. What there is of tokens without a quorum is left over, or an attempt
+ * that is under way. A value that is no token of ours is another library's.
+ *
+ * Failure modes: too few nodes were read: nothing has a quorum, and all is left over. Memory:
+ * list->is_short, and the list ends early. */
+#ifndef RL_CLI_SCAN_LIST_H
+#define RL_CLI_SCAN_LIST_H
+
+#include "scan/seen.h"
+
+enum rl_lock_class {
+    RL_LOCK_HELD,     /* by a quorum */
+    RL_LOCK_FREE,     /* clients wait for it, or it is kept for one of them */
+    RL_LOCK_LEFTOVER, /* tokens, or leases, without a quorum */
+    RL_LOCK_FOREIGN,  /* of another library; perhaps without a quorum */
+    RL_LOCK_KICKED,   /* nothing but the note of a kick */
+    RL_LOCK_CLASSES
+};
+
+enum rl_lock_mode { RL_LOCK_EXCLUSIVE, RL_LOCK_SHARED, RL_LOCK_PERMITS };
+
+/* One holder; or what is left of one. */
+struct rl_holding {
+    const char *token;  /* "": another library's */
+    const char *holder; /* its name, "": none; or another library's value */
+    int slot;           /* of a semaphore, else -1 */
+    uint32_t votes;     /* nodes that have it */
+    bool has_quorum;
+    int64_t remaining_ms; /* on a quorum; without one: on the node where it lives longest */
+    uint64_t fence;       /* the last one of this lock or slot; 0: none */
+    int64_t age_ms;       /* since the fence was given; -1: not known */
+};
+
+struct rl_lock {
+    const char *name;
+    size_t length;
+    enum rl_lock_class class;
+    enum rl_lock_mode mode;
+    const struct rl_holding *holdings; /* those with a quorum first */
+    size_t n_holdings;
+    uint64_t holders;     /* with a quorum; of readers perhaps more than are listed */
+    uint32_t permits;     /* of a semaphore, as a node keeps it; 0: none does */
+    uint32_t votes;       /* the fewest of those with a quorum; without: the most */
+    int64_t remaining_ms; /* the longest of them; RL_SEEN_FOR_EVER; 0: there is none */
+    uint64_t fence;
+    int64_t age_ms;                   /* the longest of them; -1: not known */
+    uint64_t waiting, waiting_shared; /* clients, and those of them that would read */
+    int64_t waited_ms;                /* the longest */
+    const char *next;                 /* the member of a line that has waited longest; "": none */
+    const char *const *kicks;         /* the notes, oldest first; of the first lock of a name */
+    size_t n_kicks;
+};
+
+struct rl_list {
+    struct rl_memory memory;
+    struct rl_lock *locks;
+    size_t n, room;
+    size_t counts[RL_LOCK_CLASSES];
+    uint64_t waiting;
+    size_t nodes, whole; /* all; those whose keys were read */
+    bool is_short;
+};
+
+/* What was read of a node, in the order that rl_list_merge() needs. */
+void rl_list_prepare(struct rl_seen_node *node);
+
+/* list: freed, or zero. wall_us: now, by the wall clock. What nodes refer to has to live on. */
+void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_t n,
+                   int64_t wall_us);
+
+void rl_list_free(struct rl_list *list);
+
+#endif

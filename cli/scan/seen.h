@@ -1,0 +1,80 @@
+/* What one node has: its keys, read, and what it says of itself. Data alone, without any printing:
+ * read.h fills it in, list.h makes locks of it. */
+#ifndef RL_CLI_SCAN_SEEN_H
+#define RL_CLI_SCAN_SEEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/guard.h"
+#include "scan/key.h"
+#include "scan/memory.h"
+#include "wire/clock.h"
+#include "wire/wire.h"
+
+#define RL_SEEN_FOR_EVER INT64_C(-1) /* the key never ends */
+#define RL_SEEN_READERS_MAX 64       /* leases of one resource that are read: those that end last */
+#define RL_SEEN_KICKS_MAX 5
+
+/* A member of a sorted set. */
+struct rl_member {
+    const char *text;
+    int64_t ms; /* a lease: how long it lives; a line: for how long it has waited */
+};
+
+/* One key. What it refers to is in the node's memory. */
+struct rl_seen {
+    const char *resource;
+    uint32_t length;
+    uint16_t slot;
+    uint8_t kind;              /* enum rl_key_kind */
+    bool is_gone;              /* it ended while it was read, or tells nothing */
+    int64_t remaining_ms;      /* LOCK, SLOT */
+    uint64_t number;           /* FENCE, PERMITS: the number; READERS, LINE: how many */
+    const char *value;         /* LOCK, SLOT: its first 106 bytes; or the type, "(hash)" */
+    struct rl_member *members; /* READERS; LINE: the first; KICKS: oldest first */
+    size_t n_members;
+};
+
+/* What the guard of a client that is opened now would say of the node. */
+enum rl_seen_standing {
+    RL_NODE_VOTES,
+    RL_NODE_IN_QUARANTINE, /* votes_in_ms */
+    RL_NODE_UNFIT,         /* a replica, loading, or it may evict keys: why */
+    RL_NODE_UNKNOWN        /* it does not say: INFO is forbidden, or it is down */
+};
+
+struct rl_seen_node {
+    struct rl_wire *wire;
+    bool is_up;                 /* connected, authenticated, it answers */
+    bool is_whole;              /* all its keys were looked at, up to the limit */
+    bool is_cut;                /* there are more than the limit */
+    char why[RL_WIRE_TEXT_MAX]; /* why not is_up, or not is_whole */
+
+    struct rl_memory memory;
+    struct rl_seen *seen; /* sorted by name, kind, slot */
+    size_t n, room;
+
+    uint64_t keys;    /* that it named */
+    uint64_t others;  /* of these: strings that never end, and what is no lock by any library */
+    uint64_t refused; /* of these: that it did not let this user read, */
+    char refusal[RL_WIRE_TEXT_MAX]; /* as it says of the first */
+    uint64_t calls;                 /* of SCAN */
+    int64_t asked;                  /* commands that this look has cost the node */
+    double took_ms;
+
+    struct rl_wire_clock clock;
+    bool has_info;
+    char no_info[RL_WIRE_TEXT_MAX];
+    char server[RL_WIRE_TEXT_MAX], version[RL_WIRE_TEXT_MAX], run_id[RL_WIRE_TEXT_MAX];
+    struct rl_guard *guard; /* of all sweeps, one after the other */
+    enum rl_seen_standing standing;
+    const char *unfit; /* "replica", "loading", "evicts" */
+    int64_t votes_in_ms;
+    int64_t uptime_s, clients, memory_bytes, memory_max_bytes, commands, commands_per_s;
+    int64_t turns;  /* ZPOPMIN: what hands a lock on to who is next, see list.h */
+    int64_t stored; /* keys in this database, as it says; -1: it does not */
+};
+
+#endif

@@ -1,0 +1,42 @@
+/* Keys of one node that are asked for together, and what their answers are.
+ *
+ *     rl_slice_add() for each key, rl_slice_end()
+ *
+ * Happy path: the commands are gathered until there are many, go out at once, and the answers are
+ * read in their order. Of a value the first bytes are read, of a line its first, of readers those
+ * who stay longest; numbers are read by one MGET, which costs the node a third of what each by
+ * itself does.
+ *
+ * Failure modes: an answer that does not come in time, or memory: false, and node->why says so. A
+ * key that may not be read is counted and left out; so is one that ended meanwhile. */
+#ifndef RL_CLI_SCAN_SLICE_H
+#define RL_CLI_SCAN_SLICE_H
+
+#include "scan/seen.h"
+
+#define RL_SLICE_MAX 512
+
+struct redisReply;
+
+struct rl_slice {
+    struct rl_seen_node *node;
+    double now_us; /* by the node's clock */
+
+    /* A key whose answers are waited for. */
+    struct rl_asked {
+        const struct redisReply *name;
+        bool is_other; /* not a string: its type is asked for */
+    } asked[RL_SLICE_MAX];
+    size_t first, n; /* n of node->seen */
+    size_t numbers;  /* of these, keys that have a number */
+    size_t bytes;
+    bool is_single; /* one of those may not be read: they are read one by one */
+    uint64_t until_ns;
+};
+
+/* name, the whole key, lives until the slice ends. */
+bool rl_slice_add(struct rl_slice *s, const struct rl_key *key, const struct redisReply *name);
+/* Reads what is left. What tells nothing is dropped from node->seen. */
+bool rl_slice_end(struct rl_slice *s);
+
+#endif

@@ -1,0 +1,258 @@
+/* See top.h. */
+#include "top/top.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "exits.h"
+#include "output.h"
+#include "redlock/redlock.h"
+#include "say.h"
+#include "scan/scan.h"
+#include "signals.h"
+#include "terminal.h"
+#include "tool/utf8.h"
+#include "top/keys.h"
+#include "top/screen.h"
+#include "top/view.h"
+
+struct top {
+    uv_loop_t loop;
+    uv_poll_t typing;
+    uv_timer_t timer;
+    uv_work_t work;
+    struct rl_signals signals;
+    struct rl_scan scan;
+    struct rl_sweep sweeps[2];
+    int shown; /* which of them is on the screen; -1: none yet */
+    struct rl_rates rates;
+    struct rl_view view;
+    struct rl_frame frame;
+    bool is_reading, is_ending, is_short;
+    int status;
+};
+
+static void end(struct top *top, int status) {
+    if (top->is_ending) {
+        return;
+    }
+    top->is_ending = true;
+    top->status = status;
+    rl_screen_close();
+    uv_close((uv_handle_t *)&top->typing, NULL);
+    uv_close((uv_handle_t *)&top->timer, NULL);
+    rl_signals_close(&top->signals);
+}
+
+static void draw(struct top *top) {
+    int columns = 0, rows = 0;
+    if (top->is_ending) {
+        return;
+    }
+    rl_screen_size(&columns, &rows);
+    rl_frame_begin(&top->frame, columns, rows);
+    rl_view_draw(&top->view, &top->frame, top->shown < 0 ? NULL : &top->sweeps[top->shown],
+                 &top->rates);
+    if (!rl_screen_write(top->frame.bytes, top->frame.n)) {
+        end(top, RL_EXIT_SIGNAL + SIGHUP);
+    }
+}
+
+/* -- Reading -- */
+
+static void sweep(uv_work_t *work) {
+    struct top *top = work->data;
+    top->is_short = !rl_scan_sweep(&top->scan, &top->sweeps[top->shown == 0 ? 1 : 0]);
+}
+
+static void swept(uv_work_t *work, int status) {
+    struct top *top = work->data;
+    top->is_reading = false;
+    if (top->is_ending || status != 0) {
+        return;
+    }
+    if (top->is_short) {
+        end(top, RL_EXIT_SYSTEM);
+        rl_say("out of memory");
+        return;
+    }
+    top->shown = top->shown == 0 ? 1 : 0;
+    struct rl_sweep *found = &top->sweeps[top->shown];
+    rl_rates_add(&top->rates, found, redlock_now_ns());
+    rl_list_sort(&found->list, top->view.order);
+    draw(top);
+}
+
+static void on_time(uv_timer_t *timer) {
+    struct top *top = timer->data;
+    if (!top->is_reading) {
+        top->is_reading = uv_queue_work(&top->loop, &top->work, sweep, swept) == 0;
+    }
+}
+
+/* -- Keys and signals -- */
+
+static void sort_by(struct top *top, enum rl_list_order order) {
+    top->view.order = order;
+    if (top->shown >= 0) {
+        rl_list_sort(&top->sweeps[top->shown].list, order);
+    }
+}
+
+static void move(struct rl_view *view, int typed) {
+    size_t page = view->rows > 1 ? view->rows - 1 : 1;
+    size_t step = typed == RL_TYPED_UP || typed == RL_TYPED_DOWN ? 1 : page;
+    switch (typed) {
+        case RL_TYPED_UP:
+        case RL_TYPED_PAGE_UP:
+            view->offset = view->offset > step ? view->offset - step : 0;
+            break;
+        case RL_TYPED_DOWN:
+        case RL_TYPED_PAGE_DOWN:
+            view->offset += step; /* drawing cuts it */
+            break;
+        case RL_TYPED_HOME:
+            view->offset = 0;
+            break;
+        case RL_TYPED_END:
+            view->offset = view->locks;
+            break;
+        default:
+            break;
+    }
+}
+
+static void act(struct top *top, int typed) {
+    static const char orders[RL_ORDERS + 1] = "novfatwl"; /* as enum rl_list_order */
+    const char *order = typed > 0 && typed < 128 ? strchr(orders, typed) : NULL;
+    if (order != NULL) {
+        sort_by(top, (enum rl_list_order)(order - orders));
+    } else if (typed == 'q' || typed == 'Q') {
+        end(top, RL_EXIT_OK);
+    } else if (typed == 'W') {
+        top->view.waiting = !top->view.waiting;
+    } else if (typed == 'h') {
+        top->view.hides_nodes = !top->view.hides_nodes;
+    } else if (typed == ' ') {
+        on_time(&top->timer);
+    } else {
+        move(&top->view, typed == 'k' ? RL_TYPED_UP : typed == 'j' ? RL_TYPED_DOWN : typed);
+    }
+}
+
+static void on_typed(uv_poll_t *typing, int status, int events) {
+    struct top *top = typing->data;
+    char bytes[256];
+    (void)events;
+    ssize_t n = status == 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
+    if (n <= 0) {
+        end(top, RL_EXIT_SIGNAL + SIGHUP);
+        return;
+    }
+    for (size_t at = 0, used = 0; at < (size_t)n && !top->is_ending; at += used) {
+        act(top, rl_typed_read(bytes + at, (size_t)n - at, &used));
+    }
+    draw(top);
+}
+
+static void on_signal(int signal_number, void *data) {
+    struct top *top = data;
+    switch (signal_number) {
+        case SIGWINCH:
+            draw(top);
+            break;
+        case SIGTSTP:
+            rl_screen_close();
+            rl_terminal_stop_self(SIGTSTP);
+            /* fall through */
+        case SIGCONT: /* a shell may have changed the modes meanwhile */
+            rl_screen_close();
+            if (rl_screen_open()) {
+                draw(top);
+            } else {
+                end(top, RL_EXIT_SIGNAL + SIGHUP);
+            }
+            break;
+        default:
+            end(top, RL_EXIT_SIGNAL + signal_number);
+    }
+}
+
+/* -- The command -- */
+
+static int run(struct top *top, const struct rl_args *args) {
+    static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT, 0};
+    top->typing.data = top->timer.data = top->work.data = top;
+    if (uv_loop_init(&top->loop) != 0) {
+        return rl_fail(RL_EXIT_SYSTEM, "no event loop");
+    }
+    uv_timer_init(&top->loop, &top->timer);
+    if (uv_poll_init(&top->loop, &top->typing, STDIN_FILENO) != 0 || !rl_screen_open()) {
+        rl_screen_close();
+        return rl_fail(RL_EXIT_SYSTEM, "top: the terminal cannot be used");
+    }
+    rl_signals_open(&top->signals, &top->loop, watched, on_signal, top);
+    uv_poll_start(&top->typing, UV_READABLE, on_typed);
+    uv_timer_start(&top->timer, on_time, 0, (uint64_t)args->interval_ms);
+    draw(top);
+    uv_run(&top->loop, UV_RUN_DEFAULT);
+    int closed = uv_loop_close(&top->loop);
+    assert(closed == 0);
+    (void)closed;
+    return top->status;
+}
+
+static int refuse(const struct rl_args *args) {
+    const char *word = args->n_words > 0 ? args->words[0] : "--";
+    char shown[64];
+    if (args->n_words > 0 || args->child != NULL) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "top: \"%s\" is one argument too many; see redlock top --help",
+                       tool_utf8_clean(word, strlen(word), shown, sizeof shown));
+    }
+    if (args->json) {
+        return rl_fail(RL_EXIT_USAGE, "top: it has no --json; redlock ls --json has all of it");
+    }
+    if (!rl_screen_is_possible()) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "top: it needs a terminal, for stdin and stdout; redlock ls lists the locks "
+                       "without one");
+    }
+    return 0;
+}
+
+int rl_cmd_top(struct rl_args *args) {
+    const struct rl_read_options options = {.prefix = args->prefix != NULL ? args->prefix : "",
+                                            .keys_max = (uint64_t)args->keys_max,
+                                            .samples = RL_WIRE_SAMPLES,
+                                            .stays = true};
+    int status = refuse(args);
+    if (status == 0 && strlen(options.prefix) > REDLOCK_RESOURCE_MAX) {
+        status = rl_fail(RL_EXIT_USAGE, "--prefix is longer than %d bytes", REDLOCK_RESOURCE_MAX);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct top *top = calloc(1, sizeof *top);
+    if (top == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    top->shown = -1;
+    top->view = (struct rl_view){.order = (enum rl_list_order)args->sort, .waiting = args->waiting};
+    top->frame.is_colored = rl_say_is_colored(stdout);
+    rl_output_flush();
+    status = rl_scan_open(&top->scan, args, &options);
+    if (status == 0) {
+        status = run(top, args);
+    }
+    rl_sweep_free(&top->sweeps[0]);
+    rl_sweep_free(&top->sweeps[1]);
+    rl_scan_close(&top->scan);
+    rl_frame_free(&top->frame);
+    free(top);
+    return status;
+}

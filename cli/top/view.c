@@ -1,0 +1,314 @@
+/* See view.h. */
+#include "top/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ls/cells.h"
+#include "say.h"
+#include "tool/option.h"
+
+#define WIDE 110 /* columns, from which on there is a fence; */
+#define ROOMY 96 /* ... the age, and the name of a server */
+#define NAME_MIN 12
+#define HOLDER_MAX 40
+
+/* -- Texts -- */
+
+static const char *say_ms(double ms, char out[32]) {
+    if (ms < 0) {
+        return "-";
+    }
+    return rl_say_duration(ms, out, 32);
+}
+
+static const char *say_clock(const struct rl_wire_clock *clock, char out[32]) {
+    char text[24];
+    double ms = clock->ahead_ms < 0 ? -clock->ahead_ms : clock->ahead_ms;
+    if (!clock->is_known) {
+        return "-";
+    }
+    if (ms < 1) {
+        return "0 ms"; /* no more can be known of it over a network */
+    }
+    snprintf(out, 32, "%c%s", clock->ahead_ms < 0 ? '-' : '+',
+             rl_say_duration(ms, text, sizeof text));
+    return out;
+}
+
+static const char *say_bytes(int64_t bytes, char out[32]) {
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1000;
+        unit++;
+    }
+    snprintf(out, 32, "%.*f %s", unit > 0 && value < 10 ? 1 : 0, value, units[unit]);
+    return out;
+}
+
+/* -- Nodes -- */
+
+struct place {
+    int column, width;
+};
+
+enum { AT_NODE, AT_STATE, AT_P50, AT_P99, AT_COMMANDS, AT_MEMORY, AT_VERSION, AT_CLOCK, AT_ALL };
+
+static void place_nodes(const struct rl_frame *frame, const struct rl_sweep *sweep,
+                        struct place places[AT_ALL]) {
+    static const int narrow[AT_ALL] = {0, 14, 8, 8, 8, 7, 8, 9};
+    int rest = frame->columns, longest = NAME_MIN, column = 0;
+    for (int i = 1; i < AT_ALL; i++) {
+        places[i].width = narrow[i] + (i == AT_VERSION && frame->columns >= ROOMY ? 7 : 0);
+        rest -= places[i].width;
+    }
+    for (size_t i = 0; i < sweep->n; i++) {
+        int width = rl_frame_width(sweep->nodes[i].wire->url.name) + 2;
+        longest = width > longest ? width : longest;
+    }
+    places[AT_NODE].width = rest < longest ? rest : longest;
+    for (int i = 0; i < AT_ALL; i++) {
+        places[i].column = column;
+        column += places[i].width;
+    }
+}
+
+static void put(struct rl_frame *frame, int row, const struct place *place, const char *text,
+                enum rl_style style, bool is_right) {
+    rl_frame_put(frame, row, place->column, place->width - 1, text, style, is_right);
+}
+
+/* How it stands, and whether that is good. */
+static enum rl_style say_state(const struct rl_seen_node *node, char out[32]) {
+    char left[24];
+    switch (node->standing) {
+        case RL_NODE_VOTES:
+            snprintf(out, 32, "votes");
+            return RL_STYLE_GOOD;
+        case RL_NODE_IN_QUARANTINE:
+            snprintf(out, 32, "votes in %s",
+                     rl_say_duration((double)node->votes_in_ms, left, sizeof left));
+            return RL_STYLE_WARN;
+        case RL_NODE_UNFIT:
+            snprintf(out, 32, "%s", node->unfit);
+            return RL_STYLE_BAD;
+        case RL_NODE_UNKNOWN:
+            break;
+    }
+    snprintf(out, 32, "unknown");
+    return RL_STYLE_WARN;
+}
+
+static void draw_node(struct rl_frame *frame, int row, const struct place *places,
+                      const struct rl_seen_node *node, const struct rl_rates *rates, size_t index) {
+    char text[2 * RL_WIRE_TEXT_MAX + 64], shown[32];
+    put(frame, row, &places[AT_NODE], node->wire->url.name, RL_STYLE_PLAIN, false);
+    if (!node->is_up || !node->is_whole) {
+        snprintf(text, sizeof text, "%s: %s", node->is_up ? "not read" : "down", node->why);
+        rl_frame_put(frame, row, places[AT_STATE].column, frame->columns, text, RL_STYLE_BAD,
+                     false);
+        return;
+    }
+    enum rl_style style = say_state(node, shown);
+    put(frame, row, &places[AT_STATE], shown, style, false);
+    put(frame, row, &places[AT_P50], say_ms(rl_rates_latency_ms(rates, index, 0.5), shown),
+        RL_STYLE_PLAIN, true);
+    put(frame, row, &places[AT_P99], say_ms(rl_rates_latency_ms(rates, index, 0.99), shown),
+        RL_STYLE_PLAIN, true);
+    put(frame, row, &places[AT_CLOCK], say_clock(&node->clock, shown), RL_STYLE_PLAIN, true);
+    if (!node->has_info) {
+        return;
+    }
+    double commands = rates->nodes[index].commands_per_s;
+    snprintf(shown, sizeof shown, "%.0f", commands < 0 ? (double)node->commands_per_s : commands);
+    put(frame, row, &places[AT_COMMANDS], shown, RL_STYLE_PLAIN, true);
+    put(frame, row, &places[AT_MEMORY], say_bytes(node->memory_bytes, shown), RL_STYLE_PLAIN, true);
+    snprintf(text, sizeof text, "%s%s%s", frame->columns >= ROOMY ? node->server : "",
+             frame->columns >= ROOMY ? " " : "", node->version);
+    put(frame, row, &places[AT_VERSION], text, RL_STYLE_PLAIN, true);
+}
+
+/* Returns the first row behind. */
+static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sweep,
+                      const struct rl_rates *rates) {
+    static const char *const heads[AT_ALL] = {"node",  "state",  "p50",     "p99",
+                                              "cmd/s", "memory", "version", "clock"};
+    struct place places[AT_ALL];
+    char more[64];
+    size_t room = frame->rows > 8 ? (size_t)frame->rows / 2 - 2 : 1;
+    size_t shown = sweep->n <= room ? sweep->n : room - 1;
+    place_nodes(frame, sweep, places);
+    rl_frame_fill(frame, row, RL_STYLE_HEAD);
+    for (int i = 0; i < AT_ALL; i++) {
+        put(frame, row, &places[i], heads[i], RL_STYLE_HEAD, i > AT_STATE);
+    }
+    row++;
+    for (size_t i = 0; i < shown; i++) {
+        draw_node(frame, row++, places, &sweep->nodes[i], rates, i);
+    }
+    if (shown < sweep->n) {
+        snprintf(more, sizeof more, "and %zu more nodes", sweep->n - shown);
+        rl_frame_put(frame, row++, 0, frame->columns, more, RL_STYLE_FAINT, false);
+    }
+    return row;
+}
+
+/* -- Locks -- */
+
+static void place_locks(const struct rl_frame *frame, const struct rl_sweep *sweep,
+                        struct place *name, struct place places[RL_CELLS]) {
+    static const int widths[RL_CELLS] = {13, 0, 7, 18, 8, 9, 8, 8};
+    int rest = frame->columns, column = 0, longest = NAME_MIN;
+    for (int c = 0; c < RL_CELLS; c++) {
+        bool is_left_out = (c == RL_CELL_FENCE && frame->columns < WIDE) ||
+                           (c == RL_CELL_AGE && frame->columns < ROOMY);
+        places[c].width = is_left_out ? 0 : widths[c];
+        rest -= places[c].width;
+    }
+    for (size_t i = 0; i < sweep->list.n; i++) {
+        int width = (int)sweep->list.locks[i].length + 2; /* bytes, which are more than columns */
+        longest = width > longest ? width : longest;
+    }
+    rest = rest > 2 * NAME_MIN ? rest : 2 * NAME_MIN;
+    int half = rest * 11 / 20;
+    name->width = longest < half ? longest : half;
+    places[RL_CELL_HOLDER].width =
+        rest - name->width < HOLDER_MAX ? rest - name->width : HOLDER_MAX;
+    name->column = 0;
+    column = name->width;
+    for (int c = 0; c < RL_CELLS; c++) {
+        places[c].column = column;
+        column += places[c].width;
+    }
+}
+
+static const char *class_text(const struct rl_lock *lock, const char *mode) {
+    return lock->class == RL_LOCK_LEFTOVER  ? "no quorum"
+           : lock->class == RL_LOCK_FOREIGN ? "foreign"
+           : lock->class == RL_LOCK_FREE    ? "free"
+                                            : mode;
+}
+
+static enum rl_style lock_style(const struct rl_lock *lock) {
+    return lock->class == RL_LOCK_LEFTOVER  ? RL_STYLE_WARN
+           : lock->class == RL_LOCK_FOREIGN ? RL_STYLE_FAINT
+                                            : RL_STYLE_PLAIN;
+}
+
+static bool is_shown(const struct rl_view *view, const struct rl_lock *lock) {
+    return lock->class != RL_LOCK_KICKED && (!view->waiting || lock->waiting > 0);
+}
+
+static void draw_lock(struct rl_frame *frame, int row, const struct place *name,
+                      const struct place *places, const struct rl_lock *lock, size_t nodes,
+                      struct rl_cells *cells) {
+    enum rl_style style = lock_style(lock);
+    rl_cells_fill(cells, lock, nodes);
+    put(frame, row, name, cells->name, style, false);
+    for (int c = 0; c < RL_CELLS; c++) {
+        const char *text = c == RL_CELL_MODE ? class_text(lock, cells->text[c]) : cells->text[c];
+        bool is_few = c == RL_CELL_VOTES && lock->votes < nodes;
+        put(frame, row, &places[c], text, is_few ? RL_STYLE_WARN : style, c > RL_CELL_HOLDER);
+    }
+}
+
+static void draw_heads(struct rl_frame *frame, int row, const struct place *name,
+                       const struct place *places, enum rl_list_order order) {
+    static const int sorted[RL_ORDERS] = {
+        [RL_ORDER_NAME] = -1,
+        [RL_ORDER_HOLDER] = RL_CELL_HOLDER,
+        [RL_ORDER_VOTES] = RL_CELL_VOTES,
+        [RL_ORDER_FENCE] = RL_CELL_FENCE,
+        [RL_ORDER_AGE] = RL_CELL_AGE,
+        [RL_ORDER_LEFT] = RL_CELL_LEFT,
+        [RL_ORDER_WAITING] = RL_CELL_WAITING,
+        [RL_ORDER_LONGEST] = RL_CELL_LONGEST,
+    };
+    rl_frame_fill(frame, row, RL_STYLE_HEAD);
+    put(frame, row, name, "resource", sorted[order] == -1 ? RL_STYLE_BOLD : RL_STYLE_HEAD, false);
+    for (int c = 0; c < RL_CELLS; c++) {
+        put(frame, row, &places[c], rl_cell_heads[c],
+            sorted[order] == c ? RL_STYLE_BOLD : RL_STYLE_HEAD, c > RL_CELL_HOLDER);
+    }
+}
+
+/* From row on, to the last but one. */
+static void draw_locks(struct rl_view *view, struct rl_frame *frame, int row,
+                       const struct rl_sweep *sweep, struct rl_cells *cells) {
+    struct place name, places[RL_CELLS];
+    size_t at = 0;
+    place_locks(frame, sweep, &name, places);
+    draw_heads(frame, row++, &name, places, view->order);
+    view->rows = frame->rows - 1 > row ? (size_t)(frame->rows - 1 - row) : 0;
+    view->locks = 0;
+    for (size_t i = 0; i < sweep->list.n; i++) {
+        view->locks += is_shown(view, &sweep->list.locks[i]);
+    }
+    size_t last = view->locks > view->rows ? view->locks - view->rows : 0;
+    view->offset = view->offset < last ? view->offset : last;
+    for (size_t i = 0; i < sweep->list.n && at < view->offset + view->rows; i++) {
+        if (is_shown(view, &sweep->list.locks[i]) && at++ >= view->offset) {
+            draw_lock(frame, row++, &name, places, &sweep->list.locks[i], sweep->n, cells);
+        }
+    }
+    if (view->locks == 0) {
+        rl_frame_put(frame, row, 0, frame->columns,
+                     view->waiting ? "nobody waits for a lock" : "there are no locks",
+                     RL_STYLE_FAINT, false);
+    }
+}
+
+/* -- First and last line -- */
+
+static void draw_sum(struct rl_frame *frame, const struct rl_sweep *sweep,
+                     const struct rl_rates *rates) {
+    char text[192], turns[32] = "-", took[32], clock[16] = "";
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local) != NULL) {
+        strftime(clock, sizeof clock, "%H:%M:%S", &local);
+    }
+    if (rates->turns_per_s >= 0) {
+        snprintf(turns, sizeof turns, "%.*f", rates->turns_per_s < 10 ? 1 : 0, rates->turns_per_s);
+    }
+    snprintf(text, sizeof text,
+             "redlock top %s  %zu held  %" PRIu64 " wait  %s hand-overs/s  %zu/%zu nodes in %s",
+             clock, sweep->list.counts[RL_LOCK_HELD], sweep->list.waiting, turns, sweep->whole,
+             sweep->n, rl_say_duration(sweep->took_ms, took, sizeof took));
+    rl_frame_put(frame, 0, 0, frame->columns, text, RL_STYLE_BOLD, false);
+}
+
+static void draw_keys(const struct rl_view *view, struct rl_frame *frame) {
+    char text[160], where[64], order[TOOL_CHOICE_MAX];
+    int row = frame->rows - 1;
+    size_t end = view->offset + view->rows < view->locks ? view->offset + view->rows : view->locks;
+    snprintf(where, sizeof where, "%zu-%zu of %zu", end > 0 ? view->offset + 1 : 0, end,
+             view->locks);
+    snprintf(text, sizeof text, "q quit  sort n o v f a t w l: %s  W %s  h nodes",
+             tool_choice_name(RL_ARGS_ORDERS, (int)view->order, order),
+             view->waiting ? "all locks" : "waited for");
+    rl_frame_fill(frame, row, RL_STYLE_HEAD);
+    rl_frame_put(frame, row, 0, frame->columns, text, RL_STYLE_HEAD, false);
+    rl_frame_put(frame, row, frame->columns - (int)strlen(where) - 1, (int)strlen(where) + 1, where,
+                 RL_STYLE_HEAD, false);
+}
+
+void rl_view_draw(struct rl_view *view, struct rl_frame *frame, const struct rl_sweep *sweep,
+                  const struct rl_rates *rates) {
+    struct rl_cells *cells = malloc(sizeof *cells);
+    if (sweep == NULL || cells == NULL) {
+        rl_frame_put(frame, 0, 0, frame->columns, "redlock top: reading the nodes", RL_STYLE_BOLD,
+                     false);
+    } else {
+        int row = view->hides_nodes ? 1 : draw_nodes(frame, 1, sweep, rates);
+        draw_sum(frame, sweep, rates);
+        draw_locks(view, frame, row, sweep, cells);
+        draw_keys(view, frame);
+    }
+    free(cells);
+}

@@ -1,0 +1,369 @@
+/* What redlock ls and top make of the keys that the nodes have: names, votes, quorums, left-overs,
+ * keys of others, readers, permits, lines. Five nodes that have what a case gives them. */
+#include "scan/key.h"
+#include "scan/list.h"
+#include "scan/order.h"
+#include "unit/check.h"
+
+#define NODES 5
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define C "cccccccccccccccccccccccccccccccccccccccc"
+#define NOW_US INT64_C(1800000000000000)
+#define PLACE "0123456789abcdef0123456789abcdef"
+
+static struct rl_seen_node nodes[NODES];
+static struct rl_seen keys[NODES][16];
+static struct rl_member members[64];
+static size_t n_members;
+static struct rl_list list;
+
+static int clear(void **state) {
+    (void)state;
+    memset(nodes, 0, sizeof nodes);
+    memset(keys, 0, sizeof keys);
+    n_members = 0;
+    for (size_t i = 0; i < NODES; i++) {
+        nodes[i].seen = keys[i];
+        nodes[i].is_whole = true;
+    }
+    return 0;
+}
+
+static int release(void **state) {
+    (void)state;
+    rl_list_free(&list);
+    return 0;
+}
+
+static struct rl_seen *add(size_t node, const char *key) {
+    struct rl_seen *seen = &nodes[node].seen[nodes[node].n++];
+    struct rl_key read;
+    rl_key_read(key, strlen(key), &read);
+    *seen = (struct rl_seen){.resource = read.resource,
+                             .length = (uint32_t)read.length,
+                             .slot = read.slot,
+                             .kind = (uint8_t)read.kind};
+    return seen;
+}
+
+static void set(size_t node, const char *key, const char *value, int64_t remaining_ms) {
+    struct rl_seen *seen = add(node, key);
+    seen->value = value;
+    seen->remaining_ms = remaining_ms;
+}
+
+static void count(size_t node, const char *key, uint64_t number) {
+    add(node, key)->number = number;
+}
+
+/* One more member of a sorted set, which is the node's last key. */
+static void member(size_t node, const char *text, int64_t ms) {
+    struct rl_seen *seen = &nodes[node].seen[nodes[node].n - 1];
+    struct rl_member *to = &members[n_members++];
+    *to = (struct rl_member){text, ms};
+    seen->members = seen->n_members == 0 ? to : seen->members;
+    seen->n_members++;
+    seen->number++;
+}
+
+/* The locks, of which there are n. */
+static const struct rl_lock *merge(size_t n) {
+    for (size_t i = 0; i < NODES; i++) {
+        rl_list_prepare(&nodes[i]);
+    }
+    rl_list_merge(&list, nodes, NODES, NOW_US);
+    assert_false(list.is_short);
+    assert_int_equal(list.n, n);
+    return list.locks;
+}
+
+static void names_of_keys(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        enum rl_key_kind kind;
+        const char *resource;
+        int slot;
+    } rows[] = {
+        {"nightly", RL_KEY_LOCK, "nightly", 0},
+        {"libredlock", RL_KEY_LOCK, "libredlock", 0},
+        {"{a}", RL_KEY_LOCK, "{a}", 0},
+        {"libredlock:fence:a:b", RL_KEY_FENCE, "a:b", 0},
+        {"libredlock:readers:{a}", RL_KEY_READERS, "a", 0},
+        {"libredlock:line:{a}", RL_KEY_LINE, "a", 0},
+        {"libredlock:line:{shared:{a}}", RL_KEY_LINE, "shared:{a}", 0},
+        {"libredlock:line:shared:{a}", RL_KEY_LINE_SHARED, "a", 0},
+        {"libredlock:line:permits:{a}}", RL_KEY_LINE_PERMITS, "a}", 0},
+        {"libredlock:permits:{a}", RL_KEY_PERMITS, "a", 0},
+        {"libredlock:slot:0:{a}", RL_KEY_SLOT, "a", 0},
+        {"libredlock:slot:1023:{a}", RL_KEY_SLOT, "a", 1023},
+        {"libredlock:fence:libredlock:slot:7:{a}", RL_KEY_SLOT_FENCE, "a", 7},
+        {"libredlock:kicks:{a}", RL_KEY_KICKS, "a", 0},
+        {"", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:intent:{a}", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:upgrade:{a}", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:fence:", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:line:{}", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:line:a", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:slot:1024:{a}", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:slot:01:{a}", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:slot::{a}", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:slot:1", RL_KEY_BESIDE, NULL, 0},
+        {"libredlock:fence:libredlock:line:{a}", RL_KEY_BESIDE, NULL, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rl_key key;
+        rl_key_read(rows[i].key, strlen(rows[i].key), &key);
+        assert_int_equal(key.kind, rows[i].kind);
+        if (rows[i].resource != NULL) {
+            assert_int_equal(key.length, strlen(rows[i].resource));
+            assert_memory_equal(key.resource, rows[i].resource, key.length);
+            assert_int_equal(key.slot, rows[i].slot);
+        }
+    }
+}
+
+static void a_quorum_holds(void **state) {
+    (void)state;
+    static const int64_t lives[NODES] = {900, 500, 700, 100, 300};
+    for (size_t i = 0; i < 4; i++) {
+        set(i, "k", A ":web:1", lives[i]);
+        count(i, "libredlock:fence:k", (uint64_t)NOW_US - 2500000);
+    }
+    set(4, "k", B, 5000);
+    const struct rl_lock *lock = merge(1);
+    assert_int_equal(lock->class, RL_LOCK_HELD);
+    assert_int_equal(lock->mode, RL_LOCK_EXCLUSIVE);
+    assert_int_equal(lock->n_holdings, 1); /* B's one vote is no lock */
+    assert_string_equal(lock->holdings[0].token, A);
+    assert_string_equal(lock->holdings[0].holder, "web:1");
+    assert_int_equal(lock->votes, 4);
+    assert_int_equal(lock->remaining_ms, 500); /* what a quorum still has then */
+    assert_int_equal(lock->fence, NOW_US - 2500000);
+    assert_int_equal(lock->age_ms, 2500);
+}
+
+static void less_than_a_quorum_is_left_over(void **state) {
+    (void)state;
+    set(0, "k", A, 100);
+    set(1, "k", A, 700);
+    set(2, "k", B, RL_SEEN_FOR_EVER);
+    const struct rl_lock *lock = merge(1);
+    assert_int_equal(lock->class, RL_LOCK_LEFTOVER);
+    assert_int_equal(lock->holders, 0);
+    assert_int_equal(lock->n_holdings, 2);
+    assert_int_equal(lock->votes, 2);
+    assert_int_equal(lock->remaining_ms, RL_SEEN_FOR_EVER);
+    assert_false(lock->holdings[0].has_quorum);
+    assert_int_equal(list.counts[RL_LOCK_HELD], 0);
+}
+
+/* Three of five, however few were read: nodes that are down count. */
+static void nodes_that_are_down_count(void **state) {
+    (void)state;
+    set(0, "k", A, 100);
+    set(4, "k", A, 100);
+    nodes[1].is_whole = nodes[2].is_whole = nodes[3].is_whole = false;
+    assert_int_equal(merge(1)->class, RL_LOCK_LEFTOVER);
+    assert_int_equal(list.whole, 2);
+}
+
+static void others_have_keys(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        set(i, "a", "uuid-1", 100);
+        set(i, "c", "(hash)", 100);
+    }
+    set(0, "b", "uuid-2", 100);
+    set(1, "b", "uuid-3", 100);
+    for (size_t i = 0; i < 3; i++) { /* ours beside it: ours is the lock */
+        set(i, "d", C, 100);
+    }
+    set(4, "d", "uuid-4", 100);
+    const struct rl_lock *locks = merge(4);
+    assert_int_equal(locks[0].class, RL_LOCK_FOREIGN);
+    assert_int_equal(locks[0].votes, 3);
+    assert_string_equal(locks[0].holdings[0].token, "");
+    assert_string_equal(locks[0].holdings[0].holder, "uuid-1");
+    assert_int_equal(locks[1].class, RL_LOCK_FOREIGN);
+    assert_int_equal(locks[1].votes, 1);
+    assert_int_equal(locks[1].n_holdings, 2);
+    assert_string_equal(locks[2].holdings[0].holder, "(hash)");
+    assert_int_equal(locks[3].class, RL_LOCK_HELD);
+    assert_string_equal(locks[3].holdings[0].token, C);
+}
+
+static void readers_hold_together(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        set(i, "k", "redlock:shared", 900);
+        add(i, "libredlock:readers:{k}");
+        member(i, A ":r:1", 800);
+        if (i < 3) {
+            member(i, B, 600 + (int64_t)i);
+        }
+        if (i < 2) {
+            member(i, C, 900);
+        }
+    }
+    add(4, "libredlock:readers:{k}"); /* without the key leases say nothing */
+    member(4, C, 900);
+    const struct rl_lock *lock = merge(1);
+    assert_int_equal(lock->class, RL_LOCK_HELD);
+    assert_int_equal(lock->mode, RL_LOCK_SHARED);
+    assert_int_equal(lock->holders, 2);
+    assert_int_equal(lock->votes, 3);
+    assert_int_equal(lock->n_holdings, 3);
+    assert_int_equal(lock->remaining_ms, 800);
+    assert_false(lock->holdings[2].has_quorum);
+    assert_int_equal(lock->holdings[2].votes, 2);
+}
+
+static void readers_without_a_lease_hold_nothing(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        set(i, "k", "redlock:shared", 900);
+        add(i, "libredlock:readers:{k}");
+        member(i, A, 0); /* it is over */
+    }
+    const struct rl_lock *lock = merge(1);
+    assert_int_equal(lock->class, RL_LOCK_LEFTOVER);
+    assert_int_equal(lock->mode, RL_LOCK_SHARED);
+    assert_int_equal(lock->holders, 0);
+    assert_int_equal(lock->votes, 4);
+}
+
+static void permits_are_counted_slot_by_slot(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        count(i, "libredlock:permits:{s}", 12);
+        set(i, "libredlock:slot:10:{s}", A ":up:1", 400);
+        if (i < 3) {
+            set(i, "libredlock:slot:2:{s}", B, 300);
+            count(i, "libredlock:fence:libredlock:slot:2:{s}", (uint64_t)NOW_US - 1000);
+        }
+        set(i, "s", C, 100); /* a lock of the same name has nothing to do with it */
+    }
+    set(0, "libredlock:slot:0:{s}", C, 100);
+    add(3, "libredlock:line:permits:{s}");
+    member(3, PLACE ":w:1", 77);
+    const struct rl_lock *locks = merge(2);
+    assert_int_equal(locks[0].mode, RL_LOCK_EXCLUSIVE);
+    assert_int_equal(locks[0].waiting, 0);
+    assert_int_equal(locks[1].mode, RL_LOCK_PERMITS);
+    assert_int_equal(locks[1].class, RL_LOCK_HELD);
+    assert_int_equal(locks[1].permits, 12);
+    assert_int_equal(locks[1].holders, 2);
+    assert_int_equal(locks[1].n_holdings, 3);
+    assert_int_equal(locks[1].votes, 3);
+    assert_int_equal(locks[1].holdings[0].slot + locks[1].holdings[1].slot, 12);
+    assert_int_equal(locks[1].holdings[2].slot, 0);
+    assert_int_equal(locks[1].age_ms, 1);
+    assert_int_equal(locks[1].waiting, 1);
+    assert_int_equal(locks[1].waited_ms, 77);
+}
+
+static void who_waits_is_counted(void **state) {
+    (void)state;
+    add(1, "libredlock:line:{k}");
+    member(1, PLACE ":first:1", 50);
+    nodes[1].seen[0].number = 4;
+    add(2, "libredlock:line:{k}"); /* clients that see other nodes have another home */
+    member(2, PLACE ":other:2", 90);
+    add(2, "libredlock:line:shared:{k}");
+    member(2, PLACE, 10);
+    set(2, "k", "reserved:" PLACE, 250);
+    const struct rl_lock *lock = merge(1);
+    assert_int_equal(lock->class, RL_LOCK_FREE);
+    assert_int_equal(lock->waiting, 6);
+    assert_int_equal(lock->waiting_shared, 1);
+    assert_int_equal(lock->waited_ms, 90);
+    assert_string_equal(lock->next, PLACE ":other:2");
+    assert_int_equal(list.waiting, 6);
+}
+
+/* Counters, permits and notes outlive their locks. */
+static void what_is_left_of_free_locks_is_no_lock(void **state) {
+    (void)state;
+    count(0, "libredlock:fence:a", 7);
+    count(0, "libredlock:permits:{b}", 3);
+    add(1, "libredlock:kicks:{c}");
+    member(1, "note", 0);
+    add(2, "libredlock:kicks:{c}");
+    member(2, "note", 0);
+    member(2, "another", 0);
+    const struct rl_lock *lock = merge(1);
+    assert_int_equal(lock->class, RL_LOCK_KICKED);
+    assert_int_equal(lock->length, 1);
+    assert_memory_equal(lock->name, "c", 1);
+    assert_int_equal(lock->n_kicks, 2);
+}
+
+/* SCAN may name a key twice. */
+static void a_key_that_is_named_twice_has_one_vote(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        set(i, "k", A, 100);
+        set(i, "k", A, 100);
+    }
+    assert_int_equal(merge(1)->votes, 2);
+    assert_int_equal(list.locks[0].class, RL_LOCK_LEFTOVER);
+}
+
+static void locks_are_sorted(void **state) {
+    (void)state;
+    static const struct {
+        enum rl_list_order order;
+        const char *names; /* the left-over is behind all locks */
+    } rows[] = {
+        {RL_ORDER_NAME, "abcx"},  {RL_ORDER_HOLDER, "cbax"},  {RL_ORDER_VOTES, "cabx"},
+        {RL_ORDER_LEFT, "bacx"},  {RL_ORDER_WAITING, "bcax"}, {RL_ORDER_LONGEST, "cabx"},
+        {RL_ORDER_FENCE, "abcx"}, {RL_ORDER_AGE, "abcx"},
+    };
+    for (size_t i = 0; i < NODES; i++) {
+        set(i, "b", B ":h2", 100);
+        set(i, "a", A ":h3", 200);
+        if (i < 3) {
+            set(i, "c", C ":h1", 300);
+        }
+    }
+    count(0, "libredlock:fence:a", 9);
+    set(0, "x", A, 1);
+    add(0, "libredlock:line:{b}")->number = 2;
+    add(0, "libredlock:line:{c}");
+    member(0, PLACE, 500);
+    nodes[0].seen[nodes[0].n - 1].number = 0; /* nobody any more */
+    add(1, "libredlock:line:{c}");
+    member(1, PLACE, 400);
+    nodes[1].seen[nodes[1].n - 1].number = 1;
+    merge(4);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char names[5] = "";
+        rl_list_sort(&list, rows[i].order);
+        for (size_t j = 0; j < 4; j++) {
+            names[j] = list.locks[j].name[0];
+        }
+        assert_string_equal(names, rows[i].names);
+    }
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, clear, release)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_keys),
+        CASE(a_quorum_holds),
+        CASE(less_than_a_quorum_is_left_over),
+        CASE(nodes_that_are_down_count),
+        CASE(others_have_keys),
+        CASE(readers_hold_together),
+        CASE(readers_without_a_lease_hold_nothing),
+        CASE(permits_are_counted_slot_by_slot),
+        CASE(who_waits_is_counted),
+        CASE(what_is_left_of_free_locks_is_no_lock),
+        CASE(a_key_that_is_named_twice_has_one_vote),
+        CASE(locks_are_sorted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
