@@ -8,7 +8,6 @@ set -u
 . "$(dirname "$0")/../tap.sh"
 bench=$1
 redlock=${2-}
-bench_py=$(dirname "$0")/../../bench/figures.py
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-bench.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
@@ -124,21 +123,6 @@ if python3 -c '' 2>/dev/null; then
     done
     [ "$overlap" -eq 3 ] && grep -q 'TWO HOLDERS AT ONE TIME: [1-9]' "$out"
     result 'clients of different locks, taken for those of one: their holds overlap' $? "$out"
-    python3 "$bench_py" --bench "$bench" --rows polite --repetitions 1 --seconds 0.2 --no-etcd >"$out" 2>"$err" &&
-        grep -q '^| 2 clients.* | ours | [0-9]' "$out"
-    result 'the table of figures.py' $? "$err"
-    if command -v etcd >/dev/null; then
-        PYTHONPATH=$(dirname "$bench_py")/peers python3 - "$scratch/records" <<'PY' >"$err" 2>&1 &&
-import sys, etcd
-with etcd.Cluster(3) as cluster:
-    cluster.contend(processes=3, hold_ms=1, seconds=0.5, warmup=0.3, records=sys.argv[1])
-PY
-            "$bench" --workload contend --json --records "$scratch/records" >"$out" 2>>"$err" &&
-            python3 "$(dirname "$0")/figures.py" "$scratch/records" "$out" >>"$err" 2>&1
-        result 'etcd, judged' $? "$err"
-    else
-        skip 'etcd, judged' 'etcd is not installed'
-    fi
 
     for seconds in 0.5 2 10; do
         "$bench" --node-count 3 --workload contend --processes 6 --readers 67 --hold-ms 2 --slices 1 --seconds "$seconds" --warmup 0.1 \
