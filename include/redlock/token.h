@@ -173,6 +173,16 @@ REDLOCK_API size_t redlock_query_waiting(const redlock_query *query);
 REDLOCK_API int redlock_query_waiter(const redlock_query *query, size_t index,
                                      redlock_waiter *waiter);
 
+/* Which node is the home of a resource, where clients that wait for it stand in line: its number in
+ * the order of the options. usual 0: among the nodes that may vote now, as all clients choose it
+ * that see the nodes as this one does; 1: among all nodes, which is where the line is while all may
+ * vote. Changes nothing, and asks no node.
+ *
+ * Returns that number, REDLOCK_ERR_NO_QUORUM (none may vote, and usual is 0) or REDLOCK_ERR_INVALID
+ * (an argument is NULL, the length out of range). Since 0.1. */
+REDLOCK_API int redlock_client_home(const redlock_client *client, const void *resource,
+                                    size_t length, int usual);
+
 #define REDLOCK_READERS_MAX 1024 /* that one query asks for */
 
 /* Asks every node who reads a resource (REDLOCK_SHARED); changes nothing. max: how many of them at

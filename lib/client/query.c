@@ -10,6 +10,7 @@
 #include "client/query_result.h"
 #include "client/query_slots.h"
 #include "client/reserve.h"
+#include "core/home.h"
 #include "redis/holder_reply.h"
 
 static void query_due(struct rl_deadline *item, uint64_t now_ns);
@@ -381,6 +382,21 @@ int redlock_query_waiters(redlock_client *client, const void *resource, size_t l
     const struct question question = {.kind = RL_COMMAND_WAITER, .max = max};
     return ask(client, __func__, &question, REDLOCK_WAITERS_MAX, (redlock_bytes){resource, length},
                on_done, data);
+}
+
+int redlock_client_home(const redlock_client *client, const void *resource, size_t length,
+                        int usual) {
+    if (client == NULL || resource == NULL || length < 1 || length > REDLOCK_RESOURCE_MAX) {
+        return REDLOCK_ERR_INVALID;
+    }
+    const uint32_t nodes = usual != 0 ? rl_all_nodes(client->n_nodes) : client->voters;
+    if (nodes == 0) {
+        return REDLOCK_ERR_NO_QUORUM;
+    }
+    const uint32_t home =
+        rl_home_node(rl_home_hash(resource, (uint32_t)length), client->node_hashes, nodes);
+    assert(home < client->n_nodes);
+    return (int)home;
 }
 
 int redlock_query_permit_waiters(redlock_client *client, const void *resource, size_t length,

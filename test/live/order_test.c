@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/waiters.h"
+#include "redlock/token.h"
 
 #define TRIES 20 /* of what the machine must not stand still in */
 #define HOLDER 0 /* of the clients that waiters_open() has made: it has the lock */
@@ -214,8 +215,17 @@ static void home_dies(void **state) {
     struct waiters w;
     behind_a_holder(&w, live, 4);
     size_t home = waiters_home(live, "key");
+    const redlock_client *client = w.w[HOLDER].client;
+    assert_int_equal(redlock_client_home(client, "key", 3, 0), (int)home);
+    assert_int_equal(redlock_client_home(client, "key", 3, 1), (int)home);
+    assert_int_equal(redlock_client_home(client, "key", 0, 0), REDLOCK_ERR_INVALID);
     live_kill(live, home);
     LIVE_POLL(live, waiters_standing(live, "key") == 4); /* at the next one */
+    LIVE_UNTIL(live, live_up(client) == 4);
+    const int next = redlock_client_home(client, "key", 3, 0);
+    assert_true(next >= 0 && next != (int)home);
+    assert_int_equal(waiters_at(live, (size_t)next, "key"), 4);
+    assert_int_equal(redlock_client_home(client, "key", 3, 1), (int)home);
     LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
     LIVE_UNTIL(live, w.count == 4);
     live_restart(live, home); /* it is owed releases */
