@@ -9,8 +9,9 @@
 #define DRIFT_MS 2
 #define GRACE_OF_TTL 6
 
-static const char *const command_texts[RL_CMDS] = {
-    "run", "acquire", "extend", "release", "status", "elect", "doctor", "ls", "top"};
+static const char *const command_texts[RL_CMDS] = {"run",    "acquire", "extend", "release",
+                                                   "status", "elect",   "doctor", "ls",
+                                                   "top",    "queue",   "kick"};
 
 const char *rl_args_command_text(enum rl_command_name command) {
     assert(command < RL_CMDS);

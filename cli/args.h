@@ -20,6 +20,8 @@ enum rl_command_name {
     RL_CMD_DOCTOR,
     RL_CMD_LS,
     RL_CMD_TOP,
+    RL_CMD_QUEUE,
+    RL_CMD_KICK,
     RL_CMDS
 };
 
@@ -61,7 +63,7 @@ struct rl_args {
     bool read_only;      /* of that user: may look, and no more */
     const char *acl;     /* of doctor: the user whose line is printed, and no more; or NULL */
     const char *prefix;  /* of the locks that are listed, or NULL: all */
-    int64_t interval_ms; /* between two looks of top */
+    int64_t interval_ms; /* between two looks of top, or of watch */
     int64_t keys_max;    /* that are read of each node */
     int sort;            /* enum rl_list_order */
     int guard;           /* enum redlock_guard */
@@ -73,7 +75,12 @@ struct rl_args {
     bool is_repeated;
     bool json;
     bool verbose;
-    bool quiet;           /* nothing about waiting */
+    bool quiet;         /* nothing about waiting */
+    const char *reason; /* these of kick; NULL: none */
+    const char *token;  /* NULL: whoever holds it */
+    int64_t slot;       /* negative: it is a lock */
+    bool yes;
+    bool watch;
     bool keeps_passwords; /* REDLOCK_NODES is for the command as it is */
 
     char **words; /* what is neither an option nor the command to run */

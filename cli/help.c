@@ -19,6 +19,8 @@ static const char overview[] =
     "\n"
     "  run KEY -- COMMAND    run a command while holding a lock\n"
     "  status KEY...         who holds a lock, or permits; who waits\n"
+    "  queue KEY...          who waits for it, in which order\n"
+    "  kick KEY              take a lock away from its holder\n"
     "  ls                    all locks of the nodes; top: the same, live\n"
     "  doctor                check whether these nodes are fit for locks\n"
     "  acquire KEY           for scripts: take a lock, print its token\n"
@@ -122,10 +124,12 @@ static const struct help helps[RL_CMDS] = {
          "voting, and until when. It changes nothing. The answer may be outdated when it\n"
          "is printed: do not decide by it in a script, use acquire.\n"
          "\n"
-         "Example:\n"
-         "  redlock status nightly-report\n",
+         "Examples:\n"
+         "  redlock status nightly-report\n"
+         "  redlock status --watch deploy db    # who gets it, who waits, as it happens\n"
+         "  redlock status --watch --json deploy | jq .event\n",
          "Exit status: 0 each lock, or a permit, has a holder on a quorum of nodes; 1 one\n"
-         "of them is free; 69 too few nodes answer.\n"},
+         "of them is free; 69 too few nodes answer. With --watch: 0.\n"},
     [RL_CMD_LS] =
         {"ls [options]",
          "Lists all locks of the nodes: who holds them, on how many nodes, their fence and\n"
@@ -150,6 +154,33 @@ static const struct help helps[RL_CMDS] = {
          "Example:\n"
          "  redlock top --sort waiting\n",
          "Exit status: 0; 64 there is no terminal (redlock ls needs none).\n"},
+    [RL_CMD_QUEUE] =
+        {"queue [options] KEY...",
+         "Lists who waits for a lock, or for permits of a semaphore: the place in line,\n"
+         "what is wanted, for how long and since when, who, and whether the client still\n"
+         "listens for its turn (\"gone\": it does not; it is passed over). It says where the\n"
+         "line is, and what is odd about that: its home does not answer, clients stand in\n"
+         "line elsewhere. It changes nothing.\n"
+         "\n"
+         "Example:\n"
+         "  redlock queue deploy\n",
+         "Exit status: 0 clients wait for each of them; 1 nobody waits for one; 69 too few\n"
+         "nodes answer.\n"},
+    [RL_CMD_KICK] =
+        {"kick [options] --reason TEXT KEY",
+         "Takes a lock, or a permit, from a holder that is stuck and cannot be ended\n"
+         "where it runs. The holder does not notice before it renews, up to a third of\n"
+         "its ttl later, while the next client has the lock already: only a fence keeps\n"
+         "the two apart. On a terminal it asks first. It takes the lock from the holder\n"
+         "that it has seen, never from one that came between, and notes on the nodes for\n"
+         "a day who did it, when and why; redlock status shows that.\n"
+         "\n"
+         "Examples:\n"
+         "  redlock kick backup --reason 'web3 burnt, ticket 4711'\n"
+         "  redlock kick uploads --slot 3 --yes --reason 'hangs since Monday'\n",
+         "Exit status: 0 it was kicked; 1 nobody holds it, or it was not confirmed; 69 too\n"
+         "few nodes answer, its holder may keep it; 75 the holder that was seen has it no\n"
+         "more: nothing was done.\n"},
     [RL_CMD_ELECT] =
         {"elect [options] NAME [-- COMMAND [argument...]]",
          "Campaigns until it is ended: of all candidates for NAME one leads at a time.\n"

@@ -13,9 +13,11 @@
 #include "elect.h"
 #include "exits.h"
 #include "help.h"
+#include "kick/kick.h"
 #include "ls/ls.h"
 #include "output.h"
 #include "parse.h"
+#include "queue.h"
 #include "run.h"
 #include "say.h"
 #include "script.h"
@@ -29,7 +31,8 @@ static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_EXTEND] = rl_cmd_extend, [RL_CMD_RELEASE] = rl_cmd_release,
     [RL_CMD_STATUS] = rl_cmd_status, [RL_CMD_ELECT] = rl_cmd_elect,
     [RL_CMD_DOCTOR] = rl_cmd_doctor, [RL_CMD_LS] = rl_cmd_ls,
-    [RL_CMD_TOP] = rl_cmd_top,
+    [RL_CMD_TOP] = rl_cmd_top,       [RL_CMD_QUEUE] = rl_cmd_queue,
+    [RL_CMD_KICK] = rl_cmd_kick,
 };
 
 static int run_command(enum rl_command_name command, int argc, char **argv) {
@@ -49,8 +52,8 @@ static int unknown(const char *name) {
         return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
     }
     return rl_fail(RL_EXIT_USAGE,
-                   "\"%s\" is not a command; there are run, status, ls, top, doctor, acquire, "
-                   "extend, release, elect and conform",
+                   "\"%s\" is not a command; there are run, status, queue, kick, ls, top, doctor, "
+                   "acquire, extend, release, elect and conform",
                    shown);
 }
 

@@ -35,6 +35,18 @@ int rl_output_flush(void) {
     return first_error;
 }
 
+void rl_output_drop(void) {
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO) {
+        fflush(stdout); /* what is in the buffer goes there */
+        clearerr(stdout);
+        first_error = 0;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 int rl_output_close(void) {
     int error = rl_output_flush();
     return error == 0 && fclose(stdout) != 0 ? errno : error;

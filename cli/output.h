@@ -18,7 +18,11 @@ int rl_output_open(void);
 /* Writes what was printed to stdout. Returns 0, or the errno of the first failure. */
 int rl_output_flush(void);
 
-/* The same, and closes stdout, where a server of files may say that its disk is full. */
+/* Whoever read stdout has gone, and that is no failure: what is printed from now on is dropped, and
+ * so is what could not be written. */
+void rl_output_drop(void);
+
+/* As rl_output_flush(), and closes stdout, where a file server may say that its disk is full. */
 int rl_output_close(void);
 
 #endif

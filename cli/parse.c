@@ -32,9 +32,10 @@ static void set_defaults(struct rl_args *args, enum rl_command_name command) {
         .conflict_status = RL_EXIT_HELD,
         .take = 1,
         .keys_max = 100000,
-        .interval_ms = 2000,
+        .interval_ms = command == RL_CMD_TOP ? 2000 : 500,
         .guard = REDLOCK_GUARD_STRICT,
         .on_lost = RL_ON_LOST_KILL,
+        .slot = -1,
     };
 }
 
@@ -111,6 +112,14 @@ static int check_together(const struct rl_args *args, const struct tool_options 
     }
     if (args->is_repeated && args->no_wait) {
         return rl_fail(RL_EXIT_USAGE, "--repeat waits for the lock; leave --no-wait out");
+    }
+    if (args->command == RL_CMD_STATUS && !args->watch &&
+        is_given(options, offsetof(struct rl_args, interval_ms))) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--interval has no effect without --watch; add that, or leave it out");
+    }
+    if (args->slot >= 0 && args->token != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "--slot and --token exclude each other; leave one out");
     }
     int exit_status = check_password(args, options);
     exit_status = exit_status == 0 ? check_permits(args, options) : exit_status;

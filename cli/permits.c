@@ -6,11 +6,6 @@
 
 #include "tool/utf8.h"
 
-struct asking {
-    struct rl_permits *permits;
-    struct rl_session *session;
-};
-
 static void take_slot(struct rl_permits *permits, const redlock_slot *slot, size_t quorum) {
     assert(permits->n < REDLOCK_PERMITS_MAX);
     struct rl_permit *taken = &permits->slots[permits->n++];
@@ -48,9 +43,8 @@ static int32_t agreed(const struct rl_permits *permits, size_t n) {
 }
 
 static void on_listed(redlock_query *query, int status, void *data) {
-    const struct asking *asking = data;
-    struct rl_permits *permits = asking->permits;
-    const size_t n_nodes = asking->session->args->nodes.n;
+    struct rl_permits *permits = data;
+    const size_t n_nodes = permits->n_nodes;
     redlock_slot slot = REDLOCK_SLOT_INIT;
     while (redlock_query_slot(query, permits->n, &slot) == 0) {
         take_slot(permits, &slot, n_nodes / 2 + 1);
@@ -68,24 +62,23 @@ static void on_listed(redlock_query *query, int status, void *data) {
         permits->free -= permits->slots[i].number < permits->permits;
     }
     permits->is_known = status == 0;
-    rl_session_done(asking->session, status);
+    permits->on_done(permits, permits->data);
 }
 
-int rl_permits_look(struct rl_permits *permits, struct rl_session *session, redlock_bytes key) {
-    struct asking asking = {permits, session};
+int rl_permits_ask(struct rl_permits *permits, redlock_client *client, size_t n_nodes,
+                   redlock_bytes key, rl_permits_cb on_done, void *data) {
     memset(permits, 0, sizeof *permits);
-    int status = redlock_query_slots(session->client, key.data, key.length, REDLOCK_PERMITS_MAX,
-                                     on_listed, &asking);
-    status = status == 0 ? rl_session_wait(session) : status;
-    if (status == 0 || status == REDLOCK_ERR_NO_QUORUM) {
-        rl_line_look_permits(&permits->line, session, key);
-    }
-    return status;
+    permits->on_done = on_done;
+    permits->data = data;
+    permits->n_nodes = n_nodes;
+    permits->refused =
+        redlock_query_slots(client, key.data, key.length, REDLOCK_PERMITS_MAX, on_listed, permits);
+    return permits->refused;
 }
 
-bool rl_permits_any(const struct rl_permits *permits, size_t n_nodes) {
-    bool is_kept = permits->n > 0 || permits->line.n > 0;
-    for (size_t i = 0; i < n_nodes; i++) {
+bool rl_permits_any(const struct rl_permits *permits) {
+    bool is_kept = permits->n > 0;
+    for (size_t i = 0; i < permits->n_nodes; i++) {
         is_kept = is_kept || permits->kept[i] > 0;
     }
     return is_kept;

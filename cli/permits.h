@@ -1,6 +1,7 @@
 /* The permits of a key, as the nodes report them: how many there are, who has which slot.
  *
- * Happy path: rl_permits_look(); then what is in use is filled in, and who waits for permits.
+ * Happy path: rl_permits_ask(); the callback runs when the nodes have answered, and what is in use
+ * is filled in. Who waits for permits: line.h.
  *
  * Failure modes: those of redlock_query_slots(). A node that forbids the commands for it is named
  * by `refused`. A permit that changes hands while it is asked for may be missing. Nodes may
@@ -11,12 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "line.h"
 #include "redlock/semaphore.h"
-#include "session.h"
 #include "token.h"
 
+struct rl_permits;
+typedef void (*rl_permits_cb)(struct rl_permits *permits, void *data);
+
 struct rl_permits {
+    rl_permits_cb on_done;
+    void *data;
+    size_t n_nodes;
     bool is_known;   /* a quorum answered */
     size_t answered; /* so many nodes did, of all their slots */
     int refused;     /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
@@ -33,13 +38,14 @@ struct rl_permits {
         uint64_t fence;       /* 0: none */
         bool is_reserved, is_held;
     } slots[REDLOCK_PERMITS_MAX];
-    struct rl_line line;
 };
 
-/* One look, waited for; changes nothing. Returns the query's status. */
-int rl_permits_look(struct rl_permits *permits, struct rl_session *session, redlock_bytes key);
+/* Who has which permit of the key. permits lives until on_done. Returns what redlock_query_slots()
+ * does. */
+int rl_permits_ask(struct rl_permits *permits, redlock_client *client, size_t n_nodes,
+                   redlock_bytes key, rl_permits_cb on_done, void *data);
 
-/* Whether there is anything to show: the key is, or was until lately, that of a semaphore. */
-bool rl_permits_any(const struct rl_permits *permits, size_t n_nodes);
+/* Whether there is anything to show: the key is, or was recently, that of a semaphore. */
+bool rl_permits_any(const struct rl_permits *permits);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "line_show.h"
 #include "say.h"
 #include "tool/utf8.h"
 
@@ -123,27 +124,6 @@ static void print_remarks(const struct rl_permits *permits, const struct rl_look
     }
 }
 
-static void print_line(const struct rl_line *line, const struct rl_look *look) {
-    char waited[32], name[RL_LINE_WHO_MAX];
-    if (!line->is_known && look->answered >= look->n / 2 + 1) {
-        printf("\n  who waits for permits is not known: %s\n", redlock_strerror(line->refused));
-    }
-    if (line->n > 0) {
-        printf("\n  %zu client%s wait%s for permits, the next one first:\n", line->waiting,
-               plural(line->waiting), line->waiting == 1 ? "s" : "");
-    }
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        bool is_elsewhere = place->node != line->places[0].node;
-        printf("  %3zu. %s wants %" PRIu32 ", has waited %s%s%s\n", i + 1, rl_line_who(place, name),
-               place->take, rl_say_duration((double)place->waited_ms, waited, sizeof waited),
-               is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
-    }
-    if (line->n > 0 && line->waiting > line->n) {
-        printf("       and %zu more\n", line->waiting - line->n);
-    }
-}
-
 static void print_node(const struct rl_permits *permits, const struct rl_look *look, size_t index,
                        int node_width) {
     const struct rl_look_sight *node = &look->node_holders[index];
@@ -172,8 +152,8 @@ static void print_node(const struct rl_permits *permits, const struct rl_look *l
     printf("\n");
 }
 
-void rl_permits_print(const struct rl_permits *permits, const struct rl_look *look,
-                      bool has_nodes) {
+void rl_permits_print(const struct rl_permits *permits, const struct rl_line *line,
+                      const struct rl_look *look, bool has_nodes) {
     int node_width = 4;
     for (size_t i = 0; i < look->n; i++) {
         node_width = width_of(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
@@ -182,7 +162,7 @@ void rl_permits_print(const struct rl_permits *permits, const struct rl_look *lo
     print_head(permits, look);
     print_slots(permits, look);
     print_remarks(permits, look);
-    print_line(&permits->line, look);
+    rl_line_print_permits(line, look);
     if (!has_nodes) {
         printf("\n  %-*s%-*s%s\n", node_width, "node", PERMITS_WIDTH, "permits", "latency");
     }
@@ -210,27 +190,8 @@ static void slot_json(struct tool_json *json, const struct rl_permit *slot) {
     tool_json_close(json, '}');
 }
 
-static void line_json(struct tool_json *json, const struct rl_line *line) {
-    if (line->is_known) {
-        tool_json_number(json, "permits_waiting", (int64_t)line->waiting);
-    } else {
-        tool_json_null(json, "permits_waiting");
-    }
-    tool_json_open(json, "permits_waiters", '[');
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        tool_json_open(json, NULL, '{');
-        tool_json_text(json, "holder", place->who[0] != '\0' ? place->who : NULL);
-        tool_json_text(json, "client", place->client[0] != '\0' ? place->client : NULL);
-        tool_json_text(json, "node", place->node);
-        tool_json_number(json, "take", place->take);
-        tool_json_number(json, "waited_ms", place->waited_ms);
-        tool_json_close(json, '}');
-    }
-    tool_json_close(json, ']');
-}
-
-void rl_permits_json(struct tool_json *json, const struct rl_permits *permits) {
+void rl_permits_json(struct tool_json *json, const struct rl_permits *permits,
+                     const struct rl_line *line) {
     const bool has_number = permits->is_known && permits->permits > 0;
     if (has_number) {
         tool_json_number(json, "permits", permits->permits);
@@ -249,5 +210,5 @@ void rl_permits_json(struct tool_json *json, const struct rl_permits *permits) {
         slot_json(json, &permits->slots[i]);
     }
     tool_json_close(json, ']');
-    line_json(json, &permits->line);
+    rl_line_json_permits(json, line);
 }

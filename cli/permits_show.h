@@ -17,16 +17,20 @@
 #ifndef RL_CLI_PERMITS_SHOW_H
 #define RL_CLI_PERMITS_SHOW_H
 
+#include "line.h"
 #include "look.h"
 #include "permits.h"
 #include "tool/json.h"
 
 #define RL_PERMITS_LISTED_MAX 200 /* on the screen; JSON has all */
 
-/* look: of the same key, for its nodes. has_nodes: the nodes' table is on the screen already. */
-void rl_permits_print(const struct rl_permits *permits, const struct rl_look *look, bool has_nodes);
+/* line: who waits for them. look: of the same key, for its nodes. has_nodes: the nodes' table is on
+ * the screen already. */
+void rl_permits_print(const struct rl_permits *permits, const struct rl_line *line,
+                      const struct rl_look *look, bool has_nodes);
 
 /* Members of the key's object. */
-void rl_permits_json(struct tool_json *json, const struct rl_permits *permits);
+void rl_permits_json(struct tool_json *json, const struct rl_permits *permits,
+                     const struct rl_line *line);
 
 #endif

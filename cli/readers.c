@@ -6,11 +6,6 @@
 
 #include "tool/utf8.h"
 
-struct asking {
-    struct rl_readers *readers;
-    struct rl_session *session;
-};
-
 static void take_reader(struct rl_readers *readers, const redlock_reader *reader, size_t quorum) {
     struct rl_reader *taken = &readers->readers[readers->n++];
     tool_utf8_clean(reader->holder, strlen(reader->holder), taken->who, sizeof taken->who);
@@ -23,9 +18,8 @@ static void take_reader(struct rl_readers *readers, const redlock_reader *reader
 }
 
 static void on_listed(redlock_query *query, int status, void *data) {
-    const struct asking *asking = data;
-    struct rl_readers *readers = asking->readers;
-    const size_t n_nodes = asking->session->args->nodes.n;
+    struct rl_readers *readers = data;
+    const size_t n_nodes = readers->n_nodes;
     redlock_reader reader = REDLOCK_READER_INIT;
     while (readers->n < RL_READERS_MAX && redlock_query_reader(query, readers->n, &reader) == 0) {
         take_reader(readers, &reader, n_nodes / 2 + 1);
@@ -38,13 +32,16 @@ static void on_listed(redlock_query *query, int status, void *data) {
         readers->refused = node_holder.status;
     }
     readers->is_known = status == 0;
-    rl_session_done(asking->session, status);
+    readers->on_done(readers, readers->data);
 }
 
-int rl_readers_look(struct rl_readers *readers, struct rl_session *session, redlock_bytes key) {
-    struct asking asking = {readers, session};
+int rl_readers_ask(struct rl_readers *readers, redlock_client *client, size_t n_nodes,
+                   redlock_bytes key, rl_readers_cb on_done, void *data) {
     memset(readers, 0, sizeof *readers);
-    int status = redlock_query_readers(session->client, key.data, key.length, RL_READERS_MAX,
-                                       on_listed, &asking);
-    return status == 0 ? rl_session_wait(session) : status;
+    readers->on_done = on_done;
+    readers->data = data;
+    readers->n_nodes = n_nodes;
+    readers->refused =
+        redlock_query_readers(client, key.data, key.length, RL_READERS_MAX, on_listed, readers);
+    return readers->refused;
 }

@@ -11,6 +11,7 @@
 
 #include "acquire.h"
 #include "exits.h"
+#include "kick/loss.h"
 #include "nodes.h"
 #include "plan.h"
 #include "redlock/semaphore.h"
@@ -32,6 +33,7 @@ struct run {
     bool is_working;
     bool has_started; /* in this round */
     bool is_lost;
+    bool is_gone; /* the nodes said that the token was not there */
     bool ignores_loss;
     uv_timer_t pause;
     uv_timer_t prepare;
@@ -66,6 +68,7 @@ static void lose(struct run *run, int status, const char *message) {
         return; /* the command is being ended already, and took all of the validity for that */
     }
     run->is_lost = true;
+    run->is_gone = status == REDLOCK_ERR_LOST;
     rl_tell_lost(&run->tell, status, message,
                  !run->has_started   ? "the command is not started"
                  : !run->is_working  ? "the command has ended"
@@ -136,6 +139,7 @@ static bool acquire(struct run *run, int *exit_status) {
     options.on_renew = on_renew;
     options.renew_data = run;
     run->is_lost = false;
+    run->is_gone = false;
     run->has_started = false;
     if (!run->args->no_wait) {
         uv_update_time(&run->session.loop);
@@ -194,6 +198,9 @@ static int release(struct run *run, int exit_status) {
     uv_run(&run->session.loop, UV_RUN_NOWAIT); /* it is sent; the next one need not wait for: */
     rl_work_close(&run->work);
     status = status == 0 ? rl_session_wait(&run->session) : status;
+    if (run->is_gone) {
+        rl_kick_loss_tell(&run->session, &run->tell, redlock_lock_token(run->lock));
+    }
     if (run->is_lost) {
         status = REDLOCK_ERR_LOST; /* if it was still ours, the next one has it at once */
     }

@@ -20,9 +20,8 @@
 #include "redlock/token.h"
 #include "rotation.h"
 #include "signals.h"
+#include "token.h"
 #include "waiting.h"
-
-#define RL_HOLDER_TEXT_MAX (REDLOCK_HOLDER_MAX + 1)
 
 struct rl_session {
     uv_loop_t loop;

@@ -5,30 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask_keys.h"
 #include "exits.h"
-#include "holder.h"
-#include "keys.h"
-#include "line.h"
+#include "kick/notes.h"
+#include "line_show.h"
 #include "output.h"
 #include "permits_show.h"
-#include "readers.h"
 #include "say.h"
-#include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
+#include "watch/watch.h"
 
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 40 /* a UUID in quotes, and some */
 #define LEFT_WIDTH 9
 #define LATENCY_WIDTH 10
-
-/* What is known of one key. */
-struct found {
-    struct rl_look look;
-    struct rl_readers readers; /* if the look found some: zero if not */
-    struct rl_line line;
-    struct rl_permits permits;
-};
 
 /* -- Its screen -- */
 
@@ -36,7 +27,7 @@ static const char *plural(size_t number) {
     return number == 1 ? "" : "s";
 }
 
-static const char *held_by(const struct found *found, char out[RL_LOOK_NAME_MAX]) {
+static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_MAX]) {
     const struct rl_readers *readers = &found->readers;
     if (!found->look.is_shared || !readers->is_known) {
         return rl_look_name(&found->look, out);
@@ -47,7 +38,7 @@ static const char *held_by(const struct found *found, char out[RL_LOOK_NAME_MAX]
     return out;
 }
 
-static void print_head(const struct found *found) {
+static void print_head(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     char key[256], left[32], name[RL_LOOK_NAME_MAX];
     size_t quorum = look->n / 2 + 1;
@@ -133,7 +124,7 @@ static int width_of(int width, const char *text, int max) {
 }
 
 /* Nothing if nobody reads. */
-static void print_readers(const struct found *found) {
+static void print_readers(const struct rl_found *found) {
     const struct rl_readers *readers = &found->readers;
     const struct rl_look *look = &found->look;
     char left[32];
@@ -160,46 +151,8 @@ static void print_readers(const struct found *found) {
     }
 }
 
-static void print_place(const struct rl_line *line, size_t index) {
-    const struct rl_line_place *place = &line->places[index];
-    char waited[32], name[RL_LINE_WHO_MAX], number[32] = "  -";
-    bool is_elsewhere = place->node != line->places[0].node;
-    if (index < line->writing) { /* readers are served together */
-        snprintf(number, sizeof number, "%3zu.", index + 1);
-    }
-    printf("  %s %s, for %s%s%s\n", number, rl_line_who(place, name),
-           rl_say_duration((double)place->waited_ms, waited, sizeof waited),
-           is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
-}
-
-/* Nothing if nobody waits. */
-static void print_line(const struct rl_look *look, const struct rl_line *line) {
-    size_t reading = line->n - line->writing, more = line->waiting - line->n;
-    /* More than are listed: of the kind that has as many as are. */
-    size_t unlisted_writing = line->writing == RL_LINE_MAX && reading < RL_LINE_MAX ? more : 0;
-    size_t writing = line->writing + unlisted_writing;
-    reading += more - unlisted_writing;
-    if (!line->is_known && look->answered >= look->n / 2 + 1) {
-        printf("\n  who waits is not known: %s\n", redlock_strerror(line->refused));
-    }
-    for (size_t i = 0; i < line->n; i++) {
-        if (i == 0 && writing > 0) {
-            printf("\n  %zu client%s wait%s, the next one first:\n", writing, plural(writing),
-                   writing == 1 ? "s" : "");
-        }
-        if (i == line->writing) {
-            printf("\n  %zu client%s wait%s to read:\n", reading, plural(reading),
-                   reading == 1 ? "s" : "");
-        }
-        print_place(line, i);
-    }
-    if (line->n > 0 && more > 0) {
-        printf("       and %zu more\n", more);
-    }
-}
-
 /* The lock's part. */
-static void print_lock(const struct found *found) {
+static void print_lock(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     char holder[RL_LOOK_NAME_MAX];
     int node_width = 4, holder_width = 10;
@@ -217,40 +170,33 @@ static void print_lock(const struct found *found) {
         print_sight(look, i, node_width, holder_width);
     }
     print_readers(found);
-    print_line(look, &found->line);
-}
-
-/* Whether anything is there of a lock: else the key may be a semaphore's alone. */
-static bool has_lock(const struct found *found) {
-    const struct rl_look *look = &found->look;
-    bool has_key = found->line.n > 0;
-    for (size_t i = 0; i < look->n; i++) {
-        const redlock_node_holder *seen = &look->node_holders[i].s;
-        has_key |= seen->status == 0 && (seen->is_held || seen->is_reserved);
-    }
-    return has_key;
+    rl_line_print(&found->line, look);
 }
 
 /* A key may be a lock's and a semaphore's: these have nothing to do with each other. */
-static void print_screen(const struct found *found) {
+static void print_screen(const struct rl_found *found, const struct rl_kick_notes *kicks) {
+    char said[RL_KICK_SAY_MAX];
     const struct rl_look *look = &found->look;
     const struct rl_permits *permits = &found->permits;
-    const bool has_permits = rl_permits_any(permits, look->n);
-    const bool shows_lock = !has_permits || has_lock(found);
+    const bool has_permits = rl_found_has_permits(found);
+    const bool shows_lock = !has_permits || rl_found_has_lock(found);
     if (shows_lock) {
         print_lock(found);
     }
     if (has_permits) {
         printf("%s", shows_lock ? "\n" : "");
-        rl_permits_print(permits, look, shows_lock);
+        rl_permits_print(permits, &found->permits_line, look, shows_lock);
     } else if (!permits->is_known && look->answered >= look->n / 2 + 1) {
         printf("\n  who holds permits is not known: %s\n", redlock_strerror(permits->refused));
+    }
+    for (size_t i = 0; i < kicks->n; i++) {
+        printf("%s  %s\n", i == 0 ? "\n" : "", rl_kick_note_say(&kicks->notes[i], said));
     }
 }
 
 /* -- JSON -- */
 
-static void readers_json(struct tool_json *json, const struct found *found) {
+static void readers_json(struct tool_json *json, const struct rl_found *found) {
     const struct rl_readers *readers = &found->readers;
     tool_json_bool(json, "shared", found->look.is_shared);
     if (found->look.is_shared && !readers->is_known) {
@@ -271,27 +217,7 @@ static void readers_json(struct tool_json *json, const struct found *found) {
     tool_json_close(json, ']');
 }
 
-static void line_json(struct tool_json *json, const struct rl_line *line) {
-    if (!line->is_known) {
-        tool_json_null(json, "waiting");
-    } else {
-        tool_json_number(json, "waiting", (int64_t)line->waiting);
-    }
-    tool_json_open(json, "waiters", '[');
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        tool_json_open(json, NULL, '{');
-        tool_json_text(json, "holder", place->who[0] != '\0' ? place->who : NULL);
-        tool_json_text(json, "client", place->client[0] != '\0' ? place->client : NULL);
-        tool_json_number(json, "waited_ms", place->waited_ms);
-        tool_json_text(json, "node", place->node);
-        tool_json_bool(json, "shared", i >= line->writing);
-        tool_json_close(json, '}');
-    }
-    tool_json_close(json, ']');
-}
-
-static void print_json(const struct found *found) {
+static void print_json(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     const struct rl_look *look = &found->look;
     struct tool_json json = {.file = stdout};
     tool_json_open(&json, NULL, '{');
@@ -305,7 +231,7 @@ static void print_json(const struct found *found) {
     }
     tool_json_number(&json, "answered", (int64_t)look->answered);
     tool_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
-    line_json(&json, &found->line);
+    rl_line_json(&json, &found->line);
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
         const struct rl_look_sight *node_holder = &look->node_holders[i];
@@ -336,7 +262,14 @@ static void print_json(const struct found *found) {
     }
     tool_json_close(&json, ']');
     readers_json(&json, found);
-    rl_permits_json(&json, &found->permits);
+    rl_permits_json(&json, &found->permits, &found->permits_line);
+    tool_json_open(&json, "kicks", '[');
+    for (size_t i = 0; i < kicks->n; i++) {
+        tool_json_open(&json, NULL, '{');
+        rl_kick_note_json(&json, &kicks->notes[i]);
+        tool_json_close(&json, '}');
+    }
+    tool_json_close(&json, ']');
     tool_json_close(&json, '}');
     tool_json_end(&json);
     rl_output_flush();
@@ -344,73 +277,21 @@ static void print_json(const struct found *found) {
 
 /* -- The command -- */
 
-/* Returns the status of the look. Readers of whom none has a quorum are left-overs, as keys are. */
-static int find(struct found *found, struct rl_session *session, redlock_bytes key) {
-    struct rl_look *look = &found->look;
-    memset(&found->readers, 0, sizeof found->readers);
-    int status = rl_holder_look(look, session, key);
-    if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
-        return status;
+static int show(struct rl_session *session, struct rl_found *found, bool is_first) {
+    struct rl_kick_notes kicks = {0};
+    if (found->kicks.left_ms > 0) {
+        rl_kick_notes_read(session->args, found->look.key, &kicks);
     }
-    bool is_read = false;
-    for (size_t i = 0; i < look->n; i++) {
-        is_read |= look->node_holders[i].s.is_shared != 0;
+    if (session->args->json) {
+        print_json(found, &kicks);
+    } else {
+        printf("%s", is_first ? "" : "\n");
+        print_screen(found, &kicks);
     }
-    if (is_read) {
-        rl_readers_look(&found->readers, session, key);
-        look->is_held &= !look->is_shared || !found->readers.is_known || found->readers.holding > 0;
-    }
-    rl_line_look(&found->line, session, key);
-    rl_permits_look(&found->permits, session, key);
-    return status;
-}
-
-/* All keys of one word. Returns the worst: NO_QUORUM, then free (1), then 0; or another error. */
-static int show(struct rl_session *session, const char *word, bool is_first) {
-    static struct found found;
-    struct rl_keys keys;
-    int worst = RL_EXIT_OK;
-    const char *why = rl_keys_parse(&keys, word);
-    if (why != NULL) {
-        worst = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
-    }
-    for (size_t i = 0; why == NULL && i < keys.count; i++) {
-        int status = find(&found, session, keys.items[i]);
-        if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
-            worst = rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
-            break;
-        }
-        if (session->args->json) {
-            print_json(&found);
-        } else {
-            printf("%s", is_first && i == 0 ? "" : "\n");
-            print_screen(&found);
-        }
-        bool is_held = found.look.is_held || found.permits.held > 0;
-        int exit_status = status != 0 ? RL_EXIT_NO_QUORUM : is_held ? RL_EXIT_OK : RL_EXIT_HELD;
-        worst = exit_status > worst ? exit_status : worst;
-    }
-    rl_keys_free(&keys);
-    return worst;
+    bool is_held = found->look.is_held || found->permits.held > 0;
+    return found->status != 0 ? RL_EXIT_NO_QUORUM : is_held ? RL_EXIT_OK : RL_EXIT_HELD;
 }
 
 int rl_cmd_status(struct rl_args *args) {
-    static struct rl_session session;
-    int worst = RL_EXIT_OK;
-    if (args->n_words == 0 || args->child != NULL) {
-        return rl_fail(RL_EXIT_USAGE, args->child != NULL
-                                          ? "status: it runs no command; leave -- out"
-                                          : "status: of which lock? redlock status KEY...");
-    }
-    int status = rl_session_open(&session, args);
-    if (status != 0) {
-        return status;
-    }
-    for (int i = 0; i < args->n_words && session.caught == 0; i++) {
-        status = show(&session, args->words[i], i == 0);
-        worst = status > worst ? status : worst;
-    }
-    int caught = session.caught;
-    rl_session_close(&session);
-    return caught != 0 ? RL_EXIT_SIGNAL + caught : worst;
+    return args->watch ? rl_cmd_watch(args) : rl_ask_keys(args, show);
 }

@@ -114,6 +114,17 @@ void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, c
     }
 }
 
+void rl_tell_kicked(const struct rl_tell *tell, const char *message) {
+    char shown[128];
+    if (tell->args->json) {
+        struct tool_json json = begin(tell, "kicked");
+        tool_json_text(&json, "message", message);
+        end(&json);
+    } else {
+        rl_say("%s: %s", clean(tell, shown), message);
+    }
+}
+
 void rl_tell_guard(const struct rl_tell *tell, const char *what, const char *why_no_other) {
     char shown[128];
     if (tell->args->json) {

@@ -33,6 +33,8 @@ void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms);
 const char *rl_tell_not_renewed(const char *message, char out[RL_TELL_MAX]);
 /* Always reported: with neither option as a text on stderr. */
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then);
+/* It was lost because it was kicked: by whom and why. Always reported. */
+void rl_tell_kicked(const struct rl_tell *tell, const char *message);
 /* The guard process was "killed" or "stopped". why_no_other: NULL, there is another. Always
  * reported. */
 void rl_tell_guard(const struct rl_tell *tell, const char *what, const char *why_no_other);

@@ -40,8 +40,13 @@ everything() {
     "$redlock" run --wait 15s "$key"k -- true &
     everything_pid=$!
     await_status is_waited_for "$key"k || return
+    "$redlock" queue --json "$key"k | grep -q '"alive": true' || return
     "$redlock" release "$key"k "$everything_token" || return
     wait "$everything_pid" || return
+    "$redlock" acquire --wait 5s --ttl 20s "$key"k || return
+    "$redlock" kick --yes --reason 'for a test' "$key"k >"$out" || return
+    [ "$(grep -c 'deleted  *noted' "$out")" -eq 3 ] || return
+    "$redlock" status "$key"k | grep -q 'was kicked by .*: for a test' || return
     everything_token=$("$redlock" acquire --shared --wait 5s --ttl 20s "$key"r) || return
     "$redlock" run --shared --fence --wait 5s --ttl 5s "$key"r -- sleep 2 || return # extends
     await_status is_everywhere "$key"r "$everything_token" --shared || return

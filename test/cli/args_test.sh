@@ -185,7 +185,7 @@ status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" 
 
 # -- help --
 
-for command in '' run status doctor acquire extend release elect; do
+for command in '' run status queue kick doctor acquire extend release elect; do
     # shellcheck disable=SC2086
     "$redlock" $command --help >"$out" 2>"$err" && [ ! -s "$err" ] && grep -q '^Usage: redlock' "$out" &&
         grep -q '^Example\|^Try' "$out" && ! grep -q '.\{81\}' "$out"

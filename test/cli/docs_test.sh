@@ -29,7 +29,7 @@ fi
 
 # Options, settings and exit statuses that the program knows are in the manual.
 sed 's/[\\]//g' "$manual" >"$scratch/manual"
-for command in run status ls top doctor acquire extend release elect conform; do
+for command in run status queue kick ls top doctor acquire extend release elect conform; do
     "$redlock" "$command" --help >"$out"
     sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p' "$out" | while read -r option; do
         grep -q -e "$option" "$scratch/manual" || echo "$command $option"
@@ -45,7 +45,7 @@ result '... and every setting' $? "$log"
 
 # Commands in README.md and docs/ have only options that redlock knows.
 cat "$top/README.md" "$top"/docs/*.md >"$scratch/docs"
-grep -o 'redlock \(run\|status\|ls\|top\|doctor\|acquire\|extend\|release\|elect\|conform\) [^`]*' "$scratch/docs" |
+grep -o 'redlock \(run\|status\|queue\|kick\|ls\|top\|doctor\|acquire\|extend\|release\|elect\|conform\) [^`]*' "$scratch/docs" |
     sed 's/ -- .*//; s/ | .*//; s/ #.*//' >"$scratch/commands"
 set -f
 while read -r _ command rest; do
@@ -97,26 +97,9 @@ else
     skip 'the deployment of docs/recipes.md is YAML' 'python3-yaml is not installed'
 fi
 
-# Taking a lock away: the script, and the same with redis-cli.
+# Taking away a lock of another library, by redis-cli.
 start_nodes 3
-block sh redlock-force "$top/docs/operations.md" >"$scratch/redlock-force"
-mkdir "$scratch/bin"
-ln -s "$redlock" "$scratch/bin/redlock"
-printf '#!/bin/sh\necho "$@" >>"%s/logged"\n' "$scratch" >"$scratch/bin/logger"
-chmod +x "$scratch/bin/logger"
 "$redlock" acquire --ttl 20s taken >"$log" 2>&1
-if jq --version >/dev/null 2>&1; then
-    PATH="$scratch/bin:$PATH" sh "$scratch/redlock-force" taken 'its machine burnt' >>"$log" 2>&1
-    result 'redlock-force of docs/operations.md releases' $? "$log"
-    grep -q 'releases taken, its machine burnt: {"key": "taken", "held": true' "$scratch/logged"
-    result '... and logs it' $? "$scratch/logged"
-    PATH="$scratch/bin:$PATH" sh "$scratch/redlock-force" taken again >>"$log" 2>&1
-    [ $? -eq 1 ] && [ "$(wc -l <"$scratch/logged")" -eq 1 ]
-    result '... and does nothing to a lock that is free' $? "$log"
-    "$redlock" acquire --ttl 20s taken >"$log" 2>&1
-else
-    skip 'redlock-force of docs/operations.md' 'jq is not installed'
-fi
 delete=$(sed -n 's/^    redis-cli -h a \(EVAL .*\) KEY VALUE$/\1/p' "$top/docs/operations.md")
 for value in "another's" "$(cat "$log")"; do
     for i in 1 2 3; do
@@ -151,7 +134,7 @@ complete_words re
 [ "$(cat "$out")" = release ]
 result 'completion of a command' $? "$out"
 complete_words ''
-[ "$(wc -l <"$out")" -eq 12 ]
+[ "$(wc -l <"$out")" -eq 14 ]
 result '... of all' $? "$out"
 complete_words run --on
 [ "$(cat "$out")" = --on-lost ]

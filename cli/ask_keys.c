@@ -1,0 +1,63 @@
+/* See ask_keys.h. */
+#include "ask_keys.h"
+
+#include "exits.h"
+#include "keys.h"
+#include "say.h"
+
+static void on_found(struct rl_found *found, void *session) {
+    rl_session_done(session, found->status);
+}
+
+/* All keys of one word. Returns the worst. */
+static int ask_word(struct rl_session *session, const char *word, rl_ask_keys_show show,
+                    bool is_first) {
+    static const struct rl_found_parts all = {.line = true, .permits = true, .kicks = true};
+    static struct rl_found found;
+    struct rl_keys keys;
+    int worst = RL_EXIT_OK;
+    const char *why = rl_keys_parse(&keys, word);
+    if (why != NULL) {
+        worst = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+    }
+    for (size_t i = 0; why == NULL && i < keys.count && session->caught == 0; i++) {
+        int status = rl_found_ask(&found, session->client, session->args->nodes.n, keys.items[i],
+                                  all, on_found, session);
+        status = status == 0 ? rl_session_wait(session) : status;
+        if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
+            worst = rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+            break;
+        }
+        int exit_status = show(session, &found, is_first && i == 0);
+        worst = exit_status > worst ? exit_status : worst;
+    }
+    rl_keys_free(&keys);
+    return worst;
+}
+
+int rl_ask_keys_check(const struct rl_args *args) {
+    const char *command = rl_args_command_text(args->command);
+    if (args->child != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "%s: it runs no command; leave -- out", command);
+    }
+    return args->n_words > 0
+               ? 0
+               : rl_fail(RL_EXIT_USAGE, "%s: of which lock? redlock %s KEY...", command, command);
+}
+
+int rl_ask_keys(struct rl_args *args, rl_ask_keys_show show) {
+    static struct rl_session session;
+    int worst = RL_EXIT_OK;
+    int status = rl_ask_keys_check(args);
+    status = status == 0 ? rl_session_open(&session, args) : status;
+    if (status != 0) {
+        return status;
+    }
+    for (int i = 0; i < args->n_words && session.caught == 0; i++) {
+        status = ask_word(&session, args->words[i], show, i == 0);
+        worst = status > worst ? status : worst;
+    }
+    int caught = session.caught;
+    rl_session_close(&session);
+    return caught != 0 ? RL_EXIT_SIGNAL + caught : worst;
+}

@@ -1,0 +1,25 @@
+/* The commands that ask the nodes for each of several keys, one after the other, and show what was
+ * found.
+ *
+ * Failure modes: a key that cannot be one, and nodes that cannot be asked, end it with a sentence.
+ * SIGINT and the like end it before the next key. */
+#ifndef RL_CLI_ASK_KEYS_H
+#define RL_CLI_ASK_KEYS_H
+
+#include <stdbool.h>
+
+#include "args.h"
+#include "found.h"
+#include "session.h"
+
+/* Shows one. Returns its exit status; the largest of all is that of the command. */
+typedef int (*rl_ask_keys_show)(struct rl_session *session, struct rl_found *found, bool is_first);
+
+/* Whether the words are keys: at least one, and no command behind them. Returns 0 or an exit
+ * status. */
+int rl_ask_keys_check(const struct rl_args *args);
+
+/* Returns the exit status. */
+int rl_ask_keys(struct rl_args *args, rl_ask_keys_show show);
+
+#endif

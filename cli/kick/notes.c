@@ -1,0 +1,179 @@
+/* See notes.h. */
+#include "kick/notes.h"
+
+#include <assert.h>
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "when.h"
+#include "wire/connection.h"
+#include "wire/wires.h"
+
+#define ANSWER_MS_MIN 1000 /* as doctor has it: a node may be slow when one wants to kick */
+
+/* KEYS: the notes of a name. ARGV: the time, the note, how long it lives in ms, how many are kept.
+ * Nothing but what a client's user may do in any case (cli/doctor/acl.c). */
+static const char add_script[] =
+    "redis.call('zadd', KEYS[1], ARGV[1], ARGV[2])\n"
+    "while redis.call('zcard', KEYS[1]) > tonumber(ARGV[4]) do redis.call('zpopmin', KEYS[1]) end\n"
+    "return redis.call('pexpire', KEYS[1], ARGV[3])\n";
+
+/* What one node is asked. */
+struct errand {
+    struct rl_wire *wire;
+    const char *key;
+    size_t key_length;
+    const char *text; /* a note */
+    size_t text_length;
+    int64_t at_ms;
+    bool withdraws;
+    struct rl_kick_noted *noted; /* NULL: it is not asked for */
+    struct rl_kick_notes found;  /* by reading */
+};
+
+/* Adds a note that is not there yet, the newest first; the oldest is left out. */
+static void merge(struct rl_kick_notes *notes, const struct rl_kick_note *note) {
+    size_t at = 0;
+    for (size_t i = 0; i < notes->n; i++) {
+        if (memcmp(&notes->notes[i], note, sizeof *note) == 0) {
+            return;
+        }
+        at += notes->notes[i].at_ms >= note->at_ms;
+    }
+    if (at < RL_KICK_NOTES_MAX) {
+        notes->n += notes->n < RL_KICK_NOTES_MAX;
+        memmove(&notes->notes[at + 1], &notes->notes[at],
+                (notes->n - at - 1) * sizeof notes->notes[0]);
+        notes->notes[at] = *note;
+    }
+}
+
+/* Runs ask() for every node, and puts together what it found. Without memory nothing is done. */
+static void send_all(const struct rl_args *args, redlock_bytes name, const struct errand *plan,
+                     struct rl_kick_noted *noted, void (*ask)(void *),
+                     struct rl_kick_notes *merged) {
+    char key[RL_KICK_KEY_MAX];
+    struct rl_wire *wires = NULL;
+    const size_t n = args->nodes.n, length = rl_kick_key(name, key);
+    const int64_t patience_ms = 4 * args->node_timeout_ms;
+    struct errand *errands = calloc(n, sizeof *errands);
+    struct sigaction
+        pipe_action; /* rl_wires_open() changes it, and a command may be started next */
+    sigaction(SIGPIPE, NULL, &pipe_action);
+    if (errands != NULL &&
+        rl_wires_open(&wires, args, patience_ms > ANSWER_MS_MIN ? patience_ms : ANSWER_MS_MIN) ==
+            0) {
+        for (size_t i = 0; i < n; i++) {
+            errands[i] = *plan;
+            errands[i].wire = &wires[i];
+            errands[i].key = key;
+            errands[i].key_length = length;
+            errands[i].noted = noted != NULL ? &noted[i] : NULL;
+        }
+        rl_wires_each(errands, sizeof *errands, n, ask);
+        for (size_t i = 0; merged != NULL && i < n; i++) {
+            for (size_t j = 0; j < errands[i].found.n; j++) {
+                merge(merged, &errands[i].found.notes[j]);
+            }
+        }
+    }
+    rl_wires_free(wires, n);
+    free(errands);
+    sigaction(SIGPIPE, &pipe_action, NULL);
+}
+
+/* -- Writing -- */
+
+static redisReply *send_note(struct errand *errand) {
+    char at[24];
+    snprintf(at, sizeof at, "%" PRId64, errand->at_ms);
+    return errand->withdraws
+               ? rl_wire_command(errand->wire, "ZREM %b %b", errand->key, errand->key_length,
+                                 errand->text, errand->text_length)
+               : rl_wire_command(errand->wire, "EVAL %s 1 %b %s %b %d %d", add_script, errand->key,
+                                 errand->key_length, at, errand->text, errand->text_length,
+                                 RL_KICK_LIFE_MS, RL_KICK_NOTES_MAX);
+}
+
+static void write_one(void *data) {
+    struct errand *errand = data;
+    struct rl_wire *wire = errand->wire;
+    redisReply *reply = NULL;
+    if (rl_wire_connect(wire) && rl_wire_hello(wire)) {
+        reply = rl_wire_checked(wire, send_note(errand));
+    }
+    if (errand->noted != NULL) {
+        errand->noted->is_noted = reply != NULL;
+        snprintf(errand->noted->why, sizeof errand->noted->why, "%s", wire->failure);
+    }
+    if (reply != NULL) {
+        freeReplyObject(reply);
+    }
+    rl_wire_disconnect(wire);
+}
+
+static void write_all(const struct rl_args *args, redlock_bytes name,
+                      const struct rl_kick_note *note, bool withdraws,
+                      struct rl_kick_noted *noted) {
+    char text[RL_KICK_NOTE_MAX];
+    const struct errand plan = {.text = text,
+                                .text_length = rl_kick_note_format(note, text),
+                                .at_ms = note->at_ms,
+                                .withdraws = withdraws};
+    send_all(args, name, &plan, noted, write_one, NULL);
+}
+
+void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
+                         const struct rl_kick_note *note, struct rl_kick_noted *noted) {
+    for (size_t i = 0; i < args->nodes.n; i++) {
+        noted[i] = (struct rl_kick_noted){.why = "out of memory"};
+    }
+    write_all(args, name, note, false, noted);
+}
+
+void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
+                            const struct rl_kick_note *note) {
+    write_all(args, name, note, true, NULL);
+}
+
+/* -- Reading -- */
+
+static void take_notes(struct errand *errand, const redisReply *reply) {
+    const int64_t over_ms = rl_when_now_ms() - RL_KICK_LIFE_MS;
+    for (size_t i = 0; i < reply->elements; i++) {
+        struct rl_kick_note note = {0};
+        const redisReply *member = reply->element[i];
+        if (member->type == REDIS_REPLY_STRING &&
+            rl_kick_note_parse(&note, member->str, member->len) && note.at_ms > over_ms) {
+            merge(&errand->found, &note);
+        }
+    }
+}
+
+static void read_one(void *data) {
+    struct errand *errand = data;
+    struct rl_wire *wire = errand->wire;
+    redisReply *reply = NULL;
+    if (rl_wire_connect(wire) && rl_wire_hello(wire)) {
+        reply = rl_wire_checked(wire, rl_wire_command(wire, "ZRANGE %b -%d -1", errand->key,
+                                                      errand->key_length, RL_KICK_NOTES_MAX));
+    }
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY) {
+        take_notes(errand, reply);
+    }
+    if (reply != NULL) {
+        freeReplyObject(reply);
+    }
+    rl_wire_disconnect(wire);
+}
+
+void rl_kick_notes_read(const struct rl_args *args, redlock_bytes name,
+                        struct rl_kick_notes *notes) {
+    const struct errand plan = {0};
+    memset(notes, 0, sizeof *notes);
+    send_all(args, name, &plan, NULL, read_one, notes);
+}

@@ -1,0 +1,192 @@
+/* See targets.h. */
+#include "kick/targets.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exits.h"
+#include "say.h"
+#include "tool/utf8.h"
+
+#define NONE (-1)
+
+static const char *shown_key(const struct rl_found *found, char out[256]) {
+    return tool_utf8_clean(found->look.key.data, found->look.key.length, out, 256);
+}
+
+/* text: a token as status shows it. Once each; what is no token of ours is left out. */
+static void add(struct rl_kick_targets *targets, const char *text, size_t votes, int32_t slot) {
+    struct rl_token token;
+    if (targets->n == RL_KICK_TARGETS_MAX || rl_token_parse(&token, text) != NULL) {
+        return;
+    }
+    for (size_t i = 0; i < targets->n; i++) {
+        struct rl_kick_target *other = &targets->items[i];
+        if (other->slot == slot && strcmp(other->token.digits, token.digits) == 0) {
+            other->votes += votes;
+            return;
+        }
+    }
+    token.n_slots = 0; /* of one with several, this one is meant */
+    targets->items[targets->n++] =
+        (struct rl_kick_target){.token = token, .votes = votes, .slot = slot};
+}
+
+static void be(struct rl_kick_targets *targets, const char *what, int64_t left_ms) {
+    snprintf(targets->what, sizeof targets->what, "%s", what);
+    targets->left_ms = left_ms;
+}
+
+/* -- Who is there -- */
+
+static void add_readers(struct rl_kick_targets *targets, const struct rl_readers *readers) {
+    for (size_t i = 0; i < readers->n; i++) {
+        add(targets, readers->readers[i].token, readers->readers[i].votes, NONE);
+    }
+    targets->unlisted = readers->reading - readers->n;
+}
+
+/* Keys that nobody holds by a quorum. */
+static void add_left_overs(struct rl_kick_targets *targets, const struct rl_found *found) {
+    for (size_t i = 0; i < found->look.n; i++) {
+        const struct rl_look_sight *seen = &found->look.node_holders[i];
+        if (seen->s.status == 0 && seen->s.is_held && seen->token[0] != '\0') {
+            char text[RL_TOKEN_TEXT_MAX];
+            add(targets, rl_token_show(seen->token, seen->holder, text), 1, NONE);
+        }
+    }
+    add_readers(targets, &found->readers);
+}
+
+static void choose_lock(struct rl_kick_targets *targets, const struct rl_found *found) {
+    const struct rl_look *look = &found->look;
+    if (look->is_held && !look->is_shared) {
+        be(targets, "lock", look->remaining_ms);
+        add(targets, look->token, look->holding, NONE);
+    } else if (look->is_held) {
+        be(targets, found->readers.n == 1 ? "reader" : "readers", look->remaining_ms);
+        add_readers(targets, &found->readers);
+    } else {
+        be(targets, "leftover", 0);
+        add_left_overs(targets, found);
+    }
+}
+
+static void choose_slot(struct rl_kick_targets *targets, const struct rl_permits *permits,
+                        int64_t number) {
+    char what[RL_KICK_WHAT_MAX];
+    snprintf(what, sizeof what, "slot:%" PRId64, number);
+    for (size_t i = 0; i < permits->n; i++) {
+        const struct rl_permit *slot = &permits->slots[i];
+        if (slot->number == number && !slot->is_reserved) {
+            be(targets, what, slot->remaining_ms);
+            add(targets, slot->token, slot->votes, slot->number);
+        }
+    }
+}
+
+/* Only the one with this token stays. */
+static void keep(struct rl_kick_targets *targets, const char *digits) {
+    size_t kept = 0;
+    for (size_t i = 0; i < targets->n; i++) {
+        if (strcmp(targets->items[i].token.digits, digits) == 0) {
+            targets->items[kept++] = targets->items[i];
+        }
+    }
+    targets->n = kept;
+    targets->unlisted = 0;
+    if (strcmp(targets->what, "readers") == 0) {
+        be(targets, "reader", targets->left_ms);
+    }
+}
+
+/* -- Nobody is -- */
+
+static int no_slot(const struct rl_found *found, int64_t number) {
+    char key[256], slots[128] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < found->permits.n && used + 16 < sizeof slots; i++) {
+        if (!found->permits.slots[i].is_reserved) {
+            used += (size_t)snprintf(slots + used, sizeof slots - used, "%s%" PRId32,
+                                     used > 0 ? ", " : "", found->permits.slots[i].number);
+        }
+    }
+    if (number != NONE) {
+        return rl_fail(RL_EXIT_HELD, "%s: nobody has slot %" PRId64 "; in use are: %s",
+                       shown_key(found, key), number, used > 0 ? slots : "none");
+    }
+    return rl_fail(RL_EXIT_USAGE, "%s is a semaphore: say which slot, by --slot; in use are: %s",
+                   shown_key(found, key), slots);
+}
+
+static int nobody(const struct rl_found *found, const struct rl_args *args) {
+    char key[256], why[RL_LOOK_TEXT_MAX];
+    const struct rl_look *look = &found->look;
+    bool is_odd = look->is_foreign;
+    for (size_t i = 0; i < look->n; i++) {
+        is_odd |= look->node_holders[i].s.status == 0 && look->node_holders[i].s.is_held;
+    }
+    if (args->slot != NONE || (!is_odd && found->permits.n > 0)) {
+        return no_slot(found, args->slot);
+    }
+    if (is_odd) {
+        return rl_fail(
+            RL_EXIT_USAGE,
+            "%s: %s; only a lock of this library can be kicked. \"Taking a lock away\" in "
+            "docs/operations.md has the command for redis-cli",
+            shown_key(found, key),
+            rl_look_say(look, why) ? why : "its key is not a lock of this library");
+    }
+    if (look->answered < look->n / 2 + 1) {
+        return rl_fail(RL_EXIT_NO_QUORUM,
+                       "%s: nothing is known of it: %zu of %zu nodes answer (%zu needed)",
+                       shown_key(found, key), look->answered, look->n, look->n / 2 + 1);
+    }
+    return rl_fail(RL_EXIT_HELD, "%s: nobody holds it, there is nothing to kick",
+                   shown_key(found, key));
+}
+
+int rl_kick_targets_choose(struct rl_kick_targets *targets, const struct rl_found *found,
+                           const struct rl_args *args) {
+    struct rl_token token = {.digits = ""};
+    memset(targets, 0, sizeof *targets);
+    const char *why = args->token != NULL ? rl_token_parse(&token, args->token) : NULL;
+    if (why != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "--token: %s", why);
+    }
+    if (args->slot != NONE) {
+        choose_slot(targets, &found->permits, args->slot);
+    } else {
+        choose_lock(targets, found);
+    }
+    if (targets->n == 0) {
+        return nobody(found, args);
+    }
+    if (args->token != NULL) {
+        keep(targets, token.digits);
+    }
+    char key[256];
+    assert(args->token != NULL || targets->n > 0);
+    return targets->n > 0 ? 0
+                          : rl_fail(RL_EXIT_LOST, "%s: nobody holds it by this token any more",
+                                    shown_key(found, key));
+}
+
+const char *rl_kick_targets_say(const struct rl_kick_targets *targets, char out[RL_KICK_WHOM_MAX]) {
+    const struct rl_kick_target *first = &targets->items[0];
+    const char *who =
+        first->token.holder[0] != '\0' ? first->token.holder : "a holder without a name";
+    const bool is_left = strcmp(targets->what, "leftover") == 0;
+    assert(targets->n > 0);
+    if (first->slot != NONE) {
+        snprintf(out, RL_KICK_WHOM_MAX, "%s (slot %" PRId32 ")", who, first->slot);
+    } else if (targets->n == 1) {
+        snprintf(out, RL_KICK_WHOM_MAX, "%s%s", is_left ? "what is left of " : "", who);
+    } else {
+        snprintf(out, RL_KICK_WHOM_MAX, "%s%zu %s", is_left ? "what is left of " : "", targets->n,
+                 is_left ? "holders" : "readers");
+    }
+    return out;
+}

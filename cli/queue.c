@@ -1,0 +1,268 @@
+/* See queue.h. */
+#include "queue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask_keys.h"
+#include "exits.h"
+#include "listeners.h"
+#include "output.h"
+#include "say.h"
+#include "tool/json.h"
+#include "tool/utf8.h"
+#include "when.h"
+
+#define PLACE_WIDTH 7
+#define WANTS_WIDTH 12
+#define WAITED_WIDTH 9
+#define SINCE_WIDTH 21
+#define WHO_WIDTH_MAX 40
+
+/* Where the line is. */
+struct home {
+    int now, usual; /* nodes by number; now: negative if none may vote */
+    const redlock_client *client;
+};
+
+static struct home home_of(const redlock_client *client, redlock_bytes key) {
+    return (struct home){.now = redlock_client_home(client, key.data, key.length, 0),
+                         .usual = redlock_client_home(client, key.data, key.length, 1),
+                         .client = client};
+}
+
+static redlock_node_info node_of(const struct home *home, int index) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    redlock_client_node(home->client, (size_t)index, &info);
+    return info;
+}
+
+static const char *wants_of(const struct rl_line *line, size_t index, char out[32]) {
+    const uint32_t take = line->places[index].take;
+    if (take > 0) {
+        snprintf(out, 32, "%" PRIu32 " permit%s", take, take == 1 ? "" : "s");
+    } else {
+        snprintf(out, 32, "%s", index < line->writing ? "exclusive" : "to read");
+    }
+    return out;
+}
+
+static int64_t since_ms(const struct rl_line_place *place) {
+    return rl_when_now_ms() - place->waited_ms;
+}
+
+/* -- Its screen -- */
+
+static void print_holder(const struct rl_found *found) {
+    char key[256], held[RL_LOOK_TEXT_MAX];
+    const struct rl_look *look = &found->look;
+    tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
+    if (look->answered < look->n / 2 + 1) {
+        printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
+               look->n, look->n / 2 + 1);
+    } else if (rl_look_say(look, held)) {
+        printf("%s: %s\n", key, held);
+    } else if (rl_found_has_permits(found) && found->permits.permits > 0) {
+        printf("%s: %zu of %" PRId32 " permits held, %zu free\n", key, found->permits.held,
+               found->permits.permits, found->permits.free);
+    } else {
+        printf("%s: no client holds it\n", key);
+    }
+}
+
+/* What is odd about where the line is: a sentence each. */
+static void print_home(const struct rl_line *line, const struct home *home) {
+    const bool has_moved = home->now != home->usual;
+    const redlock_node_info usual = node_of(home, home->usual);
+    size_t elsewhere = 0;
+    char sentence[512];
+    if (has_moved || (line->unanswered >> home->usual & 1) != 0) {
+        snprintf(sentence, sizeof sentence, "its home %s %s (%s)%s%s%s", usual.node,
+                 usual.up ? "does not vote" : "cannot be reached", redlock_strerror(usual.reason),
+                 home->now < 0 ? "" : ": until it is back clients that wait stand in line at ",
+                 home->now < 0 ? "" : node_of(home, home->now).node,
+                 line->n > 0 ? "" : ", and those that waited there come to it by themselves");
+        printf("  ");
+        rl_say_wrapped(sentence, 2);
+    }
+    for (size_t i = 0; i < line->n && home->now >= 0; i++) {
+        elsewhere += strcmp(line->places[i].node, node_of(home, home->now).node) != 0;
+    }
+    if (elsewhere > 0) {
+        snprintf(sentence, sizeof sentence,
+                 "%zu of them %s in line at another node than %s, which is the home now: they come "
+                 "to it by themselves within a ttl, or were left behind",
+                 elsewhere, elsewhere == 1 ? "stands" : "stand", node_of(home, home->now).node);
+        printf("  ");
+        rl_say_wrapped(sentence, 2);
+    }
+}
+
+static void print_row(const struct rl_line *line, size_t index, int who_width) {
+    const struct rl_line_place *place = &line->places[index];
+    char number[32] = "-", wants[32], waited[32], since[RL_WHEN_MAX], who[RL_LINE_WHO_MAX];
+    if (place->take > 0 || index < line->writing) { /* readers are served together */
+        snprintf(number, sizeof number, "%zu", index + 1);
+    }
+    printf("  %-*s%-*s%-*s%-*s", PLACE_WIDTH, number, WANTS_WIDTH, wants_of(line, index, wants),
+           WAITED_WIDTH, rl_say_duration((double)place->waited_ms, waited, sizeof waited),
+           SINCE_WIDTH, rl_when_show(since_ms(place), false, since));
+    const bool is_elsewhere = place->node != line->places[0].node;
+    const bool is_gone = place->listens == RL_LISTENS_NO;
+    rl_say_painted(RL_PAINT_NONE, rl_line_who(place, who), is_elsewhere || is_gone ? who_width : 0);
+    if (is_gone) {
+        rl_say_painted(RL_PAINT_WARN, "gone", 0);
+    }
+    printf("%s%s%s\n", is_gone && is_elsewhere ? ", " : "", is_elsewhere ? "at " : "",
+           is_elsewhere ? place->node : "");
+}
+
+static void print_table(const struct rl_line *line) {
+    int who_width = 3;
+    char who[RL_LINE_WHO_MAX];
+    for (size_t i = 0; i < line->n; i++) {
+        int columns = rl_say_columns(rl_line_who(&line->places[i], who));
+        who_width = columns > who_width ? columns : who_width;
+    }
+    who_width = (who_width < WHO_WIDTH_MAX ? who_width : WHO_WIDTH_MAX) + 2;
+    printf("\n  %-*s%-*s%-*s%-*s%s\n", PLACE_WIDTH, "place", WANTS_WIDTH, "wants", WAITED_WIDTH,
+           "waited", SINCE_WIDTH, "since", "who");
+    for (size_t i = 0; i < line->n; i++) {
+        print_row(line, i, who_width);
+    }
+    if (line->waiting > line->n) {
+        printf("  and %zu more\n", line->waiting - line->n);
+    }
+}
+
+/* what: "" or " for permits". */
+static void print_line(const struct rl_line *line, const struct home *home, const char *what) {
+    if (!line->is_known) {
+        printf("  who waits%s is not known: %s\n", what, redlock_strerror(line->refused));
+    } else if (line->n == 0) {
+        printf("  nobody waits%s%s\n", what,
+               line->unanswered != 0 ? ", as far as the nodes that answer know" : "");
+    } else {
+        printf("  %zu client%s wait%s%s, in line at %s\n", line->waiting,
+               line->waiting == 1 ? "" : "s", line->waiting == 1 ? "s" : "", what,
+               line->places[0].node);
+    }
+    if (line->is_known) {
+        print_home(line, home);
+    }
+    if (line->n > 0) {
+        print_table(line);
+    }
+}
+
+static size_t count_reserved(const struct rl_look *look) {
+    size_t reserved = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        reserved += look->node_holders[i].s.status == 0 && look->node_holders[i].s.is_reserved;
+    }
+    return reserved;
+}
+
+/* Whose turn it is stands in no line any more. */
+static void print_turn(const struct rl_look *look) {
+    const size_t reserved = count_reserved(look);
+    if (reserved > 0) {
+        printf("  the key is reserved on %zu of %zu nodes, for a client whose turn it is\n",
+               reserved, look->n);
+    }
+}
+
+static void print_screen(const struct rl_found *found, const struct home *home) {
+    const bool has_permits = rl_found_has_permits(found);
+    const bool has_lock = !has_permits || rl_found_has_lock(found);
+    print_holder(found);
+    print_turn(&found->look);
+    if (has_lock) {
+        print_line(&found->line, home, "");
+    }
+    if (has_permits) {
+        printf("%s", has_lock ? "\n" : "");
+        print_line(&found->permits_line, home, " for permits");
+    }
+}
+
+/* -- JSON -- */
+
+static void places_json(struct tool_json *json, const struct rl_line *line) {
+    char since[RL_WHEN_MAX];
+    for (size_t i = 0; i < line->n; i++) {
+        const struct rl_line_place *place = &line->places[i];
+        const bool is_reader = place->take == 0 && i >= line->writing;
+        tool_json_open(json, NULL, '{');
+        if (is_reader) {
+            tool_json_null(json, "place");
+        } else {
+            tool_json_number(json, "place", (int64_t)i + 1);
+        }
+        tool_json_text(json, "wants",
+                       place->take > 0 ? "permits"
+                       : is_reader     ? "shared"
+                                       : "exclusive");
+        if (place->take > 0) {
+            tool_json_number(json, "permits", place->take);
+        }
+        tool_json_text(json, "holder", place->who[0] != '\0' ? place->who : NULL);
+        tool_json_text(json, "client", place->client[0] != '\0' ? place->client : NULL);
+        tool_json_text(json, "since", rl_when_utc(since_ms(place), since));
+        tool_json_number(json, "waited_ms", place->waited_ms);
+        tool_json_text(json, "node", place->node);
+        if (place->listens == RL_LISTENS_UNKNOWN) {
+            tool_json_null(json, "alive");
+        } else {
+            tool_json_bool(json, "alive", place->listens == RL_LISTENS_YES);
+        }
+        tool_json_close(json, '}');
+    }
+}
+
+static void print_json(const struct rl_found *found, const struct home *home) {
+    const struct rl_look *look = &found->look;
+    const bool is_known = found->line.is_known && found->permits_line.is_known;
+    struct tool_json json = {.file = stdout};
+    tool_json_open(&json, NULL, '{');
+    tool_json_bytes(&json, "key", look->key.data, look->key.length);
+    if (is_known) {
+        tool_json_number(&json, "waiting",
+                         (int64_t)(found->line.waiting + found->permits_line.waiting));
+    } else {
+        tool_json_null(&json, "waiting");
+    }
+    tool_json_text(&json, "home", home->now < 0 ? NULL : node_of(home, home->now).node);
+    tool_json_text(&json, "usual_home", node_of(home, home->usual).node);
+    tool_json_number(&json, "answered", (int64_t)look->answered);
+    tool_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
+    tool_json_number(&json, "reserved", (int64_t)count_reserved(look));
+    tool_json_open(&json, "places", '[');
+    places_json(&json, &found->line);
+    places_json(&json, &found->permits_line);
+    tool_json_close(&json, ']');
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+    rl_output_flush();
+}
+
+/* -- The command -- */
+
+static int show(struct rl_session *session, struct rl_found *found, bool is_first) {
+    const struct home home = home_of(session->client, found->look.key);
+    rl_listeners_look(&found->line, session->args);
+    rl_listeners_look(&found->permits_line, session->args);
+    if (session->args->json) {
+        print_json(found, &home);
+    } else {
+        printf("%s", is_first ? "" : "\n");
+        print_screen(found, &home);
+    }
+    const bool is_waited_for = found->line.n + found->permits_line.n > 0;
+    return found->status != 0 ? RL_EXIT_NO_QUORUM : is_waited_for ? RL_EXIT_OK : RL_EXIT_HELD;
+}
+
+int rl_cmd_queue(struct rl_args *args) {
+    return rl_ask_keys(args, show);
+}

@@ -1,0 +1,230 @@
+/* See tell.h. */
+#include "watch/tell.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "output.h"
+#include "say.h"
+#include "tool/json.h"
+#include "tool/utf8.h"
+#include "when.h"
+
+/* -- Lines -- */
+
+static void begin_line(const struct rl_watch_tell *tell) {
+    char at[RL_WHEN_MAX], key[256];
+    printf("%s", rl_when_show(rl_when_now_ms(), true, at));
+    if (tell->key.data != NULL) {
+        printf(" %s", tool_utf8_clean(tell->key.data, tell->key.length, key, sizeof key));
+    }
+    printf(": ");
+}
+
+static void end_line(void) {
+    printf("\n");
+    rl_output_flush();
+}
+
+/* "slot 3 ", or "". */
+static const char *slot_of(const struct rl_item *item, char out[32]) {
+    out[0] = '\0';
+    if (item->kind == RL_ITEM_SLOT) {
+        snprintf(out, 32, "slot %" PRIu32 " ", item->number);
+    }
+    return out;
+}
+
+/* ", on 4 of 5 nodes", and how long it lives. */
+static void print_votes(const struct rl_watch_tell *tell, const struct rl_item *item,
+                        bool with_left) {
+    char left[32];
+    if (with_left && item->left_ms >= 0) {
+        printf(" for another %s", rl_say_duration((double)item->left_ms, left, sizeof left));
+    }
+    printf(", on %" PRIu32 " of %zu nodes", item->votes, tell->args->nodes.n);
+}
+
+static void print_wait(const struct rl_item *item) {
+    char waited[32];
+    printf("%s waits", item->who);
+    if (item->kind == RL_ITEM_WAITS_FOR_PERMITS) {
+        printf(" for %" PRIu32 " permit%s", item->number, item->number == 1 ? "" : "s");
+    } else if (item->kind == RL_ITEM_WAITS_TO_READ) {
+        printf(" to read");
+    }
+    if (item->waited_ms >= 1000) {
+        printf(", for %s by now", rl_say_duration((double)item->waited_ms, waited, sizeof waited));
+    }
+}
+
+static void print_change(const struct rl_watch_tell *tell, const struct rl_change *change) {
+    const struct rl_item *item = change->item;
+    const bool reads = item->kind == RL_ITEM_READER;
+    char slot[32];
+    switch (change->type) {
+        case RL_CHANGE_RELEASED:
+            printf(reads ? "%s%s reads no longer" : "%sreleased by %s", slot_of(item, slot),
+                   item->who);
+            break;
+        case RL_CHANGE_ENDED:
+            printf("%sno longer %s by %s, whose time was over: not renewed, or just released",
+                   slot_of(item, slot), reads ? "read" : "held", item->who);
+            break;
+        case RL_CHANGE_HANDED_OVER:
+            printf("%shanded over from %s to %s", slot_of(item, slot), change->from->who,
+                   item->who);
+            print_votes(tell, item, false);
+            break;
+        case RL_CHANGE_HELD:
+            printf("%s%s by %s", slot_of(item, slot), reads ? "read" : "held", item->who);
+            print_votes(tell, item, true);
+            break;
+        case RL_CHANGE_WAITS:
+            print_wait(item);
+            break;
+        default:
+            assert(change->type == RL_CHANGE_LEFT);
+            printf("%s waits no longer", item->who);
+    }
+}
+
+/* -- JSON -- */
+
+static struct tool_json begin_json(const struct rl_watch_tell *tell, const char *event) {
+    struct tool_json json = {.file = stdout};
+    char at[RL_WHEN_MAX];
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "at", rl_when_utc(rl_when_now_ms(), at));
+    tool_json_text(&json, "event", event);
+    if (tell->key.data != NULL) {
+        tool_json_bytes(&json, "key", tell->key.data, tell->key.length);
+    }
+    return json;
+}
+
+static void end_json(struct tool_json *json) {
+    tool_json_close(json, '}');
+    tool_json_end(json);
+    rl_output_flush();
+}
+
+static void change_json(const struct rl_watch_tell *tell, const struct rl_change *change) {
+    static const char *const events[] = {"released", "ended", "handed_over",
+                                         "held",     "waits", "left"};
+    static const char *const kinds[] = {"exclusive", "shared", "slot",
+                                        "exclusive", "shared", "permits"};
+    const struct rl_item *item = change->item;
+    const bool waits = item->kind >= RL_ITEM_WAITS;
+    const bool has = change->type == RL_CHANGE_HELD || change->type == RL_CHANGE_HANDED_OVER;
+    struct tool_json json = begin_json(tell, events[change->type]);
+    tool_json_text(&json, "kind", kinds[item->kind]);
+    tool_json_text(&json, "holder", item->who);
+    if (item->kind == RL_ITEM_SLOT || item->kind == RL_ITEM_WAITS_FOR_PERMITS) {
+        tool_json_number(&json, item->kind == RL_ITEM_SLOT ? "slot" : "permits", item->number);
+    }
+    if (waits) {
+        tool_json_text(&json, "client", item->id);
+        tool_json_number(&json, "waited_ms", item->waited_ms);
+    } else {
+        tool_json_text(&json, "token", item->token[0] != '\0' ? item->token : NULL);
+    }
+    if (has) {
+        tool_json_number(&json, "remaining_ms", item->left_ms);
+        tool_json_number(&json, "votes", item->votes);
+    }
+    if (change->from != NULL) {
+        tool_json_text(&json, "from", change->from->who);
+    }
+    end_json(&json);
+}
+
+/* -- Events -- */
+
+void rl_watch_tell_change(const struct rl_watch_tell *tell, const struct rl_change *change) {
+    if (tell->args->json) {
+        change_json(tell, change);
+    } else {
+        begin_line(tell);
+        print_change(tell, change);
+        end_line();
+    }
+}
+
+void rl_watch_tell_free(const struct rl_watch_tell *tell, size_t left_over) {
+    if (tell->args->json) {
+        struct tool_json json = begin_json(tell, left_over > 0 ? "left_over" : "free");
+        tool_json_number(&json, "keys", (int64_t)left_over);
+        end_json(&json);
+        return;
+    }
+    begin_line(tell);
+    if (left_over > 0) {
+        printf("no client has a quorum; keys are left on %zu of %zu nodes", left_over,
+               tell->args->nodes.n);
+    } else {
+        printf("free");
+    }
+    end_line();
+}
+
+void rl_watch_tell_unknown(const struct rl_watch_tell *tell, size_t answered) {
+    const size_t quorum = tell->args->nodes.n / 2 + 1;
+    if (tell->args->json) {
+        struct tool_json json = begin_json(tell, "unknown");
+        tool_json_number(&json, "answered", (int64_t)answered);
+        tool_json_number(&json, "quorum", (int64_t)quorum);
+        end_json(&json);
+        return;
+    }
+    begin_line(tell);
+    printf("not known, %zu of %zu nodes answer (%zu needed)", answered, tell->args->nodes.n,
+           quorum);
+    end_line();
+}
+
+void rl_watch_tell_kicked(const struct rl_watch_tell *tell, const struct rl_kick_note *note) {
+    char said[RL_KICK_SAY_MAX];
+    if (tell->args->json) {
+        struct tool_json json = begin_json(tell, "kicked");
+        rl_kick_note_json(&json, note);
+        end_json(&json);
+        return;
+    }
+    begin_line(tell);
+    printf("%s", rl_kick_note_say(note, said));
+    end_line();
+}
+
+void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_info *info,
+                        uint64_t voting) {
+    const size_t n = tell->args->nodes.n;
+    char left[32];
+    if (tell->args->json) {
+        struct tool_json json = begin_json(tell, "node");
+        tool_json_text(&json, "node", info->node);
+        tool_json_bool(&json, "up", info->up != 0);
+        tool_json_bool(&json, "voting", info->voting != 0);
+        tool_json_text(&json, "status", redlock_err_name(info->reason));
+        tool_json_number(&json, "votes_in_ms", info->votes_in_ms);
+        tool_json_number(&json, "nodes_voting", (int64_t)voting);
+        tool_json_number(&json, "quorum", (int64_t)(n / 2 + 1));
+        end_json(&json);
+        return;
+    }
+    begin_line(tell);
+    printf("node %s ", info->node);
+    if (!info->up) {
+        printf("went away: %s", redlock_strerror(info->reason));
+    } else if (info->voting) {
+        printf("is up");
+    } else if (info->votes_in_ms > 0) {
+        printf("is up, and votes in %s",
+               rl_say_duration((double)info->votes_in_ms, left, sizeof left));
+    } else {
+        printf("does not vote: %s", redlock_strerror(info->reason));
+    }
+    printf("; %" PRIu64 " of %zu nodes can vote, %zu are needed", voting, n, n / 2 + 1);
+    end_line();
+}

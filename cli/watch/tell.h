@@ -1,0 +1,31 @@
+/* The events of redlock status --watch, a line each on stdout, written at once:
+ *
+ *     2026-11-23 02:31:07.123 backup: handed over from vm:860 to vm:871, on 5 of 5 nodes
+ *
+ * and with --json an object each.
+ *
+ * Failure modes: stdout cannot be written: rl_output_flush() says so to whom asks next. */
+#ifndef RL_CLI_WATCH_TELL_H
+#define RL_CLI_WATCH_TELL_H
+
+#include "args.h"
+#include "kick/note.h"
+#include "watch/changes.h"
+
+struct rl_watch_tell {
+    const struct rl_args *args;
+    redlock_bytes key; /* of the events that are of one */
+};
+
+void rl_watch_tell_change(const struct rl_watch_tell *tell, const struct rl_change *change);
+
+/* What there is when nobody holds it: at the beginning, and after what nobody could say. */
+void rl_watch_tell_free(const struct rl_watch_tell *tell, size_t left_over);
+/* Fewer nodes answer than a quorum. */
+void rl_watch_tell_unknown(const struct rl_watch_tell *tell, size_t answered);
+void rl_watch_tell_kicked(const struct rl_watch_tell *tell, const struct rl_kick_note *note);
+/* Of no key. voting: how many nodes can vote now. */
+void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_info *info,
+                        uint64_t voting);
+
+#endif

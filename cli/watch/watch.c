@@ -1,0 +1,288 @@
+/* See watch.h. */
+#include "watch/watch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask_keys.h"
+#include "exits.h"
+#include "keys.h"
+#include "output.h"
+#include "say.h"
+#include "session.h"
+#include "watch/kicks.h"
+#include "watch/snapshot.h"
+#include "watch/tell.h"
+
+#define UNSETTLED_MS 50 /* until a lock that changes hands is looked at again */
+#define UNSETTLED_MAX 8 /* so often; then it is shown as it is */
+#define MISSING_MAX 1   /* the same where one of a list is missing, see rl_snapshot_lacks() */
+#define PERMITS_EVERY 16
+#define NODES_MS 200
+
+struct watch;
+
+/* One key. */
+struct watched {
+    struct watch *watch;
+    struct rl_watch_tell tell;
+    uv_timer_t timer;
+    struct rl_found found;
+    struct rl_snapshot seen; /* what was said last */
+    struct rl_watch_kicks kicks;
+    uint64_t looked_ms;
+    unsigned looks;
+    int unsettled; /* looks, one after the other */
+    bool is_looking;
+    bool is_known, was_said; /* of what there is; once at least */
+    bool is_semaphore;
+};
+
+struct watch {
+    struct rl_session session;
+    struct rl_keys *words; /* each argument's keys */
+    struct watched *items;
+    size_t n_words, n;
+    uv_timer_t timer; /* nodes, and whether the output is read */
+    int states[REDLOCK_NODES_MAX];
+    int exit_status;
+};
+
+/* -- The end -- */
+
+static void stop(struct watch *watch, int exit_status) {
+    watch->exit_status = exit_status > watch->exit_status ? exit_status : watch->exit_status;
+    rl_session_done(&watch->session, 0);
+}
+
+/* Ends it if nobody reads what is written. */
+static void check_output(struct watch *watch) {
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    const int error = rl_output_flush();
+    if (error == EPIPE || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0)) {
+        rl_output_drop();
+        stop(watch, RL_EXIT_OK);
+    } else if (error != 0) {
+        stop(watch, RL_EXIT_SYSTEM); /* main() says why */
+    }
+}
+
+/* -- Nodes -- */
+
+static int state_of(const redlock_node_info *info) {
+    return info->up + info->voting;
+}
+
+static uint64_t voting(const struct watch *watch) {
+    redlock_stats stats = REDLOCK_STATS_INIT;
+    redlock_client_stats(watch->session.client, &stats);
+    return stats.nodes_voting;
+}
+
+/* is_first: nodes that are as they should be are not worth a line then. */
+static void look_at_nodes(struct watch *watch, bool is_first) {
+    const struct rl_watch_tell tell = {.args = watch->session.args};
+    for (size_t i = 0; i < watch->session.args->nodes.n; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        redlock_client_node(watch->session.client, i, &info);
+        const int before = watch->states[i], now = state_of(&info);
+        watch->states[i] = now;
+        if (is_first ? !info.voting : before != now) {
+            rl_watch_tell_node(&tell, &info, voting(watch));
+        }
+    }
+}
+
+static void on_tick(uv_timer_t *timer) {
+    look_at_nodes(timer->data, false);
+    check_output(timer->data);
+}
+
+/* -- One key -- */
+
+static void on_timer(uv_timer_t *timer);
+
+static void look_in(struct watched *watched, uint64_t ms) {
+    uv_timer_start(&watched->timer, on_timer, ms, 0);
+}
+
+static void on_change(const struct rl_change *change, void *data) {
+    struct watched *watched = data;
+    rl_watch_tell_change(&watched->tell, change);
+    if (change->type == RL_CHANGE_RELEASED || change->type == RL_CHANGE_HANDED_OVER) {
+        rl_watch_kicks_look(&watched->kicks);
+    }
+}
+
+/* Whether anybody has it, a permit of it, or reads it. */
+static bool is_had(const struct rl_snapshot *snapshot) {
+    bool is_had = false;
+    for (size_t i = 0; i < snapshot->n; i++) {
+        is_had |= snapshot->items[i].kind < RL_ITEM_WAITS;
+    }
+    return is_had;
+}
+
+/* What has changed since the last look that was shown, this one. */
+static void show(struct watched *watched, struct rl_snapshot *now, uint64_t now_ms) {
+    const bool is_new = !watched->was_said || !watched->is_known;
+    const size_t left_over = watched->seen.left_over;
+    rl_changes(&watched->seen, now, (int64_t)(now_ms - watched->looked_ms), on_change, watched);
+    const bool is_odd = now->left_over > 0 && left_over == 0;
+    if (!is_had(now) && (is_new || is_odd)) {
+        rl_watch_tell_free(&watched->tell, now->left_over);
+    }
+    rl_snapshot_free(&watched->seen);
+    watched->seen = *now;
+    watched->looked_ms = now_ms;
+    watched->was_said = watched->is_known = true;
+    watched->unsettled = 0;
+}
+
+/* Returns in how many ms to look again. */
+static uint64_t take(struct watched *watched) {
+    struct rl_found *found = &watched->found;
+    const uint64_t interval_ms = (uint64_t)watched->watch->session.args->interval_ms;
+    const uint64_t now_ms = uv_now(&watched->watch->session.loop);
+    struct rl_snapshot now;
+    if (found->status != 0) {
+        if (watched->is_known || !watched->was_said) {
+            rl_watch_tell_unknown(&watched->tell, found->look.answered);
+        }
+        watched->was_said = true;
+        watched->is_known = false;
+        return interval_ms;
+    }
+    watched->is_semaphore = watched->is_semaphore || rl_found_has_permits(found);
+    if (!rl_snapshot_take(&now, found, &watched->seen)) {
+        stop(watched->watch, rl_fail(RL_EXIT_SYSTEM, "out of memory"));
+        return interval_ms;
+    }
+    const int most = now.is_unsettled                          ? UNSETTLED_MAX
+                     : rl_snapshot_lacks(&now, &watched->seen) ? MISSING_MAX
+                                                               : 0;
+    if (watched->unsettled++ < most) {
+        rl_snapshot_free(&now);
+        return interval_ms < UNSETTLED_MS ? interval_ms : UNSETTLED_MS;
+    }
+    show(watched, &now, now_ms);
+    return interval_ms;
+}
+
+static void on_found(struct rl_found *found, void *data) {
+    struct watched *watched = data;
+    assert(found == &watched->found);
+    watched->is_looking = false;
+    if (found->status != 0 && found->status != REDLOCK_ERR_NO_QUORUM) {
+        return; /* it is being closed */
+    }
+    const uint64_t ms = take(watched);
+    check_output(watched->watch);
+    look_in(watched, ms);
+}
+
+static void on_timer(uv_timer_t *timer) {
+    struct watched *watched = timer->data;
+    struct rl_session *session = &watched->watch->session;
+    const bool looks_for_permits = watched->looks++ % PERMITS_EVERY == 0;
+    const struct rl_found_parts parts = {.line = true,
+                                         .permits = watched->is_semaphore || looks_for_permits};
+    const int status = rl_found_ask(&watched->found, session->client, session->args->nodes.n,
+                                    watched->tell.key, parts, on_found, watched);
+    watched->is_looking = status == 0;
+    if (status != 0) {
+        stop(watched->watch, rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status)));
+    }
+}
+
+/* -- The frame -- */
+
+/* Returns 0 or an exit status. */
+static int parse_words(struct watch *watch, const struct rl_args *args) {
+    watch->words = calloc((size_t)args->n_words, sizeof *watch->words);
+    if (watch->words == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    for (int i = 0; i < args->n_words; i++) {
+        const char *why = rl_keys_parse(&watch->words[watch->n_words++], args->words[i]);
+        if (why != NULL) {
+            return rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+        }
+        watch->n += watch->words[i].count;
+    }
+    watch->items = calloc(watch->n, sizeof *watch->items);
+    return watch->items != NULL ? 0 : rl_fail(RL_EXIT_SYSTEM, "out of memory");
+}
+
+static void begin(struct watch *watch) {
+    struct rl_session *session = &watch->session;
+    size_t at = 0;
+    look_at_nodes(watch, true);
+    uv_timer_init(&session->loop, &watch->timer);
+    watch->timer.data = watch;
+    uv_timer_start(&watch->timer, on_tick, NODES_MS, NODES_MS);
+    for (size_t i = 0; i < watch->n_words; i++) {
+        for (size_t j = 0; j < watch->words[i].count; j++) {
+            struct watched *watched = &watch->items[at++];
+            watched->watch = watch;
+            watched->tell = (struct rl_watch_tell){session->args, watch->words[i].items[j]};
+            rl_watch_kicks_open(&watched->kicks, session, &watched->tell);
+            uv_timer_init(&session->loop, &watched->timer);
+            watched->timer.data = watched;
+            watched->looked_ms = uv_now(&session->loop);
+            look_in(watched, 0);
+        }
+    }
+    assert(at == watch->n);
+}
+
+/* The looks that are out end with the client, before their memory goes. */
+static void end(struct watch *watch) {
+    struct rl_session *session = &watch->session;
+    uv_close((uv_handle_t *)&watch->timer, NULL);
+    for (size_t i = 0; i < watch->n; i++) {
+        uv_close((uv_handle_t *)&watch->items[i].timer, NULL);
+        rl_watch_kicks_close(&watch->items[i].kicks);
+    }
+    rl_session_close(session);
+}
+
+static void forget(struct watch *watch) {
+    for (size_t i = 0; watch->items != NULL && i < watch->n; i++) {
+        assert(!watch->items[i].is_looking);
+        rl_snapshot_free(&watch->items[i].seen);
+    }
+    for (size_t i = 0; i < watch->n_words; i++) {
+        rl_keys_free(&watch->words[i]);
+    }
+    free(watch->items);
+    free(watch->words);
+    free(watch);
+}
+
+int rl_cmd_watch(struct rl_args *args) {
+    struct watch *watch = calloc(1, sizeof *watch);
+    if (watch == NULL) {
+        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    }
+    int status = rl_ask_keys_check(args);
+    status = status == 0 ? parse_words(watch, args) : status;
+    status = status == 0 ? rl_session_open(&watch->session, args) : status;
+    if (status == 0) {
+        signal(SIGPIPE, SIG_IGN);
+        begin(watch);
+        watch->session.is_interruptible = true;
+        if (watch->session.caught == 0) {
+            rl_session_wait(&watch->session);
+        }
+        end(watch);
+        status = watch->exit_status;
+    }
+    forget(watch);
+    return status;
+}
