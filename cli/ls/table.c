@@ -11,7 +11,7 @@
 #include "tool/utf8.h"
 
 #define NAME_WIDTH_MAX 40
-#define CELL_WIDTH_MAX 24
+#define CELL_WIDTH_MAX 32
 #define GAP 2
 
 /* Columns that no row of a table has anything in are left out. */

@@ -61,7 +61,7 @@ enum { AT_NODE, AT_STATE, AT_P50, AT_P99, AT_COMMANDS, AT_MEMORY, AT_VERSION, AT
 
 static void place_nodes(const struct rl_frame *frame, const struct rl_sweep *sweep,
                         struct place places[AT_ALL]) {
-    static const int narrow[AT_ALL] = {0, 14, 8, 8, 8, 7, 8, 9};
+    static const int narrow[AT_ALL] = {0, 15, 8, 8, 8, 7, 8, 9};
     int rest = frame->columns, longest = NAME_MIN, column = 0;
     for (int i = 1; i < AT_ALL; i++) {
         places[i].width = narrow[i] + (i == AT_VERSION && frame->columns >= ROOMY ? 7 : 0);

@@ -30,6 +30,7 @@ bool rl_wire_connect(struct rl_wire *wire) {
     const struct rl_url *url = &wire->url;
     struct timeval connect = timeval_of(wire->args->connect_timeout_ms);
     assert(wire->context == NULL && wire->tunnel == NULL);
+    wire->tls_end[0] = '\0';
     redisContext *context = url->kind == RL_URL_UNIX
                                 ? redisConnectUnixWithTimeout(url->path, connect)
                                 : redisConnectWithTimeout(url->host, url->port, connect);
