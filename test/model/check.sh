@@ -1,5 +1,5 @@
 #!/bin/sh
-# The models: spin looks at every state of them. What they are: docs/model.md.
+# The models: spin looks at every state of them. What they are: docs/proof.md.
 #
 #   check.sh [--cc CC] [NAME...]           the quick set, or the checks of these names
 #   check.sh [--cc CC] --long [NAME...]    the large bounds as well: half an hour, 12 GB

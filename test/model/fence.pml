@@ -1,6 +1,6 @@
 /* Fences on three nodes with two clients: does every grant get a larger number than those before?
  *
- * Searched by check.sh, explained in docs/model.md. Nothing here is about time, RESTART excepted: a
+ * Searched by check.sh, explained in docs/proof.md. Nothing here is about time, RESTART excepted: a
  * key may end at any moment, also of a client that holds, and everybody may pause for ever. So
  * there are many holders at once, and the fences have to hold all the same.
  *

@@ -1,6 +1,6 @@
 /* Redlock on three nodes with two clients: can two hold the lock at once?
  *
- * Searched by check.sh, explained in docs/model.md. Both clients try, hold, extend, repair and
+ * Searched by check.sh, explained in docs/proof.md. Both clients try, hold, extend, repair and
  * release again and again, without end; what an attempt leaves behind is kept apart from what is
  * under way, but not counted, so the states are few although the histories are endless.
  *

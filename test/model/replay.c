@@ -1,4 +1,4 @@
-/* Is what the code does a step of the rules that are proved (docs/model.md)? Histories of the
+/* Is what the code does a step of the rules that are proved (docs/proof.md)? Histories of the
  * simulator, which drives the production library, are replayed as steps of the rules.
  *
  *     replay                      every preset that keeps the assumptions, and the controls; TAP

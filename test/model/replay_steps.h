@@ -3,7 +3,7 @@
  *
  * It knows rounds, tokens and values by number and what time it is for whom, and nothing of who
  * tells it: replay.c does. What a rule demands (`needs`) is checked here and nowhere else; the
- * names are those of the rules, and docs/model.md says what stands for what.
+ * names are those of the rules, and docs/proof.md says what stands for what.
  *
  * `over` is no step but a question to the clock of the round's client. Where a rule says "for all
  * rounds", those that are over or given up are left out, and forgotten: they never come back. */

@@ -1,4 +1,4 @@
-"""The protocol, proved for any number of nodes, clients, tokens and rounds: docs/model.md.
+"""The protocol, proved for any number of nodes, clients, tokens and rounds: docs/proof.md.
 
     proof_test.py                the suite's: everything by z3 and cvc5, a minute
     proof_test.py --long         ... and by E, and that no prover proves a broken rule: some minutes
