@@ -59,7 +59,8 @@ has_universal_ctags() { ctags --version | grep -q Universal; }
 has_clang_format_14() {
     clang-format-14 --version || clang-format --version | grep -q ' version 14\.'
 }
-has_redis_py() { python3 -c 'import redis' || /usr/bin/python3 -c 'import redis'; }
+# Packages bring modules for the system's python3, which need not be the first one.
+has_python() { python3 -c "import $1" || /usr/bin/python3 -c "import $1"; }
 # The sanitizers' library and libFuzzer's are not part of the compiler's package.
 has_clang_runtime() {
     runtime=$(clang -print-resource-dir 2>/dev/null) && ls "$runtime"/lib/*/libclang_rt.asan*
@@ -103,7 +104,7 @@ for_mariadb() {
 for_test() {
     want libcmocka-dev 'the unit tests' pkg-config --exists cmocka
     want liblua5.1-0-dev 'redlock conform: scripts of other clients' pkg-config --exists lua5.1
-    want python3-redis '... and such a client' has_redis_py
+    want python3-redis '... and such a client' has_python redis
     want g++ 'the headers must compile as C++ too' has g++
     want clang 'the second compiler' has clang
     want libclang-rt-dev "clang's sanitizers" has_clang_runtime
@@ -120,6 +121,9 @@ for_test() {
     want eprover 'proves it in another way' has eprover
     want_style cvc5 '' '... and a third' has cvc5
     want valgrind 'looks for errors in the use of memory' has valgrind
+    want_style mandoc '' 'a second look at the manual pages' has mandoc
+    want_style furo '' 'the site of the documents: its theme' has_python furo
+    want_style python3-myst-parser '' '... and its Markdown' has_python myst_parser
 }
 
 case ${1-} in

@@ -216,7 +216,7 @@ quick_leg() { leg gcc gcc '' "$slow $busy" "$@"; }
 
 # ... as it is shipped: optimised, without assertions. What fails is seen with and without sanitizers.
 clang_leg() {
-    leg clang clang '--buildtype=release' \
+    leg clang clang '--buildtype=release -Ddocs=disabled' \
         "$once $protocol --no-suite package --no-suite fail $busy" "$@"
 }
 
@@ -244,13 +244,14 @@ sanitize_leg() {
     shift
     find_hiredis1
     leg "sanitize-$sanitize_cc" "$sanitize_cc" \
-        "-Db_sanitize=address,undefined $sanitize_more $hiredis_setup" \
+        "-Db_sanitize=address,undefined -Ddocs=disabled $sanitize_more $hiredis_setup" \
         "$once --no-suite package $busy_sanitized" "$@"
 }
 
 # Only what has threads: the rest of the library belongs to one.
 tsan_leg() {
-    leg tsan clang '-Db_sanitize=thread -Db_lundef=false' "--suite threads $busy_sanitized" "$@"
+    leg tsan clang '-Db_sanitize=thread -Db_lundef=false -Ddocs=disabled' \
+        "--suite threads $busy_sanitized" "$@"
 }
 
 # -- all of it -----------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ typedef struct redlock_election_options {
      * act on on_elected. NULL: an election that is idle sends nothing. Default NULL. */
     redlock_leader_cb on_leader;
 
-    void *data; /* of these three callbacks */
+    void *data; /* of these three callbacks. Default NULL. */
 
     /* 1: each leadership has a fence, redlock_election_fence(), as `fencing` of
      * redlock_acquire_options. The same for all candidates of one name. Default 0. */

@@ -17,6 +17,7 @@
 extern "C" {
 #endif
 
+/* What counts as a change. */
 enum redlock_guard {
     REDLOCK_GUARD_OFF = 0,  /* INFO is not read; it is up to operators, see docs/operations.md */
     REDLOCK_GUARD_OBSERVED, /* changed: its run_id or replication ID, while this client is open */

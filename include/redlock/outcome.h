@@ -34,6 +34,7 @@ REDLOCK_API const char *redlock_lock_message(const redlock_lock *lock, char *buf
  * these. REDLOCK_ERR_INVALID for NULL. Since 0.1. */
 REDLOCK_API int redlock_lock_attempt_status(const redlock_lock *lock);
 
+/* How one node took part in a round. */
 enum redlock_vote {
     REDLOCK_VOTE_NONE = 0, /* no round yet */
     REDLOCK_VOTE_PENDING,  /* no answer yet; the round may be decided without it */
@@ -47,9 +48,9 @@ REDLOCK_API const char *redlock_vote_name(enum redlock_vote vote);
 
 /* One node's part in the last round of a lock. Begin with REDLOCK_NODE_OUTCOME_INIT. */
 typedef struct redlock_node_outcome {
-    size_t size;      /* set by the initializer */
-    const char *node; /* "host:port" or the path; valid as long as the client */
-    enum redlock_vote vote;
+    size_t size;            /* set by the initializer */
+    const char *node;       /* "host:port" or the path; valid as long as the client */
+    enum redlock_vote vote; /* see above */
     int reason; /* why a vote failed: REDLOCK_ERR_NODE_..., DUPLICATE, NOMEM, SYSTEM; else 0 */
     uint32_t latency_us; /* 0 while pending. From when this node's request was written to when its
                           * answer was read: it is the node's own, whichever node was written to

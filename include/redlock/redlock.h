@@ -187,7 +187,7 @@ typedef struct redlock_client_options {
 
     const redlock_allocator *allocator; /* copied; NULL: malloc and free. Default NULL. */
     redlock_trace_cb trace;             /* NULL: none, at no cost. Default NULL. */
-    void *trace_data;
+    void *trace_data;                   /* what `trace` is given. Default NULL. */
 
     /* If redlock_client_open() itself fails, it writes an error text here that names the option or
      * URL. NULL or size 0: none. Passwords never appear in it. Default NULL. */

@@ -77,6 +77,7 @@ inline std::error_code make_error_code(int status) noexcept {
 // What is thrown. what(): the text, followed by that of the status unless it contains it.
 class error : public std::system_error {
    public:
+    // status: REDLOCK_ERR_... sentence: what happened. attempt: see attempt().
     error(int status, const std::string &sentence, int attempt = 0)
         : std::system_error(make_error_code(status)),
           text_(join(status, sentence)),
@@ -85,6 +86,7 @@ class error : public std::system_error {
     explicit error(int status) : error(status, std::string()) {
     }
 
+    // The text.
     const char *what() const noexcept override {
         return text_.what();
     }
@@ -518,6 +520,7 @@ class mutex {
                                  redlock_mutex_lock(handle(), detail::to_timeout_ms(time)));
     }
 
+    // The same, until that moment.
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
         return try_lock_for(time - Clock::now());
@@ -557,7 +560,7 @@ class mutex {
         return std::chrono::milliseconds(redlock_mutex_remaining_ms(handle()));
     }
 
-    // Throws.
+    // As redlock_mutex_token(). Throws.
     std::string token() const {
         return detail::token(handle());
     }
@@ -652,7 +655,7 @@ class guard {
         detail::extend(mutex_, ttl);
     }
 
-    // Throws.
+    // As redlock_mutex_token(). Throws.
     std::string token() const {
         return detail::token(mutex_);
     }
@@ -734,6 +737,8 @@ class shared_mutex {
         return detail::is_locked(handle(),
                                  redlock_rwlock_wrlock(handle(), detail::to_timeout_ms(time)));
     }
+
+    // The same, until that moment.
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
         return try_lock_for(time - Clock::now());
@@ -750,6 +755,8 @@ class shared_mutex {
         return detail::is_locked(handle(),
                                  redlock_rwlock_rdlock(handle(), detail::to_timeout_ms(time)));
     }
+
+    // The same, until that moment.
     template <class Clock, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time) {
         return try_lock_shared_for(time - Clock::now());
@@ -812,7 +819,7 @@ class shared_mutex {
         return std::chrono::milliseconds(redlock_rwlock_remaining_ms(handle()));
     }
 
-    // Throws.
+    // As redlock_rwlock_token(). Throws.
     std::string token() const {
         return detail::token(handle());
     }
@@ -884,14 +891,20 @@ class counting_semaphore {
     void acquire() {
         detail::check_lock(handle(), redlock_semaphore_acquire(handle(), REDLOCK_NO_LIMIT));
     }
+
+    // One attempt.
     bool try_acquire() {
         return detail::is_locked(handle(), redlock_semaphore_acquire(handle(), 0));
     }
+
+    // Attempts until the time is over.
     template <class Rep, class Period>
     bool try_acquire_for(const std::chrono::duration<Rep, Period> &time) {
         return detail::is_locked(handle(),
                                  redlock_semaphore_acquire(handle(), detail::to_timeout_ms(time)));
     }
+
+    // The same, until that moment.
     template <class Clock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &time) {
         return try_acquire_for(time - Clock::now());
@@ -931,7 +944,7 @@ class counting_semaphore {
         return std::chrono::milliseconds(redlock_semaphore_remaining_ms(handle()));
     }
 
-    // Throws.
+    // As redlock_semaphore_token(). Throws.
     std::string token() const {
         return detail::token(handle());
     }

@@ -72,7 +72,7 @@ typedef struct redlock_stats {
 /* REDLOCK_STATS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_stats_init(redlock_stats *stats, size_t size);
 
-/* Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
+/* Reads the counters. Returns 0, or REDLOCK_ERR_INVALID (NULL, size unknown). Since 0.1. */
 REDLOCK_API int redlock_client_stats(const redlock_client *client, redlock_stats *stats);
 
 /* One node now. Begin with REDLOCK_NODE_INFO_INIT. */
@@ -102,7 +102,8 @@ typedef struct redlock_node_info {
 /* REDLOCK_NODE_INFO_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_node_info_init(redlock_node_info *info, size_t size);
 
-/* Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
+/* How node number index (in the order of the options) is now. Returns 0, or REDLOCK_ERR_INVALID
+ * (NULL, index not below n_nodes, size unknown). Since 0.1. */
 REDLOCK_API int redlock_client_node(const redlock_client *client, size_t index,
                                     redlock_node_info *info);
 

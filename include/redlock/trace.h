@@ -57,7 +57,9 @@ enum redlock_event_type {
  * event. Static. Any thread. Since 0.1. */
 REDLOCK_API const char *redlock_event_name(enum redlock_event_type type);
 
-/* Spans. What belongs to one acquire, and to the hold that it came to, has one acquire_id:
+/* One event. What its type does not use is 0 or NULL.
+ *
+ * Spans: what belongs to one acquire, and to the hold that it came to, has one acquire_id:
  *
  *     SUBMITTED -> WAITING, JOIN, PLACE, TURN, ... -> ACQUIRED, or FAILED
  *                                      ACQUIRED -> EXTEND, ... -> RELEASED, or LOST
@@ -66,7 +68,7 @@ REDLOCK_API const char *redlock_event_name(enum redlock_event_type type);
  * acquire by an object that holds already (`owner`) begins no other: what is sent for it has the id
  * of the hold. examples/otel.c makes spans of OpenTelemetry from that. */
 typedef struct redlock_event {
-    enum redlock_event_type type;
+    enum redlock_event_type type;    /* which; the comments there say what it uses */
     int status;                      /* a REDLOCK_ code, 0 where none applies */
     uint64_t now_ns;                 /* redlock_now_ns() */
     const struct redlock_lock *lock; /* NULL where none applies */

@@ -84,6 +84,9 @@ result 'redlock(1) runs without the shared library' $? "$log"
 [ -s "$prefix/share/man/man1/redlock.1" ] &&
     [ -s "$prefix/share/bash-completion/completions/redlock" ]
 result 'its manual and completion are installed' $?
+[ "$(man -M "$prefix/share/man" 3 redlock_acquire 2>"$log" | grep -c '^RETURN VALUE')" -eq 1 ] ||
+    { ! command -v man >"$log" && [ -s "$prefix/share/man/man3/redlock_acquire.3" ]; }
+result 'man redlock_acquire' $? "$log"
 doc=$prefix/share/doc/libredlock
 diff "$source/LICENSE" "$doc/LICENSE" >"$log" 2>&1 && diff -r "$source/docs" "$doc/docs" >>"$log" 2>&1 &&
     [ -s "$doc/README.md" ] && [ -s "$doc/CHANGELOG.md" ]
@@ -116,6 +119,22 @@ needs_shared() { readelf -d "$scratch/$1" 2>/dev/null | grep -q "NEEDED.*libredl
 build_and_run shared $(pkg-config --cflags --libs redlock libuv)
 needs_shared shared
 result 'the shared program needs the shared library' $?
+# The lines of docs/start.md that link a program. The wholly static one is for where the archive of libuv has
+# the name that it has there.
+cp "$source/examples/hold.c" "$scratch/worker.c"
+sed -n 's/^    \(cc .*\)/\1/p' "$source/docs/start.md" >"$scratch/links"
+while read -r link; do
+    case $link in
+    *luv_a*)
+        if [ ! -e "$($cc -print-file-name=libuv_a.a)" ] || [ -n "$hiredis_root" ]; then continue; fi
+        ;;
+    esac
+    (cd "$scratch" && eval "$link" && LD_LIBRARY_PATH="$lib" ./a.out 2>&1 | grep '^usage: hold') >"$log" 2>&1
+    result "docs/start.md: $link" $? "$log"
+done <"$scratch/links"
+[ "$(wc -l <"$scratch/links")" -ge 3 ]
+result 'docs/start.md has lines that link a program' $?
+
 # It does not know that there is libuv.
 if [ -n "$cxx" ]; then
     # shellcheck disable=SC2046
