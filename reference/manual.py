@@ -1,6 +1,6 @@
 """The manual pages of section 3, from the headers.
 
-    manual.py INCLUDE_REDLOCK FOLDER          writes them; relative to DESTDIR's prefix, where meson sets it
+    manual.py INCLUDE_REDLOCK FOLDER          writes them; where meson installs, below its prefix and DESTDIR
 
 A page for each function and type (for functions that share a comment, one page and links to it), one for
 each header, as redlock_lock.h(3), with its constants and a list of its functions, and redlock_status(3)
@@ -263,7 +263,10 @@ class Manual:
 
 
 def main(include, folder):
-    folder = os.path.join(os.environ.get("MESON_INSTALL_DESTDIR_PREFIX", ""), folder)
+    if os.path.isabs(folder):
+        folder = os.environ.get("DESTDIR", "") + folder
+    else:
+        folder = os.path.join(os.environ.get("MESON_INSTALL_DESTDIR_PREFIX", ""), folder)
     os.makedirs(folder, exist_ok=True)
     for name, text in Manual(Library(include)).pages.items():
         with open(os.path.join(folder, name + ".3"), "w", encoding="utf-8") as file:

@@ -16,6 +16,12 @@ static void close_pool(redlock_lock *lock, int status, void *data) {
     (void)lock, (void)status, (void)data;
 }
 
+static void both_accounts(redlock_client *client) {
+    char error[REDLOCK_MESSAGE_MAX];
+    redlock_lock *lock;
+#include "several.inc"
+}
+
 static void upload(redlock_client *client, void *data) {
     char error[REDLOCK_MESSAGE_MAX];
     redlock_lock *lock;
@@ -38,6 +44,7 @@ static void budget_of_connections(redlock_client *client, void *data) {
 int main(int argc, char **argv) {
     (void)argv;
     if (argc > 1) {
+        both_accounts(NULL);
         upload(NULL, NULL);
         upload_with_threads(NULL);
         budget_of_connections(NULL, NULL);
