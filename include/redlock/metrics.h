@@ -26,6 +26,7 @@
 extern "C" {
 #endif
 
+/* In which of the two formats. */
 enum redlock_metrics_text {
     REDLOCK_METRICS_PROMETHEUS = 0, /* text/plain; version=0.0.4 */
     REDLOCK_METRICS_OPENMETRICS     /* application/openmetrics-text; version=1.0.0 */
