@@ -16,7 +16,7 @@ import headers
 from library import Library, groups, parts, shared
 
 # In reading order; others follow.
-BOOK = "start guide recipes guarantees operations reference protocol internals proof testing speed".split()
+BOOK = "start guide recipes guarantees operations reference protocol internals proof testing speed compare".split()
 CHAPTERS = {"start": "To use it", "protocol": "To know what is inside"}
 
 

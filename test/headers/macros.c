@@ -17,6 +17,7 @@ static const char text[] = REDLOCK_VERSION_TEXT(1, 2, 3);
 
 static char token[REDLOCK_TOKEN_LENGTH + 1];
 static char message[REDLOCK_MESSAGE_MAX];
+static char labels[REDLOCK_METRICS_LABELS_MAX][REDLOCK_METRICS_LABEL_MAX + 1];
 static char candidate[REDLOCK_CANDIDATE_MAX + 1];
 static unsigned char resource[REDLOCK_RESOURCE_MAX];
 static char holder[REDLOCK_HOLDER_MAX + 1];
