@@ -24,6 +24,8 @@ import threading
 import time
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 NODE_TIMEOUT_S = 0.25  # how long a node may take to answer
 CONNECT_TIMEOUT_S = 0.5
@@ -63,7 +65,8 @@ class Node(threading.Thread):
         super().__init__(daemon=True)
         self.redis = redis.Redis.from_url(
             url, decode_responses=True, max_connections=1, socket_timeout=NODE_TIMEOUT_S,
-            socket_connect_timeout=CONNECT_TIMEOUT_S)
+            socket_connect_timeout=CONNECT_TIMEOUT_S,
+            retry=Retry(NoBackoff(), 0))  # a SET that is sent twice refuses itself
         self.tasks = queue.Queue()
         self.unreleased = []  # (key, token, when its ttl is over)
         self.unanswered = set()  # tokens of SETs
@@ -100,7 +103,7 @@ class Node(threading.Thread):
         else:
             self.unanswered.discard(token)
 
-    # What is sent. NOSCRIPT is answered by EVAL: so register_script() does (W1).
+    # What is sent. To NOSCRIPT register_script() answers with SCRIPT LOAD, and asks again (W1).
 
     def set(self, key, token, ttl_ms):
         self.unanswered.add(token)

@@ -8,7 +8,8 @@
 #define TTL 8000
 #define SAMPLES 10
 #define VARYING_MIN 20 /* places; of hex digits, 80 bits */
-#define ATTEMPTS 7
+#define ATTEMPTS 9
+#define ATTEMPTS_MIN 6 /* to judge their pauses by */
 
 static const char *value_on(struct rl_stage *s, int node) {
     const char *value = rl_stage_value(s, node);
@@ -136,7 +137,7 @@ void rl_play_pauses(struct rl_stage *s) {
     MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, ATTEMPTS), "A5", "granted what another holds");
     int n = rl_stage_attempts(s, 0, attempts, ATTEMPTS);
     n = n < ATTEMPTS ? n : ATTEMPTS;
-    if (n < 4) {
+    if (n < ATTEMPTS_MIN) {
         return; /* it does not ask again and again: it waits in another way */
     }
     for (int i = 0; i + 1 < n; i++) {
@@ -150,9 +151,11 @@ void rl_play_pauses(struct rl_stage *s) {
          "it tries again after %.1f ms: two clients that were refused meet again at once, and load "
          "the nodes",
          middle_ms);
-    const double spread_ms = median(off_ms, n - 1);
-    MUST(s, spread_ms >= middle_ms * 0.03, "A9",
-         "its pauses are all alike (%.1f ms, half of them within %.1f ms of that): clients that "
+    /* A machine that stands still now and then makes some of them longer. */
+    qsort(off_ms, (size_t)n - 1, sizeof *off_ms, compare);
+    const double spread_ms = off_ms[n - 4];
+    MUST(s, spread_ms >= middle_ms * 0.04, "A9",
+         "its pauses are all alike (%.1f ms, all but two within %.1f ms of that): clients that "
          "split the votes once split them again and again",
          middle_ms, spread_ms);
 }
