@@ -134,9 +134,9 @@ static const struct help helps[RL_CMDS] = {
         {"ls [options]",
          "Lists all locks of the nodes: who holds them, on how many nodes, their fence and\n"
          "since when, for how long they live, how many clients wait and for how long;\n"
-         "semaphores, readers, what is left without a quorum, and keys of other libraries.\n"
-         "It reads every node once, in small steps, and changes nothing; what it shows may\n"
-         "be over when it is printed.\n"
+         "semaphores, readers, what is left without a quorum, keys of other libraries; who\n"
+         "was kicked in the last day. It reads every node once, in small steps, and\n"
+         "changes nothing; what it shows may be over when it is printed.\n"
          "\n"
          "Examples:\n"
          "  redlock ls --waiting --sort longest     # who keeps others waiting?\n"

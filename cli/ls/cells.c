@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "say.h"
 #include "tool/utf8.h"
@@ -13,6 +14,11 @@ const char *const rl_cell_heads[RL_CELLS] = {"mode", "holder", "votes",   "fence
 
 const char *rl_cells_mode(enum rl_lock_mode mode) {
     return mode == RL_LOCK_SHARED ? "shared" : mode == RL_LOCK_PERMITS ? "permits" : "exclusive";
+}
+
+bool rl_cells_kick(const struct rl_lock *lock, size_t i, struct rl_kick_note *note) {
+    return rl_kick_note_parse(note, lock->kicks[i], strlen(lock->kicks[i])) &&
+           note->at_ms > ((int64_t)time(NULL) * 1000) - RL_KICK_LIFE_MS;
 }
 
 static void fill_mode(char out[RL_CELL_MAX], const struct rl_lock *lock) {

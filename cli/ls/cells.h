@@ -3,6 +3,7 @@
 #ifndef RL_CLI_LS_CELLS_H
 #define RL_CLI_LS_CELLS_H
 
+#include "kick/note.h"
 #include "scan/list.h"
 
 #define RL_CELL_MAX 192
@@ -30,6 +31,10 @@ extern const char *const rl_cell_heads[RL_CELLS];
 
 /* nodes: how many there are. */
 void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock, size_t nodes);
+
+/* Note number i of a kick of this name. False: it is a day old, or no note that this version of
+ * redlock knows. */
+bool rl_cells_kick(const struct rl_lock *lock, size_t i, struct rl_kick_note *note);
 
 /* "exclusive", "shared" or "permits". */
 const char *rl_cells_mode(enum rl_lock_mode mode);

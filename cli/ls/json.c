@@ -57,6 +57,19 @@ static void print_holdings(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_close(json, ']');
 }
 
+static void print_kicks(struct tool_json *json, const struct rl_lock *lock) {
+    tool_json_open(json, "kicks", '[');
+    for (size_t i = 0; i < lock->n_kicks; i++) {
+        struct rl_kick_note note;
+        if (rl_cells_kick(lock, i, &note)) {
+            tool_json_open(json, NULL, '{');
+            rl_kick_note_json(json, &note);
+            tool_json_close(json, '}');
+        }
+    }
+    tool_json_close(json, ']');
+}
+
 static void print_lock(struct tool_json *json, const struct rl_lock *lock, size_t nodes) {
     const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
     char next[RL_CELL_MAX];
@@ -83,6 +96,7 @@ static void print_lock(struct tool_json *json, const struct rl_lock *lock, size_
     tool_json_text(
         json, "longest_waiter",
         colon == NULL ? NULL : tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next));
+    print_kicks(json, lock);
     tool_json_close(json, '}');
     tool_json_end(json);
 }

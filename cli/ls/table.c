@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kick/note.h"
 #include "ls/cells.h"
 #include "say.h"
 #include "tool/utf8.h"
@@ -99,6 +100,23 @@ static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class
     return rows;
 }
 
+static void print_kicks(const struct rl_sweep *sweep) {
+    bool is_first = true;
+    for (size_t i = 0; i < sweep->list.n; i++) {
+        const struct rl_lock *lock = &sweep->list.locks[i];
+        for (size_t k = 0; k < lock->n_kicks; k++) {
+            struct rl_kick_note note;
+            char said[RL_KICK_SAY_MAX], name[RL_CELL_NAME_MAX];
+            if (rl_cells_kick(lock, k, &note)) {
+                printf("%s%s: %s\n", is_first ? "\nkicked in the last day\n" : "",
+                       tool_utf8_clean(lock->name, lock->length, name, sizeof name),
+                       rl_kick_note_say(&note, said));
+                is_first = false;
+            }
+        }
+    }
+}
+
 /* -- How much was seen -- */
 
 static void print_node(const struct rl_seen_node *node) {
@@ -161,6 +179,9 @@ bool rl_table_print(const struct rl_sweep *sweep, bool waiting) {
                         cells);
     rows += print_class(sweep, RL_LOCK_FOREIGN, waiting,
                         rows > 0 ? "\nof other libraries\n" : "of other libraries\n", cells);
+    if (!waiting) {
+        print_kicks(sweep);
+    }
     printf("%s", rows > 0 ? "\n" : "");
     print_sum(sweep);
     free(cells);

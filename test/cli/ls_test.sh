@@ -5,6 +5,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+echo 'node-timeout = 5s' >>"$scratch/.config/redlock/redlock.conf" # a busy machine is slow
 start_nodes 5
 ask() {
     ask_i=$1
@@ -32,7 +33,7 @@ says '... says how much was read' '^0 locks held, 0 clients wait; read 5 of 5 no
 token=$("$redlock" acquire --fence --ttl 20m --max-ttl 1h --holder web1:4711 nightly)
 for i in 1 2; do "$redlock" acquire --shared --ttl 10m --max-ttl 1h --holder "reader:$i" config; done >"$log"
 "$redlock" acquire --permits 3 --take 2 --ttl 15m --max-ttl 1h --holder up:1 uploads >"$log"
-"$redlock" run --wait 60s nightly -- true 2>"$scratch/waiter" &
+"$redlock" run --wait 20m nightly -- true 2>"$scratch/waiter" &
 waiter=$!
 left="$left $waiter"
 await is_waited_for nightly
@@ -76,6 +77,16 @@ says 'the lock of another library, by its value' '^legacy  *-  *"some-uuid"  *5/
 says '... that is no string, by its type' '^redisson:lock  *-  *(hash)  *5/5 ' "$out"
 says '... and what never ends is only counted' '(up to 1 that are no locks)' "$out"
 says 'strange bytes in a name are not printed' '^odd?\[31m?name  *exclusive' "$out"
+
+# Kicks, of names that are held or free.
+"$redlock" kick --yes --reason 'its machine burnt' uploads --slot 0 >"$log" 2>&1
+"$redlock" acquire --ttl 1m --max-ttl 1h --holder web2:1 gone >"$log"
+"$redlock" kick --yes --reason 'it hung' gone >"$log" 2>&1
+lists 'who was kicked, by whom, why' '^gone: web2:1 was kicked by [^ ]*@[^ ]* at 20.*: it hung$'
+says '... of a semaphore' '^uploads: up:1 was kicked from slot 0 by .*: its machine burnt$' "$out"
+[ "$(grep -c 'was kicked' "$out")" -eq 2 ]
+result '... each once, though all nodes have the note' $? "$out"
+lists '... with --json' '^{"kind": "kicked", "key": "gone".*"kicks": \[{"kicked_at": .*"reason": "it hung"}\]}$' --json
 
 # It changes nothing.
 changes() { for i in 1 2 3 4 5; do ask "$i" info persistence | grep '^rdb_changes'; done; }
