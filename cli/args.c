@@ -11,7 +11,7 @@
 
 static const char *const command_texts[RL_CMDS] = {"run",    "acquire", "extend", "release",
                                                    "status", "elect",   "doctor", "ls",
-                                                   "top",    "queue",   "kick"};
+                                                   "top",    "queue",   "kick",   "metrics"};
 
 const char *rl_args_command_text(enum rl_command_name command) {
     assert(command < RL_CMDS);

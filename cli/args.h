@@ -22,6 +22,7 @@ enum rl_command_name {
     RL_CMD_TOP,
     RL_CMD_QUEUE,
     RL_CMD_KICK,
+    RL_CMD_METRICS,
     RL_CMDS
 };
 

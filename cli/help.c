@@ -22,6 +22,7 @@ static const char overview[] =
     "  queue KEY...          who waits for it, in which order\n"
     "  kick KEY              take a lock away from its holder\n"
     "  ls                    all locks of the nodes; top: the same, live\n"
+    "  metrics               the nodes for Prometheus, once\n"
     "  doctor                check whether these nodes are fit for locks\n"
     "  acquire KEY           for scripts: take a lock, print its token\n"
     "  extend KEY TOKEN      for scripts: renew it\n"
@@ -181,6 +182,18 @@ static const struct help helps[RL_CMDS] = {
          "Exit status: 0 it was kicked; 1 nobody holds it, or it was not confirmed; 69 too\n"
          "few nodes answer, its holder may keep it; 75 the holder that was seen has it no\n"
          "more: nothing was done.\n"},
+    [RL_CMD_METRICS] =
+        {"metrics [options]",
+         "Prints metrics of the nodes in Prometheus's text format, once: do they answer and\n"
+         "vote, or when will they; round trips, clocks, memory, connections, versions; how\n"
+         "many locks are held, wanted, left over; how many clients wait. It reads every node\n"
+         "in small steps and changes nothing. There is no server: a timer runs it, for the\n"
+         "textfile collector of node_exporter. Metrics of programs come from the library.\n"
+         "\n"
+         "Example:\n"
+         "  redlock metrics >redlock.prom.new; mv redlock.prom.new redlock.prom\n",
+         "Exit status: 0; 69 too few nodes answer: what is known of them is printed all the\n"
+         "same, redlock_node_up 0 for those that are down.\n"},
     [RL_CMD_ELECT] =
         {"elect [options] NAME [-- COMMAND [argument...]]",
          "Campaigns until it is ended: of all candidates for NAME one leads at a time.\n"

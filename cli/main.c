@@ -15,6 +15,7 @@
 #include "help.h"
 #include "kick/kick.h"
 #include "ls/ls.h"
+#include "metrics/metrics.h"
 #include "output.h"
 #include "parse.h"
 #include "queue.h"
@@ -32,7 +33,7 @@ static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_STATUS] = rl_cmd_status, [RL_CMD_ELECT] = rl_cmd_elect,
     [RL_CMD_DOCTOR] = rl_cmd_doctor, [RL_CMD_LS] = rl_cmd_ls,
     [RL_CMD_TOP] = rl_cmd_top,       [RL_CMD_QUEUE] = rl_cmd_queue,
-    [RL_CMD_KICK] = rl_cmd_kick,
+    [RL_CMD_KICK] = rl_cmd_kick,     [RL_CMD_METRICS] = rl_cmd_metrics,
 };
 
 static int run_command(enum rl_command_name command, int argc, char **argv) {
@@ -52,7 +53,8 @@ static int unknown(const char *name) {
         return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
     }
     return rl_fail(RL_EXIT_USAGE,
-                   "\"%s\" is not a command; there are run, status, queue, kick, ls, top, doctor, "
+                   "\"%s\" is not a command; there are run, status, queue, kick, ls, top, metrics, "
+                   "doctor, "
                    "acquire, extend, release, elect and conform",
                    shown);
 }

@@ -16,7 +16,7 @@
 #
 # What only checks the style of the source is no reason to fail: where this system has no such
 # package, or another version than the source was written for, those tests are skipped. Nor is the
-# third of three provers, which older releases do not have.
+# third of three provers, which older releases do not have, nor Prometheus.
 set -eu
 
 missing='' # package names
@@ -120,6 +120,7 @@ for_test() {
     want z3 'proves the protocol for any number of nodes' has z3
     want eprover 'proves it in another way' has eprover
     want_style cvc5 '' '... and a third' has cvc5
+    want_style prometheus '' 'promtool: checks metrics and alert rules' has promtool
     want valgrind 'looks for errors in the use of memory' has valgrind
     want_style mandoc '' 'a second look at the manual pages' has mandoc
     want_style furo '' 'the site of the documents: its theme' has_python furo

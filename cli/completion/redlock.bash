@@ -12,7 +12,7 @@ _redlock() {
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W \
-            'run status queue kick ls top doctor acquire extend release elect conform --help --version' -- "$word")
+            'run status queue kick ls top metrics doctor acquire extend release elect conform --help --version' -- "$word")
         return
     fi
     # Behind -- stands another command: complete that as if it stood alone.

@@ -161,7 +161,7 @@ static const struct scalar scalars[] = {
     {"redlock_turns", "Turns that came in lines of all clients", FIELD(turns), NULL, NULL, false},
     {"redlock_turns_missed", "Turns that did not end in a grant", FIELD(turns_missed), NULL, NULL,
      false},
-    {"redlock_locks", "Lock objects", FIELD(locks), NULL, NULL, true},
+    {"redlock_lock_objects", "Lock objects", FIELD(locks), NULL, NULL, true},
     {"redlock_held", "Locks held", FIELD(held), NULL, NULL, true},
     {"redlock_waiting", "Acquires that wait behind others", FIELD(waiting), NULL, NULL, true},
     {"redlock_places", "Places in lines of all clients", FIELD(places), NULL, NULL, true},

@@ -46,7 +46,7 @@ $1 == "defines" { where[program($2), $3] = $2; sources[$2] = 1; if ($3 == "main"
 $1 == "uses" { user[++uses] = $2; symbol[uses] = $3; sources[$2] = 1 }
 
 END {
-    asking = "^cli/(doctor|ls|scan|top|wire)/"
+    asking = "^cli/(doctor|ls|metrics|scan|top|wire)/"
     theirs = "^(redis/(url|url_tls|command|holder_reply|info|reply)|tls/(context|peer)|client/tls_settings|core/guard|base/world)[.]h$"
     servers = "^tool/server/"
     for (i = 1; i <= includes; i++) {
