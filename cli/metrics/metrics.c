@@ -40,13 +40,13 @@ static void print_one(const char *name, const char *type, const char *help, doub
     print_value(value);
 }
 
-/* -- Nodes -- */
+/* -- Nodes: in the words of lib/client/metrics_text.c, where a metric is in both -- */
 
 static const struct {
     const char *name, *type, *help;
 } metrics[] = {
     {"redlock_node_up", "gauge", "1 if the node answers"},
-    {"redlock_node_voting", "gauge", "1 if a client that is opened now lets the node vote"},
+    {"redlock_node_voting", "gauge", "1 if the node may vote"},
     {"redlock_node_quarantine_seconds", "gauge", "Until the node votes, if it is in quarantine"},
     {"redlock_node_ping_seconds", "gauge", "The fastest round trip of a few"},
     {"redlock_node_clock_offset_seconds", "gauge", "How far the node's clock is ahead of ours"},

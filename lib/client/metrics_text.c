@@ -2,7 +2,8 @@
  *
  * One description for each metric, then all of its samples, as both formats want it: for those of
  * nodes and labels the outer loop is over the metrics. Numbers are written by hand where a locale
- * could put a comma into them.
+ * could put a comma into them. Metrics that `redlock metrics` prints, too, have the same words there:
+ * node_exporter drops what is described in two ways.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -168,7 +169,7 @@ static const struct scalar scalars[] = {
     {"redlock_pending_releases", "Releases that a node has not answered", FIELD(pending_releases),
      NULL, NULL, true},
     {"redlock_nodes_up", "Nodes that can be sent to", FIELD(nodes_up), NULL, NULL, true},
-    {"redlock_nodes_voting", "Servers that may vote", FIELD(nodes_voting), NULL, NULL, true},
+    {"redlock_nodes_voting", "Nodes that may vote", FIELD(nodes_voting), NULL, NULL, true},
 };
 
 static void put_scalars(struct text *text, const redlock_stats *stats) {
@@ -196,7 +197,7 @@ static void put_client(struct text *text) {
     describe(text, "redlock_build_info", "gauge", "The version of the library");
     begin(text, "redlock_build_info", "version", redlock_version());
     put(text, "} 1\n");
-    describe(text, "redlock_nodes", "gauge", "Nodes of the client");
+    describe(text, "redlock_nodes", "gauge", "Nodes");
     put_count(text, "redlock_nodes", client->n_nodes);
     describe(text, "redlock_quorum", "gauge", "Nodes that must vote for a grant");
     put_count(text, "redlock_quorum", rl_quorum(client->n_nodes));
@@ -216,7 +217,7 @@ static const struct {
     bool is_gauge;
     uint8_t digits; /* 3: in thousandths */
 } node_metrics[] = {
-    {"redlock_node_up", "1 if the node can be sent to", true, 0},
+    {"redlock_node_up", "1 if the node answers", true, 0},
     {"redlock_node_voting", "1 if the node may vote", true, 0},
     {"redlock_node_quarantine_seconds", "Until the node votes, if it is in quarantine", true, 3},
     {"redlock_node_connects", "Handshakes that succeeded", false, 0},

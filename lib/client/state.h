@@ -402,6 +402,7 @@ struct rl_closing {
 /* What is sent in a turn goes out at its end. */
 struct rl_flushing {
     uint32_t nodes;      /* to flush, as a mask */
+    uint32_t count;      /* of flushes */
     uint64_t dirty_ns;   /* since when there are any */
     uint64_t flushed_ns; /* what is sent from then on has not been flushed */
 };

@@ -234,7 +234,7 @@ static uint64_t considerable_ns(const redlock_client *client) {
  * is written to, and is read later. That would be added to the first node's latency each time. */
 static void flush_nodes(redlock_client *client, uint32_t nodes) {
     const uint32_t n = client->n_nodes;
-    uint32_t node = (uint32_t)(rl_client_random(client) % n);
+    uint32_t node = (client->flushing.count++ * UINT32_C(2654435769) >> 16) % n; /* in no pattern */
     assert((nodes & ~rl_all_nodes(n)) == 0);
     for (uint32_t i = 0; i < n; i++) {
         if (nodes >> node & 1) {

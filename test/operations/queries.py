@@ -1,6 +1,6 @@
 """What rules and dashboard ask for: queries.py RULES DASHBOARD OUT FILE...
 
-Each metric in them is described in one of the FILEs, which the library and redlock metrics wrote
+Each metric in them is described in one of the FILEs, in one way, which the library and redlock metrics wrote
 (node_textfile_mtime_seconds is node_exporter's). OUT gets each query of the dashboard as a recording
 rule, so that promtool can parse it. Ends with 1 and a sentence about the first that is wrong.
 """
@@ -11,11 +11,16 @@ import sys
 
 rules, dashboard, out, files = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 known = {"node_textfile_mtime_seconds"}
+helps = {}
 for path in files:
     with open(path, encoding="utf-8") as file:
-        for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", file.read(), re.MULTILINE):
-            ends = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
-            known.update(name + end for end in ends)
+        text = file.read()
+    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE):
+        ends = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
+        known.update(name + end for end in ends)
+    for name, words in re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE):
+        if helps.setdefault(name, words) != words:  # node_exporter would drop one of the two
+            sys.exit("%s is described in two ways: %s; %s" % (name, helps[name], words))
 
 with open(dashboard, encoding="utf-8") as file:
     panels = json.load(file)["panels"]
