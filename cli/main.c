@@ -54,8 +54,7 @@ static int unknown(const char *name) {
     }
     return rl_fail(RL_EXIT_USAGE,
                    "\"%s\" is not a command; there are run, status, queue, kick, ls, top, metrics, "
-                   "doctor, "
-                   "acquire, extend, release, elect and conform",
+                   "doctor, acquire, extend, release, elect and conform",
                    shown);
 }
 

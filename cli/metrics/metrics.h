@@ -1,7 +1,7 @@
 /* redlock metrics: the nodes as a monitoring system sees them, once.
  *
- * Happy path: all nodes are read at once (scan/scan.h), and printed as Prometheus's text format: for
- * node_exporter's textfile collector, or a pipe. There is no server: a timer runs it.
+ * Happy path: all nodes are read at once (scan/scan.h), and printed as Prometheus's text format,
+ * for node_exporter's textfile collector, or a pipe. There is no server: a timer runs it.
  *
  * Failure modes: a node that is down, or does not say something, is so in the text: redlock_node_up
  * is 0, what is not known is left out. Fewer than a quorum were read: RL_EXIT_NO_QUORUM, and the

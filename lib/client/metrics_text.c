@@ -2,8 +2,8 @@
  *
  * One description for each metric, then all of its samples, as both formats want it: for those of
  * nodes and labels the outer loop is over the metrics. Numbers are written by hand where a locale
- * could put a comma into them. Metrics that `redlock metrics` prints, too, have the same words there:
- * node_exporter drops what is described in two ways.
+ * could put a comma into them. Metrics that `redlock metrics` prints, too, have the same words
+ * there: node_exporter drops what is described in two ways.
  */
 #include <assert.h>
 #include <inttypes.h>

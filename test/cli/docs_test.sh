@@ -134,7 +134,7 @@ complete_words re
 [ "$(cat "$out")" = release ]
 result 'completion of a command' $? "$out"
 complete_words ''
-[ "$(wc -l <"$out")" -eq 14 ]
+[ "$(wc -l <"$out")" -eq 15 ]
 result '... of all' $? "$out"
 complete_words run --on
 [ "$(cat "$out")" = --on-lost ]
