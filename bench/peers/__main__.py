@@ -31,8 +31,7 @@ import plot
 import show
 from rows import ROWS, SETS, TABLES
 
-KEPT = {key for table in TABLES.values() for _, keys in table for key in keys.split()} | {
-    "bins", "overlaps", "pause_ms_is_open", "worst_pause_ms_is_open"}
+KEPT = ("bins", "overlaps", "pause_ms_is_open", "worst_pause_ms_is_open")
 
 
 def parse():
@@ -100,10 +99,11 @@ def versions(options):
     return {name: version for name, version in found.items() if version}
 
 
-def kept(figures):
-    """What a table or a plot shows."""
+def kept(row, figures):
+    """What its table or a plot shows."""
+    names = {key for _, keys in TABLES[ROWS[row]["table"]] for key in keys.split()} | set(KEPT)
     return {key: round(value, 4) if isinstance(value, float) else value for key, value in figures.items()
-            if key in KEPT and value is not None}
+            if key in names and value is not None}
 
 
 def measure_row(options, lab, row):
@@ -122,8 +122,8 @@ def measure_row(options, lab, row):
             if "beside" in figures and "flock(1)" in options.systems:
                 if not isinstance(got.get("flock(1)"), list):
                     got["flock(1)"] = []
-                got["flock(1)"].append(kept(figures["beside"]))
-            got.setdefault(system, []).append(kept(figures))
+                got["flock(1)"].append(kept(row, figures["beside"]))
+            got.setdefault(system, []).append(kept(row, figures))
     return {system: got[system] for system in options.systems if system in got}
 
 
@@ -139,6 +139,15 @@ def measure_all(options):
         for row in options.rows:
             results["rows"][row] = measure_row(options, lab, row)
     return results
+
+
+def text_of(results):
+    """JSON with a line for each run."""
+    rows = [f' "{row}": {{\n' + ",\n".join(
+        f'  "{system}": ' + (json.dumps(got) if isinstance(got, str) else "[\n   " + ",\n   ".join(map(json.dumps, got)) + "]")
+        for system, got in systems.items()) + "}" for row, systems in results["rows"].items()]
+    head = json.dumps({key: value for key, value in results.items() if key != "rows"}, indent=1)
+    return head[:-2] + ',\n "rows": {\n' + ",\n".join(rows) + "}}\n"
 
 
 def joined(before, now):
@@ -162,8 +171,7 @@ def main():
             results["rows"] = joined(json.load(file)["rows"], results["rows"])
     for path in filter(None, (options.save, options.update)):
         with open(path, "w") as file:
-            json.dump(results, file, indent=1)
-            file.write("\n")
+            file.write(text_of(results))
     print(show.tables(results["rows"], options.goals))
     if options.plots:
         for name, picture in plot.pictures(results["rows"]).items():

@@ -176,7 +176,7 @@ def contention(rows):
     right = Panel(432, 44, 196, 240, numbers, 10 ** math.ceil(math.log10(max(waited))), 10 ** math.floor(math.log10(max(min(waited), 0.1))))
     ideal = [left.at(numbers[0], 200), left.at(numbers[-1], 200)]
     parts = left.axes("Hand-overs per second", "clients, each holds for 5 ms") + [path(ideal, "ideal"), label(62, 58, "200: no time in between", "quiet")]
-    parts += lines(left, rates) + right.axes("Wait, 99th percentile, ms", "clients; the scale is in powers of ten") + lines(right, waits)
+    parts += lines(left, rates) + right.axes("Wait of who was granted, p99, ms", "clients; the scale is in powers of ten") + lines(right, waits)
     return picture(340, "Clients that want one lock", "Lines over the number of clients, from 2 to 64, for each system: how often per second the "
                    "lock goes from one client to another, and how long the longest waits are. The figures are in the table.", parts)
 
