@@ -165,22 +165,34 @@ if ! command -v script >/dev/null; then
     exit
 fi
 for i in 1 2 3; do sh "$nodes_sh" restart "$nodes" $i; done
+# answer KEY WORD [COMMAND...]: what is answered, and what happens before that
 answer() {
-    printf '%s\n' "$1" >"$scratch/answer"
-    (await grep -q 'y/N' "$scratch/screen" && cat "$scratch/answer" && sleep 1) |
-        script -qefc "$redlock kick --reason asked t" "$scratch/screen" >/dev/null 2>&1
+    answer_key=$1 answer_word=$2
+    shift 2
+    : >"$scratch/screen"
+    (await grep -q 'y/N' "$scratch/screen" && { [ $# -eq 0 ] || "$@" >>"$log" 2>&1; } &&
+        printf '%s\n' "$answer_word" && sleep 1) |
+        script -qefc "$redlock kick --reason asked $answer_key" "$scratch/screen" >/dev/null 2>&1
 }
 "$redlock" acquire --ttl 29s --holder asked t >>"$log"
-: >"$scratch/screen"
-answer n
+answer t n
 [ $? -eq 1 ]
 result 'on a terminal it asks; no' $? "$scratch/screen"
 says '... and asks of whom' 'Kick asked from t? \[y/N\]' "$scratch/screen"
 has t 'held by asked'
 result '... nothing was done' $? "$scratch/screen"
-: >"$scratch/screen"
-answer y
+answer t y
 result 'yes' $? "$scratch/screen"
 says '... it is kicked' 't: asked was kicked' "$scratch/screen"
+
+# While it asks the lock goes to another: that one keeps it.
+token=$("$redlock" acquire --ttl 29s --holder first u)
+goes_on() { "$redlock" release u "$token" && "$redlock" acquire --ttl 29s --holder second u; }
+answer u y goes_on
+[ $? -eq 75 ]
+result 'whoever came between is not kicked: status 75' $? "$scratch/screen"
+says '... it says so' 'u: first did not hold it any more: nothing was kicked' "$scratch/screen"
+has u 'held by second' && ! has u kicked
+result '... holds it on, and nothing is noted' $? "$scratch/screen"
 
 finish
