@@ -6,6 +6,7 @@ set -u
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 5
+echo 'node-timeout = 500ms' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
 
 # hold KEY OPTION...: `run` in the background, which says what happens in $err.KEY.HOLDER; sets $pid
 hold() {

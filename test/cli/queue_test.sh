@@ -6,6 +6,7 @@ set -u
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 5
+echo 'node-timeout = 2s' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
 
 # hold KEY OPTION...: a holder in the background; sets $pid
 hold() {
@@ -60,6 +61,7 @@ says '... and named' "2 clients wait, in line at 127.0.0.1:[0-9]*" "$out"
 ! grep -q "in line at 127.0.0.1:$home" "$out"
 result '... another one' $? "$out"
 kill -s TERM "$holder"
+sh "$nodes_sh" restart "$nodes" "$at"
 
 # Permits: a line of their own.
 hold s --permits 2 --take 2 --holder all
