@@ -11,6 +11,8 @@
 #include "threads_load.h"
 #include "users.h"
 
+#define ALL_UP_MS 2000
+
 struct pair {
     struct rl_bench *bench;
     struct rl_bench_cycle_load *load;
@@ -86,17 +88,17 @@ static int warm_up(struct pair *pair) {
     return pair->has_two ? take_slice(pair, 1, scratch, slice_ms) : 0;
 }
 
-/* The library's sentence says which node is down, and why; hiredis would leave us waiting. */
+/* The library's sentence says which node is down, and why; hiredis would leave us waiting. A client is
+ * open when a majority is up: the others may need a moment more. */
 static int check_all_up(const struct pair *pair) {
     char sentence[REDLOCK_MESSAGE_MAX];
-    redlock_client *client = rl_bench_cycle_load_session(pair->load)->client;
+    struct rl_bench_session *session = rl_bench_cycle_load_session(pair->load);
     struct rl_bench *bench = pair->bench;
-    redlock_stats stats = REDLOCK_STATS_INIT;
-    if (redlock_client_stats(client, &stats) == 0 && stats.nodes_up == bench->n_nodes) {
+    if (rl_bench_session_settle(session, ALL_UP_MS) == 0) {
         return 0;
     }
     snprintf(bench->error, sizeof(bench->error), "--baseline needs every node: %s",
-             redlock_client_message(client, sentence, sizeof sentence));
+             redlock_client_message(session->client, sentence, sizeof sentence));
     return -1;
 }
 

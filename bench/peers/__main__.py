@@ -174,6 +174,7 @@ def main():
             file.write(text_of(results))
     print(show.tables(results["rows"], options.goals))
     if options.plots:
+        os.makedirs(options.plots, exist_ok=True)
         for name, picture in plot.pictures(results["rows"]).items():
             with open(f"{options.plots}/{name}.svg", "w") as file:
                 file.write(picture)

@@ -159,6 +159,16 @@ static void on_typed(uv_poll_t *typing, int status, int events) {
     draw(top);
 }
 
+/* A shell may have changed the modes meanwhile. */
+static void open_anew(struct top *top) {
+    rl_screen_close();
+    if (rl_screen_open()) {
+        draw(top);
+    } else {
+        end(top, RL_EXIT_SIGNAL + SIGHUP);
+    }
+}
+
 static void on_signal(int signal_number, void *data) {
     struct top *top = data;
     switch (signal_number) {
@@ -168,14 +178,10 @@ static void on_signal(int signal_number, void *data) {
         case SIGTSTP:
             rl_screen_close();
             rl_terminal_stop_self(SIGTSTP);
-            /* fall through */
-        case SIGCONT: /* a shell may have changed the modes meanwhile */
-            rl_screen_close();
-            if (rl_screen_open()) {
-                draw(top);
-            } else {
-                end(top, RL_EXIT_SIGNAL + SIGHUP);
-            }
+            open_anew(top);
+            break;
+        case SIGCONT:
+            open_anew(top);
             break;
         default:
             end(top, RL_EXIT_SIGNAL + signal_number);

@@ -36,6 +36,7 @@ def names(screen):
 def shows():
     screen = top()
     screen.await_text(r"^redlock top .* 3 held  1 wait .* 5/5 nodes in ")
+    screen.await_text(r" 1-3 of 3$")  # the last of it
     check(screen.alternate and not screen.cursor_shown, "not on a screen of its own")
     lines = screen.lines()
     check(sum("votes  " in line and " MB " in line for line in lines) == 5, "five nodes")
