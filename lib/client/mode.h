@@ -8,7 +8,8 @@
  * writer's, and keeps others out that it need not.
  *
  * Upgrade: one round (core/lock.h, 8). It counts as a writer's when that is won, and what was
- * converted in vain is converted back by an extension.
+ * converted in vain is converted back by an extension: the one that ends the upgrade, or, on a node
+ * that ran it late, the next one. Until then that node has it as a writer's.
  *
  * Can a conversion run late and let readers in beside a writer? A command may run after one that
  * was sent later: it lay on a connection that has ended, or its script was not there and it was
