@@ -88,8 +88,8 @@ static int warm_up(struct pair *pair) {
     return pair->has_two ? take_slice(pair, 1, scratch, slice_ms) : 0;
 }
 
-/* The library's sentence says which node is down, and why; hiredis would leave us waiting. A client is
- * open when a majority is up: the others may need a moment more. */
+/* The library's sentence says which node is down, and why; hiredis would leave us waiting. A client
+ * is open when a majority is up: the others may need a moment more. */
 static int check_all_up(const struct pair *pair) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct rl_bench_session *session = rl_bench_cycle_load_session(pair->load);

@@ -69,6 +69,16 @@ await() {
     done
 }
 
+# is_everywhere KEY TOKEN [OPTION]...: extends a hold, so that a node gets the key that was too slow for
+# the acquire. Who waits stands in line at home only if home has the key.
+is_everywhere() {
+    is_key=$1
+    is_token=$2
+    shift 2
+    "$redlock" extend "$@" "$is_key" "$is_token" &&
+        "$redlock" status "$is_key" | grep -q ': held by.* on \([0-9]*\) of \1 nodes'
+}
+
 # runs PID: is it there, and not just waiting to be waited for?
 runs() { grep -q '^State:[[:space:]]*[RSDTtI]' "/proc/$1/status" 2>/dev/null; }
 gone() { ! runs "$1"; }

@@ -31,6 +31,7 @@ says '... says how much was read' '^0 locks held, 0 clients wait; read 5 of 5 no
 
 # What redlock has on the nodes. Who waits is let go at the end, by the release.
 token=$("$redlock" acquire --fence --ttl 20m --max-ttl 1h --holder web1:4711 nightly)
+await is_everywhere nightly "${token% *}" --ttl 20m --max-ttl 1h
 for i in 1 2; do "$redlock" acquire --shared --ttl 10m --max-ttl 1h --holder "reader:$i" config; done >"$log"
 "$redlock" acquire --permits 3 --take 2 --ttl 15m --max-ttl 1h --holder up:1 uploads >"$log"
 "$redlock" run --wait 20m nightly -- true 2>"$scratch/waiter" &

@@ -25,7 +25,8 @@ if ! python3 -c 'import os; os.waitstatus_to_exitcode' 2>/dev/null; then
     exit 0
 fi
 
-"$redlock" acquire --ttl 20m --max-ttl 1h --holder web1:4711 nightly >"$log"
+token=$("$redlock" acquire --ttl 20m --max-ttl 1h --holder web1:4711 nightly)
+await is_everywhere nightly "$token" --ttl 20m --max-ttl 1h
 "$redlock" acquire --ttl 20m --max-ttl 1h --fence many >"$log"
 "$redlock" acquire --ttl 20m --max-ttl 1h "größe/日本語" >"$log"
 "$redlock" run --wait 10m nightly -- true 2>"$scratch/waiter" &
