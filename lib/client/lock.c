@@ -406,7 +406,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     }
     event.u.token = token;
     lock->reentry.owes_lost = false;
-    lock->span.id = 0; /* it was acquired by somebody else */
+    lock->span.id = 0; /* it was acquired by another client */
     rl_mode_take_over(lock);
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
     rl_step_event(lock, &event);
