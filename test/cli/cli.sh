@@ -69,6 +69,14 @@ await() {
     done
 }
 
+# keep_held KEY [OPTION]...: a holder in the background; sets $pid
+keep_held() {
+    keep_key=$1
+    shift
+    "$redlock" run -q "$@" "$keep_key" -- sleep 1000 2>>"$log" &
+    pid=$!
+    left="$left $pid"
+}
 # prepare KEY [OPTION]...: all nodes have the scripts of such a lock afterwards. One that has them not
 # says so first, and by then a command that ends with a majority's answers has ended.
 prepare() {

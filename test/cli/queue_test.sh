@@ -8,14 +8,6 @@ set -u
 start_nodes 5
 echo 'node-timeout = 2s' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
 
-# hold KEY OPTION...: a holder in the background; sets $pid
-hold() {
-    hold_key=$1
-    shift
-    "$redlock" run -q "$@" "$hold_key" -- sleep 1000 2>>"$log" &
-    pid=$!
-    left="$left $pid"
-}
 # places: what `redlock queue` lists, a word for each: place, what is wanted, who, and "gone"
 places() {
     "$redlock" queue "$1" 2>>"$log" |
@@ -28,15 +20,15 @@ status 'nobody waits' 1 "$redlock" queue k
 says '... it says so' '^  nobody waits$' "$out"
 says '... of whom' '^k: no client holds it$' "$out"
 
-hold k --holder me
+keep_held k --holder me
 holder=$pid
 await "$redlock" status k
-hold k --holder first
+keep_held k --holder first
 await are_places k '1-exclusive-first'
-hold k --holder second
+keep_held k --holder second
 second=$pid
 await are_places k '1-exclusive-first 2-exclusive-second'
-hold k --holder reader --shared
+keep_held k --holder reader --shared
 await are_places k '1-exclusive-first 2-exclusive-second --to-read-reader'
 result 'who waits, in order, and for what' $? "$log"
 status 'somebody waits' 0 "$redlock" queue k
@@ -64,11 +56,11 @@ kill -s TERM "$holder"
 sh "$nodes_sh" restart "$nodes" "$at"
 
 # Permits: a line of their own.
-hold s --permits 2 --take 2 --holder all
+keep_held s --permits 2 --take 2 --holder all
 await "$redlock" status s
-hold s --permits 2 --holder one
+keep_held s --permits 2 --holder one
 await are_places s '1-1-permit-one'
-hold s --permits 2 --take 2 --holder two
+keep_held s --permits 2 --take 2 --holder two
 await are_places s '1-1-permit-one 2-2-permits-two'
 result 'who waits for permits, and for how many' $? "$log"
 "$redlock" queue s >"$out"

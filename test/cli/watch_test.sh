@@ -16,21 +16,14 @@ watch() {
 }
 # saw PATTERN: a line of this end, before long
 saw() { await grep -q -e "^20[0-9-]* [0-9:.]* $1\$" "$seen"; }
-hold() {
-    hold_key=$1
-    shift
-    "$redlock" run -q "$@" "$hold_key" -- sleep 1000 2>>"$log" &
-    pid=$!
-    left="$left $pid"
-}
 
-hold k --holder one
+keep_held k --holder one
 one=$pid
 await "$redlock" status k
 watch k,free 'l'
 saw 'k: held by one for another [0-9.]* s, on [345] of 5 nodes' && saw 'free: free' && saw 'l: free'
 result 'at first what there is, of several keys' $? "$seen"
-hold k --holder two
+keep_held k --holder two
 saw 'k: two waits'
 result 'a waiter comes' $? "$seen"
 kill -s TERM "$one"
@@ -38,7 +31,7 @@ saw 'k: handed over from one to two, on [345] of 5 nodes'
 result 'a hand-over from one redlock run to the next' $? "$seen"
 ! grep -q 'two waits no longer' "$seen"
 result '... who waits no longer, and that is not said as well' $? "$seen"
-hold k --holder three --shared
+keep_held k --holder three --shared
 saw 'k: three waits to read'
 result 'one that would read' $? "$seen"
 kill -s TERM "$pid"
@@ -51,20 +44,20 @@ result 'a kick' $? "$seen"
 [ "$(grep -c 'k: ' "$seen")" -eq $((lines + 2)) ]
 result '... in two lines' $? "$seen"
 
-hold k --holder four --shared
+keep_held k --holder four --shared
 four=$pid
-hold k --holder five --shared
+keep_held k --holder five --shared
 five=$pid
 saw 'k: read by four for another [0-9.]* s, on [345] of 5 nodes' && saw 'k: read by five .*'
 result 'readers come' $? "$seen"
 kill -s TERM "$four"
 saw 'k: four reads no longer'
 result '... and go' $? "$seen"
-hold l --permits 1 --holder six
+keep_held l --permits 1 --holder six
 six=$pid
 saw 'l: slot 0 held by six for another [0-9.]* s, on [345] of 5 nodes'
 result 'a permit' $? "$seen"
-hold l --permits 1 --holder seven
+keep_held l --permits 1 --holder seven
 saw 'l: seven waits for 1 permit'
 result '... who waits for it' $? "$seen"
 kill -s TERM "$six"
@@ -75,7 +68,7 @@ saw 'free: no longer held by brief, whose time was over: .*'
 result 'a lock that is not renewed' $? "$seen"
 
 # The node that keeps the line hangs: who stands in it goes to another one, and is not lost meanwhile.
-hold l --permits 1 --holder eight
+keep_held l --permits 1 --holder eight
 saw 'l: eight waits for 1 permit'
 home=$("$redlock" queue --json l | sed 's/.*"home": "127.0.0.1:\([0-9]*\)", "usual.*/\1/')
 for i in 1 2 3 4 5; do [ "$(port $i)" != "$home" ] || at=$i; done
@@ -103,10 +96,10 @@ result 'SIGTERM ends it, status 0' $? "$err"
 watch --json k m
 await grep -q '"event": "free", "key": "m"' "$seen"
 kill -s TERM "$five"
-hold m --holder alpha
+keep_held m --holder alpha
 await grep -q '^{"at": "20[0-9-]*T[0-9:.]*Z", "event": "held", "key": "m", "kind": "exclusive", "holder": "alpha", "token": "[0-9a-f]\{40\}:alpha", "remaining_ms": [0-9]*, "votes": [0-9]}$' "$seen"
 result '--json: an object for each event' $? "$seen"
-hold m --holder beta
+keep_held m --holder beta
 await grep -q '"event": "waits", "key": "m", "kind": "exclusive", "holder": "beta", "client": "[0-9a-f]\{16\}", "waited_ms": [0-9]*}$' "$seen"
 result '... for each of them' $? "$seen"
 "$redlock" kick --yes --reason 'again' m >>"$log" 2>&1
