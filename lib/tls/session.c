@@ -19,11 +19,21 @@ void rl_tls_session_keep(struct rl_tls_peer *peer, SSL_SESSION *session) {
     peer->sessions[peer->n_sessions++] = session;
 }
 
+/* When it began, in seconds since 1970. Later releases deprecate the name that counts in a long. */
+static time_t began_at(const SSL_SESSION *session) {
+    assert(session != NULL);
+#if OPENSSL_VERSION_NUMBER >= 0x30300000L
+    return SSL_SESSION_get_time_ex(session);
+#else
+    return (time_t)SSL_SESSION_get_time(session);
+#endif
+}
+
 static bool is_good(SSL_SESSION *session, bool insecure) {
     time_t now = time(NULL);
     assert(session != NULL);
     const X509 *cert = SSL_SESSION_get0_peer(session);
-    long age = (long)now - SSL_SESSION_get_time(session);
+    time_t age = now - began_at(session);
     if (!SSL_SESSION_is_resumable(session) || age < 0 || age >= SSL_SESSION_get_timeout(session)) {
         return false;
     }
