@@ -46,8 +46,7 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     return exit_status;
 }
 
-/* An acquire that was granted while a signal came is given back. */
-static int give_back(struct rl_session *session, redlock_lock *lock) {
+int rl_acquire_give_back(struct rl_session *session, redlock_lock *lock) {
     if (redlock_release(lock, rl_session_lock_cb, session) == 0) {
         rl_session_wait(session);
     }
@@ -84,7 +83,7 @@ bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys
     if (status != 0) {
         *exit_status = not_acquired(session, lock, keys, status);
     } else if (session->caught != 0) {
-        *exit_status = give_back(session, lock);
+        *exit_status = rl_acquire_give_back(session, lock);
     } else {
         *exit_status = RL_EXIT_OK;
         return true;

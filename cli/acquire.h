@@ -15,4 +15,7 @@
 bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
                 redlock_acquire_options *options, int *exit_status);
 
+/* A lock that was acquired while a signal came is released. Returns the exit status. */
+int rl_acquire_give_back(struct rl_session *session, redlock_lock *lock);
+
 #endif

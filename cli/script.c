@@ -23,10 +23,7 @@ struct script {
     struct rl_token token;
     redlock_lock *lock;
     const char *keys;
-    uint64_t released_ms;
 };
-
-#define LOOK_MS 5 /* how often late votes are looked for */
 
 /* -- Arguments -- */
 
@@ -166,6 +163,10 @@ static int acquire(struct script *script, struct rl_args *args) {
         }
         return status;
     }
+    rl_session_settle(&script->session); /* before anyone has the token, and may release with it */
+    if (script->session.caught != 0) {
+        return rl_acquire_give_back(&script->session, script->lock);
+    }
     show_token(script, args, token);
     if (args->json) {
         print_json(script, 0, token, redlock_lock_message(script->lock, sentence, sizeof sentence));
@@ -191,6 +192,7 @@ static int extend(struct script *script, struct rl_args *args) {
     int status = redlock_adopt(script->lock, script->token.digits, &options, rl_session_lock_cb,
                                &script->session);
     status = status == 0 ? rl_session_wait(&script->session) : status;
+    rl_session_settle(&script->session);
     if (args->json) {
         char token[RL_TOKEN_TEXT_MAX] = "";
         if (status == 0) {
@@ -224,35 +226,13 @@ static int judge_release(struct script *script) {
     return deleted >= quorum ? 0 : gone > n - quorum ? REDLOCK_ERR_LOST : REDLOCK_ERR_UNKNOWN;
 }
 
-static void on_look(uv_timer_t *timer) {
-    struct script *script = timer->data;
-    uint64_t waited_ms = uv_now(&script->session.loop) - script->released_ms;
-    if (judge_release(script) != REDLOCK_ERR_UNKNOWN ||
-        waited_ms >= (uint64_t)script->session.args->node_timeout_ms) {
-        rl_session_done(&script->session, 0);
-    }
-}
-
-/* The library is content when a quorum has answered; whether the token was there may need one
- * answer more. */
-static void await_votes(struct script *script) {
-    uv_timer_t timer;
-    uv_timer_init(&script->session.loop, &timer);
-    timer.data = script;
-    script->released_ms = uv_now(&script->session.loop);
-    uv_timer_start(&timer, on_look, 0, LOOK_MS);
-    rl_session_wait(&script->session);
-    uv_close((uv_handle_t *)&timer, NULL);
-    uv_run(&script->session.loop, UV_RUN_NOWAIT);
-}
-
 static int release(struct script *script, struct rl_args *args) {
     char sentence[REDLOCK_MESSAGE_MAX];
     int status = redlock_release_token(script->lock, script->token.digits, rl_session_lock_cb,
                                        &script->session);
     status = status == 0 ? rl_session_wait(&script->session) : status;
     if (status == 0) {
-        await_votes(script);
+        rl_session_settle(&script->session); /* whether it was there may need one answer more */
         status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
     }
     if (args->json) {

@@ -39,6 +39,46 @@ int rl_session_wait(struct rl_session *session) {
     return session->status;
 }
 
+/* Whether a node still has to answer a command. */
+static bool is_unanswered(const struct rl_session *session) {
+    for (size_t i = 0; i < session->args->nodes.n; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        if (redlock_client_node(session->client, i, &info) == 0 && info.outstanding > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void settle_check(uv_check_t *check) {
+    struct rl_session *session = check->data;
+    if (session->caught != 0 || !is_unanswered(session)) {
+        rl_session_done(session, 0);
+    }
+}
+
+static void settle_timeout(uv_timer_t *timer) {
+    rl_session_done(timer->data, 0);
+}
+
+void rl_session_settle(struct rl_session *session) {
+    uv_check_t check;
+    uv_timer_t timer;
+    if (!is_unanswered(session)) {
+        return;
+    }
+    uv_check_init(&session->loop, &check);
+    uv_timer_init(&session->loop, &timer);
+    check.data = timer.data = session;
+    uv_update_time(&session->loop);
+    uv_check_start(&check, settle_check);
+    uv_timer_start(&timer, settle_timeout, (uint64_t)session->args->node_timeout_ms, 0);
+    rl_session_wait(session);
+    uv_close((uv_handle_t *)&check, NULL);
+    uv_close((uv_handle_t *)&timer, NULL);
+    uv_run(&session->loop, UV_RUN_NOWAIT);
+}
+
 static void on_signal(int signal_number, void *data) {
     struct rl_session *session = data;
     if (signal_number == SIGWINCH) {

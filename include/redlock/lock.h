@@ -245,7 +245,7 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
  *     0                          held exclusively; validity is not shorter than before
  *     REDLOCK_ERR_HELD           others read, and it is held shared as before
  *     REDLOCK_ERR_WOULD_DEADLOCK
- *                                the same, and another reader has tried lately (5 s): one of the
+ *                                the same, and another reader has tried recently (5 s): one of the
  *                                two must release
  *     REDLOCK_ERR_UNKNOWN        too many nodes did not answer this, or an earlier change of the
  *                                mode, which might run late; held shared as before

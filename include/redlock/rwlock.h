@@ -215,7 +215,7 @@ REDLOCK_API int redlock_rwlock_downgrade(redlock_rwlock *rwlock);
  * Returns:
  *     0                           a writer
  *     REDLOCK_ERR_HELD            others read; a reader as before
- *     REDLOCK_ERR_WOULD_DEADLOCK  the same, and another reader has tried lately (5 s): one of the
+ *     REDLOCK_ERR_WOULD_DEADLOCK  the same, and another reader has tried recently (5 s): one of the
  *                                 two must unlock, and what it has read may be changed then
  *     REDLOCK_ERR_UNKNOWN         too many nodes did not answer; a reader as before
  *     REDLOCK_ERR_LOST            lost, now or before

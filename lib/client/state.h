@@ -123,7 +123,7 @@ struct rl_listening {
     struct rl_listener *listeners;   /* one for each node; NULL before the first is needed */
     bool everywhere;                 /* subscriptions want all nodes */
     uint32_t wanted;                 /* the client's own channel is */
-    uint32_t kept;                   /* that, or it was until lately */
+    uint32_t kept;                   /* that, or it was until recently */
     uint32_t asked;                  /* may send messages: SUBSCRIBE is out or confirmed */
     uint32_t confirmed;              /* of them */
     uint32_t leaving;                /* of them: UNSUBSCRIBE is out */

@@ -47,7 +47,6 @@ everything() {
     "$redlock" kick --yes --reason 'for a test' "$key"k >"$out" || return
     [ "$(grep -c 'deleted  *noted' "$out")" -eq 3 ] || return
     "$redlock" status "$key"k | grep -q 'was kicked by .*: for a test' || return
-    prepare "$key"r --shared || return
     everything_token=$("$redlock" acquire --shared --wait 5s --ttl 20s "$key"r) || return
     "$redlock" run --shared --fence --wait 5s --ttl 5s "$key"r -- sleep 2 || return # extends
     await_status is_everywhere "$key"r "$everything_token" --ttl 20s --shared || return

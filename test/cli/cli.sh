@@ -77,13 +77,6 @@ keep_held() {
     pid=$!
     left="$left $pid"
 }
-# prepare KEY [OPTION]...: all nodes have the scripts of such a lock afterwards. One that has them not
-# says so first, and by then a command that ends with a majority's answers has ended.
-prepare() {
-    prepare_key=$1
-    shift
-    "$redlock" run "$@" --wait 5s "$prepare_key" -- sleep 1
-}
 # is_everywhere KEY TOKEN [OPTION]...: extends a hold, so that a node gets the key that was too slow for
 # the acquire. Who waits stands in line at home only if home has the key.
 is_everywhere() {

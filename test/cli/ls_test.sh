@@ -30,7 +30,6 @@ status 'no locks' 0 "$redlock" ls
 says '... says how much was read' '^0 locks held, 0 clients wait; read 5 of 5 nodes, 0 keys each, in' "$out"
 
 # What redlock has on the nodes. Who waits is let go at the end, by the release.
-prepare nightly --fence
 token=$("$redlock" acquire --fence --ttl 20m --max-ttl 1h --holder web1:4711 nightly)
 await is_everywhere nightly "${token% *}" --ttl 20m --max-ttl 1h
 for i in 1 2; do "$redlock" acquire --shared --ttl 10m --max-ttl 1h --holder "reader:$i" config; done >"$log"
