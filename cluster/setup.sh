@@ -105,6 +105,7 @@ for_test() {
     want libcmocka-dev 'the unit tests' pkg-config --exists cmocka
     want liblua5.1-0-dev 'redlock conform: scripts of other clients' pkg-config --exists lua5.1
     want python3-redis '... and such a client' has_python redis
+    want libzstd-dev 'static programs: what some OpenSSLs link' pkg-config --exists libzstd
     want g++ 'the headers must compile as C++ too' has g++
     want clang 'the second compiler' has clang
     want libclang-rt-dev "clang's sanitizers" has_clang_runtime
@@ -200,6 +201,8 @@ libmariadb-dev      mariadb-connector-c-devel mariadb-connector-c-dev mariadb-li
 libcmocka-dev       libcmocka-devel           cmocka-dev            cmocka          cmocka
 liblua5.1-0-dev     compat-lua-devel          lua5.1-dev            lua51           -
 python3-redis       python3-redis             py3-redis             python-redis    -
+libzstd-dev         libzstd-devel             zstd-dev              zstd            zstd
+libzstd-dev         libzstd-devel             zstd-dev              zstd            zstd
 g++                 gcc-c++                   g++                   gcc             -
 clang               clang                     clang                 clang           llvm
 libclang-rt-dev     compiler-rt               compiler-rt           compiler-rt     llvm
