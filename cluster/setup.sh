@@ -202,7 +202,6 @@ libcmocka-dev       libcmocka-devel           cmocka-dev            cmocka      
 liblua5.1-0-dev     compat-lua-devel          lua5.1-dev            lua51           -
 python3-redis       python3-redis             py3-redis             python-redis    -
 libzstd-dev         libzstd-devel             zstd-dev              zstd            zstd
-libzstd-dev         libzstd-devel             zstd-dev              zstd            zstd
 g++                 gcc-c++                   g++                   gcc             -
 clang               clang                     clang                 clang           llvm
 libclang-rt-dev     compiler-rt               compiler-rt           compiler-rt     llvm

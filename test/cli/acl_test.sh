@@ -6,11 +6,6 @@ set -u
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 3
-ask() {
-    ask_i=$1
-    shift
-    "$cli" -p "$(port "$ask_i")" "$@"
-}
 
 # make_user LINE...: the user app with these words, on every node; and only he is connected
 make_user() {

@@ -3,6 +3,7 @@
 #   start_nodes N [OPTION]...   N nodes below $nodes; REDLOCK_NODES names them
 #   stop_nodes
 #   port I                      of node I
+#   ask I COMMAND...            what it answers
 #   await COMMAND...            until it succeeds, for at most a minute
 #   in_time MS SCENE [AFTER]        runs SCENE, and AFTER, until SCENE took no longer than MS
 #   status WHAT WANTED COMMAND...   one case: the command's exit status; output in $out and $err
@@ -56,6 +57,11 @@ start_nodes() {
 
 stop_nodes() { sh "$nodes_sh" stop "$nodes" >"$log" 2>&1; }
 port() { cat "$nodes/$1/port"; }
+ask() {
+    ask_i=$1
+    shift
+    "$cli" -p "$(port "$ask_i")" "$@"
+}
 each_node() {
     for each_i in $(seq "$(wc -l <"$nodes/urls")"); do sh "$nodes_sh" "$1" "$nodes" "$each_i"; done
 }

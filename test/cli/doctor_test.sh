@@ -9,19 +9,15 @@ set -u
 start_nodes 3
 # What hangs does so for long. Else a node that was kept from running would be one of them.
 echo 'node-timeout = 10s' >>"$scratch/.config/redlock/redlock.conf"
-ask() {
-    ask_i=$1
-    shift
-    "$cli" -p "$(port "$ask_i")" "$@" >/dev/null 2>&1
-}
+tell() { ask "$@" >/dev/null 2>&1; }
 url() { sed -n "$1p" "$nodes/urls"; }
 
 
 older() { [ "$("$cli" -p "$(port 3)" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" -ge 1 ]; }
 await older
 for i in 1 2 3; do
-    ask "$i" config set appendonly yes
-    ask "$i" config set appendfsync always
+    tell "$i" config set appendonly yes
+    tell "$i" config set appendfsync always
 done
 status 'nothing to complain of' 0 "$redlock" doctor --ttl 1s
 says '... and it says so' '^These nodes can be trusted with locks.$' "$out"
@@ -49,42 +45,42 @@ await trusted
 status 'old enough: from then on clients let it vote' 0 \
     "$redlock" run --wait 30s --ttl 1s --node-timeout 250ms --grace 50ms --guard strict --max-ttl "$age" of-age -- true
 finds 'observed does not look' ok guard 'let it vote (all 3)' 0 --guard observed
-ask 2 acl setuser default -info
+tell 2 acl setuser default -info
 finds 'no INFO, no vote' error guard "INFO is refused (127.0.0.1:$(port 2))" 2 --guard strict --max-ttl 1ms
-ask 2 acl setuser default +info
+tell 2 acl setuser default +info
 
-ask 1 config set appendfsync everysec
+tell 1 config set appendfsync everysec
 finds 'AOF each second' note persistence "flushed every second.*($(one 1))" 0
-ask 1 config set appendonly no
+tell 1 config set appendonly no
 finds 'no AOF' warning persistence "nothing is saved: a restart forgets.*($(one 1))" 1
-ask 1 config set save '3600 1'
+tell 1 config set save '3600 1'
 finds 'snapshots' warning persistence 'snapshots only' 1
-ask 1 config set appendonly yes
-ask 1 config set appendfsync always
+tell 1 config set appendonly yes
+tell 1 config set appendfsync always
 
-ask 2 config set maxmemory-policy allkeys-lru
+tell 2 config set maxmemory-policy allkeys-lru
 finds 'allkeys-lru without maxmemory' warning eviction "allkeys-lru, without effect.*(127.0.0.1:$(port 2))" 1
-ask 2 config set maxmemory 100mb
+tell 2 config set maxmemory 100mb
 finds 'allkeys-lru with maxmemory' error eviction 'allkeys-lru with maxmemory set' 2
 finds 'which a guard does not use' note guard "do not use it: it may evict locks (127.0.0.1:$(port 2))" 2 \
     --guard observed
-ask 2 config set maxmemory-policy noeviction
+tell 2 config set maxmemory-policy noeviction
 finds 'noeviction with maxmemory' ok eviction 'noeviction (all 3)' 0
-ask 2 config set maxmemory 1mb
+tell 2 config set maxmemory 1mb
 finds 'its memory is full' error commands 'SET is refused: OOM' 2
 grep -q 'noeviction, but its memory is' "$out.joined"
 result '... and eviction says so too' $? "$out"
-ask 2 config set maxmemory 0
+tell 2 config set maxmemory 0
 
 status 'up for less than the ttl, but nothing is forgotten' 0 "$redlock" doctor --ttl 1d
-ask 1 config set appendfsync everysec
+tell 1 config set appendfsync everysec
 "$redlock" doctor --ttl 1d >"$out"
 [ $? -eq 1 ] && grep -q 'warning  uptime .*less than the longest' "$out"
 result 'up for less than the ttl, and it may forget: a warning' $? "$out"
-ask 1 config set appendfsync always
+tell 1 config set appendfsync always
 
-ask 1 config set repl-diskless-sync-delay 0
-ask 3 replicaof 127.0.0.1 "$(port 1)"
+tell 1 config set repl-diskless-sync-delay 0
+tell 3 replicaof 127.0.0.1 "$(port 1)"
 linked() { "$cli" -p "$(port 3)" info replication | grep -q 'master_link_status:up'; }
 await linked
 finds 'a replica' error role "a replica of 127.0.0.1:$(port 1).*($(one 3))" 2
@@ -94,7 +90,7 @@ grep -q 'error *identity .*belong to one replication' "$out.joined"
 result '... and both are one replication' $? "$out"
 finds 'which a guard does not use' note guard "do not use it: it is a replica (127.0.0.1:$(port 3))" 2 \
     --guard observed
-ask 3 replicaof no one
+tell 3 replicaof no one
 await sh -c "$cli -p $(port 1) info replication | grep -q connected_slaves:0"
 
 finds 'one server by two names' error identity "127.0.0.1:$(port 1) and localhost:$(port 1) are the same server" 2 \
@@ -104,22 +100,22 @@ finds 'two databases of a server' error identity 'are the same server' 2 \
 finds 'one node' warning number 'one node' 1 --nodes "$(url 2)"
 finds 'two nodes' warning number 'two nodes: both are needed' 1 --nodes "$(url 1),$(url 2)"
 
-ask 1 acl setuser weak on '>pw' '~*' '&*' +ping +info +time
+tell 1 acl setuser weak on '>pw' '~*' '&*' +ping +info +time
 finds 'a user without rights' error commands "SET is refused: NOPERM" 2 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
 grep -q 'remedy *allow it: ACL SETUSER weak +set' "$out.joined"
 result '... and how to give him those' $? "$out"
-ask 1 acl setuser weak +set +eval +evalsha '+script|load' +get
+tell 1 acl setuser weak +set +eval +evalsha '+script|load' +get
 finds 'a user who may not delete' error commands 'the script that releases is refused' 2 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
 [ "$("$cli" -p "$(port 1)" keys 'redlock-doctor:*' | wc -l)" -le 3 ]
 result '... whose keys end by their ttl' $?
-ask 1 acl setuser weak +del +pttl +pexpire -info
+tell 1 acl setuser weak +del +pttl +pexpire -info
 finds 'a user without INFO' warning mode 'INFO is refused' 1 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
 finds '... and without PUBLISH' warning commands 'PUBLISH is refused' 1 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
-ask 1 acl setuser keyed on '>pw' '~mine:*' '~libredlock:line:*' '&*' +@all
+tell 1 acl setuser keyed on '>pw' '~mine:*' '~libredlock:line:*' '&*' +@all
 finds 'a user for some keys' error commands 'SET is refused: NOPERM' 2 \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds '--key-prefix' ok commands 'are allowed (all 3)' 0 --key-prefix mine: \
@@ -130,16 +126,16 @@ finds '--fence: they have to work' error fences 'a lock with a fence is refused:
     --key-prefix mine: --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 grep -q 'remedy *allow them: ACL SETUSER keyed .* ~libredlock:fence:\*' "$out.joined"
 result '... and how to allow them' $? "$out"
-ask 1 acl setuser keyed '~libredlock:fence:*'
+tell 1 acl setuser keyed '~libredlock:fence:*'
 finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix mine: \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 keyed="redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds 'all that waiting in turn needs' ok line 'can wait in turn (all 3)' 0 --key-prefix mine: --nodes "$keyed"
 for right in zadd zrem zrange zrank zcard zpopmin time; do
-    ask 1 acl setuser keyed "-$right"
+    tell 1 acl setuser keyed "-$right"
     finds "a line without $right" warning line "the line of those who wait is refused: .*($(one 1))" 1 \
         --key-prefix mine: --nodes "$keyed"
-    ask 1 acl setuser keyed "+$right"
+    tell 1 acl setuser keyed "+$right"
 done
 remedy '... locks work, and how to allow it' \
     'allow it, ACL SETUSER keyed .*+zpopmin.* ~libredlock:line:\*: without it .* not served in turn .*; locks work'
@@ -158,66 +154,66 @@ without() {
     finds "$1 without $2" note "$1" "is refused: .*($(one 1))" "$3" --key-prefix mine: --nodes "$keyed"
 }
 for right in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
-    ask 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:fence:*' '~libredlock:line:{*'
+    tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:fence:*' '~libredlock:line:{*'
     for other in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
-        [ "$other" = "$right" ] || ask 1 acl setuser keyed "~libredlock:$other*"
+        [ "$other" = "$right" ] || tell 1 acl setuser keyed "~libredlock:$other*"
     done
     case $right in *permits: | slot:) without permits "libredlock:$right" 0 ;; *) without readers "libredlock:$right" 0 ;; esac
 done
-ask 1 acl setuser keyed '~libredlock:*'
+tell 1 acl setuser keyed '~libredlock:*'
 for right in zscore zcount zrangebyscore zremrangebyscore pexpireat exists; do
-    ask 1 acl setuser keyed "-$right"
+    tell 1 acl setuser keyed "-$right"
     without readers "$right" 0
-    ask 1 acl setuser keyed "+$right"
+    tell 1 acl setuser keyed "+$right"
 done
 for right in zadd zrem zrange zrank time; do # which the line misses, too
-    ask 1 acl setuser keyed "-$right"
+    tell 1 acl setuser keyed "-$right"
     without readers "$right" 1
-    ask 1 acl setuser keyed "+$right"
+    tell 1 acl setuser keyed "+$right"
 done
 for right in zadd zrem zrange zrank zcard time; do
-    ask 1 acl setuser keyed "-$right"
+    tell 1 acl setuser keyed "-$right"
     without permits "$right" 1
-    ask 1 acl setuser keyed "+$right"
+    tell 1 acl setuser keyed "+$right"
 done
 for right in mget exists; do
-    ask 1 acl setuser keyed "-$right"
+    tell 1 acl setuser keyed "-$right"
     without permits "$right" 0
-    ask 1 acl setuser keyed "+$right"
+    tell 1 acl setuser keyed "+$right"
 done
 finds 'all that readers need' ok readers 'can be shared by readers (all 3)' 0 --key-prefix mine: --nodes "$keyed"
 finds 'all that semaphores need' ok permits 'semaphores can be used (all 3)' 0 --key-prefix mine: --nodes "$keyed"
 [ -z "$("$cli" -p "$(port 1)" keys 'libredlock:*mine:*')" ]
 result '... and nothing is left' $?
-ask 1 acl setuser keyed '-pubsub|numsub'
+tell 1 acl setuser keyed '-pubsub|numsub'
 finds 'no PUBSUB NUMSUB' warning line 'PUBSUB NUMSUB is refused: NOPERM' 1 --key-prefix mine: --nodes "$keyed"
-ask 1 acl setuser keyed '+pubsub|numsub' resetchannels '&redlock:*'
+tell 1 acl setuser keyed '+pubsub|numsub' resetchannels '&redlock:*'
 finds "no client's channel" warning line "PUBLISH to a client's channel is refused: NOPERM" 1 \
     --key-prefix mine: --nodes "$keyed"
 grep -q "^warning *line *SUBSCRIBE to a client's channel is refused" "$out.joined" && grep -q '^ok *commands .*(all 3)' "$out.joined"
 result '... and none to listen to' $? "$out.joined"
-ask 1 acl setuser keyed resetchannels '&libredlock:client:*'
+tell 1 acl setuser keyed resetchannels '&libredlock:client:*'
 finds '... but no other' ok line 'can wait in turn (all 3)' 1 --key-prefix mine: --nodes "$keyed"
-ask 1 acl setuser keyed '&*'
+tell 1 acl setuser keyed '&*'
 finds 'a wrong password' error reachable 'AUTH: WRONGPASS' 2 \
     --nodes "redis://weak:no@$(one 1),$(url 2),$(url 3)"
-ask 1 config set requirepass secret
+tell 1 config set requirepass secret
 finds 'no password' error reachable 'AUTH: NOAUTH' 2
 "$cli" -p "$(port 1)" -a secret config set requirepass '' >/dev/null 2>&1
 
 # With a strict guard clients need no AOF.
-ask 1 config set appendonly no
-ask 1 config set save ''
+tell 1 config set appendonly no
+tell 1 config set save ''
 finds 'no AOF, a strict guard' note persistence \
     "nothing is saved.*($(one 1))" 0 --guard strict --max-ttl 1ms
 remedy '... which does without' 'none is needed if all clients have a strict guard'
 finds 'no AOF, a guard that observes' warning persistence \
     "nothing is saved.*($(one 1))" 1 --guard observed
 remedy '... which does not do without' 'set appendonly .* or guard = strict in all clients'
-ask 1 config set appendonly yes
-ask 1 config set appendfsync everysec
+tell 1 config set appendonly yes
+tell 1 config set appendfsync everysec
 finds 'too young, a strict guard' note uptime 'less than the longest ttl' 0 --guard strict --ttl 1d
-ask 1 config set appendfsync always
+tell 1 config set appendfsync always
 
 # A member of a cluster: also one that has every key refuses a fence.
 # The port of its bus is chosen as nodes.sh chooses a node's: one that is taken is another try.
@@ -230,8 +226,8 @@ joins() {
 }
 await joins
 finds 'a member of a cluster' error mode "a member of a cluster ($(one 3))" 2
-ask 3 cluster addslotsrange 0 16383
-has_slots() { "$cli" -p "$(port 3)" set k v | grep -q OK && ask 3 del k; }
+tell 3 cluster addslotsrange 0 16383
+has_slots() { "$cli" -p "$(port 3)" set k v | grep -q OK && tell 3 del k; }
 await has_slots
 finds '... with all slots' error fences "CROSSSLOT.*($(one 3))" 2 --fence
 remedy '... is explained' 'a cluster stores a lock and its counter in different slots'

@@ -7,11 +7,6 @@ set -u
 . "$(dirname "$0")/cli.sh"
 echo 'node-timeout = 5s' >>"$scratch/.config/redlock/redlock.conf" # a busy machine is slow
 start_nodes 5
-ask() {
-    ask_i=$1
-    shift
-    "$cli" -p "$(port "$ask_i")" "$@"
-}
 each() { for each_n in 1 2 3 4 5; do ask "$each_n" "$@"; done >"$log" 2>&1; }
 # lists WHAT PATTERN [OPTION]...: one case: a line of ls matches
 lists() {

@@ -72,37 +72,37 @@ says '... is told' 'h: not acquired: .*error reply'
 # A majority's answers are enough for a grant. The third node, which is slow and has none of our scripts,
 # gets the key all the same: the command does not end before.
 slow() {
-    for i in 1 2 3; do "$cli" -p "$(port "$i")" script flush >"$log"; done
-    "$cli" -p "$(port 3)" client pause 300 write >"$log"
+    for i in 1 2 3; do ask "$i" script flush >"$log"; done
+    ask 3 client pause 300 write >"$log"
     "$redlock" "$@" --node-timeout 20s --guard off >"$out" 2>"$err"
 }
-is_on_first() { [ "$("$cli" -p "$(port 1)" exists s)" = 1 ]; }
-is_on_third() { [ "$("$cli" -p "$(port 3)" get s)" = "$token" ]; }
+is_on_first() { [ "$(ask 1 exists s)" = 1 ]; }
+is_on_third() { [ "$(ask 3 get s)" = "$token" ]; }
 slow acquire --fence s
 token=$(sed 's/ .*//' "$out") && is_on_third
 result 'acquire: a slow node without the script has the key, too' $? "$err"
-"$cli" -p "$(port 3)" del s >"$log"
+ask 3 del s >"$log"
 slow extend s "$token"
 is_on_third
 result 'extend: ... and gets it again' $? "$err"
 slow release s "$token"
-[ "$("$cli" -p "$(port 3)" exists s)" = 0 ]
+[ "$(ask 3 exists s)" = 0 ]
 result 'release: ... and loses it' $? "$err"
 slow acquire --shared s
-token=$(cat "$out") && "$cli" -p "$(port 3)" exists s | grep -qx 1
+token=$(cat "$out") && ask 3 exists s | grep -qx 1
 result 'acquire --shared: ... has the lease, too' $? "$err"
-"$cli" -p "$(port 3)" del s >"$log"
+ask 3 del s >"$log"
 slow extend --shared s "$token"
-"$cli" -p "$(port 3)" exists s | grep -qx 1
+ask 3 exists s | grep -qx 1
 result 'extend --shared: ... and gets it again' $? "$err"
 "$redlock" release s "$token"
-"$cli" -p "$(port 3)" client pause 60000 write >"$log"
+ask 3 client pause 60000 write >"$log"
 "$redlock" acquire --node-timeout 60s s >"$out" 2>"$err" &
 pid=$!
 await is_on_first && kill -s TERM "$pid"
-"$cli" -p "$(port 3)" client unpause >"$log"
+ask 3 client unpause >"$log"
 wait "$pid"
-[ $? -eq 143 ] && [ ! -s "$out" ] && [ "$("$cli" -p "$(port 1)" exists s)" = 0 ]
+[ $? -eq 143 ] && [ ! -s "$out" ] && [ "$(ask 1 exists s)" = 0 ]
 result 'a signal while it waits for that: the lock is released, no token is printed' $? "$err"
 
 # -- status --

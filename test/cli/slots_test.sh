@@ -12,11 +12,6 @@ set -u
 start_nodes 5
 # acquire ends when a quorum has the slot: 3/5 is as good. And no permit ends while a case waits.
 printf 'ttl = 10m\nmax-ttl = 1h\n' >>"$scratch/.config/redlock/redlock.conf"
-ask() {
-    ask_i=$1
-    shift
-    "$cli" -p "$(port "$ask_i")" "$@"
-}
 ask_all() { for i in 1 2 3 4 5; do ask "$i" "$@"; done >"$log" 2>&1; }
 narrow() {
     ! grep -q '.\{81\}' "$out"

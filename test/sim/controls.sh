@@ -105,7 +105,7 @@ patch  first-counter           fence     100   --preset fenced --break raise-lar
 patch  late-vote-fences        fence     1000  --preset fenced
 break  raise-blind             fence     300   --preset fenced
 break  raise-anywhere          fence     500   --preset fenced
-break  raise-larger            fence     12000 --preset fenced
+break  raise-larger            fence     5000  --preset fenced --nodes 3 --steps 5000
 break  counter-ttl             fence     100   --preset fenced
 break  counter-left            fence     100   --preset leaders
 break  flushall                overlap   100   --preset forgetful
@@ -165,40 +165,45 @@ preset stale                   overlap   100   --preset stale
 preset steps                   overlap   100   --preset steps
 '
 
-# compile SOURCE OBJECT [INCLUDE]
+# compile SOURCE OBJECT
 compile() {
     # $cc and $includes may be several words.
     # shellcheck disable=SC2086
-    $cc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -w ${3:+"-I$3"} -I"$root/lib" -I"$root/include" \
+    $cc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -w -I"$root/lib" -I"$root/include" \
         -I"$root/test" -I"$root/tool" -I"$root" $includes -c -o "$2" "$1"
 }
 
 # build NAME: $scratch/NAME, the simulator with a broken library. Only what the patch changes is
 # compiled.
 build() {
-    mkdir -p "$scratch/$1.d" && cp -R "$root/lib/." "$scratch/$1.d/" || return 1
-    (cd "$scratch/$1.d" && patch -s -p1 -F0 <"$root/test/sim/broken/$1.patch") ||
-        { echo "broken/$1.patch does not apply to lib/ any more"; return 1; }
-    if grep -q '^+++ .*\.h' "$root/test/sim/broken/$1.patch"; then
-        echo "broken/$1.patch changes a header, which this script is not made for"
-        return 1
-    fi
-    set -- "$1" "$scratch"/*.o
-    for object in "$scratch"/lib/*.o; do
-        member=$(basename "$object" .o)
-        file=$(echo "$member" | tr + /).c
-        if cmp -s "$scratch/$1.d/$file" "$root/lib/$file"; then
-            set -- "$@" "$object"
-        else
-            compile "$scratch/$1.d/$file" "$scratch/$1.d/$member.o" "$scratch/$1.d" || return 1
-            set -- "$@" "$scratch/$1.d/$member.o"
-        fi
-    done
     broken=$1
-    shift
+    there=$scratch/$broken.d
+    changed=$(sed -n 's,^+++ [^/]*/\([^[:space:]]*\).*,\1,p' "$root/test/sim/broken/$broken.patch")
+    case $changed in
+    *.h*)
+        echo "broken/$broken.patch changes a header, which this script is not made for"
+        return 1
+        ;;
+    esac
+    for file in $changed; do
+        mkdir -p "$there/${file%/*}" && cp "$root/lib/$file" "$there/$file" || return 1
+    done
+    (cd "$there" && patch -s -p1 -F0 <"$root/test/sim/broken/$broken.patch") ||
+        { echo "broken/$broken.patch does not apply to lib/ any more"; return 1; }
+    set -- "$scratch"/*.o
+    for object in "$scratch"/lib/*.o; do
+        member=${object##*/}
+        file=${member%%+*}/${member#*+}
+        file=${file%.o}.c
+        if [ -e "$there/$file" ]; then
+            compile "$there/$file" "$there/$member" || return 1
+            object=$there/$member
+        fi
+        set -- "$@" "$object"
+    done
     # shellcheck disable=SC2086
     $cc -o "$scratch/$broken" "$@" $link
-    rm -rf "$scratch/$broken.d"
+    rm -rf "$there"
 }
 
 # The simulator and the library are compiled once for all patches, all but the recipe with threads.
