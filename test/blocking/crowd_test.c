@@ -199,7 +199,7 @@ static void several_resources(void **state) {
     LIVE_STATUS(redlock_mutex_lock(pair, 5000), 0);
     LIVE_STATUS(crew_do(one, crew_lock, 0), REDLOCK_ERR_HELD);
     LIVE_STATUS(redlock_mutex_try_lock(one), REDLOCK_ERR_PART_HELD);
-    assert_int_equal(live_integer(live, 0, "EXISTS a bb"), 2);
+    LIVE_POLL(live, live_integer(live, 0, "EXISTS a bb") == 2); /* it may be the last to answer */
     LIVE_STATUS(redlock_mutex_unlock(pair), 0);
     LIVE_STATUS(crew_do(pair, crew_lock, 5000), 0); /* by a lock object made of the copy, maybe */
     LIVE_STATUS(redlock_mutex_free(pair), REDLOCK_ERR_NOT_OWNER);
