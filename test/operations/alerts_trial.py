@@ -119,6 +119,10 @@ class Trial:
             "--web.listen-address=127.0.0.1:%d" % self.port,
         )
 
+    def has_lost(self):
+        with open(os.path.join(self.textfiles, "program.prom"), encoding="utf-8") as file:
+            return re.search(r'^redlock_losses_total.*cause="expired"} [1-9]', file.read(), re.M) is not None
+
     def ask(self, path, **arguments):
         query = urllib.parse.urlencode(arguments)
         url = "http://127.0.0.1:%d/api/v1/%s?%s" % (self.port, path, query)
@@ -188,9 +192,11 @@ class Trial:
         self.expect("redlock metrics is not run any more", down | {"RedlockMetricsOld"}, 40, not_yet=12)
         self.writes.set()
         self.expect("... and runs again", down, 20)
-        self.program.send_signal(signal.SIGSTOP)
-        time.sleep(5)  # longer than the ttl of its lock
-        self.program.send_signal(signal.SIGCONT)
+        while not self.has_lost():  # it may stand between two holds
+            self.program.send_signal(signal.SIGSTOP)
+            time.sleep(5)  # longer than the ttl of its lock
+            self.program.send_signal(signal.SIGCONT)
+            time.sleep(2)
         self.expect("a program stood still for longer than its ttl", down | {"RedlockLockLost"}, 20)
         self.expect("... half a minute ago", down, 60)
         self.nodes_sh("kill", self.nodes, "3")
@@ -212,6 +218,9 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--bin", default="")
     trial = Trial(parser.parse_args())
+    for name in ("prometheus", "prometheus-node-exporter"):
+        if not shutil.which(trial.tool(name)):
+            parser.error(f"{trial.tool(name)} is not there: install Debian's package {name}, or give --bin")
     try:
         trial.run()
     finally:
