@@ -71,7 +71,7 @@ build() {
     if [ ! -e "$build_dir/build.ninja" ]; then
         quietly "meson setup $build_dir $*" meson setup "$build_dir" -Dwerror=true -Dtests=enabled "$@"
     fi
-    quietly "ninja -C $build_dir" ninja -C "$build_dir"
+    quietly "ninja -C $build_dir" ninja -C "$build_dir" all meson-test-prereq
 }
 
 # suites WHAT FOLDER ARGUMENT...: meson test; each case of a program counts

@@ -34,6 +34,12 @@ symbols() {
     symbols_prefix=$2
     shift 2
     for symbols_archive in "$@"; do
+        [ -r "$symbols_archive" ] || {
+            echo "$symbols_archive is not there: ninja -C BUILD meson-test-prereq" >&2
+            exit 2
+        }
+    done
+    for symbols_archive in "$@"; do
         "$nm" -A -P -g "$symbols_archive" 2>"$scratch/nm"
     done | "$awk" -v prefix="$symbols_prefix" '
         NR == FNR {
