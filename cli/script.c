@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,16 @@ static int release_own(struct script *script) {
                    strerror(rl_output_flush()));
 }
 
+/* It was not granted or renewed, or was lost since: this process was stopped for too long. */
+static int not_held(struct script *script, const struct rl_args *args, int status) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    if (args->json) {
+        print_json(script, status, NULL,
+                   redlock_lock_message(script->lock, sentence, sizeof sentence));
+    }
+    return rl_session_refused(script->lock, script->keys, status);
+}
+
 /* -- Commands -- */
 
 static int acquire(struct script *script, struct rl_args *args) {
@@ -163,9 +174,13 @@ static int acquire(struct script *script, struct rl_args *args) {
         }
         return status;
     }
-    rl_session_settle(&script->session); /* before anyone has the token, and may release with it */
+    /* Before anyone has the token, and may release with it. */
+    rl_session_settle(&script->session, script->lock);
     if (script->session.caught != 0) {
         return rl_acquire_give_back(&script->session, script->lock);
+    }
+    if (!redlock_lock_is_valid(script->lock)) {
+        return not_held(script, args, REDLOCK_ERR_EXPIRED);
     }
     show_token(script, args, token);
     if (args->json) {
@@ -192,17 +207,17 @@ static int extend(struct script *script, struct rl_args *args) {
     int status = redlock_adopt(script->lock, script->token.digits, &options, rl_session_lock_cb,
                                &script->session);
     status = status == 0 ? rl_session_wait(&script->session) : status;
-    rl_session_settle(&script->session);
-    if (args->json) {
-        char token[RL_TOKEN_TEXT_MAX] = "";
-        if (status == 0) {
-            show_token(script, args, token);
-        }
-        print_json(script, status, status == 0 ? token : NULL,
-                   redlock_lock_message(script->lock, sentence, sizeof sentence));
+    if (status == 0) {
+        rl_session_settle(&script->session, script->lock);
+        status = redlock_lock_is_valid(script->lock) ? 0 : REDLOCK_ERR_LOST;
     }
     if (status != 0) {
-        return rl_session_refused(script->lock, script->keys, status);
+        return not_held(script, args, status);
+    }
+    if (args->json) {
+        char token[RL_TOKEN_TEXT_MAX];
+        show_token(script, args, token);
+        print_json(script, 0, token, redlock_lock_message(script->lock, sentence, sizeof sentence));
     }
     if (args->verbose) {
         rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
@@ -232,7 +247,9 @@ static int release(struct script *script, struct rl_args *args) {
                                        &script->session);
     status = status == 0 ? rl_session_wait(&script->session) : status;
     if (status == 0) {
-        rl_session_settle(&script->session); /* whether it was there may need one answer more */
+        if (judge_release(script) == REDLOCK_ERR_UNKNOWN) {
+            rl_session_settle(&script->session, NULL); /* it may need one answer more */
+        }
         status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
     }
     if (args->json) {
@@ -275,6 +292,7 @@ static int run(struct rl_args *args, bool takes_token,
 }
 
 int rl_cmd_acquire(struct rl_args *args) {
+    signal(SIGPIPE, SIG_IGN); /* a token that nobody reads is an error, and releases the lock */
     return run(args, false, acquire);
 }
 

@@ -1,8 +1,9 @@
 /* redlock acquire, extend and release: a lock in three processes of a script.
  *
- * Happy path: acquire prints the token, with --fence the fence behind it, and disowns the lock, so
- * that its keys stay when the process ends. extend adopts the lock by its token, which renews it on
- * every node, and disowns it again. release deletes what still has the token.
+ * Happy path: acquire waits until all nodes have answered, prints the token, with --fence the fence
+ * behind it, and disowns the lock, so that its keys stay when the process ends. extend adopts the
+ * lock by its token, which renews it on every node, waits in the same way, and disowns it again.
+ * release deletes what still has the token.
  *
  * Failure modes: the lock is not renewed between these commands, so the lock may be gone: extend
  * and release then end with RL_EXIT_LOST. A token that was not printed by acquire is refused before

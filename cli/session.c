@@ -51,9 +51,8 @@ static bool is_unanswered(const struct rl_session *session) {
 }
 
 static void settle_check(uv_check_t *check) {
-    struct rl_session *session = check->data;
-    if (session->caught != 0 || !is_unanswered(session)) {
-        rl_session_done(session, 0);
+    if (!is_unanswered(check->data)) {
+        rl_session_done(check->data, 0);
     }
 }
 
@@ -61,9 +60,13 @@ static void settle_timeout(uv_timer_t *timer) {
     rl_session_done(timer->data, 0);
 }
 
-void rl_session_settle(struct rl_session *session) {
+void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     uv_check_t check;
     uv_timer_t timer;
+    int64_t limit_ms = session->args->node_timeout_ms;
+    if (lock != NULL && redlock_lock_remaining_ms(lock) / 2 < limit_ms) {
+        limit_ms = redlock_lock_remaining_ms(lock) / 2;
+    }
     if (!is_unanswered(session)) {
         return;
     }
@@ -72,8 +75,10 @@ void rl_session_settle(struct rl_session *session) {
     check.data = timer.data = session;
     uv_update_time(&session->loop);
     uv_check_start(&check, settle_check);
-    uv_timer_start(&timer, settle_timeout, (uint64_t)session->args->node_timeout_ms, 0);
+    uv_timer_start(&timer, settle_timeout, (uint64_t)limit_ms, 0);
+    session->is_interruptible = lock != NULL;
     rl_session_wait(session);
+    session->is_interruptible = false; /* before the loop runs again: nobody waits any more */
     uv_close((uv_handle_t *)&check, NULL);
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);
@@ -161,11 +166,11 @@ void rl_session_close(struct rl_session *session) {
     if (!session->is_open) {
         return;
     }
-    rl_signals_close(&session->signals);
     rl_rotation_close(&session->rotation);
     if (redlock_client_close(session->client, client_cb, session) == 0) {
         rl_session_wait(session);
     }
+    rl_signals_close(&session->signals); /* not before: what was done stays so, and is reported */
     rl_waiting_close(&session->waiting);
     uv_run(&session->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&session->loop);

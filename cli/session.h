@@ -50,11 +50,12 @@ int rl_session_wait(struct rl_session *session);
 void rl_session_done(struct rl_session *session, int status);
 void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
 
-/* A command that ends now: waits until every node has answered, for at most the node timeout. An
- * acquire or an extension is over with a majority's answers; a node that does not have the script
- * yet needs it sent whole, and one that has lost the key gets it again, and for both this process
- * has to be there. Comes back early if a signal came. */
-void rl_session_settle(struct rl_session *session);
+/* A command that ends now: waits until every node that is connected has answered, for at most the
+ * node timeout. An acquire or an extension is over with a majority's answers; a node that does not
+ * have the script yet needs it sent whole, and one that has lost the key gets it again, and for
+ * both this process has to be there. Of a lock that is held it takes half of the validity that is
+ * left, at most, and ends when a signal comes; without one (NULL: a release) it does not. */
+void rl_session_settle(struct rl_session *session, const redlock_lock *lock);
 
 /* A lock of "KEY[,KEY...]", stored with the holder's name. Returns 0 or an exit status. */
 int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,

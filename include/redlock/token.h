@@ -45,8 +45,9 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
  * REDLOCK_ERR_CANCELED. on_lost does not run.
  *
  * A grant is told with a majority's answers. A node that has not answered yet may be left without
- * the keys by this: it may need the script whole, or a repair. To hand over a lock that is on all
- * nodes, wait until `outstanding` of redlock_client_node() is 0 for each, or node_timeout_ms long.
+ * the keys by this: it may need the script whole, or a repair. To hand over a lock that is on every
+ * node that is up, wait until `outstanding` of redlock_client_node() is 0 for each, for
+ * node_timeout_ms at most.
  *
  * Returns 0, REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (acquired more than once, or shared by
  * other objects of its owner; or it was upgraded, and a node has not answered an earlier change of
