@@ -261,7 +261,7 @@ if [ "$quick" = yes ]; then
     echo 'One leg of four, about two minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
-Four legs, one after the other, about 22 minutes on two cores; each builds the library anew:
+Four legs, one after the other, about 20 minutes on two cores; each builds the library anew:
   gcc             every test
   clang           as it is shipped: optimised, without assertions
   sanitize-clang  ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
