@@ -166,6 +166,7 @@ void rl_session_close(struct rl_session *session) {
     if (!session->is_open) {
         return;
     }
+    session->is_interruptible = false; /* a second signal: the client's end is waited for */
     rl_rotation_close(&session->rotation);
     if (redlock_client_close(session->client, client_cb, session) == 0) {
         rl_session_wait(session);
