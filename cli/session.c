@@ -64,9 +64,7 @@ void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     uv_check_t check;
     uv_timer_t timer;
     int64_t limit_ms = session->args->node_timeout_ms;
-    if (lock != NULL && redlock_lock_remaining_ms(lock) / 2 < limit_ms) {
-        limit_ms = redlock_lock_remaining_ms(lock) / 2;
-    }
+    int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
     if (!is_unanswered(session)) {
         return;
     }
@@ -75,7 +73,7 @@ void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     check.data = timer.data = session;
     uv_update_time(&session->loop);
     uv_check_start(&check, settle_check);
-    uv_timer_start(&timer, settle_timeout, (uint64_t)limit_ms, 0);
+    uv_timer_start(&timer, settle_timeout, (uint64_t)(half_ms < limit_ms ? half_ms : limit_ms), 0);
     session->is_interruptible = lock != NULL;
     rl_session_wait(session);
     session->is_interruptible = false; /* before the loop runs again: nobody waits any more */
