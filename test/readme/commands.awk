@@ -3,7 +3,7 @@
 # What an indented block shows besides is output, or a configuration.
 BEGIN {
     words = "sh|python3|meson|ninja|cc|redlock|redlock-bench|redis-cli|docker|docker-compose|flock|apt|apt-get"
-    words = words "|dpkg-buildpackage|export|grep|sudo|clang-format|git|pip|npm|promtool|curl|man|perf|systemctl"
+    words = words "|dpkg-buildpackage|export|grep|sudo|clang-format|git|pip|npm|promtool|curl|man|perf|cut|systemctl"
     begins = "^((" words ") |(build|test|examples|\\.)/[^ ]+ |[A-Z_]+=[^ ]* [a-z]|[a-z]+=\\$\\()"
 }
 FNR == 1 { in_fence = 0 }
