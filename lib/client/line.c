@@ -190,6 +190,24 @@ static void step_simple(struct rl_resource *resource, redlock_lock *lock,
     rl_line_feed(resource, lock, &event);
 }
 
+void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct rl_request *request,
+                      const struct rl_answer *answer) {
+    const redlock_client *client = rl_line_client(resource);
+    assert(node < client->n_nodes);
+    if (resource->line.avoid == 0 || (answer->verdict != RL_YES && answer->verdict != RL_NO)) {
+        return;
+    }
+    const uint64_t latency_ns = rl_request_latency_ns(request, rl_io_step_ns(&client->io));
+    if (latency_ns > client->rules.node_timeout_ns || !rl_listening_lingers(client, node) ||
+        !rl_line_trust(&resource->line, node)) {
+        return;
+    }
+    redlock_lock *waiter = rl_line_waiter(resource);
+    if (waiter != NULL) {
+        step_simple(resource, waiter, RL_LINE_EV_NODES);
+    }
+}
+
 void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
     struct rl_line_event event = {.type = RL_LINE_EV_WANT};
     event.u.since_ns = lock->waiting.since_ns;

@@ -67,6 +67,11 @@ void rl_line_want(struct rl_resource *resource, redlock_lock *lock);
 /* Something has happened to the line; lock: who waits in it, or has until now. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event);
 
+/* A node has answered something that was sent for the resource: one that was passed over as home
+ * may be home again. */
+void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct rl_request *request,
+                      const struct rl_answer *answer);
+
 /* A number for a place. */
 uint64_t rl_line_new_place(struct rl_resource *resource);
 

@@ -82,6 +82,7 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
                resource->line.place == call->place) {
         joined(resource, waiter, &event, answer);
     }
+    rl_line_answered(resource, call->node, request, answer);
     rl_line_call_answered(call, answer->verdict);
 }
 

@@ -76,6 +76,9 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
             lock->queueing.refused_at_home = true;
         }
     }
+    for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: who is home may be another now */
+        rl_line_answered(lock->resources[i], place->index, request, answer);
+    }
 }
 
 /* -- Releases -- */

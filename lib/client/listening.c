@@ -351,10 +351,14 @@ void rl_listening_want(redlock_client *client, uint32_t node, bool wanted) {
     set_deadline(client);
 }
 
-bool rl_listening_confirmed(const redlock_client *client, uint32_t node) {
+bool rl_listening_lingers(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     assert(node < client->n_nodes);
-    return listening->wanted & listening->confirmed & ~listening->leaving & BIT(node);
+    return listening->confirmed & ~listening->leaving & BIT(node);
+}
+
+bool rl_listening_confirmed(const redlock_client *client, uint32_t node) {
+    return (client->listening.wanted & BIT(node)) != 0 && rl_listening_lingers(client, node);
 }
 
 bool rl_listening_refused(const redlock_client *client, uint32_t node) {

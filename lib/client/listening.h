@@ -74,6 +74,9 @@ void rl_listening_want(redlock_client *client, uint32_t node, bool wanted);
 /* It is wanted, and what is published is heard. */
 bool rl_listening_confirmed(const redlock_client *client, uint32_t node);
 
+/* The same, wanted or not: it would be confirmed as soon as it is wanted. */
+bool rl_listening_lingers(const redlock_client *client, uint32_t node);
+
 /* It cannot be had on this node for the time being: do without the node. */
 bool rl_listening_refused(const redlock_client *client, uint32_t node);
 

@@ -126,8 +126,13 @@ static void line_settle(struct rl_line *line, const struct rl_line_event *event,
 }
 
 static void line_avoid_home(struct rl_line *line, const struct rl_line_event *event,
-                            struct rl_line_actions *out) {
-    line->avoid |= UINT32_C(1) << line->home;
+                            struct rl_line_actions *out, bool is_silent) {
+    const uint32_t bit = UINT32_C(1) << line->home;
+    if (event->now_ns >= line->avoid_until_ns + event->timeout_ns) {
+        line->firm = 0; /* one that was asked within that time has had its own to answer */
+    }
+    line->firm |= is_silent ? 0 : bit;
+    line->avoid |= bit;
     line->avoid_until_ns = event->now_ns + RL_LINE_AVOID_NS;
     line_settle(line, event, out);
 }
@@ -208,7 +213,7 @@ static void on_answer(struct rl_line *line, const struct rl_line_event *event,
     } else if (line->state == RL_LINE_JOINING && in->said == RL_LINE_SAID_NO) {
         on_no(line, event, out);
     } else if (line->state == RL_LINE_JOINING) {
-        line_avoid_home(line, event, out);
+        line_avoid_home(line, event, out, false);
     }
 }
 
@@ -248,7 +253,7 @@ static void on_tick(struct rl_line *line, const struct rl_line_event *event,
     if (line_is(line, IN(RL_LINE_WAITING) | IN(RL_LINE_PAUSING))) {
         line_begin(line, event, out);
     } else if (!out->leave) { /* else it has just moved on */
-        line_avoid_home(line, event, out);
+        line_avoid_home(line, event, out, true);
     }
 }
 
@@ -335,6 +340,17 @@ void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
     }
     line_check_actions(line, event, out);
     line_invariant(line);
+}
+
+bool rl_line_trust(struct rl_line *line, uint32_t node) {
+    const uint32_t bit = UINT32_C(1) << node;
+    assert(node < RL_NODES_MAX);
+    if ((line->avoid & ~line->firm & bit) == 0) {
+        return false;
+    }
+    line->avoid &= ~bit;
+    line->firm |= bit; /* if it is passed over again by then */
+    return true;
 }
 
 uint64_t rl_line_wake_ns(const struct rl_line *line) {

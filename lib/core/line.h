@@ -30,8 +30,11 @@
  *     would be overtaken;
  *   - home does not answer, refuses, cannot be heard or votes no more: the next node is home, with
  *     a new place, and the old one is left. A node that was passed over is home again after
- *     RL_LINE_AVOID_NS, or as soon as it is connected anew. Places carry how long they have waited,
- *     so that the order is the same at the new home; no two clocks are compared;
+ *     RL_LINE_AVOID_NS, or as soon as it is connected anew, or, if it was silent, answers
+ *     something in time: the others stand in line there, and whoever asks elsewhere goes by. (That
+ *     only once in such a time: one that is slow now and then would send who waits to and fro.)
+ *     Places carry how long they have waited, so that the order is the same at the new home; no two
+ *     clocks are compared;
  *   - no node can be home: the lock does without (`alone`), and tries again after pauses.
  *
  * Can the line make two holders? No: a turn is no vote. It only says when to ask for votes, and
@@ -146,6 +149,7 @@ struct rl_line {
     uint64_t release_until_ns; /* home's answer to a release is waited for; 0: it is not */
     uint64_t look_until_ns;    /* ... to one that the next lock of this client did not wait for */
     uint32_t avoid;
+    uint32_t firm;        /* ... these to the end of that time, whatever they answer */
     uint32_t refusals;    /* of turns, since WANT */
     uint32_t asks;        /* as heir, for a key that others hold, since it tried; weighted */
     uint32_t asks_behind; /* ... not near the first in line */
@@ -161,6 +165,10 @@ struct rl_line {
 /* The step. out is overwritten. */
 void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
                   struct rl_line_actions *out);
+
+/* The node has answered in time, just now, and the client is heard there. Returns whether it may be
+ * home again by that: RL_LINE_EV_NODES is due then. */
+bool rl_line_trust(struct rl_line *line, uint32_t node);
 
 /* When RL_LINE_EV_TICK is due, RL_NEVER if it is not. */
 uint64_t rl_line_wake_ns(const struct rl_line *line);

@@ -1,5 +1,6 @@
 /* Waiting in line (lib/client/line.h) on fake nodes: where JOIN goes and when, whatever is answered
- * to it; and what is said on the client's channel, true or not. Its ends are in line_end_test.c. */
+ * to it; and what is said on the client's channel, true or not. Its ends are in line_end_test.c, a
+ * home that is silent in slow_home_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -215,49 +216,6 @@ static void goes_on_after_garbage(void **state) {
     }
 }
 
-/* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
- * the place is left, behind the JOIN, so that nothing of it stays. */
-static void takes_no_late_answer(void **state) {
-    (void)state;
-    for (int says_yes = 0; says_yes < 2; says_yes++) {
-        struct waiter w;
-        waiter_start(&w, 2 * WAITER_QUICK_MS);
-        waiter_hear(&w);
-        size_t leaves = waiter_count(&w, 0, "leave");
-        fake_node_pause(waiter_node(&w, 0));
-        waiter_ask(&w);
-        waiter_until_elsewhere(&w);
-        if (says_yes) {
-            server_forget_keys(fake_node_server(waiter_node(&w, 0)));
-        }
-        fake_node_resume(waiter_node(&w, 0));
-        if (w.f.downs[w.order[0]].times == 0) { /* it was not given up as stalled */
-            five_wait_count(&w.f, w.order[0], "leave", leaves + 1);
-            five_wait_repaid(&w.f);
-            assert_int_equal(fake_node_lines(waiter_node(&w, 0)), 0);
-            assert_int_equal(fake_node_get(waiter_node(&w, 0), FIVE_RESOURCE) == NULL, says_yes);
-        }
-        assert_int_equal(waiter_count_all(&w, "take"), 0);
-        waiter_serve(&w);
-        waiter_stop(&w);
-    }
-}
-
-/* Nothing comes any more from that node, which is given up. */
-static void goes_on_after_silence(void **state) {
-    struct waiter w;
-    (void)state;
-    waiter_start(&w, WAITER_QUICK_MS);
-    fake_node_rule(
-        waiter_node(&w, 0),
-        (struct fake_rule){.command = "join", .action = FAKE_ANSWER, .delay_ms = 3600000});
-    waiter_ask(&w);
-    waiter_until_elsewhere(&w);
-    five_wait_down(&w.f, w.order[0], 1, REDLOCK_ERR_NODE_TIMEOUT);
-    waiter_serve(&w);
-    waiter_stop(&w);
-}
-
 /* The turn is heard before the answer to the JOIN that brought it about. */
 static void a_turn_is_faster_than_the_answer(void **state) {
     struct waiter w;
@@ -455,8 +413,6 @@ int main(void) {
         cmocka_unit_test(does_without_a_line),
         cmocka_unit_test(goes_on_after_an_error),
         cmocka_unit_test(goes_on_after_garbage),
-        cmocka_unit_test(takes_no_late_answer),
-        cmocka_unit_test(goes_on_after_silence),
         cmocka_unit_test(a_turn_is_faster_than_the_answer),
         cmocka_unit_test(asks_again_when_home_has_answered),
         cmocka_unit_test(is_told_its_turn_twice),

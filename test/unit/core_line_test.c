@@ -416,6 +416,7 @@ static void random_event(struct scene *s, uint64_t *seed) {
             }
             break;
         case 3:
+            rl_line_trust(&s->line, (uint32_t)random_below(seed, NODES));
             scene_nodes(s, ALL_NODES, ALL_NODES);
             break;
         case 4:

@@ -1,0 +1,104 @@
+/* A home that does not answer in time: the next node is home, and the first one again as soon as it
+ * answers and is heard. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "fake/waiter.h"
+
+/* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
+ * the place is left, behind the JOIN, so that nothing of it stays. */
+static void takes_no_late_answer(void **state) {
+    (void)state;
+    for (int says_yes = 0; says_yes < 2; says_yes++) {
+        struct waiter w;
+        waiter_start(&w, 2 * WAITER_QUICK_MS);
+        waiter_hear(&w);
+        size_t leaves = waiter_count(&w, 0, "leave");
+        fake_node_rule(waiter_node(&w, 0),
+                       (struct fake_rule){.command = "leave", .delay_ms = 3 * WAITER_QUICK_MS});
+        fake_node_pause(waiter_node(&w, 0));
+        waiter_ask(&w);
+        waiter_until_elsewhere(&w);
+        if (says_yes) {
+            server_forget_keys(fake_node_server(waiter_node(&w, 0)));
+        }
+        fake_node_resume(waiter_node(&w, 0));
+        if (w.f.downs[w.order[0]].times == 0) { /* it was not given up as stalled */
+            five_wait_count(&w.f, w.order[0], "leave", leaves + 1);
+            five_wait_repaid(&w.f);
+            assert_int_equal(fake_node_lines(waiter_node(&w, 0)), 0);
+            assert_int_equal(fake_node_get(waiter_node(&w, 0), FIVE_RESOURCE) == NULL, says_yes);
+        }
+        assert_int_equal(waiter_count_all(&w, "take"), 0);
+        waiter_serve(&w);
+        waiter_stop(&w);
+    }
+}
+
+/* Home was slow once: it answers the LEAVE in time, and is home again, where the others stand. That
+ * comes ahead of the second after which it is tried anyway, if the machine is not too busy. */
+static void comes_home_when_it_answers(void **state) {
+    bool is_ahead = false;
+    (void)state;
+    for (int i = 0; i < 4 && !is_ahead; i++) {
+        struct waiter w;
+        waiter_start(&w, 3 * WAITER_QUICK_MS);
+        waiter_hear(&w);
+        fake_node_pause(waiter_node(&w, 0));
+        waiter_ask(&w);
+        waiter_until_elsewhere(&w);
+        fake_node_resume(waiter_node(&w, 0));
+        waiter_until_at(&w, 0);
+        is_ahead = waiter_line(&w)->firm == 1u << w.order[0];
+        five_wait_count(&w.f, w.order[1], "leave", 1);
+        assert_int_equal(waiter_count_all(&w, "take"), 0);
+        waiter_serve(&w);
+        waiter_stop(&w);
+    }
+    assert_true(is_ahead);
+}
+
+/* One that cannot be heard is no home, whatever else it answers. */
+static void stays_where_it_is_heard(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_QUICK_MS);
+    fake_node_rule(
+        waiter_node(&w, 0),
+        (struct fake_rule){.command = "subscribe", .action = FAKE_ANSWER, .delay_ms = 3600000});
+    waiter_ask(&w);
+    waiter_until_at(&w, 1);
+    waiter_turn_in_vain(&w);
+    five_wait_count(&w.f, w.order[1], "join", 2);
+    assert_int_equal(waiter_count(&w, 1, "leave"), 0);
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+/* Nothing comes any more from that node, which is given up. */
+static void goes_on_after_silence(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_QUICK_MS);
+    fake_node_rule(
+        waiter_node(&w, 0),
+        (struct fake_rule){.command = "join", .action = FAKE_ANSWER, .delay_ms = 3600000});
+    waiter_ask(&w);
+    waiter_until_elsewhere(&w);
+    five_wait_down(&w.f, w.order[0], 1, REDLOCK_ERR_NODE_TIMEOUT);
+    waiter_serve(&w);
+    waiter_stop(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_no_late_answer),
+        cmocka_unit_test(comes_home_when_it_answers),
+        cmocka_unit_test(stays_where_it_is_heard),
+        cmocka_unit_test(goes_on_after_silence),
+    };
+    return cmocka_run_group_tests_name("slow_home", tests, NULL, NULL);
+}
