@@ -6,7 +6,8 @@ slot's process has a number of its own; the one that takes a killed one's place 
 that nobody has had, so that no name is used twice in a history.
 
 Failure modes: a process that ends by itself, or that does not end when it is told to, raises
-ChaosError with what it wrote.
+ChaosError with what it wrote. One that was told to end before it could hear that, as one may that has
+just taken a killed one's place, is ended by the signal, and has done nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import signal
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from server import ChaosError
@@ -28,6 +29,7 @@ SHELL_TTL_MS = 1000  # a shorter one leaves no time to end the command
 NOT_READY = "cannot start a guard process: it does not become ready"
 # Of a shell that is told to end: what its command makes of that, or a lock that is lost meanwhile.
 SHELL_ENDED = (0, 128 + signal.SIGTERM, 75)
+SHELL_BEGINS_S = 1.0  # its command writes no journal
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class _Process:
     popen: subprocess.Popen[bytes]
     is_shell: bool = False
     expected_end: bool = False
+    started_s: float = field(default_factory=time.monotonic)
 
 
 class Clients:
@@ -194,6 +197,7 @@ class Clients:
     def finish(self) -> None:
         """Tells all to end after their present work, and waits for it."""
         running = [one for one in self._slots.values() if one.popen.poll() is None]
+        told_s = time.monotonic()
         for process in running:
             process.expected_end = True
             process.popen.send_signal(signal.SIGCONT)
@@ -204,6 +208,8 @@ class Clients:
                 status = process.popen.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 raise self._failed(process, "does not end after SIGTERM") from None
+            if status == -signal.SIGTERM and not self._has_begun(process, told_s):
+                continue
             if status not in (SHELL_ENDED if process.is_shell else (0,)):
                 raise self._failed(process, _ended(status))
 
@@ -213,6 +219,13 @@ class Clients:
             if process.popen.poll() is None:
                 process.popen.kill()
                 process.popen.wait()
+
+    def _has_begun(self, process: _Process, told_s: float) -> bool:
+        """Whether it could hear a signal by then: a client writes something when it can."""
+        if process.is_shell:
+            return told_s - process.started_s > SHELL_BEGINS_S
+        journal = self._load.folder / "clients" / f"{process.number}.jsonl"
+        return journal.exists() and journal.stat().st_size > 0
 
     def _said(self, process: _Process) -> str:
         log = self._load.folder / "clients" / f"{process.number}.log"

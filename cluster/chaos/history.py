@@ -156,14 +156,14 @@ class History:
 
 class Story:
     """What one client told of itself."""
-    __slots__ = ("waits", "reads", "permits", "joins", "turns", "grants", "denied", "lost",
+    __slots__ = ("waits", "reads", "permits", "moves", "turns", "grants", "denied", "lost",
                  "attempts", "released", "changes")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
         self.reads = set()  # the begins of those that would read
         self.permits = set()  # the begins of those that were for permits
-        self.joins = []  # when a place in a line was asked for
+        self.moves = []  # [(t_ns, node)]: a place in its line was asked for; None: it was left
         self.turns = []  # when it was told that it is its turn
         self.grants = []  # [(t_ns, wait_us, plan)]
         self.denied = {}  # status -> how often

@@ -237,14 +237,17 @@ static void opened_cb(redlock_client *client, int status, void *data) {
 static void traced(const redlock_event *event, void *data) {
     const struct chaos_worker *worker = data;
     struct chaos_journal *journal = &worker->process->journal;
-    if (event->type != REDLOCK_EVENT_JOIN && event->type != REDLOCK_EVENT_TURN) {
+    const char *what = event->type == REDLOCK_EVENT_JOIN    ? "join"
+                       : event->type == REDLOCK_EVENT_LEAVE ? "leave"
+                       : event->type == REDLOCK_EVENT_TURN  ? "turn"
+                                                            : NULL;
+    if (what == NULL) {
         return;
     }
     if (event->type == REDLOCK_EVENT_TURN && worker->process->dies_at_turn) {
         raise(SIGKILL);
     }
-    struct tool_json *json = chaos_journal_begin(
-        journal, worker->name, event->type == REDLOCK_EVENT_JOIN ? "join" : "turn");
+    struct tool_json *json = chaos_journal_begin(journal, worker->name, what);
     tool_json_text(json, "node", event->node);
     chaos_journal_end(journal);
 }

@@ -1,8 +1,8 @@
 """The order in which clients are served: who came later and was granted first.
 
-A wait *stands in a line* from STANDS_NS after the first JOIN that it wrote down. A wait that began
-after that, was granted before it, and did so while nothing of the following was or had just been
-true, has overtaken it:
+A wait *stands in the line* of a node from STANDS_NS after the first JOIN there that it wrote down
+until it left it. A wait that began after it stood in a line for the first time, was granted
+before it, and did so while nothing of the following was or had just been true, has overtaken it:
   - a node was broken, or had been a moment ago: the line may have been on it, and who knows what of
     it is not in the record;
   - the process that waits, or the other one, was stopped.
@@ -14,10 +14,14 @@ killed, stopped or went on, a lock that was lost.
 A writer is overtaken by writers, who waits for permits by those who were granted some before it had
 its turn. A reader, which holds beside others, is overtaken by each writer
 that was granted while it stood in line, but for one: that whose turn it was.
-Lines are of nodes, so two clients that are granted one resource by different lines are judged like
-all others, but only while no node is broken.
+Order is promised in one line. A client that a node did not answer in time stands in the line of
+another one for a while, and a busy machine is enough for that. From there it may be first BY_THE_WAY
+times before it is back, and as often as it comes to that if that node was silent for it twice in a
+moment; that is told, and is no violation. More has overtaken whoever stood in a line.
 """
 from bisect import bisect_left, bisect_right
+from itertools import groupby
+from operator import itemgetter
 
 import spans
 from findings import NOTE, VIOLATION, Finding
@@ -26,21 +30,51 @@ from history import process_of
 STANDS_NS = 100_000_000  # a JOIN has been answered by then
 AFTER_NS = 1_500_000_000  # so long after a node's fault clients still come back to it
 RESERVED_NS = 250_000_000  # the key is kept for whoever has the turn
+BY_THE_WAY = 2  # it is back behind an answer to the first, or at the latest to the second
+AGAIN_NS = 1_500_000_000  # a node that was silent twice in a second is passed over for one
+
+
+class Moves:
+    """Of one client, from line to line."""
+    __slots__ = ("times", "nodes", "stays", "grants")
+
+    def __init__(self, story):
+        moves = sorted(story.moves, key=itemgetter(0))
+        self.times = [t_ns for t_ns, _ in moves]
+        self.nodes = [node for _, node in moves]
+        self.stays = []  # [(begin, whether the one before was short)] with one node, wait for wait
+        last = None
+        for t_ns, node in moves:
+            if node not in (None, last):
+                again = bool(self.stays) and t_ns - self.stays[-1][0] < AGAIN_NS
+                self.stays.append((t_ns, again))
+                last = node
+        self.grants = sorted(end for _, end, granted, _ in story.waits if granted)
+
+    def within(self, begin_ns, end_ns):
+        """[(t_ns, node)], the first of those that follow each other and are the same."""
+        some = slice(bisect_left(self.times, begin_ns), bisect_right(self.times, end_ns))
+        return [next(same) for _, same in
+                groupby(zip(self.times[some], self.nodes[some]), key=itemgetter(1))]
+
+    def is_by_the_way(self, t_ns):
+        """Whether what it was granted then, in a line that is not the others', is excused."""
+        begin, again = self.stays[bisect_right(self.stays, t_ns, key=itemgetter(0)) - 1]
+        return again or between(self.grants, begin, t_ns) <= BY_THE_WAY
 
 
 class Wait:
-    __slots__ = ("client", "begin_ns", "end_ns", "granted", "reads", "stands_ns", "overtaken",
+    __slots__ = ("client", "begin_ns", "end_ns", "granted", "reads", "moves", "lines", "overtaken",
                  "paid", "turn_ns")
 
-    def __init__(self, client, begin_ns, end_ns, granted, reads, story, joins):
+    def __init__(self, client, begin_ns, end_ns, granted, reads, story, moves):
         self.client = client
         self.reads = reads
         self.begin_ns = begin_ns
         self.end_ns = end_ns
         self.granted = granted
-        at = bisect_left(joins, begin_ns)
-        joined = at < len(joins) and joins[at] <= end_ns
-        self.stands_ns = joins[at] + STANDS_NS if joined else None
+        self.moves = moves
+        self.lines = moves.within(begin_ns, end_ns)
         self.overtaken = 0
         self.paid = 1
         # Permits that become free together are reserved for several at once: who of them is first to
@@ -48,6 +82,20 @@ class Wait:
         self.turn_ns = end_ns
         if begin_ns in story.permits:
             self.turn_ns = next((t_ns for t_ns in story.turns if begin_ns <= t_ns <= end_ns), end_ns)
+
+    @property
+    def stands_ns(self):
+        return self.lines[0][0] + STANDS_NS  # it leaves none before it has joined
+
+    def line_at(self, t_ns):
+        """The node with the line that it stands in, or None."""
+        before = [line for line in self.lines if line[0] <= t_ns]
+        return before[-1][1] if before and before[-1][0] + STANDS_NS < t_ns else None
+
+    @property
+    def last_line(self):
+        """Where it stood last before it was granted the lock; None: in no line."""
+        return next((node for _, node in reversed(self.lines) if node is not None), None)
 
 
 def disturbed(history):
@@ -83,8 +131,8 @@ def between(times, begin_ns, end_ns):
 def of_resource(history, resource):
     waits = []
     for client, story in history.clients.items():
-        joins = sorted(story.joins)
-        waits += [Wait(client, begin, end, granted, begin in story.reads, story, joins)
+        moves = Moves(story)
+        waits += [Wait(client, begin, end, granted, begin in story.reads, story, moves)
                   for begin, end, granted, name in story.waits if name == resource]
     return sorted(waits, key=lambda wait: wait.begin_ns)
 
@@ -95,6 +143,7 @@ class Order:
     def __init__(self, history):
         self.judged = 0
         self.overtaken = []
+        self.apart = 0  # so often somebody of another line was first
         quiet = spans.without([(history.begin_ns, history.end_ns)], disturbed(history))
         stops = {process: history.stops(process) for process in history.processes}
         times = payments(history)
@@ -103,20 +152,34 @@ class Order:
             waits = of_resource(history, resource)
             begins = [wait.begin_ns for wait in waits]
             for wait in waits:
-                if wait.stands_ns is None or not covered(quiet, wait.begin_ns, wait.end_ns) or \
+                if not wait.lines or not covered(quiet, wait.begin_ns, wait.end_ns) or \
                         touched(stops.get(process_of(wait.client), []), wait):
                     continue
                 self.judged += 1
                 # A reader looks at all of its wait's writers, a writer at those who came later.
                 first = 0 if wait.reads else bisect_right(begins, wait.stands_ns)
                 others = waits[first:bisect_left(begins, wait.end_ns)]
-                before = sum(1 for other in others if other.granted and not other.reads
-                             and wait.stands_ns < other.end_ns < wait.turn_ns)
+                before = self.of_its_line(
+                    wait, [other for other in others if other.granted and not other.reads
+                           and wait.stands_ns < other.end_ns < wait.turn_ns])
                 wait.overtaken = max(0, before - 1) if wait.reads else before
                 # A hold that ended unseen before the wait began is noticed within a ttl.
                 wait.paid += between(times, wait.begin_ns - history.ttl_ns, wait.end_ns)
                 if wait.overtaken:
                     self.overtaken.append(wait)
+
+    def of_its_line(self, wait, others):
+        """How many of those who were granted the lock must not have been first, while it stood."""
+        mine = 0
+        for other in others:
+            line = wait.line_at(other.end_ns)
+            if line is None:
+                continue
+            if other.last_line in (None, line) or not other.moves.is_by_the_way(other.end_ns):
+                mine += 1
+            else:
+                self.apart += 1
+        return mine
 
     @property
     def most(self):

@@ -213,7 +213,9 @@ def read_story(history, path):
             else:
                 count(story.denied, event.get("status"))
         elif what == "join":
-            story.joins.append(t_ns)
+            story.moves.append((t_ns, event["node"]))
+        elif what == "leave":
+            story.moves.append((t_ns, None))
         elif what == "turn":
             story.turns.append(t_ns)
         elif what == "lost":

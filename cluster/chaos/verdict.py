@@ -82,7 +82,8 @@ def about_work(verdict):
     if verdict["waits_in_line"]:
         yield (f"order: of {plural(verdict['waits_in_line'], 'wait')} in a line, no node being "
                f"broken, {verdict['overtaken']} times somebody who came later was served first, "
-               f"at most {verdict['overtaken_most']} before one of them")
+               f"at most {verdict['overtaken_most']} before one of them; "
+               f"{plural(verdict['overtaken_apart'], 'time')} somebody in the line of another node")
 
 
 def about_findings(verdict):

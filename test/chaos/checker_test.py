@@ -786,6 +786,56 @@ class Order(Case):
         run.story(5000, "c7.1", "join", node="n1")
         self.assertEqual(self.expect(run, SAFE)["waits_in_line"], 1)
 
+    def crowd_of_lines(self, *lines, moves=(), before=()):
+        """c9 stands in n1's line, c8 comes later, from these lines. moves: (ms, node) of c9, before:
+        of c8; a move to None is a LEAVE."""
+        run = self.crowd(0)
+        for i, node in enumerate(lines):
+            begin_ms = 1500 + 100 * i
+            run.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20)
+            run.story(begin_ms - 19, "c8.1", "join", node=node)
+        for client, several in (("c9.1", moves), ("c8.1", before)):
+            for ms, node in several:
+                run.story(ms, client, "join" if node else "leave", **({"node": node} if node else {}))
+        return run
+
+    def test_who_stands_in_another_line_is_told(self):
+        verdict = self.expect(self.crowd_of_lines("n2", "n2", "n1"), SAFE)
+        self.assertEqual((verdict["overtaken"], verdict["overtaken_apart"]), (1, 2))
+        self.assertIn("2 times somebody in the line of another node", "\n".join(verdict["summary"]))
+
+    def test_who_stays_in_another_line_overtakes(self):
+        run = self.crowd_of_lines("n2", "n2", "n2", "n2")
+        self.expect(run, VIOLATED, {"overtaken": 1})
+        self.assertEqual((self.verdict["overtaken"], self.verdict["overtaken_apart"]), (2, 2))
+
+    def test_who_had_to_go_there_twice_does_not(self):
+        twice = [(300, "n2"), (400, None), (400, "n1")]
+        run = self.crowd_of_lines("n2", "n2", "n2", "n2", before=twice)
+        self.assertEqual(self.expect(run, SAFE)["overtaken_apart"], 4)
+        long_ago = self.crowd_of_lines("n1", *["n2"] * 5, before=[(-300, "n2"), (-200, "n1")])
+        self.expect(long_ago, VIOLATED, {"overtaken": 1})
+
+    def test_who_stands_in_the_same_line_is_counted(self):
+        self.expect(self.crowd_of_lines("n1", "n2", "n1"), VIOLATED, {"overtaken": 1})
+
+    def test_who_asks_again_stands_where_it_stood(self):
+        run = self.crowd_of_lines("n1", "n1", moves=[(1450, "n1"), (1590, "n1")])
+        self.expect(run, VIOLATED, {"overtaken": 1})
+
+    def test_who_has_moved_stands_in_the_new_line(self):
+        moved = [(1450, "n2")]
+        self.expect(self.crowd_of_lines("n1", "n1", "n1", moves=moved), SAFE)
+        self.expect(self.crowd_of_lines("n1", "n2", "n2", moves=moved), VIOLATED, {"overtaken": 1})
+        self.expect(self.crowd_of_lines("n2", "n2", moves=[*moved, (1480, "n1")]), SAFE)
+
+    def test_who_has_left_a_line_stands_in_none(self):
+        left = [(1450, None)]
+        verdict = self.expect(self.crowd_of_lines("n1", "n1", moves=left), SAFE)
+        self.assertEqual((verdict["overtaken"], verdict["overtaken_apart"]), (0, 0))
+        self.expect(self.crowd_of_lines("n1", "n1", "n1", moves=[*left, (1460, "n1")]), VIOLATED,
+                    {"overtaken": 1})
+
     def test_another_resource_is_another_line(self):
         run = self.crowd(1)
         for begin_ms in (2000, 2100, 2200):
