@@ -198,11 +198,11 @@ leg() {
 
 # What does not depend on how the library is built runs in the first leg alone.
 once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no-suite examples
---no-suite controls'
+--no-suite controls --no-suite once'
 
-# What is about the protocol, and not about the compiler or the reader of answers: with and without
-# sanitizers is enough.
-protocol='--no-suite sim --no-suite twin'
+# What is about the protocol, and not about the compiler or the reader of answers, and what a file of
+# inputs finds: with and without sanitizers is enough.
+protocol='--no-suite sim --no-suite conform --no-suite corpus'
 
 # The limits in meson.build are for a quiet machine. They are there to end what hangs: what is slow may
 # be so because of what runs beside it, or of the sanitizers.
