@@ -20,6 +20,13 @@ static int why_not(const redlock_lock *lock, int status) {
     return is_outage ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;
 }
 
+static int interrupted(struct rl_session *session) {
+    session->outcome = REDLOCK_ERR_CANCELED;
+    snprintf(session->why_not, sizeof session->why_not, "interrupted by a signal (%s)",
+             strsignal(session->caught));
+    return RL_EXIT_SIGNAL + session->caught;
+}
+
 static int not_acquired(struct rl_session *session, redlock_lock *lock, const char *keys,
                         int status) {
     char shown[128];
@@ -28,7 +35,7 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     int why = is_system ? RL_EXIT_SYSTEM : why_not(lock, status);
     int exit_status = why == RL_EXIT_HELD ? (int)args->conflict_status : why;
     if (session->caught != 0) {
-        return RL_EXIT_SIGNAL + session->caught;
+        return interrupted(session);
     }
     redlock_lock_message(lock, session->why_not, sizeof session->why_not);
     if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
@@ -50,7 +57,7 @@ int rl_acquire_give_back(struct rl_session *session, redlock_lock *lock) {
     if (redlock_release(lock, rl_session_lock_cb, session) == 0) {
         rl_session_wait(session);
     }
-    return RL_EXIT_SIGNAL + session->caught;
+    return interrupted(session);
 }
 
 bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
@@ -64,7 +71,7 @@ bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys
         options->tries = 1;
     }
     if (session->caught != 0) {
-        *exit_status = RL_EXIT_SIGNAL + session->caught;
+        *exit_status = interrupted(session);
         return false;
     }
     int status = redlock_acquire(lock, options, rl_session_lock_cb, session);

@@ -163,21 +163,25 @@ static int not_held(struct script *script, const struct rl_args *args, int statu
 
 /* -- Commands -- */
 
+static int not_acquired(struct script *script, const struct rl_args *args, int exit_status) {
+    if (args->json && script->session.outcome != 0) {
+        print_json(script, script->session.outcome, NULL, script->session.why_not);
+    }
+    return exit_status;
+}
+
 static int acquire(struct script *script, struct rl_args *args) {
     char sentence[REDLOCK_MESSAGE_MAX];
     char token[RL_TOKEN_TEXT_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     int status;
     if (!rl_acquire(&script->session, script->lock, script->keys, &options, &status)) {
-        if (args->json && script->session.outcome != 0) {
-            print_json(script, script->session.outcome, NULL, script->session.why_not);
-        }
-        return status;
+        return not_acquired(script, args, status);
     }
     /* Before anyone has the token, and may release with it. */
     rl_session_settle(&script->session, script->lock);
     if (script->session.caught != 0) {
-        return rl_acquire_give_back(&script->session, script->lock);
+        return not_acquired(script, args, rl_acquire_give_back(&script->session, script->lock));
     }
     if (!redlock_lock_is_valid(script->lock)) {
         return not_held(script, args, REDLOCK_ERR_EXPIRED);

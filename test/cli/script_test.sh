@@ -131,17 +131,31 @@ ask 3 client unpause >"$log"
 ends_by_signal() {
     for i in 1 2 3; do ask "$i" del s >"$log"; done
     ask 3 client pause 60000 write >"$log"
-    "$redlock" acquire --node-timeout 60s s >"$out" 2>"$err" &
+    "$redlock" acquire --node-timeout 60s "$@" s >"$out" 2>"$err" &
     pid=$!
     await is_on_first
     kill -s TERM "$pid"
     ask 3 client unpause >"$log"
     wait "$pid"
-    [ $? -eq 143 ] && [ ! -s "$out" ] && [ "$(ask 1 exists s)" = 0 ]
+    [ $? -eq 143 ] && [ "$(ask 1 exists s)" = 0 ]
 }
+tells_interrupted() { grep -q '"status": "ERR_CANCELED", .*"interrupted by a signal (Terminated)"' "$out"; }
+ends_silently() { ends_by_signal && [ ! -s "$out" ]; }
+ends_and_tells() { ends_by_signal --json && tells_interrupted; }
 is_on_first() { [ "$(ask 1 exists s)" = 1 ]; }
-at_last ends_by_signal
+at_last ends_silently
 result 'a signal while it waits for that: the lock is released, no token is printed' $? "$err"
+at_last ends_and_tells
+result '... with --json a line says so' $? "$out"
+for i in 1 2 3; do ask "$i" set s somebody >"$log"; done
+"$redlock" acquire --json s >"$out" 2>"$err" &
+pid=$!
+await grep -q . "$err"
+kill -s TERM "$pid"
+wait "$pid"
+[ $? -eq 143 ] && tells_interrupted
+result '... and while it waits for the lock' $? "$out"
+for i in 1 2 3; do ask "$i" del s >"$log"; done
 
 # A pipe that nobody reads: both ends are open here until the reading one is closed.
 mkfifo "$scratch/pipe"
