@@ -102,7 +102,12 @@ say 'lintian'
 within "$build" su builder -c 'cd && lintian --version && lintian -i --fail-on error,warning *.changes'
 # What was built is removed again.
 within "$build" su builder -c 'cd ~/libredlock && dpkg-buildpackage -T clean >/dev/null'
-[ -z "$(git -C "$source" -c safe.directory='*' status --porcelain --ignored)" ]
+git -C "$source" -c safe.directory='*' status --porcelain --ignored >"$scratch/left"
+[ ! -s "$scratch/left" ] || {
+    echo 'debian.sh: the build leaves behind:'
+    cat "$scratch/left"
+    exit 1
+}
 if [ -n "${1-}" ]; then
     mkdir "$1"
     cp "$build"/home/builder/*.* "$1/"

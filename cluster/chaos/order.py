@@ -36,18 +36,19 @@ AGAIN_NS = 1_500_000_000  # a node that was silent twice in a second is passed o
 
 class Moves:
     """Of one client, from line to line."""
-    __slots__ = ("times", "nodes", "stays", "grants")
+    __slots__ = ("times", "nodes", "stays", "again", "grants")
 
     def __init__(self, story):
         moves = sorted(story.moves, key=itemgetter(0))
         self.times = [t_ns for t_ns, _ in moves]
         self.nodes = [node for _, node in moves]
-        self.stays = []  # [(begin, whether the one before was short)] with one node, wait for wait
+        self.stays = []  # when a stay with one node began, wait for wait
+        self.again = []  # whether that before it was short
         last = None
         for t_ns, node in moves:
             if node not in (None, last):
-                again = bool(self.stays) and t_ns - self.stays[-1][0] < AGAIN_NS
-                self.stays.append((t_ns, again))
+                self.again.append(bool(self.stays) and t_ns - self.stays[-1] < AGAIN_NS)
+                self.stays.append(t_ns)
                 last = node
         self.grants = sorted(end for _, end, granted, _ in story.waits if granted)
 
@@ -59,8 +60,8 @@ class Moves:
 
     def is_by_the_way(self, t_ns):
         """Whether what it was granted then, in a line that is not the others', is excused."""
-        begin, again = self.stays[bisect_right(self.stays, t_ns, key=itemgetter(0)) - 1]
-        return again or between(self.grants, begin, t_ns) <= BY_THE_WAY
+        stay = bisect_right(self.stays, t_ns) - 1
+        return self.again[stay] or between(self.grants, self.stays[stay], t_ns) <= BY_THE_WAY
 
 
 class Wait:
