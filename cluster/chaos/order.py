@@ -12,12 +12,12 @@ was not granted the lock before the reservation ended (a busy machine is enough)
 may have been missed, and each hold whose end nobody saw, while it waited: a process that was
 killed, stopped or went on, a lock that was lost.
 A writer is overtaken by writers, who waits for permits by those who were granted some before it had
-its turn. A reader, which holds beside others, is overtaken by each writer
-that was granted while it stood in line, but for one: that whose turn it was.
-Order is promised in one line. A client that a node did not answer in time stands in the line of
-another one for a while, and a busy machine is enough for that. From there it may be first BY_THE_WAY
-times before it is back, and as often as it comes to that if that node was silent for it twice in a
-moment; that is told, and is no violation. More has overtaken whoever stood in a line.
+its turn. A reader, which holds beside others, is overtaken by each writer that was granted while it
+stood in line, but for one: that whose turn it was.
+Order is promised in the line of the others. A client that a node did not answer in time stands in
+another one's for a while, and a busy machine is enough for that. Those who stayed do not overtake it.
+It may be first itself BY_THE_WAY times before it is back, and as often as it comes to that if the
+node was silent for it twice in a moment. That is told, and is no violation; more is.
 """
 from bisect import bisect_left, bisect_right
 from itertools import groupby
@@ -58,10 +58,15 @@ class Moves:
         return [next(same) for _, same in
                 groupby(zip(self.times[some], self.nodes[some]), key=itemgetter(1))]
 
-    def is_by_the_way(self, t_ns):
-        """Whether what it was granted then, in a line that is not the others', is excused."""
-        stay = bisect_right(self.stays, t_ns) - 1
-        return self.again[stay] or between(self.grants, self.stays[stay], t_ns) <= BY_THE_WAY
+    def stay_at(self, t_ns):
+        return bisect_right(self.stays, t_ns) - 1
+
+    def is_by_the_way(self, t_ns, other):
+        """Whether what it was granted then is excused to the other, who stood in another line."""
+        stay = self.stay_at(t_ns)
+        begin_ns = self.stays[stay]
+        return begin_ns <= other.stays[other.stay_at(t_ns)] or self.again[stay] or \
+            between(self.grants, begin_ns, t_ns) <= BY_THE_WAY
 
 
 class Wait:
@@ -176,7 +181,8 @@ class Order:
             line = wait.line_at(other.end_ns)
             if line is None:
                 continue
-            if other.last_line in (None, line) or not other.moves.is_by_the_way(other.end_ns):
+            if other.last_line in (None, line) or \
+                    not other.moves.is_by_the_way(other.end_ns, wait.moves):
                 mine += 1
             else:
                 self.apart += 1

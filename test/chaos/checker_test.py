@@ -829,6 +829,10 @@ class Order(Case):
         self.expect(self.crowd_of_lines("n1", "n2", "n2", moves=moved), VIOLATED, {"overtaken": 1})
         self.expect(self.crowd_of_lines("n2", "n2", moves=[*moved, (1480, "n1")]), SAFE)
 
+    def test_those_who_stayed_do_not_overtake_who_went(self):
+        run = self.crowd_of_lines(*["n1"] * 6, moves=[(1450, "n2")], before=[(950, "n1")])
+        self.assertEqual(self.expect(run, SAFE)["overtaken_apart"], 5)  # 0.1 s after its JOIN
+
     def test_who_has_left_a_line_stands_in_none(self):
         left = [(1450, None)]
         verdict = self.expect(self.crowd_of_lines("n1", "n1", moves=left), SAFE)
