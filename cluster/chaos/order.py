@@ -134,11 +134,10 @@ def between(times, begin_ns, end_ns):
     return bisect_right(times, end_ns) - bisect_left(times, begin_ns)
 
 
-def of_resource(history, resource):
+def of_resource(history, moves, resource):
     waits = []
     for client, story in history.clients.items():
-        moves = Moves(story)
-        waits += [Wait(client, begin, end, granted, begin in story.reads, story, moves)
+        waits += [Wait(client, begin, end, granted, begin in story.reads, story, moves[client])
                   for begin, end, granted, name in story.waits if name == resource]
     return sorted(waits, key=lambda wait: wait.begin_ns)
 
@@ -153,9 +152,10 @@ class Order:
         quiet = spans.without([(history.begin_ns, history.end_ns)], disturbed(history))
         stops = {process: history.stops(process) for process in history.processes}
         times = payments(history)
+        moves = {client: Moves(story) for client, story in history.clients.items()}
         resources = {name for story in history.clients.values() for _, _, _, name in story.waits}
         for resource in sorted(resources, key=str):
-            waits = of_resource(history, resource)
+            waits = of_resource(history, moves, resource)
             begins = [wait.begin_ns for wait in waits]
             for wait in waits:
                 if not wait.lines or not covered(quiet, wait.begin_ns, wait.end_ns) or \

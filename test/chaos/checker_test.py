@@ -796,7 +796,7 @@ class Order(Case):
             run.story(begin_ms - 19, "c8.1", "join", node=node)
         for client, several in (("c9.1", moves), ("c8.1", before)):
             for ms, node in several:
-                run.story(ms, client, "join" if node else "leave", **({"node": node} if node else {}))
+                run.story(ms, client, "join" if node else "leave", node=node)
         return run
 
     def test_who_stands_in_another_line_is_told(self):

@@ -8,6 +8,11 @@
 
 #include "fake/waiter.h"
 
+static void never_answers(struct waiter *w, const char *command) {
+    const struct fake_rule rule = {.command = command, .action = FAKE_ANSWER, .delay_ms = 3600000};
+    fake_node_rule(waiter_node(w, 0), rule);
+}
+
 /* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
  * the place is left, behind the JOIN, so that nothing of it stays. */
 static void takes_no_late_answer(void **state) {
@@ -66,9 +71,7 @@ static void stays_where_it_is_heard(void **state) {
     struct waiter w;
     (void)state;
     waiter_start(&w, WAITER_QUICK_MS);
-    fake_node_rule(
-        waiter_node(&w, 0),
-        (struct fake_rule){.command = "subscribe", .action = FAKE_ANSWER, .delay_ms = 3600000});
+    never_answers(&w, "subscribe");
     waiter_ask(&w);
     waiter_until_at(&w, 1);
     waiter_turn_in_vain(&w);
@@ -83,9 +86,7 @@ static void goes_on_after_silence(void **state) {
     struct waiter w;
     (void)state;
     waiter_start(&w, WAITER_QUICK_MS);
-    fake_node_rule(
-        waiter_node(&w, 0),
-        (struct fake_rule){.command = "join", .action = FAKE_ANSWER, .delay_ms = 3600000});
+    never_answers(&w, "join");
     waiter_ask(&w);
     waiter_until_elsewhere(&w);
     five_wait_down(&w.f, w.order[0], 1, REDLOCK_ERR_NODE_TIMEOUT);

@@ -221,8 +221,8 @@ def main():
     parser.add_argument("--bin", default="")
     options = parser.parse_args()
     for name in ("prometheus", "prometheus-node-exporter"):
-        if not shutil.which(os.path.join(options.bin, name)):
-            parser.error(f"{os.path.join(options.bin, name)} is not there: install Debian's package {name}, or give --bin")
+        if not shutil.which(name, path=options.bin or None):
+            parser.error(f"{name} is not there: install Debian's package {name}, or give --bin")
     trial = Trial(options)
     try:
         trial.run()
