@@ -36,14 +36,23 @@ static bool is_home(const redlock_lock *lock, uint32_t node) {
     return found;
 }
 
+/* It counts whoever has another token there. By a second address of home these may be the next ones
+ * of this client, which came there by the first. */
+static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
+                              const struct rl_answer *answer) {
+    const bool may_be_own = lock->client->duplicates[home] != 0 && answer->verdict == RL_NO;
+    assert(home < lock->client->n_nodes);
+    return answer->line.served || answer->line.waiting > (may_be_own ? lock->resource_count : 0);
+}
+
 /* Home has said whether somebody waits, or will not say. */
-static void learn_from_release(struct rl_resource *resource, const struct rl_request *request,
-                               const struct rl_answer *answer) {
+static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
+                               const struct rl_request *request, const struct rl_answer *answer) {
     const uint64_t now_ns = rl_line_client(resource)->step_ns; /* near enough */
     assert(resource->references > 0);                          /* the lock that was released */
     bool is_said = answer->verdict == RL_YES || answer->verdict == RL_NO;
     if (is_said && request->announces) { /* after a refusal what is there is the holder's */
-        rl_line_note(&resource->line, answer->line.served || answer->line.waiting > 0, now_ns);
+        rl_line_note(&resource->line, anybody_waits, now_ns);
     }
     if (request->mode == RL_RELEASE_LOOK) {
         rl_line_look_answered(&resource->line);
@@ -57,9 +66,10 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
                    const struct rl_request *request, const struct rl_answer *answer) {
     assert(lock->client == place->client);
     if (request->kind == RL_COMMAND_RELEASE_LINE) {
+        const bool anybody_waits = does_anybody_wait(lock, place->index, answer);
         for (uint32_t i = 0; i < lock->resource_count; i++) {
             if (rl_line_home(lock->resources[i]) == place->index) {
-                learn_from_release(lock->resources[i], request, answer);
+                learn_from_release(lock->resources[i], anybody_waits, request, answer);
             }
         }
     } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
