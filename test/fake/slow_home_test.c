@@ -13,33 +13,47 @@ static void never_answers(struct waiter *w, const char *command) {
     fake_node_rule(waiter_node(w, 0), rule);
 }
 
+/* The place stands elsewhere when home's answer comes. False if nothing can be told of that, since
+ * the machine was so busy that home was given up, or has been tried once more. */
+static bool leaves_a_slow_home(bool says_yes) {
+    struct waiter w;
+    waiter_start(&w, 2 * WAITER_QUICK_MS);
+    waiter_hear(&w);
+    const size_t leaves = waiter_count(&w, 0, "leave"), joins = waiter_count(&w, 0, "join");
+    fake_node_rule(waiter_node(&w, 0),
+                   (struct fake_rule){.command = "leave", .delay_ms = 3 * WAITER_QUICK_MS});
+    fake_node_pause(waiter_node(&w, 0));
+    waiter_ask(&w);
+    waiter_until_elsewhere(&w);
+    if (says_yes) {
+        server_forget_keys(fake_node_server(waiter_node(&w, 0)));
+    }
+    fake_node_resume(waiter_node(&w, 0));
+    bool is_told = w.f.downs[w.order[0]].times == 0;
+    if (is_told) {
+        five_wait_count(&w.f, w.order[0], "leave", leaves + 1);
+        five_wait_repaid(&w.f);
+        is_told = waiter_count(&w, 0, "join") == joins + 1;
+    }
+    if (is_told) {
+        assert_int_equal(fake_node_lines(waiter_node(&w, 0)), 0);
+        assert_int_equal(fake_node_get(waiter_node(&w, 0), FIVE_RESOURCE) == NULL, says_yes);
+        assert_int_equal(waiter_count_all(&w, "take"), 0);
+    }
+    waiter_serve(&w);
+    waiter_stop(&w);
+    return is_told;
+}
+
 /* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
  * the place is left, behind the JOIN, so that nothing of it stays. */
 static void takes_no_late_answer(void **state) {
     (void)state;
     for (int says_yes = 0; says_yes < 2; says_yes++) {
-        struct waiter w;
-        waiter_start(&w, 2 * WAITER_QUICK_MS);
-        waiter_hear(&w);
-        size_t leaves = waiter_count(&w, 0, "leave");
-        fake_node_rule(waiter_node(&w, 0),
-                       (struct fake_rule){.command = "leave", .delay_ms = 3 * WAITER_QUICK_MS});
-        fake_node_pause(waiter_node(&w, 0));
-        waiter_ask(&w);
-        waiter_until_elsewhere(&w);
-        if (says_yes) {
-            server_forget_keys(fake_node_server(waiter_node(&w, 0)));
+        int tries = FIVE_TRIES;
+        while (!leaves_a_slow_home(says_yes)) {
+            assert_true(--tries > 0);
         }
-        fake_node_resume(waiter_node(&w, 0));
-        if (w.f.downs[w.order[0]].times == 0) { /* it was not given up as stalled */
-            five_wait_count(&w.f, w.order[0], "leave", leaves + 1);
-            five_wait_repaid(&w.f);
-            assert_int_equal(fake_node_lines(waiter_node(&w, 0)), 0);
-            assert_int_equal(fake_node_get(waiter_node(&w, 0), FIVE_RESOURCE) == NULL, says_yes);
-        }
-        assert_int_equal(waiter_count_all(&w, "take"), 0);
-        waiter_serve(&w);
-        waiter_stop(&w);
     }
 }
 
@@ -48,7 +62,7 @@ static void takes_no_late_answer(void **state) {
 static void comes_home_when_it_answers(void **state) {
     bool is_ahead = false;
     (void)state;
-    for (int i = 0; i < 4 && !is_ahead; i++) {
+    for (int i = 0; i < FIVE_TRIES && !is_ahead; i++) {
         struct waiter w;
         waiter_start(&w, 3 * WAITER_QUICK_MS);
         waiter_hear(&w);
