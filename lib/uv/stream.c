@@ -23,6 +23,7 @@ struct rl_uv_stream {
     bool is_over;
     bool is_closed;
     bool wants_room;
+    bool is_cut; /* by the peer, in a write; what it said before may be unread */
     uv_poll_t poll;
 };
 
@@ -72,7 +73,27 @@ static void stream_fail(struct rl_uv_stream *s, int error) {
     }
 }
 
-/* From the start each time: an owner may close any stream in `end`. */
+static ssize_t stream_receive(struct rl_uv_stream *s) {
+    struct rl_uv_world *w = s->world;
+    ssize_t n;
+    assert(s->is_up);
+    do {
+        n = recv(s->fd, w->input, sizeof w->input, 0);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* It may have said why. One piece, as in a poll. */
+static void stream_hear_out(struct rl_uv_stream *s) {
+    ssize_t n = stream_receive(s);
+    assert(s->error != 0);
+    s->is_cut = false;
+    if (n > 0) {
+        s->base.events->bytes(s->base.owner, s->world->input, (size_t)n);
+    }
+}
+
+/* From the start each time: an owner may close any stream. */
 void rl_uv_end_failed(struct rl_uv_world *w) {
     assert(w->in_turn);
     while (w->has_failed) {
@@ -81,7 +102,9 @@ void rl_uv_end_failed(struct rl_uv_world *w) {
             s = s->next;
         }
         w->has_failed = s != NULL;
-        if (s != NULL) {
+        if (s != NULL && s->is_cut) {
+            stream_hear_out(s);
+        } else if (s != NULL) {
             stream_end(s, s->error);
         }
     }
@@ -138,6 +161,7 @@ static size_t stream_write(struct rl_stream *stream, const char *bytes, size_t l
         n = send(s->fd, bytes, length, MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+        s->is_cut = true;
         stream_fail(s, errno);
         return 0;
     }
@@ -175,10 +199,7 @@ static void stream_connecting(struct rl_uv_stream *s, int status, int events) {
 /* What came before an error is delivered before it. */
 static void stream_read(struct rl_uv_stream *s, int status) {
     struct rl_uv_world *w = s->world;
-    ssize_t n;
-    do {
-        n = recv(s->fd, w->input, sizeof w->input, 0);
-    } while (n < 0 && errno == EINTR);
+    ssize_t n = stream_receive(s);
     if (n == 0) {
         stream_end(s, 0);
     } else if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {

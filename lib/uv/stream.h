@@ -9,9 +9,10 @@
  *
  * Can SIGPIPE be raised? No: send() with MSG_NOSIGNAL. Can a program that another thread starts
  * inherit a socket? No: it is close-on-exec from socket() on. Can an owner be called while he
- * calls? No: what a write finds wrong is kept for the world's next turn. Can the event of a closed
- * stream reach its owner, after another socket got the same number? Each event looks whether its
- * stream is closed, and the memory stays until libuv has let go of it. */
+ * calls? No: what a write finds wrong is kept for the world's next turn, which first delivers what
+ * the peer had said. Can the event of a closed stream reach its owner, after another socket got the
+ * same number? Each event looks whether its stream is closed, and the memory stays until libuv has
+ * let go of it. */
 #ifndef RL_UV_STREAM_H
 #define RL_UV_STREAM_H
 

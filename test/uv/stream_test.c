@@ -294,12 +294,34 @@ static void a_failed_write_ends_in_a_turn(void **state) {
     end(&p);
 }
 
-/* -- Closing anywhere -- */
-
 static void close_on_bytes(struct link *link, const char *bytes, size_t length) {
     (void)bytes, (void)length;
     link_close(link);
 }
+
+/* What the peer said before it went is told first, though nobody read it before the write. */
+static void a_failed_write_is_told_after_what_came_before(void **state) {
+    struct place p;
+    (void)state;
+    start(&p);
+    for (int closes = 0; closes < 2; closes++) {
+        struct link link = {.on_bytes = closes ? close_on_bytes : NULL};
+        int peer = link_open(&link, &p.scene, p.listener, &p.address);
+        peer_send(peer, "answer", 6);
+        peer_reset(peer);
+        write_until_it_fails(&link);
+        SCENE_UNTIL(&p.scene, link.ends == 1 || link.stream == NULL);
+        assert_int_equal(link.received, 6);
+        assert_int_equal(link.ends, !closes);
+        if (!closes) {
+            assert_true(link.error == ECONNRESET || link.error == EPIPE);
+            link_close(&link);
+        }
+    }
+    end(&p);
+}
+
+/* -- Closing anywhere -- */
 
 static void close_other_on_bytes(struct link *link, const char *bytes, size_t length) {
     (void)bytes, (void)length;
@@ -411,6 +433,7 @@ int main(void) {
         cmocka_unit_test(partial_writes_and_room),
         cmocka_unit_test(several_with_an_error),
         cmocka_unit_test(a_failed_write_ends_in_a_turn),
+        cmocka_unit_test(a_failed_write_is_told_after_what_came_before),
         cmocka_unit_test(closes_itself),
         cmocka_unit_test(closes_another),
         cmocka_unit_test(heard_waits_for_what_is_unread),
