@@ -39,47 +39,72 @@ int rl_session_wait(struct rl_session *session) {
     return session->status;
 }
 
-/* Whether a node still has to answer a command. */
-static bool is_unanswered(const struct rl_session *session) {
-    for (size_t i = 0; i < session->args->nodes.n; i++) {
+/* -- Nodes that are late -- */
+
+typedef bool is_late_fn(const redlock_node_info *info);
+
+/* It still has to answer a command. */
+static bool is_unanswered(const redlock_node_info *info) {
+    return info->outstanding > 0;
+}
+
+static bool is_connecting(const redlock_node_info *info) {
+    return !info->up && info->connects == 0 && info->failures == 0;
+}
+
+struct late {
+    struct rl_session *session;
+    is_late_fn *is_late;
+};
+
+static bool is_any_late(const struct late *late) {
+    for (size_t i = 0; i < late->session->args->nodes.n; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-        if (redlock_client_node(session->client, i, &info) == 0 && info.outstanding > 0) {
+        if (redlock_client_node(late->session->client, i, &info) == 0 && late->is_late(&info)) {
             return true;
         }
     }
     return false;
 }
 
-static void settle_check(uv_check_t *check) {
-    if (!is_unanswered(check->data)) {
-        rl_session_done(check->data, 0);
+static void late_check(uv_check_t *check) {
+    struct late *late = check->data;
+    if (!is_any_late(late)) {
+        rl_session_done(late->session, 0);
     }
 }
 
-static void settle_timeout(uv_timer_t *timer) {
-    rl_session_done(timer->data, 0);
+static void late_timeout(uv_timer_t *timer) {
+    struct late *late = timer->data;
+    rl_session_done(late->session, 0);
 }
 
-void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
+static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64_t limit_ms) {
     uv_check_t check;
     uv_timer_t timer;
-    int64_t limit_ms = session->args->node_timeout_ms;
-    int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
-    if (!is_unanswered(session)) {
+    struct late late = {session, is_late};
+    if (!is_any_late(&late)) {
         return;
     }
     uv_check_init(&session->loop, &check);
     uv_timer_init(&session->loop, &timer);
-    check.data = timer.data = session;
+    check.data = timer.data = &late;
     uv_update_time(&session->loop);
-    uv_check_start(&check, settle_check);
-    uv_timer_start(&timer, settle_timeout, (uint64_t)(half_ms < limit_ms ? half_ms : limit_ms), 0);
-    session->is_interruptible = lock != NULL;
+    uv_check_start(&check, late_check);
+    uv_timer_start(&timer, late_timeout, (uint64_t)limit_ms, 0);
     rl_session_wait(session);
     session->is_interruptible = false; /* before the loop runs again: nobody waits any more */
     uv_close((uv_handle_t *)&check, NULL);
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);
+}
+
+void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
+    int64_t limit_ms = session->args->node_timeout_ms;
+    int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
+    session->is_interruptible = lock != NULL;
+    wait_for_late(session, is_unanswered, half_ms < limit_ms ? half_ms : limit_ms);
+    session->is_interruptible = false;
 }
 
 static void on_signal(int signal_number, void *data) {
@@ -153,6 +178,9 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
                     redlock_client_message(session->client, sentence, sizeof sentence));
         rl_session_close(session);
         return exit_status;
+    }
+    if (status == 0) {
+        wait_for_late(session, is_connecting, args->node_timeout_ms / 2);
     }
     if (args->verbose && status == 0) {
         rl_say("%s", redlock_client_message(session->client, sentence, sizeof sentence));

@@ -40,8 +40,10 @@ struct rl_session {
     bool is_interruptible; /* a signal ends the waiting */
 };
 
-/* Returns 0 or an exit status. session->status is how
- * the client opened: 0, or REDLOCK_ERR_NO_QUORUM, which was reported on stderr. */
+/* Returns 0 or an exit status. session->status is how the client opened: 0, or
+ * REDLOCK_ERR_NO_QUORUM, which was reported on stderr. Nodes that are farther away than a quorum
+ * have half of the node timeout to connect: who is not there when the command begins has no part
+ * in its lock. */
 int rl_session_open(struct rl_session *session, struct rl_args *args);
 void rl_session_close(struct rl_session *session);
 

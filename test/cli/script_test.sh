@@ -6,6 +6,7 @@ set -u
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 3
+echo 'node-timeout = 5s' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
 ttl_of() { "$cli" -p "$(port "$1")" pttl "$2"; }
 
 status 'acquire' 0 "$redlock" acquire --holder me k
@@ -106,6 +107,22 @@ at_last extends --shared
 result 'extend --shared: ... and gets it again' $? "$err"
 "$redlock" release s "$token"
 
+# A node that connects later than the others has its part as well: the third one goes on when the command
+# has waited for it for a while, or is over.
+for i in 1 2 3; do ask "$i" del s >"$log"; done
+sh "$nodes_sh" pause "$nodes" 3
+"$redlock" acquire s >"$out" 2>"$err" &
+pid=$!
+for _ in 1 2 3 4 5 6; do
+    gone "$pid" || sleep 0.05
+done
+sh "$nodes_sh" resume "$nodes" 3
+wait "$pid"
+token=$(cat "$out")
+[ -n "$token" ] && has_third
+result 'acquire: a node that connects late has the key, too' $? "$err"
+"$redlock" release s "$token"
+
 # It waits for half of the validity at most, not for the node timeout.
 each_but_third() { [ "$(ask 1 exists s)" = 1 ] && [ "$(ask 2 exists s)" = 1 ]; }
 has_output() { [ -s "$out" ]; }
@@ -117,7 +134,7 @@ prints_in_time() {
 }
 extends_in_time() {
     for i in 1 2; do ask "$i" del s >"$log"; done
-    token=$("$redlock" acquire --ttl 10m --max-ttl 1h s 2>"$err") &&
+    token=$("$redlock" acquire --node-timeout 250ms --ttl 10m --max-ttl 1h s 2>"$err") &&
         "$redlock" extend --node-timeout 2s --ttl 2s s "$token" 2>"$err"
 }
 ask 3 client pause 600000 write >"$log"
@@ -272,7 +289,7 @@ sh "$nodes_sh" kill "$nodes" 2
 status 'two are down' 69 "$redlock" status k
 says '... so nobody knows' '^k: not known, 1 of 3 nodes answer (2 needed)$' "$out"
 status 'extend' 69 "$redlock" extend k "$token"
-status 'release' 69 "$redlock" release k "$token"
+status 'release' 69 "$redlock" release --node-timeout 250ms k "$token"
 sh "$nodes_sh" restart "$nodes" 2
 sh "$nodes_sh" restart "$nodes" 3
 
