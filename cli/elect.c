@@ -278,6 +278,9 @@ static void wait_a_while(struct elect *elect) {
 /* Until a signal comes, or the command has ended by itself. */
 static int campaign(struct elect *elect) {
     int exit_status = RL_EXIT_OK;
+    if (elect->session.caught != 0) { /* before it has begun */
+        return RL_EXIT_SIGNAL + elect->session.caught;
+    }
     do {
         elect->is_ending = elect->is_lost = elect->is_kept = false;
         elect->session.is_interruptible = true;

@@ -180,7 +180,10 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         return exit_status;
     }
     if (status == 0) {
+        session->is_interruptible = true;
         wait_for_late(session, is_connecting, args->node_timeout_ms / 2);
+        session->is_interruptible = false;
+        session->status = 0; /* that of the opening; who goes on looks at what was caught */
     }
     if (args->verbose && status == 0) {
         rl_say("%s", redlock_client_message(session->client, sentence, sizeof sentence));

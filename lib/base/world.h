@@ -19,8 +19,9 @@
  *   - In a child after fork() no event comes any more.
  *
  * Can two ends of one stream be reported? No: an error that write() finds is kept and reported
- * once, by `end`, in the world's own turn. Can the owner see bytes of a connection that it has
- * closed? No: each event looks whether the stream is closed first. */
+ * once, by `end`, in the world's own turn; before that `bytes` may bring what had come. Can the
+ * owner see bytes of a connection that it has closed? No: each event looks whether the stream is
+ * closed first. */
 #ifndef RL_WORLD_H
 #define RL_WORLD_H
 

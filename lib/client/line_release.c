@@ -36,13 +36,25 @@ static bool is_home(const redlock_lock *lock, uint32_t node) {
     return found;
 }
 
-/* It counts whoever has another token there. By a second address of home these may be the next ones
- * of this client, which came there by the first. */
+/* Whether a SET of this client may have come to that server by another address of it. */
+static bool may_be_own(const redlock_lock *lock, uint32_t home) {
+    bool found = false;
+    assert(home < lock->client->n_nodes);
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_ticket *active = lock->resources[i]->turns.active;
+        const redlock_lock *next = active != NULL ? active->owner : NULL;
+        found = found || (next != NULL && next->core.may_hold & lock->client->duplicates[home]);
+    }
+    return found;
+}
+
+/* Where nobody is in its lines home counts who has another token there, which may be this client
+ * with the next one. */
 static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
                               const struct rl_answer *answer) {
-    const bool may_be_own = lock->client->duplicates[home] != 0 && answer->verdict == RL_NO;
-    assert(home < lock->client->n_nodes);
-    return answer->line.served || answer->line.waiting > (may_be_own ? lock->resource_count : 0);
+    const bool is_token = answer->verdict == RL_NO && answer->line.first_waited_ms == 0;
+    return answer->line.served ||
+           (answer->line.waiting > 0 && !(is_token && may_be_own(lock, home)));
 }
 
 /* Home has said whether somebody waits, or will not say. */

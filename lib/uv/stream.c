@@ -23,7 +23,7 @@ struct rl_uv_stream {
     bool is_over;
     bool is_closed;
     bool wants_room;
-    bool is_cut; /* by the peer, in a write; what it said before may be unread */
+    bool is_cut; /* a write has failed, and what the peer said before may be unread */
     uv_poll_t poll;
 };
 

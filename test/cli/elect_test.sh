@@ -69,6 +69,20 @@ result '... and without a command it is printed' $? "$out"
 kill -s TERM "$seven"
 await gone "$seven"
 
+# A signal while it still waits for a node that hangs.
+sh "$nodes_sh" pause "$nodes" 3
+"$redlock" elect --ttl 3s --node-timeout 20s --connect-timeout 30s --id eight hung >"$out" 2>"$err" &
+eight=$!
+left="$left $eight"
+knows_client() { ask 1 client list | grep -q name=redlock-cli; }
+await knows_client
+kill -s TERM "$eight"
+await gone "$eight" || kill -s KILL "$eight"
+wait "$eight"
+[ $? -eq 143 ] && [ ! -s "$out" ]
+result 'SIGTERM before it has begun: status 143' $? "$err"
+sh "$nodes_sh" resume "$nodes" 3
+
 status 'no such command' 127 "$redlock" elect --ttl 3s boss -- no-such-command
 status 'no name' 64 "$redlock" elect
 status '--repeat without a command' 64 "$redlock" elect --repeat boss
