@@ -79,7 +79,8 @@ static void late_timeout(uv_timer_t *timer) {
     rl_session_done(late->session, 0);
 }
 
-static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64_t limit_ms) {
+static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64_t limit_ms,
+                          bool is_interruptible) {
     uv_check_t check;
     uv_timer_t timer;
     struct late late = {session, is_late};
@@ -92,6 +93,7 @@ static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64
     uv_update_time(&session->loop);
     uv_check_start(&check, late_check);
     uv_timer_start(&timer, late_timeout, (uint64_t)limit_ms, 0);
+    session->is_interruptible = is_interruptible;
     rl_session_wait(session);
     session->is_interruptible = false; /* before the loop runs again: nobody waits any more */
     uv_close((uv_handle_t *)&check, NULL);
@@ -102,9 +104,7 @@ static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     int64_t limit_ms = session->args->node_timeout_ms;
     int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
-    session->is_interruptible = lock != NULL;
-    wait_for_late(session, is_unanswered, half_ms < limit_ms ? half_ms : limit_ms);
-    session->is_interruptible = false;
+    wait_for_late(session, is_unanswered, half_ms < limit_ms ? half_ms : limit_ms, lock != NULL);
 }
 
 static void on_signal(int signal_number, void *data) {
@@ -180,9 +180,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         return exit_status;
     }
     if (status == 0) {
-        session->is_interruptible = true;
-        wait_for_late(session, is_connecting, args->node_timeout_ms / 2);
-        session->is_interruptible = false;
+        wait_for_late(session, is_connecting, args->node_timeout_ms / 2, true);
         session->status = 0; /* that of the opening; who goes on looks at what was caught */
     }
     if (args->verbose && status == 0) {

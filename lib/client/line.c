@@ -37,7 +37,7 @@ static uint32_t heard_of(const redlock_client *client) {
     return heard;
 }
 
-static redlock_lock *active_of(const struct rl_resource *resource) {
+redlock_lock *rl_line_active(const struct rl_resource *resource) {
     return resource->turns.active != NULL ? resource->turns.active->owner : NULL;
 }
 
@@ -47,7 +47,7 @@ struct rl_resource *rl_line_of(const redlock_lock *lock) {
 }
 
 redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
-    redlock_lock *active = active_of(resource);
+    redlock_lock *active = rl_line_active(resource);
     bool waits = active != NULL && (active->queueing.is_queued || active->waiting.has_turn);
     bool is_here = waits && rl_line_of(active) == resource;
     return is_here && (active->queueing.is_queued || active->resource_count == 1) ? active : NULL;
@@ -62,7 +62,7 @@ static void set_due(struct rl_resource *resource, uint64_t at_ns) {
 static void call_lock(redlock_lock *lock, enum rl_line_call call) {
     assert(call != RL_LINE_CALL_NONE);
     if (lock->core.state == RL_WAITING) {
-        assert(active_of(rl_line_of(lock)) == lock);
+        assert(rl_line_active(rl_line_of(lock)) == lock);
         lock->queueing.is_queued = true; /* its place may have been taken ahead of it */
         lock->queueing.call = (uint8_t)call;
         rl_ready_step(lock);
@@ -117,7 +117,7 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     if (actions->turn) {
         lock->queueing.turn_ns = rl_client_now_ns(client);
         call_lock(lock, RL_LINE_CALL_TURN);
-    } else if (actions->alone && active_of(resource) == lock) {
+    } else if (actions->alone && rl_line_active(resource) == lock) {
         call_lock(lock, RL_LINE_CALL_ALONE);
     }
 }
@@ -219,7 +219,7 @@ void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
 
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
-    assert(active_of(lock->resources[line]) == lock); /* else it has the place of another */
+    assert(rl_line_active(lock->resources[line]) == lock); /* else it has the place of another */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
     lock->holding.shuts = false;
@@ -281,7 +281,7 @@ void rl_line_go(redlock_lock *lock) {
     }
     const uint32_t busy = first_busy(lock, now_ns);
     const uint64_t until_ns = patience_ns(lock);
-    assert(active_of(lock->resources[0]) == lock);
+    assert(rl_line_active(lock->resources[0]) == lock);
     if (lock->resources[0]->line.state == RL_LINE_OUT) {
         set_due(lock->resources[0], RL_NEVER); /* it goes into another's line, perhaps */
     }
@@ -299,7 +299,7 @@ void rl_line_go(redlock_lock *lock) {
 }
 
 void rl_line_released_told(struct rl_resource *resource) {
-    redlock_lock *active = active_of(resource);
+    redlock_lock *active = rl_line_active(resource);
     assert(resource->references > 0);
     rl_line_release_answered(&resource->line);
     if (active != NULL && active->queueing.is_queued &&
@@ -420,7 +420,7 @@ static void follow_queued(redlock_lock *lock) {
 }
 
 static bool was_refused(const redlock_lock *lock) {
-    return lock->core.state == RL_WAITING && active_of(lock->resources[0]) == lock &&
+    return lock->core.state == RL_WAITING && rl_line_active(lock->resources[0]) == lock &&
            !lock->waiting.has_turn;
 }
 

@@ -56,6 +56,8 @@ void rl_line_follow(redlock_lock *lock);
  * (0); *pause: the line is of no use, it is to pause. */
 uint64_t rl_line_take_call(redlock_lock *lock, bool *pause);
 
+/* The lock of ours that asks or holds; of readers: that waits for all of them. NULL: none. */
+redlock_lock *rl_line_active(const struct rl_resource *resource);
 /* The resource in whose line the lock is, or was last. */
 struct rl_resource *rl_line_of(const redlock_lock *lock);
 /* The lock of ours that waits in this line, or asks in its turn; or is about to, its place having

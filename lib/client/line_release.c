@@ -41,8 +41,7 @@ static bool may_be_own(const redlock_lock *lock, uint32_t home) {
     bool found = false;
     assert(home < lock->client->n_nodes);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_ticket *active = lock->resources[i]->turns.active;
-        const redlock_lock *next = active != NULL ? active->owner : NULL;
+        const redlock_lock *next = rl_line_active(lock->resources[i]);
         found = found || (next != NULL && next->core.may_hold & lock->client->duplicates[home]);
     }
     return found;
