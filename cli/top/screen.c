@@ -20,16 +20,16 @@ static const char turn_back[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
+static int terminal_fd = -1;
 static struct termios before;
 static volatile sig_atomic_t is_open;
 
-/* Also in a handler: write() and tcsetattr() may be called there. */
+/* Also in a handler: write(), poll() and tcsetattr() may be called there. */
 static void restore(void) {
     if (is_open) {
         is_open = 0;
-        ssize_t written = write(STDOUT_FILENO, turn_back, sizeof turn_back - 1);
-        (void)written;
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+        rl_screen_write(turn_back, sizeof turn_back - 1);
+        tcsetattr(terminal_fd, TCSADRAIN, &before);
     }
 }
 
@@ -54,18 +54,19 @@ bool rl_screen_is_possible(void) {
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !is_dumb;
 }
 
-bool rl_screen_open(void) {
+bool rl_screen_open(int fd) {
     struct termios now;
-    if (!rl_screen_is_possible() || tcgetattr(STDIN_FILENO, &before) != 0) {
+    if (!rl_screen_is_possible() || tcgetattr(fd, &before) != 0) {
         return false;
     }
+    terminal_fd = fd;
     now = before;
     now.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
     now.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
     now.c_cc[VMIN] = 1;
     now.c_cc[VTIME] = 0;
     watch_crashes();
-    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &now) != 0) {
+    if (tcsetattr(terminal_fd, TCSADRAIN, &now) != 0) {
         return false;
     }
     is_open = 1;
@@ -78,15 +79,15 @@ void rl_screen_close(void) {
 
 void rl_screen_size(int *columns, int *rows) {
     struct winsize window = {0};
-    bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
+    bool has_size = ioctl(terminal_fd, TIOCGWINSZ, &window) == 0;
     *columns = has_size && window.ws_col > 0 ? window.ws_col : COLUMNS_DEFAULT;
     *rows = has_size && window.ws_row > 0 ? window.ws_row : ROWS_DEFAULT;
 }
 
 bool rl_screen_write(const char *bytes, size_t length) {
     while (length > 0) {
-        ssize_t written = write(STDOUT_FILENO, bytes, length);
-        struct pollfd polled = {.fd = STDOUT_FILENO, .events = POLLOUT};
+        ssize_t written = write(terminal_fd, bytes, length);
+        struct pollfd polled = {.fd = terminal_fd, .events = POLLOUT};
         if (written < 0 && errno == EAGAIN) {
             if (poll(&polled, 1, WRITE_MS) == 0) {
                 return true;

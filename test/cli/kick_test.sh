@@ -173,13 +173,16 @@ answer() {
     : >"$scratch/screen"
     (await grep -q 'y/N' "$scratch/screen" && { [ $# -eq 0 ] || "$@" >>"$log" 2>&1; } &&
         printf '%s\n' "$answer_word" && sleep 1) |
-        script -qefc "$redlock kick --reason asked $answer_key" "$scratch/screen" >/dev/null 2>&1
+        script -qefc "$redlock kick --reason asked $answer_key; status=\$?
+            cat /proc/self/fdinfo/0; exit \$status" "$scratch/screen" >/dev/null 2>&1
 }
 "$redlock" acquire --ttl 29s --holder asked t >>"$log"
 answer t n
 [ $? -eq 1 ]
 result 'on a terminal it asks; no' $? "$scratch/screen"
 says '... and asks of whom' 'Kick asked from t? \[y/N\]' "$scratch/screen"
+grep -q '^flags:' "$scratch/screen" && ! grep -Eq '^flags:.*[4-7][0-7]{3}.?$' "$scratch/screen"
+result '... and leaves the terminal without O_NONBLOCK' $? "$scratch/screen"
 has t 'held by asked'
 result '... nothing was done' $? "$scratch/screen"
 answer t y

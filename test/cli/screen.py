@@ -31,7 +31,8 @@ def width(character):
 
 def act_as_shell(argv, env, tell):
     """As a shell with job control does: the program has the foreground, and can be stopped, which
-    is printed. Returns its exit status, 128 + n after a signal."""
+    is printed. So is a terminal that is left without blocking, which only we see: it is a thing of
+    what our stdin and the program's refer to. Returns its exit status, 128 + n after a signal."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     child = os.fork()
@@ -44,6 +45,8 @@ def act_as_shell(argv, env, tell):
         os.execvpe(argv[0], argv, env)
     while True:
         _, status = os.waitpid(child, os.WUNTRACED)
+        if not os.get_blocking(0):
+            os.write(1, b"unblocked")
         if os.WIFSTOPPED(status):
             os.write(1, b"stopped")
         else:
@@ -61,15 +64,19 @@ class Screen:
         self.shown = []  # on the plain screen: what was printed
         self.clear()
         told, tell = os.pipe()
+        noted, note = os.pipe()
         self.shell, self.fd = pty.fork()
         if self.shell == 0:
             self.fd = 0
             self.set_size()
+            os.read(noted, 1)
             os._exit(act_as_shell(argv, {**os.environ, "TERM": "xterm", **(env or {})}, tell))
         os.close(tell)
         self.modes = termios.tcgetattr(self.fd)
+        os.write(note, b"!")  # not before: the program might have been quicker
         self.pid = int(os.read(told, 32))
-        os.close(told)
+        for fd in (told, noted, note):
+            os.close(fd)
 
     def set_size(self):
         columns, rows = self.size
@@ -183,5 +190,5 @@ class Screen:
 
     def is_as_before(self):
         """Whether the terminal got back what it was."""
-        return (not self.alternate and self.cursor_shown
+        return (not self.alternate and self.cursor_shown and "unblocked" not in "".join(self.shown)
                 and termios.tcgetattr(self.fd)[:4] == self.modes[:4])
