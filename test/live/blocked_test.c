@@ -8,11 +8,12 @@
 #include "redlock/token.h"
 
 #define TTL_MS 30000
-#define TIMEOUT_MS 100 /* node_timeout_ms and connect_timeout_ms */
-#define WORK_MS 450    /* more than four of them, after which a connection is dropped */
+#define TIMEOUT_MS 200 /* node_timeout_ms and connect_timeout_ms */
+#define WORK_MS 850    /* more than four of them, after which a connection is dropped */
 #define OPEN_MS 500    /* connect_timeout_ms where the nodes are to greet by then */
+#define SHORT_MS 220   /* a vote is not in time then */
 #define MANY 10000     /* answers of 5 bytes, of which one poll reads 16 KiB */
-#define LONG_MS 1700   /* whatever answers it would be dropped after sixteen */
+#define LONG_MS 3300   /* whatever answers it would be dropped after sixteen */
 
 static void work(uint64_t ms) {
     live_block_until(redlock_now_ns() + ms * LIVE_MS);
@@ -179,7 +180,7 @@ static void prepare_cb(uv_prepare_t *prepare) {
     struct handles *handles = prepare->data;
     if (handles->in_prepare) {
         handles->in_prepare = false;
-        work(WORK_MS);
+        work(SHORT_MS);
     }
 }
 
@@ -187,7 +188,7 @@ static void check_cb(uv_check_t *check) {
     struct handles *handles = check->data;
     if (handles->in_check) {
         handles->in_check = false;
-        work(WORK_MS);
+        work(SHORT_MS);
     }
 }
 
@@ -264,7 +265,7 @@ static void while_opening(void **state) {
 
 static void always_prepare_cb(uv_prepare_t *prepare) {
     (void)prepare;
-    work(TIMEOUT_MS + 20);
+    work(SHORT_MS);
 }
 
 /* Each turn of the loop takes longer than connecting may take, and so long that a vote may. */

@@ -17,7 +17,7 @@
 #define HOLD_MS 2
 #define TTL_MS 3000
 #define PATIENCE_MS 30000
-#define TRIES 20 /* of what the machine must not stand still in */
+#define TRIES 40 /* of what the machine must not stand still in */
 
 struct record {
     uint64_t at_ns;

@@ -25,7 +25,7 @@
 #define SEQUENCES_DEFAULT 40
 #define STEPS 40
 #define STEPS_PER_LOOK 8
-#define CONTROL_SEQUENCES 400
+#define CONTROL_SEQUENCES 4000 /* a busy machine is rarely within one millisecond */
 #define PASSWORD "secret"
 
 static uint64_t seed = SEED_DEFAULT;
@@ -73,19 +73,24 @@ static bool last_words(struct pair *pair, struct bytes *wire) {
     return same;
 }
 
+static bool load_scripts(struct pair *pair, uint32_t which) {
+    struct bytes wire = {NULL, 0, 0};
+    bool same = true;
+    for (size_t i = 0; same && random_load(i, &wire); i++) {
+        same = pair_say(pair, which, &wire);
+        wire.length = 0;
+    }
+    bytes_free(&wire);
+    return same;
+}
+
 static bool run_sequence(struct pair *pair, uint64_t number, const struct random_user *users) {
     struct random_commands random = {
         .state = number, .users = users, .is_line = number % 2, .is_permits = number % 4 == 2};
     struct bytes wire = {NULL, 0, 0};
     pair_begin(pair, number);
     bool same = pair_check_keys(pair);
-    for (size_t i = 0; number % 4 != 0 && same; i++) { /* mostly the scripts are there */
-        wire.length = 0;
-        if (!random_load(i, &wire)) {
-            break;
-        }
-        same = pair_say(pair, 3, &wire);
-    }
+    same = same && (number % 4 == 0 || load_scripts(pair, 3)); /* mostly they are there */
     for (uint32_t i = 0; i < STEPS && same; i++) {
         same = one_step(pair, &random, &wire);
         if (same && i % STEPS_PER_LOOK == STEPS_PER_LOOK - 1) {
@@ -103,6 +108,27 @@ static void tell_story(struct pair *pair, uint64_t number) {
            (int)ftell(pair->story), pair->story_text);
 }
 
+/* With the scripts there, each of what follows has its chance to be within one millisecond. */
+static bool plant(struct pair *pair) {
+    struct bytes wire = {NULL, 0, 0};
+    random_plant(&wire);
+    bool same = load_scripts(pair, 0) && pair_say(pair, 0, &wire) && pair_check_keys(pair);
+    bytes_free(&wire);
+    return same;
+}
+
+/* What is planted is held. */
+static bool hold(struct pair *pair) {
+    struct bytes wire = {NULL, 0, 0};
+    bool same = true;
+    for (size_t i = 0; same && random_hold(i, &wire); i++) {
+        same = pair_say(pair, 0, &wire) && pair_check_keys(pair);
+        wire.length = 0;
+    }
+    bytes_free(&wire);
+    return same;
+}
+
 /* Returns the number of the first sequence that differs, or 0. */
 static uint64_t first_difference(struct pair *pair, uint32_t n, const struct random_user *users) {
     for (uint32_t i = 0; i < n; i++) {
@@ -117,7 +143,10 @@ static void compare(struct pair *pair, const char *name, uint32_t n,
                     const struct random_user *users) {
     char detail[96];
     uint64_t said = pair->said, exact = pair->exact;
-    uint64_t number = first_difference(pair, n, users);
+    pair_begin(pair, seed);
+    bool may_all = users == NULL;
+    bool same = !may_all || (plant(pair) && hold(pair));
+    uint64_t number = same ? first_difference(pair, n, users) : seed;
     if (number != 0) {
         tell_story(pair, number);
     }
@@ -251,14 +280,6 @@ static const struct {
     {"a server that loads", become_loading, false},
 };
 
-static bool say_once(struct pair *pair, void (*put)(struct bytes *wire)) {
-    struct bytes wire = {NULL, 0, 0};
-    put(&wire);
-    bool same = pair_say(pair, 0, &wire) && pair_check_keys(pair);
-    bytes_free(&wire);
-    return same;
-}
-
 /* Begins with the keys of a server in its right state, and some that locks have. */
 static void in_state(struct pair *pair, size_t state) {
     const uint32_t rounds = states[state].is_quick ? sequences / 4 + 1 : 1;
@@ -269,9 +290,9 @@ static void in_state(struct pair *pair, size_t state) {
         number = first_difference(pair, 1, NULL);
         if (number == 0) {
             pair_begin(pair, seed);
-            number = say_once(pair, random_plant) ? 0 : seed;
+            number = plant(pair) ? 0 : seed;
             states[state].become(pair, true);
-            number = number == 0 && !say_once(pair, random_hold) ? seed : number;
+            number = number == 0 && !hold(pair) ? seed : number;
             number = number == 0 ? first_difference(pair, n, NULL) : number;
             states[state].become(pair, false);
         }
@@ -469,7 +490,9 @@ static void find_what_is_broken(struct pair *pair) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++) {
         char name[96], detail[64];
         pair->ours->broken = controls[i].broken;
-        uint64_t number = first_difference(pair, CONTROL_SEQUENCES, NULL);
+        pair_begin(pair, seed);
+        bool same = plant(pair) && hold(pair);
+        uint64_t number = same ? first_difference(pair, CONTROL_SEQUENCES, NULL) : seed;
         pair->ours->broken = 0;
         snprintf(name, sizeof name, "control: %s", controls[i].name);
         snprintf(detail, sizeof detail, "sequence %" PRIu64, number - seed + 1);

@@ -409,7 +409,7 @@ void random_plant(struct bytes *wire) {
     }
 }
 
-void random_hold(struct bytes *wire) {
+bool random_hold(size_t index, struct bytes *wire) {
     static const struct {
         enum rl_command_kind kind;
         uint32_t n;
@@ -441,21 +441,23 @@ void random_hold(struct bytes *wire) {
     };
     const struct rl_bytes resources[] = {{random_keys[0].data, random_keys[0].length},
                                          {random_keys[1].data, random_keys[1].length}};
-    for (uint32_t i = 0; i < COUNT(sent); i++) {
-        struct rl_target target = {
-            .resources = resources, .n = sent[i].n, .notifies = true, .retention_ms = 3600000};
-        struct rl_command command = {.kind = sent[i].kind,
-                                     .whole_script = true,
-                                     .announces = sent[i].kind == RL_COMMAND_RELEASE_LINE,
-                                     .ttl_ms = 70000,
-                                     .counter = sent[i].counter,
-                                     .target = &target,
-                                     .token = random_tokens[0],
-                                     .lock_mode = (uint8_t)sent[i].mode,
-                                     .converts = sent[i].converts};
-        put_command(wire, &command);
+    if (index >= COUNT(sent)) {
+        random_alone_release(wire);
+        return index == COUNT(sent);
     }
-    random_alone_release(wire);
+    struct rl_target target = {
+        .resources = resources, .n = sent[index].n, .notifies = true, .retention_ms = 3600000};
+    struct rl_command command = {.kind = sent[index].kind,
+                                 .whole_script = true,
+                                 .announces = sent[index].kind == RL_COMMAND_RELEASE_LINE,
+                                 .ttl_ms = 70000,
+                                 .counter = sent[index].counter,
+                                 .target = &target,
+                                 .token = random_tokens[0],
+                                 .lock_mode = (uint8_t)sent[index].mode,
+                                 .converts = sent[index].converts};
+    put_command(wire, &command);
+    return true;
 }
 
 bool random_load(size_t index, struct bytes *wire) {
