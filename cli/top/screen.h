@@ -16,7 +16,7 @@
 
 bool rl_screen_is_possible(void);
 bool rl_screen_open(int fd); /* rl_terminal_open_stdin() */
-void rl_screen_close(void); /* also if it is not open */
+void rl_screen_close(void);  /* also if it is not open */
 
 void rl_screen_size(int *columns, int *rows);
 

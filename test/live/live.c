@@ -70,13 +70,16 @@ void live_end(struct live *live) {
     live->is_ended = true;
 }
 
+/* A timer may be due before the loop has polled, and nothing else come: hence uv_stop(). */
 static void late_cb(uv_timer_t *timer) {
     struct live *live = timer->data;
     live->is_late = true;
+    uv_stop(timer->loop);
 }
 
 static void wake_cb(uv_timer_t *timer) {
     *(bool *)timer->data = true;
+    uv_stop(timer->loop);
 }
 
 void live_watch(struct live *live, uint64_t patience_ms) {

@@ -15,11 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "server/pair.h"
 #include "server/random_commands.h"
+#include "server/states.h"
 
 #define SEED_DEFAULT 1
 #define SEQUENCES_DEFAULT 40
@@ -73,11 +72,11 @@ static bool last_words(struct pair *pair, struct bytes *wire) {
     return same;
 }
 
-static bool load_scripts(struct pair *pair, uint32_t which) {
+static bool say_all(struct pair *pair, bool (*put)(size_t index, struct bytes *wire), bool looks) {
     struct bytes wire = {NULL, 0, 0};
     bool same = true;
-    for (size_t i = 0; same && random_load(i, &wire); i++) {
-        same = pair_say(pair, which, &wire);
+    for (size_t i = 0; same && put(i, &wire); i++) {
+        same = pair_say(pair, looks ? 0 : 3, &wire) && (!looks || pair_check_keys(pair));
         wire.length = 0;
     }
     bytes_free(&wire);
@@ -90,7 +89,9 @@ static bool run_sequence(struct pair *pair, uint64_t number, const struct random
     struct bytes wire = {NULL, 0, 0};
     pair_begin(pair, number);
     bool same = pair_check_keys(pair);
-    same = same && (number % 4 == 0 || load_scripts(pair, 3)); /* mostly they are there */
+    if (number % 4 != 0) { /* mostly the scripts are there */
+        same = same && say_all(pair, random_load, false);
+    }
     for (uint32_t i = 0; i < STEPS && same; i++) {
         same = one_step(pair, &random, &wire);
         if (same && i % STEPS_PER_LOOK == STEPS_PER_LOOK - 1) {
@@ -111,21 +112,20 @@ static void tell_story(struct pair *pair, uint64_t number) {
 /* With the scripts there, each of what follows has its chance to be within one millisecond. */
 static bool plant(struct pair *pair) {
     struct bytes wire = {NULL, 0, 0};
+    bool same = say_all(pair, random_load, false);
     random_plant(&wire);
-    bool same = load_scripts(pair, 0) && pair_say(pair, 0, &wire) && pair_check_keys(pair);
+    same = same && pair_say(pair, 0, &wire) && pair_check_keys(pair);
     bytes_free(&wire);
     return same;
 }
 
-/* What is planted is held. */
+/* A few times: not each of them is within one millisecond each time. */
 static bool hold(struct pair *pair) {
-    struct bytes wire = {NULL, 0, 0};
     bool same = true;
-    for (size_t i = 0; same && random_hold(i, &wire); i++) {
-        same = pair_say(pair, 0, &wire) && pair_check_keys(pair);
-        wire.length = 0;
+    for (int i = 0; same && i < 5; i++) {
+        pair_begin(pair, seed);
+        same = plant(pair) && say_all(pair, random_hold, true);
     }
-    bytes_free(&wire);
     return same;
 }
 
@@ -143,9 +143,7 @@ static void compare(struct pair *pair, const char *name, uint32_t n,
                     const struct random_user *users) {
     char detail[96];
     uint64_t said = pair->said, exact = pair->exact;
-    pair_begin(pair, seed);
-    bool may_all = users == NULL;
-    bool same = !may_all || (plant(pair) && hold(pair));
+    bool same = users != NULL || hold(pair);
     uint64_t number = same ? first_difference(pair, n, users) : seed;
     if (number != 0) {
         tell_story(pair, number);
@@ -157,133 +155,10 @@ static void compare(struct pair *pair, const char *name, uint32_t n,
 
 /* -- States of a server -- */
 
-static void become_full(struct pair *pair, bool is) {
-    pair_tell(pair, "CONFIG SET maxmemory %d", is ? 1 : 0);
-    pair->ours->is_full = is;
-    pair->ours->maxmemory = is ? 1 : 0;
-}
-
-/* The file's name is taken, by a folder that is not empty. */
-static void take_name(struct pair *pair, bool is) {
-    char path[256];
-    redisReply *reply = redisCommand(pair->control, "CONFIG GET dir");
-    assert(reply != NULL && reply->elements == 2);
-    for (int i = 0; i < 2; i++) { /* from outside to inside, and back */
-        snprintf(path, sizeof path, "%s/folder%s", reply->element[1]->str, is == i ? "/in" : "");
-        if (is) {
-            mkdir(path, 0700);
-        } else {
-            rmdir(path);
-        }
-    }
-    freeReplyObject(reply);
-}
-
-static void become_unable_to_save(struct pair *pair, bool is) {
-    take_name(pair, is);
-    pair_tell(pair, "CONFIG SET save %s", is ? "3600 1" : "");
-    if (is) {
-        pair_tell(pair, "BGSAVE");
-        while (!pair_info_says(pair, "rdb_last_bgsave_status:err") ||
-               !pair_info_says(pair, "rdb_bgsave_in_progress:0")) {
-        }
-    }
-    pair->ours->cannot_save = is;
-}
-
-static void become_alone(struct pair *pair, bool is) {
-    pair_tell(pair, "CONFIG SET min-replicas-to-write %d", is ? 1 : 0);
-    pair->ours->is_alone = is;
-}
-
-/* A replica whose primary is not there keeps what it has. */
-static void become_replica(struct pair *pair, bool is) {
-    pair_tell(pair, is ? "REPLICAOF 127.0.0.1 1" : "REPLICAOF NO ONE");
-    pair->ours->is_replica = is;
-}
-
-static void become_stale(struct pair *pair, bool is) {
-    become_replica(pair, is);
-    pair_tell(pair, "CONFIG SET replica-serve-stale-data %s", is ? "no" : "yes");
-    pair->ours->is_stale = is;
-    pair->is_blind = is;
-}
-
-static redisContext *busy;
-
-static void become_busy(struct pair *pair, bool is) {
-    redisReply *reply;
-    if (is) {
-        pair_tell(pair, "CONFIG SET lua-time-limit 1");
-        busy = pair_control(pair, 0, NULL);
-        redisAppendCommand(busy, "EVAL %s 0", "while true do end");
-        int done = 0;
-        while (!done) {
-            redisBufferWrite(busy, &done);
-        }
-        do {
-            reply = redisCommand(pair->control, "PING");
-            done = reply->type == REDIS_REPLY_ERROR;
-            freeReplyObject(reply);
-        } while (done == 1 ? false : true);
-    } else {
-        pair_tell(pair, "SCRIPT KILL");
-        if (redisGetReply(busy, (void **)&reply) == REDIS_OK) {
-            freeReplyObject(reply);
-        }
-        redisFree(busy);
-    }
-    pair->ours->is_busy = pair->is_blind = is;
-}
-
-/* Many keys, each of which takes its time, until the state ends. */
-static void become_loading(struct pair *pair, bool is) {
-    redisReply *reply;
-    if (is) {
-        pair_tell(pair, "SELECT 9");
-        pair_tell(pair, "DEBUG POPULATE 50000 bulk 100");
-        pair_tell(pair, "CONFIG SET key-load-delay 400 loading-process-events-interval-bytes 1024");
-        busy = pair_control(pair, 0, NULL);
-        int done = 0;
-        redisAppendCommand(busy, "DEBUG RELOAD");
-        while (!done) {
-            redisBufferWrite(busy, &done);
-        }
-        while (!pair_info_says(pair, "\nloading:1")) {
-        }
-    } else {
-        if (!pair_info_says(pair, "\nloading:1")) {
-            result(false, "loading took long enough", "");
-        }
-        pair_tell(pair, "CONFIG SET key-load-delay 0");
-        if (redisGetReply(busy, (void **)&reply) == REDIS_OK) {
-            freeReplyObject(reply);
-        }
-        redisFree(busy);
-        pair_tell(pair, "FLUSHALL");
-        server_forget_keys(pair->ours);
-    }
-    pair->ours->is_loading = pair->is_blind = is;
-}
-
-static const struct {
-    const char *name;
-    void (*become)(struct pair *pair, bool is);
-    bool is_quick; /* it may come and go */
-} states[] = {
-    {"a server that is full", become_full, true},
-    {"a server that cannot save", become_unable_to_save, false},
-    {"a server without enough replicas", become_alone, true},
-    {"a replica", become_replica, true},
-    {"a replica without its primary", become_stale, false},
-    {"a server that runs a script", become_busy, false},
-    {"a server that loads", become_loading, false},
-};
-
 /* Begins with the keys of a server in its right state, and some that locks have. */
 static void in_state(struct pair *pair, size_t state) {
-    const uint32_t rounds = states[state].is_quick ? sequences / 4 + 1 : 1;
-    const uint32_t n = states[state].is_quick ? 1 : sequences / 4 + 1;
+    const uint32_t rounds = server_states[state].is_quick ? sequences / 4 + 1 : 1;
+    const uint32_t n = server_states[state].is_quick ? 1 : sequences / 4 + 1;
     const uint64_t begin = seed;
     uint64_t number = 0;
     for (uint32_t i = 0; i < rounds && number == 0; i++, seed++) {
@@ -291,10 +166,11 @@ static void in_state(struct pair *pair, size_t state) {
         if (number == 0) {
             pair_begin(pair, seed);
             number = plant(pair) ? 0 : seed;
-            states[state].become(pair, true);
-            number = number == 0 && !hold(pair) ? seed : number;
+            server_states[state].become(pair, true);
+            number = number == 0 && !say_all(pair, random_hold, true) ? seed : number;
             number = number == 0 ? first_difference(pair, n, NULL) : number;
-            states[state].become(pair, false);
+            server_states[state].become(pair, false);
+            number = number == 0 && pair->problem[0] != '\0' ? seed : number;
         }
     }
     seed = begin;
@@ -302,7 +178,7 @@ static void in_state(struct pair *pair, size_t state) {
         tell_story(pair, number);
         pair_take_over(pair); /* for those that follow */
     }
-    result(number == 0, states[state].name, "");
+    result(number == 0, server_states[state].name, "");
 }
 
 /* -- A replica that follows -- */
@@ -490,9 +366,7 @@ static void find_what_is_broken(struct pair *pair) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++) {
         char name[96], detail[64];
         pair->ours->broken = controls[i].broken;
-        pair_begin(pair, seed);
-        bool same = plant(pair) && hold(pair);
-        uint64_t number = same ? first_difference(pair, CONTROL_SEQUENCES, NULL) : seed;
+        uint64_t number = hold(pair) ? first_difference(pair, CONTROL_SEQUENCES, NULL) : seed;
         pair->ours->broken = 0;
         snprintf(name, sizeof name, "control: %s", controls[i].name);
         snprintf(detail, sizeof detail, "sequence %" PRIu64, number - seed + 1);
@@ -511,7 +385,7 @@ int main(int argc, char **argv) {
     pair_start(&pair, 1, args, NULL);
     compare(&pair, "all commands", 3 * sequences, NULL);
     in_the_last_millisecond(&pair);
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+    for (size_t i = 0; i < SERVER_STATES; i++) {
         in_state(&pair, i);
     }
     find_what_is_broken(&pair);

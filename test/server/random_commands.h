@@ -42,8 +42,8 @@ const struct resp_arg *random_key(size_t index);
 /* Sets all resources as a lock does. */
 void random_plant(struct bytes *wire);
 
-/* What the holder of these sends, one command each: extensions, a fence, a release; false behind the
- * last. */
+/* What the holder of these sends, one command each: extensions, a fence, a release; false behind
+ * the last. */
 bool random_hold(size_t index, struct bytes *wire);
 
 /* Loads all scripts, one command each; false behind the last. */

@@ -127,8 +127,9 @@ void scene_end(struct scene *scene) {
     assert_int_equal(uv_loop_close(&scene->loop), 0);
 }
 
-static void ignore_timer(uv_timer_t *timer) {
-    (void)timer; /* lets an iteration end */
+/* Lets an iteration end, also one that has not polled yet: libuv before 1.45 runs timers first. */
+static void stop_loop(uv_timer_t *timer) {
+    uv_stop(timer->loop);
 }
 
 static void ignore_close(uv_handle_t *handle) {
@@ -139,7 +140,7 @@ static void ignore_close(uv_handle_t *handle) {
 void scene_run_once(struct scene *scene) {
     uv_timer_t timer;
     uv_timer_init(&scene->loop, &timer);
-    uv_timer_start(&timer, ignore_timer, 20, 0);
+    uv_timer_start(&timer, stop_loop, 20, 0);
     uv_run(&scene->loop, UV_RUN_ONCE);
     uv_close((uv_handle_t *)&timer, ignore_close);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
@@ -198,18 +199,23 @@ void link_close(struct link *link) {
 
 /* -- The other side -- */
 
-int peer_listen(struct rl_address *address, int backlog) {
+int peer_bind(struct rl_address *address) {
     struct sockaddr_in here = {.sin_family = AF_INET};
     socklen_t length = sizeof here;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     assert_true(fd >= 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&here, sizeof here), 0);
-    assert_int_equal(listen(fd, backlog), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&here, &length), 0);
     memset(address, 0, sizeof *address);
     address->length = length;
     memcpy(&address->storage, &here, length);
+    return fd;
+}
+
+int peer_listen(struct rl_address *address, int backlog) {
+    int fd = peer_bind(address);
+    assert_int_equal(listen(fd, backlog), 0);
     return fd;
 }
 

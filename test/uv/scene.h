@@ -81,7 +81,9 @@ void link_close(struct link *link);
 
 /* -- The other side: plain blocking sockets -- */
 
-/* A socket that listens, on a port of 127.0.0.1 that was free; *address is where. */
+/* A socket with a port of 127.0.0.1 that was free, and nobody listens there; *address is where. */
+int peer_bind(struct rl_address *address);
+/* ... that listens. */
 int peer_listen(struct rl_address *address, int backlog);
 int peer_accept(int listener);
 void peer_send(int fd, const char *bytes, size_t length);

@@ -107,8 +107,8 @@ static void refused(void **state) {
     struct place p;
     struct link link = {0};
     (void)state;
-    start(&p);
-    close(p.listener);
+    scene_start(&p.scene);
+    p.listener = peer_bind(&p.address); /* nobody else can have the port */
     link_dial(&link, &p.scene, &p.address);
     if (link.stream != NULL) {
         SCENE_UNTIL(&p.scene, link.ends == 1);
@@ -116,7 +116,7 @@ static void refused(void **state) {
         link_close(&link);
     }
     assert_int_equal(link.error, ECONNREFUSED);
-    scene_end(&p.scene);
+    end(&p);
 }
 
 static void unix_address(struct rl_address *address, const char *path) {

@@ -136,6 +136,7 @@ static void earlier_replaces_later(void **state) {
 
 static void idles(uv_timer_t *timer) {
     *(int *)timer->data += 1;
+    uv_stop(timer->loop); /* also before the iteration polls */
 }
 
 /* Seen from the timer of somebody else, since a turn follows each poll: by then ours has fired for
