@@ -30,8 +30,8 @@ unwanted() {
     }'
 }
 
-# client WHAT OTHERS NOTES COMMAND...: one case. What surprises is asked once more, alone: a machine
-# that stands still for a moment makes any client late.
+# client WHAT OTHERS NOTES COMMAND...: one case. What surprises is asked again, alone, up to three
+# times: a machine that stands still for a moment makes any client late, and pauses unlike.
 client() {
     client_what=$1
     client_others=$2
@@ -39,12 +39,13 @@ client() {
     shift 3
     verdicts --jobs 8 -- "$@" >"$scratch/all"
     unwanted "$client_others" "$client_notes" <"$scratch/all" >"$scratch/odd"
-    if [ -s "$scratch/odd" ]; then
-        sed 's/^/# at first: /' "$scratch/odd"
+    for again in 1 2 3; do
+        [ -s "$scratch/odd" ] || break
+        sed "s/^/# before try $again alone: /" "$scratch/odd"
         verdicts --jobs 1 --story "$(cut -d ' ' -f 1 "$scratch/odd" | paste -sd, -)" -- "$@" |
             unwanted "$client_others" "$client_notes" >"$scratch/odd.again"
         mv "$scratch/odd.again" "$scratch/odd"
-    fi
+    done
     cat "$log" >>"$scratch/odd"
     [ "$(wc -l <"$scratch/all")" -eq "$number" ] && [ ! -s "$scratch/odd" ]
     result "$client_what" $? "$scratch/odd"

@@ -17,7 +17,7 @@
 #define HOLD_MS 2
 #define TTL_MS 3000
 #define PATIENCE_MS 30000
-#define TRIES 40 /* of what the machine must not stand still in */
+#define TRIES 20 /* of what the machine must not stand still in */
 
 struct record {
     uint64_t at_ns;
@@ -259,16 +259,23 @@ static void assert_took_ms(const struct spent *since, uint64_t at_ns, uint64_t l
     assert_true(took_ns <= most_ms * LIVE_MS + spent_kept_ns(since));
 }
 
-/* Plays a scene until nobody was late in it. */
+/* Plays a scene until nobody was late in it. It tells nothing, and says so, if the machine kept
+ * this test itself from running in most of the tries. */
 static void play(void **state, bool (*scene)(struct crowd *c, struct live *live)) {
     bool is_played = false;
+    int kept = 0;
     for (int tries = 0; !is_played && tries < TRIES; tries++) {
         struct crowd c;
+        struct spent since = spent_begin();
         is_played = scene(&c, *state);
+        kept += spent_kept_ns(&since) > WAITERS_GRACE_MS * LIVE_MS / 2;
         disperse(&c);
         LIVE_POLL(c.live, live_no_keys(c.live)); /* those of who was killed */
     }
-    assert_true(is_played);
+    if (!is_played) {
+        print_message("# not told: the machine stood still in %d of %d tries\n", kept, TRIES);
+    }
+    assert_true(is_played || kept > TRIES / 2);
     live_end(*state);
 }
 
