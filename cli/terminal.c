@@ -46,12 +46,6 @@ void rl_terminal_take(struct rl_terminal *terminal, pid_t group) {
     terminal->is_given = false;
 }
 
-int rl_terminal_open_stdin(void) {
-    const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-    int fd = open("/dev/stdin", flags);
-    return fd >= 0 ? fd : open("/dev/tty", flags); /* after su(1) the first is somebody else's */
-}
-
 bool rl_terminal_stop_self(int signal_number) {
     struct sigaction plain = {.sa_handler = SIG_DFL}, handler;
     sigset_t set, old, pending;

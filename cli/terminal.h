@@ -27,11 +27,6 @@ bool rl_terminal_give(struct rl_terminal *terminal, pid_t group);
 /* ... and us again, if the group is there. */
 void rl_terminal_take(struct rl_terminal *terminal, pid_t group);
 
-/* The terminal that stdin is, opened once more, for a loop to read from: a loop needs O_NONBLOCK,
- * and what stdin refers to is the shell's as well, whose next cat(1) would fail with EAGAIN.
- * -1: errno. */
-int rl_terminal_open_stdin(void);
-
 /* Stops this process as the signal (SIGTSTP, SIGTTIN, SIGTTOU) does by default, and returns when it
  * was continued. False: it was not stopped, because no shell would ever continue it. */
 bool rl_terminal_stop_self(int signal_number);

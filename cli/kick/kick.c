@@ -2,7 +2,7 @@
 #include "kick/kick.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #include "kick/show.h"
 #include "say.h"
 #include "session.h"
-#include "terminal.h"
 #include "tool/utf8.h"
 #include "when.h"
 
@@ -27,7 +26,6 @@ struct kick {
     struct rl_kick_targets targets;
     struct rl_kick_note note;
     struct rl_kick_noted noted[REDLOCK_NODES_MAX];
-    int terminal;
     char answer[ANSWER_MAX];
 };
 
@@ -109,7 +107,7 @@ static void set_note(struct kick *kick, const struct rl_args *args) {
 static void on_readable(uv_poll_t *poll, int status, int events) {
     struct kick *kick = poll->data;
     (void)events;
-    const ssize_t n = status == 0 ? read(kick->terminal, kick->answer, ANSWER_MAX - 1) : 0;
+    const ssize_t n = status == 0 ? read(STDIN_FILENO, kick->answer, ANSWER_MAX - 1) : 0;
     kick->answer[n > 0 ? n : 0] = '\0';
     rl_session_done(&kick->session, 0);
 }
@@ -119,12 +117,11 @@ static bool is_confirmed(struct kick *kick, const char *key) {
     char shown[128], whom[RL_KICK_WHOM_MAX];
     uv_poll_t poll;
     struct rl_session *session = &kick->session;
+    const int flags = fcntl(STDIN_FILENO, F_GETFL);
     fprintf(stderr, "Kick %s from %s? [y/N] ", rl_kick_targets_say(&kick->targets, whom),
             tool_utf8_clean(key, strlen(key), shown, sizeof shown));
     fflush(stderr);
-    kick->terminal = rl_terminal_open_stdin();
-    if (kick->terminal < 0 || uv_poll_init(&session->loop, &poll, kick->terminal) != 0) {
-        rl_say("kick: the terminal cannot be used: %s; give --yes if it is meant", strerror(errno));
+    if (uv_poll_init(&session->loop, &poll, STDIN_FILENO) != 0) {
         return false;
     }
     poll.data = kick;
@@ -136,7 +133,7 @@ static bool is_confirmed(struct kick *kick, const char *key) {
     session->is_interruptible = false;
     uv_close((uv_handle_t *)&poll, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);
-    close(kick->terminal);
+    fcntl(STDIN_FILENO, F_SETFL, flags); /* the poll has set O_NONBLOCK, for the shell as well */
     if (session->caught != 0) {
         fprintf(stderr, "\n");
     }

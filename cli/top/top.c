@@ -22,7 +22,6 @@
 
 struct top {
     uv_loop_t loop;
-    int terminal;
     uv_poll_t typing;
     uv_timer_t timer;
     uv_work_t work;
@@ -149,7 +148,7 @@ static void on_typed(uv_poll_t *typing, int status, int events) {
     struct top *top = typing->data;
     char bytes[256];
     (void)events;
-    ssize_t n = status == 0 ? read(top->terminal, bytes, sizeof bytes) : 0;
+    ssize_t n = status == 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
     if (n <= 0) {
         end(top, RL_EXIT_SIGNAL + SIGHUP);
         return;
@@ -163,7 +162,7 @@ static void on_typed(uv_poll_t *typing, int status, int events) {
 /* A shell may have changed the modes meanwhile. */
 static void open_anew(struct top *top) {
     rl_screen_close();
-    if (rl_screen_open(top->terminal)) {
+    if (rl_screen_open()) {
         draw(top);
     } else {
         end(top, RL_EXIT_SIGNAL + SIGHUP);
@@ -198,9 +197,8 @@ static int run(struct top *top, const struct rl_args *args) {
         return rl_fail(RL_EXIT_SYSTEM, "no event loop");
     }
     uv_timer_init(&top->loop, &top->timer);
-    top->terminal = rl_terminal_open_stdin();
-    if (top->terminal < 0 || uv_poll_init(&top->loop, &top->typing, top->terminal) != 0 ||
-        !rl_screen_open(top->terminal)) {
+    /* In this order: a poll sets O_NONBLOCK, which the screen is to find as it was. */
+    if (!rl_screen_open() || uv_poll_init(&top->loop, &top->typing, STDIN_FILENO) != 0) {
         rl_screen_close();
         return rl_fail(RL_EXIT_SYSTEM, "top: the terminal cannot be used");
     }
@@ -212,7 +210,6 @@ static int run(struct top *top, const struct rl_args *args) {
     int closed = uv_loop_close(&top->loop);
     assert(closed == 0);
     (void)closed;
-    close(top->terminal);
     return top->status;
 }
 

@@ -97,9 +97,8 @@ static void acknowledge(const struct chaos_worker *worker, uint64_t t_ns) {
 
 /* temporary takes the place of path, if the lock is still held. Returns 0 if it is not. */
 static int replace(const struct chaos_worker *worker, const char *temporary, const char *path,
-                   int (*may_act)(const struct chaos_worker *worker, uint64_t *t_ns)) {
-    uint64_t t_ns;
-    if (!may_act(worker, &t_ns)) {
+                   int (*act)(const struct chaos_worker *worker, const char *what)) {
+    if (!act(worker, "write")) {
         unlink(temporary);
         return 0;
     }
@@ -110,7 +109,7 @@ static int replace(const struct chaos_worker *worker, const char *temporary, con
 }
 
 int chaos_set_add(struct chaos_worker *worker,
-                  int (*may_act)(const struct chaos_worker *worker, uint64_t *t_ns)) {
+                  int (*act)(const struct chaos_worker *worker, const char *what)) {
     char path[PATH_SIZE], temporary[PATH_SIZE], aside[PATH_SIZE], detail[64];
     const int is_long = worker->set_length > LONG_SET;
     assert(worker->sequence > 0);
@@ -121,14 +120,14 @@ int chaos_set_add(struct chaos_worker *worker,
     path_of(worker, aside, "", detail);
 
     write_file(temporary, worker->set, worker->set_length, worker->sequence);
-    if (!replace(worker, temporary, is_long ? aside : path, may_act)) {
+    if (!replace(worker, temporary, is_long ? aside : path, act)) {
         return 0;
     }
     acknowledge(worker, redlock_now_ns());
     if (is_long) {
         write_file(temporary, NULL, 0, 0);
         /* If the lock is gone by now, the next holder finds the long file and puts it aside. */
-        (void)replace(worker, temporary, path, may_act);
+        (void)replace(worker, temporary, path, act);
     }
     return 1;
 }

@@ -21,10 +21,12 @@ struct chaos_worker;
 /* Reads the set of the resource into the worker. */
 void chaos_set_read(struct chaos_worker *worker);
 
-/* Writes it back with the number of this hold (its sequence), and acknowledges that. may_act is
- * asked right before each rename; returns 0 if it says no before the number is in. */
+/* Writes it back with the number of this hold (its sequence), and acknowledges that. act is asked
+ * right before each rename, and writes down when that was: so of a number that is acknowledged
+ * after the end of its validity the checker knows that its writer stood still in between. Returns
+ * 0 if it says no before the number is in. */
 int chaos_set_add(struct chaos_worker *worker,
-                  int (*may_act)(const struct chaos_worker *worker, uint64_t *t_ns));
+                  int (*act)(const struct chaos_worker *worker, const char *what));
 
 /* Frees what was read. */
 void chaos_set_forget(struct chaos_worker *worker);

@@ -24,12 +24,19 @@ def stood_still(history, hold, t_ns):
                for begin, end in history.stops(process_of(hold.client)))
 
 
+def landed_late(history, hold):
+    """Was its number in the set only after its validity had ended? It looked before (late acts are a
+    violation of their own): it stood still between its look and its rename."""
+    written = history.acks[hold.resource].get(hold.sequence)
+    return written is not None and written[0] > hold.valid_until_ns
+
+
 def find_lost_updates(history, overlaps):
     """overlaps: as find_overlaps() knows them."""
     found = Finding("lost-update", VIOLATION, "An update that was acknowledged is lost")
     explained = Finding("lost-update-explained", EXPLAINED,
                         "... by two holders at once that a fault explains")
-    paused = Finding("lost-update-paused", APART, "... by a process that was stopped in mid-write",
+    paused = Finding("lost-update-paused", APART, "... by a process that stood still in mid-write",
                      "no lock can stop a holder that is paused between its look and its act")
     if not history.acks:
         found.skipped = "this run had no lock-set workload"
@@ -44,15 +51,17 @@ def find_lost_updates(history, overlaps):
         present = history.sets.get(resource, set())
         for number in sorted(set(acks) - present, key=lambda number: acks[number]):
             t_ns, client = acks[number]
-            suspects = [hold for hold in culprits(history, resource, t_ns,
-                                                  by_resource.get(resource, []))
+            holds = by_resource.get(resource, [])
+            own = [hold for hold in holds if hold.sequence == number]
+            suspects = [hold for hold in culprits(history, resource, t_ns, holds)
                         if hold.sequence != number]
             fault = next(filter(None, (faults.get((number, hold.sequence)) for hold in suspects)),
                          None)
             where, why = found, ""
             if fault is not None:
                 where, why = explained, f"; explained by {fault.name}"
-            elif any(stood_still(history, hold, t_ns) for hold in suspects):
+            elif (any(stood_still(history, hold, t_ns) for hold in suspects)
+                  or any(landed_late(history, hold) for hold in own + suspects)):
                 where = paused
             names = ", ".join(sorted({hold.client for hold in suspects})[:3]) or "an unknown client"
             where.add(f"{resource}: {number} of {client}, acknowledged at "

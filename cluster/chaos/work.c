@@ -159,8 +159,7 @@ static void convert(struct chaos_worker *worker) {
 /* -- Steps -- */
 
 static void last_step(struct chaos_worker *worker) {
-    if (worker->process->settings.workload == CHAOS_LOCK_SET &&
-        !(act(worker, "write") && chaos_set_add(worker, may_act))) {
+    if (worker->process->settings.workload == CHAOS_LOCK_SET && !chaos_set_add(worker, act)) {
         work_cut_short(worker);
     } else if (act(worker, "exit")) {
         work_over(worker);

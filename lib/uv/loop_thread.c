@@ -177,8 +177,10 @@ void rl_loop_thread_pause(struct rl_loop_thread *thread) {
 
 /* -- Another thread's turn -- */
 
+/* That it is not active any more is its work. It may be due before the loop has polled, and libuv
+ * before 1.45 would poll then for as long as nothing comes. */
 static void stint_cb(uv_timer_t *stint) {
-    (void)stint; /* that it is not active any more is its work */
+    uv_stop(stint->loop);
 }
 
 void rl_loop_thread_begin_stint(struct rl_loop_thread *thread, uint64_t ms) {

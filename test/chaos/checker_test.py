@@ -436,15 +436,36 @@ class LockSet(Case):
         run.add_to_set(two, 7001, "c2.1")
         self.expect(run, SAFE, {"lost-update-paused": 1})
 
+    def test_by_a_machine_that_stood_still(self):
+        """As before, but nobody stopped c2.1: its rename took that long."""
+        run = Run()
+        run.usual(end_ms=4000)
+        two = run.hold("c2.1", 5000, None, ended=None)
+        one = run.hold("c1.1", 6000, 6300)
+        run.add_to_set(one, 6290, "c1.1", is_there=False)
+        run.add_to_set(two, 7001, "c2.1")
+        self.expect(run, SAFE, {"lost-update-paused": 1})
+
+    def test_its_own_writer_stood_still(self):
+        """c1.1 renames when c2.1, which is entitled to, has read already."""
+        run = Run()
+        run.usual(end_ms=4000)
+        one = run.hold("c1.1", 5000, None, ended=None)
+        two = run.hold("c2.1", 5000 + VALID_MS + 10, 5000 + VALID_MS + 100)
+        run.add_to_set(one, 5000 + VALID_MS + 20, "c1.1", is_there=False)
+        run.add_to_set(two, 5000 + VALID_MS + 90, "c2.1")
+        self.expect(run, SAFE, {"lost-update-paused": 1})
+
     def test_stopped_at_another_time(self):
+        """c2.1 acknowledges within its validity, which c1.1 does not heed."""
         run = Run()
         run.usual(end_ms=4000)
         two = run.hold("c2.1", 5000, None, ended=None)
         run.fault("client-stop", 5100, 5200, client="c2")
-        one = run.hold("c1.1", 6000, 6300)
-        run.add_to_set(one, 6290, "c1.1", is_there=False)
-        run.add_to_set(two, 7001, "c2.1")
-        self.expect(run, VIOLATED, {"lost-update": 1})
+        one = run.hold("c1.1", 5300, 5400)
+        run.add_to_set(one, 5390, "c1.1", is_there=False)
+        run.add_to_set(two, 5600, "c2.1")
+        self.expect(run, VIOLATED, {"overlap": 1, "lost-update": 1})
 
     def test_the_sets_are_gone(self):
         run, _ = self.adding(is_there=False)

@@ -102,8 +102,16 @@ class Faults(unittest.TestCase):
             except OSError:
                 self.assertLess(time.monotonic(), deadline, "not healed")
 
+    def await_written(self):
+        """Until the server has handed its log to the system: it puts that off while an fsync runs."""
+        deadline = time.monotonic() + LONG_S
+        with self.node.server.connect() as connection:
+            while connection.info("persistence")["aof_buffer_length"] != "0":
+                self.assertLess(time.monotonic(), deadline, "not written")
+
     def test_sigkill(self):
         self.call("SET", "kept", "yes")
+        self.await_written()
         self.begin("sigkill")
         self.assertIsNone(self.node.server.pid())
         self.heal()

@@ -185,10 +185,17 @@ class Screen:
     def wait(self):
         while self.read(PATIENCE_S):
             pass
+        return self.ended()
+
+    def ended(self):
+        """As wait(), and reads nothing meanwhile."""
         _, status = os.waitpid(self.shell, 0)
         return os.waitstatus_to_exitcode(status)
 
     def is_as_before(self):
         """Whether the terminal got back what it was."""
         return (not self.alternate and self.cursor_shown and "unblocked" not in "".join(self.shown)
-                and termios.tcgetattr(self.fd)[:4] == self.modes[:4])
+                and self.modes_are_as_before())
+
+    def modes_are_as_before(self):
+        return termios.tcgetattr(self.fd)[:4] == self.modes[:4]

@@ -4,6 +4,7 @@ says what was not as it should be. What is on the nodes: see there."""
 import os
 import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from screen import Screen
@@ -112,6 +113,19 @@ def crashes():
     ends(screen, 128 + signal.SIGABRT)
 
 
+def takes_nothing():
+    """Nobody reads what the terminal has got: more screenfuls than it takes, and then the end."""
+    screen = top(columns=300, rows=60)
+    screen.await_text(r" of 3$")
+    for _ in range(200):
+        screen.signal(signal.SIGWINCH)
+        time.sleep(0.005)  # signals that come together are one
+    screen.signal(signal.SIGTERM)
+    signal.alarm(30)  # each of them was waited for, 2 s
+    check(screen.ended() == 128 + signal.SIGTERM, "status")
+    check(screen.modes_are_as_before(), "the modes are not what they were")
+
+
 def a_node_is_down():
     screen = top("--node-timeout", "100ms")
     screen.await_text(r" 3/5 nodes in ")
@@ -146,6 +160,7 @@ def scrolls():
     "term": lambda: is_ended_by(signal.SIGTERM, 143),
     "stops": stops,
     "crashes": crashes,
+    "stuck": takes_nothing,
     "down": a_node_is_down,
     "scrolls": scrolls,
 }[scene]()

@@ -38,6 +38,7 @@ scene 'it follows the size of the terminal' resizes
 scene 'Ctrl-C' interrupt
 scene 'SIGTERM' term
 scene 'Ctrl-Z, and back' stops
+scene 'it ends on a terminal that takes nothing' stuck
 scene 'a crash gives the terminal back, too' crashes
 awk 'BEGIN { for (i = 0; i < 100; i++) printf "SET row:%02d %040x PX 600000\r\n", i, i }' >"$scratch/rows"
 for i in 1 2 3; do "$cli" -p "$(port "$i")" --pipe <"$scratch/rows" >"$log" 2>&1; done

@@ -30,8 +30,9 @@ unwanted() {
     }'
 }
 
-# client WHAT OTHERS NOTES COMMAND...: one case. What surprises is asked again, alone, up to three
-# times: a machine that stands still for a moment makes any client late, and pauses unlike.
+# client WHAT OTHERS NOTES COMMAND...: one case. What surprises is asked once more, alone: a machine
+# that stands still for a moment makes any client late. What is broken by its times, as pauses that
+# are all alike, such a machine hides: it is asked up to three times.
 client() {
     client_what=$1
     client_others=$2
@@ -39,7 +40,9 @@ client() {
     shift 3
     verdicts --jobs 8 -- "$@" >"$scratch/all"
     unwanted "$client_others" "$client_notes" <"$scratch/all" >"$scratch/odd"
-    for again in 1 2 3; do
+    client_tries=1
+    [ "$client_others" = PASS ] || client_tries=3
+    for again in $(seq "$client_tries"); do
         [ -s "$scratch/odd" ] || break
         sed "s/^/# before try $again alone: /" "$scratch/odd"
         verdicts --jobs 1 --story "$(cut -d ' ' -f 1 "$scratch/odd" | paste -sd, -)" -- "$@" |

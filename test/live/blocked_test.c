@@ -173,6 +173,7 @@ static void many_answers_in_the_sockets(void **state) {
 struct handles {
     uv_prepare_t prepare;
     uv_check_t check;
+    uint64_t work_ms;
     bool in_prepare, in_check; /* to work there, once */
 };
 
@@ -180,7 +181,7 @@ static void prepare_cb(uv_prepare_t *prepare) {
     struct handles *handles = prepare->data;
     if (handles->in_prepare) {
         handles->in_prepare = false;
-        work(SHORT_MS);
+        work(handles->work_ms);
     }
 }
 
@@ -188,7 +189,7 @@ static void check_cb(uv_check_t *check) {
     struct handles *handles = check->data;
     if (handles->in_check) {
         handles->in_check = false;
-        work(SHORT_MS);
+        work(handles->work_ms);
     }
 }
 
@@ -221,6 +222,7 @@ static void around_the_poll(void **state) {
         struct live_done done = {0};
         handles[0].in_prepare = i & 1, handles[0].in_check = i & 2;
         handles[1].in_prepare = i & 4, handles[1].in_check = i & 8;
+        handles[0].work_ms = handles[1].work_ms = (i & (i - 1)) == 0 ? WORK_MS : SHORT_MS;
         LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &done), 0);
         LIVE_UNTIL(live, done.count == 1);
         LIVE_STATUS(done.status, 0);

@@ -42,6 +42,7 @@ struct crowd {
     pid_t pid[MOST];
     int n;
     redlock_lock *first; /* the test's own, which is in the way */
+    struct spent since;  /* it was released */
 };
 
 static int log_fd;
@@ -140,9 +141,9 @@ static void line_up(struct crowd *c, struct live *live, int n, int rounds) {
 }
 
 static struct spent let_go(struct crowd *c) {
-    struct spent since = spent_begin();
+    c->since = spent_begin();
     LIVE_STATUS(live_release(c->live, c->first), 0);
-    return since;
+    return c->since;
 }
 
 static void disperse(struct crowd *c) {
@@ -260,22 +261,21 @@ static void assert_took_ms(const struct spent *since, uint64_t at_ns, uint64_t l
 }
 
 /* Plays a scene until nobody was late in it. It tells nothing, and says so, if the machine kept
- * this test itself from running in most of the tries. */
+ * this test itself from running in every try. */
 static void play(void **state, bool (*scene)(struct crowd *c, struct live *live)) {
     bool is_played = false;
     int kept = 0;
     for (int tries = 0; !is_played && tries < TRIES; tries++) {
         struct crowd c;
-        struct spent since = spent_begin();
         is_played = scene(&c, *state);
-        kept += spent_kept_ns(&since) > WAITERS_GRACE_MS * LIVE_MS / 2;
+        kept += spent_kept_ns(&c.since) > WAITERS_GRACE_MS * LIVE_MS / 2;
         disperse(&c);
         LIVE_POLL(c.live, live_no_keys(c.live)); /* those of who was killed */
     }
     if (!is_played) {
-        print_message("# not told: the machine stood still in %d of %d tries\n", kept, TRIES);
+        print_message("# not told: kept from running in %d of %d tries\n", kept, TRIES);
     }
-    assert_true(is_played || kept > TRIES / 2);
+    assert_true(is_played || kept == TRIES);
     live_end(*state);
 }
 

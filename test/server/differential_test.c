@@ -24,7 +24,7 @@
 #define SEQUENCES_DEFAULT 40
 #define STEPS 40
 #define STEPS_PER_LOOK 8
-#define CONTROL_SEQUENCES 4000 /* a busy machine is rarely within one millisecond */
+#define CONTROL_SEQUENCES 1000 /* a busy machine is rarely within one millisecond */
 #define PASSWORD "secret"
 
 static uint64_t seed = SEED_DEFAULT;

@@ -103,7 +103,7 @@ static void become_loading(struct pair *pair, bool is) {
         while (!pair_info_says(pair, "\nloading:1")) {
         }
     } else {
-        if (!pair_info_says(pair, "\nloading:1")) {
+        if (pair->problem[0] == '\0' && !pair_info_says(pair, "\nloading:1")) {
             snprintf(pair->problem, sizeof pair->problem, "it did not load for long enough");
         }
         pair_tell(pair, "CONFIG SET key-load-delay 0");

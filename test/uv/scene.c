@@ -136,10 +136,11 @@ static void ignore_close(uv_handle_t *handle) {
     (void)handle;
 }
 
-/* Lasts 20 ms at the most. */
+/* Waits for 20 ms at the most. */
 void scene_run_once(struct scene *scene) {
     uv_timer_t timer;
     uv_timer_init(&scene->loop, &timer);
+    uv_update_time(&scene->loop);
     uv_timer_start(&timer, stop_loop, 20, 0);
     uv_run(&scene->loop, UV_RUN_ONCE);
     uv_close((uv_handle_t *)&timer, ignore_close);
