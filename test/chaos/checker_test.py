@@ -425,26 +425,24 @@ class LockSet(Case):
         self.expect(run, VIOLATED, {"overlap-explained": 1, "lost-update": 1})
         self.assertIn("an unknown client", str(self.verdict["findings"]))
 
-    def test_by_a_process_that_was_stopped(self):
-        """c2.1 looks, is stopped, goes on after its validity, and renames."""
+    def renamed_late(self):
+        """c2.1 looks, and renames long after its validity."""
         run = Run()
         run.usual(end_ms=4000)
         two = run.hold("c2.1", 5000, None, ended=None)
-        run.fault("client-stop", 5100, 7000, client="c2")
         one = run.hold("c1.1", 6000, 6300)
         run.add_to_set(one, 6290, "c1.1", is_there=False)
         run.add_to_set(two, 7001, "c2.1")
+        return run
+
+    def test_by_a_process_that_was_stopped(self):
+        run = self.renamed_late()
+        run.fault("client-stop", 5100, 7000, client="c2")
         self.expect(run, SAFE, {"lost-update-paused": 1})
 
     def test_by_a_machine_that_stood_still(self):
-        """As before, but nobody stopped c2.1: its rename took that long."""
-        run = Run()
-        run.usual(end_ms=4000)
-        two = run.hold("c2.1", 5000, None, ended=None)
-        one = run.hold("c1.1", 6000, 6300)
-        run.add_to_set(one, 6290, "c1.1", is_there=False)
-        run.add_to_set(two, 7001, "c2.1")
-        self.expect(run, SAFE, {"lost-update-paused": 1})
+        """Nobody stopped c2.1: its rename took that long."""
+        self.expect(self.renamed_late(), SAFE, {"lost-update-paused": 1})
 
     def test_its_own_writer_stood_still(self):
         """c1.1 renames when c2.1, which is entitled to, has read already."""

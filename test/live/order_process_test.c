@@ -126,7 +126,7 @@ static void spawn(struct crowd *c, int rounds) {
     c->pid[c->n++] = pid;
 }
 
-/* What somebody who was killed sent last may come after all keys were gone, and has its ttl. */
+/* The last SET of a process that was killed may reach a node after all keys were gone. */
 static bool hold_first(const struct crowd *c) {
     redlock_acquire_options once = live_once(30000);
     if (live_acquire(c->live, c->first, &once) != 0) {
