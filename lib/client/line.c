@@ -203,7 +203,8 @@ void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct 
         return;
     }
     redlock_lock *waiter = rl_line_waiter(resource);
-    if (waiter != NULL) {
+    /* A line that is out may still await a release's answer, whose timer a step would remove. */
+    if (waiter != NULL && resource->line.state != RL_LINE_OUT) {
         step_simple(resource, waiter, RL_LINE_EV_NODES);
     }
 }

@@ -14,7 +14,8 @@ void rl_span_submitted(redlock_lock *lock) {
     redlock_client *client = lock->client;
     assert(lock->ops[RL_OP_ACQUIRE].is_active);
     client->stats.acquires++;
-    if (lock->reentry.depth > 0) {
+    lock->span.joins = lock->reentry.depth > 0;
+    if (lock->span.joins) {
         return; /* it belongs to the hold */
     }
     assert(lock->span.held_ns == 0); /* the hold before has ended */
@@ -38,7 +39,7 @@ void rl_span_acquired(redlock_lock *lock) {
 
 void rl_span_failed(redlock_lock *lock, int status) {
     assert(status < 0);
-    if (lock->reentry.depth == 0) {
+    if (!lock->span.joins) { /* the hold that it joined may have been lost meanwhile */
         trace(lock, REDLOCK_EVENT_FAILED, status);
     }
 }

@@ -315,6 +315,7 @@ struct rl_lock_span {
     uint64_t id;      /* redlock_event.acquire_id */
     uint64_t held_ns; /* since when it is held; 0: it is not, or there are no metrics */
     uint32_t round;   /* the last one before the acquire */
+    bool joins;       /* the acquire was submitted while the object held: it has no span */
     uint8_t label;    /* of metrics */
 };
 
