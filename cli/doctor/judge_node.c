@@ -258,10 +258,9 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
         enum rl_level level;
     } trials[] = {
         {RL_TRIAL_SET, "SET", "+set", RL_LEVEL_ERROR},
-        {RL_TRIAL_EXTEND, "the script that extends",
-         "+eval +evalsha +script|load +get +pttl +pexpire", RL_LEVEL_ERROR},
-        {RL_TRIAL_RELEASE, "the script that releases", "+eval +evalsha +script|load +get +del",
+        {RL_TRIAL_EXTEND, "the script that extends", "+eval +evalsha +get +pttl +pexpire",
          RL_LEVEL_ERROR},
+        {RL_TRIAL_RELEASE, "the script that releases", "+eval +evalsha +get +del", RL_LEVEL_ERROR},
         {RL_TRIAL_PUBLISH, "PUBLISH", "+publish &redlock:*", RL_LEVEL_WARNING},
         {RL_TRIAL_SUBSCRIBE, "SUBSCRIBE", "+subscribe &redlock:*", RL_LEVEL_WARNING},
     };
@@ -385,7 +384,7 @@ static void judge_fences(struct rl_findings *findings, const struct rl_facts *fa
                  "touch together: set cluster-enabled no");
     } else if (reason == REDLOCK_ERR_NODE_PERMISSION) {
         snprintf(remedy, sizeof remedy,
-                 "%sallow them: ACL SETUSER %.40s +eval +evalsha +script|load +get +set "
+                 "%sallow them: ACL SETUSER %.40s +eval +evalsha +get +set "
                  "~" RL_COMMAND_COUNTER_PREFIX "*",
                  facts->wire->args->fence ? "" : "if you use fences, ", user_of(facts));
     } else {

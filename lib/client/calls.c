@@ -127,15 +127,18 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
 
 /* Writes the command, unless it is written already: what a fan-out sends is the same for all nodes,
  * but for a release, which home is told otherwise, and for an extension that converts, which some
- * are not told to. That is in the other half of the buffer. Where servers of several kinds stand
- * together, each of which releases in its own way, it is written anew when the way changes. */
-static const char *format(redlock_client *client, const struct rl_request *request,
-                          size_t *length) {
+ * are not told to. That is in the other half of the buffer. It is written anew for a node that does
+ * not know the script yet, or releases in another way than the node before it. */
+static const char *format(redlock_client *client, const struct rl_node *node,
+                          struct rl_request *request, size_t *length) {
+    rl_node_put_script(node, request);
     const bool other = request->mode != RL_RELEASE_PLAIN || request->converts;
     char *wire = client->io.wire + (other ? client->io.wire_room : 0);
     struct rl_written *written = &client->calls.written[other];
-    if (written->length == 0 || written->kind != request->kind) {
-        *written = (struct rl_written){rl_request_format(request, wire), request->kind};
+    if (written->length == 0 || written->kind != request->kind ||
+        written->whole_script != request->whole_script) {
+        *written = (struct rl_written){rl_request_format(request, wire), request->kind,
+                                       request->whole_script};
     }
     *length = written->length;
     RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
@@ -193,7 +196,7 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
         call->request.converts = rl_mode_converts(lock, node);
     }
     size_t length;
-    const char *wire = format(client, &call->request, &length);
+    const char *wire = format(client, &client->nodes[node].node, &call->request, &length);
     int16_t why =
         rl_node_send(&client->nodes[node].node, &call->request, wire, length, lock->core.now_ns);
     if (why == 0) {
@@ -297,12 +300,12 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
     size_t length;
     assert(rl_command_releases(request->kind));
     assert(request->target == &call->lock->target); /* which the reference keeps */
-    request->whole_script = request->sent_again = false;
+    request->sent_again = false;
     rl_call_again(&call->sent);
     rl_line_plan_retry(call->lock, &plan);
     put_form(request, &plan, node);
     memset(client->calls.written, 0, sizeof client->calls.written);
-    const char *wire = format(client, request, &length);
+    const char *wire = format(client, &node->node, request, &length);
     bool sent = rl_node_send(&node->node, request, wire, length, rl_client_now_ns(client)) == 0;
     client->calls.outstanding += sent;
     return sent;

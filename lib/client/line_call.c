@@ -148,9 +148,10 @@ static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, u
                                         .peeks = peeks,
                                         .from = permit != NULL ? permit->from : RL_NO_SLOT};
     rl_line_place(client, call->place, call->request.place);
+    struct rl_node *node = &client->nodes[call->node].node;
+    rl_node_put_script(node, &call->request);
     size_t length = rl_request_format(&call->request, client->io.wire);
     RL_REQUIRE(length < client->io.wire_room); /* the lock's target needs more */
-    struct rl_node *node = &client->nodes[call->node].node;
     if (rl_node_send(node, &call->request, client->io.wire, length, now_ns) == 0) {
         client->lines.outstanding++;
         return true;

@@ -76,6 +76,7 @@ struct rl_release_plan {
 struct rl_written {
     size_t length; /* 0: not yet */
     uint8_t kind;  /* enum rl_command_kind */
+    bool whole_script;
 };
 
 struct rl_calls {

@@ -11,7 +11,6 @@
 #include "redis/writer.h"
 #include "redlock/redlock.h"
 
-static_assert(RL_SCRIPT_LENGTH_MAX + 64 < RL_COMMAND_WIRE_MAX, "SCRIPT LOAD fits");
 static_assert(REDLOCK_TTL_MS_MAX < 100000000, "a life is written in digits: extend.lua");
 
 /* One resource, or any number if there is no other; several; of any number what has a fence; of any
@@ -195,6 +194,12 @@ static const struct script *script_of(const struct rl_command *command) {
     }
     assert(known[variant].text != NULL);
     return &known[variant];
+}
+
+uint8_t rl_command_script_bit(const struct rl_command *command) {
+    static_assert(VARIANTS <= 8, "a set of variants is a byte");
+    const bool is_script = command->kind != RL_COMMAND_SET && !is_native(command->kind);
+    return is_script ? (uint8_t)(1u << (script_of(command) - scripts[command->kind])) : 0;
 }
 
 static void put_keys(struct rl_writer *w, const struct rl_command *command, bool counters) {

@@ -28,10 +28,11 @@
  * in front of a name, rueidislock a prefix and a number, the others nothing. None puts
  * "libredlock:" there.
  *
- * A script goes out by its hash, and whole when that is answered NOSCRIPT. Then it runs behind
- * whatever was sent meanwhile. Extensions, releases and raises may: they do nothing where the value
- * is gone. An acquire may not run behind its own release, its keys would stay until their ttl ends:
- * its sender decides first (node.h, `again`).
+ * A lock's script goes out whole the first time on a connection, then by its hash. A node that
+ * forgets it afterwards (SCRIPT FLUSH) answers NOSCRIPT, and the script goes out whole again,
+ * behind whatever was sent meanwhile. Extensions, releases and raises may: they do nothing where
+ * the value is gone. An acquire may not run behind its own release, its keys would stay until their
+ * ttl ends: its sender decides first (node.h, `again`).
  *
  * The scripts are lib/redis/scripts/, one in each file, which says what it does and why; the build
  * takes their SHA-1. Their comments do not go on the wire. The bytes that do are part of a version:
@@ -83,7 +84,7 @@
 
 #include "redis/command_data.h"
 
-#define RL_COMMAND_WIRE_MAX 4608 /* room for a step of the handshake */
+#define RL_COMMAND_WIRE_MAX 1024 /* room for a step of the handshake */
 
 /* Room for every command with this target, whole scripts and the terminating zero included. */
 size_t rl_command_room(const struct rl_target *target);
@@ -101,6 +102,9 @@ bool rl_command_acquires(enum rl_command_kind kind);
 /* Whether a command gives up what a lock or a place has, so that a busy node takes it before
  * others. */
 bool rl_command_releases(enum rl_command_kind kind);
+
+/* Which of the scripts of its kind a command runs, as a bit; 0: it runs none. */
+uint8_t rl_command_script_bit(const struct rl_command *command);
 
 /* Whether it is a RELEASE that only some servers know. */
 bool rl_command_is_native_release(enum rl_command_kind kind);

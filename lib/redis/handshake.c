@@ -33,12 +33,6 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
             return options->client_name != NULL
                        ? format(wire, "CLIENT", "SETNAME", options->client_name)
                        : 0;
-        case RL_STEP_LOAD_RELEASE:
-            return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_RELEASE));
-        case RL_STEP_LOAD_RELEASE_LINE:
-            return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_RELEASE_LINE));
-        case RL_STEP_LOAD_EXTEND:
-            return format(wire, "SCRIPT", "LOAD", rl_command_script(RL_COMMAND_EXTEND));
         case RL_STEP_INFO:
             return options->wants_info ? format(wire, "INFO", NULL, NULL) : 0;
         case RL_STEP_PING:
@@ -78,9 +72,6 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
         case RL_STEP_SELECT:
             return (int16_t)(reason == REDLOCK_ERR_NODE_ERROR ? REDLOCK_ERR_NODE_DATABASE : reason);
         case RL_STEP_SETNAME:
-        case RL_STEP_LOAD_RELEASE:
-        case RL_STEP_LOAD_RELEASE_LINE:
-        case RL_STEP_LOAD_EXTEND:
             return is_forbidden(reason) ? 0 : reason;
         case RL_STEP_INFO:
             break;

@@ -4,8 +4,6 @@
  *                (credentials.h); unless it accepts them, AUTH by the URL if that has a password
  *     SELECT     if the URL has a database other than 0
  *     CLIENT SETNAME, if wanted; a node that forbids it is used without
- *     SCRIPT LOAD for the releases and extend, so that EVALSHA finds them; forbidden: EVAL will do.
- *                A release may be the last that its client says: nobody would send it again whole
  *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
  *                It says as well whether the server should have a command in place of the release's
  *                script (native.h)
@@ -28,9 +26,6 @@ enum rl_step {
     RL_STEP_AUTH,
     RL_STEP_SELECT,
     RL_STEP_SETNAME,
-    RL_STEP_LOAD_RELEASE,
-    RL_STEP_LOAD_RELEASE_LINE,
-    RL_STEP_LOAD_EXTEND,
     RL_STEP_INFO,
     RL_STEP_PING,
     RL_STEPS

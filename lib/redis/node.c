@@ -140,6 +140,7 @@ static void node_shaken(struct rl_node *node) {
     node->pause_ns = 0;
     node->connects++;
     rl_native_begin(node);
+    memset(node->known, 0, sizeof node->known);
     rl_node_set_deadline(node, RL_NEVER_NS);
     rl_node_auth_up(node);
     node->events->up(node);
@@ -186,8 +187,7 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
 
 /* -- Requests and replies -- */
 
-/* The scripts are gone from the node (restart, SCRIPT FLUSH), or it never had them: the same
- * request again, whole. */
+/* The scripts are gone from the node (SCRIPT FLUSH): the same request again, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
     assert(!request->whole_script && request->kind != RL_COMMAND_SET);
     RL_MARK(SCRIPT_FORGOTTEN);
@@ -237,6 +237,9 @@ static void node_reply(void *owner, const redisReply *reply) {
     if (node_has_changed(node, &answer)) {
         rl_conn_break(node->conn, answer.reason, answer.text);
     }
+    if (answer.verdict == RL_NOSCRIPT) {
+        rl_node_script_missing(node, request);
+    }
     if (answer.verdict == RL_NOSCRIPT && !request->whole_script &&
         (!rl_command_acquires((enum rl_command_kind)request->kind) ||
          node->events->again(node, request)) &&
@@ -266,6 +269,7 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     if (!rl_conn_send(node->conn, wire, length)) {
         return REDLOCK_ERR_NOMEM;
     }
+    rl_node_script_sent(node, request);
     rl_node_push_live(node, request, now_ns);
     node->requests++;
     rl_node_invariant(node);

@@ -40,11 +40,11 @@ struct rl_request {
     const struct rl_target *target; /* as long as the request is out */
     uint32_t ttl_ms;
     uint64_t counter;
-    uint8_t kind; /* enum rl_command_kind */
-    bool whole_script;
-    bool sent_again; /* in another form, behind what was sent since */
-    bool announces;  /* a release of what was held */
-    uint8_t mode;    /* this and the next: as in struct rl_command */
+    uint8_t kind;      /* enum rl_command_kind */
+    bool whole_script; /* rl_node_put_script() says */
+    bool sent_again;   /* in another form, behind what was sent since */
+    bool announces;    /* a release of what was held */
+    uint8_t mode;      /* this and the next: as in struct rl_command */
     uint8_t which;
     bool converts;
     uint8_t lock_mode;
@@ -135,9 +135,11 @@ struct rl_node {
     char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
     char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */
     struct rl_request steps[RL_STEPS];
-    struct rl_native native; /* how it releases one key */
-    struct rl_info info;     /* of the handshake */
-    struct rl_url url;       /* with the credentials that it accepted last */
+    struct rl_native native;             /* how it releases one key */
+    uint8_t known[RL_COMMAND_HANDSHAKE]; /* of each kind, the scripts that were sent whole on
+                                            this connection: rl_command_script_bit() */
+    struct rl_info info;                 /* of the handshake */
+    struct rl_url url;                   /* with the credentials that it accepted last */
     struct rl_request auth_request;
     struct rl_auth auth;    /* newer ones */
     uint64_t auth_again_ns; /* before then rl_node_offer_again() does nothing */

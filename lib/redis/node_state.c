@@ -97,8 +97,24 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request) {
         return false;
     }
     request->sent_again = true;
+    rl_node_script_sent(node, request);
     rl_node_push(node, request);
     return true;
+}
+
+void rl_node_put_script(const struct rl_node *node, struct rl_request *request) {
+    const uint8_t bit = rl_request_script_bit(request);
+    request->whole_script = (bit & ~node->known[request->kind]) != 0;
+}
+
+void rl_node_script_sent(struct rl_node *node, const struct rl_request *request) {
+    if (request->whole_script) {
+        node->known[request->kind] |= rl_request_script_bit(request);
+    }
+}
+
+void rl_node_script_missing(struct rl_node *node, const struct rl_request *request) {
+    node->known[request->kind] &= (uint8_t)~rl_request_script_bit(request);
 }
 
 /* -- For everybody -- */

@@ -20,6 +20,15 @@ void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_
  * broken. */
 bool rl_node_resend(struct rl_node *node, struct rl_request *request);
 
+/* Sets whether the script goes out whole, before the request is written: the first time on this
+ * connection. So what a client says last, and what must not be sent again, needs no second round
+ * trip. */
+void rl_node_put_script(const struct rl_node *node, struct rl_request *request);
+
+/* What is sent behind it finds the script; and an answer says that it does not. */
+void rl_node_script_sent(struct rl_node *node, const struct rl_request *request);
+void rl_node_script_missing(struct rl_node *node, const struct rl_request *request);
+
 /* What was sent goes out now: the node's latency counts from here on, and not from when the nodes
  * before it were written to. What is sent again keeps its first time. */
 void rl_node_note_written(struct rl_node *node);

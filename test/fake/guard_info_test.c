@@ -220,7 +220,7 @@ static void reads_it_only_where_it_is_due(void **state) {
     (void)state;
     struct five f;
     char *text = big(1000);
-    struct fake_rule rule = {.command = "SCRIPT", .action = FAKE_REPLACE, .bytes = text};
+    struct fake_rule rule = {.command = "CLIENT", .action = FAKE_REPLACE, .bytes = text};
     start(&f, REDLOCK_GUARD_STRICT);
     fake_node_rule(f.nodes[0], rule);
     server_set_info(fake_node_server(f.nodes[0]), "role", "slave");
@@ -362,7 +362,7 @@ static void copy_of_another_shuts_nobody_out(void **state) {
             (struct fake_rule){.command = "SET", .action = FAKE_INSTEAD, .bytes = words[i]});
         fake_node_rule(
             f.nodes[0],
-            (struct fake_rule){.command = "EVALSHA", .action = FAKE_INSTEAD, .bytes = ":0\r\n"});
+            (struct fake_rule){.command = "script", .action = FAKE_INSTEAD, .bytes = ":0\r\n"});
         fake_node_refuse(f.nodes[1]);
         assert_int_equal(five_open_n(&f, 3), 0);
         assert_int_equal(five_info(&f, 0).up, 1);

@@ -178,7 +178,7 @@ static void takes_no_wrong_answer_for_a_renewal(void **state) {
         assert_int_equal(five_acquire(&f, f.lock), 0);
         for (int script = 0; script < 2; script++) {
             five_wait_up(&f, FIVE);
-            fake_node_rule(f.nodes[1], (struct fake_rule){.command = "EVALSHA",
+            fake_node_rule(f.nodes[1], (struct fake_rule){.command = "script",
                                                           .times = 1,
                                                           .action = FAKE_INSTEAD,
                                                           .bytes = wrong_to_script[i]});

@@ -76,14 +76,14 @@ static void releases_as_each_node_can(void **state) {
     start(&f, REDLOCK_GUARD_OBSERVED);
     MARK_FROM(RELEASES_NATIVELY);
     open_and_try(&f);
-    assert_int_equal(count(&f, "EVALSHA"), 5); /* the script first */
+    assert_int_equal(count(&f, "script"), 5); /* the script first */
     assert_int_equal(count_native(&f), 4);
     cycle(&f); /* (it ends with an acquire and a release that all have answered) */
     MARK_TO(RELEASES_NATIVELY);
-    const size_t scripts = count(&f, "EVALSHA"), native = count_native(&f);
+    const size_t scripts = count(&f, "script"), native = count_native(&f);
     cycle(&f);
     cycle(&f);
-    assert_int_equal(count(&f, "EVALSHA"), scripts + 2); /* home */
+    assert_int_equal(count(&f, "script"), scripts + 2); /* home */
     assert_int_equal(count_native(&f), native + 8);
     assert_int_equal(five_stats(&f).releases_retried, 0);
     five_stop(&f);
@@ -103,7 +103,7 @@ static void tries_nothing_without_a_promise(void **state) {
     open_and_try(&f);
     cycle(&f);
     assert_int_equal(count_native(&f), 0);
-    assert_int_equal(count(&f, "EVALSHA"), 10);
+    assert_int_equal(count(&f, "script"), 10);
     five_stop(&f);
 
     start(&f, REDLOCK_GUARD_OFF);
@@ -125,7 +125,7 @@ static void stays_with_scripts_where_it_may_not(void **state) {
     cycle(&f);
     cycle(&f);
     assert_int_equal(count_native(&f), 4);
-    assert_int_equal(count(&f, "EVALSHA"), 15);
+    assert_int_equal(count(&f, "script"), 15);
     assert_int_equal(five_stats(&f).releases_retried, 0);
     for (size_t i = 0; i < FIVE; i++) {
         server_allow_all(server_add_user(fake_node_server(f.nodes[i]), "default", NULL));
@@ -173,10 +173,10 @@ static void sends_the_script_when_it_is_refused(void **state) {
                                      .bytes = rows[row].bytes};
             fake_node_rule(f.nodes[i], rule);
         }
-        size_t scripts = count(&f, "EVALSHA"), native = count_native(&f);
+        size_t scripts = count(&f, "script"), native = count_native(&f);
         cycle(&f);
         assert_int_equal(count_native(&f), native + 4);
-        assert_int_equal(count(&f, "EVALSHA"), scripts + 5);
+        assert_int_equal(count(&f, "script"), scripts + 5);
         cycle(&f);
         assert_int_equal(count_native(&f), native + (rows[row].lasts ? 4 : 8));
         assert_int_equal(five_stats(&f).releases_retried, 0);
@@ -199,8 +199,9 @@ static void sends_the_script_whole(void **state) {
     for (size_t i = 0; i < FIVE; i++) {
         server_forget_scripts(fake_node_server(f.nodes[i]));
     }
+    const size_t whole = count(&f, "EVAL");
     cycle(&f);
-    assert_int_equal(count(&f, "EVAL"), 5);
+    assert_int_equal(count(&f, "EVAL"), whole + 5);
     assert_int_equal(five_stats(&f).releases_retried, 0);
     five_stop(&f);
 }
@@ -225,10 +226,10 @@ static void leaves_a_key_of_another_type(void **state) {
                                  .bytes = rows[i % 2]};
         fake_node_rule(f.nodes[i], rule);
     }
-    const size_t scripts = count(&f, "EVALSHA"), native = count_native(&f);
+    const size_t scripts = count(&f, "script"), native = count_native(&f);
     five_release(&f, f.lock);
     five_wait_repaid(&f);
-    assert_int_equal(count(&f, "EVALSHA"), scripts + 1);
+    assert_int_equal(count(&f, "script"), scripts + 1);
     assert_int_equal(count_native(&f), native + 4);
     cycle(&f);
     assert_int_equal(count_native(&f), native + 8);
@@ -357,8 +358,9 @@ static void tries_behind_the_script(void **state) {
     for (size_t i = 0; i < FIVE; i++) {
         server_forget_scripts(fake_node_server(f.nodes[i]));
     }
+    const size_t whole = count(&f, "EVAL");
     cycle(&f);
-    assert_int_equal(count(&f, "EVAL"), 5);
+    assert_int_equal(count(&f, "EVAL"), whole + 5);
     assert_int_equal(count_native(&f), 4);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(five_outcome(&f, i).vote, REDLOCK_VOTE_GRANTED);

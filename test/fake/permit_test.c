@@ -391,7 +391,7 @@ static void a_question_does_not_cost_its_client_the_place(void **state) {
 
 /* -- Behind its own release -- */
 
-/* Home does not know the script of the release, which is sent again, whole, behind the question. */
+/* Home has forgotten the script of the release, which is sent again, whole, behind the question. */
 static void a_no_from_before_the_release_is_none(void **state) {
     struct scene s;
     (void)state;
@@ -402,6 +402,12 @@ static void a_no_from_before_the_release_is_none(void **state) {
     MARK_FROM(PEEK_AGAIN);
     assert_int_equal(five_acquire(&s.f, lock), 0);
     five_wait_repaid(&s.f);
+    assert_int_equal(five_release(&s.f, lock), 0);
+    assert_int_equal(five_acquire(&s.f, lock), 0);
+    five_wait_repaid(&s.f);
+    server_forget_scripts(fake_node_server(home));
+    redlock_lock *other = new_lock(&s, 1, 1); /* home learns anew how to be asked */
+    assert_int_not_equal(five_acquire(&s.f, other), 0);
     fake_node_pause(home);
     assert_int_equal(five_release(&s.f, lock), 0);
     ask(&s, lock, 1);

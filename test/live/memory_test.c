@@ -171,6 +171,8 @@ static void bytes(void **state) {
         LIVE_STATUS(live_acquire(live, locks[i], NULL), 0);
         LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     }
+    LIVE_STATUS(live_extend(live, locks[0], 0), 0); /* its script goes out whole once */
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     size_t held_bytes = counted.bytes;
     for (int i = 0; i < LOCKS; i++) { /* all at once: requests are allocated */
         LIVE_STATUS(redlock_extend(locks[i], 0, live_lock_cb, &done), 0);

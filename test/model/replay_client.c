@@ -123,6 +123,26 @@ static int command_of(uint8_t kind, bool shared) {
     }
 }
 
+/* By its hash, or whole. */
+static void note_script(struct watch_sent *sent, const char *wire) {
+    const char *at = strstr(wire, "EVAL"), *text, *sha1;
+    if (at == NULL) {
+        return;
+    }
+    char *bytes = NULL;
+    sent->is_whole = at[4] == '\r';
+    const size_t length = strtoul(strchr(at, '$') + 1, &bytes, 10);
+    if (!sent->is_whole) {
+        memcpy(sent->sha1, bytes + 2, SHA1_LENGTH);
+        return;
+    }
+    for (size_t i = 0; (text = rl_command_script_at(i, &sha1)) != NULL; i++) {
+        if (strlen(text) == length && memcmp(text, bytes + 2, length) == 0) {
+            memcpy(sent->sha1, sha1, SHA1_LENGTH);
+        }
+    }
+}
+
 static void goes_out(struct rl_node *node, struct rl_request *request, const char *wire) {
     const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     const struct sim_client *client = process_of(place->client);
@@ -150,10 +170,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
                                 .wants = wants(request->target, is_permit ? &request->slots : NULL),
                                 .shared = shared,
                                 .command = (uint8_t)command};
-    const char *sha1 = strstr(wire, "EVALSHA\r\n$40\r\n");
-    if (sha1 != NULL) {
-        memcpy(sent->sha1, sha1 + strlen("EVALSHA\r\n$40\r\n"), SHA1_LENGTH);
-    }
+    note_script(sent, wire);
     if (call->sent.round != 0) {
         sent->round = round_of(call->lock, token, command != SIM_EXTEND && command != SIM_UPGRADE);
         if (steps_round(watched.steps, sent->round)->wants != sent->wants) {

@@ -15,7 +15,7 @@ struct watch_sent {
     uint32_t wants; /* resources, a mask */
     uint8_t command;
     bool shared;                /* it is a reader's */
-    bool is_whole;              /* sent again as a whole script, behind what was sent meanwhile */
+    bool is_whole;              /* as a whole script, the first time or again */
     char sha1[SHA1_LENGTH + 1]; /* of the script; "": it is none */
 };
 

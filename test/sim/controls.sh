@@ -87,7 +87,7 @@ patch  unanswered-is-released  orphan    200   --preset swarm
 patch  unsent-is-granted       validity  100   --preset restarts
 patch  busy-not-owed           orphan    2500  --preset restarts
 patch  busy-not-retried        leftover  200   --preset swarm
-patch  repay-forgets           leftover  2000  --preset swarm --requests 5
+patch  repay-forgets           leftover  500   --preset restarts --requests 4
 patch  down-not-owed           orphan    200   --preset swarm
 patch  debt-of-last-ttl        orphan    4000  --preset restarts --guard off --nodes 5 --requests 100
 patch  validity-from-raise     validity  100   --preset network
@@ -118,7 +118,7 @@ patch  head-spins              spin      300   --preset lines
 patch  join-unheard            order     50    --preset lines
 patch  releaser-is-greedy      order     600   --preset lines --trouble none --nodes 7
 patch  look-not-awaited        order     3000  --preset lines --trouble none
-patch  leave-not-owed          stall     1200  --preset lines --trouble connections --nodes 3
+patch  leave-not-owed          stall     800   --preset lines --trouble connections --nodes 1
 break  partial-set             validity  200   --preset several
 break  take-any                overlap   50    --preset lines
 break  take-keeps              validity  50    --preset lines

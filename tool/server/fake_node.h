@@ -121,7 +121,8 @@ enum fake_action {
 
 struct fake_rule {
     const char *command; /* its name, in any case, or that of the library's script that it runs
-                            ("join", by its hash or whole); NULL: every command */
+                            ("join", by its hash or whole); "script": any of these; NULL: every
+                            command */
     const char *key;     /* only commands with this among their arguments; NULL: any. Not copied */
     unsigned nth;        /* only the nth command of its connection, from 1; 0: at any place */
     unsigned skip;       /* so many commands that fit are let pass first */

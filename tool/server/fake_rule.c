@@ -55,7 +55,8 @@ static bool fits(const struct fake_rule *rule, const struct resp_command *comman
     assert(nth > 0);
     const char *script = server_script_of(command);
     bool is_named = rule->command == NULL || resp_is(&command->args[0], rule->command) ||
-                    (script != NULL && strcmp(rule->command, script) == 0);
+                    (script != NULL &&
+                     (strcmp(rule->command, script) == 0 || strcmp(rule->command, "script") == 0));
     return is_named && (rule->nth == 0 || rule->nth == nth) && has_arg(command, rule->key);
 }
 
@@ -101,8 +102,9 @@ static void count_name(struct fake_node *node, const struct resp_arg *name) {
 static void count_script(struct fake_node *node, const struct resp_command *command) {
     const char *script = server_script_of(command);
     if (script != NULL) {
-        struct resp_arg name = {script, strlen(script)};
+        const struct resp_arg name = {script, strlen(script)}, any = {"script", 6};
         count_name(node, &name);
+        count_name(node, &any);
     }
 }
 
@@ -124,8 +126,11 @@ void fake_rule_note(struct fake_node *node, const struct resp_command *command) 
     char *line = node->log[node->commands % FAKE_LOG_LINES];
     size_t used = 0;
     assert(command->count > 0);
+    const char *script = server_script_of(command);
     for (size_t i = 0; i < command->count; i++) {
-        used = write_arg(line, used, &command->args[i]);
+        const bool is_text = i == 1 && script != NULL && resp_is(&command->args[0], "EVAL");
+        const struct resp_arg name = {script, is_text ? strlen(script) : 0};
+        used = write_arg(line, used, is_text ? &name : &command->args[i]);
     }
     count_name(node, &command->args[0]);
     count_script(node, command);
