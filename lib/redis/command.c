@@ -12,6 +12,7 @@
 #include "redlock/redlock.h"
 
 static_assert(REDLOCK_TTL_MS_MAX < 100000000, "a life is written in digits: extend.lua");
+static_assert(RL_SCRIPT_LENGTH_MAX + 1024 <= RL_COMMAND_RELEASE_ROOM, "a script and a usual name");
 
 /* One resource, or any number if there is no other; several; of any number what has a fence; of any
  * number, with a fence or without, what is a reader's; of any number of a semaphore's slots,

@@ -86,6 +86,10 @@
 
 #define RL_COMMAND_WIRE_MAX 1024 /* room for a step of the handshake */
 
+/* Room that an acquire reserves behind itself, so that a release that sends its script whole does
+ * not fail for want of memory. */
+#define RL_COMMAND_RELEASE_ROOM (5u << 10)
+
 /* Room for every command with this target, whole scripts and the terminating zero included. */
 size_t rl_command_room(const struct rl_target *target);
 

@@ -260,11 +260,18 @@ void rl_conn_push(struct rl_conn *conn) {
     }
 }
 
-/* With room for all of it from the start the buffer is not moved while it grows. */
-bool rl_conn_begin_secret(struct rl_conn *conn, size_t room) {
+bool rl_conn_reserve(struct rl_conn *conn, size_t room) {
     assert(conn->is_up);
     if (!rl_out_reserve(&conn->out, conn->io->memory, room)) {
-        rl_conn_break(conn, REDLOCK_ERR_NOMEM, "no memory for the handshake");
+        rl_conn_break(conn, REDLOCK_ERR_NOMEM, "no memory for the commands");
+        return false;
+    }
+    return true;
+}
+
+/* With room for all of it from the start the buffer is not moved while it grows. */
+bool rl_conn_begin_secret(struct rl_conn *conn, size_t room) {
+    if (!rl_conn_reserve(conn, room)) {
         return false;
     }
     conn->out.is_secret = true;

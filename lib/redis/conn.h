@@ -63,6 +63,9 @@ void rl_conn_listen(struct rl_conn *conn, struct rl_received *heard, const uint3
  * which the next flush reports to the owner. */
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 
+/* Room for this many bytes more, so that appending them can't fail. False as rl_conn_send(). */
+bool rl_conn_reserve(struct rl_conn *conn, size_t room);
+
 /* What is appended from now on, `room` bytes at most, may have a password in it: it is wiped when
  * all of it is out, or the connection ends. In a handshake. False if there is no memory, as
  * rl_conn_send(). */

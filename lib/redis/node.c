@@ -54,8 +54,7 @@ static void node_back_off(struct rl_node *node) {
     rl_node_set_deadline(node, rl_io_now_ns(node->io) + pause_ns);
 }
 
-/* The connection or the attempt at one is over; node->conn and node->resolve are forgotten already.
- * */
+/* The connection, or the attempt at one, is over; node->conn and node->resolve are NULL already. */
 static void node_failed(struct rl_node *node, int16_t reason, const char *detail) {
     bool was_up = node->state == RL_NODE_UP;
     assert(node->conn == NULL && node->resolve == NULL);
@@ -266,7 +265,9 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
         rl_conn_unsent(node->conn) > node->options->unsent_max / part) {
         return REDLOCK_ERR_NODE_BUSY;
     }
-    if (!rl_conn_send(node->conn, wire, length)) {
+    const bool acquires = rl_command_acquires((enum rl_command_kind)request->kind);
+    if ((acquires && !rl_conn_reserve(node->conn, length + RL_COMMAND_RELEASE_ROOM)) ||
+        !rl_conn_send(node->conn, wire, length)) {
         return REDLOCK_ERR_NOMEM;
     }
     rl_node_script_sent(node, request);

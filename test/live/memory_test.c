@@ -13,6 +13,7 @@
 #define LOCK_BYTES_MAX 1180    /* with its resource, which has a line */
 #define REQUEST_BYTES_MAX 400  /* with its command, which waits to be written; of slots, too */
 #define CLIENT_BYTES_MAX 57344 /* with 16 KiB to read into, and two passwords for each node */
+#define BUFFER_BYTES_MAX 73728 /* to write acquires and the longest release for five nodes */
 #define TLS_BYTES_MAX 20480    /* with 16 KiB to decrypt into; OpenSSL's own are not counted */
 
 /* -- An allocator that counts -- */
@@ -163,13 +164,14 @@ static void bytes(void **state) {
     struct live_done done = {0};
     static redlock_lock *locks[LOCKS];
     open_counted(live, &counted);
-    size_t client_bytes = counted.bytes;
+    size_t client_bytes = counted.bytes, buffers = 0;
     for (int i = 0; i < LOCKS; i++) { /* one after the other, so that few requests are out */
         char name[33];
         snprintf(name, sizeof(name), "%032d", i);
         locks[i] = live_lock(live->client, name);
         LIVE_STATUS(live_acquire(live, locks[i], NULL), 0);
         LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+        buffers = i == 0 ? counted.bytes - client_bytes : buffers; /* five, and a lock */
     }
     LIVE_STATUS(live_extend(live, locks[0], 0), 0); /* its script goes out whole once */
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -181,14 +183,15 @@ static void bytes(void **state) {
     LIVE_UNTIL(live, done.count == LOCKS);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_int_equal(live_stats(live->client).held, LOCKS);
-    size_t per_lock = (held_bytes - client_bytes) / LOCKS;
+    size_t per_lock = (held_bytes - client_bytes - buffers) / (LOCKS - 1);
     size_t per_request = request_bytes / ((size_t)LOCKS * 5);
     print_message(
-        "# %zu bytes for a client of 5 nodes, %zu for a held lock with a name of 32 bytes, "
-        "%zu for each request that is out\n",
-        client_bytes, per_lock, per_request);
+        "# %zu bytes for a client of 5 nodes, %zu more with its first lock, %zu for each further "
+        "one that is held (name of 32 bytes), %zu for each request that is out\n",
+        client_bytes, buffers, per_lock, per_request);
     bool has_tls = strncmp(live->urls[0], "rediss:", 7) == 0;
     assert_in_range(client_bytes, 1, CLIENT_BYTES_MAX + (has_tls ? TLS_BYTES_MAX : 0));
+    assert_in_range(buffers, 1, BUFFER_BYTES_MAX);
     assert_in_range(per_lock, 1, LOCK_BYTES_MAX);
     assert_in_range(per_request, 1, REQUEST_BYTES_MAX);
     close_counted(live, &counted);
