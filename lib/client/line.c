@@ -324,7 +324,9 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     }
     step_simple(resource, lock, RL_LINE_EV_TAKE);
     lock->client->stats.turns += !resource->line.probes;
-    const bool heeds = resource->line.probes && resource->kind == RL_SHARED; /* an intent */
+    /* A probe has no turn: with its place it would take keys that a release reserved for whoever is
+     * first in line, and a reader's would pass an intent. */
+    const bool heeds = resource->line.probes && resource->kind <= RL_SHARED;
     return heeds ? 0 : rl_line_take_place(&resource->line);
 }
 
