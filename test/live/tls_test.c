@@ -226,6 +226,67 @@ static void the_servers_want_one(void **state) {
     live_end(live);
 }
 
+/* -- Nodes with settings of their own -- */
+
+/* The node's URL gets a query. */
+static void set_query(struct live *live, size_t i, const char *query, const char *path) {
+    static char urls[LIVE_NODES_MAX][256];
+    snprintf(urls[i], sizeof urls[i], "%s?%s%s", live->node[i].url, query, path);
+    live->urls[i] = urls[i];
+}
+
+/* Node 4 has a bad certificate that only node 0 is told to take, and no setting of its own as the
+ * others have. It sees no lock. */
+static void trust_is_of_one_node(void **state) {
+    struct live *live = *state;
+    char other_ca[160];
+    snprintf(other_ca, sizeof other_ca, "%s", secure_path("other/ca", "crt"));
+    const struct {
+        const char *cert, *query, *path, *words;
+    } rows[] = {
+        {"self", "tls_insecure_skip_verify=1", "", "self-signed certificate"},
+        {"stranger", "tls_ca=", other_ca, "unknown authority"},
+    };
+    for (size_t i = 1; i < 4; i++) {
+        set_query(live, i, "tls_ca=", live->ca);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        secure_rotate(live, 0, rows[i].cert);
+        secure_rotate(live, 4, rows[i].cert);
+        set_query(live, 0, rows[i].query, rows[i].path);
+        redlock_client_options options = live_options(live);
+        options.tls_ca = NULL;
+        LIVE_STATUS(live_open(live, &options, &live->client), 0);
+        await_refusal(live, 4, REDLOCK_ERR_NODE_CERTIFICATE, rows[i].words);
+        redlock_lock *lock = live_lock(live->client, "key");
+        LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+        LIVE_POLL(live, live_count_keys(live, "key", redlock_lock_token(lock)) == 4);
+        assert_int_equal(live_integer(live, 4, "DBSIZE"), 0);
+        LIVE_STATUS(live_release(live, lock), 0);
+        live_close(live, live->client);
+        live->client = NULL;
+    }
+    live_end(live);
+}
+
+/* Each server asks for a certificate by another authority. */
+static void certificates_are_of_one_node(void **state) {
+    struct live *live = *state;
+    char paths[160];
+    secure_demand(live, 0, true);
+    secure_demand(live, 4, true);
+    live_tell(live, 4, "CONFIG SET tls-ca-cert-file %s", secure_path("other/ca", "crt"));
+    snprintf(paths, sizeof paths, "%s&tls_key=%s", secure_path("client", "crt"),
+             secure_path("client", "key"));
+    set_query(live, 0, "tls_cert=", paths);
+    snprintf(paths, sizeof paths, "%s&tls_key=%s", secure_path("stranger", "crt"),
+             secure_path("stranger", "key"));
+    set_query(live, 4, "tls_cert=", paths);
+    live_open_all(live, NULL);
+    cycle(live, live->client);
+    live_end(live);
+}
+
 /* -- Connections that end -- */
 
 /* A handshake without certificates, of the first connection and of the one that listens. */
@@ -324,6 +385,8 @@ int main(void) {
         SECURE_TEST(no_quorum_of_certificates),
         SECURE_TEST(nothing_is_looked_at),
         SECURE_TEST(the_servers_want_one),
+        SECURE_TEST(trust_is_of_one_node),
+        SECURE_TEST(certificates_are_of_one_node),
         SECURE_TEST(sessions_are_resumed),
         SECURE_TEST(a_restart_forgets_sessions),
         SECURE_TEST(certificates_are_rotated),

@@ -19,8 +19,8 @@
 
 #define PATH 160
 
-static char ca[PATH], cert[PATH], key[PATH], other_key[PATH], locked_key[PATH], folder[PATH],
-    empty_folder[PATH], nothing[PATH], empty_file[PATH];
+static char ca[PATH], cert[PATH], key[PATH], other_cert[PATH], other_key[PATH], locked_key[PATH],
+    folder[PATH], empty_folder[PATH], nothing[PATH], empty_file[PATH];
 
 static void write_file(const char *path, const char *text) {
     FILE *file = fopen(path, "w");
@@ -42,6 +42,7 @@ static int make_files(void **state) {
     snprintf(ca, sizeof ca, "%s", scene->ca);
     tls_cert_write(&scene->leaf, scene->folder, "leaf", cert, sizeof cert);
     tls_key_write(&scene->leaf, scene->folder, "leaf", key, sizeof key);
+    tls_cert_write(&scene->other, scene->folder, "other", other_cert, sizeof other_cert);
     tls_key_write(&scene->other, scene->folder, "other", other_key, sizeof other_key);
     name(locked_key, scene, "locked.key");
     name(folder, scene, "folder");
@@ -72,8 +73,8 @@ static int remove_files(void **state) {
     remove(link);
     snprintf(link, sizeof link, "%s/README", folder);
     remove(link);
-    const char *const paths[] = {cert,   key,          other_key, locked_key,
-                                 folder, empty_folder, empty_file};
+    const char *const paths[] = {cert,       key,    other_cert,   other_key,
+                                 locked_key, folder, empty_folder, empty_file};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         remove(paths[i]);
     }
@@ -202,6 +203,25 @@ static void go_together(void **state) {
     }
 }
 
+/* Nodes share what they both name. A certificate or a key of its own is read, and does not fit. */
+static void each_pair_is_read(void **state) {
+    char first[600], second[600], error[REDLOCK_MESSAGE_MAX];
+    const char *const nodes[] = {first, second};
+    const struct { const char *cert, *key; } rows[] = {{cert, other_key}, {other_cert, key}};
+    (void)state;
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.nodes = nodes;
+    options.n_nodes = 2;
+    snprintf(first, sizeof first, NODE "?tls_cert=%s&tls_key=%s", cert, key);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(second, sizeof second, "rediss://127.0.0.1:2?tls_cert=%s&tls_key=%s", rows[i].cert,
+                 rows[i].key);
+        assert_int_equal(try_options(&options, error), REDLOCK_ERR_INVALID);
+        assert_non_null(strstr(error, "node 127.0.0.1:2: tls_key is"));
+        assert_non_null(strstr(error, "does not fit"));
+    }
+}
+
 static void unreadable_files_are_named(void **state) {
     (void)state;
     const struct row rows[] = {
@@ -270,6 +290,7 @@ static void opening_without_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(go_together),
+        cmocka_unit_test(each_pair_is_read),
         cmocka_unit_test(unreadable_files_are_named),
         cmocka_unit_test(opening_without_memory),
     };

@@ -16,6 +16,7 @@
 #include "marks.h"
 #include "tls/pair.h"
 #include "tls/scene.h"
+#include "tls/state.h"
 
 static const char question[] = "*1\r\n$4\r\nPING\r\n";
 #define QUESTION (sizeof question - 1)
@@ -284,6 +285,34 @@ static void keys_may_be_renewed(void **state) {
     pair_hang_up(pair);
 }
 
+/* -- Names -- */
+
+/* OpenSSL forgets which name it is to look for, as 3.0 may without memory: the stream looks too. */
+static void a_forgotten_name_is_looked_at(void **state) {
+    struct scene *scene = *state;
+    static const char *const names[] = {SCENE_HOST, "127.0.0.1"};
+    const struct rl_tls_settings settings = {.ca = scene->ca};
+    struct tls_cert elsewhere;
+    tls_cert_make(&elsewhere, &(struct tls_wish){.alt_names = "DNS:elsewhere.example",
+                                                 .issuer = &scene->authority});
+    for (size_t i = 0; i < 2; i++) {
+        struct pair pair;
+        pair_begin(&pair, &settings, names[i], &elsewhere);
+        assert_true(pair_dial(&pair));
+        struct rl_tls_stream *stream = (struct rl_tls_stream *)(void *)pair.stream;
+        X509_VERIFY_PARAM *wanted = SSL_get0_param(stream->ssl);
+        assert_int_equal(X509_VERIFY_PARAM_set1_host(wanted, NULL, 0), 1);
+        assert_int_equal(X509_VERIFY_PARAM_set1_ip(wanted, NULL, 0), 1);
+        pair_run(&pair);
+        assert_int_equal(pair.ups, 0);
+        assert_int_equal(pair.error, RL_END_CERTIFICATE);
+        assert_string_equal(pair.detail, "the server has shown no certificate for its name");
+        pair_hang_up(&pair);
+        pair_end(&pair);
+    }
+    tls_cert_free(&elsewhere);
+}
+
 /* -- Sessions -- */
 
 static void is_resumed(void **state) {
@@ -431,6 +460,7 @@ int main(void) {
         TEST(version_is_two_or_later),
         TEST(does_not_shake_hands_anew),
         TEST(keys_may_be_renewed),
+        TEST(a_forgotten_name_is_looked_at),
         TEST(is_resumed),
         TEST(a_ticket_of_1_3_is_used_once),
         TEST(a_failed_handshake_drops_them),
