@@ -191,6 +191,57 @@ static void ends_in_every_callback(void **state) {
     live_end(live);
 }
 
+struct ending {
+    struct candidate c;
+    enum redlock_election_state state; /* when the client was closed */
+    bool is_closed;
+};
+
+static void note_state(redlock_client *client, int status, void *data) {
+    struct ending *ending = data;
+    (void)client, (void)status;
+    ending->state = redlock_election_state(ending->c.election);
+    ending->is_closed = true;
+    live_wake();
+}
+
+static void close_when_lost(redlock_lock *lock, int status, void *data) {
+    struct ending *ending = data;
+    LIVE_STATUS(status, REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_client_close(redlock_lock_client(lock), note_state, ending), 0);
+}
+
+/* A lock and the leadership are found gone by the same answers, and the lock's on_lost closes the
+ * client: the election, whose loss comes next, cannot campaign again. */
+static void client_is_closed_by_another_loss(void **state) {
+    struct live *live = *state;
+    struct ending ending = {.state = REDLOCK_ELECTION_LEADING};
+    redlock_acquire_options options = live_once(LIVE_PATIENCE_MS);
+    redlock_election_options o = campaign_options_of(&ending.c, CAMPAIGN_NAME, "me");
+    o.renew_ms = 500;
+    redlock_lock *lock = live_lock(live->client, "other");
+    options.on_lost = close_when_lost;
+    options.lost_data = &ending;
+    live_hold(live, lock, &options);
+    campaign_make(&ending.c, live->client, &o);
+    campaign_elect(live, &ending.c);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    live_tell_all(live, "FLUSHALL");
+    for (size_t i = 0; i < 5; i++) {
+        live_pause(live, i);
+    }
+    LIVE_STATUS(redlock_extend(lock, LIVE_PATIENCE_MS, NULL, NULL), 0);
+    LIVE_UNTIL(live, live_node(live->client, 4).outstanding == 2); /* the renewal is out as well */
+    for (size_t i = 0; i < 5; i++) {
+        live_resume(live, i);
+    }
+    LIVE_UNTIL(live, ending.is_closed);
+    live->client = NULL;
+    assert_int_equal(ending.state, REDLOCK_ELECTION_IDLE);
+    assert_int_equal(ending.c.lost, 0);
+    live_end(live);
+}
+
 /* -- Bad input -- */
 
 static void check_refused(struct live *live, const redlock_election_options *o, const char *word) {
@@ -263,10 +314,15 @@ static void has_a_name_of_its_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(survives_killed_listeners), LIVE_TEST(polls_without_the_right_to_listen),
-        LIVE_TEST_FIVE(two_on_one_client),    LIVE_TEST(resigns_while_it_campaigns),
-        LIVE_TEST(closes_at_every_moment),    LIVE_TEST(ends_in_every_callback),
-        LIVE_TEST_FIVE(refuses_bad_options),  LIVE_TEST_FIVE(has_a_name_of_its_own),
+        LIVE_TEST(survives_killed_listeners),
+        LIVE_TEST(polls_without_the_right_to_listen),
+        LIVE_TEST_FIVE(two_on_one_client),
+        LIVE_TEST(resigns_while_it_campaigns),
+        LIVE_TEST(closes_at_every_moment),
+        LIVE_TEST(ends_in_every_callback),
+        LIVE_TEST_FIVE(client_is_closed_by_another_loss),
+        LIVE_TEST_FIVE(refuses_bad_options),
+        LIVE_TEST_FIVE(has_a_name_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,20 @@ static void is_not_told_what_is_not_known(void **state) {
     live_end(live);
 }
 
+/* The three nodes that answer have no leader, and the other two are no quorum. */
+static void is_told_by_a_quorum_that_nobody_leads(void **state) {
+    struct live *live = *state;
+    struct candidate c = {0};
+    redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
+    o.poll_ms = 20;
+    live_kill(live, 0);
+    live_kill(live, 1);
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    campaign_make(&c, live->client, &o);
+    LIVE_UNTIL(live, c.told == 1 && !c.has_leader);
+    live_end(live);
+}
+
 /* A lock of another library under the name is nobody's leadership. */
 static void is_not_led_by_another_library(void **state) {
     struct live *live = *state;
@@ -246,6 +260,7 @@ int main(void) {
         LIVE_TEST(hands_over_when_its_client_is_closed),
         LIVE_TEST(is_observed_by_others),
         LIVE_TEST_FIVE_HASTY(is_not_told_what_is_not_known),
+        LIVE_TEST_FIVE(is_told_by_a_quorum_that_nobody_leads),
         LIVE_TEST_FIVE(is_not_led_by_another_library),
         LIVE_TEST_FIVE(campaigns_again_after_a_loss),
         LIVE_TEST_FIVE_HASTY(loses_when_the_nodes_stand_still),
