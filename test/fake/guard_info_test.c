@@ -281,6 +281,11 @@ static void counts_the_same_server_once(void **state) {
     five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     five_wait_up(&f, 5);
     assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_NODE_RESTARTED);
+    /* The first one votes, and says again who it is. The other cannot yet, and remains its twin. */
+    fake_node_drop(f.nodes[0], true);
+    five_wait_node(&f, 0, false);
+    five_wait_node(&f, 0, true);
+    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
     five_stop(&f);
 }
 
