@@ -117,13 +117,13 @@ needs_shared() { readelf -d "$scratch/$1" 2>/dev/null | grep -q "NEEDED.*libredl
 
 # What pkg-config prints is words.
 # shellcheck disable=SC2046
-build_and_run shared $(pkg-config --cflags --libs redlock libuv)
+build_and_run shared $(pkg-config --cflags --libs redlock)
 needs_shared shared
 result 'the shared program needs the shared library' $?
-# The lines of docs/start.md that link a program. The wholly static one is for where the archive of libuv has
-# the name that it has there.
+# The lines of README.md and docs/start.md that link a program. The wholly static one is for where the
+# archive of libuv has the name that it has there.
 cp "$source/examples/hold.c" "$scratch/worker.c"
-sed -n 's/^    \(cc .*\)/\1/p' "$source/docs/start.md" >"$scratch/links"
+sed -n 's/^    \(cc .*\)/\1/p' "$source/README.md" "$source/docs/start.md" >"$scratch/links"
 while read -r link; do
     case $link in
     *luv_a*)
@@ -131,10 +131,10 @@ while read -r link; do
         ;;
     esac
     (cd "$scratch" && eval "$link" && LD_LIBRARY_PATH="$lib" ./a.out 2>&1 | grep '^usage: hold') >"$log" 2>&1
-    result "docs/start.md: $link" $? "$log"
+    result "as the pages say: $link" $? "$log"
 done <"$scratch/links"
-[ "$(wc -l <"$scratch/links")" -ge 3 ]
-result 'docs/start.md has lines that link a program' $?
+[ "$(wc -l <"$scratch/links")" -ge 4 ]
+result 'there are lines that link a program' $?
 
 # It does not know that there is libuv.
 if [ -n "$cxx" ]; then
@@ -170,7 +170,7 @@ fi
 # Without the shared library there, the linker takes the static one.
 mkdir "$scratch/aside" && mv "$lib"/libredlock.so* "$scratch/aside/"
 # shellcheck disable=SC2046
-build_and_run static $(pkg-config --static --cflags --libs redlock libuv)
+build_and_run static $(pkg-config --static --cflags --libs redlock)
 ! needs_shared static
 result 'the static program does not need it' $?
 # shellcheck disable=SC2046
@@ -191,7 +191,7 @@ nm -g --defined-only "$build/lib/libredlock_internal.a" | awk '$2 == "T" && $3 ~
 # shellcheck disable=SC2046
 [ "$(wc -l <"$scratch/names")" -gt 100 ] &&
     build_and_run "static beside another library's names" "$scratch/other.c" \
-        $(pkg-config --static --cflags --libs redlock libuv)
+        $(pkg-config --static --cflags --libs redlock)
 
 # Wholly static. Debian's libuv.pc names only the shared library; libuv-static.pc names the archive.
 if [ -n "$hiredis_root" ] || ! pkg-config --exists libuv-static 2>"$log"; then
@@ -199,7 +199,7 @@ if [ -n "$hiredis_root" ] || ! pkg-config --exists libuv-static 2>"$log"; then
 else
     # getaddrinfo() in a static program is a warning of the linker.
     # shellcheck disable=SC2046,SC2086
-    build_and_run 'wholly static' -static $(pkg-config --cflags redlock libuv) -L"$lib" -lredlock \
+    build_and_run 'wholly static' -static $(pkg-config --cflags redlock) -L"$lib" -lredlock \
         -lhiredis $(pkg-config --libs libuv-static) $tls_libs -pthread
 fi
 mv "$scratch/aside"/* "$lib/"
@@ -217,7 +217,7 @@ project('super', 'c', default_options: ['c_std=c99', 'werror=true', 'warning_lev
 add_project_arguments('-D_GNU_SOURCE', language: 'c')
 redlock = dependency('libredlock', default_options: 'hiredis_root=' + get_option('hiredis_root'))
 assert(redlock.version() == dependency('redlock').version())
-executable('downstream', 'downstream.c', dependencies: [redlock, dependency('libuv')])
+executable('downstream', 'downstream.c', dependencies: redlock)
 MESON
 echo "option('hiredis_root', type: 'string', value: '$hiredis_root')" >"$super/meson_options.txt"
 {
