@@ -106,6 +106,7 @@ for_test() {
     want liblua5.1-0-dev 'redlock conform: scripts of other clients' pkg-config --exists lua5.1
     want python3-redis '... and such a client' has_python redis
     want libzstd-dev 'static programs: what some OpenSSLs link' pkg-config --exists libzstd
+    want zlib1g-dev '... and this' pkg-config --exists zlib
     want g++ 'the headers must compile as C++ too' has g++
     want clang 'the second compiler' has clang
     want libclang-rt-dev "clang's sanitizers" has_clang_runtime
@@ -202,6 +203,7 @@ libcmocka-dev       libcmocka-devel           cmocka-dev            cmocka      
 liblua5.1-0-dev     compat-lua-devel          lua5.1-dev            lua51           -
 python3-redis       python3-redis             py3-redis             python-redis    -
 libzstd-dev         libzstd-devel             zstd-dev              zstd            zstd
+zlib1g-dev          zlib-ng-compat-devel      zlib-dev              zlib            -
 g++                 gcc-c++                   g++                   gcc             -
 clang               clang                     clang                 clang           llvm
 libclang-rt-dev     compiler-rt               compiler-rt           compiler-rt     llvm
