@@ -19,6 +19,7 @@
 #include "conform/stories.h"
 #include "exits.h"
 #include "say.h"
+#include "tool/utf8.h"
 
 static_assert(sizeof(struct rl_result) <= PIPE_BUF, "a verdict is written in one piece");
 
@@ -41,6 +42,27 @@ struct runs {
 
 /* -- In the story's process -- */
 
+static bool has_no_errors_to_come(struct rl_stage *stage, void *player) {
+    (void)stage;
+    return uv_is_active((uv_handle_t *)&((struct rl_player *)player)->errors) == 0;
+}
+
+/* A client that never gets ready on five nodes that are up has nothing that could be tried. */
+static void look_whether_it_starts(struct rl_stage *stage, const struct rl_story *story) {
+    struct rl_player *player = &stage->players[0];
+    struct rl_result *result = &stage->result;
+    if (player->is_unstarted) {
+        result->exit_status = RL_EXIT_NOT_FOUND;
+    } else if (!player->is_ready && !story->starts_itself) {
+        rl_stage_until(stage, has_no_errors_to_come, player, 500);
+        result->exit_status = RL_EXIT_SYSTEM;
+        snprintf(result->errors, sizeof result->errors, "%s", player->error_tail);
+        if (player->problem[0] != '\0') { /* without the last line of these errors */
+            snprintf(result->text, sizeof result->text, "%.899s", player->problem);
+        }
+    }
+}
+
 static void play(const struct rl_conform *settings, const struct rl_story *story,
                  struct rl_result *out) {
     static struct rl_stage stage; /* large */
@@ -56,6 +78,7 @@ static void play(const struct rl_conform *settings, const struct rl_story *story
     if (!stage.is_decided) {
         story->play(&stage);
     }
+    look_whether_it_starts(&stage, story);
     stage.result.ms = (int64_t)((uv_hrtime() - begin_ns) / 1000000);
     *out = stage.result;
     rl_stage_close(&stage);
@@ -129,12 +152,23 @@ static int await(struct runs *runs) {
     return exit_status;
 }
 
-/* In order. Returns 0, or RL_EXIT_NOT_FOUND: no story can begin. */
+static int cannot_start(struct rl_result *result) {
+    char shown[RL_VERDICT_ERRORS_MAX], *place = NULL;
+    rl_say("conform: %s%s", result->text, result->errors[0] != '\0' ? "; its stderr:" : "");
+    for (char *line = strtok_r(result->errors, "\n", &place); line != NULL;
+         line = strtok_r(NULL, "\n", &place)) {
+        fprintf(stderr, "  %s\n", tool_utf8_clean(line, strlen(line), shown, sizeof shown));
+    }
+    return result->exit_status;
+}
+
+/* In order. Returns 0, or an exit status: the client cannot start. Of one that could start in the
+ * first story, a later start that fails is a finding. */
 static int show(struct runs *runs) {
     for (size_t i = 0; i < runs->n && runs->all[i].state >= DONE; i++) {
         struct run *run = &runs->all[i];
-        if (run->state == DONE && run->result.is_unstarted) {
-            return rl_fail(RL_EXIT_NOT_FOUND, "conform: %s", run->result.text);
+        if (i == 0 && run->state == DONE && run->result.exit_status != 0) {
+            return cannot_start(&run->result);
         }
         if (run->state == DONE) {
             rl_report_show(&runs->report, run->story, &run->result);

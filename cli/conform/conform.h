@@ -6,7 +6,8 @@
  * the order of the stories. Exit status RL_EXIT_OK if none is FAIL, else RL_EXIT_HELD (1).
  *
  * Failure modes: wrong options and no COMMAND: RL_EXIT_USAGE. A COMMAND that cannot be started ends
- * the run: RL_EXIT_NOT_FOUND. A process or a socket is unavailable: RL_EXIT_SYSTEM. Without
+ * the run: RL_EXIT_NOT_FOUND; so does one that is never ready in the first story, with its stderr:
+ * RL_EXIT_SYSTEM. A process or a socket is unavailable: RL_EXIT_SYSTEM. Without
  * Lua, when built, it says so: clients bring scripts of their own.
  *
  * Can a story hit a node of the user's? No: COMMAND's REDLOCK_NODES are the played ones, other

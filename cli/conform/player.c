@@ -13,7 +13,7 @@
 extern char **environ;
 
 /* The last line of its stderr that is not empty. */
-static const char *last_line(struct rl_player *player, size_t *length) {
+static const char *last_line(const struct rl_player *player, size_t *length) {
     size_t end = strlen(player->error_tail);
     while (end > 0 && strchr("\r\n", player->error_tail[end - 1]) != NULL) {
         end--;
@@ -27,14 +27,19 @@ static const char *last_line(struct rl_player *player, size_t *length) {
 }
 
 static void set_problem(struct rl_player *player, const char *what) {
-    char errors[RL_PLAYER_ERRORS_MAX];
     if (player->problem[0] == '\0') {
-        size_t length = 0;
-        const char *last = last_line(player, &length);
-        tool_utf8_clean(last, length, errors, sizeof errors);
-        snprintf(player->problem, sizeof player->problem, "%.800s%s%.299s", what,
-                 length > 0 ? "; the last on its stderr: " : "", errors);
+        snprintf(player->problem, sizeof player->problem, "%s", what);
     }
+}
+
+const char *rl_player_why(const struct rl_player *player, char out[RL_PLAYER_WHY_MAX]) {
+    char errors[300];
+    size_t length = 0;
+    const char *last = last_line(player, &length);
+    tool_utf8_clean(last, length, errors, sizeof errors);
+    snprintf(out, RL_PLAYER_WHY_MAX, "%s%s%s", player->problem,
+             length > 0 ? "; the last on its stderr: " : "", errors);
+    return out;
 }
 
 /* -- What it says -- */
@@ -116,7 +121,8 @@ static void on_output(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
     } else {
         uv_read_stop(stream);
         player->has_ended = true;
-        set_problem(player, "the client ended, or closed its standard output");
+        set_problem(player, player->is_ready ? "the client ended, or closed its standard output"
+                                             : "the client ended before it wrote \"ready\"");
     }
 }
 

@@ -5,7 +5,7 @@
  * player->answered.
  *
  * Failure modes: it cannot be started, ends, or writes a line that is no answer: `problem` says so,
- * with the last of what it wrote to stderr, and nothing is asked of it any more. It leads a process
+ * and nothing is asked of it any more. It leads a process
  * group of its own, which is killed at the end if it does not end by itself. */
 #ifndef RL_CLI_CONFORM_PLAYER_H
 #define RL_CLI_CONFORM_PLAYER_H
@@ -15,7 +15,7 @@
 #include <uv.h>
 
 #define RL_PLAYER_LINE_MAX 600
-#define RL_PLAYER_ERRORS_MAX 300
+#define RL_PLAYER_ERRORS_MAX 2000
 
 struct rl_answer {
     char line[RL_PLAYER_LINE_MAX]; /* as it came, printable */
@@ -41,6 +41,10 @@ struct rl_player {
 /* nodes: for its REDLOCK_NODES; story: for its REDLOCK_CONFORM_STORY. shows: its stderr is ours. */
 void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *command,
                      const char *nodes, const char *story, bool shows);
+
+/* The problem, with the last line of its stderr; in out. */
+#define RL_PLAYER_WHY_MAX (2 * RL_PLAYER_LINE_MAX + 400)
+const char *rl_player_why(const struct rl_player *player, char out[RL_PLAYER_WHY_MAX]);
 
 /* Sends a request, without the line's end. */
 void rl_player_ask(struct rl_player *player, const char *request);

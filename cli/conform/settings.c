@@ -56,8 +56,8 @@ static const char behind[] =
     "  redlock conform -- python3 examples/client.py\n"
     "  redlock conform --story drift,lost-vote -- ./my-client --trace\n"
     "\n"
-    "Exit status: 0 no FAIL; 1 a FAIL; 64 wrong usage; 71 the system refused; 127\n"
-    "COMMAND cannot be started.\n";
+    "Exit status: 0 no FAIL; 1 a FAIL; 64 wrong usage; 71 COMMAND never wrote\n"
+    "\"ready\", or the system refused; 127 COMMAND cannot be started.\n";
 
 /* What follows "--" is the command's. Returns how many arguments are ours. */
 static int cut_command(struct rl_conform *out, int argc, char **argv) {

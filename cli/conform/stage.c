@@ -224,20 +224,19 @@ static bool is_ready(struct rl_stage *s, void *data) {
 }
 
 void rl_stage_start(struct rl_stage *s, int who) {
-    char urls[RL_NODES * 64];
+    char urls[RL_NODES * 64], why[RL_PLAYER_WHY_MAX];
     struct rl_player *player = &s->players[who];
     if (s->is_decided) {
         return;
     }
     rl_player_start(player, &s->loop, s->command, write_urls(s, urls, sizeof urls), s->story,
                     s->shows_errors);
-    s->result.is_unstarted = player->is_unstarted;
     if (!rl_stage_until(s, is_ready, player, READY_MS)) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "P1",
                         "the client did not write \"ready\" within %llu s",
                         (unsigned long long)rl_stage_ms(s, READY_MS) / 1000);
     } else if (!player->is_ready) {
-        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", player->problem);
+        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player, why));
     }
 }
 
@@ -264,6 +263,7 @@ void rl_stage_tell_acquire(struct rl_stage *s, int who, const char *key, int64_t
 }
 
 bool rl_stage_hear(struct rl_stage *s, int who) {
+    char why[RL_PLAYER_WHY_MAX];
     const struct rl_player *player = &s->players[who];
     if (s->is_decided) {
         return false;
@@ -274,7 +274,7 @@ bool rl_stage_hear(struct rl_stage *s, int who) {
                         "it hangs",
                         player->request, (unsigned long long)rl_stage_ms(s, ANSWER_MS) / 1000);
     } else if (!player->answered) {
-        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", player->problem);
+        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player, why));
     }
     return !s->is_decided && player->answer.is_yes;
 }

@@ -77,9 +77,19 @@ result 'no such story' $? "$log"
 "$redlock" conform -- "$scratch/none" >"$log" 2>&1
 [ $? -eq 127 ] && grep -q 'cannot be started' "$log"
 result 'no such program' $? "$log"
-"$redlock" conform --story grant -- true >"$log" 2>&1
-[ $? -eq 1 ] && grep -q 'the client ended' "$log"
+"$redlock" conform -- true >"$log" 2>&1
+[ $? -eq 71 ] && [ "$(cat "$log")" = 'redlock: conform: the client ended before it wrote "ready"' ]
 result 'a program that says nothing' $? "$log"
+"$redlock" conform -- python3 -c 'import no_such_module' >"$scratch/verdicts" 2>"$log"
+[ $? -eq 71 ] && [ ! -s "$scratch/verdicts" ] && [ "$(grep -c Traceback "$log")" -eq 1 ] &&
+    [ "$(grep -c "No module named 'no_such_module'" "$log")" -eq 1 ]
+result 'a client that cannot start: once, with its stderr' $? "$log"
+# The first starts; what comes later is a finding.
+# shellcheck disable=SC2016
+"$redlock" conform --jobs 1 --story grant,release -- sh -c '[ "$REDLOCK_CONFORM_STORY" = grant ] || exit 1
+    echo ready; while read -r what _; do echo refused; done' >"$log" 2>&1
+[ $? -eq 1 ] && tr -s '\n ' ' ' <"$log" | grep -q 'FAIL release .* ended before it wrote "ready"'
+result 'one that cannot start later' $? "$log"
 "$redlock" conform --story grant -- sh -c 'echo ready; read -r _; echo yes; cat' >"$log" 2>&1
 [ $? -eq 1 ] && tr -s '\n ' ' ' <"$log" | grep -q 'wrote "yes", which is no answer to "acquire'
 result 'a line that is no answer' $? "$log"
