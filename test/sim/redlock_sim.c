@@ -148,12 +148,12 @@ static bool run_seed(const struct sim_arguments *arguments, uint64_t seed, struc
         sim_options_derive((enum sim_preset)arguments->preset, seed, (uint32_t)arguments->nodes,
                            (uint32_t)arguments->steps);
     sim_options_break(&options, (enum sim_break)arguments->broken);
+    if (arguments->is_trouble_given && sim_options_has_lines(&options)) {
+        sim_options_lines(&options, (enum sim_trouble)arguments->trouble);
+    }
     if (arguments->requests != 0) {
         options.requests_max = (uint32_t)arguments->requests;
         options.owed_max = (uint32_t)arguments->requests / 2;
-    }
-    if (arguments->is_trouble_given && sim_options_has_lines(&options)) {
-        sim_options_lines(&options, (enum sim_trouble)arguments->trouble);
     }
     options.guard =
         arguments->is_guard_given ? (enum rl_guard_mode)arguments->guard : options.guard;
