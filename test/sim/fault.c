@@ -229,14 +229,14 @@ static struct sim_wall any_wall(struct sim_random *random, const struct sim_opti
 
 uint64_t sim_fault_wall_us(struct sim_client *client) {
     struct sim_world *world = client->sim;
-    if (world->options.preset == SIM_STORY) {
-        return sim_wall_read(&client->wall, world->now_ns);
-    }
-    bool steps = sim_chance(&world->fence_random, world->options.wall_percent);
-    if (steps || (client->wall.base_us == 0 && !client->wall.stands)) {
+    bool steps = world->options.preset != SIM_STORY &&
+                 (sim_chance(&world->fence_random, world->options.wall_percent) ||
+                  (client->wall.base_us == 0 && !client->wall.stands));
+    if (steps) {
         client->wall = any_wall(&world->fence_random, &world->options);
     }
-    return sim_wall_read(&client->wall, world->now_ns);
+    /* A process that is stopped while it is inside of the library goes on later than the world. */
+    return sim_wall_read(&client->wall, client->is_inside ? client->at_ns : world->now_ns);
 }
 
 /* -- Outside of the promise without a guard -- */
