@@ -23,9 +23,10 @@
  *     state       a getter contradicts what was told
  *
  * A window is open from the moment the user is told of the grant until the validity that the lock
- * states then is over (by the client's clock, seen from true time), or the user calls release or is
- * told of the loss. A token is in use from the sending of its SETs (trace event ATTEMPT) until its
- * releases go out (RELEASE), the next attempt begins, or the operation is told as failed.
+ * states then is over (by the client's clock, seen from true time), the lock states none, or the
+ * user calls release or is told of the loss. A token is in use from the sending of its SETs (trace
+ * event ATTEMPT) until its releases go out (RELEASE), the next attempt begins, or the operation is
+ * told as failed; that of a hold, until the hold ends, whatever becomes of an acquire that joined.
  *
  * A loss may be told up to a timer's lag late if, when validity was set, little of it was left: the
  * margin is then half of that, and can be shorter than the timer's lag.
@@ -80,6 +81,7 @@ enum sim_fact_kind {
     SIM_FACT_END,      /* op was told: status; arg: its token is not given up */
     SIM_FACT_HOLD,     /* granted: token, until, fence; status: the least validity in ms */
     SIM_FACT_UNTIL,    /* a hold's validity has changed: until, now */
+    SIM_FACT_OVER,     /* a hold states no validity; its loss is still to be told */
     SIM_FACT_RENEWED,  /* an extension was told as done */
     SIM_FACT_MODE,     /* of a hold: arg: 1 if it reads from now on; of an upgrade the fence */
     SIM_FACT_LET_GO,   /* by its user */
@@ -141,6 +143,7 @@ struct sim_hold {
     uint8_t permits;
     bool reads; /* check_readers.h */
     bool is_open;
+    bool is_over; /* it states no validity; its loss is still to be told */
 };
 
 /* A grant that was told, with a fence. */

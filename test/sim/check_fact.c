@@ -96,6 +96,16 @@ static void hold_until(struct sim_world *world, uint32_t client, struct sim_hold
     hold->late_ns = is_short ? world->options.timer_lag_ns + world->options.loop_lag_ns : 0;
 }
 
+static bool is_shared(const struct sim_world *world, uint32_t client, uint32_t token) {
+    for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
+        const struct sim_hold *hold = &world->check.holds[client][i];
+        if (hold->is_open && hold->token == token) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a hold of this client is over and its user was not told. */
 static bool loss_is_due(const struct sim_world *world, uint32_t client) {
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
@@ -107,24 +117,14 @@ static bool loss_is_due(const struct sim_world *world, uint32_t client) {
     return false;
 }
 
-static bool is_shared(const struct sim_world *world, uint32_t client, uint32_t slot,
-                      uint32_t token) {
-    for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
-        const struct sim_hold *other = &world->check.holds[client][i];
-        if (i != slot && other->is_open && other->token == token) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void fact_end(struct sim_world *world, const struct sim_fact *fact) {
     if (fact->status == 0 && fact->op != SIM_OP_RELEASE && loss_is_due(world, fact->client)) {
         sim_check_fail(world, SIM_SUCCESS, "c%u was told a success while a loss was due",
                        fact->client + 1u);
     }
+    /* A token that was granted ends by its release or loss: another of its owner may have it. */
     if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE && !fact->arg &&
-        !is_shared(world, fact->client, fact->slot, fact->token)) {
+        !world->check.tokens[fact->token].is_granted) {
         give_up(world, fact->token);
     }
 }
@@ -171,7 +171,8 @@ static void fact_until(struct sim_world *world, const struct sim_fact *fact) {
     if (!hold->is_open) {
         return;
     }
-    if (fact->until_ns > hold->until_local_ns && fact->now_ns >= hold->until_local_ns) {
+    if (hold->is_over ||
+        (fact->until_ns > hold->until_local_ns && fact->now_ns >= hold->until_local_ns)) {
         sim_check_fail(world, SIM_REVIVED, "c%u: a window that was over was opened again",
                        fact->client + 1u);
     }
@@ -268,6 +269,9 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
         case SIM_FACT_UNTIL:
             fact_until(world, fact);
             break;
+        case SIM_FACT_OVER:
+            hold->is_over = true;
+            break;
         case SIM_FACT_RENEWED:
             sim_check_fence_kept(world, hold);
             break;
@@ -287,7 +291,7 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
             break;
         case SIM_FACT_LOST:
             hold->is_open = false;
-            if (!is_shared(world, fact->client, fact->slot, hold->token)) {
+            if (!is_shared(world, fact->client, hold->token)) {
                 give_up(world, hold->token);
             }
             break;

@@ -217,7 +217,10 @@ void sim_process_look(struct sim_client *client) {
         }
         bool same =
             until_ns <= user->until_ns + rounding_ns && user->until_ns <= until_ns + rounding_ns;
-        if (until_ns != 0 && !same) {
+        if (until_ns == 0 && user->until_ns != 0) {
+            user->until_ns = 0;
+            tell(client, (struct sim_fact){.kind = SIM_FACT_OVER, .slot = (uint8_t)i});
+        } else if (until_ns != 0 && !same) {
             user->until_ns = until_ns;
             tell(client, (struct sim_fact){.kind = SIM_FACT_UNTIL,
                                            .slot = (uint8_t)i,
