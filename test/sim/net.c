@@ -128,8 +128,12 @@ void sim_conn_break(struct sim_conn *conn, uint64_t after_ns, int error) {
 bool sim_conn_is_sound(const struct sim_conn *conn) {
     const struct sim_wire *wire = &conn->world->net.wires[conn->client][conn->node];
     uint64_t now_ns = conn->world->now_ns;
-    return conn->state == SIM_CONN_UP && !conn->is_swallowing && !conn->is_breaking &&
-           conn->held_until_ns[SIM_TO_NODE] <= now_ns && wire->drips_until_ns[0] <= now_ns;
+    bool is_sound = conn->state == SIM_CONN_UP && !conn->is_swallowing && !conn->is_breaking;
+    for (uint32_t way = 0; way < 2; way++) {
+        is_sound = is_sound && conn->held_until_ns[way] <= now_ns;
+        is_sound = is_sound && wire->drips_until_ns[way] <= now_ns;
+    }
+    return is_sound;
 }
 
 /* -- Writing -- */

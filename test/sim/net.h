@@ -114,7 +114,7 @@ void sim_conn_cut(struct sim_conn *conn);
 /* The node has read that. */
 void sim_conn_read(struct sim_conn *conn, uint32_t length);
 
-/* Whether what is sent now will arrive, as far as the connection knows. */
+/* Whether what is sent now will arrive, and its answer, as far as the connection knows. */
 bool sim_conn_is_sound(const struct sim_conn *conn);
 
 /* -- Events: false if it has to wait and was put back -- */
