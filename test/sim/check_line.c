@@ -2,8 +2,6 @@
 #include "sim/check_line.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "redis/node.h"
 #include "sim/plain.h"
@@ -12,208 +10,13 @@
 #define NEVER UINT64_MAX
 #define SLACK_NS (20 * RL_NS_PER_MS)
 #define INTENT_NS (4000 * RL_NS_PER_MS) /* a writer that waits keeps new readers out for so long */
-#define LATELY_NS (40 * RL_NS_PER_MS)   /* what ended before may still be taken in the open */
 
 static struct sim_check_line *line_of(struct sim_world *world) {
     return &world->check.line;
 }
 
-static struct sim_standing *standing_at(struct sim_world *world, uint32_t node, uint32_t resource,
-                                        uint32_t client, uint32_t kind) {
-    return &world->check.line.standing[node][resource][client][kind];
-}
-
-/* All slots have one line, the first's. */
-static uint32_t line_for(const struct sim_world *world, uint32_t resource) {
-    return world->options.permits > 0 ? 0 : resource;
-}
-
 static uint32_t lines(const struct sim_world *world) {
     return world->options.permits > 0 ? 1 : world->options.resources;
-}
-
-/* -- Who stands -- */
-
-/* Nobody holds it, and it is nobody's turn but this client's: whoever asks may be granted it. */
-static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
-    for (uint32_t n = 0; n < world->options.nodes; n++) {
-        const struct sim_seen *key = &world->check.seen[n][resource];
-        const struct sim_token *token = &world->check.tokens[key->token];
-        const bool is_there = world->now_ns < key->expires_ns;
-        const bool is_held = key->token != 0 && token->is_granted;
-        if (is_there && (key->is_shared || (is_held && !(token->opened >> resource & 1)) ||
-                         (key->reserved != 0 && key->reserved != SIM_RESERVED_FOR + client))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* So many of what it could be granted. */
-static uint32_t count_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
-    uint32_t count = 0;
-    for (uint32_t r = 0; r < world->options.resources && world->options.permits > 0; r++) {
-        count += is_open(world, r, client);
-    }
-    return world->options.permits > 0 ? count : is_open(world, resource, client);
-}
-
-static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t client,
-                  uint32_t kind, uint64_t number) {
-    const struct sim_check_line *line = line_of(world);
-    struct sim_standing *it = standing_at(world, node, resource, client, kind);
-    if (it->since_ns == NEVER || it->number != number) {
-        *it = (struct sim_standing){.since_ns = world->now_ns,
-                                    .number = number,
-                                    .missed_before = line->missed[node][resource],
-                                    .writers_before = line->writers[resource],
-                                    .phases_before = line->phases[resource].count};
-        memcpy(it->opened_before, line->opened[resource], sizeof it->opened_before);
-        bool just_now = line->opened_ns[resource] + LATELY_NS > world->now_ns;
-        just_now = just_now && line->opened_ns[resource] > 0;
-        uint32_t open = count_open(world, resource, client);
-        it->opened_before[SIM_CLIENTS_MAX] -= open > 0 ? open : just_now;
-    }
-    it->is_seen = true;
-}
-
-/* What it did, somebody has done who is no more. */
-static void forget_holds(struct sim_world *world, uint32_t resource, uint32_t client) {
-    struct sim_check_line *line = line_of(world);
-    line->opened[resource][SIM_CLIENTS_MAX] += line->opened[resource][client];
-    line->opened[resource][client] = 0;
-    for (uint32_t n = 0; n < world->options.nodes; n++) {
-        for (uint32_t c = 0; c < world->options.clients; c++) {
-            for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
-                uint32_t *before = standing_at(world, n, resource, c, kind)->opened_before;
-                before[SIM_CLIENTS_MAX] += before[client];
-                before[client] = 0;
-            }
-        }
-    }
-}
-
-void sim_check_line_gone(struct sim_world *world, uint32_t client) {
-    line_of(world)->ids[client] = 0;
-    for (uint32_t r = 0; r < world->options.resources; r++) {
-        forget_holds(world, r, client);
-    }
-    for (uint32_t n = 0; n < world->options.nodes; n++) {
-        line_of(world)->listened[n][client] = false;
-        for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
-            for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
-                standing_at(world, n, r, client, kind)->since_ns = NEVER;
-            }
-        }
-    }
-}
-
-/* -- What nodes have -- */
-
-/* Whether the key is there for a client: reserved for its place, or with a token of it. */
-static bool is_for(const struct sim_world *world, const struct sim_seen *key, uint32_t client,
-                   uint64_t number) {
-    if (world->now_ns >= key->expires_ns) {
-        return false;
-    }
-    if (key->token != 0) {
-        return world->check.tokens[key->token].client == client;
-    }
-    return key->reserved == SIM_RESERVED_FOR + client && key->place == number;
-}
-
-static void look_at(struct sim_world *world, uint32_t node, uint32_t resource, bool reads) {
-    const struct sim_seen *key = &world->check.seen[node][resource];
-    char place[SIM_PLACE_LENGTH];
-    uint64_t number;
-    uint32_t at = 0, client;
-    for (uint32_t c = 0; c < world->options.clients; c++) {
-        standing_at(world, node, resource, c, reads)->is_seen = false;
-    }
-    while (sim_node_place(world, node, resource, reads, &at, place)) {
-        if (sim_check_line_whose(world, place, &client, &number)) {
-            stand(world, node, resource, client, reads, number);
-        }
-    }
-    if (!reads && key->reserved >= SIM_RESERVED_FOR && world->now_ns < key->expires_ns) {
-        stand(world, node, resource, key->reserved - SIM_RESERVED_FOR, false, key->place);
-    }
-    for (uint32_t c = 0; c < world->options.clients; c++) {
-        struct sim_standing *it = standing_at(world, node, resource, c, reads);
-        bool is_its = !reads && is_for(world, key, c, it->number);
-        if (!it->is_seen && it->since_ns != NEVER && !is_its) {
-            it->since_ns = NEVER;
-        }
-    }
-}
-
-/* In the line of the semaphore. */
-static void look_for_permits(struct sim_world *world, uint32_t node) {
-    struct sim_standing(*standing)[SIM_KINDS] = line_of(world)->standing[node][0];
-    char place[SIM_PLACE_LENGTH];
-    uint64_t number;
-    uint32_t at = 0, client;
-    for (uint32_t i = 0; i < world->options.clients * SIM_KINDS; i++) {
-        standing[i / SIM_KINDS][i % SIM_KINDS].is_seen = false;
-    }
-    while (sim_node_place(world, node, 0, false, &at, place)) {
-        if (sim_check_line_whose(world, place, &client, &number) && number >> 56 >= 1 &&
-            number >> 56 <= SIM_KINDS) {
-            stand(world, node, 0, client, (uint32_t)(number >> 56) - 1, number);
-        }
-    }
-    for (uint32_t i = 0; i < world->options.clients * SIM_KINDS; i++) {
-        struct sim_standing *it = &standing[i / SIM_KINDS][i % SIM_KINDS];
-        it->since_ns = it->is_seen ? it->since_ns : NEVER;
-    }
-}
-
-void sim_check_line_look(struct sim_world *world, uint32_t node) {
-    if (world->options.permits > 0) {
-        look_for_permits(world, node);
-        return;
-    }
-    for (uint32_t r = 0; r < world->options.resources; r++) {
-        look_at(world, node, r, false);
-        look_at(world, node, r, true);
-    }
-}
-
-/* A hold that ended where it left the key to anybody, once for all nodes. */
-static void opened(struct sim_world *world, uint32_t resource, uint32_t number) {
-    struct sim_token *token = &world->check.tokens[number];
-    bool held = token->is_granted || token->client >= SIM_CLIENTS_MAX; /* it may have been */
-    bool counts = held && !(token->opened >> resource & 1);
-    if (counts) {
-        token->opened |= (uint8_t)(1u << resource);
-        uint32_t by = token->client < SIM_CLIENTS_MAX ? token->client : SIM_CLIENTS_MAX;
-        line_of(world)->opened[line_for(world, resource)][by]++;
-        line_of(world)->opened_ns[line_for(world, resource)] = world->now_ns;
-    }
-}
-
-void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
-                        const struct sim_seen *before, const struct sim_seen *now) {
-    bool is_over = world->now_ns >= before->expires_ns;
-    if (before->token != 0 && before->token != now->token && now->reserved == 0) {
-        opened(world, resource, before->token);
-    }
-    if (before->is_shared && !now->is_shared && now->token == 0 && now->reserved == 0) {
-        for (uint32_t i = 0; i < world->check.leases[node][resource].count; i++) {
-            opened(world, resource, world->check.leases[node][resource].items[i].token);
-        }
-    }
-    if (before->reserved < SIM_RESERVED_FOR) {
-        return;
-    }
-    uint32_t client = before->reserved - SIM_RESERVED_FOR;
-    if (is_over) {
-        line_of(world)->missed[node][line_for(world, resource)]++;
-        world->stats.turns_missed++;
-    } else if (now->token != 0 && world->check.tokens[now->token].client == client) {
-        world->check.tokens[now->token].turn_at |= (uint8_t)(1u << node);
-        world->stats.turns_taken++;
-    }
 }
 
 /* -- Overtaking -- */
@@ -258,7 +61,7 @@ static bool has_other_line(struct sim_world *world, uint32_t node, uint32_t reso
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t c = 0; c < world->options.clients && n != node; c++) {
             for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
-                if (standing_at(world, n, resource, c, kind)->since_ns != NEVER) {
+                if (sim_check_line_standing(world, n, resource, c, kind)->since_ns != NEVER) {
                     return true;
                 }
             }
@@ -329,7 +132,8 @@ static void overtake(struct sim_world *world, struct sim_standing *it, uint32_t 
  * longer, and came to home later. */
 static void precede(struct sim_world *world, struct sim_standing *it, uint32_t node,
                     const struct told *told) {
-    const struct sim_standing *its = standing_at(world, node, told->resource, told->client, false);
+    const struct sim_standing *its =
+        sim_check_line_standing(world, node, told->resource, told->client, false);
     it->writers_before += told->asked_ns < it->since_ns && its->since_ns > it->since_ns;
     uint32_t most = 1 + paid(world, it, node, told->resource, told->client);
     uint32_t times = line_of(world)->writers[told->resource] - it->writers_before;
@@ -392,7 +196,7 @@ static void begin_phase(struct sim_world *world, const struct sim_hold *hold,
 static void go_by_in_line(struct sim_world *world, uint32_t node, const struct told *told,
                           uint32_t c) {
     for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
-        struct sim_standing *it = standing_at(world, node, 0, c, kind);
+        struct sim_standing *it = sim_check_line_standing(world, node, 0, c, kind);
         if (it->since_ns == NEVER || (c == told->client && told->take == kind + 1) ||
             told->asked_ns <= it->since_ns ||
             who_wants(&world->clients[c], 0, kind, it->since_ns) == NULL) {
@@ -411,7 +215,8 @@ static void go_by_at(struct sim_world *world, uint32_t node, struct told *told, 
         return;
     }
     for (uint32_t reads = 0; reads < 2; reads++) {
-        struct sim_standing *it = standing_at(world, node, told->resource, c, reads == 1);
+        struct sim_standing *it =
+            sim_check_line_standing(world, node, told->resource, c, reads == 1);
         bool is_one = it->since_ns != NEVER && (c != told->client || told->reads != (reads == 1));
         bool is_later = told->asked_ns > it->since_ns;
         if (!is_one || (!told->reads && reads == 0 && !is_later) || (told->reads && reads == 1) ||
@@ -441,7 +246,7 @@ static void granted(struct sim_world *world, const struct sim_hold *hold, struct
             go_by_at(world, n, told, c);
         }
         uint32_t kind = told->take > 0 ? told->take - 1 : told->reads;
-        standing_at(world, n, told->resource, told->client, kind)->since_ns = NEVER;
+        sim_check_line_standing(world, n, told->resource, told->client, kind)->since_ns = NEVER;
     }
     if (told->reads && !told->is_late) {
         line_of(world)->phases[told->resource].turn_ns[told->client] = world->now_ns;
@@ -463,15 +268,5 @@ void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct
                                        .reads = hold->reads});
             }
         }
-    }
-}
-
-/* -- Life -- */
-
-void sim_check_line_start(struct sim_world *world) {
-    struct sim_check_line *line = line_of(world);
-    memset(line->could_since_ns, 0xff, sizeof line->could_since_ns);
-    for (uint32_t c = 0; c < SIM_CLIENTS_MAX; c++) {
-        sim_check_line_gone(world, c);
     }
 }

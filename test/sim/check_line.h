@@ -145,6 +145,10 @@ void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct
 /* Somebody reads it now. */
 void sim_check_line_reads(struct sim_world *world, uint32_t resource);
 
+/* A client's place in a line of this node, of writers or of readers, or for so many permits. */
+struct sim_standing *sim_check_line_standing(struct sim_world *world, uint32_t node,
+                                             uint32_t resource, uint32_t client, uint32_t kind);
+
 /* A user's lock asks for votes. */
 void sim_check_line_attempt(struct sim_world *world, struct sim_user *user);
 
