@@ -122,6 +122,9 @@ static void fact_end(struct sim_world *world, const struct sim_fact *fact) {
         sim_check_fail(world, SIM_SUCCESS, "c%u was told a success while a loss was due",
                        fact->client + 1u);
     }
+    if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE) {
+        sim_check_line_left(world, fact->client, fact);
+    }
     /* A token that was granted ends by its release or loss: another of its owner may have it. */
     if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE && !fact->arg &&
         !world->check.tokens[fact->token].is_granted) {

@@ -106,7 +106,8 @@ static void go_by(struct sim_world *world, const struct sim_standing *it, uint32
                   const struct told *told, uint32_t times, uint32_t most) {
     const struct sim_options *options = &world->options;
     const bool mixed =
-        options->reader_percent > 0 && (options->plain > 0 || options->several_percent > 0);
+        options->reader_percent > 0 &&
+        (options->plain > 0 || options->several_percent > 0 || options->change_percent > 0);
     world->stats.overtaken++;
     world->stats.unpaid += times > most;
     if (times > most && is_promised(world) && !mixed) {
@@ -144,13 +145,15 @@ static uint64_t slack_ns(const struct sim_world *world) {
     return 2 * world->options.delay_max_ns + SLACK_NS;
 }
 
-/* The writer has been refused, and keeps new readers out since then. One that went into the line
- * without asking for votes does not yet. */
+/* Readers have refused the writer, and it keeps new ones out since then. One that went into the
+ * line without asking for votes does not yet, nor one that somebody else refused. */
 static bool keeps_out(const struct sim_world *world, const struct sim_standing *it, uint32_t of,
                       const struct told *told) {
     const struct sim_user *user =
         who_wants(&world->clients[of], told->resource, false, it->since_ns);
+    const struct sim_reading *phase = &world->check.line.phases[told->resource];
     return user->attempt_ns > user->asked_ns &&
+           user->attempt_ns > phase->since_ns + slack_ns(world) &&
            told->asked_ns > user->attempt_ns + 2 * slack_ns(world) &&
            world->now_ns < user->attempt_ns + INTENT_NS;
 }
@@ -237,7 +240,12 @@ static void go_by_at(struct sim_world *world, uint32_t node, struct told *told, 
     }
 }
 
+static uint32_t kind_of(uint32_t take, bool reads) {
+    return take > 0 ? take - 1 : reads;
+}
+
 static void granted(struct sim_world *world, const struct sim_hold *hold, struct told *told) {
+    const uint32_t kind = kind_of(told->take, told->reads);
     begin_phase(world, hold, told);
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         bool is_home =
@@ -245,7 +253,6 @@ static void granted(struct sim_world *world, const struct sim_hold *hold, struct
         for (uint32_t c = 0; c < world->options.clients && is_home; c++) {
             go_by_at(world, n, told, c);
         }
-        uint32_t kind = told->take > 0 ? told->take - 1 : told->reads;
         sim_check_line_standing(world, n, told->resource, told->client, kind)->since_ns = NEVER;
     }
     if (told->reads && !told->is_late) {
@@ -253,19 +260,42 @@ static void granted(struct sim_world *world, const struct sim_hold *hold, struct
     }
 }
 
+void sim_check_line_left(struct sim_world *world, uint32_t client, const struct sim_fact *fact) {
+    const uint32_t kind = kind_of(fact->take, fact->reads);
+    for (uint32_t r = 0; r < lines(world) && client < SIM_CLIENTS_MAX; r++) {
+        uint64_t *left_ns = &line_of(world)->left_ns[r][client][kind];
+        bool is_its = fact->resources >> r & 1 || fact->take > 0;
+        *left_ns = is_its && fact->asked_ns < *left_ns ? fact->asked_ns : *left_ns;
+    }
+}
+
+/* When it was asked for; of a turn, by whom of its client who gave up meanwhile, if that was
+ * before. */
+static uint64_t came_ns(struct sim_world *world, uint32_t client, uint32_t resource, uint32_t kind,
+                        uint64_t asked_ns, bool has_turn) {
+    uint64_t *left_ns = &line_of(world)->left_ns[resource][client][kind];
+    asked_ns = has_turn && *left_ns < asked_ns ? *left_ns : asked_ns;
+    *left_ns = NEVER;
+    return asked_ns;
+}
+
 void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
                           uint64_t asked_ns) {
     bool is_of_one = (hold->resources & (hold->resources - 1)) == 0 || hold->take > 0;
+    sim_check_line_served(world, hold->resources);
     if (client < SIM_CLIENTS_MAX && sim_options_has_lines(&world->options) && is_of_one) {
         for (uint32_t r = 0; r < lines(world); r++) {
             if (hold->resources >> r & 1 || hold->take > 0) {
+                const uint32_t kind = kind_of(hold->take, hold->reads);
+                const unsigned turn_at = world->check.tokens[hold->token].turn_at;
                 granted(world, hold,
-                        &(struct told){.asked_ns = asked_ns,
-                                       .turn_at = world->check.tokens[hold->token].turn_at,
-                                       .client = client,
-                                       .resource = r,
-                                       .take = hold->take,
-                                       .reads = hold->reads});
+                        &(struct told){
+                            .asked_ns = came_ns(world, client, r, kind, asked_ns, turn_at != 0),
+                            .turn_at = turn_at,
+                            .client = client,
+                            .resource = r,
+                            .take = hold->take,
+                            .reads = hold->reads});
             }
         }
     }

@@ -13,11 +13,14 @@
  *   - A waiter *answers* if its process has not stood still, is connected to that node and listens
  *     there, and no fault has been between them, all since its place stands there.
  *   - A grant is told to V. V came *later* than W if V's user asked for it after W's place stood.
- *     Users are compared by true time; what nodes and clients think of time is of no matter.
+ *     Users are compared by true time; what nodes and clients think of time is of no matter. A
+ *     place has the age of whoever of its client waits longest: if that one gives up, the next
+ *     grant of the client counts as asked for then.
  *   - The home that the others use: V had its turn at the same node; or it had none (a SET, or a
  *     TAKE that was tried without), and nobody stands at any other node.
  * Then W is *overtaken*, and there must be something that paid for it since W's place stands:
- *   - a turn at that node that was missed: the key's reservation ended by itself;
+ *   - a turn at that node that was missed: the key's reservation ended by itself, or who took the
+ *     key gave up before it was told;
  *   - a hold that ended where nobody knew of W: its key went from a node and left it free, by a
  *     release that deletes, or by its ttl. One place for each hold, whatever the number of nodes;
  *     the last one that ended so a moment before W stood counts, and so does a lock that nobody has
@@ -78,6 +81,7 @@
 struct sim_world;
 struct sim_client;
 struct sim_hold;
+struct sim_fact;
 struct sim_seen;
 struct sim_user;
 
@@ -114,6 +118,8 @@ struct sim_check_line {
     uint64_t opened_ns[SIM_RESOURCES_MAX];                   /* the last of them */
     uint32_t writers[SIM_RESOURCES_MAX];                     /* that were granted it */
     struct sim_reading phases[SIM_RESOURCES_MAX];
+    /* When those of a client asked who gave up since it was granted: its place may be as old. */
+    uint64_t left_ns[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX][SIM_KINDS];
     uint64_t could_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX]; /* UINT64_MAX: it could not */
     uint64_t spin_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
     uint32_t spins[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
@@ -142,6 +148,9 @@ void sim_check_line_look(struct sim_world *world, uint32_t node);
 void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
                           uint64_t asked_ns);
 
+/* A user has given up what it asked for. */
+void sim_check_line_left(struct sim_world *world, uint32_t client, const struct sim_fact *fact);
+
 /* Somebody reads it now. */
 void sim_check_line_reads(struct sim_world *world, uint32_t resource);
 
@@ -161,6 +170,9 @@ void sim_check_line_gone(struct sim_world *world, uint32_t client);
 
 /* What nodes have: keys and lines. */
 void sim_check_line_print(const struct sim_world *world);
+
+/* Somebody was granted some of these, a mask: who waits for them has not stalled until then. */
+void sim_check_line_served(struct sim_world *world, uint32_t resources);
 
 void sim_check_line_step(struct sim_world *world);
 void sim_check_line_over(struct sim_world *world);

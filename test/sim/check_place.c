@@ -64,19 +64,20 @@ void sim_check_line_joins(struct sim_world *world, uint32_t node, uint32_t clien
 
 /* -- Who stands -- */
 
-/* Nobody holds it, and it is nobody's turn but this client's: whoever asks may be granted it. */
+/* On a quorum nobody holds it, and it is nobody's turn but this client's: whoever asks may be
+ * granted it. A JOIN reserves a key that is free at home alone. */
 static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
+    uint32_t free_at = 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         const struct sim_seen *key = &world->check.seen[n][resource];
         const struct sim_token *token = &world->check.tokens[key->token];
         const bool is_there = world->now_ns < key->expires_ns;
         const bool is_held = key->token != 0 && token->is_granted;
-        if (is_there && (key->is_shared || (is_held && !(token->opened >> resource & 1)) ||
-                         (key->reserved != 0 && key->reserved != SIM_RESERVED_FOR + client))) {
-            return false;
-        }
+        free_at +=
+            !(is_there && (key->is_shared || (is_held && !(token->opened >> resource & 1)) ||
+                           (key->reserved != 0 && key->reserved != SIM_RESERVED_FOR + client)));
     }
-    return true;
+    return free_at >= world->options.nodes / 2 + 1;
 }
 
 /* So many of what it could be granted. */
@@ -133,6 +134,7 @@ void sim_check_line_gone(struct sim_world *world, uint32_t client) {
         line_of(world)->listened[n][client] = false;
         for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
             for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
+                line_of(world)->left_ns[r][client][kind] = NEVER;
                 sim_check_line_standing(world, n, r, client, kind)->since_ns = NEVER;
             }
         }
@@ -223,11 +225,23 @@ static void opened(struct sim_world *world, uint32_t resource, uint32_t number) 
     }
 }
 
+/* Who had a turn and gives up before it is told has missed it: its release serves whoever is next
+ * at home, and leaves the other nodes to anybody. */
+static void miss(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t number) {
+    const struct sim_token *token = &world->check.tokens[number];
+    if (token->turn_at >> node & 1 && !token->is_granted) {
+        line_of(world)->missed[node][line_for(world, resource)]++;
+    }
+}
+
 void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
                         const struct sim_seen *before, const struct sim_seen *now) {
     bool is_over = world->now_ns >= before->expires_ns;
     if (before->token != 0 && before->token != now->token && now->reserved == 0) {
         opened(world, resource, before->token);
+    }
+    if (before->token != 0 && before->token != now->token) {
+        miss(world, node, resource, before->token);
     }
     if (before->is_shared && !now->is_shared && now->token == 0 && now->reserved == 0) {
         for (uint32_t i = 0; i < world->check.leases[node][resource].count; i++) {

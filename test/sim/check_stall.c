@@ -14,6 +14,11 @@ static struct sim_check_line *line_of(struct sim_world *world) {
     return &world->check.line;
 }
 
+/* Turns, places and attempts may be refused because a node has enough to answer. */
+static bool is_crowded(const struct sim_world *world) {
+    return world->options.requests_max < RL_NODE_REQUESTS_MAX;
+}
+
 static bool could_ask(struct sim_world *world, const struct sim_client *client, uint32_t n) {
     const struct sim_node *node = &world->nodes[n];
     const struct sim_wire *wire = &world->net.wires[client->index][n];
@@ -66,7 +71,7 @@ static bool could_have_permits(struct sim_world *world, uint32_t most, uint32_t 
         }
         count += free_at >= world->options.nodes / 2 + 1;
     }
-    return count >= most && world->options.resources == world->options.permits;
+    return count >= most && world->options.resize_percent == 0 && world->options.odd_percent == 0;
 }
 
 /* As many permits wants somebody who waits. */
@@ -108,7 +113,7 @@ void sim_check_line_step(struct sim_world *world) {
     struct sim_check_line *line = line_of(world);
     bool waits_for_own = world->options.several_percent > 0 && world->options.locks > 1;
     if (!sim_options_has_lines(&world->options) || world->now_ns < line->look_ns ||
-        world->phase > SIM_LIVENESS || waits_for_own) {
+        world->phase > SIM_LIVENESS || waits_for_own || is_crowded(world)) {
         return;
     }
     line->look_ns = world->now_ns + LOOK_NS;
@@ -127,12 +132,22 @@ void sim_check_line_step(struct sim_world *world) {
     }
 }
 
+void sim_check_line_served(struct sim_world *world, uint32_t resources) {
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        for (uint32_t i = 0; i < world->options.locks; i++) {
+            if (world->clients[c].users[i].resources & resources || world->options.permits > 0) {
+                line_of(world)->could_since_ns[c][i] = NEVER;
+            }
+        }
+    }
+}
+
 void sim_check_line_attempt(struct sim_world *world, struct sim_user *user) {
     struct sim_check_line *line = line_of(world);
     uint32_t c = user->client->index, i = user->index;
     uint64_t at_ns = user->client->at_ns;
     user->attempt_ns = at_ns;
-    if (!sim_options_has_lines(&world->options) || i >= SIM_LOCKS_MAX) {
+    if (!sim_options_has_lines(&world->options) || i >= SIM_LOCKS_MAX || is_crowded(world)) {
         return;
     }
     if (at_ns >= line->spin_since_ns[c][i] + SPIN_NS ||
@@ -153,7 +168,8 @@ void sim_check_line_over(struct sim_world *world) {
     const uint32_t quiet =
         1u << SIM_TROUBLE_NONE | 1u << SIM_TROUBLE_PLAIN | 1u << SIM_TROUBLE_CLOCKS;
     char place[SIM_PLACE_LENGTH];
-    if (!sim_options_has_lines(&world->options) || !(quiet >> world->options.trouble & 1)) {
+    if (!sim_options_has_lines(&world->options) || !(quiet >> world->options.trouble & 1) ||
+        is_crowded(world)) {
         return; /* a LEAVE may be lost: the place is dropped when its turn comes */
     }
     for (uint32_t n = 0; n < world->options.nodes; n++) {

@@ -134,7 +134,9 @@ uint64_t sim_options_stall_ns(const struct sim_options *options) {
     uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;
     bool all_vote = options->guard == RL_GUARD_OFF; /* else home may not, and turns are missed */
     if (options->trouble == SIM_TROUBLE_NONE && options->preset == SIM_PHASES && all_vote) {
-        return GRACE_MS * 3 / 2 * MS + 10 * options->delay_max_ns; /* a turn that was missed */
+        /* A turn that was missed; of several resources one after the other. */
+        const uint64_t missed = options->several_percent > 0 ? 2 : 1;
+        return missed * GRACE_MS * 3 / 2 * MS + 10 * options->delay_max_ns;
     }
     if (options->trouble == SIM_TROUBLE_NONE) {
         return quiet_ms * MS + 20 * options->delay_max_ns;

@@ -262,6 +262,10 @@ static void on_done(redlock_lock *lock, int status, void *data) {
                                           .op = submitted->op,
                                           .status = status,
                                           .token = user->token,
+                                          .asked_ns = user->asked_ns,
+                                          .resources = user->resources,
+                                          .take = user->take,
+                                          .reads = user->made_reads,
                                           .arg = user->adopts || sim_user_holds(user)});
     world_of(user)->stats.odd += status == REDLOCK_ERR_PERMITS;
     if (submitted->op == SIM_OP_ACQUIRE && status == 0 && user->take > 0) {
