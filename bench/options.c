@@ -194,7 +194,8 @@ static void set_defaults(const struct tool_options *parsed, struct rl_bench_opti
 static int check_meaning(struct tool_options *parsed, const struct rl_bench_options *options) {
     char name[40];
     snprintf(name, sizeof name, "--workload %s", workload_names[options->workload]);
-    return tool_options_check(parsed, (unsigned)options->workload, name);
+    parsed->use = (unsigned)options->workload;
+    return tool_options_check(parsed, name);
 }
 
 static int check_comparison(struct tool_options *parsed, const struct rl_bench_options *options) {
@@ -336,6 +337,7 @@ static int parse(struct tool_options *parsed, struct rl_bench_options *options, 
 enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, int argc,
                                             char **argv) {
     struct tool_options parsed = {.rows = rows,
+                                  .use = TOOL_EVERY,
                                   .count = sizeof rows / sizeof rows[0],
                                   .target = options,
                                   .program = "redlock-bench",

@@ -41,35 +41,26 @@ const struct tool_option rl_args_table[] = {
      .uses = HOLDS, .value = "N", .help = "the exit status if another has the lock; default 1"},
     {"on-lost", 0, TOOL_CHOICE, .at = AT(on_lost), .choices = "kill|ignore", .in_config = true,
      .uses = FOR(RL_CMD_RUN), .value = "WHAT",
-     .help = "kill: end the command when the lock is lost (default)\n"
-             "ignore: report it, and let the command go on"},
+     .help = "kill (default) ends the command, ignore lets it go on"},
     {"grace", 'g', TOOL_DURATION, .at = AT(grace_ms), .min = 0, .max = TTL_MAX, .in_config = true,
      .uses = RUNS, .value = "TIME",
-     .help = "between SIGTERM and SIGKILL when it is lost; both come\n"
-             "before the lock ends. Default: ttl / 6, at most 5s"},
+     .help = "from SIGTERM to SIGKILL on loss; default ttl / 6, <= 5s"},
     {"repeat", 'r', TOOL_DURATION, .at = AT(repeat_ms), .min = 0, .max = LONG_MAX_MS,
      .is_optional = true, .uses = RUNS, .value = "[=TIME]",
-     .help = "when the command has ended, for whatever reason, or the\n"
-             "lock was lost, wait TIME (1s) and begin again, until\n"
-             "SIGINT or SIGTERM comes"},
+     .help = "when the command has ended, or the lock was lost, wait\n"
+             "TIME (1s) and begin again, until SIGINT or SIGTERM"},
     {"fence", 0, TOOL_FLAG, .at = AT(fence), .uses = FENCES | FOR(RL_CMD_DOCTOR),
      .help = "with a fence: a number larger than those of all earlier\n"
-             "holders, by which a database can refuse a late write.\n"
-             "Not the default: the nodes keep one more key,\n"
-             "libredlock:fence:KEY, for each KEY"},
+             "holders, by which a database can refuse a late write"},
     {"fence-retention", 0, TOOL_DURATION, .at = AT(fence_retention_ms), .min = 1000,
      .max = REDLOCK_RETENTION_MS_MAX, .in_config = true, .uses = FENCES, .value = "TIME",
-     .help = "how long the nodes remember the last fence; the same\n"
-             "for all users of the lock; default 1d"},
+     .help = "how long nodes remember it, for all users; default 1d"},
     {"shared", 0, TOOL_FLAG, .at = AT(shared),
      .uses = HOLDS | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_RELEASE),
-     .help = "as a reader: readers hold it together, and keep out who\n"
-             "would hold it without --shared, as that keeps them out"},
+     .help = "as one of any number of readers, who hold it together"},
     {"permits", 0, TOOL_WHOLE, .at = AT(permits), .min = 1, .max = REDLOCK_PERMITS_MAX,
      .uses = HOLDS | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_RELEASE), .value = "K",
-     .help = "KEY is a semaphore: up to K hold it at once, and each\n"
-             "has a slot, a number from 0 to K - 1 that no other of\n"
-             "them has; the same K for all its users"},
+     .help = "as one of up to K holders, with a slot from 0 to K - 1"},
     {"take", 0, TOOL_WHOLE, .at = AT(take), .min = 1, .max = REDLOCK_TAKE_MAX, .uses = HOLDS,
      .value = "M", .help = "M of the K permits, or none; default 1"},
     {"holder", 0, TOOL_TEXT, .at = AT(holder), .uses = HOLDS, .value = "NAME",
@@ -97,7 +88,7 @@ const struct tool_option rl_args_table[] = {
              "(the most) or longest (the longest wait)"},
     {"interval", 0, TOOL_DURATION, .at = AT(interval_ms), .min = 200, .max = 3600000,
      .uses = FOR(RL_CMD_TOP) | FOR(RL_CMD_STATUS), .value = "TIME",
-     .help = "between two looks; default 2s, with --watch 500ms"},
+     .help = "between two looks; default: top 2s, status 500ms"},
     {"max-keys", 0, TOOL_WHOLE, .at = AT(keys_max), .min = 1000, .max = 100000000,
      .uses = LISTS | FOR(RL_CMD_METRICS), .value = "N",
      .help = "read at most about N keys of each node; default 100000"},
@@ -143,9 +134,9 @@ const struct tool_option rl_args_table[] = {
      .help = "the longest --ttl of all clients of these nodes, for\n"
              "the guard; the same for all clients; default 30s"},
     {"keep-passwords", 0, TOOL_FLAG, .at = AT(keeps_passwords), .uses = RUNS,
-     .help = "COMMAND gets REDLOCK_NODES unchanged; otherwise it is\n"
-             "without users and passwords"},
-    {"json", 'j', TOOL_FLAG, .at = AT(json), .help = "JSON, one object per line"},
+     .help = "COMMAND gets REDLOCK_NODES with users and passwords"},
+    {"json", 'j', TOOL_FLAG, .at = AT(json), .uses = ~(FOR(RL_CMD_TOP) | FOR(RL_CMD_METRICS)),
+     .help = "JSON, one object per line"},
     {"quiet", 'q', TOOL_FLAG, .at = AT(quiet), .uses = FENCES, .help = "say nothing about waiting"},
     {"verbose", 'v', TOOL_FLAG, .at = AT(verbose), .help = "report on stderr what happens"},
     {"help", 'h', TOOL_STOP, .help = "this text"},

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "args_table.h"
 #include "tool/options_help.h"
 
 struct help {
@@ -29,7 +30,9 @@ static const char overview[] =
     "  release KEY TOKEN     for scripts: give it back\n"
     "  elect NAME            campaign: one of several machines leads at a time\n"
     "  conform -- COMMAND    try another Redlock client: what it does wrong\n"
-    "  redlock COMMAND --help explains one of them; man redlock explains all.\n"
+    "\n"
+    "redlock help COMMAND explains one of them, redlock help options what all have in\n"
+    "common: nodes, passwords, TLS, guard. man redlock explains everything.\n"
     "\n"
     "Try, with the nodes of your own:\n"
     "  export REDLOCK_NODES=redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3\n"
@@ -45,11 +48,13 @@ static const char overview[] =
     "\n"
     "  --version, --help\n";
 
-#define FILES                                                                           \
-    "Without --nodes the nodes are those of REDLOCK_NODES, then of the configuration\n" \
-    "file: REDLOCK_CONFIG, ~/.config/redlock/redlock.conf or /etc/redlock.conf, the\n"  \
-    "first that exists. Its lines are \"name = value\" with long names of options:\n"   \
-    "  nodes = redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n"
+static const char common[] =
+    "TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d.\n"
+    "\n"
+    "Without --nodes the nodes are those of REDLOCK_NODES, then of the configuration\n"
+    "file: REDLOCK_CONFIG, ~/.config/redlock/redlock.conf or /etc/redlock.conf, the\n"
+    "first that exists. Its lines are \"name = value\" with long names of options:\n"
+    "  nodes = redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
 
 static const struct help helps[RL_CMDS] = {
     [RL_CMD_RUN] =
@@ -66,16 +71,13 @@ static const struct help helps[RL_CMDS] = {
          "  redlock run --fence invoices -- ./write             # uses REDLOCK_FENCE\n"
          "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n"
          "  redlock run --shared config -- ./use                # with others that read\n"
-         "  redlock run --permits 3 uploads -- ./upload         # three at a time\n"
-         "  pg_dump app | redlock run backup -- upload          # stdin and stdout pass\n",
+         "  redlock run --permits 3 uploads -- ./upload         # three at a time\n",
          "COMMAND gets REDLOCK_KEY, REDLOCK_TOKEN and REDLOCK_VALID_MS in its\n"
          "environment, with --fence also REDLOCK_FENCE, with --permits REDLOCK_SLOT.\n"
          "Signals are passed on to its process group; a second SIGINT kills it. The lock\n"
          "is held until the last process of the group has ended.\n"
-         "A key with a comma in it: write \\, for the comma.\n"
          "\n"
-         "Exit status: that of COMMAND (128 + n if signal n ended it; 126: cannot be\n"
-         "run; 127: not found), or, of redlock itself:\n"
+         "Exit status: COMMAND's (128 + n: signal n; 126: cannot be run; 127: none), or\n"
          "  1   another has the lock (-E changes it)   64  wrong usage\n"
          "  69  too few nodes answer                   71  the system refused\n"
          "  75  the lock was lost, COMMAND was ended   78  bad configuration file\n"},
@@ -150,7 +152,8 @@ static const struct help helps[RL_CMDS] = {
          "they vote, or when will they; how fast they answer, how much they do.\n"
          "Keys: n, o, v, f, a, t, w and l sort by name, holder, votes, fence, age, time\n"
          "left, waiting and longest wait; W shows only what is waited for; arrows and page\n"
-         "keys scroll; h hides the nodes; space looks at once; q ends it.\n"
+         "keys scroll; h hides the nodes; space looks at once; q ends it. For programs:\n"
+         "redlock ls --json.\n"
          "\n"
          "Example:\n"
          "  redlock top --sort waiting\n",
@@ -184,16 +187,17 @@ static const struct help helps[RL_CMDS] = {
          "more: nothing was done.\n"},
     [RL_CMD_METRICS] =
         {"metrics [options]",
-         "Prints metrics of the nodes in Prometheus's text format, once: do they answer and\n"
-         "vote, or when will they; round trips, clocks, memory, connections, versions; how\n"
-         "many locks are held, wanted, left over; how many clients wait. It reads every node\n"
-         "in small steps and changes nothing. There is no server: a timer runs it, for the\n"
-         "textfile collector of node_exporter. Metrics of programs come from the library.\n"
+         "Prints metrics of the nodes in Prometheus's text format, once: do they answer\n"
+         "and vote, or when will they; round trips, clocks, memory, versions; how many\n"
+         "locks are held, wanted, left over; how many clients wait. It reads every node\n"
+         "in small steps and changes nothing. There is no server: a timer runs it, for\n"
+         "the textfile collector of node_exporter. Metrics of programs come from the\n"
+         "library. As JSON: redlock ls --json.\n"
          "\n"
          "Example:\n"
          "  redlock metrics >redlock.prom.new; mv redlock.prom.new redlock.prom\n",
-         "Exit status: 0; 69 too few nodes answer: what is known of them is printed all the\n"
-         "same, redlock_node_up 0 for those that are down.\n"},
+         "Exit status: 0; 69 too few nodes answer: what is known of them is printed all\n"
+         "the same, redlock_node_up 0 for those that are down.\n"},
     [RL_CMD_ELECT] =
         {"elect [options] NAME [-- COMMAND [argument...]]",
          "Campaigns until it is ended: of all candidates for NAME one leads at a time.\n"
@@ -229,7 +233,17 @@ void rl_help_show(enum rl_command_name command, const struct tool_options *optio
     assert(help->usage != NULL);
     printf("Usage: redlock %s\n\n%s\nOptions:\n", help->usage, help->text);
     tool_options_help(options, command);
-    printf("TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d.\n\n%s\n%s", FILES, help->more);
+    printf(
+        "More that all commands have (nodes, passwords, TLS, guard): redlock help options\n"
+        "TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d.\n\n%s",
+        help->more);
+}
+
+void rl_help_options(void) {
+    const struct tool_options options = {.rows = rl_args_table, .count = rl_args_table_size};
+    printf("Options of all commands but conform:\n");
+    tool_options_help(&options, TOOL_COMMON);
+    fputs(common, stdout);
 }
 
 void rl_help_overview(void) {

@@ -46,11 +46,30 @@ static int run_command(enum rl_command_name command, int argc, char **argv) {
     return exit_status;
 }
 
+/* The command that was most likely meant, or NULL. */
+static const char *nearest(const char *typed) {
+    const char *nearest = NULL;
+    int fewest = TOOL_UNLIKE;
+    for (int i = 0; i <= RL_CMDS; i++) {
+        const char *name = i < RL_CMDS ? rl_args_command_text((enum rl_command_name)i) : "conform";
+        int mistakes = tool_typing_mistakes(typed, name);
+        if (mistakes < fewest) {
+            fewest = mistakes;
+            nearest = name;
+        }
+    }
+    return nearest;
+}
+
 static int unknown(const char *name) {
     char shown[64];
     tool_utf8_clean(name, strlen(name), shown, sizeof shown);
     if (name[0] == '-') {
         return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
+    }
+    const char *near = nearest(name);
+    if (near != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "\"%s\" is not a command; did you mean \"%s\"?", shown, near);
     }
     return rl_fail(RL_EXIT_USAGE,
                    "\"%s\" is not a command; there are run, status, queue, kick, ls, top, metrics, "
@@ -62,11 +81,15 @@ static int conform(int argc, char **argv) {
 #ifdef REDLOCK_HAS_CONFORM
     return rl_cmd_conform(argc, argv);
 #else
-    (void)argc;
-    (void)argv;
-    return rl_fail(RL_EXIT_USAGE,
-                   "conform: this redlock was built without Lua 5.1, which runs the scripts of the "
-                   "client that is tried; install liblua5.1-0-dev, and build it again");
+    static const char why[] =
+        "conform: this redlock was built without Lua 5.1, which runs the scripts of the\n"
+        "client that is tried; install liblua5.1-0-dev, and build it again with\n"
+        "-Dconform=enabled";
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        printf("Usage: redlock conform [options] -- COMMAND [argument...]\n\n%s\n", why);
+        return RL_EXIT_OK;
+    }
+    return rl_fail(RL_EXIT_USAGE, "%s", why);
 #endif
 }
 
@@ -74,10 +97,19 @@ static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         return rl_fail(RL_EXIT_USAGE, "no command; try redlock --help");
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
+    bool helps = strcmp(argv[1], "help") == 0;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (helps && argc == 2)) {
         rl_help_overview();
         return RL_EXIT_OK;
+    }
+    if (helps && strcmp(argv[2], "options") == 0) {
+        rl_help_options();
+        return RL_EXIT_OK;
+    }
+    if (helps) { /* redlock help COMMAND: redlock COMMAND --help */
+        static char help[] = "--help";
+        char *line[] = {argv[0], argv[2], help, NULL};
+        return strcmp(argv[2], "help") == 0 ? dispatch(2, argv) : dispatch(3, line);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("redlock %s%s\n", redlock_version(), redlock_has_tls() ? "" : " (without TLS)");

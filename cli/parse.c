@@ -208,7 +208,7 @@ static int cut_child(struct rl_args *args, int argc, char **argv) {
 /* The command line and the environment. Returns 0 or an exit status. */
 static int parse(struct rl_args *args, struct tool_options *options, int argc, char **argv) {
     if (tool_options_parse(options, argc, argv) != 0 ||
-        tool_options_check(options, args->command, options->name) != 0) {
+        tool_options_check(options, options->name) != 0) {
         return rl_fail(RL_EXIT_USAGE, "%s", options->error);
     }
     if (options->stop == NULL && tool_options_environment(options) != 0) {
@@ -227,6 +227,7 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
                                    .count = rl_args_table_size,
                                    .target = args,
                                    .program = program,
+                                   .use = command,
                                    .name = rl_args_command_text(command)};
     snprintf(program, sizeof program, "redlock %s", options.name);
     set_defaults(args, command);

@@ -34,32 +34,19 @@ static int bad_line(const struct reader *reader, const char *what, const char *w
                              shown, why);
 }
 
-/* Whether so many changes of a single letter make a out of b: a typing mistake. */
-static bool is_near(const char *a, const char *b, int changes) {
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
-    }
-    if (*a == *b) {
-        return true;
-    }
-    return changes > 0 && ((*a != '\0' && is_near(a + 1, b, changes - 1)) ||
-                           (*b != '\0' && is_near(a, b + 1, changes - 1)) ||
-                           (*a != '\0' && *b != '\0' && is_near(a + 1, b + 1, changes - 1)));
-}
-
 static int unknown_name(const struct reader *reader, const char *name) {
     const struct tool_options *options = reader->options;
     char why[512];
-    size_t used = (size_t)snprintf(why, sizeof why, "not a setting. There are:");
+    const struct tool_option *near = tool_options_nearest(options, name, true);
+    size_t used = 0;
+    if (near != NULL) {
+        snprintf(why, sizeof why, "not a setting; did you mean \"%s\"?", near->name);
+        return bad_line(reader, name, why);
+    }
+    used = (size_t)snprintf(why, sizeof why, "not a setting. There are:");
     for (size_t i = 0; i < options->count && used < sizeof why; i++) {
-        const struct tool_option *row = &options->rows[i];
-        if (row->in_config && is_near(name, row->name, 2)) {
-            snprintf(why, sizeof why, "not a setting; did you mean \"%s\"?", row->name);
-            break;
-        }
-        if (row->in_config) {
-            used += (size_t)snprintf(why + used, sizeof why - used, " %s", row->name);
+        if (options->rows[i].in_config) {
+            used += (size_t)snprintf(why + used, sizeof why - used, " %s", options->rows[i].name);
         }
     }
     return bad_line(reader, name, why);

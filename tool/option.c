@@ -30,6 +30,31 @@ bool tool_option_is_for(const struct tool_option *row, unsigned use) {
     return row->uses == 0 || use == TOOL_EVERY || (row->uses & (1u << use)) != 0;
 }
 
+static bool is_near(const char *a, const char *b, int changes) {
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    if (*a == *b) {
+        return true;
+    }
+    return changes > 0 &&
+           ((*a != '\0' && is_near(a + 1, b, changes - 1)) ||
+            (*b != '\0' && is_near(a, b + 1, changes - 1)) ||
+            (*a != '\0' && *b != '\0' && is_near(a + 1, b + 1, changes - 1)) ||
+            (*a != '\0' && *a == b[1] && a[1] == *b && is_near(a + 2, b + 2, changes - 1)));
+}
+
+int tool_typing_mistakes(const char *typed, const char *name) {
+    int allowed = strlen(typed) > 4 ? TOOL_UNLIKE - 1 : 1;
+    for (int changes = 0; changes <= allowed; changes++) {
+        if (is_near(typed, name, changes)) {
+            return changes;
+        }
+    }
+    return TOOL_UNLIKE;
+}
+
 const char *tool_choice_name(const char *choices, int choice, char out[TOOL_CHOICE_MAX]) {
     for (; choice > 0; choice--) {
         choices = strchr(choices, '|');

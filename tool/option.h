@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #define TOOL_WHY_MAX 256
-#define TOOL_EVERY 255u /* use: all of them */
+#define TOOL_EVERY 255u  /* use: all of them */
+#define TOOL_COMMON 254u /* of --help: the rows that are for every use */
 
 /* What the field at a row's place is, and what its text looks like. */
 enum tool_kind {
@@ -48,6 +49,11 @@ const char *tool_option_set(const struct tool_option *row, void *target, const c
 
 /* Whether the row is for use number `use`. */
 bool tool_option_is_for(const struct tool_option *row, unsigned use);
+
+/* The typing mistakes that make `typed` out of a name: single letters that were changed, left out,
+ * added or swapped with the next one. TOOL_UNLIKE: too many for a word of this length. */
+#define TOOL_UNLIKE 3
+int tool_typing_mistakes(const char *typed, const char *name);
 
 /* Choice number `choice` of "a|b|c", in out. Returns out. */
 #define TOOL_CHOICE_MAX 32

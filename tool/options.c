@@ -30,16 +30,33 @@ enum tool_source tool_options_from(const struct tool_options *options, size_t at
     return TOOL_DEFAULT;
 }
 
-int tool_options_check(struct tool_options *options, unsigned use, const char *name) {
+int tool_options_check(struct tool_options *options, const char *name) {
     for (size_t i = 0; i < options->count; i++) {
         const struct tool_option *row = &options->rows[i];
-        if (options->from[i] == TOOL_LINE && !tool_option_is_for(row, use)) {
+        if (options->from[i] == TOOL_LINE && !tool_option_is_for(row, options->use)) {
             return tool_options_fail(options,
                                      "--%s does not apply to %s; leave it out, or see %s --help",
                                      row->name, name, options->program);
         }
     }
     return 0;
+}
+
+const struct tool_option *tool_options_nearest(const struct tool_options *options,
+                                               const char *typed, bool in_config) {
+    const struct tool_option *nearest = NULL;
+    int fewest = TOOL_UNLIKE;
+    for (size_t i = 0; i < options->count; i++) {
+        const struct tool_option *row = &options->rows[i];
+        bool is_meant = in_config ? row->in_config : tool_option_is_for(row, options->use);
+        int mistakes =
+            is_meant && row->name != NULL ? tool_typing_mistakes(typed, row->name) : TOOL_UNLIKE;
+        if (mistakes < fewest) {
+            fewest = mistakes;
+            nearest = row;
+        }
+    }
+    return nearest;
 }
 
 /* -- The command line -- */
@@ -106,6 +123,12 @@ static int complain(struct tool_options *options, int found, char **argv) {
     }
     if (is_long && optopt >= LONG_BASE) {
         return tool_options_fail(options, "%s takes no value; leave out what follows the =", shown);
+    }
+    const struct tool_option *near =
+        is_long ? tool_options_nearest(options, shown + strspn(shown, "-"), false) : NULL;
+    if (near != NULL) {
+        return tool_options_fail(options, "%s is not an option of %s; did you mean --%s?", shown,
+                                 options->name, near->name);
     }
     return tool_options_fail(options, "%s is not an option of %s; see %s --help", shown,
                              options->name, options->program);

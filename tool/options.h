@@ -43,6 +43,7 @@ struct tool_options {
     void *target;
     const char *program; /* "redlock run": it has --help */
     const char *name;    /* of errors: "run" */
+    unsigned use;        /* whose options these are */
 
     enum tool_source from[TOOL_OPTIONS_MAX]; /* of each row */
     const struct tool_option *stop;          /* the row that ended parsing, or NULL */
@@ -57,9 +58,14 @@ int tool_options_parse(struct tool_options *options, int argc, char **argv);
 /* The same for what was not given, by the rows' variables; an empty variable is none. */
 int tool_options_environment(struct tool_options *options);
 
-/* Whether all that was given on the command line is for use number `use`; if not, -1, and the error
+/* Whether all that was given on the command line is for options->use; if not, -1, and the error
  * says that it "does not apply to" name. */
-int tool_options_check(struct tool_options *options, unsigned use, const char *name);
+int tool_options_check(struct tool_options *options, const char *name);
+
+/* The row whose name was most likely meant, of those for options->use, or of those that the file
+ * may set. NULL: none is like it. */
+const struct tool_option *tool_options_nearest(const struct tool_options *options,
+                                               const char *typed, bool in_config);
 
 /* Where the row at this offset, or of this name, has its value from. */
 enum tool_source tool_options_from(const struct tool_options *options, size_t at);

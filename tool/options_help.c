@@ -30,6 +30,12 @@ static void print_row(const struct tool_option *row, int letter_columns) {
     printf("%s\n", text);
 }
 
+static bool is_shown(const struct tool_option *row, unsigned use) {
+    bool is_common = row->uses == 0;
+    return row->help != NULL && tool_option_is_for(row, use == TOOL_COMMON ? TOOL_EVERY : use) &&
+           (use == TOOL_EVERY || is_common == (use == TOOL_COMMON));
+}
+
 void tool_options_help(const struct tool_options *options, unsigned use) {
     int letter_columns = 0;
     for (size_t i = 0; i < options->count; i++) {
@@ -39,7 +45,7 @@ void tool_options_help(const struct tool_options *options, unsigned use) {
         const struct tool_option *row = &options->rows[i];
         if (row->kind == TOOL_HEADING) {
             printf("%s%s\n", i == 0 ? "" : "\n", row->help);
-        } else if (row->help != NULL && tool_option_is_for(row, use)) {
+        } else if (is_shown(row, use)) {
             print_row(row, letter_columns);
         }
     }

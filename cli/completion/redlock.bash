@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 _redlock_options() {
-    "${COMP_WORDS[0]}" "$1" --help 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p'
+    { "${COMP_WORDS[0]}" help "$1" && "${COMP_WORDS[0]}" help options; } 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p'
 }
 
 _redlock() {

@@ -180,11 +180,6 @@ int rl_cmd_metrics(struct rl_args *args) {
         return rl_fail(RL_EXIT_USAGE, "metrics: \"%s\" is one argument too many",
                        tool_utf8_clean(word, strlen(word), shown, sizeof shown));
     }
-    if (args->json) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "metrics: it prints Prometheus's text; redlock ls --json has "
-                       "the same facts as JSON");
-    }
     int status = rl_scan_open(&scan, args, &options);
     if (status == 0) {
         status =

@@ -221,9 +221,6 @@ static int refuse(const struct rl_args *args) {
                        "top: \"%s\" is one argument too many; see redlock top --help",
                        tool_utf8_clean(word, strlen(word), shown, sizeof shown));
     }
-    if (args->json) {
-        return rl_fail(RL_EXIT_USAGE, "top: it has no --json; redlock ls --json has all of it");
-    }
     if (!rl_screen_is_possible()) {
         return rl_fail(RL_EXIT_USAGE,
                        "top: it needs a terminal, for stdin and stdout; redlock ls lists the locks "

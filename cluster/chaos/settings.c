@@ -104,7 +104,7 @@ int chaos_settings_read(struct chaos_settings *settings, int argc, char **argv) 
     int result = tool_options_parse(&options, argc, argv);
     if (result == 0 && options.stop != NULL) {
         fputs(usage, stdout);
-        tool_options_help(&options, 0);
+        tool_options_help(&options, TOOL_EVERY);
         return 1;
     }
     if (result == 0 && options.n_words > 0) {

@@ -19,12 +19,19 @@ bad() {
 bad 'no command' 'no command; try redlock --help'
 bad 'unknown command' '"lock" is not a command; there are run' lock
 bad 'a command that would harm a terminal' '"?\[31m" is not' "$(printf '\033[31m')"
+bad 'a mistyped command' '"rnu" is not a command; did you mean "run"?' rnu
+bad '... conform' '"confrom" is not a command; did you mean "conform"?' confrom
+bad '... for help' '"stauts" is not a command; did you mean "status"?' help stauts
 bad 'option before the command' '\-\-json: options follow the command' --json status k
 bad 'no nodes' 'no nodes are named. Give --nodes' status k
 REDLOCK_NODES=redis://127.0.0.1:1
 export REDLOCK_NODES
 
 bad 'unknown option' '\-\-frob is not an option of run; see redlock run --help' run --frob k -- true
+bad 'a mistyped option' '\-\-no-wiat is not an option of run; did you mean --no-wait?' run --no-wiat k -- true
+bad '... of another command' '\-\-gracee is not an option of release; see redlock release --help' release --gracee 1s k
+bad '--json of top' '\-\-json does not apply to top' top --json
+bad '... of metrics' '\-\-json does not apply to metrics' metrics --json
 bad 'unknown letter' '\-x is not an option of run' run -x k -- true
 bad 'value missing' '\-\-ttl needs a value' run k --ttl
 bad 'value too much' '\-\-json takes no value' run --json=1 k -- true
@@ -185,12 +192,26 @@ status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" 
 
 # -- help --
 
-for command in '' run status queue kick doctor acquire extend release elect; do
+# A screen has 50 lines here.
+fits() { [ "$(wc -l <"$1")" -le 50 ] && ! grep -q '.\{81\}' "$1"; }
+for command in '' run status queue kick ls top metrics doctor acquire extend release elect conform; do
     # shellcheck disable=SC2086
     "$redlock" $command --help >"$out" 2>"$err" && [ ! -s "$err" ] && grep -q '^Usage: redlock' "$out" &&
-        grep -q '^Example\|^Try' "$out" && ! grep -q '.\{81\}' "$out"
-    result "help $command: usage, examples, 80 columns" $? "$out"
+        grep -q '^Example\|^Try\|built without' "$out" && fits "$out"
+    result "help $command: usage, examples, one screen" $? "$out"
+    # shellcheck disable=SC2086
+    "$redlock" help $command | cmp -s - "$out"
+    result "... by redlock help $command" $? "$out"
 done
+"$redlock" help options >"$out"
+fits "$out" && grep -q '^ *--tls-ca PATH' "$out" && grep -q '^  -n, --nodes' "$out"
+result 'help options: what all commands have' $? "$out"
+for command in run top metrics; do "$redlock" $command --help; done >"$out"
+! grep -q -e '--tls-ca\|--nodes\|--verbose' "$out" && [ "$(grep -c 'redlock help options' "$out")" -eq 3 ]
+result '... which are not repeated by each' $? "$out"
+for command in top metrics; do "$redlock" $command --help; done >"$out"
+! grep -q -e '^ .* --json *JSON\|--watch' "$out"
+result 'top and metrics list no option that they refuse' $? "$out"
 [ "$("$redlock" --version)" = "redlock $("$redlock" --version | sed 's/.* //')" ]
 result '--version' $?
 "$redlock" --help >/dev/full 2>"$err"

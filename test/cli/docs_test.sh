@@ -29,8 +29,8 @@ fi
 
 # Options, settings and exit statuses that the program knows are in the manual.
 sed 's/[\\]//g' "$manual" >"$scratch/manual"
-for command in run status queue kick ls top doctor acquire extend release elect conform; do
-    "$redlock" "$command" --help >"$out"
+for command in options run status queue kick ls top metrics doctor acquire extend release elect conform; do
+    "$redlock" help "$command" >"$out"
     sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p' "$out" | while read -r option; do
         grep -q -e "$option" "$scratch/manual" || echo "$command $option"
     done
@@ -51,7 +51,7 @@ set -f
 while read -r _ command rest; do
     for word in $rest; do
         case $word in -[a-zA-Z] | --[a-z]*) ;; *) continue ;; esac
-        "$redlock" "$command" --help | grep -q -e "^ .* ${word%%[!a-zA-Z-]*}[ =,[]" ||
+        { "$redlock" help "$command" && "$redlock" help options; } | grep -q -e "^ .* ${word%%[!a-zA-Z-]*}[ =,[]" ||
             echo "redlock $command: $word"
     done
 done <"$scratch/commands" >"$log"

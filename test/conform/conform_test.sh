@@ -55,7 +55,9 @@ client() {
 }
 
 if ! "$redlock" conform --list >"$scratch/stories" 2>"$log"; then
-    skip 'redlock conform' "$(cat "$log")"
+    "$redlock" conform --help >"$scratch/help" && grep -q 'built without Lua' "$scratch/help" && grep -q -e -Dconform=enabled "$scratch/help"
+    result 'without Lua --help says how to get it' $? "$scratch/help"
+    skip 'redlock conform' "$(paste -sd ' ' "$log")"
     finish
     exit
 fi

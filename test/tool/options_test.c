@@ -160,6 +160,11 @@ static void bad(const char *line, const char *wanted) {
 static void bad_arguments(void **state) {
     (void)state;
     bad("--frob", "--frob is not an option of sub; see prog sub --help");
+    bad("--fra", "--fra is not an option of sub; see prog sub --help");
+    bad("--coolr", "--coolr is not an option of sub; did you mean --color?");
+    bad("--tll=5s", "--tll is not an option of sub; did you mean --ttl?");
+    bad("--cuont 3",
+        "--cuont is not an option of sub; see prog sub --help"); /* --count is of use 1 */
     bad("-lx", "-x is not an option of sub; see prog sub --help");
     bad("--ttl", "--ttl needs a value; see prog sub --help");
     bad("--loud=1", "--loud takes no value; leave out what follows the =");
@@ -175,8 +180,10 @@ static void bad_arguments(void **state) {
 static void has_no_meaning(void **state) {
     (void)state;
     assert_int_equal(parse("--count 3"), 0);
-    assert_int_equal(tool_options_check(&options, 1, "one"), 0);
-    assert_int_equal(tool_options_check(&options, 0, "zero"), -1);
+    options.use = 1;
+    assert_int_equal(tool_options_check(&options, "one"), 0);
+    options.use = 0;
+    assert_int_equal(tool_options_check(&options, "zero"), -1);
     assert_string_equal(options.error,
                         "--count does not apply to zero; leave it out, or see prog sub --help");
 }
