@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complete.h"
 #include "conform/conform.h"
 #include "doctor/doctor.h"
 #include "elect.h"
@@ -117,6 +118,9 @@ static int dispatch(int argc, char **argv) {
     }
     if (strcmp(argv[1], "conform") == 0) { /* asks no nodes, so its options are its own */
         return conform(argc - 1, argv + 1);
+    }
+    if (strcmp(argv[1], "complete") == 0) { /* for the shells */
+        return rl_cmd_complete(argc - 1, argv + 1);
     }
     for (int i = 0; i < RL_CMDS; i++) {
         if (strcmp(argv[1], rl_args_command_text((enum rl_command_name)i)) == 0) {

@@ -13,7 +13,7 @@
 
 #define AT(field) offsetof(struct rl_conform, field)
 
-static const struct tool_option rows[] = {
+const struct tool_option rl_conform_table[] = {
     {"story", 's', TOOL_LIST, .at = AT(stories), .value = "NAME,...",
      .help = "only these stories; --list names all"},
     {"list", 'l', TOOL_FLAG, .at = AT(lists), .help = "name the stories, and what is done in each"},
@@ -26,6 +26,12 @@ static const struct tool_option rows[] = {
     {"verbose", 'v', TOOL_FLAG, .at = AT(verbose), .help = "show what COMMAND writes to stderr"},
     {"help", 'h', TOOL_STOP, .help = "this text"},
 };
+
+const size_t rl_conform_table_size = sizeof rl_conform_table / sizeof rl_conform_table[0];
+
+const char *rl_conform_story(size_t i) {
+    return i < rl_stories_size ? rl_stories[i].name : NULL;
+}
 
 static const char before[] =
     "Usage: redlock conform [options] -- COMMAND [argument...]\n"
@@ -97,8 +103,8 @@ static int check(struct rl_conform *out, const struct tool_options *options) {
 }
 
 bool rl_conform_read(struct rl_conform *out, int argc, char **argv, int *exit_status) {
-    struct tool_options options = {.rows = rows,
-                                   .count = sizeof rows / sizeof rows[0],
+    struct tool_options options = {.rows = rl_conform_table,
+                                   .count = rl_conform_table_size,
                                    .target = out,
                                    .program = "redlock conform",
                                    .name = "conform"};

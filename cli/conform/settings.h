@@ -5,9 +5,11 @@
 #define RL_CLI_CONFORM_SETTINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tool/list.h"
+#include "tool/option.h"
 
 struct rl_conform {
     struct tool_list stories; /* by name; none: all */
@@ -15,6 +17,11 @@ struct rl_conform {
     bool json, verbose, lists;
     char **command; /* ends with NULL */
 };
+
+extern const struct tool_option rl_conform_table[];
+extern const size_t rl_conform_table_size;
+
+const char *rl_conform_story(size_t i); /* its name; NULL: there are no more */
 
 /* True: *out is complete. False: end with *exit_status; --help was shown, or what is wrong. */
 bool rl_conform_read(struct rl_conform *out, int argc, char **argv, int *exit_status);

@@ -59,3 +59,27 @@ int rl_cmd_ls(struct rl_args *args) {
     rl_scan_close(&scan);
     return status;
 }
+
+int rl_ls_names(struct rl_args *args, void (*each)(void *data, const char *name, size_t length),
+                void *data) {
+    const struct rl_read_options options = {
+        .prefix = "", .keys_max = (uint64_t)args->keys_max, .samples = 1};
+    struct rl_scan scan;
+    struct rl_sweep sweep = {0};
+    const struct rl_lock *last = NULL; /* a lock and a semaphore may have one name */
+    int status = rl_scan_open(&scan, args, &options);
+    if (status == 0 && rl_scan_sweep(&scan, &sweep)) {
+        for (size_t i = 0; i < sweep.list.n; i++) {
+            const struct rl_lock *lock = &sweep.list.locks[i];
+            bool is_again = last != NULL && last->length == lock->length &&
+                            memcmp(last->name, lock->name, lock->length) == 0;
+            if (lock->class != RL_LOCK_KICKED && !is_again) {
+                each(data, lock->name, lock->length);
+                last = lock;
+            }
+        }
+    }
+    rl_sweep_free(&sweep);
+    rl_scan_close(&scan);
+    return status;
+}

@@ -13,4 +13,9 @@
 /* Returns the exit status. */
 int rl_cmd_ls(struct rl_args *args);
 
+/* Calls each(data, ...) once for every name that has, or had, a holder, or is waited for. args: of
+ * any command. Returns 0 or an exit status. */
+int rl_ls_names(struct rl_args *args, void (*each)(void *data, const char *name, size_t length),
+                void *data);
+
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The manual, the completion and docs/: they are well formed, and name what redlock knows; scripts and
-# units in docs/ work. Arguments: REDLOCK NODES_SH MANUAL COMPLETION
+# The manual and docs/: they are well formed, and name what redlock knows; scripts and
+# units in docs/ work. Arguments: REDLOCK NODES_SH MANUAL
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -8,7 +8,6 @@ set -u
 # shellcheck source=cluster/server.sh
 . "$(dirname "$nodes_sh")/server.sh"
 manual=$3
-completion=$4
 top=$(cd "$(dirname "$manual")/.." && pwd)
 
 if man --version >/dev/null 2>&1; then
@@ -114,39 +113,5 @@ for prefix in '' app:; do
     grep -qxF -f "$out" "$top/docs/operations.md"
     result "docs/operations.md has the user of the clients $prefix" $? "$out"
 done
-
-if ! command -v bash >/dev/null; then
-    skip 'completion' 'bash is not installed'
-    finish
-    exit
-fi
-# complete_words WORD...: what is offered for the last word
-cat >"$scratch/complete.sh" <<'BASH'
-source "$1"
-shift
-COMP_WORDS=("$@")
-COMP_CWORD=$(($# - 1))
-_redlock
-printf '%s\n' "${COMPREPLY[@]}"
-BASH
-complete_words() { bash --norc --noprofile "$scratch/complete.sh" "$completion" "$redlock" "$@" >"$out" 2>&1; }
-complete_words re
-[ "$(cat "$out")" = release ]
-result 'completion of a command' $? "$out"
-complete_words ''
-[ "$(wc -l <"$out")" -eq 15 ]
-result '... of all' $? "$out"
-complete_words run --on
-[ "$(cat "$out")" = --on-lost ]
-result '... of an option' $? "$out"
-complete_words run --on-lost = k
-[ "$(cat "$out")" = kill ]
-result '... of its value' $? "$out"
-complete_words status --grace
-[ -z "$(cat "$out")" ]
-result '... not of one of another command' $? "$out"
-complete_words run k -- tes
-grep -qx 'test' "$out"
-result '... of the command behind --' $? "$out"
 
 finish

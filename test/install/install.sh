@@ -83,7 +83,9 @@ fi
 [ "$(LD_LIBRARY_PATH='' "$prefix/bin/redlock" --version 2>"$log")" = "redlock $version$tls" ]
 result 'redlock(1) runs without the shared library' $? "$log"
 [ -s "$prefix/share/man/man1/redlock.1" ] &&
-    [ -s "$prefix/share/bash-completion/completions/redlock" ]
+    [ -s "$prefix/share/bash-completion/completions/redlock" ] &&
+    [ -s "$prefix/share/zsh/site-functions/_redlock" ] &&
+    [ -s "$prefix/share/fish/vendor_completions.d/redlock.fish" ]
 result 'its manual and completion are installed' $?
 [ "$(man -M "$prefix/share/man" 3 redlock_acquire 2>"$log" | grep -c '^RETURN VALUE')" -eq 1 ] ||
     { ! command -v man >"$log" && [ -s "$prefix/share/man/man3/redlock_acquire.3" ]; }

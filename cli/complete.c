@@ -1,0 +1,247 @@
+/* See complete.h. */
+#include "complete.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "args_table.h"
+#include "conform/settings.h"
+#include "exits.h"
+#include "ls/ls.h"
+#include "parse.h"
+#include "tool/utf8.h"
+
+#define FOR(command) (1u << (command))
+#define KEYS_MAX 20000 /* that are read of each node: there is not much time */
+#define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.h */
+#define CONNECT_TIMEOUT_MS 300
+
+enum { NO_KEY, ONE_KEY, KEY_LIST, MANY_KEYS };
+static const int takes[RL_CMDS] = {
+    [RL_CMD_RUN] = KEY_LIST,     [RL_CMD_ACQUIRE] = KEY_LIST, [RL_CMD_EXTEND] = KEY_LIST,
+    [RL_CMD_RELEASE] = KEY_LIST, [RL_CMD_KICK] = ONE_KEY,     [RL_CMD_STATUS] = MANY_KEYS,
+    [RL_CMD_QUEUE] = MANY_KEYS,
+};
+
+struct line {
+    struct tool_options options; /* rows, count and use */
+    char **words;                /* [0] is the command */
+    int n;                       /* without the last one */
+    const char *typed;           /* of the last one, what candidates begin with */
+    int given;                   /* characters of it in front of that, which stay */
+};
+
+/* -- What is offered -- */
+
+static bool fits(const struct line *line, const char *candidate) {
+    return strncmp(candidate, line->typed, strlen(line->typed)) == 0;
+}
+
+static void offer(const struct line *line, const char *candidate) {
+    if (fits(line, candidate)) {
+        printf("%.*s%s\n", line->given, line->typed - line->given, candidate);
+    }
+}
+
+static void offer_commands(const struct line *line) {
+    for (int i = 0; i < RL_CMDS; i++) {
+        offer(line, rl_args_command_text((enum rl_command_name)i));
+    }
+    offer(line, "conform");
+}
+
+static void offer_options(const struct line *line) {
+    for (size_t i = 0; i < line->options.count; i++) {
+        const struct tool_option *row = &line->options.rows[i];
+        char name[64];
+        snprintf(name, sizeof name, "--%s", row->name);
+        if (!tool_option_is_for(row, line->options.use) || !fits(line, name)) {
+            continue;
+        }
+        printf("%s\t", name);
+        for (const char *at = row->help; *at != '\0'; at++) {
+            putchar(*at == '\n' ? ' ' : *at);
+        }
+        putchar('\n');
+    }
+}
+
+/* Of a list, candidates are for the item that is being typed. */
+static void go_to_item(struct line *line) {
+    const char *comma = strrchr(line->typed, ',');
+    if (comma != NULL && (comma == line->typed || comma[-1] != '\\')) {
+        line->given += (int)(comma + 1 - line->typed);
+        line->typed = comma + 1;
+    }
+}
+
+static void offer_stories(struct line *line) {
+    go_to_item(line);
+#ifdef REDLOCK_HAS_CONFORM
+    for (size_t i = 0; rl_conform_story(i) != NULL; i++) {
+        offer(line, rl_conform_story(i));
+    }
+#endif
+}
+
+static void offer_value(struct line *line, const struct tool_option *row) {
+    char choice[TOOL_CHOICE_MAX];
+    if (strcmp(row->value, "FILE") == 0 || strcmp(row->value, "PATH") == 0) {
+        puts("\tfiles");
+    } else if (strcmp(row->name, "story") == 0) {
+        offer_stories(line);
+    }
+    for (const char *at = row->choices; at != NULL; at = strchr(at, '|')) {
+        at += *at == '|';
+        snprintf(choice, sizeof choice, "%.*s", (int)strcspn(at, "|"), at);
+        offer(line, choice);
+    }
+}
+
+/* -- Keys -- */
+
+/* Commas part keys; one that is in a key is written with a backslash. What cannot be typed is not
+ * offered. */
+static void offer_key(void *data, const char *name, size_t length) {
+    const struct line *line = data;
+    char shown[REDLOCK_RESOURCE_MAX + 1], key[2 * REDLOCK_RESOURCE_MAX + 1];
+    size_t used = 0;
+    tool_utf8_clean(name, length, shown, sizeof shown);
+    if (strlen(shown) != length || memcmp(shown, name, length) != 0) {
+        return;
+    }
+    bool is_list = takes[line->options.use] == KEY_LIST;
+    for (size_t i = 0; i < length; i++) {
+        if (is_list && name[i] == ',') {
+            key[used++] = '\\';
+        }
+        key[used++] = name[i];
+    }
+    key[used] = '\0';
+    offer(line, key);
+}
+
+static void give_up(int signal_number) {
+    (void)signal_number;
+    _exit(RL_EXIT_OK);
+}
+
+static bool asks_for_help(const struct line *line) {
+    bool asks = false;
+    for (int i = 1; i < line->n; i++) {
+        asks |= strcmp(line->words[i], "--help") == 0 || strcmp(line->words[i], "-h") == 0;
+    }
+    return asks;
+}
+
+static void offer_keys(struct line *line) {
+    struct rl_args args;
+    int exit_status = 0, allowed = takes[line->options.use];
+    if (allowed == NO_KEY || asks_for_help(line)) { /* which would be printed */
+        return;
+    }
+    line->words[line->n] = NULL;
+    if (rl_args_parse(&args, (enum rl_command_name)line->options.use, line->n, line->words,
+                      &exit_status) == RL_ARGS_READY &&
+        (args.n_words == 0 || allowed == MANY_KEYS)) {
+        if (allowed == KEY_LIST) {
+            go_to_item(line);
+        }
+        args.keys_max = KEYS_MAX;
+        args.connect_timeout_ms = CONNECT_TIMEOUT_MS;
+        signal(SIGALRM, give_up);
+        alarm(SECONDS_MAX);
+        rl_ls_names(&args, offer_key, line);
+    }
+    rl_args_free(&args);
+}
+
+/* -- Where the cursor is -- */
+
+/* The row that the option names and that wants a value of its own. */
+static const struct tool_option *asks_for_value(const struct line *line, const char *option,
+                                                size_t length) {
+    for (size_t i = 0; i < line->options.count; i++) {
+        const struct tool_option *row = &line->options.rows[i];
+        bool is_long = length > 2 && strncmp(option, "--", 2) == 0 &&
+                       strlen(row->name) == length - 2 &&
+                       strncmp(option + 2, row->name, length - 2) == 0;
+        bool is_letter = length == 2 && option[0] == '-' && option[1] == row->letter;
+        if ((is_long || is_letter) && row->kind >= TOOL_TEXT &&
+            tool_option_is_for(row, line->options.use)) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static void offer_argument(struct line *line) {
+    const char *last = line->words[line->n], *before = line->words[line->n - 1];
+    const char *equals = strchr(last, '=');
+    const struct tool_option *row =
+        line->n > 1 ? asks_for_value(line, before, strlen(before)) : NULL;
+    if ((row == NULL || row->is_optional) && strncmp(last, "--", 2) == 0 && equals != NULL) {
+        row = asks_for_value(line, last, (size_t)(equals - last));
+        line->typed = equals + 1;
+        line->given = (int)(line->typed - last);
+    }
+    if (row != NULL && !(row->is_optional && line->given == 0)) {
+        offer_value(line, row);
+    } else if (last[0] == '-') {
+        offer_options(line);
+    } else if (line->options.rows == rl_args_table) {
+        offer_keys(line);
+    }
+}
+
+static bool find_command(struct line *line) {
+    for (int i = 0; i < RL_CMDS; i++) {
+        if (strcmp(line->words[0], rl_args_command_text((enum rl_command_name)i)) == 0) {
+            line->options = (struct tool_options){
+                .rows = rl_args_table, .count = rl_args_table_size, .use = (unsigned)i};
+            return true;
+        }
+    }
+#ifdef REDLOCK_HAS_CONFORM
+    if (strcmp(line->words[0], "conform") == 0) {
+        line->options =
+            (struct tool_options){.rows = rl_conform_table, .count = rl_conform_table_size};
+        return true;
+    }
+#endif
+    return false;
+}
+
+static void complete(struct line *line) {
+    for (int i = 1; i < line->n; i++) {
+        if (strcmp(line->words[i], "--") == 0) {
+            puts("\tcommand");
+            return;
+        }
+    }
+    if (line->n == 0) {
+        offer_commands(line);
+        offer(line, "help");
+        offer(line, "--help");
+        offer(line, "--version");
+    } else if (strcmp(line->words[0], "help") == 0 && line->n == 1) {
+        offer_commands(line);
+        offer(line, "options");
+    } else if (find_command(line)) {
+        offer_argument(line);
+    }
+}
+
+int rl_cmd_complete(int argc, char **argv) {
+    if (argc < 2 || freopen("/dev/null", "r", stdin) == NULL ||
+        freopen("/dev/null", "w", stderr) == NULL) {
+        return RL_EXIT_OK;
+    }
+    struct line line = {.words = argv + 1, .n = argc - 2, .typed = argv[argc - 1]};
+    complete(&line);
+    return RL_EXIT_OK;
+}
