@@ -43,7 +43,7 @@ static bool strikes(void) {
     }
     hook->calls++;
     bool hit = hook->calls == hook->fail_at || (hook->and_later && hook->calls > hook->fail_at);
-    hook->struck = hook->struck || hit;
+    hook->struck += hit;
     return hit && hook->fail_at > 0;
 }
 

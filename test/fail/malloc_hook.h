@@ -16,7 +16,7 @@
 struct malloc_hook {
     bool inside;      /* allocations of this thread count, and may fail */
     bool and_later;   /* not only number fail_at, but all after it */
-    bool struck;      /* one has failed */
+    size_t struck;    /* those that have failed */
     size_t fail_at;   /* from 1; 0: none */
     size_t calls;     /* while inside */
     size_t excluded;  /* while inside, besides */

@@ -9,9 +9,10 @@
  *     changes; then, with nothing failing any more, a last lock is acquired and released, which
  *     must work; close
  *
- * What must hold however it went is asserted by scene_play(): each callback that was promised came
- * once and none that was not, A and B, P and Q never held together, no key is left on a node unless
- * an owed release was counted as dropped, and both loops close with nothing left on them.
+ * What must hold however it went is asserted by scene_play(): a call returned REDLOCK_ERR_NOMEM if
+ * memory failed in it, and only then; each callback that was promised came once and none that was
+ * not, A and B, P and Q never held together, no key is left on a node unless an owed release was
+ * counted as dropped, and both loops close with nothing left on them.
  *
  * The nodes run on a loop of their own, which is turned by the same thread in between. So whatever
  * is made to fail while scene_options.now_in has said SCENE_LIBRARY strikes the library, hiredis
@@ -73,6 +74,7 @@ enum scene_where {
 struct scene_options {
     const redlock_allocator *allocator;     /* NULL: malloc */
     void (*now_in)(enum scene_where where); /* NULL: nobody asks */
+    size_t (*failed)(void);                 /* allocations so far; NULL: none is made to */
     bool by_name;                           /* nodes 3 to 5 as localhost, to be looked up */
     int64_t node_timeout_ms;                /* connecting may take four times as long */
 };

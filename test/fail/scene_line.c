@@ -144,11 +144,7 @@ static void loses_its_home(struct scene *s, redlock_lock *c, uint64_t patience_n
         fake_node_drop(s->nodes[home], true);
         scene_run_until(s, has_joined, &joins, patience_ns);
     }
-    scene_enter(s);
-    int status = redlock_cancel(c);
-    scene_leave(s);
-    assert_true(status == 0 || status == REDLOCK_ERR_IDLE);
-    scene_wait_for(s, SCENE_LEAVE_C);
+    scene_cancel(s, c, SCENE_LEAVE_C);
     assert_false(scene_succeeded(s, SCENE_LEAVE_C));
     let_go_everywhere(s);
 }

@@ -23,12 +23,22 @@ static void now_in(const struct scene *s, enum scene_where where) {
     }
 }
 
-void scene_enter(const struct scene *s) {
+static size_t count_failed(const struct scene *s) {
+    return s->options->failed != NULL ? s->options->failed() : 0;
+}
+
+void scene_enter(struct scene *s) {
+    s->failed = count_failed(s);
     now_in(s, SCENE_LIBRARY);
 }
 
-void scene_leave(const struct scene *s) {
+void scene_leave(struct scene *s) {
     now_in(s, SCENE_TEST);
+    s->failed = count_failed(s) - s->failed;
+}
+
+int scene_expected(const struct scene *s) {
+    return s->failed > 0 ? REDLOCK_ERR_NOMEM : 0;
 }
 
 /* -- Turning the loops -- */
@@ -128,7 +138,7 @@ redlock_lock *scene_new_lock(struct scene *s, const void *name, size_t length) {
     scene_enter(s);
     int status = redlock_lock_new(s->client, name, length, &lock);
     scene_leave(s);
-    assert_true(status == 0 || status == REDLOCK_ERR_NOMEM);
+    assert_int_equal(status, scene_expected(s));
     assert_true((status == 0) == (lock != NULL));
     return lock;
 }
@@ -156,4 +166,13 @@ void scene_release(struct scene *s, redlock_lock *lock, enum scene_op op) {
     scene_told_of(s, op)->returned = redlock_release(lock, scene_on_lock, scene_told_of(s, op));
     scene_leave(s);
     assert_int_equal(scene_told_of(s, op)->returned, 0);
+}
+
+void scene_cancel(struct scene *s, redlock_lock *lock, enum scene_op op) {
+    const bool has_ended = scene_told_of(s, op)->calls > 0;
+    scene_enter(s);
+    const int status = redlock_cancel(lock);
+    scene_leave(s);
+    assert_int_equal(status, has_ended ? REDLOCK_ERR_IDLE : 0);
+    scene_wait_for(s, op);
 }

@@ -21,11 +21,15 @@ struct scene {
     redlock_lock *a;
     redlock_lock *b;
     bool shielded; /* nothing fails */
+    size_t failed; /* allocations, in the last stretch between scene_enter() and scene_leave() */
 };
 
 /* What a thread of the library's does from now on may fail; or may not, the test is at work. */
-void scene_enter(const struct scene *s);
-void scene_leave(const struct scene *s);
+void scene_enter(struct scene *s);
+void scene_leave(struct scene *s);
+
+/* What the call between them must have returned: REDLOCK_ERR_NOMEM or 0. */
+int scene_expected(const struct scene *s);
 
 /* -- Turning the loops -- */
 
@@ -61,6 +65,9 @@ redlock_lock *scene_new_lock(struct scene *s, const void *name, size_t length);
 /* Submit, and do not wait. A lock that is NULL is not acquired. */
 void scene_acquire(struct scene *s, redlock_lock *lock, enum scene_op op, int64_t wait_ms);
 void scene_release(struct scene *s, redlock_lock *lock, enum scene_op op);
+
+/* Cancels this acquire, unless it has ended, and waits for its callback. */
+void scene_cancel(struct scene *s, redlock_lock *lock, enum scene_op op);
 
 /* -- Chapters -- */
 
