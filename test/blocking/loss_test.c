@@ -1,8 +1,9 @@
 /* A lock that ends by itself: told on the loop thread in time, seen by is_valid in all threads, and
- * said by unlock. */
+ * said by unlock. And time that passes while the loop thread is busy with another call. */
 #include <string.h>
 
 #include "blocking/crew.h"
+#include "blocking/gate.h"
 #include "spent.h"
 
 /* What on_lost saw. Written on the loop thread; read when count has become what is waited for. */
@@ -215,6 +216,121 @@ static void renewed_for_long(void **state) {
     end(live, &loss, mutex);
 }
 
+/* -- A loop that is busy -- */
+
+/* The trace hook keeps the loop thread from the moment at which "busy" is asked for until it is
+ * told to go on. */
+struct busy {
+    redlock_blocking *blocking;
+    redlock_mutex *mutexes[2];
+    struct member members[2];
+    atomic_int kept;
+    uv_sem_t go_on;
+};
+
+static void keep(const redlock_event *event, void *data) {
+    struct busy *busy = data;
+    size_t length = 0;
+    if (event->type == REDLOCK_EVENT_SUBMITTED &&
+        memcmp(redlock_lock_resource(event->lock, &length), "busy", 4) == 0) {
+        atomic_fetch_add(&busy->kept, 1);
+        uv_sem_wait(&busy->go_on);
+    }
+}
+
+static void begin_busy(struct live *live, struct busy *busy) {
+    live_start(live, 5, NULL);
+    redlock_client_options options = live_options(live);
+    options.trace = keep;
+    options.trace_data = busy;
+    assert_int_equal(uv_sem_init(&busy->go_on, 0), 0);
+    LIVE_STATUS(redlock_blocking_open(&busy->blocking, &options), 0);
+    for (int i = 0; i < 2; i++) {
+        busy->mutexes[i] = crew_mutex(busy->blocking, i == 0 ? "busy" : "busy, too", NULL);
+        busy->members[i] = (struct member){.mutex = busy->mutexes[i], .timeout_ms = 5000};
+    }
+}
+
+/* The loop thread is kept now. */
+static void keep_busy(struct live *live, struct busy *busy) {
+    crew_start(&busy->members[0], crew_hold);
+    LIVE_POLL(live, atomic_load(&busy->kept) == 1);
+}
+
+static void end_busy(struct live *live, struct busy *busy, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        crew_go_on(&busy->members[i]);
+        crew_join(&busy->members[i]);
+        LIVE_STATUS(busy->members[i].status, 0);
+    }
+    LIVE_STATUS(redlock_mutex_free(busy->mutexes[0]), 0);
+    LIVE_STATUS(redlock_mutex_free(busy->mutexes[1]), 0);
+    crew_end(live, busy->blocking);
+    uv_sem_destroy(&busy->go_on);
+}
+
+/* How many calls the loop thread has not taken. */
+static size_t untaken(redlock_blocking *blocking) {
+    size_t n = 0;
+    rl_gate_close(blocking);
+    for (const struct rl_ask *ask = blocking->first; ask != NULL; ask = ask->next) {
+        n++;
+    }
+    rl_gate_open(blocking);
+    return n;
+}
+
+/* All of a timeout passes before the loop thread sees the call. */
+static void a_timeout_runs_while_the_loop_is_busy(void **state) {
+    struct live *live = *state;
+    static struct busy busy; /* which the loop thread may have when the test has failed */
+    begin_busy(live, &busy);
+    live_tell_all(live, "SET one someone");
+    redlock_mutex *mutex = crew_mutex(busy.blocking, "one", NULL);
+    struct member other = {.mutex = mutex, .timeout_ms = 2000};
+    keep_busy(live, &busy);
+    crew_start(&other, crew_lock);
+    LIVE_POLL(live, untaken(busy.blocking) == 1);
+    live_block_until(redlock_now_ns() + 2000 * LIVE_MS);
+    struct spent since = spent_begin();
+    uv_sem_post(&busy.go_on);
+    crew_join(&other);
+    assert_true(spent_ms(&since) < 1000);
+    LIVE_STATUS(other.status, REDLOCK_ERR_DEADLINE);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    end_busy(live, &busy, 1);
+}
+
+/* A lock ends by the clock while the loop thread works on one call, and its unlock is the next: no
+ * on_lost has run in between. */
+static void an_inner_unlock_looks_at_the_clock(void **state) {
+    struct live *live = *state;
+    static struct busy busy; /* which the loop thread may have when the test has failed */
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    begin_busy(live, &busy);
+    options.ttl_ms = 1500;
+    options.auto_extend = 0;
+    options.owner = 1;
+    redlock_mutex *mutex = crew_mutex(busy.blocking, "one", &options);
+    struct member other = {.mutex = mutex};
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    keep_busy(live, &busy);
+    crew_start(&busy.members[1], crew_hold);
+    LIVE_POLL(live, untaken(busy.blocking) == 1);
+    crew_start(&other, crew_unlock);
+    LIVE_POLL(live, untaken(busy.blocking) == 2);
+    uv_sem_post(&busy.go_on); /* and it takes both */
+    LIVE_POLL(live, atomic_load(&busy.kept) == 2);
+    LIVE_POLL(live, redlock_mutex_is_valid(mutex) == 0);
+    uv_sem_post(&busy.go_on);
+    crew_join(&other);
+    LIVE_STATUS(other.status, REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_mutex_free(mutex), 0);
+    end_busy(live, &busy, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(told_in_time),
@@ -222,6 +338,8 @@ int main(void) {
         LIVE_TEST(no_longer_than_max_hold),
         LIVE_TEST(without_renewal),
         LIVE_TEST(renewed_for_long),
+        LIVE_TEST(a_timeout_runs_while_the_loop_is_busy),
+        LIVE_TEST(an_inner_unlock_looks_at_the_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

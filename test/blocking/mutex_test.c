@@ -124,6 +124,38 @@ static void extend(void **state) {
     crew_end(live, blocking);
 }
 
+/* From the moment at which it is asked for: a node that runs it late lets others in by then. */
+static void a_shorter_life_shows_at_once(void **state) {
+    struct live *live = *state;
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    redlock_blocking *blocking = begin(live);
+    options.auto_extend = 0;
+    options.ttl_ms = 60000;
+    options.owner = 1;
+    redlock_mutex *one = crew_mutex(blocking, "one", &options);
+    redlock_mutex *duplicate = crew_mutex(blocking, "one", &options);
+    LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
+    LIVE_STATUS(redlock_mutex_lock(duplicate, 5000), 0);
+    struct member other = {.mutex = one, .timeout_ms = 20000};
+    for (size_t i = 0; i < live->n; i++) {
+        live_pause(live, i);
+    }
+    crew_start(&other, crew_extend);
+    LIVE_POLL(live, redlock_mutex_remaining_ms(one) <= 20000 || atomic_load(&other.stage) == 1);
+    assert_int_equal(atomic_load(&other.stage), 0); /* it is out, as no node answers */
+    assert_in_range(redlock_mutex_remaining_ms(duplicate), 1, 20000);
+    for (size_t i = 0; i < live->n; i++) {
+        live_resume(live, i);
+    }
+    crew_join(&other);
+    LIVE_STATUS(other.status, 0);
+    LIVE_STATUS(redlock_mutex_unlock(one), 0);
+    LIVE_STATUS(redlock_mutex_unlock(duplicate), 0);
+    free_mutex(one);
+    free_mutex(duplicate);
+    crew_end(live, blocking);
+}
+
 /* Two mutexes, one hold: what is done through one is seen through the other. */
 static void extend_through_another(void **state) {
     struct live *live = *state;
@@ -449,6 +481,7 @@ int main(void) {
         LIVE_TEST(another_thread_is_not_the_owner),
         LIVE_TEST(a_thread_locks_again),
         LIVE_TEST(extend),
+        LIVE_TEST(a_shorter_life_shows_at_once),
         LIVE_TEST(extend_through_another),
         LIVE_TEST(owners_that_move),
         LIVE_TEST(fence),
