@@ -150,6 +150,15 @@ static void the_connection_ends_meanwhile(void **state) {
     rotating_end(&f);
 }
 
+static bool has_failed_often(struct five *f, void *data) {
+    (void)data;
+    return five_info(f, 1).failures >= 11; /* the next pause is half a second at the least */
+}
+
+static bool is_accepted(struct five *f, void *data) {
+    return fake_node_accepted(f->nodes[1]) > *(const size_t *)data;
+}
+
 /* Set while the handshake is under way, on a node that knows only the new one. */
 static void set_in_a_handshake(void **state) {
     (void)state;
@@ -166,6 +175,31 @@ static void set_in_a_handshake(void **state) {
     fake_node_resume(f.nodes[1]);
     rotating_wait(&f, 1, 0, 2);
     assert_true(fake_node_accepted(f.nodes[1]) >= accepted);
+    rotating_end(&f);
+}
+
+/* Set in a handshake that the former ones do not survive, after a long silence: the next connection
+ * does not wait as long as another failure would have it. */
+static void set_after_many_failures(void **state) {
+    (void)state;
+    struct five f;
+    rotating_start(&f, "old");
+    f.options.reconnect_min_ms = 1;
+    f.options.reconnect_max_ms = 600000;
+    rotating_open(&f);
+    fake_node_refuse(f.nodes[1]);
+    fake_node_drop(f.nodes[1], true);
+    assert_true(five_run_until(&f, has_failed_often, NULL));
+    rotating_know(&f, 1, "new");
+    fake_node_pause(f.nodes[1]);
+    size_t accepted = fake_node_accepted(f.nodes[1]);
+    fake_node_listen(f.nodes[1]);
+    assert_true(five_run_until(&f, is_accepted, &accepted));
+    rotating_set(&f, 1, "new");
+    struct spent since = spent_begin();
+    fake_node_resume(f.nodes[1]);
+    rotating_wait(&f, 1, 0, 2);
+    assert_true(spent_ms(&since) < 500);
     rotating_end(&f);
 }
 
@@ -387,6 +421,7 @@ int main(void) {
         cmocka_unit_test(the_last_ones_count),
         cmocka_unit_test(the_connection_ends_meanwhile),
         cmocka_unit_test(set_in_a_handshake),
+        cmocka_unit_test(set_after_many_failures),
         cmocka_unit_test(set_before_the_first_connection),
         cmocka_unit_test(a_refusing_node_is_tried_at_once),
         cmocka_unit_test(both_are_wrong),

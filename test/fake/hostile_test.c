@@ -75,6 +75,19 @@ static void survives_what_nobody_asked_for(void **state) {
     five_stop(&f);
 }
 
+/* hiredis calls it "Out of memory" when a reply is refused. */
+static void says_that_nobody_asked(void **state) {
+    (void)state;
+    struct five f;
+    five_start(&f);
+    f.options.reconnect_min_ms = f.options.reconnect_max_ms = 600000;
+    assert_int_equal(five_open(&f), 0);
+    fake_node_send(f.nodes[2], unsent_nodes[0], strlen(unsent_nodes[0]));
+    five_wait_down(&f, 2, 1, REDLOCK_ERR_NODE_PROTOCOL);
+    assert_string_equal(five_info(&f, 2).detail, "unsolicited reply");
+    five_stop(&f);
+}
+
 /* Two of them at once, while the lock is being taken. What they say may be taken for their answer
  * to SET: a node that says no and runs it all the same keeps a key until its ttl ends. */
 static void survives_two_that_speak_out_of_turn(void **state) {
@@ -329,6 +342,7 @@ static void takes_any_bytes_as_a_resource(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(survives_what_nobody_asked_for),
+        cmocka_unit_test(says_that_nobody_asked),
         cmocka_unit_test(survives_two_that_speak_out_of_turn),
         cmocka_unit_test(takes_no_wrong_answer_for_a_grant),
         cmocka_unit_test(takes_no_wrong_answer_for_a_renewal),
