@@ -403,6 +403,22 @@ static void a_forged_turn_takes_nothing(void **state) {
     waiter_stop(&w);
 }
 
+/* Who is first and refused again and again tries without a turn, and so without its place: by that
+ * it would take keys that a release has reserved. */
+static void a_probe_has_no_place(void **state) {
+    struct waiter w;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    waiter_ask(&w);
+    waiter_until_at(&w, 0);
+    size_t sets = waiter_count(&w, 1, "SET");
+    five_wait_count(&w.f, w.order[1], "SET", sets + 1);
+    assert_int_equal(waiter_count_all(&w, "take"), 0);
+    expect_no_turn(&w);
+    waiter_until_at(&w, 0);
+    expect_one_turn(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joins_when_it_is_heard),
@@ -419,6 +435,7 @@ int main(void) {
         cmocka_unit_test(takes_no_other_word),
         cmocka_unit_test(takes_no_turn_from_another_node),
         cmocka_unit_test(a_forged_turn_takes_nothing),
+        cmocka_unit_test(a_probe_has_no_place),
     };
     return cmocka_run_group_tests_name("line", tests, NULL, NULL);
 }

@@ -3,9 +3,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "client/listening.h"
+#include "client/state.h"
 #include "fake/waiter.h"
 
 static void never_answers(struct waiter *w, const char *command) {
@@ -95,6 +98,41 @@ static void stays_where_it_is_heard(void **state) {
     waiter_stop(&w);
 }
 
+static bool is_heard(struct five *f, void *data) {
+    return rl_listening_lingers(f->client, *(const uint32_t *)data);
+}
+
+/* Another lock of this client waits for home's answer to a release, and a node that was passed over
+ * as home answers: that is no reason to wait without end. */
+static void another_answer_ends_no_wait(void **state) {
+    struct waiter w;
+    struct five_done done = {0};
+    redlock_lock *next = NULL;
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    (void)state;
+    waiter_start(&w, WAITER_PATIENT_MS);
+    assert_int_equal(redlock_lock_new(w.f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &next), 0);
+    uint32_t passed_over = (uint32_t)w.order[1];
+    rl_listening_want(w.f.client, passed_over, true); /* as another line of its would */
+    w.f.client->io.world->ops->wake(w.f.client->io.world);
+    assert_true(five_run_until(&w.f, is_heard, &passed_over));
+    waiter_let_go(&w);
+    waiter_ask(&w);
+    assert_int_equal(waiter_wait(&w), 0);
+    struct rl_line *line = &w.f.lock->resources[0]->line;
+    line->avoid = 1u << passed_over;
+    fake_node_pause(waiter_node(&w, 0));
+    fake_node_pause(waiter_node(&w, 1));
+    assert_int_equal(five_release(&w.f, w.f.lock), 0);
+    assert_int_not_equal(line->release_until_ns, 0);
+    assert_int_equal(redlock_acquire(next, &options, five_on_lock, &done), 0);
+    fake_node_resume(waiter_node(&w, 1));
+    assert_int_equal(five_wait(&w.f, &done), 0); /* else its wait_ms ends, before home's timeout */
+    fake_node_resume(waiter_node(&w, 0));
+    assert_int_equal(five_release(&w.f, next), 0);
+    waiter_stop(&w);
+}
+
 /* Nothing comes any more from that node, which is given up. */
 static void goes_on_after_silence(void **state) {
     struct waiter w;
@@ -110,9 +148,8 @@ static void goes_on_after_silence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_no_late_answer),
-        cmocka_unit_test(comes_home_when_it_answers),
-        cmocka_unit_test(stays_where_it_is_heard),
+        cmocka_unit_test(takes_no_late_answer),    cmocka_unit_test(comes_home_when_it_answers),
+        cmocka_unit_test(stays_where_it_is_heard), cmocka_unit_test(another_answer_ends_no_wait),
         cmocka_unit_test(goes_on_after_silence),
     };
     return cmocka_run_group_tests_name("slow_home", tests, NULL, NULL);

@@ -239,6 +239,39 @@ static void told_in_silence(void **state) {
     live_end(live);
 }
 
+/* The hold ends between an acquire that joins it and the report: its span has ended by the loss. */
+struct ends {
+    int lost, failed;
+};
+
+static void ends_trace(const redlock_event *event, void *data) {
+    struct ends *ends = data;
+    ends->lost += event->type == REDLOCK_EVENT_LOST;
+    ends->failed += event->type == REDLOCK_EVENT_FAILED;
+}
+
+static void a_span_ends_once(void **state) {
+    struct live *live = *state;
+    struct ends ends = {0};
+    struct live_done joined = {0};
+    live_start(live, 5, NULL);
+    redlock_client_options options = live_options(live);
+    options.trace = ends_trace;
+    options.trace_data = &ends;
+    live_open_all(live, &options);
+    redlock_lock *lock = live_lock(live->client, "key");
+    redlock_acquire_options once = live_once(TTL_MS);
+    once.owner = 1;
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &joined), 0);
+    live_block_until(redlock_lock_valid_until_ns(lock));
+    LIVE_UNTIL(live, joined.count == 1);
+    LIVE_STATUS(joined.status, REDLOCK_ERR_EXPIRED);
+    assert_int_equal(ends.lost, 1);
+    assert_int_equal(ends.failed, 0);
+    live_end(live);
+}
+
 /* -- A loop that is blocked -- */
 
 /* What happened, in its order: L for lost, S for a success that was told. */
@@ -435,6 +468,7 @@ int main(void) {
         LIVE_TEST_FIVE(not_told_when_released),
         LIVE_TEST_FIVE(not_told_when_extended),
         LIVE_TEST(told_in_silence),
+        LIVE_TEST(a_span_ends_once),
         LIVE_TEST_FIVE(loss_before_later_success),
         LIVE_TEST_FIVE(loss_between_two_callbacks),
         LIVE_TEST_FIVE(no_grant_after_its_end),
