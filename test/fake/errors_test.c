@@ -139,7 +139,8 @@ static void maps_errors_of_an_extension(void **state) {
     five_stop(&f);
 }
 
-/* The scripts are forgotten: the same request goes out whole, once, and EVAL loads it again. */
+/* The scripts are forgotten: the same request goes out whole, once, and EVAL loads it again. On a
+ * new connection it is whole at once. */
 static void falls_back_to_the_whole_script(void **state) {
     (void)state;
     struct five f;
@@ -159,6 +160,13 @@ static void falls_back_to_the_whole_script(void **state) {
         assert_int_equal(fake_node_count(f.nodes[i], "EVAL"), 3);    /* two extends, one release */
         assert_int_equal(fake_node_keys(f.nodes[i]), 0);
     }
+    fake_node_restart(f.nodes[0]);
+    five_wait_node(&f, 0, false);
+    five_wait_node(&f, 0, true);
+    five_cycle(&f);
+    five_wait_repaid(&f);
+    assert_int_equal(fake_node_count(f.nodes[0], "EVALSHA"), 2);
+    assert_int_equal(fake_node_count(f.nodes[0], "EVAL"), 4);
     five_stop(&f);
 }
 

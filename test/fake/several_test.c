@@ -59,6 +59,10 @@ static void sets_before_it_releases(void **state) {
         }
     }
     MARK_TO(SET_NOT_AGAIN);
+    const size_t hashes = fake_node_count(f.nodes[4], "EVALSHA");
+    assert_int_equal(five_acquire(&f, lock), REDLOCK_ERR_HELD);
+    five_wait_repaid(&f);
+    assert_int_equal(fake_node_count(f.nodes[4], "EVALSHA"), hashes + 1); /* the release alone */
     five_stop(&f);
 }
 
