@@ -13,8 +13,9 @@
  *
  * What is late if nobody runs the loop for RL_REST_MS? Nothing that a caller waits for, who would
  * run it. Timers are not: due_ns says when the first one is, and the loop thread takes the loop
- * for it. Bytes that arrive meanwhile are read before a deadline of theirs is looked at
- * (heard_ns() of base/world.h).
+ * for it. (No test shows that: each who leaves the loop free has seen no timer due within
+ * RL_REST_MS, so without due_ns one would be late by no more than that.) Bytes that arrive
+ * meanwhile are read before a deadline of theirs is looked at (heard_ns() of base/world.h).
  */
 #include "blocking/drive.h"
 
