@@ -1,28 +1,56 @@
 """Keys that a lock left behind: what is still on a node when every ttl is over.
 
-Happy path: the clients have ended; settle() waits one ttl and a little more, then scan() finds
-nothing. What it finds is written as an event; the checker judges. A key on a node whose clock was
-moved ends late for that reason, and the event says so. Failure modes: a node that does not answer
-raises.
+Happy path: the clients have ended; settle() waits until the nodes have all that they sent, then one
+ttl and a little more, and scan() finds nothing. What it finds is written as an event; the checker
+judges. A key on a node whose clock was moved ends late for that reason, and the event says so.
+Failure modes: a node that does not answer raises, and so does one that acknowledges nothing.
 """
 
 from __future__ import annotations
 
 import re
+import socket
+import sys
 import time
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from inject import NS_PER_MS
 from node import Node
 from record import Record, now_ns
+from server import ChaosError
 
 SLACK_S = 1.0  # releases that were owed to a node that was away
+SENT_TIMEOUT_S = 150.0  # the kernel's pause between two tries grows to 120 s
+SENT_POLL_S = 0.05
+# FIN_WAIT1, LAST_ACK, CLOSING: the process is gone, and not all that it wrote has arrived.
+_CLOSING = ("04", "09", "0B")
 # Not locks, whatever they hold: lines, counters, who would upgrade.
 _NOTES = "libredlock:"
 # What a lock's key holds. Other keys (fence counters, somebody's own) are not locks.
 _TOKEN = re.compile(r"([0-9a-f]{40}|redlock:shared)\Z")
 
 
-def settle(ttl_ms: int) -> None:
+def unsent(urls: list[str]) -> int:
+    """How many connections to these nodes are closed, with something that has not arrived: a SET of
+    a killed client may be repeated by the kernel for seconds after its node can be reached again."""
+    addresses = set()
+    for url in urls:
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        host = socket.inet_aton(socket.gethostbyname(parts.hostname))
+        addresses.add(f"{int.from_bytes(host, sys.byteorder):08X}:{parts.port or 6379:04X}")
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[2] in addresses and line[3] in _CLOSING for line in lines)
+
+
+def settle(ttl_ms: int, urls: list[str]) -> None:
+    until = time.monotonic() + SENT_TIMEOUT_S
+    while unsent(urls):
+        if time.monotonic() > until:
+            raise ChaosError(f"a node has not acknowledged in {SENT_TIMEOUT_S:g} s what clients "
+                             "that are gone had sent to it")
+        time.sleep(SENT_POLL_S)
     time.sleep(ttl_ms * 1.01 / 1000 + SLACK_S)
 
 

@@ -112,7 +112,7 @@ class Run:
         self._clients.finish()
         for node in self.backend.nodes:
             node.heal()
-        orphans.settle(self.settings.ttl_ms)
+        orphans.settle(self.settings.ttl_ms, [node.url for node in self.backend.nodes])
         orphans.scan(self.record, self.backend.nodes)
 
     def _timeline(self, clients: Clients) -> None:

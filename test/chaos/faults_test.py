@@ -14,12 +14,14 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(sys.argv[1])
 CLOCK = Path(sys.argv[2]).resolve()
 BACKEND = sys.argv[3] if len(sys.argv) > 3 else "local"
 sys.path[:0] = [str(ROOT / "cluster" / "chaos"), str(ROOT / "test" / "chaos")]
 
+import orphans
 import tap
 from faults import CATALOGUE
 from inject import DRIFT_PPM, FILLER_PREFIX, inject
@@ -154,6 +156,18 @@ class Faults(unittest.TestCase):
 
     def test_partition_out(self):
         self.cut("partition-out", True)
+
+    @unittest.skipIf(BACKEND == "local", "what a dead client sent is in the proxy, which hands it on")
+    def test_what_a_dead_client_sent_is_waited_for(self):
+        """The kernel repeats it 1.7 s and 3.4 s after the sending."""
+        with Client(self.node) as client:
+            self.assertEqual(client.ask("PING"), "+PONG")
+            self.begin("partition-in")
+            self.assertIsNone(client.ask("SET late yes", 1.9))
+        self.heal()
+        with mock.patch.object(orphans, "SLACK_S", 0):
+            orphans.settle(1, [self.node.url])
+        self.assertEqual(self.call("GET", "late"), "yes")
 
     def test_reset(self):
         with Client(self.node) as client:
