@@ -146,8 +146,8 @@ def judge(history, stall_s=None, starved_s=None):
         "stall_ms": round((liveness.overall[1] - liveness.overall[0]) / 1e6)
         if liveness.overall else 0,
         "idle_ms": round((liveness.idle[1] - liveness.idle[0]) / 1e6) if liveness.idle else 0,
-        "waits_in_line": order.judged, "overtaken": order.total, "overtaken_most": order.most,
-        "overtaken_apart": order.apart,
+        "waits": order.waits, "waits_in_line": order.judged, "overtaken": order.total,
+        "overtaken_most": order.most, "overtaken_apart": order.apart,
         "starved_ms": round(max(dry, default=0) / 1e6),
         "seconds": round((history.end_ns - history.begin_ns) / 1e9, 3),
         "quorum_ms": round(liveness.quorum_ns / 1e6),

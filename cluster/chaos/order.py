@@ -143,9 +143,10 @@ def of_resource(history, moves, resource):
 
 
 class Order:
-    """Of all resources: waits that were judged, and those of them that were overtaken."""
+    """Of all resources: waits, those that were judged, and those of them that were overtaken."""
 
     def __init__(self, history):
+        self.waits = 0
         self.judged = 0
         self.overtaken = []
         self.apart = 0  # so often somebody of another line was first
@@ -156,6 +157,7 @@ class Order:
         resources = {name for story in history.clients.values() for _, _, _, name in story.waits}
         for resource in sorted(resources, key=str):
             waits = of_resource(history, moves, resource)
+            self.waits += len(waits)
             begins = [wait.begin_ns for wait in waits]
             for wait in waits:
                 if not wait.lines or not covered(quiet, wait.begin_ns, wait.end_ns) or \

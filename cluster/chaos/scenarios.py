@@ -19,7 +19,8 @@ MAJORITY = "majority"  # a quorum of nodes is broken at the same instant, then a
 class Scenario:
     """pace: longest pause between two faults, in units of the ttl. at_home: faults of nodes strike
     the one that has the longest line just then, one at a time. order: who came later and was granted
-    first is counted and judged (order.py). workload: what the clients do unless it is asked for."""
+    first is counted and judged (order.py), for which faults leave calm stretches. workload: what the
+    clients do unless it is asked for."""
 
     name: str
     text: str

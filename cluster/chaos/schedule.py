@@ -4,6 +4,9 @@ Happy path: plan() gives steps in order of time. The same arguments give the sam
 machine and with every Python 3 (random.Random's generator and its randrange are stable), so a run
 is repeated by its seed. Times are in milliseconds since the clients were started.
 
+Where the order of the clients is judged, which takes a while without faults, they come in bouts,
+and a calm goes before each: ORDER_CALM_MS, in a short run a quarter of it.
+
 What it keeps: never two faults on one node or one client process at the same time; in a scenario
 for a minority, at most N - quorum nodes are broken or still recovering; the last fault ends early
 enough for the cluster to be whole at the end. Failure modes: a run too short for any fault raises
@@ -20,6 +23,7 @@ from scenarios import MAJORITY, Scenario
 
 WARM_UP_MS = 500  # without faults, at the start
 CALM_MS = 500  # without faults, at the end
+ORDER_CALM_MS = 5000  # without faults before each bout of them, where the order is judged
 RECOVER_MS = 1200  # a healed node may need this long until it is connected again
 
 
@@ -88,7 +92,9 @@ class _Planner:
         return self.random.choice(whole)
 
     def minority(self) -> None:
-        at_ms = WARM_UP_MS
+        calm_ms = min(ORDER_CALM_MS, self.end_ms // 4) if self.scenario.order else 0
+        at_ms = WARM_UP_MS + calm_ms
+        bout_end_ms = at_ms + calm_ms
         bag: list[str] = []
         pace_ms = int(self.scenario.pace * self.what.ttl_ms)
         while at_ms < self.end_ms:
@@ -100,6 +106,9 @@ class _Planner:
             if target is not None:
                 bag.pop()
             at_ms += self.random.randint(pace_ms // 4, pace_ms)
+            if calm_ms and at_ms >= bout_end_ms:
+                at_ms = max(at_ms, *(step.at_ms + step.for_ms for step in self.steps)) + calm_ms
+                bout_end_ms = at_ms + calm_ms
 
     def majority(self) -> None:
         at_ms = WARM_UP_MS

@@ -81,7 +81,8 @@ def about_work(verdict):
     yield f"  a client that waited was granted none for {verdict['starved_ms'] / 1000:.2f} s"
     if verdict["waits_in_line"]:
         yield (f"order: of {plural(verdict['waits_in_line'], 'wait')} in a line, no node being "
-               f"broken, {verdict['overtaken']} times somebody who came later was served first, "
+               f"broken ({verdict['waits_in_line'] / verdict['waits']:.0%} of all), "
+               f"{verdict['overtaken']} times somebody who came later was served first, "
                f"at most {verdict['overtaken_most']} before one of them; "
                f"{plural(verdict['overtaken_apart'], 'time')} somebody in the line of another node")
 

@@ -54,7 +54,7 @@ run_it() {
 }
 
 if [ -z "$control" ]; then
-    run_it 4
+    run_it 39 # five seconds of "line" have a fault of each kind then, and a calm
     result "$scenario holds" $? "$scratch/log"
 else
     # How often one of them does what is wrong in so few seconds is chance, and less on a busy machine.

@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT / "cluster" / "chaos"), str(ROOT / "test" / "chaos")]
 import tap
 from faults import CATALOGUE, parse
 from scenarios import MINORITY, SCENARIOS
-from schedule import CALM_MS, Plan, plan
+from schedule import CALM_MS, ORDER_CALM_MS, Plan, plan
 
 SEEDS = range(1, 101)
 
@@ -78,6 +78,17 @@ class Schedule(unittest.TestCase):
                     free_ms = end_ms.get(step.target, 0)
                     self.assertGreaterEqual(step.at_ms, free_ms, f"{name} {seed}")
                     end_ms[step.target] = step.at_ms + step.for_ms
+
+    def test_a_calm_goes_before_each_bout_where_the_order_is_judged(self):
+        for seconds, calm_ms in ((60, ORDER_CALM_MS), (8, 1875)):
+            for seed in SEEDS:
+                steps = make("line", seed, seconds)
+                ends = [0] + [max(step.at_ms + step.for_ms for step in steps[: i + 1])
+                              for i in range(len(steps))]
+                calms = [step.at_ms - end for step, end in zip(steps, ends)
+                         if step.at_ms - end >= calm_ms]
+                self.assertGreaterEqual(sum(calms), seconds * 1000 * 0.2, f"{seconds} {seed}")
+                self.assertGreaterEqual(steps[0].at_ms, calm_ms)
 
     def test_a_client_process_is_left(self):
         for seed in SEEDS:
