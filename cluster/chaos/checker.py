@@ -164,7 +164,7 @@ def plans(story):
     """How each loss came about."""
     losses = {}
     for _, status, plan in story.lost:
-        on_purpose = plan == "outlast" and status == "ERR_EXPIRED"
+        on_purpose = plan == "outlast" and status in ("ERR_EXPIRED", "ERR_MAX_HOLD")
         count(losses, "on purpose" if on_purpose else status)
     return losses
 

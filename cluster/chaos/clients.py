@@ -50,6 +50,7 @@ class Load:
     guard: str
     seconds: float
     permits: int
+    max_hold_ms: int  # 0: no limit
     redlock: Path | None  # of shells
 
     def command(self, process: int) -> list[str]:
@@ -62,6 +63,7 @@ class Load:
             "ttl-ms": self.ttl_ms,
             "wait-ms": self.wait_ms,
             "work-ms": self.work_ms,
+            "max-hold-ms": self.max_hold_ms,
             "seed": self.seed * 1000 + process,
             "workload": self.workload,
             "permits": self.permits,

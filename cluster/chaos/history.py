@@ -157,7 +157,7 @@ class History:
 class Story:
     """What one client told of itself."""
     __slots__ = ("waits", "reads", "permits", "moves", "turns", "grants", "denied", "lost",
-                 "attempts", "released", "changes")
+                 "attempts", "released", "changes", "validities")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
@@ -166,6 +166,7 @@ class Story:
         self.moves = []  # [(t_ns, node)]: a place in its line was asked for; None: it was left
         self.turns = []  # when it was told that it is its turn
         self.grants = []  # [(t_ns, wait_us, plan)]
+        self.validities = []  # [(t_ns, when the hold's and when this request was sent, until)]
         self.denied = {}  # status -> how often
         self.lost = []  # [(t_ns, status, plan)]
         self.attempts = 0

@@ -158,7 +158,7 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
     }
     worker->is_lost = 0;
     worker->sequence++;
-    worker->valid_until_ns = redlock_lock_valid_until_ns(lock);
+    worker->valid_until_ns = chaos_work_valid_until_ns(worker);
     snprintf(worker->token, sizeof(worker->token), "%s", redlock_lock_token(lock));
     if (worker->permits > 0) {
         chaos_permits_granted(worker);
@@ -214,6 +214,9 @@ static void worker_wait(struct chaos_worker *worker) {
     options.jitter_ms = RETRY_JITTER_MS;
     options.on_lost = lost_cb;
     options.lost_data = worker;
+    if (process->settings.max_hold_ms > 0) {
+        options.max_hold_ms = process->settings.max_hold_ms;
+    }
     worker->wait_ns = redlock_now_ns();
     tell_wait(worker);
     must(worker, redlock_acquire(worker->lock, &options, acquired_cb, worker), "acquire");
@@ -233,14 +236,19 @@ static void opened_cb(redlock_client *client, int status, void *data) {
     worker_wait(worker);
 }
 
-/* Where it waits, and when it is its turn: for the order in which clients are served. */
+/* When it asks, for its validity; where it waits, and when it is its turn, for the order in which
+ * clients are served. */
 static void traced(const redlock_event *event, void *data) {
-    const struct chaos_worker *worker = data;
+    struct chaos_worker *worker = data;
     struct chaos_journal *journal = &worker->process->journal;
     const char *what = event->type == REDLOCK_EVENT_JOIN    ? "join"
                        : event->type == REDLOCK_EVENT_LEAVE ? "leave"
                        : event->type == REDLOCK_EVENT_TURN  ? "turn"
                                                             : NULL;
+    if (event->type == REDLOCK_EVENT_ATTEMPT || event->type == REDLOCK_EVENT_TAKE ||
+        event->type == REDLOCK_EVENT_EXTEND || event->type == REDLOCK_EVENT_UPGRADE) {
+        worker->asked_ns = event->now_ns;
+    }
     if (what == NULL) {
         return;
     }
@@ -281,6 +289,9 @@ void chaos_life_open(struct chaos_worker *worker, struct chaos_process *process,
     options.client_name = worker->name;
     options.guard = (enum redlock_guard)process->settings.guard;
     options.max_ttl_ms = process->settings.ttl_ms;
+    if (process->settings.workload == CHAOS_EDGE) {
+        options.lost_margin_ms = 0;
+    }
     options.trace = traced;
     options.trace_data = worker;
     options.error = error;

@@ -13,6 +13,8 @@
  *   extended  about as long as the ttl, kept alive by redlock_extend()
  *   outlast   longer than the ttl and not extended: the lock is lost in the middle on purpose, and
  *             a correct client stops there
+ * In the workload edge each is extended up to three times, the last time at any moment of its
+ * validity, and outlasts that: it acts each millisecond at the end.
  *
  * Can a correct worker act after the end of validity? Every act of a holder goes through
  * act() of work.c, which reads the clock first and asks redlock_lock_is_valid() after it, so the

@@ -30,13 +30,15 @@ What one fault does, and what it looks like when an assumption of Redlock is bro
     sh cluster/chaos.sh --faults sigstop,partition --seed 7
 
 Whether the judge can say no: each of these must end in a violation. The clients ask one node of
-five each; release by a plain DEL; work on after the end of validity; nodes whose lines are turned
-round all the time, so that who came last is served first; nodes that forget that others read;
-holders of permits that go by the slots that they were given first.
+five each; release by a plain DEL; work on after the end of validity; count that from the answer,
+not from the sending; nodes whose lines are turned round all the time, so that who came last is
+served first; nodes that forget that others read; holders of permits that go by the slots that they
+were given first.
 
     sh cluster/chaos.sh --control quorum1
     sh cluster/chaos.sh --control blind-release
     sh cluster/chaos.sh --control ignore-validity --scenario pause
+    sh cluster/chaos.sh --control from-reply --scenario split
     sh cluster/chaos.sh --control reversed-line --scenario line --processes 8 --resources 1
     sh cluster/chaos.sh --control unseen-readers --scenario readers --resources 1
     sh cluster/chaos.sh --control kept-slot --scenario permits
@@ -93,9 +95,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--nodes", type=int, default=5, help="how many nodes; compose has 5 (5)")
     add(
         "--workload",
-        choices=("register", "lock-set", "rwlock", "permits"),
+        choices=("register", "lock-set", "rwlock", "permits", "edge"),
         help="the guarded work (register; of the scenario \"readers\" rwlock: four of five read; of "
-        "\"permits\" permits: up to three of a semaphore's at once)",
+        "\"permits\" permits: up to three of a semaphore's at once; of "
+        "\"split\" and \"drift\" edge: holders that act until their validity ends)",
     )
     add("--permits", type=int, default=5, help="of the workload permits: of each resource (5)")
     add(
@@ -110,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
             "quorum1",
             "blind-release",
             "ignore-validity",
+            "from-reply",
             "reversed-line",
             "unseen-readers",
             "kept-slot",

@@ -187,6 +187,7 @@ def close_windows(history):
 
 def read_story(history, path):
     waiting = {}  # client -> since when
+    won = {}  # client -> when the attempt was sent that won its hold
     attempts = {}
     for event in objects(history, path):
         t_ns, what, client = event["t_ns"], event.get("what"), str(event.get("client"))
@@ -198,6 +199,11 @@ def read_story(history, path):
             process["leaked"] |= what == "end" and bool(event.get("leaked"))
             continue
         story = history.clients.setdefault(client, Story())
+        if event.get("asked_ns"):
+            if what == "grant" or client not in won:
+                won[client] = event["asked_ns"]
+            story.validities.append(
+                (t_ns, won[client], event["asked_ns"], event["valid_until_ns"]))
         if what == "wait":
             waiting[client] = (t_ns, event.get("resource"))
             if event.get("reads"):

@@ -57,6 +57,11 @@ class Settings:
     shells: int
     redlock: Path | None
 
+    @property
+    def max_hold_ms(self) -> int:
+        """So that it is what ends a hold that is extended often; 0: no limit."""
+        return self.ttl_ms * 9 // 5 if self.workload == "edge" else 0
+
 
 @dataclass
 class Run:
@@ -188,6 +193,7 @@ class Run:
             guard=asked.guard,
             seconds=asked.seconds,
             permits=asked.permits,
+            max_hold_ms=asked.max_hold_ms,
             redlock=asked.redlock,
         )
 
@@ -209,6 +215,7 @@ class Run:
                 "ttl_ms": asked.ttl_ms,
                 "wait_ms": asked.wait_ms,
                 "work_ms": asked.work_ms,
+                "max_hold_ms": asked.max_hold_ms,
                 "started_ns": self._started_ns,
                 "ended_ns": ended_ns,
                 "clients": asked.clients,

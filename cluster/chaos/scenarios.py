@@ -52,7 +52,14 @@ _ALL = (
     Scenario("pause", "nodes hang for longer than the ttl", ("sigstop", "client-pause")),
     Scenario("partition", "nodes are cut off, in one direction or both", _NETWORK[:3]),
     Scenario("flaky", "resets, delay and loss", _NETWORK[3:]),
-    Scenario("split", "a majority is cut off, then healed", _NETWORK[:3], MAJORITY, 2.0),
+    Scenario(
+        "split",
+        "a majority is cut off, then healed; holders act until their validity ends",
+        _NETWORK[:3],
+        MAJORITY,
+        2.0,
+        workload="edge",
+    ),
     Scenario(
         "blackout",
         "a majority dies or hangs at once, then comes back with its data",
@@ -63,7 +70,13 @@ _ALL = (
     Scenario(
         "scripts", "nodes forget scripts and refuse writes", ("script-flush", "oom", "demote")
     ),
-    Scenario("drift", "nodes' clocks drift within the allowance", ("clock-drift",)),
+    Scenario(
+        "drift",
+        "a majority's clocks drift within the allowance; holders act until their validity ends",
+        ("clock-drift",),
+        MAJORITY,
+        workload="edge",
+    ),
     Scenario("clients", "client processes are stopped and killed", ("client-stop", "client-kill")),
     Scenario(
         "line",

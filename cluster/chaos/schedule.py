@@ -63,7 +63,7 @@ class _Planner:
         self.free_ms: dict[str, int] = {}  # when a target may be broken again
         self.steps: list[Step] = []
 
-    def add(self, at_ms: int, name: str, target: str) -> bool:
+    def add(self, at_ms: int, name: str, target: str, seed: int | None = None) -> bool:
         """One fault from at_ms on; False if it would not end before the run does."""
         shortest, longest = CATALOGUE[name].for_ttl
         ttl_ms = self.what.ttl_ms
@@ -71,7 +71,7 @@ class _Planner:
         for_ms = min(for_ms, max(int(shortest * ttl_ms), self.end_ms - at_ms))
         if at_ms + for_ms > self.end_ms:
             return False
-        seed = self.random.randrange(2**31)
+        seed = self.random.randrange(2**31) if seed is None else seed
         self.steps.append(Step(len(self.steps) + 1, at_ms, name, target, for_ms, seed))
         self.free_ms[target] = at_ms + for_ms + RECOVER_MS
         return True
@@ -116,8 +116,10 @@ class _Planner:
         quorum = self.what.nodes // 2 + 1
         while at_ms < self.end_ms:
             nodes = self.random.sample(range(1, self.what.nodes + 1), quorum)
+            seed = self.random.randrange(2**31)  # so clocks drift, or are replicas late, together
             for node in nodes:
-                if not self.add(at_ms, self.random.choice(self.scenario.faults), f"n{node}"):
+                fault = self.random.choice(self.scenario.faults)
+                if not self.add(at_ms, fault, f"n{node}", seed):
                     return
             at_ms = max(self.free_ms.values()) + self.random.randint(pace_ms // 2, pace_ms)
 

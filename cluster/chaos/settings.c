@@ -36,15 +36,20 @@ static const struct tool_option rows[] = {
      .help = "the longest wait for one lock (5000)"},
     {"work-ms", 0, TOOL_WHOLE, .at = AT(work_ms), .min = 1, .max = 3600000, .value = "M",
      .help = "average of a usual piece of work under the lock (20)"},
+    {"max-hold-ms", 0, TOOL_WHOLE, .at = AT(max_hold_ms), .min = 0, .max = REDLOCK_TTL_MS_MAX,
+     .value = "H",
+     .help = "the longest hold, however often it is extended; 0: no\n"
+             "limit (0)"},
     {"seed", 0, TOOL_WHOLE, .at = AT(seed), .min = 0, .max = INT64_MAX, .value = "S",
      .help = "the same seed chooses the same works and pauses (1)"},
     {"seconds", 0, TOOL_WHOLE, .at = AT(seconds), .min = 0, .max = 1000000, .value = "S",
      .help = "end by itself after S seconds; 0: never (0)"},
-    {"workload", 0, TOOL_CHOICE, .at = AT(workload), .choices = "register|lock-set|rwlock|permits",
-     .value = "W",
+    {"workload", 0, TOOL_CHOICE, .at = AT(workload),
+     .choices = "register|lock-set|rwlock|permits|edge", .value = "W",
      .help = "register: records only; lock-set: also read, pause,\n"
              "write back; rwlock: readers and writers; permits: up to\n"
-             "three of those of a semaphore (register)"},
+             "three of those of a semaphore; edge: as register, but\n"
+             "each holder acts until its validity ends (register)"},
     {"permits", 0, TOOL_WHOLE, .at = AT(permits), .min = 5, .max = REDLOCK_PERMITS_MAX,
      .value = "K",
      .help = "of each resource; of all but the first the number is\n"
@@ -54,7 +59,7 @@ static const struct tool_option rows[] = {
              "work under the permits that the environment names"},
     {"control", 0, TOOL_CHOICE, .at = AT(control), .choices = CHAOS_CONTROLS, .value = "C",
      .help = "a lock that is wrong on purpose: quorum1,\n"
-             "blind-release, ignore-validity, kept-slot"},
+             "blind-release, ignore-validity, from-reply, kept-slot"},
     {"guard", 0, TOOL_CHOICE, .at = AT(guard), .choices = "off|observed|strict", .value = "G",
      .help = "off, observed or strict, with the ttl as the longest\n"
              "ttl (off: the nodes of a run are new, and what comes of\n"

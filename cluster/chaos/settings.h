@@ -17,17 +17,19 @@ enum chaos_workload {
     CHAOS_REGISTER, /* a holder writes records, and nothing else */
     CHAOS_LOCK_SET, /* ... and adds a number to a file: read all, pause, write all back */
     CHAOS_RWLOCK,   /* writers write records; most clients are readers, beside each other */
-    CHAOS_PERMITS   /* holders of one to three of k permits write records under their slots */
+    CHAOS_PERMITS,  /* holders of one to three of k permits write records under their slots */
+    CHAOS_EDGE      /* a holder renews up to three times, and acts until its validity ends */
 };
 
 /* The negative controls: each is a lock that could have been written so, and each is wrong. */
-#define CHAOS_CONTROLS "none|quorum1|blind-release|ignore-validity|kept-slot"
+#define CHAOS_CONTROLS "none|quorum1|blind-release|ignore-validity|from-reply|kept-slot"
 
 enum chaos_control {
     CHAOS_CORRECT,
     CHAOS_QUORUM1,         /* each client asks one node only, not all of them the same */
     CHAOS_BLIND_RELEASE,   /* a holder deletes the key without looking whose it is */
     CHAOS_IGNORE_VALIDITY, /* a holder goes on after its validity has ended */
+    CHAOS_FROM_REPLY,      /* it counts its validity from the answer, not from the sending */
     CHAOS_KEPT_SLOT        /* permits: a client goes by the slots that it was given first */
 };
 
@@ -38,7 +40,8 @@ struct chaos_settings {
     int64_t clients; /* in this process, 1 to 999 */
     int64_t resources;
     int64_t ttl_ms, wait_ms, work_ms;
-    int64_t permits; /* of a resource, of the workload permits; see permits.h */
+    int64_t max_hold_ms; /* 0: no limit */
+    int64_t permits;     /* of a resource, of the workload permits; see permits.h */
     int64_t seed;
     int64_t seconds; /* 0: until SIGTERM */
     int workload;    /* enum chaos_workload */

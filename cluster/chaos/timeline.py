@@ -168,7 +168,7 @@ class Timeline:
         held = spans.union((hold.enter_ns, hold.window_end_ns) for hold in holds)
         svg.path(blocks(held, scale, y, LANE_BAR, power=0.5), "holding", f"{client}: holding")
         losses = [t_ns for t_ns, status, plan in story.lost
-                  if plan != "outlast" or status != "ERR_EXPIRED"]
+                  if plan != "outlast" or status not in ("ERR_EXPIRED", "ERR_MAX_HOLD")]
         shape, last = "", -9
         for t_ns in losses:
             x = scale(t_ns)

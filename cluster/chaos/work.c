@@ -3,17 +3,23 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "set.h"
 
+#define NS_PER_MS UINT64_C(1000000)
 #define SHORT_STEPS 3
 #define CONVERSIONS 4 /* rwlock: one of so many holds becomes the other kind */
 /* Of 128 works so many are extended, and so many outlast their lock; the others are short. */
 #define PLANS 128
 #define PLANS_EXTENDED 5
 #define PLANS_OUTLAST 3
+/* edge: extensions of one hold, and when it begins to act each millisecond. */
+#define EDGE_RENEWALS 3
+#define EDGE_MS 20
+#define EDGE_STEPS 250 /* more than a hold takes whose validity ends it */
 
 static const char *const plan_names[] = {"short", "extended", "outlast"};
 
@@ -40,9 +46,21 @@ static void note(const struct chaos_worker *worker, uint64_t t_ns, const char *w
 /* May a holder act now? The clock is read before the question, so that the time recorded for an act
  * is never later than the answer. */
 static int may_act(const struct chaos_worker *worker, uint64_t *t_ns) {
+    const int control = worker->process->settings.control;
     *t_ns = redlock_now_ns();
-    return worker->process->settings.control == CHAOS_IGNORE_VALIDITY ||
+    return control == CHAOS_IGNORE_VALIDITY ||
+           (control == CHAOS_FROM_REPLY && *t_ns < worker->valid_until_ns) ||
            redlock_lock_is_valid(worker->lock);
+}
+
+uint64_t chaos_work_valid_until_ns(const struct chaos_worker *worker) {
+    const struct chaos_settings *settings = &worker->process->settings;
+    const uint64_t until_ns = redlock_lock_valid_until_ns(worker->lock);
+    const uint64_t ttl_ms = (uint64_t)settings->ttl_ms;
+    if (settings->control == CHAOS_FROM_REPLY && until_ns > 0) {
+        return redlock_now_ns() + (ttl_ms - ttl_ms / 100 - 2) * NS_PER_MS;
+    }
+    return until_ns;
 }
 
 /* An act of a holder. Returns 0 if the lock is not valid any more: nothing was written. */
@@ -87,12 +105,25 @@ void chaos_work_lost(struct chaos_worker *worker, int status) {
     tool_json_text(json, "plan", plan_names[worker->plan]);
     tool_json_number(json, "left_us", left_ns / 1000);
     chaos_journal_end(journal);
-    if (worker->is_working && worker->process->settings.control != CHAOS_IGNORE_VALIDITY) {
+    const int control = worker->process->settings.control;
+    if (worker->is_working && control != CHAOS_IGNORE_VALIDITY && control != CHAOS_FROM_REPLY) {
         work_cut_short(worker);
     }
 }
 
 /* -- Extending -- */
+
+static void tell_extended(const struct chaos_worker *worker, const char *what, int status,
+                          uint64_t valid_until_ns) {
+    struct tool_json *json = chaos_journal_begin(&worker->process->journal, worker->name, what);
+    tool_json_text(json, "resource", worker->resource);
+    tool_json_text(json, "status", redlock_err_name(status));
+    if (valid_until_ns > 0) {
+        tool_json_number(json, "asked_ns", (int64_t)worker->asked_ns);
+        tool_json_number(json, "valid_until_ns", (int64_t)valid_until_ns);
+    }
+    chaos_journal_end(&worker->process->journal);
+}
 
 static void extended_cb(redlock_lock *lock, int status, void *data) {
     struct chaos_worker *worker = data;
@@ -100,25 +131,23 @@ static void extended_cb(redlock_lock *lock, int status, void *data) {
         return; /* of a hold that is over */
     }
     worker->is_extending = 0;
-    chaos_journal_status(&worker->process->journal, worker->name, "extend", worker->resource,
-                         redlock_err_name(status));
-    if (status == 0 && worker->is_working) {
-        uint64_t t_ns = redlock_now_ns();
-        uint64_t valid_until_ns = redlock_lock_valid_until_ns(lock);
-        if (valid_until_ns > 0) {
-            worker->valid_until_ns = valid_until_ns;
-            note(worker, t_ns, "extend");
-        }
+    const uint64_t t_ns = redlock_now_ns();
+    const uint64_t valid_until_ns = status == 0 ? chaos_work_valid_until_ns(worker) : 0;
+    tell_extended(worker, "extend", status, valid_until_ns);
+    if (worker->is_working && valid_until_ns > 0) {
+        worker->valid_until_ns = valid_until_ns;
+        worker->renewals_left--;
+        note(worker, t_ns, "extend");
     }
 }
 
-/* Once a third of the ttl is used up. What cannot be extended now is tried again at the next step;
- * what cannot be extended at all is found out there too. */
+/* What cannot be extended now is tried again at the next step; what cannot be extended at all is
+ * found out there too. */
 static void extend_if_due(struct chaos_worker *worker) {
-    const int64_t ttl_ms = worker->process->settings.ttl_ms;
-    if (worker->plan == CHAOS_EXTENDED && !worker->is_extending &&
-        redlock_lock_remaining_ms(worker->lock) < ttl_ms - ttl_ms / 3) {
-        worker->is_extending = redlock_extend(worker->lock, 0, extended_cb, worker) == 0;
+    if (worker->renewals_left > 0 && !worker->is_extending &&
+        redlock_lock_remaining_ms(worker->lock) < worker->renew_at_ms &&
+        redlock_extend(worker->lock, 0, extended_cb, worker) == 0) {
+        worker->is_extending = 1;
     }
 }
 
@@ -131,10 +160,9 @@ static void upgraded_cb(redlock_lock *lock, int status, void *data) {
         return; /* of a hold that is over */
     }
     worker->is_extending = 0;
-    chaos_journal_status(&worker->process->journal, worker->name, "upgrade", worker->resource,
-                         redlock_err_name(status));
-    uint64_t t_ns = redlock_now_ns();
-    uint64_t valid_until_ns = redlock_lock_valid_until_ns(lock);
+    const uint64_t t_ns = redlock_now_ns();
+    const uint64_t valid_until_ns = chaos_work_valid_until_ns(worker);
+    tell_extended(worker, "upgrade", status, valid_until_ns);
     if (worker->is_working && valid_until_ns > 0) {
         worker->reads = status != 0;
         worker->valid_until_ns = valid_until_ns;
@@ -168,6 +196,15 @@ static void last_step(struct chaos_worker *worker) {
     }
 }
 
+/* Until the next step; shorter towards the end of validity if it acts up to that. */
+static uint64_t pause_ms(const struct chaos_worker *worker) {
+    const int64_t left_ms = redlock_lock_remaining_ms(worker->lock) - EDGE_MS;
+    if (worker->process->settings.workload != CHAOS_EDGE || left_ms > (int64_t)worker->step_ms) {
+        return worker->step_ms;
+    }
+    return left_ms > 1 ? (uint64_t)left_ms : 1;
+}
+
 static void step(struct chaos_worker *worker) {
     assert(worker->is_working && worker->steps_left > 0);
     if (worker->process->is_stopping) {
@@ -180,10 +217,19 @@ static void step(struct chaos_worker *worker) {
             convert(worker);
         }
         extend_if_due(worker);
-        chaos_worker_after(worker, worker->step_ms, step);
+        chaos_worker_after(worker, pause_ms(worker), step);
     } else {
         work_cut_short(worker);
     }
+}
+
+static void draw_edge(struct chaos_worker *worker) {
+    const uint64_t ttl_ms = (uint64_t)worker->process->settings.ttl_ms;
+    worker->plan = CHAOS_OUTLAST;
+    worker->step_ms = ttl_ms / 20 + 1;
+    worker->steps_left = EDGE_STEPS;
+    worker->renewals_left = (int)chaos_worker_draw(worker, EDGE_RENEWALS + 1);
+    worker->renew_at_ms = (int64_t)chaos_worker_draw(worker, ttl_ms * 2 / 3);
 }
 
 /* How long, and in how many steps. */
@@ -191,14 +237,21 @@ static void draw_plan(struct chaos_worker *worker) {
     const struct chaos_settings *settings = &worker->process->settings;
     const uint64_t ttl_ms = (uint64_t)settings->ttl_ms;
     const uint64_t work_ms = (uint64_t)settings->work_ms;
+    if (settings->workload == CHAOS_EDGE) {
+        draw_edge(worker);
+        return;
+    }
     uint64_t lot = chaos_worker_draw(worker, PLANS);
     uint64_t total_ms = work_ms / 2 + chaos_worker_draw(worker, work_ms + 1);
 
     worker->plan = CHAOS_SHORT;
+    worker->renewals_left = 0;
     worker->step_ms = total_ms / SHORT_STEPS;
     worker->steps_left = SHORT_STEPS;
     if (lot < PLANS_EXTENDED + PLANS_OUTLAST) {
         worker->plan = lot < PLANS_EXTENDED ? CHAOS_EXTENDED : CHAOS_OUTLAST;
+        worker->renewals_left = lot < PLANS_EXTENDED ? INT_MAX : 0;
+        worker->renew_at_ms = settings->ttl_ms - settings->ttl_ms / 3;
         total_ms = ttl_ms * (lot < PLANS_EXTENDED ? 6 : 11) / 10;
         total_ms += chaos_worker_draw(worker, ttl_ms / 2);
         worker->step_ms = ttl_ms / 20 > work_ms / 4 ? ttl_ms / 20 : work_ms / 4;
@@ -219,6 +272,7 @@ static void tell_grant(struct chaos_worker *worker, uint64_t now_ns) {
     tool_json_text(json, "status", "OK");
     tool_json_text(json, "token", worker->token);
     tool_json_number(json, "wait_us", (int64_t)((now_ns - worker->wait_ns) / 1000));
+    tool_json_number(json, "asked_ns", (int64_t)worker->asked_ns);
     tool_json_number(json, "valid_until_ns", (int64_t)worker->valid_until_ns);
     tool_json_text(json, "plan", plan_names[worker->plan]);
     if (worker->permits > 0) {
@@ -242,5 +296,5 @@ void chaos_work_begin(struct chaos_worker *worker, void (*on_worked)(struct chao
     if (worker->process->settings.workload == CHAOS_LOCK_SET) {
         chaos_set_read(worker);
     }
-    chaos_worker_after(worker, worker->step_ms, step);
+    chaos_worker_after(worker, pause_ms(worker), step);
 }

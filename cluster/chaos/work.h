@@ -14,6 +14,9 @@
 /* The lock is held: work. on_worked runs when the work is over, or ended by a loss. */
 void chaos_work_begin(struct chaos_worker *worker, void (*on_worked)(struct chaos_worker *worker));
 
+/* Until when its lock is valid, right after an answer. 0: it is not. */
+uint64_t chaos_work_valid_until_ns(const struct chaos_worker *worker);
+
 /* on_lost ran. */
 void chaos_work_lost(struct chaos_worker *worker, int status);
 

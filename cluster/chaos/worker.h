@@ -52,10 +52,13 @@ struct chaos_worker {
     int is_lost; /* on_lost has run for this hold */
     enum chaos_plan plan;
     int steps_left;
+    int renewals_left;   /* extensions that it still wants */
+    int64_t renew_at_ms; /* ... and asks for when so much of its validity is left */
     int convert_at; /* rwlock: with so many steps left it becomes the other kind; 0: it does not */
     uint64_t step_ms;
     int is_extending;
     char token[REDLOCK_TOKEN_LENGTH + 1];
+    uint64_t asked_ns;       /* when the last attempt or extension was sent */
     uint64_t valid_until_ns; /* as last reported by the library while it was held */
     uint64_t sequence;
     char slots[CHAOS_SLOTS_SIZE];                /* as in the register */

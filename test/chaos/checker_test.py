@@ -320,23 +320,25 @@ class Explained(Case):
 
 
 class OtherPromises(Case):
-    def test_validity_beyond_the_ttl(self):
+    def test_validity_without_the_allowance(self):
         run = Run()
         run.usual(end_ms=5000)
-        run.hold("c1.1", 6000, 6050, valid_ms=TTL_MS + 1.001)
+        run.hold("c1.1", 6000, 6050, valid_ms=VALID_MS + 0.001)
         self.expect(run, VIOLATED, {"validity": 1})
 
-    def test_validity_of_the_ttl_passes(self):
-        run = Run()
-        run.usual(end_ms=5000)
-        run.hold("c1.1", 6000, 6050, valid_ms=TTL_MS + 1)
-        self.expect(run, SAFE)
+    def test_an_extension_that_counts_from_its_answer(self):
+        for answer_ms, found in ((0, {}), (0.001, {"validity": 1})):
+            run = Run()
+            run.usual(end_ms=5000)
+            run.hold("c1.1", 6000, 6600, extends=(6500,), answer_ms=answer_ms)
+            self.expect(run, VIOLATED if found else SAFE, found)
 
-    def test_renewal_beyond_the_ttl(self):
-        run = Run()
-        run.usual(end_ms=5000)
-        run.hold("c1.1", 6000, 6600, valid_ms=TTL_MS + 0.5, extends=(6500,))
-        self.expect(run, VIOLATED, {"validity": 1})
+    def test_held_longer_than_it_may_be(self):
+        for max_hold_ms, found in ((1489, {}), (1488, {"validity": 1})):
+            run = Run(max_hold_ms=max_hold_ms)
+            run.usual(end_ms=5000)
+            run.hold("c1.1", 6000, 6600, extends=(6500,))
+            self.expect(run, VIOLATED if found else SAFE, found)
 
     def test_one_token_twice(self):
         run = Run()

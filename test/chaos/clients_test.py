@@ -34,7 +34,7 @@ class Ends(unittest.TestCase):
         program.chmod(0o755)
         load = Load(program=program, urls=["redis://127.0.0.1:1"], folder=self.folder, clients=1,
                     resources=1, ttl_ms=500, wait_ms=0, work_ms=1, seed=1, workload="register",
-                    control=None, guard="off", seconds=1, permits=0, redlock=None)
+                    control=None, guard="off", seconds=1, permits=0, max_hold_ms=0, redlock=None)
         clients = Clients(load, 1, 0)
         self.addCleanup(clients.close)
         clients.start()

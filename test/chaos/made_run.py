@@ -44,9 +44,9 @@ class Run:
 
     def hold(self, client, begin_ms, end_ms, resource="chaos-1", ended="exit", valid_ms=VALID_MS,
              token=None, extends=(), writes=(), waited_ms=5, sent_ms=None, grant=True, reads=False,
-             permits=""):
+             permits="", answer_ms=0):
         """One hold. ended: exit, lost or None (no such record). permits: "0,3/5", slots 0 and 3 of
-        five. Returns its sequence."""
+        five. answer_ms: what each extension was sent before it counts from. Returns its sequence."""
         self.sequence += 1
         sequence = self.sequence
         token = token or f"{sequence:040x}"
@@ -55,13 +55,16 @@ class Run:
             kind = {"reads": True} if reads else {"permits": 5} if permits else {}
             self.story(begin_ms - waited_ms, client, "wait", resource=resource, **kind)
             self.story(begin_ms, client, "grant", resource=resource, status="OK", token=token,
-                       wait_us=round(waited_ms * 1000), plan="short")
+                       wait_us=round(waited_ms * 1000), plan="short",
+                       asked_ns=ns(until_ms - valid_ms), valid_until_ns=ns(until_ms))
         enter, act = ("enter-reader", "read") if reads else ("enter", "write")
         self.record(begin_ms, client, enter, resource, token, until_ms, sequence, permits)
         steps = [(ms, "extend") for ms in extends] + [(ms, act) for ms in writes]
         for ms, what in sorted(steps):
             if what == "extend":
                 until_ms = ms + valid_ms
+                self.story(ms, client, "extend", resource=resource, status="OK",
+                           asked_ns=ns(ms - answer_ms), valid_until_ns=ns(until_ms))
             self.record(ms, client, what, resource, token, until_ms, sequence, permits)
         if ended:
             self.record(end_ms, client, ended, resource, token, until_ms, sequence, permits)

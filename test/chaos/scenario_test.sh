@@ -32,6 +32,7 @@ trap 'exit 130' HUP INT TERM
 workload=lock-set
 case $scenario in
 readers) crowd='--processes 2 --clients 4 --resources 1' workload=rwlock ;;
+split | drift) crowd='--processes 2 --clients 8 --resources 4' workload=edge ;;
 permits) crowd='--processes 2 --clients 4 --resources 2' workload=permits ;;
 line) crowd='--processes 16 --clients 1 --resources 1' ;;
 *) crowd='--processes 2 --clients 3 --resources 2' ;;
