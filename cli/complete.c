@@ -15,7 +15,6 @@
 #include "parse.h"
 #include "tool/utf8.h"
 
-#define FOR(command) (1u << (command))
 #define KEYS_MAX 20000 /* that are read of each node: there is not much time */
 #define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.h */
 #define CONNECT_TIMEOUT_MS 300

@@ -56,7 +56,7 @@ if "$redlock" conform --list >"$log" 2>&1; then
     offers 'options of conform' --time-scale conform --time
 fi
 "$redlock" help options >"$scratch/known"
-for command in run acquire extend release status elect doctor ls top queue kick metrics conform; do
+for command in conform run acquire extend release status elect doctor ls top queue kick metrics; do
     "$redlock" help "$command" >"$scratch/own"
     [ "$command" = conform ] || cat "$scratch/known" >>"$scratch/own"
     sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p' "$scratch/own" | LC_ALL=C sort >"$scratch/wanted"
