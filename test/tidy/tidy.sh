@@ -170,16 +170,19 @@ expect() {
         cp "$scratch/meson.build" "$tree/$(dirname "$3")/"
     fi
     case $2 in format*) ;; *) with_layout=no ;; esac
-    report "$tree" >"$scratch/got"
+    report "$tree" >"$scratch/all"
     with_layout=yes
+    # A missing tool excuses only a case that wants a finding of that tool's rule.
+    grep -v ' SKIP ' "$scratch/all" >"$scratch/got"
+    excuse=$(sed -n "s/^${2%% *} SKIP //p" "$scratch/all")
     cases=$((cases + 1))
     wanted_lines=1
     [ "$2" != nothing ] || wanted_lines=0
     if [ "$(wc -l <"$scratch/got")" -eq "$wanted_lines" ] &&
         { [ "$wanted_lines" -eq 0 ] || grep -q "^$2" "$scratch/got"; }; then
         echo "ok $cases - $1"
-    elif grep -q ' SKIP ' "$scratch/got"; then
-        echo "ok $cases - $1 # SKIP $(sed 's/.* SKIP //' "$scratch/got")"
+    elif [ -n "$excuse" ]; then
+        echo "ok $cases - $1 # SKIP $excuse"
     else
         cases_failed=1
         echo "not ok $cases - $1"
