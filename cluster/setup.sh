@@ -124,7 +124,8 @@ for_test() {
     want_style cvc5 '' '... and a third' has cvc5
     want_style prometheus '' 'promtool: checks metrics and alert rules' has promtool
     want valgrind 'looks for errors in the use of memory' has valgrind
-    want_style mandoc '' 'a second look at the manual pages' has mandoc
+    want_style man-db '' 'formats the manual pages' has man
+    want_style mandoc '' 'a second look at them' has mandoc
     want_style zsh '' 'completion of redlock: bash is there' has zsh
     want_style fish '' '... and another shell' has fish
     want_style furo '' 'the site of the documents: its theme' has_python furo
