@@ -142,6 +142,45 @@ static bool take_over(struct rl_snapshot *snapshot, const struct rl_found *found
     return true;
 }
 
+/* -- What changes hands -- */
+
+static bool is_waited_for(const struct rl_snapshot *snapshot, const struct rl_item *item) {
+    for (size_t i = 0; i < snapshot->n; i++) {
+        const enum rl_item_kind kind = snapshot->items[i].kind;
+        if (item->kind == RL_ITEM_SLOT ? kind == RL_ITEM_WAITS_FOR_PERMITS
+                                       : kind == RL_ITEM_WAITS || kind == RL_ITEM_WAITS_TO_READ) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_had(const struct rl_snapshot *snapshot, const struct rl_item *item) {
+    for (size_t i = 0; i < snapshot->n; i++) {
+        const struct rl_item *other = &snapshot->items[i];
+        if (item->kind == RL_ITEM_SLOT
+                ? other->kind == RL_ITEM_SLOT && other->number == item->number
+                : other->kind == RL_ITEM_LOCK || other->kind == RL_ITEM_READER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a lock or a slot that somebody waited for is nobody's. The next one is out of the line by
+ * then, and what is reserved for it may be over, or not yet seen: the nodes do not tell it from one
+ * that is free. */
+static bool is_on_its_way(const struct rl_snapshot *snapshot, const struct rl_snapshot *old) {
+    for (size_t i = 0; i < old->n; i++) {
+        const struct rl_item *item = &old->items[i];
+        if ((item->kind == RL_ITEM_LOCK || item->kind == RL_ITEM_SLOT) && !is_had(snapshot, item) &&
+            (is_waited_for(old, item) || is_waited_for(snapshot, item))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* -- The whole -- */
 
 static void look_for_left_overs(struct rl_snapshot *snapshot, const struct rl_look *look) {
@@ -163,6 +202,7 @@ bool rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found
         take_readers(snapshot, &found->look, &found->readers) &&
         take_slots(snapshot, &found->permits) && take_line(snapshot, &found->line) &&
         take_line(snapshot, &found->permits_line) && take_over(snapshot, found, old)) {
+        snapshot->is_unsettled |= is_on_its_way(snapshot, old);
         return true;
     }
     rl_snapshot_free(snapshot);

@@ -6,7 +6,7 @@
  * Failure modes: no memory, and it says so. What a node alone knows, and did not answer, is taken
  * over from the snapshot before: a client does not leave a line because its node is slow. A lock
  * that is just changing hands is unsettled: nobody has a quorum, and keys are reserved, or those of
- * several. */
+ * several, or somebody waited for it. */
 #ifndef RL_CLI_WATCH_SNAPSHOT_H
 #define RL_CLI_WATCH_SNAPSHOT_H
 
