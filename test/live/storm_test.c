@@ -10,6 +10,7 @@
 
 #include "live/live.h"
 #include "redlock/token.h"
+#include "seed.h"
 
 #define CLIENTS 3
 #define LOCKS 30
@@ -196,9 +197,7 @@ static void begin(struct storm *s, struct live *live) {
     memset(s, 0, sizeof(*s));
     storm = s;
     s->live = live;
-    const char *seed = getenv("REDLOCK_SEED");
-    s->random = seed != NULL ? strtoull(seed, NULL, 10) : 20261121;
-    print_message("# REDLOCK_SEED=%llu\n", (unsigned long long)s->random);
+    s->random = random_seed() | 1; /* xorshift stays at 0 */
     for (size_t i = 0; i < CLIENTS; i++) {
         LIVE_STATUS(live_open(live, &options, &s->clients[i]), 0);
     }

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "seed.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MS UINT64_C(1000000) /* in ns */
 
@@ -31,15 +33,6 @@ static inline uint64_t random_next(uint64_t *state) {
 /* 0 to limit - 1 */
 static inline uint32_t random_below(uint64_t *state, uint32_t limit) {
     return (uint32_t)(random_next(state) % limit);
-}
-
-/* The seed of a test: REDLOCK_SEED, or always the same one. Printed, so that a run can be replayed.
- */
-static inline uint64_t random_seed(void) {
-    const char *text = getenv("REDLOCK_SEED");
-    uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : UINT64_C(20260721);
-    printf("# REDLOCK_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
 }
 
 /* Whether the process is aborted by run(): it is tried in a child. Where the library is built

@@ -5,6 +5,10 @@
  */
 #include "unit/lock_explore.h"
 
+#ifndef LIVES /* that are drawn; with sanitizers half of them */
+#define LIVES 4000
+#endif
+
 /* -- Everything, with a bound on the rounds -- */
 
 struct life {
@@ -321,7 +325,7 @@ static void keeps_its_promises_at_random(void **state) {
     (void)state;
     uint64_t random = random_seed();
     memset(ends_lived, 0, sizeof ends_lived);
-    for (uint32_t run = 0; run < 4000; run++) {
+    for (uint32_t run = 0; run < LIVES; run++) {
         struct walk walk = {.random = random_next(&random)};
         world_init(&walk.world, random_rules(&walk.random));
         walk.world.lock.round.id = walk.world.model.id = random_below(&random, 2) ? 0 : UINT32_MAX;
