@@ -1,12 +1,13 @@
 # Reads meson's testlog.json, one test a line, and prints
 #
-#     what   failed: LEG: NAME (RESULT)        for every test that failed
-#     what   skipped: LEG: NAME, N cases: WHY
+#     again NAME                               before it: the name that meson knows it by
+#     what failed: LEG: NAME (RESULT)          for every test that failed
+#     what skipped: LEG: NAME, N cases: WHY    N: if it is more than one
 #     sum PASSED FAILED SKIPPED
 #
-# Counted are the TAP cases on a test's stdout, or, if it has none, the test itself. A program that
-# ends badly although its cases are good is a failure of its own. What failing tests wrote goes to
-# the file `logs`, without the cases that passed.
+# Counted are the TAP cases on a test's stdout, or, if it has none, the test itself. A program that is
+# skipped as a whole counts as one. A program that ends badly although its cases are good is a failure
+# of its own. What failing tests wrote goes to the file `logs`, without the cases that passed.
 
 # The string value of a key, still in JSON's escapes.
 function text(key,    at, rest) {
@@ -40,15 +41,16 @@ function show(log_text,    lines, i, n, line) {
     if (result == "OK" || result == "EXPECTEDFAIL") {
         if (good + skips == 0) good = 1
     } else if (result == "SKIP") {
-        if (skips == 0) skips = 1
+        skips = 1
     } else {
         if (bad == 0) bad = 1
-        print "what   failed: " leg ": " name " (" tolower(result) ")"
+        print "again " substr(name, match(name, / \/ /) ? RSTART + 3 : 1)
+        print "what failed: " leg ": " name " (" tolower(result) ")"
         print "\n-- " leg ": " name ": " tolower(result) > logs
         show(text("stdout"))
         show(text("stderr"))
     }
-    if (skips > 0) print "what   skipped: " leg ": " name ", " skips " cases" why
+    if (skips > 0) print "what skipped: " leg ": " name (skips > 1 ? ", " skips " cases" : "") why
     passed += good
     failed += bad
     skipped += skips

@@ -6,6 +6,7 @@
 #   sh test/run.sh --compiler gcc|clang   one leg: built with this compiler
 #   sh test/run.sh --sanitize             one leg: clang, hiredis 1.x, ASan with leaks, UBSan, fuzzers
 #   sh test/run.sh --tsan                 one leg: clang, TSan, the tests of what has threads
+#   sh test/run.sh --long [SECONDS]       the simulator alone, for an hour, with fresh seeds
 #   sh test/run.sh --help                 this list
 #
 # --compiler and --sanitize go together. Where the system has hiredis 0.14, 1.x is built for --sanitize
@@ -14,7 +15,7 @@
 # says what and why). Each leg is built in build/test/LEG, and has its logs there.
 #
 # The last line is "N passed, N failed": single cases, not programs. The exit status is 0 if none
-# failed. No process is left behind: one that a test leaves is ended here and counts as a failure.
+# failed. A program that fails is run once more, alone, and counts as failed all the same. No process is left behind: one that a test leaves is ended here and counts as a failure.
 set -u
 exec </dev/null
 
@@ -23,7 +24,7 @@ cd "$root" || exit 2
 
 usage() { sed -n '/^#   sh test\/run.sh/s/^#   //p' "$0"; }
 
-compiler='' sanitize=no tsan=no quick=no
+compiler='' sanitize=no tsan=no quick=no long=''
 while [ $# -gt 0 ]; do
     case $1 in
     --compiler)
@@ -39,6 +40,11 @@ while [ $# -gt 0 ]; do
     --quick) quick=yes; shift ;;
     --sanitize) sanitize=yes; shift ;;
     --tsan) tsan=yes; shift ;;
+    --long)
+        long=3600
+        shift
+        case ${1-} in '' | 0* | *[!0-9]*) ;; *) long=$1; shift ;; esac
+        ;;
     --) shift; break ;;
     -h | --help)
         usage
@@ -51,12 +57,16 @@ while [ $# -gt 0 ]; do
     esac
 done
 
-if [ "$quick" = yes ] && [ "$compiler$sanitize$tsan" != nono ]; then
-    echo 'test/run.sh: --quick is a leg of its own' >&2
+case "$quick,$long,$compiler$sanitize$tsan" in
+no,,* | yes,,nono | no,*,nono) ;;
+*)
+    echo 'test/run.sh: --quick and --long go with no other option' >&2
     exit 2
-fi
+    ;;
+esac
 
 passed=0 failed=0 skipped=0
+again_max=10 # programs that failed, in a leg; of more, not the machine was too slow
 child=''
 summary=''
 tmp=''
@@ -140,44 +150,70 @@ skip() {
 "
 }
 
-# count LEG: adds up what meson wrote of each test, and shows what those wrote that failed
+# count LEG: adds up what meson wrote of each test, shows what those wrote that failed, and runs these
+# again, unless they are many
 count() {
     awk -v leg="$1" -v logs="$tmp/logs" -f test/count.awk \
         "build/test/$1/meson-logs/testlog.json" >"$tmp/count"
     [ ! -e "$tmp/logs" ] || cat "$tmp/logs"
     rm -f "$tmp/logs"
-    summary="$summary$(sed -n 's/^what //p' "$tmp/count" | sed 's/$/\\n/' | tr -d '\n')"
-    # shellcheck disable=SC2046
-    set -- $(sed -n 's/^sum //p' "$tmp/count")
-    passed=$((passed + $1))
-    failed=$((failed + $2))
-    skipped=$((skipped + $3))
+    count_again=0
+    count_alone=''
+    while read -r count_key count_text; do
+        case $count_key in
+        again)
+            count_again=$((count_again + 1))
+            [ "$count_again" -le "$again_max" ] || continue
+            count_alone=', failed alone as well'
+            # shellcheck disable=SC2086
+            run meson test -C "build/test/$1" --no-rebuild --logbase again $leg_test "$count_text" \
+                >/dev/null 2>&1 && count_alone=', passed alone'
+            ;;
+        what)
+            summary="$summary  $count_text$count_alone
+"
+            count_alone=''
+            ;;
+        sum)
+            # shellcheck disable=SC2086
+            set -- $count_text
+            passed=$((passed + $1))
+            failed=$((failed + $2))
+            skipped=$((skipped + $3))
+            ;;
+        esac
+    done <"$tmp/count"
+}
+
+# set_up NAME COMPILER SETUP_OPTIONS: the build of a leg, $leg_dir, made again if it was another
+set_up() {
+    leg_dir=build/test/$1
+    set_up="-Dtests=enabled${3:+ $3}"
+    case $2 in clang) leg_cxx=clang++ ;; *) leg_cxx=g++ ;; esac
+    [ "$(cat "$leg_dir/.redlock-setup" 2>/dev/null)" != "$2 $set_up" ] ||
+        [ ! -e "$leg_dir/build.ninja" ] || return 0
+    rm -rf "$leg_dir"
+    # shellcheck disable=SC2086
+    CC=$2 CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true $set_up >"$tmp/log" 2>&1 || {
+        cat "$tmp/log"
+        return 1
+    }
+    echo "$2 $set_up" >"$leg_dir/.redlock-setup"
 }
 
 # leg NAME COMPILER SETUP_OPTIONS TEST_OPTIONS [WHAT WAS GIVEN AFTER --]...
 leg() {
     leg=$1
     leg_cc=$2
-    leg_setup="-Dtests=enabled${3:+ $3}"
     leg_test=$4
+    leg_began=$(date +%s)
     echo
     echo "== $leg: $leg_cc $3"
+    set_up "$leg" "$leg_cc" "$3" || {
+        fail "$leg: meson setup"
+        return
+    }
     shift 4
-    leg_dir=build/test/$leg
-    case $leg_cc in clang) leg_cxx=clang++ ;; *) leg_cxx=g++ ;; esac
-    # Another compiler or other options are another build.
-    if [ "$(cat "$leg_dir/.redlock-setup" 2>/dev/null)" != "$leg_cc $leg_setup" ] ||
-        [ ! -e "$leg_dir/build.ninja" ]; then
-        rm -rf "$leg_dir"
-        # shellcheck disable=SC2086
-        CC=$leg_cc CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true $leg_setup \
-            >"$tmp/log" 2>&1 || {
-            cat "$tmp/log"
-            fail "$leg: meson setup"
-            return
-        }
-        echo "$leg_cc $leg_setup" >"$leg_dir/.redlock-setup"
-    fi
     # Newer mesons leave out of "all" what only tests need. The tests with threads need a fourth of it.
     leg_build='all meson-test-prereq'
     if [ "$leg" = tsan ] && [ $# -eq 0 ]; then
@@ -194,6 +230,7 @@ leg() {
         fail "$leg: the build"
         return
     }
+    leg_built=$(date +%s)
     rm -f "$leg_dir/meson-logs/testlog.json"
     # Most tests wait most of their time: for a timeout, a ttl, a process.
     # shellcheck disable=SC2086
@@ -204,15 +241,18 @@ leg() {
         fail "$leg: no test ran"
     fi
     sweep || fail "$leg: processes left behind:$swept"
+    leg_ended=$(date +%s)
+    summary="$summary  $leg: $((leg_ended - leg_began)) s, $((leg_built - leg_began)) of them for the build
+"
 }
 
 # What does not depend on how the library is built runs in the first leg alone.
 once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no-suite examples
 --no-suite controls --no-suite once'
 
-# What is about the protocol, and not about the compiler or the reader of answers, and what a file of
-# inputs finds: with and without sanitizers is enough.
-protocol='--no-suite sim --no-suite conform --no-suite corpus'
+# What is about the protocol or a command's words, and not about the compiler or the reader of answers,
+# and what a file of inputs finds: with and without sanitizers is enough.
+protocol='--no-suite sim --no-suite corpus --no-suite twice'
 
 # The limits in meson.build are for a quiet machine. They are there to end what hangs: what is slow may
 # be so because of what runs beside it, or of the sanitizers.
@@ -267,7 +307,9 @@ tsan_leg() {
 
 # -- all of it -----------------------------------------------------------------------------------
 
-if [ "$quick" = yes ]; then
+if [ -n "$long" ]; then
+    echo "The simulator for $long s, on every processor"
+elif [ "$quick" = yes ]; then
     echo 'One leg of four, about two minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
@@ -299,7 +341,14 @@ flock -n 9 || {
     run flock 9
 }
 
-if [ "$quick" = yes ]; then
+if [ -n "$long" ]; then
+    { set_up gcc gcc '' && run ninja -C "$leg_dir" test/sim/redlock-sim >"$tmp/log" 2>&1; } || {
+        cat "$tmp/log"
+        exit 2
+    }
+    run sh test/sim/long.sh "$leg_dir/test/sim/redlock-sim" "$long"
+    exit
+elif [ "$quick" = yes ]; then
     quick_leg "$@"
 elif [ "$tsan" = yes ]; then
     tsan_leg "$@"

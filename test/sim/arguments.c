@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "sim/check.h"
 #include "sim/options.h"
@@ -15,6 +16,7 @@
 
 #define AT(field) offsetof(struct sim_arguments, field)
 #define CHOICES_MAX 1024
+#define FRESH "fresh:"
 
 /* Of enums that know their own names: filled in before the table is read. */
 static char presets[CHOICES_MAX], breaks[CHOICES_MAX], violations[CHOICES_MAX],
@@ -23,8 +25,9 @@ static char presets[CHOICES_MAX], breaks[CHOICES_MAX], violations[CHOICES_MAX],
 static const struct tool_option rows[] = {
     {"seed", 0, TOOL_WHOLE, .at = AT(seed), .min = 0, .max = INT64_MAX, .value = "S",
      .help = "one history, its options printed"},
-    {"seeds", 0, TOOL_TEXT, .at = AT(seeds), .value = "A..B",
-     .help = "the histories of these seeds (default 1..1000)"},
+    {"seeds", 0, TOOL_TEXT, .at = AT(seeds), .value = "A..B|fresh:N",
+     .help = "the histories of these seeds (default 1..1000), or of N\nthat begin at one which is "
+             "drawn"},
     {"preset", 0, TOOL_CHOICE, .at = AT(preset), .choices = presets, .value = "NAME",
      .help = "what may happen, see options.h (default swarm)"},
     {"steps", 0, TOOL_WHOLE, .at = AT(steps), .min = 1, .max = UINT32_MAX, .value = "N",
@@ -70,9 +73,20 @@ static void name_choices(void) {
     }
 }
 
-/* "A..B" */
+/* "A..B", or "fresh:N": N seeds from one of the system's entropy on. */
 static bool read_seeds(const char *text, int64_t *from, int64_t *to) {
     char first[32];
+    if (strncmp(text, FRESH, strlen(FRESH)) == 0) {
+        uint64_t base;
+        int64_t count;
+        if (!tool_whole_parse(text + strlen(FRESH), &count) || count < 1 || count > INT32_MAX ||
+            getrandom(&base, sizeof base, 0) != (ssize_t)sizeof base) {
+            return false;
+        }
+        *from = (int64_t)(base >> 2);
+        *to = *from + count - 1;
+        return true;
+    }
     const char *dots = strstr(text, "..");
     if (dots == NULL || (size_t)(dots - text) >= sizeof first) {
         return false;
@@ -85,10 +99,13 @@ static bool read_seeds(const char *text, int64_t *from, int64_t *to) {
 static int take_seeds(struct tool_options *options, struct sim_arguments *arguments) {
     int64_t from = 1, to = 1000;
     if (arguments->seeds != NULL && !read_seeds(arguments->seeds, &from, &to)) {
-        return tool_options_fail(options, "--seeds \"%s\": it takes A..B", arguments->seeds);
+        return tool_options_fail(options, "--seeds \"%s\": it takes A..B or fresh:N",
+                                 arguments->seeds);
     }
     if (tool_options_from(options, AT(seed)) != TOOL_DEFAULT) {
         from = to = arguments->seed;
+    } else if (arguments->seeds != NULL) {
+        arguments->is_fresh = strncmp(arguments->seeds, FRESH, strlen(FRESH)) == 0;
     }
     arguments->first_seed = (uint64_t)from;
     arguments->last_seed = (uint64_t)to;

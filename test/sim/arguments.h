@@ -13,6 +13,7 @@ struct sim_arguments {
     const char *seeds;
     uint64_t first_seed;
     uint64_t last_seed;
+    bool is_fresh;    /* the seeds were drawn */
     int64_t nodes;    /* 0: by the seed */
     int64_t steps;    /* 0: by the seed */
     int64_t requests; /* 0: by the seed */

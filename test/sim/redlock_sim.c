@@ -112,15 +112,16 @@ static void print_summary(const struct sim_arguments *arguments, const struct to
            (double)sum->steps / seconds);
 }
 
-static void print_violation(const struct sim_arguments *arguments, const struct sim_world *world) {
-    printf("\nthe last events, in ms of true time:\n");
-    sim_trace_print(world, (uint32_t)arguments->last, stdout);
-    printf("\nseed %" PRIu64 ", step %" PRIu64 ", %.3f ms: %s: %s\n", world->options.seed,
-           world->stats.steps, (double)world->now_ns / 1e6, sim_violation_name(world->check.found),
-           world->check.message);
-    sim_check_line_print(world);
-    printf("replay: redlock-sim --preset %s --seed %" PRIu64,
-           sim_preset_name((enum sim_preset)arguments->preset), world->options.seed);
+/* The command that runs these histories again. */
+static void print_command(const struct sim_arguments *arguments, const char *what, uint64_t first,
+                          uint64_t last) {
+    printf("%s: redlock-sim --preset %s", what,
+           sim_preset_name((enum sim_preset)arguments->preset));
+    if (first == last) {
+        printf(" --seed %" PRIu64, first);
+    } else {
+        printf(" --seeds %" PRIu64 "..%" PRIu64, first, last);
+    }
     if (arguments->steps != 0) {
         printf(" --steps %" PRId64, arguments->steps);
     }
@@ -140,6 +141,19 @@ static void print_violation(const struct sim_arguments *arguments, const struct 
         printf(" --break %s", sim_break_name((enum sim_break)arguments->broken));
     }
     printf("\n");
+}
+
+static void print_violation(const struct sim_arguments *arguments, const struct sim_world *world) {
+    printf("\nthe last events, in ms of true time:\n");
+    sim_trace_print(world, (uint32_t)arguments->last, stdout);
+    printf("\nseed %" PRIu64 ", step %" PRIu64 ", %.3f ms: %s: %s\n", world->options.seed,
+           world->stats.steps, (double)world->now_ns / 1e6, sim_violation_name(world->check.found),
+           world->check.message);
+    sim_check_line_print(world);
+    print_command(arguments, "replay", world->options.seed, world->options.seed);
+    if (arguments->is_fresh) {
+        printf("add its options to test/sim/seeds.txt, so that the test \"seeds\" keeps it\n");
+    }
 }
 
 /* One history. False if it ends the run. */
@@ -200,6 +214,10 @@ int main(int argc, char **argv) {
     enum sim_parsed parsed = sim_arguments_parse(&arguments, argc, argv);
     if (parsed != SIM_PARSED) {
         return parsed == SIM_PARSED_DONE ? 0 : 2;
+    }
+    if (arguments.is_fresh) {
+        print_command(&arguments, "drawn", arguments.first_seed, arguments.last_seed);
+        fflush(stdout); /* an assertion that fails leaves no other trace */
     }
     clock_gettime(CLOCK_MONOTONIC, &totals.began);
     bool fine = true;
