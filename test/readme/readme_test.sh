@@ -1,20 +1,22 @@
 #!/bin/sh
-# README.md does what it says: its ten lines of C and its line of shell run on real nodes. It is short,
-# and no link in it or in docs/ is dead.
+# README.md does what it says: its program in C and its line of shell run on real nodes, and so do the
+# programs of docs/start.md. It is short, and no link in it or in docs/ is dead.
 #
-#   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT TEN_LINES DEMO BUSY SETTINGS WORKER_ID
-#                  the latter four: "-": not built
+#   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT README README_NEW_NODES START HOLD BUSY SETTINGS WORKER_ID
+#                  README_NEW_NODES: with new_nodes.h; the latter five: "-": not built
 set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/../cli/cli.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 top=$3
-ten_lines=$4
-demo=$5
-busy=$6
-settings=$7
-worker_id=$8
+readme_program=$4
+readme_new_nodes=$5
+start_program=$6
+hold=$7
+busy=$8
+settings=$9
+worker_id=${10}
 readme=$top/README.md
 
 [ "$(wc -w <"$readme")" -le 900 ]
@@ -76,9 +78,6 @@ result 'files and tests that documents name are there' $? "$log"
 [ ! -s "$log" ] && grep -q '^    \$ grep' "$top/HACKING.md"
 result 'lists of HACKING.md are what grep finds' $? "$log"
 
-sh "$here/snippet.sh" c "$readme" >"$out"
-[ "$(grep -vc '^#line' "$out")" -eq 10 ]
-result 'ten lines of C' $? "$out"
 sh "$here/snippet.sh" c "$top/docs/start.md" | sed 1d | diff - "$top/examples/hold.c" >"$log"
 result 'the program in docs/start.md is examples/hold.c' $? "$log"
 
@@ -98,21 +97,37 @@ same_functions busy http_status
 same_functions settings read_settings write_settings
 same_functions worker_id granted next_id
 
+# shows WHAT STATUS LINE PROGRAM URL...: the program ends with the status and prints a line that begins so
+shows() {
+    shows_what=$1 shows_status=$2 shows_line=$3
+    shift 3
+    if [ "$1" = - ]; then
+        skip "$shows_what" 'it is not built'
+        return
+    fi
+    "$@" >"$log" 2>&1
+    shows_got=$?
+    echo "# status $shows_got" >>"$log"
+    [ "$shows_got" -eq "$shows_status" ] && grep -q "^$shows_line" "$log"
+    result "$shows_what" $? "$log"
+}
+
 start_nodes 5
 # shellcheck disable=SC2046
 set -- $(cat "$nodes/urls")
-[ "$("$ten_lines" "$@" 2>&1 | tee "$log")" = '3 steps' ]
-result '... they work under the lock' $? "$log"
-
-# What the demo says, but for the figures.
-same() { sed 's/^ *//; s/[0-9a-f]\{40\}/TOKEN/; s/[0-9.]* ms/MS ms/g'; }
-if [ "$demo" != - ]; then
-    "$demo" "$@" 2>&1 | same >"$out"
-    sed -n '/^The demo begins/,/^To build/p' "$readme" | sed -n 's/^    *//p' | same >"$scratch/begins"
-    grep -vxF -f "$out" "$scratch/begins" >"$log"
-    [ ! -s "$log" ] && [ -s "$scratch/begins" ]
-    result 'the demo begins as README.md says' $? "$log"
-fi
+# A program that is not told what is wrong waits for its time to pass: meanwhile the others run.
+"$readme_program" "$@" >"$scratch/young" 2>&1 &
+young=$!
+left="$left $young"
+shows 'the program of README.md works under the lock' 0 'step 3$' "$readme_new_nodes" "$@"
+shows '... and says what is wrong with a URL' 1 'node URL "redis:": ' "$readme_program" redis:
+shows 'the program in C++ of docs/start.md works under the lock' 0 'step 3$' "$start_program" "$@"
+shows '... and says what is wrong with a URL' 1 'node URL "redis:": ' "$start_program" redis:
+shows 'examples/hold.c holds the lock' 0 'release: success$' "$hold" "$@"
+shows '... and says what is wrong with a URL' 2 'hold: node URL "redis:": ' "$hold" redis:
+wait "$young"
+[ $? -eq 1 ] && grep -q 'quarantine' "$scratch/young"
+result 'the program of README.md says that new nodes do not vote yet' $? "$scratch/young"
 
 # The line of the crontab, on two machines at once: one of them runs the report.
 line=$(sed -n 's/^    \(redlock run .*\)/\1/p' "$readme")
@@ -194,10 +209,20 @@ else
     skip 'examples/worker_id.c' 'the examples are not built'
 fi
 
-# Every call of the ten lines answers for what the one before it could not do.
 for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" "$i"; done
-[ "$("$ten_lines" "$@" 2>&1 | tee "$log")" = '0 steps' ]
-result 'without a quorum the ten lines do nothing' $? "$log"
+if [ "$hold" != - ]; then
+    "$hold" "$@" >"$scratch/held" 2>&1 &
+    holding=$!
+    left="$left $holding"
+fi
+no_quorum='the deadline passed (no quorum of nodes)'
+shows 'without a quorum the program of README.md fails' 1 "$no_quorum" "$readme_program" "$@"
+shows '... and so does that in C++' 1 "$no_quorum" "$start_program" "$@"
+if [ "$hold" != - ]; then
+    wait "$holding"
+    [ $? -eq 1 ] && grep -q "^acquire: $no_quorum" "$scratch/held"
+    result '... and examples/hold.c' $? "$scratch/held"
+fi
 answers 2 '503 the deadline passed (no quorum of nodes)' 'examples/busy.c: 503 without a quorum'
 
 finish
