@@ -1,5 +1,5 @@
 #!/bin/sh
-# The manual and docs/: they are well formed, and name what redlock knows; scripts and
+# The manuals and docs/: they are well formed, and name what redlock knows; scripts and
 # units in docs/ work. Arguments: REDLOCK NODES_SH MANUAL
 set -u
 
@@ -11,19 +11,19 @@ manual=$3
 top=$(cd "$(dirname "$manual")/.." && pwd)
 
 if man --version >/dev/null 2>&1; then
-    man --warnings -E UTF-8 -l -Tutf8 -Z "$manual" >/dev/null 2>"$log" && [ ! -s "$log" ]
+    man --warnings -E UTF-8 -l -Tutf8 -Z "$top"/man/*.1 >/dev/null 2>"$log" && [ ! -s "$log" ]
     result 'man has no warnings' $? "$log"
 else
     skip 'man has no warnings' 'man is not installed'
 fi
 if mandoc -V >/dev/null 2>&1 || command -v mandoc >/dev/null; then
-    mandoc -Tlint -Werror "$manual" >"$log" 2>&1
+    mandoc -Tlint -Werror "$top"/man/*.1 >"$log" 2>&1
     result 'mandoc has none either' $? "$log"
 fi
 if man --version >/dev/null 2>&1; then
-    MANWIDTH=80 man -l "$manual" 2>/dev/null | col -b >"$out"
+    MANWIDTH=80 man -l "$top"/man/*.1 2>/dev/null | col -b >"$out"
     ! grep -q '.\{81\}' "$out" && [ -s "$out" ]
-    result 'it fits into 80 columns' $? "$out"
+    result 'they fit into 80 columns' $? "$out"
 fi
 
 # Options, settings and exit statuses that the program knows are in the manual.

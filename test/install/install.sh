@@ -43,7 +43,7 @@ exec pkg-config "$@"
 SH
 chmod +x "$scratch/pkg-config"
 PKG_CONFIG=$scratch/pkg-config meson setup "$build" "$source" --prefix="$prefix" --libdir=lib \
-    -Dbench=false -Dexamples=false -Dchaos=false -Dhiredis_root="$hiredis_root" -Doptimization=0 \
+    -Dexamples=false -Dchaos=false -Dhiredis_root="$hiredis_root" -Doptimization=0 \
     >"$log" 2>&1 &&
     [ "$(meson introspect --tests "$build")" = '[]' ]
 result 'meson setup without cmocka: no tests' $? "$log"
@@ -82,11 +82,13 @@ else
 fi
 [ "$(LD_LIBRARY_PATH='' "$prefix/bin/redlock" --version 2>"$log")" = "redlock $version$tls" ]
 result 'redlock(1) runs without the shared library' $? "$log"
-[ -s "$prefix/share/man/man1/redlock.1" ] &&
+LD_LIBRARY_PATH='' "$prefix/bin/redlock-bench" --help >"$log" 2>&1 && grep -q '^Usage: redlock-bench' "$log"
+result '... and redlock-bench(1), where there is the archive' $? "$log"
+[ -s "$prefix/share/man/man1/redlock.1" ] && [ -s "$prefix/share/man/man1/redlock-bench.1" ] &&
     [ -s "$prefix/share/bash-completion/completions/redlock" ] &&
     [ -s "$prefix/share/zsh/site-functions/_redlock" ] &&
     [ -s "$prefix/share/fish/vendor_completions.d/redlock.fish" ]
-result 'its manual and completion are installed' $?
+result 'their manuals and the completion are installed' $?
 [ "$(man -M "$prefix/share/man" 3 redlock_acquire 2>"$log" | grep -c '^RETURN VALUE')" -eq 1 ] ||
     { ! command -v man >"$log" && [ -s "$prefix/share/man/man3/redlock_acquire.3" ]; }
 result 'man redlock_acquire' $? "$log"
@@ -94,6 +96,11 @@ doc=$prefix/share/doc/libredlock
 diff "$source/LICENSE" "$doc/LICENSE" >"$log" 2>&1 && diff -r "$source/docs" "$doc/docs" >>"$log" 2>&1 &&
     [ -s "$doc/README.md" ] && [ -s "$doc/CHANGELOG.md" ]
 result 'the licence, README, changelog and docs are installed' $? "$log"
+diff -r -x meson.build "$source/examples" "$doc/examples" >"$log" 2>&1 && [ -s "$doc/examples/client.py" ]
+result '... and the examples, with rules, dashboard and wrap file' $? "$log"
+sh "$doc/cluster/nodes.sh" start -n 1 --dir "$scratch/nodes" >"$log" 2>&1 &&
+    sh "$doc/cluster/nodes.sh" stop "$scratch/nodes" >>"$log" 2>&1
+result '... and the script that starts nodes for them' $? "$log"
 diff -r "$source/include/redlock" "$prefix/include/redlock" >"$log"
 result 'every public header is installed' $? "$log"
 
