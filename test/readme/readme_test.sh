@@ -38,6 +38,13 @@ for file in "$top"/*.md "$top"/docs/*.md; do
             anchors "$target" | grep -qxF -e "${link#*#}" || echo "$file: no heading for $link"
         fi
     done <"$scratch/links"
+    tr '\n' ' ' <"$file" | grep -oE '\]\([a-z]+\.md\), +"[A-Z][^"]*"' | sed "s#^#$file: link the section itself: #"
+    # A page whose contents link its sections links all of them.
+    sed '/^## /,$d' "$file" >"$scratch/contents"
+    grep -q '](#' "$scratch/contents" && sed -n '/^## /p' "$file" >"$scratch/sections" &&
+        anchors "$scratch/sections" | while read -r section; do
+            grep -q "](#$section)" "$scratch/contents" || echo "$file: its contents lack #$section"
+        done
 done >"$log"
 [ ! -s "$log" ]
 result 'no dead link in README.md and docs/' $? "$log"
