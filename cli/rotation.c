@@ -9,13 +9,11 @@
 #include "tool/json.h"
 
 #define LOOK_MS 1000
-#define WORDS_MAX 256
 
 static void on_look(uv_timer_t *timer) {
     struct rl_rotation *rotation = timer->data;
     assert(rotation->is_open);
     if (rl_password_look(&rotation->args->password)) {
-        rotation->has_changed = true;
         int status = rl_password_set(&rotation->args->password, rotation->client);
         if (status != 0 && status != REDLOCK_ERR_CLOSED) {
             rl_say("the new password: %s", redlock_strerror(status));
@@ -43,18 +41,17 @@ void rl_rotation_close(struct rl_rotation *rotation) {
     }
 }
 
-/* What the node said, in brackets, or "". */
-static const char *words_of(const struct rl_rotation *rotation, const char *node,
-                            char out[WORDS_MAX]) {
-    out[0] = '\0';
+static void say_refused(const struct rl_rotation *rotation, const redlock_event *event) {
     for (size_t i = 0; i < rotation->args->nodes.n; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-        if (redlock_client_node(rotation->client, i, &info) == 0 && strcmp(info.node, node) == 0 &&
-            info.credentials_detail[0] != '\0') {
-            snprintf(out, WORDS_MAX, " (%s)", info.credentials_detail);
+        if (redlock_client_node(rotation->client, i, &info) == 0 &&
+            strcmp(info.node, event->node) == 0) {
+            bool has_words = info.credentials_detail[0] != '\0';
+            rl_say("node %s refuses the new password: %s%s%s%s%s", event->node,
+                   redlock_strerror(event->status), has_words ? " (" : "", info.credentials_detail,
+                   has_words ? ")" : "", info.connects > 0 ? "; the one before stays in use" : "");
         }
     }
-    return out;
 }
 
 static void tell(const redlock_event *event) {
@@ -69,20 +66,15 @@ static void tell(const redlock_event *event) {
 }
 
 void rl_rotation_on_event(const struct rl_rotation *rotation, const redlock_event *event) {
-    char words[WORDS_MAX];
     const bool is_refused = event->type == REDLOCK_EVENT_CREDENTIALS_REFUSED;
-    const bool is_accepted = event->type == REDLOCK_EVENT_CREDENTIALS_ACCEPTED;
-    if (!is_refused && !(is_accepted && rotation->has_changed)) {
+    if (!is_refused && event->type != REDLOCK_EVENT_CREDENTIALS_ACCEPTED) {
         return;
     }
     const struct rl_args *args = rotation->args;
     if (args->json && (args->command == RL_CMD_RUN || args->command == RL_CMD_ELECT)) {
         tell(event);
     } else if (is_refused) {
-        rl_say("node %s refuses the %spassword: %s%s%s", event->node,
-               rotation->has_changed ? "new " : "", redlock_strerror(event->status),
-               words_of(rotation, event->node, words),
-               rotation->has_changed ? "; the one before stays in use" : "");
+        say_refused(rotation, event);
     } else if (args->verbose) {
         rl_say("node %s accepts the new password", event->node);
     }

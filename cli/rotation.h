@@ -1,7 +1,8 @@
 /* A password that changes while a command lasts: the file of --password-file is looked at, and what
  * is new in it goes to the nodes. Each node's answer to a new one is reported: a refusal always,
- * the first password's too, acceptance with --verbose; of run and elect with --json both, as events
- * on stderr.
+ * acceptance with --verbose; of run and elect with --json both, as events on stderr. The first
+ * password is set before the loop runs, so it is as one in the URLs: a node that refuses it stays
+ * down.
  *
  * Why no signal? SIGHUP is the command's, and ends the waiting. And who changes a file, as the
  * mounted secrets of a container are changed, sends none. */
@@ -19,7 +20,6 @@ struct rl_rotation {
     redlock_client *client;
     struct rl_args *args;
     bool is_open;
-    bool has_changed; /* since the client was opened */
 };
 
 /* With a client that was just opened, which has the password from now on. Returns a status. */

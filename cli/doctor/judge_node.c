@@ -54,15 +54,19 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
             "does a firewall drop it?",
             "no connection: %s", facts->wire->failure);
     } else if (is(facts->wire->failed_at, "AUTH") && !facts->wire->url.has_password) {
-        ADD(ERROR, "put the password into its URL: redis://user:password@host", "AUTH: %s",
-            facts->wire->failure);
-    } else {
+        ADD(ERROR, "name a file that has its password by --password-file, and its user by --user",
+            "AUTH: %s", facts->wire->failure);
+    } else if (is(facts->wire->failed_at, "AUTH")) {
+        bool is_from_file = facts->wire->args->password.text[0] != '\0';
         ADD(ERROR,
-            is(facts->wire->failed_at, "AUTH")
-                ? "put the right user and password into its URL (special characters as %XX), or "
-                  "none if the node requires none"
-                : "name a database that it has, or none",
-            "%s: %s", facts->wire->failed_at, facts->wire->failure);
+            is_from_file ? "correct --user, or the password in the file of --password-file; or "
+                           "give neither if the node requires none"
+                         : "correct user and password in its URL (special characters as %XX), or "
+                           "give them by --user and --password-file; none if it requires none",
+            "AUTH: %s", facts->wire->failure);
+    } else {
+        ADD(ERROR, "name a database that it has, or none", "%s: %s", facts->wire->failed_at,
+            facts->wire->failure);
     }
 }
 

@@ -105,9 +105,11 @@ REDLOCK_API int redlock_blocking_metrics(redlock_blocking *blocking, enum redloc
                                          char *buffer, size_t size);
 
 /* Sets user and password for a node or for all of them (REDLOCK_ALL_NODES), as
- * redlock_client_set_credentials(); credentials.h says how a password is rotated. Waits for the
- * loop thread, not for the nodes: `credentials_pending` of redlock_blocking_stats() is 0 when all
- * of them use it. Returns 0, REDLOCK_ERR_INVALID, REDLOCK_ERR_NOMEM, REDLOCK_ERR_CLOSED,
+ * redlock_client_set_credentials(); credentials.h says how a password is rotated. The first ones
+ * belong into the URLs: the client logs in while it is opened, so what is set here is a rotation,
+ * and a node that refuses it goes on with what it has accepted before. Waits for the loop thread,
+ * not for the nodes: `credentials_pending` of redlock_blocking_stats() is 0 when all of them use
+ * it. Returns 0, REDLOCK_ERR_INVALID, REDLOCK_ERR_NOMEM, REDLOCK_ERR_CLOSED,
  * REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
 REDLOCK_API int redlock_blocking_set_credentials(redlock_blocking *blocking, size_t node,
                                                  const char *user, const char *password);

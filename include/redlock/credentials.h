@@ -22,6 +22,11 @@
  *   - A wrong one: it is reported, and the one before stays in use for as long as it is valid. Set
  *     the right one: it replaces the wrong one.
  *
+ * First login: set right after redlock_client_open(), before the loop runs, they replace those of
+ * the URL, as if they were written there. A node that refuses them is down (REDLOCK_ERR_NODE_AUTH);
+ * the client does not fall back to the URL's, nor to the user `default` without a password. What
+ * was set later is a rotation, as above: what a node has accepted before stays in use.
+ *
  * None of this loses a lock: a lock needs a quorum of nodes once in its validity, and a node is
  * missing only while it refuses both. Only a quorum of nodes that refuse both, and whose
  * connections break, could lose one: do not kill connections before credentials_pending is 0.
@@ -68,9 +73,10 @@ extern "C" {
  * "" for the user `default`; at most REDLOCK_USER_MAX bytes. password: 1 to REDLOCK_PASSWORD_MAX
  * bytes. Both are taken as they are, any bytes: nothing is percent-decoded. Copied.
  *
- * What the nodes answer comes later, for each of them: REDLOCK_EVENT_CREDENTIALS_ACCEPTED or
- * REDLOCK_EVENT_CREDENTIALS_REFUSED in the trace, `credentials` of redlock_node_info,
- * `credentials_pending` of redlock_stats, and the sentence of redlock_client_message().
+ * What the nodes answer to newer ones comes later, for each of them:
+ * REDLOCK_EVENT_CREDENTIALS_ACCEPTED or REDLOCK_EVENT_CREDENTIALS_REFUSED in the trace,
+ * `credentials` of redlock_node_info, `credentials_pending` of redlock_stats, and the sentence of
+ * redlock_client_message().
  *
  * Returns 0, or:
  *     REDLOCK_ERR_INVALID   client or password is NULL, the password is empty, one of them is too

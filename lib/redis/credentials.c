@@ -34,6 +34,16 @@ void rl_credentials_wipe(struct rl_credentials *credentials) {
     assert(!credentials->has_password);
 }
 
+void rl_credentials_use(const struct rl_credentials *credentials, struct rl_url *url) {
+    static_assert(sizeof url->user == sizeof credentials->user &&
+                      sizeof url->password == sizeof credentials->password,
+                  "all of those before is overwritten");
+    assert(credentials->has_password);
+    memcpy(url->user, credentials->user, sizeof url->user);
+    memcpy(url->password, credentials->password, sizeof url->password);
+    url->has_password = true;
+}
+
 size_t rl_credentials_format(const char *user, const char *password, char *wire) {
     const char *const with_user[] = {"AUTH", user, password};
     const char *const without[] = {"AUTH", password};
@@ -93,12 +103,7 @@ void rl_auth_sent(struct rl_auth *auth) {
 
 void rl_auth_accepted(struct rl_auth *auth, struct rl_url *url) {
     assert(auth->state == RL_AUTH_SENT);
-    static_assert(sizeof url->user == sizeof auth->offered.user &&
-                      sizeof url->password == sizeof auth->offered.password,
-                  "all of those before is overwritten");
-    memcpy(url->user, auth->offered.user, sizeof url->user);
-    memcpy(url->password, auth->offered.password, sizeof url->password);
-    url->has_password = true;
+    rl_credentials_use(&auth->offered, url);
     rl_credentials_wipe(&auth->offered);
     auth->reason = 0;
     auth->words[0] = '\0';

@@ -13,6 +13,10 @@
  * those before: the node is used if it takes either. So it does not matter who is told of a
  * password first, the client or the node.
  *
+ * Can a client whose first credentials are wrong go on as `default`, without a password? No: those
+ * that are set while the client opens, before the node was sent any, replace the URL's, so there
+ * are none before them to fall back to (rl_credentials_use()).
+ *
  * Does a server that does not refuse them in good order (it hangs up, says what is no answer, or
  * nothing) take those before with it? No: where a handshake ended so, the next one is without the
  * newer ones (is_skipped). Once it is up they are said again, for the server may only have been
@@ -67,6 +71,9 @@ struct rl_auth {
 bool rl_credentials_set(struct rl_credentials *credentials, const char *user, const char *password);
 
 void rl_credentials_wipe(struct rl_credentials *credentials);
+
+/* They are the URL's from now on, and those before are wiped. */
+void rl_credentials_use(const struct rl_credentials *credentials, struct rl_url *url);
 
 /* Writes AUTH, at most RL_COMMAND_WIRE_MAX bytes, which the caller wipes. Returns its length. */
 size_t rl_credentials_format(const char *user, const char *password, char *wire);

@@ -199,6 +199,7 @@ finds 'a wrong password' error reachable 'AUTH: WRONGPASS' 2 \
     --nodes "redis://weak:no@$(one 1),$(url 2),$(url 3)"
 tell 1 config set requirepass secret
 finds 'no password' error reachable 'AUTH: NOAUTH' 2
+remedy '... and how to give one without showing it' 'name a file .*by --password-file'
 "$cli" -p "$(port 1)" -a secret config set requirepass '' >/dev/null 2>&1
 
 # With a strict guard clients need no AOF.

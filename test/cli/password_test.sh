@@ -94,8 +94,7 @@ bad 'a long user' '\-\-user is longer than 128' 64 status --password-file "$file
     --user "$(printf '%0129d' 0)" k
 echo hunter2 >"$wrong"
 bad 'a wrong one' 'authentication failed' 69 run --no-wait -u app --password-file "$wrong" k -- true
-says '... by each node, in its words' \
-    '^redlock: node .* refuses the password: authentication failed (WRONGPASS '
+says '... in the words of the nodes' ': authentication failed (WRONGPASS '
 chmod 640 "$file"
 bad 'a file that others can read' 'others can read it; chmod 600' 0 run -u app \
     --password-file "$file" k -- true
@@ -109,6 +108,25 @@ if [ "$(id -u)" -eq 0 ]; then # somebody else's, who lets the group read it, as 
         --password-file "$file" k -- true
     chown 0 "$file" && chmod 600 "$file"
 fi
+
+# Nor does a command go on as the default user where that one is open to all.
+for i in 1 2 3; do ask "$i" acl setuser default on nopass '~*' '&*' +@all >"$log"; done
+token=$("$redlock" acquire -u app --password-file "$file" --ttl 5m open)
+for command in 'run --no-wait open2 -- touch ran' 'acquire --no-wait open2' "extend open $token" \
+    "release open $token" 'status open' 'queue open' 'ls' 'kick --yes --reason test open' 'metrics' 'doctor'; do
+    wanted=69
+    [ "$command" != doctor ] || wanted=2
+    for user in app nosuch; do
+        rm -f "$scratch/ran"
+        # shellcheck disable=SC2046
+        (cd "$scratch" && exec "$redlock" "${command%% *}" -u "$user" --password-file "$wrong" \
+            $(echo "$command" | cut -s -d ' ' -f 2-)) >"$out" 2>"$err" </dev/null
+        [ $? -eq "$wanted" ] && [ ! -e "$scratch/ran" ]
+        result "$user, a wrong password, the default user is open: ${command%% *}" $? "$err"
+    done
+done
+status '... and the lock is as it was' 0 "$redlock" release -u app --password-file "$file" open "$token"
+for i in 1 2 3; do ask "$i" acl setuser default off >"$log"; done
 
 # A server that has no AUTH repeats what it was sent.
 "$server" --port 0 --unixsocket "$scratch/bare" --save '' --rename-command AUTH '' >"$log" 2>&1 &

@@ -230,6 +230,39 @@ static void set_before_the_first_connection(void **state) {
     rotating_end(&f);
 }
 
+/* Wrong ones before the first connection: nothing else is tried, neither what the URL has, be it
+ * right, nor the user `default`, who needs no password here. The right ones end it at once. */
+static void wrong_before_the_first_connection(void **state) {
+    (void)state;
+    for (int is_in_url = 0; is_in_url < 2; is_in_url++) {
+        struct five f;
+        rotating_start(&f, "old");
+        for (size_t i = 0; i < FIVE; i++) {
+            server_set_password(fake_node_server(f.nodes[i]), NULL, NULL);
+            f.urls[i] = is_in_url ? f.urls[i] : fake_node_url(f.nodes[i]);
+        }
+        f.options.nodes = f.urls;
+        f.options.n_nodes = FIVE;
+        f.options.reconnect_min_ms = f.options.reconnect_max_ms = 600000;
+        f.memory_cap = SIZE_MAX; /* five_open() did not measure */
+        assert_int_equal(
+            redlock_client_open(&f.client, &f.loop, &f.options, five_on_client, &f.opened), 0);
+        rotating_set(&f, REDLOCK_ALL_NODES, "wrong");
+        assert_int_equal(five_wait(&f, &f.opened), REDLOCK_ERR_NO_QUORUM);
+        for (size_t i = 0; i < FIVE; i++) {
+            assert_int_equal(five_info(&f, i).reason, REDLOCK_ERR_NODE_AUTH);
+            assert_int_equal(fake_node_count(f.nodes[i], "AUTH"), 1);
+        }
+        five_assert_contains(CLIENT_MESSAGE(f.client), "WRONGPASS");
+        rotating_set(&f, REDLOCK_ALL_NODES, "old");
+        five_wait_up(&f, FIVE);
+        assert_int_equal(redlock_lock_new(f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &f.lock),
+                         0);
+        assert_int_equal(five_acquire(&f, f.lock), 0);
+        rotating_end(&f);
+    }
+}
+
 /* A node that is down because it refused is not waited for: it is tried as soon as it is set. */
 static void a_refusing_node_is_tried_at_once(void **state) {
     (void)state;
@@ -425,6 +458,7 @@ int main(void) {
         cmocka_unit_test(set_in_a_handshake),
         cmocka_unit_test(set_after_many_failures),
         cmocka_unit_test(set_before_the_first_connection),
+        cmocka_unit_test(wrong_before_the_first_connection),
         cmocka_unit_test(a_refusing_node_is_tried_at_once),
         cmocka_unit_test(both_are_wrong),
         cmocka_unit_test(in_any_order),
