@@ -9,14 +9,28 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-static void look_at_guard(struct rl_look_sight *node_holder, const redlock_client *client,
-                          size_t index) {
+const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]) {
+    bool has_detail = info->detail != NULL && info->detail[0] != '\0';
+    snprintf(out, RL_LOOK_WHY_MAX, "%s%s%s%s", redlock_strerror(info->reason),
+             has_detail ? " (" : "", has_detail ? info->detail : "", has_detail ? ")" : "");
+    return out;
+}
+
+/* A node that has not answered may be down since: then that is why. */
+static void look_at_node(struct rl_look_sight *node_holder, const redlock_client *client,
+                         size_t index) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     int known = redlock_client_node(client, index, &info);
     assert(known == 0);
     (void)known;
     node_holder->votes = info.voting != 0;
     node_holder->votes_in_ms = info.votes_in_ms;
+    if (node_holder->s.status != 0 && info.up) {
+        snprintf(node_holder->why, sizeof node_holder->why, "%s",
+                 redlock_strerror(node_holder->s.status));
+    } else if (node_holder->s.status != 0) {
+        rl_look_why(&info, node_holder->why);
+    }
 }
 
 bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder) {
@@ -73,7 +87,7 @@ static void on_query(redlock_query *query, int status, void *data) {
         tool_utf8_clean(text, strlen(text), node_holder->holder, sizeof node_holder->holder);
         snprintf(node_holder->token, sizeof node_holder->token, "%s",
                  node_holder->s.token != NULL ? node_holder->s.token : "");
-        look_at_guard(node_holder, look->client, i);
+        look_at_node(node_holder, look->client, i);
         look->answered += node_holder->s.status == 0;
     }
     if (!look->is_held) {

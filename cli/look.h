@@ -18,6 +18,7 @@
 #define RL_LOOK_VALUE_MAX 128 /* of a holder's name, or of a value that is not of our kind */
 #define RL_LOOK_NAME_MAX (RL_LOOK_VALUE_MAX + 48)
 #define RL_LOOK_TEXT_MAX (RL_LOOK_NAME_MAX + 96)
+#define RL_LOOK_WHY_MAX 320
 
 struct rl_look;
 typedef void (*rl_look_cb)(struct rl_look *look, int status, void *data);
@@ -41,8 +42,9 @@ struct rl_look {
         redlock_node_holder s;
         char token[REDLOCK_TOKEN_LENGTH + 1];
         char holder[RL_LOOK_VALUE_MAX];
-        bool votes;          /* it may be asked to grant a lock */
-        int64_t votes_in_ms; /* if not, because it may have forgotten some: until it may */
+        char why[RL_LOOK_WHY_MAX]; /* s.status is not 0 */
+        bool votes;                /* it may be asked to grant a lock */
+        int64_t votes_in_ms;       /* if not, because it may have forgotten some: until it may */
     } node_holders[REDLOCK_NODES_MAX];
 };
 
@@ -50,6 +52,9 @@ struct rl_look {
  * redlock_query_holder() does. */
 int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, redlock_bytes key,
                rl_look_cb on_done, void *data);
+
+/* Why a node is down or may not vote, with what it or the system said of it. Returns out. */
+const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]);
 
 /* Whether a node has what the quorum has. */
 bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder);

@@ -131,7 +131,7 @@ static void print_node(const struct rl_permits *permits, const struct rl_look *l
     char number[32] = "-", latency[32], votes_in[32], vote[64];
     printf("  %-*s", node_width, node->s.node);
     if (node->s.status != 0) {
-        rl_say_painted(RL_PAINT_BAD, redlock_strerror(node->s.status), 0);
+        rl_say_painted(RL_PAINT_BAD, node->why, 0);
         printf("\n");
         return;
     }

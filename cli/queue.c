@@ -61,6 +61,11 @@ static void print_holder(const struct rl_found *found) {
     if (look->answered < look->n / 2 + 1) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, look->n / 2 + 1);
+        for (size_t i = 0; i < look->n; i++) {
+            if (look->node_holders[i].s.status != 0) {
+                printf("  %s: %s\n", look->node_holders[i].s.node, look->node_holders[i].why);
+            }
+        }
     } else if (rl_look_say(look, held)) {
         printf("%s: %s\n", key, held);
     } else if (rl_found_has_permits(found) && found->permits.permits > 0) {
@@ -76,10 +81,10 @@ static void print_home(const struct rl_line *line, const struct home *home) {
     const bool has_moved = home->now != home->usual;
     const redlock_node_info usual = node_of(home, home->usual);
     size_t elsewhere = 0;
-    char sentence[512];
+    char sentence[512], why[RL_LOOK_WHY_MAX];
     if (has_moved || (line->unanswered >> home->usual & 1) != 0) {
         snprintf(sentence, sizeof sentence, "its home %s %s (%s)%s%s%s", usual.node,
-                 usual.up ? "does not vote" : "cannot be reached", redlock_strerror(usual.reason),
+                 usual.up ? "does not vote" : "cannot be reached", rl_look_why(&usual, why),
                  home->now < 0 ? "" : ": until it is back clients that wait stand in line at ",
                  home->now < 0 ? "" : node_of(home, home->now).node,
                  line->n > 0 ? "" : ", and those that waited there come to it by themselves");

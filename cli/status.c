@@ -95,7 +95,7 @@ static void print_sight(const struct rl_look *look, size_t index, int node_width
     char left[32] = "", latency[32], votes_in[32], vote[64] = "", holder[RL_LOOK_NAME_MAX];
     printf("  %-*s", node_width, node_holder->s.node);
     if (node_holder->s.status != 0) {
-        rl_say_painted(RL_PAINT_BAD, redlock_strerror(node_holder->s.status), 0);
+        rl_say_painted(RL_PAINT_BAD, node_holder->why, 0);
         printf("\n");
         return;
     }
@@ -238,6 +238,9 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
         tool_json_open(&json, NULL, '{');
         tool_json_text(&json, "node", node_holder->s.node);
         tool_json_text(&json, "status", redlock_err_name(node_holder->s.status));
+        if (node_holder->s.status != 0) {
+            tool_json_text(&json, "message", node_holder->why);
+        }
         tool_json_bool(&json, "voting", node_holder->votes);
         tool_json_number(&json, "votes_in_ms", node_holder->votes_in_ms);
         if (node_holder->s.status == 0) {

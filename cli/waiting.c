@@ -67,10 +67,10 @@ static void node_json(const struct rl_waiting *waiting, const redlock_node_info 
 }
 
 static void say_node(const struct rl_waiting *waiting, const redlock_node_info *info, int before) {
-    char label[128], left[32], what[256];
+    char label[128], left[32], why[RL_LOOK_WHY_MAX], what[RL_LOOK_WHY_MAX + 32];
     switch (state_of(info)) {
         case NODE_DOWN:
-            snprintf(what, sizeof what, "went away: %s", redlock_strerror(info->reason));
+            snprintf(what, sizeof what, "went away: %s", rl_look_why(info, why));
             break;
         case NODE_VOTES:
             snprintf(what, sizeof what, "%s", before == NODE_DOWN ? "is up" : "votes again");
@@ -80,7 +80,7 @@ static void say_node(const struct rl_waiting *waiting, const redlock_node_info *
                 snprintf(what, sizeof what, "is up, and votes in %s",
                          rl_say_duration((double)info->votes_in_ms, left, sizeof left));
             } else {
-                snprintf(what, sizeof what, "does not vote: %s", redlock_strerror(info->reason));
+                snprintf(what, sizeof what, "does not vote: %s", rl_look_why(info, why));
             }
     }
     rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",

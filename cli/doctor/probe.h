@@ -1,8 +1,7 @@
 /* What is behind a port that takes connections and does not speak Redis: TLS, or another server.
  *
- *
- * Two connections of their own, since hiredis keeps nothing of an answer that it does not
- * understand: PING, and if that is answered by nothing, the beginning of a TLS handshake.
+ * What it said first tells; if it said nothing, its answer to the beginning of a TLS handshake, on
+ * a connection of its own.
  *
  * Failure modes: what answers in another way is shown by its first bytes, as printable text. What
  * says nothing in either case stays unknown: it may well be Redis, and hang. */

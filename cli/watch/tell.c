@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "look.h"
 #include "output.h"
 #include "say.h"
 #include "tool/json.h"
@@ -200,7 +201,7 @@ void rl_watch_tell_kicked(const struct rl_watch_tell *tell, const struct rl_kick
 void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_info *info,
                         uint64_t voting) {
     const size_t n = tell->args->nodes.n;
-    char left[32];
+    char left[32], why[RL_LOOK_WHY_MAX];
     if (tell->args->json) {
         struct tool_json json = begin_json(tell, "node");
         tool_json_text(&json, "node", info->node);
@@ -216,14 +217,14 @@ void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_inf
     begin_line(tell);
     printf("node %s ", info->node);
     if (!info->up) {
-        printf("went away: %s", redlock_strerror(info->reason));
+        printf("went away: %s", rl_look_why(info, why));
     } else if (info->voting) {
         printf("is up");
     } else if (info->votes_in_ms > 0) {
         printf("is up, and votes in %s",
                rl_say_duration((double)info->votes_in_ms, left, sizeof left));
     } else {
-        printf("does not vote: %s", redlock_strerror(info->reason));
+        printf("does not vote: %s", rl_look_why(info, why));
     }
     printf("; %" PRIu64 " of %zu nodes can vote, %zu are needed", voting, n, n / 2 + 1);
     end_line();

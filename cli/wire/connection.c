@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "redis/reply.h"
 #include "redlock/redlock.h"
 #include "tool/utf8.h"
 #include "wire/tunnel.h"
@@ -31,6 +33,7 @@ bool rl_wire_connect(struct rl_wire *wire) {
     struct timeval connect = timeval_of(wire->args->connect_timeout_ms);
     assert(wire->context == NULL && wire->tunnel == NULL);
     wire->tls_end[0] = '\0';
+    wire->first_length = 0;
     redisContext *context = url->kind == RL_URL_UNIX
                                 ? redisConnectUnixWithTimeout(url->path, connect)
                                 : redisConnectWithTimeout(url->host, url->port, connect);
@@ -94,6 +97,22 @@ static bool is_readable(redisContext *context, uint64_t until_ns) {
     }
 }
 
+/* hiredis keeps nothing of an answer that it does not understand. */
+static void note_first(struct rl_wire *wire) {
+    if (wire->first_length == 0) {
+        ssize_t got = recv(wire->context->fd, wire->first, sizeof wire->first, MSG_PEEK);
+        wire->first_length = got > 0 ? (size_t)got : 0;
+    }
+}
+
+static void break_off_odd(const struct rl_wire *wire) {
+    const redisReader *reader = wire->context->reader;
+    char why[64];
+    const char *stranger = rl_reply_stranger(wire->first, wire->first_length);
+    snprintf(why, sizeof why, "not Redis: %s", stranger != NULL ? stranger : "");
+    break_off(wire->context, reader->err, stranger != NULL ? why : reader->errstr);
+}
+
 redisReply *rl_wire_reply(struct rl_wire *wire) {
     redisContext *context = wire->context;
     uint64_t until_ns = redlock_now_ns() + (uint64_t)wire->answer_ms * NS_PER_MS;
@@ -109,13 +128,17 @@ redisReply *rl_wire_reply(struct rl_wire *wire) {
     void *reply = NULL;
     for (int pieces = 0; pieces < wire->pieces_max; pieces++) {
         if (redisReaderGetReply(context->reader, &reply) != REDIS_OK) {
-            break_off(context, context->reader->err, context->reader->errstr);
+            break_off_odd(wire);
             return NULL;
         }
         if (reply != NULL) {
             return reply;
         }
-        if (!is_readable(context, until_ns) || redisBufferRead(context) != REDIS_OK) {
+        if (!is_readable(context, until_ns)) {
+            return NULL;
+        }
+        note_first(wire);
+        if (redisBufferRead(context) != REDIS_OK) {
             return NULL;
         }
     }

@@ -1,10 +1,10 @@
 /* One node, as commands have it that ask the nodes themselves: data, for connection.h.
  *
- * Of the library's inside this folder knows: the grammar of URLs (redis/url.h, url_tls.h), and TLS
- * as clients have it (tls/context.h, tls/peer.h, client/tls_settings.h, and base/world.h, whose
- * streams it is made of). A second reader of its URLs, or a second opinion about a certificate,
- * would one day be another one. Nothing else in cli/ but this folder and doctor/ knows any of the
- * library's inside. */
+ * Of the library's inside this folder knows: the grammar of URLs (redis/url.h, url_tls.h), how
+ * other servers begin to speak (redis/reply.h), and TLS as clients have it (tls/context.h,
+ * tls/peer.h, client/tls_settings.h, and base/world.h, whose streams it is made of). A second
+ * reader of its URLs, or a second opinion about a certificate, would one day be another one.
+ * Nothing else in cli/ but this folder and doctor/ knows any of the library's inside. */
 #ifndef RL_CLI_WIRE_WIRE_H
 #define RL_CLI_WIRE_WIRE_H
 
@@ -16,6 +16,7 @@
 #include "redis/url_tls.h"
 
 #define RL_WIRE_TEXT_MAX 128
+#define RL_WIRE_FIRST_MAX 64
 #define RL_WIRE_ERR_TLS 64 /* err of a context; hiredis's own are small */
 
 struct redisContext;
@@ -36,6 +37,9 @@ struct rl_wire {
     struct redisContext *context; /* NULL: there is no connection */
     struct rl_tunnel *tunnel;     /* of that connection, or NULL */
     bool is_connected;            /* the port takes connections; TLS, if wanted, is there */
+
+    char first[RL_WIRE_FIRST_MAX]; /* what the server said first on this connection */
+    size_t first_length;
 
     const char *failed_at;          /* "connect", "TLS", "AUTH" or "SELECT", or NULL */
     char failure[RL_WIRE_TEXT_MAX]; /* why; or why the last answer was none, see below */

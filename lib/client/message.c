@@ -81,18 +81,25 @@ void rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
 
 /* -- Messages -- */
 
+/* Why it is not up, in words that are not ours, or "". */
+static const char *detail_of(const struct rl_node *node) {
+    bool lacks_tls = node->reason == REDLOCK_ERR_NODE_DOWN && node->state == RL_NODE_CONNECTING &&
+                     node->is_reached;
+    return lacks_tls ? "no TLS handshake yet; is it a TLS port?" : node->detail;
+}
+
 /* With the text of its source, if it is still known. */
 static void add_reason(struct text *text, const struct rl_client_node *place, int reason) {
     const struct rl_node *node = &place->node;
     add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
-    if (node->reason == reason && node->detail[0] != '\0') {
-        add(text, " (%s)", node->detail);
+    if (node->reason == reason && detail_of(node)[0] != '\0') {
+        add(text, " (%s)", detail_of(node));
     } else if (place->error == reason) {
         add(text, " (%s)", place->words);
     }
 }
 
-/* The nth of some nodes that are in quarantine, or were when the round began. */
+/* The nth of some nodes that are in quarantine. */
 static void add_waiting(struct text *text, const struct rl_client_node *place, int reason,
                         uint32_t count, uint32_t nth) {
     char part[192];
@@ -152,14 +159,22 @@ static bool was_waiting(const struct rl_ballot *ballot) {
     return ballot->vote == RL_VOTE_FAILED && rl_eligibility_is_quarantine(ballot->reason);
 }
 
+/* ... and still is. */
+static bool is_waiting(const redlock_client *client, const struct rl_round *round, uint32_t i) {
+    return was_waiting(&round->ballots[i]) &&
+           rl_eligibility_wait_ms(&client->nodes[i], rl_client_now_ns(client)) > 0;
+}
+
 static void add_ballots(struct text *text, const redlock_client *client,
                         const struct rl_round *round, const char *refused) {
     uint32_t waiting = 0, nth = 0;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_node *node = &client->nodes[i].node;
         const struct rl_ballot *ballot = &round->ballots[i];
-        if (was_waiting(ballot)) {
+        if (is_waiting(client, round, i)) {
             waiting++;
+        } else if (was_waiting(ballot)) {
+            add(text, "; %.60s: in quarantine then, votes now", node->url.name);
         } else if (ballot->vote == RL_VOTE_REFUSED) {
             add(text, "; %.60s: %s", node->url.name, refused);
         } else if (ballot->vote == RL_VOTE_FAILED) {
@@ -169,7 +184,7 @@ static void add_ballots(struct text *text, const redlock_client *client,
         }
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        if (was_waiting(&round->ballots[i])) {
+        if (is_waiting(client, round, i)) {
             add_waiting(text, &client->nodes[i], round->ballots[i].reason, waiting, nth++);
         }
     }
@@ -352,7 +367,7 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .node = node->url.name,
         .up = rl_node_is_up(node),
         .reason = reason,
-        .detail = node->detail,
+        .detail = detail_of(node),
         .connects = node->connects,
         .failures = node->failures,
         .requests = node->requests,

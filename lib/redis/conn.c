@@ -84,12 +84,22 @@ static void conn_deliver(struct rl_conn *conn, const redisReply *reply) {
     }
 }
 
-/* REDIS_ERR_OOM is how hiredis reports that the guard refused a reply. */
-static void conn_refuse(struct rl_conn *conn) {
+/* REDIS_ERR_OOM is how hiredis reports that the guard refused a reply. What another server says is
+ * no reply from its first byte on, so it is at the beginning of what came last. */
+static void conn_refuse(struct rl_conn *conn, const char *bytes, size_t length) {
+    char detail[RL_DETAIL_MAX];
+    const char *stranger = rl_reply_stranger(bytes, length);
     assert(conn->reader->err != 0);
-    bool refused = conn->reader->err == REDIS_ERR_OOM;
-    conn_note(conn, REDLOCK_ERR_NODE_PROTOCOL,
-              refused ? "unsolicited reply" : conn->reader->errstr);
+    if (conn->reader->err == REDIS_ERR_OOM) {
+        snprintf(detail, sizeof detail, "unsolicited reply");
+    } else if (stranger != NULL && strcmp(stranger, RL_REPLY_TLS) == 0) {
+        snprintf(detail, sizeof detail, "it is " RL_REPLY_TLS ": write rediss://");
+    } else if (stranger != NULL) {
+        snprintf(detail, sizeof detail, "not Redis: %s", stranger);
+    } else {
+        snprintf(detail, sizeof detail, "%s", conn->reader->errstr);
+    }
+    conn_note(conn, REDLOCK_ERR_NODE_PROTOCOL, detail);
 }
 
 static void conn_read(struct rl_conn *conn, const char *bytes, size_t length) {
@@ -102,7 +112,7 @@ static void conn_read(struct rl_conn *conn, const char *bytes, size_t length) {
     do {
         reply = NULL;
         if (redisReaderGetReply(reader, &reply) != REDIS_OK) {
-            conn_refuse(conn);
+            conn_refuse(conn, bytes, length);
         } else if (reply != NULL) {
             conn_deliver(conn, reply);
         }

@@ -108,6 +108,30 @@ void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint3
     reader->privdata = slot;
 }
 
+/* -- Other servers -- */
+
+const char *rl_reply_stranger(const char *bytes, size_t length) {
+    static const struct {
+        const char *begins;
+        const char *name;
+    } known[] = {
+        {"\x15\x03", RL_REPLY_TLS},          /* an alert */
+        {"\x16\x03", RL_REPLY_TLS},          /* a handshake */
+        {"HTTP/", "an HTTP server"},         /**/
+        {"<", "an HTTP server"},             /* an old one: the page alone */
+        {"SSH-", "an SSH server"},           /**/
+        {"ERROR\r\n", "a memcached server"}, /* it does not know "*1" */
+        {"220 ", "a mail or an FTP server"}, /* greets every client */
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        size_t begins = strlen(known[i].begins);
+        if (length >= begins && memcmp(bytes, known[i].begins, begins) == 0) {
+            return known[i].name;
+        }
+    }
+    return NULL;
+}
+
 /* -- The judge -- */
 
 static const struct {

@@ -76,6 +76,11 @@ struct rl_answer {
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply);
 
+#define RL_REPLY_TLS "a port that requires TLS"
+
+/* What server begins to speak so, if it is not Redis: "an HTTP server". NULL: it is not known. */
+const char *rl_reply_stranger(const char *bytes, size_t length);
+
 /* The reason for an error reply's text, e.g. "LOADING Redis is loading the dataset in memory". */
 int16_t rl_reply_reason(const char *text);
 

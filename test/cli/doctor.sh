@@ -25,5 +25,21 @@ remedy() {
     grep -q "remedy  *$2" "$out.joined"
     result "$1" $? "$out"
 }
+# reasons WHAT PATTERN OPTION...: one case: so do status, queue and ls, of a node alone
+reasons() {
+    reasons_what=$1
+    reasons_pattern=$2
+    shift 2
+    : >"$out"
+    for reasons_command in 'status k' 'queue k' ls; do
+        # shellcheck disable=SC2086
+        timeout 60 "$redlock" $reasons_command "$@" >"$out.one" 2>&1
+        if [ $? -ne 69 ] || ! grep -q -e "$reasons_pattern" "$out.one"; then
+            { echo "$reasons_command:" && cat "$out.one"; } >>"$out"
+        fi
+    done
+    [ ! -s "$out" ]
+    result "$reasons_what: status, queue and ls say so" $? "$out"
+}
 # one I: node I as doctor names it
 one() { printf '%s' "127.0.0.1:$(port "$1")"; }

@@ -59,11 +59,16 @@ finds 'not yet valid' error reachable \
 shows "$tls" elsewhere
 finds 'another name' error reachable \
     "TLS: name mismatch: the certificate is for redis.example, not for 127.0.0.1 ($(one 3))" 2
+reasons '... elsewhere' 'name mismatch: the certificate is for redis.example, not for 127.0.0.1' \
+    --nodes "rediss://$(one 3)?tls_ca=$tls/ca.crt"
 url3 "?tls_ca=$tls/ca.crt\&tls_server_name=redis.example"
 finds '... that is expected' ok tls 'its certificate is good' 1
 url3 "?tls_ca=$tls/ca.crt"
 shows "$other" stranger
 finds 'an unknown authority' error reachable "TLS: unknown authority: .* is not in tls_ca ($(one 3))" 2
+reasons '... elsewhere' 'unknown authority .*: set tls_ca to its certificate' --nodes "rediss://$(one 3)"
+reasons 'a plain port' 'no TLS handshake \(yet\|in time\); is it a TLS port?' \
+    --nodes "rediss://127.0.0.1:$(port 3)?tls_ca=$tls/ca.crt" --connect-timeout 500ms
 shows "$tls" self
 finds 'self-signed' error reachable \
     "TLS: self-signed certificate that is not in tls_ca ($(one 3))" 2

@@ -292,6 +292,29 @@ static void says_who_restarted(void **state) {
     live_end(live);
 }
 
+/* A sentence about an attempt may be read later. */
+static void says_who_was_in_quarantine(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(SHORT_MS);
+    int status = 0;
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, SHORT_MS, NULL);
+    redlock_lock *lock = live_lock(live->client, "key");
+    while (status == 0) { /* a machine that is slow is too late for the quarantine */
+        restart(live, 1);
+        restart(live, 2);
+        status = live_acquire(live, lock, &once);
+        if (status == 0) {
+            LIVE_STATUS(live_release(live, lock), 0);
+        }
+    }
+    LIVE_STATUS(status, REDLOCK_ERR_NO_QUORUM);
+    LIVE_UNTIL(live, voting(live->client) == 3);
+    assert_non_null(strstr(LOCK_MESSAGE(lock), ": in quarantine then, votes now"));
+    assert_null(strstr(LOCK_MESSAGE(lock), "nodes in quarantine: "));
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(two_hold_without_a_guard),
@@ -304,6 +327,7 @@ int main(void) {
         LIVE_TEST(distrusts_another_replication_id),
         LIVE_TEST(distrusts_who_was_a_replica_meanwhile),
         LIVE_TEST(says_who_restarted),
+        LIVE_TEST(says_who_was_in_quarantine),
     };
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }
