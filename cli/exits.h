@@ -9,7 +9,7 @@
 enum rl_exit {
     RL_EXIT_OK = 0,
     RL_EXIT_HELD = 1,       /* another has it; -E changes this one. status: it is free */
-    RL_EXIT_WARNINGS = 1,   /* doctor */
+    RL_EXIT_WARNINGS = 1,   /* doctor: also, too few nodes vote for strict clients yet */
     RL_EXIT_ERRORS = 2,     /* doctor */
     RL_EXIT_USAGE = 64,     /* a bad option, key, number, duration or URL; no nodes given; another
                              * --permits than that in use */

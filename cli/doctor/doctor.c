@@ -20,9 +20,9 @@ static int examine(struct rl_facts *facts, struct rl_args *args) {
     for (size_t i = 0; i < args->nodes.n; i++) {
         rl_doctor_judge_node(&findings, &facts[i], (int)i);
     }
-    rl_doctor_judge_nodes(&findings, facts, args->nodes.n);
+    int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, args->nodes.n);
     int status = findings.is_short ? rl_fail(RL_EXIT_SYSTEM, "out of memory")
-                                   : rl_doctor_show(&findings, facts, args);
+                                   : rl_doctor_show(&findings, facts, args, wait_s);
     rl_findings_free(&findings);
     return status;
 }

@@ -54,3 +54,11 @@ void rl_doctor_read_info(struct rl_facts *facts, const char *info) {
     }
     rl_wire_info_server(info, facts->server, facts->version);
 }
+
+int64_t rl_doctor_quarantine_s(const struct rl_facts *facts) {
+    const struct rl_args *args = facts->wire->args;
+    /* A second of the node's uptime may have only begun, so clients count one less. */
+    int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
+    int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->uptime_s;
+    return args->guard == REDLOCK_GUARD_STRICT && left_s > 0 ? left_s : 0;
+}

@@ -6,4 +6,7 @@
 
 void rl_doctor_read_info(struct rl_facts *facts, const char *info);
 
+/* For how long strict clients still do not ask it for votes. 0: they do, or they are not strict. */
+int64_t rl_doctor_quarantine_s(const struct rl_facts *facts);
+
 #endif

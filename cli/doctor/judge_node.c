@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "doctor/info.h"
 #include "doctor/judge_tls.h"
 #include "redis/command.h"
 #include "redis/reply.h"
@@ -208,6 +209,9 @@ static void judge_uptime(struct rl_findings *findings, const struct rl_facts *fa
         ADD(WARNING, remedy,
             "up for %s, less than the longest ttl (%s): it may have forgotten locks",
             tool_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
+    } else if (left_ms > 0) {
+        ADD(OK, NULL,
+            "up for less than the longest ttl, %s; it does not forget, so that is no danger", ttl);
     } else {
         ADD(OK, NULL, "up for longer than the longest ttl, %s", ttl);
     }
@@ -437,9 +441,6 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
     const char *check = "guard";
     const struct rl_args *args = facts->wire->args;
     char max[TOOL_DURATION_TEXT_MAX];
-    /* A second of the node's uptime may have only begun, so clients count one less. */
-    int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
-    int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->uptime_s;
     if (args->guard == REDLOCK_GUARD_OFF) {
         return;
     }
@@ -456,12 +457,12 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
         ADD(NOTE, "see eviction", "clients with a guard do not use it: it may evict locks");
     } else if (facts->judged.is_loading) {
         ADD(NOTE, "wait", "clients with a guard do not use it: it is loading its dataset");
-    } else if (args->guard == REDLOCK_GUARD_STRICT && left_s > 0) {
+    } else if (rl_doctor_quarantine_s(facts) > 0) {
         tool_duration_show(args->max_ttl_ms, max, sizeof max);
         ADD(NOTE, "wait; or, if no lock was ever held on it, open the first clients with observed",
             "strict clients do not ask it for votes for another %" PRId64
             " s, until it is older than --max-ttl, %s",
-            left_s, max);
+            rl_doctor_quarantine_s(facts), max);
     } else {
         ADD(OK, NULL, "clients with a guard let it vote");
     }

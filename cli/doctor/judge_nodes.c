@@ -2,9 +2,12 @@
 #include "doctor/judge_nodes.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "doctor/info.h"
+#include "redlock/redlock.h"
 #include "say.h"
 
 #define SPREAD_MS_MAX 1000
@@ -48,16 +51,30 @@ static bool is_usable(const struct rl_findings *findings, size_t node) {
     return true;
 }
 
-static void judge_quorum(struct rl_findings *findings, size_t n) {
+static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    int64_t waits_s[REDLOCK_NODES_MAX]; /* of those that are usable, the shortest first */
     size_t usable = 0, quorum = n / 2 + 1;
     for (size_t i = 0; i < n; i++) {
-        usable += is_usable(findings, i);
+        if (is_usable(findings, i)) {
+            int64_t wait_s = rl_doctor_quarantine_s(&facts[i]);
+            size_t at = usable++;
+            for (; at > 0 && waits_s[at - 1] > wait_s; at--) {
+                waits_s[at] = waits_s[at - 1];
+            }
+            waits_s[at] = wait_s;
+        }
     }
     assert(usable <= n);
+    int64_t wait_s = usable >= quorum ? waits_s[quorum - 1] : 0;
     if (usable < quorum) {
         rl_findings_add(findings, "quorum", RL_LEVEL_ERROR, RL_NODE_NONE,
                         "fix the errors above: no lock can be acquired",
                         "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+    } else if (wait_s > 0) {
+        rl_findings_add(findings, "quorum", RL_LEVEL_WARNING, RL_NODE_NONE, "see guard",
+                        "strict clients are granted nothing for another %" PRId64
+                        " s: until then fewer than %zu nodes vote for them",
+                        wait_s, quorum);
     } else if (usable < n) {
         rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
                         "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
@@ -65,6 +82,7 @@ static void judge_quorum(struct rl_findings *findings, size_t n) {
         rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
                         "all %zu are usable, %zu are needed", n, quorum);
     }
+    return wait_s;
 }
 
 static void judge_count(struct rl_findings *findings, size_t n) {
@@ -108,10 +126,11 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
     }
 }
 
-void rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+int64_t rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts,
+                              size_t n) {
     assert(n > 0);
     judge_identity(findings, facts, n);
     judge_clocks(findings, facts, n);
     judge_count(findings, n);
-    judge_quorum(findings, n);
+    return judge_quorum(findings, facts, n);
 }

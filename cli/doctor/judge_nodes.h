@@ -6,6 +6,8 @@
 #include "doctor/facts.h"
 #include "doctor/findings.h"
 
-void rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts, size_t n);
+/* Returns after how many seconds a quorum votes for strict clients: 0 if it does, or if too few
+ * nodes can be used. */
+int64_t rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts, size_t n);
 
 #endif

@@ -2,6 +2,7 @@
 #include "doctor/show.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,18 +132,24 @@ static void print_finding(const struct rl_findings *findings, const struct rl_fi
     }
 }
 
-static void print_verdict(const struct rl_findings *findings) {
+static void print_verdict(const struct rl_findings *findings, int64_t wait_s) {
     size_t errors = 0, warnings = 0;
     for (size_t i = 0; i < findings->count; i++) {
         bool counts = !was_said(findings, i);
         errors += counts && findings->items[i].level == RL_LEVEL_ERROR;
         warnings += counts && findings->items[i].level == RL_LEVEL_WARNING;
     }
+    char text[160], soon[32] = "";
+    if (wait_s > 0) {
+        snprintf(soon, sizeof soon, " in %" PRId64 " s", wait_s);
+    }
     printf("\n");
-    if (errors + warnings == 0) {
-        rl_say_painted(RL_PAINT_GOOD, "These nodes can be trusted with locks.", 0);
+    if (errors == 0 && warnings == (wait_s > 0)) { /* none but that they are to be waited for */
+        snprintf(text, sizeof text, "These nodes can be trusted with locks%s.", soon);
+        rl_say_painted(wait_s > 0 ? RL_PAINT_WARN : RL_PAINT_GOOD, text, 0);
     } else {
-        char text[160], errors_text[32] = "", more[32] = "";
+        char live[80], errors_text[32] = "", more[32] = "";
+        snprintf(live, sizeof live, "usable%s, if you can live with the warnings above.", soon);
         if (errors > 0) {
             snprintf(errors_text, sizeof errors_text, "%zu error%s", errors,
                      errors == 1 ? "" : "s");
@@ -152,15 +159,14 @@ static void print_verdict(const struct rl_findings *findings) {
         }
         snprintf(text, sizeof text, "%s%s%s: %s", errors_text,
                  errors > 0 && warnings > 0 ? ", " : "", more,
-                 errors > 0 ? "do not trust these nodes before the errors are fixed."
-                            : "usable, if you can live with the warnings above.");
+                 errors > 0 ? "do not trust these nodes before the errors are fixed." : live);
         rl_say_painted(errors > 0 ? RL_PAINT_BAD : RL_PAINT_WARN, text, 0);
     }
     printf("\n");
 }
 
-static void show_screen(const struct rl_findings *findings, const struct rl_facts *facts,
-                        size_t n) {
+static void show_screen(const struct rl_findings *findings, const struct rl_facts *facts, size_t n,
+                        int64_t wait_s) {
     print_facts(facts, n);
     printf("\n");
     for (size_t check = 0; check < sizeof checks / sizeof checks[0]; check++) {
@@ -170,7 +176,7 @@ static void show_screen(const struct rl_findings *findings, const struct rl_fact
             }
         }
     }
-    print_verdict(findings);
+    print_verdict(findings, wait_s);
 }
 
 /* -- JSON -- */
@@ -231,12 +237,12 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
 }
 
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,
-                   const struct rl_args *args) {
+                   const struct rl_args *args, int64_t wait_s) {
     assert(findings->count > 0);
     if (args->json) {
         show_json(findings, facts, args->nodes.n);
     } else {
-        show_screen(findings, facts, args->nodes.n);
+        show_screen(findings, facts, args->nodes.n, wait_s);
     }
     return exit_status_of(findings);
 }

@@ -8,8 +8,8 @@
 #include "doctor/facts.h"
 #include "doctor/findings.h"
 
-/* Returns the exit status. */
+/* wait_s: until a quorum votes for strict clients, or 0. Returns the exit status. */
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,
-                   const struct rl_args *args);
+                   const struct rl_args *args, int64_t wait_s);
 
 #endif

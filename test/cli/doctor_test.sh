@@ -36,7 +36,10 @@ if command -v script >/dev/null; then
     result '... and none with NO_COLOR' $? "$out"
 fi
 
-finds 'too young for a strict guard' note guard 'for another [0-9]* s, until it is older than --max-ttl, 1h' 0 \
+finds 'too young for a strict guard' note guard 'for another [0-9]* s, until it is older than --max-ttl, 1h' 1 \
+    --guard strict --max-ttl 1h
+says '... and the verdict says until when' '^These nodes can be trusted with locks in 3[56][0-9][0-9] s\.$' "$out"
+finds '... of a quorum' warning quorum 'strict clients are granted nothing for another 3[56][0-9][0-9] s' 1 \
     --guard strict --max-ttl 1h
 age=$("$cli" -p "$(port 1)" info server | tr -d '\r' | sed -n 's/^uptime_in_seconds://p')
 age=$((age + 2))s
@@ -73,6 +76,7 @@ result '... and eviction says so too' $? "$out"
 tell 2 config set maxmemory 0
 
 status 'up for less than the ttl, but nothing is forgotten' 0 "$redlock" doctor --ttl 1d
+says '... and says so' '^ok  *uptime  *up for less than the longest ttl, 1d; it does not forget' "$out"
 tell 1 config set appendfsync everysec
 "$redlock" doctor --ttl 1d >"$out"
 [ $? -eq 1 ] && grep -q 'warning  uptime .*less than the longest' "$out"
@@ -213,7 +217,7 @@ finds 'no AOF, a guard that observes' warning persistence \
 remedy '... which does not do without' 'set appendonly .* or guard = strict in all clients'
 tell 1 config set appendonly yes
 tell 1 config set appendfsync everysec
-finds 'too young, a strict guard' note uptime 'less than the longest ttl' 0 --guard strict --ttl 1d
+finds 'too young, a strict guard' note uptime 'less than the longest ttl' 1 --guard strict --ttl 1d
 tell 1 config set appendfsync always
 
 # A member of a cluster: also one that has every key refuses a fence.
@@ -247,7 +251,7 @@ await gone "$!"
 # What is not Redis, or hides it.
 # answers WHAT PATTERN SCRIPT: a server in Python on a port of its own, which it writes to a file. The
 # doctor waits for what it says, or for as long as $answers_by
-answers_by=''
+answers_by='' answers_elsewhere=''
 answers() {
     rm -f "$scratch/port"
     python3 - "$scratch/port" >"$log" 2>&1 <<PYTHON &
@@ -269,13 +273,17 @@ PYTHON
     await test -s "$scratch/port"
     finds "$1" error reachable "$2.*(127.0.0.1:$(cat "$scratch/port"))" 2 ${answers_by:+--node-timeout $answers_by} \
         --nodes "$(url 1),$(url 2),redis://${answers_login-}127.0.0.1:$(cat "$scratch/port")"
+    [ -z "$answers_elsewhere" ] ||
+        reasons '... elsewhere' "$answers_elsewhere" --nodes "redis://127.0.0.1:$(cat "$scratch/port")"
     kill "$answers_pid"
 }
 if command -v python3 >/dev/null; then
+    answers_elsewhere='not Redis: an HTTP server'
     answers 'an HTTP server' 'not Redis: an HTTP server' '
 server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
 told(server.server_port)
 server.serve_forever()'
+    answers_elsewhere=''
     answers 'an SSH server' 'not Redis: an SSH server' '
 talk(lambda s: (s.sendall(b"SSH-2.0-OpenSSH_9\r\n"), s.recv(99), s.close()))'
     answers 'memcached' 'not Redis: a memcached server' '
