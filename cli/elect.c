@@ -152,7 +152,7 @@ static void tell_lost(const struct elect *elect, const char *message) {
     if (elect->args->json) {
         tell_event(elect, "lost", NULL, 0, message);
     } else {
-        rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, message,
+        rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, rl_tell_cause(message),
                elect->is_working ? "; the command is terminated" : "");
     }
 }
@@ -305,6 +305,18 @@ static int campaign(struct elect *elect) {
     return exit_status;
 }
 
+/* The library's words for what the command line calls otherwise. */
+static int refuse_election(int status, const char *error) {
+    if (strncmp(error, "candidate ", 10) == 0) {
+        return rl_fail(RL_EXIT_USAGE, "--id %.*s", (int)strcspn(error + 10, ","), error + 10);
+    }
+    if (strncmp(error, "resource 0 ", 11) == 0) {
+        return rl_fail(RL_EXIT_USAGE, "NAME %s", error + 11);
+    }
+    return rl_fail(status == REDLOCK_ERR_INVALID ? RL_EXIT_USAGE : RL_EXIT_SYSTEM, "elect: %s",
+                   error[0] != '\0' ? error : redlock_strerror(status));
+}
+
 static int open_election(struct elect *elect) {
     const struct rl_args *args = elect->args;
     redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
@@ -321,8 +333,7 @@ static int open_election(struct elect *elect) {
     int status = redlock_election_new(elect->session.client, &options, &elect->election, error,
                                       sizeof error);
     if (status != 0) {
-        return rl_fail(status == REDLOCK_ERR_INVALID ? RL_EXIT_USAGE : RL_EXIT_SYSTEM, "elect: %s",
-                       error[0] != '\0' ? error : redlock_strerror(status));
+        return refuse_election(status, error);
     }
     uv_timer_init(&elect->session.loop, &elect->look);
     uv_timer_init(&elect->session.loop, &elect->pause);

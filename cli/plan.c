@@ -26,6 +26,15 @@ static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t g
            ttl_ms / 3 + args->node_timeout_ms <= validity_ms - margin_ms;
 }
 
+/* That the ttl has room for, in tenths of a second; 0: for none. */
+static int64_t longest_grace_ms(const struct rl_args *args) {
+    int64_t grace_ms = args->ttl_ms / 2 / 100 * 100;
+    while (grace_ms > 0 && !is_long_enough(args, args->ttl_ms, grace_ms)) {
+        grace_ms -= 100;
+    }
+    return grace_ms;
+}
+
 int rl_plan_check_ttl(const struct rl_args *args) {
     char ttl[TOOL_DURATION_TEXT_MAX], grace[TOOL_DURATION_TEXT_MAX],
         timeout[TOOL_DURATION_TEXT_MAX];
@@ -34,17 +43,25 @@ int rl_plan_check_ttl(const struct rl_args *args) {
     if (is_long_enough(args, args->ttl_ms, rl_args_grace_ms(args))) {
         return 0;
     }
+    const char *option = "--ttl", *bound = "more";
+    int64_t ttl_ms_max = args->guard == REDLOCK_GUARD_OFF ? REDLOCK_TTL_MS_MAX : args->max_ttl_ms;
     while (!is_long_enough(&other, other.ttl_ms, rl_args_grace_ms(&other)) &&
            other.ttl_ms < REDLOCK_TTL_MS_MAX) {
         other.ttl_ms += 100 - other.ttl_ms % 100;
     }
+    int64_t enough_ms = other.ttl_ms;
+    if (enough_ms > ttl_ms_max && longest_grace_ms(args) > 0) { /* --max-ttl would refuse it */
+        option = "--grace";
+        bound = "less";
+        enough_ms = longest_grace_ms(args);
+    }
     return rl_fail(RL_EXIT_USAGE,
                    "--ttl %s is too short to renew the lock (a node may take --node-timeout %s to "
-                   "answer) and to end the command in time (--grace %s); give --ttl %s or more",
+                   "answer) and to end the command in time (--grace %s); give %s %s or %s",
                    tool_duration_show(args->ttl_ms, ttl, sizeof ttl),
                    tool_duration_show(args->node_timeout_ms, timeout, sizeof timeout),
-                   tool_duration_show(rl_args_grace_ms(args), grace, sizeof grace),
-                   tool_duration_show(other.ttl_ms, enough, sizeof enough));
+                   tool_duration_show(rl_args_grace_ms(args), grace, sizeof grace), option,
+                   tool_duration_show(enough_ms, enough, sizeof enough), bound);
 }
 
 bool rl_plan_variables(struct rl_variables *variables, const char *keys, const char *token,

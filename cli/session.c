@@ -220,6 +220,18 @@ void rl_session_holder(long number, char *out, size_t size) {
     snprintf(out, size, "%s:%ld", host, number);
 }
 
+/* The library's words for what the command line calls otherwise. */
+static int refuse_lock(int status, const char *error) {
+    if (strncmp(error, "holder: ", 8) == 0) {
+        return rl_fail(RL_EXIT_USAGE, "--%s", error);
+    }
+    if (strncmp(error, "resource ", 9) == 0) {
+        return rl_fail(RL_EXIT_USAGE, "KEY %s", error + 9 + strspn(error + 9, "0123456789 "));
+    }
+    return rl_fail(status == REDLOCK_ERR_NOMEM ? RL_EXIT_SYSTEM : RL_EXIT_USAGE, "%s",
+                   error[0] != '\0' ? error : redlock_strerror(status));
+}
+
 int rl_session_lock(struct rl_session *session, const char *keys_text, const char *holder,
                     redlock_lock **lock) {
     struct rl_keys keys;
@@ -244,8 +256,7 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
         options.take = (int32_t)session->args->take;
         int status = redlock_lock_new_with(session->client, &options, lock, error, sizeof error);
         if (status != 0) {
-            exit_status = rl_fail(status == REDLOCK_ERR_NOMEM ? RL_EXIT_SYSTEM : RL_EXIT_USAGE,
-                                  "%s", error[0] != '\0' ? error : redlock_strerror(status));
+            exit_status = refuse_lock(status, error);
         }
     }
     rl_keys_free(&keys);

@@ -102,6 +102,13 @@ const char *rl_tell_not_renewed(const char *message, char out[RL_TELL_MAX]) {
     return out;
 }
 
+const char *rl_tell_cause(const char *message) {
+    const char *lost = redlock_strerror(REDLOCK_ERR_LOST);
+    size_t length = strlen(lost);
+    bool begins = strncmp(message, lost, length) == 0 && strncmp(message + length, ": ", 2) == 0;
+    return begins ? message + length + 2 : message;
+}
+
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then) {
     char shown[128];
     if (tell->args->json) {
@@ -110,7 +117,7 @@ void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, c
         tool_json_text(&json, "message", message);
         end(&json);
     } else {
-        rl_say("%s: the lock was lost: %s; %s", clean(tell, shown), message, then);
+        rl_say("%s: the lock was lost: %s; %s", clean(tell, shown), rl_tell_cause(message), then);
     }
 }
 

@@ -31,6 +31,8 @@ void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms);
 /* Why a lock that is still held was not renewed: message with that instead of its "success".
  * Returns out. */
 const char *rl_tell_not_renewed(const char *message, char out[RL_TELL_MAX]);
+/* What is left of it behind "the lock was lost: ", if it begins so. */
+const char *rl_tell_cause(const char *message);
 /* Always reported: with neither option as a text on stderr. */
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then);
 /* It was lost because it was kicked: by whom and why. Always reported. */

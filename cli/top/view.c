@@ -293,9 +293,9 @@ static void draw_keys(const struct rl_view *view, struct rl_frame *frame) {
              tool_choice_name(RL_ARGS_ORDERS, (int)view->order, order),
              view->waiting ? "all locks" : "waited for");
     rl_frame_fill(frame, row, RL_STYLE_HEAD);
-    rl_frame_put(frame, row, 0, frame->columns, text, RL_STYLE_HEAD, false);
-    rl_frame_put(frame, row, frame->columns - (int)strlen(where) - 1, (int)strlen(where) + 1, where,
-                 RL_STYLE_HEAD, false);
+    const int at = frame->columns - (int)strlen(where) - 1;
+    rl_frame_put(frame, row, 0, at - 1, text, RL_STYLE_HEAD, false);
+    rl_frame_put(frame, row, at, (int)strlen(where) + 1, where, RL_STYLE_HEAD, false);
 }
 
 void rl_view_draw(struct rl_view *view, struct rl_frame *frame, const struct rl_sweep *sweep,

@@ -48,7 +48,7 @@ bad '-E 256' '\-\-conflict-exit-code "256": it takes a number from 0 to 255' run
 bad '-E x' 'conflict-exit-code "1x"' run -E 1x k -- true
 bad 'on-lost' '\-\-on-lost "die": it takes one of kill|ignore' run --on-lost die k -- true
 bad 'empty holder' '\-\-holder "": it is empty (an unset variable' run --holder '' k -- true
-bad 'holder with a space' 'holder' run --holder 'a b' k -- true
+bad 'holder with a space' '\-\-holder: it must be' run --holder 'a b' k -- true
 bad '--wait and --no-wait' 'exclude each other' run --wait 1s --no-wait k -- true
 bad '--grace and ignore' 'no effect with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
 bad '--repeat and --no-wait' 'leave --no-wait out' run --repeat --no-wait k -- true
@@ -58,7 +58,9 @@ bad 'a retention below the ttl' '\-\-fence-retention 1m is shorter than twice --
 bad 'a retention too long' '\-\-fence-retention "32d": it takes 1s to 31d' run --fence --fence-retention 32d k -- true
 bad 'a retention too short' 'it takes 1s to 31d' elect --fence --fence-retention 10ms k
 bad '--fence of release' '\-\-fence does not apply to release' release --fence k
-bad 'a key of ours' 'begins with "libredlock:"' run libredlock:fence:k -- true
+bad 'a name with a space' '\-\-id must be .* spaces$' elect --id 'a b' name
+bad 'a name of ours' 'NAME begins with "libredlock:"' elect libredlock:fence:k
+bad 'a key of ours' 'KEY begins with "libredlock:"' run libredlock:fence:k -- true
 bad 'a line of ours' 'begins with "libredlock:"' run libredlock:line:k -- true
 bad 'no key' 'which lock? redlock run KEY -- COMMAND' run -- true
 bad 'empty key' 'KEY: a key is empty' run '' -- true
@@ -75,6 +77,8 @@ bad 'no such guard' '\-\-guard "on": it takes one of off|observed|strict' run --
 bad 'ttl too short to renew' '\-\-ttl 300ms is too short .* give --ttl [0-9a-z]* or more' run --ttl 300ms k -- true
 bad 'grace longer than the ttl' '(--grace 10s); give --ttl 2[0-9][0-9]*' run --ttl 10s --grace 10s k -- true
 sed -n 's/.*give --ttl \([0-9a-z]*\) or more.*/\1/p' "$err" >"$scratch/enough"
+bad 'grace longer than max-ttl' '(--grace 1h); give --grace 14600ms or less' run --guard strict --grace 1h k -- true
+status 'the grace that it names is short enough' 69 "$redlock" run --no-wait --guard strict --grace 14600ms k -- true
 status 'the ttl that it names is enough' 69 "$redlock" run --no-wait --ttl "$(cat "$scratch/enough")" \
     --grace 10s k -- true
 

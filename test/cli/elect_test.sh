@@ -87,6 +87,6 @@ status 'no such command' 127 "$redlock" elect --ttl 3s boss -- no-such-command
 status 'no name' 64 "$redlock" elect
 status '--repeat without a command' 64 "$redlock" elect --repeat boss
 status 'a bad id' 64 "$redlock" elect --id 'a b' boss
-says '... is named' 'candidate'
+says '... is named' '^redlock: --id must be '
 
 finish

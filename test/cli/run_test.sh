@@ -261,6 +261,7 @@ for i in 1 2 3; do "$cli" -p "$(port "$i")" flushall >/dev/null; done
 wait "$pid"
 [ $? -eq 75 ] && gone "$child"
 result 'the nodes forget: status 75' $? "$err.bg"
+says '... and it says so, once' 'k: the lock was lost: 0 of 3 renewed' "$err.bg"
 
 hold k --ttl 2s --on-lost=ignore
 each_node pause

@@ -71,6 +71,8 @@ def resizes():
     screen.resize(200, 50)
     screen.await_text(r" fence ")
     check(len(screen.lines()) == 50 and screen.lines()[49].endswith("1-3 of 3"), "the last line")
+    screen.resize(60, 24)
+    screen.await_text(r"^q quit .* w.*~ 1-3 of 3$")
     screen.resize(40, 6)
     screen.outside = ""
     screen.await_text(r"^q quit")
