@@ -236,7 +236,8 @@ static void tells_what_the_handshake_met(void **state) {
         {"PING", "-MASTERDOWN Link with MASTER is down\r\n", "MASTERDOWN",
          REDLOCK_ERR_NODE_READONLY},
         {"PING", "+HELLO\r\n", "HELLO", REDLOCK_ERR_NODE_PROTOCOL},
-        {"CLIENT", "HTTP/1.1 400 Bad Request\r\n", "Protocol error", REDLOCK_ERR_NODE_PROTOCOL},
+        {"CLIENT", "HTTP/1.1 400 Bad Request\r\n", "not Redis: an HTTP server",
+         REDLOCK_ERR_NODE_PROTOCOL},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct five f;
@@ -261,8 +262,13 @@ static void tells_what_a_greeting_said(void **state) {
         {"-DENIED Redis is running in protected mode because protected mode is enabled and no"
          " password is set for the default user.\r\n",
          "DENIED", REDLOCK_ERR_NODE_PERMISSION},
-        {"HTTP/1.1 408 Request Timeout\r\n\r\n", "Protocol error", REDLOCK_ERR_NODE_PROTOCOL},
-        {"220 mail.example ESMTP\r\n", "Protocol error", REDLOCK_ERR_NODE_PROTOCOL},
+        {"HTTP/1.1 408 Request Timeout\r\n\r\n", "not Redis: an HTTP server",
+         REDLOCK_ERR_NODE_PROTOCOL},
+        {"220 mail.example ESMTP\r\n", "not Redis: a mail or an FTP server",
+         REDLOCK_ERR_NODE_PROTOCOL},
+        {"\x15\x03\x01", "it is a port that requires TLS: write rediss://",
+         REDLOCK_ERR_NODE_PROTOCOL},
+        {"who is there?\r\n", "Protocol error", REDLOCK_ERR_NODE_PROTOCOL},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct five f;
