@@ -3,7 +3,7 @@
  *
  *     overlap     two clients are inside an unexpired validity window of one resource, or lead one
  *                 election
- *     validity    a window is longer than the life of a quorum of its keys
+ *     validity    a window is longer than the life of a quorum of its keys, or than max_hold_ms
  *     once        a callback came twice, or never, or when nothing was submitted
  *     orphan      a key outlives the giving up of its token although its node could be told
  *     lost_late   on_lost came after the end of validity, and the loop was not blocked
@@ -102,6 +102,7 @@ struct sim_fact {
     uint64_t fence;
     uint64_t owner;
     uint64_t asked_ns; /* true time */
+    uint32_t max_hold_ms;
     uint32_t token;
     uint32_t resources; /* as a mask */
     int32_t status;
@@ -134,6 +135,7 @@ struct sim_token {
 struct sim_hold {
     uint64_t until_local_ns;
     uint64_t until_ns; /* the same in true time */
+    uint64_t most_ns;  /* the latest end of validity that max_hold_ms allows, by its clock */
     uint64_t late_ns;  /* so late may the loss be told: 0, or a timer's lag if little was left */
     uint64_t fence;
     uint64_t owner;

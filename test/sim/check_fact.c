@@ -106,6 +106,14 @@ static bool is_shared(const struct sim_world *world, uint32_t client, uint32_t t
     return false;
 }
 
+static void check_most(struct sim_world *world, const struct sim_fact *fact,
+                       const struct sim_hold *hold) {
+    if (fact->until_ns > hold->most_ns) {
+        sim_check_fail(world, SIM_VALIDITY, "c%u relies on it for %.3f ms more than max_hold_ms",
+                       fact->client + 1u, (double)(fact->until_ns - hold->most_ns) / 1e6);
+    }
+}
+
 /* Whether a hold of this client is over and its user was not told. */
 static bool loss_is_due(const struct sim_world *world, uint32_t client) {
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
@@ -162,7 +170,11 @@ static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
         sim_check_fail(world, SIM_SUCCESS, "c%u was told of a grant that was over",
                        fact->client + 1u);
     }
+    hold->most_ns = NEVER;
     if (!joins) {
+        hold->most_ns =
+            fact->max_hold_ms > 0 ? fact->now_ns + fact->max_hold_ms * RL_NS_PER_MS : NEVER;
+        check_most(world, fact, hold);
         sim_check_fence(world, fact->client, hold);
         sim_check_line_grant(world, fact->client, hold, fact->asked_ns);
     }
@@ -183,6 +195,7 @@ static void fact_until(struct sim_world *world, const struct sim_fact *fact) {
         sim_check_fail(world, SIM_FENCE, "c%u holds with another fence than it was told",
                        fact->client + 1u);
     }
+    check_most(world, fact, hold);
     hold->until_local_ns = fact->until_ns;
     hold_until(world, fact->client, hold);
 }

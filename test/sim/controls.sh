@@ -70,6 +70,7 @@ patch  repair-when-lost        revived   500   --preset clocks
 patch  unanswered-did-not-run  orphan    2000  --preset restarts
 patch  watchdog-hopes          validity  100   --preset kept
 patch  watchdog-hopes          overlap   4000  --preset kept
+patch  max-hold-ignored        validity  100   --preset kept
 patch  no-second-look          success   2000  --preset clocks
 patch  late-vote-prolongs      revived   500   --preset clocks
 patch  one-token               validity  200   --preset network

@@ -208,6 +208,7 @@ static void tell_hold(struct sim_user *user) {
                                           .take = user->take,
                                           .permits = user->permits,
                                           .reads = user->reads,
+                                          .max_hold_ms = user->max_hold_ms,
                                           .status = (int32_t)user->min_validity_ms});
 }
 
@@ -319,6 +320,7 @@ bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *want
     user->adopts = false;
     user->resources = user->take > 0 && !sim_user_holds(user) ? 0 : user->resources;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
+    user->max_hold_ms = options.max_hold_ms == REDLOCK_NO_LIMIT ? 0 : (uint32_t)options.max_hold_ms;
     note(user, (struct sim_note){
                    .kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms, .b = user->made_reads});
     user->is_lost = user->may_lose = false;

@@ -63,6 +63,7 @@ struct sim_user {
     uint32_t resources;                 /* of the lock, as a mask; slots of its last grant */
     uint32_t token;                     /* of the last attempt */
     uint32_t min_validity_ms;           /* that the last acquire asked for */
+    uint32_t max_hold_ms;               /* the same; 0: it set no limit */
     uint32_t depth;                     /* acquires of this object that are not released */
     uint32_t probe_left;
     uint8_t index;
