@@ -133,6 +133,7 @@ break  share-shortens          state     50    --preset readers
 break  share-ends              validity  50    --preset readers
 break  upgrade-blind           overlap   100   --preset readers
 patch  upgrade-is-hoped        overlap   100   --preset readers
+patch  upgrade-forgets-stray   validity  400   --preset readers --nodes 3
 patch  upgrade-keeps-fence     fence     100   --preset readers
 break  intent-stays            state     50    --preset readers
 break  intent-unheard          order     200   --preset phases

@@ -68,6 +68,9 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
     struct sim_user *user = user_of(client, event->lock);
     struct sim_stats *stats = &client->sim->stats;
     uint8_t kind = SIM_FACT_SENT;
+    if (user != NULL && event->type != REDLOCK_EVENT_FENCE) { /* an extension converts back */
+        user->upgrades = event->type == REDLOCK_EVENT_UPGRADE;
+    }
     if (event->type == REDLOCK_EVENT_ATTEMPT || event->type == REDLOCK_EVENT_TAKE) {
         kind = SIM_FACT_ATTEMPT;
         if (user != NULL) {
@@ -97,8 +100,29 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
                            .a = shares ? SIM_SHARE : commands[event->type]});
 }
 
+/* An extension that is to make the hold a reader's may run late where its connection broke: what
+ * that node says to an upgrade is no vote. */
+static void check_upgrade(struct sim_client *client, const redlock_event *event) {
+    struct sim_user *user = user_of(client, event->lock);
+    const uint8_t node = node_of(event->node);
+    if (user == NULL || node >= SIM_NODES_MAX) {
+        return;
+    }
+    if (user->downgraded && event->status == REDLOCK_ERR_NODE_DISCONNECTED) {
+        user->owes |= (uint8_t)(1u << node);
+    }
+    if (user->upgrades && event->status == 0 && user->owes >> node & 1) {
+        sim_check_fail(client->sim, SIM_VALIDITY,
+                       "c%u counts n%u, which may make it a reader later, to an upgrade",
+                       client->index + 1u, node + 1u);
+    }
+}
+
 static void votes(struct sim_client *client, const redlock_event *event, uint32_t token) {
     bool late = event->type == REDLOCK_EVENT_LATE_VOTE;
+    if (!late) {
+        check_upgrade(client, event);
+    }
     client->sim->stats.late_votes += late;
     note(client, event,
          (struct sim_note){

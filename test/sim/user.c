@@ -196,6 +196,8 @@ static void tell_hold(struct sim_user *user) {
         sim_check_fail(world_of(user), SIM_FENCE, "c%u %s a fence", user->client->index + 1u,
                        wants ? "was granted without" : "did not ask for");
     }
+    user->downgraded = user->upgrades = false;
+    user->owes = 0;
     user->until_ns = redlock_lock_valid_until_ns(user->lock);
     user->token = sim_check_token(world_of(user), redlock_lock_token(user->lock));
     sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_HOLD,
@@ -344,6 +346,7 @@ static bool downgrade(struct sim_user *user, struct sim_submitted *what) {
     if (goes_on) { /* from this call on */
         user->reads = true;
         world_of(user)->stats.downgrades++;
+        user->downgraded = true;
         sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_MODE, .arg = 1});
     }
     return goes_on;
@@ -358,6 +361,7 @@ bool sim_user_change_mode(struct sim_user *user) {
         return downgrade(user, what);
     }
     what->upgrades = true;
+    user->downgraded = false;
     note(user, (struct sim_note){.kind = SIM_NOTE_UPGRADE});
     return submitted(user, what, redlock_try_upgrade(user->lock, on_done, what));
 }

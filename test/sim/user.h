@@ -75,6 +75,9 @@ struct sim_user {
     bool adopts;     /* the pending acquire is an adoption */
     bool may_lose;   /* it was released when its loss was due: that is still told */
     bool is_lost;    /* the last hold was, and was not released since */
+    bool downgraded; /* the hold, and no upgrade was tried since */
+    bool upgrades;   /* votes are asked for that */
+    uint8_t owes;    /* nodes whose connection broke while an extension was to make it a reader's */
     uint8_t leader;  /* that it was told of, + 1; 0: nobody */
 };
 
