@@ -122,12 +122,15 @@ struct sim_token {
     uint64_t drawn_ns;                /* its SETs are sent then, and not before */
     uint64_t given_up_ns;             /* UINT64_MAX while it is in use */
     uint64_t extend_ns;               /* when its last extension was sent */
+    uint64_t told_ns;                 /* a TAKE for it was answered that others wait; 0: never */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
     uint32_t dropped; /* nodes to which there were too many pending releases to keep its own */
     uint8_t client;
+    uint8_t told_at; /* ... by this node */
     uint8_t turn_at; /* nodes at which it took a key that was reserved for its client, as a mask */
     uint8_t opened;  /* resources, as a mask: see check_line.c */
     bool is_disowned;
+    bool is_refused; /* a TAKE for it, with a place, was */
     bool is_granted; /* a user was notified of a hold with it */
 };
 

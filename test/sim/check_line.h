@@ -24,7 +24,8 @@
  *   - a hold that ended where nobody knew of W: its key went from a node and left it free, by a
  *     release that deletes, or by its ttl. One place for each hold, whatever the number of nodes;
  *     the last one that ended so a moment before W stood counts, and so does a lock that nobody has
- *     when W stands: somebody who asks as well, and is known to nobody, may be faster.
+ *     when W stands: somebody who asks as well, and is known to nobody, may be faster. Who was told
+ *     by home that others wait reserves what it releases on the other nodes: nothing pays there.
  *     Of V's own holds one pays, and no more: home's answer to the release says that W waits, and
  *     who has released waits for it.
  * Each pays once for each waiter. Locks of several resources are left out: they stand in the line
@@ -52,7 +53,8 @@
  * given up where nobody knew of the waiter pays for one, and so does each that was free by then.
  * Who has his slots reserved does not stand any more: others may be faster at others.
  *
- * The same violation: a JOIN runs at a node at which its process has never listened. A turn would
+ * The same violation: a TAKE that any reservation gives way to, of a process that was not refused
+ * its turn three times; a JOIN runs at a node at which its process has never listened. A turn would
  * be told to nobody, and a waiter that lives passed by.
  *
  * W *could have* what it has asked for if its process runs, and a quorum of nodes may vote for it,
@@ -82,6 +84,7 @@ struct sim_world;
 struct sim_client;
 struct sim_hold;
 struct sim_fact;
+struct sim_ran;
 struct sim_seen;
 struct sim_user;
 
@@ -113,6 +116,7 @@ struct sim_check_line {
     uint64_t ids[SIM_CLIENTS_MAX];                 /* of clients in their places; 0: none yet */
     bool listened[SIM_NODES_MAX][SIM_CLIENTS_MAX]; /* since its process began */
     struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX][SIM_KINDS];
+    uint32_t refused[SIM_CLIENTS_MAX]; /* attempts with a place, of this process */
     uint32_t missed[SIM_NODES_MAX][SIM_RESOURCES_MAX];
     uint32_t opened[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX + 1]; /* holds, by whose; last: others' */
     uint64_t opened_ns[SIM_RESOURCES_MAX];                   /* the last of them */
@@ -140,6 +144,10 @@ void sim_check_line_joins(struct sim_world *world, uint32_t node, uint32_t clien
  */
 void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
                         const struct sim_seen *before, const struct sim_seen *now);
+
+/* A node has run a TAKE for this token. */
+void sim_check_line_takes(struct sim_world *world, uint32_t node, uint32_t token,
+                          const struct sim_ran *ran);
 
 /* A node has run something: who stands in its lines now. */
 void sim_check_line_look(struct sim_world *world, uint32_t node);

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "core/line.h"
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
+#define REFUSED_LEAST 3               /* turns, before any reservation gives way */
 #define LATELY_NS (40 * RL_NS_PER_MS) /* what ended before may still be taken in the open */
 
 static struct sim_check_line *line_of(struct sim_world *world) {
@@ -127,6 +129,7 @@ static void forget_holds(struct sim_world *world, uint32_t resource, uint32_t cl
 
 void sim_check_line_gone(struct sim_world *world, uint32_t client) {
     line_of(world)->ids[client] = 0;
+    line_of(world)->refused[client] = 0;
     for (uint32_t r = 0; r < world->options.resources; r++) {
         forget_holds(world, r, client);
     }
@@ -234,10 +237,42 @@ static void miss(struct sim_world *world, uint32_t node, uint32_t resource, uint
     }
 }
 
+void sim_check_line_takes(struct sim_world *world, uint32_t node, uint32_t number,
+                          const struct sim_ran *ran) {
+    struct sim_token *token = &world->check.tokens[number];
+    if (number == 0 || token->client >= SIM_CLIENTS_MAX) {
+        return; /* of a process that is gone */
+    }
+    uint32_t *refused = &line_of(world)->refused[token->client];
+    if (ran->place != NULL && ran->verdict == SIM_NO && !token->is_refused) {
+        token->is_refused = true;
+        ++*refused;
+    }
+    if (ran->takes_any && *refused < REFUSED_LEAST) {
+        sim_check_fail(world, SIM_ORDER,
+                       "c%u takes whatever is reserved, refused its turn %u times",
+                       token->client + 1u, (unsigned)*refused);
+    }
+    if (ran->others_wait) {
+        token->told_ns = world->now_ns;
+        token->told_at = (uint8_t)node;
+    }
+}
+
+/* Its client releases the key, and knows that others wait: for so long a sign of it is good. */
+static bool reserves(const struct sim_world *world, uint32_t node, const struct sim_seen *key) {
+    const struct sim_token *token = &world->check.tokens[key->token];
+    const uint64_t read_ns =
+        token->told_ns + 2 * (world->options.delay_max_ns + world->options.loop_lag_ns);
+    return token->told_ns != 0 && node != token->told_at && world->now_ns < key->expires_ns &&
+           token->given_up_ns > read_ns && token->given_up_ns < token->told_ns + RL_LINE_BUSY_NS;
+}
+
 void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
                         const struct sim_seen *before, const struct sim_seen *now) {
     bool is_over = world->now_ns >= before->expires_ns;
-    if (before->token != 0 && before->token != now->token && now->reserved == 0) {
+    if (before->token != 0 && before->token != now->token && now->reserved == 0 &&
+        !reserves(world, node, before)) {
         opened(world, resource, before->token);
     }
     if (before->token != 0 && before->token != now->token) {

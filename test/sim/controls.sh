@@ -118,6 +118,8 @@ patch  heir-is-silent          stall     200   --preset lines
 patch  head-spins              spin      300   --preset lines
 patch  join-unheard            order     50    --preset lines
 patch  releaser-is-greedy      order     600   --preset lines --trouble none --nodes 7
+patch  releaser-keeps-nothing  order     600   --preset lines --trouble none
+patch  any-from-first          order     50    --preset lines
 patch  look-not-awaited        order     3000  --preset lines --trouble none
 patch  leave-not-owed          stall     800   --preset lines --trouble connections --nodes 1
 break  partial-set             validity  200   --preset several

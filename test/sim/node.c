@@ -54,6 +54,9 @@ static void ran(void *owner, const struct server_ran *told) {
     sim_check_line_look(world, me->index);
     sim_check_readers_look(world, me->index, conn->id, false);
     uint32_t token = what.token != NULL ? sim_check_token(world, what.token) : 0;
+    if (what.command == SIM_TAKE && is_present) {
+        sim_check_line_takes(world, me->index, token, &what);
+    }
     if (what.command == SIM_RELEASE) {
         sim_check_released(world, me->index, token, conn->id);
     }

@@ -79,7 +79,7 @@ static bool read_native(const struct server_ran *ran, struct sim_ran *out) {
     return read_reply(ran, out);
 }
 
-/* A TAKE without a turn has one that is nobody's. */
+/* A TAKE without a turn has one that is nobody's, one that takes any 32 times "*". */
 static const char *place_at(const struct resp_command *command, size_t at) {
     bool is_one = at < command->count && command->args[at].length == SIM_PLACE_LENGTH;
     for (size_t i = 0; is_one && i < SIM_PLACE_LENGTH; i++) {
@@ -137,10 +137,10 @@ static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
     return out->place != NULL && read_reply(ran, out);
 }
 
-/* Its counter: the third number of the answer. */
-static uint64_t taken_fence(const struct server_ran *ran) {
+/* A number behind the verdict: the first says how many wait, the third is a counter. */
+static uint64_t taken(const struct server_ran *ran, uint32_t nth) {
     const char *at = memchr(ran->reply, '\n', ran->reply_length);
-    for (uint32_t i = 0; i < 3 && at != NULL; i++) {
+    for (uint32_t i = 0; i < nth && at != NULL; i++) {
         at = strchr(at + 1, ' ');
     }
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
@@ -174,12 +174,12 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     } else if (begins(ran->script, "upgrade")) {
         out->command = SIM_UPGRADE;
         out->ttl_ms = (uint32_t)number(command, value + 1);
-        out->fence = out->verdict == SIM_YES ? taken_fence(ran) : 0;
+        out->fence = out->verdict == SIM_YES ? taken(ran, 3) : 0;
     } else if (begins(ran->script, "share")) {
         out->command = SIM_SHARE;
         out->ttl_ms = (uint32_t)number(command, value + 1);
         out->place = place_at(command, value + 2);
-        out->fence = out->verdict == SIM_YES ? taken_fence(ran) : 0;
+        out->fence = out->verdict == SIM_YES ? taken(ran, 3) : 0;
     } else if (begins(ran->script, "take")) {
         out->command = SIM_TAKE;
         out->ttl_ms = (uint32_t)number(command, value + 1);
@@ -187,8 +187,11 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
             strstr(ran->script, "_permit") != NULL ? 2 : 0; /* their number, and whose */
         out->permits = (uint16_t)(behind > 0 ? number(command, command->count - 2) : 0);
         out->place = place_at(command, command->count - 1 - behind);
+        const struct resp_arg *place = &command->args[command->count - 1 - behind];
+        out->takes_any = place->length == SIM_PLACE_LENGTH && place->data[0] == '*';
         bool fenced = strstr(ran->script, "_fenced") != NULL && out->verdict == SIM_YES;
-        out->fence = fenced ? taken_fence(ran) : 0;
+        out->fence = fenced ? taken(ran, 3) : 0;
+        out->others_wait = out->verdict == SIM_YES && taken(ran, 1) > 0;
     } else {
         out->command = SIM_SET;
         out->ttl_ms = (uint32_t)number(command, value + 1);
