@@ -167,7 +167,7 @@ static void check_holds(struct sim_world *world) {
             }
             if (world->now_ns >= hold->until_ns) {
                 check_told(world, c, hold);
-            } else if (!hold->is_over) {
+            } else {
                 check_hold(world, c, hold, &holders);
             }
         }

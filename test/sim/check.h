@@ -148,7 +148,6 @@ struct sim_hold {
     uint8_t permits;
     bool reads; /* check_readers.h */
     bool is_open;
-    bool is_over; /* it states no validity; its loss is still to be told */
 };
 
 /* A grant that was told, with a fence. */

@@ -6,6 +6,7 @@
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
+#define ROUNDING_NS 1000 /* of the mapping from local to true time */
 
 /* -- Tokens: numbered as they are met -- */
 
@@ -186,8 +187,7 @@ static void fact_until(struct sim_world *world, const struct sim_fact *fact) {
     if (!hold->is_open) {
         return;
     }
-    if (hold->is_over ||
-        (fact->until_ns > hold->until_local_ns && fact->now_ns >= hold->until_local_ns)) {
+    if (fact->until_ns > hold->until_local_ns && fact->now_ns >= hold->until_local_ns) {
         sim_check_fail(world, SIM_REVIVED, "c%u: a window that was over was opened again",
                        fact->client + 1u);
     }
@@ -286,7 +286,8 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
             fact_until(world, fact);
             break;
         case SIM_FACT_OVER:
-            hold->is_over = true;
+            hold->until_local_ns = fact->now_ns - ROUNDING_NS;
+            hold_until(world, fact->client, hold);
             break;
         case SIM_FACT_RENEWED:
             sim_check_fence_kept(world, hold);

@@ -42,7 +42,7 @@ void sim_check_permits_step(struct sim_world *world) {
     for (uint32_t c = 0; c < world->options.clients && world->options.permits > 0; c++) {
         for (uint32_t i = 0; i < world->options.locks; i++) {
             const struct sim_hold *hold = &world->check.holds[c][i];
-            if (hold->is_open && !hold->is_over && world->now_ns < hold->until_ns) {
+            if (hold->is_open && world->now_ns < hold->until_ns) {
                 held += hold->take;
                 most = hold->permits > most ? hold->permits : most;
             }

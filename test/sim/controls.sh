@@ -111,7 +111,7 @@ break  counter-ttl             fence     100   --preset fenced
 break  counter-left            fence     100   --preset leaders
 break  flushall                overlap   100   --preset forgetful
 break  walls-apart             fence     200   --preset forgetful
-patch  share-ends-for-all      validity  100   --preset shared
+patch  share-ends-for-all      lost_late 100   --preset shared
 patch  share-loss-of-one       lost_late 100   --preset shared
 patch  turn-not-given          stuck     100   --preset lines
 patch  heir-is-silent          stall     200   --preset lines

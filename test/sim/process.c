@@ -243,7 +243,8 @@ void sim_process_look(struct sim_client *client) {
             until_ns <= user->until_ns + rounding_ns && user->until_ns <= until_ns + rounding_ns;
         if (until_ns == 0 && user->until_ns != 0) {
             user->until_ns = 0;
-            tell(client, (struct sim_fact){.kind = SIM_FACT_OVER, .slot = (uint8_t)i});
+            tell(client,
+                 (struct sim_fact){.kind = SIM_FACT_OVER, .slot = (uint8_t)i, .now_ns = now_ns});
         } else if (until_ns != 0 && !same) {
             user->until_ns = until_ns;
             tell(client, (struct sim_fact){.kind = SIM_FACT_UNTIL,
