@@ -160,6 +160,7 @@ patch  elect-not-told          lost_late 200   --preset elected
 patch  leader-not-told         stuck     50    --preset elected
 patch  room-ignored            stuck     100   --preset slow
 patch  evicts-ignored          overlap   6000  --preset evicting
+patch  unfit-forgotten         overlap   5000  --preset evicting
 patch  close-leaks             leftover  20    --preset quiet
 patch  close-leaves-stream     seam      100   --preset elected
 preset unguarded               overlap   100   --preset forgetful --guard off

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "sim/kind.h"
 #include "sim/user.h"
@@ -241,22 +240,26 @@ uint64_t sim_fault_wall_us(struct sim_client *client) {
 
 /* -- Outside of the promise without a guard -- */
 
-/* A client that never saw the node before it forgets cannot know that it did, if the server that
- * it finds has been up for long, or if it does not ask for that. */
-static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fault fault) {
-    enum rl_guard_mode mode = world->options.guard;
-    if (mode == RL_GUARD_OFF || (mode == RL_GUARD_STRICT && fault == SIM_FAULT_AMNESIA)) {
-        return true;
-    }
+/* Every client has seen the node; if it evicts, each sees that now. */
+static bool have_seen(const struct sim_world *world, uint32_t node, bool evicts) {
     for (uint32_t c = 0; c < world->options.clients; c++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         const struct sim_client *client = &world->clients[c];
         if (client->state != SIM_CLIENT_OPEN || client->is_between ||
-            redlock_client_node(client->redlock, node, &info) != 0 || info.connects == 0) {
+            redlock_client_node(client->redlock, node, &info) != 0 || info.connects == 0 ||
+            (evicts && info.reason != REDLOCK_ERR_NODE_EVICTS)) {
             return false;
         }
     }
     return true;
+}
+
+/* A client that never saw the node before it forgets cannot know that it did, if the server that
+ * it finds has been up for long, or if it does not ask for that. */
+static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fault fault) {
+    enum rl_guard_mode mode = world->options.guard;
+    return mode == RL_GUARD_OFF || (mode == RL_GUARD_STRICT && fault == SIM_FAULT_AMNESIA) ||
+           have_seen(world, node, false);
 }
 
 static void amnesia(struct sim_world *world, const struct strike *strike) {
@@ -277,10 +280,29 @@ static void stale(struct sim_world *world, const struct strike *strike) {
     }
 }
 
-/* It is started again with a policy by which it evicts, or without. */
+/* A node is told another policy, and remains the same server: one that evicts, or this one. The
+ * guard must see both: nobody is new. */
+static bool change_policy(struct sim_world *world, uint32_t node) {
+    const uint32_t anew = 1u << SIM_FAULT_CLIENT_ANEW | 1u << SIM_FAULT_CLIENT_KILL;
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        node = sim_node_is_evicting(world, n) && have_seen(world, n, true) ? n : node;
+    }
+    const bool evicted = sim_node_is_evicting(world, node);
+    if (world->options.guard == RL_GUARD_OFF || (world->options.faults & anew) != 0 ||
+        world->nodes[node].is_down || !have_seen(world, node, evicted)) {
+        return false;
+    }
+    sim_node_change_policy(world, node);
+    return true;
+}
+
+/* It is started again with a policy by which it evicts, or without; or told the other one. */
 static void evict(struct sim_world *world, const struct strike *strike) {
     uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
-    bool evicts = strcmp(world->nodes[strike->node].server->policy, "noeviction") == 0;
+    const bool evicts = !sim_node_is_evicting(world, strike->node);
+    if (strike->part != 1 && change_policy(world, strike->node)) {
+        return;
+    }
     if (!may_forget(world, strike->node, SIM_FAULT_AMNESIA)) {
         return;
     }

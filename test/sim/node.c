@@ -215,12 +215,8 @@ void sim_node_pause(struct sim_world *world, uint32_t node, uint64_t until_ns) {
     schedule(world, node, until_ns);
 }
 
-void sim_node_go_down(struct sim_world *world, uint32_t node, uint64_t until_ns) {
+static void hang_up(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
-    me->is_down = true;
-    me->is_paused = false;
-    me->paused_until_ns = 0;
-    me->down_until_ns = until_ns;
     drop_waiting(me);
     while (me->server->first != NULL) {
         struct sim_conn *conn = me->server->first->owner;
@@ -228,6 +224,15 @@ void sim_node_go_down(struct sim_world *world, uint32_t node, uint64_t until_ns)
         sim_conn_break(conn, sim_between(&world->net_random, 0, 5 * RL_NS_PER_MS), error);
         disconnect(conn);
     }
+}
+
+void sim_node_go_down(struct sim_world *world, uint32_t node, uint64_t until_ns) {
+    struct sim_node *me = &world->nodes[node];
+    me->is_down = true;
+    me->is_paused = false;
+    me->paused_until_ns = 0;
+    me->down_until_ns = until_ns;
+    hang_up(world, node);
     schedule(world, node, until_ns);
 }
 
@@ -321,9 +326,21 @@ void sim_node_evicts(struct sim_world *world, uint32_t node, bool evicts) {
     server->is_full = evicts;
 }
 
+bool sim_node_is_evicting(const struct sim_world *world, uint32_t node) {
+    return strcmp(world->nodes[node].server->policy, "noeviction") != 0;
+}
+
+void sim_node_change_policy(struct sim_world *world, uint32_t node) {
+    const bool evicts = !sim_node_is_evicting(world, node);
+    hang_up(world, node);
+    sim_node_evicts(world, node, evicts);
+    while (evicts && server_evict(world->nodes[node].server)) {
+    }
+}
+
 void sim_node_heal(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
-    if (strcmp(me->server->policy, "noeviction") != 0) {
+    if (sim_node_is_evicting(world, node)) {
         sim_node_go_down(world, node, world->now_ns);
         sim_node_evicts(world, node, false);
     }

@@ -7,9 +7,9 @@
  * (connections are accepted, commands wait, and run when it goes on, even if their connection was
  * closed meanwhile; connections are read in any order, each in its own); answering errors;
  * restarted, with its keys or without; a stale replica has taken its place: keys and counters are
- * those of some moment in the past; or it is started with a policy by which it evicts keys. A
- * server that starts has a new run id and no scripts, and what it was before is over for every
- * connection.
+ * those of some moment in the past; or it is started with a policy by which it evicts keys, or told
+ * one. A server that starts has a new run id and no scripts, and what it was before is over for
+ * every connection.
  */
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
@@ -104,6 +104,9 @@ void sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server
 void sim_node_flush(struct sim_world *world, uint32_t node);
 /* While it is down: how it treats keys from its next start on. */
 void sim_node_evicts(struct sim_world *world, uint32_t node, bool evicts);
+bool sim_node_is_evicting(const struct sim_world *world, uint32_t node);
+/* It evicts all that it has, or evicts no more, and is the same server; all connect anew. */
+void sim_node_change_policy(struct sim_world *world, uint32_t node);
 
 /* After its clock was changed. */
 void sim_node_clock_changed(struct sim_world *world, uint32_t node);

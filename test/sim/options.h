@@ -40,8 +40,8 @@
  *     permits   permits of one semaphore, one or several for each holder; in some histories their
  *               number changes, and nodes forget
  *     turns     the same in a line: as lines, with permits
- *     evicting  nodes that are started with a policy by which they evict keys, and do: the guard
- *               keeps them out
+ *     evicting  nodes that are started with a policy by which they evict keys, or told one, and do,
+ *               and later do not: the guard keeps them out
  */
 #ifndef SIM_OPTIONS_H
 #define SIM_OPTIONS_H
@@ -113,7 +113,7 @@ enum sim_fault {
     SIM_FAULT_AMNESIA,        /* a node restarts empty: within the promise of a guard */
     SIM_FAULT_STALE,          /* a stale replica takes a node's place: the same */
     SIM_FAULT_DRIP,           /* a wire carries a few bytes at a time */
-    SIM_FAULT_EVICT,          /* a node is started again and evicts keys, until it is once more */
+    SIM_FAULT_EVICT,          /* a node evicts keys from now on, or does so no more */
     SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the promise */
     SIM_FAULT_LOSS,           /* a message is lost, and its connection with it */
     SIM_FAULT_BLOCK,          /* a callback blocks the client's loop */
