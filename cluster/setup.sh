@@ -103,7 +103,7 @@ for_mariadb() {
 
 for_test() {
     want libcmocka-dev 'the unit tests' pkg-config --exists cmocka
-    want liblua5.1-0-dev 'redlock conform: scripts of other clients' pkg-config --exists lua5.1
+    want liblua5.1-0-dev 'the server in memory runs scripts' pkg-config --exists lua5.1
     want python3-redis '... and such a client' has_python redis
     want libzstd-dev 'static programs: what some OpenSSLs link' pkg-config --exists libzstd
     want zlib1g-dev '... and this' pkg-config --exists zlib

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/server/server_lua.h"
 #include "tool/server/sha1.h"
 
 #define ANSWER_MS 6000 /* for one attempt */
@@ -185,7 +184,6 @@ void rl_stage_open(struct rl_stage *s) {
             s->nodes[i],
             &(struct fake_watch){
                 .owner = &s->watched[i], .came = on_came, .done = on_done, .changed = on_changed});
-        fake_node_server(s->nodes[i])->interpreter = server_lua;
     }
 }
 

@@ -191,16 +191,20 @@ static void primary_writes(struct pair *pair, redisContext *primary, uint64_t nu
     for (uint32_t i = 0; i < 20; i++) {
         struct resp_command command;
         redisReply *reply;
+        size_t at = 0;
+        ssize_t length;
         wire.length = 0;
         random.now_ms = pair_now_us() / 1000;
         random_command(&random, &wire);
-        bool is_command = resp_parse(wire.data, wire.length, false, &command) > 0;
-        if (is_command && !resp_is(&command.args[0], "subscribe") &&
-            !resp_is(&command.args[0], "unsubscribe") && !resp_is(&command.args[0], "script")) {
-            redisAppendFormattedCommand(primary, wire.data, wire.length);
-            if (redisGetReply(primary, (void **)&reply) == REDIS_OK) {
-                freeReplyObject(reply);
+        while ((length = resp_parse(wire.data + at, wire.length - at, false, &command)) > 0) {
+            if (!resp_is(&command.args[0], "subscribe") &&
+                !resp_is(&command.args[0], "unsubscribe") && !resp_is(&command.args[0], "script")) {
+                redisAppendFormattedCommand(primary, wire.data + at, (size_t)length);
+                if (redisGetReply(primary, (void **)&reply) == REDIS_OK) {
+                    freeReplyObject(reply);
+                }
             }
+            at += (size_t)length;
         }
     }
     bytes_free(&wire);

@@ -366,8 +366,10 @@ void random_command(struct random_commands *random, struct bytes *wire) {
             random_scripts(random, wire);
         } else if (what < 80) {
             random_odd_set(random, wire);
-        } else if (what < 92) {
+        } else if (what < 86) {
             random_key_command(random, wire);
+        } else if (what < 92) {
+            random_plain(random, wire);
         } else if (what < 96) {
             random_connection_command(random, wire);
         } else {

@@ -99,6 +99,94 @@ void random_key_command(struct random_commands *random, struct bytes *wire) {
     }
 }
 
+static const char *one_of(struct random_commands *random, const char *const *words, uint32_t n) {
+    return words[pick(random, n)];
+}
+
+static void put_plain_arg(struct random_commands *random, struct bytes *wire, char what) {
+    /* Whole scores: servers write others in different ways. */
+    static const char *const scores[] = {"0", "1", "2", "3", "-4", "1e3", "x", "", " 1", "nan"};
+    static const char *const bounds[] = {"0", "(1", "2", "(3", "-inf", "+inf", "(inf", "x", "("};
+    static const char *const members[] = {"m", "n", "00000000000000010000000000000001", "", "o"};
+    static const char *const ranks[] = {"0", "1", "-1", "-2", "5", "-9", "x"};
+    static const char *const channels[] = {"redlock:a", "redlock:b", "none"};
+    /* Not those whose scores are times, which are not the same to the microsecond. */
+    static const uint32_t zsets[] = {0, 1, 3, 3, LIST, LIST, UPGRADE, UPGRADE};
+    switch (what) {
+        case 'k':
+            put_key_at(wire, any_key(random));
+            break;
+        case 'z':
+            put_key_at(wire, zsets[pick(random, COUNT(zsets))]);
+            break;
+        case 'l':
+            put_key_at(wire, chance(random, 80) ? LINE + pick(random, 2) : any_key(random));
+            break;
+        case 's':
+            put_word(wire, chance(random, 80) ? scores[pick(random, 5)]
+                                              : one_of(random, scores, COUNT(scores)));
+            break;
+        case 'b':
+            put_word(wire, chance(random, 80) ? bounds[pick(random, 7)]
+                                              : one_of(random, bounds, COUNT(bounds)));
+            break;
+        case 'm':
+            put_word(wire, one_of(random, members, COUNT(members)));
+            break;
+        case 'r':
+            put_word(wire, one_of(random, ranks, COUNT(ranks)));
+            break;
+        case 'c':
+            put_word(wire, one_of(random, channels, COUNT(channels)));
+            break;
+        default:
+            put_word(wire, odd_arg(random));
+    }
+}
+
+/* What the scripts call, and other clients. */
+void random_plain(struct random_commands *random, struct bytes *wire) {
+    static const char *const forms[] = {
+        "ZADD z s m",    "ZADD z s m s m",
+        "zadd z NX s m", "ZADD z nx s m s m",
+        "ZADD z s",      "ZADD z nx s",
+        "ZCARD z",       "ZCOUNT z b b",
+        "ZPOPMIN z",     "ZPOPMIN z r",
+        "ZPOPMIN z r r", "ZRANGE z r r",
+        "ZRANGE z 0 -1", "ZRANGE z r r withscores",
+        "ZRANK z m",     "ZRANGEBYSCORE z b b WITHSCORES LIMIT r r",
+        "ZREM z m",      "ZRANGEBYSCORE z b b",
+        "ZREM z m m m",  "ZRANGEBYSCORE z b b LIMIT r",
+        "ZSCORE z m",    "ZREMRANGEBYSCORE z b b",
+        "ZADD l nx s m", "ZADD l s m",
+        "ZCARD l",       "ZCOUNT l b b",
+        "ZRANGE l r r",  "ZRANK l m",
+        "ZREM l m",      "ZREMRANGEBYSCORE l b b",
+        "EXISTS z k k",  "PUBSUB NUMSUB c c",
+        "MGET k z k",    "PUBSUB NUMSUB",
+        "SETNX k o",     "SETEX k o o",
+        "TTL k",         "PSETEX k o o",
+        "ECHO o",        "EXPIRE k o",
+        "INCR k",        "UNLINK z k",
+        "PEXPIRE z o",   "TYPE z",
+    };
+    const char *form = forms[pick(random, COUNT(forms))];
+    uint32_t count = 1;
+    for (const char *c = form; *c != '\0'; c++) {
+        count += *c == ' ';
+    }
+    bytes_append_number(wire, '*', count);
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t length = strcspn(form, " ");
+        if (length == 1 && form[0] >= 'a') {
+            put_plain_arg(random, wire, form[0]);
+        } else {
+            put_arg(wire, form, length);
+        }
+        form += length + (form[length] == ' ');
+    }
+}
+
 void random_connection_command(struct random_commands *random, struct bytes *wire) {
     static const char *const dbs[] = {"0", "1", "0", "1", "16", "-1", "x", "01", "4294967296"};
     static const char *const names[] = {"me", "a b", "", "redlock"};

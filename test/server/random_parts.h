@@ -11,6 +11,8 @@
 #define RANDOM_KEYS 33
 #define RESOURCES 4
 #define LIST 8
+#define LINE 9
+#define UPGRADE 19
 extern const struct resp_arg random_keys[RANDOM_KEYS];
 
 #define RANDOM_TOKENS 3
@@ -33,6 +35,7 @@ void random_odd_script(struct random_commands *random, struct bytes *wire);
 void random_scripts(struct random_commands *random, struct bytes *wire);
 void random_odd_set(struct random_commands *random, struct bytes *wire);
 void random_key_command(struct random_commands *random, struct bytes *wire);
+void random_plain(struct random_commands *random, struct bytes *wire);
 void random_connection_command(struct random_commands *random, struct bytes *wire);
 void random_odd_count(struct random_commands *random, struct bytes *wire); /* of arguments */
 

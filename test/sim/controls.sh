@@ -42,6 +42,13 @@ if [ $# -gt 0 ] || [ -z "$root" ] || [ -z "$sim" ]; then
         "[--only NAME]" >&2
     exit 2
 fi
+for lua in lua5.1 lua-5.1 lua51; do # as Debian, FreeBSD and others call it
+    if pkg-config --exists "$lua"; then
+        includes="$includes $(pkg-config --cflags "$lua")"
+        link="$link $(pkg-config --libs "$lua")"
+        break
+    fi
+done
 if [ -n "$prefix" ]; then
     includes="$includes -isystem $prefix/include"
     link="-L$prefix/lib -Wl,-rpath,$prefix/lib $link"
@@ -219,7 +226,7 @@ objects() {
             "$root"/tool/server/bytes.c "$root"/tool/server/resp.c "$root"/tool/server/sha1.c \
             "$root"/tool/list.c "$root"/tool/number.c "$root"/tool/utf8.c "$root"/tool/option*.c; do
             case $source in
-            */golden* | *_test.c | */server_lua.c) ;;
+            */golden* | *_test.c) ;;
             */tool/*) echo "$source $scratch/tool_$(basename "$source" .c).o" ;;
             *) echo "$source $scratch/$(basename "$source" .c).o" ;;
             esac

@@ -81,7 +81,7 @@ self_test() {
     expect 'one more for doctor' 'arrow cli/doctor/ask redis/node.h: '
     put cli/say.c '#include "say.h"\nint rl_node(void);\nint rl_say(void) {\n    return rl_node();\n}\n'
     expect 'a function of the library, without a header' 'arrow cli/say rl_node: '
-    put tool/server/server.h '#include "redis/command.h"\n#include "redis/node.h"\nint serve(void);\n'
+    put tool/server/server.h '#include "redis/scripts/scripts.h"\n#include "redis/node.h"\nint serve(void);\n'
     expect 'the server in memory knows the scripts alone' 'arrow tool/server/server redis/node.h: '
     rm "$scratch/tree/tool/server/server.h"
     put tool/json.c '#include "tool/json.h"\n#include "cli/say.h"\nint tool_json(void) {\n    return 0;\n}\n'

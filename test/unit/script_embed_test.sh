@@ -33,6 +33,9 @@ cat >"$scratch/wanted.h" <<END
 #define RL_SCRIPT_A_SCRIPT_SHA1 "$sha"
 
 #define RL_SCRIPT_LENGTH_MAX 24
+
+#define RL_SCRIPTS(X) \\
+    X("a_script", RL_SCRIPT_A_SCRIPT_SHA1, RL_SCRIPT_A_SCRIPT_TEXT)
 END
 diff "$scratch/wanted.h" "$scratch/out.h" >"$scratch/log" 2>&1
 result 'comments, indentation and the way that lines end are left out' $? "$scratch/log"

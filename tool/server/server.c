@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "server/server_parts.h"
-#include "server/server_strangers.h"
 
 static void *make(size_t size) {
     void *made = calloc(1, size);
@@ -47,7 +46,7 @@ void server_free(struct server *server) {
     server_keys_free(&server->keys);
     free_users(server);
     free_info(server);
-    strangers_forget(server);
+    bytes_free(&server->loaded);
     free(server);
 }
 
@@ -73,8 +72,7 @@ void server_forget_keys(struct server *server) {
 }
 
 void server_forget_scripts(struct server *server) {
-    server->loaded = 0;
-    strangers_forget(server);
+    server->loaded.length = 0;
 }
 
 /* -- Keys, from outside -- */

@@ -7,13 +7,12 @@
  *
  * It has no clock, no socket and no random number of its own: time is an argument, the server's own
  * wall clock in microseconds since 1970, and the same calls always give the same bytes. What it
- * does for the commands that the library sends is compared with a real redis-server, byte for byte,
- * by server/differential.
+ * does for the commands that the library sends, and for those that its scripts call, is compared
+ * with a real redis-server, byte for byte, by server/differential.
  *
  * Keys are Redis's: an end of life is a whole millisecond, and the key is there while the clock, in
- * whole milliseconds, is not past it. Scripts are exactly the library's, taken from lib/redis, each
- * one's effect written in C; EVALSHA answers NOSCRIPT until one is loaded. Any other script runs
- * where `interpreter` is set (server_lua.h), and is answered with an error else.
+ * whole milliseconds, is not past it. Scripts run in Lua 5.1, the library's own and any other; all
+ * servers of a process share one state of Lua, so they are in one thread.
  *
  * Failure modes, each a field of struct server that may be set at any time: read-only (a replica),
  * loading, full, unable to persist, too few replicas, busy with a script. Users may be forbidden
@@ -126,13 +125,8 @@ struct server_hooks {
 
 /* -- The server -- */
 
-struct server_stranger; /* server_strangers.h */
 struct server_user;
 
-/* Runs a script that is not the library's: appends its reply to the connection's output. command:
- * EVAL or EVALSHA as it came, with `keys` keys behind the third argument. */
-typedef void server_interpreter(struct server_connection *connection, const struct bytes *text,
-                                const struct resp_command *command, size_t keys, uint64_t now_us);
 struct server_info_line;
 
 struct server {
@@ -170,10 +164,8 @@ struct server {
     struct server_keys keys;
     struct server_user **users; /* the first is "default" */
     uint32_t n_users;
-    uint32_t loaded;                 /* scripts, a bit each */
-    server_interpreter *interpreter; /* NULL: there is none */
-    struct server_stranger *strangers;
-    bool is_in_script; /* one of a stranger's: what runs now was not sent by itself */
+    struct bytes loaded; /* scripts, a byte each that is not 0 */
+    bool is_in_script;   /* what runs now was not sent by itself */
     struct server_info_line *info;
     uint32_t n_info;
     struct server_connection *first, *last; /* in the order of their coming */
@@ -184,7 +176,8 @@ struct server {
     struct bytes scratch;
 };
 
-/* Ways to break the scripts and the keys: negative controls of the tests. */
+/* Ways to break the library's scripts (server_broken.c) and the keys: negative controls of the
+ * tests. */
 enum server_broken {
     SERVER_BREAK_EXTEND_SHORTENS = 1 << 0, /* also to a shorter life */
     SERVER_BREAK_BLIND_RELEASE = 1 << 1,   /* deletes whatever is there */
@@ -217,6 +210,10 @@ enum server_broken {
     SERVER_BREAK_INTENT_UNHEARD = 1 << 28,  /* an intent keeps no reader out */
     SERVER_BREAK_INTENT_SHORTENS = 1 << 29, /* an intent is noted anew for less time */
     SERVER_BREAK_INTENT_STAYS = 1 << 30,    /* an intent never ends */
+
+    /* All but those of keys, connections and messages: a change of the scripts' texts. */
+    SERVER_BREAKS_SCRIPTS = 0x7fffffff & ~(SERVER_BREAK_LATE_EXPIRY | SERVER_BREAK_LOADED_SCRIPTS |
+                                           SERVER_BREAK_ONE_DATABASE | SERVER_BREAK_MESSAGES),
 };
 
 /* The same of the scripts of a semaphore. */
@@ -247,6 +244,10 @@ void server_restart(struct server *server, uint64_t id, uint64_t now_us,
 /* Without a restart. */
 void server_forget_keys(struct server *server);
 void server_forget_scripts(struct server *server);
+
+/* Frees what all servers of the process share: Lua's state, and what the scripts were compiled to.
+ * It is made again when it is needed. There is no server now. */
+void server_forget_compiled(void);
 
 /* Whether a key's end has come. */
 bool server_has_expired(const struct server *server, const struct server_key *key, uint64_t now_us);

@@ -88,15 +88,28 @@ void do_publish(struct call *call) {
     reply_number(call, (long long)count);
 }
 
+void do_pubsub_numsub(struct call *call) {
+    reply_array(call, 2 * (call->count - 2));
+    for (size_t i = 2; i < call->count; i++) {
+        const struct resp_arg *name = &call->args[i];
+        long long count = 0;
+        for (const struct server_connection *c = call->server->first; c != NULL; c = c->next) {
+            count += c->n_channels > 0 && server_listens(c, name->data, name->length);
+        }
+        reply_bulk(call, name->data, name->length);
+        reply_number(call, count);
+    }
+}
+
 /* -- Subscribing -- */
 
 static void confirm(struct call *call, const char *word, const struct resp_arg *name) {
-    bytes_append_text(&call->connection->output, "*3\r\n");
+    reply_array(call, 3);
     reply_bulk(call, word, strlen(word));
     if (name != NULL) {
         reply_bulk(call, name->data, name->length);
     } else {
-        reply_line(call, "$-1");
+        reply_nil(call);
     }
     reply_number(call, call->connection->n_channels);
 }

@@ -3,52 +3,11 @@
  * Happy path: the command is in the table, nothing is against it, its function appends a reply.
  * Failure modes: what Redis refuses, in its order and its words; the first reason decides. */
 #include <assert.h>
-#include <stdarg.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "server/server_parts.h"
-
-/* -- Replies -- */
-
-void reply_bulk(struct call *call, const void *data, size_t length) {
-    bytes_append_number(&call->connection->output, '$', (long long)length);
-    bytes_append(&call->connection->output, data, length);
-    bytes_append(&call->connection->output, "\r\n", 2);
-}
-
-void reply_number(struct call *call, long long number) {
-    bytes_append_number(&call->connection->output, ':', number);
-}
-
-void reply_line(struct call *call, const char *line) {
-    bytes_append_text(&call->connection->output, line);
-    bytes_append(&call->connection->output, "\r\n", 2);
-}
-
-void reply_error(struct call *call, const char *text) {
-    bytes_append(&call->connection->output, "-", 1);
-    size_t from = call->connection->output.length;
-    bytes_append_text(&call->connection->output, text);
-    for (size_t i = from; i < call->connection->output.length; i++) {
-        char *c = &call->connection->output.data[i];
-        *c = (char)(*c == '\r' || *c == '\n' ? ' ' : *c);
-    }
-    bytes_append(&call->connection->output, "\r\n", 2);
-}
-
-void reply_error_format(struct call *call, const char *format, ...) {
-    char text[512];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    reply_error(call, text);
-}
-
-void reply_wrong_number(struct call *call, const char *name) {
-    reply_error_format(call, "ERR wrong number of arguments for '%s' command", name);
-}
 
 /* -- Commands of the connection -- */
 
@@ -58,12 +17,13 @@ static void do_ping(struct call *call) {
     if (call->count > 2) {
         reply_wrong_number(call, "ping");
     } else if (call->connection->n_channels > 0) {
-        bytes_append_text(&call->connection->output, "*2\r\n$4\r\npong\r\n");
+        reply_array(call, 2);
+        reply_bulk(call, "pong", 4);
         reply_bulk(call, text->data, text->length);
     } else if (call->count == 2) {
         reply_bulk(call, text->data, text->length);
     } else {
-        reply_line(call, "+PONG");
+        reply_status(call, "PONG");
     }
 }
 
@@ -81,7 +41,7 @@ static void do_select(struct call *call) {
     } else {
         bool selects = !is_set(call->server, SERVER_BREAK_ONE_DATABASE);
         call->connection->db = selects ? (uint32_t)db : 0;
-        reply_line(call, "+OK");
+        reply_status(call, "OK");
     }
 }
 
@@ -96,13 +56,13 @@ static void do_setname(struct call *call) {
         }
     }
     bytes_set(&call->connection->name, name->data, name->length);
-    reply_line(call, "+OK");
+    reply_status(call, "OK");
 }
 
 static void do_getname(struct call *call) {
     const struct bytes *name = &call->connection->name;
     if (name->length == 0) {
-        reply_line(call, "$-1");
+        reply_nil(call);
     } else {
         reply_bulk(call, name->data, name->length);
     }
@@ -119,16 +79,17 @@ static void do_container(struct call *call) {
 #define WRITE CALL_WRITES
 #define FULL (CALL_WRITES | CALL_DENYOOM)
 #define ALWAYS (CALL_LOADING | CALL_STALE)
+#define APART CALL_NOSCRIPT
 static const struct rule rules[] = {
-    {"evalsha", -3, CALL_STALE, 0, false, do_evalsha},
+    {"evalsha", -3, CALL_STALE | APART, 0, false, do_evalsha},
     {"set", -3, FULL, 1, false, do_set},
     {"ping", -1, CALL_LISTENER, 0, false, do_ping},
     {"info", -1, ALWAYS, 0, false, do_info},
-    {"eval", -3, CALL_STALE, 0, false, do_eval},
-    {"auth", -2, ALWAYS | CALL_STRANGER | CALL_BUSY, 0, false, do_auth},
+    {"eval", -3, CALL_STALE | APART, 0, false, do_eval},
+    {"auth", -2, ALWAYS | CALL_STRANGER | CALL_BUSY | APART, 0, false, do_auth},
     {"client", -2, 0, 0, false, do_container},
-    {"client|getname", 2, ALWAYS, 0, false, do_getname},
-    {"client|setname", 3, ALWAYS, 0, false, do_setname},
+    {"client|getname", 2, ALWAYS | APART, 0, false, do_getname},
+    {"client|setname", 3, ALWAYS | APART, 0, false, do_setname},
     {"del", -2, WRITE, 1, true, do_del},
     {"delex", -2, WRITE, 1, false, do_delex},
     {"delifeq", 3, WRITE, 1, false, do_delifeq},
@@ -142,15 +103,15 @@ static const struct rule rules[] = {
     {"publish", 3, ALWAYS, 0, false, do_publish},
     {"rpush", -3, FULL, 1, false, do_rpush},
     {"script", -2, 0, 0, false, do_container},
-    {"script|exists", -3, 0, 0, false, do_script_exists},
-    {"script|flush", -2, 0, 0, false, do_script_flush},
-    {"script|load", 3, CALL_STALE, 0, false, do_script_load},
+    {"script|exists", -3, APART, 0, false, do_script_exists},
+    {"script|flush", -2, APART, 0, false, do_script_flush},
+    {"script|load", 3, CALL_STALE | APART, 0, false, do_script_load},
     {"select", 2, ALWAYS, 0, false, do_select},
-    {"subscribe", -2, ALWAYS | CALL_LISTENER, 0, false, do_subscribe},
+    {"subscribe", -2, ALWAYS | CALL_LISTENER | APART, 0, false, do_subscribe},
     {"type", 2, 0, 1, false, do_type},
     /* Of which the library's scripts alone send some, and clients of others the rest. */
-    {"client|id", 2, ALWAYS, 0, false, do_client_id},
-    {"client|setinfo", 4, ALWAYS, 0, false, do_ok},
+    {"client|id", 2, ALWAYS | APART, 0, false, do_client_id},
+    {"client|setinfo", 4, ALWAYS | APART, 0, false, do_ok},
     {"echo", 2, ALWAYS, 0, false, do_echo},
     {"exists", -2, 0, 1, true, do_exists},
     {"expire", -3, WRITE, 1, false, do_expire},
@@ -162,19 +123,19 @@ static const struct rule rules[] = {
     {"time", 1, ALWAYS, 0, false, do_time},
     {"ttl", 2, 0, 1, false, do_ttl},
     {"unlink", -2, WRITE, 1, true, do_del},
-    /* Known to scripts only. */
-    {"pubsub|numsub", -2, ALWAYS, 0, false, NULL},
-    {"zadd", -4, FULL, 1, false, NULL},
-    {"zcard", 2, 0, 1, false, NULL},
-    {"zcount", 4, 0, 1, false, NULL},
-    {"zpopmin", -2, WRITE, 1, false, NULL},
-    {"zrange", -4, 0, 1, false, NULL},
-    {"zrangebyscore", -4, 0, 1, false, NULL},
-    {"zrank", -3, 0, 1, false, NULL},
-    {"zrem", -3, WRITE, 1, false, NULL},
-    {"zremrangebyscore", 4, WRITE, 1, false, NULL},
-    {"zscore", 3, 0, 1, false, NULL},
-    {"unsubscribe", -1, ALWAYS | CALL_LISTENER, 0, false, do_unsubscribe},
+    {"pubsub", -2, 0, 0, false, do_container},
+    {"pubsub|numsub", -2, ALWAYS, 0, false, do_pubsub_numsub},
+    {"zadd", -4, FULL, 1, false, do_zadd},
+    {"zcard", 2, 0, 1, false, do_zcard},
+    {"zcount", 4, 0, 1, false, do_zcount},
+    {"zpopmin", -2, WRITE, 1, false, do_zpopmin},
+    {"zrange", -4, 0, 1, false, do_zrange},
+    {"zrangebyscore", -4, 0, 1, false, do_zrangebyscore},
+    {"zrank", 3, 0, 1, false, do_zrank},
+    {"zrem", -3, WRITE, 1, false, do_zrem},
+    {"zremrangebyscore", 4, WRITE, 1, false, do_zremrangebyscore},
+    {"zscore", 3, 0, 1, false, do_zscore},
+    {"unsubscribe", -1, ALWAYS | CALL_LISTENER | APART, 0, false, do_unsubscribe},
 };
 #define N_RULES (sizeof rules / sizeof rules[0])
 _Static_assert(N_RULES <= 64, "a mask of 64 bits has room for all commands");
@@ -183,11 +144,38 @@ uint32_t rule_index(const struct rule *rule) {
     return (uint32_t)(rule - rules);
 }
 
-static const struct rule *find_rule(const struct resp_arg *name) {
-    for (size_t i = 0; i < N_RULES; i++) {
-        if (resp_is(name, rules[i].name)) {
-            return &rules[i];
+/* Of a name in any case. The rules' places in a table with holes, which find_rule() fills. */
+#define PLACES 256
+static uint8_t places[PLACES]; /* the rule's index, and 1; 0: a hole */
+
+static uint32_t place_of(const char *name, size_t length) {
+    uint32_t hash = 0;
+    for (size_t i = 0; i < length; i++) {
+        hash = hash * 31 + ((unsigned char)name[i] | 0x20u); /* "|" is 0x7c, and stays */
+    }
+    return (hash ^ hash >> 8) % PLACES;
+}
+
+static void place_rules(void) {
+    for (uint8_t i = 0; i < N_RULES; i++) {
+        uint32_t at = place_of(rules[i].name, strlen(rules[i].name));
+        while (places[at] != 0) {
+            at = (at + 1) % PLACES;
         }
+        places[at] = (uint8_t)(i + 1);
+    }
+}
+
+static const struct rule *find_rule(const struct resp_arg *name) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, place_rules);
+    uint32_t at = place_of(name->data, name->length);
+    while (places[at] != 0) {
+        const struct rule *rule = &rules[places[at] - 1];
+        if (resp_is(name, rule->name)) {
+            return rule;
+        }
+        at = (at + 1) % PLACES;
     }
     return NULL;
 }
@@ -201,9 +189,12 @@ const struct rule *rule_of(const char *name) {
 static const struct rule *find_subcommand(const struct rule *container,
                                           const struct resp_arg *name) {
     char text[32];
-    int length = snprintf(text, sizeof text, "%s|%.*s", container->name,
-                          (int)(name->length < 16 ? name->length : 16), name->data);
-    struct resp_arg arg = {text, (size_t)length};
+    size_t length = strlen(container->name);
+    size_t more = name->length < 16 ? name->length : 16;
+    memcpy(text, container->name, length);
+    text[length] = '|';
+    memcpy(text + length + 1, name->data, more);
+    struct resp_arg arg = {text, length + 1 + more};
     return find_rule(&arg);
 }
 
@@ -232,8 +223,14 @@ static void reply_unknown(struct call *call) {
 
 /* Some commands are of some servers only. */
 static bool is_there(const struct server *server, const struct rule *rule) {
-    return rule->run != NULL && (rule->run != do_delex || server->native == SERVER_DELEX) &&
+    return (rule->run != do_delex || server->native == SERVER_DELEX) &&
            (rule->run != do_delifeq || server->native == SERVER_DELIFEQ);
+}
+
+/* Whether it has as many arguments as it wants. */
+static bool fits(const struct call *call, const struct rule *rule) {
+    return rule->arity > 0 ? call->count == (size_t)rule->arity
+                           : call->count >= (size_t)-rule->arity;
 }
 
 /* The command, or NULL after an error. */
@@ -264,9 +261,7 @@ static const struct rule *look_up(struct call *call) {
         }
         rule = sub;
     }
-    bool fits =
-        rule->arity > 0 ? call->count == (size_t)rule->arity : call->count >= (size_t)-rule->arity;
-    if (!fits || rule->run == do_container) {
+    if (!fits(call, rule) || rule->run == do_container) {
         reply_wrong_number(call, rule->name);
         return NULL;
     }
@@ -301,7 +296,7 @@ static size_t keys_of(const struct call *call, const struct rule *rule, size_t *
     return rule->first_key == 0 ? 0 : rule->all_keys ? call->count - rule->first_key : 1;
 }
 
-static bool is_denied(struct call *call, const struct rule *rule) {
+static enum denial denial_in(const struct call *call, const struct rule *rule) {
     const struct server_user *user = call->connection->user;
     enum denial denial = denial_of(user, rule);
     size_t first = 0, n = keys_of(call, rule, &first);
@@ -313,6 +308,11 @@ static bool is_denied(struct call *call, const struct rule *rule) {
     for (size_t i = 0; i < channels && denial == DENIED_NOTHING; i++) {
         denial = may_use_channel(user, &call->args[1 + i]) ? DENIED_NOTHING : DENIED_CHANNEL;
     }
+    return denial;
+}
+
+static bool is_denied(struct call *call, const struct rule *rule) {
+    const enum denial denial = denial_in(call, rule);
     if (denial != DENIED_NOTHING) {
         reply_denial(call, denial, rule->name);
     }
@@ -406,10 +406,51 @@ static bool is_refused_by_hook(struct call *call, const struct resp_command *com
                            : NULL;
     if (line != NULL) {
         assert(line[0] == '-');
-        reply_line(call, line);
+        reply_error(call, line + 1);
     }
     return line != NULL;
 }
+
+/* -- In a script -- */
+
+/* What keeps a script from running the command, without '-', or NULL. */
+static const char *refusal_in_script(const struct call *call, const struct rule *rule,
+                                     bool has_written, char text[256]) {
+    const struct server *server = call->server;
+    if (rule == NULL || !is_there(server, rule)) {
+        return "ERR Unknown Redis command called from script";
+    }
+    if (!fits(call, rule) || rule->run == do_container) {
+        return "ERR Wrong number of args calling Redis command from script";
+    }
+    if ((rule->flags & CALL_NOSCRIPT) != 0) {
+        return "ERR This Redis command is not allowed from script";
+    }
+    const enum denial denial = denial_in(call, rule);
+    if (denial != DENIED_NOTHING) {
+        return script_denial(call, denial, rule->name, text);
+    }
+    const char *refusal = (rule->flags & CALL_WRITES) != 0 ? write_refusal(server) : NULL;
+    bool lacks_memory = (rule->flags & CALL_DENYOOM) != 0 && call->is_full && !has_written;
+    return refusal == NULL && lacks_memory ? OOM_TEXT : refusal;
+}
+
+void call_in_script(struct call *call, bool *has_written) {
+    const struct rule *rule = find_rule(&call->args[0]);
+    char text[256];
+    if (rule != NULL && rule->run == do_container && call->count > 1) {
+        rule = find_subcommand(rule, &call->args[1]);
+    }
+    const char *refusal = refusal_in_script(call, rule, *has_written, text);
+    if (refusal != NULL) {
+        reply_error(call, refusal);
+        return;
+    }
+    *has_written = *has_written || (rule->flags & CALL_WRITES) != 0;
+    rule->run(call);
+}
+
+/* -- Of a connection -- */
 
 void server_execute(struct server_connection *connection, const struct resp_command *command,
                     uint64_t now_us) {

@@ -1,4 +1,4 @@
-/* The commands on keys, and what keys are to scripts. A key whose end has come is gone for whoever
+/* The commands on keys. A key whose end has come is gone for whoever
  * looks; the server removes it then, unless it is a replica, which waits for its primary. */
 #include <assert.h>
 #include <limits.h>
@@ -65,10 +65,6 @@ long long pttl_of(const struct call *call, const struct server_key *key) {
     return key->expires_ms > call->now_ms ? (long long)(key->expires_ms - call->now_ms) : 0;
 }
 
-const char *type_of(const struct server_key *key) {
-    return key == NULL ? "none" : key->is_line ? "zset" : key->elements > 0 ? "list" : "string";
-}
-
 /* -- Making room -- */
 
 bool server_evict(struct server *server) {
@@ -96,22 +92,22 @@ bool server_evict(struct server *server) {
 
 /* -- Reading -- */
 
-/* The key, or NULL if there is none or it is no string: then the reply is there. */
-static const struct server_key *find_string(struct call *call, const char *if_none) {
+/* The key, or NULL if there is none; or if it is no string, and then the call has failed. */
+static const struct server_key *find_string(struct call *call) {
     const struct server_key *key = find_key(call, &call->args[1]);
-    if (key == NULL) {
-        reply_line(call, if_none);
-    } else if (key->elements > 0) {
+    if (key != NULL && key->elements > 0) {
         reply_error(call, WRONGTYPE_TEXT);
-        key = NULL;
+        return NULL;
     }
     return key;
 }
 
 void do_get(struct call *call) {
-    const struct server_key *key = find_string(call, "$-1");
+    const struct server_key *key = find_string(call);
     if (key != NULL) {
         reply_bulk(call, key->value.data, key->value.length);
+    } else if (!call->failed) {
+        reply_nil(call);
     }
 }
 
@@ -121,8 +117,11 @@ void do_getrange(struct call *call) {
         reply_error(call, NO_INTEGER_TEXT);
         return;
     }
-    const struct server_key *key = find_string(call, "$0\r\n");
+    const struct server_key *key = find_string(call);
     if (key == NULL) {
+        if (!call->failed) {
+            reply_bulk(call, "", 0);
+        }
         return;
     }
     long long length = (long long)key->value.length;
@@ -137,8 +136,11 @@ void do_getrange(struct call *call) {
 }
 
 void do_type(struct call *call) {
-    bytes_append_format(&call->connection->output, "+%s\r\n",
-                        type_of(find_key(call, &call->args[1])));
+    const struct server_key *key = find_key(call, &call->args[1]);
+    reply_status(call, key == NULL         ? "none"
+                       : key->is_line      ? "zset"
+                       : key->elements > 0 ? "list"
+                                           : "string");
 }
 
 void do_pttl(struct call *call) {
@@ -179,17 +181,18 @@ static bool read_set_options(const struct resp_arg *args, size_t count, struct s
     return true;
 }
 
-const char *read_ttl(const struct call *call, const struct resp_arg *text, long long unit,
-                     uint64_t *expires_ms) {
+bool read_ttl(struct call *call, const char *name, const struct resp_arg *text, long long unit,
+              uint64_t *expires_ms) {
     long long ttl = 0;
     if (!resp_number(text, &ttl)) {
-        return NO_INTEGER_TEXT;
+        reply_error(call, NO_INTEGER_TEXT);
+    } else if (ttl <= 0 || ttl > LLONG_MAX / unit ||
+               ttl * unit > LLONG_MAX - (long long)call->now_ms) {
+        reply_error_format(call, "ERR invalid expire time in '%s' command", name);
+    } else {
+        *expires_ms = call->now_ms + (uint64_t)(ttl * unit);
     }
-    if (ttl <= 0 || ttl > LLONG_MAX / unit || ttl * unit > LLONG_MAX - (long long)call->now_ms) {
-        return "ERR invalid expire time in 'set' command";
-    }
-    *expires_ms = call->now_ms + (uint64_t)(ttl * unit);
-    return NULL;
+    return !call->failed;
 }
 
 void do_set(struct call *call) {
@@ -200,22 +203,19 @@ void do_set(struct call *call) {
         return;
     }
     const struct resp_arg *ttl = options.ms != NULL ? options.ms : options.seconds;
-    const char *error =
-        ttl != NULL ? read_ttl(call, ttl, options.ms != NULL ? 1 : 1000, &expires_ms) : NULL;
-    if (error != NULL) {
-        reply_error(call, error);
+    if (ttl != NULL && !read_ttl(call, "set", ttl, options.ms != NULL ? 1 : 1000, &expires_ms)) {
         return;
     }
     const struct server_key *key = find_key(call, &call->args[1]);
     if ((options.only_new && key != NULL) || (options.only_there && key == NULL)) {
-        reply_line(call, "$-1");
+        reply_nil(call);
         return;
     }
     if (options.keeps_ttl && key != NULL) {
         expires_ms = key->expires_ms;
     }
     put_key(call, &call->args[1], &call->args[2], expires_ms);
-    reply_line(call, "+OK");
+    reply_status(call, "OK");
 }
 
 void do_del(struct call *call) {
@@ -277,7 +277,7 @@ void do_flushall(struct call *call) {
             delete_key(call, &keys->row[i]);
         }
     }
-    reply_line(call, "+OK");
+    reply_status(call, "OK");
 }
 
 /* Whether an option of PEXPIRE lets the key have this end; false as well where there is no such
@@ -300,14 +300,13 @@ static bool may_expire(struct call *call, const struct server_key *key, long lon
 }
 
 void expire_by(struct call *call, const char *name, long long unit_ms, long long from_ms) {
-    const size_t before = call->connection->output.length;
     struct server_key *key = find_key(call, &call->args[1]);
     long long number = 0;
     bool is_number = resp_number(&call->args[2], &number);
     bool fits = number <= (LLONG_MAX - from_ms) / unit_ms && number >= LLONG_MIN / unit_ms;
     long long when_ms = is_number && fits ? from_ms + number * unit_ms : 0;
     bool may = call->count == 3 || may_expire(call, key, when_ms);
-    if (call->connection->output.length > before) {
+    if (call->failed) {
         return;
     }
     if (!is_number) {

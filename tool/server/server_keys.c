@@ -10,13 +10,16 @@
 #define NOBODY UINT32_MAX
 #define FIRST_SIZE 16
 
-/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+/* As FNV-1a, but eight bytes at a time: names are long, and looked for all the time. */
 static uint32_t hash_of(uint32_t db, const char *name, size_t length) {
-    uint64_t hash = UINT64_C(14695981039346656037) ^ db;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(1099511628211);
+    uint64_t hash = UINT64_C(14695981039346656037) ^ db ^ length << 8;
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, name + i, length - i < 8 ? length - i : 8);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
     }
-    return (uint32_t)(hash ^ hash >> 32);
+    return (uint32_t)hash;
 }
 
 struct server_key *keys_find(const struct server_keys *keys, uint32_t db,

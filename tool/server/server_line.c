@@ -9,8 +9,8 @@
 
 #define HEAD (sizeof(double) + sizeof(uint32_t))
 
-/* The member that begins at `at`; returns where the next one does. */
-static size_t read_at(const struct bytes *value, size_t at, struct server_member *out) {
+size_t line_read(const struct server_key *key, size_t at, struct server_member *out) {
+    const struct bytes *value = &key->value;
     uint32_t length;
     memcpy(&out->score, value->data + at, sizeof out->score);
     memcpy(&length, value->data + at + sizeof out->score, sizeof length);
@@ -25,7 +25,7 @@ bool server_line_at(const struct server_key *key, uint32_t rank, struct server_m
         return false;
     }
     for (uint32_t i = 0; i <= rank; i++) {
-        at = read_at(&key->value, at, out);
+        at = line_read(key, at, out);
     }
     return true;
 }
@@ -43,10 +43,12 @@ static bool is_before(const struct server_member *a, const struct server_member 
 uint32_t server_line_rank(const struct server_key *key, const struct resp_arg *name) {
     struct server_member member;
     uint32_t rank = 0;
-    while (server_line_at(key, rank, &member) &&
-           (member.name.length != name->length ||
-            memcmp(member.name.data, name->data, name->length) != 0)) {
-        rank++;
+    for (size_t at = 0; rank < key->elements; rank++) {
+        at = line_read(key, at, &member);
+        if (member.name.length == name->length &&
+            memcmp(member.name.data, name->data, name->length) == 0) {
+            break;
+        }
     }
     return rank;
 }
@@ -54,12 +56,15 @@ uint32_t server_line_rank(const struct server_key *key, const struct resp_arg *n
 void line_add(struct server_key *key, const struct server_member *member) {
     struct server_member other;
     struct bytes *value = &key->value;
-    uint32_t length = (uint32_t)member->name.length, rank = 0;
-    size_t at = 0;
+    uint32_t length = (uint32_t)member->name.length;
+    size_t at = 0, next = 0;
     assert(key->is_line && member->name.length < UINT32_MAX);
-    while (server_line_at(key, rank, &other) && is_before(&other, member)) {
-        at += HEAD + other.name.length;
-        rank++;
+    while (at < value->length) {
+        next = line_read(key, at, &other);
+        if (!is_before(&other, member)) {
+            break;
+        }
+        at = next;
     }
     size_t behind = value->length - at;
     bytes_append(value, &member->score, sizeof member->score); /* makes the room */

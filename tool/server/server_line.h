@@ -7,6 +7,10 @@
 
 #include "server/server.h"
 
+/* The member that begins at byte `at` of the line, which is there; returns where the next one does.
+ * Valid until the line changes. */
+size_t line_read(const struct server_key *key, size_t at, struct server_member *out);
+
 /* The member's name does not lie in this line's memory. */
 void line_add(struct server_key *key, const struct server_member *member);
 void line_remove(struct server_key *key, uint32_t rank);

@@ -1,166 +1,233 @@
-/* See server_lua.h. Each run has a state of its own: nothing is left behind for the next one. */
-#include "server/server_lua.h"
-
+/* Lua 5.1, as Redis has it: one state for all servers of the process, which are in one thread.
+ *
+ * A script gets KEYS, ARGV, redis.call() and its like, and the libraries base, table, string and
+ * math, without what would make two runs differ. A command that it calls runs on the server at
+ * once, and its reply is pushed as Lua's value; what the script returns becomes its reply. An error
+ * that redis.call() raises ends the script, and what it has done stays done; redis.pcall() returns
+ * it.
+ *
+ * Failure modes: a script that cannot be compiled, or raises an error, is answered with that error,
+ * in Redis's words. One that runs for ever does so. Out of memory ends the program. The libraries
+ * cjson, cmsgpack, struct and bit are not there. */
 #include <assert.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/sha1.h"
+#include "server/server_parts.h"
 
-struct run { /* what redis.call() needs to know */
-    struct server_connection *connection;
-    uint64_t now_us;
+#define ARGS_MAX 2048 /* of a command in a script: EXISTS gets 1,024 slots */
+#define HANDLER 1     /* its place on the stack */
+
+static lua_State *machine;
+
+/* The script that runs. */
+static struct {
+    struct call *call;
+    bool has_written;
+} run;
+
+/* -- Memory -- */
+
+/* Small pieces come from blocks, and go back to a list for each size. Scripts make and drop strings
+ * and tables all the time, on which the system's allocator would spend a tenth of a simulation. */
+#define PIECE 16
+#define SMALL 512 /* the largest, in bytes */
+#define BLOCK 65536
+
+struct piece {
+    struct piece *next;
 };
 
-/* -- Replies as values -- */
+static struct {
+    struct piece *free[SMALL / PIECE + 1];
+    char *at, *end;       /* what is left of the newest block */
+    struct piece *blocks; /* all of them */
+} memory;
 
-static const char *push_reply(lua_State *lua, const char *at);
-
-static const char *push_array(lua_State *lua, const char *at, long count) {
-    lua_createtable(lua, (int)count, 0);
-    for (long i = 1; i <= count; i++) {
-        at = push_reply(lua, at);
-        lua_rawseti(lua, -2, (int)i);
+static void *take_piece(size_t size) {
+    const size_t row = (size + PIECE - 1) / PIECE;
+    struct piece *found = memory.free[row];
+    if (found != NULL) {
+        memory.free[row] = found->next;
+        return found;
     }
-    return at;
+    if ((size_t)(memory.end - memory.at) < row * PIECE) {
+        struct piece *block = malloc(BLOCK);
+        if (block == NULL) {
+            abort();
+        }
+        block->next = memory.blocks;
+        memory.blocks = block;
+        memory.at = (char *)block + PIECE;
+        memory.end = (char *)block + BLOCK;
+    }
+    memory.at += row * PIECE;
+    return memory.at - row * PIECE;
 }
 
-static void push_tagged(lua_State *lua, const char *tag, const char *text, size_t length) {
-    lua_createtable(lua, 0, 1);
-    lua_pushlstring(lua, text, length);
-    lua_setfield(lua, -2, tag);
+static void give_piece(void *gone, size_t size) {
+    struct piece *piece = gone;
+    const size_t row = (size + PIECE - 1) / PIECE;
+    piece->next = memory.free[row];
+    memory.free[row] = piece;
 }
 
-/* The server's own replies are whole and right. Returns what is behind this one. */
-static const char *push_reply(lua_State *lua, const char *at) {
-    const char *end = strstr(at, "\r\n");
-    assert(end != NULL);
-    const long number = strtol(at + 1, NULL, 10);
-    const char *behind = end + 2;
-    luaL_checkstack(lua, 4, "a reply is too deep");
-    switch (*at) {
-        case ':':
-            lua_pushnumber(lua, (lua_Number)strtoll(at + 1, NULL, 10));
-            break;
-        case '+':
-            push_tagged(lua, "ok", at + 1, (size_t)(end - at - 1));
-            break;
-        case '-':
-            push_tagged(lua, "err", at + 1, (size_t)(end - at - 1));
-            break;
-        case '$':
-            if (number < 0) {
-                lua_pushboolean(lua, 0);
-            } else {
-                lua_pushlstring(lua, behind, (size_t)number);
-                behind += number + 2;
-            }
-            break;
-        default:
-            assert(*at == '*');
-            if (number < 0) {
-                lua_pushboolean(lua, 0);
-            } else {
-                behind = push_array(lua, behind, number);
-            }
+static void *give_memory(void *unused, void *old, size_t old_size, size_t size) {
+    (void)unused;
+    const bool was_small = old != NULL && old_size <= SMALL, is_small = size <= SMALL;
+    if (was_small && is_small && size > 0 &&
+        (old_size + PIECE - 1) / PIECE == (size + PIECE - 1) / PIECE) {
+        return old;
     }
-    return behind;
+    void *made = size == 0 ? NULL : is_small ? take_piece(size) : NULL;
+    if (size > SMALL) {
+        made = realloc(was_small ? NULL : old, size);
+        if (made == NULL) {
+            abort();
+        }
+    }
+    if (old != NULL && made != NULL && (was_small || is_small)) {
+        memcpy(made, old, old_size < size ? old_size : size);
+    }
+    if (was_small) {
+        give_piece(old, old_size);
+    } else if (old != NULL && is_small) {
+        free(old);
+    }
+    return made;
 }
 
 /* -- Values as replies -- */
 
-static void append_line(struct bytes *out, char sign, const char *text) {
-    bytes_append(out, &sign, 1);
-    for (const char *c = text; *c != '\0'; c++) {
-        bytes_append(out, *c == '\r' || *c == '\n' ? " " : c, 1);
+static void reply_value(struct call *call);
+
+/* A table with "err" or "ok" is a line; any other is an array, up to its first nil. */
+static void reply_table(struct call *call) {
+    size_t length = 0;
+    const char *text;
+    lua_getfield(machine, -1, "err");
+    text = lua_tolstring(machine, -1, &length);
+    if (text != NULL) {
+        reply_error_line(call, text, length);
+        lua_pop(machine, 1);
+        return;
     }
-    bytes_append_text(out, "\r\n");
-}
-
-static void append_value(lua_State *lua, struct bytes *out);
-
-/* A table with "ok" or "err" is a line; any other is an array, up to its first nil. */
-static void append_table(lua_State *lua, struct bytes *out) {
-    static const char *const tags[] = {"ok", "err"};
-    for (int i = 0; i < 2; i++) {
-        lua_getfield(lua, -1, tags[i]);
-        if (lua_isstring(lua, -1)) {
-            append_line(out, i == 0 ? '+' : '-', lua_tostring(lua, -1));
-            lua_pop(lua, 1);
-            return;
-        }
-        lua_pop(lua, 1);
+    lua_getfield(machine, -2, "ok");
+    text = lua_tolstring(machine, -1, &length);
+    if (text != NULL) {
+        reply_status(call, text);
+    }
+    lua_pop(machine, 2);
+    if (text != NULL) {
+        return;
     }
     int count = 0;
     for (bool more = true; more; count += more) {
-        lua_rawgeti(lua, -1, count + 1);
-        more = !lua_isnil(lua, -1);
-        lua_pop(lua, 1);
+        lua_rawgeti(machine, -1, count + 1);
+        more = !lua_isnil(machine, -1);
+        lua_pop(machine, 1);
     }
-    bytes_append_number(out, '*', count);
+    reply_array(call, (size_t)count);
+    luaL_checkstack(machine, 4, "a reply is too deep");
     for (int i = 1; i <= count; i++) {
-        lua_rawgeti(lua, -1, i);
-        append_value(lua, out);
-        lua_pop(lua, 1);
+        lua_rawgeti(machine, -1, i);
+        reply_value(call);
+        lua_pop(machine, 1);
     }
 }
 
-static void append_value(lua_State *lua, struct bytes *out) {
+/* The one on top. */
+static void reply_value(struct call *call) {
     size_t length = 0;
     const char *text = NULL;
-    switch (lua_type(lua, -1)) {
+    double number;
+    switch (lua_type(machine, -1)) {
         case LUA_TNUMBER:
-            bytes_append_number(out, ':', (long long)lua_tonumber(lua, -1));
+            number = lua_tonumber(machine, -1);
+            bool fits = number > -9.2e18 && number < 9223372036854775807.0;
+            reply_number(call, fits ? (long long)number : INT64_MIN); /* if not: as x86 has it */
             break;
         case LUA_TSTRING:
-            text = lua_tolstring(lua, -1, &length);
-            bytes_append_number(out, '$', (long long)length);
-            bytes_append(out, text, length);
-            bytes_append_text(out, "\r\n");
+            text = lua_tolstring(machine, -1, &length);
+            reply_bulk(call, text, length);
             break;
         case LUA_TBOOLEAN:
-            bytes_append_text(out, lua_toboolean(lua, -1) ? ":1\r\n" : "$-1\r\n");
+            if (lua_toboolean(machine, -1)) {
+                reply_number(call, 1);
+            } else {
+                reply_nil(call);
+            }
             break;
         case LUA_TTABLE:
-            append_table(lua, out);
+            reply_table(call);
             break;
         default:
-            bytes_append_text(out, "$-1\r\n");
+            reply_nil(call);
     }
 }
 
-/* -- The table "redis" -- */
+/* -- redis.call() -- */
+
+/* Numbers become texts, whole ones as such in newer servers. */
+static void write_number(lua_State *lua, int at) {
+    char text[40];
+    const double number = lua_tonumber(lua, at);
+    const bool may_be_whole =
+        run.call->server->words != SERVER_REDIS_7 && number > -9e18 && number < 9e18;
+    const double rest = may_be_whole ? number - (double)(long long)number : 1;
+    const int length = rest < 0 || rest > 0
+                           ? snprintf(text, sizeof text, "%.17g", number)
+                           : snprintf(text, sizeof text, "%lld", (long long)number);
+    lua_pushlstring(lua, text, (size_t)length);
+    lua_replace(lua, at);
+}
+
+/* What is no command: an error, without '-', or NULL. */
+static const char *read_args(lua_State *lua, struct resp_arg *args, int count) {
+    if (count == 0) {
+        return "ERR Please specify at least one argument for this redis.call() call";
+    }
+    if (count > ARGS_MAX) {
+        return "ERR too many arguments for this server";
+    }
+    for (int i = 1; i <= count; i++) {
+        const int type = lua_type(lua, i);
+        if (type == LUA_TNUMBER) {
+            write_number(lua, i);
+        } else if (type != LUA_TSTRING) {
+            return run.call->server->words == SERVER_VALKEY
+                       ? "ERR Command arguments must be strings or integers"
+                       : "ERR Lua redis lib command arguments must be strings or integers";
+        }
+        args[i - 1].data = lua_tolstring(lua, i, &args[i - 1].length);
+    }
+    return NULL;
+}
 
 static int call_command(lua_State *lua, bool raises) {
-    const struct run *run = lua_touserdata(lua, lua_upvalueindex(1));
-    struct resp_command command = {.count = (size_t)lua_gettop(lua)};
-    if (command.count == 0 || command.count > RESP_ARGS_MAX) {
-        return luaL_error(lua, "Please specify at least one argument for this redis.call() call");
+    static struct resp_arg args[ARGS_MAX];
+    const struct call *outer = run.call;
+    const int count = lua_gettop(lua);
+    struct call call = {.server = outer->server,
+                        .connection = outer->connection,
+                        .args = args,
+                        .count = (size_t)count,
+                        .now_ms = outer->now_ms,
+                        .now_us = outer->now_us,
+                        .is_full = outer->is_full,
+                        .lua = lua};
+    const char *error = read_args(lua, args, count);
+    if (error != NULL) {
+        reply_error(&call, error);
+    } else {
+        call_in_script(&call, &run.has_written);
     }
-    for (int i = 1; i <= (int)command.count; i++) {
-        if (!lua_isstring(lua, i)) { /* true of numbers as well */
-            return luaL_error(lua, "Lua redis lib command arguments must be strings or integers");
-        }
-        struct resp_arg *arg = &command.args[i - 1];
-        arg->data = lua_tolstring(lua, i, &arg->length);
-    }
-    struct bytes *output = &run->connection->output;
-    const size_t before = output->length;
-    server_execute(run->connection, &command, run->now_us);
-    bytes_append(output, "", 1); /* strstr() looks for an end */
-    push_reply(lua, output->data + before);
-    output->length = before;
-    if (raises && lua_istable(lua, -1)) {
-        lua_getfield(lua, -1, "err");
-        if (lua_isstring(lua, -1)) {
-            return lua_error(lua);
-        }
-        lua_pop(lua, 1);
-    }
-    return 1;
+    assert(lua_gettop(lua) == count + 1 && call.missing == 0);
+    return call.failed && raises ? lua_error(lua) : 1;
 }
 
 static int redis_call(lua_State *lua) {
@@ -171,10 +238,33 @@ static int redis_pcall(lua_State *lua) {
     return call_command(lua, false);
 }
 
-static int redis_reply(lua_State *lua) {
+/* -- The rest of the table "redis" -- */
+
+/* Up to the first zero byte, and without line ends around what stands behind the first word. */
+static int redis_error_reply(lua_State *lua) {
+    const char *text = luaL_checkstring(lua, 1);
+    text += text[0] == '-';
+    size_t code = strcspn(text, " ");
+    const bool has_code = text[code] == ' ';
+    const char *rest = has_code ? text + code + 1 : text;
+    rest += strspn(rest, "\r\n");
+    size_t length = strlen(rest);
+    while (length > 0 && strchr("\r\n", rest[length - 1]) != NULL) {
+        length--;
+    }
     lua_createtable(lua, 0, 1);
-    lua_pushvalue(lua, 1);
-    lua_setfield(lua, -2, lua_tostring(lua, lua_upvalueindex(1)));
+    lua_pushlstring(lua, has_code ? text : "ERR", has_code ? code : 3);
+    lua_pushliteral(lua, " ");
+    lua_pushlstring(lua, rest, length);
+    lua_concat(lua, 3);
+    lua_setfield(lua, -2, "err");
+    return 1;
+}
+
+static int redis_status_reply(lua_State *lua) {
+    size_t length = 0;
+    const char *text = luaL_checklstring(lua, 1, &length);
+    push_tagged(lua, "ok", text, length);
     return 1;
 }
 
@@ -192,88 +282,165 @@ static int redis_nothing(lua_State *lua) {
     return 0;
 }
 
-static void set_redis(lua_State *lua, struct run *run) {
-    static const struct {
-        const char *name;
-        lua_CFunction function;
-    } calls[] = {{"call", redis_call}, {"pcall", redis_pcall}};
-    static const char *const replies[][2] = {{"error_reply", "err"}, {"status_reply", "ok"}};
-    static const char *const ignored[] = {"log", "replicate_commands", "set_repl"};
-    lua_newtable(lua);
-    for (size_t i = 0; i < 2; i++) {
-        lua_pushlightuserdata(lua, run);
-        lua_pushcclosure(lua, calls[i].function, 1);
-        lua_setfield(lua, -2, calls[i].name);
-        lua_pushstring(lua, replies[i][1]);
-        lua_pushcclosure(lua, redis_reply, 1);
-        lua_setfield(lua, -2, replies[i][0]);
-    }
-    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
-        lua_pushcfunction(lua, redis_nothing);
-        lua_setfield(lua, -2, ignored[i]);
-    }
-    lua_pushcfunction(lua, redis_sha1hex);
-    lua_setfield(lua, -2, "sha1hex");
-    lua_setglobal(lua, "redis");
+/* -- The state -- */
+
+static int write_global(lua_State *lua) {
+    return luaL_error(lua, "Attempt to modify a readonly table");
 }
 
-/* -- A run -- */
-
-static void set_list(lua_State *lua, const char *name, const struct resp_arg *args, size_t count) {
-    lua_createtable(lua, (int)count, 0);
-    for (size_t i = 0; i < count; i++) {
-        lua_pushlstring(lua, args[i].data, args[i].length);
-        lua_rawseti(lua, -2, (int)i + 1);
-    }
-    lua_setglobal(lua, name);
+static int read_global(lua_State *lua) {
+    return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
+                      lua_tostring(lua, 2));
 }
 
-static void open_libraries(lua_State *lua) {
+/* What was raised becomes a table, with the line that raised it. */
+static int handle_error(lua_State *lua) {
+    lua_Debug at;
+    bool is_there = lua_getstack(lua, 1, &at) != 0 && lua_getinfo(lua, "Sl", &at) != 0;
+    if (is_there && strcmp(at.what, "C") == 0) {
+        is_there = lua_getstack(lua, 2, &at) != 0 && lua_getinfo(lua, "Sl", &at) != 0;
+    }
+    if (!lua_istable(lua, 1)) {
+        const char *text = lua_tostring(lua, 1);
+        lua_pushfstring(lua, "ERR %s", text != NULL ? text : "unknown error");
+        push_tagged(lua, "err", lua_tostring(lua, -1), lua_objlen(lua, -1));
+        lua_replace(lua, 1);
+    }
+    lua_settop(lua, 1);
+    if (is_there) {
+        lua_pushinteger(lua, at.currentline);
+        lua_setfield(lua, 1, "line");
+    }
+    return 1;
+}
+
+static void open_libraries(void) {
     static const luaL_Reg libraries[] = {{"", luaopen_base},
                                          {LUA_TABLIBNAME, luaopen_table},
                                          {LUA_STRLIBNAME, luaopen_string},
                                          {LUA_MATHLIBNAME, luaopen_math}};
+    static const char *const removed[] = {"print", "loadfile", "dofile", "collectgarbage"};
+    static const char *const random[] = {"random", "randomseed"};
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-        lua_pushcfunction(lua, libraries[i].func);
-        lua_pushstring(lua, libraries[i].name);
-        lua_call(lua, 1, 0);
+        lua_pushcfunction(machine, libraries[i].func);
+        lua_pushstring(machine, libraries[i].name);
+        lua_call(machine, 1, 0);
     }
+    for (size_t i = 0; i < sizeof removed / sizeof removed[0]; i++) {
+        lua_pushnil(machine);
+        lua_setglobal(machine, removed[i]);
+    }
+    lua_getglobal(machine, LUA_MATHLIBNAME);
+    for (size_t i = 0; i < sizeof random / sizeof random[0]; i++) {
+        lua_pushnil(machine);
+        lua_setfield(machine, -2, random[i]);
+    }
+    lua_pop(machine, 1);
 }
 
-/* What was raised: a text of Lua's, or a reply of redis.call()'s. */
-static void append_error(lua_State *lua, struct bytes *out, bool compiles) {
-    if (lua_istable(lua, -1)) {
-        lua_getfield(lua, -1, "err");
+static void open_redis(void) {
+    static const luaL_Reg functions[] = {{"call", redis_call},
+                                         {"pcall", redis_pcall},
+                                         {"error_reply", redis_error_reply},
+                                         {"status_reply", redis_status_reply},
+                                         {"sha1hex", redis_sha1hex},
+                                         {"log", redis_nothing},
+                                         {"replicate_commands", redis_nothing},
+                                         {"set_repl", redis_nothing}};
+    static const luaL_Reg globals[] = {{"__newindex", write_global}, {"__index", read_global}};
+    lua_newtable(machine);
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        lua_pushcfunction(machine, functions[i].func);
+        lua_setfield(machine, -2, functions[i].name);
     }
-    const char *error = lua_tostring(lua, -1);
-    if (!compiles) {
-        lua_pushfstring(lua, "ERR Error compiling script (new function): %s", error);
-    } else if (error == NULL) {
-        lua_pushliteral(lua, "ERR unknown error");
-    } else if (strncmp(error, "user_script:", 12) == 0) {
-        lua_pushfstring(lua, "ERR %s", error);
+    lua_setglobal(machine, "redis");
+    lua_newtable(machine);
+    for (size_t i = 0; i < sizeof globals / sizeof globals[0]; i++) {
+        lua_pushcfunction(machine, globals[i].func);
+        lua_setfield(machine, -2, globals[i].name);
     }
-    append_line(out, '-', lua_tostring(lua, -1));
+    lua_setmetatable(machine, LUA_GLOBALSINDEX);
 }
 
-void server_lua(struct server_connection *connection, const struct bytes *text,
-                const struct resp_command *command, size_t keys, uint64_t now_us) {
-    struct run run = {connection, now_us};
-    lua_State *lua = luaL_newstate();
-    if (lua == NULL) {
+static void begin(void) {
+    machine = lua_newstate(give_memory, NULL);
+    if (machine == NULL) {
         abort();
     }
-    open_libraries(lua);
-    set_redis(lua, &run);
-    set_list(lua, "KEYS", command->args + 3, keys);
-    set_list(lua, "ARGV", command->args + 3 + keys, command->count - 3 - keys);
-    int status = luaL_loadbuffer(lua, text->data, text->length, "@user_script");
-    bool compiles = status == 0;
-    status = compiles ? lua_pcall(lua, 0, 1, 0) : status;
-    if (status == 0) {
-        append_value(lua, &connection->output);
-    } else {
-        append_error(lua, &connection->output, compiles);
+    open_libraries();
+    open_redis();
+    lua_pushcfunction(machine, handle_error);
+    assert(lua_gettop(machine) == HANDLER);
+}
+
+void lua_end(void) {
+    if (machine != NULL) {
+        lua_close(machine);
+        machine = NULL;
+        while (memory.blocks != NULL) {
+            struct piece *next = memory.blocks->next;
+            free(memory.blocks);
+            memory.blocks = next;
+        }
+        memset(&memory, 0, sizeof memory);
     }
-    lua_close(lua);
+}
+
+/* -- A script -- */
+
+bool lua_compile(struct call *call, struct script *script, const struct bytes *text) {
+    if (machine == NULL) {
+        begin();
+    }
+    if (luaL_loadbuffer(machine, text->data, text->length, "@user_script") == 0) {
+        script->function = luaL_ref(machine, LUA_REGISTRYINDEX);
+        return true;
+    }
+    reply_error_format(call, "ERR Error compiling script (new function): %s",
+                       lua_tostring(machine, -1));
+    lua_settop(machine, HANDLER);
+    return false;
+}
+
+void lua_forget(struct script *script) {
+    if (script->function != 0) {
+        luaL_unref(machine, LUA_REGISTRYINDEX, script->function);
+        script->function = 0;
+    }
+}
+
+static void set_list(const char *name, const struct resp_arg *args, size_t count) {
+    lua_pushstring(machine, name);
+    lua_createtable(machine, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushlstring(machine, args[i].data, args[i].length);
+        lua_rawseti(machine, -2, (int)i + 1);
+    }
+    lua_rawset(machine, LUA_GLOBALSINDEX);
+}
+
+/* What handle_error() has made. */
+static void reply_raised(struct call *call, const struct script *script) {
+    const bool is_valkey = call->server->words == SERVER_VALKEY;
+    lua_getfield(machine, -1, "err");
+    const char *error = lua_tostring(machine, -1);
+    lua_getfield(machine, -2, "line");
+    reply_error_format(call, "%s script: %s%son @user_script:%d.",
+                       error != NULL ? error : "ERR unknown error", is_valkey ? "" : script->sha1,
+                       is_valkey ? "" : ", ", (int)lua_tointeger(machine, -1));
+}
+
+void lua_run(struct call *call, const struct script *script, size_t keys) {
+    assert(lua_gettop(machine) == HANDLER && script->function != 0);
+    run.call = call;
+    run.has_written = false;
+    set_list("KEYS", call->args + 3, keys);
+    set_list("ARGV", call->args + 3 + keys, call->count - 3 - keys);
+    lua_rawgeti(machine, LUA_REGISTRYINDEX, script->function);
+    if (lua_pcall(machine, 0, 1, HANDLER) == 0) {
+        reply_value(call);
+    } else {
+        reply_raised(call, script);
+    }
+    lua_settop(machine, HANDLER);
 }

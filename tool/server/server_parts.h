@@ -3,19 +3,13 @@
  *     server.c            a server and its connections: made, fed, restarted
  *     server_keys.c       the table of keys
  *     server_commands.c   which commands there are, who may run them when, and those on connections
+ *     server_reply.c      what a command replies: bytes, or a value of Lua's
  *     server_data.c       the commands on keys
- *     server_plain.c      those that only clients of other libraries send
- *     server_strangers.c  scripts that are not the library's; server_lua.c runs them
- *     server_script.c     EVAL and its like, and what redis.call() is to a script
- *     server_script_line.c     what the scripts do with lines
- *     server_script_readers.c  what they do with leases
- *     server_script_permit.c   what the scripts of a semaphore share
- *     server_effects.c         the library's scripts, in C
- *     server_effects_line.c    those of them that know the line
- *     server_effects_permit.c  those of a semaphore
- *     server_effects_release.c  those that hand on
- *     server_effects_shared.c  those of readers
- *     server_line.c       the line
+ *     server_plain.c      those that only clients of other libraries send, or scripts call
+ *     server_zset.c       those on a ZSET; server_line.c is what it is in a key
+ *     server_script.c     EVAL and its like, and which scripts there are
+ *     server_lua.c        runs them
+ *     server_broken.c     how the library's are broken on purpose
  *     server_channels.c   subscribers and messages
  *     server_users.c      AUTH and what users may do
  *     server_info.c       INFO */
@@ -24,7 +18,10 @@
 
 #include "server/server.h"
 #include "server/server_keys.h"
+#include "server/sha1.h"
 #include "server/splitmix.h"
+
+struct lua_State;
 
 enum {
     CALL_WRITES = 1 << 0,
@@ -34,6 +31,7 @@ enum {
     CALL_STRANGER = 1 << 4, /* without AUTH, too */
     CALL_BUSY = 1 << 5,     /* while a script runs, too */
     CALL_LISTENER = 1 << 6, /* while subscribed, too */
+    CALL_NOSCRIPT = 1 << 7, /* not in a script */
 };
 
 struct call { /* what a command's function sees */
@@ -43,8 +41,11 @@ struct call { /* what a command's function sees */
     size_t count;
     uint64_t now_ms;
     uint64_t now_us;
-    bool is_full;       /* nothing was driven out that would make room */
-    const char *script; /* set by EVAL and EVALSHA: see struct server_ran */
+    bool is_full;          /* nothing was driven out that would make room */
+    const char *script;    /* set by EVAL and EVALSHA: see struct server_ran */
+    bool failed;           /* the reply is an error */
+    struct lua_State *lua; /* of the script that has called it; NULL: a client has sent it */
+    size_t missing;        /* values of the reply, an array; there are no arrays in arrays */
 };
 
 /* One of the kinds of command that there are, and its place in a mask of what a user may not do. */
@@ -78,15 +79,28 @@ const char *write_refusal(const struct server *server);
 #define WRONGTYPE_TEXT "WRONGTYPE Operation against a key holding the wrong kind of value"
 #define NO_INTEGER_TEXT "ERR value is not an integer or out of range"
 
+/* A command that the running script calls. The reply is on the stack of call->lua. */
+void call_in_script(struct call *call, bool *has_written);
+
+/* -- server_reply.c: each is a reply, or the next value of an array's -- */
+
 void reply_bulk(struct call *call, const void *data, size_t length);
+void reply_nil(struct call *call);
 void reply_number(struct call *call, long long number);
-void reply_line(struct call *call, const char *line); /* "+OK", "$-1" */
+void reply_array(struct call *call, size_t count); /* so many follow */
+
+/* Never in an array. An error comes without '-'. */
+void reply_status(struct call *call, const char *text);
 void reply_error(struct call *call, const char *text);
+void reply_error_line(struct call *call, const char *text, size_t length);
 void reply_error_format(struct call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void reply_wrong_number(struct call *call, const char *name);
 
-/* -- server_data.c: what keys are to commands and to scripts -- */
+/* {ok = text}, {err = text}. */
+void push_tagged(struct lua_State *lua, const char *tag, const char *text, size_t length);
+
+/* -- server_data.c: what keys are to commands -- */
 
 /* The key of the connection's database if it is there now. */
 struct server_key *find_key(struct call *call, const struct resp_arg *name);
@@ -96,11 +110,10 @@ void put_key(struct call *call, const struct resp_arg *name, const struct resp_a
 void expire_key(struct call *call, struct server_key *key, long long when_ms);
 void delete_key(struct call *call, struct server_key *key);
 long long pttl_of(const struct call *call, const struct server_key *key);
-const char *type_of(const struct server_key *key); /* NULL: "none" */
 
-/* The end of a life that SET gives from now on. Returns an error without '-', or NULL. */
-const char *read_ttl(const struct call *call, const struct resp_arg *text, long long unit,
-                     uint64_t *expires_ms);
+/* The end of a life that SET or its like gives from now on. False: the call has failed. */
+bool read_ttl(struct call *call, const char *name, const struct resp_arg *text, long long unit,
+              uint64_t *expires_ms);
 
 void do_del(struct call *call);
 void do_delex(struct call *call);
@@ -134,74 +147,28 @@ void do_setnx(struct call *call);
 void do_time(struct call *call);
 void do_ttl(struct call *call);
 
+/* -- server_zset.c -- */
+
+void do_zadd(struct call *call);
+void do_zcard(struct call *call);
+void do_zcount(struct call *call);
+void do_zpopmin(struct call *call);
+void do_zrange(struct call *call);
+void do_zrangebyscore(struct call *call);
+void do_zrank(struct call *call);
+void do_zrem(struct call *call);
+void do_zremrangebyscore(struct call *call);
+void do_zscore(struct call *call);
+
 /* -- server_script.c -- */
 
-struct script_run {
-    struct call *call;
-    const char *sha1;
-    const struct resp_arg *keys, *args;
-    size_t n_keys, n_args;
-    bool has_written;
-    bool is_over;     /* an error was raised, or an answer given */
-    const char *text; /* of the script */
-    char error[256];  /* room for one */
+struct script {
+    const char *name; /* of the library's: "release"; NULL: another client's */
+    struct bytes text;
+    char sha1[SHA1_HEX_SIZE];
+    int function;                    /* in the registry of Lua's state; 0: it is not compiled */
+    uint32_t broken, permits_broken; /* ... as these servers have it */
 };
-
-/* Why a script may not run this command now, without '-', or NULL. key, channel: what the user has
- * to be allowed besides, or NULL. */
-const char *script_refusal(struct script_run *run, const char *name, const struct resp_arg *key,
-                           const struct resp_arg *channel);
-
-/* redis.call(). at: a piece of the script's text, in the line of the call; an error names that
- * line. A name, a value or a ttl that is NULL is Lua's nil. An error that is raised is the answer:
- * then is_over is set, and the effect must return. Values are valid until the next write. */
-bool script_get(struct script_run *run, const char *at, const struct resp_arg *name,
-                struct resp_arg *value);
-void script_set(struct script_run *run, const char *at, const struct resp_arg *name,
-                const struct resp_arg *value, bool only_new, const struct resp_arg *ttl_ms);
-void script_pexpire(struct script_run *run, const char *at, const struct resp_arg *name, double ms);
-void script_pexpire_by(struct script_run *run, const char *at, const struct resp_arg *name,
-                       const struct resp_arg *ms);
-double script_pttl(struct script_run *run, const char *at, const struct resp_arg *name);
-void script_del(struct script_run *run, const char *at, const struct resp_arg *name);
-/* For commands that only read. */
-const struct server_key *script_look(struct script_run *run, const char *at, const char *command,
-                                     const struct resp_arg *name);
-
-/* redis.pcall(): an error comes back, without '-'; NULL: none. */
-const char *script_try_get(struct script_run *run, const struct resp_arg *name,
-                           struct resp_arg *value, bool *is_there);
-const char *script_try_set(struct script_run *run, const struct resp_arg *name,
-                           const struct resp_arg *value, const struct resp_arg *ttl_ms);
-void script_try_pexpire(struct script_run *run, const struct resp_arg *name,
-                        const struct resp_arg *ms);
-void script_try_publish(struct script_run *run, const struct resp_arg *name);
-bool script_is_wrong_type(const char *error);
-
-/* server_effects.c: math.max() of the key's life and ARGV[2], and PEXPIRE; the counters of n keys,
- * counted on from *fence: false, the script is over. */
-void script_extend(struct script_run *run, const struct resp_arg *name);
-bool script_count_on(struct script_run *run, double n, bool has_fence, double *fence);
-
-/* The same: "... is not the counter of a fence"; what an extension does to a counter, the fence
- * being this argument. */
-void script_return_no_counter(struct script_run *run, const struct resp_arg *name);
-void script_keep_counter(struct script_run *run, const struct resp_arg *name, size_t fence_at);
-
-/* Lua's own: KEYS[i] and ARGV[i] (NULL: nil), tonumber(), ==. */
-const struct resp_arg *script_key(const struct script_run *run, double i);
-const struct resp_arg *script_arg(const struct script_run *run, size_t i);
-bool script_number(const struct resp_arg *text, double *number);
-bool script_same(const struct resp_arg *a, const struct resp_arg *b);
-
-/* error(), and what a script returns. */
-void script_raise(struct script_run *run, const char *at, const char *error);
-void script_raise_if(struct script_run *run, const char *at, const char *error); /* not NULL */
-void script_fail(struct script_run *run, const char *at, const char *error);     /* Lua's own */
-void script_return(struct script_run *run, long long number);
-void script_return_error(struct script_run *run, const char *error);
-void script_answer(struct script_run *run, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 void do_eval(struct call *call);
 void do_evalsha(struct call *call);
@@ -209,9 +176,25 @@ void do_script_exists(struct call *call);
 void do_script_flush(struct call *call);
 void do_script_load(struct call *call);
 
+/* -- server_lua.c -- */
+
+/* False: it cannot be, and the error is the reply. */
+bool lua_compile(struct call *call, struct script *script, const struct bytes *text);
+void lua_forget(struct script *script);
+void lua_end(void);
+
+/* Of an EVAL or EVALSHA with so many keys: the reply is what the script returns, or raises. */
+void lua_run(struct call *call, const struct script *script, size_t keys);
+
+/* -- server_broken.c -- */
+
+/* Changes the text of the library's script. */
+void break_script(const char *name, uint32_t broken, uint32_t permits_broken, struct bytes *text);
+
 /* -- server_channels.c -- */
 
 void do_publish(struct call *call);
+void do_pubsub_numsub(struct call *call);
 void do_subscribe(struct call *call);
 void do_unsubscribe(struct call *call);
 void drop_channels(struct server_connection *connection);

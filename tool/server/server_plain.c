@@ -1,5 +1,4 @@
-/* Commands that clients of other libraries send, and ours does not, or in scripts only. They are
- * what `redlock conform` needs: short, and without the odd corners of Redis's own. */
+/* Commands that clients of other libraries send, and ours in scripts only, or not at all. */
 #include <stdio.h>
 
 #include "server/server_parts.h"
@@ -14,7 +13,7 @@ static bool is_string(struct call *call, const struct server_key *key) {
 }
 
 void do_ok(struct call *call) {
-    reply_line(call, "+OK");
+    reply_status(call, "OK");
 }
 
 void do_client_id(struct call *call) {
@@ -27,7 +26,7 @@ void do_echo(struct call *call) {
 
 void do_time(struct call *call) {
     char text[24];
-    bytes_append_text(&call->connection->output, "*2\r\n");
+    reply_array(call, 2);
     const uint64_t parts[] = {call->now_us / 1000000, call->now_us % 1000000};
     for (size_t i = 0; i < 2; i++) {
         int length = snprintf(text, sizeof text, "%llu", (unsigned long long)parts[i]);
@@ -44,11 +43,11 @@ void do_exists(struct call *call) {
 }
 
 void do_mget(struct call *call) {
-    bytes_append_number(&call->connection->output, '*', (long long)call->count - 1);
+    reply_array(call, call->count - 1);
     for (size_t i = 1; i < call->count; i++) {
         const struct server_key *key = find_key(call, &call->args[i]);
         if (key == NULL || key->elements > 0) {
-            reply_line(call, "$-1");
+            reply_nil(call);
         } else {
             reply_bulk(call, key->value.data, key->value.length);
         }
@@ -73,23 +72,20 @@ void do_setnx(struct call *call) {
     reply_number(call, is_free);
 }
 
-static void set_for(struct call *call, long long unit_ms) {
+static void set_for(struct call *call, const char *name, long long unit_ms) {
     uint64_t expires_ms = SERVER_NEVER_MS;
-    const char *error = read_ttl(call, &call->args[2], unit_ms, &expires_ms);
-    if (error != NULL) {
-        reply_error(call, error);
-        return;
+    if (read_ttl(call, name, &call->args[2], unit_ms, &expires_ms)) {
+        put_key(call, &call->args[1], &call->args[3], expires_ms);
+        reply_status(call, "OK");
     }
-    put_key(call, &call->args[1], &call->args[3], expires_ms);
-    reply_line(call, "+OK");
 }
 
 void do_setex(struct call *call) {
-    set_for(call, 1000);
+    set_for(call, "setex", 1000);
 }
 
 void do_psetex(struct call *call) {
-    set_for(call, 1);
+    set_for(call, "psetex", 1);
 }
 
 void do_incr(struct call *call) {
@@ -105,6 +101,10 @@ void do_incr(struct call *call) {
             reply_error(call, NO_INTEGER_TEXT);
             return;
         }
+    }
+    if (number == INT64_MAX) {
+        reply_error(call, "ERR increment or decrement would overflow");
+        return;
     }
     int length = snprintf(text, sizeof text, "%lld", number + 1);
     struct resp_arg next = {text, (size_t)length};

@@ -188,5 +188,5 @@ void do_auth(struct call *call) {
         return;
     }
     call->connection->user = user;
-    reply_line(call, "+OK");
+    reply_status(call, "OK");
 }

@@ -7,7 +7,8 @@ release.lua becomes
     #define RL_SCRIPT_RELEASE_TEXT "..."
     #define RL_SCRIPT_RELEASE_SHA1 "40 hex digits"
 
-and RL_SCRIPT_LENGTH_MAX is the length of the longest. What goes on the wire is the file without its
+RL_SCRIPT_LENGTH_MAX is the length of the longest, and RL_SCRIPTS(X) is X("release", SHA1, TEXT) for
+each of them, one behind the other. What goes on the wire is the file without its
 comments, indentation and empty lines: a node that has forgotten a script is sent it whole. What
 could not be left out by looking at one line at a time is refused, so that the bytes are the same
 whoever builds: comments have lines of their own, and no string goes on in the next line.
@@ -50,6 +51,7 @@ def wire_of(path):
 def main(output, *scripts):
     parts = ["/* Made by embed.py out of lib/redis/scripts/. */"]
     longest = 0
+    rows = []
     for path in map(pathlib.Path, scripts):
         lines = wire_of(path)
         text = "\n".join(lines)
@@ -57,8 +59,10 @@ def main(output, *scripts):
         sha1 = hashlib.sha1(text.encode("ascii")).hexdigest()
         quoted = '\\n" \\\n    "'.join(line.replace('"', '\\"') for line in lines)
         name = "RL_SCRIPT_" + path.stem.upper()
+        rows.append(f'X("{path.stem}", {name}_SHA1, {name}_TEXT)')
         parts.append(f'#define {name}_TEXT \\\n    "{quoted}"\n#define {name}_SHA1 "{sha1}"')
     parts.append(f"#define RL_SCRIPT_LENGTH_MAX {longest}")
+    parts.append("#define RL_SCRIPTS(X) \\\n    " + " \\\n    ".join(rows))
     pathlib.Path(output).write_text("\n\n".join(parts) + "\n", encoding="ascii")
 
 
