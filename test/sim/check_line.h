@@ -25,7 +25,8 @@
  *     release that deletes, or by its ttl. One place for each hold, whatever the number of nodes;
  *     the last one that ended so a moment before W stood counts, and so does a lock that nobody has
  *     when W stands: somebody who asks as well, and is known to nobody, may be faster. Who was told
- *     by home that others wait reserves what it releases on the other nodes: nothing pays there.
+ *     by home that others wait reserves what it releases on the other nodes, if it is one resource:
+ *     nothing pays there.
  *     Of V's own holds one pays, and no more: home's answer to the release says that W waits, and
  *     who has released waits for it.
  * Each pays once for each waiter. Locks of several resources are left out: they stand in the line

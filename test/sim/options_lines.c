@@ -1,6 +1,7 @@
 /* The presets "lines", "phases" and "turns": see options.h. Derived over what is common to all
  * presets, from a stream of its own. Faults come one at a time more often than not: what one of
  * them costs is to be seen. */
+#include "client/mode.h"
 #include "core/pending.h"
 #include "redis/node.h"
 #include "sim/options.h"
@@ -145,6 +146,10 @@ uint64_t sim_options_stall_ns(const struct sim_options *options) {
     if (options->trouble >= SIM_TROUBLE_PARTITIONS) {
         polls = 3; /* one behind the other, each cut off */
     }
+    /* A reader that is cut off from home's messages for good stands in no line, and is kept out by
+     * the intent of a writer that is gone. */
+    bool is_kept_out = options->reader_percent > 0 && options->trouble >= SIM_TROUBLE_PARTITIONS;
+    quiet_ms += is_kept_out ? RL_MODE_INTENT_MS : 0;
     return (quiet_ms + notice_ms + options->reconnect_max_ms + polls * options->ttl_max_ms) * MS +
            options->fault_ns + options->clog_ns + 20 * options->delay_max_ns;
 }

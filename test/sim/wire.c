@@ -191,7 +191,7 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
         out->takes_any = place->length == SIM_PLACE_LENGTH && place->data[0] == '*';
         bool fenced = strstr(ran->script, "_fenced") != NULL && out->verdict == SIM_YES;
         out->fence = fenced ? taken(ran, 3) : 0;
-        out->others_wait = out->verdict == SIM_YES && taken(ran, 1) > 0;
+        out->others_wait = out->verdict == SIM_YES && keys_of(command) == 1 && taken(ran, 1) > 0;
     } else {
         out->command = SIM_SET;
         out->ttl_ms = (uint32_t)number(command, value + 1);

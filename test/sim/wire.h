@@ -38,7 +38,7 @@ struct sim_ran {
     uint8_t resource; /* of a place, or slots that were asked for or given: as a mask */
     uint8_t take;     /* permits that it is of; 0: it is of no semaphore */
     uint16_t permits; /* as many there are, by the command; 0: it does not say */
-    bool others_wait; /* of a TAKE: so it was answered */
+    bool others_wait; /* of a TAKE of one key: so it was answered */
     bool takes_any;   /* the same: whatever is reserved gives way to it */
 };
 

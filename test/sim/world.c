@@ -194,8 +194,41 @@ static bool observers_know(const struct sim_world *world) {
     return true;
 }
 
+/* That no permit is free is home's word alone, also where its clock stands and a key never ends. */
+static bool may_be_kept_out(const struct sim_world *world) {
+    bool may_be = false;
+    for (uint32_t n = 0; n < world->options.nodes && world->options.permits > 0; n++) {
+        for (uint32_t i = 0; i < world->options.resources; i++) {
+            const struct sim_seen *key = &world->check.seen[n][i];
+            const bool is_there = key->token != 0 && world->now_ns < key->expires_ns;
+            may_be = may_be || (world->nodes[n].is_slow && is_there);
+        }
+    }
+    return may_be;
+}
+
+static void give_up_probes(struct sim_world *world) {
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        sim_client_enter(&world->clients[c]);
+        for (uint32_t i = 0; i < world->options.locks; i++) {
+            struct sim_user *user = &world->clients[c].users[i];
+            if (user->probe_left > 0) {
+                user->probe_left = 0;
+                sim_user_cancel(user);
+            }
+        }
+        sim_client_leave(&world->clients[c]);
+        sim_client_schedule_turn(&world->clients[c]);
+    }
+    world->probing = 0;
+}
+
 static void liveness_step(struct sim_world *world) {
     bool waits = begin_probes(world) || world->probing > 0 || !observers_know(world);
+    if (world->now_ns > world->until_ns && may_be_kept_out(world)) {
+        give_up_probes(world);
+        waits = false;
+    }
     if (!waits) {
         begin_drain(world);
     } else if (world->now_ns > world->until_ns) {
