@@ -291,6 +291,15 @@ void __wrap_sim_node_forget(struct sim_world *world, uint32_t node) {
     restarted(node);
 }
 
+void __real_sim_node_change_policy(struct sim_world *world, uint32_t node);
+void __wrap_sim_node_change_policy(struct sim_world *world, uint32_t node);
+
+void __wrap_sim_node_change_policy(struct sim_world *world, uint32_t node) {
+    __real_sim_node_change_policy(world, node);
+    restarted(node); /* what it has evicted is forgotten, by no command */
+    nodes_now.change_count = 0;
+}
+
 void __real_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
 void __wrap_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
 
