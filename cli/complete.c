@@ -110,7 +110,8 @@ static void offer_key(void *data, const char *name, size_t length) {
     char shown[REDLOCK_RESOURCE_MAX + 1], key[2 * REDLOCK_RESOURCE_MAX + 1];
     size_t used = 0;
     tool_utf8_clean(name, length, shown, sizeof shown);
-    if (strlen(shown) != length || memcmp(shown, name, length) != 0) {
+    bool is_option = line->given == 0 && length > 0 && name[0] == '-'; /* would be read as one */
+    if (is_option || strlen(shown) != length || memcmp(shown, name, length) != 0) {
         return;
     }
     bool is_list = takes[line->options.use] == KEY_LIST;
@@ -152,8 +153,6 @@ static void offer_keys(struct line *line) {
         }
         args.keys_max = KEYS_MAX;
         args.connect_timeout_ms = CONNECT_TIMEOUT_MS;
-        signal(SIGALRM, give_up);
-        alarm(SECONDS_MAX);
         rl_ls_names(&args, offer_key, line);
     }
     rl_args_free(&args);
@@ -241,6 +240,8 @@ int rl_cmd_complete(int argc, char **argv) {
         return RL_EXIT_OK;
     }
     struct line line = {.words = argv + 1, .n = argc - 2, .typed = argv[argc - 1]};
+    signal(SIGALRM, give_up);
+    alarm(SECONDS_MAX); /* a file of the line may be a pipe that nobody writes to */
     complete(&line);
     return RL_EXIT_OK;
 }

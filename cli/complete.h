@@ -13,7 +13,8 @@
  * configuration file name.
  *
  * Failure modes: a line that makes no sense, or no nodes: no candidates. Nothing is ever written to
- * stderr or read from stdin, where the user is typing, and after two seconds it ends. */
+ * stderr or read from stdin, where the user is typing, and after two seconds it ends, also where a
+ * file of the line cannot be read by then. */
 #ifndef RL_CLI_COMPLETE_H
 #define RL_CLI_COMPLETE_H
 

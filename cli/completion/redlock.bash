@@ -31,6 +31,8 @@ _redlock() {
             fi
             ;;
         *)
+            # bash puts what is quoted by %q behind a quote that is still open: a key could end it.
+            case ${words[-1]} in *[\"\']*) continue ;; esac
             line=${line%%$'\t'*}
             line=${line#"$word"}
             case $line in *[!a-zA-Z0-9_.,:=/@+-]*) printf -v line %q "$line" ;; esac

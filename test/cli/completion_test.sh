@@ -84,6 +84,9 @@ offers 'no token' '' extend billing:eu b
 offers 'no key where none is asked' '' doctor bill
 env -u REDLOCK_NODES "$redlock" complete status --nodes "$REDLOCK_NODES" en >"$out"
 says 'nodes of the line' '^ende$' "$out"
+for i in 1 2 3; do redis-cli -p "$(port "$i")" set --yes "$(printf %040d 0)" px 1200000; done >"$log"
+offers 'none that would be read as an option' 'a,b billing:eu billing:us ende odd key' kick ''
+offers '... but second of a list' 'x,--yes' run x,-
 offers 'a line that makes no sense' '' run --ttl 5 bill
 echo secret | { "$redlock" complete status --password-fd 0 bill && cat; } >"$out"
 [ "$(cat "$out")" = secret ]
@@ -96,6 +99,10 @@ in_time 2500 scene
 result 'nodes that hang: not for longer than two seconds' $? "$out"
 [ ! -s "$out" ]
 result '... and nothing is said' $? "$out"
+mkfifo "$scratch/pipe"
+beside_pipe() { timeout 10 "$redlock" complete status --password-file "$scratch/pipe" '' >"$out" 2>&1; }
+in_time 2500 beside_pipe
+result '... nor for a pipe that nobody writes to' $? "$out"
 sh "$nodes_sh" resume "$nodes" 1
 sh "$nodes_sh" resume "$nodes" 2
 
@@ -144,6 +151,7 @@ redlock run --tls-ca auth
 redlock run --tls-ca=auth
 redlock status billing:e
 redlock status odd
+redlock acquire a
 redlock run x,billing:u
 redlock run k -- zebra-c
 redlock run k -- cat auth
@@ -158,6 +166,7 @@ cat >"$scratch/wanted" <<'LINES'
 <redlock><run><--tls-ca=authority.pem>
 <redlock><status><billing:eu>
 <redlock><status><odd key>
+<redlock><acquire><a\,b>
 <redlock><run><x,billing:us>
 <redlock><run><k><--><zebra-crossing>
 <redlock><run><k><--><cat><authority.pem>
@@ -185,6 +194,13 @@ completes() {
     result "in $completes_shell" $completes_status "$log"
 }
 completes bash ". '$in_bash'" --norc --noprofile -i
+for i in 1 2 3; do
+    redis-cli -p "$(port "$i")" set "\"\$(touch $scratch/ran)\"é" "$(printf %040d 0)" px 1200000
+done >"$log"
+LC_ALL=C bash -c '. "$1"; COMP_LINE="redlock status \""; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(redlock status \") COMP_CWORD=2
+    _redlock; echo "${#COMPREPLY[@]}"' - "$in_bash" >"$out" 2>"$err"
+[ "$(cat "$out")" = 0 ] && "$redlock" complete status '"' | grep -q touch
+result 'in bash no key behind an open quote, which it could end' $? "$out"
 completes zsh "fpath=('$(dirname "$in_zsh")' \$fpath); autoload -U compinit; compinit -D -u; bindkey -e" -f -i
 if command -v fish >/dev/null; then
     while read -r line; do
