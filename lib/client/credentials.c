@@ -21,7 +21,7 @@ static int offer(redlock_client *client, size_t node, const struct rl_credential
     assert(credentials->has_password);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if ((node == REDLOCK_ALL_NODES || node == i) &&
-            !rl_node_offer(&client->nodes[i].node, credentials, client->opening.is_active)) {
+            !rl_node_offer(&client->nodes[i].node, credentials, !client->opening.has_begun)) {
             status = REDLOCK_ERR_NOMEM;
         }
     }

@@ -393,6 +393,7 @@ struct rl_opening {
     uint64_t until_ns;
     uint64_t quorum_ns; /* since when there is a quorum, or RL_NEVER */
     bool is_active;
+    bool has_begun; /* the loop has run since, and nodes may have been sent credentials */
 };
 
 struct rl_closing {

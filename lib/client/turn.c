@@ -274,7 +274,7 @@ bool rl_turn_run(void *owner) {
     struct rl_world *world = client->io.world;
     rl_own_turn(client);
     assert(!client->in_turn);
-    client->in_turn = true;
+    client->in_turn = client->opening.has_begun = true;
     client->heard_ns = world->ops->heard_ns(world);
     bool tells = run_due(client, client->heard_ns);
     tells |= run_done(client);

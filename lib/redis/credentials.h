@@ -14,7 +14,7 @@
  * password first, the client or the node.
  *
  * Can a client whose first credentials are wrong go on as `default`, without a password? No: those
- * that are set while the client opens, before the node was sent any, replace the URL's, so there
+ * that are set before the loop runs, so before the node was sent any, replace the URL's, so there
  * are none before them to fall back to (rl_credentials_use()).
  *
  * Does a server that does not refuse them in good order (it hangs up, says what is no answer, or

@@ -47,9 +47,8 @@ void rl_node_auth_up(struct rl_node *node) {
     }
 }
 
-bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials,
-                   bool is_opening) {
-    if (is_opening && node->connects == 0 && node->state != RL_NODE_HANDSHAKE &&
+bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials, bool is_first) {
+    if (is_first && node->connects == 0 && node->state != RL_NODE_HANDSHAKE &&
         node->auth.state == RL_AUTH_SETTLED) {
         rl_credentials_use(credentials, &node->url);
     } else {

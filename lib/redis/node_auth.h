@@ -13,10 +13,10 @@
 #include "redis/node_data.h"
 
 /* Newer ones, copied: tried now if the node is up, else when it is connected next, which is at once
- * if it waits because those before were refused. is_opening: so does the client; unless the node
- * has been sent others, they replace those of the URL. False: there is no memory for AUTH, and
- * they are tried with the next connection. */
-bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials, bool is_opening);
+ * if it waits because those before were refused. is_first: the loop has not run since the client
+ * was opened; unless the node has been sent others, they replace those of the URL. False: there is
+ * no memory for AUTH, and they are tried with the next connection. */
+bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials, bool is_first);
 
 /* Those that it has refused, once more: something else says that those before are no longer good.
  * Not more often than a node that is down is tried. */

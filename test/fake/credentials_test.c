@@ -263,6 +263,36 @@ static void wrong_before_the_first_connection(void **state) {
     }
 }
 
+static bool first_has_failed(struct five *f, void *data) {
+    (void)data;
+    return five_info(f, 0).failures > 0;
+}
+
+/* While the client opens, but the loop has run: a rotation, so what the URL has stays in use. */
+static void wrong_after_the_first_attempt(void **state) {
+    (void)state;
+    struct five f;
+    rotating_start(&f, "old");
+    fake_node_rule(f.nodes[0], (struct fake_rule){.nth = 1, .times = 1, .action = FAKE_CLOSE});
+    for (size_t i = 1; i < FIVE; i++) {
+        fake_node_pause(f.nodes[i]);
+    }
+    f.options.nodes = f.urls;
+    f.options.n_nodes = FIVE;
+    f.memory_cap = SIZE_MAX; /* five_open() did not measure */
+    assert_int_equal(redlock_client_open(&f.client, &f.loop, &f.options, five_on_client, &f.opened),
+                     0);
+    assert_true(five_run_until(&f, first_has_failed, NULL));
+    assert_int_equal(f.opened.calls, 0);
+    rotating_set(&f, 0, "not-yet-known");
+    for (size_t i = 1; i < FIVE; i++) {
+        fake_node_resume(f.nodes[i]);
+    }
+    five_wait_up(&f, FIVE);
+    rotating_wait(&f, 0, REDLOCK_ERR_NODE_AUTH, 1);
+    five_stop(&f);
+}
+
 /* A node that is down because it refused is not waited for: it is tried as soon as it is set. */
 static void a_refusing_node_is_tried_at_once(void **state) {
     (void)state;
@@ -459,6 +489,7 @@ int main(void) {
         cmocka_unit_test(set_after_many_failures),
         cmocka_unit_test(set_before_the_first_connection),
         cmocka_unit_test(wrong_before_the_first_connection),
+        cmocka_unit_test(wrong_after_the_first_attempt),
         cmocka_unit_test(a_refusing_node_is_tried_at_once),
         cmocka_unit_test(both_are_wrong),
         cmocka_unit_test(in_any_order),
