@@ -186,7 +186,7 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
 
 /* -- Requests and replies -- */
 
-/* The scripts are gone from the node (SCRIPT FLUSH): the same request again, whole. */
+/* The node has the script no more (SCRIPT FLUSH, or it keeps few): the same request, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
     assert(!request->whole_script && request->kind != RL_COMMAND_SET);
     RL_MARK(SCRIPT_FORGOTTEN);
