@@ -85,8 +85,11 @@ static bool say_all(struct pair *pair, bool (*put)(size_t index, struct bytes *w
 }
 
 static bool run_sequence(struct pair *pair, uint64_t number, const struct random_user *users) {
-    struct random_commands random = {
-        .state = number, .users = users, .is_line = number % 2, .is_permits = number % 4 == 2};
+    struct random_commands random = {.state = number,
+                                     .users = users,
+                                     .is_line = number % 2,
+                                     .is_permits = number % 4 == 2,
+                                     .calls = number % 8 == 4};
     struct bytes wire = {NULL, 0, 0};
     pair_begin(pair, number);
     bool same = pair_check_keys(pair);

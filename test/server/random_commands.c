@@ -348,6 +348,8 @@ void random_command(struct random_commands *random, struct bytes *wire) {
         uint32_t what = pick(random, 100);
         if (random->is_permits && what < 70) {
             random_permits(random, wire);
+        } else if (random->calls && what < 80) {
+            random_plain(random, wire);
         } else if (random->is_line ? what < 35 : what < 8) {
             line_command(random, wire);
         } else if (random->is_line ? what < 65 : what < 13) {

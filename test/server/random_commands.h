@@ -22,6 +22,7 @@ struct random_commands {
     bool listens;    /* SUBSCRIBE is not rare */
     bool is_line;    /* lines for the most part */
     bool is_permits; /* ... or a semaphore */
+    bool calls;      /* ... or what scripts call */
 };
 
 struct random_user {

@@ -107,11 +107,11 @@ static void put_plain_arg(struct random_commands *random, struct bytes *wire, ch
     /* Whole scores: servers write others in different ways. */
     static const char *const scores[] = {"0", "1", "2", "3", "-4", "1e3", "x", "", " 1", "nan"};
     static const char *const bounds[] = {"0", "(1", "2", "(3", "-inf", "+inf", "(inf", "x", "("};
-    static const char *const members[] = {"m", "n", "00000000000000010000000000000001", "", "o"};
+    static const char *const members[] = {"m", "n", "o", ""};
     static const char *const ranks[] = {"0", "1", "-1", "-2", "5", "-9", "x"};
     static const char *const channels[] = {"redlock:a", "redlock:b", "none"};
     /* Not those whose scores are times, which are not the same to the microsecond. */
-    static const uint32_t zsets[] = {0, 1, 3, 3, LIST, LIST, UPGRADE, UPGRADE};
+    static const uint32_t zsets[] = {3, LIST, UPGRADE, UPGRADE, UPGRADE, UPGRADE, UPGRADE};
     switch (what) {
         case 'k':
             put_key_at(wire, any_key(random));
@@ -158,6 +158,8 @@ void random_plain(struct random_commands *random, struct bytes *wire) {
         "ZREM z m",      "ZRANGEBYSCORE z b b",
         "ZREM z m m m",  "ZRANGEBYSCORE z b b LIMIT r",
         "ZSCORE z m",    "ZREMRANGEBYSCORE z b b",
+        "ZADD z s m",    "ZADD z s m s m s m",
+        "INCR k",        "ZREMRANGEBYSCORE z b b",
         "ZADD l nx s m", "ZADD l s m",
         "ZCARD l",       "ZCOUNT l b b",
         "ZRANGE l r r",  "ZRANK l m",

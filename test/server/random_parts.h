@@ -12,7 +12,7 @@
 #define RESOURCES 4
 #define LIST 8
 #define LINE 9
-#define UPGRADE 19
+#define UPGRADE 20
 extern const struct resp_arg random_keys[RANDOM_KEYS];
 
 #define RANDOM_TOKENS 3
