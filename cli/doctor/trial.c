@@ -91,17 +91,17 @@ static void try_native(struct rl_trials *trial) {
 #define FENCE UINT64_C(1) /* of a counter of the doctor's own */
 
 static bool try_script(struct rl_trials *trial, enum rl_trial which, enum rl_command_kind kind,
-                       bool wanted) {
-    redisReply *reply = rl_attempt_run(trial, (struct rl_command){.kind = kind, .counter = FENCE});
-    return rl_attempt_note(
-        trial, which, reply,
-        reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == wanted);
+                       enum rl_verdict wanted) {
+    const struct rl_command command = {.kind = kind, .counter = FENCE};
+    redisReply *reply = rl_attempt_run(trial, command);
+    const bool is_good = rl_attempt_judge(&command, reply).verdict == wanted;
+    return rl_attempt_note(trial, which, reply, is_good);
 }
 
 /* Key and counter end by their ttl if they cannot be deleted. */
 static void try_fence(struct rl_trials *trial) {
-    bool is_fenced = try_script(trial, RL_TRIAL_FENCE, RL_COMMAND_FENCE, true);
-    try_script(trial, RL_TRIAL_RAISE, RL_COMMAND_RAISE, is_fenced);
+    bool is_fenced = try_script(trial, RL_TRIAL_FENCE, RL_COMMAND_TAKE, RL_YES);
+    try_script(trial, RL_TRIAL_RAISE, RL_COMMAND_RAISE, is_fenced ? RL_YES : RL_NO);
     rl_attempt_forget(trial, "DEL %s");
     rl_attempt_forget(trial, "DEL " RL_COMMAND_COUNTER_PREFIX "%s");
 }

@@ -123,7 +123,7 @@ void rl_doctor_try_permits(struct rl_trials *trials) {
         {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT, .place = second}, RL_YES, 0, 0},
         {join, RL_NO, 0, 0},
         {take, RL_YES, 1, 0}, /* as when its answer was lost; now it counts who waits */
-        {{.kind = RL_COMMAND_RELEASE_LINE,
+        {{.kind = RL_COMMAND_RELEASE_PERMIT,
           .lock_mode = RL_PERMIT,
           .mode = RL_RELEASE_SERVE,
           .slots = &slot},

@@ -85,15 +85,9 @@ static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_
         [RL_CALL_UPGRADE] = RL_COMMAND_UPGRADE, [RL_CALL_RELEASE] = RL_COMMAND_RELEASE,
     };
     assert(kind < RL_CALL_KINDS);
-    if (kind == RL_CALL_SET && mode == RL_SHARED) {
-        return RL_COMMAND_TAKE; /* without a place */
-    }
-    if (kind == RL_CALL_SET && lock->core.fence.floor != 0) {
-        return RL_COMMAND_FENCE;
-    }
-    const bool several =
-        kind == RL_CALL_SET && (lock->target.n > 1 || (mode == RL_PERMIT && lock->target.take > 1));
-    return several ? RL_COMMAND_SET_ALL : kinds[kind];
+    const bool is_plain = mode != RL_SHARED && lock->core.fence.floor == 0 && lock->target.n == 1 &&
+                          (mode != RL_PERMIT || lock->target.take == 1);
+    return kind == RL_CALL_SET && !is_plain ? RL_COMMAND_TAKE : kinds[kind]; /* without a place */
 }
 
 /* What is the same for all nodes. */
@@ -167,7 +161,9 @@ static void put_form(struct rl_request *request, const struct rl_release_plan *p
     const bool plain = !at_home && plan->grace_ms == 0 && request->target->n == 1 &&
                        is_single(request) && request->intent_ms == 0 &&
                        !(request->announces && request->target->notifies);
-    request->kind = (uint8_t)(plain ? rl_native_kind(&node->node) : RL_COMMAND_RELEASE_LINE);
+    request->kind = (uint8_t)(plain                             ? rl_native_kind(&node->node)
+                              : request->lock_mode == RL_PERMIT ? RL_COMMAND_RELEASE_PERMIT
+                                                                : RL_COMMAND_RELEASE_LINE);
 }
 
 void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {

@@ -76,7 +76,7 @@ static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
 void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
                    const struct rl_request *request, const struct rl_answer *answer) {
     assert(lock->client == place->client);
-    if (request->kind == RL_COMMAND_RELEASE_LINE) {
+    if (rl_command_hands_on((enum rl_command_kind)request->kind)) {
         const bool anybody_waits = does_anybody_wait(lock, place->index, answer);
         for (uint32_t i = 0; i < lock->resource_count; i++) {
             if (rl_line_home(lock->resources[i]) == place->index) {

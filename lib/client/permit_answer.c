@@ -54,7 +54,8 @@ void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request 
                      const struct rl_answer *answer) {
     struct rl_permit *permit = lock->permit;
     assert(node < lock->client->n_nodes);
-    if (request->kind != RL_COMMAND_TAKE || !rl_lock_has_token(&lock->core, request->token)) {
+    if (request->kind != RL_COMMAND_TAKE || request->place[0] == '\0' ||
+        !rl_lock_has_token(&lock->core, request->token)) {
         return;
     }
     if (rl_permit_hear(lock, node, answer)) {

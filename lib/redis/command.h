@@ -17,7 +17,7 @@
  * same. A script runs alone on its node, and looks at all keys before it sets the first, so a
  * refusal or an error (a key of another type) leaves nothing behind.
  *
- * With a fence the acquire is a script as well, which sets the fence's counters (core/fence.h) in
+ * With a fence the acquire is that script, too, which sets the fence's counters (core/fence.h) in
  * the same step. A counter is under "libredlock:fence:" and the resource, one for each resource of
  * the lock, and outlives the key by the retention. A repair is the same script with the fence as
  * its floor; an extension puts the fence in place again, so that counters last as long as a hold
@@ -86,9 +86,10 @@
 
 #define RL_COMMAND_WIRE_MAX 1024 /* room for a step of the handshake */
 
-/* Room that an acquire reserves behind itself, so that a release that sends its script whole does
- * not fail for want of memory. */
-#define RL_COMMAND_RELEASE_ROOM (5u << 10)
+/* What a release takes beyond the bytes of its acquire: by the hash of its script, and whole. An
+ * acquire reserves that behind itself, so that its release does not fail for want of memory. */
+#define RL_COMMAND_RELEASE_MORE 256
+#define RL_COMMAND_RELEASE_WHOLE (6u << 10)
 
 /* Room for every command with this target, whole scripts and the terminating zero included. */
 size_t rl_command_room(const struct rl_target *target);
@@ -107,13 +108,16 @@ bool rl_command_acquires(enum rl_command_kind kind);
  * others. */
 bool rl_command_releases(enum rl_command_kind kind);
 
-/* Which of the scripts of its kind a command runs, as a bit; 0: it runs none. */
-uint8_t rl_command_script_bit(const struct rl_command *command);
+/* Whether it runs a script. */
+bool rl_command_is_script(enum rl_command_kind kind);
+
+/* Whether it is a release that may serve who waits. */
+bool rl_command_hands_on(enum rl_command_kind kind);
 
 /* Whether it is a RELEASE that only some servers know. */
 bool rl_command_is_native_release(enum rl_command_kind kind);
 
-/* The script of EXTEND (of one resource), RELEASE or RELEASE_LINE, and its SHA-1 in hex. */
+/* The script of a kind that is one, and its SHA-1 in hex. */
 const char *rl_command_script(enum rl_command_kind kind);
 const char *rl_command_script_sha1(enum rl_command_kind kind);
 

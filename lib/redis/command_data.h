@@ -59,30 +59,27 @@ struct rl_target {
 };
 
 enum rl_command_kind {
-    /* RELEASE, and of these all but RAISE and EXTEND, are a writer's: a reader acquires by TAKE. */
-    RL_COMMAND_SET,     /* one resource, set where nothing is: OK, or nil */
+    /* Each but the first three is the script of that name, for every mode. */
+    RL_COMMAND_SET,     /* one resource without a fence, a writer's, where nothing is: OK, or nil */
     RL_COMMAND_DELIFEQ, /* RELEASE as a command of Valkey 9 and later */
     RL_COMMAND_DELEX,   /* ... of Redis 8.4 and later */
-    RL_COMMAND_SET_ALL, /* several, set where nothing is under any of them: 1, or 0 */
-    RL_COMMAND_FENCE,   /* the same, one or several, and their counters: the new counter, or 0 */
-    RL_COMMAND_RAISE,   /* compare, and set the counters to the fence if none is above: 1, or 0 */
+    RL_COMMAND_TAKE,    /* votes for every other acquire, with a place over reservations */
+    RL_COMMAND_RAISE,   /* compare, and set the counters to the fence: 1, or 0 */
     RL_COMMAND_EXTEND,  /* compare and pexpire, never to a shorter life, and with a fence raise
                             the counters that are below: 1, or 0 */
-    RL_COMMAND_RELEASE, /* one resource, which is not announced: compare and delete: 1, or 0 */
+    RL_COMMAND_UPGRADE, /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
+    RL_COMMAND_RELEASE, /* one key of a writer that hands on to nobody: compare and delete: 1, or 0.
+                            A script of its own, with the answer of the two commands above */
     RL_COMMAND_READ, /* who holds the one resource: see holder_reply.h, or nil; changes nothing */
 
     /* The line. Of the answers only numbers are looked at, see struct rl_line_answer. */
-    RL_COMMAND_JOIN,         /* one resource's line, at home. Yes: the turn is this place's */
-    RL_COMMAND_TAKE,         /* as SET, SET_ALL and (with a counter) FENCE, over reservations */
-    RL_COMMAND_RELEASE_LINE, /* of any number, and reserves or hands on: enum rl_release_mode */
-    RL_COMMAND_LEAVE,        /* one resource's line: yes if it was in it, or had the turn */
-    RL_COMMAND_WAITER,       /* one place in one resource's line, or nil; changes nothing */
+    RL_COMMAND_JOIN,           /* one resource's line, at home. Yes: the turn is this place's */
+    RL_COMMAND_RELEASE_LINE,   /* of any number, and reserves or hands on: enum rl_release_mode */
+    RL_COMMAND_RELEASE_PERMIT, /* the same of slots */
+    RL_COMMAND_LEAVE,          /* one resource's line: yes if it was in it, or had the turn */
+    RL_COMMAND_WAITER,         /* one place in one resource's line, or nil; changes nothing */
 
-    /* Readers. */
-    RL_COMMAND_UPGRADE, /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
-    RL_COMMAND_READER,  /* one of those who read one resource, or nil; changes nothing */
-
-    /* Permits. */
+    RL_COMMAND_READER,      /* one of those who read one resource, or nil; changes nothing */
     RL_COMMAND_SET_PERMITS, /* how many there are: 1 */
     RL_COMMAND_SLOT,        /* of all slots, or one of them, or nil; changes nothing */
     RL_COMMAND_HANDSHAKE    /* a step of the handshake, see handshake.h */
@@ -111,7 +108,7 @@ struct rl_command {
     bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
     bool announces;    /* RELEASE_LINE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
-    uint64_t counter;  /* FENCE, TAKE, UPGRADE: the least that is good; RAISE, EXTEND: the fence;
+    uint64_t counter;  /* TAKE, UPGRADE: the least that is good; RAISE, EXTEND: the fence;
                            0: none */
     const struct rl_target *target;
     const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, JOIN, LEAVE, WAITER */

@@ -132,7 +132,7 @@ bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
     } else if (kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE) {
         good = take_number(take_waiting(at, out), UINT64_MAX, true, counter) != NULL;
     } else {
-        assert(kind == RL_COMMAND_RELEASE_LINE);
+        assert(rl_command_hands_on(kind));
         good = take_number(take_waiting(at, out), 1, true, &number) != NULL;
         out->served = number == 1;
     }

@@ -25,8 +25,8 @@ struct rl_line_answer {
                                   the slot's counter */
     int64_t life_ms; /* JOIN, TAKE, UPGRADE that are a no: of the key; -1: for ever; JOIN, 0: there
                          is none */
-    uint8_t which;   /* TAKE, SET_ALL, FENCE that are a no: which resource refuses, from 1; 0: it
-                         was not said; UPGRADE that is a no: enum rl_upgrade_no */
+    uint8_t which;   /* TAKE that is a no: which resource refuses, from 1; 0: it was not said;
+                         UPGRADE that is a no: enum rl_upgrade_no */
     bool served;     /* RELEASE_LINE: somebody was served */
     struct rl_slots slots; /* JOIN that is a yes of a semaphore: those that are reserved */
 };

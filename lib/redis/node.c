@@ -139,7 +139,7 @@ static void node_shaken(struct rl_node *node) {
     node->pause_ns = 0;
     node->connects++;
     rl_native_begin(node);
-    memset(node->known, 0, sizeof node->known);
+    node->known = 0;
     rl_node_set_deadline(node, RL_NEVER_NS);
     rl_node_auth_up(node);
     node->events->up(node);
@@ -265,9 +265,7 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
         rl_conn_unsent(node->conn) > node->options->unsent_max / part) {
         return REDLOCK_ERR_NODE_BUSY;
     }
-    const bool acquires = rl_command_acquires((enum rl_command_kind)request->kind);
-    if ((acquires && !rl_conn_reserve(node->conn, length + RL_COMMAND_RELEASE_ROOM)) ||
-        !rl_conn_send(node->conn, wire, length)) {
+    if (!rl_node_reserve(node, request, length) || !rl_conn_send(node->conn, wire, length)) {
         return REDLOCK_ERR_NOMEM;
     }
     rl_node_script_sent(node, request);

@@ -135,11 +135,10 @@ struct rl_node {
     char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
     char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */
     struct rl_request steps[RL_STEPS];
-    struct rl_native native;             /* how it releases one key */
-    uint8_t known[RL_COMMAND_HANDSHAKE]; /* of each kind, the scripts that were sent whole on
-                                            this connection: rl_command_script_bit() */
-    struct rl_info info;                 /* of the handshake */
-    struct rl_url url;                   /* with the credentials that it accepted last */
+    struct rl_native native; /* how it releases one key */
+    uint32_t known;      /* a bit for each kind whose script was sent whole on this connection */
+    struct rl_info info; /* of the handshake */
+    struct rl_url url;   /* with the credentials that it accepted last */
     struct rl_request auth_request;
     struct rl_auth auth;    /* newer ones */
     uint64_t auth_again_ns; /* before then rl_node_offer_again() does nothing */

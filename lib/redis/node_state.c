@@ -103,18 +103,27 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request) {
 }
 
 void rl_node_put_script(const struct rl_node *node, struct rl_request *request) {
-    const uint8_t bit = rl_request_script_bit(request);
-    request->whole_script = (bit & ~node->known[request->kind]) != 0;
+    request->whole_script = rl_command_is_script((enum rl_command_kind)request->kind) &&
+                            (node->known >> request->kind & 1) == 0;
 }
 
 void rl_node_script_sent(struct rl_node *node, const struct rl_request *request) {
     if (request->whole_script) {
-        node->known[request->kind] |= rl_request_script_bit(request);
+        node->known |= UINT32_C(1) << request->kind;
     }
 }
 
 void rl_node_script_missing(struct rl_node *node, const struct rl_request *request) {
-    node->known[request->kind] &= (uint8_t)~rl_request_script_bit(request);
+    node->known &= ~(UINT32_C(1) << request->kind);
+}
+
+bool rl_node_reserve(struct rl_node *node, const struct rl_request *request, size_t length) {
+    const enum rl_command_kind last =
+        request->lock_mode == RL_PERMIT ? RL_COMMAND_RELEASE_PERMIT : RL_COMMAND_RELEASE_LINE;
+    const bool is_known = (node->known >> last & 1) != 0;
+    const size_t release = length + (is_known ? RL_COMMAND_RELEASE_MORE : RL_COMMAND_RELEASE_WHOLE);
+    return !rl_command_acquires((enum rl_command_kind)request->kind) ||
+           rl_conn_reserve(node->conn, length + release);
 }
 
 /* -- For everybody -- */

@@ -29,6 +29,9 @@ void rl_node_put_script(const struct rl_node *node, struct rl_request *request);
 void rl_node_script_sent(struct rl_node *node, const struct rl_request *request);
 void rl_node_script_missing(struct rl_node *node, const struct rl_request *request);
 
+/* Room for a command of so many bytes, and if it acquires for its release. False: no memory. */
+bool rl_node_reserve(struct rl_node *node, const struct rl_request *request, size_t length);
+
 /* What was sent goes out now: the node's latency counts from here on, and not from when the nodes
  * before it were written to. What is sent again keeps its first time. */
 void rl_node_note_written(struct rl_node *node);

@@ -209,10 +209,8 @@ static struct rl_answer no_answer(void) {
 }
 
 static struct rl_answer judge_error(enum rl_command_kind kind, const char *text) {
-    bool is_script = kind != RL_COMMAND_SET && kind != RL_COMMAND_HANDSHAKE &&
-                     !rl_command_is_native_release(kind);
     assert(text != NULL);
-    if (is_script && is_word(text, "NOSCRIPT")) {
+    if (rl_command_is_script(kind) && is_word(text, "NOSCRIPT")) {
         return answer(RL_NOSCRIPT, REDLOCK_ERR_NODE_ERROR, text);
     }
     int16_t reason = rl_reply_reason(text);
@@ -229,22 +227,9 @@ static struct rl_answer judge_status(const redisReply *reply, bool is_handshake)
     return no_answer();
 }
 
-/* 1, or 0. For the acquires of several also -I, and of a FENCE the counter. */
-static struct rl_answer judge_integer(enum rl_command_kind kind, long long integer) {
-    bool names = kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE;
-    long long least = names ? -REDLOCK_RESOURCES_MAX : 0;
-    long long most = kind == RL_COMMAND_FENCE ? INT64_MAX : 1;
-    if (integer < least || integer > most) {
-        return no_answer();
-    }
-    assert(integer >= -UINT8_MAX);
-    struct rl_answer judged = answer(integer > 0 ? RL_YES : RL_NO, 0, "");
-    if (integer < 0) {
-        judged.line.which = (uint8_t)-integer;
-    } else if (kind == RL_COMMAND_FENCE) {
-        judged.counter = (uint64_t)integer;
-    }
-    return judged;
+static struct rl_answer judge_integer(long long integer) {
+    return integer == 0 || integer == 1 ? answer(integer == 1 ? RL_YES : RL_NO, 0, "")
+                                        : no_answer();
 }
 
 static struct rl_answer judge_string(enum rl_command_kind kind, const redisReply *reply) {
@@ -273,8 +258,6 @@ static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
     [RL_COMMAND_SET] = IS(STATUS) | IS(NIL),
     [RL_COMMAND_DELIFEQ] = IS(INTEGER),
     [RL_COMMAND_DELEX] = IS(INTEGER),
-    [RL_COMMAND_SET_ALL] = IS(INTEGER),
-    [RL_COMMAND_FENCE] = IS(INTEGER),
     [RL_COMMAND_RAISE] = IS(INTEGER),
     [RL_COMMAND_EXTEND] = IS(INTEGER),
     [RL_COMMAND_RELEASE] = IS(INTEGER),
@@ -282,6 +265,7 @@ static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
     [RL_COMMAND_JOIN] = IS(STRING),
     [RL_COMMAND_TAKE] = IS(STRING),
     [RL_COMMAND_RELEASE_LINE] = IS(STRING),
+    [RL_COMMAND_RELEASE_PERMIT] = IS(STRING),
     [RL_COMMAND_LEAVE] = IS(INTEGER),
     [RL_COMMAND_WAITER] = IS(STRING) | IS(NIL),
     [RL_COMMAND_UPGRADE] = IS(STRING),
@@ -303,7 +287,7 @@ struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *rep
         case REDIS_REPLY_STATUS:
             return judge_status(reply, kind == RL_COMMAND_HANDSHAKE);
         case REDIS_REPLY_INTEGER:
-            return judge_integer(kind, reply->integer);
+            return judge_integer(reply->integer);
         case REDIS_REPLY_NIL:
             return answer(RL_NO, 0, "");
         default:

@@ -70,7 +70,7 @@ struct rl_answer {
     int16_t reason;   /* REDLOCK_ERR_NODE_... unless yes or no */
     const char *text; /* the node's own words, "" if none; of a READ what it has; of a WAITER the
                          member of the line; of a READER its value */
-    uint64_t counter; /* of a FENCE, a TAKE or an UPGRADE that is a yes */
+    uint64_t counter; /* of a TAKE or an UPGRADE that is a yes */
     struct rl_line_answer line;
 };
 

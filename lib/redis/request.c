@@ -3,37 +3,28 @@
 
 #include <assert.h>
 
-static struct rl_command command_of(const struct rl_request *request) {
+size_t rl_request_format(const struct rl_request *request, char *wire) {
     assert(request->kind < RL_COMMAND_HANDSHAKE);
     assert(request->target != NULL);
-    return (struct rl_command){.kind = (enum rl_command_kind)request->kind,
-                               .whole_script = request->whole_script,
-                               .announces = request->announces,
-                               .ttl_ms = request->ttl_ms,
-                               .counter = request->counter,
-                               .target = request->target,
-                               .token = request->token,
-                               .place = request->place[0] != '\0' ? request->place : NULL,
-                               .waited_ms = request->waited_ms,
-                               .grace_ms = request->grace_ms,
-                               .index = request->index,
-                               .converts = request->converts,
-                               .shut_ms = request->shut_ms,
-                               .intent_ms = request->intent_ms,
-                               .mode = request->mode,
-                               .which = request->which,
-                               .lock_mode = request->lock_mode,
-                               .peeks = request->peeks,
-                               .from = request->from,
-                               .slots = &request->slots};
-}
-
-size_t rl_request_format(const struct rl_request *request, char *wire) {
-    const struct rl_command command = command_of(request);
+    const struct rl_command command = {.kind = (enum rl_command_kind)request->kind,
+                                       .whole_script = request->whole_script,
+                                       .announces = request->announces,
+                                       .ttl_ms = request->ttl_ms,
+                                       .counter = request->counter,
+                                       .target = request->target,
+                                       .token = request->token,
+                                       .place = request->place[0] != '\0' ? request->place : NULL,
+                                       .waited_ms = request->waited_ms,
+                                       .grace_ms = request->grace_ms,
+                                       .index = request->index,
+                                       .converts = request->converts,
+                                       .shut_ms = request->shut_ms,
+                                       .intent_ms = request->intent_ms,
+                                       .mode = request->mode,
+                                       .which = request->which,
+                                       .lock_mode = request->lock_mode,
+                                       .peeks = request->peeks,
+                                       .from = request->from,
+                                       .slots = &request->slots};
     return rl_command_format(wire, &command);
-}
-
-uint8_t rl_request_script_bit(const struct rl_request *request) {
-    const struct rl_command command = command_of(request);
-    return rl_command_script_bit(&command);
 }

@@ -9,7 +9,4 @@
 /* Writes its command, as rl_command_format() does. */
 size_t rl_request_format(const struct rl_request *request, char *wire);
 
-/* rl_command_script_bit() of its command. */
-uint8_t rl_request_script_bit(const struct rl_request *request);
-
 #endif

@@ -10,7 +10,7 @@
 
 #include "fake/five.h"
 
-#define GRACE " 250 "
+#define GRACE " 250"
 #define LAST (FIVE - 1)
 
 static bool is_quiet(struct five *f, void *data) {
@@ -49,7 +49,7 @@ static void begin(struct five *f) {
 }
 
 static size_t home_of(struct five *f) {
-    unsigned serving = cycle(f, " serve ");
+    unsigned serving = cycle(f, " serve");
     size_t home = 0;
     assert_true(serving != 0 && (serving & (serving - 1)) == 0);
     while (serving >> home != 1) {

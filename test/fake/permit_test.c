@@ -64,9 +64,8 @@ static void home_says(struct scene *s, const char *text) {
     } else {
         snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(text), text);
     }
-    fake_node_rule(
-        node_at(s, 0),
-        (struct fake_rule){.command = "join_permit", .action = FAKE_INSTEAD, .bytes = bytes});
+    fake_node_rule(node_at(s, 0),
+                   (struct fake_rule){.command = "join", .action = FAKE_INSTEAD, .bytes = bytes});
 }
 
 static bool is_held_on(struct scene *s, size_t node, uint32_t slot) {
@@ -187,8 +186,8 @@ static void keeps_another_number(struct scene *s, size_t rank, const char *comma
 /* Those from `first` on keep 5. */
 static void differ_from(struct scene *s, size_t first) {
     for (size_t rank = first; rank < FIVE; rank++) {
-        keeps_another_number(s, rank, "join_permit");
-        keeps_another_number(s, rank, "take_permit");
+        keeps_another_number(s, rank, "join");
+        keeps_another_number(s, rank, "take");
     }
 }
 
@@ -233,8 +232,8 @@ static void a_few_that_keep_another_are_passed_over(void **state) {
     (void)state;
     start(&s);
     for (size_t rank = 0; rank < 2; rank++) {
-        keeps_another_number(&s, rank, "join_permit");
-        keeps_another_number(&s, rank, "take_permit");
+        keeps_another_number(&s, rank, "join");
+        keeps_another_number(&s, rank, "take");
     }
     redlock_lock *lock = new_lock(&s, K, 1);
     for (size_t i = 0; i < 3; i++) {
@@ -242,10 +241,10 @@ static void a_few_that_keep_another_are_passed_over(void **state) {
         assert_int_equal(five_release(&s.f, lock), 0);
     }
     five_wait_repaid(&s.f);
-    assert_int_equal(fake_node_count(node_at(&s, 0), "join_permit"), 3);
-    assert_int_equal(fake_node_count(node_at(&s, 1), "join_permit"), 3);
-    assert_int_equal(fake_node_count(node_at(&s, 2), "join_permit"), 3);
-    assert_int_equal(fake_node_count(node_at(&s, 3), "join_permit"), 0);
+    assert_int_equal(fake_node_count(node_at(&s, 0), "join"), 3);
+    assert_int_equal(fake_node_count(node_at(&s, 1), "join"), 3);
+    assert_int_equal(fake_node_count(node_at(&s, 2), "join"), 3);
+    assert_int_equal(fake_node_count(node_at(&s, 3), "join"), 0);
     five_stop(&s.f);
 }
 
@@ -344,7 +343,7 @@ static void a_turn_of_other_slots_is_none(void **state) {
         assert_int_equal(lock->permit->next.n, 0);
     }
     for (size_t rank = 0; rank < FIVE; rank++) {
-        assert_int_equal(fake_node_count(node_at(&s, rank), "take_permit"), 0);
+        assert_int_equal(fake_node_count(node_at(&s, rank), "take"), 0);
     }
     hold_all(&s, K, NULL);
     assert_int_equal(five_wait(&s.f, &s.done), 0);
@@ -363,15 +362,15 @@ static void a_question_does_not_cost_its_client_the_place(void **state) {
     redlock_acquire_options options = five_one_try(&s.f);
     struct five_done first = {0, 0};
     for (size_t rank = 0; rank < FIVE; rank++) {
-        fake_node_rule(node_at(&s, rank), (struct fake_rule){.command = "take_permit",
-                                                             .times = 1,
-                                                             .action = FAKE_INSTEAD,
-                                                             .bytes = "-OOM no\r\n"});
+        fake_node_rule(
+            node_at(&s, rank),
+            (struct fake_rule){
+                .command = "take", .times = 1, .action = FAKE_INSTEAD, .bytes = "-OOM no\r\n"});
     }
     options.tries = options.wait_ms = REDLOCK_NO_LIMIT;
     options.delay_ms = 500;
     assert_int_equal(redlock_acquire(pauses, &options, five_on_lock, &first), 0);
-    five_wait_count(&s.f, s.order[0], "leave_permit", 1); /* its attempt has failed */
+    five_wait_count(&s.f, s.order[0], "leave", 1); /* its attempt has failed */
     hold_all(&s, K, "a stranger's");
     ask(&s, waits, REDLOCK_NO_LIMIT);
     assert_true(five_run_until(&s.f, stands, waits));
@@ -430,13 +429,12 @@ static void what_was_reserved_in_vain_is_given_back(void **state) {
     fake_node_server(s.f.nodes[0])->broken |= SERVER_BREAK_LOADED_SCRIPTS;
     assert_int_equal(five_open_n(&s.f, 1), 0);
     redlock_lock *lock = new_lock(&s, 1, 1);
-    fake_node_rule(
-        s.f.nodes[0],
-        (struct fake_rule){.command = "join_permit", .times = 1, .action = FAKE_EXECUTE_RESET});
+    fake_node_rule(s.f.nodes[0],
+                   (struct fake_rule){.command = "join", .times = 1, .action = FAKE_EXECUTE_RESET});
     assert_int_equal(five_acquire(&s.f, lock), REDLOCK_ERR_NO_QUORUM);
     five_wait_up(&s.f, 1);
     assert_int_equal(five_acquire(&s.f, lock), 0);
-    assert_int_equal(fake_node_count(s.f.nodes[0], "leave_permit"), 1);
+    assert_int_equal(fake_node_count(s.f.nodes[0], "leave"), 1);
     assert_int_equal(five_release(&s.f, lock), 0);
     five_wait_repaid(&s.f);
     five_stop(&s.f);

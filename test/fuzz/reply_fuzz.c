@@ -62,16 +62,6 @@ static bool is_sighting(const uint8_t *b, size_t size) {
            (at[1] == 's' || (at[1] == 't' && end - at >= 3));
 }
 
-/* -I: the first of several resources that is held. */
-static bool is_refusal(const uint8_t *b, size_t size) {
-    int64_t number = 0;
-    for (size_t i = 2; i + 2 < size && number <= REDLOCK_RESOURCES_MAX; i++) {
-        number = b[i] >= '0' && b[i] <= '9' ? number * 10 + (b[i] - '0') : INT32_MAX;
-    }
-    return size >= 5 && b[0] == ':' && b[1] == '-' && number >= 1 &&
-           number <= REDLOCK_RESOURCES_MAX;
-}
-
 /* What is in a bulk string, up to `end`. NULL: it is none, or too long to be kept. */
 static const uint8_t *inside(const uint8_t *b, size_t size, const uint8_t **end) {
     const uint8_t *at = memchr(b, '\n', size);
@@ -141,7 +131,7 @@ static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b,
 }
 
 static bool has_numbers(enum rl_command_kind kind) {
-    return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_TAKE || kind == RL_COMMAND_RELEASE_LINE ||
+    return kind == RL_COMMAND_JOIN || kind == RL_COMMAND_TAKE || rl_command_hands_on(kind) ||
            kind == RL_COMMAND_WAITER || kind == RL_COMMAND_UPGRADE || kind == RL_COMMAND_READER ||
            kind == RL_COMMAND_SLOT;
 }
@@ -154,17 +144,13 @@ static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *
     } else if (kind == RL_COMMAND_HANDSHAKE) {
         demand(yes);
         demand(b[0] == '+' || b[0] == '$');
-    } else if (kind == RL_COMMAND_FENCE && yes) {
-        demand(b[0] == ':' && b[1] != '-');
     } else if (rl_command_releases(kind) && !yes && b[0] == '-') {
         demand(memmem(b, size, "WRONGTYPE", 9) != NULL || /* what is there cannot be our token */
                begins_with(b, size, "-ERR Key should be of string type"));
     } else if (has_numbers(kind)) {
         check_numbers(kind, yes, b, size);
     } else {
-        bool names = kind == RL_COMMAND_SET_ALL || kind == RL_COMMAND_FENCE;
-        demand(is_exactly(b, size, yes ? ":1\r\n" : ":0\r\n") ||
-               (!yes && names && is_refusal(b, size)));
+        demand(is_exactly(b, size, yes ? ":1\r\n" : ":0\r\n"));
     }
 }
 
@@ -252,15 +238,23 @@ static void read_stream(const enum rl_command_kind *kinds, uint32_t waiting, con
 
 static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
     static const char letters[] = {
-        [RL_COMMAND_SET] = 'S',         [RL_COMMAND_SET_ALL] = 'A',
-        [RL_COMMAND_FENCE] = 'F',       [RL_COMMAND_RAISE] = 'W',
-        [RL_COMMAND_EXTEND] = 'E',      [RL_COMMAND_RELEASE] = 'R',
-        [RL_COMMAND_READ] = 'Q',        [RL_COMMAND_JOIN] = 'J',
-        [RL_COMMAND_TAKE] = 'T',        [RL_COMMAND_RELEASE_LINE] = 'L',
-        [RL_COMMAND_LEAVE] = 'X',       [RL_COMMAND_WAITER] = 'I',
-        [RL_COMMAND_UPGRADE] = 'U',     [RL_COMMAND_READER] = 'B',
-        [RL_COMMAND_SET_PERMITS] = 'P', [RL_COMMAND_SLOT] = 'D',
-        [RL_COMMAND_HANDSHAKE] = 'H',   [RL_COMMAND_DELIFEQ] = 'K',
+        [RL_COMMAND_SET] = 'S',
+        [RL_COMMAND_RAISE] = 'W',
+        [RL_COMMAND_EXTEND] = 'E',
+        [RL_COMMAND_RELEASE] = 'R',
+        [RL_COMMAND_READ] = 'Q',
+        [RL_COMMAND_JOIN] = 'J',
+        [RL_COMMAND_TAKE] = 'T',
+        [RL_COMMAND_RELEASE_LINE] = 'L',
+        [RL_COMMAND_RELEASE_PERMIT] = 'M',
+        [RL_COMMAND_LEAVE] = 'X',
+        [RL_COMMAND_WAITER] = 'I',
+        [RL_COMMAND_UPGRADE] = 'U',
+        [RL_COMMAND_READER] = 'B',
+        [RL_COMMAND_SET_PERMITS] = 'P',
+        [RL_COMMAND_SLOT] = 'D',
+        [RL_COMMAND_HANDSHAKE] = 'H',
+        [RL_COMMAND_DELIFEQ] = 'K',
         [RL_COMMAND_DELEX] = 'V',
     };
     const char *found = letter != '\0' ? memchr(letters, letter, sizeof letters) : NULL;

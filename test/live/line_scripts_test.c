@@ -41,9 +41,10 @@ static void hands_on(void **state) {
     assert_in_range(answer.line.first_waited_ms, 60000, 90000);
     answer = say(live, (struct rl_command){.kind = RL_COMMAND_WAITER, .index = 3});
     assert_int_equal(answer.verdict, RL_NO);
-    assert_int_equal(take(live, first, NULL).line.waiting, 3); /* its own key */
+    assert_int_equal(take(live, first, NULL).line.waiting, 0); /* it has no place */
+    assert_int_equal(take(live, first, A).line.waiting, 3);    /* its own key */
     live_tell(live, 0, "ZADD libredlock:line:shared:{key} 1 " A);
-    assert_int_equal(take(live, first, NULL).line.waiting, 4); /* who would read waits, too */
+    assert_int_equal(take(live, first, A).line.waiting, 4); /* who would read waits, too */
     live_tell(live, 0, "DEL libredlock:line:shared:{key}");
 
     answer = release(live, first, RL_RELEASE_SERVE);
@@ -216,7 +217,7 @@ static void works_with_anything_in_the_lines_place(void **state) {
     live_tell(live, 0, "DEL libredlock:line:{key}");
     live_tell(live, 0, "ZADD libredlock:line:{key} -inf x inf y 0 %s", "");
     assert_int_equal(take(live, first, NULL).verdict, RL_YES);
-    assert_int_equal(take(live, first, NULL).line.first_waited_ms, UINT32_MAX);
+    assert_int_equal(take(live, first, A).line.first_waited_ms, UINT32_MAX);
     assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_YES);
     assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
     live_end(live);

@@ -30,7 +30,7 @@ static inline struct rl_answer say_of(const struct live *live, uint8_t n,
     static char text[RL_REPLY_TEXT_MAX];
     struct rl_target target = {
         .resources = keys, .n = n, .holder_length = 1, .holder = "h", .retention_ms = 60000};
-    char wire[8192];
+    char wire[16384];
     void *reply = NULL;
     command.target = &target;
     command.whole_script = true;

@@ -101,14 +101,12 @@ static const struct sim_conn *conn_of(const struct sim_client *client, const str
     return conn;
 }
 
-static int command_of(uint8_t kind, bool shared) {
-    switch (kind) {
+static int command_of(const struct rl_request *request, bool shared) {
+    switch (request->kind) {
         case RL_COMMAND_SET:
-        case RL_COMMAND_SET_ALL:
-        case RL_COMMAND_FENCE:
             return SIM_SET;
         case RL_COMMAND_TAKE:
-            return shared ? SIM_SHARE : SIM_TAKE;
+            return shared ? SIM_SHARE : request->place[0] != '\0' ? SIM_TAKE : SIM_SET;
         case RL_COMMAND_UPGRADE:
             return SIM_UPGRADE;
         case RL_COMMAND_EXTEND:
@@ -117,6 +115,7 @@ static int command_of(uint8_t kind, bool shared) {
         case RL_COMMAND_DELIFEQ:
         case RL_COMMAND_DELEX:
         case RL_COMMAND_RELEASE_LINE:
+        case RL_COMMAND_RELEASE_PERMIT:
             return SIM_RELEASE;
         default:
             return SIM_COMMANDS;
@@ -147,7 +146,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
     const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     const struct sim_client *client = process_of(place->client);
     const bool shared = request->lock_mode == RL_SHARED;
-    int command = command_of(request->kind, shared);
+    int command = command_of(request, shared);
     if (command == SIM_COMMANDS) {
         return;
     }

@@ -74,10 +74,10 @@ static struct counter counter_at(uint32_t node, uint32_t resource) {
 
 /* A fenced command has said yes at now_ms of the node's clock. */
 static void counted(uint32_t node, uint32_t token, uint32_t resources, const struct sim_ran *what,
-                    uint64_t now_ms, bool shared) {
+                    uint64_t now_ms) {
     bool votes =
         what->command == SIM_SET || what->command == SIM_TAKE || what->command == SIM_RAISE;
-    votes = votes && !shared && what->fence != 0 && what->verdict == SIM_YES;
+    votes = votes && !what->reads && what->fence != 0 && what->verdict == SIM_YES;
     for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
         struct counter *was = &nodes_now.counters[node][r], is = counter_at(node, r);
         uint64_t before = now_ms >= was->ends_ms ? 0 : was->value;
@@ -252,8 +252,7 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
     if (reads) {
         watch_leases_behind(node);
     }
-    const bool shared = ran->script != NULL && strstr(ran->script, "_shared") != NULL;
-    counted(node, token, resources, what, ran->now_us / 1000, shared);
+    counted(node, token, resources, what, ran->now_us / 1000);
     nodes_now.change_count = 0;
 }
 

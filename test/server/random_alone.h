@@ -1,5 +1,5 @@
-/* What chance seldom meets, as random_commands.h: a reader that is alone, for which share.lua and
- * release_shared.lua have first lines of their own, and a writer that becomes a reader. */
+/* What chance seldom meets, as random_commands.h: a reader that is alone, for which take.lua and
+ * release_line.lua have first lines of their own, and a writer that becomes a reader. */
 #ifndef SERVER_RANDOM_ALONE_H
 #define SERVER_RANDOM_ALONE_H
 

@@ -149,9 +149,9 @@ static void put_command(struct bytes *wire, const struct rl_command *command) {
 
 static void lock_command(struct random_commands *random, struct bytes *wire) {
     static const enum rl_command_kind kinds[] = {
-        RL_COMMAND_SET,     RL_COMMAND_SET,     RL_COMMAND_SET_ALL, RL_COMMAND_FENCE,
-        RL_COMMAND_RAISE,   RL_COMMAND_EXTEND,  RL_COMMAND_EXTEND,  RL_COMMAND_EXTEND,
-        RL_COMMAND_RELEASE, RL_COMMAND_RELEASE, RL_COMMAND_READ,    RL_COMMAND_DELIFEQ,
+        RL_COMMAND_SET,     RL_COMMAND_SET,     RL_COMMAND_TAKE,   RL_COMMAND_TAKE,
+        RL_COMMAND_RAISE,   RL_COMMAND_EXTEND,  RL_COMMAND_EXTEND, RL_COMMAND_EXTEND,
+        RL_COMMAND_RELEASE, RL_COMMAND_RELEASE, RL_COMMAND_READ,   RL_COMMAND_DELIFEQ,
         RL_COMMAND_DELEX};
     struct rl_command command = {.kind = kinds[pick(random, COUNT(kinds))]};
     struct rl_bytes resources[RESOURCES];
@@ -160,8 +160,6 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     if (command.kind == RL_COMMAND_SET || command.kind == RL_COMMAND_READ ||
         command.kind == RL_COMMAND_RELEASE || rl_command_is_native_release(command.kind)) {
         n = 1;
-    } else if (command.kind == RL_COMMAND_SET_ALL) {
-        n = n == 1 ? 2 : n;
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct resp_arg *key = &random_keys[(first + i) % RESOURCES];
@@ -173,8 +171,8 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
                                .holder_length = has_holder ? sizeof holder - 1 : 0,
                                .retention_ms = chance(random, 90) ? 3600000 : ttl(random),
                                .holder = holder};
-    bool has_fence = command.kind == RL_COMMAND_FENCE || command.kind == RL_COMMAND_RAISE ||
-                     (command.kind == RL_COMMAND_EXTEND && chance(random, 40));
+    bool may_have = command.kind == RL_COMMAND_TAKE || command.kind == RL_COMMAND_EXTEND;
+    bool has_fence = command.kind == RL_COMMAND_RAISE || (may_have && chance(random, 40));
     command.whole_script = chance(random, 15);
     command.ttl_ms = ttl(random);
     command.counter = has_fence ? 1 + pick(random, 6) : 0;
@@ -426,7 +424,7 @@ bool random_hold(size_t index, struct bytes *wire) {
         {RL_COMMAND_EXTEND, 2, 0, RL_EXCLUSIVE, false},
         {RL_COMMAND_EXTEND, 2, 3, RL_EXCLUSIVE, false},
         {RL_COMMAND_RAISE, 1, 5, RL_EXCLUSIVE, false},
-        {RL_COMMAND_FENCE, 1, 7, RL_EXCLUSIVE, false},
+        {RL_COMMAND_TAKE, 1, 7, RL_EXCLUSIVE, false},
         {RL_COMMAND_EXTEND, 2, 9, RL_SHARED, false},
         {RL_COMMAND_EXTEND, 2, 9, RL_SHARED, true},
         {RL_COMMAND_RAISE, 2, 12, RL_SHARED, false},
@@ -436,7 +434,7 @@ bool random_hold(size_t index, struct bytes *wire) {
         {RL_COMMAND_RELEASE_LINE, 1, 0, RL_SHARED, false},
         {RL_COMMAND_TAKE, 1, 0, RL_SHARED, false},
         {RL_COMMAND_RELEASE_LINE, 1, 0, RL_SHARED, false},
-        {RL_COMMAND_SET_ALL, 2, 0, RL_EXCLUSIVE, false},
+        {RL_COMMAND_TAKE, 2, 0, RL_EXCLUSIVE, false},
         {RL_COMMAND_SET, 1, 0, RL_EXCLUSIVE, false},
         {RL_COMMAND_DELIFEQ, 1, 0, RL_EXCLUSIVE, false},
         {RL_COMMAND_DELEX, 1, 0, RL_EXCLUSIVE, false},

@@ -25,11 +25,11 @@ static uint32_t ttl(struct random_commands *random) {
 
 void random_permits(struct random_commands *random, struct bytes *wire) {
     static const enum rl_command_kind kinds[] = {
-        RL_COMMAND_JOIN,    RL_COMMAND_JOIN,  RL_COMMAND_JOIN,         RL_COMMAND_JOIN,
-        RL_COMMAND_TAKE,    RL_COMMAND_TAKE,  RL_COMMAND_TAKE,         RL_COMMAND_RELEASE_LINE,
-        RL_COMMAND_RELEASE, RL_COMMAND_LEAVE, RL_COMMAND_RELEASE_LINE, RL_COMMAND_SET_PERMITS,
-        RL_COMMAND_EXTEND,  RL_COMMAND_RAISE, RL_COMMAND_SET_ALL,      RL_COMMAND_FENCE,
-        RL_COMMAND_SLOT,    RL_COMMAND_SLOT,  RL_COMMAND_WAITER,       RL_COMMAND_DELIFEQ,
+        RL_COMMAND_JOIN,    RL_COMMAND_JOIN,  RL_COMMAND_JOIN,           RL_COMMAND_JOIN,
+        RL_COMMAND_TAKE,    RL_COMMAND_TAKE,  RL_COMMAND_TAKE,           RL_COMMAND_RELEASE_PERMIT,
+        RL_COMMAND_RELEASE, RL_COMMAND_LEAVE, RL_COMMAND_RELEASE_PERMIT, RL_COMMAND_SET_PERMITS,
+        RL_COMMAND_EXTEND,  RL_COMMAND_RAISE, RL_COMMAND_TAKE,           RL_COMMAND_TAKE,
+        RL_COMMAND_SLOT,    RL_COMMAND_SLOT,  RL_COMMAND_WAITER,         RL_COMMAND_DELIFEQ,
         RL_COMMAND_DELEX,
     };
     static const struct rl_bytes resource = {RANDOM_PERMITS_NAME, sizeof RANDOM_PERMITS_NAME - 1};
@@ -50,7 +50,7 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         .from = (uint16_t)(chance(random, 60) ? RL_NO_SLOT : pick(random, 3))};
     const bool takes_several = command.kind != RL_COMMAND_RELEASE &&
                                !rl_command_is_native_release(command.kind) && chance(random, 30);
-    const uint8_t take = takes_several || command.kind == RL_COMMAND_SET_ALL ? 2 : 1;
+    const uint8_t take = takes_several ? 2 : 1;
     struct rl_slots slots = {.at = {(uint16_t)first, (uint16_t)(first + 1)}, .n = take};
     struct rl_target target = {.resources = &resource,
                                .n = 1,
@@ -63,15 +63,18 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
     } else if (command.kind == RL_COMMAND_WAITER) {
         command.index = pick(random, 3);
     }
-    if (command.kind == RL_COMMAND_FENCE || command.kind == RL_COMMAND_RAISE ||
+    if (command.kind == RL_COMMAND_RAISE ||
         ((command.kind == RL_COMMAND_TAKE || command.kind == RL_COMMAND_EXTEND) && has_fence)) {
         command.counter = 1 + pick(random, 6);
     }
+    if (command.kind == RL_COMMAND_TAKE && chance(random, 30)) {
+        command.place = NULL;
+    }
     if (command.kind == RL_COMMAND_JOIN || command.kind == RL_COMMAND_LEAVE ||
-        (command.kind == RL_COMMAND_RELEASE_LINE && command.mode == RL_RELEASE_KEEP)) {
+        (command.kind == RL_COMMAND_RELEASE_PERMIT && command.mode == RL_RELEASE_KEEP)) {
         command.place = places[place].place;
     }
-    bool may_delete = command.kind == RL_COMMAND_RELEASE_LINE && command.mode != RL_RELEASE_KEEP;
+    bool may_delete = command.kind == RL_COMMAND_RELEASE_PERMIT && command.mode != RL_RELEASE_KEEP;
     command.grace_ms = may_delete && chance(random, 50) ? 0 : command.grace_ms;
     command.target = &target;
     command.slots = &slots;

@@ -105,19 +105,16 @@ static void read_given(const struct server_ran *ran, struct sim_ran *out) {
 }
 
 /* Of a place in the line of a semaphore. */
-static bool read_permits(const struct server_ran *ran, struct sim_ran *out) {
-    const size_t value = 3 + keys_of(ran->command);
+static bool read_permits(const struct server_ran *ran, size_t mode, struct sim_ran *out) {
     const bool joins = out->command == SIM_JOIN;
     out->resource = 0;
     out->take = (uint8_t)(out->fence >> 56);
     out->fence &= UINT64_MAX >> 8;
-    out->permits = (uint16_t)number(ran->command, value + (joins ? 4 : 3));
+    out->permits = (uint16_t)number(ran->command, mode);
     if (out->place == NULL || !read_reply(ran, out)) {
         return false;
     }
-    bool peeks =
-        joins && value + 6 < ran->command->count && ran->command->args[value + 6].length > 0;
-    out->command = peeks ? SIM_PEEK : out->command;
+    out->command = joins && ran->command->args[mode - 1].length > 0 ? SIM_PEEK : out->command;
     if (joins && out->verdict == SIM_YES) {
         read_given(ran, out);
     }
@@ -126,13 +123,15 @@ static bool read_permits(const struct server_ran *ran, struct sim_ran *out) {
 
 /* Of a place and of no token. */
 static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
+    const size_t place = 3 + keys_of(ran->command);
     out->command = begins(ran->script, "join") ? SIM_JOIN : SIM_LEAVE;
-    out->place = place_at(ran->command, 3 + keys_of(ran->command));
+    out->place = place_at(ran->command, place);
     const struct resp_arg *key = &ran->command->args[3];
+    const size_t mode = place + (out->command == SIM_JOIN ? 6 : 3);
     out->resource = (uint8_t)(key->length == 2 ? 1u << ((key->data[1] - '1') & 7) : 0);
     out->fence = out->place != NULL ? place_number(out->place) : 0;
-    if (strstr(ran->script, "_permit") != NULL) {
-        return read_permits(ran, out);
+    if (number(ran->command, mode) > 0) {
+        return read_permits(ran, mode, out);
     }
     return out->place != NULL && read_reply(ran, out);
 }
@@ -146,6 +145,30 @@ static uint64_t taken(const struct server_ran *ran, uint32_t nth) {
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
 }
 
+static bool is_there(const struct resp_command *command, size_t at) {
+    return at < command->count && command->args[at].length > 0;
+}
+
+/* Its mode is "shared", or "convert". */
+static bool is_readers(const struct resp_command *command, size_t mode) {
+    return is_there(command, mode) &&
+           (resp_is(&command->args[mode], "shared") || resp_is(&command->args[mode], "convert"));
+}
+
+/* A TAKE without a place is what a SET is. */
+static void read_take(const struct server_ran *ran, size_t value, struct sim_ran *out) {
+    const struct resp_command *command = ran->command;
+    const bool yes = out->verdict == SIM_YES;
+    out->reads = is_readers(command, value + 6);
+    out->command = out->reads ? SIM_SHARE : is_there(command, value + 4) ? SIM_TAKE : SIM_SET;
+    out->place = place_at(command, value + 4);
+    out->takes_any = is_there(command, value + 4) && command->args[value + 4].data[0] == '*';
+    out->permits = (uint16_t)number(command, value + 6);
+    out->fence = yes && is_there(command, value + 2) ? taken(ran, 3) : 0;
+    out->others_wait =
+        out->command == SIM_TAKE && yes && keys_of(command) == 1 && taken(ran, 1) > 0;
+}
+
 static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     const struct resp_command *command = ran->command;
     const size_t value = 3 + keys_of(command);
@@ -154,7 +177,7 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     }
     if (begins(ran->script, "set_permits")) {
         out->command = SIM_RESIZE;
-        out->permits = (uint16_t)number(command, value);
+        out->permits = (uint16_t)number(command, value + 1);
         return read_reply(ran, out);
     }
     if (value >= command->count || command->args[value].length < TOKEN_LENGTH ||
@@ -162,41 +185,24 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
         return false;
     }
     out->token = command->args[value].data;
+    out->ttl_ms = (uint32_t)number(command, value + 1);
     read_slots(command, 3, keys_of(command), out);
     if (begins(ran->script, "release")) {
         out->command = SIM_RELEASE;
+        out->ttl_ms = 0;
     } else if (begins(ran->script, "raise")) {
         out->command = SIM_RAISE;
+        out->ttl_ms = 0;
         out->fence = number(command, value + 1);
+        out->reads = is_readers(command, value + 3);
     } else if (begins(ran->script, "extend")) {
         out->command = SIM_EXTEND;
-        out->ttl_ms = (uint32_t)number(command, value + 1);
+        out->reads = is_readers(command, value + 4);
     } else if (begins(ran->script, "upgrade")) {
         out->command = SIM_UPGRADE;
-        out->ttl_ms = (uint32_t)number(command, value + 1);
         out->fence = out->verdict == SIM_YES ? taken(ran, 3) : 0;
-    } else if (begins(ran->script, "share")) {
-        out->command = SIM_SHARE;
-        out->ttl_ms = (uint32_t)number(command, value + 1);
-        out->place = place_at(command, value + 2);
-        out->fence = out->verdict == SIM_YES ? taken(ran, 3) : 0;
-    } else if (begins(ran->script, "take")) {
-        out->command = SIM_TAKE;
-        out->ttl_ms = (uint32_t)number(command, value + 1);
-        size_t behind =
-            strstr(ran->script, "_permit") != NULL ? 2 : 0; /* their number, and whose */
-        out->permits = (uint16_t)(behind > 0 ? number(command, command->count - 2) : 0);
-        out->place = place_at(command, command->count - 1 - behind);
-        const struct resp_arg *place = &command->args[command->count - 1 - behind];
-        out->takes_any = place->length == SIM_PLACE_LENGTH && place->data[0] == '*';
-        bool fenced = strstr(ran->script, "_fenced") != NULL && out->verdict == SIM_YES;
-        out->fence = fenced ? taken(ran, 3) : 0;
-        out->others_wait = out->verdict == SIM_YES && keys_of(command) == 1 && taken(ran, 1) > 0;
     } else {
-        out->command = SIM_SET;
-        out->ttl_ms = (uint32_t)number(command, value + 1);
-        bool fenced = value + 2 < command->count && out->verdict == SIM_YES;
-        out->fence = fenced ? strtoull(ran->reply + 1, NULL, 10) : 0;
+        read_take(ran, value, out);
     }
     return true;
 }

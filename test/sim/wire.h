@@ -9,7 +9,7 @@
 #include "server/server.h"
 
 enum sim_command {
-    SIM_SET,
+    SIM_SET, /* SET, and a TAKE without a place */
     SIM_RAISE,
     SIM_EXTEND,
     SIM_RELEASE,
@@ -40,6 +40,7 @@ struct sim_ran {
     uint16_t permits; /* as many there are, by the command; 0: it does not say */
     bool others_wait; /* of a TAKE of one key: so it was answered */
     bool takes_any;   /* the same: whatever is reserved gives way to it */
+    bool reads;       /* of a TAKE, a raise, an extension: it is a reader's */
 };
 
 /* False if it is none of a lock's commands. */

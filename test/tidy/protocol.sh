@@ -49,7 +49,7 @@ self_test() {
         result "$1" $? "$scratch/report"
     }
     found 'what is right' 0 ''
-    sed -i 's/f615794635f2/0615794635f2/' "$scratch/tree/docs/protocol.md"
+    sed -i '/^| .extend. /s/[0-9a-f]\{40\}/X/' "$scratch/tree/docs/protocol.md"
     found 'another hash' 1 'hashes extend: no row'
     : >"$scratch/tree/lib/redis/scripts/shrink.lua"
     found 'a script without a row' 2 'hashes shrink: the script'

@@ -1,215 +1,301 @@
-/* The commands as bytes: what goes over the wire, to the last of them. */
+/* The commands as words, and as bytes where that matters: what goes over the wire. */
 #include "redis/command.h"
 
+#include "redis/request.h"
 #include "redis/scripts/scripts.h"
 #include "redlock/redlock.h"
 #include "server/sha1.h"
-#include "unit/command_scene.h"
+#include "unit/check.h"
 #include "unit/script_shas.h"
 
+#define TOKEN "0123456789abcdef0123456789abcdef01234567"
+#define PLACE "0123456789abcdef0000000000000007"
+#define FENCE 1795246000000001
+#define ROOM 32768
+#define SAID_MAX 1000
+
+static const struct rl_slots one = {.at = {7}, .n = 1}, two = {.at = {0, 1023}, .n = 2};
+
+/* Of "a" and "door", n of them, or of a semaphore "a" with 1024 permits. */
 struct row {
-    enum rl_command_kind kind;
-    bool whole_script;
-    uint32_t ttl_ms;
-    struct sized resource;
-    struct sized wanted;
-    uint32_t n; /* resources: the one above, "next", CRLF */
+    struct rl_command command;
+    uint32_t n;
     const char *holder;
+    const char *said; /* T: the token, P: the place, ".": nothing; a script by its name */
 };
+
+#define SAYS(n, holder, said, ...) \
+    { {__VA_ARGS__}, n, holder, said }
 
 static const struct row rows[] = {
-    {RL_COMMAND_SET, false, 10000, SIZED("door"),
-     SIZED("*6\r\n$3\r\nSET\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n"),
-     1, NULL},
-    {RL_COMMAND_SET, false, 1, SIZED("a"),
-     SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n1\r\n"),
-     1, NULL},
-    {RL_COMMAND_SET, true, UINT32_MAX, SIZED("two words"), /* SET is no script */
-     SIZED("*6\r\n$3\r\nSET\r\n$9\r\ntwo words\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$10\r\n4294967295\r\n"),
-     1, NULL},
-    /* bytes that would end an inline command or a C string */
-    {RL_COMMAND_SET, false, 86400000, SIZED("a\0b\r\nDEL c\r\n\xff"),
-     SIZED("*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$8\r\n86400000\r\n"),
-     1, NULL},
-    {RL_COMMAND_SET, false, 5, SIZED("\0"),
-     SIZED("*6\r\n$3\r\nSET\r\n$1\r\n\0\r\n$40\r\n" TOKEN
-           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n"),
-     1, NULL},
-    {RL_COMMAND_EXTEND, false, 10000, SIZED("door"),
-     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
-           "\r\n$5\r\n10000\r\n"),
-     1, NULL},
-    {RL_COMMAND_EXTEND, true, 20, SIZED("d\0\r\n"),
-     SIZED("*6\r\n$4\r\nEVAL\r\n$146\r\n" RL_SCRIPT_EXTEND_TEXT
-           "\r\n$1\r\n1\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n$2\r\n20\r\n"),
-     1, NULL},
-    {RL_COMMAND_RELEASE, false, 10000, SIZED("door"),
-     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$40\r\n" TOKEN
-           "\r\n"),
-     1, NULL},
-    {RL_COMMAND_RELEASE, true, 0, SIZED("\r\n"),
-     SIZED("*5\r\n$4\r\nEVAL\r\n$92\r\n" RL_SCRIPT_RELEASE_TEXT
-           "\r\n$1\r\n1\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n"),
-     1, NULL},
-    {RL_COMMAND_DELIFEQ, false, 0, SIZED("d\0\r\n"),
-     SIZED("*3\r\n$7\r\nDELIFEQ\r\n$4\r\nd\0\r\n\r\n$40\r\n" TOKEN "\r\n"), 1, NULL},
-    {RL_COMMAND_DELEX, false, 0, SIZED("door"),
-     SIZED("*4\r\n$5\r\nDELEX\r\n$4\r\ndoor\r\n$4\r\nIFEQ\r\n$40\r\n" TOKEN "\r\n"), 1, NULL},
-    /* with a holder; several */
-    {RL_COMMAND_DELIFEQ, false, 0, SIZED("a"),
-     SIZED("*3\r\n$7\r\nDELIFEQ\r\n$1\r\na\r\n$44\r\n" TOKEN ":h:1\r\n"), 1, "h:1"},
-    {RL_COMMAND_DELEX, false, 0, SIZED("a"),
-     SIZED("*4\r\n$5\r\nDELEX\r\n$1\r\na\r\n$4\r\nIFEQ\r\n$44\r\n" TOKEN ":h:1\r\n"), 1, "h:1"},
-    {RL_COMMAND_SET, false, 9, SIZED("a"),
-     SIZED("*6\r\n$3\r\nSET\r\n$1\r\na\r\n$44\r\n" TOKEN
-           ":h:1\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n9\r\n"),
-     1, "h:1"},
-    {RL_COMMAND_EXTEND, false, 20, SIZED("a"),
-     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
-           ":h\r\n$2\r\n20\r\n"),
-     1, "h"},
-    {RL_COMMAND_RELEASE, false, 20, SIZED("a"),
-     SIZED("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
-           ":h\r\n"),
-     1, "h"},
-    {RL_COMMAND_SET_ALL, false, 9, SIZED("a"),
-     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_ALL_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
-     2, NULL},
-    /* each resource and its counter; the floor or the fence, and the retention */
-    {RL_COMMAND_FENCE, false, 9, SIZED("a"),
-     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" SET_FENCED_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
-           "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL},
-    {RL_COMMAND_FENCE, true, 9, SIZED("a"),
-     SIZED("*11\r\n$4\r\nEVAL\r\n$565\r\n" RL_SCRIPT_SET_FENCED_TEXT
-           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
-           "$21\r\nlibredlock:fence:next\r\n$42\r\n" TOKEN ":h\r\n$1\r\n9\r\n"
-           "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     2, "h"},
-    {RL_COMMAND_RAISE, false, 9, SIZED("a"),
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" RAISE_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
-           "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL},
-    {RL_COMMAND_RAISE, true, 9, SIZED("a"),
-     SIZED("*8\r\n$4\r\nEVAL\r\n$324\r\n" RL_SCRIPT_RAISE_TEXT
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
-           "\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL},
-    {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
-     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_FENCED_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
-           "\r\n$1\r\n9\r\n$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     1, NULL},
-    {RL_COMMAND_EXTEND, true, 9, SIZED("a"),
-     SIZED("*11\r\n$4\r\nEVAL\r\n$453\r\n" RL_SCRIPT_EXTEND_FENCED_TEXT
-           "\r\n$1\r\n4\r\n$1\r\na\r\n$4\r\nnext\r\n$18\r\nlibredlock:fence:a\r\n"
-           "$21\r\nlibredlock:fence:next\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"
-           "$16\r\n1795246000000001\r\n$8\r\n86400000\r\n"),
-     2, NULL},
-    {RL_COMMAND_SET_ALL, true, 9, SIZED("a"),
-     SIZED("*8\r\n$4\r\nEVAL\r\n$191\r\n" RL_SCRIPT_SET_ALL_TEXT
-           "\r\n$1\r\n3\r\n$1\r\na\r\n$4\r\nnext\r\n$2\r\n\r\n\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
-     3, NULL},
-    {RL_COMMAND_EXTEND, false, 9, SIZED("a"),
-     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" EXTEND_ALL_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\nnext\r\n$40\r\n" TOKEN "\r\n$1\r\n9\r\n"),
-     2, NULL},
-    /* who holds it: no value, no ttl */
-    {RL_COMMAND_READ, false, 9, SIZED("a\0"),
-     SIZED("*4\r\n$7\r\nEVALSHA\r\n$40\r\n" READ_SHA "\r\n$1\r\n1\r\n$2\r\na\0\r\n"), 1, "h"},
-    {RL_COMMAND_READ, true, 9, SIZED("a"),
-     SIZED("*4\r\n$4\r\nEVAL\r\n$245\r\n" RL_SCRIPT_READ_TEXT "\r\n$1\r\n1\r\n$1\r\na\r\n"), 1,
-     NULL},
+    SAYS(1, NULL, "SET a T NX PX 10000", .kind = RL_COMMAND_SET, .ttl_ms = 10000),
+    SAYS(1, "h:1", "SET a T:h:1 NX PX 4294967295", .kind = RL_COMMAND_SET, .ttl_ms = UINT32_MAX),
+    SAYS(1, "h", "DELIFEQ a T:h", .kind = RL_COMMAND_DELIFEQ),
+    SAYS(1, NULL, "DELEX a IFEQ T", .kind = RL_COMMAND_DELEX),
+    SAYS(1, "h", "release 1 a T:h", .kind = RL_COMMAND_RELEASE, .ttl_ms = 9),
+    SAYS(1, "h", "read 1 a", .kind = RL_COMMAND_READ, .ttl_ms = 9),
+    SAYS(1, "h", "read 1 a", .kind = RL_COMMAND_READ, .lock_mode = RL_SHARED),
+    /* Extensions and raises: slots are keys like others. */
+    SAYS(1, NULL, "extend 1 a T 9", .kind = RL_COMMAND_EXTEND, .ttl_ms = 9),
+    SAYS(2, "h", "extend 2 a door T:h 9", .kind = RL_COMMAND_EXTEND, .ttl_ms = 9),
+    SAYS(2, NULL,
+         "extend 4 a door libredlock:fence:a libredlock:fence:door T 9 1795246000000001 86400000",
+         .kind = RL_COMMAND_EXTEND, .ttl_ms = 9, .counter = FENCE),
+    SAYS(2, NULL, "extend 2 a door T 9 . . shared", .kind = RL_COMMAND_EXTEND, .ttl_ms = 9,
+         .lock_mode = RL_SHARED),
+    SAYS(1, NULL, "extend 2 a libredlock:fence:a T 9 1795246000000001 86400000 convert",
+         .kind = RL_COMMAND_EXTEND, .ttl_ms = 9, .counter = FENCE, .lock_mode = RL_SHARED,
+         .converts = true),
+    SAYS(1, NULL, "extend 2 libredlock:slot:0:{a} libredlock:slot:1023:{a} T 9",
+         .kind = RL_COMMAND_EXTEND, .ttl_ms = 9, .lock_mode = RL_PERMIT, .slots = &two),
+    SAYS(1, NULL, "raise 2 a libredlock:fence:a T 1795246000000001 86400000",
+         .kind = RL_COMMAND_RAISE, .counter = FENCE),
+    SAYS(1, NULL, "raise 2 a libredlock:fence:a T 1795246000000001 86400000 shared",
+         .kind = RL_COMMAND_RAISE, .counter = FENCE, .lock_mode = RL_SHARED),
+    SAYS(1, NULL,
+         "raise 2 libredlock:slot:7:{a} libredlock:fence:libredlock:slot:7:{a} T 1795246000000001 "
+         "86400000",
+         .kind = RL_COMMAND_RAISE, .counter = FENCE, .lock_mode = RL_PERMIT, .slots = &one),
+    SAYS(2, "h", "upgrade 2 a door T:h 9", .kind = RL_COMMAND_UPGRADE, .ttl_ms = 9,
+         .lock_mode = RL_SHARED),
+    SAYS(1, NULL, "upgrade 2 a libredlock:fence:a T 9 1795246000000001 86400000",
+         .kind = RL_COMMAND_UPGRADE, .ttl_ms = 9, .counter = FENCE, .lock_mode = RL_SHARED),
+    /* Votes. */
+    SAYS(2, NULL, "take 2 a door T 9", .kind = RL_COMMAND_TAKE, .ttl_ms = 9),
+    SAYS(1, "h", "take 2 a libredlock:fence:a T:h 9 1795246000000001 86400000",
+         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE),
+    SAYS(1, "h", "take 1 a T:h 9 . . P", .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .place = PLACE),
+    SAYS(1, NULL, "take 2 a libredlock:fence:a T 9 3 86400000 P", .kind = RL_COMMAND_TAKE,
+         .ttl_ms = 9, .counter = 3, .place = PLACE),
+    SAYS(1, NULL, "take 1 a T 9 . . . . shared", .kind = RL_COMMAND_TAKE, .ttl_ms = 9,
+         .lock_mode = RL_SHARED),
+    SAYS(2, NULL,
+         "take 4 a door libredlock:fence:a libredlock:fence:door T 9 1795246000000001 86400000 P "
+         "2000 "
+         "shared",
+         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE, .place = PLACE, .shut_ms = 2000,
+         .lock_mode = RL_SHARED),
+    SAYS(1, "h", "take 1 libredlock:slot:7:{a} T:h 9 . . P . 1024 a", .kind = RL_COMMAND_TAKE,
+         .ttl_ms = 9, .place = PLACE, .lock_mode = RL_PERMIT, .slots = &one),
+    SAYS(1, NULL,
+         "take 4 libredlock:slot:0:{a} libredlock:slot:1023:{a} "
+         "libredlock:fence:libredlock:slot:0:{a} "
+         "libredlock:fence:libredlock:slot:1023:{a} T 9 1795246000000001 86400000 P . 1024 a",
+         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE, .place = PLACE,
+         .lock_mode = RL_PERMIT, .slots = &two),
+    SAYS(1, NULL, "take 2 libredlock:slot:0:{a} libredlock:slot:1023:{a} T 9",
+         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .lock_mode = RL_PERMIT, .slots = &two),
+    /* Releases. */
+    SAYS(1, NULL, "release_line 1 a T 0", .kind = RL_COMMAND_RELEASE_LINE,
+         .mode = RL_RELEASE_PLAIN),
+    SAYS(2, "h", "release_line 2 a door T:h 250 look . 1", .kind = RL_COMMAND_RELEASE_LINE,
+         .mode = RL_RELEASE_LOOK, .grace_ms = 250, .intent_ms = 1),
+    SAYS(1, NULL, "release_line 1 a T 0 serve 1 0", .kind = RL_COMMAND_RELEASE_LINE,
+         .mode = RL_RELEASE_SERVE, .announces = true, .intent_ms = RL_INTENT_DROP),
+    SAYS(1, NULL, "release_line 1 a T 40 P", .kind = RL_COMMAND_RELEASE_LINE,
+         .mode = RL_RELEASE_KEEP, .grace_ms = 40, .place = PLACE),
+    SAYS(1, NULL, "release_line 1 a T 0 serve . . shared", .kind = RL_COMMAND_RELEASE_LINE,
+         .mode = RL_RELEASE_SERVE, .lock_mode = RL_SHARED),
+    SAYS(1, NULL,
+         "release_permit 2 libredlock:slot:0:{a} libredlock:slot:1023:{a} T 250 serve 1024 a",
+         .kind = RL_COMMAND_RELEASE_PERMIT, .mode = RL_RELEASE_SERVE, .grace_ms = 250,
+         .lock_mode = RL_PERMIT, .slots = &two),
+    SAYS(1, NULL, "release 1 libredlock:slot:7:{a} T", .kind = RL_COMMAND_RELEASE,
+         .lock_mode = RL_PERMIT, .slots = &one),
+    /* The line. */
+    SAYS(1, NULL, "join 1 a P . 0 250", .kind = RL_COMMAND_JOIN, .place = PLACE, .grace_ms = 250),
+    SAYS(2, "h:1", "join 1 door P h:1 4294967295 9", .kind = RL_COMMAND_JOIN, .place = PLACE,
+         .waited_ms = UINT32_MAX, .grace_ms = 9, .which = 1),
+    SAYS(2, "h:1", "join 1 door P h:1 3 250 . . shared", .kind = RL_COMMAND_JOIN, .place = PLACE,
+         .waited_ms = 3, .grace_ms = 250, .which = 1, .lock_mode = RL_SHARED),
+    SAYS(1, NULL, "join 1 libredlock:permits:{a} P . 3 250 . 1 1024 a", .kind = RL_COMMAND_JOIN,
+         .place = PLACE, .waited_ms = 3, .grace_ms = 250, .from = RL_NO_SLOT, .peeks = true,
+         .lock_mode = RL_PERMIT),
+    SAYS(1, "h", "join 1 libredlock:permits:{a} P h 0 9 2 . 1024 a", .kind = RL_COMMAND_JOIN,
+         .place = PLACE, .grace_ms = 9, .from = 2, .lock_mode = RL_PERMIT),
+    SAYS(2, "h", "leave 1 door P h 250", .kind = RL_COMMAND_LEAVE, .place = PLACE, .grace_ms = 250,
+         .which = 1),
+    SAYS(1, NULL, "leave 1 a P . 250 shared", .kind = RL_COMMAND_LEAVE, .place = PLACE,
+         .grace_ms = 250, .lock_mode = RL_SHARED),
+    SAYS(1, NULL, "leave 1 libredlock:permits:{a} P . 250 1024 a", .kind = RL_COMMAND_LEAVE,
+         .place = PLACE, .grace_ms = 250, .lock_mode = RL_PERMIT),
+    SAYS(1, NULL, "set_permits 1 libredlock:permits:{a} 250 1024 a", .kind = RL_COMMAND_SET_PERMITS,
+         .grace_ms = 250, .lock_mode = RL_PERMIT),
+    /* Questions. */
+    SAYS(1, "h", "waiter 1 a 4294967295", .kind = RL_COMMAND_WAITER, .index = UINT32_MAX),
+    SAYS(1, "h", "waiter 1 a 7 shared", .kind = RL_COMMAND_WAITER, .index = 7,
+         .lock_mode = RL_SHARED),
+    SAYS(1, NULL, "waiter 1 a 3 permits", .kind = RL_COMMAND_WAITER, .index = 3,
+         .lock_mode = RL_PERMIT),
+    SAYS(2, "h", "readers 1 door 4294967295", .kind = RL_COMMAND_READER, .index = UINT32_MAX,
+         .which = 1),
+    SAYS(1, NULL, "slots 1 libredlock:permits:{a} . a", .kind = RL_COMMAND_SLOT,
+         .index = RL_NO_SLOT, .lock_mode = RL_PERMIT),
+    SAYS(1, NULL, "slots 1 libredlock:permits:{a} 1023 a", .kind = RL_COMMAND_SLOT, .index = 1023,
+         .lock_mode = RL_PERMIT),
 };
 
-/* What the line's commands say, to the last byte. */
-static const struct line_row line_rows[] = {
-    {{.kind = RL_COMMAND_JOIN, .place = PLACE, .waited_ms = 0, .grace_ms = 250},
-     1,
-     NULL,
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" JOIN_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$32\r\n" PLACE
-           "\r\n$0\r\n\r\n$1\r\n0\r\n$3\r\n250\r\n")},
-    {{.kind = RL_COMMAND_JOIN, .place = PLACE, .waited_ms = 4294967295, .grace_ms = 9, .which = 1},
-     2,
-     "h:1",
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" JOIN_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$32\r\n" PLACE
-           "\r\n$3\r\nh:1\r\n$10\r\n4294967295\r\n$1\r\n9\r\n")},
-    {{.kind = RL_COMMAND_TAKE, .token = TOKEN, .ttl_ms = 10000, .place = PLACE},
-     1,
-     "h",
-     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" TAKE_SHA "\r\n$1\r\n1\r\n$1\r\na\r\n$42\r\n" TOKEN
-           ":h\r\n$5\r\n10000\r\n$32\r\n" PLACE "\r\n")},
-    {{.kind = RL_COMMAND_TAKE, .token = TOKEN, .ttl_ms = 5},
-     2,
-     NULL,
-     SIZED("*8\r\n$7\r\nEVALSHA\r\n$40\r\n" TAKE_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\ndoor\r\n$40\r\n" TOKEN "\r\n$1\r\n5\r\n$0\r\n\r\n")},
-    {{.kind = RL_COMMAND_TAKE, .token = TOKEN, .ttl_ms = 5, .counter = 3, .place = PLACE},
-     1,
-     NULL,
-     SIZED("*10\r\n$7\r\nEVALSHA\r\n$40\r\n" TAKE_FENCED_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$18\r\nlibredlock:fence:a\r\n$40\r\n" TOKEN
-           "\r\n$1\r\n5\r\n$1\r\n3\r\n$8\r\n86400000\r\n$32\r\n" PLACE "\r\n")},
-    {{.kind = RL_COMMAND_RELEASE_LINE, .token = TOKEN, .mode = RL_RELEASE_PLAIN},
-     1,
-     NULL,
-     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN
-           "\r\n$1\r\n0\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n")},
-    {{.kind = RL_COMMAND_RELEASE_LINE,
-      .token = TOKEN,
-      .mode = RL_RELEASE_LOOK,
-      .grace_ms = 250,
-      .intent_ms = 1},
-     2,
-     "h",
-     SIZED("*10\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
-           "\r\n$1\r\n2\r\n$1\r\na\r\n$4\r\ndoor\r\n$42\r\n" TOKEN
-           ":h\r\n$3\r\n250\r\n$4\r\nlook\r\n$0\r\n\r\n$1\r\n1\r\n")},
-    {{.kind = RL_COMMAND_RELEASE_LINE,
-      .token = TOKEN,
-      .mode = RL_RELEASE_SERVE,
-      .announces = true,
-      .intent_ms = RL_INTENT_DROP},
-     1,
-     NULL,
-     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN
-           "\r\n$1\r\n0\r\n$5\r\nserve\r\n$1\r\n1\r\n$1\r\n0\r\n")},
-    {{.kind = RL_COMMAND_RELEASE_LINE,
-      .token = TOKEN,
-      .mode = RL_RELEASE_KEEP,
-      .grace_ms = 40,
-      .intent_ms = UINT32_MAX - 1,
-      .place = PLACE},
-     1,
-     NULL,
-     SIZED("*9\r\n$7\r\nEVALSHA\r\n$40\r\n" RELEASE_LINE_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$40\r\n" TOKEN "\r\n$2\r\n40\r\n$32\r\n" PLACE
-           "\r\n$0\r\n\r\n$10\r\n4294967294\r\n")},
-    {{.kind = RL_COMMAND_LEAVE, .place = PLACE, .grace_ms = 250, .which = 1},
-     2,
-     "h",
-     SIZED("*7\r\n$7\r\nEVALSHA\r\n$40\r\n" LEAVE_SHA "\r\n$1\r\n1\r\n$4\r\ndoor\r\n$32\r\n" PLACE
-           "\r\n$1\r\nh\r\n$3\r\n250\r\n")},
-    {{.kind = RL_COMMAND_WAITER, .index = 4294967295},
-     1,
-     "h",
-     SIZED("*6\r\n$7\r\nEVALSHA\r\n$40\r\n" WAITER_SHA
-           "\r\n$1\r\n1\r\n$1\r\na\r\n$10\r\n4294967295\r\n$0\r\n\r\n")},
-};
+static struct rl_target target_of(const struct row *row) {
+    static const struct rl_bytes names[REDLOCK_RESOURCES_MAX + 1] = {{"a", 1}, {"door", 4}};
+    const bool is_permit = row->command.lock_mode == RL_PERMIT;
+    return (struct rl_target){.resources = names,
+                              .n = row->n,
+                              .notifies = true,
+                              .retention_ms = 86400000,
+                              .permits = is_permit ? RL_PERMITS_MAX : 0,
+                              .take = is_permit ? 2 : 0,
+                              .holder = row->holder,
+                              .holder_length = row->holder ? (uint8_t)strlen(row->holder) : 0};
+}
 
-static void writes_each_byte_of_the_line(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT(line_rows); i++) {
-        writes_each_byte_of(&line_rows[i]);
+static size_t format(char *wire, const struct row *row, bool whole) {
+    struct rl_target target = target_of(row);
+    struct rl_command command = row->command;
+    command.target = &target;
+    command.token = TOKEN;
+    command.whole_script = whole;
+    assert_true(rl_command_room(&target) <= ROOM);
+    return rl_command_format(wire, &command);
+}
+
+static void add_word(char *said, const char *word, size_t length) {
+    static const char *const names[] = {[RL_COMMAND_TAKE] = "take",
+                                        [RL_COMMAND_RAISE] = "raise",
+                                        [RL_COMMAND_EXTEND] = "extend",
+                                        [RL_COMMAND_UPGRADE] = "upgrade",
+                                        [RL_COMMAND_RELEASE] = "release",
+                                        [RL_COMMAND_READ] = "read",
+                                        [RL_COMMAND_JOIN] = "join",
+                                        [RL_COMMAND_RELEASE_LINE] = "release_line",
+                                        [RL_COMMAND_LEAVE] = "leave",
+                                        [RL_COMMAND_RELEASE_PERMIT] = "release_permit",
+                                        [RL_COMMAND_WAITER] = "waiter",
+                                        [RL_COMMAND_READER] = "readers",
+                                        [RL_COMMAND_SET_PERMITS] = "set_permits",
+                                        [RL_COMMAND_SLOT] = "slots"};
+    const size_t before = strlen(said);
+    for (enum rl_command_kind kind = 0; kind < COUNT(names); kind++) {
+        if (names[kind] != NULL && length == 40 &&
+            memcmp(word, rl_command_script_sha1(kind), 40) == 0) {
+            word = names[kind];
+            length = strlen(word);
+        }
     }
+    const bool is_token = length >= 40 && memcmp(word, TOKEN, 40) == 0;
+    const bool is_place = length == 32 && memcmp(word, PLACE, 32) == 0;
+    const size_t skip = is_token ? 40 : is_place ? 32 : 0;
+    snprintf(said + before, SAID_MAX - before, "%s%s%.*s", before == 0 ? "" : " ",
+             is_token      ? "T"
+             : is_place    ? "P"
+             : length == 0 ? "."
+                           : "",
+             (int)(length - skip), word + skip);
+}
+
+/* The words of a command, whose counts and lengths must be right. */
+static void words_of(const char *wire, size_t length, char *said) {
+    const char *end = wire + length;
+    char *at;
+    unsigned long count = strtoul(wire + 1, &at, 10);
+    assert_int_equal(*wire, '*');
+    said[0] = '\0';
+    for (unsigned long i = 0; i < count; i++) {
+        assert_memory_equal(at, "\r\n$", 3);
+        size_t word = strtoul(at + 3, &at, 10);
+        assert_memory_equal(at, "\r\n", 2);
+        assert_true(at + 2 + word + 2 <= end);
+        if (i > 0 || memcmp(at + 2, "EVALSHA", word) != 0) {
+            add_word(said, at + 2, word);
+        }
+        at += 2 + word;
+    }
+    assert_true(at + 2 == end);
+    assert_memory_equal(at, "\r\n", 3); /* and a zero: hiredis looks there */
+}
+
+static void says_what_it_should(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char wire[ROOM], said[SAID_MAX];
+        memset(wire, 0x5a, sizeof wire);
+        size_t length = format(wire, &rows[i], false);
+        words_of(wire, length, said);
+        assert_string_equal(said, rows[i].said);
+        assert_int_equal(wire[length + 1], 0x5a);
+    }
+}
+
+/* Whole, it is the same but for the script. */
+static void says_the_same_with_its_script(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char wire[ROOM], whole[ROOM];
+        const size_t length = format(wire, &rows[i], false);
+        const size_t whole_length = format(whole, &rows[i], true);
+        if (!rl_command_is_script(rows[i].command.kind)) {
+            assert_int_equal(whole_length, length);
+            assert_memory_equal(whole, wire, length);
+            continue;
+        }
+        const char *script = rl_command_script(rows[i].command.kind);
+        const char *behind = strstr(wire, "EVALSHA") + sizeof "EVALSHA\r\n$40\r\n" - 1 + 40;
+        const size_t rest = length - (size_t)(behind - wire);
+        assert_non_null(strstr(whole, "\r\n$4\r\nEVAL\r\n$"));
+        assert_memory_equal(whole + whole_length - rest - strlen(script), script, strlen(script));
+        assert_memory_equal(whole + whole_length - rest, behind, rest);
+    }
+}
+
+/* A request that is sent again says what the command said. */
+static void keeps_what_it_said(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct rl_command *command = &rows[i].command;
+        const struct rl_target target = target_of(&rows[i]);
+        char wire[ROOM], again[ROOM];
+        struct rl_request request = {.target = &target,
+                                     .ttl_ms = command->ttl_ms,
+                                     .counter = command->counter,
+                                     .kind = (uint8_t)command->kind,
+                                     .whole_script = true,
+                                     .announces = command->announces,
+                                     .mode = command->mode,
+                                     .which = command->which,
+                                     .waited_ms = command->waited_ms,
+                                     .grace_ms = command->grace_ms,
+                                     .index = command->index,
+                                     .converts = command->converts,
+                                     .shut_ms = command->shut_ms,
+                                     .intent_ms = command->intent_ms,
+                                     .lock_mode = command->lock_mode,
+                                     .peeks = command->peeks,
+                                     .from = command->from};
+        memcpy(request.token, TOKEN, sizeof request.token);
+        if (command->place != NULL) {
+            memcpy(request.place, command->place, RL_PLACE_LEN);
+        }
+        if (command->slots != NULL) {
+            request.slots = *command->slots;
+        }
+        size_t length = format(wire, &rows[i], true);
+        assert_int_equal(rl_request_format(&request, again), length);
+        assert_memory_equal(again, wire, length);
+    }
+}
+
+/* Bytes that would end an inline command or a C string. */
+static void writes_any_bytes(void **state) {
+    (void)state;
+    static const char name[] = "a\0b\r\nDEL c\r\n\xff";
+    static const char wanted[] = "*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
+                                 "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n";
+    const struct rl_bytes resource = {name, sizeof name - 1};
+    const struct rl_target target = {.resources = &resource, .n = 1};
+    const struct rl_command command = {
+        .kind = RL_COMMAND_SET, .target = &target, .token = TOKEN, .ttl_ms = 5};
+    char wire[ROOM];
+    assert_int_equal(rl_command_format(wire, &command), sizeof wanted - 1);
+    assert_memory_equal(wire, wanted, sizeof wanted);
 }
 
 /* A release is announced of what was held, and where somebody may listen for it. */
@@ -220,122 +306,72 @@ static void announces_where_both_want_it(void **state) {
     struct rl_command command = {
         .kind = RL_COMMAND_RELEASE_LINE, .target = &target, .token = TOKEN};
     for (unsigned both = 0; both < 4; both++) {
-        char wire[ROOM];
+        char wire[ROOM], said[SAID_MAX];
         target.notifies = both & 1;
         command.announces = both >> 1;
-        assert_true(rl_command_room(&target) <= sizeof wire);
-        rl_command_format(wire, &command);
-        const char *wanted = both == 3 ? "\r\n$1\r\n1\r\n$0\r\n\r\n" : "\r\n$0\r\n\r\n$0\r\n\r\n";
-        assert_string_equal(wire + strlen(wire) - strlen(wanted), wanted);
-    }
-}
-
-/* A request that is sent again whole says what the command said. */
-static void keeps_what_it_said(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT(line_rows); i++) {
-        keeps_what_was_said(&line_rows[i]);
+        words_of(wire, rl_command_format(wire, &command), said);
+        assert_string_equal(said, both == 3 ? "release_line 1 a T 0 . 1" : "release_line 1 a T 0");
     }
 }
 
 static void says_what_a_command_is_for(void **state) {
     (void)state;
-    unsigned acquiring = 0, releasing = 0, native = 0;
+    unsigned acquiring = 0, releasing = 0, native = 0, scripts = 0;
     for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_HANDSHAKE; kind++) {
         acquiring |= (unsigned)rl_command_acquires(kind) << kind;
         releasing |= (unsigned)rl_command_releases(kind) << kind;
         native |= (unsigned)rl_command_is_native_release(kind) << kind;
+        scripts |= (unsigned)rl_command_is_script(kind) << kind;
     }
-    assert_int_equal(acquiring, 1u << RL_COMMAND_SET | 1u << RL_COMMAND_SET_ALL |
-                                    1u << RL_COMMAND_FENCE | 1u << RL_COMMAND_TAKE);
     const unsigned natives = 1u << RL_COMMAND_DELIFEQ | 1u << RL_COMMAND_DELEX;
+    assert_int_equal(acquiring, 1u << RL_COMMAND_SET | 1u << RL_COMMAND_TAKE);
     assert_int_equal(releasing, natives | 1u << RL_COMMAND_RELEASE | 1u << RL_COMMAND_RELEASE_LINE |
-                                    1u << RL_COMMAND_LEAVE);
+                                    1u << RL_COMMAND_RELEASE_PERMIT | 1u << RL_COMMAND_LEAVE);
     assert_int_equal(native, natives);
+    assert_int_equal(scripts, ((1u << RL_COMMAND_HANDSHAKE) - 1) & ~natives & ~1u);
 }
 
-static bool names_a_counter(const struct sized *wire) {
-    static const char prefix[] = RL_COMMAND_COUNTER_PREFIX;
-    return wire->bytes != NULL && memmem(wire->bytes, wire->length, prefix, sizeof prefix - 1);
-}
-
-static size_t format(char *wire, const struct row *row) {
-    struct rl_bytes names[3] = {
-        {row->resource.bytes, row->resource.length}, {"next", 4}, {"\r\n", 2}};
-    struct rl_target target = {.resources = names,
-                               .n = row->n,
-                               .retention_ms = 86400000,
-                               .holder = row->holder,
-                               .holder_length = row->holder ? (uint8_t)strlen(row->holder) : 0};
-    struct rl_command command = {
-        .kind = row->kind,
-        .whole_script = row->whole_script,
-        .ttl_ms = row->ttl_ms,
-        .counter = names_a_counter(&row->wanted) ? 1795246000000001 : 0,
-        .target = &target,
-        .token = TOKEN,
-    };
-    return rl_command_format(wire, &command);
-}
-
-static void writes_each_byte(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        char wire[ROOM];
-        memset(wire, 0x5a, sizeof wire);
-        size_t length = format(wire, &rows[i]);
-        assert_int_equal(length, rows[i].wanted.length);
-        assert_memory_equal(wire, rows[i].wanted.bytes, length);
-        assert_int_equal(wire[length], '\0'); /* hiredis looks there */
-        assert_int_equal(wire[length + 1], 0x5a);
-    }
-}
-
-/* The largest of each kind fits into the room that was asked for. */
+/* The largest of each row fits into the room that was asked for. */
 static void has_room_for_every_command(void **state) {
     (void)state;
     static char name[REDLOCK_RESOURCE_MAX];
     static char holder[REDLOCK_HOLDER_MAX];
     struct rl_bytes names[REDLOCK_RESOURCES_MAX];
+    struct rl_slots slots = {.n = RL_SLOTS_MAX};
     memset(name, '\n', sizeof name);
     memset(holder, 'h', sizeof holder);
+    for (uint16_t i = 0; i < RL_SLOTS_MAX; i++) {
+        slots.at[i] = RL_PERMITS_MAX - 1 - i;
+    }
     for (uint32_t n = 1; n <= REDLOCK_RESOURCES_MAX; n++) {
         names[n - 1] = (struct rl_bytes){name, n % 3 ? sizeof name : 1};
-        struct rl_target target = {.resources = names,
-                                   .n = n,
-                                   .holder_length = sizeof holder,
-                                   .notifies = n % 2,
-                                   .retention_ms = UINT32_MAX,
-                                   .holder = holder};
-        char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
-        for (enum rl_command_kind kind = RL_COMMAND_SET; kind < RL_COMMAND_HANDSHAKE; kind++) {
-            bool is_of_one = kind == RL_COMMAND_SET || kind == RL_COMMAND_READ ||
-                             kind == RL_COMMAND_RELEASE || rl_command_is_native_release(kind);
-            if ((n > 1 && is_of_one) || (n == 1 && kind == RL_COMMAND_SET_ALL) ||
-                kind == RL_COMMAND_SET_PERMITS ||
-                kind == RL_COMMAND_SLOT) { /* see command_permit_test.c */
-                continue;
-            }
-            struct rl_command command = {.kind = kind,
-                                         .whole_script = true,
-                                         .lock_mode = kind == RL_COMMAND_UPGRADE,
-                                         .announces = kind == RL_COMMAND_RELEASE_LINE,
-                                         .ttl_ms = UINT32_MAX,
-                                         .counter = UINT64_MAX,
-                                         .target = &target,
-                                         .token = TOKEN,
-                                         .place = PLACE,
-                                         .waited_ms = UINT32_MAX,
-                                         .grace_ms = UINT32_MAX,
-                                         .index = UINT32_MAX,
-                                         .mode = RL_RELEASE_KEEP,
-                                         .which = (uint8_t)(n - 1)};
+        for (size_t i = 0; i < COUNT(rows); i++) {
+            struct rl_command command = rows[i].command;
+            const bool is_permit = command.lock_mode == RL_PERMIT;
+            const bool is_single =
+                command.kind == RL_COMMAND_RELEASE || !rl_command_is_script(command.kind);
+            struct rl_target target = {.resources = names,
+                                       .n = is_permit || is_single ? 1 : n,
+                                       .holder_length = sizeof holder,
+                                       .notifies = n % 2,
+                                       .retention_ms = UINT32_MAX,
+                                       .permits = is_permit ? RL_PERMITS_MAX : 0,
+                                       .take = is_permit ? RL_SLOTS_MAX : 0,
+                                       .holder = holder};
+            command.target = &target;
+            command.token = TOKEN;
+            command.whole_script = true;
+            command.ttl_ms = command.waited_ms = command.grace_ms = UINT32_MAX;
+            command.counter = UINT64_MAX;
+            command.which = (uint8_t)(target.n - 1);
+            command.slots = is_permit && !is_single ? &slots : command.slots;
+            char *wire = malloc(rl_command_room(&target)); /* ASan sees a byte too many */
+            assert_non_null(wire);
             size_t length = rl_command_format(wire, &command);
-            assert_int_equal(wire[length], '\0');
-            assert_memory_equal(wire + length - 2, "\r\n", 2);
-            assert_non_null(memmem(wire, length, name, names[n - 1].length));
+            assert_memory_equal(wire + length - 2, "\r\n", 3);
+            assert_non_null(memmem(wire, length, name, names[target.n - 1].length));
+            free(wire);
         }
-        free(wire);
     }
 }
 
@@ -362,14 +398,6 @@ static void writes_nothing_beyond_its_buffer(void **state) {
     }
 }
 
-static void names_its_scripts(void **state) {
-    (void)state;
-    assert_string_equal(rl_command_script(RL_COMMAND_EXTEND), RL_SCRIPT_EXTEND_TEXT);
-    assert_string_equal(rl_command_script(RL_COMMAND_RELEASE), RL_SCRIPT_RELEASE_TEXT);
-    assert_string_equal(rl_command_script_sha1(RL_COMMAND_EXTEND), EXTEND_SHA);
-    assert_string_equal(rl_command_script_sha1(RL_COMMAND_RELEASE), RELEASE_SHA);
-}
-
 /* The same bytes and hashes whoever builds, and no comment among them. */
 static void has_the_scripts_of_this_version(void **state) {
     (void)state;
@@ -394,9 +422,34 @@ static void has_the_scripts_of_this_version(void **state) {
     assert_int_equal(longest, RL_SCRIPT_LENGTH_MAX);
 }
 
+/* Old servers do: Redis 6.0 knows these commands, and no options that came later. */
+static void needs_no_newer_server_than_redis_6_0(void **state) {
+    (void)state;
+    static const char commands[] =
+        " del exists get getrange mget pexpire pexpireat pttl publish pubsub set time type zadd "
+        "zcard "
+        "zcount zpopmin zrange zrangebyscore zrank zrem zremrangebyscore zscore ";
+    static const char *const options[] = {"'gt'",      "'lt'",  "'pxat'",    "'exat'",
+                                          "'keepttl'", "'rev'", "'byscore'", "'get', 'px'"};
+    const char *script, *sha1;
+    size_t count = 0;
+    for (size_t i = 0; (script = rl_command_script_at(i, &sha1)) != NULL; i++) {
+        for (const char *at = script; (at = strstr(at, "call('")) != NULL; count++) {
+            char word[32];
+            at += strlen("call('");
+            snprintf(word, sizeof word, " %.*s ", (int)strcspn(at, "'"), at);
+            assert_non_null(strstr(commands, word));
+        }
+        for (size_t k = 0; k < COUNT(options); k++) {
+            assert_null(strcasestr(script, options[k]));
+        }
+    }
+    assert_true(count > 100);
+}
+
 static void format_wrong(void *data) {
-    static char wire[80000];
-    format(wire, data);
+    static char wire[ROOM];
+    format(wire, data, false);
 }
 
 static void script_of_set(void *data) {
@@ -407,11 +460,19 @@ static void script_of_set(void *data) {
 static void asserts_what_it_is_given(void **state) {
     (void)state;
     struct row wrongs[] = {
-        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, 0, NULL},
-        {RL_COMMAND_SET, false, 1, SIZED("a"), {NULL, 0}, REDLOCK_RESOURCES_MAX + 1, NULL},
-        {RL_COMMAND_HANDSHAKE, false, 1, SIZED("a"), {NULL, 0}, 1, NULL},
-        {RL_COMMAND_READ, false, 1, SIZED("a"), {NULL, 0}, 2, NULL},
-        {RL_COMMAND_RELEASE, false, 1, SIZED("a"), {NULL, 0}, 2, NULL},
+        {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, 0, NULL, NULL},
+        {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, REDLOCK_RESOURCES_MAX + 1, NULL, NULL},
+        {{.kind = RL_COMMAND_HANDSHAKE}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_RELEASE}, 2, NULL, NULL},
+        {{.kind = RL_COMMAND_RAISE}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_SET, .ttl_ms = 1, .lock_mode = RL_SHARED}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_RELEASE, .lock_mode = RL_SHARED}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_UPGRADE, .ttl_ms = 1}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_TAKE, .ttl_ms = 1, .shut_ms = 1}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_RELEASE_LINE, .intent_ms = 1, .lock_mode = RL_SHARED}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_EXTEND, .ttl_ms = 1, .converts = true}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_JOIN, .place = PLACE}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_TAKE, .ttl_ms = 1, .lock_mode = RL_PERMIT + 1}, 1, NULL, NULL},
     };
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         assert_true(dies(format_wrong, &wrongs[i]));
@@ -421,16 +482,17 @@ static void asserts_what_it_is_given(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_each_byte),
-        cmocka_unit_test(writes_each_byte_of_the_line),
-        cmocka_unit_test(announces_where_both_want_it),
+        cmocka_unit_test(says_what_it_should),
+        cmocka_unit_test(says_the_same_with_its_script),
         cmocka_unit_test(keeps_what_it_said),
+        cmocka_unit_test(writes_any_bytes),
+        cmocka_unit_test(announces_where_both_want_it),
         cmocka_unit_test(says_what_a_command_is_for),
         cmocka_unit_test(has_room_for_every_command),
         cmocka_unit_test(writes_any_arguments),
         cmocka_unit_test(writes_nothing_beyond_its_buffer),
-        cmocka_unit_test(names_its_scripts),
         cmocka_unit_test(has_the_scripts_of_this_version),
+        cmocka_unit_test(needs_no_newer_server_than_redis_6_0),
         cmocka_unit_test(asserts_what_it_is_given),
     };
     return cmocka_run_group_tests_name("command", tests, NULL, NULL);

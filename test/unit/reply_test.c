@@ -5,6 +5,9 @@
 #include "redlock/redlock.h"
 #include "unit/reply_scene.h"
 
+#define TOKEN "0123456789abcdef0123456789abcdef01234567"
+#define NAME_64 "abcdefghijklmnopqrstuvwxyz012345abcdefghijklmnopqrstuvwxyz012345"
+
 /* -- The guard -- */
 
 static void accepts_the_flat_replies(void **state) {
@@ -259,37 +262,97 @@ static void is_not_fooled_by_a_zero(void **state) {
     fixture_free(&f);
 }
 
-static void judges_acquires_that_are_scripts(void **state) {
+static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
+    char wire[256];
+    snprintf(wire, sizeof wire, "$%zu\r\n%s\r\n", strlen(text), text);
+    return judge(f, kind, wire);
+}
+
+static void judges_scripts(void **state) {
     (void)state;
     struct fixture f;
     const char *noscript = "-NOSCRIPT No matching script.\r\n";
     assert_int_equal(judge(&f, RL_COMMAND_SET, noscript).verdict, RL_ERROR); /* it is none */
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, noscript).verdict, RL_NOSCRIPT);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, noscript).verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(&f, RL_COMMAND_TAKE, noscript).verdict, RL_NOSCRIPT);
     assert_int_equal(judge(&f, RL_COMMAND_RAISE, noscript).verdict, RL_NOSCRIPT);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, "-OOM x\r\n").verdict, RL_ERROR);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":0\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").line.which, 1);
-    assert_true(judge(&f, RL_COMMAND_FENCE, ":-1\r\n").counter == 0);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-64\r\n").line.which, REDLOCK_RESOURCES_MAX);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":-65\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":-64\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":-64\r\n").line.which, 64);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":-65\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":2\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_EXTEND, ":-1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":-1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, "+OK\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_FENCE, ":1795246000000001\r\n").verdict, RL_YES);
-    assert_true(judge(&f, RL_COMMAND_FENCE, ":1795246000000001\r\n").counter == 1795246000000001);
-    assert_int_equal(judge(&f, RL_COMMAND_RAISE, ":1\r\n").verdict, RL_YES);
-    assert_int_equal(judge(&f, RL_COMMAND_RAISE, ":0\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_RAISE, ":2\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":1\r\n").verdict, RL_YES);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, ":0\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, "+OK\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_SET_ALL, "$-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_TAKE, "-OOM x\r\n").verdict, RL_ERROR);
+    assert_int_equal(judge(&f, RL_COMMAND_TAKE, ":1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_TAKE, "+OK\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_TAKE, "$-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "1 0 0 0").verdict, RL_YES);
+    assert_true(judge_bulk(&f, RL_COMMAND_TAKE, "1 0 0 1795246000000001").counter ==
+                1795246000000001);
+    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").verdict, RL_NO);
+    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").line.which, REDLOCK_RESOURCES_MAX);
+    assert_true(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").counter == 0);
+    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 65 250").verdict, RL_NOT_REDIS);
+    static const enum rl_command_kind kinds[] = {RL_COMMAND_EXTEND, RL_COMMAND_RAISE,
+                                                 RL_COMMAND_LEAVE, RL_COMMAND_SET_PERMITS};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        assert_int_equal(judge(&f, kinds[i], ":1\r\n").verdict, RL_YES);
+        assert_int_equal(judge(&f, kinds[i], ":0\r\n").verdict, RL_NO);
+        assert_int_equal(judge(&f, kinds[i], ":2\r\n").verdict, RL_NOT_REDIS);
+        assert_int_equal(judge(&f, kinds[i], ":-1\r\n").verdict, RL_NOT_REDIS);
+    }
+}
+
+static void says_what_became_of_an_upgrade(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        enum rl_verdict verdict;
+        uint64_t counter;
+        int64_t life_ms;
+        uint8_t code;
+    } answers[] = {
+        {"1 0 0 0", RL_YES, 0, 0, 0},
+        {"1 0 0 9007199254740991", RL_YES, 9007199254740991, 0, 0},
+        {"0 1 250", RL_NO, 0, 250, RL_UPGRADE_OTHERS},
+        {"0 2 -1", RL_NO, 0, -1, RL_UPGRADE_MEETS_UPGRADE},
+        {"0 3 0", RL_NO, 0, 0, RL_UPGRADE_NO_READER},
+        {"0 0 0", RL_NOT_REDIS, 0, 0, 0},
+        {"0 4 0", RL_NOT_REDIS, 0, 0, 0},
+        {"0 1", RL_NOT_REDIS, 0, 0, 0},
+        {"1", RL_NOT_REDIS, 0, 0, 0},
+        {"1 0 0", RL_NOT_REDIS, 0, 0, 0},
+        {"2 0 0 0", RL_NOT_REDIS, 0, 0, 0},
+    };
+    struct fixture f;
+    for (size_t i = 0; i < COUNT(answers); i++) {
+        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_UPGRADE, answers[i].text);
+        assert_int_equal(answer.verdict, answers[i].verdict);
+        if (answer.verdict != RL_NOT_REDIS) {
+            assert_true(answer.counter == answers[i].counter);
+            assert_true(answer.line.life_ms == answers[i].life_ms);
+            assert_int_equal(answer.line.which, answers[i].code);
+        }
+    }
+    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, ":1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, "$-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, "-NOSCRIPT x\r\n").verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, "-WRONGTYPE x\r\n").verdict, RL_ERROR);
+}
+
+static void shows_who_reads(void **state) {
+    (void)state;
+    static const char *const values[] = {
+        TOKEN, TOKEN ":h", TOKEN ":" NAME_64, TOKEN ":" NAME_64 "x", "", "stranger's"};
+    struct fixture f;
+    for (size_t i = 0; i < COUNT(values); i++) {
+        char text[160];
+        snprintf(text, sizeof text, "999999999 4294967295 %s", values[i]);
+        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_READER, text);
+        assert_int_equal(answer.verdict, RL_YES);
+        assert_int_equal(answer.line.waiting, 999999999);
+        assert_true(answer.line.first_waited_ms == UINT32_MAX);
+        assert_string_equal(answer.text, values[i]);
+    }
+    assert_int_equal(judge(&f, RL_COMMAND_READER, "$-1\r\n").verdict, RL_NO);
+    static const char *const others[] = {
+        "0 1 x", "1000000000 1 x", "1 2", "1", "", "1 x x", "1 2 " TOKEN ":" NAME_64 "xy"};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        assert_int_equal(judge_bulk(&f, RL_COMMAND_READER, others[i]).verdict, RL_NOT_REDIS);
+    }
 }
 
 static void gives_a_reason(void **state) {
@@ -388,7 +451,9 @@ int main(void) {
         cmocka_unit_test(takes_exact_answers_only),
         cmocka_unit_test(takes_a_sighting),
         cmocka_unit_test(is_not_fooled_by_a_zero),
-        cmocka_unit_test(judges_acquires_that_are_scripts),
+        cmocka_unit_test(judges_scripts),
+        cmocka_unit_test(says_what_became_of_an_upgrade),
+        cmocka_unit_test(shows_who_reads),
         cmocka_unit_test(gives_a_reason),
         cmocka_unit_test(knows_the_words_of_redis),
     };

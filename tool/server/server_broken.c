@@ -16,40 +16,46 @@ struct change {
     const char *from, *to;
 };
 
-#define OWN_EACH "redis.call('pexpire', KEYS[i], math.max(redis.call('pttl', KEYS[i]), ARGV[2]))"
-#define TOKEN_EACH "if redis.call('get', KEYS[i]) ~= ARGV[1] then return 0 end"
-#define COUNTER "redis.call('set', KEYS[n + i], s, 'PX', ARGV[4])"
+#define OWN "redis.call('pexpire', k, math.max(redis.call('pttl', k), ms))"
+#define HELD_CONDITION "x ~= v and not (shared"
+#define HELD "if " HELD_CONDITION
+#define ABOVE "if not c or above[i] and not shared then return 0 end"
+#define SET "redis.call('set', k, v, 'PX', ms)"
 
 static const struct change changes[] = {
-    {SERVER_BREAK_EXTEND_SHORTENS, 0, "extend", "math.max(redis.call('pttl', KEYS[1]), ARGV[2])",
-     "ARGV[2]"},
-    {SERVER_BREAK_EXTEND_SHORTENS, 0, NULL, "math.max(redis.call('pttl', KEYS[i]), ARGV[2])",
-     "ARGV[2]"},
-    {SERVER_BREAK_EXTEND_SHORTENS, 0, "extend_shared", "math.max(ends[i], now + ms)", "now + ms"},
+    {SERVER_BREAK_EXTEND_SHORTENS, 0, "extend", "math.max(redis.call('pttl', KEYS[i]), ms)", "ms"},
+    {SERVER_BREAK_EXTEND_SHORTENS, 0, "extend", "math.max(ends[i], now + ms)", "now + ms"},
     {SERVER_BREAK_BLIND_RELEASE, 0, "release", "if redis.call('get', KEYS[1]) == ARGV[1] then",
      "if redis.call('get', KEYS[1]) then"},
-    {SERVER_BREAK_BLIND_RELEASE, 0, "release", "local mine = v == ARGV[1]",
-     "local mine = type(v) == 'string'"},
-    {SERVER_BREAK_RAISE_BLIND, 0, "raise", TOKEN_EACH, ""},
-    {SERVER_BREAK_RAISE_BLIND, 0, "raise", "if not c or c > f then return 0 end", ""},
-    {SERVER_BREAK_RAISE_LARGER, 0, "raise", "if not c or c > f then return 0 end",
-     "if not c or c > f then return 1 end"},
-    {SERVER_BREAK_RAISE_ANYWHERE, 0, "raise", TOKEN_EACH, ""},
-    {SERVER_BREAK_COUNTER_TTL, 0, NULL, COUNTER,
+    {SERVER_BREAK_BLIND_RELEASE, 0, "release_line", "redis.pcall('get', k) == v then",
+     "redis.pcall('get', k) then"},
+    {SERVER_BREAK_BLIND_RELEASE, 0, "release_permit", "local mine = x == v",
+     "local mine = type(x) == 'string'"},
+    {SERVER_BREAK_BLIND_RELEASE, 0, "release_line", "local mine, shared = x == v,",
+     "local mine, shared = type(x) == 'string',"},
+    {SERVER_BREAK_RAISE_BLIND, 0, "raise", HELD, "if shared and " HELD_CONDITION},
+    {SERVER_BREAK_RAISE_BLIND, 0, "raise", ABOVE, "if not c then return 0 end"},
+    {SERVER_BREAK_RAISE_LARGER, 0, "raise", ABOVE,
+     "if not c or above[i] and not shared then return 1 end"},
+    {SERVER_BREAK_RAISE_ANYWHERE, 0, "raise", HELD, "if shared and " HELD_CONDITION},
+    {SERVER_BREAK_COUNTER_TTL, 0, NULL, "redis.call('set', KEYS[n + i], s, 'PX', ARGV[4])",
      "redis.call('set', KEYS[n + i], s, 'PX', ARGV[2])"},
-    {SERVER_BREAK_COUNTER_TTL, 0, "extend_fenced", "'PX', ARGV[4])", "'PX', ARGV[2])"},
-    {SERVER_BREAK_COUNTER_TTL, 0, "extend_fenced", "'pexpire', k, ARGV[4])",
-     "'pexpire', k, ARGV[2])"},
-    {SERVER_BREAK_COUNTER_TTL, 0, "extend_shared", "ARGV[5])", "ARGV[2])"},
+    {SERVER_BREAK_COUNTER_TTL, 0, "extend", "KEYS[i], f, 'PX', ARGV[4])",
+     "KEYS[i], f, 'PX', ARGV[2])"},
+    {SERVER_BREAK_COUNTER_TTL, 0, "extend", "'pexpire', KEYS[i], ARGV[4])",
+     "'pexpire', KEYS[i], ARGV[2])"},
     {SERVER_BREAK_COUNTER_LEFT, 0, "extend", "if type(c) ~= 'table' then", "if false then"},
-    {SERVER_BREAK_PARTIAL_SET, 0, "set_", "if v and v ~= ARGV[1] then return -i end", ""},
-    {SERVER_BREAK_TAKE_ANY, 0, "take", "if v and v ~= ARGV[1] and", "if false and"},
-    {SERVER_BREAK_TAKE_SHORTENS, 0, "take", OWN_EACH, "redis.call('pexpire', KEYS[i], ARGV[2])"},
-    {SERVER_BREAK_TAKE_LEAVES, 0, "take", OWN_EACH, ""},
-    {SERVER_BREAK_TAKE_KEEPS, 0, "take", "redis.call('set', KEYS[i], ARGV[1], 'PX', ARGV[2])",
-     "local left = redis.call('pttl', KEYS[i])\n"
-     "redis.call('set', KEYS[i], ARGV[1], 'PX', left > 0 and left or ARGV[2])"},
-    {SERVER_BREAK_TAKE_OTHERS, 0, "take", "local any = p == string.rep('*', 32)",
+    {SERVER_BREAK_PARTIAL_SET, 0, "take", "if x and x ~= v and (p == '' or",
+     "if x and x ~= v and (p ~= '' and"},
+    {SERVER_BREAK_PARTIAL_SET, 0, "take", SET,
+     "if p == '' then redis.call('set', k, v, 'PX', ms, 'NX') else " SET " end"},
+    {SERVER_BREAK_TAKE_ANY, 0, "take", "if x and x ~= v and (p == ''",
+     "if x and x ~= v and p == '' and (p == ''"},
+    {SERVER_BREAK_TAKE_SHORTENS, 0, "take", OWN, "redis.call('pexpire', k, ms)"},
+    {SERVER_BREAK_TAKE_LEAVES, 0, "take", OWN, ""},
+    {SERVER_BREAK_TAKE_KEEPS, 0, "take", SET,
+     "local left = redis.call('pttl', k)\nredis.call('set', k, v, 'PX', left > 0 and left or ms)"},
+    {SERVER_BREAK_TAKE_OTHERS, 0, "take", "local any = p == '********************************'",
      "local any = true"},
     {SERVER_BREAK_SERVE_STAYS, 0, NULL, "local m = redis.pcall('zpopmin', l)[1]",
      "local m = first(l)"},
@@ -57,48 +63,47 @@ static const struct change changes[] = {
      "elseif free then"},
     {SERVER_BREAK_HEIR_UNTOLD, 0, NULL, "local function heir(l, was, me)\nfor i = 1, 16 do",
      "local function heir(l, was, me)\nfor i = 1, 0 do"},
-    {SERVER_BREAK_LEAVE_BLIND, 0, "leave", "if v == 'reserved:' .. p then",
-     "if type(v) == 'string' then"},
+    {SERVER_BREAK_LEAVE_BLIND, 0, "leave", "if v == mine then", "if type(v) == 'string' then"},
     {SERVER_BREAK_JOIN_ANEW, 0, "join", "redis.call('zadd', l, 'nx', s, me)",
      "redis.call('zadd', l, s, me)"},
     {SERVER_BREAK_JOIN_PASSES, 0, "join", "if not m or m == me then\nyes = free",
      "if free or not m or m == me then\nyes = free"},
-    {SERVER_BREAK_JOIN_DEAD, 0, "join",
-     "if redis.pcall('pubsub', 'numsub', c)[2] ~= 0 then break end", "if true then break end"},
-    {SERVER_BREAK_SHARE_ANY, 0, "share", "if x and not was[i] and (p == ''",
+    {SERVER_BREAK_JOIN_DEAD, 0, "join", "if not gone(m) then break end", "if true then break end"},
+    {SERVER_BREAK_SHARE_ANY, 0, "take", "if x and not was[i] and (p == ''",
      "if false and (p == ''"},
     {SERVER_BREAK_SHARE_SHORTENS, 0, NULL,
      "local last = tonumber(redis.call('zrange', z, -1, -1, 'withscores')[2])", "local last = e"},
-    {SERVER_BREAK_SHARE_ENDS, 0, "release_shared",
+    {SERVER_BREAK_SHARE_ENDS, 0, "release_line",
      "return tonumber(had) > now, not last[1] and not last.err",
      "return tonumber(had) > now, true"},
     {SERVER_BREAK_UPGRADE_BLIND, 0, "upgrade",
      "if is[i] and redis.call('zcount', readers(k), '(' .. num(now), '+inf') > 1 then",
      "if false then"},
-    {SERVER_BREAK_EXTEND_CONVERTS, 0, "extend_shared", "if is[i] or ARGV[3] == '1' then",
+    {SERVER_BREAK_EXTEND_CONVERTS, 0, "extend", "if is[i] or mode == 'convert' then",
      "if true then"},
-    {SERVER_BREAK_INTENT_UNHEARD, 0, "share", "if type(left) == 'number' and left > 0 then",
+    {SERVER_BREAK_INTENT_UNHEARD, 0, "take", "if type(left) == 'number' and left > 0 then",
      "if false then"},
     {SERVER_BREAK_INTENT_SHORTENS, 0, NULL, "and left < tonumber(ms) then", "then"},
     {SERVER_BREAK_INTENT_STAYS, 0, NULL, "left < tonumber(ms) then", "true then"},
     {SERVER_BREAK_INTENT_STAYS, 0, NULL, "redis.pcall('set', q, '1', 'PX', ms)",
      "redis.pcall('set', q, '1')"},
 
-    {0, SERVER_PERMITS_COUNTED, "take_permit", "local n, p = #KEYS, ARGV[3]\n",
-     "local n, p, free = #KEYS, ARGV[3], {}\n"
-     "for i = 0, tonumber(ARGV[4]) - 1 do\n"
-     "local v = redis.call('get', slot(i))\n"
-     "if not v or v == 'reserved' or v == 'reserved:' .. p then free[#free + 1] = slot(i) end\n"
+    {0, SERVER_PERMITS_COUNTED, "take", "number, line = pk, l\n",
+     "number, line = pk, l\n"
+     "local free = {}\n"
+     "for i = 0, tonumber(mode) - 1 do\n"
+     "local x = redis.call('get', slot(i))\n"
+     "if not x or x == 'reserved' or x == mine then free[#free + 1] = slot(i) end\n"
      "end\n"
      "if #free < n then return '0 1 100' end\n"
      "for i = 1, n do KEYS[i] = free[i] end\n"},
-    {0, SERVER_PERMITS_COUNTED, "release_permit", "if #KEYS == 1 and ARGV[3] == 'serve' and",
+    {0, SERVER_PERMITS_COUNTED, "release_permit", "if #KEYS == 1 and how == 'serve' and",
      "if false and"},
-    {0, SERVER_PERMITS_COUNTED, "release_permit", "local was = mode == 'serve' and first(l)",
+    {0, SERVER_PERMITS_COUNTED, "release_permit", "local was = how == 'serve' and first(l)",
      "for i = 0, 15 do\n"
-     "if redis.call('get', slot(i)) == ARGV[1] then redis.call('del', slot(i)) end\n"
+     "if redis.call('get', slot(i)) == v then redis.call('del', slot(i)) end\n"
      "end\n"
-     "local was = mode == 'serve' and first(l)"},
+     "local was = how == 'serve' and first(l)"},
     {0, SERVER_PERMITS_ABOVE, NULL,
      "for i = 0, k - 1 do\nlocal j = (from + i) % k\nlocal w = v[j + 1]",
      "k = k + 1\n"

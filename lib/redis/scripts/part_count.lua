@@ -1,8 +1,9 @@
--- w: how many wait in the lines that were counted. f: for how long the first of them has, in ms.
+-- w: how many wait in the lines that were counted. longest: for how long the first of them has, in
+-- ms.
 --
 -- Nothing in here raises an error, whatever is in the line: it runs after keys were set or deleted.
 -- A score is the node's TIME in us less the time waited; the clock may have stepped since.
-local w, f = 0, 0
+local w, longest = 0, 0
 local function count(l)
     local m = redis.pcall('zrange', l, 0, 0, 'withscores')
     local n = m[2] and redis.pcall('zcard', l)
@@ -11,6 +12,6 @@ local function count(l)
     local t, s = redis.pcall('time'), tonumber(m[2])
     if t[2] and s then
         local ms = math.floor((t[1] * 1000000 + t[2] - s) / 1000)
-        f = math.max(f, math.min(ms, 4294967295))
+        longest = math.max(longest, math.min(ms, 4294967295))
     end
 end

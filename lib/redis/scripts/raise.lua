@@ -1,16 +1,29 @@
--- Sets the counters to the fence, if the token is still there and no counter is above it.
+-- Sets the counters to the fence, if the value still holds every key.
 --
--- KEYS: the n resources, then their n counters. ARGV: the value, the fence, the life of the
--- counters in ms. Returns 1; 0: the token is gone, or a counter is above the fence or is none.
-local n, f = #KEYS / 2, tonumber(ARGV[2])
+-- KEYS: the resources or slots, then their counters. ARGV: the value, the fence, the life of the
+-- counters in ms, and for a reader the mode "shared". Returns 1; 0: the token is gone, or a counter
+-- is none, or for a writer one is above the fence.
+--
+-- For a reader a counter that is above the fence stays, and is good: another reader has raised it.
+-- (No writer has, since this one reads; and of a reader's fence nothing is asked but that the next
+-- writer's is larger.)
+-- include: part_readers.lua
+local n, v, f, shared = #KEYS / 2, ARGV[1], tonumber(ARGV[2]), ARGV[4] == 'shared'
 for i = 1, n do
-    if redis.call('get', KEYS[i]) ~= ARGV[1] then return 0 end
+    local x = redis.call('get', KEYS[i])
+    if x ~= v and not (shared and x == 'redlock:shared' and lease(KEYS[i], v)) then return 0 end
 end
-for i = n + 1, 2 * n do
+local above = {}
+for i = n + 1, #KEYS do
     local c = tonumber(redis.call('get', KEYS[i]) or 0)
-    if not c or c > f then return 0 end
+    above[i] = c and c > f
+    if not c or above[i] and not shared then return 0 end
 end
-for i = n + 1, 2 * n do
-    redis.call('set', KEYS[i], ARGV[2], 'PX', ARGV[3])
+for i = n + 1, #KEYS do
+    if above[i] then
+        redis.call('pexpire', KEYS[i], ARGV[3])
+    else
+        redis.call('set', KEYS[i], ARGV[2], 'PX', ARGV[3])
+    end
 end
 return 1

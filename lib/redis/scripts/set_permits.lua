@@ -1,6 +1,6 @@
 -- How many permits a semaphore has from now on.
 --
--- KEYS: the permits' key. ARGV: the number, the life of a reservation in ms, the resource. Returns
+-- KEYS: the permits' key. ARGV: the life of a reservation in ms, the number, the resource. Returns
 -- 1.
 --
 -- Who waits is served with what is free now. Slots above a smaller number are held until they are
@@ -8,10 +8,10 @@
 -- include: part_line.lua
 -- include: part_permit.lua
 -- include: part_permit_serve.lua
-keep(ARGV[1])
-local k, was = tonumber(ARGV[1]), first(l)
+keep(ARGV[2])
+local k, was = tonumber(ARGV[2]), first(l)
 if was then
-    serve(redis.pcall('mget', slots(k)), k, ARGV[2])
+    serve(redis.pcall('mget', slots(k)), k, ARGV[1])
     heir(l, was)
 end
 return 1

@@ -1,30 +1,127 @@
--- Any number of resources: sets every key that is free, reserved for nobody or for this place, or
--- has this value already; or no key at all.
+-- Votes for a lock: sets every key that may be taken, or no key at all.
 --
--- KEYS: the resources. ARGV: the value, its life in ms, the place. Returns "1 W F 0": so many wait
--- in the lines of these resources here, writers and readers, and the first of them for F ms; or
--- "0 I LIFE": the first resource that refuses, counted from 1, and its key's life in ms (-1: for
--- ever).
+-- KEYS: the resources, or the slots of a semaphore; with a fence their counters behind them. ARGV:
+-- the value, its life in ms, the least fence that is good ("": no fence), the life of the counters
+-- in ms, the place ("": none), for how long readers shut the door behind them in ms ("": not at
+-- all), and the mode: "" exclusive, "shared", or how many permits the semaphore has, followed by
+-- its resource. Returns "1 W F FENCE": W wait in the lines of these resources here, the first of
+-- them for F ms (a writer without a place is not told: 0 and 0); or "0 I LIFE": the first key that
+-- refuses, counted from 1, and its life in ms (-1: it never ends); or the error PERMITS: this node
+-- keeps another number, and slots are in use.
 --
--- It is a vote, as SET NX is one. What may it overwrite? A reservation, which nobody relies on: it
--- was written by a release, in place of a token that its owner had given up, and is no vote and no
--- grant. It is "reserved", or "reserved:" and a place; no token begins so, tokens being hex digits.
--- One for another place refuses, which safety does not need, but order does; unless the place is
--- 32 times "*": clients that do not agree on who keeps the line, and so are each first in one, get
--- past each other's reservations by it. And its own key, whose life it prolongs to what is asked
--- for (a reservation's short life ends with the reservation: SET gives the key a life of its own),
--- and never shortens: a vote that was counted before stands as long as it was counted on.
+-- It is a vote, as SET NX is one. What may it overwrite? With a place, a reservation, which nobody
+-- relies on: a release wrote it in place of a token that its owner had given up. It is "reserved",
+-- or "reserved:" and a place, or for readers "reserved:shared"; no token begins so, tokens being
+-- hex digits. A reservation for another place refuses, which order needs and safety does not. The
+-- place of 32 times "*" gets past all of them: clients that disagree about home, and so are each
+-- first in a line, use it. And its own key, whose life it prolongs and never shortens: a vote that
+-- was counted stands as long as it was counted on.
 --
--- Can it leave a part of itself behind? All keys are looked at before the first is set, so that an
--- error (a key of another type: WRONGTYPE) finds nothing set. What follows the first SET cannot
--- fail by itself: a server that may not write, or is full, says so to the first command that
--- writes. What is counted afterwards raises no error.
--- include: part_count.lua
-local n, p = #KEYS, ARGV[3]
--- include: part_may_take.lua
-for i = 1, n do
-    -- include: part_take_key.lua
-    count('libredlock:line:{' .. KEYS[i] .. '}')
-    count('libredlock:line:shared:{' .. KEYS[i] .. '}')
+-- A reader's vote is a lease: it refuses writers and no readers (part_readers.lua). An intent keeps
+-- out readers that have no place and no lease yet, or a stream of them would let no writer in; that
+-- is order, so it may be forbidden or lost. A token refuses a reader, also the reader's own: a
+-- writer that becomes a reader extends (extend.lua).
+--
+-- Can it leave a part of itself behind? It looks at all keys and counters before it sets the first,
+-- so an error (WRONGTYPE) finds nothing set. A server that may not write, or is full, says so at the
+-- first command that writes. What is counted afterwards raises no error.
+--
+-- A writer's fence is one more than every counter. A reader's is the largest counter: no smaller
+-- than that of any writer before it, and smaller than the next writer's. A reservation has no fence.
+--
+-- The first lines are for the first reader where no writer waits, without a fence, which is the
+-- usual case: the same as what follows, in half the commands and without its functions.
+local v, ms, f = ARGV[1], ARGV[2], ARGV[3] or ''
+local p, shut, mode = ARGV[5] or '', ARGV[6] or '', ARGV[7] or ''
+if mode == 'shared' and #KEYS == 1 and p == '' and shut == '' then
+    local k = KEYS[1]
+    local z = 'libredlock:readers:{' .. k .. '}'
+    if redis.pcall('exists', k, z, 'libredlock:intent:{' .. k .. '}',
+        'libredlock:line:{' .. k .. '}') == 0 then
+        local c = redis.call('time')
+        local till = string.format('%.0f', c[1] * 1000 + math.floor(c[2] / 1000) + ms)
+        redis.call('zadd', z, till, v)
+        redis.call('pexpireat', z, till)
+        redis.call('set', k, 'redlock:shared', 'PX', ms)
+        redis.call('pexpireat', k, till)
+        return '1 0 0 0'
+    end
 end
-return string.format('1 %.0f %.0f 0', w, f)
+local n, mine = f == '' and #KEYS or #KEYS / 2, p ~= '' and 'reserved:' .. p
+local any = p == '********************************'
+if mode == 'shared' then
+    -- include: part_count.lua
+    -- include: part_readers.lua
+    -- include: part_hold.lua
+    -- include: part_intent.lua
+    local was, ends, g = {}, {}, 0
+    for i = 1, n do
+        local k = KEYS[i]
+        local x = redis.call('get', k)
+        was[i] = x == 'redlock:shared'
+        if x and not was[i] and (p == '' or x ~= 'reserved' and x ~= 'reserved:shared' and
+            x ~= mine and not (any and string.sub(x, 1, 9) == 'reserved:')) then
+            return string.format('0 %.0f %.0f', i, redis.call('pttl', k))
+        end
+        ends[i] = was[i] and lease(k, v)
+        if p == '' and not ends[i] then
+            local left = redis.pcall('pttl', 'libredlock:intent:{' .. k .. '}')
+            if type(left) == 'number' and left > 0 then
+                return string.format('0 %.0f %.0f', i, left)
+            end
+        end
+    end
+    for i = n + 1, #KEYS do
+        local c = tonumber(redis.call('get', KEYS[i]) or f)
+        if not c or c < 0 or c >= 9007199254740991 then
+            return redis.error_reply('ERR ' .. KEYS[i] .. ' is not the counter of a fence')
+        end
+        g = math.max(g, c)
+    end
+    for i = 1, n do
+        hold(KEYS[i], v, math.max(ends[i] or 0, now + ms), was[i])
+        if shut ~= '' then note(KEYS[i], shut) end
+        if f ~= '' then redis.call('set', KEYS[n + i], num(g), 'PX', ARGV[4]) end
+        count('libredlock:line:{' .. KEYS[i] .. '}')
+    end
+    return string.format('1 %.0f %.0f %.0f', w, longest, g)
+end
+local number, line
+if mode ~= '' then
+    -- include: part_permit.lua
+    local e = disagree(tonumber(mode))
+    if e then return e end
+    number, line = pk, l
+end
+local owns = false
+for i = 1, n do
+    local x = redis.call('get', KEYS[i])
+    owns = owns or x == v
+    if x and x ~= v and (p == '' or x ~= 'reserved' and x ~= mine and
+        not (any and string.sub(x, 1, 9) == 'reserved:')) then
+        return string.format('0 %.0f %.0f', i, redis.call('pttl', KEYS[i]))
+    end
+end
+local g = tonumber(f) or 0
+-- include: part_fence.lua
+for i = 1, n do
+    local k = KEYS[i]
+    if owns and redis.call('get', k) == v then
+        redis.call('pexpire', k, math.max(redis.call('pttl', k), ms))
+    else
+        redis.call('set', k, v, 'PX', ms)
+    end
+    if f ~= '' then redis.call('set', KEYS[n + i], s, 'PX', ARGV[4]) end
+end
+if line then redis.call('set', number, mode, 'PX', 86400000) end
+if p == '' then return '1 0 0 ' .. s end
+-- include: part_count.lua
+if line then
+    count(line)
+else
+    for i = 1, n do
+        count('libredlock:line:{' .. KEYS[i] .. '}')
+        count('libredlock:line:shared:{' .. KEYS[i] .. '}')
+    end
+end
+return string.format('1 %.0f %.0f %s', w, longest, s)

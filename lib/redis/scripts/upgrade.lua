@@ -7,12 +7,11 @@
 --
 -- It is a vote as TAKE is one: it finds no lease but its own, and from then on the token refuses
 -- all. Nothing that is counted on is shortened: a lease of this value becomes the key, which lives
--- as long at least. A vote of a round that was not won is a reader's as well (extend_shared.lua).
+-- as long at least. A vote of a round that was not won is a reader's as well (extend.lua).
 --
 -- A fence is counted up, as TAKE's: that of a reader is shared with other readers, and with the
 -- last writer before them.
 -- include: part_readers.lua
--- include: part_lease.lua
 local n, v, g, code = ARGV[3] and #KEYS / 2 or #KEYS, ARGV[1], tonumber(ARGV[3] or 0), 0
 local is, life = {}, 0
 for i = 1, n do
