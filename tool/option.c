@@ -38,11 +38,11 @@ static bool is_near(const char *a, const char *b, int changes) {
     if (*a == *b) {
         return true;
     }
-    return changes > 0 &&
-           ((*a != '\0' && is_near(a + 1, b, changes - 1)) ||
-            (*b != '\0' && is_near(a, b + 1, changes - 1)) ||
-            (*a != '\0' && *b != '\0' && is_near(a + 1, b + 1, changes - 1)) ||
-            (*a != '\0' && *a == b[1] && a[1] == *b && is_near(a + 2, b + 2, changes - 1)));
+    return changes > 0 && ((*a != '\0' && is_near(a + 1, b, changes - 1)) ||
+                           (*b != '\0' && is_near(a, b + 1, changes - 1)) ||
+                           (*a != '\0' && *b != '\0' && is_near(a + 1, b + 1, changes - 1)) ||
+                           (*a != '\0' && *b != '\0' && *a == b[1] && a[1] == *b &&
+                            is_near(a + 2, b + 2, changes - 1)));
 }
 
 int tool_typing_mistakes(const char *typed, const char *name) {

@@ -135,7 +135,7 @@ static void fact_end(struct sim_world *world, const struct sim_fact *fact) {
         sim_check_line_left(world, fact->client, fact);
     }
     /* A token that was granted ends by its release or loss: another of its owner may have it. */
-    if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE && !fact->arg &&
+    if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE && !fact->arg && fact->token != 0 &&
         !world->check.tokens[fact->token].is_granted) {
         give_up(world, fact->token);
     }
