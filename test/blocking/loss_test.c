@@ -232,7 +232,7 @@ static void keep(const redlock_event *event, void *data) {
     struct busy *busy = data;
     size_t length = 0;
     const void *resource = redlock_lock_resource(event->lock, &length);
-    if (event->type == REDLOCK_EVENT_SUBMITTED && length == 4 && memcmp(resource, "busy", 4) == 0) {
+    if (event->type == REDLOCK_EVENT_SUBMITTED && length >= 4 && memcmp(resource, "busy", 4) == 0) {
         atomic_fetch_add(&busy->kept, 1);
         uv_sem_wait(&busy->go_on);
     }
