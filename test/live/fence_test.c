@@ -105,6 +105,21 @@ static void raises_counters_that_differ(void **state) {
     live_end(live);
 }
 
+/* docs/operations.md: TIME may be forbidden to who uses neither readers nor permits nor turns. */
+static void raises_where_time_is_forbidden(void **state) {
+    struct live *live = *state;
+    redlock_lock *lock = live_lock(live->client, "key");
+    live_tell(live, 0, "SET " COUNTER " 8000000000000000");
+    live_tell(live, 1, "SET " COUNTER " 8000000000000005");
+    live_tell(live, 2, "SET " COUNTER " 8000000000000009");
+    live_tell_all(live, "ACL SETUSER default -time");
+    const uint64_t fence = grant(live, lock);
+    assert_int_equal(live_stats(live->client).raised, 1);
+    assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_FAILED), 0);
+    assert_true(placed(live, fence) >= 3);
+    live_end(live);
+}
+
 static void keeps_it_while_it_is_held(void **state) {
     struct live *live = *state;
     redlock_lock *lock = live_lock(live->client, "key");
@@ -333,6 +348,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(grows),
         LIVE_TEST_FIVE(raises_counters_that_differ),
+        LIVE_TEST_FIVE(raises_where_time_is_forbidden),
         LIVE_TEST_FIVE(keeps_it_while_it_is_held),
         LIVE_TEST_FIVE(keeps_the_counters_as_well),
         LIVE_TEST_FIVE(excludes_plain_clients),

@@ -17,8 +17,7 @@ struct change {
 };
 
 #define OWN "redis.call('pexpire', k, math.max(redis.call('pttl', k), ms))"
-#define HELD_CONDITION "x ~= v and not (shared"
-#define HELD "if " HELD_CONDITION
+#define HELD "if x ~= v then"
 #define ABOVE "if not c or above[i] and not shared then return 0 end"
 #define SET "redis.call('set', k, v, 'PX', ms)"
 
@@ -33,11 +32,11 @@ static const struct change changes[] = {
      "local mine = type(x) == 'string'"},
     {SERVER_BREAK_BLIND_RELEASE, 0, "release_line", "local mine, shared = x == v,",
      "local mine, shared = type(x) == 'string',"},
-    {SERVER_BREAK_RAISE_BLIND, 0, "raise", HELD, "if shared and " HELD_CONDITION},
+    {SERVER_BREAK_RAISE_BLIND, 0, "raise", HELD, "if shared and x ~= v then"},
     {SERVER_BREAK_RAISE_BLIND, 0, "raise", ABOVE, "if not c then return 0 end"},
     {SERVER_BREAK_RAISE_LARGER, 0, "raise", ABOVE,
      "if not c or above[i] and not shared then return 1 end"},
-    {SERVER_BREAK_RAISE_ANYWHERE, 0, "raise", HELD, "if shared and " HELD_CONDITION},
+    {SERVER_BREAK_RAISE_ANYWHERE, 0, "raise", HELD, "if shared and x ~= v then"},
     {SERVER_BREAK_COUNTER_TTL, 0, NULL, "redis.call('set', KEYS[n + i], s, 'PX', ARGV[4])",
      "redis.call('set', KEYS[n + i], s, 'PX', ARGV[2])"},
     {SERVER_BREAK_COUNTER_TTL, 0, "extend", "KEYS[i], f, 'PX', ARGV[4])",

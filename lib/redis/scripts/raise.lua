@@ -6,12 +6,15 @@
 --
 -- For a reader a counter that is above the fence stays, and is good: another reader has raised it.
 -- (No writer has, since this one reads; and of a reader's fence nothing is asked but that the next
--- writer's is larger.)
--- include: part_readers.lua
+-- writer's is larger.) Only a reader needs TIME: users that neither read nor wait may lack it.
 local n, v, f, shared = #KEYS / 2, ARGV[1], tonumber(ARGV[2]), ARGV[4] == 'shared'
 for i = 1, n do
     local x = redis.call('get', KEYS[i])
-    if x ~= v and not (shared and x == 'redlock:shared' and lease(KEYS[i], v)) then return 0 end
+    if x ~= v then
+        if not shared or x ~= 'redlock:shared' then return 0 end
+        -- include: part_readers.lua
+        if not lease(KEYS[i], v) then return 0 end
+    end
 end
 local above = {}
 for i = n + 1, #KEYS do
