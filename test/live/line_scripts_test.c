@@ -223,6 +223,19 @@ static void works_with_anything_in_the_lines_place(void **state) {
     live_end(live);
 }
 
+/* What is under a slot's name and is no string is nobody who waits. */
+static void counts_no_slot_of_another_type(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    live_tell(live, 0, "RPUSH libredlock:slot:0:{key} x");
+    redisReply *reply = live_ask(live, 0, "EVAL %s 1 libredlock:slot:0:{key} %s 0 serve 3 key",
+                                 rl_command_script(RL_COMMAND_RELEASE_PERMIT), first);
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    assert_string_equal(reply->str, "0 0 0 0");
+    freeReplyObject(reply);
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(hands_on),
@@ -232,6 +245,7 @@ int main(void) {
         LIVE_TEST(leaves_what_is_reserved_elsewhere),
         LIVE_TEST(releases_where_there_is_no_room),
         LIVE_TEST(works_with_anything_in_the_lines_place),
+        LIVE_TEST(counts_no_slot_of_another_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ for i = 1, #KEYS do
         end
     elseif type(x) == 'table' and not string.find(x.err, 'WRONGTYPE', 1, true) then
         e = x
-    elseif how ~= '' and x and x ~= 'reserved' then
+    elseif how ~= '' and type(x) == 'string' and x ~= 'reserved' then
         others = others + 1
     end
     if del then redis.call('del', KEYS[i]) end
