@@ -11,6 +11,14 @@
 #include "client/permit_answer.h"
 #include "client/step.h"
 
+/* A fence that leaves no room to count, or none where one was asked for. */
+static bool has_bad_fence(const struct rl_request *request, const struct rl_answer *answer) {
+    const bool asks = request->counter > 0 &&
+                      (request->kind == RL_COMMAND_TAKE || request->kind == RL_COMMAND_UPGRADE);
+    return answer->counter > RL_FENCE_VOTE_MAX ||
+           (asks && answer->verdict == RL_YES && answer->counter == 0);
+}
+
 /* What the core is to make of an answer. */
 static enum rl_outcome outcome_of(const struct rl_request *request,
                                   const struct rl_answer *answer) {
@@ -29,7 +37,7 @@ static enum rl_outcome outcome_of(const struct rl_request *request,
     if (answer->verdict == RL_ERROR && sets_by_script) {
         return RL_OUTCOME_PROTOCOL_ERROR; /* it may have stopped half-way, with a key set */
     }
-    if (answer->counter > RL_FENCE_VOTE_MAX) {
+    if (has_bad_fence(request, answer)) {
         return RL_OUTCOME_PROTOCOL_ERROR; /* its key is set */
     }
     return outcomes[answer->verdict];
@@ -56,7 +64,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     if (answer->verdict == RL_ERROR) {
         place->error = reason;
         snprintf(place->words, sizeof place->words, "%s", answer->text);
-    } else if (answer->counter > RL_FENCE_VOTE_MAX) {
+    } else if (has_bad_fence(request, answer)) {
         reason = REDLOCK_ERR_NODE_PROTOCOL;
     }
     rl_mode_learn(call->lock, place->index, request, answer);

@@ -207,6 +207,34 @@ static void takes_no_wrong_answer_for_a_renewal(void **state) {
     five_stop(&f);
 }
 
+/* A yes without the fence that was asked for, by the node that keeps the key, is none. */
+static void takes_no_yes_without_its_fence(void **state) {
+    (void)state;
+    struct five f;
+    struct five_done done = {0, 0};
+    size_t hostile = 1;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    fake_node_rule(
+        f.nodes[1],
+        (struct fake_rule){
+            .command = "take", .times = 1, .action = FAKE_REPLACE, .bytes = "$7\r\n1 0 0 0\r\n"});
+    redlock_acquire_options options = five_one_try(&f);
+    options.fencing = 1;
+    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
+    assert_int_equal(five_wait(&f, &done), 0);
+    assert_true(five_run_until(&f, has_voted, &hostile));
+    expect_protocol_failure(&f, "1 0 0 0");
+    assert_true(redlock_lock_fence(f.lock) > 0);
+    assert_int_equal(five_release(&f, f.lock), 0);
+    five_wait_repaid(&f);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(fake_node_keys(f.nodes[i]), 1); /* its counter */
+        f.may_keep |= 1u << i;
+    }
+    five_stop(&f);
+}
+
 /* A majority that answers wrongly does not grant. */
 static void needs_three_right_answers(void **state) {
     (void)state;
@@ -346,6 +374,7 @@ int main(void) {
         cmocka_unit_test(survives_two_that_speak_out_of_turn),
         cmocka_unit_test(takes_no_wrong_answer_for_a_grant),
         cmocka_unit_test(takes_no_wrong_answer_for_a_renewal),
+        cmocka_unit_test(takes_no_yes_without_its_fence),
         cmocka_unit_test(needs_three_right_answers),
         cmocka_unit_test(caps_what_has_no_end),
         cmocka_unit_test(refuses_deep_nesting_and_floods),
