@@ -137,10 +137,13 @@ static void put_keys(struct rl_writer *w, const struct rl_command *command, bool
 
 /* -- Arguments -- */
 
+#define ARGS_MAX 8
+
 struct arg {
     const void *bytes; /* NULL: the number */
     size_t length;
     uint64_t number;
+    bool is_value; /* the token, and the holder behind it */
 };
 
 static struct arg text(const char *bytes) {
@@ -158,7 +161,7 @@ static struct arg number_if(bool is_there, uint64_t n) {
 static struct arg place_of(const struct rl_command *command) {
     const bool has_one = command->place != NULL;
     assert(!has_one || memchr(command->place, '\0', RL_PLACE_LEN) == NULL);
-    return has_one ? (struct arg){command->place, RL_PLACE_LEN, 0} : text("");
+    return has_one ? (struct arg){.bytes = command->place, .length = RL_PLACE_LEN} : text("");
 }
 
 /* How a RELEASE_LINE goes. */
@@ -209,7 +212,7 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
             return place_of(command);
         case 'h':
             return target->holder_length > 0
-                       ? (struct arg){target->holder, target->holder_length, 0}
+                       ? (struct arg){.bytes = target->holder, .length = target->holder_length}
                        : text("");
         case 'w':
             return number(command->waited_ms);
@@ -230,8 +233,9 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
         case 'm': /* of a semaphore the number of its permits, and its resource behind it */
             return mode_of(command);
         case 'r':
-            return knows_permits(command) ? (struct arg){resource->data, resource->length, 0}
-                                          : text("");
+            return knows_permits(command)
+                       ? (struct arg){.bytes = resource->data, .length = resource->length}
+                       : text("");
         case 'x': /* the mode, where slots are keys like others */
             return reader_of(command);
         case 'o':
@@ -261,37 +265,25 @@ static void put_value(struct rl_writer *w, const struct rl_command *command) {
     rl_put_bytes(w, "\r\n", 2);
 }
 
-static bool is_empty(const struct arg *arg) {
-    return arg->bytes != NULL && arg->length == 0;
-}
-
-/* How many arguments there are: empty ones at the end are left out. */
-static size_t count_args(const struct rl_command *command) {
+/* The arguments; empty ones at the end are left out. Returns how many there are. */
+static size_t list_args(const struct rl_command *command, struct arg args[ARGS_MAX]) {
     const char *letters = rows[command->kind].args;
-    size_t n = strlen(letters);
-    while (n > 0 && letters[n - 1] != 'v') {
-        const struct arg last = arg_of(command, letters[n - 1]);
-        if (!is_empty(&last)) {
-            break;
-        }
-        n--;
+    size_t n = 0;
+    for (size_t i = 0; letters[i] != '\0'; i++) {
+        assert(i < ARGS_MAX);
+        args[i] = letters[i] == 'v' ? (struct arg){.is_value = true} : arg_of(command, letters[i]);
+        n = args[i].bytes != NULL && args[i].length == 0 ? n : i + 1;
     }
     return n;
 }
 
-static void put_args(struct rl_writer *w, const struct rl_command *command, size_t n) {
-    const char *letters = rows[command->kind].args;
-    for (size_t i = 0; i < n; i++) {
-        if (letters[i] == 'v') {
-            put_value(w, command);
-            continue;
-        }
-        const struct arg arg = arg_of(command, letters[i]);
-        if (arg.bytes != NULL) {
-            rl_put_bulk(w, arg.bytes, arg.length);
-        } else {
-            rl_put_number(w, arg.number);
-        }
+static void put_arg(struct rl_writer *w, const struct rl_command *command, const struct arg *arg) {
+    if (arg->is_value) {
+        put_value(w, command);
+    } else if (arg->bytes != NULL) {
+        rl_put_bulk(w, arg->bytes, arg->length);
+    } else {
+        rl_put_number(w, arg->number);
     }
 }
 
@@ -323,12 +315,15 @@ static void put_set(struct rl_writer *w, const struct rl_command *command) {
 static void put_script(struct rl_writer *w, const struct rl_command *command) {
     const struct row *row = &rows[command->kind];
     const bool counters = strchr(row->args, 'f') != NULL && command->counter > 0;
-    const size_t n = count_args(command);
+    struct arg args[ARGS_MAX];
+    const size_t n = list_args(command, args);
     rl_put_count(w, '*', 3 + (counters ? 2 : 1) * count_keys(command) + n);
     rl_put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
     rl_put_text(w, command->whole_script ? row->text : row->sha1);
     put_keys(w, command, counters);
-    put_args(w, command, n);
+    for (size_t i = 0; i < n; i++) {
+        put_arg(w, command, &args[i]);
+    }
 }
 
 size_t rl_command_room(const struct rl_target *target) {
