@@ -175,6 +175,15 @@ void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
     }
 }
 
+static void call_init(struct rl_lock_call *call, const redlock_lock *lock, enum rl_call_kind kind,
+                      uint32_t round) {
+    rl_call_init(&call->sent, &lock->core, kind, round);
+    if (kind == RL_CALL_RELEASE && lock->holding.is_adopted) {
+        /* Its former holder may have asked for a longer life: no other bound is known. */
+        rl_pending_release_init(&call->sent.pending, lock->core.rules, REDLOCK_TTL_MS_MAX);
+    }
+}
+
 int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round, uint32_t node) {
     redlock_client *client = lock->client;
     assert(node < client->n_nodes);
@@ -184,7 +193,7 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
         return REDLOCK_ERR_NOMEM;
     }
     assert(client->calls.request.target == &lock->target); /* rl_calls_format() */
-    rl_call_init(&call->sent, &lock->core, kind, round);
+    call_init(call, lock, kind, round);
     call->request = client->calls.request;
     if (kind == RL_CALL_RELEASE) {
         put_form(&call->request, &client->calls.plan, &client->nodes[node]);
@@ -282,7 +291,7 @@ void rl_calls_owe(redlock_lock *lock, uint32_t node) {
                  REDLOCK_ERR_NOMEM, 0);
         return;
     }
-    rl_call_init(&call->sent, &lock->core, RL_CALL_RELEASE, 0);
+    call_init(call, lock, RL_CALL_RELEASE, 0);
     request_fill(&call->request, lock, RL_CALL_RELEASE);
     owe(&lock->client->nodes[node], call, RL_RELEASE_UNANSWERED);
 }
