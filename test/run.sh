@@ -15,7 +15,8 @@
 # says what and why). Each leg is built in build/test/LEG, and has its logs there.
 #
 # The last line is "N passed, N failed": single cases, not programs. The exit status is 0 if none
-# failed. A program that fails is run once more, alone, and counts as failed all the same. No process is left behind: one that a test leaves is ended here and counts as a failure.
+# failed. A program that fails is run once more, alone, and counts as failed all the same. No process
+# is left behind: one that a test leaves is ended here and counts as a failure.
 set -u
 exec </dev/null
 
@@ -313,7 +314,7 @@ elif [ "$quick" = yes ]; then
     echo 'One leg of four, about two minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
-Four legs, one after the other, about 20 minutes on two cores; each builds the library anew:
+Four legs, one after the other, about 17 minutes on two cores; each builds the library anew:
   gcc             every test
   clang           as it is shipped: optimised, without assertions
   sanitize-clang  ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
