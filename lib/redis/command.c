@@ -198,7 +198,6 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
         [RL_EXCLUSIVE] = "", [RL_SHARED] = "shared", [RL_PERMIT] = "permits"};
     const struct rl_target *target = command->target;
     const struct rl_bytes *resource = &target->resources[0];
-    const uint32_t slot = command->kind == RL_COMMAND_SLOT ? command->index : command->from;
     switch (letter) {
         case 't':
             assert(command->ttl_ms > 0); /* PX 0 is an error */
@@ -239,14 +238,14 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
         case 'x': /* the mode, where slots are keys like others */
             return reader_of(command);
         case 'o':
-            return number_if(is_permit(command) && slot != RL_NO_SLOT, slot);
+            return number_if(is_permit(command) && command->from != RL_NO_SLOT, command->from);
         case 'e':
             return text(command->peeks ? "1" : "");
         case 'l':
             return text(lines[command->lock_mode]);
         default:
             assert(letter == 'n');
-            return number_if(command->kind != RL_COMMAND_SLOT || slot != RL_NO_SLOT,
+            return number_if(command->kind != RL_COMMAND_SLOT || command->index != RL_NO_SLOT,
                              command->index);
     }
 }
@@ -349,7 +348,7 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     assert(command->lock_mode == RL_SHARED || command->kind != RL_COMMAND_UPGRADE);
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);
-    } else if (releases_one && command->kind != RL_COMMAND_RELEASE) {
+    } else if (is_native(command->kind)) {
         put_native(&w, command);
     } else {
         put_script(&w, command);

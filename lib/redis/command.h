@@ -57,7 +57,7 @@
  *
  * Can a holder's value be a reservation? A value begins with a token of 40 hex digits.
  *
- * Readers. A lock that is shared has other scripts for the same kinds of command (enum rl_mode). On
+ * Readers. A lock that is shared sends the same commands, with the mode as an argument. On
  * a node that readers hold the resource's key is "redlock:shared", and each reader has a lease, its
  * value in a ZSET under "libredlock:readers:{" resource "}" with the lease's end as its score. Can
  * a reader and a writer both hold? No. A reader's vote is a lease, and the key stands as long as
