@@ -106,11 +106,13 @@ static redlock_acquire_options patient;
 static void one_granted(redlock_lock *lock, int status, void *data);
 
 static void one_released(redlock_lock *lock, int status, void *data) {
-    if (is_over) {
+    if (is_over && status == REDLOCK_ERR_CANCELED) {
         return; /* its client is closed, which cancels what is pending */
     }
     LIVE_STATUS(status, 0);
-    LIVE_STATUS(redlock_acquire(lock, &patient, one_granted, data), 0);
+    if (!is_over) {
+        LIVE_STATUS(redlock_acquire(lock, &patient, one_granted, data), 0);
+    }
     live_wake();
 }
 
