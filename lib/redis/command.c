@@ -346,6 +346,7 @@ size_t rl_command_format(char *wire, const struct rl_command *command) {
     assert(!releases_one || !(command->announces && target->notifies));
     assert(command->lock_mode != RL_SHARED || (command->kind != RL_COMMAND_SET && !releases_one));
     assert(command->lock_mode == RL_SHARED || command->kind != RL_COMMAND_UPGRADE);
+    (void)releases_one; /* without assertions */
     if (command->kind == RL_COMMAND_SET) {
         put_set(&w, command);
     } else if (is_native(command->kind)) {
