@@ -7,9 +7,10 @@ prolonged ends only when ttl - drift has passed at that client since the sending
 clock of its own; all that is assumed of it is said of it and of nodes' clocks.
 
 The lemmas are about a single moment: what a server does with whole milliseconds, that the allowance
-covers clocks whose rates differ by its ratio, that a quarantine is long enough, and that two
-majorities meet. The quarantine needs something of clients' clocks among *each other*: it is
-measured by one client's, and has to outlast a validity by another's.
+covers clocks whose rates differ by its ratio, that a pass starts no later than its key was written,
+that a quarantine is long enough, and that two majorities meet. The quarantine needs something of
+clients' clocks among *each other*: it is measured by one client's, and has to outlast a validity by
+another's.
 """
 from collections import namedtuple
 
@@ -20,12 +21,14 @@ from terms import number, whole
 Key, Round = Sort("key"), Sort("round")  # a key: what is under one resource at one node
 n = Var("n", Key)
 r = Var("r", Round)
-sending, ttl, drift = (Symbol(name, Round, result=REAL) for name in ("sending", "ttl", "drift"))
+sending, ttl, drift = (
+    Symbol(name, Key, Round, result=REAL) for name in ("sending", "ttl", "drift")
+)
 ZERO = number(0, REAL)
 
 
-def over(now, r):
-    return sending(r) + ttl(r) - drift(r) <= now.time(r)
+def over(now, n, r):
+    return sending(n, r) + ttl(n, r) - drift(n, r) <= now.time(r)
 
 
 class Clocks(Theory):
@@ -41,35 +44,35 @@ class Clocks(Theory):
     ACTIONS = "set prolong vacate expire tick".split()
 
     def axioms(self):
-        return [every(r)((ZERO < ttl(r)) & (ZERO <= drift(r)))]
+        return [every(n, r)((ZERO < ttl(n, r)) & (ZERO <= drift(n, r)))]
 
     def invariants(self, now):
         since = now.time(r) - now.ran(n, r)
-        gains = now.clock(n) - now.ran_here(n, r) <= since + drift(r)
+        gains = now.clock(n) - now.ran_here(n, r) <= since + drift(n, r)
         return {
             "prolonged": every(n, r)(
-                implies(now.lasts(n, r), now.ran_here(n, r) + ttl(r) <= now.ends(n))
+                implies(now.lasts(n, r), now.ran_here(n, r) + ttl(n, r) <= now.ends(n))
             ),
             "sent, run, now": every(n, r)(
                 implies(
                     now.lasts(n, r),
-                    (sending(r) <= now.ran(n, r)) & (now.ran(n, r) <= now.time(r)),
+                    (sending(n, r) <= now.ran(n, r)) & (now.ran(n, r) <= now.time(r)),
                 )
             ),
-            "gains": every(n, r)(implies(now.lasts(n, r) & (since <= ttl(r)), gains)),
+            "gains": every(n, r)(implies(now.lasts(n, r) & (since <= ttl(n, r)), gains)),
         }
 
     def claims(self, now):
         return {
             "a key ends when all that it lasts for is over": every(n, r)(
-                implies(now.lasts(n, r) & (now.ends(n) <= now.clock(n)), over(now, r))
+                implies(now.lasts(n, r) & (now.ends(n) <= now.clock(n)), over(now, n, r))
             )
         }
 
     def runs(self, now, at, ask, ends, also):
         """The round runs at the node. also: what the key lasts for besides."""
         this = lambda n, r: (n == at) & (r == ask)
-        sent = sending(ask) <= now.time(ask)
+        sent = sending(at, ask) <= now.time(ask)
         return Step(
             [sent | self.breaks("validity from the answer"), ~now.lasts(at, ask)],
             ends=lambda n: given(n == at, ends, now.ends(n)),
@@ -80,11 +83,11 @@ class Clocks(Theory):
 
     def set(self, now, at: Key, ask: Round):
         """SET or TAKE, where the token is not yet."""
-        return self.runs(now, at, ask, now.clock(at) + ttl(ask), self.breaks("set on its own"))
+        return self.runs(now, at, ask, now.clock(at) + ttl(at, ask), self.breaks("set on its own"))
 
     def prolong(self, now, at: Key, ask: Round):
         """EXTEND, and TAKE on its own key."""
-        end = now.clock(at) + ttl(ask)
+        end = now.clock(at) + ttl(at, ask)
         longer = given(now.ends(at) < end, end, now.ends(at))
         if "extend shortens" in self.wrong:
             longer = end
@@ -109,14 +112,14 @@ class Clocks(Theory):
         clock = Symbol("next_clock", Key, result=REAL)
         time = Symbol("next_time", Round, result=REAL)
         since = time(r) - now.ran(n, r)
-        gains = clock(n) - now.ran_here(n, r) <= since + drift(r)
+        gains = clock(n) - now.ran_here(n, r) <= since + drift(n, r)
         if "clocks gain anything" in self.wrong:
             gains = n == n
         return Step(
             [
                 every(n)(now.clock(n) <= clock(n)),
                 every(r)(now.time(r) <= time(r)),
-                every(n, r)(implies(now.lasts(n, r) & (since <= ttl(r)), gains)),
+                every(n, r)(implies(now.lasts(n, r) & (since <= ttl(n, r)), gains)),
             ],
             clock=clock,
             time=time,
@@ -179,6 +182,14 @@ def milliseconds():
         lives,
         REFUTED,
     )
+    start, grain = real("start", "grain")
+    yield Lemma(
+        "a key that is passed outlives validity from its start; two grains are of the allowance",
+        [*common, start <= ran + grain + grain, gains(drift - grain - grain)]
+        + [ZERO < grain, grain + grain <= drift, now < start + whole(ms) - drift],
+        lives,
+        PROVED,
+    )
     strictly = ms_now < ms_ran + ms
     yield Lemma(
         "a server that ends keys at the millisecond takes one of the allowance",
@@ -204,6 +215,61 @@ def rates():
         + [shown <= passed + passed * ratio],
         shown <= passed + drift,
         PROVED,
+    )
+
+
+def passing():
+    """A node writes a token when its clock shows `told`, and says so to a client, which takes
+    `start` for that moment: it has sent a command at `sent`, to which the node answered that its
+    clock showed `shown`. Both are read to a grain, a microsecond. The clocks gain no more than the
+    ratio on each other."""
+    sent, ran, wrote, arrived = real("sent", "ran", "wrote", "arrived")
+    shown, told, clock_ran, clock_wrote = real("shown", "told", "clock_ran", "clock_wrote")
+    ratio, grain, step = real("ratio", "grain", "step")
+    read = [
+        (said <= clock) & (clock < said + grain)
+        for said, clock in ((shown, clock_ran), (told, clock_wrote))
+    ]
+    common = [sent <= ran, ZERO <= ratio, ratio <= number(1, REAL), ZERO < grain, *read]
+
+    def rates(earlier, later, clock_earlier, clock_later):
+        here, there = later - earlier, clock_later - clock_earlier
+        agree = (there <= here + here * ratio) & (here <= there + there * ratio)
+        return implies(earlier <= later, (ZERO <= there) & agree)
+
+    def agree(stepped):
+        return [
+            rates(ran, wrote, clock_ran, clock_wrote - stepped),
+            rates(wrote, ran, clock_wrote - stepped, clock_ran),
+        ]
+
+    after, before = told - shown, shown - told
+    forward = sent + (after - after * ratio)
+    start = given(shown <= told, forward, sent - (before + before * ratio))
+    soon = wrote + grain + grain
+    yield Lemma(
+        "a pass starts no later than it was written, to two grains",
+        [*common, *agree(ZERO)],
+        start <= soon,
+        PROVED,
+    )
+    yield Lemma(
+        "wrong: validity from the arrival of the message",
+        [*common, *agree(ZERO), wrote <= arrived],
+        arrived <= soon,
+        REFUTED,
+    )
+    yield Lemma(
+        "wrong: a calibration of before the node's clock stepped",
+        [*common, *agree(step)],
+        start <= soon,
+        REFUTED,
+    )
+    yield Lemma(
+        "wrong: 1 - drift for what was written before the calibration",
+        [*common, *agree(ZERO)],
+        forward <= soon,
+        REFUTED,
     )
 
 
@@ -258,6 +324,4 @@ def majorities():
     yield Lemma("wrong: n / 2", [*halves, half <= first, half <= second], meet, REFUTED)
 
 
-def lemmas():
-    for family in (milliseconds, rates, quarantine, majorities):
-        yield from family()
+FAMILIES = [milliseconds, rates, passing, quarantine, majorities]

@@ -3,11 +3,12 @@
 For any number of nodes, clients, resources, tokens and rounds, under Redlock's assumption on time
 (`expire`; clocks.py says when it is sound), with nodes that restart and forget.
 
-A *round* is one command to all nodes: the SETs or the TAKEs of an attempt, or one extension. What
-is under a resource at a node is a *value*: a token, or something *vacant*: nothing, "reserved", or
-"reserved:PLACE". Who is reserved for what is not told apart here: `line` may do with vacant values
-whatever it likes, and TAKE takes each of them. So what JOIN, LEAVE and serve do, in what order,
-lost, repeated or by two homes at once, cannot matter.
+A *round* is one attempt, or one extension: a vote of each node. The votes of an attempt are SETs,
+TAKEs, and *passes*: the node writes the token when another is released, and tells its owner. What
+is under a resource at a node is a *value*: a token, or something *vacant*: nothing, or "reserved".
+A write that nobody counts as a vote may put any token where a vacant value is, or a token that was
+given up (`line`, `release`). So what JOIN, LEAVE and serve do, in what order, lost, repeated or by
+two homes at once, cannot matter.
 
 The invariant that carries it is `stands`: a node's yes to a round on which somebody may still rely
 (not over, token not given up) still stands in the node, unless the node has forgotten it. From it
@@ -51,8 +52,8 @@ def apart(r, s):
 class Exclusion(Theory):
     name = "exclusion"
     state = [
-        Symbol("sent", Round),  # its commands are on their way, or were
-        Symbol("over", Round),  # ttl less drift has passed since its sending
+        Symbol("sent", Round),  # its commands are on their way, or were; or its token was drawn
+        Symbol("over", Node, Round),  # so far does the node's vote count: ttl less drift has passed
         Symbol("gone", Value),  # the token was given up: nobody relies on it any more
         Symbol("stored", Node, Resource, result=Value),
         Symbol("lasts", Node, Resource, Round),  # that value does not end before the round is over
@@ -63,7 +64,7 @@ class Exclusion(Theory):
         Symbol("told", Round),  # the client was told of a quorum of them
     ]
     ACTIONS = (
-        "send set take extend set_uncounted take_uncounted release line expire restart "
+        "send set take pass_ extend set_uncounted take_uncounted release line expire restart "
         "count tell pass_time give_up"
     ).split()
 
@@ -73,16 +74,20 @@ class Exclusion(Theory):
     def begins(self, now):
         return [*super().begins(now), every(n, x)(now.stored(n, x) == nothing)]
 
+    def live(self, now, n, r):
+        """Somebody may rely on the node's yes to the round, if it won."""
+        return ~now.over(n, r) & ~now.gone(token(r))
+
     def relied(self, now, r):
-        """Somebody may rely on the round, if it won."""
-        return ~now.over(r) & ~now.gone(token(r))
+        """... on the round: on each yes that was counted."""
+        return every(n)(implies(now.counted(n, r), ~now.over(n, r))) & ~now.gone(token(r))
 
     def rival(self, now, r, s):
         """The two must not both hold this x. (In modes.py two may, if both only read.)"""
         return apart(r, s)
 
     def invariants(self, now):
-        alive = lambda r: self.relied(now, r)
+        live = lambda r: self.live(now, n, r)
         rival = lambda r, s: self.rival(now, r, s)
         return {
             "of its value": every(n, x, r)(
@@ -90,18 +95,18 @@ class Exclusion(Theory):
             ),
             "stands": every(n, x, r)(
                 implies(
-                    now.agreed(n, r) & ~now.forgot(n, r) & alive(r) & wants(r, x),
+                    now.agreed(n, r) & ~now.forgot(n, r) & live(r) & wants(r, x),
                     now.lasts(n, x, r),
                 )
             ),
             "rivals": every(n, x, r, s)(
                 implies(
-                    now.agreed(n, r) & now.agreed(n, s) & rival(r, s) & alive(r) & alive(s),
+                    now.agreed(n, r) & now.agreed(n, s) & rival(r, s) & live(r) & live(s),
                     now.doubt(n, r, s) | now.doubt(n, s, r),
                 )
             ),
             "guarded": every(n, x, r, s)(
-                implies(now.counted(n, r) & now.doubt(n, r, s) & rival(r, s), ~alive(s))
+                implies(now.counted(n, r) & now.doubt(n, r, s) & rival(r, s), ~live(s))
             ),
             "a vote is a yes": every(n, r)(implies(now.counted(n, r), now.agreed(n, r))),
             "told by a quorum": every(r)(
@@ -131,10 +136,10 @@ class Exclusion(Theory):
     def count(self, now, at: Node, ask: Round):
         """The client counts a yes. Of what the node had forgotten when it said that, all is over:
         the guard's quarantine."""
-        doubtful = now.doubt(at, ask, s) & self.rival(now, ask, s) & self.relied(now, s)
+        doubtful = now.doubt(at, ask, s) & self.rival(now, ask, s) & self.live(now, at, s)
         unguarded = self.breaks("no guard") | (self.breaks("an extension counts") & ~attempt(ask))
         return Step(
-            [now.agreed(at, ask), every(s, x)(~doubtful) | unguarded],
+            [now.agreed(at, ask), ~now.told(ask), every(s, x)(~doubtful) | unguarded],
             counted=lambda n, r: now.counted(n, r) | ((n == at) & (r == ask)),
         )
 
@@ -148,14 +153,22 @@ class Exclusion(Theory):
         return Step([now.sent(ask), enough], told=lambda r: now.told(r) | (r == ask))
 
     def pass_time(self, now, ask: Round):
-        return Step([now.sent(ask)], over=lambda r: now.over(r) | (r == ask))
+        """Each vote ends for itself: each pass has a start and a lease of its own."""
+        ends = Symbol("ends", Node)
+        return Step(
+            [now.sent(ask)], over=lambda n, r: now.over(n, r) | ((r == ask) & ends(n))
+        )
 
     def revive(self, now, ask: Round):
         """Wrong: a holder that does not look at its clock."""
-        return Step([now.over(ask)], over=lambda r: now.over(r) & (r != ask))
+        return Step([], over=lambda n, r: now.over(n, r) & (r != ask))
 
     def give_up(self, now, value: Value):
         return Step([~vacant(value)], gone=lambda v: now.gone(v) | (v == value))
+
+    def use_again(self, now, value: Value):
+        """Wrong: relies on a token again that was given up, so its release is on the way."""
+        return Step([], gone=lambda v: now.gone(v) & (v != value))
 
     # -- a node's yes to a round --
 
@@ -233,14 +246,26 @@ class Exclusion(Theory):
             **self.puts(now, at, ask, lasting),
         )
 
+    def pass_(self, now, at: Node, ask: Round, value: Value):
+        """The release of `value` writes the token that comes next where it finds `value`, or what
+        is vacant, and tells its owner, who counts the message as the node's yes."""
+        given_up = (now.stored(at, x) == value) & now.gone(value)
+        may = every(x)(implies(wants(ask, x), vacant(now.stored(at, x)) | given_up))
+        return self.agrees(
+            now,
+            at,
+            ask,
+            [attempt(ask), may | self.breaks("pass does not compare")],
+            **self.puts(now, at, ask, lambda x, r: r == ask),
+        )
+
     def extend_nothing(self, now, at: Node, ask: Round):
         """Wrong: "gone" counts as renewed."""
         return self.agrees(now, at, ask, [~attempt(ask)])
 
-    def seat_votes(self, now, at: Node, ask: Round):
-        """Wrong: a reservation is taken for a vote."""
-        reserved = every(x)(implies(wants(ask, x), vacant(now.stored(at, x))))
-        return self.agrees(now, at, ask, [attempt(ask), reserved])
+    def turn_votes(self, now, at: Node, ask: Round):
+        """Wrong: a turn is taken for a vote, though nobody knows how long the key lives."""
+        return self.agrees(now, at, ask, [attempt(ask), self.has(now, at, ask)])
 
     # -- what nobody counts: repairs, and commands that come late, twice or for nobody --
 
@@ -262,13 +287,14 @@ class Exclusion(Theory):
     # -- what ends --
 
     def release(self, now, at: Node, value: Value):
-        """Where the token is, it gives way to `left`, which is vacant; on any of its resources."""
+        """Where the token is, it gives way to anything: to nothing, or to the token that comes
+        next, if its owner does not count that; on any of its resources."""
         left = Symbol("left", Resource, result=Value)
         same = now.stored(at, x) == value
         gone = now.gone(value) | self.breaks("release early")
         blind = self.breaks("release blindly")
         return Step(
-            [gone, every(x)((left(x) == now.stored(at, x)) | (vacant(left(x)) & (same | blind)))],
+            [gone, every(x)((left(x) == now.stored(at, x)) | same | blind)],
             **self.leaves(now, at, left),
         )
 
@@ -280,10 +306,10 @@ class Exclusion(Theory):
         }
 
     def line(self, now, at: Node, on: Resource, value: Value):
-        """JOIN, LEAVE, serve, the end of a reservation: one vacant value for another."""
+        """JOIN, serve, a pass that nobody counts: anything in place of a vacant value."""
         deletes = self.breaks("leave deletes")
         return Step(
-            [vacant(now.stored(at, on)) | deletes, vacant(value)],
+            [vacant(now.stored(at, on)) | deletes],
             stored=lambda n, x: given((n == at) & (x == on), value, now.stored(n, x)),
             lasts=lambda n, x, r: now.lasts(n, x, r) & ~((n == at) & (x == on)),
         )
@@ -291,7 +317,7 @@ class Exclusion(Theory):
     def expire(self, now, at: Node, on: Resource):
         """Redlock's assumption on time: no key ends before the validity of what it was set or
         prolonged for."""
-        too_early = now.lasts(at, on, r) & ~now.over(r)
+        too_early = now.lasts(at, on, r) & ~now.over(at, r)
         return Step(
             [every(r)(~too_early) | self.breaks("ends early")],
             stored=lambda n, x: given((n == at) & (x == on), nothing, now.stored(n, x)),
@@ -339,6 +365,8 @@ CONTROLS = {
     "two quorums share a node": ("claim", "no two hold"),
     "revive": ("revive", "stands"),
     "extend_nothing": ("extend_nothing", "stands"),
-    "seat_votes": ("seat_votes", "stands"),
+    "turn_votes": ("turn_votes", "stands"),
+    "pass does not compare": ("pass_", "stands"),
+    "use_again": ("use_again", "stands"),
     "flush": ("flush", "stands"),
 }

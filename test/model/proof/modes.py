@@ -73,7 +73,7 @@ class Modes(Exclusion):
             "stands alone": every(n, x, r)(
                 implies(
                     now.agreed(n, r)
-                    & (~now.forgot(n, r) & self.relied(now, r))
+                    & (~now.forgot(n, r) & self.live(now, n, r))
                     & (wants(r, x) & self.claims_to_write(now, r)),
                     now.stored(n, x) == token(r),
                 )
@@ -127,11 +127,21 @@ class Modes(Exclusion):
     def take(self, now, at: Node, ask: Round):
         return self.with_needs(super().take(now, at, ask), writes(ask))
 
+    def pass_(self, now, at: Node, ask: Round, value: Value):
+        step = super().pass_(now, at, ask, value)
+        return self.with_needs(step, writes(ask), value != shared)
+
     def extend(self, now, at: Node, ask: Round):
         return self.with_needs(super().extend(now, at, ask), writes(ask) & ~upgrade(ask))
 
     def release(self, now, at: Node, value: Value):
-        return self.with_needs(super().release(now, at, value), value != shared)
+        step = super().release(now, at, value)
+        same = step.becomes["stored"](at, x) == now.stored(at, x)
+        other = step.becomes["stored"](at, x) != shared
+        return self.with_needs(step, value != shared, every(x)(same | other))
+
+    def line(self, now, at: Node, on: Resource, value: Value):
+        return self.with_needs(super().line(now, at, on, value), value != shared)
 
     def expire(self, now, at: Node, on: Resource):
         """Of what is no lease."""
@@ -266,11 +276,11 @@ class Modes(Exclusion):
         )
 
     def release_shared(self, now, at: Node, on: Resource, value: Value, left: Value):
-        needs = [now.gone(value) | self.breaks("a lease is released early"), vacant(left)]
+        needs = [now.gone(value) | self.breaks("a lease is released early"), left != shared]
         return self.lease_ends(now, at, on, value, left, needs)
 
     def lease_expires(self, now, at: Node, on: Resource, value: Value):
-        too_early = now.lasts(at, on, r) & (token(r) == value) & ~now.over(r)
+        too_early = now.lasts(at, on, r) & (token(r) == value) & ~now.over(at, r)
         needs = [every(r)(~too_early) | self.breaks("a lease ends early")]
         return self.lease_ends(now, at, on, value, nothing, needs)
 
@@ -285,7 +295,7 @@ class Modes(Exclusion):
 
     def end_with_the_first(self, now, at: Node, on: Resource, ask: Round):
         """Wrong: readers have one ttl. When the round of one is over, the key ends for all."""
-        first = now.lasts(at, on, ask) & now.over(ask)
+        first = now.lasts(at, on, ask) & now.over(at, ask)
         return self.all_leases_end(now, at, on, [first])
 
     def release_others(self, now, at: Node, on: Resource, value: Value):

@@ -15,7 +15,7 @@ from exclusion import Node, Quorum, Resource, Round, Value, attempt, member, n, 
 from exclusion import q, token, vacant, wants, x
 from fences import TOTAL_ORDER, Number, at_most, less
 from prover import Step
-from terms import Symbol, every, given, implies, some
+from terms import FALSE, Symbol, every, given, implies, some
 
 fenced = Symbol("fenced", Value)  # the token is of a lock with a fence; others do not count up
 fence = Symbol("fence", Round, result=Number)
@@ -39,7 +39,7 @@ class Order(exclusion.Exclusion):
         return attempt(r) & fenced(token(r))
 
     def invariants(self, now):
-        alive = lambda r: self.relied(now, r)
+        live = lambda r: self.live(now, n, r)
         rival = lambda r, s: self.rival(now, r, s)
         has_fenced = lambda n, x, s: (now.stored(n, x) == token(s)) & fenced(token(s))
         mine = {
@@ -56,7 +56,7 @@ class Order(exclusion.Exclusion):
                 )
             ),
             "not asked in doubt": every(n, x, r, s)(
-                implies(now.doubt(n, r, s) & attempt(r) & rival(r, s), ~alive(s))
+                implies(now.doubt(n, r, s) & attempt(r) & rival(r, s), ~live(s))
             ),
             "backing is placed": every(n, r)(implies(now.backing(n, r), now.placed(n, r))),
             "told by a backing": every(r)(
@@ -67,7 +67,7 @@ class Order(exclusion.Exclusion):
             ),
             "later": every(n, x, r, s)(
                 implies(
-                    now.backing(n, r) & now.placed(n, s) & rival(r, s) & alive(s),
+                    now.backing(n, r) & now.placed(n, s) & rival(r, s) & live(s),
                     less(fence(r), fence(s)),
                 )
             ),
@@ -101,7 +101,7 @@ class Order(exclusion.Exclusion):
 
     def granting(self, now, at, ask, count, base):
         """... that is counted: only who may vote is asked for one."""
-        forgotten = now.forgot(at, s) & self.rival(now, ask, s) & self.relied(now, s)
+        forgotten = now.forgot(at, s) & self.rival(now, ask, s) & self.live(now, at, s)
         asked = every(s, x)(~forgotten) | self.breaks("asked in quarantine")
         needs, becomes = self.counts(now, at, ask, count)
         good = fenced(token(ask)) & (count == fence(ask))
@@ -118,26 +118,45 @@ class Order(exclusion.Exclusion):
     def take(self, now, at: Node, ask: Round, count: Number):
         return self.granting(now, at, ask, count, super().take(now, at, ask))
 
+    def pass_(self, now, at: Node, ask: Round, value: Value, count: Number):
+        return self.granting(now, at, ask, count, super().pass_(now, at, ask, value))
+
     def set_uncounted(self, now, at: Node, ask: Round, count: Number):
         return self.uncounted(now, at, ask, count, super().set_uncounted(now, at, ask))
 
     def take_uncounted(self, now, at: Node, ask: Round, count: Number):
         return self.uncounted(now, at, ask, count, super().take_uncounted(now, at, ask))
 
-    def extend(self, now, at: Node, ask: Round):
-        base = super().extend(now, at, ask)
+    def raised(self, now, at, base, beyond=FALSE):
+        """The counters become larger or stay; beyond: where they have to be larger."""
         raised = Symbol("raised", Resource, result=Number)
+        larger = less(now.counter(at, x), raised(x))
+        same = (now.counter(at, x) == raised(x)) & ~beyond
         return Step(
-            [*base.needs, every(x)(at_most(now.counter(at, x), raised(x)))],
+            [*base.needs, every(x)(larger | same)],
             **base.becomes,
             counter=lambda n, x: given(n == at, raised(x), now.counter(n, x)),
         )
 
+    def extend(self, now, at: Node, ask: Round):
+        return self.raised(now, at, super().extend(now, at, ask))
+
+    def written(self, now, at, base):
+        """Home, or who releases, has written a fenced token: that counts up, or the raise of this
+        token could place a fence that another had here."""
+        then = base.becomes["stored"](at, x)
+        new = fenced(then) & (then != now.stored(at, x))
+        return self.raised(now, at, base, new & ~self.breaks("home does not count up"))
+
+    def release(self, now, at: Node, value: Value):
+        return self.written(now, at, super().release(now, at, value))
+
+    def line(self, now, at: Node, on: Resource, value: Value):
+        return self.written(now, at, super().line(now, at, on, value))
+
     def raise_(self, now, at: Node, ask: Round):
         """Follows the attempt's SET or TAKE."""
         mine = now.stored(at, x) == token(ask)
-        if "raise a reservation" in self.wrong:
-            mine = mine | vacant(now.stored(at, x))
         below = at_most(now.counter(at, x), fence(ask))
         here = lambda n, x: (n == at) & wants(ask, x)
         return Step(
@@ -190,7 +209,7 @@ CONTROLS = {
     "counter ends with the key": ("set", "beyond"),
     "asked in quarantine": ("set", "not asked in doubt"),
     "told late": ("tell_fence", "later"),
-    "raise a reservation": ("raise_", "later"),
+    "home does not count up": ("line", "beyond"),
     "old keys, new counters": ("restart", "beyond"),
     "lose": ("lose", "placed below"),
     "ends early": ("expire", "stands"),

@@ -201,7 +201,7 @@ def add_tests(long):
             for prover in provers if long else []:
                 start = control(theory, rule, where, prover, 5, [REFUTED, "unknown"])
                 add(Control, f"{name}: not proved by {prover.name}", prover, start)
-    for family in (clocks.milliseconds, clocks.rates, clocks.quarantine, clocks.majorities):
+    for family in clocks.FAMILIES:
         for prover in (Z3, CVC5):
             add(Proved, f"{family.__name__} by {prover.name}", prover, lemma(family, prover))
     for kind, listed in (("broken", BROKEN), ("possible", POSSIBLE)):

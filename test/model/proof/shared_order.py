@@ -5,8 +5,8 @@ A mode may change. An upgrade counts up, and is a grant with a fence of its own:
 had as a reader may be an earlier writer's, or below another reader's. A downgrade keeps the
 writer's, which is at least that of every earlier writer, and below every later one's.
 """
-from exclusion import Node, Quorum, Resource, Round, apart, attempt, member, n, q, r, s, token
-from exclusion import wants, x
+from exclusion import Node, Quorum, Resource, Round, Value, apart, attempt, member, n, q, r, s
+from exclusion import token, wants, x
 from fences import Number, at_most, less
 from modes import Modes, upgrade, writes
 from order import Order, fence, fenced
@@ -24,7 +24,7 @@ class SharedOrder(Order, Modes):
         return (attempt(r) | upgrade(r)) & fenced(token(r))
 
     def invariants(self, now):
-        alive = lambda r: self.relied(now, r)
+        live = lambda r: self.live(now, n, r)
         has_fenced = lambda n, x, s: (now.stored(n, x) == token(s)) & fenced(token(s))
         asked = lambda r: attempt(r) | upgrade(r)
         mine = {
@@ -35,12 +35,12 @@ class SharedOrder(Order, Modes):
                 )
             ),
             "not asked in doubt": every(n, x, r, s)(
-                implies(now.doubt(n, r, s) & asked(r) & self.rival(now, r, s), ~alive(s))
+                implies(now.doubt(n, r, s) & asked(r) & self.rival(now, r, s), ~live(s))
             ),
             "later": every(n, x, r, s)(
                 implies(
                     (now.backing(n, r) & now.placed(n, s) & apart(r, s))
-                    & (alive(s) & self.claims_to_write(now, s)),
+                    & (live(s) & self.claims_to_write(now, s)),
                     less(fence(r), fence(s)),
                 )
             ),
@@ -55,7 +55,7 @@ class SharedOrder(Order, Modes):
             ),
             "who is heard tells of earlier fences": every(n, x, r, s)(
                 implies(
-                    (now.backing(n, r) & now.heard(n, s) & apart(r, s)) & (writes(r) & alive(s)),
+                    (now.backing(n, r) & now.heard(n, s) & apart(r, s)) & (writes(r) & live(s)),
                     at_most(fence(r), fence(s)),
                 )
             ),
@@ -109,7 +109,7 @@ class SharedOrder(Order, Modes):
 
     def share(self, now, at: Node, ask: Round, count: Number):
         base = super().share(now, at, ask)
-        forgotten = now.forgot(at, s) & self.rival(now, ask, s) & self.relied(now, s)
+        forgotten = now.forgot(at, s) & self.rival(now, ask, s) & self.live(now, at, s)
         asked = every(s, x)(~forgotten) | self.breaks("asked in quarantine")
         needs, becomes = self.looks(now, at, ask, count)
         if "a reader's vote is any number" in self.wrong:
@@ -128,13 +128,8 @@ class SharedOrder(Order, Modes):
         needs, becomes = self.looks(now, at, ask, count)
         return Step([*base.needs, *needs], **base.becomes, **becomes)
 
-    def raised(self, now, at, base):
-        raised = Symbol("raised", Resource, result=Number)
-        return Step(
-            [*base.needs, every(x)(at_most(now.counter(at, x), raised(x)))],
-            **base.becomes,
-            counter=lambda n, x: given(n == at, raised(x), now.counter(n, x)),
-        )
+    def release_shared(self, now, at: Node, on: Resource, value: Value, left: Value):
+        return self.written(now, at, super().release_shared(now, at, on, value, left))
 
     def extend_shared(self, now, at: Node, ask: Round):
         return self.raised(now, at, super().extend_shared(now, at, ask))
@@ -155,7 +150,7 @@ class SharedOrder(Order, Modes):
 
     def tell_reader(self, now, ask: Round, votes: Quorum, by: Quorum):
         step = super().tell_fence(now, ask, by)
-        heard = every(n)(implies(member(n, votes), now.heard(n, ask)))
+        heard = every(n)(implies(member(n, votes), now.heard(n, ask) & now.counted(n, ask)))
         if "a reader's fence is that of one vote" in self.wrong:
             heard = some(n)(now.heard(n, ask))
         return self.with_needs(step, ~writes(ask), heard)

@@ -49,7 +49,7 @@ def lock_world(rounds):
         "wants": lambda name, x: True,
         "vacant": lambda value: value in ("nothing", "reserved"),
         "nothing": lambda: "nothing",
-        "fenced": lambda value: True,
+        "fenced": lambda value: value not in ("nothing", "reserved"),
         "less": lambda i, j: i < j,
     }
     return things, rigid, [order.fence]
@@ -59,14 +59,13 @@ def fence_world(attempts):
     things = {
         fences.Node: NODES,
         fences.Attempt: attempts,
-        fences.Value: ["nothing", *(kind + name for kind in ("for ", "of ") for name in attempts)],
+        fences.Value: ["nothing", *("of " + name for name in attempts)],
         fences.Quorum: list(QUORUMS),
         fences.Number: NUMBERS,
     }
     rigid = {
         "member": lambda node, quorum: node in QUORUMS[quorum],
         "token": lambda name: "of " + name,
-        "place": lambda name: "for " + name,
         "less": lambda i, j: i < j,
     }
     return things, rigid, [fences.fence]
@@ -90,8 +89,13 @@ A_TOKEN, RESERVED = (Var(name, exclusion.Value) for name in ("a", "reserved"))
 n, x = exclusion.n, exclusion.x
 
 
+def over(now, ask):
+    """At every node."""
+    return every(n)(now.over(n, ask))
+
+
 def holds(now, ask):
-    return now.told(ask) & ~now.over(ask) & ~now.gone(exclusion.token(ask))
+    return now.told(ask) & Exclusion().relied(now, ask)
 
 
 # -- what broken rules lead to --
@@ -145,11 +149,13 @@ BROKEN = [
     ),
     two_hold("revive", "A B", 15, "pass_time expire revive"),
     two_hold("extend_nothing", "A A2 B", 12, "extend_nothing"),
-    two_hold("seat_votes", "A B", 12, "seat_votes"),
+    two_hold("turn_votes", "A B", 15, "line expire turn_votes"),
+    two_hold("pass does not compare", "A B", 12, "pass_"),
+    two_hold("use_again", "A B", 15, "give_up release use_again"),
     two_hold("flush", "A B", 13, "flush"),
     two_fences("counter ends with the key", 8),
-    two_fences("vote does not count up", 8),
-    two_fences("raise a reservation", 9, "raise_ put"),
+    two_fences("a fence is passed twice", 8),
+    two_fences("turn", 9, "turn raise_"),
     two_fences("raise without comparing", 8, "raise_"),
     two_fences("raise_above", 9, "raise_above"),
     two_fences("lose", 9, "lose"),
@@ -201,13 +207,24 @@ POSSIBLE = [
         ],
     ),
     Story(
+        "passed to B, of whose votes one ends before the other",
+        Exclusion,
+        [],
+        ["A", "B"],
+        [
+            A_HOLDS,
+            (7, "give_up send pass_ count tell", lambda now: holds(now, B)),
+            (1, "pass_time", lambda now: ~holds(now, B) & ~over(now, B)),
+        ],
+    ),
+    Story(
         "extended beyond the first validity",
         Exclusion,
         [],
         ["A", "A2"],
         [
             A_HOLDS,
-            (7, "send extend count tell pass_time", lambda now: holds(now, A2) & now.over(A)),
+            (7, "send extend count tell pass_time", lambda now: holds(now, A2) & over(now, A)),
         ],
     ),
     Story(
@@ -217,7 +234,7 @@ POSSIBLE = [
         ["A", "A2"],
         [
             A_HOLDS,
-            (1, "pass_time", lambda now: now.over(A)),
+            (1, "pass_time", lambda now: over(now, A)),
             (6, "send extend count tell", lambda now: holds(now, A2)),
         ],
     ),
@@ -277,6 +294,20 @@ POSSIBLE = [
             (
                 7,
                 "give_up release take count tell_fence",
+                lambda now: holds(now, B) & now.earlier(A, B),
+            ),
+        ],
+    ),
+    Story(
+        "passed to B with the next fence",
+        Order,
+        [],
+        ["A", "B"],
+        [
+            (6, "send set count tell_fence", lambda now: holds(now, A)),
+            (
+                7,
+                "give_up send pass_ count tell_fence",
                 lambda now: holds(now, B) & now.earlier(A, B),
             ),
         ],

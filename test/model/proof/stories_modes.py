@@ -5,14 +5,14 @@ read, and U is R's upgrade.
 """
 import shared_fences
 import stories
-from exclusion import Node, Quorum, Resource, Round, Value, n, token, x
+from exclusion import Node, Quorum, Resource, Round, Value, n, x
 from fences import Attempt, Number
 from modes import Modes
 from order import fence
 from permits import Permits
 from shared_fences import SharedFences
 from shared_order import SharedOrder
-from stories import NODES, NUMBERS, QUORUMS, Story
+from stories import NODES, NUMBERS, QUORUMS, Story, holds
 from terms import Var, every, some
 
 ROUNDS = {  # name -> token, kind
@@ -43,7 +43,7 @@ def modes_world(rounds):
         "vacant": lambda value: value in ("nothing", "reserved"),
         "nothing": lambda: "nothing",
         "shared": lambda: "shared",
-        "fenced": lambda value: True,
+        "fenced": lambda value: value not in ("nothing", "reserved", "shared"),
         "less": lambda i, j: i < j,
     }
     for kind in ("attempt", "writes", "upgrade"):
@@ -90,10 +90,6 @@ stories.WORLDS.update(
 W, R, S, U, R2, W2 = (Var(name, Round) for name in "W R S U R2 W2".split())
 W_FENCED, R_FENCED = (Var(name, Attempt) for name in "WR")
 W_TOKEN, R_TOKEN, S_TOKEN = (Var(name, Value) for name in "wrs")
-
-
-def holds(now, ask):
-    return now.told(ask) & ~now.over(ask) & ~now.gone(token(ask))
 
 
 def wins(ask, how, more=""):
