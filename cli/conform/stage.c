@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/server/sha1.h"
-
 #define ANSWER_MS 6000 /* for one attempt */
 #define READY_MS 20000
 #define WARM_KEY "conform:warm-up"
@@ -116,7 +114,7 @@ static void on_came(void *owner, const struct server_connection *connection,
     event->by_script = is_script(command);
     const struct resp_arg *name = &command->args[0], *value = value_of(command);
     if (event->by_script && resp_is(name, "EVAL")) {
-        sha1_hex(command->args[1].data, command->args[1].length, event->shape);
+        server_sha1(command->args[1].data, command->args[1].length, event->shape);
     } else {
         name = event->by_script ? &command->args[1] : name;
         copy_arg(event->shape, sizeof event->shape, name->data, name->length);

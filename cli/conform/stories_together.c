@@ -84,8 +84,7 @@ void rl_play_readers(struct rl_stage *s) {
 }
 
 void rl_play_reserved(struct rl_stage *s) {
-    play_foreign(s, "reserved:0123456789abcdef0100000000000000",
-                 "libredlock's while it is another client's turn");
+    play_foreign(s, "reserved:shared", "libredlock's while it is the readers' turn");
 }
 
 /* -- What may be left out -- */

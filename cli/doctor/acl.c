@@ -75,12 +75,14 @@ int rl_doctor_acl(const struct rl_args *args) {
                        "--key-prefix: for an ACL it is printable characters without spaces and "
                        "quotes, not more than 100");
     }
-    /* All that the library keeps beside a resource has it between braces; but for its counter. */
-    int length = prefix[0] == '\0' ? snprintf(keys, sizeof keys, "~*")
-                                   : snprintf(keys, sizeof keys,
-                                              "~%s* ~" RL_COMMAND_COUNTER_PREFIX
-                                              "%s* ~" RL_COMMAND_PREFIX "*:{%s*",
-                                              prefix, prefix, prefix);
+    /* All that the library keeps beside a resource has it between braces; but for its counter. The
+     * node's secret is of no resource. */
+    int length = prefix[0] == '\0'
+                     ? snprintf(keys, sizeof keys, "~*")
+                     : snprintf(keys, sizeof keys,
+                                "~%s* ~" RL_COMMAND_COUNTER_PREFIX "%s* ~" RL_COMMAND_PREFIX
+                                "*:{%s* ~" RL_COMMAND_SECRET,
+                                prefix, prefix, prefix);
     assert(length > 0 && (size_t)length < sizeof keys);
     length = args->read_only ? snprintf(line, sizeof line,
                                         "ACL SETUSER %s reset on >PASSWORD %s resetchannels %s",

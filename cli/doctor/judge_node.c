@@ -337,7 +337,8 @@ static void judge_line(struct rl_findings *findings, const struct rl_facts *fact
         const char *right;
     } trials[] = {
         {RL_TRIAL_LINE, "the line of those who wait",
-         "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX "*"},
+         "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX
+         "* ~" RL_COMMAND_SECRET},
         {RL_TRIAL_NUMSUB, "PUBSUB NUMSUB", "+pubsub|numsub"},
         {RL_TRIAL_TURN, "PUBLISH to a client's channel",
          "+publish &" RL_COMMAND_CLIENT_CHANNEL "*"},
@@ -372,14 +373,11 @@ static void judge_line(struct rl_findings *findings, const struct rl_facts *fact
 
 /* What --fence sends besides. Who does not use fences may leave it forbidden. */
 static void judge_fences(struct rl_findings *findings, const struct rl_facts *facts, int node) {
-    const char *check = "fences";
-    const char *said = facts->trials[RL_TRIAL_FENCE];
+    const char *check = "fences", *take = facts->trials[RL_TRIAL_FENCE];
+    const char *said = take[0] != '\0' ? take : facts->trials[RL_TRIAL_RAISE];
     char remedy[320];
     if (facts->trials[RL_TRIAL_SET][0] != '\0') {
         return; /* it would say the same again */
-    }
-    if (said[0] == '\0') {
-        said = facts->trials[RL_TRIAL_RAISE];
     }
     if (said[0] == '\0') {
         ADD(OK, NULL, "their scripts and counters are allowed");

@@ -123,29 +123,39 @@ static bool try_step(struct rl_trials *trial, struct rl_command command, enum rl
     return is_good;
 }
 
-/* Two clients: the first has the turn, the second waits, leaves, waits again, is handed the lock
- * and is not there. So each command of the scripts is tried. */
+/* Two clients: the first has the turn, the second waits, leaves, waits again, is passed the lock,
+ * is handed it, and is not there. So each command of the scripts is tried. Where a node cannot know
+ * that it is not there it has the lock, for a moment. */
 static void try_line(struct rl_trials *trial) {
     char second[RL_PLACE_LEN + 1];
-    const char *first = trial->token;
-    snprintf(second, sizeof second, "%.*s%.*s", RL_CLIENT_ID_LEN, trial->token, RL_CLIENT_ID_LEN,
-             "0123456789abcdef");
-    const struct rl_command join = {.kind = RL_COMMAND_JOIN, .place = second};
-    bool is_good =
-        try_step(trial, (struct rl_command){.kind = RL_COMMAND_JOIN, .place = first}, RL_YES, 0) &&
-        try_step(trial, join, RL_NO, 0) &&
-        try_step(trial, (struct rl_command){.kind = RL_COMMAND_LEAVE, .place = second}, RL_YES,
-                 0) &&
-        try_step(trial, join, RL_NO, 0) &&
-        try_step(trial, (struct rl_command){.kind = RL_COMMAND_TAKE, .place = first}, RL_YES, 1) &&
-        try_step(trial,
-                 (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE, .mode = RL_RELEASE_SERVE},
-                 RL_YES, 0);
+    snprintf(second, sizeof second, "%.*s%s", RL_CLIENT_ID_LEN, trial->token,
+             "0123456789abcdef01234567");
+    const struct rl_command join = {.kind = RL_COMMAND_JOIN, .token = second};
+    bool is_good = try_step(trial, (struct rl_command){.kind = RL_COMMAND_JOIN}, RL_YES, 0) &&
+                   try_step(trial, join, RL_NO, 0) &&
+                   try_step(trial, (struct rl_command){.kind = RL_COMMAND_LEAVE, .token = second},
+                            RL_YES, 0) &&
+                   try_step(trial, join, RL_NO, 0) &&
+                   try_step(trial, (struct rl_command){.kind = RL_COMMAND_TAKE, .has_turn = true},
+                            RL_YES, 1) &&
+                   try_step(trial,
+                            (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE,
+                                                .mode = RL_RELEASE_SERVE,
+                                                .successor = second,
+                                                .lease_ms = 1},
+                            RL_YES, 0);
     if (!is_good) {
         rl_attempt_forget(trial, "DEL %s");
         rl_attempt_forget(trial, "DEL " RL_COMMAND_LINE_PREFIX "{%s}");
     }
-    redisReply *reply = rl_wire_command(trial->facts->wire, "PUBSUB NUMSUB %s", trial->client);
+    redisReply *reply;
+    if (is_good) { /* the scripts do without it, in two round trips */
+        reply = rl_wire_command(trial->facts->wire, "GET " RL_COMMAND_SECRET);
+        rl_attempt_note(
+            trial, RL_TRIAL_LINE, reply,
+            reply != NULL && (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_NIL));
+    }
+    reply = rl_wire_command(trial->facts->wire, "PUBSUB NUMSUB %s", trial->client);
     rl_attempt_note(trial, RL_TRIAL_NUMSUB, reply,
                     reply != NULL && reply->type == REDIS_REPLY_ARRAY);
 }

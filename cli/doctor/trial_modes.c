@@ -36,12 +36,12 @@ static bool may_try(const struct rl_trials *trials) {
            trials->facts->trials[RL_TRIAL_RELEASE][0] == '\0';
 }
 
-/* Of another client: it begins otherwise. number: behind the client. */
-static void make_place(const struct rl_trials *trials, const char *number,
-                       char place[RL_PLACE_LEN + 1]) {
-    int length =
-        snprintf(place, RL_PLACE_LEN + 1, "%.*s%s", RL_CLIENT_ID_LEN, trials->token, number);
-    assert(length == RL_PLACE_LEN);
+/* number: behind the client. */
+static void make_token(const struct rl_trials *trials, const char *number,
+                       char token[RL_COMMAND_TOKEN_LEN + 1]) {
+    int length = snprintf(token, RL_COMMAND_TOKEN_LEN + 1, "%.*s%s", RL_CLIENT_ID_LEN,
+                          trials->token, number);
+    assert(length == RL_COMMAND_TOKEN_LEN);
     (void)length;
 }
 
@@ -49,12 +49,12 @@ static void make_place(const struct rl_trials *trials, const char *number,
  * would wait for each other; a writer notes that it waits, and new readers are kept out; the one
  * that is left becomes the writer, another waits to read and leaves; it reads again, releases. */
 void rl_doctor_try_readers(struct rl_trials *trials) {
-    char other[RL_COMMAND_TOKEN_LEN + 1], place[RL_PLACE_LEN + 1];
+    char other[RL_COMMAND_TOKEN_LEN + 1], waiter[RL_COMMAND_TOKEN_LEN + 1];
     if (!may_try(trials)) {
         return;
     }
     snprintf(other, sizeof other, "%c%s", trials->token[0] == '0' ? '1' : '0', trials->token + 1);
-    make_place(trials, "0123456789abcdef", place);
+    make_token(trials, "0123456789abcdef01234567", waiter);
     const struct rl_command share = {.kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED};
     const struct rl_command upgrade = {.kind = RL_COMMAND_UPGRADE, .lock_mode = RL_SHARED};
     const struct rl_command extend = {.kind = RL_COMMAND_EXTEND, .lock_mode = RL_SHARED};
@@ -81,8 +81,8 @@ void rl_doctor_try_readers(struct rl_trials *trials) {
         {share_other, RL_YES, 0, 0},
         {release_other, RL_YES, 0, 0},
         {upgrade, RL_YES, 0, 0},
-        {{.kind = RL_COMMAND_JOIN, .lock_mode = RL_SHARED, .place = place}, RL_NO, 0, 0},
-        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED, .place = place}, RL_YES, 0, 0},
+        {{.kind = RL_COMMAND_JOIN, .lock_mode = RL_SHARED, .token = waiter}, RL_NO, 0, 0},
+        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED, .token = waiter}, RL_YES, 0, 0},
         {convert, RL_YES, 0, 0},
         {release, RL_YES, 0, 0},
     };
@@ -99,32 +99,36 @@ void rl_doctor_try_readers(struct rl_trials *trials) {
  * is not there when the permit is released; then the number is set, and asked for. */
 void rl_doctor_try_permits(struct rl_trials *trials) {
     static const struct rl_slots slot = {.at = {0}, .n = 1};
-    char first[RL_PLACE_LEN + 1], second[RL_PLACE_LEN + 1];
+    char first[RL_COMMAND_TOKEN_LEN + 1], second[RL_COMMAND_TOKEN_LEN + 1];
     if (!may_try(trials)) {
         return;
     }
-    make_place(trials, "0100000000000001", first); /* for one permit each */
-    make_place(trials, "0100000000000002", second);
+    make_token(trials, "010000000000000000000001", first); /* for one permit each */
+    make_token(trials, "010000000000000000000002", second);
     const struct rl_command join = {
-        .kind = RL_COMMAND_JOIN, .lock_mode = RL_PERMIT, .place = second, .from = RL_NO_SLOT};
-    const struct rl_command take = {
-        .kind = RL_COMMAND_TAKE, .lock_mode = RL_PERMIT, .place = first, .slots = &slot};
+        .kind = RL_COMMAND_JOIN, .lock_mode = RL_PERMIT, .token = second, .from = RL_NO_SLOT};
+    const struct rl_command take = {.kind = RL_COMMAND_TAKE,
+                                    .lock_mode = RL_PERMIT,
+                                    .token = first,
+                                    .has_turn = true,
+                                    .slots = &slot};
     const struct step steps[] = {
         {{.kind = RL_COMMAND_JOIN,
           .lock_mode = RL_PERMIT,
-          .place = first,
+          .token = first,
           .from = RL_NO_SLOT,
-          .peeks = true},
+          .join = RL_JOIN_PEEK},
          RL_YES,
          0,
          0},
         {take, RL_YES, 0, 0},
         {join, RL_NO, 0, 0},
-        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT, .place = second}, RL_YES, 0, 0},
+        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT, .token = second}, RL_YES, 0, 0},
         {join, RL_NO, 0, 0},
         {take, RL_YES, 1, 0}, /* as when its answer was lost; now it counts who waits */
         {{.kind = RL_COMMAND_RELEASE_PERMIT,
           .lock_mode = RL_PERMIT,
+          .token = first,
           .mode = RL_RELEASE_SERVE,
           .slots = &slot},
          RL_YES,

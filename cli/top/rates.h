@@ -2,8 +2,8 @@
  * locks are handed on, and how long answers take in the long run. Pure.
  *
  * Hand-overs are those that nodes have made of locks and to readers: the calls of ZPOPMIN, by which
- * a release takes the next one out of the line. Those of semaphores are not counted. Programs that
- * use ZPOPMIN on the same nodes are.
+ * home takes the first one out of the line. Those of semaphores are not counted, nor is a lock that
+ * was passed to who is first no longer. Programs that use ZPOPMIN on the same nodes are.
  *
  * Failure modes: a node restarted, or was not read: it has no rate until it was read twice more. */
 #ifndef RL_CLI_TOP_RATES_H

@@ -137,6 +137,13 @@ static void lost_cb(redlock_lock *lock, int status, void *data) {
     chaos_work_lost(worker, status);
 }
 
+static void renewed_cb(redlock_lock *lock, int status, void *data) {
+    struct chaos_worker *worker = data;
+    (void)lock;
+    assert(lock == worker->lock && !worker->is_lost);
+    chaos_work_renewed(worker, status);
+}
+
 static void tell_denied(struct chaos_worker *worker, int status, uint64_t wait_us) {
     struct chaos_journal *journal = &worker->process->journal;
     struct tool_json *json = chaos_journal_begin(journal, worker->name, "denied");
@@ -214,6 +221,8 @@ static void worker_wait(struct chaos_worker *worker) {
     options.jitter_ms = RETRY_JITTER_MS;
     options.on_lost = lost_cb;
     options.lost_data = worker;
+    options.on_renew = renewed_cb;
+    options.renew_data = worker;
     if (process->settings.max_hold_ms > 0) {
         options.max_hold_ms = process->settings.max_hold_ms;
     }

@@ -8,12 +8,12 @@ before it, and did so while nothing of the following was or had just been true, 
   - the process that waits, or the other one, was stopped.
 What pays for one place each, as the library promises it (docs/guarantees.md): the first release of
 a contention that nobody knew of; each turn that was missed, whoever's it was, because its client
-was not granted the lock before the reservation ended (a busy machine is enough); and each turn that
+was not granted the lock within the grace (a busy machine is enough); and each turn that
 may have been missed, and each hold whose end nobody saw, while it waited: a process that was
 killed, stopped or went on, a lock that was lost.
 A writer is overtaken by writers, who waits for permits by those who were granted some before it had
 its turn. A reader, which holds beside others, is overtaken by each writer that was granted while it
-stood in line, but for one: that whose turn it was.
+stood in line, but for two: the one that the lock was being passed to, and the one named after that.
 Order is promised in the line of the others. A client that a node did not answer in time stands in
 another one's for a while, and a busy machine is enough for that. Those who stayed do not overtake it.
 It may be first itself BY_THE_WAY times before it is back, and as often as it comes to that if the
@@ -29,7 +29,8 @@ from history import process_of
 
 STANDS_NS = 100_000_000  # a JOIN has been answered by then
 AFTER_NS = 1_500_000_000  # so long after a node's fault clients still come back to it
-RESERVED_NS = 250_000_000  # the key is kept for whoever has the turn
+GRACE_NS = 250_000_000  # a turn that is taken later may have cost a place
+READER_WAITS_FOR = 2  # writers
 BY_THE_WAY = 2  # it is back behind an answer to the first, or at the latest to the second
 AGAIN_NS = 1_500_000_000  # a node that was silent twice in a second is passed over for one
 
@@ -126,8 +127,8 @@ def payments(history):
 def missed(story):
     """When a turn ended that was not taken."""
     granted = sorted(end for _, end, is_granted, _ in story.waits if is_granted)
-    return [t_ns + RESERVED_NS for t_ns in story.turns
-            if not between(granted, t_ns, t_ns + RESERVED_NS)]
+    return [t_ns + GRACE_NS for t_ns in story.turns
+            if not between(granted, t_ns, t_ns + GRACE_NS)]
 
 
 def between(times, begin_ns, end_ns):
@@ -170,7 +171,7 @@ class Order:
                 before = self.of_its_line(
                     wait, [other for other in others if other.granted and not other.reads
                            and wait.stands_ns < other.end_ns < wait.turn_ns])
-                wait.overtaken = max(0, before - 1) if wait.reads else before
+                wait.overtaken = max(0, before - READER_WAITS_FOR) if wait.reads else before
                 # A hold that ended unseen before the wait began is noticed within a ttl.
                 wait.paid += between(times, wait.begin_ns - history.ttl_ns, wait.end_ns)
                 if wait.overtaken:

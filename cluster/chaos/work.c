@@ -125,20 +125,30 @@ static void tell_extended(const struct chaos_worker *worker, const char *what, i
     chaos_journal_end(&worker->process->journal);
 }
 
+/* Returns whether it is valid for longer. */
+static int extended(struct chaos_worker *worker, int status) {
+    const uint64_t t_ns = redlock_now_ns();
+    const uint64_t valid_until_ns = status == 0 ? chaos_work_valid_until_ns(worker) : 0;
+    tell_extended(worker, "extend", status, valid_until_ns);
+    if (!worker->is_working || valid_until_ns == 0) {
+        return 0;
+    }
+    worker->valid_until_ns = valid_until_ns;
+    note(worker, t_ns, "extend");
+    return 1;
+}
+
 static void extended_cb(redlock_lock *lock, int status, void *data) {
     struct chaos_worker *worker = data;
     if (lock != worker->lock) {
         return; /* of a hold that is over */
     }
     worker->is_extending = 0;
-    const uint64_t t_ns = redlock_now_ns();
-    const uint64_t valid_until_ns = status == 0 ? chaos_work_valid_until_ns(worker) : 0;
-    tell_extended(worker, "extend", status, valid_until_ns);
-    if (worker->is_working && valid_until_ns > 0) {
-        worker->valid_until_ns = valid_until_ns;
-        worker->renewals_left--;
-        note(worker, t_ns, "extend");
-    }
+    worker->renewals_left -= extended(worker, status);
+}
+
+void chaos_work_renewed(struct chaos_worker *worker, int status) {
+    extended(worker, status);
 }
 
 /* What cannot be extended now is tried again at the next step; what cannot be extended at all is

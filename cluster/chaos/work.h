@@ -17,6 +17,9 @@ void chaos_work_begin(struct chaos_worker *worker, void (*on_worked)(struct chao
 /* Until when its lock is valid, right after an answer. 0: it is not. */
 uint64_t chaos_work_valid_until_ns(const struct chaos_worker *worker);
 
+/* on_renew ran: a lock that was passed is valid for its ttl, after a lease. */
+void chaos_work_renewed(struct chaos_worker *worker, int status);
+
 /* on_lost ran. */
 void chaos_work_lost(struct chaos_worker *worker, int status);
 

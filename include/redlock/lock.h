@@ -95,7 +95,11 @@ typedef struct redlock_acquire_options {
     size_t size; /* set by the initializer */
 
     /* The life of the key on each node, and so of the lock if it is not extended. Above the drift
-     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX or max_ttl_ms. Default 10000. */
+     * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX or max_ttl_ms. Default 10000.
+     *
+     * A lock that another client's release passed to this one has 1 s at first, if that is less. It
+     * is extended to its ttl in the background soon afterwards, without auto_extend too; on_renew
+     * runs. A program that may block its loop for longer sets min_validity_ms. */
     int64_t ttl_ms;
 
     /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one
@@ -113,7 +117,9 @@ typedef struct redlock_acquire_options {
     int64_t jitter_ms;
 
     /* A lock with less validity left than this when the callback is about to run is not granted.
-     * Not looked at where the acquire joins a hold of its owner. Default 1. */
+     * Not looked at where the acquire joins a hold of its owner. If it is half of what a passed
+     * lock has at first or more (494 of 1 s), such a lock asks the nodes for its whole ttl, in one
+     * round trip more. Default 1. */
     int64_t min_validity_ms;
 
     /* Runs once if the lock ends while it is held and neither released nor freed:

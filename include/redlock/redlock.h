@@ -19,12 +19,13 @@
  *
  * Waiting: clients that want the same resource stand in a line, which one of the nodes keeps, and
  * get it in the order in which they came, whatever process or machine they are in. A client that
- * waits costs the nodes next to nothing: it is notified when its turn has come. The locks of one
- * client have one place in that line, and only the first of them asks the nodes, so that a thousand
- * waiters in one process cost the nodes what one costs; the client hands the lock on inside the
- * process while no other client has waited for longer. docs/guarantees.md, "Whose turn it is", has
- * what this promises and what it rests on. Where no node lets a client listen, it asks again after
- * the pause between two attempts, and who is next is chance. Safety does not depend on any of it.
+ * waits costs the nodes next to nothing: it listens. A release passes the lock to the next client,
+ * in one round trip as a rule (see ttl_ms in lock.h). The locks of one client have one place in the
+ * line, and only the first of them asks the nodes, so that a thousand waiters in one process cost
+ * the nodes what one costs; the client hands the lock on inside the process while no other client
+ * has waited for longer. docs/guarantees.md, "Whose turn it is", has what this promises and what it
+ * rests on. A client that no node lets listen asks again after the pause between two attempts, and
+ * is next by chance. Safety does not depend on any of it.
  *
  * Threads: a client, its locks and its loop belong to one thread, the one that runs the loop; once
  * it has run, nothing here may be called from another (a debug build of the library, one without

@@ -23,7 +23,7 @@
  *
  * With a single try (tries = 1), REDLOCK_ERR_HELD says that home had not as many slots as the lock
  * takes, or that others wait for them, or that other nodes refused those that it named. A slot
- * counts as taken while it is reserved: for a client that home has named it to, which has 250 ms to
+ * counts as taken while home keeps it for a client that it has named it to, which has 250 ms to
  * take it, and may not. A release of this client's own, submitted before, counts: it is
  * waited for. One of another client's that has not reached home does not.
  *
@@ -104,7 +104,7 @@ typedef struct redlock_slot {
                            * Of a reservation: until it ends */
     uint64_t fence;       /* the last that the nodes know of this slot: the holder's, if it acquired
                            * with `fencing`, else one before it had; 0: none */
-    int is_reserved;      /* 1: for a client whose turn it is; no client holds it */
+    int is_reserved;      /* 1: for the next in line; no client holds it */
 } redlock_slot;
 
 #define REDLOCK_SLOT_INIT \

@@ -16,14 +16,16 @@ extern "C" {
 typedef struct redlock_stats {
     size_t size;               /* set by the initializer */
     uint64_t acquires;         /* acquires submitted */
-    uint64_t attempts;         /* rounds of SET, and of TAKE when it is the client's turn */
+    uint64_t attempts;         /* rounds of SET, of TAKE when it is the client's turn, and of votes
+                                * of nodes that passed it a lock */
     uint64_t granted;          /* acquires that ended with 0 */
     uint64_t held_by_another;  /* ... with ERR_HELD */
     uint64_t no_quorum;        /* ... with ERR_NO_QUORUM */
     uint64_t expired;          /* ... with ERR_EXPIRED */
     uint64_t deadline;         /* ... with ERR_DEADLINE */
     uint64_t canceled;         /* ... with ERR_CANCELED */
-    uint64_t renewed;          /* extensions that ended with 0, the watchdog's included */
+    uint64_t renewed;          /* extensions that ended with 0; the watchdog's, and the first one
+                                * of a lock that was passed, included */
     uint64_t extend_failed;    /* extensions that ended otherwise */
     uint64_t released;         /* releases that ended with 0 */
     uint64_t lost;             /* times that on_lost was due */
@@ -45,11 +47,14 @@ typedef struct redlock_stats {
     /* The lines of the nodes, in which clients wait for each other. How many later clients were
      * served first is not counted: no client can see when another one came. */
     uint64_t joins;           /* places taken in a line: one each time that waiting begins, or
-                               * begins anew at another node; asking again counts nothing */
-    uint64_t turns;           /* turns that came: this client was the next */
-    uint64_t turns_missed;    /* ... and were not taken: other nodes refused or did not answer, or
-                               * the acquire had ended by then */
-    uint64_t handover_us;     /* from a turn to its grant; the sum of all turns that were taken */
+                               * begins anew, at another node or after a turn that was missed;
+                               * asking again counts nothing */
+    uint64_t turns;           /* times that this client was the next: the lock was passed to it, or
+                               * its home gave it the turn */
+    uint64_t turns_missed;    /* ... and was not granted the lock: nodes refused or did not answer,
+                               * or the acquire had ended by then */
+    uint64_t handover_us;     /* from the first message of a turn to its grant; the sum of all turns
+                               * that were taken */
     uint64_t handover_max_us; /* ... and the longest */
 
     uint64_t credentials_pending; /* nodes now that do not use what was set last by
@@ -59,7 +64,8 @@ typedef struct redlock_stats {
     uint64_t lost_gone;     /* ... a quorum answered that the key is gone */
     uint64_t lost_max_hold; /* ... max_hold_ms was over */
     uint64_t renewed_late;  /* of the extensions that ended with 0: less than a quarter of the
-                             * validity before them was left. The next delay may be a loss */
+                             * validity before them was left. The next delay may be a loss. The
+                             * first one of a lock that was passed does not count */
     uint64_t places;        /* places in lines now */
 } redlock_stats;
 

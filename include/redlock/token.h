@@ -64,10 +64,11 @@ REDLOCK_API int redlock_release_token(redlock_lock *lock, const char *token,
 
 /* What one node has under a resource's key. Begin with REDLOCK_NODE_HOLDER_INIT. */
 typedef struct redlock_node_holder {
-    size_t size;       /* set by the initializer */
-    const char *node;  /* "host:port" or the path; valid as long as the client */
-    int status;        /* 0: it answered; else why not, REDLOCK_ERR_NODE_... (or ERR_CANCELED) */
-    int is_held;       /* 1: the key exists, and is not reserved */
+    size_t size;      /* set by the initializer */
+    const char *node; /* "host:port" or the path; valid as long as the client */
+    int status;       /* 0: it answered; else why not, REDLOCK_ERR_NODE_... (or ERR_CANCELED) */
+    int is_held;      /* 1: the key exists, and is not reserved. It may have been passed to a client
+                        * that waits and does not know yet */
     const char *token; /* "" if not held, or if the value is not of this library's kind */
 
     /* The name behind the token, "" if none. Of a value that is not of this library's kind its
@@ -78,8 +79,8 @@ typedef struct redlock_node_holder {
     int64_t remaining_ms; /* until the key ends by the node's clock; -1: it never ends */
     uint32_t latency_us;  /* the node's own, as in redlock_node_outcome; 0: no answer */
 
-    /* 1: the key is reserved, by a release, for the client whose turn it is. No client holds it:
-     * is_held is 0, and remaining_ms says until when it is reserved. */
+    /* 1: the key is reserved, by a release that did not know which client comes next. No client
+     * holds it: is_held is 0, and remaining_ms says until when it is reserved. */
     int is_reserved;
 
     /* 1: readers hold it (REDLOCK_SHARED), any number of them: is_held is 1, token and holder are

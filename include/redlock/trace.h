@@ -39,7 +39,8 @@ enum redlock_event_type {
     REDLOCK_EVENT_NODE_QUARANTINED, /* node, status, votes_in_ms: up, but may not vote yet */
     REDLOCK_EVENT_NODE_VOTES,       /* node: its quarantine is over */
     REDLOCK_EVENT_JOIN,             /* lock, node: a place in the line at this node is asked for */
-    REDLOCK_EVENT_TURN,             /* lock, node: it is this client's turn, as the node says */
+    REDLOCK_EVENT_TURN,             /* lock, node: it is this client's turn, as the node says; of a
+                                     * lock that is passed the first node that says so */
     REDLOCK_EVENT_TAKE,             /* lock: in place of ATTEMPT, when it is this client's turn */
     REDLOCK_EVENT_LEAVE,            /* node: a place in the line at this node is given up */
     REDLOCK_EVENT_UPGRADE,          /* lock: a round that makes a reader the writer is sent */
@@ -73,7 +74,8 @@ typedef struct redlock_event {
     uint64_t now_ns;                 /* redlock_now_ns() */
     const struct redlock_lock *lock; /* NULL where none applies */
     const char *node;                /* the node's name, NULL where none applies */
-    uint32_t latency_us; /* of votes: from when this node's request was written to its answer */
+    uint32_t latency_us; /* of votes: from when this node's request was written to its answer; 0:
+                          * it was not asked, as it passed the lock by itself */
     int64_t votes_in_ms; /* of NODE_QUARANTINED: for how long; else 0 */
     const char *token;   /* of the RELEASE_ events of a node: whose keys; else NULL */
     uint64_t acquire_id; /* of the acquire that it belongs to, counted from 1 in each client; 0: of

@@ -6,6 +6,7 @@
 
 #include "base/require.h"
 #include "client/calls.h"
+#include "client/line_call.h"
 #include "client/line_release.h"
 #include "client/mode.h"
 #include "client/permit_answer.h"
@@ -67,6 +68,10 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     } else if (has_bad_fence(request, answer)) {
         reason = REDLOCK_ERR_NODE_PROTOCOL;
     }
+    if (answer->line.time_us != 0) {
+        place->calibration = (struct rl_calibration){request->began_ns, answer->line.time_us};
+        place->secret = answer->line.secret;
+    }
     rl_mode_learn(call->lock, place->index, request, answer);
     if (call->lock->permit != NULL) {
         rl_permit_learn(call->lock, place->index, request, answer);
@@ -75,6 +80,10 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     if (rl_call_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
         event.u.vote.latency_us = latency_us(node, request);
         place->client->stats.late_votes += rl_step_event(call->lock, &event);
+    }
+    if (rl_command_releases((enum rl_command_kind)request->kind) && answer->verdict != RL_YES) {
+        rl_calls_given_up(place->client, place->index,
+                          rl_line_place_of(place->client, request->token));
     }
     rl_calls_settle(place, call, outcome);
 }

@@ -2,6 +2,7 @@
 #include "client/calls.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mark.h"
@@ -95,12 +96,11 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
                          enum rl_call_kind kind) {
     const struct rl_lock *core = &lock->core;
     const uint8_t mode = rl_mode_of(lock, kind);
-    assert(core->token[0] != '\0');
     assert(core->ttl_ms > 0 || kind == RL_CALL_RELEASE);
     *request = (struct rl_request){
         .target = &lock->target,
         .ttl_ms = core->ttl_ms,
-        .counter = core->fence.floor,
+        .counter = kind != RL_CALL_RELEASE ? core->fence.floor : 0,
         .kind = (uint8_t)command_kind(lock, kind, mode),
         .lock_mode = mode,
         .from = RL_NO_SLOT,
@@ -111,11 +111,9 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
         assert(lock->permit->slots.n > 0);
         request->slots = lock->permit->slots;
     }
-    if (kind == RL_CALL_TAKE && core->place == RL_LINE_ANY_PLACE) {
-        memcpy(request->place, RL_PLACE_ANY, RL_PLACE_LEN);
-    } else if (kind == RL_CALL_TAKE) {
+    if (kind == RL_CALL_TAKE) {
+        request->has_turn = true;
         request->shut_ms = lock->holding.shuts ? RL_MODE_SHUT_MS : 0;
-        rl_line_place(lock->client, core->place, request->place);
     }
 }
 
@@ -134,6 +132,7 @@ static const char *format(redlock_client *client, const struct rl_node *node,
         *written = (struct rl_written){rl_request_format(request, wire), request->kind,
                                        request->whole_script};
     }
+    request->successor = NULL; /* is the plan's: a script that was forgotten passes to nobody */
     *length = written->length;
     RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
     return wire;
@@ -152,14 +151,12 @@ static void put_form(struct rl_request *request, const struct rl_release_plan *p
     const bool at_home = plan->homes >> node->index & 1;
     request->mode = (uint8_t)(at_home ? plan->mode : RL_RELEASE_PLAIN);
     request->grace_ms = plan->grace_ms;
-    memset(request->place, 0, sizeof request->place);
-    if (request->mode == RL_RELEASE_KEEP) {
-        request->grace_ms = plan->keep_ms;
-        memcpy(request->place, plan->place, sizeof request->place);
-    }
+    request->lease_ms = plan->lease_ms;
+    request->counter = plan->counter;
+    request->successor = plan->successor;
     request->intent_ms = request->lock_mode == RL_EXCLUSIVE ? plan->intent_ms : 0;
-    const bool plain = !at_home && plan->grace_ms == 0 && request->target->n == 1 &&
-                       is_single(request) && request->intent_ms == 0 &&
+    const bool plain = !at_home && plan->grace_ms == 0 && plan->successor[0] == '\0' &&
+                       request->target->n == 1 && is_single(request) && request->intent_ms == 0 &&
                        !(request->announces && request->target->notifies);
     request->kind = (uint8_t)(plain                             ? rl_native_kind(&node->node)
                               : request->lock_mode == RL_PERMIT ? RL_COMMAND_RELEASE_PERMIT
@@ -272,6 +269,7 @@ static void owe(struct rl_client_node *node, struct rl_lock_call *call, enum rl_
     assert(call->sent.kind ==
            RL_CALL_RELEASE); /* nothing else is sent to a node that is up again */
     assert(call->lock->client == node->client);
+    call->request.grace_ms = 0; /* who waited may be served by then */
     struct rl_pending_release *given_up =
         rl_pending_add(&node->pending_releases, &call->sent.pending, left,
                        rl_node_is_up(&node->node), rl_client_now_ns(node->client));
@@ -307,13 +305,61 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
     assert(request->target == &call->lock->target); /* which the reference keeps */
     request->sent_again = false;
     rl_call_again(&call->sent);
-    rl_line_plan_retry(call->lock, &plan);
+    rl_line_plan_retry(call->lock, request->grace_ms, &plan);
     put_form(request, &plan, node);
     memset(client->calls.written, 0, sizeof client->calls.written);
     const char *wire = format(client, &node->node, request, &length);
     bool sent = rl_node_send(&node->node, request, wire, length, rl_client_now_ns(client)) == 0;
     client->calls.outstanding += sent;
     return sent;
+}
+
+/* A release that found the key has undone that already. */
+static void refuse(redlock_client *client, uint32_t node, struct rl_left *left) {
+    struct rl_client_node *place = &client->nodes[node];
+    const uint32_t bit = UINT32_C(1) << node;
+    if ((left->gone & left->passed & bit) == 0 || left->lock->permit != NULL) {
+        return;
+    }
+    left->passed &= ~bit;
+    struct rl_lock_call *call = rl_node_is_up(&place->node) ? call_take(left->lock) : NULL;
+    if (call == NULL) {
+        return; /* the lease ends by itself */
+    }
+    call->sent = (struct rl_call){.kind = RL_CALL_RELEASE};
+    rl_pending_release_init(&call->sent.pending, &client->rules, RL_LINE_LEASE_MS);
+    request_fill(&call->request, left->lock, RL_CALL_RELEASE);
+    call->request.grace_ms = RL_LINE_GRACE_MS; /* who came next was told that this one does */
+    rl_line_place(client, left->place, call->request.token);
+    if (!retry_one(&call->sent.pending, place)) {
+        call_give_back(call);
+    }
+}
+
+void rl_calls_refuse_left(redlock_client *client) {
+    client->lines.refuses = false;
+    for (uint32_t i = 0; i < RL_LINES_LEFT * client->n_nodes; i++) {
+        struct rl_left *left = &client->lines.left[i / client->n_nodes];
+        if (left->lock != NULL) {
+            refuse(client, i % client->n_nodes, left);
+        }
+    }
+}
+
+void rl_calls_refuse(redlock_client *client, uint32_t node, uint64_t place) {
+    struct rl_left *left = rl_line_left(client, place);
+    if (left != NULL) {
+        left->passed |= UINT32_C(1) << node;
+        refuse(client, node, left);
+    }
+}
+
+void rl_calls_given_up(redlock_client *client, uint32_t node, uint64_t place) {
+    struct rl_left *left = place != 0 ? rl_line_left(client, place) : NULL;
+    if (left != NULL) {
+        left->gone |= UINT32_C(1) << node;
+        refuse(client, node, left);
+    }
 }
 
 void rl_calls_retry(struct rl_client_node *node) {

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "client/calls.h"
+#include "client/line.h"
 #include "client/line_call.h"
 #include "client/listening.h"
 #include "client/notification.h"
@@ -27,6 +28,7 @@ void rl_closing_check(redlock_client *client) {
         rl_node_close(&client->nodes[i].node);
         rl_calls_drop(&client->nodes[i]);
     }
+    rl_line_drop_left(client);
     rl_line_calls_drop(client);
     client->up = client->voters = 0;
     assert(client->calls.outstanding == 0); /* each was answered by the end of its connection */

@@ -2,10 +2,13 @@
 #include "client/driver.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "client/calls.h"
 #include "client/env.h"
 #include "client/hold.h"
+#include "client/line.h"
+#include "client/line_call.h"
 #include "client/mode.h"
 #include "client/op.h"
 #include "client/permit.h"
@@ -46,8 +49,11 @@ static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
 
 static void stepped(struct rl_lock *core, const struct rl_event *event,
                     const struct rl_actions *actions) {
-    if (event->type == RL_EV_VOTE) {
-        trace_vote(lock_of(core), &event->u.vote, actions->late);
+    redlock_lock *lock = lock_of(core);
+    if (event->type == RL_EV_VOTE && event->u.vote.vote != RL_VOTE_NONE) {
+        trace_vote(lock, &event->u.vote, actions->late);
+    } else if (event->type == RL_EV_ATTEMPT && core->is_leased) {
+        rl_trace(lock->client, REDLOCK_EVENT_TAKE, lock, NULL, 0, 0);
     }
 }
 
@@ -74,7 +80,8 @@ static void fan_out(struct rl_lock *core, enum rl_call_kind kind, uint32_t round
     assert(nodes != 0 && (nodes & ~rl_all_nodes(lock->client->n_nodes)) == 0);
     assert(kind == RL_CALL_SET || kind == RL_CALL_RELEASE || round != 0); /* a repair, a clean-up */
     assert((kind == RL_CALL_TAKE) == (round != 0 && core->place != 0 && core->state == RL_TRYING));
-    if (lock->client->trace != NULL) {
+    const bool is_told = kind == RL_CALL_TAKE && core->is_leased; /* when the attempt began */
+    if (lock->client->trace != NULL && !is_told) {
         trace_fan_out(lock, kind, round, nodes);
     }
     lock->client->stats.raised += kind == RL_CALL_RAISE;
@@ -135,24 +142,41 @@ static void tell(struct rl_lock *core) {
     rl_ready_done(lock);
 }
 
-static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LEN], uint64_t *floor,
-                                    uint64_t *place) {
+/* The client's id comes first, by which a node finds the channel of who holds or waits. */
+static bool draw_token(redlock_client *client, char token[RL_TOKEN_LEN]) {
+    unsigned char bytes[(RL_TOKEN_LEN - RL_CLIENT_ID_LEN) / 2];
+    struct rl_world *world = client->io.world;
+    if (!world->ops->random(world, bytes, sizeof bytes)) {
+        return false;
+    }
+    memcpy(token, client->id, RL_CLIENT_ID_LEN);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        token[RL_CLIENT_ID_LEN + 2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        token[RL_CLIENT_ID_LEN + 2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    return true;
+}
+
+static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LEN],
+                                    struct rl_event *attempt) {
     redlock_lock *lock = lock_of(core);
     struct rl_world *world = lock->client->io.world;
-    unsigned char bytes[RL_TOKEN_LEN / 2];
     assert(core->state == RL_READY);
-    if (lock->permit != NULL && !rl_permit_find(lock, place)) {
+    if (lock->permit != NULL && !rl_permit_find(lock, &attempt->place)) {
         return RL_TOKEN_LATER;
     }
-    if (!world->ops->random(world, bytes, sizeof bytes)) {
+    const uint64_t place = core->place != 0 ? core->place : attempt->place;
+    if (place != 0 && place != RL_LINE_NO_PLACE) {
+        rl_line_place(lock->client, place, token);
+        attempt->lease_ms = lock->queueing.lease_ms;
+        attempt->awaited = /* who says who comes next */
+            attempt->lease_ms != 0 ? UINT32_C(1) << rl_line_of(lock)->line.home : 0;
+    } else if (!draw_token(lock->client, token)) {
         return RL_TOKEN_FAILED;
     }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        token[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        token[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
+    lock->queueing.lease_ms = 0;
     lock->queueing.refused_at_home = false;
-    *floor = core->acquire.fences ? world->ops->wall_us(world) : 0;
+    attempt->floor = core->acquire.fences ? world->ops->wall_us(world) : 0;
     lock->last.has_asked = true;
     lock->client->stats.attempts++;
     return RL_TOKEN_GIVEN;
@@ -203,7 +227,8 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     }
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;
-    client->until_ns = lock->core.valid_until_ns;
+    /* A lease is extended early, however little is left of it. */
+    client->until_ns = lock->core.is_leased ? RL_NEVER : lock->core.valid_until_ns;
     int16_t reasons[RL_NODES_MAX];
     if (rl_mode_is_unsure(lock)) {
         rl_mode_leave_out(lock, event, reasons);

@@ -12,8 +12,6 @@
 #include "client/ready.h"
 #include "core/home.h"
 
-#define PLACES_MAX ((UINT64_C(1) << 56) - 1)
-
 /* -- What the core is told -- */
 
 uint32_t rl_line_homes(const redlock_client *client) {
@@ -69,26 +67,34 @@ static void call_lock(redlock_lock *lock, enum rl_line_call call) {
     }
 }
 
-/* The homes that are listened to: each as long as a line of ours is there. */
-static void follow_home(struct rl_resource *resource, uint32_t before, uint32_t after) {
-    redlock_client *client = rl_line_client(resource);
-    assert(after == RL_LINE_NO_HOME || after < client->n_nodes);
-    if (before == after) {
-        return;
+/* Where the client listens for a resource whose lock waits: at home, or on every node if each may
+ * pass it the lock. */
+static uint32_t listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
+    const uint32_t home = resource->line.home;
+    if (rl_line_lease_ms(resource, lock, RL_LINE_LEASE_MS) != 0) {
+        return rl_all_nodes(lock->client->n_nodes);
     }
-    if (after != RL_LINE_NO_HOME && client->lines.at_home[after]++ == 0) {
-        rl_listening_want(client, after, true);
-    }
-    if (before != RL_LINE_NO_HOME) {
-        assert(client->lines.at_home[before] > 0);
-        if (--client->lines.at_home[before] == 0) {
-            rl_listening_want(client, before, false);
-        }
-    }
+    return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
 }
 
-static uint32_t listened_home(const struct rl_line *line) {
-    return line->state == RL_LINE_OUT ? RL_LINE_NO_HOME : line->home;
+/* A lock that holds by what came of waiting still has to hear who comes next. */
+static void follow_waiting(struct rl_resource *resource, const redlock_lock *lock) {
+    redlock_client *client = rl_line_client(resource);
+    uint32_t *listening = client->lines.listening;
+    const uint32_t before = resource->listens;
+    if (rl_link_is_in(&resource->waits)) {
+        resource->listens = listens_on(resource, lock);
+    } else if (!rl_link_is_in(&resource->passed)) {
+        resource->listens = 0;
+    }
+    for (uint32_t i = 0; resource->listens != before && i < client->n_nodes; i++) {
+        const bool was = before >> i & 1, is = resource->listens >> i & 1;
+        assert(!was || listening[i] > 0);
+        listening[i] += (uint32_t)is - (uint32_t)was;
+        if (was != is) {
+            rl_listening_want(client, i, listening[i] > 0);
+        }
+    }
 }
 
 /* A place has the name of the lock that it was taken for, as long as it stands: home knows it by
@@ -107,12 +113,13 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     redlock_client *client = rl_line_client(resource);
     if (actions->leave) {
         assert(placed != NULL);
-        rl_line_call_leave(placed, resource, actions->leave_home, actions->leave_place);
+        rl_line_call_leave(placed, resource, actions->leave_home, actions->leave_place,
+                           actions->leave_line);
     }
     if (actions->join) {
         assert(rl_listening_confirmed(client, resource->line.home));
-        rl_line_call_join(resource->placed,
-                          resource); /* if it cannot be sent, its deadline ends the wait */
+        /* If it cannot be sent, its deadline ends the wait. */
+        rl_line_call_join(resource->placed, resource, actions->quiet);
     }
     if (actions->turn) {
         lock->queueing.turn_ns = rl_client_now_ns(client);
@@ -123,16 +130,22 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
 }
 
 /* A number that was not used yet. Of a semaphore its first byte says for how many permits it is. */
-static uint64_t place_after(const struct rl_resource *resource) {
-    const uint64_t number = rl_line_client(resource)->lines.places + 1;
-    assert(number < PLACES_MAX);
-    return (uint64_t)rl_resource_take(resource) << 56 | number;
+static uint64_t place_after(struct rl_resource *resource) {
+    redlock_client *client = rl_line_client(resource);
+    struct rl_world *world = client->io.world;
+    uint64_t number;
+    if (client->lines.number == 0) {
+        number =
+            world->ops->random(world, &number, sizeof number) ? number : rl_client_random(client);
+        client->lines.number = number >> 8 != 0 ? number >> 8 : 1;
+    }
+    return (uint64_t)rl_resource_take(resource) << 56 | client->lines.number;
 }
 
 uint64_t rl_line_new_place(struct rl_resource *resource) {
     const uint64_t place = place_after(resource);
-    rl_line_client(resource)->lines.places++;
-    assert(place != 0);
+    rl_line_client(resource)->lines.number = 0;
+    assert(place != 0 && place != RL_LINE_NO_PLACE);
     return place;
 }
 
@@ -141,7 +154,7 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
     redlock_client *client = rl_line_client(resource);
     struct rl_line *line = &resource->line;
     struct rl_line_actions actions;
-    const uint32_t home = listened_home(line);
+    const bool was_used = line->used;
     const uint64_t place = line->place;
     redlock_lock *placed = resource->placed;
     assert(lock != NULL && lock->client == client);
@@ -154,12 +167,12 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
     event->node_hashes = client->node_hashes;
     event->homes = rl_line_homes(client);
     event->heard = heard_of(client);
+    event->is_of_one = lock->resource_count == 1;
     rl_line_step(line, event, &actions);
     if (line->place == event->new_place) {
-        client->lines.places++;
+        client->lines.number = 0;
         client->stats.joins++;
     }
-    assert((line->place & PLACES_MAX) <= client->lines.places); /* no number is used twice */
     if (rl_link_is_in(&resource->waits) != (line->state != RL_LINE_OUT)) {
         if (line->state != RL_LINE_OUT) {
             rl_list_add(&client->lines.waiting, &resource->waits);
@@ -167,9 +180,17 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
             rl_list_remove(&resource->waits);
         }
     }
-    follow_home(resource, home, listened_home(line));
+    follow_waiting(resource, lock);
     if (line->place != place) {
         resource->placed = NULL;
+        if (event->type != RL_LINE_EV_WON || !was_used) {
+            resource->successor[0] = '\0';
+            if (placed != NULL) {
+                rl_line_give_up(placed, place, was_used ? 0 : UINT32_MAX,
+                                was_used ? 0 : resource->passed_by);
+            }
+        }
+        resource->passed_by = 0;
         name_place(resource, lock);
     }
     perform(resource, lock, placed, &actions);
@@ -218,12 +239,23 @@ void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
 
 /* -- The lock that waits -- */
 
+/* Its keys have the name of the lock that the place was taken for. */
+static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
+    const struct rl_target *mine = &lock->target;
+    const struct rl_target *its = resource->placed != NULL ? &resource->placed->target : mine;
+    if (mine->holder_length != its->holder_length ||
+        (mine != its && memcmp(mine->holder, its->holder, mine->holder_length) != 0)) {
+        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+    }
+}
+
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
     assert(rl_line_active(lock->resources[line]) == lock); /* else it has the place of another */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
     lock->holding.shuts = false;
+    leave_if_named(rl_line_of(lock), lock);
     rl_line_want(rl_line_of(lock), lock);
 }
 
@@ -324,10 +356,12 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     }
     step_simple(resource, lock, RL_LINE_EV_TAKE);
     lock->client->stats.turns += !resource->line.probes;
-    /* A probe has no turn: with its place it would take keys that a release reserved for whoever is
-     * first in line, and a reader's would pass an intent. */
-    const bool heeds = resource->line.probes && resource->kind <= RL_SHARED;
-    return heeds ? 0 : rl_line_take_place(&resource->line);
+    if (!resource->line.probes) {
+        return resource->line.place;
+    }
+    /* A probe has no turn: it would take keys that a release reserved for whoever is first in line,
+     * and a reader's would pass an intent. */
+    return resource->kind <= RL_SHARED ? 0 : RL_LINE_NO_PLACE;
 }
 
 /* -- After a step -- */
@@ -343,6 +377,12 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
         }
     }
     rl_line_note_own(&resource->line, lock->core.now_ns);
+    const bool is_given = resource->kind == RL_EXCLUSIVE && !resource->line.probes;
+    lock->queueing.held = is_given ? resource->line.place : 0;
+    if (is_given && lock->resource_count == 1) {
+        lock->queueing.has_waited = true;
+        rl_list_add(&client->lines.passed, &resource->passed);
+    }
     step_simple(resource, lock, RL_LINE_EV_WON);
 }
 
@@ -427,7 +467,18 @@ static bool was_refused(const redlock_lock *lock) {
            !lock->waiting.has_turn;
 }
 
+/* What came of its place is over: nobody has to be told who comes next. */
+static void forget_next(redlock_lock *lock) {
+    const bool has_it = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
+    if (lock->queueing.has_waited && !has_it) {
+        lock->queueing.has_waited = false;
+        rl_list_remove(&lock->resources[0]->passed);
+        follow_waiting(lock->resources[0], lock);
+    }
+}
+
 void rl_line_follow(redlock_lock *lock) {
+    forget_next(lock);
     if (lock->queueing.is_queued) {
         follow_queued(lock);
     } else if (was_refused(lock)) {

@@ -2,6 +2,7 @@
  * (core/line.h), driven.
  *
  *     refused -> rl_line_follow() -> JOIN at home ... TURN -> the turn steps the lock -> TAKE
+ *                                                 ... PASS, from each node: a vote
  *
  * Who waits: of the locks of one client that want a resource, one is active (core/waitlist.h). It
  * waits in the line for all of them, with the time that the longest of them has waited. So a
@@ -11,6 +12,9 @@
  * Handing on: whoever releases while another lock of this client is next
  *   - lets that one ask at once, behind the release, if nobody else is known to wait;
  *   - puts it in line first, if others are: home decides who is next, by the time waited.
+ * To another client: a lock that has waited is told by home who comes next, in home's pass (which
+ * a won attempt waits for, 1 ms at most) or later, and its release passes the keys on. The tokens
+ * that were given up last are remembered: what is passed to them late is released.
  *
  * What is known of others: the answers to TAKE, and to a release of what was held, say whether
  * somebody waits. Who knows of waiters leaves the keys of other nodes reserved, and joins
@@ -52,8 +56,8 @@ void rl_line_released_told(struct rl_resource *resource);
 /* To be called after every step of a lock. */
 void rl_line_follow(redlock_lock *lock);
 
-/* The loop's turn is about to step the lock. Returns what to feed: the place of its turn, or none
- * (0); *pause: the line is of no use, it is to pause. */
+/* Before a lock that has a call (enum rl_line_call) is stepped: the place of its turn, or none (0);
+ * *pause: the line is of no use, it is to pause. */
 uint64_t rl_line_take_call(redlock_lock *lock, bool *pause);
 
 /* The lock of ours that asks or holds; of readers: that waits for all of them. NULL: none. */

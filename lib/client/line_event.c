@@ -2,7 +2,10 @@
 #include "client/line_event.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "client/calls.h"
 #include "client/env.h"
 #include "client/line.h"
 #include "client/line_call.h"
@@ -76,7 +79,7 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
                                            : RL_LINE_SAID_NOTHING,
         .rank = answer->line.rank,
         .life_ms = answer->line.life_ms >= 0 ? (uint64_t)answer->line.life_ms : FOREVER_MS};
-    if (request->peeks) {
+    if (request->join == RL_JOIN_PEEK) {
         rl_permit_answer(call, answer);
     } else if (request->kind == RL_COMMAND_JOIN && waiter != NULL &&
                resource->line.place == call->place) {
@@ -109,32 +112,142 @@ static void on_heard(redlock_client *client, uint32_t node) {
     rl_line_nodes_changed(client);
 }
 
-static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
-    struct rl_line_event event;
-    uint64_t number;
-    struct rl_slots slots;
-    bool shuts;
-    if (!rl_line_parse(client, payload, length, &event.type, &number, &shuts, &slots)) {
+/* Of which resource it is the place, whose lock waits; NULL: of none. */
+static struct rl_resource *waiting_with(redlock_client *client, uint64_t place) {
+    struct rl_resource *found = NULL;
+    RL_EACH(struct rl_resource, resource, &client->lines.waiting, waits) {
+        if (place != 0 && resource->line.place == place && rl_line_waiter(resource) != NULL) {
+            found = resource;
+        }
+    }
+    return found;
+}
+
+/* ... or which a lock of ours holds by that token. */
+static struct rl_resource *held_by(redlock_client *client, const char *token) {
+    struct rl_resource *found = NULL;
+    RL_EACH(struct rl_resource, resource, &client->lines.passed, passed) {
+        redlock_lock *active = rl_line_active(resource);
+        if (active != NULL && rl_lock_has_token(&active->core, token)) {
+            found = resource;
+        }
+    }
+    return found;
+}
+
+static void hear_turn(struct rl_resource *resource, uint32_t node,
+                      const struct rl_line_message *said) {
+    redlock_client *client = rl_line_client(resource);
+    redlock_lock *waiter = rl_line_waiter(resource);
+    struct rl_line_event event = {.type = RL_LINE_EV_TURN};
+    event.u.place = said->place;
+    if (resource->line.home != node) {
         return;
     }
-    event.u.place = number;
-    RL_EACH(struct rl_resource, resource, &client->lines.waiting, waits) {
-        redlock_lock *waiter = rl_line_waiter(resource);
-        if (resource->line.place == number && resource->line.home == node && waiter != NULL) {
-            if (event.type == RL_LINE_EV_TURN && !has_its_slots(waiter, &slots)) {
-                event.type = RL_LINE_EV_HEIR; /* it asks, and is told why */
-            }
-            const bool is_turn = event.type == RL_LINE_EV_TURN;
-            if (is_turn) {
-                waiter->holding.shuts = shuts;
-                rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
-            }
-            rl_line_feed(resource, waiter, &event);
-            if (is_turn) {
-                take_slots(resource, waiter, &slots);
-            }
-            return;
+    if (said->kind == RL_LINE_SAYS_HEIR || !has_its_slots(waiter, &said->slots)) {
+        event.type = RL_LINE_EV_HEIR; /* with wrong slots it asks, and is told why */
+        rl_line_feed(resource, waiter, &event);
+        return;
+    }
+    waiter->holding.shuts = said->kind == RL_LINE_SAYS_SHUT;
+    rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
+    rl_line_feed(resource, waiter, &event);
+    take_slots(resource, waiter, &said->slots);
+}
+
+/* Since when this node has its token, for a vote: 0 if it cannot be told, or is no vote of what the
+ * lock asks for. What a node was passed while it might not vote is no vote later. */
+static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
+                                const struct rl_line_message *said) {
+    const redlock_client *client = lock->client;
+    const struct rl_client_node *place = &client->nodes[node];
+    const uint64_t begin_us = said->time_us - said->time_us % 1000; /* lives are of whole ms */
+    const uint64_t start_ns =
+        rl_calibration_start_ns(&place->calibration, begin_us, rl_client_now_ns(client),
+                                client->listening.since_ns[node], client->rules.drift_ppm);
+    const bool has_fence = !lock->core.acquire.fences || said->counter != 0;
+    return start_ns > place->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
+                   rl_line_is_signed(said, place->secret, lock->resources[0])
+               ? start_ns
+               : 0;
+}
+
+/* Of a node whose vote cannot be told from what it says, the vote is asked for. */
+static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_message *said) {
+    const uint64_t start_ns = passed_since_ns(lock, node, said);
+    struct rl_event event = {.type = RL_EV_VOTE};
+    event.u.vote = (struct rl_ballot_in){.round = lock->core.round.id,
+                                         .node = node,
+                                         .vote = start_ns != 0 ? RL_VOTE_GRANTED : RL_VOTE_NONE,
+                                         .counter = said->counter,
+                                         .start_ns = start_ns};
+    rl_step_event(lock, &event);
+}
+
+/* The first of them begins the attempt. A lock that may not be passed asks for all votes when home
+ * says so. */
+static void hear_pass(struct rl_resource *resource, uint32_t node,
+                      const struct rl_line_message *said) {
+    redlock_client *client = rl_line_client(resource);
+    redlock_lock *waiter = rl_line_waiter(resource);
+    const uint32_t lease_ms = rl_line_lease_ms(resource, waiter, said->lease_ms);
+    const bool is_home = resource->line.home == node;
+    struct rl_line_event event = {.type = is_home ? RL_LINE_EV_TURN : RL_LINE_EV_PASS};
+    event.u.place = said->place;
+    resource->passed_by |= UINT32_C(1) << node;
+    if (lease_ms == 0 && !is_home) {
+        return;
+    }
+    if (resource->line.state != RL_LINE_TAKING) {
+        rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
+    }
+    rl_line_feed(resource, waiter, &event);
+    if (waiter->queueing.call == RL_LINE_CALL_TURN && waiter->resource_count == 1) {
+        waiter->queueing.lease_ms = lease_ms;
+        rl_step_called(waiter);
+    }
+    if (waiter->core.is_leased && waiter->core.state == RL_TRYING &&
+        rl_lock_has_token(&waiter->core, said->token)) {
+        hear_vote(waiter, node, said);
+    }
+}
+
+/* Who comes next is somebody else who waits. */
+static void hear_next(struct rl_resource *resource, const char *next) {
+    memcpy(resource->successor, next, sizeof resource->successor);
+    if (next[0] != '\0') {
+        rl_line_note(&resource->line, true, rl_client_now_ns(rl_line_client(resource)));
+    }
+}
+
+static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
+    struct rl_line_message said;
+    if (!rl_line_parse(client, payload, length, &said)) {
+        return;
+    }
+    struct rl_resource *resource = waiting_with(client, said.place);
+    struct rl_resource *held = resource == NULL ? held_by(client, said.token) : NULL;
+    if (said.kind == RL_LINE_SAYS_NEXT) {
+        if (resource != NULL || held != NULL) {
+            hear_next(resource != NULL ? resource : held, said.next);
         }
+        return;
+    }
+    if (held != NULL && said.kind == RL_LINE_SAYS_PASS && said.next[0] != '\0') {
+        hear_next(held, said.next); /* home's pass comes when others have granted it already */
+    }
+    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->kind != RL_EXCLUSIVE) {
+        return; /* only writers are passed anything */
+    }
+    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->line.home == node) {
+        hear_next(resource, said.next);
+    }
+    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS) {
+        hear_pass(resource, node, &said);
+    } else if (resource != NULL) {
+        hear_turn(resource, node, &said);
+    } else if (said.kind == RL_LINE_SAYS_PASS) {
+        rl_calls_refuse(client, node, said.place);
     }
 }
 
@@ -159,6 +272,8 @@ void rl_line_init(redlock_client *client) {
     static const struct rl_listening_events events = {
         .confirmed = on_heard, .lost = on_heard, .told = on_told};
     assert(client->resources.count == 0); /* they copy what follows */
+    snprintf(client->lines.tail, sizeof client->lines.tail, "%08x",
+             (unsigned)(rl_client_random(client) >> 32));
     rl_listening_attend(client, &events);
     client->resources.due = resource_due;
 }

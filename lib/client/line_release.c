@@ -2,6 +2,7 @@
 #include "client/line_release.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "client/env.h"
 #include "client/line.h"
@@ -117,11 +118,35 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     return ticket != NULL ? ticket->owner : NULL;
 }
 
-/* (Readers have no key to keep for one of them: they join again, and are let in.) */
-static bool is_kept(const redlock_lock *lock) {
-    return lock->holding.mode != RL_SHARED && lock->core.state == RL_WAITING &&
-           lock->queueing.is_queued && lock->resource_count == 1 &&
-           rl_line_of(lock)->line.state == RL_LINE_TAKING && !rl_line_of(lock)->line.probes;
+/* A turn that other nodes refused: it joins again behind this, ahead of those who came later. */
+static bool waits_again(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
+           lock->resource_count == 1 && rl_line_of(lock)->line.state == RL_LINE_TAKING &&
+           !rl_line_of(lock)->line.probes;
+}
+
+/* A writer that was told who comes next passes its keys on, for a lease: whoever is passed them and
+ * hangs costs the others no more than that. */
+static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
+    struct rl_resource *resource = lock->resources[0];
+    const uint64_t fence = rl_lock_fence(&lock->core);
+    if (lock->queueing.has_waited && lock->announces && lock->holding.mode == RL_EXCLUSIVE &&
+        resource->line.state == RL_LINE_OUT) {
+        memcpy(plan->successor, resource->successor, sizeof plan->successor);
+    }
+    resource->successor[0] = '\0';
+    if (lock->queueing.held != 0) {
+        rl_line_give_up(lock, lock->queueing.held, 0, 0);
+        lock->queueing.held = 0;
+    }
+    if (plan->successor[0] != '\0') {
+        const uint32_t ttl_ms = lock->core.acquire.ttl_ms;
+        plan->lease_ms = ttl_ms < RL_LINE_LEASE_MS ? ttl_ms : RL_LINE_LEASE_MS;
+        if (fence != 0) { /* should the counters be lost, the wall clock carries the order */
+            const uint64_t wall_us = lock->client->io.world->ops->wall_us(lock->client->io.world);
+            plan->counter = wall_us > fence && wall_us < RL_FENCE_FLOOR_MAX ? wall_us : fence + 1;
+        }
+    }
 }
 
 /* Who hands on among its own locks goes by the last sign, however old: holds that last longer than
@@ -204,18 +229,18 @@ void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
                                      .mode = RL_RELEASE_SERVE,
                                      .grace_ms = keeps ? RL_LINE_GRACE_MS : 0,
                                      .intent_ms = intent_of(lock)};
-    if (is_kept(lock)) {
-        plan->mode = RL_RELEASE_KEEP;
-        plan->keep_ms = rl_line_keep_ms(&rl_line_of(lock)->line);
-        assert(plan->keep_ms > RL_LINE_GRACE_MS); /* it asks again before that ends */
-        rl_line_place(lock->client, rl_line_of(lock)->line.place, plan->place);
+    pass_on(lock, plan);
+    if (waits_again(lock)) {
+        plan->mode = RL_RELEASE_PLAIN;
+        plan->grace_ms = RL_LINE_GRACE_MS;
     } else if (!busy && successor_of(lock) != NULL && !looks(lock)) {
         plan->mode = RL_RELEASE_LOOK;
     }
 }
 
-void rl_line_plan_retry(const redlock_lock *lock, struct rl_release_plan *plan) {
-    *plan = (struct rl_release_plan){.homes = serving_nodes(lock), .mode = RL_RELEASE_SERVE};
+void rl_line_plan_retry(const redlock_lock *lock, uint32_t grace_ms, struct rl_release_plan *plan) {
+    *plan = (struct rl_release_plan){
+        .homes = serving_nodes(lock), .mode = RL_RELEASE_SERVE, .grace_ms = grace_ms};
 }
 
 /* An answer is worth waiting for only where answers come: a home that stands costs the others

@@ -1,4 +1,5 @@
-/* Releases, as the line needs them (line.h): each serves at home, and tells what home knows.
+/* Releases, as the line needs them (line.h): each passes the keys on, to a client that is known to
+ * come next, or serves at home, and tells what home knows.
  *
  * Happy path: rl_line_plan_release(), and the driver sends what it says, rl_line_release_sent();
  * home's answer says whether somebody waits: rl_line_learn().
@@ -10,7 +11,7 @@
  * there, somebody may have joined. Not the one behind which the next lock of this client asks at
  * once: it only looks whether others wait, who are the next then. (Once: behind the next release it
  * waits, if home has not answered by then. Who joined meanwhile is passed by once.) And not that of
- * a turn that was refused elsewhere: home keeps the key for its place.
+ * a turn that was refused elsewhere: the key is reserved, and its lock joins again behind that.
  */
 #ifndef RL_CLIENT_LINE_RELEASE_H
 #define RL_CLIENT_LINE_RELEASE_H
@@ -28,7 +29,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
  * joins first, if others wait. */
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan);
 /* The same for one that is sent again. */
-void rl_line_plan_retry(const redlock_lock *lock, struct rl_release_plan *plan);
+void rl_line_plan_retry(const redlock_lock *lock, uint32_t grace_ms, struct rl_release_plan *plan);
 /* It was sent to the node, to serve or to look: home will say who waits. */
 void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mode mode);
 

@@ -146,6 +146,7 @@ static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
     listening->confirmed |= BIT(i);
     listening->reported &= ~BIT(i);
     listening->failures[i] = listener_of(client, i)->failures;
+    listening->since_ns[i] = rl_client_now_ns(client);
     if (rl_listening_confirmed(client, i) && listening->events != NULL) {
         listening->events->confirmed(client, i);
     }

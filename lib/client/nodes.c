@@ -64,6 +64,8 @@ static void node_down(struct rl_node *node) {
     client->reasons[place->index] = node->reason;
     rl_eligibility_down(place);
     rl_trace(client, REDLOCK_EVENT_NODE_DOWN, NULL, node, node->reason, 0);
+    place->calibration = (struct rl_calibration){0};
+    place->secret = 0;
     rl_listening_node_down(client, place->index);
     rl_line_nodes_changed(client);
 }

@@ -64,7 +64,7 @@ static void give_up_peek(redlock_lock *lock) {
     struct rl_permit *permit = lock->permit;
     assert(permit->asks && permit->place != 0);
     permit->asks = false;
-    rl_line_call_leave(lock, lock->resources[0], permit->home, permit->place);
+    rl_line_call_leave(lock, lock->resources[0], permit->home, permit->place, false);
 }
 
 /* -- Slots -- */
@@ -106,6 +106,14 @@ static bool has_turn(const redlock_lock *lock) {
     return permit->turn.n > 0 && permit->turn_place == line->place && !line->probes;
 }
 
+/* Where it asked with its place in line, that is used now: its token is the attempt's. */
+static void use_place(const redlock_lock *lock) {
+    struct rl_line *line = &lock->resources[0]->line;
+    if (line->state != RL_LINE_OUT && line->place == lock->permit->place) {
+        rl_line_use(line, true);
+    }
+}
+
 /* Whether they are known; the place to take them with. */
 static bool find_first(redlock_lock *lock, uint64_t *place) {
     struct rl_permit *permit = lock->permit;
@@ -115,7 +123,7 @@ static bool find_first(redlock_lock *lock, uint64_t *place) {
     }
     if (permit->next.n > 0) {
         use(lock, &permit->next);
-        permit->until_ns = lock->client->step_ns + RL_LINE_GRACE_NS;
+        use_place(lock);
     } else if (!permit->is_blind && rl_permit_peek(lock)) {
         return false;
     } else {
@@ -142,31 +150,10 @@ bool rl_permit_find(redlock_lock *lock, uint64_t *place) {
     return true;
 }
 
-/* The attempt that home has named slots for has failed, or what it has won is given up. */
-static bool is_over(const redlock_lock *lock) {
-    const uint8_t state = lock->core.state;
-    assert(lock->permit->until_ns != 0);
-    return !rl_lock_is_holding(&lock->core) && state != RL_READY && state != RL_TRYING &&
-           state != RL_FENCING && state != RL_GRANTED;
-}
-
-/* Home has not said that the attempt took what is reserved for it there: others may have it now. */
-static void give_back(redlock_lock *lock) {
-    struct rl_permit *permit = lock->permit;
-    assert(permit->place != 0);
-    if (lock->client->step_ns < permit->until_ns) {
-        rl_line_call_leave(lock, lock->resources[0], permit->home, permit->place);
-    }
-    permit->until_ns = 0;
-}
-
 void rl_permit_follow(redlock_lock *lock) {
     struct rl_permit *permit = lock->permit;
     if (permit->asks && lock->core.state != RL_READY) {
         give_up_peek(lock);
-    }
-    if (permit->until_ns != 0 && is_over(lock)) {
-        give_back(lock);
     }
     if (!rl_lock_is_acquiring(&lock->core)) {
         permit->next.n = permit->turn.n = 0; /* nobody wants them any more */

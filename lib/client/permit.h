@@ -8,9 +8,9 @@
  *                                                  -> "0 ..": in line, as after a refusal
  *     a turn in line names the slots               -> TAKE
  *
- * Why home chooses: clients that took any free slot on each node would split the votes. Home
- * reserves what it names for the place that asked, so that two who ask at one time are told of
- * different slots.
+ * Why home chooses: clients that took any free slot on each node would split the votes. Home writes
+ * the token of the place that asked into what it names, so that two who ask at one time are told of
+ * different slots; the attempt is made with that token.
  *
  * Failure modes: home does not answer, or there is none: a slot by chance, and another one at each
  * try. Another client has other nodes' keys of the slot: the attempt is refused, and home is asked
@@ -18,7 +18,7 @@
  * one is home, for this acquire; it may have been away when the number was changed. So many do that
  * no quorum is left: the acquire ends, waiting would not help. It ends, or its lock is freed, while
  * home is asked: the place is left, behind the question on the same connection. If that breaks, the
- * place is left on the next one, since home may have reserved something for it.
+ * place is left on the next one, since home may have given it slots.
  *
  * Can more than k hold? Who may hold a slot: whoever has a quorum of yes for its key, counted as
  * for a lock (core/lock.h), and two quorums share a node. So a slot has one holder, and k slots

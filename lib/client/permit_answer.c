@@ -54,7 +54,7 @@ void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request 
                      const struct rl_answer *answer) {
     struct rl_permit *permit = lock->permit;
     assert(node < lock->client->n_nodes);
-    if (request->kind != RL_COMMAND_TAKE || request->place[0] == '\0' ||
+    if (request->kind != RL_COMMAND_TAKE || !request->has_turn ||
         !rl_lock_has_token(&lock->core, request->token)) {
         return;
     }
@@ -63,9 +63,7 @@ void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request 
     }
     const uint32_t which = answer->line.which > 0 ? answer->line.which - 1u : 0;
     assert(permit->slots.n > 0 && lock->target.permits > 0);
-    if (answer->verdict == RL_YES && node == permit->home) {
-        permit->until_ns = 0; /* what was reserved is the lock's */
-    } else if (answer->verdict == RL_NO && which < permit->slots.n) {
+    if (answer->verdict == RL_NO && which < permit->slots.n) {
         permit->from = (uint16_t)((permit->slots.at[which] + 1u) % lock->target.permits);
     }
 }
@@ -105,7 +103,7 @@ static void take_no(redlock_lock *lock, uint32_t node) {
 void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answer) {
     redlock_lock *lock = call->lock;
     struct rl_permit *permit = lock->permit;
-    assert(call->request.peeks);
+    assert(call->request.join == RL_JOIN_PEEK);
     if (!permit->asks || permit->place != call->place) {
         return; /* LEAVE is on its way */
     }
@@ -121,7 +119,7 @@ void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answ
         take_no(lock, call->node);
     } else {
         if (answer->verdict == RL_UNANSWERED) { /* and may have reserved slots */
-            rl_line_call_leave(lock, lock->resources[0], call->node, call->place);
+            rl_line_call_leave(lock, lock->resources[0], call->node, call->place, false);
         }
         permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else the next is asked */
         rl_step_simple(lock, RL_EV_READY);

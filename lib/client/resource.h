@@ -25,6 +25,7 @@
 #include "core/deadline.h"
 #include "core/line.h"
 #include "core/waitlist.h"
+#include "redis/command_data.h"
 
 #define RL_RESOURCES_KEPT 256u
 
@@ -35,7 +36,12 @@ struct rl_resource {
     struct rl_line line;         /* their place among all clients, see line.h */
     struct redlock_lock *placed; /* ... which has its holder's name; a reference, NULL: no place */
     struct rl_link waits;        /* while they are in line: in the client's */
-    struct rl_deadline due;      /* whatever the line waits for */
+    struct rl_link passed;       /* see struct rl_lines */
+    uint32_t listens;            /* nodes that are listened to for this resource, as a mask */
+    uint32_t passed_by;          /* nodes that have said that their key has the place's token */
+    char successor[RL_VALUE_MAX +
+                   1];      /* who comes next when a lock of ours goes; "": it is not known */
+    struct rl_deadline due; /* whatever the line waits for */
     struct rl_subscription
         *subscription; /* if releases of it are listened for (notification.h), or NULL */
     uint64_t hash;

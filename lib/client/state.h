@@ -28,6 +28,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "client/resource.h"
+#include "core/calibration.h"
 #include "core/call.h"
 #include "core/deadline.h"
 #include "core/driver.h"
@@ -66,10 +67,11 @@ struct rl_lock_call_block {
 struct rl_release_plan {
     uint32_t homes;     /* nodes that keep lines of its resources, as a mask: `mode` is for them */
     uint32_t grace_ms;  /* for which others reserve the keys; 0: they delete them */
-    uint32_t keep_ms;   /* of mode KEEP: for which home reserves the key for `place` */
+    uint32_t lease_ms;  /* for which the keys are passed to `next` */
     uint32_t intent_ms; /* as in struct rl_command */
+    uint64_t counter;   /* the least fence that is good for it; 0: none */
     enum rl_release_mode mode;
-    char place[RL_PLACE_LEN];
+    char successor[RL_VALUE_MAX + 1]; /* "": it is not known */
 };
 
 /* A command as bytes. */
@@ -96,6 +98,8 @@ struct rl_client_node {
     struct rl_pending pending_releases;
     struct rl_guard guard;
     struct rl_deadline deadline; /* of the node, of its pending releases, or of its quarantine */
+    struct rl_calibration calibration;
+    uint64_t secret; /* by which its messages are known; 0: it is not known */
     redlock_client *client;
     int16_t error;             /* the last error reply while it was up, 0: none */
     char words[RL_DETAIL_MAX]; /* ... and what it said */
@@ -116,6 +120,7 @@ struct rl_client_tls {
 /* -- Listening, see listening.h -- */
 
 #define RL_CLIENT_ID_LEN 16
+#define RL_TAIL_LEN (RL_TOKEN_LEN - 2 * RL_CLIENT_ID_LEN) /* a number of 64 bits between the two */
 
 /* Masks have a bit for each node. */
 struct rl_listening {
@@ -132,6 +137,7 @@ struct rl_listening {
     uint32_t dirty;                  /* listeners to flush */
     uint64_t until_ns[RL_NODES_MAX]; /* kept and not wanted: when it is given up */
     uint64_t failures[RL_NODES_MAX]; /* the listener's, when it was confirmed or closed last */
+    uint64_t since_ns[RL_NODES_MAX]; /* confirmed: when it was */
     struct rl_deadline deadline;
 };
 
@@ -237,7 +243,6 @@ struct rl_waiting {
 
 /* In which way it is held, see mode.h. Masks have a bit for each node. */
 struct rl_holding {
-    uint64_t place;  /* waiting: with which its turn came that of another lock of ours was, or 0 */
     uint32_t unsure; /* may convert what is the writer's late: no answer to that has come */
     uint32_t stray;  /* ... and none will come: for as long as the hold lasts */
     uint8_t made;    /* enum rl_mode, as it was made */
@@ -248,6 +253,7 @@ struct rl_holding {
     bool is_adopted;    /* what was sent for it before is not known here */
     bool meets_upgrade; /* of another reader */
     bool shuts;         /* its turn came while writers wait */
+    bool has_turn;      /* ... with that of another lock of ours */
 };
 
 /* What home was asked for, and said, see permit.h. */
@@ -258,15 +264,14 @@ struct rl_permit {
     struct rl_slots told;  /* of the last grant that was told */
     uint64_t place;        /* of the peek, or the attempt behind it */
     uint64_t turn_place;   /* whose turn it was */
-    uint64_t until_ns; /* so long home keeps slots for it that it has not taken; 0: it does not */
-    uint32_t differ;   /* nodes that keep another number of permits, as each said last: a mask */
-    uint16_t from;     /* from which slot on to look for free ones; RL_NO_SLOT: any */
-    uint16_t kept;     /* that number; 0: none is known */
-    uint8_t home;      /* that was asked */
-    bool asks;         /* home, and its answer is waited for */
-    bool is_blind;     /* home does not say: the next attempt is by chance */
-    bool found_none;   /* the last attempt: nothing was free */
-    bool is_named;     /* `slots` are of a token that is to be adopted or released */
+    uint32_t differ; /* nodes that keep another number of permits, as each said last: a mask */
+    uint16_t from;   /* from which slot on to look for free ones; RL_NO_SLOT: any */
+    uint16_t kept;   /* that number; 0: none is known */
+    uint8_t home;    /* that was asked */
+    bool asks;       /* home, and its answer is waited for */
+    bool is_blind;   /* home does not say: the next attempt is by chance */
+    bool found_none; /* the last attempt: nothing was free */
+    bool is_named;   /* `slots` are of a token that is to be adopted or released */
 };
 
 /* What the loop's turn is to do with a lock that is first of its client's and waits. */
@@ -280,25 +285,43 @@ enum rl_line_call {
 /* ... among the locks of all clients, see line.h. */
 struct rl_queueing {
     uint64_t turn_ns;         /* when its turn came */
+    uint64_t held;            /* the place whose token it holds by; 0: it is no place's */
     uint64_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
+    uint32_t lease_ms;        /* its turn is passed: so long its keys live; 0: it asks for them */
     uint8_t refused_by;       /* the resource that was, a number */
     bool refused_at_home;     /* the attempt's token was, whoever granted it */
     uint8_t line;             /* the resource in whose line it is */
     uint8_t call;             /* enum rl_line_call */
+    bool has_waited;          /* it holds by what came of its place */
     bool is_queued;           /* in line, or asks in its turn, or waits for home's answer */
     bool noted_intent;        /* refused, it has kept new readers off */
 };
 
+/* A token that was given up, and may still be passed a key. Masks have a bit for each node. */
+struct rl_left {
+    redlock_lock *lock; /* a reference: its user may free it at once; NULL: none */
+    uint64_t place;
+    uint32_t gone;   /* had no key of it when it was given up, or were not told */
+    uint32_t passed; /* have said since that they had passed it one */
+};
+
+#define RL_LINES_LEFT 16
+
 /* The lines that a client waits in. */
 struct rl_lines {
     struct rl_list waiting; /* resources, by `waits` */
+    struct rl_list passed;  /* ... that may be held by what came of waiting, by `passed` */
     struct rl_line_request *free;
     struct rl_line_request *owed; /* LEAVEs that did not arrive */
     uint32_t owed_count;
-    uint64_t places;                /* so many were taken */
-    uint32_t refused;               /* nodes that do not let it listen, as a mask */
-    uint32_t outstanding;           /* JOINs and LEAVEs, sent, not answered */
-    uint32_t at_home[RL_NODES_MAX]; /* how many of its lines each node keeps */
+    uint64_t number;            /* of the next place: 56 bits */
+    uint32_t refused;           /* nodes that do not let it listen, as a mask */
+    uint32_t outstanding;       /* JOINs and LEAVEs, sent, not answered */
+    char tail[RL_TAIL_LEN + 1]; /* of the tokens of its places */
+    struct rl_left left[RL_LINES_LEFT];
+    uint32_t left_next;
+    uint32_t listening[REDLOCK_NODES_MAX]; /* resources for which each node is listened to */
+    bool refuses; /* some of them were passed a key that is not refused yet */
 };
 
 /* What messages are about. */

@@ -34,6 +34,12 @@ void rl_step_simple(redlock_lock *lock, enum rl_event_type type) {
     rl_step_event(lock, &event);
 }
 
+void rl_step_called(redlock_lock *lock) {
+    struct rl_event event = {.type = RL_EV_TURN};
+    event.place = rl_line_take_call(lock, &event.u.pause);
+    rl_step_event(lock, &event);
+}
+
 void rl_step_due(struct rl_deadline *item, uint64_t now_ns) {
     (void)now_ns; /* the core is given the clock's time */
     rl_step_simple(RL_CONTAINER(item, redlock_lock, deadline), RL_EV_TICK);

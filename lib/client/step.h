@@ -9,6 +9,8 @@
 /* Steps the lock with an event whose type and union are filled in. Returns whether it was a late
  * vote. Without another reference the lock may be gone. */
 bool rl_step_event(redlock_lock *lock, struct rl_event *event);
+/* One that has a call (enum rl_line_call): it asks the nodes, or pauses. */
+void rl_step_called(redlock_lock *lock);
 void rl_step_simple(redlock_lock *lock, enum rl_event_type type);
 
 /* A deadline of the lock has come. */

@@ -22,6 +22,7 @@
 #include <assert.h>
 
 #include "base/mark.h"
+#include "client/calls.h"
 #include "client/check.h"
 #include "client/closing.h"
 #include "client/delivery.h"
@@ -174,7 +175,7 @@ static void step_in_turn(redlock_lock *lock) {
     lock->waiting.has_turn = false;
     lock->client->stats.handoffs++;
     if (rl_waiting_is_beside(lock) && !rl_waiting_is_active(lock)) {
-        event.place = lock->holding.place; /* with the turn of another lock of ours */
+        event.place = lock->holding.has_turn ? RL_LINE_NO_PLACE : 0;
         rl_step_event(lock, &event);
     } else if (lock->waiting.pauses && !rl_line_holds_up(lock, true)) {
         event.u.pause = true; /* who does not wait in line has a gap then */
@@ -182,12 +183,6 @@ static void step_in_turn(redlock_lock *lock) {
     } else {
         rl_line_go(lock);
     }
-}
-
-static void step_called(redlock_lock *lock) {
-    struct rl_event event = {.type = RL_EV_TURN};
-    event.place = rl_line_take_call(lock, &event.u.pause);
-    rl_step_event(lock, &event);
 }
 
 static void step_notified(redlock_lock *lock) {
@@ -208,7 +203,7 @@ static void run_ready(redlock_client *client) {
             RL_MARK(TURN_TAKEN_BACK); /* it has left the line since */
         }
         if (lock->queueing.call != RL_LINE_CALL_NONE && is_open) {
-            step_called(lock); /* before step_in_turn(), which may queue it anew */
+            rl_step_called(lock); /* before step_in_turn(), which may queue it anew */
         }
         if (lock->waiting.has_turn && is_open) {
             step_in_turn(lock);
@@ -284,6 +279,9 @@ bool rl_turn_run(void *owner) {
     rl_closing_check(client);
     if (client->phase >= RL_CLIENT_TEARDOWN) {
         return tells; /* nothing is queued, nothing may be armed */
+    }
+    if (client->lines.refuses) {
+        rl_calls_refuse_left(client);
     }
     flush(client);
     rl_check_client(client);

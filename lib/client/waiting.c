@@ -149,7 +149,7 @@ static void pass_turn(redlock_lock *lock) {
         for (; ticket != NULL; ticket = ticket->next) {
             redlock_lock *other = ticket->owner;
             if (waits(other)) {
-                other->holding.place = takes ? rl_line_take_place(line) : 0;
+                other->holding.has_turn = takes;
                 other->holding.shuts = lock->holding.shuts;
                 let_ask(other, false);
             }

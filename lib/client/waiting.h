@@ -7,9 +7,8 @@
  *
  * Readers ask all at once. The first that is refused becomes the active one and stands in line with
  * other clients; those that are refused, or come, while it does so wait behind it. When it is
- * granted, they all ask, with the place that its turn was: a turn is that of all readers of a
- * client. Permits of a semaphore are as readers, but for the last: then the next one stands in
- * line.
+ * granted, they all ask as in their turn: a turn is that of all readers of a client. Permits of a
+ * semaphore are as readers, but for the last: then the next one stands in line.
  */
 #ifndef RL_CLIENT_WAITING_H
 #define RL_CLIENT_WAITING_H

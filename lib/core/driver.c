@@ -86,7 +86,8 @@ static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
     assert(lock->round.kind != RL_ROUND_ACQUIRE || lock->round.decision == RL_OPEN);
     uint32_t failed = send_to(lock, kinds[lock->round.kind], round, actions->send,
                               actions->may_have, why, driver);
-    if (lock->round.kind == RL_ROUND_ACQUIRE) {
+    if (lock->round.kind == RL_ROUND_ACQUIRE &&
+        lock->place == 0) {        /* else it may have been given */
         lock->may_hold &= ~failed; /* now: the first failed vote may end the attempt */
     }
     for (uint32_t i = 0; failed >> i != 0; i++) {
@@ -123,7 +124,7 @@ static void end_operations(struct rl_lock *lock, const struct rl_actions *action
 static void begin_attempt(struct rl_lock *lock, const struct rl_driver *driver) {
     char token[RL_TOKEN_LEN];
     struct rl_event event = {.type = RL_EV_ATTEMPT, .since_ns = lock->now_ns};
-    switch (driver->generate_token(lock, token, &event.floor, &event.place)) {
+    switch (driver->generate_token(lock, token, &event)) {
         case RL_TOKEN_GIVEN:
             event.u.token = token;
             driver->feed(lock, &event);

@@ -50,11 +50,11 @@ enum rl_op_kind { RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE, RL_OPS };
  *   - `renewed`: the watchdog has extended, or tried to;
  *   - `lost`: the hold is over, on_lost is to run;
  *   - `tell`: feed RL_EV_TELL when the acquire's callback can run, soon;
- *   - `generate_token`: a token that was never used before, the wall clock in microseconds (0 will
- *     do if the acquire does not fence), and a place, if the attempt is to be by TAKE and its turn
- *     has none; or that there is no randomness; or that it is not known yet what to ask the nodes
- *     for: RL_EV_READY or RL_EV_NONE follows, not within the call, unless the acquire ends. It is
- *     asked again when a node's time to answer is over;
+ *   - `generate_token`: a token that was never used before, and of the attempt's event the floor
+ *     (0 will do if the acquire does not fence), the place, if the attempt is to be by TAKE and
+ *     its turn has none, and the lease; or that there is no randomness; or that it is not known
+ *     yet what to ask the nodes for: RL_EV_READY or RL_EV_NONE follows, not within the call,
+ *     unless the acquire ends. It is asked again when a node's time to answer is over;
  *   - `token_failed`: for want of a token the acquire has just ended as cancelled;
  *   - `feed`: complete the event (time, randomness, nodes) and call rl_drive() with it. */
 struct rl_driver {
@@ -68,8 +68,8 @@ struct rl_driver {
     void (*renewed)(struct rl_lock *lock, enum rl_result result);
     void (*lost)(struct rl_lock *lock, enum rl_result why);
     void (*tell)(struct rl_lock *lock);
-    enum rl_token (*generate_token)(struct rl_lock *lock, char token[RL_TOKEN_LEN], uint64_t *floor,
-                                    uint64_t *place);
+    enum rl_token (*generate_token)(struct rl_lock *lock, char token[RL_TOKEN_LEN],
+                                    struct rl_event *attempt);
     void (*token_failed)(struct rl_lock *lock);
     void (*feed)(struct rl_lock *lock, struct rl_event *event);
 };

@@ -3,7 +3,9 @@
  * Happy path: each node that grants sets its counter of the resource to max(counter + 1, floor) in
  * the same step as the key, and returns it. All return the same number, which is the fence. A fence
  * is *placed* on a node when the node's counter was exactly the fence at some moment at which the
- * node had the grant's token; a grant needs a quorum of such nodes.
+ * node had the grant's token; a grant needs a quorum of such nodes. A release that passes its keys
+ * sets counter and key likewise, and the message has the number. Whatever else writes a token, as
+ * home does for a turn, counts up a counter that is there: never is it another's fence by then.
  *
  * Failure modes: the nodes return different numbers (a counter is ahead of the floor, and another
  * is not). Then the largest is the fence, and a second round raises the counters to it, only where

@@ -8,7 +8,6 @@
 #include "core/home.h"
 
 #define IN(state) (1u << (state))
-#define ANY_FROM 3 /* refused turns */
 
 /* When one tries without a turn: asks for a key that others hold are summed up. To the heir, who
  * asks often, one that ends so soon that it may be reserved, for a client that has its turn and
@@ -28,7 +27,8 @@ static void line_invariant(const struct rl_line *line) {
     bool waits = !line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_TURN) | IN(RL_LINE_TAKING));
     assert(waits == (line->ask_ns != RL_NEVER));
     assert((line->state == RL_LINE_OUT) == (line->place == 0));
-    assert(line->stands || line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_LISTENING)));
+    assert(line->stands ||
+           line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_LISTENING) | IN(RL_LINE_PAUSING)));
     assert(!line->probes || line_is(line, IN(RL_LINE_TURN) | IN(RL_LINE_TAKING)));
     assert(!line->turned || line->probes);
     (void)waits;
@@ -37,7 +37,8 @@ static void line_invariant(const struct rl_line *line) {
 /* What every driver may rely on. */
 static void line_check_actions(const struct rl_line *line, const struct rl_line_event *event,
                                const struct rl_line_actions *out) {
-    assert(!out->join || (line->state == RL_LINE_JOINING && line->place != 0));
+    assert(!out->join || line->state == (out->quiet ? RL_LINE_PAUSING : RL_LINE_JOINING));
+    assert(!out->join || line->place != 0);
     assert(!out->join || (event->heard >> line->home & 1)); /* or its turn is told to nobody */
     assert(!out->leave || (out->leave_place != 0 && out->leave_home < RL_NODES_MAX));
     assert(!out->turn || line->state == RL_LINE_TURN);
@@ -52,16 +53,19 @@ static void line_move(struct rl_line *line, enum rl_line_state state, uint64_t a
     line->ask_ns = ask_ns;
 }
 
+/* Home has what it was asked to keep: the place in its line, or the key with the token in it. Once
+ * the nodes were asked with the token, its release ends that; LEAVE must not then. */
 static void line_leave(struct rl_line *line, struct rl_line_actions *out) {
-    assert(!out->leave);
-    if (line->stands) {
+    if (line->stands && !(line->used && line->given)) {
+        assert(!out->leave);
         out->leave = true;
         out->leave_home = line->home;
         out->leave_place = line->place;
+        out->leave_line = line->used;
     }
-    line->stands = line->is_heir = line->probes = line->turned = false;
+    line->stands = line->is_heir = line->probes = line->turned = line->given = line->used = false;
     line->pause_ns = 0;
-    out->join = false; /* what is left is not joined in the same step */
+    out->join = out->quiet = false; /* what is left is not joined in the same step */
 }
 
 static void line_end(struct rl_line *line) {
@@ -77,6 +81,7 @@ static void line_join(struct rl_line *line, const struct rl_line_event *event,
     line_move(line, RL_LINE_JOINING, event->now_ns + event->timeout_ns);
     line->stands = true;
     out->join = true;
+    out->quiet = false;
 }
 
 static void line_turn(struct rl_line *line, struct rl_line_actions *out, bool probes) {
@@ -151,7 +156,6 @@ static void on_want(struct rl_line *line, const struct rl_line_event *event,
     }
     line->since_ns = event->u.since_ns;
     line->asks = line->asks_behind = 0;
-    line->refusals = 0;
     line->backoff_ns = 0;
     line->home = RL_LINE_NO_HOME;
     line->place = event->new_place;
@@ -200,16 +204,23 @@ static void on_no(struct rl_line *line, const struct rl_line_event *event,
     }
 }
 
+static void line_given(struct rl_line *line, struct rl_line_actions *out) {
+    if (!line_is(line, IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
+        line_turn(line, out, false);
+    } else {
+        line->turned = line->probes;
+    }
+}
+
 static void on_answer(struct rl_line *line, const struct rl_line_event *event,
                       struct rl_line_actions *out) {
     const struct rl_line_answer_in *in = &event->u.answer;
-    if (in->place != line->place || line_is(line, IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
-        line->turned = line->turned ||
-                       (in->place == line->place && line->probes && in->said == RL_LINE_SAID_YES);
-        return; /* of a place that was left, or the turn was faster */
+    if (in->place != line->place) {
+        return; /* it was left */
     }
     if (in->said == RL_LINE_SAID_YES) {
-        line_turn(line, out, false);
+        line->given = true;
+        line_given(line, out);
     } else if (line->state == RL_LINE_JOINING && in->said == RL_LINE_SAID_NO) {
         on_no(line, event, out);
     } else if (line->state == RL_LINE_JOINING) {
@@ -222,11 +233,8 @@ static void on_turn(struct rl_line *line, const struct rl_line_event *event,
     if (event->u.place != line->place || !line->stands) {
         return; /* LEAVE is on its way */
     }
-    if (!line_is(line, IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
-        line_turn(line, out, false);
-    } else {
-        line->turned = line->probes;
-    }
+    line->given = line->given || event->type == RL_LINE_EV_TURN;
+    line_given(line, out);
 }
 
 /* Not a moment to try the votes in: the client before this one has its turn just now. */
@@ -262,35 +270,45 @@ static uint64_t next_backoff_ns(const struct rl_line *line) {
     return backoff_ns < RL_LINE_PAUSE_NS_MAX ? backoff_ns : RL_LINE_PAUSE_NS_MAX;
 }
 
+/* The token is released, and never used again. It stands with a new one at once, so that nobody
+ * goes by; and asks when the pause is over. One that wants other resources as well stands
+ * nowhere till then: the first in two lines that want both would be given their turns again and
+ * again. */
+static void line_again(struct rl_line *line, const struct rl_line_event *event,
+                       struct rl_line_actions *out) {
+    const uint64_t life_ms = event->u.life_ms;
+    line->backoff_ns = next_backoff_ns(line);
+    uint64_t pause_ns = line->backoff_ns / 2 + event->random % (line->backoff_ns / 2 + 1);
+    if (life_ms > 0 && life_ms < pause_ns / RL_NS_PER_MS) {
+        pause_ns = (life_ms + 1) * RL_NS_PER_MS;
+    }
+    line_leave(line, out);
+    line->place = event->new_place;
+    line_move(line, RL_LINE_PAUSING, event->now_ns + pause_ns);
+    line_settle(line, event, out);
+    if (line->state == RL_LINE_PAUSING && event->is_of_one) { /* home is the same, and is heard */
+        line->stands = out->join = out->quiet = true;
+    }
+}
+
 static void on_refused(struct rl_line *line, const struct rl_line_event *event,
                        struct rl_line_actions *out) {
-    bool probes = line->probes, turned = line->turned;
     assert(line->state == RL_LINE_TAKING);
-    line->probes = line->turned = false;
-    if (probes && turned) {
-        line_move(line, RL_LINE_PAUSING, event->now_ns); /* home says whether it is still so */
-    } else if (probes) {
+    if (!line->probes) {
+        line_again(line, event, out);
+    } else if (line->turned) { /* keys have been given to it meanwhile */
+        line->turned = false;
+        line_turn(line, out, false);
+    } else {
+        line->probes = false;
         line_move(line, RL_LINE_WAITING,
                   event->now_ns + (line->pause_ns > 0 ? line->pause_ns : RL_LINE_GRACE_NS));
-    } else {
-        const uint64_t life_ms = event->u.life_ms;
-        line->backoff_ns = next_backoff_ns(line);
-        line->refusals++;
-        uint64_t pause_ns = line->backoff_ns / 2 + event->random % (line->backoff_ns / 2 + 1);
-        if (life_ms > 0 && life_ms < pause_ns / RL_NS_PER_MS) {
-            pause_ns = (life_ms + 1) * RL_NS_PER_MS;
-        }
-        line_move(line, RL_LINE_PAUSING, event->now_ns + pause_ns);
-    }
-    line_settle(line, event, out);
-    if (turned && line->state == RL_LINE_PAUSING) { /* home is the same, and is heard */
-        line_begin(line, event, out);
+        line_settle(line, event, out);
     }
 }
 
 static void on_won(struct rl_line *line, struct rl_line_actions *out) {
     assert(line->state == RL_LINE_TAKING);
-    line->stands = line->stands && line->probes; /* home took the place out for the turn */
     line_leave(line, out);
     line_end(line);
 }
@@ -317,6 +335,7 @@ void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
             on_answer(line, event, out);
             break;
         case RL_LINE_EV_TURN:
+        case RL_LINE_EV_PASS:
             on_turn(line, event, out);
             break;
         case RL_LINE_EV_HEIR:
@@ -328,6 +347,7 @@ void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
         case RL_LINE_EV_TAKE:
             assert(line->state == RL_LINE_TURN);
             line->state = RL_LINE_TAKING;
+            line->used = !line->probes;
             break;
         case RL_LINE_EV_WON:
             on_won(line, out);
@@ -361,13 +381,10 @@ uint64_t rl_line_wake_ns(const struct rl_line *line) {
     return avoids ? line->avoid_until_ns : line->ask_ns;
 }
 
-uint64_t rl_line_take_place(const struct rl_line *line) {
-    assert(line->place != 0 && line->place != RL_LINE_ANY_PLACE);
-    return line->refusals >= ANY_FROM && !line->probes ? RL_LINE_ANY_PLACE : line->place;
-}
-
-uint32_t rl_line_keep_ms(const struct rl_line *line) {
-    return (uint32_t)(next_backoff_ns(line) / RL_NS_PER_MS) + RL_LINE_GRACE_MS;
+void rl_line_use(struct rl_line *line, bool given) {
+    assert(line->state != RL_LINE_OUT && line->stands);
+    line->used = true;
+    line->given = line->given || given;
 }
 
 /* -- What is known of others -- */
@@ -379,7 +396,8 @@ void rl_line_note(struct rl_line *line, bool others_wait, uint64_t now_ns) {
 }
 
 void rl_line_note_own(struct rl_line *line, uint64_t now_ns) {
-    line->likely_until_ns = now_ns + RL_LINE_BUSY_NS;
+    const uint64_t until_ns = now_ns + RL_LINE_BUSY_NS;
+    line->likely_until_ns = until_ns > line->busy_until_ns ? until_ns : line->busy_until_ns;
     assert(rl_line_is_likely_busy(line, now_ns));
 }
 

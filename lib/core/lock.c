@@ -16,6 +16,8 @@
 #include "core/lock_round.h"
 #include "core/lock_state.h"
 
+#define AWAIT_NS RL_NS_PER_MS
+
 /* Ends what the clock has ended. Runs at the start of every step. */
 static void lock_expire(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
@@ -78,14 +80,22 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
         return;
     }
     rl_round_note_latency(&lock->round, in->node, in->latency_us);
+    if (open && in->vote == RL_VOTE_GRANTED && in->start_ns != 0 && in->start_ns < lock->set_ns) {
+        lock->set_ns = in->start_ns;
+    }
     uint32_t bit = UINT32_C(1) << in->node;
-    bool did_not_run =
-        in->vote == RL_VOTE_REFUSED || (in->vote == RL_VOTE_FAILED && !in->may_have_run);
+    /* In its turn a node may have been given the key before it was asked. */
+    bool did_not_run = in->vote == RL_VOTE_REFUSED ||
+                       (in->vote == RL_VOTE_FAILED && !in->may_have_run && !lock->is_given);
     if (lock->round.kind == RL_ROUND_ACQUIRE && did_not_run) {
         lock->may_hold &= ~bit;
     }
     if (open) {
         on_counted_vote(lock, event, out);
+        if (lock->state == RL_TRYING && rl_round_awaits(&lock->round) &&
+            lock->collect_ns > event->now_ns + AWAIT_NS) {
+            lock->collect_ns = event->now_ns + AWAIT_NS;
+        }
         return;
     }
     out->late = true;
@@ -133,6 +143,10 @@ static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
 static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
     assert(in->node < lock->rules->n);
+    if (in->vote == RL_VOTE_NONE) {
+        rl_lock_ask(lock, event, out);
+        return;
+    }
     assert(event->duplicates == NULL || (event->duplicates[in->node] >> in->node & 1) == 0);
     bool prolongs = lock->round.kind == RL_ROUND_EXTEND || lock->round.kind == RL_ROUND_UPGRADE;
     bool may_vote = !prolongs || (event->voters >> in->node & 1) != 0;
@@ -156,12 +170,17 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
     } else if (lock->state == RL_HELD && event->now_ns >= lock->renew_ns) {
         lock->renews = true;
         rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
+    } else if (lock->state == RL_TRYING && rl_round_awaits(&lock->round) &&
+               event->now_ns >= lock->give_up_ns) {
+        rl_lock_collect(lock, event, out); /* it is won, or ends */
     } else if (acquiring && event->now_ns >= lock->give_up_ns) {
         rl_lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
     } else if (lock->state == RL_WAITING && event->now_ns >= lock->retry_ns) {
         rl_lock_wait(lock, event, out);
     } else if (lock_is(lock, IN(RL_BACKOFF) | IN(RL_READY)) && event->now_ns >= lock->retry_ns) {
         rl_lock_ready(lock, event, out);
+    } else if (lock->state == RL_TRYING && event->now_ns >= lock->collect_ns) {
+        rl_lock_collect(lock, event, out);
     } else if (lock->round.decision == RL_OPEN && event->now_ns >= lock->round_until_ns) {
         rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
         after_votes(lock, event, out);

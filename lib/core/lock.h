@@ -11,10 +11,11 @@
  * in until a quorum granted; TELL, fed just before the user's callback, makes the lock held;
  * RELEASE deletes it everywhere. A lock that is not first in its client's line (waitlist.h) waits
  * for TURN before it asks, and so does one that was refused, in the line of all clients (line.h):
- * it asks by TAKE then. Where the driver has to find out first what to ask the nodes for (which
- * slots of a semaphore), READY lasts until it has, or knows that there is nothing: a refused
- * attempt without a vote. With a watchdog (watch.h) the lock extends itself. ADOPT begins with a
- * token that is held already, and DISOWN leaves one behind.
+ * it asks by TAKE then, or is passed the keys: votes are heard, and asked for where none came in
+ * time. Such a hold has a lease at first, and extends itself. Where the driver has to find out
+ * first what to ask the nodes for (which slots of a semaphore), READY lasts until it has, or knows
+ * that there is nothing: a refused attempt without a vote. With a watchdog (watch.h) the lock
+ * extends itself. ADOPT begins with a token that is held already, and DISOWN leaves one behind.
  *
  * Failure modes: an attempt that cannot win, comes too late or is cancelled is released on every
  * node and tried again after a pause, or given up. A held lock ends as lost at the end of its
@@ -25,9 +26,9 @@
  *
  *  1. Can two hold it? A lock is held from TELL to valid_until. At every instant of that window a
  *     quorum of nodes has its token: each granted vote belongs to a SET or an extension sent at or
- *     after round.sent_ns, runs at the node after that, and lives there for ttl by the node's
- *     clock, which is more than valid_until - sent (quorum.h). Two quorums share a node, which
- *     holds one token. So no. What this rests on, line by line:
+ *     after round.sent_ns (or to a key that was passed, 7), runs at the node after that, and lives
+ *     there for ttl by the node's clock, which is more than valid_until - sent (quorum.h). Two
+ *     quorums share a node, which holds one token. So no. What this rests on, line by line:
  *      - only votes of the current round are counted (rl_round_vote compares the id);
  *      - validity runs from the sending (of a grant: of its SETs), never from an answer;
  *      - a node that may have forgotten what it voted for gives no vote (guard.h): it is not asked
@@ -45,10 +46,11 @@
  *     client is refused by it as by a token. And a reader is refused by any token. A lease is
  *     prolonged by its own reader alone, never shortened, and none that has ended is prolonged.
  *  2. Can a key be orphaned? may_hold has a bit for every node to which a SET of the present token
- *     was sent and which has not answered that it did not run. Every way out of an attempt or a
- *     hold goes through rl_lock_release_all(), which releases on all nodes that are up. For those
- *     of may_hold that are not up the release is pending (pending.h). A node that is up gets the
- *     release after the SET, on one connection.
+ *     was sent and which has not answered that it did not run; and for all that are up, if the
+ *     token is a place's, since nodes may have been given its key without being asked. Every way
+ *     out of an attempt or a hold goes through rl_lock_release_all(), which releases on all nodes
+ *     that are up. For those of may_hold that are not up the release is pending (pending.h). A
+ *     node that is up gets the release after the SET, on one connection.
  *  3. Can a callback be missed or run twice? Each operation is ended in exactly one place: acquire
  *     where the state leaves waiting to granted, extend where it leaves extending,
  *     release where it leaves releasing; lost is set only in rl_lock_lose(), which leaves held or
@@ -68,23 +70,29 @@
  *     no two holders: what argument 1 needs of a quorum is that so many nodes granted. Duplicates
  *     stay so until no round can be open that one of them voted in as another server
  *     (eligibility.h).
- *  7. Can a turn in line make two holders? A turn is no vote: it only says when to ask, and by TAKE
- *     in place of SET NX. What argument 1 needs of a node is that a yes whose validity is not over
- *     still stands there. TAKE keeps that, line by line:
- *      - it says yes where the key is absent, as SET NX; where it is reserved; or where it is its
- *        own. A reservation is nobody's: it was written over nothing, over another reservation, or
- *        by a release over a token that its owner had given up, and no client counts on it;
- *      - each attempt has a token of its own, and one that was given up is never sent again. So a
- *        release (which may be late, or sent twice) finds its own token or none, and what it makes
- *        of that, absent or reserved, is nobody's;
- *      - over its own key it prolongs what is there, never shortens it: a vote that was counted
- *        before stands as long as it was counted on. Over a reservation it sets a full life;
- *      - a reservation is no vote: only the answers to this attempt's own SET, TAKE or extension
- *        are, counted by round as before. JOIN's yes is none;
- *      - a place has a number of its own and is no token. So leaving a line, however late, gives up
- *        a reservation of that place and nothing that is held.
- *     The line may be lost, forged, or of two minds: order suffers and nothing else. Fences grow as
- *     before, since TAKE counts up as the fenced SET does, and a reservation is never raised.
+ *  7. Can a turn in line, or a lock that is passed, make two holders? What argument 1 needs of a
+ *     node is that its yes stands there as long as it is counted on, from no earlier than that is
+ *     counted from; and that it overwrote no other that is counted on. Line by line:
+ *      - a token may be in a key before its attempt begins. It was written over nothing, over a
+ *        reservation, or, where it was passed, over the token of the holder that passed it
+ *        (release_line.lua compares), which holds no more when it sends. A reservation is nobody's:
+ *        a release leaves it in place of a token that its owner has given up;
+ *      - a turn is no vote, nor is JOIN's yes: home has the token in its key, and the nodes are
+ *        asked. TAKE says yes where the key is absent, as SET NX; where it is reserved; or where it
+ *        is its own, whose life it prolongs and never shortens;
+ *      - a pass is a vote, though no command was sent. The message says when the node wrote the
+ *        token, for how long, and with which fence; the node's secret signs it. It counts in the
+ *        round of that token alone, once for a node, and only if the node may vote, and might when
+ *        it wrote: the bound on that moment (calibration.h) is behind the node's quarantine;
+ *      - each vote has its own start: validity is the lease from the earliest of them, and no pass
+ *        with a shorter lease counts. So no key ends before what is counted on. A node whose pass
+ *        does not count is asked, by TAKE, for as long a life;
+ *      - after the grant it is a hold like any other: extensions run from their sending;
+ *      - a token that was given up is never used again. So a release (which may be late, or sent
+ *        twice) finds its own token or none, and a pass that comes for it later is released;
+ *      - LEAVE gives up a key with the token only if the nodes were never asked with it (line.h).
+ *     The line may be lost, or of two minds: order suffers and nothing else. Fences grow as before:
+ *     whatever writes a token counts up, a pass to more than the fence of its releaser (fence.h).
  *  8. Can an upgrade make two holders? It is a round of a reader that would be the writer; a node
  *     that says yes has converted, the lease to the token. Until a quorum has, the hold is the
  *     reader's. From then on argument 1 is about a writer, line by line:

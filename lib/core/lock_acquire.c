@@ -18,6 +18,7 @@
 #include "core/retry.h"
 
 #define NOTICE_SPREAD_NS (3 * RL_NS_PER_MS)
+#define PASS_PATIENCE_NS (20 * RL_NS_PER_MS)
 
 /* -- The end of an attempt -- */
 
@@ -108,6 +109,10 @@ static void lock_begin_fencing(struct rl_lock *lock, const struct rl_event *even
                                struct rl_actions *out) {
     if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) {
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
+        return;
+    }
+    if (event->now_ns >= lock->give_up_ns) { /* it was won, but for its fence */
+        rl_lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
         return;
     }
     RL_MARK(FENCE_RAISED);
@@ -248,6 +253,7 @@ void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct
     lock->give_up_ns = RL_NEVER;
     lock->ttl_ms = lock->life_ms = lock->acquire.ttl_ms;
     lock->set_ns = event->now_ns;
+    lock->is_leased = lock->is_given = false;
     memcpy(lock->token, event->u.adopt.token, RL_TOKEN_LEN);
     rl_fence_begin(&lock->fence, 0);
     lock->adopts = true;
@@ -269,6 +275,12 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
     lock->place = lock->place != 0 ? lock->place : event->place;
     lock->ttl_ms = lock->life_ms = lock->acquire.ttl_ms;
+    lock->is_leased = event->lease_ms != 0;
+    if (event->lease_ms > lock->life_ms) {
+        lock->life_ms = event->lease_ms;
+    } else if (lock->is_leased) {
+        lock->ttl_ms = event->lease_ms;
+    }
     lock->set_ns = event->since_ns != 0 ? event->since_ns : event->now_ns;
     assert(lock->set_ns <= event->now_ns);
     uint64_t floor = event->floor > 0 ? event->floor : 1; /* a wall clock may show anything */
@@ -277,20 +289,59 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
         lock->acquire.tries--;
     }
     rl_lock_move(lock, RL_TRYING);
+    const bool has_keys = lock->place != 0; /* home has written them, or who held before */
+    lock->is_given = has_keys;
+    lock->may_hold = has_keys ? event->up : 0;
     if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) { /* stopped since it was asked for */
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
-        out->release = 0;
+        out->release = has_keys ? out->release : 0;
         return;
     }
     rl_lock_begin_round(lock, event, out, RL_ROUND_ACQUIRE, event->voters);
     if (lock->round.decision == RL_OPEN) {
-        lock->may_hold = event->voters;
+        lock->may_hold |= event->voters;
+        if (lock->is_leased) { /* the votes are on their way */
+            out->send = lock->asked = 0;
+            rl_round_await(&lock->round, event->awaited);
+            const uint64_t some_ns = lock->rules->node_timeout_ns / 4;
+            lock->collect_ns =
+                event->now_ns + (some_ns < PASS_PATIENCE_NS ? some_ns : PASS_PATIENCE_NS);
+        }
         return;
     }
     out->send = 0; /* too few nodes: do not set what has to be deleted */
     rl_lock_attempt_decided(lock, event, out);
-    out->release = 0;
+    out->release = has_keys ? out->release : 0;
     rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);
+}
+
+void rl_lock_ask(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    const struct rl_ballot_in *in = &event->u.vote;
+    const uint32_t pending = rl_round_mask(&lock->round, RL_VOTE_PENDING) & event->voters;
+    if (lock->state == RL_TRYING && lock->is_leased && in->round == lock->round.id) {
+        out->send = pending & ~lock->asked & UINT32_C(1) << in->node;
+        lock->asked |= out->send;
+    }
+}
+
+void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    const uint64_t ends_ns = rl_lock_attempt_ends_ns(lock);
+    assert(lock->state == RL_TRYING && lock->round.decision == RL_OPEN);
+    lock->collect_ns = RL_NEVER;
+    rl_round_await(&lock->round, 0);
+    if (lock->round.decision != RL_OPEN) {
+        rl_lock_attempt_decided(lock, event, out);
+        return;
+    }
+    if (event->now_ns >= ends_ns) { /* they could win nothing any more */
+        rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
+        rl_lock_attempt_decided(lock, event, out);
+        return;
+    }
+    out->send = rl_round_mask(&lock->round, RL_VOTE_PENDING) & event->voters & ~lock->asked;
+    lock->asked |= out->send;
+    lock->round_until_ns = event->now_ns + lock->rules->node_timeout_ns;
+    lock->round_until_ns = lock->round_until_ns < ends_ns ? lock->round_until_ns : ends_ns;
 }
 
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {

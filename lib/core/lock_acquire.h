@@ -17,6 +17,11 @@ void rl_lock_on_turn(struct rl_lock *lock, const struct rl_event *event, struct 
 void rl_lock_on_notice(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+/* Asks a node that has passed its key on for its vote. */
+void rl_lock_ask(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+/* Asks for the votes that an attempt which is passed has not heard of. */
+void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 /* To READY, or still there: the driver is asked for a token. */

@@ -88,9 +88,11 @@ struct rl_adopt {
 struct rl_ballot_in {
     uint32_t round; /* the round.id when the request was sent */
     uint32_t node;
-    enum rl_vote vote;
+    enum rl_vote
+        vote; /* NONE: the node has the key of an attempt that is passed, and is to be asked */
     int16_t reason;      /* of a failed vote */
     uint64_t counter;    /* of a granted vote of a fenced attempt, not 0 */
+    uint64_t start_ns;   /* of a granted vote: since when the key lives at least; 0: the round's */
     bool may_have_run;   /* of a failed vote: false if the node answered, with an error */
     uint32_t latency_us; /* the node's own, if the request was sent */
 };
@@ -107,9 +109,11 @@ struct rl_event {
     uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h; also
                                    of an upgrade */
     uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own; of an
-                                   attempt that has none from its turn: whom the nodes may have
-                                   reserved something for */
-    bool lines;                 /* there are lines to wait in, see line.h */
+                                   attempt that has none from its turn: the one whose token it is */
+    uint32_t lease_ms;          /* of an attempt: so long live the keys that it is passed; 0: it
+                                   asks for its votes */
+    uint32_t awaited; /* ... nodes whose vote is worth a moment, though it is won: a mask */
+    bool lines;       /* there are lines to wait in, see line.h */
     union {
         struct rl_acquire acquire;
         struct rl_adopt adopt;
@@ -150,12 +154,16 @@ struct rl_lock {
     uint64_t give_up_ns;     /* the acquire's deadline */
     uint64_t set_ns;         /* when the attempt's SETs were sent */
     uint64_t round_until_ns; /* outstanding votes have failed by then */
-    uint64_t retry_ns;       /* the end of a backoff, or when waiting costs a try */
+    uint32_t asked;          /* of an attempt that is passed: nodes that were asked, as a mask */
+    uint64_t collect_ns; /* ... are asked for, of an attempt that is passed; RL_NEVER: they were */
+    uint64_t retry_ns;   /* the end of a backoff, or when waiting costs a try */
     struct rl_acquire acquire;
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint64_t place;    /* the attempt is by a turn in line: TAKE in place of SET; 0: it is not */
+    bool is_given;     /* ... and nodes may have been given its keys without being asked */
+    bool is_leased;    /* its keys were passed, and not extended yet */
     struct rl_fence fence;
     uint64_t reader_fence; /* of a hold that an upgrade counts up from; else 0 */
     int16_t timeout_reason;

@@ -17,6 +17,7 @@
 #include "core/watch.h"
 
 #define LIFE_MS_MAX 86400000u
+#define LEASE_NS_MAX (50 * RL_NS_PER_MS) /* a short hold pays for no extension */
 
 /* An upgrade that counted up is not won: the fence is the reader's, as before. */
 static void keep_reader_fence(struct rl_lock *lock) {
@@ -66,7 +67,11 @@ void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bo
     assert(until_ns > event->now_ns);
     uint64_t soon_ns = event->now_ns + rl_watch_retry_ns(until_ns - event->now_ns, event->random);
     lock->renew_ns = RL_NEVER;
-    if (renew_ns != 0 && until_ns != lock->hold_until_ns) {
+    if (lock->is_leased && until_ns != lock->hold_until_ns) {
+        const uint64_t third_ns = (until_ns - event->now_ns) / 3;
+        lock->renew_ns = event->now_ns + (third_ns < LEASE_NS_MAX ? third_ns : LEASE_NS_MAX);
+        lock->renew_ns = unknown ? soon_ns : lock->renew_ns;
+    } else if (renew_ns != 0 && until_ns != lock->hold_until_ns) {
         lock->renew_ns = rl_watch_next_ns(until_ns, validity_ns, renew_ns, event->random);
         lock->renew_ns = unknown && lock->renew_ns < soon_ns ? soon_ns : lock->renew_ns;
     }
@@ -97,6 +102,7 @@ void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
     assert(lock->round.kind == RL_ROUND_EXTEND && lock->round.decision != RL_OPEN);
     if (lock->round.decision == RL_WON) {
         lock_prolong(lock, lock->round.sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
+        lock->is_leased = false;
         lock_end_extend(lock, out, RL_RESULT_OK);
         rl_lock_move(lock, RL_HELD);
         rl_lock_plan_renewal(lock, event, false);
@@ -131,7 +137,8 @@ void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
     }
     rl_lock_move(lock, RL_EXTENDING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
-    if (lock->round.decision != RL_OPEN) { /* too few nodes are up */
+    lock->may_hold |= lock->is_given ? event->up : 0; /* what was given is extended where it is */
+    if (lock->round.decision != RL_OPEN) {            /* too few nodes are up */
         rl_lock_extend_decided(lock, event, out);
     }
 }
@@ -292,11 +299,15 @@ void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,
 }
 
 void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    (void)event;
     if (lock->state == RL_LOST) {
         return; /* lock_expire() was first */
     }
     rl_lock_stop_extend(lock, out);
+    if (lock->is_leased) { /* the keys are to live as long as was asked for */
+        lock->ttl_ms = lock->acquire.ttl_ms;
+        rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
+        rl_round_abandon(&lock->round);
+    }
     lock->may_hold = 0; /* others may need the keys */
     rl_lock_move(lock, RL_IDLE);
 }

@@ -38,6 +38,9 @@ void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
     if (!lock_is(lock, IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING))) {
         lock->place = 0;
     }
+    if (lock->state != RL_TRYING) {
+        lock->collect_ns = RL_NEVER;
+    }
     lock->was_refused = false; /* set behind the move */
 }
 
@@ -70,7 +73,7 @@ void rl_lock_invariant(const struct rl_lock *lock) {
     if (lock_is(lock, IS_HOLDING)) {
         assert(lock->lost_at_ns <= lock->valid_until_ns);
         assert(lock->now_ns < lock->valid_until_ns);
-        assert(lock->renew_ns == RL_NEVER || lock->acquire.renew_ms != 0);
+        assert(lock->renew_ns == RL_NEVER || lock->acquire.renew_ms != 0 || lock->is_leased);
     }
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_WAITING) | IN(RL_READY) | IN(RL_LOST) | IN(RL_BACKOFF))) {
         assert(lock->may_hold == 0); /* what may be out there has been released, or will be */

@@ -13,7 +13,7 @@ uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
     switch ((enum rl_lock_state)lock->state) {
         case RL_TRYING:
         case RL_FENCING:
-            return sooner(lock->round_until_ns, lock->give_up_ns);
+            return sooner(sooner(lock->round_until_ns, lock->collect_ns), lock->give_up_ns);
         case RL_WAITING:
         case RL_READY:
         case RL_BACKOFF:

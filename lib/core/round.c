@@ -35,11 +35,18 @@ static void round_invariant(const struct rl_round *round) {
 #endif
 }
 
+static bool awaits_any(const struct rl_round *round) {
+    return (round->awaited & rl_round_mask(round, RL_VOTE_PENDING)) != 0;
+}
+
 static void round_decide(struct rl_round *round) {
     if (round->decision != RL_OPEN) {
         return;
     }
     uint32_t quorum = rl_quorum(round->n);
+    if (round_yes(round) >= quorum && round_pending(round) > 0 && awaits_any(round)) {
+        return;
+    }
     if (round_yes(round) >= quorum) {
         round->decision = RL_WON;
     } else if (round_yes(round) + round_pending(round) < quorum) {
@@ -87,6 +94,7 @@ void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t no
     round->kind = (uint8_t)kind;
     round->decision = RL_OPEN;
     round->granted = round->refused = round->failed = 0;
+    round->awaited = 0;
     for (uint32_t i = 0; i < round->n; i++) {
         round->ballots[i] = (struct rl_ballot){.vote = RL_VOTE_PENDING};
     }
@@ -116,6 +124,15 @@ void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t laten
     struct rl_ballot *ballot = &round->ballots[node];
     assert(node < round->n && ballot->vote >= RL_VOTE_GRANTED);
     ballot->latency_us = latency_us < ballot->latency_us ? latency_us : ballot->latency_us;
+}
+
+void rl_round_await(struct rl_round *round, uint32_t nodes) {
+    round->awaited = nodes;
+    round_decide(round);
+}
+
+bool rl_round_awaits(const struct rl_round *round) {
+    return round->decision == RL_OPEN && round_yes(round) >= rl_quorum(round->n);
 }
 
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {

@@ -48,6 +48,7 @@ struct rl_round {
     uint8_t granted;
     uint8_t refused;
     uint8_t failed;
+    uint32_t awaited; /* nodes without whose vote it is not won yet, as a mask */
     uint8_t kind;     /* enum rl_round_kind */
     uint8_t decision; /* enum rl_decision */
 };
@@ -68,6 +69,12 @@ bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_v
 /* Of a vote that was recorded: how long the node itself took, which is less than since the round
  * was begun. For people to look at; validity counts from the round's beginning. */
 void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t latency_us);
+
+/* A round that has just begun is not won before these nodes have voted, or it is told so: by
+ * rl_round_await() of none. */
+void rl_round_await(struct rl_round *round, uint32_t nodes);
+/* Whether it would be won, but for those. */
+bool rl_round_awaits(const struct rl_round *round);
 
 /* Fails every outstanding vote. */
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns);

@@ -134,6 +134,7 @@ static int election_acquire(redlock_election *election) {
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
     assert(!election->is_freed);
     acquire.ttl_ms = o->ttl_ms;
+    acquire.min_validity_ms = o->ttl_ms / 3; /* a term begins with no lease alone */
     acquire.wait_ms = REDLOCK_NO_LIMIT;
     acquire.delay_ms = o->poll_ms;
     acquire.jitter_ms = o->poll_ms / 2;
@@ -270,6 +271,7 @@ static int check_acquire(redlock_lock *lock, const redlock_election_options *o, 
                          size_t size) {
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
     acquire.ttl_ms = o->ttl_ms;
+    acquire.min_validity_ms = o->ttl_ms / 3; /* a term begins with no lease alone */
     acquire.auto_extend = 1;
     acquire.renew_ms = o->renew_ms;
     acquire.fencing = o->fencing;

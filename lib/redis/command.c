@@ -38,13 +38,13 @@ static const struct row rows[RL_COMMAND_HANDSHAKE] = {
     [RL_COMMAND_EXTEND] = {SCRIPT(EXTEND), "vtfkx", false},
     [RL_COMMAND_UPGRADE] = {SCRIPT(UPGRADE), "vtfk", false},
     [RL_COMMAND_RELEASE] = {SCRIPT(RELEASE), "v", false},
-    [RL_COMMAND_RELEASE_LINE] = {SCRIPT(RELEASE_LINE), "vgqaix", false},
+    [RL_COMMAND_RELEASE_LINE] = {SCRIPT(RELEASE_LINE), "vgqaixcluy", false},
     [RL_COMMAND_RELEASE_PERMIT] = {SCRIPT(RELEASE_PERMIT), "vgqmr", false},
-    [RL_COMMAND_JOIN] = {SCRIPT(JOIN), "phwgoemr", true},
-    [RL_COMMAND_LEAVE] = {SCRIPT(LEAVE), "phgmr", true},
+    [RL_COMMAND_JOIN] = {SCRIPT(JOIN), "vwgoemr", true},
+    [RL_COMMAND_LEAVE] = {SCRIPT(LEAVE), "vgemr", true},
     [RL_COMMAND_SET_PERMITS] = {SCRIPT(SET_PERMITS), "gmr", true},
     [RL_COMMAND_READ] = {SCRIPT(READ), "", true},
-    [RL_COMMAND_WAITER] = {SCRIPT(WAITER), "nl", true},
+    [RL_COMMAND_WAITER] = {SCRIPT(WAITER), "nd", true},
     [RL_COMMAND_READER] = {SCRIPT(READERS), "n", true},
     [RL_COMMAND_SLOT] = {SCRIPT(SLOTS), "nr", true},
 };
@@ -137,7 +137,7 @@ static void put_keys(struct rl_writer *w, const struct rl_command *command, bool
 
 /* -- Arguments -- */
 
-#define ARGS_MAX 8
+#define ARGS_MAX 10
 
 struct arg {
     const void *bytes; /* NULL: the number */
@@ -158,27 +158,30 @@ static struct arg number_if(bool is_there, uint64_t n) {
     return is_there ? number(n) : text("");
 }
 
-static struct arg place_of(const struct rl_command *command) {
-    const bool has_one = command->place != NULL;
-    assert(!has_one || memchr(command->place, '\0', RL_PLACE_LEN) == NULL);
-    return has_one ? (struct arg){.bytes = command->place, .length = RL_PLACE_LEN} : text("");
-}
-
 /* How a RELEASE_LINE goes. */
 static struct arg way_of(const struct rl_command *command) {
     static const char *const ways[] = {
         [RL_RELEASE_PLAIN] = "", [RL_RELEASE_LOOK] = "look", [RL_RELEASE_SERVE] = "serve"};
-    if (command->mode == RL_RELEASE_KEEP) {
-        assert(command->place != NULL && command->grace_ms > 0);
-        return place_of(command);
-    }
     assert(command->mode < sizeof ways / sizeof ways[0]);
     return text(ways[command->mode]);
 }
 
-/* Slots without a place are keys like others: the number of permits is not looked at. */
+/* Slots without a turn are keys like others: the number of permits is not looked at. */
 static bool knows_permits(const struct rl_command *command) {
-    return is_permit(command) && (command->kind != RL_COMMAND_TAKE || command->place != NULL);
+    return is_permit(command) && (command->kind != RL_COMMAND_TAKE || command->has_turn);
+}
+
+static bool passes(const struct rl_command *command) {
+    return command->successor != NULL && command->successor[0] != '\0';
+}
+
+/* How a JOIN, or a LEAVE, goes. */
+static struct arg line_way_of(const struct rl_command *command) {
+    static const char *const joins[] = {
+        [RL_JOIN] = "", [RL_JOIN_PEEK] = "peek", [RL_JOIN_QUIET] = "quiet"};
+    assert(command->join < sizeof joins / sizeof joins[0]);
+    assert(command->join != RL_JOIN_PEEK || is_permit(command));
+    return text(command->line_only ? "line" : joins[command->join]);
 }
 
 static struct arg mode_of(const struct rl_command *command) {
@@ -203,18 +206,19 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
             assert(command->ttl_ms > 0); /* PX 0 is an error */
             return number(command->ttl_ms);
         case 'f': /* the fence, or the least that is good; and how long its counter lives */
+        case 'u':
             assert(command->counter > 0 || command->kind != RL_COMMAND_RAISE);
             return number_if(command->counter > 0, command->counter);
         case 'k':
+        case 'y':
             return number_if(command->counter > 0, target->retention_ms);
         case 'p':
-            return place_of(command);
-        case 'h':
-            return target->holder_length > 0
-                       ? (struct arg){.bytes = target->holder, .length = target->holder_length}
-                       : text("");
-        case 'w':
-            return number(command->waited_ms);
+            return text(command->has_turn ? "1" : "");
+        case 'c':                                       /* who comes next, and for how long */
+            assert(!passes(command) || target->n == 1); /* the script passes its first key alone */
+            return text(passes(command) ? command->successor : "");
+        case 'l':
+            return number_if(passes(command), command->lease_ms);
         case 'g': /* the life of a reservation; of a release 0: none */
             assert(command->grace_ms > 0 || rl_command_hands_on(command->kind));
             return number(command->grace_ms);
@@ -240,8 +244,10 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
         case 'o':
             return number_if(is_permit(command) && command->from != RL_NO_SLOT, command->from);
         case 'e':
-            return text(command->peeks ? "1" : "");
-        case 'l':
+            return line_way_of(command);
+        case 'w':
+            return number(command->waited_ms);
+        case 'd':
             return text(lines[command->lock_mode]);
         default:
             assert(letter == 'n');
@@ -332,8 +338,8 @@ size_t rl_command_room(const struct rl_target *target) {
     }
     assert(keys <= RL_SLOTS_MAX || target->permits == 0);
     /* Each key and its counter, the resource once more, and numbers. */
-    return RL_SCRIPT_LENGTH_MAX + RL_COMMAND_TOKEN_LEN + REDLOCK_HOLDER_MAX + RL_PLACE_LEN +
-           14 * FRAME_MAX + (2 * keys + 1) * (longest + SLOT_MAX + FRAME_MAX);
+    return RL_SCRIPT_LENGTH_MAX + 2 * RL_VALUE_MAX + 16 * FRAME_MAX +
+           (2 * keys + 1) * (longest + SLOT_MAX + FRAME_MAX);
 }
 
 size_t rl_command_format(char *wire, const struct rl_command *command) {

@@ -42,18 +42,17 @@
  *
  * The line. Who waits for a resource stands in a line on one node, its home: a ZSET under
  * "libredlock:line:{" resource "}", named by the scripts alone and not declared as a key, since a
- * node that forbids it must not refuse a vote or a release for that. A place is the client's id and
- * a number of that client; a member of the line is a place, and behind it the holder as in a value.
- * A release puts a reservation where its token was, "reserved" for nobody, or at home "reserved:"
- * and the place of who is next; it ends by itself. TAKE is SET for who has the turn: it overwrites
- * reservations, and nothing else but its own key.
+ * node that forbids it must not refuse a vote or a release for that. A member of the line is the
+ * value of its client's next attempt. A release writes the value that comes next where its own was,
+ * on every node if it knows it (it passes the key), else at home alone; or it leaves "reserved".
+ * All of these end by themselves. TAKE is SET for who has the turn: it overwrites reservations, and
+ * nothing else but its own key.
  *
- * Can the line let two hold? No. A reservation is no vote: nobody relies on it, and no script
- * answers a yes because of one but JOIN's, which says whose turn it is, not who holds. A token is
- * replaced only by RELEASE_LINE, under a key that has the very value that its owner has given up
- * and never sends again. LEAVE and JOIN write over reservations only. So a vote that was answered
- * stands as before, until its life ends or its owner gives it up, whatever is in the line: lost,
- * forged, or of another opinion on who is first.
+ * Can the line let two hold? No. A value that is replaced is one that its owner has given up and
+ * never sends again: RELEASE_LINE compares it. JOIN writes over nothing and over reservations,
+ * LEAVE only where its own value is, which no attempt was made with. So a vote stands until its
+ * life ends or its owner gives it up, whatever is in the line: lost, or of another opinion on who
+ * is first. What votes are is the core's to say (core/lock.h, 7).
  *
  * Can a holder's value be a reservation? A value begins with a token of 40 hex digits.
  *
@@ -88,8 +87,8 @@
 
 /* What a release takes beyond the bytes of its acquire: by the hash of its script, and whole. An
  * acquire reserves that behind itself, so that its release does not fail for want of memory. */
-#define RL_COMMAND_RELEASE_MORE 256
-#define RL_COMMAND_RELEASE_WHOLE (6u << 10)
+#define RL_COMMAND_RELEASE_MORE 320
+#define RL_COMMAND_RELEASE_WHOLE 8256
 
 /* Room for every command with this target, whole scripts and the terminating zero included. */
 size_t rl_command_room(const struct rl_target *target);

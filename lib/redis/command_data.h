@@ -10,6 +10,7 @@
 #define RL_COMMAND_TOKEN_LEN 40
 #define RL_COMMAND_PREFIX "libredlock:" /* of every key that is not a resource's own */
 #define RL_COMMAND_COUNTER_PREFIX "libredlock:fence:"
+#define RL_COMMAND_SECRET "libredlock:secret"     /* the node's own: release_line.lua */
 #define RL_COMMAND_LINE_PREFIX "libredlock:line:" /* then "{", the resource, "}"; and: */
 #define RL_COMMAND_LINE_SHARED_PREFIX "libredlock:line:shared:"
 #define RL_COMMAND_READERS_PREFIX "libredlock:readers:"
@@ -19,11 +20,11 @@
 #define RL_COMMAND_PERMITS_PREFIX "libredlock:permits:" /* how many there are */
 #define RL_COMMAND_CLIENT_CHANNEL "libredlock:client:"  /* then the client's id */
 #define RL_CLIENT_ID_LEN 16                             /* hex digits */
-#define RL_PLACE_LEN 32 /* hex digits: the client's id, and a number of that client */
-#define RL_PLACE_ANY "********************************" /* of a TAKE: over all reservations */
-#define RL_RESERVED "reserved"               /* a key's value; and with ":" and a place */
-#define RL_RESERVED_SHARED "reserved:shared" /* for any reader whose turn it is */
-#define RL_SHARED_VALUE "redlock:shared"     /* of a key that readers hold */
+#define RL_PLACE_LEN RL_COMMAND_TOKEN_LEN /* a place in line is the token of the next attempt */
+#define RL_VALUE_MAX (RL_COMMAND_TOKEN_LEN + 1 + 64) /* a token, a colon and a holder's name */
+#define RL_RESERVED "reserved"                       /* a key's value: nobody's for a moment */
+#define RL_RESERVED_SHARED "reserved:shared"         /* for any reader whose turn it is */
+#define RL_SHARED_VALUE "redlock:shared"             /* of a key that readers hold */
 
 struct rl_bytes {
     const void *data;
@@ -63,7 +64,7 @@ enum rl_command_kind {
     RL_COMMAND_SET,     /* one resource without a fence, a writer's, where nothing is: OK, or nil */
     RL_COMMAND_DELIFEQ, /* RELEASE as a command of Valkey 9 and later */
     RL_COMMAND_DELEX,   /* ... of Redis 8.4 and later */
-    RL_COMMAND_TAKE,    /* votes for every other acquire, with a place over reservations */
+    RL_COMMAND_TAKE,    /* votes for every other acquire, in its turn over reservations */
     RL_COMMAND_RAISE,   /* compare, and set the counters to the fence: 1, or 0 */
     RL_COMMAND_EXTEND,  /* compare and pexpire, never to a shorter life, and with a fence raise
                             the counters that are below: 1, or 0 */
@@ -85,13 +86,20 @@ enum rl_command_kind {
     RL_COMMAND_HANDSHAKE    /* a step of the handshake, see handshake.h */
 };
 
-/* What a RELEASE_LINE does besides giving up the keys that have the value. grace_ms 0: they are
- * deleted; else they are reserved for so long. */
+/* What a RELEASE_LINE does besides giving up the keys that have the value. With a successor they
+ * are that one's from then on. Else, grace_ms 0: they are deleted; or they are reserved for so
+ * long. */
 enum rl_release_mode {
     RL_RELEASE_PLAIN, /* nothing; counts nobody */
     RL_RELEASE_LOOK,  /* counts who waits */
-    RL_RELEASE_SERVE, /* and hands on to the first in line; nobody waits: deleted. At home */
-    RL_RELEASE_KEEP   /* and reserves for `place`: a turn whose TAKE failed. At home */
+    RL_RELEASE_SERVE  /* and hands on to the first in line; nobody waits: deleted. At home */
+};
+
+/* How a JOIN goes. */
+enum rl_join_mode {
+    RL_JOIN,      /* its turn, or it stays in line */
+    RL_JOIN_PEEK, /* permit: what is free; it does not stay */
+    RL_JOIN_QUIET /* it stays in line, and gets no turn by this */
 };
 
 /* Why an UPGRADE is a no: rl_line_answer.which. */
@@ -111,10 +119,12 @@ struct rl_command {
     uint64_t counter;  /* TAKE, UPGRADE: the least that is good; RAISE, EXTEND: the fence;
                            0: none */
     const struct rl_target *target;
-    const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, JOIN, LEAVE, WAITER */
-    const char *place; /* RL_PLACE_LEN bytes: JOIN, LEAVE, RL_RELEASE_KEEP, TAKE (NULL: none) */
+    const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, WAITER */
+    const char
+        *successor;    /* RELEASE_LINE: the value that it passes the keys to; "": it is not known */
+    uint32_t lease_ms; /* ... and for how long; `counter` is the least fence that is good for it */
     uint32_t waited_ms; /* JOIN: for how long by now */
-    uint32_t grace_ms;  /* the life of a reservation: JOIN, LEAVE, RELEASE_LINE */
+    uint32_t grace_ms;  /* the life of a reservation, or of a turn: JOIN, LEAVE, RELEASE_LINE */
     uint32_t index;     /* WAITER, READER: which one, from 0; SLOT: its number; RL_NO_SLOT: all */
     uint32_t shut_ms;   /* TAKE, shared: for so long new readers are kept out; 0: they are not */
     uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
@@ -123,8 +133,10 @@ struct rl_command {
     uint8_t which;      /* JOIN, LEAVE, WAITER, READER: of which resource of the target, from 0 */
     bool converts;      /* EXTEND, shared: a key that has the token becomes a reader's */
     uint8_t lock_mode;  /* enum rl_mode; READ, READER: of no meaning */
-    bool peeks;         /* JOIN, permit: what is free; it does not stay in line */
-    uint16_t from;      /* ... from which slot on to look; RL_NO_SLOT: any */
+    uint8_t join;       /* JOIN: enum rl_join_mode */
+    bool has_turn;      /* TAKE: reservations give way to it */
+    bool line_only;     /* LEAVE: a key that has the token stays */
+    uint16_t from;      /* JOIN, permit: from which slot on to look; RL_NO_SLOT: any */
     const struct rl_slots *slots; /* permit: all but JOIN, LEAVE, SET_PERMITS, SLOT,
                                      WAITER */
 };

@@ -48,24 +48,6 @@ static bool is_tail(const char *tail) {
     return tail[0] == ':' && length >= 2 && length <= 1 + RL_HOLDER_NAME_MAX;
 }
 
-/* "reserved", or that and a place; or for readers, which is nobody's place. */
-static bool take_reservation(const char *value, struct rl_holder_reply *out) {
-    const size_t word = sizeof RL_RESERVED - 1;
-    if (strncmp(value, RL_RESERVED, word) != 0) {
-        return false;
-    }
-    const char *place = value[word] == ':' ? value + word + 1 : "";
-    bool has_place =
-        strlen(place) == RL_PLACE_LEN && strspn(place, "0123456789abcdef") == RL_PLACE_LEN;
-    if (!has_place && value[word] != '\0' && strcmp(value, RL_RESERVED_SHARED) != 0) {
-        return false; /* somebody else's */
-    }
-    out->is_reserved = true;
-    assert(out->place[0] == '\0');
-    memcpy(out->place, place, has_place ? RL_PLACE_LEN : 0);
-    return true;
-}
-
 static void take_value(const char *value, struct rl_holder_reply *out) {
     size_t length = strlen(value);
     assert(length <= RL_HOLDER_TEXT_MAX);
@@ -79,7 +61,8 @@ static void take_value(const char *value, struct rl_holder_reply *out) {
         return;
     }
     out->is_shared = strcmp(value, RL_SHARED_VALUE) == 0;
-    if (out->is_shared || take_reservation(value, out)) {
+    out->is_reserved = strcmp(value, RL_RESERVED) == 0 || strcmp(value, RL_RESERVED_SHARED) == 0;
+    if (out->is_shared || out->is_reserved) {
         return;
     }
     out->is_foreign = true;

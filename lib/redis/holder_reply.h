@@ -27,9 +27,8 @@
 struct rl_holder_reply {
     int64_t remaining_ms;                 /* -1: the key never ends */
     bool is_foreign;                      /* a string that is not of our kind */
-    bool is_reserved;                     /* for who is next: nobody holds it */
+    bool is_reserved;                     /* for whoever comes next: nobody holds it */
     bool is_shared;                       /* readers hold it */
-    char place[RL_PLACE_LEN + 1];         /* for whom; "": for nobody */
     char token[RL_COMMAND_TOKEN_LEN + 1]; /* "" if the value is not of our kind */
     char holder[RL_HOLDER_TEXT_MAX + 1];  /* see redlock_node_holder in redlock/token.h */
 };

@@ -12,16 +12,14 @@
 #define MEMBER_MAX (RL_PLACE_LEN + 1 + RL_HOLDER_NAME_MAX)
 #define READERS_MAX 999999999 /* as the script of READER counts, so that it fits with a value */
 
-static_assert(MEMBER_MAX == 97, "the script of WAITER cuts there");
+static_assert(MEMBER_MAX == RL_VALUE_MAX && MEMBER_MAX == 105, "the script of WAITER cuts there");
 static_assert(sizeof "999999999 4294967295 " - 1 + RL_HOLDER_TEXT_MAX < RL_LINE_REPLY_SIZE,
               "the answer to READER is kept whole");
 static_assert(sizeof "4294967295 9999999999999999 " - 1 + RL_HOLDER_TEXT_MAX < RL_LINE_REPLY_SIZE,
               "the answer to SLOT is kept whole");
 static_assert(REDLOCK_RESOURCES_MAX <= UINT8_MAX, "which of them fits");
 
-/* One number and what is behind it: a space, or the end if it is the last. Returns where the next
- * begins, or NULL. */
-static const char *take_number(const char *at, uint64_t max, bool is_last, uint64_t *out) {
+const char *rl_line_number(const char *at, uint64_t max, bool is_last, uint64_t *out) {
     size_t digits = at != NULL ? strspn(at, "0123456789") : 0;
     if (digits < 1 || digits > DIGITS_MAX || (at[0] == '0' && digits > 1) ||
         at[digits] != (is_last ? '\0' : ' ')) {
@@ -43,7 +41,7 @@ static const char *take_life(const char *at, int64_t *out) {
         *out = -1;
         return at;
     }
-    at = take_number(at, INT64_MAX, true, &life);
+    at = rl_line_number(at, INT64_MAX, true, &life);
     *out = (int64_t)life;
     return at;
 }
@@ -52,15 +50,15 @@ static const char *take_life(const char *at, int64_t *out) {
 static bool parse_no(const char *at, uint64_t least, uint64_t most, uint64_t *number,
                      struct rl_line_answer *out) {
     assert(least <= most);
-    at = take_number(at, most, false, number);
+    at = rl_line_number(at, most, false, number);
     return take_life(at, &out->life_ms) != NULL && *number >= least;
 }
 
 static const char *take_waiting(const char *at, struct rl_line_answer *out) {
     uint64_t waiting = 0;
-    at = take_number(at, UINT32_MAX, false, &waiting);
+    at = rl_line_number(at, UINT32_MAX, false, &waiting);
     out->waiting = (uint32_t)waiting;
-    return take_number(at, UINT64_MAX, false, &out->first_waited_ms);
+    return rl_line_number(at, UINT64_MAX, false, &out->first_waited_ms);
 }
 
 static bool has_slot(const struct rl_slots *slots, uint64_t slot) {
@@ -78,7 +76,7 @@ bool rl_slots_parse(const char *text, struct rl_slots *out) {
     while (text[0] == ' ' && out->n < RL_SLOTS_MAX) {
         uint64_t slot = 0;
         const bool is_last = strchr(text + 1, ' ') == NULL;
-        const char *behind = take_number(text + 1, RL_PERMITS_MAX - 1, is_last, &slot);
+        const char *behind = rl_line_number(text + 1, RL_PERMITS_MAX - 1, is_last, &slot);
         if (behind == NULL || has_slot(out, slot)) {
             return false;
         }
@@ -130,11 +128,13 @@ bool rl_line_reply_parse(enum rl_command_kind kind, const char *text, bool *yes,
         good = parse_no(at, RL_UPGRADE_OTHERS, RL_UPGRADE_NO_READER, &number, out);
         out->which = (uint8_t)number;
     } else if (kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE) {
-        good = take_number(take_waiting(at, out), UINT64_MAX, true, counter) != NULL;
+        good = rl_line_number(take_waiting(at, out), UINT64_MAX, true, counter) != NULL;
     } else {
         assert(rl_command_hands_on(kind));
-        good = take_number(take_waiting(at, out), 1, true, &number) != NULL;
+        at = rl_line_number(take_waiting(at, out), 1, false, &number);
         out->served = number == 1;
+        at = rl_line_number(at, UINT64_MAX, false, &out->time_us);
+        good = rl_line_number(at, UINT64_MAX, true, &out->secret) != NULL;
     }
     return good;
 }

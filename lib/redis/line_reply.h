@@ -23,13 +23,19 @@ struct rl_line_answer {
     uint64_t first_waited_ms; /* the same: for how long the first has; WAITER: this one; READER:
                                   how long its lease lasts; SLOT: how many are to be looked at, or
                                   the slot's counter */
-    int64_t life_ms; /* JOIN, TAKE, UPGRADE that are a no: of the key; -1: for ever; JOIN, 0: there
+    int64_t life_ms;  /* JOIN, TAKE, UPGRADE that are a no: of the key; -1: for ever; JOIN, 0: there
                          is none */
-    uint8_t which;   /* TAKE that is a no: which resource refuses, from 1; 0: it was not said;
+    uint8_t which;    /* TAKE that is a no: which resource refuses, from 1; 0: it was not said;
                          UPGRADE that is a no: enum rl_upgrade_no */
-    bool served;     /* RELEASE_LINE: somebody was served */
+    bool served;      /* RELEASE_LINE: somebody was served */
+    uint64_t time_us; /* ... the node's TIME when it ran; 0: it does not say */
+    uint64_t secret;  /* ... and its secret; 0: it has none */
     struct rl_slots slots; /* JOIN that is a yes of a semaphore: those that are reserved */
 };
+
+/* One number and what is behind it: a space, or the end if it is the last. Returns where the next
+ * begins, or NULL; also of NULL. */
+const char *rl_line_number(const char *at, uint64_t max, bool is_last, uint64_t *out);
 
 /* Numbers of slots, one space in front of each; at least one, none twice. */
 bool rl_slots_parse(const char *text, struct rl_slots *out);

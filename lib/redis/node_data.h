@@ -36,8 +36,10 @@ enum rl_node_state {
 struct rl_request {
     struct rl_request *next;
     uint64_t sent_ns;
+    uint64_t began_ns;   /* as sent_ns, and never put off: no earlier did it run */
     uint64_t written_ns; /* when its bytes were given to the system; 0: they were not yet */
     const struct rl_target *target; /* as long as the request is out */
+    const char *successor;          /* until it is written; NULL: none */
     uint32_t ttl_ms;
     uint64_t counter;
     uint8_t kind;      /* enum rl_command_kind */
@@ -48,16 +50,18 @@ struct rl_request {
     uint8_t which;
     bool converts;
     uint8_t lock_mode;
-    bool peeks;
+    uint8_t join;
+    bool has_turn;
+    bool line_only;
     uint16_t from;
     uint32_t waited_ms;
     uint32_t grace_ms;
+    uint32_t lease_ms;
     uint32_t index;
     uint32_t shut_ms;
     uint32_t intent_ms;
     char token[RL_COMMAND_TOKEN_LEN];
     struct rl_slots slots;
-    char place[RL_PLACE_LEN]; /* begins with a zero: none */
 };
 
 struct rl_node;

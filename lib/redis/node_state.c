@@ -56,7 +56,7 @@ void rl_node_push(struct rl_node *node, struct rl_request *request) {
 void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_t now_ns) {
     assert(node->state == RL_NODE_UP);
     request->next = NULL;
-    request->sent_ns = now_ns;
+    request->sent_ns = request->began_ns = now_ns;
     request->written_ns = rl_conn_is_full(node->conn) ? now_ns : 0; /* it waits for the node */
     rl_node_push(node, request);
     if (node->deadline_ns == RL_NEVER_NS) {

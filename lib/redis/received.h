@@ -21,7 +21,7 @@
 
 #define RL_CHANNEL_PREFIX "redlock:"
 #define RL_CHANNEL_MAX (sizeof(RL_CHANNEL_PREFIX) - 1 + REDLOCK_RESOURCE_MAX)
-#define RL_PAYLOAD_MAX 256 /* of a message; ours have at most 37 bytes, "turn " and a place */
+#define RL_PAYLOAD_MAX 256 /* of a message; ours are shorter */
 
 enum rl_received_kind {
     RL_RECEIVED_NOTHING,

@@ -13,7 +13,8 @@ size_t rl_request_format(const struct rl_request *request, char *wire) {
                                        .counter = request->counter,
                                        .target = request->target,
                                        .token = request->token,
-                                       .place = request->place[0] != '\0' ? request->place : NULL,
+                                       .successor = request->successor,
+                                       .lease_ms = request->lease_ms,
                                        .waited_ms = request->waited_ms,
                                        .grace_ms = request->grace_ms,
                                        .index = request->index,
@@ -23,7 +24,9 @@ size_t rl_request_format(const struct rl_request *request, char *wire) {
                                        .mode = request->mode,
                                        .which = request->which,
                                        .lock_mode = request->lock_mode,
-                                       .peeks = request->peeks,
+                                       .join = request->join,
+                                       .has_turn = request->has_turn,
+                                       .line_only = request->line_only,
                                        .from = request->from,
                                        .slots = &request->slots};
     return rl_command_format(wire, &command);

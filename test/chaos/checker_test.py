@@ -666,13 +666,13 @@ class Readers(Case):
         run.usual(begin_ms=3100)
         return run
 
-    def test_a_reader_waits_for_one_writer(self):
-        verdict = self.expect(self.waits_beside(1), SAFE)
+    def test_a_reader_waits_for_two_writers(self):
+        verdict = self.expect(self.waits_beside(2), SAFE)
         self.assertEqual((verdict["waits_in_line"], verdict["overtaken"]), (1, 0))
-        self.assertEqual(self.expect(self.waits_beside(2), SAFE)["overtaken"], 1)  # it is paid for
+        self.assertEqual(self.expect(self.waits_beside(3), SAFE)["overtaken"], 1)  # it is paid for
 
     def test_a_reader_that_waits_for_more(self):
-        self.expect(self.waits_beside(3), VIOLATED, {"overtaken": 1})
+        self.expect(self.waits_beside(4), VIOLATED, {"overtaken": 1})
 
     def test_other_readers_overtake_nobody(self):
         self.assertEqual(self.expect(self.waits_beside(0, 6), SAFE)["overtaken"], 0)

@@ -25,8 +25,8 @@ says '... and it says so' '^These nodes can be trusted with locks.$' "$out"
 result 'every check is ok' $? "$out"
 ! grep -q '.\{81\}' "$out" && ! grep -q "$(printf '\033')" "$out"
 result '80 columns, no colours in a file' $? "$out"
-[ "$("$cli" -p "$(port 1)" dbsize)" = 0 ]
-result 'no key is left' $?
+[ "$("$cli" -p "$(port 1)" keys '*')" = libredlock:secret ]
+result "no key is left but the node's secret" $?
 if command -v script >/dev/null; then
     TERM=xterm script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
     grep -q "$(printf '\033\\[32mok')" "$out"
@@ -119,7 +119,7 @@ finds 'a user without INFO' warning mode 'INFO is refused' 1 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
 finds '... and without PUBLISH' warning commands 'PUBLISH is refused' 1 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
-tell 1 acl setuser keyed on '>pw' '~mine:*' '~libredlock:line:*' '&*' +@all
+tell 1 acl setuser keyed on '>pw' '~mine:*' '~libredlock:line:*' '~libredlock:secret' '&*' +@all
 finds 'a user for some keys' error commands 'SET is refused: NOPERM' 2 \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds '--key-prefix' ok commands 'are allowed (all 3)' 0 --key-prefix mine: \
@@ -134,6 +134,10 @@ tell 1 acl setuser keyed '~libredlock:fence:*'
 finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix mine: \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 keyed="redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
+tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:line:*' '~libredlock:fence:*'
+finds '... but not the secret' warning line "the line of those who wait is refused: NOPERM .*($(one 1))" 1 \
+    --key-prefix mine: --nodes "$keyed"
+tell 1 acl setuser keyed '~libredlock:secret'
 finds 'all that waiting in turn needs' ok line 'can wait in turn (all 3)' 0 --key-prefix mine: --nodes "$keyed"
 for right in zadd zrem zrange zrank zcard zpopmin time; do
     tell 1 acl setuser keyed "-$right"
@@ -142,7 +146,7 @@ for right in zadd zrem zrange zrank zcard zpopmin time; do
     tell 1 acl setuser keyed "+$right"
 done
 remedy '... locks work, and how to allow it' \
-    'allow it, ACL SETUSER keyed .*+zpopmin.* ~libredlock:line:\*: without it .* not served in turn .*; locks work'
+    'allow it, ACL SETUSER keyed .*+zpopmin.* ~libredlock:line:\* ~libredlock:secret: without it .* not served in turn .*; locks work'
 [ -z "$("$cli" -p "$(port 1)" keys 'libredlock:line:*')" ]
 result '... and no line is left' $?
 # What readers and semaphores need besides; who does not use them may do without.
@@ -158,7 +162,7 @@ without() {
     finds "$1 without $2" note "$1" "is refused: .*($(one 1))" "$3" --key-prefix mine: --nodes "$keyed"
 }
 for right in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
-    tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:fence:*' '~libredlock:line:{*'
+    tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:fence:*' '~libredlock:line:{*' '~libredlock:secret'
     for other in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
         [ "$other" = "$right" ] || tell 1 acl setuser keyed "~libredlock:$other*"
     done
@@ -231,6 +235,8 @@ joins() {
 }
 await joins
 finds 'a member of a cluster' error mode "a member of a cluster ($(one 3))" 2
+tell 3 flushall # a slot with a key is its own already
+tell 3 cluster flushslots
 tell 3 cluster addslotsrange 0 16383
 has_slots() { "$cli" -p "$(port 3)" set k v | grep -q OK && tell 3 del k; }
 await has_slots

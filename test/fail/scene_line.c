@@ -22,39 +22,41 @@
 #define NAME "line"
 #define LINE_KEY "libredlock:line:{" NAME "}"
 #define STRANGER "stranger"
-#define PLACE_LENGTH 32  /* half of it is the client's id */
+#define ID_LENGTH 16 /* of the client, with which its token begins */
+#define TOKEN_LENGTH 40
+#define VALUE_MAX 105    /* a token, and perhaps a name */
 #define WAIT_TIMEOUTS 20 /* node_timeouts that C waits for at most: more than the chapter takes */
 #define GRACE_MS 250
 
 /* -- The line -- */
 
-/* The place that stands at a node, in text; false: none. */
-static bool stands_at(const struct scene *s, size_t node, char place[PLACE_LENGTH + 1]) {
+/* The value that stands at a node; false: none. */
+static bool stands_at(const struct scene *s, size_t node, char value[VALUE_MAX + 1]) {
     const struct server *server = fake_node_server(s->nodes[node]);
     const struct server_key *line = server_keys_find(&server->keys, 0, LINE_KEY, strlen(LINE_KEY));
     struct server_member member;
     if (!server_line_at(line, 0, &member)) {
         return false;
     }
-    assert_true(member.name.length >= PLACE_LENGTH);
-    memcpy(place, member.name.data, PLACE_LENGTH);
-    place[PLACE_LENGTH] = '\0';
+    assert_in_range(member.name.length, TOKEN_LENGTH, VALUE_MAX);
+    memcpy(value, member.name.data, member.name.length);
+    value[member.name.length] = '\0';
     return true;
 }
 
 /* SCENE_NODES: nowhere. */
-static size_t home_of(const struct scene *s, char place[PLACE_LENGTH + 1]) {
+static size_t home_of(const struct scene *s, char value[VALUE_MAX + 1]) {
     size_t node = 0;
-    while (node < SCENE_NODES && !stands_at(s, node, place)) {
+    while (node < SCENE_NODES && !stands_at(s, node, value)) {
         node++;
     }
     return node;
 }
 
 static bool stands(const struct scene *s, const void *data) {
-    char place[PLACE_LENGTH + 1];
+    char value[VALUE_MAX + 1];
     (void)data;
-    return home_of(s, place) < SCENE_NODES;
+    return home_of(s, value) < SCENE_NODES;
 }
 
 /* Joined again since the data was counted. */
@@ -102,17 +104,16 @@ static void let_go_everywhere(struct scene *s) {
 
 /* What home does for a release. */
 static void serve(struct scene *s) {
-    char place[PLACE_LENGTH + 1], text[64], channel[64];
-    size_t home = home_of(s, place);
+    char value[VALUE_MAX + 1], text[64], channel[64];
+    size_t home = home_of(s, value);
     if (home == SCENE_NODES) {
         return; /* it has its turn, or waits without a line */
     }
     let_go(s, home);
     server_remove(fake_node_server(s->nodes[home]), 0, LINE_KEY, strlen(LINE_KEY));
-    snprintf(text, sizeof(text), "reserved:%s", place);
-    fake_node_put(s->nodes[home], NAME, text, GRACE_MS);
-    snprintf(text, sizeof(text), "turn %s", place);
-    snprintf(channel, sizeof(channel), "libredlock:client:%.*s", PLACE_LENGTH / 2, place);
+    fake_node_put(s->nodes[home], NAME, value, GRACE_MS);
+    snprintf(text, sizeof(text), "turn %.*s", TOKEN_LENGTH, value);
+    snprintf(channel, sizeof(channel), "libredlock:client:%.*s", ID_LENGTH, value);
     fake_node_publish(s->nodes[home], channel, text);
 }
 
@@ -135,11 +136,11 @@ static void has_its_turn(struct scene *s, redlock_lock *c, uint64_t patience_ns)
 }
 
 static void loses_its_home(struct scene *s, redlock_lock *c, uint64_t patience_ns) {
-    char place[PLACE_LENGTH + 1];
+    char value[VALUE_MAX + 1];
     hold(s);
     scene_acquire(s, c, SCENE_LEAVE_C, WAIT_TIMEOUTS * s->options->node_timeout_ms);
     scene_run_until(s, stands, NULL, patience_ns);
-    size_t home = home_of(s, place), joins = count_joins(s);
+    size_t home = home_of(s, value), joins = count_joins(s);
     if (home < SCENE_NODES) {
         fake_node_drop(s->nodes[home], true);
         scene_run_until(s, has_joined, &joins, patience_ns);

@@ -250,7 +250,7 @@ static void goes_on_when_home_restarts(void **state) {
 }
 
 /* Nobody says anything any more, but only about TAKE: it is an attempt like any other. */
-static void a_take_that_fails_leaves_the_line(void **state) {
+static void a_take_that_fails_ends_the_turn(void **state) {
     struct waiter w;
     (void)state;
     waiter_start(&w, WAITER_QUICK_MS);
@@ -260,9 +260,10 @@ static void a_take_that_fails_leaves_the_line(void **state) {
         fake_node_pause(waiter_node(&w, rank));
     }
     waiter_turn(&w);
-    five_wait_count(&w.f, w.order[0], "leave", 1);
+    five_wait_count(&w.f, w.order[0], "release_line", 1);
     go_on(&w);
     assert_int_equal(waiter_wait(&w), 0);
+    assert_int_equal(waiter_count_all(&w, "leave"), 0); /* of a token that was asked with */
     waiter_stop(&w);
 }
 
@@ -276,7 +277,7 @@ int main(void) {
         cmocka_unit_test(goes_on_when_home_dies),
         cmocka_unit_test(goes_on_when_home_is_not_heard),
         cmocka_unit_test(goes_on_when_home_restarts),
-        cmocka_unit_test(a_take_that_fails_leaves_the_line),
+        cmocka_unit_test(a_take_that_fails_ends_the_turn),
     };
     return cmocka_run_group_tests_name("line_end", tests, NULL, NULL);
 }

@@ -142,6 +142,11 @@ static bool is_alone(struct five *f, void *data) {
     return fake_node_connections(f->nodes[s->node]) == 1;
 }
 
+static bool nobody_waits(struct five *f, void *data) {
+    (void)data;
+    return f->client->lines.waiting.first == NULL;
+}
+
 static bool hear_alike(struct five *f, void *data) {
     const char *channel = data;
     for (size_t i = 0; i < FIVE; i++) {
@@ -167,12 +172,12 @@ static void hears_where_it_is_wanted(void **state) {
     want(&s, 2, true); /* a flag */
     until_confirmed(&s, 2, 1);
     fake_node_set_fragment(s.f.nodes[2], 1);
-    tell(&s, 2, "turn 0123456789abcdef0000000000000001");
+    tell(&s, 2, "turn 0123456789abcdef000000000000000100000000");
     tell(&s, 2, "");
     tell(&s, 2, "whatever anybody likes");
     want(&s, 4, true);
     until_confirmed(&s, 4, 1);
-    tell(&s, 4, "heir 0123456789abcdef0000000000000001");
+    tell(&s, 4, "heir 0123456789abcdef000000000000000100000000");
     assert_int_equal(s.told[2], 3);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(fake_node_accepted(s.f.nodes[i]), i == 2 || i == 4 ? 2 : 1);
@@ -371,6 +376,8 @@ static void shares_its_connections(void **state) {
     want(&s, 1, true);
     until_confirmed(&s, 1, 2);
     redlock_election_free(election);
+    assert_true(five_run_until(&s.f, nobody_waits, NULL));
+    want(&s, 1, true); /* who waits wants all nodes, and then none */
     s.node = 0;
     assert_true(five_run_until(&s.f, is_alone, &s)); /* nobody needs that one any more */
     assert_int_equal(fake_node_listeners(s.f.nodes[1], s.channel), 1);

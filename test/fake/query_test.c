@@ -11,7 +11,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SHARED "redlock:shared"
-#define RESERVED "reserved:0123456789abcdef0000000000000001"
 #define TOKEN_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define TOKEN_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
@@ -76,9 +75,9 @@ static void counts_the_quorum(void **state) {
         {{"x", "x", "x", "x", "x"}, {0}, NULL, 0, 0}, /* a stranger's has no token */
         {{"", "", "", NULL, NULL}, {0}, NULL, 0, 0},
         {{SHARED, SHARED, SHARED, SHARED, TOKEN_A}, {0}, NULL, 0, 0}, /* nobody's alone */
-        /* reserved for who is next: nobody's, in whatever number */
-        {{RESERVED, RESERVED, RESERVED, "reserved", "reserved"}, {0}, NULL, 0, 0},
-        {{RESERVED, TOKEN_A ":h", TOKEN_A ":h", "reserved", TOKEN_A ":h"},
+        /* reserved: nobody's, in whatever number */
+        {{"reserved", "reserved:shared", "reserved", "reserved", "reserved"}, {0}, NULL, 0, 0},
+        {{"reserved:shared", TOKEN_A ":h", TOKEN_A ":h", "reserved", TOKEN_A ":h"},
          {250, 300000, 300000, 250, 300000},
          TOKEN_A,
          200000,

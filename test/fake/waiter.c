@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "client/line_call.h"
 #include "client/state.h"
 #include "core/home.h"
 #include "fake/waiter.h"
@@ -98,16 +99,21 @@ void waiter_let_go(struct waiter *w) {
     }
 }
 
+const char *waiter_token(const struct waiter *w, uint64_t place) {
+    static char token[RL_PLACE_LEN + 1];
+    rl_line_place(w->f.client, place, token);
+    return token;
+}
+
 void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place) {
     char payload[64];
-    snprintf(payload, sizeof payload, "%s %s%016llx", word, w->f.client->id,
-             (unsigned long long)place);
+    snprintf(payload, sizeof payload, "%s %s", word, waiter_token(w, place));
     fake_node_publish(waiter_node(w, rank), w->channel, payload);
 }
 
-void waiter_stand_before(struct waiter *w, const char *place) {
+void waiter_stand_before(struct waiter *w, const char *token) {
     struct server *home = fake_node_server(waiter_node(w, 0));
-    server_put_member(home, 0, LINE_KEY, strlen(LINE_KEY), place, strlen(place), 0);
+    server_put_member(home, 0, LINE_KEY, strlen(LINE_KEY), token, strlen(token), 0);
     server_deny(home->users[0], "pubsub|numsub"); /* who cannot ask drops nobody */
 }
 
@@ -115,14 +121,12 @@ void waiter_stand_before(struct waiter *w, const char *place) {
 static void serve(struct waiter *w) {
     const struct rl_line *line = waiter_line(w);
     struct fake_node *home = w->f.nodes[line->home];
-    char value[64], payload[64];
+    char payload[64];
     assert_true(line->place != 0 && line->home < FIVE);
-    snprintf(value, sizeof value, "reserved:%s%016llx", w->f.client->id,
-             (unsigned long long)line->place);
-    snprintf(payload, sizeof payload, "turn %s", value + strlen("reserved:"));
+    snprintf(payload, sizeof payload, "turn %s", waiter_token(w, line->place));
     server_remove(fake_node_server(home), 0, LINE_KEY, strlen(LINE_KEY));
     if (fake_node_get(home, FIVE_RESOURCE) == NULL) {
-        fake_node_put(home, FIVE_RESOURCE, value, RL_LINE_GRACE_MS);
+        fake_node_put(home, FIVE_RESOURCE, waiter_token(w, line->place), RL_LINE_GRACE_MS);
     }
     w->served = line->place;
     fake_node_publish(home, w->channel, payload);

@@ -9,7 +9,7 @@
  *     waiter_stop(&w);
  *
  * The stranger is nothing but keys, and its release is done by hand, waiter_turn(): no key anywhere
- * but home's, which is reserved for the place, and the place is told. So a test decides when a turn
+ * but home's, which is the waiter's, and it is told. So a test decides when a turn
  * comes, how often, and what is told besides.
  *
  * waiter_stop() asserts, besides what five_stop() does: each callback came once, and on no node is
@@ -67,8 +67,11 @@ size_t waiter_count_all(struct waiter *w, const char *command);
 void waiter_hold(struct waiter *w);   /* it has the key on all nodes ... */
 void waiter_let_go(struct waiter *w); /* ... and has left it without a word */
 
-/* Somebody has waited at home since long ago, and stays, though nobody listens for that place. */
-void waiter_stand_before(struct waiter *w, const char *place);
+/* Somebody has waited at home since long ago, and stays, though nobody listens for that token. */
+void waiter_stand_before(struct waiter *w, const char *token);
+
+/* What a place is to the nodes: the token of an attempt. Valid until the next one. */
+const char *waiter_token(const struct waiter *w, uint64_t place);
 
 /* Home says so of a place: "turn" or "heir". */
 void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place);

@@ -126,7 +126,7 @@ static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b,
     } else if (kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE) {
         demand(are_numbers(b, size, yes ? 4 : 3, !yes, false));
     } else {
-        demand(are_numbers(b, size, 4, false, false));
+        demand(are_numbers(b, size, 6, false, false));
     }
 }
 
@@ -191,7 +191,8 @@ static void check_sighting(const char *text) {
            (strlen(seen.token) == RL_COMMAND_TOKEN_LEN &&
             strspn(seen.token, "0123456789abcdef") == RL_COMMAND_TOKEN_LEN &&
             strlen(seen.holder) <= RL_HOLDER_NAME_MAX));
-    demand((seen.token[0] != '\0' || seen.holder[0] != '\0') != seen.is_reserved);
+    demand((seen.token[0] == '\0' && seen.holder[0] == '\0') ==
+           (seen.is_reserved || seen.is_shared));
     demand(strlen(seen.holder) <= RL_HOLDER_TEXT_MAX);
 }
 

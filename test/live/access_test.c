@@ -278,7 +278,7 @@ static void right_database(void **state) {
     live_start(live, 1, NULL);
     open_as(&a, live, "", "/3");
     LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    assert_int_equal(live_keys(live, 0), 0);
     assert_int_equal(live_integer(live, 0, "EVAL %s 1 key", look), 1);
     LIVE_STATUS(live_release(live, a.lock), 0);
     assert_int_equal(live_integer(live, 0, "EVAL %s 1 key", look), 0);
@@ -295,7 +295,7 @@ static void database_after_reconnecting(void **state) {
     live_tell(live, 0, "CLIENT KILL TYPE normal");
     LIVE_UNTIL(live, live_node(a.client, 0).connects == 2);
     LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    assert_int_equal(live_keys(live, 0), 0);
     LIVE_STATUS(live_release(live, a.lock), 0);
     live_close(live, a.client);
     live_end(live);

@@ -157,7 +157,7 @@ static void many_locks(void **state) {
     assert_int_equal(live_stats(live->client).held, LOCKS);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     for (size_t i = 0; i < live->n; i++) {
-        assert_int_equal(live_integer(live, i, "DBSIZE"), LOCKS);
+        assert_int_equal(live_keys(live, i), LOCKS);
     }
     for (int i = 0; i < LOCKS; i++) {
         LIVE_STATUS(redlock_release(locks[i], live_lock_cb, &done), 0);
@@ -179,7 +179,7 @@ static void check_resource(struct live *live, const void *resource, size_t lengt
     wait_for_all_votes(live, lock);
     for (size_t i = 0; i < live->n; i++) {
         assert_int_equal(live_integer(live, i, "EXISTS %b", resource, length), 1);
-        assert_int_equal(live_integer(live, i, "DBSIZE"), 1);
+        assert_int_equal(live_keys(live, i), 1);
     }
     LIVE_STATUS(live_extend(live, lock, 0), 0);
     LIVE_STATUS(live_release(live, lock), 0);

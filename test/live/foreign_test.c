@@ -40,7 +40,7 @@ static void another_type(void **state) {
     check_votes(lock, 2, REDLOCK_VOTE_REFUSED, 0); /* a list cannot be our token */
     assert_int_equal(live_stats(live->client).pending_releases, 0);
     for (size_t i = 0; i < 5; i++) { /* where home refused, they are reserved for a moment */
-        LIVE_POLL(live, live_integer(live, i, "DBSIZE") == (i < 2));
+        LIVE_POLL(live, live_keys(live, i) == (i < 2));
         assert_int_equal(live_integer(live, i, "LLEN key"), i < 2 ? 3 : 0);
     }
     live_end(live);
@@ -53,7 +53,7 @@ static void another_type_on_three(void **state) {
     tell_first(live, 3, "HSET key a 1");
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_HELD);
     LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
-    LIVE_POLL(live, live_integer(live, 4, "DBSIZE") == 0);
+    LIVE_POLL(live, live_keys(live, 4) == 0);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_integer(live, i, "HLEN key"), i < 3);
     }
@@ -96,7 +96,8 @@ static void another_token_on_three(void **state) {
     tell_first(live, 3, "SET key stranger PX 500000");
     LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_HELD);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_in_range(live_votes(lock, 5, REDLOCK_VOTE_REFUSED), 3, 4); /* home reserves its key */
+    /* The other two may be reserved. */
+    assert_in_range(live_votes(lock, 5, REDLOCK_VOTE_REFUSED), 3, 5);
     assert_int_equal(live_count_keys(live, "key", "stranger"), 3);
     assert_in_range(live_pttl(live, 0, "key"), 400000, 500000);
     tell_first(live, 3, "DEL key");

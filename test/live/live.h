@@ -119,6 +119,8 @@ redisReply *live_ask(const struct live *live, size_t i, const char *format, ...)
 void live_tell(const struct live *live, size_t i, const char *format, ...);
 void live_tell_all(const struct live *live, const char *command);
 long long live_integer(const struct live *live, size_t i, const char *format, ...);
+/* How many keys there are, but for the node's secret. */
+long long live_keys(const struct live *live, size_t i);
 
 bool live_key_is(const struct live *live, size_t i, const char *key, const char *value);
 long long live_pttl(const struct live *live, size_t i, const char *key);

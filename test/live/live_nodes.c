@@ -172,9 +172,14 @@ size_t live_count_keys(const struct live *live, const char *key, const char *val
     return count;
 }
 
+long long live_keys(const struct live *live, size_t i) {
+    return live_integer(live, i, "DBSIZE") - live_integer(live, i, "EXISTS libredlock:secret");
+}
+
 /* What ends by itself does not count: counters of fences, which outlive the locks, a reservation
  * for who is next, of less than a second, a line, which keeps the places whose LEAVE did not
- * arrive, what a writer that wants to be let in has noted, and how many permits there are. */
+ * arrive, what a writer that wants to be let in has noted, how many permits there are, and the
+ * node's secret. */
 static bool has_keys(const struct live *live, size_t i) {
     static const char script[] =
         "local n = 0 "
@@ -186,6 +191,7 @@ static bool has_keys(const struct live *live, size_t i) {
         "  local wish = string.find(k, 'libredlock:intent:', 1, true) == 1 "
         "      or string.find(k, 'libredlock:upgrade:', 1, true) == 1 "
         "      or string.find(k, 'libredlock:permits:', 1, true) == 1 "
+        "      or k == 'libredlock:secret' "
         "  if not reserved and not line and not fence and not wish then n = n + 1 end "
         "end "
         "return n";

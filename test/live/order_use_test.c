@@ -190,9 +190,9 @@ static void join_again(struct live *live, redlock_client *client) {
     LIVE_UNTIL(live, live_node(client, home).requests > before && live_is_quiet(client, 5));
 }
 
-/* One lock joins, ahead of its turn, and is cancelled; another of its client goes on with the
- * place, and leaves it. Home knows the place by the name of the first: the line is empty then. */
-static void a_place_is_left_by_the_name_it_has(void **state) {
+/* One lock joins, ahead of its turn, and is cancelled; another of its client goes on, with a name
+ * of its own. Home writes into the key what stands in line, so that is the value of who waits. */
+static void a_place_has_the_name_of_who_waits(void **state) {
     struct live *live = *state;
     struct waiters w;
     struct live_done second = {0}, third = {0};
@@ -212,7 +212,7 @@ static void a_place_is_left_by_the_name_it_has(void **state) {
     waiters_expect(&w, "12");
     LIVE_UNTIL(live, live_is_quiet(w.w[CROWD].client, 5));
     LIVE_POLL(live, waiters_standing(live, "key") == 1);
-    assert_true(stands_as(live, "second"));
+    assert_true(stands_as(live, "third"));
     join_again(live, w.w[CROWD].client);
     assert_int_equal(waiters_standing(live, "key"), 1);
     LIVE_STATUS(redlock_cancel(locks[1]), 0);
@@ -253,7 +253,7 @@ static void a_lock_for_each_use(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(several_resources),   LIVE_TEST_FIVE(candidates_in_turn),
-        LIVE_TEST_FIVE(a_crowd_and_another), LIVE_TEST_FIVE(a_place_is_left_by_the_name_it_has),
+        LIVE_TEST_FIVE(a_crowd_and_another), LIVE_TEST_FIVE(a_place_has_the_name_of_who_waits),
         LIVE_TEST_FIVE(a_lock_for_each_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,6 @@
 
 #define TTL_MS 30000
 #define LISTED_MAX 8
-#define PLACE "dddddddddddddddddddddddddddddddd"
 #define STRANGER "dddddddddddddddddddddddddddddddddddddddd"
 #define SLOT_KEY(i) "libredlock:slot:" #i ":{key}"
 
@@ -130,7 +129,7 @@ static void odd_ones(void **state) {
     live_tell(live, 2, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
     live_tell(live, 3, "SET " SLOT_KEY(1) " " STRANGER ":part PX 20000");
     live_tell(live, 3, "SET " SLOT_KEY(2) " reserved PX 10000");
-    live_tell(live, 4, "SET " SLOT_KEY(2) " reserved:" PLACE " PX 20000");
+    live_tell(live, 4, "SET " SLOT_KEY(2) " reserved PX 20000");
     live_tell(live, 2, "SET " SLOT_KEY(1023) " theirs"); /* above the number; for ever */
     live_tell(live, 3, "LPUSH " SLOT_KEY(9) " x");
     live_tell(live, 3, "SET libredlock:fence:" SLOT_KEY(9) " nan");

@@ -35,7 +35,7 @@ static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t),
     LIVE_STATUS(live_outcome(lock, 2).reason, reason);
     assert_non_null(strstr(LOCK_MESSAGE(lock), redlock_strerror(reason)));
     assert_int_equal(live_up(live->client), 5); /* they are up, and may do better next time */
-    LIVE_POLL(live, live_integer(live, 3, "DBSIZE") == 0 && live_integer(live, 4, "DBSIZE") == 0);
+    LIVE_POLL(live, live_keys(live, 3) == 0 && live_keys(live, 4) == 0);
 }
 
 static void good_again(struct live *live) {

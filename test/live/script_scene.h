@@ -13,9 +13,9 @@
 #define ID_A "aaaaaaaaaaaaaaaa"
 #define ID_B "bbbbbbbbbbbbbbbb"
 #define ID_C "cccccccccccccccc"
-#define A ID_A "0000000000000001"
-#define B ID_B "0000000000000001"
-#define C ID_C "0000000000000001"
+#define A ID_A "000000000000000100000000"
+#define B ID_B "000000000000000100000000"
+#define C ID_C "000000000000000100000000"
 
 static const char first[] = "1111111111111111111111111111111111111111";
 static const char second[] = "2222222222222222222222222222222222222222";

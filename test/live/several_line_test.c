@@ -118,7 +118,7 @@ static void leaves_no_deadline(void **state) {
 /* -- A release serves at home unless the next of this client goes on in its place -- */
 
 #define CLIENT "00000000000000ab"
-#define PLACE CLIENT "0000000000000001"
+#define WAITER CLIENT "000000000000000100000000"
 
 /* Somebody waits for the letter, of whom this client knows nothing. */
 static redisContext *put_in_line(struct live *live, size_t home, const char *letter) {
@@ -127,7 +127,7 @@ static redisContext *put_in_line(struct live *live, size_t home, const char *let
     redisReply *reply = redisCommand(waiter, "SUBSCRIBE libredlock:client:" CLIENT);
     assert_non_null(reply);
     freeReplyObject(reply);
-    live_tell(live, home, "ZADD libredlock:line:{%s} 1 %s", letter, PLACE);
+    live_tell(live, home, "ZADD libredlock:line:{%s} 1 %s", letter, WAITER);
     return waiter;
 }
 
@@ -145,7 +145,7 @@ static void serves_if_the_next_cannot_go_on(void **state) {
     LIVE_UNTIL(live, live_is_quiet(client, 5));
     redisContext *waiter = put_in_line(live, home, "a");
     LIVE_STATUS(live_release(live, a), 0);
-    LIVE_POLL(live, live_key_is(live, home, "a", "reserved:" PLACE));
+    LIVE_POLL(live, live_key_is(live, home, "a", WAITER));
     redisFree(waiter);
     assert_int_equal(waited.count, 0); /* b is held */
     live_end(live);

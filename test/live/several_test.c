@@ -53,12 +53,12 @@ static void all_or_none(void **state) {
     redlock_lock *dc = letters(other, "dc", NULL);
     LIVE_STATUS(acquire_once(live, abc), 0);
     check_keys(live, 0, "abc", abc);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 3);
+    assert_int_equal(live_keys(live, 0), 3);
     LIVE_STATUS(acquire_once(live, b), REDLOCK_ERR_HELD);
     LIVE_STATUS(acquire_once(live, dc), REDLOCK_ERR_HELD);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_integer(live, i, "EXISTS d"), 0);
-        assert_int_equal(live_integer(live, i, "DBSIZE"), 3);
+        assert_int_equal(live_keys(live, i), 3);
     }
     LIVE_STATUS(live_release(live, abc), 0);
     LIVE_POLL(live, live_no_keys(live));
@@ -85,7 +85,7 @@ static void a_stranger_on_two(void **state) {
     LIVE_UNTIL(live, live_is_quiet(live->client, 5)); /* the repair goes without effect */
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(live_outcome(lock, i).vote, REDLOCK_VOTE_REFUSED);
-        assert_int_equal(live_integer(live, i, "DBSIZE"), 1);
+        assert_int_equal(live_keys(live, i), 1);
     }
     assert_int_equal(live_stats(live->client).repaired, 0);
     LIVE_STATUS(live_release(live, lock), 0);
@@ -105,7 +105,7 @@ static void a_stranger_on_three(void **state) {
     }
     LIVE_STATUS(acquire_once(live, lock), REDLOCK_ERR_HELD);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(live_integer(live, i, "DBSIZE"), i < 3);
+        assert_int_equal(live_keys(live, i), i < 3);
     }
     live_tell_all(live, "FLUSHALL");
     live_end(live);
@@ -121,7 +121,7 @@ static void another_type(void **state) {
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(live_outcome(lock, i).vote, REDLOCK_VOTE_FAILED);
         LIVE_STATUS(live_outcome(lock, i).reason, REDLOCK_ERR_NODE_WRONGTYPE);
-        assert_int_equal(live_integer(live, i, "DBSIZE"), 1);
+        assert_int_equal(live_keys(live, i), 1);
     }
     LIVE_STATUS(live_extend(live, lock, 0), 0);
     LIVE_STATUS(live_release(live, lock), 0);
@@ -130,7 +130,7 @@ static void another_type(void **state) {
     live_tell(live, 2, "RPUSH b x");
     LIVE_STATUS(acquire_once(live, lock), REDLOCK_ERR_NO_QUORUM);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(live_integer(live, i, "DBSIZE"), i < 3);
+        assert_int_equal(live_keys(live, i), i < 3);
     }
     live_tell_all(live, "FLUSHALL");
     live_end(live);
@@ -149,7 +149,7 @@ static void releases_what_it_can(void **state) {
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_GRANTED), 5);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(live_integer(live, i, "DBSIZE"), i < 2);
+        assert_int_equal(live_keys(live, i), i < 2);
     }
     assert_true(live_key_is(live, 1, "b", "stranger"));
     live_tell_all(live, "FLUSHALL");
@@ -269,7 +269,7 @@ static void as_large_as_may_be(void **state) {
         LIVE_STATUS(acquire_once(live, lock), 0);
         assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_GRANTED), 5);
         for (size_t i = 0; i < 5; i++) {
-            assert_int_equal(live_integer(live, i, "DBSIZE"), REDLOCK_RESOURCES_MAX);
+            assert_int_equal(live_keys(live, i), REDLOCK_RESOURCES_MAX);
         }
         live_tell_all(live, "SCRIPT FLUSH");
         LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);

@@ -9,17 +9,17 @@
 static const char third[] = "3333333333333333333333333333333333333333";
 
 static struct rl_answer share_with(const struct live *live, const char *token, uint32_t ttl_ms,
-                                   const char *place, uint32_t shut_ms) {
+                                   bool has_turn, uint32_t shut_ms) {
     return say(live, (struct rl_command){.kind = RL_COMMAND_TAKE,
                                          .lock_mode = RL_SHARED,
                                          .token = token,
                                          .ttl_ms = ttl_ms,
-                                         .place = place,
+                                         .has_turn = has_turn,
                                          .shut_ms = shut_ms});
 }
 
 static struct rl_answer share(const struct live *live, const char *token, uint32_t ttl_ms) {
-    return share_with(live, token, ttl_ms, NULL, 0);
+    return share_with(live, token, ttl_ms, false, 0);
 }
 
 static struct rl_answer extend(const struct live *live, const char *token, uint32_t ttl_ms,
@@ -39,18 +39,18 @@ static struct rl_answer give_up(const struct live *live, const char *token,
                                          .mode = (uint8_t)mode});
 }
 
-static struct rl_answer join(const struct live *live, enum rl_mode mode, const char *place,
+static struct rl_answer join(const struct live *live, enum rl_mode mode, const char *token,
                              uint32_t waited_ms) {
     return say(live, (struct rl_command){.kind = RL_COMMAND_JOIN,
                                          .lock_mode = (uint8_t)mode,
-                                         .place = place,
+                                         .token = token,
                                          .waited_ms = waited_ms});
 }
 
-static struct rl_answer take(const struct live *live, const char *token, const char *place) {
-    return say(live,
-               (struct rl_command){
-                   .kind = RL_COMMAND_TAKE, .token = token, .ttl_ms = TTL_MS, .place = place});
+static struct rl_answer take(const struct live *live, const char *token, bool has_turn) {
+    return say(
+        live, (struct rl_command){
+                  .kind = RL_COMMAND_TAKE, .token = token, .ttl_ms = TTL_MS, .has_turn = has_turn});
 }
 
 /* A writer's release, at home; intent_ms: what it says to readers. */
@@ -78,10 +78,10 @@ static bool gets_in(const struct live *live) {
 
 /* No writer and no plain client gets in. */
 static void is_refused(const struct live *live, int64_t life_ms) {
-    struct rl_answer answer = take(live, third, NULL);
+    struct rl_answer answer = take(live, third, false);
     assert_int_equal(answer.verdict, RL_NO);
     assert_in_range(answer.line.life_ms, life_ms / 2, life_ms);
-    assert_int_equal(take(live, third, RL_PLACE_ANY).verdict, RL_NO);
+    assert_int_equal(take(live, third, true).verdict, RL_NO);
     assert_false(gets_in(live));
     assert_key(live, RL_SHARED_VALUE);
     assert_int_equal(live_integer(live, 0, "PEXPIRETIME key"),
@@ -107,21 +107,21 @@ static void reads_beside_others(void **state) {
     answer = say(live, (struct rl_command){.kind = RL_COMMAND_READER, .index = 2});
     assert_int_equal(answer.verdict, RL_NO);
 
-    /* a writer keeps readers out, by any place */
+    /* a writer keeps readers out, whoever has its turn */
     assert_int_equal(give_up(live, second, RL_RELEASE_SERVE).verdict, RL_YES);
     is_refused(live, TTL_MS); /* as long as the one who is left */
     assert_int_equal(give_up(live, second, RL_RELEASE_SERVE).verdict, RL_NO);
     assert_int_equal(give_up(live, third, RL_RELEASE_SERVE).verdict, RL_NO);
     is_refused(live, TTL_MS);
     assert_int_equal(give_up(live, first, RL_RELEASE_SERVE).verdict, RL_YES);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
-    assert_int_equal(take(live, third, NULL).verdict, RL_YES);
-    answer = share_with(live, first, TTL_MS, RL_PLACE_ANY, 0);
+    assert_int_equal(live_keys(live, 0), 0);
+    assert_int_equal(take(live, third, false).verdict, RL_YES);
+    answer = share_with(live, first, TTL_MS, true, 0);
     assert_int_equal(answer.verdict, RL_NO);
     assert_int_equal(answer.line.which, 1);
     assert_in_range(answer.line.life_ms, TTL_MS / 2, TTL_MS);
     assert_int_equal(share(live, third, TTL_MS).verdict, RL_NO); /* the writer itself as well */
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 1);
+    assert_int_equal(live_keys(live, 0), 1);
     live_tell(live, 0, "FLUSHALL");
     live_end(live);
 }
@@ -170,7 +170,7 @@ static void takes_turns(void **state) {
     redisContext *a = listen_to(live, "SUBSCRIBE libredlock:client:" ID_A);
     redisContext *b = listen_to(live, "SUBSCRIBE libredlock:client:" ID_B);
     redisContext *c = listen_to(live, "SUBSCRIBE libredlock:client:" ID_C);
-    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(take(live, first, false).verdict, RL_YES);
     assert_int_equal(join(live, RL_SHARED, A, 0).line.rank, 0);
     assert_int_equal(join(live, RL_SHARED, B, 0).line.rank, 1);
     struct rl_answer answer = join(live, RL_EXCLUSIVE, C, 60000);
@@ -187,10 +187,10 @@ static void takes_turns(void **state) {
     hears(a, "shut " A);
     hears(b, "shut " B);
     assert_key(live, RL_RESERVED_SHARED);
-    assert_int_equal(share(live, first, TTL_MS).verdict, RL_NO); /* without a place */
-    assert_int_equal(take(live, first, C).verdict, RL_NO);
-    assert_int_equal(share_with(live, first, TTL_MS, A, 2000).verdict, RL_YES);
-    assert_int_equal(share_with(live, second, TTL_MS, B, 2000).line.waiting, 1);
+    assert_int_equal(share(live, first, TTL_MS).verdict, RL_NO); /* without a turn */
+    assert_int_equal(take(live, C, true).verdict, RL_NO);
+    assert_int_equal(share_with(live, first, TTL_MS, true, 2000).verdict, RL_YES);
+    assert_int_equal(share_with(live, second, TTL_MS, true, 2000).line.waiting, 1);
     answer = share(live, third, TTL_MS); /* the door is shut */
     assert_int_equal(answer.verdict, RL_NO);
     assert_in_range(answer.line.life_ms, 1, 2000);
@@ -206,10 +206,10 @@ static void takes_turns(void **state) {
     answer = give_up(live, second, RL_RELEASE_SERVE);
     assert_true(answer.line.served);
     hears(c, "turn " C);
-    assert_key(live, "reserved:" C);
-    assert_int_equal(share_with(live, first, TTL_MS, A, 0).verdict, RL_NO);
-    assert_int_equal(take(live, third, C).verdict, RL_YES);
-    answer = release(live, third, RL_INTENT_DROP);
+    assert_key(live, C ":h");
+    assert_int_equal(share_with(live, first, TTL_MS, true, 0).verdict, RL_NO);
+    assert_int_equal(take(live, C, true).verdict, RL_YES);
+    answer = release(live, C, RL_INTENT_DROP);
     hears(a, "turn " A); /* nobody waits behind: the door stays open */
     assert_key(live, RL_RESERVED_SHARED);
     assert_int_equal(live_integer(live, 0, "EXISTS libredlock:intent:{key}"), 0);
@@ -227,14 +227,14 @@ static void lets_readers_in_when_no_writer_waits(void **state) {
     redisContext *b = listen_to(live, "SUBSCRIBE libredlock:client:" ID_B);
     assert_int_equal(join(live, RL_SHARED, A, 0).verdict, RL_YES); /* free */
     assert_key(live, RL_RESERVED_SHARED);
-    assert_int_equal(share_with(live, first, TTL_MS, A, 0).verdict, RL_YES);
+    assert_int_equal(share_with(live, first, TTL_MS, true, 0).verdict, RL_YES);
     assert_int_equal(join(live, RL_SHARED, B, 0).verdict, RL_YES); /* read by others */
     assert_int_equal(join(live, RL_EXCLUSIVE, C, 0).verdict, RL_NO);
     assert_int_equal(join(live, RL_SHARED, B, 0).verdict, RL_YES); /* C's client is gone */
     assert_int_equal(join(live, RL_EXCLUSIVE, A, 10000).verdict, RL_NO);
     assert_int_equal(join(live, RL_SHARED, B, 60000).verdict, RL_YES); /* came before the writer */
     assert_int_equal(join(live, RL_SHARED, B, 0).verdict, RL_NO);
-    const struct rl_command leave = {.kind = RL_COMMAND_LEAVE, .place = A};
+    const struct rl_command leave = {.kind = RL_COMMAND_LEAVE, .token = A};
     assert_int_equal(say(live, leave).verdict, RL_YES);
     hears(b, "turn " B); /* the last writer has left */
     assert_key(live, RL_SHARED_VALUE);
@@ -245,12 +245,12 @@ static void lets_readers_in_when_no_writer_waits(void **state) {
     live_tell(live, 0, "DEL key");
     assert_int_equal(join(live, RL_SHARED, B, 0).verdict, RL_NO);
     hears(a, "turn " A);
-    assert_key(live, "reserved:" A);
+    assert_key(live, A ":h");
     live_tell(live, 0, "DEL key");
     assert_int_equal(join(live, RL_EXCLUSIVE, A, 0).verdict, RL_NO);
     hears(b, "shut " B);
     assert_key(live, RL_RESERVED_SHARED);
-    struct rl_command gone = {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED, .place = B};
+    struct rl_command gone = {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED, .token = B};
     assert_int_equal(say(live, gone).verdict, RL_NO);
     redisFree(a);
     redisFree(b);
@@ -263,7 +263,7 @@ static void waits_for_a_writer(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);
     assert_int_equal(release(live, third, 5000).verdict, RL_NO);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0); /* nobody reads: there is none */
+    assert_int_equal(live_keys(live, 0), 0); /* nobody reads: there is none */
     assert_int_equal(share(live, first, TTL_MS).verdict, RL_YES);
     assert_int_equal(release(live, third, LONG_MS).verdict, RL_NO);
     assert_int_equal(release(live, third, 5000).verdict, RL_NO);
@@ -272,7 +272,7 @@ static void waits_for_a_writer(void **state) {
     assert_in_range(answer.line.life_ms, LONG_MS / 2, LONG_MS);
     assert_int_equal(share(live, first, TTL_MS).verdict, RL_YES); /* reads already */
     assert_int_equal(extend(live, first, TTL_MS, false).verdict, RL_YES);
-    assert_int_equal(share_with(live, second, TTL_MS, A, 0).verdict, RL_YES);
+    assert_int_equal(share_with(live, second, TTL_MS, true, 0).verdict, RL_YES);
     assert_int_equal(release(live, third, RL_INTENT_DROP).verdict, RL_NO);
     assert_int_equal(live_integer(live, 0, "EXISTS libredlock:intent:{key}"), 0);
     assert_int_equal(share(live, third, TTL_MS).verdict, RL_YES);
@@ -283,7 +283,7 @@ static void waits_for_a_writer(void **state) {
 static void becomes_the_other(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);
-    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(take(live, first, false).verdict, RL_YES);
     live_tell(live, 0, "PEXPIRE key %d", LONG_MS);
     assert_int_equal(extend(live, first, 1000, false).verdict, RL_YES); /* late: stays a writer's */
     assert_key(live, "1111111111111111111111111111111111111111:h");
@@ -310,11 +310,11 @@ static void becomes_the_other(void **state) {
     assert_int_equal(upgrade(live, second, 0).verdict, RL_YES);
     assert_key(live, "2222222222222222222222222222222222222222:h");
     assert_in_range(live_pttl(live, 0, "key"), TTL_MS / 2, TTL_MS);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 1);
+    assert_int_equal(live_keys(live, 0), 1);
     assert_int_equal(upgrade(live, second, 0).verdict, RL_YES); /* as often as it asks */
-    assert_int_equal(share_with(live, first, TTL_MS, RL_PLACE_ANY, 0).verdict, RL_NO);
+    assert_int_equal(share_with(live, first, TTL_MS, true, 0).verdict, RL_NO);
     assert_int_equal(give_up(live, second, RL_RELEASE_SERVE).verdict, RL_YES);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    assert_int_equal(live_keys(live, 0), 0);
     live_end(live);
 }
 
@@ -324,7 +324,7 @@ static void lets_readers_in_beside_it(void **state) {
     live_start(live, 1, NULL);
     redisContext *a = listen_to(live, "SUBSCRIBE libredlock:client:" ID_A);
     redisContext *b = listen_to(live, "SUBSCRIBE libredlock:client:" ID_B);
-    assert_int_equal(take(live, first, NULL).verdict, RL_YES);
+    assert_int_equal(take(live, first, false).verdict, RL_YES);
     assert_int_equal(join(live, RL_EXCLUSIVE, B, 60000).verdict, RL_NO);
     assert_int_equal(join(live, RL_SHARED, A, 0).verdict, RL_NO);
     assert_int_equal(extend(live, first, TTL_MS, false).verdict, RL_YES); /* stays a writer's */
@@ -333,14 +333,14 @@ static void lets_readers_in_beside_it(void **state) {
     assert_int_equal(live_integer(live, 0, "ZCARD libredlock:line:shared:{key}"), 0);
     hears(a, "shut " A);
     assert_key(live, RL_SHARED_VALUE);
-    assert_int_equal(share_with(live, second, TTL_MS, A, 2000).verdict, RL_YES);
+    assert_int_equal(share_with(live, second, TTL_MS, true, 2000).verdict, RL_YES);
     assert_int_equal(join(live, RL_SHARED, A, 0).verdict, RL_NO);
     assert_int_equal(extend(live, first, TTL_MS, true).verdict, RL_YES); /* no second phase */
     assert_int_equal(live_integer(live, 0, "ZCARD libredlock:line:shared:{key}"), 1);
     assert_false(give_up(live, first, RL_RELEASE_SERVE).line.served);
     assert_true(give_up(live, second, RL_RELEASE_SERVE).line.served);
     hears(b, "turn " B);
-    assert_key(live, "reserved:" B);
+    assert_key(live, B ":h");
     redisFree(a);
     redisFree(b);
     live_tell(live, 0, "FLUSHALL");
@@ -395,7 +395,7 @@ static void has_a_fence(void **state) {
     live_tell(live, 0, "FLUSHALL");
     live_tell(live, 0, "SET libredlock:fence:other text");
     assert_int_equal(share_fenced(live, first, 1000).verdict, RL_ERROR);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 1); /* and nothing else */
+    assert_int_equal(live_keys(live, 0), 1); /* and nothing else */
     live_tell(live, 0, "FLUSHALL");
     live_end(live);
 }
@@ -407,14 +407,14 @@ static void works_with_what_is_allowed(void **state) {
     live_start(live, 1, NULL);
     live_tell(live, 0, "ACL SETUSER reader on >pw ~key ~libredlock:readers:* +@all");
     scene_user = "AUTH reader pw";
-    assert_int_equal(share_with(live, first, TTL_MS, NULL, 2000).verdict, RL_YES);
+    assert_int_equal(share_with(live, first, TTL_MS, false, 2000).verdict, RL_YES);
     assert_int_equal(live_integer(live, 0, "EXISTS libredlock:intent:{key}"), 0);
     assert_int_equal(share(live, second, TTL_MS).verdict, RL_YES);
     assert_int_equal(upgrade(live, first, 0).line.which, RL_UPGRADE_OTHERS);
     assert_int_equal(give_up(live, second, RL_RELEASE_SERVE).verdict, RL_YES);
     assert_int_equal(upgrade(live, first, 0).verdict, RL_YES);
     assert_int_equal(release(live, first, 5000).verdict, RL_YES);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    assert_int_equal(live_keys(live, 0), 0);
     assert_int_equal(share(live, first, TTL_MS).verdict, RL_YES);
     assert_int_equal(give_up(live, first, RL_RELEASE_LOOK).verdict, RL_YES);
     live_tell(live, 0, "FLUSHALL");
@@ -423,7 +423,7 @@ static void works_with_what_is_allowed(void **state) {
     live_tell(live, 0, "ACL SETUSER halfway on >pw ~* +@all -pexpireat");
     scene_user = "AUTH writer pw";
     assert_int_equal(share(live, first, TTL_MS).verdict, RL_ERROR);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 0);
+    assert_int_equal(live_keys(live, 0), 0);
     scene_user = "AUTH halfway pw";
     assert_int_equal(share(live, first, TTL_MS).verdict, RL_ERROR);
     assert_int_equal(live_integer(live, 0, "EXISTS key"), 0);
@@ -435,7 +435,7 @@ static void works_with_what_is_allowed(void **state) {
     assert_int_equal(share(live, second, TTL_MS).verdict, RL_ERROR);
     assert_int_equal(reading(live), 1);
     assert_int_equal(give_up(live, first, RL_RELEASE_LOOK).verdict, RL_YES);
-    LIVE_POLL(live, live_integer(live, 0, "DBSIZE") == 0); /* a reservation, or not even that */
+    LIVE_POLL(live, live_keys(live, 0) == 0); /* a reservation, or not even that */
     live_end(live);
 }
 
@@ -449,11 +449,11 @@ static void is_one_vote_of_several(void **state) {
     struct rl_answer answer = say_of(live, 2, both);
     assert_int_equal(answer.verdict, RL_NO);
     assert_int_equal(answer.line.which, 2);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 1);
+    assert_int_equal(live_keys(live, 0), 1);
     live_tell(live, 0, "DEL other");
     live_tell(live, 0, "RPUSH other x");
     assert_int_equal(say_of(live, 2, both).verdict, RL_ERROR);
-    assert_int_equal(live_integer(live, 0, "DBSIZE"), 1);
+    assert_int_equal(live_keys(live, 0), 1);
     live_tell(live, 0, "DEL other");
     assert_int_equal(say_of(live, 2, both).verdict, RL_YES);
     both.kind = RL_COMMAND_EXTEND;

@@ -23,6 +23,9 @@ struct about {
 static struct about *abouts;
 static uint32_t about_count;
 
+/* The vote that a core is told of. */
+static const struct rl_ballot_in *voted;
+
 static uint64_t true_ns(const struct sim_client *client) {
     uint64_t now_ns = watched.world->now_ns;
     return client->is_inside && client->at_ns > now_ns ? client->at_ns : now_ns;
@@ -106,7 +109,7 @@ static int command_of(const struct rl_request *request, bool shared) {
         case RL_COMMAND_SET:
             return SIM_SET;
         case RL_COMMAND_TAKE:
-            return shared ? SIM_SHARE : request->place[0] != '\0' ? SIM_TAKE : SIM_SET;
+            return shared ? SIM_SHARE : request->has_turn ? SIM_TAKE : SIM_SET;
         case RL_COMMAND_UPGRADE:
             return SIM_UPGRADE;
         case RL_COMMAND_EXTEND:
@@ -117,6 +120,8 @@ static int command_of(const struct rl_request *request, bool shared) {
         case RL_COMMAND_RELEASE_LINE:
         case RL_COMMAND_RELEASE_PERMIT:
             return SIM_RELEASE;
+        case RL_COMMAND_LEAVE:
+            return request->line_only ? SIM_COMMANDS : SIM_LEAVE;
         default:
             return SIM_COMMANDS;
     }
@@ -151,7 +156,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
         return;
     }
     uint32_t token = sim_check_token(watched.world, request->token);
-    if (command == SIM_RELEASE) {
+    if (command == SIM_RELEASE || command == SIM_LEAVE) {
         steps_give_up(watched.steps, token);
         watch_say("c%u gives up token %u", client->index + 1u, token);
         return;
@@ -220,15 +225,38 @@ bool __wrap_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, en
     if (is_in && is_open && counts && vote == RL_VOTE_GRANTED) {
         const struct about *about = about_of(lock);
         const struct sim_client *client = process_of(lock->client);
+        const struct rl_lock *core = &lock->core;
+        bool is_pass = voted != NULL && voted->node == node && voted->start_ns != 0;
+        if (is_pass) { /* the attempt may have sent nothing */
+            round_of(lock, sim_check_token(watched.world, core->token), true);
+        }
         if (about->round == STEPS_UNCOUNTED || about->id != id) {
             steps_refuse(watched.steps, "count: a vote of a round that was not sent");
             return is_in;
         }
         watch_say("c%u counts n%u for round %u of token %u", client->index + 1u, node + 1,
                   about->round, about->token);
-        steps_count(watched.steps, node, about->round, true_ns(client));
+        steps_count(watched.steps, node, about->round,
+                    is_pass ? voted->start_ns + rl_validity_ns(core->rules, core->ttl_ms) : 0,
+                    true_ns(client));
     }
     return is_in;
+}
+
+uint64_t __real_rl_calibration_start_ns(const struct rl_calibration *calibration, uint64_t time_us,
+                                        uint64_t now_ns, uint64_t subscribed_ns,
+                                        uint32_t drift_ppm);
+uint64_t __wrap_rl_calibration_start_ns(const struct rl_calibration *calibration, uint64_t time_us,
+                                        uint64_t now_ns, uint64_t subscribed_ns,
+                                        uint32_t drift_ppm);
+
+uint64_t __wrap_rl_calibration_start_ns(const struct rl_calibration *calibration, uint64_t time_us,
+                                        uint64_t now_ns, uint64_t subscribed_ns,
+                                        uint32_t drift_ppm) {
+    return watched.broken == WATCH_BREAKS_START
+               ? now_ns
+               : __real_rl_calibration_start_ns(calibration, time_us, now_ns, subscribed_ns,
+                                                drift_ppm);
 }
 
 uint32_t __real_rl_quorum(uint32_t n);
@@ -251,8 +279,8 @@ static void relies(const redlock_lock *lock) {
         const struct steps_round *told = steps_round(watched.steps, round);
         watch_say("c%u is told of token %u", client->index + 1u, told->token);
         steps_tell(watched.steps, round, true_ns(client));
-        about->until_ns =
-            is_new || told->until_ns > about->until_ns ? told->until_ns : about->until_ns;
+        const uint64_t until_ns = steps_until(watched.steps, round);
+        about->until_ns = is_new || until_ns > about->until_ns ? until_ns : about->until_ns;
         about->told_token = about->token;
         if (told->attempt && !told->reads && rl_lock_fence(core) != 0) {
             steps_fence(watched.steps, told->token,
@@ -290,7 +318,9 @@ void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
 void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
                          struct rl_actions *out) {
     const redlock_lock *lock = RL_CONTAINER(core, redlock_lock, core);
+    voted = event->type == RL_EV_VOTE ? &event->u.vote : NULL;
     __real_rl_lock_step(core, event, out);
+    voted = NULL;
     look_at_mode(lock);
     if (core->state == RL_HELD || core->state == RL_EXTENDING) {
         relies(lock);

@@ -16,6 +16,7 @@ enum step {
     TAKE_UNCOUNTED,
     RELEASE,
     LINE,
+    PASS,
     EXPIRE,
     RESTART,
     COUNT,
@@ -33,6 +34,7 @@ enum step {
 
 #define ATTEMPTED 1 /* it is of an attempt */
 #define GONE 2      /* its owner has given it up */
+#define PASSED 4    /* a node was passed to it */
 
 struct list {
     uint32_t *items;
@@ -49,11 +51,13 @@ struct key {
     struct lease leases[STEPS_LEASES_MAX]; /* beside STEPS_SHARED */
     uint32_t lease_count;
     struct list lasts; /* rounds before whose end it does not end */
+    bool is_passed;    /* to the token that it has */
 };
 
-/* The number that each node's counter was exactly, while it had the token, by its last word. */
+/* The number that each node's counter was exactly, while it had the token, by its last word: of an
+ * answer, and of a message. */
 struct placed {
-    uint64_t at[SIM_NODES_MAX];
+    uint64_t at[SIM_NODES_MAX], passed[SIM_NODES_MAX];
 };
 
 struct doubt {
@@ -81,7 +85,9 @@ struct steps {
 
 void steps_add(struct list *list, uint32_t item);
 bool steps_is_gone(const struct steps *steps, uint32_t token);
-bool steps_is_relied(const struct steps *steps, uint32_t round, uint64_t true_ns);
+
+/* Somebody may rely on the node's yes to the round, or may yet count it. */
+bool steps_is_live(const struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns);
 bool steps_is_vacant(uint32_t value);
 bool steps_writes(const struct steps_round *round);
 

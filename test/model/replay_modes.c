@@ -146,7 +146,7 @@ void steps_lease_ends(struct steps *steps, uint32_t node, uint32_t resource, uin
     steps->taken[LEASE_ENDS]++;
     for (uint32_t i = 0; i < key->lasts.count; i++) {
         uint32_t round = key->lasts.items[i];
-        if (steps->rounds[round].token == token && steps_is_relied(steps, round, true_ns)) {
+        if (steps->rounds[round].token == token && steps_is_live(steps, node, round, true_ns)) {
             steps_refuse(steps, "expire: n%u ends the lease of token %u before its validity",
                          node + 1, token);
         }

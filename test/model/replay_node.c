@@ -28,12 +28,27 @@ static struct {
 
 /* -- Nodes -- */
 
-static struct steps_value value_of(const struct sim_seen *seen) {
+/* The checker calls a token reserved with which its client has not asked yet. */
+static uint32_t turn_of(uint32_t node, uint32_t resource) {
+    char name[SIM_KEY_SIZE];
+    size_t length = sim_key_name(&watched.world->options, resource, name);
+    const struct server_key *key =
+        server_keys_find(&watched.world->nodes[node].server->keys, 0, name, length);
+    return sim_check_token(watched.world, key->value.data);
+}
+
+static struct steps_value value_of(uint32_t node, uint32_t resource, const struct sim_seen *seen) {
     uint32_t vacant = seen->is_shared       ? STEPS_SHARED
                       : seen->reserved != 0 ? STEPS_RESERVED
                                             : STEPS_NOTHING;
-    return (struct steps_value){.value = seen->token != 0 ? seen->token : vacant,
-                                .ends_ms = seen->expires_ms};
+    uint32_t token = seen->reserved >= SIM_RESERVED_FOR ? turn_of(node, resource) : seen->token;
+    return (struct steps_value){.value = token != 0 ? token : vacant, .ends_ms = seen->expires_ms};
+}
+
+/* It is the same token: its client asks with it from now on. */
+static bool is_asked(const struct sim_seen *before, const struct sim_seen *now) {
+    return before->reserved >= SIM_RESERVED_FOR && now->token != 0 &&
+           watched.world->check.tokens[now->token].place == before->place;
 }
 
 void __real_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
@@ -43,9 +58,12 @@ void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t 
 
 void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
                                const struct sim_seen *before, const struct sim_seen *now) {
-    const struct steps_value is = value_of(now);
+    const struct steps_value is = value_of(node, resource, now);
     bool has_ended = is.value == STEPS_NOTHING && world->now_ns >= before->expires_ns;
     __real_sim_check_line_key(world, node, resource, before, now);
+    if (is_asked(before, now)) {
+        return;
+    }
     if (has_ended || (nodes_now.is_planted && world->now_ns >= before->expires_ns)) {
         watch_say("n%u: r%u of token %u ends", node + 1, resource + 1, before->token);
         steps_expire(watched.steps, node, resource, before->expires_ns);
@@ -72,7 +90,19 @@ static struct counter counter_at(uint32_t node, uint32_t resource) {
     return counter;
 }
 
-/* A fenced command has said yes at now_ms of the node's clock. */
+/* By a command of another one's, which has written it: 0: none. */
+static uint32_t written(uint32_t resource) {
+    uint32_t token = 0;
+    for (uint32_t i = 0; i < nodes_now.change_count; i++) {
+        const struct change *change = &nodes_now.changes[i];
+        if (change->resource == resource) {
+            token = change->now.value < STEPS_SHARED ? change->now.value : 0;
+        }
+    }
+    return token;
+}
+
+/* A command has run at now_ms of the node's clock. */
 static void counted(uint32_t node, uint32_t token, uint32_t resources, const struct sim_ran *what,
                     uint64_t now_ms) {
     bool votes =
@@ -88,6 +118,8 @@ static void counted(uint32_t node, uint32_t token, uint32_t resources, const str
                 steps_refuse(watched.steps, "vote: n%u's counter of r%u ends early", node + 1,
                              r + 1);
             }
+        } else if (written(r) != 0 && written(r) != token && (before != 0 || is.value != 0)) {
+            steps_counter_passed(watched.steps, node, written(r), before, is.value);
         } else if (is.value < before) {
             steps_refuse(watched.steps, "n%u's counter of r%u goes back", node + 1, r + 1);
         }
@@ -212,10 +244,49 @@ static uint32_t own_keys(uint32_t node, uint32_t token) {
     return token != 0 ? mask : 0;
 }
 
+/* The successor that a release names; 0: none. */
+static uint32_t successor_of(const struct server_ran *ran, const struct sim_ran *what) {
+    const struct resp_command *command = ran->command;
+    long long keys = 0;
+    bool names = what->command == SIM_RELEASE && ran->script != NULL && command->count > 2 &&
+                 strncmp(ran->script, "release_line", 12) == 0 &&
+                 resp_number(&command->args[2], &keys);
+    const size_t at = 3 + (size_t)keys + 6;
+    return names && at < command->count && command->args[at].length >= RL_COMMAND_TOKEN_LEN
+               ? sim_check_token(watched.world, command->args[at].data)
+               : 0;
+}
+
+/* A release, or a command of a line. */
+static void leaves(uint32_t node, const struct server_ran *ran, const struct sim_ran *what,
+                   uint32_t token) {
+    const uint32_t next = successor_of(ran, what);
+    const uint64_t now_ns = watched.world->now_ns;
+    for (uint32_t i = 0; i < nodes_now.change_count; i++) {
+        const struct change *change = &nodes_now.changes[i];
+        const uint32_t r = change->resource;
+        struct steps_value left = change->now;
+        bool passes = next != 0 && left.value == next;
+        watch_say("n%u: r%u is %s token %u", node + 1, r + 1,
+                  left.value == STEPS_NOTHING    ? "free, by"
+                  : left.value == STEPS_RESERVED ? "reserved, by"
+                  : passes                       ? "passed on, by"
+                                                 : "given by turn, by",
+                  token);
+        bool joins = what->command == SIM_JOIN || what->command == SIM_PEEK;
+        if (joins && token != 0 && steps_at(watched.steps, node, r).value == token) {
+            steps_expire(watched.steps, node, r, now_ns); /* a turn that its client looks beyond */
+        }
+        left.ends_ms = watched.world->check.seen[node][r].expires_ms; /* PEXPIREAT, behind SET */
+        steps_leave(watched.steps, node, token, r, left, passes, now_ns);
+    }
+}
+
 static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
                      const struct sim_ran *what) {
     const uint32_t node = conn->node;
-    uint32_t token = what->token != NULL ? sim_check_token(watched.world, what->token) : 0;
+    const char *text = what->token != NULL ? what->token : what->place;
+    uint32_t token = text != NULL ? sim_check_token(watched.world, text) : 0;
     uint32_t resources = resources_of(ran->command);
     const bool reads = sim_options_reads(&watched.world->options);
     bool puts = what->command == SIM_SET || what->command == SIM_TAKE ||
@@ -241,13 +312,7 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
     } else if (puts && what->verdict == SIM_YES) {
         puts_key(node, &sent, what, ran->now_us / 1000);
     } else {
-        for (uint32_t i = 0; i < nodes_now.change_count; i++) {
-            const struct change *change = &nodes_now.changes[i];
-            watch_say("n%u: r%u is %s", node + 1, change->resource + 1,
-                      change->now.value == STEPS_NOTHING ? "free" : "reserved");
-            steps_leave(watched.steps, node, what->command == SIM_RELEASE ? token : 0,
-                        change->resource, change->now);
-        }
+        leaves(node, ran, what, token);
     }
     if (reads) {
         watch_leases_behind(node);
@@ -274,7 +339,7 @@ bool __wrap_sim_wire_read(const struct server_ran *ran, struct sim_ran *out) {
 static void restarted(uint32_t node) {
     struct steps_value found[SIM_RESOURCES_MAX];
     for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++) {
-        found[r] = value_of(&watched.world->check.seen[node][r]);
+        found[r] = value_of(node, r, &watched.world->check.seen[node][r]);
         nodes_now.counters[node][r] = counter_at(node, r);
     }
     watch_say("n%u forgets", node + 1);

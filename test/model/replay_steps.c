@@ -1,5 +1,8 @@
 /* See replay_steps.h. Rounds are few at a time: one that is over or given up is dropped from every
- * list at the next look at it. */
+ * list at the next look at it.
+ *
+ * Whether a pass is a vote is known when it is counted, and so is when it ends. Until then its key
+ * lasts for nobody, and what it must not meet is looked at when it is counted. */
 #include "model/replay_machine.h"
 
 #include <stdarg.h>
@@ -7,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const steps_names[] = {
-    "send", "set",    "take",    "extend",  "set_uncounted", "take_uncounted", "release",
-    "line", "expire", "restart", "count",   "tell",          "give_up",        "doubts",
-    "vote", "raise",  "share",   "upgrade", "lease_ends",    "lower",          NULL};
+const char *const steps_names[] = {"send",           "set",     "take",  "extend",  "set_uncounted",
+                                   "take_uncounted", "release", "line",  "pass",    "expire",
+                                   "restart",        "count",   "tell",  "give_up", "doubts",
+                                   "vote",           "raise",   "share", "upgrade", "lease_ends",
+                                   "lower",          NULL};
 
 /* -- Memory -- */
 
@@ -97,13 +101,33 @@ bool steps_is_gone(const struct steps *steps, uint32_t token) {
     return token < steps->token_room && steps->tokens[token] & GONE;
 }
 
-static bool is_over(const struct steps *steps, uint32_t round, uint64_t true_ns) {
-    const struct steps_round *r = &steps->rounds[round];
-    return steps->is_over(steps->owner, r->client, r->until_ns, true_ns);
+static bool is_pending(const struct steps *steps, uint32_t node, uint32_t round) {
+    return steps->rounds[round].ends_ns[node] == UINT64_MAX;
 }
 
-bool steps_is_relied(const struct steps *steps, uint32_t round, uint64_t true_ns) {
-    return !steps_is_gone(steps, steps->rounds[round].token) && !is_over(steps, round, true_ns);
+static bool is_over(const struct steps *steps, uint32_t round, uint64_t ends_ns, uint64_t true_ns) {
+    return steps->is_over(steps->owner, steps->rounds[round].client, ends_ns, true_ns);
+}
+
+bool steps_is_live(const struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns) {
+    return !steps_is_gone(steps, steps->rounds[round].token) &&
+           (is_pending(steps, node, round) ||
+            !is_over(steps, round, steps->rounds[round].ends_ns[node], true_ns));
+}
+
+uint64_t steps_until(const struct steps *steps, uint32_t round) {
+    const struct steps_round *r = &steps->rounds[round];
+    uint64_t until_ns = UINT64_MAX;
+    for (uint32_t n = 0; n < steps->nodes; n++) {
+        bool first = r->counted >> n & 1 && r->ends_ns[n] < until_ns;
+        until_ns = first ? r->ends_ns[n] : until_ns;
+    }
+    return until_ns;
+}
+
+static bool is_relied(const struct steps *steps, uint32_t round, uint64_t true_ns) {
+    return !steps_is_gone(steps, steps->rounds[round].token) &&
+           !is_over(steps, round, steps_until(steps, round), true_ns);
 }
 
 bool steps_writes(const struct steps_round *round) {
@@ -122,6 +146,22 @@ bool steps_is_vacant(uint32_t value) {
 
 /* -- Clients -- */
 
+static uint32_t round_add(struct steps *steps, const struct steps_round *round) {
+    steps->rounds =
+        grown(steps->rounds, &steps->round_room, steps->round_count + 1, sizeof *steps->rounds);
+    steps->rounds[steps->round_count] = *round;
+    return steps->round_count++;
+}
+
+/* The attempt of a token that was passed something. */
+static uint32_t passed_round(const struct steps *steps, uint32_t token) {
+    uint32_t round = steps->round_count - 1;
+    while (steps->rounds[round].token != token || !steps->rounds[round].attempt) {
+        round--;
+    }
+    return round;
+}
+
 uint32_t steps_send(struct steps *steps, const struct steps_round *round) {
     steps->taken[SEND]++;
     uint8_t *token = token_of(steps, round->token);
@@ -129,28 +169,69 @@ uint32_t steps_send(struct steps *steps, const struct steps_round *round) {
         steps_refuse(steps, "send: token %u is of another attempt", round->token);
     }
     *token |= round->attempt ? ATTEMPTED : 0;
-    steps->rounds =
-        grown(steps->rounds, &steps->round_room, steps->round_count + 1, sizeof *steps->rounds);
-    steps->rounds[steps->round_count] = *round;
-    return steps->round_count++;
+    bool was_passed = round->attempt && *token & PASSED;
+    uint32_t number = was_passed ? passed_round(steps, round->token) : round_add(steps, round);
+    struct steps_round *r = &steps->rounds[number];
+    const struct steps_round passed = *r;
+    *r = *round;
+    if (was_passed && passed.wants == round->wants) { /* else they are no yeses to all of it */
+        r->agreed = passed.agreed;
+        r->forgot = passed.forgot;
+    }
+    for (uint32_t n = 0; n < steps->nodes; n++) {
+        r->ends_ns[n] = r->agreed >> n & 1 ? UINT64_MAX : r->until_ns;
+    }
+    return number;
 }
 
-void steps_count(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns) {
+/* Of two yeses to rivals the node had forgotten one when it said the other. */
+static void look_at_doubts(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns) {
+    for (uint32_t i = 0; i < steps->doubt_count; i++) {
+        const struct doubt *doubt = &steps->doubts[i];
+        bool is_it = doubt->node == node && (doubt->round == round || doubt->forgotten == round);
+        if (is_it && steps->rounds[doubt->round].counted >> node & 1 &&
+            !is_pending(steps, node, doubt->forgotten) &&
+            steps_is_live(steps, node, doubt->forgotten, true_ns)) {
+            steps_refuse(steps, "count: n%u agreed to token %u and had forgotten token %u",
+                         node + 1, steps->rounds[doubt->round].token,
+                         steps->rounds[doubt->forgotten].token);
+        }
+    }
+}
+
+/* Its keys have stood since they were passed. */
+static void count_pass(struct steps *steps, uint32_t node, uint32_t round, uint64_t ends_ns,
+                       uint64_t true_ns) {
+    struct steps_round *r = &steps->rounds[round];
+    r->ends_ns[node] = ends_ns;
+    for (uint32_t x = 0; x < SIM_RESOURCES_MAX; x++) {
+        struct key *key = &steps->keys[node][x];
+        bool stands = key->is.value == r->token && key->is_passed;
+        if (!(r->wants >> x & 1) || r->forgot >> node & 1) {
+            continue;
+        }
+        if (stands) {
+            steps_add(&key->lasts, round);
+        } else if (steps_is_live(steps, node, round, true_ns)) {
+            steps_refuse(steps, "count: n%u has not kept r%u, which it passed to token %u",
+                         node + 1, x + 1, r->token);
+        }
+    }
+}
+
+void steps_count(struct steps *steps, uint32_t node, uint32_t round, uint64_t ends_ns,
+                 uint64_t true_ns) {
     struct steps_round *r = &steps->rounds[round];
     steps->taken[COUNT]++;
-    if (!(r->agreed >> node & 1)) {
+    if (!(r->agreed >> node & 1) || (ends_ns == 0 && is_pending(steps, node, round))) {
         steps_refuse(steps, "count: n%u has not agreed to the round of token %u", node + 1,
                      r->token);
     }
-    for (uint32_t i = 0; i < steps->doubt_count; i++) {
-        const struct doubt *doubt = &steps->doubts[i];
-        if (doubt->node == node && doubt->round == round &&
-            steps_is_relied(steps, doubt->forgotten, true_ns)) {
-            steps_refuse(steps, "count: n%u agreed to token %u and had forgotten token %u",
-                         node + 1, r->token, steps->rounds[doubt->forgotten].token);
-        }
+    if (ends_ns != 0) {
+        count_pass(steps, node, round, ends_ns, true_ns);
     }
     r->counted |= UINT32_C(1) << node;
+    look_at_doubts(steps, node, round, true_ns);
 }
 
 static uint32_t bits(uint32_t mask) {
@@ -171,9 +252,9 @@ void steps_tell(struct steps *steps, uint32_t round, uint64_t true_ns) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < steps->told.count; i++) {
         uint32_t other = steps->told.items[i];
-        if (steps_is_relied(steps, other, true_ns)) {
+        if (is_relied(steps, other, true_ns)) {
             steps->told.items[kept++] = other;
-            if (are_rivals(steps, round, other) && steps_is_relied(steps, round, true_ns)) {
+            if (are_rivals(steps, round, other) && is_relied(steps, round, true_ns)) {
                 steps_refuse(steps, "tokens %u and %u are both relied on", r->token,
                              steps->rounds[other].token);
             }
@@ -193,15 +274,17 @@ void steps_give_up(struct steps *steps, uint32_t token) {
 /* A yes that a client may count. */
 void steps_agree(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns) {
     struct steps_round *r = &steps->rounds[round];
-    if (r->agreed >> node & 1) {
+    if (r->agreed >> node & 1 && !is_pending(steps, node, round)) {
         steps_refuse(steps, "n%u has agreed to the round of token %u before", node + 1, r->token);
     }
     r->agreed |= UINT32_C(1) << node;
+    r->forgot &= ~(UINT32_C(1) << node);
+    r->ends_ns[node] = r->until_ns;
     struct list *list = &steps->agreed[node];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t other = list->items[i];
-        if (!steps_is_relied(steps, other, true_ns)) {
+        if (!steps_is_live(steps, node, other, true_ns)) {
             continue;
         }
         list->items[kept++] = other;
@@ -215,6 +298,11 @@ void steps_agree(struct steps *steps, uint32_t node, uint32_t round, uint64_t tr
     }
     list->count = kept;
     steps_add(list, round);
+}
+
+static bool was_counted(const struct steps *steps, uint32_t node, uint32_t round) {
+    const struct steps_round *r = &steps->rounds[round];
+    return r->attempt && steps->tokens[r->token] & PASSED && r->counted >> node & 1;
 }
 
 static const char *put_name(enum steps_put how) {
@@ -254,6 +342,9 @@ void steps_put(struct steps *steps, enum steps_put how, uint32_t node, uint32_t 
                uint64_t least_ms, uint64_t true_ns) {
     static const uint8_t kinds[2][3] = {{SET_UNCOUNTED, TAKE_UNCOUNTED, EXTEND},
                                         {SET, TAKE, EXTEND}};
+    if (how == STEPS_TAKE && round != STEPS_UNCOUNTED && was_counted(steps, node, round)) {
+        round = STEPS_UNCOUNTED; /* by the message of its pass, which was faster than the answer */
+    }
     bool counts = round != STEPS_UNCOUNTED;
     steps->taken[kinds[counts][how]]++;
     if (counts && steps->rounds[round].attempt == (how == STEPS_EXTEND)) {
@@ -273,10 +364,30 @@ void steps_becomes(struct key *key, struct steps_value now) {
     key->is = now;
     key->lasts.count = 0;
     key->lease_count = 0;
+    key->is_passed = false;
+}
+
+/* The next token is written, and told: a yes, if that is counted. */
+static void pass(struct steps *steps, uint32_t node, uint32_t token, uint32_t resource,
+                 uint64_t true_ns) {
+    uint8_t *flags = token_of(steps, token);
+    const struct steps_round passed = {
+        .token = token, .wants = UINT32_C(1) << resource, .attempt = true};
+    uint32_t round =
+        *flags & (ATTEMPTED | PASSED) ? passed_round(steps, token) : round_add(steps, &passed);
+    const struct steps_round *r = &steps->rounds[round];
+    *flags |= PASSED;
+    if (r->wants == passed.wants && !steps_is_gone(steps, token) &&
+        (!(r->agreed >> node & 1) || is_pending(steps, node, round))) {
+        steps->taken[PASS]++;
+        steps_agree(steps, node, round, true_ns);
+        steps->rounds[round].ends_ns[node] = UINT64_MAX;
+        steps->keys[node][resource].is_passed = true;
+    }
 }
 
 void steps_leave(struct steps *steps, uint32_t node, uint32_t token, uint32_t resource,
-                 struct steps_value left) {
+                 struct steps_value left, bool passes, uint64_t true_ns) {
     struct key *key = &steps->keys[node][resource];
     bool is_own = token != 0 && key->is.value == token;
     steps->taken[is_own ? RELEASE : LINE]++;
@@ -288,11 +399,13 @@ void steps_leave(struct steps *steps, uint32_t node, uint32_t token, uint32_t re
         steps_refuse(steps, "release: n%u ends r%u of token %u, which was not given up", node + 1,
                      resource + 1, token);
     }
-    if (!steps_is_vacant(left.value)) {
-        steps_refuse(steps, "line: n%u has put token %u under r%u", node + 1, left.value,
-                     resource + 1);
+    if (left.value == STEPS_SHARED) {
+        steps_refuse(steps, "line: n%u lets readers in under r%u", node + 1, resource + 1);
     }
     steps_becomes(key, left);
+    if (passes) {
+        pass(steps, node, left.value, resource, true_ns);
+    }
 }
 
 void steps_expire(struct steps *steps, uint32_t node, uint32_t resource, uint64_t true_ns) {
@@ -300,7 +413,7 @@ void steps_expire(struct steps *steps, uint32_t node, uint32_t resource, uint64_
     steps->taken[EXPIRE]++;
     steps_leases_end(steps, node, resource, true_ns);
     for (uint32_t i = 0; i < key->lasts.count; i++) {
-        if (steps_is_relied(steps, key->lasts.items[i], true_ns)) {
+        if (steps_is_live(steps, node, key->lasts.items[i], true_ns)) {
             steps_refuse(steps, "expire: n%u ends r%u of token %u before its validity", node + 1,
                          resource + 1, key->is.value);
         }
@@ -350,11 +463,20 @@ void steps_counter(struct steps *steps, uint32_t node, uint32_t token, bool rais
     placed_of(steps, token)->at[node] = fence;
 }
 
+void steps_counter_passed(struct steps *steps, uint32_t node, uint32_t token, uint64_t before,
+                          uint64_t now) {
+    if (now <= before) {
+        steps_refuse(steps, "vote: n%u's counter was %llu and is %llu, and it has token %u now",
+                     node + 1, (unsigned long long)before, (unsigned long long)now, token);
+    }
+    placed_of(steps, token)->passed[node] = now;
+}
+
 void steps_fence(struct steps *steps, uint32_t token, uint64_t fence) {
     const struct placed *placed = placed_of(steps, token);
     uint32_t nodes = 0;
     for (uint32_t n = 0; n < steps->nodes; n++) {
-        nodes += placed->at[n] == fence;
+        nodes += placed->at[n] == fence || placed->passed[n] == fence;
     }
     if (nodes < steps->nodes / 2 + 1) {
         steps_refuse(steps, "tell: the fence of token %u is placed on %u nodes", token, nodes);

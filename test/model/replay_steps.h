@@ -28,9 +28,10 @@ struct steps_value {
     uint64_t ends_ms; /* by the node's clock */
 };
 
-/* A round, by its number; in the order of its sending. */
+/* A round, by its number; in the order of its sending, or of its first pass. */
 struct steps_round {
-    uint64_t until_ns; /* ttl less drift after the sending, by its client's clock */
+    uint64_t until_ns;               /* ttl less drift after the sending, by its client's clock */
+    uint64_t ends_ns[SIM_NODES_MAX]; /* of each vote; UINT64_MAX: a pass that nobody has counted */
     uint32_t token;
     uint32_t wants;  /* resources, a mask */
     uint32_t agreed; /* nodes, as the next two */
@@ -69,9 +70,13 @@ struct steps_value steps_at(const struct steps *steps, uint32_t node, uint32_t r
 
 /* Returns the round's number. */
 uint32_t steps_send(struct steps *steps, const struct steps_round *round);
-void steps_count(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns);
+/* ends_ns: of a pass, when it ends by the client's clock; 0: it is an answer. */
+void steps_count(struct steps *steps, uint32_t node, uint32_t round, uint64_t ends_ns,
+                 uint64_t true_ns);
 void steps_tell(struct steps *steps, uint32_t round, uint64_t true_ns);
 void steps_give_up(struct steps *steps, uint32_t token);
+/* When the first of the votes ends that were counted. */
+uint64_t steps_until(const struct steps *steps, uint32_t round);
 
 /* -- Nodes -- */
 
@@ -81,9 +86,10 @@ void steps_put(struct steps *steps, enum steps_put how, uint32_t node, uint32_t 
                uint32_t token, uint32_t resources, const uint64_t ends_ms[SIM_RESOURCES_MAX],
                uint64_t least_ms, uint64_t true_ns);
 
-/* A release of this token (0: a command of a line) has left another value, or none. */
+/* A release of this token, or its LEAVE, or another command (0), has left another value, or none.
+ * passes: it is the token that comes next, and its client is told. */
 void steps_leave(struct steps *steps, uint32_t node, uint32_t token, uint32_t resource,
-                 struct steps_value left);
+                 struct steps_value left, bool passes, uint64_t true_ns);
 
 void steps_expire(struct steps *steps, uint32_t node, uint32_t resource, uint64_t true_ns);
 void steps_restart(struct steps *steps, uint32_t node,
@@ -129,6 +135,9 @@ void steps_found(struct steps *steps, uint32_t node, uint32_t resource, uint32_t
  * is none. */
 void steps_counter(struct steps *steps, uint32_t node, uint32_t token, bool raises, uint64_t fence,
                    uint64_t before, uint64_t now);
+/* A token was written by another's command, where a counter is or was. */
+void steps_counter_passed(struct steps *steps, uint32_t node, uint32_t token, uint64_t before,
+                          uint64_t now);
 
 /* The client was told of the token's fence. */
 void steps_fence(struct steps *steps, uint32_t token, uint64_t fence);

@@ -26,6 +26,7 @@ enum watch_breaks {
     WATCH_BREAKS_NOTHING,
     WATCH_BREAKS_VOTES,   /* an extension counts votes of earlier rounds */
     WATCH_BREAKS_QUORUM,  /* one vote is enough */
+    WATCH_BREAKS_START,   /* a pass is valid from the arrival of its message */
     WATCH_BREAKS_FENCE,   /* a lock takes another number for its fence */
     WATCH_BREAKS_VALIDITY /* a lock relies on more than its round gives */
 };

@@ -51,8 +51,7 @@ static void put_downgrade(struct bytes *wire, uint32_t key) {
     };
     for (uint32_t i = 0; i < COUNT(sent); i++) {
         struct rl_command command = sent[i];
-        command.token = random_tokens[0];
-        command.place = "00000000000000010000000000000001";
+        command.token = random_tokens[sent[i].kind == RL_COMMAND_JOIN];
         put(wire, command, key);
     }
 }

@@ -50,30 +50,29 @@ const struct resp_arg random_keys[RANDOM_KEYS] = {
     TEXT(RL_COMMAND_LINE_PREFIX "permits:{p}"),
 };
 
-/* The last is a holder's that is shown cut. */
-const char *const random_tokens[RANDOM_TOKENS] = {
-    "0123456789abcdef0123456789abcdef01234567",
-    "76543210fedcba9876543210fedcba9876543210",
-    "ffffffffffffffffffffffffffffffffffffffff",
-};
-static const char holder[] = "a-holder-with-a-name-of-sixty-four-characters-0123456789-abcdefg";
+#define TOKEN_0 "0000000000000001000000000000000123456789"
+#define TOKEN_1 "00000000000000010000000000000002abcdefab"
 
-/* Of three clients, the first of which has three. How long each has waited: much more apart than
- * this takes, so that neither order depends on the microsecond in which a JOIN runs. */
-static const struct {
-    const char *place;
-    uint32_t waited_ms;
-} places[] = {
-    {"00000000000000010000000000000001", 50000000}, {"00000000000000010000000000000002", 10000000},
-    {"00000000000000010000000000000003", 90000000}, {"00000000000000020000000000000001", 30000000},
-    {"00000000000000030000000000000001", 70000000},
+/* Of three clients, the first of which has three. */
+const char *const random_tokens[RANDOM_TOKENS] = {
+    TOKEN_0,
+    TOKEN_1,
+    "0000000000000001000000000000000300000000",
+    "0000000000000002000000000000000100000000",
+    "0000000000000003000000000000000100000000",
 };
+#define HOLDER "a-holder-with-a-name-of-sixty-four-characters-0123456789-abcdefg"
+static const char holder[] = HOLDER;
+
+/* How long each has waited: much more apart than this takes, so that neither order depends on the
+ * microsecond in which a JOIN runs. */
+static const uint32_t waited_ms[RANDOM_TOKENS] = {50000000, 10000000, 90000000, 30000000, 70000000};
 #define HOLDER_WAITED_MS 5000000
 #define READER_WAITED_MS 1000000
 
 static const char *const odd_args[] = {
-    "0123456789abcdef0123456789abcdef01234567",
-    "76543210fedcba9876543210fedcba9876543210",
+    TOKEN_0,
+    TOKEN_1,
     "5000",
     "60000",
     "0",
@@ -134,6 +133,10 @@ const char *odd_arg(struct random_commands *random) {
     return odd_args[pick(random, COUNT(odd_args))];
 }
 
+static uint32_t any_token(struct random_commands *random) {
+    return chance(random, 50) ? 0 : pick(random, RANDOM_TOKENS);
+}
+
 static uint32_t ttl(struct random_commands *random) {
     static const uint32_t ttls[] = {1, 2, 3, 8, 5000, 30000, 60000, 86400000};
     return ttls[pick(random, COUNT(ttls))];
@@ -177,7 +180,7 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     command.ttl_ms = ttl(random);
     command.counter = has_fence ? 1 + pick(random, 6) : 0;
     command.target = &target;
-    command.token = random_tokens[chance(random, 75) ? 0 : pick(random, RANDOM_TOKENS)];
+    command.token = random_tokens[chance(random, 75) ? 0 : any_token(random)];
     put_command(wire, &command);
 }
 
@@ -189,8 +192,9 @@ static void line_command(struct random_commands *random, struct bytes *wire) {
         RL_COMMAND_LEAVE, RL_COMMAND_WAITER, RL_COMMAND_RELEASE_LINE,
     };
     static const uint32_t intents[] = {0, 0, 0, RL_INTENT_DROP, 8, 5000};
-    uint32_t place = pick(random, COUNT(places)), first = chance(random, 80) ? 0 : pick(random, 3);
+    uint32_t token = any_token(random), first = chance(random, 80) ? 0 : pick(random, 3);
     bool has_holder = chance(random, 20), has_fence = chance(random, 30);
+    char successor[RL_VALUE_MAX + 1] = "";
     struct rl_bytes resources[2];
     for (uint32_t i = 0; i < 2; i++) {
         const struct resp_arg *key = &random_keys[(first + i) % RESOURCES];
@@ -208,21 +212,26 @@ static void line_command(struct random_commands *random, struct bytes *wire) {
         .announces = chance(random, 50),
         .ttl_ms = ttl(random),
         .target = &target,
-        .token = random_tokens[chance(random, 75) ? 0 : pick(random, RANDOM_TOKENS)],
-        .place = places[place].place,
-        .waited_ms = places[place].waited_ms + (has_holder ? HOLDER_WAITED_MS : 0),
+        .token = random_tokens[token],
+        .successor = successor,
+        .lease_ms = chance(random, 80) ? 1000 : ttl(random),
+        .waited_ms = waited_ms[token] + (has_holder ? HOLDER_WAITED_MS : 0),
         .grace_ms = chance(random, 80) ? 250 : ttl(random),
         .index = pick(random, 3),
-        .mode = (uint8_t)pick(random, RL_RELEASE_KEEP + 1),
-        .which = (uint8_t)pick(random, target.n)};
+        .mode = (uint8_t)pick(random, RL_RELEASE_SERVE + 1),
+        .which = (uint8_t)pick(random, target.n),
+        .join = chance(random, 20) ? RL_JOIN_QUIET : RL_JOIN,
+        .has_turn = chance(random, 70)};
     command.counter = command.kind == RL_COMMAND_TAKE && has_fence ? 1 + pick(random, 6) : 0;
-    if (command.kind == RL_COMMAND_TAKE && chance(random, 15)) {
-        command.place = RL_PLACE_ANY;
-    }
-    bool may_delete = command.kind == RL_COMMAND_RELEASE_LINE && command.mode != RL_RELEASE_KEEP;
-    command.grace_ms = may_delete && chance(random, 50) ? 0 : command.grace_ms;
+    command.line_only = command.kind == RL_COMMAND_LEAVE && chance(random, 30);
     if (command.kind == RL_COMMAND_RELEASE_LINE) {
+        command.grace_ms = chance(random, 50) ? 0 : command.grace_ms;
         command.intent_ms = intents[pick(random, COUNT(intents))];
+    }
+    if (command.kind == RL_COMMAND_RELEASE_LINE && target.n == 1 && chance(random, 80)) {
+        snprintf(successor, sizeof successor, "%s%s", random_tokens[pick(random, RANDOM_TOKENS)],
+                 chance(random, 20) ? ":" HOLDER : "");
+        command.counter = chance(random, 70) ? 1 + pick(random, 3) : 0;
     }
     put_command(wire, &command);
 }
@@ -238,7 +247,7 @@ static void shared_command(struct random_commands *random, struct bytes *wire) {
         RL_COMMAND_UPGRADE,      RL_COMMAND_READER,
     };
     static const uint32_t shuts[] = {0, 0, 0, 8, 2000};
-    uint32_t place = pick(random, COUNT(places)), first = chance(random, 80) ? 0 : 1;
+    uint32_t token = pick(random, RANDOM_TOKENS), first = chance(random, 80) ? 0 : 1;
     bool has_holder = chance(random, 20), has_fence = chance(random, 30);
     struct rl_bytes resources[2];
     for (uint32_t i = 0; i < 2; i++) {
@@ -257,13 +266,14 @@ static void shared_command(struct random_commands *random, struct bytes *wire) {
                                  .announces = chance(random, 50),
                                  .ttl_ms = ttl(random),
                                  .target = &target,
-                                 .token = random_tokens[pick(random, RANDOM_TOKENS)],
-                                 .place = places[place].place,
-                                 .waited_ms = places[place].waited_ms + READER_WAITED_MS,
+                                 .token = random_tokens[token],
+                                 .waited_ms = waited_ms[token] + READER_WAITED_MS,
                                  .grace_ms = chance(random, 80) ? 250 : ttl(random),
                                  .index = pick(random, 3),
-                                 .mode = (uint8_t)pick(random, RL_RELEASE_KEEP + 1),
-                                 .which = (uint8_t)pick(random, target.n)};
+                                 .mode = (uint8_t)pick(random, RL_RELEASE_SERVE + 1),
+                                 .which = (uint8_t)pick(random, target.n),
+                                 .join = chance(random, 20) ? RL_JOIN_QUIET : RL_JOIN,
+                                 .has_turn = chance(random, 50)};
     const bool takes = command.kind == RL_COMMAND_TAKE, extends = command.kind == RL_COMMAND_EXTEND;
     const bool may_count = takes || extends || command.kind == RL_COMMAND_UPGRADE;
     command.waited_ms += has_holder ? HOLDER_WAITED_MS : 0;
@@ -272,11 +282,10 @@ static void shared_command(struct random_commands *random, struct bytes *wire) {
     if ((may_count && has_fence) || command.kind == RL_COMMAND_RAISE) {
         command.counter = 1 + pick(random, 6);
     }
-    if (takes && chance(random, 60)) {
-        command.place = chance(random, 75) ? NULL : RL_PLACE_ANY;
+    command.line_only = command.kind == RL_COMMAND_LEAVE && chance(random, 30);
+    if (command.kind == RL_COMMAND_RELEASE_LINE && chance(random, 50)) {
+        command.grace_ms = 0;
     }
-    bool may_delete = command.kind == RL_COMMAND_RELEASE_LINE && command.mode != RL_RELEASE_KEEP;
-    command.grace_ms = may_delete && chance(random, 50) ? 0 : command.grace_ms;
     put_command(wire, &command);
 }
 
@@ -344,7 +353,9 @@ void random_command(struct random_commands *random, struct bytes *wire) {
     size_t before = wire->length;
     while (wire->length == before) { /* a step of the handshake may be left out */
         uint32_t what = pick(random, 100);
-        if (random->is_permits && what < 70) {
+        if (random->listens && (random->is_line || random->is_permits) && chance(random, 30)) {
+            channel(random, wire);
+        } else if (random->is_permits && what < 70) {
             random_permits(random, wire);
         } else if (random->calls && what < 80) {
             random_plain(random, wire);
@@ -393,7 +404,8 @@ void random_garbage(struct random_commands *random, struct bytes *wire) {
 }
 
 const struct resp_arg *random_key(size_t index) {
-    return index < RANDOM_KEYS ? &random_keys[index] : NULL;
+    static const struct resp_arg secret = TEXT(RANDOM_SECRET);
+    return index < RANDOM_KEYS ? &random_keys[index] : index == RANDOM_KEYS ? &secret : NULL;
 }
 
 void random_plant(struct bytes *wire) {

@@ -37,7 +37,9 @@ void random_command(struct random_commands *random, struct bytes *wire);
 /* Bytes that are no command. */
 void random_garbage(struct random_commands *random, struct bytes *wire);
 
-/* The keys that may be there, in the databases 0 and 1; NULL behind the last. */
+/* The keys that may be there, in the databases 0 and 1; NULL behind the last. That is a node's own:
+ * its value is any number. */
+#define RANDOM_SECRET "libredlock:secret"
 const struct resp_arg *random_key(size_t index);
 
 /* Sets all resources as a lock does. */

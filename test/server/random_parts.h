@@ -15,7 +15,7 @@
 #define UPGRADE 20
 extern const struct resp_arg random_keys[RANDOM_KEYS];
 
-#define RANDOM_TOKENS 3
+#define RANDOM_TOKENS 5
 extern const char *const random_tokens[RANDOM_TOKENS];
 
 uint32_t pick(struct random_commands *random, uint32_t count);

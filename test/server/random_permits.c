@@ -9,13 +9,16 @@
 /* For one permit and for several; of three clients. How long each has waited: much more apart than
  * this takes, so that neither order depends on the microsecond in which a JOIN runs. */
 static const struct {
-    const char *place;
+    const char *token;
     uint32_t waited_ms;
-} places[] = {
-    {"00000000000000010100000000000001", 50000000}, {"00000000000000010100000000000002", 10000000},
-    {"00000000000000010200000000000003", 90000000}, {"00000000000000020200000000000001", 30000000},
-    {"00000000000000020100000000000002", 20000000}, {"00000000000000030300000000000001", 70000000},
-    {"00000000000000030500000000000001", 60000000},
+} waiters[] = {
+    {"0000000000000001010000000000000100000000", 50000000},
+    {"0000000000000001010000000000000200000000", 10000000},
+    {"0000000000000001020000000000000300000000", 90000000},
+    {"0000000000000002020000000000000100000000", 30000000},
+    {"0000000000000002010000000000000200000000", 20000000},
+    {"0000000000000003030000000000000100000000", 70000000},
+    {"0000000000000003050000000000000100000000", 60000000},
 };
 
 static uint32_t ttl(struct random_commands *random) {
@@ -34,19 +37,20 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
     };
     static const struct rl_bytes resource = {RANDOM_PERMITS_NAME, sizeof RANDOM_PERMITS_NAME - 1};
     static const uint16_t numbers[] = {3, 3, 3, 3, 3, 3, 3, 3, 5, 2};
-    const uint32_t place = pick(random, COUNT(places)), first = pick(random, 4);
+    const uint32_t waiter = chance(random, 40) ? 0 : pick(random, COUNT(waiters));
+    const uint32_t first = pick(random, 4);
     const bool has_fence = chance(random, 30);
     struct rl_command command = {
         .kind = kinds[pick(random, COUNT(kinds))],
         .whole_script = chance(random, 10),
         .ttl_ms = ttl(random),
-        .token = random_tokens[chance(random, 75) ? 0 : pick(random, RANDOM_TOKENS)],
-        .place = chance(random, 95) ? places[place].place : RL_PLACE_ANY,
-        .waited_ms = places[place].waited_ms,
+        .token = waiters[waiter].token,
+        .waited_ms = waiters[waiter].waited_ms,
         .grace_ms = chance(random, 80) ? 250 : ttl(random),
-        .mode = (uint8_t)pick(random, RL_RELEASE_KEEP + 1),
+        .mode = (uint8_t)pick(random, RL_RELEASE_SERVE + 1),
         .lock_mode = RL_PERMIT,
-        .peeks = chance(random, 30),
+        .join = (uint8_t)(chance(random, 60) ? RL_JOIN : pick(random, RL_JOIN_QUIET + 1)),
+        .has_turn = chance(random, 70),
         .from = (uint16_t)(chance(random, 60) ? RL_NO_SLOT : pick(random, 3))};
     const bool takes_several = command.kind != RL_COMMAND_RELEASE &&
                                !rl_command_is_native_release(command.kind) && chance(random, 30);
@@ -67,15 +71,10 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         ((command.kind == RL_COMMAND_TAKE || command.kind == RL_COMMAND_EXTEND) && has_fence)) {
         command.counter = 1 + pick(random, 6);
     }
-    if (command.kind == RL_COMMAND_TAKE && chance(random, 30)) {
-        command.place = NULL;
+    command.line_only = command.kind == RL_COMMAND_LEAVE && chance(random, 30);
+    if (command.kind == RL_COMMAND_RELEASE_PERMIT && chance(random, 50)) {
+        command.grace_ms = 0;
     }
-    if (command.kind == RL_COMMAND_JOIN || command.kind == RL_COMMAND_LEAVE ||
-        (command.kind == RL_COMMAND_RELEASE_PERMIT && command.mode == RL_RELEASE_KEEP)) {
-        command.place = places[place].place;
-    }
-    bool may_delete = command.kind == RL_COMMAND_RELEASE_PERMIT && command.mode != RL_RELEASE_KEEP;
-    command.grace_ms = may_delete && chance(random, 50) ? 0 : command.grace_ms;
     command.target = &target;
     command.slots = &slots;
     assert(rl_command_room(&target) <= sizeof text);

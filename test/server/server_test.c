@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
+#include "base/sha1.h"
 #include "redis/command.h"
 #include "redis/info.h"
-#include "server/sha1.h"
 
 #define BEGIN_US UINT64_C(1700000000000000)
 #define LINE_SIZE 1024
@@ -144,13 +144,13 @@ static void ends_what_is_no_protocol(void **state) {
 
 static void hashes_as_the_standard_says(void **state) {
     (void)state;
-    char hex[SHA1_HEX_SIZE];
-    sha1_hex("abc", 3, hex); /* FIPS 180-4's own examples */
+    char hex[RL_SHA1_LEN + 1];
+    rl_sha1_hex("abc", 3, hex); /* FIPS 180-4's own examples */
     assert_string_equal(hex, "a9993e364706816aba3e25717850c26c9cd0d89d");
-    sha1_hex("", 0, hex);
+    rl_sha1_hex("", 0, hex);
     assert_string_equal(hex, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
     const char *two_blocks = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
-    sha1_hex(two_blocks, strlen(two_blocks), hex);
+    rl_sha1_hex(two_blocks, strlen(two_blocks), hex);
     assert_string_equal(hex, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
 }
 

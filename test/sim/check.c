@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/state.h"
 #include "core/pending.h"
 #include "sim/world.h"
 
@@ -211,6 +212,32 @@ static uint64_t later_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
+/* Whether the library may have forgotten that it gave up this token. */
+static bool is_long_ago(const struct sim_world *world, const struct sim_token *token) {
+    uint32_t later = 0;
+    for (uint32_t i = 1; i <= world->check.token_count; i++) {
+        const struct sim_token *other = &world->check.tokens[i];
+        later += other->client == token->client && other->given_up_ns != NEVER &&
+                 other->given_up_ns >= token->given_up_ns;
+    }
+    return later > RL_LINES_LEFT / 2;
+}
+
+/* A key that a node gave the token by itself, for a turn or for a lease. A client that does not
+ * want it any more releases what the node says it has passed, if it hears of that, and has sent the
+ * node a release before that found no key. */
+static bool ends_by_itself(const struct sim_world *world, uint32_t node,
+                           const struct sim_seen *key) {
+    const struct sim_token *token = &world->check.tokens[key->token];
+    const uint64_t heard_ns = later_of(world->check.up_since_ns[token->client][node],
+                                       world->check.trouble_ns[token->client][node]);
+    const bool is_told = token->said_ns[node] == key->ran_ns && key->ran_ns > heard_ns &&
+                         key->ran_ns > world->check.unheard_ns[token->client][node];
+    const bool is_refused = token->released[node] != 0 && !(token->found >> node & 1);
+    return key->is_passed && (!is_told || !is_refused || is_long_ago(world, token) ||
+                              world->options.requests_max < RL_NODE_REQUESTS_MAX);
+}
+
 void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen *key) {
     const struct sim_check *check = &world->check;
     const struct sim_token *token = &check->tokens[key->token];
@@ -229,12 +256,14 @@ void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen
     }
     uint64_t since_ns = later_of(later_of(token->given_up_ns, key->ran_ns), up_ns);
     since_ns = later_of(since_ns, check->trouble_ns[token->client][node]);
-    if (world->now_ns <= since_ns + pause_ns() || !is_sound(world, token->client, node)) {
+    since_ns += key->is_passed ? 0 : pause_ns();
+    if (world->now_ns <= since_ns || !is_sound(world, token->client, node)) {
         return;
     }
     if (is_pending(world, token->client, node)) {
         sim_check_trouble(world, token->client, node, world->now_ns);
-    } else if (world->now_ns > since_ns + pause_ns() + flight_ns(&world->options)) {
+    } else if (world->now_ns > since_ns + flight_ns(&world->options) &&
+               !ends_by_itself(world, node, key)) {
         sim_check_fail(world, SIM_ORPHAN,
                        "n%u has the key of token %u, which c%u gave up %.3f ms ago",
                        (unsigned)node + 1, (unsigned)key->token, token->client + 1u,

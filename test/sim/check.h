@@ -119,18 +119,23 @@ struct sim_fact {
 
 /* A token that was generated. */
 struct sim_token {
-    uint64_t drawn_ns;                /* its SETs are sent then, and not before */
+    uint64_t drawn_ns;                /* its votes are of then, and not of before */
+    uint64_t passed_ns;               /* when a node first said that it passed it a key; 0: never */
     uint64_t given_up_ns;             /* UINT64_MAX while it is in use */
     uint64_t extend_ns;               /* when its last extension was sent */
-    uint64_t told_ns;                 /* a TAKE for it was answered that others wait; 0: never */
+    uint64_t before_ns;               /* ... and the one before that */
+    uint64_t told_ns;                 /* its client was told that others wait; 0: never */
+    uint64_t said_ns[SIM_NODES_MAX];  /* when each node last said that it passed it a key */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
     uint32_t dropped; /* nodes to which there were too many pending releases to keep its own */
+    uint64_t place;   /* the number of the place that it is */
     uint8_t client;
     uint8_t told_at; /* ... by this node */
     uint8_t turn_at; /* nodes at which it took a key that was reserved for its client, as a mask */
     uint8_t opened;  /* resources, as a mask: see check_line.c */
+    uint8_t found;   /* nodes at which a release of it has found its key, as a mask */
     bool is_disowned;
-    bool is_refused; /* a TAKE for it, with a place, was */
+    bool has_asked;  /* its client has begun an attempt with it */
     bool is_granted; /* a user was notified of a hold with it */
 };
 
@@ -176,10 +181,12 @@ struct sim_seen {
     bool is_stale;       /* a replica brought it back */
     bool is_shared;      /* it is of readers: check_readers.h */
     bool is_fresh;       /* the command that runs has set it */
+    bool is_passed;      /* a release has, for a lease, and its own client has not extended it */
 };
 
-#define SIM_RESERVED_FOR_NOBODY 1 /* or for one who is gone */
-#define SIM_RESERVED_FOR 2        /* and the client's index */
+#define SIM_RESERVED_NS (260 * RL_NS_PER_MS) /* at most, for a turn */
+#define SIM_RESERVED_FOR_NOBODY 1            /* or for one who is gone */
+#define SIM_RESERVED_FOR 2                   /* and the client's index */
 
 struct sim_check {
     struct sim_token *tokens; /* by number, from 1 */
@@ -199,6 +206,7 @@ struct sim_check {
     uint64_t busy_until_ns[SIM_CLIENTS_MAX]; /* when the loop was last blocked */
     uint64_t trouble_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* nothing gets through for sure before */
     uint64_t up_since_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX]; /* UINT64_MAX: it is not */
+    uint64_t unheard_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* the client last missed what it said */
     struct sim_fact *free_facts;
     enum sim_violation found;
     enum sim_violation only; /* if not SIM_FINE: no other violation counts */
@@ -217,6 +225,9 @@ void sim_check_tell(struct sim_client *client, const struct sim_fact *fact);
 /* SIM_EV_FACT */
 void sim_check_fact(struct sim_world *world, struct sim_fact *fact);
 
+/* Where `what` is last; NULL: nowhere. */
+const char *sim_check_last(const char *bytes, size_t length, const char *what, size_t size);
+
 /* The number of a token by its text (40 hex digits), a new one if need be; 0 if it is none. */
 uint32_t sim_check_token(struct sim_world *world, const char *text);
 
@@ -224,8 +235,9 @@ void sim_check_busy(const struct sim_client *client, uint64_t until_ns);
 void sim_check_trouble(struct sim_world *world, uint32_t client, uint32_t node, uint64_t until_ns);
 /* A client's clock was changed. */
 void sim_check_clock(const struct sim_client *client);
-/* A node ran a release. */
-void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, uint32_t conn);
+/* A node ran a release; found: the token had a key there. */
+void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, uint32_t conn,
+                        bool found);
 
 /* -- Fences: check_fence.c -- */
 

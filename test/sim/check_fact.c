@@ -55,8 +55,9 @@ static void tokens_grow(struct sim_check *check) {
 
 uint32_t sim_check_token(struct sim_world *world, const char *text) {
     struct sim_check *check = &world->check;
-    uint64_t hash = digits(text, 16);
-    if (hash == 0) {
+    const uint64_t place = digits(text + 16, 16);
+    uint64_t hash = digits(text, 16) * UINT64_C(0x9e3779b97f4a7c15) + place;
+    if (digits(text, 16) == 0 || hash == 0) {
         return 0;
     }
     if (check->token_count + 1 >= check->token_capacity) {
@@ -71,15 +72,21 @@ uint32_t sim_check_token(struct sim_world *world, const char *text) {
     }
     uint32_t number = ++check->token_count;
     check->tokens[number] = (struct sim_token){
-        .drawn_ns = world->now_ns, .given_up_ns = NEVER, .client = SIM_CLIENTS_MAX};
+        .drawn_ns = world->now_ns, .given_up_ns = NEVER, .place = place, .client = SIM_CLIENTS_MAX};
     check->hashes[number] = hash;
     check->index[slot] = number;
     return number;
 }
 
-void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, uint32_t conn) {
+void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, uint32_t conn,
+                        bool found) {
     if (token != 0) {
         world->check.tokens[token].released[node] = conn;
+        world->check.tokens[token].found |= (uint8_t)(found << node);
+    }
+    for (uint32_t r = 0; r < world->options.resources; r++) { /* what it passes to its own client */
+        struct sim_seen *seen = &world->check.seen[node][r];
+        seen->is_passed |= seen->conn == conn && seen->ran_ns == world->now_ns;
     }
 }
 
@@ -207,6 +214,7 @@ static void fact_sent(struct sim_world *world, const struct sim_fact *fact) {
                        (unsigned)fact->token);
     }
     if (fact->arg) {
+        token->before_ns = token->extend_ns;
         token->extend_ns = world->now_ns;
     }
 }
@@ -217,6 +225,11 @@ static void fact_attempt(struct sim_world *world, const struct sim_fact *fact) {
     if (token->given_up_ns != NEVER) {
         sim_check_fail(world, SIM_REVIVED, "token %u was given up, but a SET was sent for it",
                        (unsigned)fact->token);
+    }
+    if (fact->token != 0 && !token->has_asked) {
+        token->has_asked = true;
+        token->drawn_ns = token->passed_ns != 0 ? token->passed_ns : world->now_ns;
+        sim_node_asked(world, fact->client, fact->token);
     }
 }
 

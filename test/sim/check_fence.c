@@ -110,7 +110,10 @@ void sim_check_fence_kept(struct sim_world *world, const struct sim_hold *hold) 
         for (uint32_t reads = 0; reads < 2 && hold->resources >> r & 1; reads++) {
             struct sim_grant *grant = grant_of(&world->check.grants[r], hold->fence, reads == 1);
             if (grant != NULL) {
-                grant->kept_ns = world->check.tokens[hold->token].extend_ns;
+                /* The next one may have gone out before this was told. */
+                const struct sim_token *token = &world->check.tokens[hold->token];
+                grant->kept_ns =
+                    token->extend_ns == world->now_ns ? token->before_ns : token->extend_ns;
             }
         }
     }

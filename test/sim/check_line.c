@@ -1,8 +1,6 @@
 /* See check_line.h. */
 #include "sim/check_line.h"
 
-#include <inttypes.h>
-
 #include "redis/node.h"
 #include "sim/plain.h"
 #include "sim/world.h"
@@ -111,14 +109,13 @@ static void go_by(struct sim_world *world, const struct sim_standing *it, uint32
     world->stats.overtaken++;
     world->stats.unpaid += times > most;
     if (times > most && is_promised(world) && !mixed) {
-        sim_check_fail(world, SIM_ORDER,
-                       "c%u %s r%u (its turn was at %x); place %" PRIu64
-                       " stands for it at n%u for %.3f ms, "
-                       "was gone by %u times, and %u were paid for",
-                       (unsigned)told->client + 1, told->reads ? "reads" : "has",
-                       (unsigned)told->resource + 1, told->turn_at, it->number, (unsigned)node + 1,
-                       (double)(world->now_ns - it->since_ns) / 1e6, (unsigned)times,
-                       (unsigned)most);
+        sim_check_fail(
+            world, SIM_ORDER,
+            "c%u %s r%u (its turn was at %x); token %u stands for it at n%u for %.3f ms, "
+            "was gone by %u times, and %u were paid for",
+            (unsigned)told->client + 1, told->reads ? "reads" : "has", (unsigned)told->resource + 1,
+            told->turn_at, sim_check_line_token(world, it->number), (unsigned)node + 1,
+            (double)(world->now_ns - it->since_ns) / 1e6, (unsigned)times, (unsigned)most);
     }
 }
 
@@ -129,14 +126,14 @@ static void overtake(struct sim_world *world, struct sim_standing *it, uint32_t 
     go_by(world, it, node, told, ++it->overtaken, most);
 }
 
-/* A writer, of readers that wait: of those that are there, one may. And those may that have waited
+/* A writer, of readers that wait: of those that are there, two may. And those may that have waited
  * longer, and came to home later. */
 static void precede(struct sim_world *world, struct sim_standing *it, uint32_t node,
                     const struct told *told) {
     const struct sim_standing *its =
         sim_check_line_standing(world, node, told->resource, told->client, false);
     it->writers_before += told->asked_ns < it->since_ns && its->since_ns > it->since_ns;
-    uint32_t most = 1 + paid(world, it, node, told->resource, told->client);
+    uint32_t most = 2 + paid(world, it, node, told->resource, told->client);
     uint32_t times = line_of(world)->writers[told->resource] - it->writers_before;
     go_by(world, it, node, told, times, most);
 }

@@ -39,7 +39,9 @@
  * Readers and writers have a line each, and take turns in phases. A *phase* is a time in which
  * somebody reads; it goes on with who asked, or had the turn, while it did. Of what passes a waiter
  * that stands at home and answers:
- *   - a reader that waits is passed by one writer, and those that have waited longer than it;
+ *   - a reader that waits is passed by two writers (the one that the lock is passed to when it
+ *     comes, and the one that this one has been told of by then), and those that have waited
+ *     longer than it;
  *   - a writer that waits is passed by one phase for each writer that is granted meanwhile, and one
  *     more;
  *   - a writer that was refused keeps new readers out: nobody who asked later is granted it in the
@@ -54,9 +56,8 @@
  * given up where nobody knew of the waiter pays for one, and so does each that was free by then.
  * Who has his slots reserved does not stand any more: others may be faster at others.
  *
- * The same violation: a TAKE that any reservation gives way to, of a process that was not refused
- * its turn three times; a JOIN runs at a node at which its process has never listened. A turn would
- * be told to nobody, and a waiter that lives passed by.
+ * The same violation: a JOIN runs at a node at which its process has never listened. A turn
+ * would be told to nobody, and a waiter that lives passed by.
  *
  * W *could have* what it has asked for if its process runs, and a quorum of nodes may vote for it,
  * answer, and have no token under its keys. violation "stall": that was so for longer than
@@ -77,6 +78,7 @@
 #define SIM_CHECK_LINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/options.h"
@@ -117,7 +119,6 @@ struct sim_check_line {
     uint64_t ids[SIM_CLIENTS_MAX];                 /* of clients in their places; 0: none yet */
     bool listened[SIM_NODES_MAX][SIM_CLIENTS_MAX]; /* since its process began */
     struct sim_standing standing[SIM_NODES_MAX][SIM_RESOURCES_MAX][SIM_CLIENTS_MAX][SIM_KINDS];
-    uint32_t refused[SIM_CLIENTS_MAX]; /* attempts with a place, of this process */
     uint32_t missed[SIM_NODES_MAX][SIM_RESOURCES_MAX];
     uint32_t opened[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX + 1]; /* holds, by whose; last: others' */
     uint64_t opened_ns[SIM_RESOURCES_MAX];                   /* the last of them */
@@ -150,6 +151,9 @@ void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resourc
 void sim_check_line_takes(struct sim_world *world, uint32_t node, uint32_t token,
                           const struct sim_ran *ran);
 
+/* A node has sent a message to a subscriber that is there: it may say who comes next. */
+void sim_check_line_told(struct sim_world *world, uint32_t node, const char *bytes, size_t length);
+
 /* A node has run something: who stands in its lines now. */
 void sim_check_line_look(struct sim_world *world, uint32_t node);
 
@@ -173,6 +177,9 @@ void sim_check_line_attempt(struct sim_world *world, struct sim_user *user);
 /* Whose place it is; false: of nobody who is there now. */
 bool sim_check_line_whose(const struct sim_world *world, const char *place, uint32_t *client,
                           uint64_t *number);
+
+/* The token that a place of this number is. */
+unsigned sim_check_line_token(const struct sim_world *world, uint64_t number);
 
 /* A process ends: another one has its number from now on. */
 void sim_check_line_gone(struct sim_world *world, uint32_t client);

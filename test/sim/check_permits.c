@@ -7,8 +7,7 @@
 #include "redis/command.h"
 #include "sim/world.h"
 
-/* Where `what` is last. */
-static const char *memrmem(const char *bytes, size_t length, const char *what, size_t size) {
+const char *sim_check_last(const char *bytes, size_t length, const char *what, size_t size) {
     const char *found = NULL, *at = bytes;
     while (at != NULL && (size_t)(bytes + length - at) >= size) {
         found = memcmp(at, what, size) == 0 ? at : found;
@@ -82,12 +81,10 @@ static bool serves(struct sim_world *world, const struct sim_seen *seen,
            (ran->command == SIM_RELEASE && seen->reserved != SIM_RESERVED_FOR + by);
 }
 
-void sim_check_permits_told(struct sim_world *world, uint32_t node, const char *bytes,
-                            size_t length) {
+void sim_check_permits_told(struct sim_world *world, const char *bytes, size_t length) {
     struct sim_turns *turns = &world->check.turns;
     struct sim_turn turn = {.slots = 0};
-    const char *at = memrmem(bytes, length, "\nturn ", 6);
-    (void)node;
+    const char *at = sim_check_last(bytes, length, "\nturn ", 6);
     if (world->options.permits == 0 || at == NULL || turns->count == SIM_TURNS_MAX ||
         at + 6 + SIM_PLACE_LENGTH >= bytes + length ||
         !sim_check_line_whose(world, at + 6, &turn.client, &turn.number)) {
@@ -105,13 +102,16 @@ void sim_check_permits_told(struct sim_world *world, uint32_t node, const char *
 /* Where it is refused to set keys, they are not: the script ends with the error of that. */
 static void check_turns(struct sim_world *world, uint32_t node, const struct sim_ran *ran) {
     struct sim_turns *turns = &world->check.turns;
-    const bool failed = ran == NULL || ran->verdict == SIM_ERROR;
+    const bool failed = ran == NULL || ran->verdict == SIM_ERROR ||
+                        world->nodes[node].error_until_ns > world->now_ns;
     for (uint32_t i = 0; i < turns->count && !failed; i++) {
         const struct sim_turn *turn = &turns->items[i];
         for (uint32_t slot = 0; turn->slots >> slot != 0; slot++) {
             const struct sim_seen *seen = &world->check.seen[node][slot];
             bool is_its =
-                seen->reserved == SIM_RESERVED_FOR + turn->client && seen->place == turn->number;
+                (seen->reserved == SIM_RESERVED_FOR + turn->client &&
+                 seen->place == turn->number) ||
+                (seen->token != 0 && world->check.tokens[seen->token].place == turn->number);
             if (turn->slots >> slot & 1 && !is_its) {
                 sim_check_fail(world, SIM_COUNT, "n%u tells c%u of slot %u, which is not its",
                                (unsigned)node + 1, (unsigned)turn->client + 1, (unsigned)slot);
@@ -121,12 +121,14 @@ static void check_turns(struct sim_world *world, uint32_t node, const struct sim
     turns->count = 0;
 }
 
-/* A release names all slots that the token has: what it leaves, nobody would release. */
+/* A release names all slots that the token has: what it leaves, nobody would release. (But what
+ * home has given in answer to a JOIN that came too late, which ends as a reservation does.) */
 static void check_release(struct sim_world *world, uint32_t node, const struct sim_ran *ran) {
     const uint32_t token = sim_check_token(world, ran->token);
     for (uint32_t i = 0; i < world->options.resources; i++) {
         const struct sim_seen *seen = &world->check.seen[node][i];
         if (token != 0 && seen->token == token && world->now_ns < seen->expires_ns &&
+            world->now_ns + SIM_RESERVED_NS < seen->expires_ns && !seen->is_passed &&
             !(ran->resource >> i & 1)) {
             sim_check_fail(world, SIM_ORPHAN,
                            "n%u is to release slots %x (a mask) of token %u, and has slot %u",

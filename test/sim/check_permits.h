@@ -45,8 +45,7 @@ void sim_check_permits_hold(struct sim_world *world, uint32_t client, const stru
 void sim_check_permits_ran(struct sim_world *world, uint32_t node, const struct sim_ran *ran);
 
 /* A node has sent a message to a subscriber. */
-void sim_check_permits_told(struct sim_world *world, uint32_t node, const char *bytes,
-                            size_t length);
+void sim_check_permits_told(struct sim_world *world, const char *bytes, size_t length);
 
 void sim_check_permits_step(struct sim_world *world);
 

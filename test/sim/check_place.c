@@ -7,7 +7,6 @@
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
-#define REFUSED_LEAST 3               /* turns, before any reservation gives way */
 #define LATELY_NS (40 * RL_NS_PER_MS) /* what ended before may still be taken in the open */
 
 static struct sim_check_line *line_of(struct sim_world *world) {
@@ -26,7 +25,7 @@ static uint32_t line_for(const struct sim_world *world, uint32_t resource) {
 
 static uint64_t hex(const char *text) {
     uint64_t value = 0;
-    for (size_t i = 0; i < SIM_PLACE_LENGTH / 2; i++) {
+    for (size_t i = 0; i < 16; i++) {
         unsigned digit = (unsigned char)text[i];
         value = value << 4 | (digit <= '9' ? digit - '0' : digit - 'a' + 10);
     }
@@ -36,7 +35,7 @@ static uint64_t hex(const char *text) {
 bool sim_check_line_whose(const struct sim_world *world, const char *place, uint32_t *client,
                           uint64_t *number) {
     uint64_t id = hex(place);
-    *number = hex(place + SIM_PLACE_LENGTH / 2);
+    *number = hex(place + 16);
     for (uint32_t c = 0; c < world->options.clients; c++) {
         if (world->check.line.ids[c] == id) {
             *client = c;
@@ -44,6 +43,14 @@ bool sim_check_line_whose(const struct sim_world *world, const char *place, uint
         }
     }
     return false;
+}
+
+unsigned sim_check_line_token(const struct sim_world *world, uint64_t number) {
+    uint32_t token = world->check.token_count;
+    while (token > 0 && world->check.tokens[token].place != number) {
+        token--;
+    }
+    return token;
 }
 
 bool sim_check_line_place(struct sim_world *world, uint32_t client, const char *place) {
@@ -129,7 +136,6 @@ static void forget_holds(struct sim_world *world, uint32_t resource, uint32_t cl
 
 void sim_check_line_gone(struct sim_world *world, uint32_t client) {
     line_of(world)->ids[client] = 0;
-    line_of(world)->refused[client] = 0;
     for (uint32_t r = 0; r < world->options.resources; r++) {
         forget_holds(world, r, client);
     }
@@ -243,35 +249,60 @@ void sim_check_line_takes(struct sim_world *world, uint32_t node, uint32_t numbe
     if (number == 0 || token->client >= SIM_CLIENTS_MAX) {
         return; /* of a process that is gone */
     }
-    uint32_t *refused = &line_of(world)->refused[token->client];
-    if (ran->place != NULL && ran->verdict == SIM_NO && !token->is_refused) {
-        token->is_refused = true;
-        ++*refused;
-    }
-    if (ran->takes_any && *refused < REFUSED_LEAST) {
-        sim_check_fail(world, SIM_ORDER,
-                       "c%u takes whatever is reserved, refused its turn %u times",
-                       token->client + 1u, (unsigned)*refused);
-    }
     if (ran->others_wait) {
         token->told_ns = world->now_ns;
         token->told_at = (uint8_t)node;
     }
 }
 
-/* Its client releases the key, and knows that others wait: for so long a sign of it is good. */
+/* Home says who comes next: "next V NEXT", or "next V" if nobody does; or behind the numbers of a
+ * pass, "pass V TIME LEASE COUNTER MAC NEXT". */
+void sim_check_line_told(struct sim_world *world, uint32_t node, const char *bytes, size_t length) {
+    const char *pass = sim_check_last(bytes, length, "\npass ", 6);
+    const char *at = pass != NULL ? pass : sim_check_last(bytes, length, "\nnext ", 6);
+    if (at == NULL || at + 6 + SIM_PLACE_LENGTH >= bytes + length) {
+        return;
+    }
+    struct sim_token *token = &world->check.tokens[sim_check_token(world, at + 6)];
+    uint32_t words = 0;
+    for (const char *byte = at; byte < bytes + length; byte++) {
+        words += *byte == ' ';
+    }
+    const bool is_named = words > (pass != NULL ? 5 : 1);
+    token->told_ns = is_named ? world->now_ns : pass != NULL ? token->told_ns : 0;
+    token->told_at = (uint8_t)node;
+    if (pass != NULL) {
+        token->said_ns[node] = world->now_ns;
+        token->passed_ns = token->passed_ns == 0 ? world->now_ns : token->passed_ns;
+    }
+}
+
+/* A node passes its key to who asks already, and stands in its line: that is a turn, too. */
+static void pass(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t number) {
+    struct sim_token *token = &world->check.tokens[number];
+    if (token->client < world->options.clients) {
+        const struct sim_standing *it =
+            sim_check_line_standing(world, node, resource, token->client, false);
+        const bool stands = it->since_ns != NEVER && it->number == token->place;
+        token->turn_at |= (uint8_t)(stands ? 1u << node : 0);
+    }
+}
+
+/* Its client releases the key, and knows that others wait: for so long a sign of it is good. (Who
+ * did not wait itself does not attend to who comes next.) */
 static bool reserves(const struct sim_world *world, uint32_t node, const struct sim_seen *key) {
     const struct sim_token *token = &world->check.tokens[key->token];
     const uint64_t read_ns =
         token->told_ns + 2 * (world->options.delay_max_ns + world->options.loop_lag_ns);
-    return token->told_ns != 0 && node != token->told_at && world->now_ns < key->expires_ns &&
-           token->given_up_ns > read_ns && token->given_up_ns < token->told_ns + RL_LINE_BUSY_NS;
+    return token->told_ns != 0 && token->turn_at != 0 && node != token->told_at &&
+           world->now_ns < key->expires_ns && token->given_up_ns > read_ns &&
+           token->given_up_ns < token->told_ns + RL_LINE_BUSY_NS;
 }
 
 void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
                         const struct sim_seen *before, const struct sim_seen *now) {
     bool is_over = world->now_ns >= before->expires_ns;
-    if (before->token != 0 && before->token != now->token && now->reserved == 0 &&
+    if (before->token != 0 && now->token == 0 && now->reserved == 0 &&
         !reserves(world, node, before)) {
         opened(world, resource, before->token);
     }
@@ -282,6 +313,9 @@ void sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resourc
         for (uint32_t i = 0; i < world->check.leases[node][resource].count; i++) {
             opened(world, resource, world->check.leases[node][resource].items[i].token);
         }
+    }
+    if (now->token != 0 && before->token != now->token) {
+        pass(world, node, resource, now->token);
     }
     if (before->reserved < SIM_RESERVED_FOR) {
         return;

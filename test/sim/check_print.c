@@ -1,5 +1,4 @@
 /* What nodes have, keys and lines, for who reads of a failure. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "sim/check_line.h"
@@ -12,7 +11,7 @@ static void print_places(const struct sim_world *world, uint32_t node, uint32_t 
     uint64_t number;
     while (sim_node_place(world, node, resource, reads, &at, place)) {
         if (sim_check_line_whose(world, place, &client, &number)) {
-            printf(" c%u's %" PRIu64, (unsigned)client + 1, number);
+            printf(" c%u's token %u", (unsigned)client + 1, sim_check_line_token(world, number));
         } else {
             printf(" of one who is gone");
         }
@@ -37,8 +36,8 @@ void sim_check_line_print(const struct sim_world *world) {
             } else if (key->reserved == SIM_RESERVED_FOR_NOBODY) {
                 printf("reserved");
             } else {
-                printf("reserved for c%u's %" PRIu64, key->reserved - SIM_RESERVED_FOR + 1u,
-                       key->place);
+                printf("reserved for c%u's token %u", key->reserved - SIM_RESERVED_FOR + 1u,
+                       sim_check_line_token(world, key->place));
             }
             if (!is_slot || r == 0) {
                 printf("; in line:");

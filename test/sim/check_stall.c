@@ -180,7 +180,7 @@ void sim_check_line_over(struct sim_world *world) {
             uint32_t at = 0, at_readers = 0;
             if (sim_node_place(world, n, r, false, &at, place) ||
                 sim_node_place(world, n, r, true, &at_readers, place)) {
-                sim_check_fail(world, SIM_LEFTOVER, "n%u still has a place %.32s in r%u's line",
+                sim_check_fail(world, SIM_LEFTOVER, "n%u still has a place %.40s in r%u's line",
                                (unsigned)n + 1, place, (unsigned)r + 1);
             }
         }

@@ -14,8 +14,15 @@
 # A patch that no longer applies fails its controls: bring it up to date with lib/.
 #
 # What is caught must be what was broken: the same histories, up to the seed that is printed, have no
-# violation with the library as it is. The server's break join-anew is no control here, since 600
-# histories do not notice it. The server's differential test catches it.
+# violation with the library as it is.
+#
+# These are no controls, since thousands of histories do not notice them:
+#   - the server's break join-anew, which the server's differential test catches;
+#   - a pass that counts as the vote of a node that may not vote. It takes a release that runs late on
+#     a node that has evicted a key since: a restart ends the connection on which it would come;
+#   - a pass that is dated by an answer from before the client listened there, or of any age. A node's
+#     clock outlives its server here, and age costs nothing but validity;
+#   - a release that reserves nothing where it is not home. Who is known to wait is passed the key there.
 set -u
 
 cc=cc
@@ -95,7 +102,7 @@ patch  unanswered-is-released  orphan    200   --preset swarm
 patch  unsent-is-granted       validity  100   --preset restarts
 patch  busy-not-owed           orphan    2500  --preset restarts
 patch  busy-not-retried        leftover  200   --preset swarm
-patch  repay-forgets           leftover  500   --preset restarts --requests 4
+patch  repay-forgets           leftover  5000  --preset restarts --requests 4
 patch  down-not-owed           orphan    200   --preset swarm
 patch  debt-of-last-ttl        orphan    4000  --preset restarts --guard off --nodes 5 --requests 100
 patch  validity-from-raise     validity  100   --preset network
@@ -122,17 +129,21 @@ patch  share-ends-for-all      lost_late 100   --preset shared
 patch  share-loss-of-one       lost_late 100   --preset shared
 patch  turn-not-given          stuck     100   --preset lines
 patch  heir-is-silent          stall     200   --preset lines
-patch  head-spins              spin      300   --preset lines
+patch  head-spins              spin      1500  --preset lines --trouble all --nodes 5
 patch  join-unheard            order     50    --preset lines
-patch  releaser-is-greedy      order     600   --preset lines --trouble none --nodes 7
-patch  releaser-keeps-nothing  order     600   --preset lines --trouble none
-patch  any-from-first          order     50    --preset lines
-patch  look-not-awaited        order     3000  --preset lines --trouble none
+patch  releaser-is-greedy      order     4000  --preset lines --trouble none --nodes 5
+patch  look-not-awaited        order     6000  --preset lines --trouble none
 patch  leave-not-owed          stall     800   --preset lines --trouble connections --nodes 1
 break  partial-set             validity  200   --preset several
 break  take-any                overlap   50    --preset lines
 break  take-keeps              validity  50    --preset lines
 break  leave-blind             overlap   50    --preset lines
+break  pass-blind              validity  1500  --preset lines --nodes 3
+break  pass-twice              fence     10000 --preset fenced --nodes 1 --steps 5000
+patch  pass-by-arrival         validity  200   --preset lines --trouble none
+patch  pass-token-again        revived   50    --preset lines
+patch  pass-not-refused        orphan    300   --preset lines
+patch  pass-forgets            orphan    6000  --preset forgetful --nodes 3
 break  serve-stays             stall     50    --preset lines
 break  messages                stall     200   --preset lines --trouble none
 break  take-any                validity  50    --preset readers
@@ -142,12 +153,12 @@ break  share-shortens          state     50    --preset readers
 break  share-ends              validity  50    --preset readers
 break  upgrade-blind           overlap   100   --preset readers
 patch  upgrade-is-hoped        overlap   100   --preset readers
-patch  upgrade-forgets-stray   validity  400   --preset readers --nodes 3
+patch  upgrade-forgets-stray   validity  3000  --preset readers --nodes 3
 patch  upgrade-keeps-fence     fence     100   --preset readers
 break  intent-stays            state     50    --preset readers
 break  intent-unheard          order     200   --preset phases
 patch  writer-notes-nothing    order     200   --preset phases
-patch  probe-goes-by           order     1500  --preset phases
+patch  probe-goes-by           order     3000  --preset phases
 patch  reader-serves-nobody    stall     300   --preset phases --trouble none --guard off
 break  permits-counted         overlap   100   --preset permits
 break  permits-counted         count     600   --preset permits
@@ -167,7 +178,7 @@ patch  elect-not-told          lost_late 200   --preset elected
 patch  leader-not-told         stuck     50    --preset elected
 patch  room-ignored            stuck     100   --preset slow
 patch  evicts-ignored          overlap   6000  --preset evicting
-patch  unfit-forgotten         overlap   5000  --preset evicting
+patch  unfit-forgotten         overlap   10000 --preset evicting
 patch  close-leaks             leftover  20    --preset quiet
 patch  close-leaves-stream     seam      100   --preset elected
 preset unguarded               overlap   100   --preset forgetful --guard off
@@ -223,7 +234,7 @@ objects() {
     mkdir "$scratch/lib"
     {
         for source in "$root"/test/sim/*.c "$root"/tool/server/server*.c \
-            "$root"/tool/server/bytes.c "$root"/tool/server/resp.c "$root"/tool/server/sha1.c \
+            "$root"/tool/server/bytes.c "$root"/tool/server/resp.c \
             "$root"/tool/list.c "$root"/tool/number.c "$root"/tool/utf8.c "$root"/tool/option*.c; do
             case $source in
             */golden* | *_test.c) ;;

@@ -49,13 +49,15 @@ const struct sim_story sim_stories[] = {
      "Two clients ask at the same moment, and each reaches two of four nodes first. Neither has "
      "the\n"
      "three that it needs: both undo what they did and wait in line. The first to join has its\n"
-     "turn at once, the other when the lock is released. That turn comes before the release has\n"
-     "run everywhere: an attempt is refused, and the next turn's succeeds.",
+     "turn at once. Its release passes the lock on: each node gives its key to the other client,\n"
+     "and tells it so. That one has no measure of the nodes' clocks yet, and asks each that it\n"
+     "hears of for its vote. When the lock is passed back, what the nodes say are votes: nobody\n"
+     "is asked.",
      4,
      RL_GUARD_OFF,
      {FAR(0, 1, 3, 5, 0), FAR(0, 1, 4, 5, 0), FAR(0, 2, 1, 5, 0), FAR(0, 2, 2, 5, 0),
       ACQUIRE(0, 1, 1000, 40), ACQUIRE(0, 2, 1000, 90), RELEASE(150, 1), RELEASE(250, 2),
-      END(300)}},
+      ACQUIRE(270, 2, 1000, 20), RELEASE(300, 1), END(350)}},
     {"03-two-dead-nodes",
      "Two of five nodes are down. They have no vote and cost no time.",
      5,

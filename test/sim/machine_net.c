@@ -101,6 +101,8 @@ bool sim_client_bytes(struct sim_world *world, const struct sim_event *event) {
         conn->stream.events->bytes(conn->stream.owner, piece->bytes, piece->length);
         sim_client_leave(client);
         sim_client_schedule_turn(client);
+    } else {
+        world->check.unheard_ns[conn->client][conn->node] = world->now_ns;
     }
     sim_piece_free(world, piece);
     return true;

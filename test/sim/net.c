@@ -267,6 +267,9 @@ void sim_net_send(struct sim_conn *conn, enum sim_direction way, const char *byt
     struct sim_world *world = conn->world;
     bool in_vain = conn->is_swallowing || (way == SIM_TO_CLIENT && conn->state >= SIM_CONN_ENDED);
     if (in_vain || is_lost(conn)) {
+        if (way == SIM_TO_CLIENT) {
+            world->check.unheard_ns[conn->client][conn->node] = world->now_ns;
+        }
         return;
     }
     const struct sim_wire *wire = &world->net.wires[conn->client][conn->node];

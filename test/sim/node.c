@@ -53,12 +53,13 @@ static void ran(void *owner, const struct server_ran *told) {
     world->stats.commands[what.command]++;
     sim_check_line_look(world, me->index);
     sim_check_readers_look(world, me->index, conn->id, false);
-    uint32_t token = what.token != NULL ? sim_check_token(world, what.token) : 0;
+    const char *text = what.token != NULL ? what.token : what.place;
+    uint32_t token = text != NULL ? sim_check_token(world, text) : 0;
     if (what.command == SIM_TAKE && is_present) {
         sim_check_line_takes(world, me->index, token, &what);
     }
     if (what.command == SIM_RELEASE) {
-        sim_check_released(world, me->index, token, conn->id);
+        sim_check_released(world, me->index, token, conn->id, what.verdict == SIM_YES);
     }
     sim_trace(world, (struct sim_note){.kind = SIM_NOTE_RAN,
                                        .client = conn->client,
@@ -95,7 +96,10 @@ static void say(struct server_connection *peer) {
 /* A message to a subscriber: it goes out behind the command that published it. */
 static void told(void *owner, struct server_connection *peer) {
     struct sim_node *me = owner;
-    sim_check_permits_told(me->world, me->index, peer->output.data, peer->output.length);
+    sim_check_permits_told(me->world, peer->output.data, peer->output.length);
+    if (sim_conn_is_sound(peer->owner)) {
+        sim_check_line_told(me->world, me->index, peer->output.data, peer->output.length);
+    }
     say(peer);
 }
 

@@ -60,10 +60,10 @@ struct sim_node {
     bool is_slow; /* its clock was frozen or set back: keys may live long */
 };
 
-/* The next place in a resource's line there, of writers or of readers: start with *at 0; 32 hex
+/* The next place in a resource's line there, of writers or of readers: start with *at 0; 40 hex
  * digits. False: no more. */
 bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
-                    uint32_t *at, char place[32]);
+                    uint32_t *at, char place[40]);
 
 /* -- node_keys.c: what the checker is told of keys -- */
 
@@ -72,6 +72,8 @@ void sim_node_changed(void *owner, const struct server_key *key, enum server_cha
                       const struct server_connection *by);
 /* A client's id was learnt: what it has just been given is its. */
 void sim_node_learnt(struct sim_node *me);
+/* A client asks with this token. */
+void sim_node_asked(struct sim_world *world, uint32_t client, uint32_t number);
 /* All keys anew. */
 void sim_node_see_all(struct sim_node *me, bool is_stale);
 

@@ -23,14 +23,15 @@ static void see_end(struct sim_node *me, struct sim_seen *seen, uint64_t expires
                            : sim_clock_when(&me->clock, expires_ms * RL_NS_PER_MS);
 }
 
-/* "reserved", or "reserved:" and a place. */
-static void see_reservation(const struct sim_world *world, struct sim_seen *seen,
-                            const struct server_key *key) {
-    uint32_t client;
-    seen->reserved = SIM_RESERVED_FOR_NOBODY;
-    if (key->value.length == 9 + SIM_PLACE_LENGTH &&
-        sim_check_line_whose(world, key->value.data + 9, &client, &seen->place)) {
+/* A token that its client has not asked with yet is its turn: the key is reserved for it. */
+static void see_token(struct sim_world *world, struct sim_seen *seen, const char *text) {
+    uint32_t number = sim_check_token(world, text), client;
+    const struct sim_token *token = &world->check.tokens[number];
+    if (number != 0 && !token->has_asked &&
+        sim_check_line_whose(world, text, &client, &seen->place)) {
         seen->reserved = (uint8_t)(SIM_RESERVED_FOR + client);
+    } else {
+        seen->token = number;
     }
 }
 
@@ -41,8 +42,25 @@ void sim_node_learnt(struct sim_node *me) {
         struct sim_seen *seen = &me->world->check.seen[me->index][r];
         size_t length = sim_key_name(&me->world->options, r, name);
         const struct server_key *key = server_keys_find(&me->server->keys, 0, name, length);
-        if (seen->reserved == SIM_RESERVED_FOR_NOBODY && key != NULL) {
-            see_reservation(me->world, seen, key);
+        if (seen->token != 0 && key != NULL && key->value.length >= SIM_PLACE_LENGTH) {
+            seen->token = 0;
+            see_token(me->world, seen, key->value.data);
+        }
+    }
+}
+
+/* A client asks with a token: what was reserved for it has that now. */
+void sim_node_asked(struct sim_world *world, uint32_t client, uint32_t number) {
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        for (uint32_t r = 0; r < world->options.resources; r++) {
+            struct sim_seen *seen = &world->check.seen[n][r];
+            const struct sim_seen before = *seen;
+            if (seen->reserved == SIM_RESERVED_FOR + client &&
+                seen->place == world->check.tokens[number].place) {
+                seen->token = number;
+                seen->reserved = 0;
+                sim_check_line_key(world, n, r, &before, seen);
+            }
         }
     }
 }
@@ -51,13 +69,19 @@ static void see_key(struct sim_node *me, struct sim_seen *seen, const struct ser
     struct sim_world *world = me->world;
     *seen = (struct sim_seen){.ran_ns = world->now_ns};
     if (key->value.length >= 8 && memcmp(key->value.data, "reserved", 8) == 0) {
-        see_reservation(world, seen, key);
+        seen->reserved = SIM_RESERVED_FOR_NOBODY;
     } else if (key->value.length == 14 && memcmp(key->value.data, "redlock:shared", 14) == 0) {
         seen->is_shared = true;
     } else if (key->value.length >= 40) {
-        seen->token = sim_check_token(world, key->value.data);
+        see_token(world, seen, key->value.data);
     }
     see_end(me, seen, key->expires_ms);
+}
+
+static bool is_of_another(const struct sim_world *world, const struct sim_seen *seen,
+                          uint32_t client) {
+    return seen->reserved >= SIM_RESERVED_FOR ||
+           (seen->token != 0 && world->check.tokens[seen->token].client != client);
 }
 
 void sim_node_changed(void *owner, const struct server_key *key, enum server_change change,
@@ -74,10 +98,13 @@ void sim_node_changed(void *owner, const struct server_key *key, enum server_cha
         const struct sim_conn *conn = by != NULL ? by->owner : NULL;
         seen->is_fresh = true;
         seen->conn = conn != NULL ? conn->id : 0;
+        seen->is_passed = conn != NULL && is_of_another(world, seen, conn->client);
         world->stats.late_sets +=
             seen->token != 0 && world->check.tokens[seen->token].released[me->index] != 0;
     } else if (change == SERVER_EXPIRY) {
+        const struct sim_conn *conn = by != NULL ? by->owner : NULL;
         see_end(me, seen, key->expires_ms);
+        seen->is_passed = conn != NULL && is_of_another(world, seen, conn->client);
     } else {
         world->stats.evicted += change == SERVER_EVICTED;
         if (change == SERVER_EXPIRED && seen->token != 0) {
@@ -139,7 +166,7 @@ void sim_node_clock_changed(struct sim_world *world, uint32_t node) {
 }
 
 bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
-                    uint32_t *at, char place[32]) {
+                    uint32_t *at, char place[40]) {
     char name[40];
     struct server_member member;
     const char *of = world->options.permits > 0 ? "permits:" : reads ? "shared:" : "";

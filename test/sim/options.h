@@ -143,20 +143,20 @@ enum sim_break {
     SIM_BREAK_WALLS_APART,     /* wall clocks that should agree differ by five times as much */
     SIM_BREAK_FLUSHALL,        /* a node forgets without a restart: the guard cannot see that */
     SIM_BREAK_RETENTION,       /* counters are kept no longer than the longest ttl */
-    SIM_BREAK_COUNTER_LEFT,    /* an extension leaves the counters alone */
+    SIM_BREAK_COUNTER_LEFT,    /* an extension, or a turn's key, leaves the counters alone */
     SIM_BREAK_TAKE_ANY,        /* TAKE overwrites any key */
     SIM_BREAK_TAKE_SHORTENS,   /* TAKE gives its own key the life that it asks for */
-    SIM_BREAK_TAKE_LEAVES,     /* TAKE says yes to its own key, and leaves its life */
-    SIM_BREAK_TAKE_KEEPS,      /* TAKE leaves a reservation's life to the token */
-    SIM_BREAK_TAKE_OTHERS,     /* TAKE overwrites a reservation for another place */
-    SIM_BREAK_SERVE_STAYS,     /* who is served stays in the line */
-    SIM_BREAK_HEIR_UNTOLD,     /* who becomes first is not told */
-    SIM_BREAK_LEAVE_BLIND,     /* LEAVE deletes the key, whatever is there */
-    SIM_BREAK_JOIN_ANEW,       /* JOIN again gives a place a new score */
-    SIM_BREAK_JOIN_PASSES,     /* JOIN says yes though others are before it */
-    SIM_BREAK_JOIN_DEAD,       /* JOIN drops nobody whose client is gone */
-    SIM_BREAK_MESSAGES,        /* nobody hears a message */
-    SIM_BREAK_SHARE_ANY,       /* a reader overwrites any key */
+    SIM_BREAK_TAKE_KEEPS,  /* TAKE leaves the life of what is there, its own key or a reservation */
+    SIM_BREAK_PASS_BLIND,  /* a release passes on whatever is there */
+    SIM_BREAK_PASS_TWICE,  /* ... and tells its counter, not counted up */
+    SIM_BREAK_SERVE_STAYS, /* who is served stays in the line */
+    SIM_BREAK_HEIR_UNTOLD, /* who becomes first is not told */
+    SIM_BREAK_LEAVE_BLIND, /* LEAVE deletes the key, whatever is there */
+    SIM_BREAK_JOIN_ANEW,   /* JOIN again gives a waiter a new score */
+    SIM_BREAK_JOIN_PASSES, /* JOIN says yes though others are before it */
+    SIM_BREAK_JOIN_DEAD,   /* JOIN drops nobody whose client is gone */
+    SIM_BREAK_MESSAGES,    /* nobody hears a message */
+    SIM_BREAK_SHARE_ANY,   /* a reader overwrites any key */
     SIM_BREAK_SHARE_SHORTENS,  /* the key of readers ends with the lease that was set last */
     SIM_BREAK_SHARE_ENDS,      /* the release of a reader frees the key, whoever else reads */
     SIM_BREAK_UPGRADE_BLIND,   /* an upgrade does not look who else reads */
@@ -166,7 +166,7 @@ enum sim_break {
     SIM_BREAK_PERMITS_ABOVE,   /* a number that was lowered is heeded in words alone */
     SIM_BREAK_PERMITS_PASS,    /* who wants several keeps nobody behind it waiting */
     SIM_BREAK_PERMITS_TWICE,   /* two are told of the same slots */
-    SIM_BREAK_PERMITS_SERVED,  /* who is told of slots has nothing reserved */
+    SIM_BREAK_PERMITS_SERVED,  /* who is told of slots is not given them */
     SIM_BREAK_PERMITS_LIES,    /* home names slots that there are not */
     SIM_BREAKS
 };

@@ -70,6 +70,7 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
     uint8_t kind = SIM_FACT_SENT;
     if (user != NULL && event->type != REDLOCK_EVENT_FENCE) { /* an extension converts back */
         user->upgrades = event->type == REDLOCK_EVENT_UPGRADE;
+        user->late = event->type == REDLOCK_EVENT_EXTEND ? 0 : user->late;
     }
     if (event->type == REDLOCK_EVENT_ATTEMPT || event->type == REDLOCK_EVENT_TAKE) {
         kind = SIM_FACT_ATTEMPT;
@@ -101,15 +102,20 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
 }
 
 /* An extension that is to make the hold a reader's may run late where its connection broke: what
- * that node says to an upgrade is no vote. */
+ * that node says to an upgrade is no vote. (One that was sent while another was out there converts
+ * nothing.) */
 static void check_upgrade(struct sim_client *client, const redlock_event *event) {
     struct sim_user *user = user_of(client, event->lock);
     const uint8_t node = node_of(event->node);
     if (user == NULL || node >= SIM_NODES_MAX) {
         return;
     }
+    if (event->type == REDLOCK_EVENT_LATE_VOTE) {
+        user->late |= (uint8_t)(1u << node);
+        return;
+    }
     if (user->downgraded && event->status == REDLOCK_ERR_NODE_DISCONNECTED) {
-        user->owes |= (uint8_t)(1u << node);
+        user->owes |= (uint8_t)(1u << node & ~(unsigned)user->late);
     }
     if (user->upgrades && event->status == 0 && user->owes >> node & 1) {
         sim_check_fail(client->sim, SIM_VALIDITY,
@@ -120,9 +126,7 @@ static void check_upgrade(struct sim_client *client, const redlock_event *event)
 
 static void votes(struct sim_client *client, const redlock_event *event, uint32_t token) {
     bool late = event->type == REDLOCK_EVENT_LATE_VOTE;
-    if (!late) {
-        check_upgrade(client, event);
-    }
+    check_upgrade(client, event);
     client->sim->stats.late_votes += late;
     note(client, event,
          (struct sim_note){

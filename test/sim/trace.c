@@ -107,7 +107,11 @@ static void print_protocol(const struct sim_note *note, FILE *out) {
     unsigned token = (unsigned)note->token;
     switch ((enum sim_note_kind)note->kind) {
         case SIM_NOTE_SEND:
-            fprintf(out, " sends %s of token %u", commands[note->a], token);
+            if (note->a == SIM_TAKE) { /* what it is passed it need not ask for */
+                fprintf(out, " begins an attempt with token %u", token);
+            } else {
+                fprintf(out, " sends %s of token %u", commands[note->a], token);
+            }
             break;
         case SIM_NOTE_REPAIR:
             fprintf(out, " gives token %u back to n%u", token, node);
@@ -139,12 +143,12 @@ static void print_fault(const struct sim_note *note, FILE *out) {
     fprintf(out, " (%u ms)", (unsigned)note->c);
 }
 
-/* What a node has run for a place: it may have been given slots. */
+/* What a node has run for a waiter: it may have been given slots. */
 static void print_place(const struct sim_note *note, FILE *out) {
     struct sim_note wanted = *note;
     wanted.resource = note->take > 0 ? 0 : note->resource;
-    fprintf(out, "     n%u runs %s of c%u's place %" PRIu64 " for ", note->node + 1u,
-            commands[note->a], note->client + 1u, note->fence);
+    fprintf(out, "     n%u runs %s of c%u's token %u for ", note->node + 1u, commands[note->a],
+            note->client + 1u, (unsigned)note->token);
     print_resources(&wanted, out);
     fprintf(out, ": %s", verdicts[note->b]);
     if (note->take > 0 && note->resource != 0) {

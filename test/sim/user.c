@@ -197,7 +197,7 @@ static void tell_hold(struct sim_user *user) {
                        wants ? "was granted without" : "did not ask for");
     }
     user->downgraded = user->upgrades = false;
-    user->owes = 0;
+    user->owes = user->late = 0;
     user->until_ns = redlock_lock_valid_until_ns(user->lock);
     user->token = sim_check_token(world_of(user), redlock_lock_token(user->lock));
     sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_HOLD,

@@ -78,6 +78,7 @@ struct sim_user {
     bool downgraded; /* the hold, and no upgrade was tried since */
     bool upgrades;   /* votes are asked for that */
     uint8_t owes;    /* nodes whose connection broke while an extension was to make it a reader's */
+    uint8_t late;    /* nodes that have answered another request since the last extension */
     uint8_t leader;  /* that it was told of, + 1; 0: nobody */
 };
 

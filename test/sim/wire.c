@@ -79,20 +79,18 @@ static bool read_native(const struct server_ran *ran, struct sim_ran *out) {
     return read_reply(ran, out);
 }
 
-/* A TAKE without a turn has one that is nobody's, one that takes any 32 times "*". */
 static const char *place_at(const struct resp_command *command, size_t at) {
-    bool is_one = at < command->count && command->args[at].length == SIM_PLACE_LENGTH;
+    bool is_one = at < command->count && command->args[at].length >= SIM_PLACE_LENGTH;
     for (size_t i = 0; is_one && i < SIM_PLACE_LENGTH; i++) {
         is_one = memchr("0123456789abcdef", command->args[at].data[i], 16) != NULL;
     }
     return is_one ? command->args[at].data : NULL;
 }
 
-/* What its client counts: the second half. */
-static uint64_t place_number(const char *place) {
-    char digits[SIM_PLACE_LENGTH / 2 + 1] = "";
-    memcpy(digits, place + SIM_PLACE_LENGTH / 2, SIM_PLACE_LENGTH / 2);
-    return strtoull(digits, NULL, 16);
+/* As many permits it is for: the two digits behind its client's. */
+static uint8_t take_of(const char *place) {
+    const char digits[] = {place[16], place[17], '\0'};
+    return (uint8_t)strtoul(digits, NULL, 16);
 }
 
 /* "1 S1 .. Sm" */
@@ -108,13 +106,13 @@ static void read_given(const struct server_ran *ran, struct sim_ran *out) {
 static bool read_permits(const struct server_ran *ran, size_t mode, struct sim_ran *out) {
     const bool joins = out->command == SIM_JOIN;
     out->resource = 0;
-    out->take = (uint8_t)(out->fence >> 56);
-    out->fence &= UINT64_MAX >> 8;
+    out->take = take_of(out->place);
     out->permits = (uint16_t)number(ran->command, mode);
-    if (out->place == NULL || !read_reply(ran, out)) {
+    if (!read_reply(ran, out)) {
         return false;
     }
-    out->command = joins && ran->command->args[mode - 1].length > 0 ? SIM_PEEK : out->command;
+    out->command =
+        joins && resp_is(&ran->command->args[mode - 1], "peek") ? SIM_PEEK : out->command;
     if (joins && out->verdict == SIM_YES) {
         read_given(ran, out);
     }
@@ -127,10 +125,9 @@ static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
     out->command = begins(ran->script, "join") ? SIM_JOIN : SIM_LEAVE;
     out->place = place_at(ran->command, place);
     const struct resp_arg *key = &ran->command->args[3];
-    const size_t mode = place + (out->command == SIM_JOIN ? 6 : 3);
+    const size_t mode = place + (out->command == SIM_JOIN ? 5 : 3);
     out->resource = (uint8_t)(key->length == 2 ? 1u << ((key->data[1] - '1') & 7) : 0);
-    out->fence = out->place != NULL ? place_number(out->place) : 0;
-    if (number(ran->command, mode) > 0) {
+    if (out->place != NULL && number(ran->command, mode) > 0) {
         return read_permits(ran, mode, out);
     }
     return out->place != NULL && read_reply(ran, out);
@@ -155,14 +152,12 @@ static bool is_readers(const struct resp_command *command, size_t mode) {
            (resp_is(&command->args[mode], "shared") || resp_is(&command->args[mode], "convert"));
 }
 
-/* A TAKE without a place is what a SET is. */
+/* A TAKE without a turn is what a SET is. */
 static void read_take(const struct server_ran *ran, size_t value, struct sim_ran *out) {
     const struct resp_command *command = ran->command;
     const bool yes = out->verdict == SIM_YES;
     out->reads = is_readers(command, value + 6);
     out->command = out->reads ? SIM_SHARE : is_there(command, value + 4) ? SIM_TAKE : SIM_SET;
-    out->place = place_at(command, value + 4);
-    out->takes_any = is_there(command, value + 4) && command->args[value + 4].data[0] == '*';
     out->permits = (uint16_t)number(command, value + 6);
     out->fence = yes && is_there(command, value + 2) ? taken(ran, 3) : 0;
     out->others_wait =

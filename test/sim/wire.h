@@ -9,7 +9,7 @@
 #include "server/server.h"
 
 enum sim_command {
-    SIM_SET, /* SET, and a TAKE without a place */
+    SIM_SET, /* SET, and a TAKE without a turn */
     SIM_RAISE,
     SIM_EXTEND,
     SIM_RELEASE,
@@ -23,13 +23,13 @@ enum sim_command {
     SIM_COMMANDS
 };
 
-#define SIM_PLACE_LENGTH 32
+#define SIM_PLACE_LENGTH 40 /* a token's */
 
 enum sim_verdict { SIM_YES, SIM_NO, SIM_ERROR };
 
 struct sim_ran {
     const char *token; /* 40 hex digits; NULL: it is of a place alone */
-    const char *place; /* 32 hex digits; NULL: of none */
+    const char *place; /* the token of a waiter that has not asked with it; NULL: of none */
     uint64_t fence;    /* of a SET the counter that was answered; of a raise what it raises to */
     uint32_t ttl_ms;
     uint8_t command;
@@ -39,7 +39,6 @@ struct sim_ran {
     uint8_t take;     /* permits that it is of; 0: it is of no semaphore */
     uint16_t permits; /* as many there are, by the command; 0: it does not say */
     bool others_wait; /* of a TAKE of one key: so it was answered */
-    bool takes_any;   /* the same: whatever is reserved gives way to it */
     bool reads;       /* of a TAKE, a raise, an extension: it is a reader's */
 };
 

@@ -7,7 +7,7 @@
 #
 #   arrow       a header or a function that is not a program's to know. The rooms of cli/ that ask the
 #               nodes themselves know some headers of lib/ (cli/doctor/doctor.h, cli/wire/wire.h).
-#               tool/server, the server in memory, knows the library's scripts; its files are one piece
+#               tool/server, the server in memory, knows the library's scripts and SHA-1; its files are one piece
 #   circle      no file needs itself, by whatever way
 #   own-header  each .c has a header with its name, and what it gives to others is declared there
 #

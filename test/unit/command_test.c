@@ -2,14 +2,11 @@
 #include "redis/command.h"
 
 #include "redis/request.h"
-#include "redis/scripts/scripts.h"
 #include "redlock/redlock.h"
-#include "server/sha1.h"
 #include "unit/check.h"
-#include "unit/script_shas.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef01234567"
-#define PLACE "0123456789abcdef0000000000000007"
+#define NEXT "76543210fedcba9876543210fedcba9876543210"
 #define FENCE 1795246000000001
 #define ROOM 32768
 #define SAID_MAX 1000
@@ -21,7 +18,7 @@ struct row {
     struct rl_command command;
     uint32_t n;
     const char *holder;
-    const char *said; /* T: the token, P: the place, ".": nothing; a script by its name */
+    const char *said; /* T: the token, N: the next one's, ".": nothing; a script by its name */
 };
 
 #define SAYS(n, holder, said, ...) \
@@ -64,24 +61,24 @@ static const struct row rows[] = {
     SAYS(2, NULL, "take 2 a door T 9", .kind = RL_COMMAND_TAKE, .ttl_ms = 9),
     SAYS(1, "h", "take 2 a libredlock:fence:a T:h 9 1795246000000001 86400000",
          .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE),
-    SAYS(1, "h", "take 1 a T:h 9 . . P", .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .place = PLACE),
-    SAYS(1, NULL, "take 2 a libredlock:fence:a T 9 3 86400000 P", .kind = RL_COMMAND_TAKE,
-         .ttl_ms = 9, .counter = 3, .place = PLACE),
+    SAYS(1, "h", "take 1 a T:h 9 . . 1", .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .has_turn = true),
+    SAYS(1, NULL, "take 2 a libredlock:fence:a T 9 3 86400000 1", .kind = RL_COMMAND_TAKE,
+         .ttl_ms = 9, .counter = 3, .has_turn = true),
     SAYS(1, NULL, "take 1 a T 9 . . . . shared", .kind = RL_COMMAND_TAKE, .ttl_ms = 9,
          .lock_mode = RL_SHARED),
     SAYS(2, NULL,
-         "take 4 a door libredlock:fence:a libredlock:fence:door T 9 1795246000000001 86400000 P "
+         "take 4 a door libredlock:fence:a libredlock:fence:door T 9 1795246000000001 86400000 1 "
          "2000 "
          "shared",
-         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE, .place = PLACE, .shut_ms = 2000,
+         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE, .has_turn = true, .shut_ms = 2000,
          .lock_mode = RL_SHARED),
-    SAYS(1, "h", "take 1 libredlock:slot:7:{a} T:h 9 . . P . 1024 a", .kind = RL_COMMAND_TAKE,
-         .ttl_ms = 9, .place = PLACE, .lock_mode = RL_PERMIT, .slots = &one),
+    SAYS(1, "h", "take 1 libredlock:slot:7:{a} T:h 9 . . 1 . 1024 a", .kind = RL_COMMAND_TAKE,
+         .ttl_ms = 9, .has_turn = true, .lock_mode = RL_PERMIT, .slots = &one),
     SAYS(1, NULL,
          "take 4 libredlock:slot:0:{a} libredlock:slot:1023:{a} "
          "libredlock:fence:libredlock:slot:0:{a} "
-         "libredlock:fence:libredlock:slot:1023:{a} T 9 1795246000000001 86400000 P . 1024 a",
-         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE, .place = PLACE,
+         "libredlock:fence:libredlock:slot:1023:{a} T 9 1795246000000001 86400000 1 . 1024 a",
+         .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .counter = FENCE, .has_turn = true,
          .lock_mode = RL_PERMIT, .slots = &two),
     SAYS(1, NULL, "take 2 libredlock:slot:0:{a} libredlock:slot:1023:{a} T 9",
          .kind = RL_COMMAND_TAKE, .ttl_ms = 9, .lock_mode = RL_PERMIT, .slots = &two),
@@ -92,8 +89,13 @@ static const struct row rows[] = {
          .mode = RL_RELEASE_LOOK, .grace_ms = 250, .intent_ms = 1),
     SAYS(1, NULL, "release_line 1 a T 0 serve 1 0", .kind = RL_COMMAND_RELEASE_LINE,
          .mode = RL_RELEASE_SERVE, .announces = true, .intent_ms = RL_INTENT_DROP),
-    SAYS(1, NULL, "release_line 1 a T 40 P", .kind = RL_COMMAND_RELEASE_LINE,
-         .mode = RL_RELEASE_KEEP, .grace_ms = 40, .place = PLACE),
+    SAYS(1, "h", "release_line 1 a T:h 250 serve . . . N:w:2 1000", .kind = RL_COMMAND_RELEASE_LINE,
+         .mode = RL_RELEASE_SERVE, .grace_ms = 250, .successor = NEXT ":w:2", .lease_ms = 1000),
+    SAYS(1, NULL, "release_line 1 a T 0 . 1 0 . N 7 1795246000000001 86400000",
+         .kind = RL_COMMAND_RELEASE_LINE, .announces = true, .intent_ms = RL_INTENT_DROP,
+         .successor = NEXT, .lease_ms = 7, .counter = FENCE),
+    SAYS(1, NULL, "release_line 1 a T 9", .kind = RL_COMMAND_RELEASE_LINE, .grace_ms = 9,
+         .successor = "", .lease_ms = 7),
     SAYS(1, NULL, "release_line 1 a T 0 serve . . shared", .kind = RL_COMMAND_RELEASE_LINE,
          .mode = RL_RELEASE_SERVE, .lock_mode = RL_SHARED),
     SAYS(1, NULL,
@@ -103,22 +105,22 @@ static const struct row rows[] = {
     SAYS(1, NULL, "release 1 libredlock:slot:7:{a} T", .kind = RL_COMMAND_RELEASE,
          .lock_mode = RL_PERMIT, .slots = &one),
     /* The line. */
-    SAYS(1, NULL, "join 1 a P . 0 250", .kind = RL_COMMAND_JOIN, .place = PLACE, .grace_ms = 250),
-    SAYS(2, "h:1", "join 1 door P h:1 4294967295 9", .kind = RL_COMMAND_JOIN, .place = PLACE,
+    SAYS(1, NULL, "join 1 a T 0 250", .kind = RL_COMMAND_JOIN, .grace_ms = 250),
+    SAYS(2, "h:1", "join 1 door T:h:1 4294967295 9", .kind = RL_COMMAND_JOIN,
          .waited_ms = UINT32_MAX, .grace_ms = 9, .which = 1),
-    SAYS(2, "h:1", "join 1 door P h:1 3 250 . . shared", .kind = RL_COMMAND_JOIN, .place = PLACE,
-         .waited_ms = 3, .grace_ms = 250, .which = 1, .lock_mode = RL_SHARED),
-    SAYS(1, NULL, "join 1 libredlock:permits:{a} P . 3 250 . 1 1024 a", .kind = RL_COMMAND_JOIN,
-         .place = PLACE, .waited_ms = 3, .grace_ms = 250, .from = RL_NO_SLOT, .peeks = true,
+    SAYS(2, "h:1", "join 1 door T:h:1 3 250 . quiet shared", .kind = RL_COMMAND_JOIN,
+         .waited_ms = 3, .grace_ms = 250, .which = 1, .join = RL_JOIN_QUIET,
+         .lock_mode = RL_SHARED),
+    SAYS(1, NULL, "join 1 libredlock:permits:{a} T 3 250 . peek 1024 a", .kind = RL_COMMAND_JOIN,
+         .waited_ms = 3, .grace_ms = 250, .from = RL_NO_SLOT, .join = RL_JOIN_PEEK,
          .lock_mode = RL_PERMIT),
-    SAYS(1, "h", "join 1 libredlock:permits:{a} P h 0 9 2 . 1024 a", .kind = RL_COMMAND_JOIN,
-         .place = PLACE, .grace_ms = 9, .from = 2, .lock_mode = RL_PERMIT),
-    SAYS(2, "h", "leave 1 door P h 250", .kind = RL_COMMAND_LEAVE, .place = PLACE, .grace_ms = 250,
-         .which = 1),
-    SAYS(1, NULL, "leave 1 a P . 250 shared", .kind = RL_COMMAND_LEAVE, .place = PLACE,
-         .grace_ms = 250, .lock_mode = RL_SHARED),
-    SAYS(1, NULL, "leave 1 libredlock:permits:{a} P . 250 1024 a", .kind = RL_COMMAND_LEAVE,
-         .place = PLACE, .grace_ms = 250, .lock_mode = RL_PERMIT),
+    SAYS(1, "h", "join 1 libredlock:permits:{a} T:h 0 9 2 . 1024 a", .kind = RL_COMMAND_JOIN,
+         .grace_ms = 9, .from = 2, .lock_mode = RL_PERMIT),
+    SAYS(2, "h", "leave 1 door T:h 250", .kind = RL_COMMAND_LEAVE, .grace_ms = 250, .which = 1),
+    SAYS(1, NULL, "leave 1 a T 250 line shared", .kind = RL_COMMAND_LEAVE, .grace_ms = 250,
+         .line_only = true, .lock_mode = RL_SHARED),
+    SAYS(1, NULL, "leave 1 libredlock:permits:{a} T 250 . 1024 a", .kind = RL_COMMAND_LEAVE,
+         .grace_ms = 250, .lock_mode = RL_PERMIT),
     SAYS(1, NULL, "set_permits 1 libredlock:permits:{a} 250 1024 a", .kind = RL_COMMAND_SET_PERMITS,
          .grace_ms = 250, .lock_mode = RL_PERMIT),
     /* Questions. */
@@ -182,11 +184,11 @@ static void add_word(char *said, const char *word, size_t length) {
         }
     }
     const bool is_token = length >= 40 && memcmp(word, TOKEN, 40) == 0;
-    const bool is_place = length == 32 && memcmp(word, PLACE, 32) == 0;
-    const size_t skip = is_token ? 40 : is_place ? 32 : 0;
+    const bool is_next = length >= 40 && memcmp(word, NEXT, 40) == 0;
+    const size_t skip = is_token || is_next ? 40 : 0;
     snprintf(said + before, SAID_MAX - before, "%s%s%.*s", before == 0 ? "" : " ",
              is_token      ? "T"
-             : is_place    ? "P"
+             : is_next     ? "N"
              : length == 0 ? "."
                            : "",
              (int)(length - skip), word + skip);
@@ -254,6 +256,7 @@ static void keeps_what_it_said(void **state) {
         const struct rl_target target = target_of(&rows[i]);
         char wire[ROOM], again[ROOM];
         struct rl_request request = {.target = &target,
+                                     .successor = command->successor,
                                      .ttl_ms = command->ttl_ms,
                                      .counter = command->counter,
                                      .kind = (uint8_t)command->kind,
@@ -268,12 +271,12 @@ static void keeps_what_it_said(void **state) {
                                      .shut_ms = command->shut_ms,
                                      .intent_ms = command->intent_ms,
                                      .lock_mode = command->lock_mode,
-                                     .peeks = command->peeks,
+                                     .join = command->join,
+                                     .has_turn = command->has_turn,
+                                     .line_only = command->line_only,
+                                     .lease_ms = command->lease_ms,
                                      .from = command->from};
         memcpy(request.token, TOKEN, sizeof request.token);
-        if (command->place != NULL) {
-            memcpy(request.place, command->place, RL_PLACE_LEN);
-        }
         if (command->slots != NULL) {
             request.slots = *command->slots;
         }
@@ -335,11 +338,12 @@ static void says_what_a_command_is_for(void **state) {
 static void has_room_for_every_command(void **state) {
     (void)state;
     static char name[REDLOCK_RESOURCE_MAX];
-    static char holder[REDLOCK_HOLDER_MAX];
+    static char holder[REDLOCK_HOLDER_MAX], successor[RL_VALUE_MAX + 1];
     struct rl_bytes names[REDLOCK_RESOURCES_MAX];
     struct rl_slots slots = {.n = RL_SLOTS_MAX};
     memset(name, '\n', sizeof name);
     memset(holder, 'h', sizeof holder);
+    memset(successor, 's', RL_VALUE_MAX);
     for (uint16_t i = 0; i < RL_SLOTS_MAX; i++) {
         slots.at[i] = RL_PERMITS_MAX - 1 - i;
     }
@@ -361,7 +365,8 @@ static void has_room_for_every_command(void **state) {
             command.target = &target;
             command.token = TOKEN;
             command.whole_script = true;
-            command.ttl_ms = command.waited_ms = command.grace_ms = UINT32_MAX;
+            command.ttl_ms = command.waited_ms = command.grace_ms = command.lease_ms = UINT32_MAX;
+            command.successor = target.n == 1 ? successor : "";
             command.counter = UINT64_MAX;
             command.which = (uint8_t)(target.n - 1);
             command.slots = is_permit && !is_single ? &slots : command.slots;
@@ -371,6 +376,45 @@ static void has_room_for_every_command(void **state) {
             assert_memory_equal(wire + length - 2, "\r\n", 3);
             assert_non_null(memmem(wire, length, name, names[target.n - 1].length));
             free(wire);
+        }
+    }
+}
+
+/* What an acquire reserves behind itself is enough for its release: node_state.c. */
+static void reserves_what_its_release_takes(void **state) {
+    (void)state;
+    static char successor[RL_VALUE_MAX + 1];
+    static struct rl_bytes names[REDLOCK_RESOURCES_MAX];
+    memset(successor, 's', RL_VALUE_MAX);
+    for (uint32_t n = 1; n <= REDLOCK_RESOURCES_MAX; n++) {
+        names[n - 1] = (struct rl_bytes){"a", 1};
+        for (uint8_t mode = RL_EXCLUSIVE; mode <= RL_PERMIT; mode++) {
+            const bool is_permit = mode == RL_PERMIT;
+            struct rl_target target = {.resources = names,
+                                       .n = is_permit ? 1 : n,
+                                       .notifies = true,
+                                       .retention_ms = UINT32_MAX,
+                                       .permits = is_permit ? RL_PERMITS_MAX : 0,
+                                       .take = is_permit ? 1 : 0};
+            struct rl_command command = {
+                .kind = n == 1 && mode == RL_EXCLUSIVE ? RL_COMMAND_SET : RL_COMMAND_TAKE,
+                .ttl_ms = 1,
+                .target = &target,
+                .token = TOKEN,
+                .lock_mode = mode,
+                .slots = &one};
+            char wire[ROOM];
+            const size_t length = rl_command_format(wire, &command);
+            command.kind = is_permit ? RL_COMMAND_RELEASE_PERMIT : RL_COMMAND_RELEASE_LINE;
+            command.grace_ms = command.lease_ms = UINT32_MAX;
+            command.counter = UINT64_MAX;
+            command.mode = RL_RELEASE_SERVE;
+            command.announces = true;
+            command.intent_ms = mode == RL_EXCLUSIVE ? UINT32_MAX - 1 : 0;
+            command.successor = n == 1 ? successor : "";
+            assert_true(rl_command_format(wire, &command) <= length + RL_COMMAND_RELEASE_MORE);
+            command.whole_script = true;
+            assert_true(rl_command_format(wire, &command) <= length + RL_COMMAND_RELEASE_WHOLE);
         }
     }
 }
@@ -398,55 +442,6 @@ static void writes_nothing_beyond_its_buffer(void **state) {
     }
 }
 
-/* The same bytes and hashes whoever builds, and no comment among them. */
-static void has_the_scripts_of_this_version(void **state) {
-    (void)state;
-    static const char *const shas[] = {SCRIPT_SHAS};
-    const char *script, *sha1;
-    size_t count = 0, longest = 0;
-    while ((script = rl_command_script_at(count, &sha1)) != NULL) {
-        char hex[SHA1_HEX_SIZE];
-        sha1_hex(script, strlen(script), hex);
-        assert_string_equal(sha1, hex);
-        bool is_known = false;
-        for (size_t i = 0; i < COUNT(shas); i++) {
-            is_known = is_known || strcmp(sha1, shas[i]) == 0;
-        }
-        assert_true(is_known);
-        assert_null(strstr(script, "--"));
-        assert_null(strstr(script, "\n "));
-        longest = strlen(script) > longest ? strlen(script) : longest;
-        count++;
-    }
-    assert_int_equal(count, COUNT(shas));
-    assert_int_equal(longest, RL_SCRIPT_LENGTH_MAX);
-}
-
-/* Old servers do: Redis 6.0 knows these commands, and no options that came later. */
-static void needs_no_newer_server_than_redis_6_0(void **state) {
-    (void)state;
-    static const char commands[] =
-        " del exists get getrange mget pexpire pexpireat pttl publish pubsub set time type zadd "
-        "zcard "
-        "zcount zpopmin zrange zrangebyscore zrank zrem zremrangebyscore zscore ";
-    static const char *const options[] = {"'gt'",      "'lt'",  "'pxat'",    "'exat'",
-                                          "'keepttl'", "'rev'", "'byscore'", "'get', 'px'"};
-    const char *script, *sha1;
-    size_t count = 0;
-    for (size_t i = 0; (script = rl_command_script_at(i, &sha1)) != NULL; i++) {
-        for (const char *at = script; (at = strstr(at, "call('")) != NULL; count++) {
-            char word[32];
-            at += strlen("call('");
-            snprintf(word, sizeof word, " %.*s ", (int)strcspn(at, "'"), at);
-            assert_non_null(strstr(commands, word));
-        }
-        for (size_t k = 0; k < COUNT(options); k++) {
-            assert_null(strcasestr(script, options[k]));
-        }
-    }
-    assert_true(count > 100);
-}
-
 static void format_wrong(void *data) {
     static char wire[ROOM];
     format(wire, data, false);
@@ -471,7 +466,8 @@ static void asserts_what_it_is_given(void **state) {
         {{.kind = RL_COMMAND_TAKE, .ttl_ms = 1, .shut_ms = 1}, 1, NULL, NULL},
         {{.kind = RL_COMMAND_RELEASE_LINE, .intent_ms = 1, .lock_mode = RL_SHARED}, 1, NULL, NULL},
         {{.kind = RL_COMMAND_EXTEND, .ttl_ms = 1, .converts = true}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_JOIN, .place = PLACE}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_JOIN}, 1, NULL, NULL},
+        {{.kind = RL_COMMAND_JOIN, .grace_ms = 1, .join = RL_JOIN_PEEK}, 1, NULL, NULL},
         {{.kind = RL_COMMAND_TAKE, .ttl_ms = 1, .lock_mode = RL_PERMIT + 1}, 1, NULL, NULL},
     };
     for (size_t i = 0; i < COUNT(wrongs); i++) {
@@ -489,10 +485,9 @@ int main(void) {
         cmocka_unit_test(announces_where_both_want_it),
         cmocka_unit_test(says_what_a_command_is_for),
         cmocka_unit_test(has_room_for_every_command),
+        cmocka_unit_test(reserves_what_its_release_takes),
         cmocka_unit_test(writes_any_arguments),
         cmocka_unit_test(writes_nothing_beyond_its_buffer),
-        cmocka_unit_test(has_the_scripts_of_this_version),
-        cmocka_unit_test(needs_no_newer_server_than_redis_6_0),
         cmocka_unit_test(asserts_what_it_is_given),
     };
     return cmocka_run_group_tests_name("command", tests, NULL, NULL);

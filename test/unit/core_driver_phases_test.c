@@ -55,10 +55,33 @@ static void asks_later(void **state) {
     assert_string_equal(s.order, "dT");
 }
 
+/* What it is passed it does not ask for; what is missing after a while it does. */
+static void asks_for_what_is_not_passed(void **state) {
+    (void)state;
+    struct scene s;
+    begin(&s, 3);
+    s.place = 5;
+    s.lease_ms = 400;
+    acquire(&s);
+    assert_string_equal(s.order, "d");
+    assert_int_equal(s.lock.state, RL_TRYING);
+    answer(&s, 1, RL_CALL_TAKE, RL_OUTCOME_YES);
+    s.now_ns = rl_lock_wake_ns(&s.lock);
+    assert_int_equal(s.now_ns, NOW_NS + TIMEOUT_NS / 4);
+    s.busy = 1;
+    feed_simple(&s, RL_EV_TICK);
+    assert_int_equal(s.sent[RL_CALL_TAKE], 4);
+    assert_int_equal(s.refused[RL_CALL_TAKE], 1);
+    assert_int_equal(s.lock.ttl_ms, 400);
+    answer(&s, 2, RL_CALL_TAKE, RL_OUTCOME_YES);
+    assert_string_equal(s.order, "dTt");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raises_the_counters),
         cmocka_unit_test(asks_later),
+        cmocka_unit_test(asks_for_what_is_not_passed),
     };
     return cmocka_run_group_tests_name("core_driver_phases", tests, NULL, NULL);
 }

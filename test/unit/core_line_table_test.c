@@ -3,7 +3,19 @@
 
 /* -- The columns: the state before -- */
 
-enum { OUT, LISTENING, JOINING, WAITING, TURN, TAKING, PAUSING, PROBING, PROBES, COLUMNS };
+enum {
+    OUT,
+    LISTENING,
+    JOINING,
+    WAITING,
+    TURN,
+    TAKING,
+    PASSED, /* taking, and home has not said that it knows */
+    PAUSING,
+    PROBING,
+    PROBES,
+    COLUMNS
+};
 
 static void begin(struct scene *s, int column) {
     switch (column) {
@@ -24,6 +36,9 @@ static void begin(struct scene *s, int column) {
             break;
         case TAKING:
             scene_taking(s);
+            break;
+        case PASSED:
+            scene_passed(s);
             break;
         case PAUSING:
             scene_taking(s);
@@ -57,6 +72,8 @@ enum happening {
     ANSWER_OF_ANOTHER,
     TOLD_TURN,
     TURN_OF_ANOTHER,
+    TOLD_PASS,
+    PASS_OF_ANOTHER,
     TOLD_HEIR,
     HEIR_OF_ANOTHER,
     TOO_EARLY,
@@ -113,6 +130,12 @@ static void happens(struct scene *s, enum happening what) {
         case TURN_OF_ANOTHER:
             scene_say(s, RL_LINE_EV_TURN, STRANGER);
             break;
+        case TOLD_PASS:
+            scene_say(s, RL_LINE_EV_PASS, place);
+            break;
+        case PASS_OF_ANOTHER:
+            scene_say(s, RL_LINE_EV_PASS, STRANGER);
+            break;
         case TOLD_HEIR:
             scene_say(s, RL_LINE_EV_HEIR, place);
             break;
@@ -134,32 +157,34 @@ static void happens(struct scene *s, enum happening what) {
 }
 
 /* The state after it: out, listening, joining, waiting, turn, (ta)king, pausing; and what is to be
- * done: Join, Leave, Turn, Alone. "-": it cannot happen, and an assertion says so; "?": nor can
- * that, for home has not been asked. */
+ * done: Join, or Quietly; Leave, or the line alone (i); Turn, Alone. "-": it cannot happen, and an
+ * assertion says so; "?": nor can that, for home has not been asked. */
 static const char *const table[HAPPENINGS][COLUMNS] = {
-    /*                    out   listening joining waiting turn  taking pausing probing probes */
-    [WANT] = {"jJ", "l", "j", "w", "t", "k", "p", "t", "k"},
-    [UNWANT] = {"o", "o", "oL", "oL", "oL", "oL", "oL", "oL", "oL"},
-    [SAME_NODES] = {"o", "l", "j", "w", "t", "k", "p", "t", "k"},
-    [HOME_GOES] = {"o", "l", "jJL", "jJL", "t", "k", "jJL", "t", "k"},
-    [HOME_IS_DEAF] = {"o", "l", "l", "l", "t", "k", "l", "t", "k"},
-    [NO_HOMES] = {"o", "oA", "oLA", "oLA", "t", "k", "oLA", "t", "k"},
-    [ALL_HEARD] = {"o", "jJ", "j", "w", "t", "k", "p", "t", "k"},
-    [YES] = {"o", "?", "tT", "tT", "t", "k", "tT", "t", "k"},
-    [NO] = {"o", "l", "w", "w", "t", "k", "p", "t", "k"},
-    [NO_HEIR] = {"o", "l", "w", "w", "t", "k", "p", "t", "k"},
-    [NOTHING] = {"o", "l", "jJL", "w", "t", "k", "p", "t", "k"},
-    [ANSWER_OF_ANOTHER] = {"o", "l", "j", "w", "t", "k", "p", "t", "k"},
-    [TOLD_TURN] = {"o", "l", "tT", "tT", "t", "k", "tT", "t", "k"},
-    [TURN_OF_ANOTHER] = {"o", "l", "j", "w", "t", "k", "p", "t", "k"},
-    [TOLD_HEIR] = {"o", "l", "j", "w", "t", "k", "p", "t", "k"},
-    [HEIR_OF_ANOTHER] = {"o", "l", "j", "w", "t", "k", "p", "t", "k"},
-    [TOO_EARLY] = {"o", "l", "j", "w", "t", "k", "p", "t", "k"},
-    [DUE] = {"o", "l", "jJL", "jJ", "t", "k", "jJ", "t", "k"},
-    [TAKE] = {"-", "-", "-", "-", "k", "-", "-", "k", "-"},
-    [WON] = {"-", "-", "-", "-", "-", "o", "-", "-", "oL"},
-    [REFUSED] = {"-", "-", "-", "-", "-", "p", "-", "-", "w"},
-    [FAILED] = {"o", "o", "oL", "oL", "oL", "oL", "oL", "oL", "oL"},
+    /*             out   listening joining waiting turn taking passed pausing probing probes */
+    [WANT] = {"jJ", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [UNWANT] = {"o", "o", "oL", "oL", "oL", "o", "oi", "oL", "oL", "oL"},
+    [SAME_NODES] = {"o", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [HOME_GOES] = {"o", "l", "jJL", "jJL", "t", "k", "k", "jJL", "t", "k"},
+    [HOME_IS_DEAF] = {"o", "l", "l", "l", "t", "k", "k", "l", "t", "k"},
+    [NO_HOMES] = {"o", "oA", "oLA", "oLA", "t", "k", "k", "oLA", "t", "k"},
+    [ALL_HEARD] = {"o", "jJ", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [YES] = {"o", "?", "tT", "tT", "t", "k", "k", "tT", "t", "k"},
+    [NO] = {"o", "l", "w", "w", "t", "k", "k", "p", "t", "k"},
+    [NO_HEIR] = {"o", "l", "w", "w", "t", "k", "k", "p", "t", "k"},
+    [NOTHING] = {"o", "l", "jJL", "w", "t", "k", "k", "p", "t", "k"},
+    [ANSWER_OF_ANOTHER] = {"o", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [TOLD_TURN] = {"o", "l", "tT", "tT", "t", "k", "k", "tT", "t", "k"},
+    [TURN_OF_ANOTHER] = {"o", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [TOLD_PASS] = {"o", "l", "tT", "tT", "t", "k", "k", "tT", "t", "k"},
+    [PASS_OF_ANOTHER] = {"o", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [TOLD_HEIR] = {"o", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [HEIR_OF_ANOTHER] = {"o", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [TOO_EARLY] = {"o", "l", "j", "w", "t", "k", "k", "p", "t", "k"},
+    [DUE] = {"o", "l", "jJL", "jJ", "t", "k", "k", "jJ", "t", "k"},
+    [TAKE] = {"-", "-", "-", "-", "k", "-", "-", "-", "k", "-"},
+    [WON] = {"-", "-", "-", "-", "-", "o", "oi", "-", "-", "oL"},
+    [REFUSED] = {"-", "-", "-", "-", "-", "pQ", "pQi", "-", "-", "w"},
+    [FAILED] = {"o", "o", "oL", "oL", "oL", "o", "oi", "oL", "oL", "oL"},
 };
 
 struct cell {
@@ -176,8 +201,10 @@ static void run_cell(void *data) {
 
 static void show(const struct scene *s, char text[8]) {
     uint32_t did = scene_did(s);
-    snprintf(text, 8, "%c%s%s%s%s", "oljwtkp"[s->line.state], did & DID_JOIN ? "J" : "",
-             did & DID_LEAVE ? "L" : "", did & DID_TURN ? "T" : "", did & DID_ALONE ? "A" : "");
+    snprintf(text, 8, "%c%s%s%s%s%s%s", "oljwtkp"[s->line.state], did & DID_JOIN ? "J" : "",
+             did & DID_QUIET ? "Q" : "", did & DID_LEAVE ? "L" : "",
+             did & DID_LEAVE_LINE ? "i" : "", did & DID_TURN ? "T" : "",
+             did & DID_ALONE ? "A" : "");
 }
 
 static void does_as_the_table_says(void **state) {
@@ -209,7 +236,7 @@ static void does_as_the_table_says(void **state) {
 /* The columns are what they are called. */
 static void begins_as_the_table_says(void **state) {
     (void)state;
-    static const char letters[] = "oljwtkptk";
+    static const char letters[] = "oljwtkkptk";
     for (int column = 0; column < COLUMNS; column++) {
         struct scene s;
         begin(&s, column);

@@ -18,7 +18,8 @@ struct life {
     uint32_t ups[4]; /* the nodes that may be up when something ends or begins */
     bool may_vote;   /* of these, while all are up */
     struct rl_acquire wish;
-    bool later; /* it may take time until it is known what to ask the nodes for */
+    bool later;        /* it may take time until it is known what to ask the nodes for */
+    uint32_t lease_ms; /* its keys are passed to it for so long; 0: it asks for them */
 };
 
 static uint64_t states_lived, life_number;
@@ -50,6 +51,9 @@ static void live_event(const struct world *w, const struct life *life, enum rl_e
     uint64_t now_ns = w->lock.now_ns;
     world_copy(&next, w);
     uint32_t up = nodes_of(&next, life, nodes);
+    next.lease_ms = life->lease_ms;
+    next.early_ns = 3 * MS;
+    next.awaited = 1;
     if (type == RL_EV_ACQUIRE) {
         world_acquire(&next, life->wish, now_ns);
     } else if (type == RL_EV_ATTEMPT) {
@@ -71,10 +75,10 @@ static bool has_a_point(const struct world *w, const struct life *life, enum rl_
     if (type == RL_EV_UPGRADE && life->n > 2) {
         return false; /* of more nodes in core_lock_upgrade_test.c, and at random, here */
     }
-    bool begins_round =
-        type == RL_EV_ACQUIRE || type == RL_EV_ATTEMPT || type == RL_EV_EXTEND ||
-        type == RL_EV_ADOPT || type == RL_EV_UPGRADE ||
-        (type == RL_EV_TICK && w->lock.state == RL_HELD && w->lock.acquire.renew_ms);
+    bool begins_round = type == RL_EV_ACQUIRE || type == RL_EV_ATTEMPT || type == RL_EV_EXTEND ||
+                        type == RL_EV_ADOPT || type == RL_EV_UPGRADE ||
+                        (type == RL_EV_TICK && w->lock.state == RL_HELD &&
+                         (w->lock.acquire.renew_ms || w->lock.is_leased));
     if (begins_round && w->lock.round.id >= life->rounds_max) {
         return false;
     }
@@ -105,7 +109,8 @@ static void live_vote(const struct world *w, const struct life *life, uint32_t n
 static void live_votes(const struct world *w, const struct life *life) {
     bool counts = w->lock.acquire.fences && w->lock.state == RL_TRYING;
     for (uint32_t node = 0; node < life->n; node++) {
-        for (enum answer a = GRANTS; a < ANSWERS && model_out(&w->model) >> node & 1; a++) {
+        enum answer last = world_is_passed(w, w->lock.round.id, node) ? GRANTS : BREAKS;
+        for (enum answer a = GRANTS; a <= last && model_out(&w->model) >> node & 1; a++) {
             live_vote(w, life, node, a, 1);
             if (a == GRANTS && counts) {
                 live_vote(w, life, node, a, 2);
@@ -144,12 +149,14 @@ static void keeps_its_promises_in_every_life(void **state) {
     const struct rl_acquire kept = {3000, 2, 5000, 50, 100, 1, 1000, 4500, true, false, 0};
     const struct rl_acquire fenced = {3000, 2, 5000, 50, 100, 1, 1000, 0, false, true, 0};
     const struct life lives[] = {
-        {1, 5, 2, {1, 0}, false, wish, false},   {2, 4, 4, {3, 0, 1, 2}, false, wish, false},
-        {3, 4, 2, {7, 2}, false, wish, false},   {1, 6, 2, {1, 0}, false, kept, false},
-        {2, 5, 2, {3, 1}, false, kept, false},   {3, 4, 2, {7, 2}, false, kept, false},
-        {1, 6, 2, {1, 0}, true, fenced, false},  {2, 4, 2, {3, 2}, false, fenced, false},
-        {3, 2, 1, {7}, true, fenced, false},     {2, 4, 2, {3, 1}, true, wish, false},
-        {3, 2, 3, {7, 6, 1}, true, wish, false}, {2, 2, 2, {3, 2}, false, kept, true},
+        {1, 5, 2, {1, 0}, false, wish, false, 0},    {2, 4, 4, {3, 0, 1, 2}, false, wish, false, 0},
+        {3, 4, 2, {7, 2}, false, wish, false, 0},    {1, 6, 2, {1, 0}, false, kept, false, 0},
+        {2, 5, 2, {3, 1}, false, kept, false, 0},    {3, 4, 2, {7, 2}, false, kept, false, 0},
+        {1, 6, 2, {1, 0}, true, fenced, false, 0},   {2, 4, 2, {3, 2}, false, fenced, false, 0},
+        {3, 2, 1, {7}, true, fenced, false, 0},      {2, 4, 2, {3, 1}, true, wish, false, 0},
+        {3, 2, 3, {7, 6, 1}, true, wish, false, 0},  {2, 2, 2, {3, 2}, false, kept, true, 0},
+        {1, 5, 2, {1, 0}, false, wish, false, 400},  {2, 3, 2, {3, 1}, false, kept, false, 400},
+        {2, 3, 2, {3, 2}, true, fenced, false, 400}, {3, 2, 2, {7, 2}, false, wish, false, 400},
     };
     for (size_t i = 0; i < COUNT(lives); i++) {
         struct world w;
@@ -187,6 +194,8 @@ static void keeps_its_promises_in_every_life(void **state) {
 /* -- At random -- */
 
 #define REQUESTS_MAX 512u
+
+static uint64_t passes_lived, leases_lived; /* keys that were passed; extended after that */
 
 struct request {
     uint32_t round;
@@ -265,11 +274,31 @@ static uint64_t walk_time(struct walk *walk) {
     }
 }
 
+/* A node tells of the key that it has passed, which it was not asked for. */
+static bool walk_passed(struct walk *walk, uint64_t now_ns) {
+    struct world *w = &walk->world;
+    const uint32_t node = random_below(&walk->random, w->rules.n);
+    const bool is_out = w->lock.state == RL_TRYING && model_out(&w->model) >> node & 1;
+    if (!is_out || !world_is_passed(w, w->lock.round.id, node)) {
+        return false;
+    }
+    w->early_ns = random_below(&walk->random, 30) * MS;
+    if (random_below(&walk->random, 4) == 0) {
+        world_ask(w, node, now_ns, walk->up);
+    } else {
+        world_vote_of(w, w->lock.round.id, node, GRANTS, now_ns, walk->up);
+    }
+    return true;
+}
+
 static void walk_event(struct walk *walk, enum rl_event_type type, uint64_t now_ns) {
     struct world *w = &walk->world;
     if (type == RL_EV_ACQUIRE) {
         world_acquire(w, random_wish(&walk->random), now_ns);
     } else if (type == RL_EV_ATTEMPT) {
+        w->lease_ms =
+            random_below(&walk->random, 3) == 0 ? 10 + random_below(&walk->random, 400) : 0;
+        w->awaited = (uint32_t)random_next(&walk->random) & world_all(w);
         world_attempt(w, now_ns, walk->up);
     } else if (type == RL_EV_ADOPT) {
         world_take_over(w, random_wish(&walk->random), now_ns, walk->up);
@@ -288,6 +317,7 @@ static void walk_event(struct walk *walk, enum rl_event_type type, uint64_t now_
  */
 static void walk_step(struct walk *walk) {
     struct world *w = &walk->world;
+    const bool was_leased = w->lock.is_leased;
     uint64_t now_ns = walk_time(walk);
     enum rl_event_type type = (enum rl_event_type)random_below(&walk->random, RL_EVENT_TYPES);
     w->random = random_next(&walk->random);
@@ -305,6 +335,8 @@ static void walk_step(struct walk *walk) {
         walk_event(walk, RL_EV_ATTEMPT, now_ns);
     } else if (w->lock.state == RL_GRANTED && random_below(&walk->random, 4) != 0) {
         walk_event(walk, RL_EV_TELL, now_ns);
+    } else if (random_below(&walk->random, 2) == 0 && walk_passed(walk, now_ns)) {
+        passes_lived++;
     } else if (walk->count > 0 && random_below(&walk->random, 3) != 0) {
         walk_vote(walk, now_ns);
     } else if (w->lock.state == RL_BACKOFF && random_below(&walk->random, 2) == 0) {
@@ -318,6 +350,7 @@ static void walk_step(struct walk *walk) {
         return;
     }
     note_ends(w);
+    leases_lived += was_leased && w->out.renewed == RL_RESULT_OK;
     walk_note_requests(walk);
 }
 
@@ -338,6 +371,7 @@ static void keeps_its_promises_at_random(void **state) {
     for (enum rl_result result = RL_RESULT_OK; result <= RL_RESULT_CANCELED; result++) {
         assert_true(ends_lived[result][0] > 0);
     }
+    assert_true(passes_lived > 1000 && leases_lived > 0);
     has_lived_with_fences();
 }
 

@@ -27,8 +27,9 @@ struct scene {
     uint32_t voters; /* of these */
     uint32_t busy;   /* nodes that cannot be sent to */
     bool is_without_randomness;
-    bool is_late;   /* it is not known yet what to ask for */
-    uint64_t place; /* to ask with */
+    bool is_late;      /* it is not known yet what to ask for */
+    uint64_t place;    /* to ask with */
+    uint32_t lease_ms; /* that it is passed for; 0: it asks */
     /* what the driver was told */
     uint32_t sent[RL_CALL_KINDS]; /* successfully */
     uint32_t refused[RL_CALL_KINDS];
@@ -126,9 +127,10 @@ static inline void tell(struct rl_lock *lock) {
 }
 
 static inline enum rl_token generate_token(struct rl_lock *lock, char token[RL_TOKEN_LEN],
-                                           uint64_t *wall_us, uint64_t *place) {
-    *wall_us = WALL_US;
-    *place = scene_of(lock)->place;
+                                           struct rl_event *attempt) {
+    attempt->floor = WALL_US;
+    attempt->place = scene_of(lock)->place;
+    attempt->lease_ms = scene_of(lock)->lease_ms;
     note(scene_of(lock), 'd');
     memset(token, '7', RL_TOKEN_LEN);
     return scene_of(lock)->is_late                 ? RL_TOKEN_LATER

@@ -5,7 +5,6 @@
 #include "unit/check.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef01234567"
-#define PLACE "0123456789abcdef0000000000000007"
 #define NAME_32 "abcdefghijklmnopqrstuvwxyz012345"
 
 static void takes_our_own_values(void **state) {
@@ -54,10 +53,9 @@ static void shows_what_is_not_ours(void **state) {
         {"5 sreserve", "reserve"},
         {"5 sreservedx", "reservedx"},
         {"5 sreserved:", "reserved:"},
-        {"5 sreserved:0123456789abcdef000000000000000", "reserved:0123456789abcdef000000000000000"},
-        {"5 sreserved:" PLACE "0", "reserved:" PLACE "0"},
-        {"5 sreserved:0123456789ABCDEF0000000000000007",
-         "reserved:0123456789ABCDEF0000000000000007"},
+        {"5 sreserved:share", "reserved:share"},
+        {"5 sreserved:shared ", "reserved:shared "},
+        {"5 sreserved:" TOKEN, "reserved:" TOKEN},
         {"5 s" TOKEN "reserved", TOKEN "reserved"},
         {"5 s" TOKEN "-name", TOKEN "-name"},
         {"5 s0123456789ABCDEF0123456789ABCDEF01234567", "0123456789ABCDEF0123456789ABCDEF01234567"},
@@ -76,18 +74,12 @@ static void shows_what_is_not_ours(void **state) {
 
 static void knows_reservations(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *place;
-    } rows[] = {{"250 sreserved", ""},
-                {"-1 sreserved", ""},
-                {"7 sreserved:" PLACE, PLACE},
-                {"7 sreserved:shared", ""}};
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    static const char *const texts[] = {"250 sreserved", "-1 sreserved", "7 sreserved:shared"};
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct rl_holder_reply seen;
         memset(&seen, 0x5a, sizeof seen);
-        assert_true(rl_holder_reply_parse(rows[i].text, &seen));
+        assert_true(rl_holder_reply_parse(texts[i], &seen));
         assert_true(seen.is_reserved && !seen.is_foreign);
-        assert_string_equal(seen.place, rows[i].place);
         assert_string_equal(seen.token, "");
         assert_string_equal(seen.holder, "");
     }

@@ -4,7 +4,7 @@
 
 #include "unit/reply_scene.h"
 
-#define PLACE "0123456789abcdef0000000000000007"
+#define TOKEN "0123456789abcdef0123456789abcdef01234567"
 #define NAME_64 "abcdefghijklmnopqrstuvwxyz012345abcdefghijklmnopqrstuvwxyz012345"
 
 static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
@@ -40,12 +40,21 @@ static void reads_the_lines_numbers(void **state) {
          {.which = 1, .life_ms = 999999999999999999}},
         {RL_COMMAND_TAKE, "0 64 -1", RL_NO, 0, {.which = 64, .life_ms = -1}},
         {RL_COMMAND_RELEASE_LINE,
-         "1 2 3 1",
+         "1 2 3 1 1795246000000001 4503599627370495",
          RL_YES,
          0,
-         {.waiting = 2, .first_waited_ms = 3, .served = true}},
-        {RL_COMMAND_RELEASE_LINE, "0 2 3 0", RL_NO, 0, {.waiting = 2, .first_waited_ms = 3}},
-        {RL_COMMAND_RELEASE_LINE, "0 0 0 1", RL_NO, 0, {.served = true}},
+         {.waiting = 2,
+          .first_waited_ms = 3,
+          .served = true,
+          .time_us = 1795246000000001,
+          .secret = 4503599627370495}},
+        {RL_COMMAND_RELEASE_LINE, "0 2 3 0 0 0", RL_NO, 0, {.waiting = 2, .first_waited_ms = 3}},
+        {RL_COMMAND_RELEASE_LINE,
+         "0 0 0 1 7 8",
+         RL_NO,
+         0,
+         {.served = true, .time_us = 7, .secret = 8}},
+        {RL_COMMAND_RELEASE_PERMIT, "1 0 0 1 0 0", RL_YES, 0, {.served = true}},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct fixture f;
@@ -60,12 +69,13 @@ static void reads_the_lines_numbers(void **state) {
         assert_true(line->life_ms == wanted->life_ms);
         assert_int_equal(line->which, wanted->which);
         assert_int_equal(line->served, wanted->served);
+        assert_true(line->time_us == wanted->time_us && line->secret == wanted->secret);
     }
 }
 
 static void shows_who_waits(void **state) {
     (void)state;
-    static const char *const members[] = {PLACE, PLACE ":h", PLACE ":" NAME_64, "", "stranger's"};
+    static const char *const members[] = {TOKEN, TOKEN ":h", TOKEN ":" NAME_64, "", "stranger's"};
     struct fixture f;
     for (size_t i = 0; i < COUNT(members); i++) {
         char text[160];
@@ -77,74 +87,87 @@ static void shows_who_waits(void **state) {
         assert_string_equal(answer.text, members[i]);
     }
     assert_int_equal(judge(&f, RL_COMMAND_WAITER, "$-1\r\n").verdict, RL_NO);
-    const char *too_long = "1 2 " PLACE ":" NAME_64 "x";
+    const char *too_long = "1 2 " TOKEN ":" NAME_64 "x";
     assert_int_equal(judge_bulk(&f, RL_COMMAND_WAITER, too_long).verdict, RL_NOT_REDIS);
     assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":1\r\n").verdict, RL_YES);
     assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":0\r\n").verdict, RL_NO);
 }
+
+static const struct {
+    const char *text;
+    const char *good; /* for which, by their first letter */
+} answers[] = {
+    {"", ""},
+    {"1", "J"},
+    {"0", ""},
+    {"2", ""},
+    {"10", ""},
+    {"1 ", ""},
+    {" 1", ""},
+    {"+1", ""},
+    {"0 ", ""},
+    {"0 1", ""},
+    {"0 1 ", "W"},
+    {"0 1 2", "JTW"},
+    {"0 1 2 ", "W"},
+    {"0 1  2", "W"},
+    {"0  1 2", ""},
+    {"00 1 2", ""},
+    {"0 01 2", ""},
+    {"0 1 02", "W"},
+    {"0 1 -1", "JTW"},
+    {"0 1 -2", "W"},
+    {"0 1 -", "W"},
+    {"0 1 -11", "W"},
+    {"0 -1 1", ""},
+    {"0 65 1", "JW"},
+    {"0 0 1", "JW"},
+    {"0 4294967296 1", "W"},
+    {"0 1 1234567890123456789", "W"},
+    {"0 1 1x", "W"},
+    {"0 1x 1", ""},
+    {"0\t1 1", ""},
+    {"1 2 3", "JW"},
+    {"1 2 3 0", "JTW"},
+    {"1 2 3 ", "W"},
+    {"1 2 3 01", "W"},
+    {"1 2 3 1 0", "JW"},
+    {"1 2 3 1 0 0", "RW"},
+    {"1 2 3 0 999999999999999999 0", "RW"},
+    {"1 2 3 0 0 999999999999999999", "RW"},
+    {"1 2 3 2 4 5", "W"},
+    {"1 2 3 1 4 ", "W"},
+    {"1 2 3 1 4 5 ", "W"},
+    {"1 2 3 1 04 5", "W"},
+    {"1 2 3 1 4 05", "W"},
+    {"1 2 3 1 -1 5", "W"},
+    {"1 2 3 1 4 -1", "W"},
+    {"1 2 3 1 1234567890123456789 5", "W"},
+    {"1 2 3 1 4 1234567890123456789", "W"},
+    {"1 2 3 1 4 5", "JRW"},
+    {"1 2 3 1 4 5 6", "JW"},
+    {"1 4294967296 3 1 4 5", "W"},
+    {"4294967296 3 1", ""},
+    {"1 1234567890123456789 3 1 4 5", ""},
+    {"0 2 3 1", "W"},
+    {"0 2 3 1 4", "W"},
+    {"0 2 3 1 4 5", "RW"},
+    {"2 2 3 1 4 5", "W"},
+    {"OK", ""},
+};
 
 /* For each of them, what is good for another one included. */
 static void takes_the_lines_answers_as_they_are(void **state) {
     (void)state;
     static const enum rl_command_kind kinds[] = {RL_COMMAND_JOIN, RL_COMMAND_TAKE,
                                                  RL_COMMAND_RELEASE_LINE, RL_COMMAND_WAITER};
-    static const struct {
-        const char *text;
-        const char *good; /* for which, by their first letter */
-    } rows[] = {
-        {"", ""},
-        {"1", "J"},
-        {"0", ""},
-        {"2", ""},
-        {"10", ""},
-        {"1 ", ""},
-        {" 1", ""},
-        {"+1", ""},
-        {"0 ", ""},
-        {"0 1", ""},
-        {"0 1 ", "W"},
-        {"0 1 2", "JTW"},
-        {"0 1 2 ", "W"},
-        {"0 1  2", "W"},
-        {"0  1 2", ""},
-        {"00 1 2", ""},
-        {"0 01 2", ""},
-        {"0 1 02", "W"},
-        {"0 1 -1", "JTW"},
-        {"0 1 -2", "W"},
-        {"0 1 -", "W"},
-        {"0 1 -11", "W"},
-        {"0 -1 1", ""},
-        {"0 65 1", "JW"},
-        {"0 0 1", "JW"},
-        {"0 4294967296 1", "W"},
-        {"0 1 1234567890123456789", "W"},
-        {"0 1 1x", "W"},
-        {"0 1x 1", ""},
-        {"0\t1 1", ""},
-        {"1 2 3", "JW"},
-        {"1 2 3 0", "JTRW"},
-        {"1 2 3 1", "JTRW"},
-        {"1 2 3 2", "TW"},
-        {"1 2 3 ", "W"},
-        {"1 2 3 0 ", "W"},
-        {"1 2 3 01", "W"},
-        {"1 2 3 -1", "W"},
-        {"1 2 3 1 1", "W"},
-        {"1 4294967296 3 1", "W"},
-        {"4294967296 3 1", ""},
-        {"1 1234567890123456789 3 1", ""},
-        {"0 2 3 1", "RW"},
-        {"2 2 3 1", "W"},
-        {"OK", ""},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(answers); i++) {
         for (size_t k = 0; k < COUNT(kinds); k++) {
             struct fixture f;
-            enum rl_verdict verdict = judge_bulk(&f, kinds[k], rows[i].text).verdict;
-            bool is_good = strchr(rows[i].good, "JTRW"[k]) != NULL;
+            enum rl_verdict verdict = judge_bulk(&f, kinds[k], answers[i].text).verdict;
+            bool is_good = strchr(answers[i].good, "JTRW"[k]) != NULL;
             if ((verdict != RL_NOT_REDIS) != is_good) {
-                print_error("\"%s\" to %c\n", rows[i].text, "JTRW"[k]);
+                print_error("\"%s\" to %c\n", answers[i].text, "JTRW"[k]);
             }
             assert_int_equal(verdict != RL_NOT_REDIS, is_good);
         }

@@ -4,7 +4,9 @@
  *   - JOIN goes to a node only where the client is heard, and never of a place that has been left;
  *   - a place that may stand at home is the one that is waited with, and when the line is out there
  *     is none: each has been left, or home has taken it out for a turn that was used;
- *   - LEAVE names a place that may stand, and where it does; it comes once;
+ *   - LEAVE names a place that may stand, and where it does; it comes once; of one that the nodes
+ *     were asked with it leaves the key alone;
+ *   - the nodes are asked once with each place;
  *   - whoever waits has a deadline, and a tick that was due leaves nothing due;
  *   - the number of a place was never used before. */
 #ifndef UNIT_LINE_SCENE_H
@@ -22,7 +24,15 @@
 #define ALL_NODES 7u
 #define STRANGER UINT64_C(987654321) /* a place that is not ours */
 
-enum { DID_NOTHING = 0, DID_JOIN = 1, DID_LEAVE = 2, DID_TURN = 4, DID_ALONE = 8 };
+enum {
+    DID_NOTHING = 0,
+    DID_JOIN = 1,
+    DID_LEAVE = 2,
+    DID_TURN = 4,
+    DID_ALONE = 8,
+    DID_QUIET = 16,     /* a JOIN that takes nothing */
+    DID_LEAVE_LINE = 32 /* a LEAVE that leaves the key alone */
+};
 
 struct scene {
     struct rl_line line;
@@ -35,6 +45,9 @@ struct scene {
     uint32_t homes, heard;
     uint64_t standing; /* a place that may stand, 0: none */
     uint32_t standing_at;
+    bool is_given;         /* home has taken it out, and written it into the key */
+    bool is_used;          /* the nodes were asked with it */
+    bool is_of_many;       /* who waits wants other resources as well */
     uint32_t order[NODES]; /* the nodes, as they are home one after the other */
 };
 
@@ -56,22 +69,47 @@ static inline uint32_t scene_bit(const struct scene *s, uint32_t rank) {
 }
 
 static inline uint32_t scene_did(const struct scene *s) {
-    return (s->out.join ? DID_JOIN : 0) | (s->out.leave ? DID_LEAVE : 0) |
-           (s->out.turn ? DID_TURN : 0) | (s->out.alone ? DID_ALONE : 0);
+    const uint32_t join = s->out.quiet ? DID_QUIET : DID_JOIN;
+    const uint32_t leave = s->out.leave_line ? DID_LEAVE_LINE : DID_LEAVE;
+    return (s->out.join ? join : 0) | (s->out.leave ? leave : 0) | (s->out.turn ? DID_TURN : 0) |
+           (s->out.alone ? DID_ALONE : 0);
+}
+
+/* What home and the nodes know of the place. */
+static inline void scene_note(struct scene *s, const struct rl_line *before,
+                              const struct rl_line_event *event) {
+    const bool is_answer = event->type == RL_LINE_EV_ANSWER;
+    const bool is_turn =
+        event->type == RL_LINE_EV_TURN || (is_answer && event->u.answer.said == RL_LINE_SAID_YES);
+    const uint64_t place = is_answer ? event->u.answer.place : event->u.place;
+    if (is_turn && s->standing != 0 && place == s->standing) {
+        s->is_given = true;
+    } else if (event->type == RL_LINE_EV_TAKE && !before->probes) {
+        assert_false(s->is_used);
+        s->is_used = true;
+    }
+}
+
+static inline void scene_check_leave(struct scene *s) {
+    const bool is_left = s->standing != s->line.place && s->standing != 0;
+    const bool has_to = is_left && !(s->is_given && s->is_used);
+    assert_int_equal(s->out.leave, has_to);
+    if (has_to) {
+        assert_true(s->out.leave_place == s->standing);
+        assert_int_equal(s->out.leave_home, s->standing_at);
+        assert_int_equal(s->out.leave_line, s->is_used);
+    }
+    if (is_left) {
+        s->standing = 0;
+        s->is_given = s->is_used = false;
+    }
 }
 
 static inline void scene_check(struct scene *s, const struct rl_line *before,
                                const struct rl_line_event *event) {
     const struct rl_line *line = &s->line;
-    if (event->type == RL_LINE_EV_WON && !before->probes) {
-        s->standing = 0; /* home took it out for the turn */
-    }
-    if (s->out.leave) {
-        assert_true(s->out.leave_place == s->standing);
-        assert_int_equal(s->out.leave_home, s->standing_at);
-        assert_true(s->standing != 0);
-        s->standing = 0;
-    }
+    scene_note(s, before, event);
+    scene_check_leave(s);
     if (line->place == event->new_place) {
         s->places++;
     } else {
@@ -80,14 +118,16 @@ static inline void scene_check(struct scene *s, const struct rl_line *before,
     if (s->out.join) {
         assert_true(s->heard >> line->home & 1);
         assert_true(line->place != 0);
-        assert_int_equal(line->state, RL_LINE_JOINING);
+        assert_int_equal(line->state, s->out.quiet ? RL_LINE_PAUSING : RL_LINE_JOINING);
         assert_true(s->standing == 0 || s->standing == line->place);
         s->standing = line->place;
         s->standing_at = line->home;
     }
     assert_true(s->standing == 0 || (s->standing == line->place && s->standing_at == line->home));
     assert_true(line->state != RL_LINE_OUT || s->standing == 0);
-    assert_true(s->standing != 0 || line->state == RL_LINE_OUT || line->state == RL_LINE_LISTENING);
+    assert_true(s->standing != 0 || line->state == RL_LINE_OUT ||
+                line->state == RL_LINE_LISTENING ||
+                (line->state == RL_LINE_PAUSING && s->is_of_many));
     assert_int_equal(s->out.turn, line->state == RL_LINE_TURN && before->state != RL_LINE_TURN);
     assert_true(!s->out.alone || line->state == RL_LINE_OUT);
     bool asks = line->state == RL_LINE_TURN || line->state == RL_LINE_TAKING;
@@ -103,6 +143,7 @@ static inline void scene_step(struct scene *s, struct rl_line_event event) {
     event.timeout_ns = TIMEOUT_NS;
     event.idle_ns = s->idle_ns;
     event.random = s->random;
+    event.is_of_one = !s->is_of_many;
     event.resource = RESOURCE;
     event.node_hashes = s->hashes;
     event.homes = s->homes;
@@ -177,6 +218,13 @@ static inline void scene_taking(struct scene *s) {
     scene_turn(s);
     assert_int_equal(scene_feed(s, RL_LINE_EV_TAKE), DID_NOTHING);
     assert_int_equal(s->line.state, RL_LINE_TAKING);
+}
+
+/* Its keys were passed to it by another node: home has not said that it knows. */
+static inline void scene_passed(struct scene *s) {
+    scene_waiting(s);
+    assert_int_equal(scene_say(s, RL_LINE_EV_PASS, s->line.place), DID_TURN);
+    assert_int_equal(scene_feed(s, RL_LINE_EV_TAKE), DID_NOTHING);
 }
 
 /* It has asked three times, as heir, for a key that others hold. */

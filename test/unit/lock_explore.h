@@ -48,6 +48,43 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word) {
     return random_next(&state);
 }
 
+static inline uint64_t hash_words(uint64_t hash, const uint64_t *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        hash = hash_word(hash, words[i]);
+    }
+    return hash;
+}
+
+static inline uint64_t ledger_hash(const struct world *w) {
+    const uint64_t now_ns = w->lock.now_ns;
+    const uint64_t words[] = {
+        w->turn,
+        w->lines,
+        w->upgrading,
+        w->upgrading ? now_ns - w->upgrade_ns : 0,
+        w->upgrading ? w->upgrade_ttl_ms : 0,
+        w->upgrading ? w->converted : 0,
+        w->reached,
+        w->unanswered,
+        w->asked,
+        w->set_round,
+        w->lease_ms,
+        w->early_ns,
+        w->awaited,
+        w->given,
+        w->raised,
+        w->counting_round,
+        w->fence,
+        w->random,
+        w->voters,
+        w->floor,
+        w->rules.n,
+        w->rules.node_timeout_ns,
+        w->rules.lost_margin_ns,
+    };
+    return hash_words(1, words, COUNT(words));
+}
+
 /* Times count from now on: nothing depends on the hour. */
 static inline uint64_t world_hash(const struct world *w) {
     const struct rl_lock *lock = &w->lock;
@@ -67,14 +104,10 @@ static inline uint64_t world_hash(const struct world *w) {
         lock->acquire.waits,
         lock->was_refused,
         lock->place,
-        w->turn,
-        w->lines,
+        lock->is_leased,
+        lock->state == RL_TRYING && lock->collect_ns != RL_NEVER ? lock->collect_ns - now_ns : 0,
         lock->renews,
         lock->reverts,
-        w->upgrading,
-        w->upgrading ? now_ns - w->upgrade_ns : 0,
-        w->upgrading ? w->upgrade_ttl_ms : 0,
-        w->upgrading ? w->converted : 0,
         lock->adopts,
         round->decision == RL_OPEN ? now_ns - round->sent_ns : 0,
         lock->acquire.tries,
@@ -90,29 +123,16 @@ static inline uint64_t world_hash(const struct world *w) {
         round->id,
         round->kind,
         round->decision,
-        w->reached,
-        w->unanswered,
-        w->set_round,
+        round->awaited,
+        lock->asked,
         lock->acquire.fences,
         lock->fence.value,
         lock->fence.nodes,
         lock->fence.floor,
         lock->reader_fence,
         state_is(w, 1u << RL_TRYING | 1u << RL_FENCING) ? now_ns - lock->set_ns : 0,
-        w->raised,
-        w->counting_round,
-        w->fence,
-        w->random,
-        w->voters,
-        w->floor,
-        w->rules.n,
-        w->rules.node_timeout_ns,
-        w->rules.lost_margin_ns,
     };
-    uint64_t hash = 1;
-    for (size_t i = 0; i < COUNT(words); i++) {
-        hash = hash_word(hash, words[i]);
-    }
+    uint64_t hash = hash_words(ledger_hash(w), words, COUNT(words));
     for (uint32_t i = 0; i < w->rules.n; i++) {
         hash = hash_word(hash, w->ballots[i].vote);
         hash = hash_word(hash, lock->acquire.fences ? w->counted[i] : 0);
@@ -238,7 +258,9 @@ static inline void world_probe(const struct world *w) {
             uint32_t up = ups[node % COUNT(ups)];
             world_try_vote(w, id - 1, node, GRANTS, moments[i], up);
             world_try_vote(w, id + 1, node, REFUSES, moments[i], up);
-            world_try_vote(w, id, node, (enum answer)((node + i) % ANSWERS), moments[i], up);
+            enum answer answer = (enum answer)((node + i) % ANSWERS);
+            world_try_vote(w, id, node, world_is_passed(w, id, node) ? GRANTS : answer, moments[i],
+                           up);
         }
     }
 }
@@ -266,8 +288,20 @@ static inline void world_explore(const struct world *w, struct exploration *expl
     if (exploration->visit != NULL) {
         exploration->visit(w);
     }
+    bool collects = w->lock.state == RL_TRYING && w->lock.collect_ns != RL_NEVER;
+    for (uint32_t node = 0; node <= w->rules.n && collects; node++) {
+        struct world next;
+        world_copy(&next, w);
+        if (node == w->rules.n) {
+            world_tick(&next, world_all(w));
+        } else if (model_out(&w->model) >> node & 1) {
+            world_ask(&next, node, w->model.now_ns, world_all(w));
+        }
+        world_explore(&next, exploration);
+    }
     for (uint32_t node = 0; node < w->rules.n; node++) {
-        for (enum answer answer = GRANTS; answer < ANSWERS && model_out(&w->model) >> node & 1;
+        enum answer last = world_is_passed(w, w->lock.round.id, node) ? GRANTS : BREAKS;
+        for (enum answer answer = GRANTS; answer <= last && model_out(&w->model) >> node & 1;
              answer++) {
             for (uint32_t i = 0; i == 0 || (i < exploration->counters && answer == GRANTS); i++) {
                 struct world next;

@@ -1,13 +1,15 @@
 /* A lock under test, beside it the model (lock_model.h) that says what it must do, and a ledger
  * that looks at both from outside and knows only what the nodes and the user would know. The
  * ledger, here, checks after each step what may never happen, whatever the model says:
- *   - a node that may have got our SET is left without a release and without a debt;
+ *   - a node that may have got our SET, or a key for our turn, is left without a release and
+ *     without a debt;
  *   - a SET is sent to a node that may not vote, or an attempt asks one node first without need, or
  *     too often;
  *   - an attempt takes keys for another place than the one whose turn it was given, or of an
  *     earlier turn;
  *   - a fence is granted that is not in place on a majority, or a counter is raised without need;
- *   - a validity is granted that does not run from the first SET;
+ *   - a validity is granted that does not run from the first SET, or from the first key that was
+ *     passed, or is longer than the keys live;
  *   - a reader is told that it is the writer without a majority that has converted, or for longer
  *     than these have; or an upgrade shortens the hold;
  *   - an operation ends twice, or ends without having begun, or never;
@@ -51,14 +53,17 @@ struct world {
     struct rl_actions out; /* of the last step */
     /* the ledger */
     uint32_t reached;               /* nodes that may have the key with the present token */
-    uint32_t unanswered;            /* of those that were sent the SET */
+    uint32_t asked;                 /* nodes that were sent the SET, or have voted without */
+    uint32_t unanswered;            /* of those that were sent it */
     uint32_t set_round;             /* the round of that SET */
-    uint64_t set_ns;                /* when it was sent */
+    uint64_t set_ns;                /* when it was sent, or the first key was passed */
+    uint32_t set_ms;                /* the shortest life of those keys */
     uint64_t counted[RL_NODES_MAX]; /* the counters that granted in time; 0: it did not */
     uint32_t counting_round;        /* the round in which they are, or the upgrade's */
     uint32_t raised;                /* nodes that answered that their counter is the fence now */
     uint64_t fence;                 /* of the grant that was told last */
     uint32_t life_ms;               /* the longest ttl of any key of the present token */
+    bool given;                     /* the attempt was by a turn: its keys may be anywhere */
     uint64_t turn;                  /* the place whose turn it was given, for the next attempt */
     uint64_t was_valid_ns;          /* before the step */
     uint64_t upgrade_ns;            /* when the last upgrade was sent */
@@ -68,9 +73,12 @@ struct world {
     bool upgrading;
     bool fencing;
     bool adopting, acquiring, extending, releasing, holding;
-    uint64_t random;  /* that the next events bring, as these do */
-    uint32_t voters;  /* of the nodes that are up */
-    uint64_t counter; /* of a vote */
+    uint64_t random;   /* that the next events bring, as these do */
+    uint32_t voters;   /* of the nodes that are up */
+    uint32_t lease_ms; /* of keys that the next attempt is passed; 0: it asks for them */
+    uint32_t awaited;  /* nodes of which it wants to hear */
+    uint64_t early_ns; /* so long before we are told of it a node has passed its key */
+    uint64_t counter;  /* of a vote */
     uint64_t floor;
     bool lines; /* there are lines to wait in */
     char token[RL_TOKEN_LEN + 1];
@@ -173,12 +181,16 @@ static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
     }
     CHECK(w, w->reached == 0);
     CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
-    w->unanswered = w->raised = 0;
+    w->unanswered = w->asked = w->raised = 0;
     w->set_round = w->counting_round = w->lock.round.id;
     w->set_ns = e->now_ns;
+    w->set_ms = w->lock.acquire.ttl_ms;
+    w->set_ms = e->lease_ms > 0 && e->lease_ms < w->set_ms ? e->lease_ms : w->set_ms;
+    w->given = w->turn != 0; /* home has written a key, or who held it before */
+    w->reached = w->given ? e->up : 0;
     memset(w->counted, 0, sizeof w->counted);
-    CHECK(w, x->send == 0 || x->send == e->voters);
-    CHECK(w, x->send == 0 || w->lock.place == w->turn);
+    CHECK(w, x->send == 0 || (x->send == e->voters && e->lease_ms == 0));
+    CHECK(w, w->lock.state != RL_TRYING || w->lock.place == w->turn);
     w->turn = 0;
 }
 
@@ -232,15 +244,21 @@ static inline void ledger_keys(struct world *w, const struct rl_event *e) {
     uint32_t told = x->release | x->owe | (sent_release ? x->send : 0);
     CHECK(w, ((x->release | x->send | x->repair) & ~e->up) == 0);
     CHECK(w, (x->owe & e->up) == 0);
-    if (e->type == RL_EV_VOTE && e->u.vote.round == w->set_round) {
+    if (e->type == RL_EV_VOTE && e->u.vote.round == w->set_round &&
+        e->u.vote.vote != RL_VOTE_NONE) {
         uint32_t bit = UINT32_C(1) << e->u.vote.node;
         bool ran = e->u.vote.vote == RL_VOTE_GRANTED ||
-                   (e->u.vote.vote == RL_VOTE_FAILED && e->u.vote.may_have_run);
+                   (e->u.vote.vote == RL_VOTE_FAILED && (e->u.vote.may_have_run || w->given));
         w->reached &= (w->unanswered & bit) && !ran ? ~bit : ~UINT32_C(0);
         w->unanswered &= ~bit;
+        w->asked |= bit;
+        if (e->u.vote.start_ns != 0 && e->u.vote.start_ns < w->set_ns && !x->late) {
+            w->set_ns = e->u.vote.start_ns;
+        }
     }
     if (e->type == RL_EV_DISOWN && x->lost == RL_RESULT_NONE) {
-        CHECK(w, x->release == 0 && x->owe == 0 && x->send == 0); /* others may need the keys */
+        CHECK(w, x->release == 0 && x->owe == 0); /* others may need the keys */
+        CHECK(w, x->send == 0 || w->lock.round.kind == RL_ROUND_EXTEND);
         w->reached = 0;
     } else if (state_is(w, NOT_OUT | 1u << RL_RELEASING)) {
         CHECK(w, (w->reached & ~told) == 0);
@@ -248,7 +266,8 @@ static inline void ledger_keys(struct world *w, const struct rl_event *e) {
     }
     if (x->send != 0 && w->lock.round.kind == RL_ROUND_ACQUIRE) {
         CHECK(w, (x->send & ~e->voters) == 0); /* the others may have forgotten another's key */
-        CHECK(w, (x->send & w->reached) == 0); /* once */
+        CHECK(w, (x->send & w->asked) == 0);   /* once */
+        w->asked |= x->send;
         w->reached |= x->send;
         w->unanswered |= x->send;
     }
@@ -271,7 +290,8 @@ static inline void ledger_life(struct world *w, const struct rl_event *e) {
     bool extends = e->type == RL_EV_EXTEND && w->out.extended != RL_RESULT_EXPIRED;
     CHECK(w, e->type != RL_EV_UPGRADE || ttl_ms <= w->life_ms);
     if (e->type == RL_EV_ATTEMPT || e->type == RL_EV_ADOPT) {
-        w->life_ms = ttl_ms;
+        w->life_ms = w->lock.acquire.ttl_ms;
+        w->life_ms = e->lease_ms > w->life_ms ? e->lease_ms : w->life_ms;
     } else if (e->type == RL_EV_RELEASE && e->u.token != NULL) {
         w->life_ms = REDLOCK_TTL_MS_MAX; /* whoever has set it may have asked for that */
     } else if (extends && ttl_ms > w->life_ms) {
@@ -340,7 +360,7 @@ static inline void ledger_validity(const struct world *w, const struct rl_event 
     CHECK(w, !w->holding || rl_lock_is_valid(&w->lock, until_ns - 1));
     CHECK(w, !w->holding || w->lock.lost_at_ns <= until_ns);
     if (w->out.tell && w->lock.round.kind != RL_ROUND_EXTEND) {
-        CHECK(w, until_ns <= w->set_ns + model_validity(&w->model, w->lock.acquire.ttl_ms));
+        CHECK(w, until_ns <= w->set_ns + model_validity(&w->model, w->set_ms));
     }
     CHECK(w, w->lock.acquire.max_hold_ms == 0 || !w->holding || until_ns <= w->model.hold_until_ns);
     CHECK(w, !rl_lock_is_valid(&w->lock, until_ns));

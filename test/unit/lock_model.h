@@ -14,6 +14,7 @@
 static inline void model_extend_decided(struct model *m, const struct rl_event *e,
                                         struct rl_actions *x) {
     if (m->won) {
+        m->leased = false;
         model_extension_over(m, x, RL_RESULT_OK);
         x->repair = m->no & e->up;
         m->may_hold |= x->repair;
@@ -81,6 +82,9 @@ static inline void model_count(struct model *m, const struct rl_event *e, struct
     if (yes < model_majority(m) && yes + out >= model_majority(m)) {
         return;
     }
+    if (yes >= model_majority(m) && (model_out(m) & m->awaited) != 0) {
+        return;
+    }
     m->open = false;
     m->won = yes >= model_majority(m);
     if (m->state == RL_TRYING || m->state == RL_FENCING) {
@@ -102,6 +106,12 @@ static inline void model_vote(struct model *m, const struct rl_event *e, struct 
     const struct rl_ballot_in *in = &e->u.vote;
     uint32_t bit = UINT32_C(1) << in->node;
     bool known = in->round == m->id && (model_out(m) & bit) != 0;
+    if (in->vote == RL_VOTE_NONE) { /* it has the key, and cannot say since when: it is asked */
+        bool asks = known && m->state == RL_TRYING && m->leased;
+        x->send = asks ? bit & e->voters & ~m->asked : 0;
+        m->asked |= x->send;
+        return;
+    }
     x->late = !known || !m->open;
     if (!known) {
         return;
@@ -112,13 +122,21 @@ static inline void model_vote(struct model *m, const struct rl_event *e, struct 
                     : in->vote == RL_VOTE_REFUSED         ? &m->no
                                                           : &m->failed;
     *set |= bit;
-    bool ran = in->vote == RL_VOTE_GRANTED || (in->vote == RL_VOTE_FAILED && in->may_have_run);
+    if (m->open && (m->yes & bit) && in->start_ns != 0 && in->start_ns < m->set_ns) {
+        m->set_ns = in->start_ns;
+    }
+    bool ran = in->vote == RL_VOTE_GRANTED ||
+               (in->vote == RL_VOTE_FAILED && (in->may_have_run || m->given));
     if (m->kind == RL_ROUND_ACQUIRE && !ran) {
         m->may_hold &= ~bit;
     }
     if (m->open) {
         m->counters[in->node] = in->counter;
         model_count(m, e, x);
+        if (m->open && m->awaited != 0 && set_size(m->yes) >= model_majority(m) &&
+            m->now_ns + 1000000 < m->collect_ns) {
+            m->collect_ns = m->now_ns + 1000000; /* it is no use to wait for long */
+        }
     } else if (m->state == RL_HELD && m->kind == RL_ROUND_EXTEND && m->won && (m->no & bit)) {
         x->repair = bit & e->up;
         m->may_hold |= x->repair;
@@ -134,16 +152,20 @@ static inline void model_begin_extend(struct model *m, const struct rl_event *e,
     }
     m->state = RL_EXTENDING;
     model_round(m, e, x, RL_ROUND_EXTEND);
+    m->may_hold |= m->given ? e->up : 0; /* and so has a longer life */
     model_count(m, e, x);
 }
 
 static inline void model_tick(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     bool may_give_up = model_acquires(m) && m->state != RL_GRANTED;
+    bool is_won = m->state == RL_TRYING && m->open && set_size(m->yes) >= model_majority(m);
     if (model_holds(m) && m->now_ns >= m->lost_ns) {
         model_lose(m, e, x, model_why_over(m));
     } else if (m->state == RL_HELD && m->now_ns >= m->renew_ns) {
         m->renews = true;
         model_begin_extend(m, e, x, m->wish.ttl_ms);
+    } else if (is_won && m->now_ns >= m->give_up_ns) {
+        model_collect(m, e, x); /* without the word that it waits for */
     } else if (may_give_up && m->now_ns >= m->give_up_ns) {
         model_let_go(m, e, x);
         x->acquired = RL_RESULT_DEADLINE;
@@ -154,6 +176,8 @@ static inline void model_tick(struct model *m, const struct rl_event *e, struct 
         model_ask(m, 0, x);
     } else if (m->state == RL_READY && m->now_ns >= m->retry_ns) {
         model_ask(m, m->turn, x);
+    } else if (m->state == RL_TRYING && m->now_ns >= m->collect_ns) {
+        model_collect(m, e, x);
     } else if (m->open && m->now_ns >= m->until_ns) {
         m->failed |= model_out(m);
         model_count(m, e, x);
@@ -255,12 +279,15 @@ static inline void model_abandon(struct model *m, const struct rl_event *e, stru
 }
 
 static inline void model_disown(struct model *m, const struct rl_event *e, struct rl_actions *x) {
-    (void)e;
     if (m->state == RL_LOST) {
         return; /* its validity ended in this moment */
     }
     if (m->state == RL_EXTENDING) {
         model_extension_over(m, x, RL_RESULT_CANCELED);
+    }
+    if (m->leased) { /* whoever keeps it expects it to live as long as was asked for */
+        m->ttl_ms = m->wish.ttl_ms;
+        model_round(m, e, x, RL_ROUND_EXTEND);
     }
     m->may_hold = 0;
     m->open = false;
@@ -300,7 +327,9 @@ static inline void model_step(struct model *m, const struct rl_event *e, struct 
 
 static inline uint64_t model_wake(const struct model *m) {
     uint64_t wake_ns = UINT64_MAX;
-    if (m->open) {
+    if (m->state == RL_TRYING && m->collect_ns < m->until_ns) {
+        wake_ns = m->collect_ns;
+    } else if (m->open) {
         wake_ns = m->until_ns;
     } else if (m->state == RL_BACKOFF || m->state == RL_WAITING || m->state == RL_READY) {
         wake_ns = m->retry_ns;

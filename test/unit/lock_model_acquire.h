@@ -39,6 +39,12 @@ static inline bool model_has_to_raise(struct model *m, const struct rl_event *e,
         model_attempt_over(m, e, x, RL_RESULT_EXPIRED);
         return true;
     }
+    if (m->now_ns >= m->give_up_ns) {
+        model_let_go(m, e, x);
+        x->acquired = RL_RESULT_DEADLINE;
+        model_end(m, RL_IDLE);
+        return true;
+    }
     m->carried = fence;
     m->state = RL_FENCING;
     model_round(m, e, x, RL_ROUND_FENCE);
@@ -83,20 +89,44 @@ static inline void model_acquire_decided(struct model *m, const struct rl_event 
 static inline void model_attempt(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     m->wish.tries -= m->wish.tries != RL_NO_LIMIT;
     m->turn = m->turn != 0 ? m->turn : e->place;
-    m->ttl_ms = m->wish.ttl_ms;
+    m->leased = e->lease_ms > 0;
+    m->ttl_ms = m->leased && e->lease_ms < m->wish.ttl_ms ? e->lease_ms : m->wish.ttl_ms;
     m->set_ns = m->now_ns;
+    m->collect_ns = UINT64_MAX;
     m->carried = e->floor > 0 ? e->floor : 1; /* 0 means that no fence is wanted */
     m->carried = m->wish.fences ? m->carried : 0;
     m->carried = m->carried < RL_FENCE_FLOOR_MAX ? m->carried : RL_FENCE_FLOOR_MAX;
     m->state = RL_TRYING;
     model_round(m, e, x, RL_ROUND_ACQUIRE);
-    m->may_hold = e->voters;
+    m->longest_ms = e->lease_ms > m->wish.ttl_ms ? e->lease_ms : m->wish.ttl_ms;
+    m->given = m->turn != 0; /* by its turn */
+    m->may_hold = m->given ? e->up : e->voters;
     if (set_size(e->voters) < model_majority(m)) {
-        m->may_hold = 0;
         model_count(m, e, x); /* nothing is sent that could not win */
-        x->send = x->release = 0;
+        x->send = 0;
+        x->release = m->given ? e->up : 0;
         m->failed = model_all(m);
+    } else if (m->leased) { /* it is told of its keys */
+        uint64_t quarter_ns = m->rules->node_timeout_ns / 4;
+        x->send = m->asked = 0;
+        m->awaited = e->awaited;
+        m->collect_ns = m->now_ns + (quarter_ns < 20000000 ? quarter_ns : 20000000);
     }
+}
+
+/* Nodes that have not told it of a key are asked, if that is of use. */
+static inline void model_collect(struct model *m, const struct rl_event *e, struct rl_actions *x) {
+    m->collect_ns = UINT64_MAX;
+    m->awaited = 0;
+    bool is_won = set_size(m->yes) >= model_majority(m);
+    if (is_won || m->now_ns >= model_worth_until(m)) {
+        m->failed |= is_won ? 0 : model_out(m);
+        model_count(m, e, x);
+        return;
+    }
+    x->send = model_out(m) & e->voters & ~m->asked;
+    m->until_ns = m->now_ns + m->rules->node_timeout_ns;
+    model_not_past_validity(m);
 }
 
 /* It asks, by a turn of this place; 0: by none. */
@@ -181,6 +211,8 @@ static inline void model_adopt(struct model *m, const struct rl_event *e, struct
     m->ttl_ms = m->wish.ttl_ms;
     m->set_ns = m->now_ns;
     m->carried = m->fence = 0;
+    m->leased = m->given = false;
+    m->collect_ns = UINT64_MAX;
     m->adopts = true;
     m->turn = 0;
     m->state = RL_TRYING;

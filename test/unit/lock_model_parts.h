@@ -25,10 +25,14 @@ struct model {
     bool was_refused;       /* waiting: by other clients, and not for its turn in this one */
     uint64_t turn;          /* whose place the attempt is to take; of no meaning when none is */
     uint32_t ttl_ms;
-    uint32_t longest_ms; /* ttl that was sent with this token */
+    uint32_t longest_ms; /* that a key of this token was given */
     uint32_t may_hold;
     /* the attempt */
-    uint64_t set_ns;                 /* its SETs */
+    uint64_t set_ns;                 /* its SETs, or the first key of those that were passed */
+    uint64_t collect_ns;             /* keys that it was not told of by then are asked for */
+    bool leased;                     /* keys were passed, and not extended by us so far */
+    bool given;                      /* nodes may have keys of it that nobody asked them for */
+    uint32_t asked;                  /* nodes that were asked one by one */
     uint64_t counters[RL_NODES_MAX]; /* what those that granted answered */
     uint64_t carried; /* what commands carry: the floor, later the fence; 0: neither */
     uint64_t fence;   /* that the user can see */
@@ -39,6 +43,7 @@ struct model {
     uint64_t until_ns;
     uint32_t id;
     uint32_t yes, no, failed; /* nodes, as masks */
+    uint32_t awaited;         /* a majority without these is none yet */
     bool open;
     bool won;
 };
@@ -105,13 +110,17 @@ static inline enum rl_result model_why_over(const struct model *m) {
 
 /* A lock that the watchdog keeps, and that may still grow older, is extended in time. */
 static inline void model_plan(struct model *m, const struct rl_event *e, bool unknown) {
-    bool may_grow = m->wish.renew_ms != 0 && m->valid_until_ns < m->hold_until_ns;
+    bool may_grow = m->valid_until_ns < m->hold_until_ns;
     uint64_t validity_ns = model_validity(m, m->wish.ttl_ms);
+    uint64_t left_ns = m->valid_until_ns - m->now_ns;
     m->renew_ns = UINT64_MAX;
-    if (may_grow) {
+    if (may_grow && m->leased) { /* others have chosen how long it lives, and it is not for long */
+        uint64_t soon_ns = left_ns / 3 < 50000000 ? left_ns / 3 : 50000000;
+        m->renew_ns = m->now_ns + (unknown ? rl_watch_retry_ns(left_ns, e->random) : soon_ns);
+    } else if (may_grow && m->wish.renew_ms != 0) {
         m->renew_ns = rl_watch_next_ns(m->valid_until_ns, validity_ns,
                                        (uint64_t)m->wish.renew_ms * 1000000, e->random);
-        uint64_t pause_ns = rl_watch_retry_ns(m->valid_until_ns - m->now_ns, e->random);
+        uint64_t pause_ns = rl_watch_retry_ns(left_ns, e->random);
         if (unknown && m->renew_ns < m->now_ns + pause_ns) {
             m->renew_ns = m->now_ns + pause_ns;
         }
@@ -217,7 +226,7 @@ static inline void model_round(struct model *m, const struct rl_event *e, struct
         model_not_past_validity(m);
     }
     m->id = m->id + 1 != 0 ? m->id + 1 : 1;
-    m->yes = m->no = 0;
+    m->yes = m->no = m->awaited = 0;
     m->failed = model_all(m) & ~asked;
     m->open = true;
     m->won = false;

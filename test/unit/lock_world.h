@@ -42,6 +42,7 @@ static inline void world_compare(const struct world *w, const struct rl_actions 
     CHECK(w, !(sets || x->repair) || lock->fence.floor == m->carried);
     CHECK(w, rl_lock_fence(lock) == m->fence);
     CHECK(w, lock->place == model_place(m));
+    CHECK(w, lock->is_leased == m->leased);
     if (m->id != 0) {
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_GRANTED) == m->yes);
         CHECK(w, rl_round_mask(&lock->round, RL_VOTE_REFUSED) == m->no);
@@ -69,7 +70,6 @@ static inline void world_note(struct world *w, const struct rl_event *e) {
 
 static inline void world_step(struct world *w, const struct rl_event *e) {
     struct rl_actions wanted;
-    uint32_t before = 1u << w->lock.state;
     w->adopting = w->adopting || e->type == RL_EV_ADOPT;
     w->acquiring = w->acquiring || e->type == RL_EV_ACQUIRE || e->type == RL_EV_ADOPT;
     w->extending = w->extending || e->type == RL_EV_EXTEND || e->type == RL_EV_UPGRADE;
@@ -78,9 +78,6 @@ static inline void world_step(struct world *w, const struct rl_event *e) {
     model_step(&w->model, e, &wanted);
     rl_lock_step(&w->lock, e, &w->out);
     world_note(w, e);
-    if (before == 1u << RL_READY && w->out.release == 0) {
-        wanted.release = 0; /* nothing was sent yet: a release is neither needed nor wrong */
-    }
     world_compare(w, &wanted);
     ledger_operations(w, e);
     ledger_attempts(w, e);
@@ -147,12 +144,30 @@ static inline void world_release_token(struct world *w, uint64_t now_ns, uint32_
     CHECK(w, memcmp(w->lock.token, w->token, sizeof w->token) == 0);
 }
 
-/* With a token that was never used: the number of the round that will be begun. */
+/* With a token that was never used: the number of the round that will be begun. Keys are passed to
+ * a place in line. */
 static inline void world_attempt(struct world *w, uint64_t now_ns, uint32_t up) {
     struct rl_event e = world_event(w, RL_EV_ATTEMPT, now_ns, up);
     snprintf(w->token, sizeof w->token, "%040x", (unsigned)(w->lock.round.id + 1));
     e.floor = w->floor;
     e.u.token = w->token;
+    e.lease_ms = w->lease_ms;
+    e.awaited = w->awaited;
+    if (w->lease_ms != 0 && w->turn == 0) {
+        e.place = w->turn = 6;
+    }
+    world_step(w, &e);
+}
+
+/* Whether the node's key is one that is passed: it was not asked for it, and says when that was. */
+static inline bool world_is_passed(const struct world *w, uint32_t round, uint32_t node) {
+    return w->model.leased && round == w->set_round && (w->asked >> node & 1) == 0;
+}
+
+/* It has passed its key, and is asked for its vote. */
+static inline void world_ask(struct world *w, uint32_t node, uint64_t now_ns, uint32_t up) {
+    struct rl_event e = world_event(w, RL_EV_VOTE, now_ns, up);
+    e.u.vote = (struct rl_ballot_in){.round = w->lock.round.id, .node = node};
     world_step(w, &e);
 }
 
@@ -161,11 +176,13 @@ static inline void world_vote_of(struct world *w, uint32_t round, uint32_t node,
     static const enum rl_vote votes[] = {RL_VOTE_GRANTED, RL_VOTE_REFUSED, RL_VOTE_FAILED,
                                          RL_VOTE_FAILED};
     struct rl_event e = world_event(w, RL_EV_VOTE, now_ns, up);
+    bool passed = answer == GRANTS && world_is_passed(w, round, node);
     e.u.vote = (struct rl_ballot_in){.round = round,
                                      .node = node,
                                      .vote = votes[answer],
                                      .reason = (int16_t)(answer >= ANSWERS_ERROR ? -56 : 0),
                                      .counter = answer == GRANTS ? w->counter : 0,
+                                     .start_ns = passed ? e.now_ns - w->early_ns : 0,
                                      .may_have_run = answer == BREAKS};
     world_step(w, &e);
 }

@@ -10,7 +10,7 @@
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define C "cccccccccccccccccccccccccccccccccccccccc"
 #define NOW_US INT64_C(1800000000000000)
-#define PLACE "0123456789abcdef0123456789abcdef"
+#define WAITER "0123456789abcdef0123456789abcdef01234567"
 
 static struct rl_seen_node nodes[NODES];
 static struct rl_seen keys[NODES][16];
@@ -248,7 +248,7 @@ static void permits_are_counted_slot_by_slot(void **state) {
     }
     set(0, "libredlock:slot:0:{s}", C, 100);
     add(3, "libredlock:line:permits:{s}");
-    member(3, PLACE ":w:1", 77);
+    member(3, WAITER ":w:1", 77);
     const struct rl_lock *locks = merge(2);
     assert_int_equal(locks[0].mode, RL_LOCK_EXCLUSIVE);
     assert_int_equal(locks[0].waiting, 0);
@@ -268,19 +268,19 @@ static void permits_are_counted_slot_by_slot(void **state) {
 static void who_waits_is_counted(void **state) {
     (void)state;
     add(1, "libredlock:line:{k}");
-    member(1, PLACE ":first:1", 50);
+    member(1, WAITER ":first:1", 50);
     nodes[1].seen[0].number = 4;
     add(2, "libredlock:line:{k}"); /* clients that see other nodes have another home */
-    member(2, PLACE ":other:2", 90);
+    member(2, WAITER ":other:2", 90);
     add(2, "libredlock:line:shared:{k}");
-    member(2, PLACE, 10);
-    set(2, "k", "reserved:" PLACE, 250);
+    member(2, WAITER, 10);
+    set(2, "k", "reserved", 250);
     const struct rl_lock *lock = merge(1);
     assert_int_equal(lock->class, RL_LOCK_FREE);
     assert_int_equal(lock->waiting, 6);
     assert_int_equal(lock->waiting_shared, 1);
     assert_int_equal(lock->waited_ms, 90);
-    assert_string_equal(lock->next, PLACE ":other:2");
+    assert_string_equal(lock->next, WAITER ":other:2");
     assert_int_equal(list.waiting, 6);
 }
 
@@ -333,10 +333,10 @@ static void locks_are_sorted(void **state) {
     set(0, "x", A, 1);
     add(0, "libredlock:line:{b}")->number = 2;
     add(0, "libredlock:line:{c}");
-    member(0, PLACE, 500);
+    member(0, WAITER, 500);
     nodes[0].seen[nodes[0].n - 1].number = 0; /* nobody any more */
     add(1, "libredlock:line:{c}");
-    member(1, PLACE, 400);
+    member(1, WAITER, 400);
     nodes[1].seen[nodes[1].n - 1].number = 1;
     merge(4);
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -423,10 +423,11 @@ static bool begins_with(const struct bytes *bytes, const char *word) {
     return bytes->length >= length && memcmp(bytes->data, word, length) == 0;
 }
 
-/* How many permits a semaphore has is kept for a day. */
+/* How many permits a semaphore has is kept for a day, and so is the node's secret. */
 static bool is_no_reservation(const struct server_key *key) {
     return key->is_line || (!begins_with(&key->value, "reserved") &&
-                            !begins_with(&key->name, "libredlock:permits:"));
+                            !begins_with(&key->name, "libredlock:permits:") &&
+                            !begins_with(&key->name, "libredlock:secret"));
 }
 
 size_t fake_node_keys(const struct fake_node *node) {

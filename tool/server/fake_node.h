@@ -200,7 +200,8 @@ size_t fake_node_accepted(const struct fake_node *node);    /* connections since
 size_t fake_node_connections(const struct fake_node *node); /* open now */
 size_t fake_node_listeners(const struct fake_node *node,
                            const char *channel); /* ... that listen; NULL: to any channel */
-/* Alive now, in all databases; but for reservations, which are nobody's and end by themselves. */
+/* Alive now, in all databases; but for reservations, which are nobody's and end by themselves, and
+ * what a node keeps of itself. */
 size_t fake_node_keys(const struct fake_node *node);
 size_t fake_node_lines(const struct fake_node *node); /* of them, lines: what a LEAVE that did not
                                                          arrive has left in them ends by itself */

@@ -185,7 +185,7 @@ enum server_broken {
     SERVER_BREAK_RAISE_LARGER = 1 << 3,    /* says yes where the counter is above, and leaves it */
     SERVER_BREAK_RAISE_ANYWHERE = 1 << 4,  /* raises where the token is not */
     SERVER_BREAK_COUNTER_TTL = 1 << 5,     /* the counter lives as long as the lock */
-    SERVER_BREAK_COUNTER_LEFT = 1 << 6,    /* an extension leaves the counter alone */
+    SERVER_BREAK_COUNTER_LEFT = 1 << 6,    /* an extension, or a turn's key, leaves it alone */
     SERVER_BREAK_LATE_EXPIRY = 1 << 7,     /* a key lives 1 ms longer */
     SERVER_BREAK_PARTIAL_SET = 1 << 8,     /* of several keys, sets those that are free */
     SERVER_BREAK_LOADED_SCRIPTS = 1 << 9,  /* knows every script by its hash */
@@ -193,13 +193,13 @@ enum server_broken {
     SERVER_BREAK_MESSAGES = 1 << 11,       /* nobody hears a message */
     SERVER_BREAK_TAKE_ANY = 1 << 12,       /* TAKE overwrites any key */
     SERVER_BREAK_TAKE_SHORTENS = 1 << 13,  /* ... gives its own key the life that is asked for */
-    SERVER_BREAK_TAKE_LEAVES = 1 << 14,    /* ... says yes to its own key, and leaves its life */
-    SERVER_BREAK_TAKE_KEEPS = 1 << 15,     /* ... leaves a reservation's life to the token */
-    SERVER_BREAK_TAKE_OTHERS = 1 << 16,    /* ... overwrites a reservation for another place */
+    SERVER_BREAK_TAKE_KEEPS = 1 << 14,     /* ... leaves the life of what is there */
+    SERVER_BREAK_PASS_BLIND = 1 << 15,     /* a release passes on whatever is there */
+    SERVER_BREAK_PASS_TWICE = 1 << 16,     /* ... and tells its counter, not counted up */
     SERVER_BREAK_SERVE_STAYS = 1 << 17,    /* who is served stays in the line */
     SERVER_BREAK_HEIR_UNTOLD = 1 << 18,    /* who becomes first is not told */
     SERVER_BREAK_LEAVE_BLIND = 1 << 19,    /* LEAVE deletes the key, whatever is there */
-    SERVER_BREAK_JOIN_ANEW = 1 << 20,      /* JOIN again gives a place a new score */
+    SERVER_BREAK_JOIN_ANEW = 1 << 20,      /* JOIN again gives a waiter a new score */
     SERVER_BREAK_JOIN_PASSES = 1 << 21,    /* JOIN says yes though others are before it */
     SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN drops nobody whose client is gone */
     SERVER_BREAK_SHARE_ANY = 1 << 23,      /* a reader overwrites any key */
@@ -222,12 +222,15 @@ enum server_permits_broken {
     SERVER_PERMITS_ABOVE = 1 << 1,   /* slots above a smaller number are given on */
     SERVER_PERMITS_PASS = 1 << 2,    /* who wants several keeps nobody behind it waiting */
     SERVER_PERMITS_TWICE = 1 << 3,   /* all who are served are told of the same slots */
-    SERVER_PERMITS_SERVED = 1 << 4,  /* who is told of slots has nothing reserved */
+    SERVER_PERMITS_SERVED = 1 << 4,  /* who is told of slots is not given them */
     SERVER_PERMITS_LIES = 1 << 5,    /* slots are named that there are not */
 };
 
 /* A server without keys, up since now. id: of its run and of its data, any number. */
 struct server *server_new(uint64_t id, uint64_t now_us);
+
+/* As SCRIPT LOAD answers: 40 hex digits and a zero. */
+void server_sha1(const void *script, size_t length, char hex[41]);
 
 /* All connections are closed. */
 void server_free(struct server *server);

@@ -18,7 +18,9 @@ struct change {
 
 #define OWN "redis.call('pexpire', k, math.max(redis.call('pttl', k), ms))"
 #define HELD "if x ~= v then"
+#define RESERVED "if x and x ~= v and not (turn and x == 'reserved') then"
 #define ABOVE "if not c or above[i] and not shared then return 0 end"
+#define HEIR "local function heir(l, was, me, k)\nlocal m\n"
 #define SET "redis.call('set', k, v, 'PX', ms)"
 
 static const struct change changes[] = {
@@ -44,32 +46,33 @@ static const struct change changes[] = {
     {SERVER_BREAK_COUNTER_TTL, 0, "extend", "'pexpire', KEYS[i], ARGV[4])",
      "'pexpire', KEYS[i], ARGV[2])"},
     {SERVER_BREAK_COUNTER_LEFT, 0, "extend", "if type(c) ~= 'table' then", "if false then"},
-    {SERVER_BREAK_PARTIAL_SET, 0, "take", "if x and x ~= v and (p == '' or",
-     "if x and x ~= v and (p ~= '' and"},
+    {SERVER_BREAK_COUNTER_LEFT, 0, NULL, "if n and redis.pcall('set', c,",
+     "if false and redis.pcall('set', c,"},
+    {SERVER_BREAK_PARTIAL_SET, 0, "take", RESERVED,
+     "if x and x ~= v and turn and x ~= 'reserved' then"},
     {SERVER_BREAK_PARTIAL_SET, 0, "take", SET,
-     "if p == '' then redis.call('set', k, v, 'PX', ms, 'NX') else " SET " end"},
-    {SERVER_BREAK_TAKE_ANY, 0, "take", "if x and x ~= v and (p == ''",
-     "if x and x ~= v and p == '' and (p == ''"},
+     "if not turn then redis.call('set', k, v, 'PX', ms, 'NX') else " SET " end"},
+    {SERVER_BREAK_TAKE_ANY, 0, "take", RESERVED, "if x and x ~= v and not turn then"},
     {SERVER_BREAK_TAKE_SHORTENS, 0, "take", OWN, "redis.call('pexpire', k, ms)"},
-    {SERVER_BREAK_TAKE_LEAVES, 0, "take", OWN, ""},
+    {SERVER_BREAK_TAKE_KEEPS, 0, "take", OWN, ""},
     {SERVER_BREAK_TAKE_KEEPS, 0, "take", SET,
      "local left = redis.call('pttl', k)\nredis.call('set', k, v, 'PX', left > 0 and left or ms)"},
-    {SERVER_BREAK_TAKE_OTHERS, 0, "take", "local any = p == '********************************'",
-     "local any = true"},
+    {SERVER_BREAK_PASS_BLIND, 0, "release_line",
+     "not tried and (mine or not x or x == 'reserved') and", "not tried and"},
+    {SERVER_BREAK_PASS_TWICE, 0, "release_line", "math.max(c + 1, f)", "math.max(c, f)"},
     {SERVER_BREAK_SERVE_STAYS, 0, NULL, "local m = redis.pcall('zpopmin', l)[1]",
      "local m = first(l)"},
     {SERVER_BREAK_SERVE_STAYS, 0, "join", "elseif free then\nredis.call('zrem', l, m)",
      "elseif free then"},
-    {SERVER_BREAK_HEIR_UNTOLD, 0, NULL, "local function heir(l, was, me)\nfor i = 1, 16 do",
-     "local function heir(l, was, me)\nfor i = 1, 0 do"},
-    {SERVER_BREAK_LEAVE_BLIND, 0, "leave", "if v == mine then", "if type(v) == 'string' then"},
+    {SERVER_BREAK_HEIR_UNTOLD, 0, NULL, HEIR "for i = 1, 16 do", HEIR "for i = 1, 0 do"},
+    {SERVER_BREAK_LEAVE_BLIND, 0, "leave", "if v == me then", "if type(v) == 'string' then"},
     {SERVER_BREAK_JOIN_ANEW, 0, "join", "redis.call('zadd', l, 'nx', s, me)",
      "redis.call('zadd', l, s, me)"},
     {SERVER_BREAK_JOIN_PASSES, 0, "join", "if not m or m == me then\nyes = free",
      "if free or not m or m == me then\nyes = free"},
-    {SERVER_BREAK_JOIN_DEAD, 0, "join", "if not gone(m) then break end", "if true then break end"},
-    {SERVER_BREAK_SHARE_ANY, 0, "take", "if x and not was[i] and (p == ''",
-     "if false and (p == ''"},
+    {SERVER_BREAK_JOIN_DEAD, 0, "join", "if hears(m) then break end", "if true then break end"},
+    {SERVER_BREAK_SHARE_ANY, 0, "take", "if x and not was[i] and not (turn and",
+     "if false and not (turn and"},
     {SERVER_BREAK_SHARE_SHORTENS, 0, NULL,
      "local last = tonumber(redis.call('zrange', z, -1, -1, 'withscores')[2])", "local last = e"},
     {SERVER_BREAK_SHARE_ENDS, 0, "release_line",
@@ -92,7 +95,7 @@ static const struct change changes[] = {
      "local free = {}\n"
      "for i = 0, tonumber(mode) - 1 do\n"
      "local x = redis.call('get', slot(i))\n"
-     "if not x or x == 'reserved' or x == mine then free[#free + 1] = slot(i) end\n"
+     "if not x or x == 'reserved' or x == v then free[#free + 1] = slot(i) end\n"
      "end\n"
      "if #free < n then return '0 1 100' end\n"
      "for i = 1, n do KEYS[i] = free[i] end\n"},
@@ -119,7 +122,7 @@ static const struct change changes[] = {
     {0, SERVER_PERMITS_TWICE, NULL, "local s = pick(v, k, n, 0)",
      "local s = told and #told == n and told or pick(v, k, n, 0)"},
     {0, SERVER_PERMITS_TWICE, NULL, "told = true\n", "told = s\n"},
-    {0, SERVER_PERMITS_SERVED, NULL, "reserve(v, s, string.sub(m, 1, 32), ms)", ""},
+    {0, SERVER_PERMITS_SERVED, NULL, "give(v, s, m, ms)\ntold = true\n", "told = true\n"},
     {0, SERVER_PERMITS_LIES, NULL, "table.concat(s, ' ')",
      "string.gsub(table.concat(s, ' '), '%d+', function(i) return i + 16 end)"},
 };

@@ -270,9 +270,9 @@ static int redis_status_reply(lua_State *lua) {
 
 static int redis_sha1hex(lua_State *lua) {
     size_t length = 0;
-    char hex[SHA1_HEX_SIZE];
+    char hex[RL_SHA1_LEN + 1];
     const char *text = luaL_checklstring(lua, 1, &length);
-    sha1_hex(text, length, hex);
+    rl_sha1_hex(text, length, hex);
     lua_pushstring(lua, hex);
     return 1;
 }

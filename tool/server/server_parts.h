@@ -16,9 +16,9 @@
 #ifndef SERVER_SERVER_PARTS_H
 #define SERVER_SERVER_PARTS_H
 
+#include "base/sha1.h"
 #include "server/server.h"
 #include "server/server_keys.h"
-#include "server/sha1.h"
 #include "server/splitmix.h"
 
 struct lua_State;
@@ -165,7 +165,7 @@ void do_zscore(struct call *call);
 struct script {
     const char *name; /* of the library's: "release"; NULL: another client's */
     struct bytes text;
-    char sha1[SHA1_HEX_SIZE];
+    char sha1[RL_SHA1_LEN + 1];
     int function;                    /* in the registry of Lua's state; 0: it is not compiled */
     uint32_t broken, permits_broken; /* ... as these servers have it */
 };

@@ -10,11 +10,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/sha1.h"
 #include "redis/scripts/scripts.h"
 #include "server/server_parts.h"
-#include "server/sha1.h"
 
-#define SHA1_LENGTH (SHA1_HEX_SIZE - 1)
+#define SHA1_LENGTH RL_SHA1_LEN
+
+void server_sha1(const void *script, size_t length, char hex[41]) {
+    rl_sha1_hex(script, length, hex);
+}
 #define COMPILED_MAX 64 /* of other clients, at a time */
 #define NONE SIZE_MAX
 
@@ -39,7 +43,7 @@ static struct script *add(const char *text, size_t length, const char *sha1) {
     struct script *script = &scripts[n_scripts++];
     *script = (struct script){.name = NULL};
     bytes_set(&script->text, text, length);
-    memcpy(script->sha1, sha1, SHA1_HEX_SIZE);
+    memcpy(script->sha1, sha1, RL_SHA1_LEN + 1);
     return script;
 }
 
@@ -81,11 +85,11 @@ static size_t find_sha1(const struct resp_arg *sha1) {
 }
 
 static size_t find_or_add(const struct resp_arg *text) {
-    char sha1[SHA1_HEX_SIZE];
+    char sha1[RL_SHA1_LEN + 1];
     size_t found = find_text(text);
     if (found == NONE) {
         found = n_scripts;
-        sha1_hex(text->data, text->length, sha1);
+        rl_sha1_hex(text->data, text->length, sha1);
         add(text->data, text->length, sha1);
     }
     return found;

@@ -1,25 +1,24 @@
--- The place gets its turn, or stays in line. May be sent again and again.
+-- A waiter gets its turn, or stands in line. May be sent again and again.
 --
--- KEYS: the resource, or the permits' key. ARGV: the place, the holder's name ("": none), for how
--- long it has waited and the life of a reservation, both in ms. Of a semaphore then the slot from
--- which on to look for free ones ("": those that are reserved for it already, or any), and "1" if it
--- only peeks: it will hear nothing and does not stay in line ("" for locks); and the mode as in
--- take.lua. Returns "1": it is its turn, the key is reserved for it, or for readers, and it is out
--- of the line; of a semaphore "1 S1 .. Sm", the slots that are reserved for it. Or "0 RANK LIFE": so
--- many are before it, and the life in ms of the key, or of the slot that ends first (-1: none ends;
--- 0: there is no key, or there are free slots; where others read at least 1000, since that is not a
--- reservation which soon ends). Or the error PERMITS, as take.lua.
+-- KEYS: the resource, or the permits' key. ARGV: the value that it will hold with, for how long it
+-- has waited and for how long the key is its own if this is its turn, both in ms. Of a semaphore then
+-- the slot from which on to look for free ones ("": any). Then "peek":
+-- it will hear nothing and does not stay in line, "quiet": it only stands in line; and the mode as
+-- in take.lua. Returns "1": it is its turn, its value is in the key, or the key is reserved for
+-- readers, and it is out of the line; of a semaphore "1 S1 .. Sm", the slots that have its value. Or
+-- "0 RANK LIFE": so many are before it, and the life in ms of the key, or of the slot that ends
+-- first (-1: none ends; 0: there is no key, or there are free slots; where others read at least
+-- 1000). Or the error PERMITS, as take.lua.
 --
 -- Can it take a lock away? No: it writes to a key only where there is none, or a reservation for
--- nobody, for this place, or for readers. A key of another type is an error, before anything is
--- written.
+-- nobody or for readers. Can it shorten a life? No: a key that has its value already is left as it
+-- is. A key of another type is an error, before anything is written.
 --
 -- The first in line, by its score, keeps its place as it came: an answer that was lost and a JOIN
--- that comes twice change nothing. Places before it whose clients are gone are dropped, at most 16,
--- and those that this client has left where its LEAVE did not arrive. (A peek leaves them: another
--- lock of its client may stand there. Of a semaphore only those that want as many.) If the key is
--- free and one before it lives, that one is served; and before all writers readers that have waited
--- longer. Asked to look elsewhere a place gives up what is reserved for it: other nodes refused it.
+-- that comes twice change nothing. Dead waiters before it are dropped, at most 16, and those that
+-- this client has left where its LEAVE did not arrive. (A peek leaves them: another lock of its
+-- client may stand there. Of a semaphore only those that want as many.) If the key is free and one
+-- before it lives, that one is served; and before all writers readers that have waited longer.
 --
 -- A reader gets a yes if the key is reserved for readers; or if it is free, or shared, and no living
 -- writer has waited longer. So a stream of readers lets every writer in, and a reader that waits
@@ -27,18 +26,12 @@
 -- others that wait to read come, too; only where the key is shared and a writer waits none but this
 -- one. If the key is free and a writer has waited longer, the writer is served.
 -- include: part_line.lua
-local k, p, ms, mode = KEYS[1], ARGV[1], ARGV[4], ARGV[7] or ''
-local me, mine = ARGV[2] == '' and p or p .. ':' .. ARGV[2], 'reserved:' .. p
+local k, me, ms, how, mode = KEYS[1], ARGV[1], ARGV[3], ARGV[5] or '', ARGV[6] or ''
 local was, yes
--- gone: whether nobody listens on the channel of the place's client.
-local function gone(m)
-    local c = 'libredlock:client:' .. string.sub(m, 1, 16)
-    return redis.pcall('pubsub', 'numsub', c)[2] == 0
-end
--- stay: puts the place into the line, unless it stands there.
+-- stay: puts the value into the line, unless it stands there.
 local function stay(l)
     local t = redis.call('time')
-    local s = string.format('%.0f', t[1] * 1000000 + t[2] - ARGV[3] * 1000)
+    local s = string.format('%.0f', t[1] * 1000000 + t[2] - ARGV[2] * 1000)
     redis.call('zadd', l, 'nx', s, me)
     redis.call('pexpire', l, 600000)
 end
@@ -50,13 +43,17 @@ if mode == '' or mode == 'shared' then
     if mode == 'shared' then l, q = q, l end
     was = first(l)
     if mode == '' then
-        yes = v == mine
-        if not yes then
-            stay(l)
+        if v == me then
+            redis.call('zrem', l, me)
+            heir(l, was, nil, k)
+            return '1'
+        end
+        stay(l)
+        if how == '' then
             local r = free and redis.pcall('zrange', q, 0, 0, 'withscores')
             if r and r[2] then
                 local w = redis.pcall('zrange', l, 0, 0, 'withscores')
-                if w[2] and tonumber(r[2]) < tonumber(w[2]) and serve_shared(k, ms) then
+                if w[2] and tonumber(r[2]) < tonumber(w[2]) and serve_shared(k, 250) then
                     free = false
                 end
             end
@@ -66,22 +63,23 @@ if mode == '' or mode == 'shared' then
                     yes = free
                     break
                 end
-                if string.sub(m, 1, 16) == string.sub(p, 1, 16) then
+                if string.sub(m, 1, 16) == string.sub(me, 1, 16) then
                     redis.call('zrem', l, m)
                 elseif free then
                     redis.call('zrem', l, m)
                     if tell(m, 'turn') then
-                        redis.call('set', k, 'reserved:' .. string.sub(m, 1, 32), 'PX', ms)
+                        own(k, m, ms)
                         break
                     end
                 else
-                    if not gone(m) then break end
+                    if hears(m) then break end
                     redis.call('zrem', l, m)
                 end
             end
         end
         if yes then
-            redis.call('set', k, mine, 'PX', ms)
+            -- Where it cannot be written the nodes are asked all the same.
+            own(k, me, ms)
             redis.call('zrem', l, me)
         end
     else
@@ -90,28 +88,28 @@ if mode == '' or mode == 'shared' then
         for i = 1, 16 do
             local m = first(l)
             if not m or m == me then break end
-            if string.sub(m, 1, 16) ~= string.sub(p, 1, 16) and not gone(m) then break end
+            if string.sub(m, 1, 16) ~= string.sub(me, 1, 16) and hears(m) then break end
             redis.call('zrem', l, m)
         end
         local w
         for i = 1, 16 do
             w = first(q)
-            if not w or not gone(w) then break end
+            if not w or hears(w) then break end
             redis.pcall('zrem', q, w)
             w = first(q)
         end
         local s = w and redis.pcall('zscore', q, w)
         local before = type(s) ~= 'string' or tonumber(redis.call('zscore', l, me)) < tonumber(s)
-        yes = v == 'reserved:shared' or before and (is or free)
-        if free and not before and not serve(k, q, ms) then yes = true end
+        yes = how == '' and (v == 'reserved:shared' or before and (is or free))
+        if how == '' and free and not before and not serve(k, q, ms) then yes = true end
         if yes then
             redis.call('zrem', l, me)
-            if free or not w then serve_shared(k, ms, is) end
-            if not is then redis.call('set', k, 'reserved:shared', 'PX', ms) end
+            if free or not w then serve_shared(k, 250, is) end
+            if not is then redis.call('set', k, 'reserved:shared', 'PX', 250) end
         end
         heir(q, wrote)
     end
-    heir(l, was, me)
+    heir(l, was, me, k)
     if yes then return '1' end
     local left = redis.call('pttl', k)
     if left == -2 then left = 0 end
@@ -120,7 +118,7 @@ if mode == '' or mode == 'shared' then
 end
 -- include: part_permit.lua
 -- include: part_permit_serve.lua
-local n, from, peeks = wants(p), ARGV[5], ARGV[6] ~= ''
+local n, from, peeks = wants(me), ARGV[4], how == 'peek'
 k = tonumber(mode)
 local e = disagree(k)
 if e then
@@ -131,37 +129,32 @@ keep(mode)
 local v, s = redis.call('mget', slots(k)), {}
 was = first(l)
 for i = 1, k do
-    if from == '' and v[i] == mine then s[#s + 1] = i - 1 end
+    if v[i] == me then s[#s + 1] = i - 1 end
 end
-if #s ~= n then
+local has = #s == n
+if not has then
     s = nil
     if not peeks then stay(l) end
     for i = 1, 16 do
         serve(v, k, ms, me)
         local m = first(l)
         if not m or m == me then
-            s = pick(v, k, n, tonumber(from) or 0, mine)
+            if how ~= 'quiet' then s = pick(v, k, n, tonumber(from) or 0) end
             break
         end
-        if (peeks or string.sub(m, 1, 18) ~= string.sub(p, 1, 18)) and not gone(m) then break end
+        if (peeks or string.sub(m, 1, 18) ~= string.sub(me, 1, 18)) and hears(m) then break end
         redis.call('zrem', l, m)
     end
 end
 if s then
-    for i = 1, k do
-        if v[i] == mine then
-            redis.call('del', slot(i - 1))
-            v[i] = false
-        end
-    end
-    reserve(v, s, p, ms)
+    if not has then give(v, s, me, ms) end
     redis.call('zrem', l, me)
     if from ~= '' then serve(v, k, ms) end
 end
 heir(l, was, me)
 if s then return '1 ' .. table.concat(s, ' ') end
 local left = 0
-if not pick(v, k, n, 0, mine) then
+if not pick(v, k, n, 0) then
     left = -1
     for i = 1, k do
         local t = redis.call('pttl', slot(i - 1))

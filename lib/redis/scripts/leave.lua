@@ -1,26 +1,28 @@
--- The place no longer wants its turn.
+-- A waiter no longer wants its turn.
 --
--- KEYS: the resource, or the permits' key. ARGV: the place, the holder's name as it joined with
--- ("": none), the life of a reservation in ms, and the mode as in take.lua. Returns 1: it was in
--- the line, or something was reserved for it; 0.
+-- KEYS: the resource, or the permits' key. ARGV: the value that it joined with; for how long the
+-- next one has the key when it gets its turn, in ms; "line" if it only leaves the line; and the mode
+-- as in take.lua. Returns 1: it was in the line, or its value was in the key; 0.
 --
--- Can it end a lock? No: it writes only where the reservation for this very place is, or where one
--- for nobody is or nothing. What was reserved for this place goes to the next, or to the readers
--- that wait, or is deleted. A key with a token is left alone, whoever's it is: this client's own
--- attempt may have replaced the reservation meanwhile. A reservation for readers is for all whose
--- turn it is, so it is left to them, and ends by itself.
+-- Can it end a lock? The value is that of a waiter which has not asked the nodes with it, and never
+-- will; one that has leaves the line alone (line.h in lib/core). So a key that has it is nobody's,
+-- and goes to the next, or to the readers that wait, or is deleted. A key with another token is left
+-- alone. A reservation for readers is for all whose turn it is, so it is left to them, and ends by
+-- itself.
 --
 -- Where it was the last writer in the line, the readers that waited behind it are served, if it is
--- no writer that holds. Those behind a place that wanted several permits may be served now.
+-- no writer that holds. Those behind a waiter that wanted several permits may be served now.
 -- include: part_line.lua
-local k, p, ms, mode = KEYS[1], ARGV[1], ARGV[3], ARGV[4] or ''
-local me = ARGV[2] == '' and p or p .. ':' .. ARGV[2]
-local mine, was, n = 'reserved:' .. p
-if mode == 'shared' then
-    local l = 'libredlock:line:shared:{' .. k .. '}'
+local k, me, ms, how, mode = KEYS[1], ARGV[1], ARGV[2], ARGV[3] or '', ARGV[4] or ''
+local was, n
+if mode == 'shared' or how == 'line' then
+    local l = 'libredlock:line:' .. (mode == 'shared' and 'shared:' or '') .. '{' .. k .. '}'
+    if how == 'line' and mode ~= '' and mode ~= 'shared' then
+        l = 'libredlock:line:permits:{' .. ARGV[5] .. '}'
+    end
     was = first(l)
     n = redis.call('zrem', l, me)
-    heir(l, was)
+    heir(l, was, nil, how == '' and k)
     return n
 elseif mode == '' then
     -- include: part_serve.lua
@@ -28,13 +30,13 @@ elseif mode == '' then
     was = first(l)
     n = redis.call('zrem', l, me)
     local v = redis.pcall('get', k)
-    if v == mine then
+    if v == me then
         n = 1
-        if not serve(k, l, ms) and not serve_shared(k, ms) then redis.call('del', k) end
+        if not serve(k, l, ms) and not serve_shared(k, 250) then redis.call('del', k) end
     elseif not first(l) and (not v or v == 'reserved' or v == 'redlock:shared') then
-        serve_shared(k, ms, v == 'redlock:shared')
+        serve_shared(k, 250, v == 'redlock:shared')
     end
-    heir(l, was)
+    heir(l, was, nil, k)
     return n
 end
 -- include: part_permit.lua
@@ -43,7 +45,7 @@ k, was = kept(mode), first(l)
 n = redis.call('zrem', l, me)
 local v = redis.pcall('mget', slots(k))
 for i = 1, k do
-    if v[i] == mine then
+    if v[i] == me then
         redis.call('del', slot(i - 1))
         v[i] = false
         n = 1

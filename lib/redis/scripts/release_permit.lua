@@ -1,7 +1,7 @@
 -- Gives up each slot that has the value, and hands them on.
 --
 -- KEYS: the slots. ARGV: the value, for how long a slot is reserved in ms ("0": it is deleted), how,
--- how many permits there are, if that is not kept here, and the resource. Returns "R W F S", and goes
+-- how many permits there are, if that is not kept here, and the resource. Returns "R W F S 0 0", and goes
 -- about it, as release_line.lua does. To serve is to give whatever slots are free, also others than
 -- these, to those who wait, in order; one above a number that was lowered is given to nobody.
 --
@@ -12,14 +12,13 @@ if #KEYS == 1 and how == 'serve' and
     redis.pcall('exists', 'libredlock:line:permits:{' .. ARGV[5] .. '}') == 0 and
     redis.pcall('get', KEYS[1]) == v then
     redis.call('del', KEYS[1])
-    return '1 0 0 0'
+    return '1 0 0 0 0 0'
 end
 -- include: part_line.lua
 -- include: part_permit.lua
 -- include: part_permit_serve.lua
 -- include: part_count.lua
 local given, served, others, e = 0, 0, 0
-local to = #how == 32 and 'reserved:' .. how or 'reserved'
 for i = 1, #KEYS do
     local x = redis.pcall('get', KEYS[i])
     local mine = x == v
@@ -27,7 +26,7 @@ for i = 1, #KEYS do
     if mine then
         given = 1
         if how ~= 'serve' and grace ~= '0' then
-            del = redis.pcall('set', KEYS[i], to, 'PX', grace).err
+            del = redis.pcall('set', KEYS[i], 'reserved', 'PX', grace).err
         end
     elseif type(x) == 'table' and not string.find(x.err, 'WRONGTYPE', 1, true) then
         e = x
@@ -43,4 +42,4 @@ if was then
     heir(l, was)
 end
 if how ~= '' then count(l) end
-return e or string.format('%.0f %.0f %.0f %.0f', given, w + others, longest, served)
+return e or string.format('%.0f %.0f %.0f %.0f 0 0', given, w + others, longest, served)

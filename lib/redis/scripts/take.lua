@@ -2,23 +2,21 @@
 --
 -- KEYS: the resources, or the slots of a semaphore; with a fence their counters behind them. ARGV:
 -- the value, its life in ms, the least fence that is good ("": no fence), the life of the counters
--- in ms, the place ("": none), for how long readers shut the door behind them in ms ("": not at
--- all), and the mode: "" exclusive, "shared", or how many permits the semaphore has, followed by
+-- in ms, "1" if it has its turn ("": it has not), for how long readers shut the door behind them in
+-- ms ("": not at all), and the mode: "" exclusive, "shared", or how many permits the semaphore has, followed by
 -- its resource. Returns "1 W F FENCE": W wait in the lines of these resources here, the first of
--- them for F ms (a writer without a place is not told: 0 and 0); or "0 I LIFE": the first key that
+-- them for F ms (a writer without a turn is not told: 0 and 0); or "0 I LIFE": the first key that
 -- refuses, counted from 1, and its life in ms (-1: it never ends); or the error PERMITS: this node
 -- keeps another number, and slots are in use.
 --
--- It is a vote, as SET NX is one. What may it overwrite? With a place, a reservation, which nobody
+-- It is a vote, as SET NX is one. What may it overwrite? In its turn a reservation, which nobody
 -- relies on: a release wrote it in place of a token that its owner had given up. It is "reserved",
--- or "reserved:" and a place, or for readers "reserved:shared"; no token begins so, tokens being
--- hex digits. A reservation for another place refuses, which order needs and safety does not. The
--- place of 32 times "*" gets past all of them: clients that disagree about home, and so are each
--- first in a line, use it. And its own key, whose life it prolongs and never shortens: a vote that
--- was counted stands as long as it was counted on.
+-- or for readers "reserved:shared"; no token begins so, tokens being hex digits. And its own key,
+-- which home or whoever held before has written for it, and whose life it prolongs and never
+-- shortens: a vote that was counted stands as long as it was counted on.
 --
 -- A reader's vote is a lease: it refuses writers and no readers (part_readers.lua). An intent keeps
--- out readers that have no place and no lease yet, or a stream of them would let no writer in; that
+-- out readers that have no turn and no lease yet, or a stream of them would let no writer in; that
 -- is order, so it may be forbidden or lost. A token refuses a reader, also the reader's own: a
 -- writer that becomes a reader extends (extend.lua).
 --
@@ -32,8 +30,8 @@
 -- The first lines are for the first reader where no writer waits, without a fence, which is the
 -- usual case: the same as what follows, in half the commands and without its functions.
 local v, ms, f = ARGV[1], ARGV[2], ARGV[3] or ''
-local p, shut, mode = ARGV[5] or '', ARGV[6] or '', ARGV[7] or ''
-if mode == 'shared' and #KEYS == 1 and p == '' and shut == '' then
+local turn, shut, mode = ARGV[5] == '1', ARGV[6] or '', ARGV[7] or ''
+if mode == 'shared' and #KEYS == 1 and not turn and shut == '' then
     local k = KEYS[1]
     local z = 'libredlock:readers:{' .. k .. '}'
     if redis.pcall('exists', k, z, 'libredlock:intent:{' .. k .. '}',
@@ -47,8 +45,7 @@ if mode == 'shared' and #KEYS == 1 and p == '' and shut == '' then
         return '1 0 0 0'
     end
 end
-local n, mine = f == '' and #KEYS or #KEYS / 2, p ~= '' and 'reserved:' .. p
-local any = p == '********************************'
+local n = f == '' and #KEYS or #KEYS / 2
 if mode == 'shared' then
     -- include: part_count.lua
     -- include: part_readers.lua
@@ -59,12 +56,11 @@ if mode == 'shared' then
         local k = KEYS[i]
         local x = redis.call('get', k)
         was[i] = x == 'redlock:shared'
-        if x and not was[i] and (p == '' or x ~= 'reserved' and x ~= 'reserved:shared' and
-            x ~= mine and not (any and string.sub(x, 1, 9) == 'reserved:')) then
+        if x and not was[i] and not (turn and (x == 'reserved' or x == 'reserved:shared')) then
             return string.format('0 %.0f %.0f', i, redis.call('pttl', k))
         end
         ends[i] = was[i] and lease(k, v)
-        if p == '' and not ends[i] then
+        if not turn and not ends[i] then
             local left = redis.pcall('pttl', 'libredlock:intent:{' .. k .. '}')
             if type(left) == 'number' and left > 0 then
                 return string.format('0 %.0f %.0f', i, left)
@@ -97,8 +93,7 @@ local owns = false
 for i = 1, n do
     local x = redis.call('get', KEYS[i])
     owns = owns or x == v
-    if x and x ~= v and (p == '' or x ~= 'reserved' and x ~= mine and
-        not (any and string.sub(x, 1, 9) == 'reserved:')) then
+    if x and x ~= v and not (turn and x == 'reserved') then
         return string.format('0 %.0f %.0f', i, redis.call('pttl', KEYS[i]))
     end
 end
@@ -114,7 +109,7 @@ for i = 1, n do
     if f ~= '' then redis.call('set', KEYS[n + i], s, 'PX', ARGV[4]) end
 end
 if line then redis.call('set', number, mode, 'PX', 86400000) end
-if p == '' then return '1 0 0 ' .. s end
+if not turn then return '1 0 0 ' .. s end
 -- include: part_count.lua
 if line then
     count(line)
