@@ -18,7 +18,7 @@ static const char *unfit_text(enum rl_standing standing) {
                                              : "may evict keys";
 }
 
-/* As a client does it (lib/client/eligibility.c). */
+/* As a client does it (lib/nodes/eligibility.c). */
 static void judge(struct rl_seen_node *node, const struct rl_info *info) {
     const struct rl_args *args = node->wire->args;
     const int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);

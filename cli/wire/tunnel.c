@@ -4,8 +4,8 @@
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 
-#include "client/tls_settings.h"
 #include "exits.h"
+#include "nodes/tls_settings.h"
 #include "redlock/redlock.h"
 #include "say.h"
 

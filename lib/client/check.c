@@ -6,8 +6,8 @@
 #include <assert.h>
 
 #include "client/reserve.h"
-#include "client/subscription.h"
-#include "client/waiting.h"
+#include "nodes/subscription.h"
+#include "wait/waiting.h"
 
 /* -- A lock -- */
 

@@ -3,12 +3,12 @@
 
 #include <assert.h>
 
-#include "client/calls.h"
-#include "client/line.h"
-#include "client/line_call.h"
-#include "client/listening.h"
-#include "client/notification.h"
-#include "client/ready.h"
+#include "lock/calls.h"
+#include "lock/ready.h"
+#include "nodes/listening.h"
+#include "nodes/notification.h"
+#include "wait/line.h"
+#include "wait/line_call.h"
 
 void rl_closing_check(redlock_client *client) {
     if (client->phase != RL_CLIENT_CLOSING) {

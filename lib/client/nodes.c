@@ -3,17 +3,17 @@
 
 #include <assert.h>
 
-#include "client/answer.h"
-#include "client/calls.h"
-#include "client/eligibility.h"
 #include "client/env.h"
-#include "client/line_call.h"
-#include "client/line_event.h"
-#include "client/listening.h"
-#include "client/metrics.h"
-#include "client/place.h"
-#include "client/query.h"
+#include "lock/answer.h"
+#include "lock/calls.h"
+#include "nodes/eligibility.h"
+#include "nodes/listening.h"
+#include "nodes/place.h"
+#include "query/query.h"
 #include "redis/node_auth.h"
+#include "wait/line_call.h"
+#include "wait/line_event.h"
+#include "watch/metrics.h"
 
 static struct rl_client_node *place_of(struct rl_node *node) {
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);

@@ -2,7 +2,7 @@
 #include "client/opening.h"
 
 #include "base/bits.h"
-#include "client/eligibility.h"
+#include "nodes/eligibility.h"
 
 #define JOIN_NS (UINT64_C(50) * 1000000) /* on_open waits so long for more than a quorum */
 

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/sized.h"
-#include "client/message.h"
 #include "client/options.h"
+#include "lock/message.h"
 
 #define DURATION_MS_MAX 3600000 /* connect, node and reconnect times: an hour */
 #define TIMER_MS 1              /* how late a timer of libuv is by its resolution alone */

@@ -1,7 +1,7 @@
 /* See put_off.h. */
 #include "client/put_off.h"
 
-#include "client/query.h"
+#include "query/query.h"
 
 void rl_put_off(redlock_client *client, uint64_t now_ns) {
     const uint64_t since_ns = client->flushing.flushed_ns;

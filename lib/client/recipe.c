@@ -4,11 +4,11 @@
 #include <assert.h>
 
 #include "client/env.h"
-#include "client/notification.h"
 #include "client/options.h"
 #include "client/own.h"
-#include "client/ready.h"
 #include "client/reserve.h"
+#include "lock/ready.h"
+#include "nodes/notification.h"
 
 static void on_due(struct rl_deadline *item, uint64_t now_ns) {
     struct rl_recipe *recipe = RL_CONTAINER(item, struct rl_recipe, deadline);

@@ -27,7 +27,6 @@
 
 #include "base/list.h"
 #include "base/memory.h"
-#include "client/resource.h"
 #include "core/calibration.h"
 #include "core/call.h"
 #include "core/deadline.h"
@@ -41,6 +40,7 @@
 #include "redlock/redlock.h"
 #include "redlock/semaphore.h"
 #include "redlock/token.h"
+#include "wait/resource.h"
 
 static_assert(RL_TOKEN_LEN == RL_COMMAND_TOKEN_LEN, "core and redis agree on the token");
 static_assert(RL_PENDING_MAX <= RL_NODE_REQUESTS_MAX / 2, "what is pending fits into one sending");

@@ -22,21 +22,21 @@
 #include <assert.h>
 
 #include "base/mark.h"
-#include "client/calls.h"
 #include "client/check.h"
 #include "client/closing.h"
-#include "client/delivery.h"
 #include "client/env.h"
-#include "client/line.h"
-#include "client/listening.h"
-#include "client/lock_life.h"
 #include "client/opening.h"
 #include "client/own.h"
 #include "client/put_off.h"
-#include "client/query.h"
-#include "client/ready.h"
-#include "client/step.h"
-#include "client/waiting.h"
+#include "lock/calls.h"
+#include "lock/delivery.h"
+#include "lock/lock_life.h"
+#include "lock/ready.h"
+#include "lock/step.h"
+#include "nodes/listening.h"
+#include "query/query.h"
+#include "wait/line.h"
+#include "wait/waiting.h"
 
 /* -- What is due -- */
 

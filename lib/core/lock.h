@@ -107,7 +107,7 @@
  *        is sent when the hold counts as a reader's, after a downgrade or an upgrade that was not
  *        won, and none is sent while an upgrade is open. But it may run later than it should: a
  *        node that has not answered it counts for no upgrade, and for no extension of the writer
- *        that has come of one, since the token may be there before it runs (client/mode.h);
+ *        that has come of one, since the token may be there before it runs (mode/mode.h);
  *      - whatever else runs late does no harm: a conversion to the token needs a lease of this
  *        token, which a release ends, and keeps more out, not less; an extension that does not
  *        convert leaves token and lease what they are; the repair of a reader is refused by any
@@ -121,7 +121,7 @@
  *     the other. Others are kept out there that need not be, until one that converts has run.
  *     A downgrade makes none either: it lets others in on a node only after the hold has counted as
  *     a reader's, and the lease that it leaves ends no earlier than the token would have.
- *     For an adoption nobody knows what was sent before: it is never upgraded (client/lock.c).
+ *     For an adoption nobody knows what was sent before: it is never upgraded (lock/lock.c).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H

@@ -14,7 +14,7 @@
  *
  * Readers hold beside each other: they ask all at once, and none of them is active. One is when
  * some must wait for a writer: the first of those, who stands in line for all of them, until it is
- * granted (client/waiting.h).
+ * granted (wait/waiting.h).
  *
  * This is courtesy, not safety: if two locks of one client asked at once, the nodes would keep them
  * apart as they keep other clients apart.

@@ -1,4 +1,4 @@
-/* Waiting in line (lib/client/line.h) on fake nodes: where JOIN goes and when, whatever is answered
+/* Waiting in line (lib/wait/line.h) on fake nodes: where JOIN goes and when, whatever is answered
  * to it; and what is said on the client's channel, true or not. Its ends are in line_end_test.c, a
  * home that is silent in slow_home_test.c. */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* The client's own channel (lib/client/listening.h) on fake nodes: wanted, confirmed, told, lost
+/* The client's own channel (lib/nodes/listening.h) on fake nodes: wanted, confirmed, told, lost
  * and refused, beside the subscriptions of an election or without them. The room is driven by hand,
  * as the line of a resource does it. */
 #include <setjmp.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "client/listening.h"
 #include "fake/five.h"
+#include "nodes/listening.h"
 #include "redlock/election.h"
 
 struct scene {

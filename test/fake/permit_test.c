@@ -8,13 +8,13 @@
 
 #include <cmocka.h>
 
-#include "client/line_call.h"
 #include "client/state.h"
 #include "core/home.h"
 #include "fake/five.h"
 #include "marks.h"
 #include "messages.h"
 #include "redlock/semaphore.h"
+#include "wait/line_call.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define K 3

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "client/listening.h"
 #include "client/state.h"
 #include "fake/waiter.h"
+#include "nodes/listening.h"
 
 static void never_answers(struct waiter *w, const char *command) {
     const struct fake_rule rule = {.command = command, .action = FAKE_ANSWER, .delay_ms = 3600000};

@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "client/line_call.h"
 #include "client/state.h"
 #include "core/home.h"
 #include "fake/waiter.h"
+#include "wait/line_call.h"
 
 #define STRANGER_MS 3600000
 #define LINE_KEY "libredlock:line:{" FIVE_RESOURCE "}"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/line_call.h"
 #include "core/fence.h"
+#include "wait/line_call.h"
 
 #define ID "0123456789abcdef"
 #define TAIL "01234567"

@@ -242,7 +242,7 @@ objects() {
             *) echo "$source $scratch/$(basename "$source" .c).o" ;;
             esac
         done
-        for room in base core redis client election uv; do
+        for room in base core redis client lock mode nodes query wait watch election uv; do
             for source in "$root/lib/$room"/*.c; do
                 echo "$source $scratch/lib/$room+$(basename "$source" .c).o"
             done

@@ -1,8 +1,8 @@
 /* The presets "lines", "phases" and "turns": see options.h. Derived over what is common to all
  * presets, from a stream of its own. Faults come one at a time more often than not: what one of
  * them costs is to be seen. */
-#include "client/mode.h"
 #include "core/pending.h"
+#include "mode/mode.h"
 #include "redis/node.h"
 #include "sim/options.h"
 #include "sim/random.h"

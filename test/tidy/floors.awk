@@ -48,13 +48,25 @@ function edge(from, to, why) {
 BEGIN {
     # open.c gives a client its world, and has the interface for a header. Arrows go down. "include" are the public headers, and functions of the interface for those
     # who know nothing else of a room.
-    n = split("core:base redis:base uv:base client:core client:redis client:tls client:base tls:base " \
-        "election:base blocking:base open:client open:uv open:base", pair, " ")
+    n = split("core:base redis:base uv:base client:tls nodes:tls tls:base election:base blocking:base " \
+        "open:client open:uv open:base lock:mode lock:nodes lock:wait lock:watch mode:wait wait:nodes " \
+        "wait:watch", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); rooms[ab[1], ab[2]] = 1 }
-    # One file of a room that may be known: what a recipe needs of a client, and the thread with a
-    # loop that blocking calls use.
-    n = split("election:client/recipe blocking:client/recipe blocking:uv/loop_thread", \
-        pair, " ")
+    # The rooms of a client stand on the core, and know the data of the client and what surrounds it.
+    n = split("lock mode nodes query wait watch", seven, " ")
+    for (i = 1; i <= n; i++) {
+        rooms["client", seven[i]] = lists[seven[i], "client/state"] = lists[seven[i], "client/env"] = 1
+        lists[seven[i], "client/own"] = lists[seven[i], "client/reserve"] = 1
+    }
+    seven[++n] = "client"
+    for (i = 1; i <= n; i++)
+        rooms[seven[i], "base"] = rooms[seven[i], "core"] = rooms[seven[i], "redis"] = 1
+    # One file of a room that may be known, or may know a room: what a recipe needs of a client, the
+    # thread with a loop that blocking calls use, and where what is heard goes up again.
+    n = split("election:client/recipe blocking:client/recipe blocking:uv/loop_thread " \
+        "lock:client/options lock:client/check mode:lock/step nodes:wait/resource wait:lock/lock_life " \
+        "wait:lock/op wait:lock/ready wait:mode/mode wait/line_event:lock wait/line_event:mode " \
+        "watch:lock/message", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); lists[ab[1], ab[2]] = 1 }
     # Nobody calls the file that opens and closes clients.
     doors["client/client"] = 1

@@ -15,7 +15,7 @@
 #   own-header  each .c has a header with its name, and what it gives to others is declared there
 #   data        the header with the client's and the lock's data has no functions
 #   outside     uv.h is for lib/uv, hiredis for lib/redis
-#   user-code   in lib/client nothing but the turn calls the user
+#   user-code   in the rooms of a client nothing but the turn calls the user
 set -u
 
 # shellcheck source=test/tidy/rules.sh

@@ -12,7 +12,7 @@
     }
     line = code(line)
     if (FILENAME ~ /\.h$/) words(line)
-    if (FILENAME ~ /^client\// && FILENAME != "client/turn.c" &&
+    if (FILENAME ~ /^(client|lock|mode|nodes|query|wait|watch)\// && FILENAME != "client/turn.c" &&
         line ~ /^ .*(->|\.|[^a-z_])callback\(|^ .*(->|\.)on_[a-z]+\(/)
         print "user", FILENAME, FNR
     if (FILENAME == "client/state.h" && line ~ /^[a-z].*[a-z_0-9]\(/ &&

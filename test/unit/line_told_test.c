@@ -1,9 +1,9 @@
 /* What is said on a client's channel: whose turn it is, who is the heir, what a node has passed on
  * and who comes next; and nothing else is taken for that. */
-#include "client/line_call.h"
 #include "core/fence.h"
 #include "redis/received.h"
 #include "unit/check.h"
+#include "wait/line_call.h"
 
 #define ID "0123456789abcdef"
 #define NUMBER "fedcba9876543210"

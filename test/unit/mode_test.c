@@ -1,6 +1,6 @@
 /* Changes of the mode: which commands convert, which nodes an upgrade and the writer's extensions
- * count on, and what an upgrade's end means. The argument is in client/mode.h. */
-#include "client/mode.h"
+ * count on, and what an upgrade's end means. The argument is in mode/mode.h. */
+#include "mode/mode.h"
 
 #include <redlock/redlock.h>
 

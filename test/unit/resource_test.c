@@ -1,5 +1,5 @@
 /* The table of resources: one entry for each name, whatever bytes it has, also if memory fails. */
-#include "client/resource.h"
+#include "wait/resource.h"
 
 #include <stdlib.h>
 

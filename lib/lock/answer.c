@@ -1,0 +1,89 @@
+/* See answer.h. */
+#include "lock/answer.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/require.h"
+#include "lock/calls.h"
+#include "lock/step.h"
+#include "mode/mode.h"
+#include "mode/permit_answer.h"
+#include "wait/line_call.h"
+#include "wait/line_release.h"
+
+/* A fence that leaves no room to count, or none where one was asked for. */
+static bool has_bad_fence(const struct rl_request *request, const struct rl_answer *answer) {
+    const bool asks = request->counter > 0 &&
+                      (request->kind == RL_COMMAND_TAKE || request->kind == RL_COMMAND_UPGRADE);
+    return answer->counter > RL_FENCE_VOTE_MAX ||
+           (asks && answer->verdict == RL_YES && answer->counter == 0);
+}
+
+/* What the core is to make of an answer. */
+static enum rl_outcome outcome_of(const struct rl_request *request,
+                                  const struct rl_answer *answer) {
+    static const enum rl_outcome outcomes[] = {
+        [RL_YES] = RL_OUTCOME_YES,
+        [RL_NO] = RL_OUTCOME_NO,
+        [RL_ERROR] = RL_OUTCOME_ERROR,
+        [RL_NOSCRIPT] = RL_OUTCOME_NOSCRIPT,
+        [RL_NOT_REDIS] = RL_OUTCOME_PROTOCOL_ERROR,
+        [RL_UNANSWERED] = RL_OUTCOME_UNANSWERED,
+    };
+    bool sets_by_script =
+        rl_command_acquires((enum rl_command_kind)request->kind) && request->kind != RL_COMMAND_SET;
+    assert((size_t)answer->verdict < sizeof outcomes / sizeof outcomes[0]);
+    assert(answer->counter == 0 || answer->verdict == RL_YES);
+    if (answer->verdict == RL_ERROR && sets_by_script) {
+        return RL_OUTCOME_PROTOCOL_ERROR; /* it may have stopped half-way, with a key set */
+    }
+    if (has_bad_fence(request, answer)) {
+        return RL_OUTCOME_PROTOCOL_ERROR; /* its key is set */
+    }
+    return outcomes[answer->verdict];
+}
+
+static uint32_t latency_us(const struct rl_node *node, const struct rl_request *request) {
+    const uint64_t us = rl_request_latency_ns(request, rl_io_step_ns(node->io)) / 1000;
+    return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+void rl_answer_take(struct rl_node *node, struct rl_request *request,
+                    const struct rl_answer *answer) {
+    struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
+    struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
+    enum rl_outcome outcome = outcome_of(request, answer);
+    int16_t reason = answer->reason;
+    struct rl_event event;
+    RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has none */
+    assert(call->lock->client == place->client);
+    assert(request->kind != RL_COMMAND_READ); /* the queries' */
+    assert(answer->verdict != RL_ERROR || reason != 0);
+    assert(place->client->calls.outstanding > 0);
+    place->client->calls.outstanding--;
+    if (answer->verdict == RL_ERROR) {
+        place->error = reason;
+        snprintf(place->words, sizeof place->words, "%s", answer->text);
+    } else if (has_bad_fence(request, answer)) {
+        reason = REDLOCK_ERR_NODE_PROTOCOL;
+    }
+    if (answer->line.time_us != 0) {
+        place->calibration = (struct rl_calibration){request->began_ns, answer->line.time_us};
+        place->secret = answer->line.secret;
+    }
+    rl_mode_learn(call->lock, place->index, request, answer);
+    if (call->lock->permit != NULL) {
+        rl_permit_learn(call->lock, place->index, request, answer);
+    }
+    rl_line_learn(call->lock, place, request, answer);
+    if (rl_call_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
+        event.u.vote.latency_us = latency_us(node, request);
+        place->client->stats.late_votes += rl_step_event(call->lock, &event);
+    }
+    if (rl_command_releases((enum rl_command_kind)request->kind) && answer->verdict != RL_YES) {
+        rl_calls_given_up(place->client, place->index,
+                          rl_line_place_of(place->client, request->token));
+    }
+    rl_calls_settle(place, call, outcome);
+}

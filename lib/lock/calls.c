@@ -1,0 +1,403 @@
+/* See calls.h. */
+#include "lock/calls.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mark.h"
+#include "base/require.h"
+#include "client/env.h"
+#include "lock/lock_life.h"
+#include "mode/mode.h"
+#include "nodes/place.h"
+#include "redis/native.h"
+#include "redis/request.h"
+#include "wait/line_call.h"
+#include "wait/line_release.h"
+
+/* -- Memory: allocated once, used again -- */
+
+#define ROUNDS_AT_FIRST 4 /* the first block has room for so many fan-outs */
+
+static bool call_grow(redlock_client *client) {
+    uint32_t count = ROUNDS_AT_FIRST * client->n_nodes;
+    if (count < client->calls.count) {
+        count = client->calls.count;
+    }
+    struct rl_lock_call_block *block =
+        rl_alloc(&client->memory, 1, sizeof *block + count * sizeof block->calls[0]);
+    if (block == NULL) {
+        return false;
+    }
+    block->next = client->calls.blocks;
+    assert(client->calls.free == NULL); /* all others are out or pending */
+    assert(client->calls.count + count > client->calls.count);
+    client->calls.blocks = block;
+    client->calls.count += count;
+    for (uint32_t i = 0; i < count; i++) {
+        block->calls[i].next_free = client->calls.free;
+        client->calls.free = &block->calls[i];
+    }
+    return true;
+}
+
+static struct rl_lock_call *call_take(redlock_lock *lock) {
+    redlock_client *client = lock->client;
+    if (client->calls.free == NULL && !call_grow(client)) {
+        return NULL;
+    }
+    struct rl_lock_call *call = client->calls.free;
+    client->calls.free = call->next_free;
+    RL_REQUIRE(call->lock == NULL); /* nobody uses it */
+    call->lock = lock;
+    rl_lock_ref(lock);
+    return call;
+}
+
+static void call_give_back(struct rl_lock_call *call) {
+    redlock_lock *lock = call->lock;
+    RL_REQUIRE(lock != NULL); /* once */
+    redlock_client *client = lock->client;
+    call->lock = NULL;
+    call->next_free = client->calls.free;
+    client->calls.free = call;
+    rl_lock_unref(lock);
+}
+
+void rl_calls_free(redlock_client *client) {
+    RL_REQUIRE(client->calls.outstanding == 0); /* or an answer would be written to what is gone */
+    assert(client->pending_releases == 0);
+    while (client->calls.blocks != NULL) {
+        struct rl_lock_call_block *block = client->calls.blocks;
+        client->calls.blocks = block->next;
+        rl_free(&client->memory, block);
+    }
+    client->calls.free = NULL;
+}
+
+/* -- What is sent -- */
+
+static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_kind kind,
+                                         uint8_t mode) {
+    static const enum rl_command_kind kinds[RL_CALL_KINDS] = {
+        [RL_CALL_SET] = RL_COMMAND_SET,         [RL_CALL_TAKE] = RL_COMMAND_TAKE,
+        [RL_CALL_RAISE] = RL_COMMAND_RAISE,     [RL_CALL_EXTEND] = RL_COMMAND_EXTEND,
+        [RL_CALL_UPGRADE] = RL_COMMAND_UPGRADE, [RL_CALL_RELEASE] = RL_COMMAND_RELEASE,
+    };
+    assert(kind < RL_CALL_KINDS);
+    const bool is_plain = mode != RL_SHARED && lock->core.fence.floor == 0 && lock->target.n == 1 &&
+                          (mode != RL_PERMIT || lock->target.take == 1);
+    return kind == RL_CALL_SET && !is_plain ? RL_COMMAND_TAKE : kinds[kind]; /* without a place */
+}
+
+/* What is the same for all nodes. */
+static void request_fill(struct rl_request *request, const redlock_lock *lock,
+                         enum rl_call_kind kind) {
+    const struct rl_lock *core = &lock->core;
+    const uint8_t mode = rl_mode_of(lock, kind);
+    assert(core->ttl_ms > 0 || kind == RL_CALL_RELEASE);
+    *request = (struct rl_request){
+        .target = &lock->target,
+        .ttl_ms = core->ttl_ms,
+        .counter = kind != RL_CALL_RELEASE ? core->fence.floor : 0,
+        .kind = (uint8_t)command_kind(lock, kind, mode),
+        .lock_mode = mode,
+        .from = RL_NO_SLOT,
+        .announces = lock->announces,
+    };
+    memcpy(request->token, core->token, RL_TOKEN_LEN);
+    if (lock->permit != NULL) {
+        assert(lock->permit->slots.n > 0);
+        request->slots = lock->permit->slots;
+    }
+    if (kind == RL_CALL_TAKE) {
+        request->has_turn = true;
+        request->shut_ms = lock->holding.shuts ? RL_MODE_SHUT_MS : 0;
+    }
+}
+
+/* Writes the command, unless it is written already: what a fan-out sends is the same for all nodes,
+ * but for a release, which home is told otherwise, and for an extension that converts, which some
+ * are not told to. That is in the other half of the buffer. It is written anew for a node that does
+ * not know the script yet, or releases in another way than the node before it. */
+static const char *format(redlock_client *client, const struct rl_node *node,
+                          struct rl_request *request, size_t *length) {
+    rl_node_put_script(node, request);
+    const bool other = request->mode != RL_RELEASE_PLAIN || request->converts;
+    char *wire = client->io.wire + (other ? client->io.wire_room : 0);
+    struct rl_written *written = &client->calls.written[other];
+    if (written->length == 0 || written->kind != request->kind ||
+        written->whole_script != request->whole_script) {
+        *written = (struct rl_written){rl_request_format(request, wire), request->kind,
+                                       request->whole_script};
+    }
+    request->successor = NULL; /* is the plan's: a script that was forgotten passes to nobody */
+    *length = written->length;
+    RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
+    return wire;
+}
+
+/* It is of one key, which is deleted as a lock's is. */
+static bool is_single(const struct rl_request *request) {
+    assert(request->lock_mode <= RL_PERMIT);
+    return request->lock_mode == RL_EXCLUSIVE ||
+           (request->lock_mode == RL_PERMIT && request->slots.n == 1);
+}
+
+/* A release is not the same for all: home serves who waits, and not all have a command for it. */
+static void put_form(struct rl_request *request, const struct rl_release_plan *plan,
+                     const struct rl_client_node *node) {
+    const bool at_home = plan->homes >> node->index & 1;
+    request->mode = (uint8_t)(at_home ? plan->mode : RL_RELEASE_PLAIN);
+    request->grace_ms = plan->grace_ms;
+    request->lease_ms = plan->lease_ms;
+    request->counter = plan->counter;
+    request->successor = plan->successor;
+    request->intent_ms = request->lock_mode == RL_EXCLUSIVE ? plan->intent_ms : 0;
+    const bool plain = !at_home && plan->grace_ms == 0 && plan->successor[0] == '\0' &&
+                       request->target->n == 1 && is_single(request) && request->intent_ms == 0 &&
+                       !(request->announces && request->target->notifies);
+    request->kind = (uint8_t)(plain                             ? rl_native_kind(&node->node)
+                              : request->lock_mode == RL_PERMIT ? RL_COMMAND_RELEASE_PERMIT
+                                                                : RL_COMMAND_RELEASE_LINE);
+}
+
+void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
+    redlock_client *client = lock->client;
+    memset(client->calls.written, 0, sizeof client->calls.written);
+    request_fill(&client->calls.request, lock, kind);
+    if (kind == RL_CALL_RELEASE) {
+        rl_line_plan_release(lock, &client->calls.plan);
+    }
+}
+
+static void call_init(struct rl_lock_call *call, const redlock_lock *lock, enum rl_call_kind kind,
+                      uint32_t round) {
+    rl_call_init(&call->sent, &lock->core, kind, round);
+    if (kind == RL_CALL_RELEASE && lock->holding.is_adopted) {
+        /* Its former holder may have asked for a longer life: no other bound is known. */
+        rl_pending_release_init(&call->sent.pending, lock->core.rules, REDLOCK_TTL_MS_MAX);
+    }
+}
+
+int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round, uint32_t node) {
+    redlock_client *client = lock->client;
+    assert(node < client->n_nodes);
+    struct rl_lock_call *call = call_take(lock);
+    if (call == NULL) {
+        RL_MARK(SEND_NO_MEMORY);
+        return REDLOCK_ERR_NOMEM;
+    }
+    assert(client->calls.request.target == &lock->target); /* rl_calls_format() */
+    call_init(call, lock, kind, round);
+    call->request = client->calls.request;
+    if (kind == RL_CALL_RELEASE) {
+        put_form(&call->request, &client->calls.plan, &client->nodes[node]);
+    } else if (kind == RL_CALL_EXTEND) {
+        call->request.converts = rl_mode_converts(lock, node);
+    }
+    size_t length;
+    const char *wire = format(client, &client->nodes[node].node, &call->request, &length);
+    int16_t why =
+        rl_node_send(&client->nodes[node].node, &call->request, wire, length, lock->core.now_ns);
+    if (why == 0) {
+        client->calls.outstanding++;
+        if (call->request.converts) {
+            rl_mode_convert_sent(lock, node);
+        }
+        const enum rl_release_mode mode = (enum rl_release_mode)call->request.mode;
+        if (mode == RL_RELEASE_SERVE || mode == RL_RELEASE_LOOK) {
+            rl_line_release_sent(lock, node, mode);
+        }
+    } else {
+        call_give_back(call);
+    }
+    return why;
+}
+
+bool rl_calls_again(struct rl_node *node, struct rl_request *request) {
+    struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
+    assert(call->sent.kind == RL_CALL_SET || call->sent.kind == RL_CALL_TAKE); /* see node.h */
+    (void)node;
+    if (!rl_lock_has_token(&call->lock->core, request->token)) {
+        RL_MARK(SET_NOT_AGAIN);
+        return false;
+    }
+    return true;
+}
+
+/* -- Pending releases -- */
+
+static void owe_changed(struct rl_client_node *node, uint32_t count_before) {
+    assert(node->client->pending_releases >= count_before); /* it is part of them */
+    assert(node->pending_releases.count <= RL_PENDING_MAX);
+    node->client->pending_releases += node->pending_releases.count;
+    node->client->pending_releases -= count_before;
+    rl_place_update(node);
+}
+
+/* What became of one node's release; the lock may have another token by now. */
+static void trace_release(struct rl_client_node *node, enum redlock_event_type type,
+                          const struct rl_lock_call *call, const redlock_lock *lock) {
+    redlock_client *client = node->client;
+    if (client->trace != NULL) {
+        char token[RL_TOKEN_LEN + 1];
+        memcpy(token, call->request.token, RL_TOKEN_LEN);
+        token[RL_TOKEN_LEN] = '\0';
+        redlock_event event = {.type = type,
+                               .now_ns = rl_client_now_ns(client),
+                               .lock = lock,
+                               .node = node->node.url.name,
+                               .token = token};
+        client->trace(&event, client->trace_data);
+    }
+}
+
+static void owe_drop(struct rl_client_node *node, struct rl_pending_release *item) {
+    if (item != NULL) {
+        struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, sent.pending);
+        node->client->stats.releases_dropped++;
+        assert(call->sent.kind == RL_CALL_RELEASE);
+        trace_release(node, REDLOCK_EVENT_RELEASE_DROPPED, call, NULL);
+        call_give_back(call);
+    }
+}
+
+static void owe(struct rl_client_node *node, struct rl_lock_call *call, enum rl_release_left left) {
+    uint32_t before = node->pending_releases.count;
+    assert(call->sent.kind ==
+           RL_CALL_RELEASE); /* nothing else is sent to a node that is up again */
+    assert(call->lock->client == node->client);
+    call->request.grace_ms = 0; /* who waited may be served by then */
+    struct rl_pending_release *given_up =
+        rl_pending_add(&node->pending_releases, &call->sent.pending, left,
+                       rl_node_is_up(&node->node), rl_client_now_ns(node->client));
+    if (left == RL_RELEASE_UNANSWERED) {
+        trace_release(node, REDLOCK_EVENT_RELEASE_PENDING, call, call->lock);
+    }
+    owe_changed(node, before);
+    owe_drop(node, given_up);
+}
+
+void rl_calls_owe(redlock_lock *lock, uint32_t node) {
+    assert(node < lock->client->n_nodes);
+    struct rl_lock_call *call = call_take(lock);
+    if (call == NULL) {
+        lock->client->stats.releases_dropped++;
+        rl_trace(lock->client, REDLOCK_EVENT_RELEASE_DROPPED, lock, &lock->client->nodes[node].node,
+                 REDLOCK_ERR_NOMEM, 0);
+        return;
+    }
+    call_init(call, lock, RL_CALL_RELEASE, 0);
+    request_fill(&call->request, lock, RL_CALL_RELEASE);
+    owe(&lock->client->nodes[node], call, RL_RELEASE_UNANSWERED);
+}
+
+static bool retry_one(struct rl_pending_release *item, void *data) {
+    struct rl_client_node *node = data;
+    redlock_client *client = node->client;
+    struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, sent.pending);
+    struct rl_request *request = &call->request;
+    struct rl_release_plan plan;
+    size_t length;
+    assert(rl_command_releases(request->kind));
+    assert(request->target == &call->lock->target); /* which the reference keeps */
+    request->sent_again = false;
+    rl_call_again(&call->sent);
+    rl_line_plan_retry(call->lock, request->grace_ms, &plan);
+    put_form(request, &plan, node);
+    memset(client->calls.written, 0, sizeof client->calls.written);
+    const char *wire = format(client, &node->node, request, &length);
+    bool sent = rl_node_send(&node->node, request, wire, length, rl_client_now_ns(client)) == 0;
+    client->calls.outstanding += sent;
+    return sent;
+}
+
+/* A release that found the key has undone that already. */
+static void refuse(redlock_client *client, uint32_t node, struct rl_left *left) {
+    struct rl_client_node *place = &client->nodes[node];
+    const uint32_t bit = UINT32_C(1) << node;
+    if ((left->gone & left->passed & bit) == 0 || left->lock->permit != NULL) {
+        return;
+    }
+    left->passed &= ~bit;
+    struct rl_lock_call *call = rl_node_is_up(&place->node) ? call_take(left->lock) : NULL;
+    if (call == NULL) {
+        return; /* the lease ends by itself */
+    }
+    call->sent = (struct rl_call){.kind = RL_CALL_RELEASE};
+    rl_pending_release_init(&call->sent.pending, &client->rules, RL_LINE_LEASE_MS);
+    request_fill(&call->request, left->lock, RL_CALL_RELEASE);
+    call->request.grace_ms = RL_LINE_GRACE_MS; /* who came next was told that this one does */
+    rl_line_place(client, left->place, call->request.token);
+    if (!retry_one(&call->sent.pending, place)) {
+        call_give_back(call);
+    }
+}
+
+void rl_calls_refuse_left(redlock_client *client) {
+    client->lines.refuses = false;
+    for (uint32_t i = 0; i < RL_LINES_LEFT * client->n_nodes; i++) {
+        struct rl_left *left = &client->lines.left[i / client->n_nodes];
+        if (left->lock != NULL) {
+            refuse(client, i % client->n_nodes, left);
+        }
+    }
+}
+
+void rl_calls_refuse(redlock_client *client, uint32_t node, uint64_t place) {
+    struct rl_left *left = rl_line_left(client, place);
+    if (left != NULL) {
+        left->passed |= UINT32_C(1) << node;
+        refuse(client, node, left);
+    }
+}
+
+void rl_calls_given_up(redlock_client *client, uint32_t node, uint64_t place) {
+    struct rl_left *left = place != 0 ? rl_line_left(client, place) : NULL;
+    if (left != NULL) {
+        left->gone |= UINT32_C(1) << node;
+        refuse(client, node, left);
+    }
+}
+
+void rl_calls_retry(struct rl_client_node *node) {
+    uint32_t before = node->pending_releases.count;
+    rl_pending_retry(&node->pending_releases, rl_client_now_ns(node->client), retry_one, node);
+    owe_changed(node, before);
+}
+
+void rl_calls_drop(struct rl_client_node *node) {
+    uint32_t before = node->pending_releases.count;
+    struct rl_pending_release *item;
+    while ((item = rl_pending_take(&node->pending_releases)) != NULL) {
+        owe_drop(node, item);
+    }
+    assert(node->pending_releases.count == 0); /* the list and its count agree */
+    owe_changed(node, before);
+}
+
+void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
+                     enum rl_outcome outcome) {
+    redlock_client *client = node->client;
+    assert(call->lock != NULL && call->lock->client == client);
+    switch (rl_call_end(&call->sent, outcome)) {
+        case RL_END_PENDING:
+            owe(node, call, RL_RELEASE_UNANSWERED);
+            return;
+        case RL_END_PENDING_AGAIN:
+            owe(node, call, RL_RELEASE_REFUSED);
+            return;
+        case RL_END_RETRIED:
+            client->stats.releases_retried++;
+            trace_release(node, REDLOCK_EVENT_RELEASE_RETRIED, call, call->lock);
+            break;
+        case RL_END_REPAIRED:
+            client->stats.repaired++;
+            break;
+        case RL_END_DONE:
+            break;
+    }
+    call_give_back(call);
+}

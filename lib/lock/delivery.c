@@ -1,0 +1,89 @@
+/* See delivery.h. */
+#include "lock/delivery.h"
+
+#include <assert.h>
+
+#include "base/require.h"
+#include "client/env.h"
+#include "lock/hold.h"
+#include "lock/op.h"
+#include "lock/reentrancy.h"
+#include "lock/step.h"
+#include "watch/span.h"
+
+void rl_delivery_grant(redlock_lock *lock) {
+    assert(lock->client->in_turn);
+    assert(rl_queued_is_in(&lock->done)); /* what this ends is taken with the rest */
+    if (lock->tell) {
+        lock->tell = false;
+        rl_step_simple(lock, RL_EV_TELL); /* looks at the clock once more */
+    }
+}
+
+bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {
+    return kind == RL_DELIVERY_RENEWAL ? lock->renewal.is_due : lock->ops[kind].is_done;
+}
+
+/* The object holds from now on. */
+static void acquired(redlock_lock *lock) {
+    assert(lock->reentry.primary == NULL || lock->reentry.joining);
+    assert(!lock->reentry.owes_lost); /* of an earlier hold: the acquire has ended that */
+    lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
+    if (lock->permit != NULL) {
+        lock->permit->told = rl_hold_primary(lock)->permit->slots;
+    }
+    lock->client->stats.fenced += lock->fence != 0;
+    rl_span_acquired(lock);
+    lock->reentry.joining = false;
+    lock->reentry.depth++;
+    RL_REQUIRE(rl_hold_is_held(lock)); /* or a success would be told that is none */
+    if (lock->reentry.primary == NULL && lock->reentry.depth == 1) {
+        rl_reentrancy_admit(lock);
+    }
+}
+
+static struct rl_delivery take_op(redlock_lock *lock, enum rl_op_kind kind) {
+    struct rl_op op = lock->ops[kind];
+    RL_REQUIRE(op.is_active);
+    RL_REQUIRE(op.is_done);
+    lock->ops[kind] = (struct rl_op){.callback = NULL};
+    rl_lock_note(lock, op.status, (enum rl_words)op.words);
+    rl_op_count(&lock->client->stats, kind, op.status);
+    if (kind == RL_OP_ACQUIRE && op.status == 0) {
+        acquired(lock);
+    } else if (kind == RL_OP_ACQUIRE) {
+        rl_span_failed(lock, op.status);
+    } else if (kind == RL_OP_EXTEND && op.status == 0 && rl_hold_is_held(lock)) {
+        lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core); /* an upgrade has a new one */
+    }
+    rl_trace(lock->client, REDLOCK_EVENT_DONE, lock, NULL, op.status, 0);
+    return (struct rl_delivery){op.callback, op.data, op.status};
+}
+
+static struct rl_delivery take_renewal(redlock_lock *lock) {
+    const struct rl_renewal *renewal = &lock->renewal;
+    assert(renewal->is_due);
+    assert(renewal->status == 0 || renewal->status == REDLOCK_ERR_UNKNOWN);
+    lock->renewal.is_due = false;
+    redlock_lock_cb callback = rl_hold_is_held(lock) ? renewal->callback : NULL;
+    return (struct rl_delivery){callback, renewal->data, renewal->status};
+}
+
+struct rl_delivery rl_delivery_take(redlock_lock *lock, enum rl_delivery_kind kind) {
+    assert(lock->client->in_turn); /* code of the user's runs nowhere else */
+    assert(rl_delivery_is_due(lock, kind));
+    return kind == RL_DELIVERY_RENEWAL ? take_renewal(lock) : take_op(lock, (enum rl_op_kind)kind);
+}
+
+struct rl_delivery rl_delivery_take_loss(redlock_lock *lock) {
+    struct rl_loss *loss = &lock->loss;
+    RL_REQUIRE(!rl_queued_is_in(&loss->queued)); /* or it would come again */
+    assert(lock->client->in_turn);
+    assert(loss->status < 0);
+    assert(lock->reentry.depth == 0); /* nothing new is held before the user knows */
+    rl_span_lost(lock, loss->status);
+    rl_lock_note(lock, loss->status, RL_WORDS_ROUND);
+    struct rl_delivery delivery = {loss->callback, loss->data, loss->status};
+    loss->callback = NULL;
+    return delivery;
+}

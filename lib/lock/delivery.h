@@ -1,0 +1,36 @@
+/* The callbacks of a lock, one at a time: what is to be called, and what is true from then on.
+ * The turn calls it, and delivers the losses that have become due in between.
+ *
+ * Can a success be reported after the loss of what it is about was due? The turn delivers losses
+ * before it takes a callback, and again between two of one lock, since the first may have blocked
+ * the loop. A loss that is found then changes the status of an extension that is done (hold.h).
+ */
+#ifndef RL_LOCK_DELIVERY_H
+#define RL_LOCK_DELIVERY_H
+
+#include "client/state.h"
+
+/* What to call: callback(lock, status, data), if callback is not NULL. */
+struct rl_delivery {
+    redlock_lock_cb callback;
+    void *data;
+    int status;
+};
+
+/* In this order. */
+enum rl_delivery_kind {
+    RL_DELIVERY_ACQUIRE = RL_OP_ACQUIRE,
+    RL_DELIVERY_EXTEND = RL_OP_EXTEND,
+    RL_DELIVERY_RELEASE = RL_OP_RELEASE,
+    RL_DELIVERY_RENEWAL = RL_OPS,
+    RL_DELIVERY_KINDS
+};
+
+/* A lock that was granted is held from now on, if it is not too late: its callback is next. */
+void rl_delivery_grant(redlock_lock *lock);
+
+bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind);
+struct rl_delivery rl_delivery_take(redlock_lock *lock, enum rl_delivery_kind kind);
+struct rl_delivery rl_delivery_take_loss(redlock_lock *lock);
+
+#endif

@@ -1,0 +1,47 @@
+/* Who uses a hold, and what it comes to for each of them.
+ *
+ * The lock object whose acquire was granted is the primary: its core has the token. Others of the
+ * same owner and the same resources share it (followers, whose `primary` points to it), and one
+ * object may share it several times (`depth`). Nothing here steps a lock: that is reentrancy.h.
+ *
+ * Can memory go too early? A follower has a reference to its primary; a primary never points to a
+ * follower that is not in its list, and a follower leaves the list before it goes.
+ */
+#ifndef RL_LOCK_HOLD_H
+#define RL_LOCK_HOLD_H
+
+#include "client/state.h"
+
+/* The lock object whose core is asked for this one: its primary, or itself. */
+redlock_lock *rl_hold_primary(const redlock_lock *lock);
+
+/* Held, as its callback has said. */
+bool rl_hold_is_held(const redlock_lock *lock);
+
+/* The object uses the hold: its callback said so, or is about to; whether any object does. */
+bool rl_hold_uses(const redlock_lock *lock);
+bool rl_hold_has_users(const redlock_lock *primary);
+
+/* Whether other objects use the hold that this object uses, or is the primary of. */
+bool rl_hold_has_others(const redlock_lock *lock);
+
+/* The object shares the hold from now on; of no effect for the primary itself. */
+void rl_hold_attach(redlock_lock *lock, redlock_lock *primary);
+/* ... not any more. Without another reference the primary may be gone. */
+void rl_hold_detach(redlock_lock *lock);
+
+/* An acquire that has joined comes to something else after all. */
+void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words);
+
+/* -- What the core says, to all who use the hold -- */
+
+/* An operation of it is done: of this object or of one that shares it. */
+void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status);
+
+/* The watchdog has extended, or tried to. */
+void rl_hold_renewed(redlock_lock *primary, int status);
+
+/* The hold was lost. */
+void rl_hold_lost(redlock_lock *primary, int status);
+
+#endif

@@ -1,0 +1,455 @@
+/* The lock of the public interface: arguments are checked, the core is stepped. What ends is
+ * delivered by the turn. */
+#include <assert.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "client/options.h"
+#include "client/own.h"
+#include "lock/hold.h"
+#include "lock/lock_life.h"
+#include "lock/message.h"
+#include "lock/op.h"
+#include "lock/reentrancy.h"
+#include "lock/step.h"
+#include "mode/mode.h"
+#include "mode/permit.h"
+#include "wait/line.h"
+#include "wait/waiting.h"
+#include "watch/span.h"
+
+/* -- Life -- */
+
+void redlock_lock_free(redlock_lock *lock) {
+    if (lock == NULL || lock->is_freed) {
+        return;
+    }
+    rl_own(lock->client, __func__);
+    lock->is_freed = true;
+    lock->loss.callback = NULL;
+    lock->renewal.callback = NULL;
+    if (rl_io_is_forked(&lock->client->io)) {
+        return; /* a child's copy, as that of its client, goes with the child */
+    }
+    if (lock->client->phase == RL_CLIENT_OPEN) {
+        rl_client_wake(lock->client);
+        rl_reentrancy_abandon(lock);
+    }
+    rl_lock_unref(lock);
+}
+
+/* -- Operations -- */
+
+static int refuse(redlock_lock *lock, int status) {
+    assert(status < 0);
+    rl_message_refuse(lock, redlock_strerror(status));
+    return status;
+}
+
+/* What every operation asks first. Brings the lock up to date: one whose validity is over is lost
+ * before anything else is done with it. */
+static int enter(redlock_lock *lock, const char *function) {
+    if (lock == NULL || lock->is_freed) {
+        return REDLOCK_ERR_INVALID;
+    }
+    redlock_client *client = lock->client;
+    rl_own(client, function);
+    if (rl_io_is_forked(&client->io)) {
+        return refuse(lock, REDLOCK_ERR_FORKED);
+    }
+    if (client->phase != RL_CLIENT_OPEN) {
+        return refuse(lock, REDLOCK_ERR_CLOSED);
+    }
+    lock->last.refusal = NULL;
+    rl_client_wake(client);
+    redlock_lock *primary = rl_hold_primary(lock);
+    if (rl_lock_lost_ns(&primary->core) <= rl_client_now_ns(client)) {
+        rl_step_simple(primary, RL_EV_TICK);
+        assert(!rl_hold_is_held(lock));
+    }
+    return 0;
+}
+
+static int refuse_busy(redlock_lock *lock, const char *why) {
+    rl_message_refuse(lock, why);
+    return REDLOCK_ERR_BUSY;
+}
+
+/* What is in the way of an acquire, an adoption, a release; NULL: nothing. */
+static const char *in_the_way(const redlock_lock *lock) {
+    if (lock->ops[RL_OP_ACQUIRE].is_active) {
+        return "in use: an acquire is pending";
+    }
+    if (lock->ops[RL_OP_RELEASE].is_active) {
+        return "in use: a release is pending";
+    }
+    if (lock->core.state == RL_RELEASING) {
+        return "in use: another object of its owner is releasing the hold they shared";
+    }
+    return rl_queued_is_in(&lock->loss.queued) ? "in use: on_lost is about to run" : NULL;
+}
+
+/* Refuses what cannot be done while the object holds something, or is in use. */
+static int check_free(redlock_lock *lock) {
+    const char *why = in_the_way(lock);
+    if (why != NULL) {
+        return refuse_busy(lock, why);
+    }
+    bool holds = rl_lock_is_holding(&rl_hold_primary(lock)->core);
+    return holds ? refuse(lock, REDLOCK_ERR_ALREADY_HELD) : 0;
+}
+
+static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
+    assert(!rl_queued_is_in(&lock->loss.queued)); /* it would be called for the hold before */
+    assert(lock->reentry.depth == 0 || lock->reentry.owner == full->owner);
+    lock->loss.callback = full->on_lost;
+    lock->loss.data = full->lost_data;
+    lock->renewal.callback = full->on_renew;
+    lock->renewal.data = full->renew_data;
+    lock->reentry.owner = full->owner;
+    lock->fence = lock->reentry.depth > 0 ? lock->fence : 0;
+    lock->reentry.owes_lost = false;
+    if (lock->permit != NULL && lock->reentry.depth == 0) {
+        rl_permit_begin(lock);
+    }
+    lock->renewal.is_due = false;
+    lock->last.attempt = 0;
+    lock->last.has_asked = false;
+}
+
+int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
+                    redlock_lock_cb on_done, void *data) {
+    redlock_acquire_options full;
+    struct rl_event event = {.type = RL_EV_ACQUIRE};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    const char *why = in_the_way(lock);
+    if (why != NULL) {
+        return refuse_busy(lock, why);
+    }
+    status = rl_options_acquire(lock, options, &event.u.acquire, &full);
+    if (status != 0) {
+        return status;
+    }
+    if (rl_hold_is_held(lock) && (full.owner == 0 || full.owner != lock->reentry.owner)) {
+        return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
+    }
+    redlock_lock *primary = rl_reentrancy_find(lock, full.owner, &status);
+    if (status != 0) {
+        return refuse(lock, status);
+    }
+    why = in_the_way(lock);
+    if (why != NULL) { /* its hold was over by a later look at the clock than enter()'s */
+        return refuse_busy(lock, why);
+    }
+    if (primary != NULL && full.fencing && rl_lock_fence(&primary->core) == 0) {
+        rl_message_refuse(lock, RL_MESSAGE_NO_FENCE);
+        return REDLOCK_ERR_ALREADY_HELD;
+    }
+    if (primary != lock && rl_lock_is_holding(&lock->core)) {
+        return refuse_busy(
+            lock, "in use: it was released, but other objects of its owner still share its hold");
+    }
+    take_callbacks(lock, &full);
+    rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
+    rl_span_submitted(lock);
+    if (primary != NULL) {
+        rl_reentrancy_join(lock, primary);
+    } else {
+        assert(lock->reentry.primary == NULL && lock->reentry.depth == 0);
+        rl_mode_begin(lock);
+        bool is_behind = rl_waiting_enter(lock);
+        bool queues = !is_behind && !rl_waiting_stands_apart(lock) &&
+                      rl_line_holds_up(lock, event.u.acquire.tries > 1);
+        lock->queueing.is_queued = queues;
+        event.u.acquire.waits = is_behind || queues;
+        rl_step_event(lock, &event);
+    }
+    return 0;
+}
+
+static bool is_token(const char *token) {
+    return token != NULL && strlen(token) == RL_TOKEN_LEN &&
+           strspn(token, "0123456789abcdef") == RL_TOKEN_LEN;
+}
+
+/* Of a semaphore a token says nothing without its slots. */
+static int check_slots(redlock_lock *lock) {
+    if (lock->permit == NULL || lock->permit->is_named) {
+        return 0;
+    }
+    rl_message_refuse(lock,
+                      "which slots the token is of must be said first: redlock_lock_set_slots()");
+    return REDLOCK_ERR_INVALID;
+}
+
+static int refuse_token(redlock_lock *lock) {
+    rl_message_refuse_format(lock,
+                             "the token must be %d hex digits, as redlock_lock_token() gives it",
+                             REDLOCK_TOKEN_LENGTH);
+    return REDLOCK_ERR_INVALID;
+}
+
+int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_options *options,
+                  redlock_lock_cb on_done, void *data) {
+    redlock_acquire_options full;
+    struct rl_event event = {.type = RL_EV_ADOPT};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    status = check_free(lock);
+    if (status == 0 && rl_waiting_is_busy(lock)) {
+        status =
+            refuse_busy(lock, "in use: another lock of this client holds it or is acquiring it");
+    }
+    if (status != 0) {
+        return status;
+    }
+    if (!is_token(token)) {
+        return refuse_token(lock);
+    }
+    status = rl_options_acquire(lock, options, &event.u.adopt.acquire, &full);
+    if (status != 0) {
+        return status;
+    }
+    if (full.fencing) {
+        rl_message_refuse(lock,
+                          "fencing: adopting gives no fence; hand the fence over with the token");
+        return REDLOCK_ERR_INVALID;
+    }
+    status = check_slots(lock);
+    if (status != 0) {
+        return status;
+    }
+    full.owner = 0;
+    take_callbacks(lock, &full);
+    rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
+    rl_span_submitted(lock);
+    lock->last.has_asked = true;
+    rl_mode_take_over(lock);
+    lock->holding.is_adopted = true;
+    event.u.adopt.token = token;
+    bool waits = rl_waiting_enter(lock);
+    assert(!waits); /* rl_waiting_is_busy() would have said so */
+    (void)waits;
+    rl_step_event(lock, &event);
+    return 0;
+}
+
+/* What an extension, or a change of the mode, asks for. */
+static int check_extend(redlock_lock *lock) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    bool is_extending = primary->core.state == RL_EXTENDING && !primary->core.renews;
+    if (lock->ops[RL_OP_EXTEND].is_active) {
+        return refuse_busy(lock, "in use: an extension is pending");
+    }
+    if (rl_hold_is_held(lock) && is_extending) {
+        return refuse_busy(lock,
+                           "in use: another object of its owner is extending the hold they share");
+    }
+    return rl_hold_is_held(lock) ? 0 : refuse(lock, REDLOCK_ERR_NOT_HELD);
+}
+
+static void submit_extend(redlock_lock *lock, struct rl_event *event, redlock_lock_cb on_done,
+                          void *data) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    rl_op_submit(lock, RL_OP_EXTEND, on_done, data);
+    assert(primary->reentry.for_extend == NULL);
+    primary->reentry.for_extend = primary != lock ? lock : NULL;
+    rl_step_event(primary, event);
+}
+
+int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_EXTEND};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    status = check_extend(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (ttl_ms != 0) {
+        status = rl_options_ttl(lock, ttl_ms, 0);
+        if (status != 0) {
+            return status;
+        }
+    }
+    event.u.ttl_ms = (uint32_t)ttl_ms;
+    submit_extend(lock, &event, on_done, data);
+    return 0;
+}
+
+/* Whether the mode of the hold can be changed: others that use it rely on it. */
+static int check_mode(redlock_lock *lock, enum rl_mode from) {
+    const uint8_t mode = rl_hold_primary(lock)->holding.mode;
+    int status = check_extend(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (mode != from) {
+        rl_message_refuse(lock, mode == RL_PERMIT   ? "it is held as a permit, which has no modes"
+                                : from == RL_SHARED ? "it is held exclusively already"
+                                                    : "it is held shared already");
+        return REDLOCK_ERR_INVALID;
+    }
+    if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
+        return refuse_busy(lock,
+                           "in use: it was acquired more than once, or other objects share it");
+    }
+    return 0;
+}
+
+int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_EXTEND};
+    int status = enter(lock, __func__);
+    if (status == 0) {
+        status = check_mode(lock, RL_EXCLUSIVE);
+    }
+    if (status == 0) {
+        rl_mode_downgrade(rl_hold_primary(lock));
+        submit_extend(lock, &event, on_done, data);
+    }
+    return status;
+}
+
+int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
+    struct rl_event event = {.type = RL_EV_UPGRADE};
+    int status = enter(lock, __func__);
+    if (status == 0) {
+        status = check_mode(lock, RL_SHARED);
+    }
+    if (status == 0 && rl_hold_primary(lock)->holding.is_adopted) {
+        rl_message_refuse(lock,
+                          "it was adopted, and what was sent for it before may come late: "
+                          "release it and acquire it exclusively");
+        return REDLOCK_ERR_INVALID;
+    }
+    if (status == 0) {
+        struct rl_world *world = lock->client->io.world;
+        event.floor = lock->fence != 0 ? world->ops->wall_us(world) : 0;
+        rl_mode_upgrade(rl_hold_primary(lock));
+        submit_extend(lock, &event, on_done, data);
+    }
+    return status;
+}
+
+int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
+        return refuse_busy(lock, in_the_way(lock));
+    }
+    if (!rl_hold_is_held(lock) && !lock->reentry.owes_lost) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
+    rl_reentrancy_release(lock);
+    return 0;
+}
+
+static bool are_slots(const redlock_lock *lock, const int32_t *slots, size_t n) {
+    bool good = n == lock->target.take;
+    for (size_t i = 0; good && i < n; i++) {
+        good = slots[i] >= 0 && slots[i] < lock->target.permits;
+        for (size_t j = 0; j < i; j++) {
+            good = good && slots[i] != slots[j];
+        }
+    }
+    return good;
+}
+
+int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
+    int status = enter(lock, __func__);
+    if (status == 0) {
+        status = check_free(lock);
+    }
+    if (status != 0) {
+        return status;
+    }
+    if (lock->permit == NULL || slots == NULL || !are_slots(lock, slots, n)) {
+        rl_message_refuse_format(lock,
+                                 "slots: they must be %u different numbers from 0 to permits - 1",
+                                 (unsigned)lock->target.take);
+        return REDLOCK_ERR_INVALID;
+    }
+    lock->permit->slots.n = (uint8_t)n;
+    for (size_t i = 0; i < n; i++) {
+        lock->permit->slots.at[i] = (uint16_t)slots[i];
+    }
+    lock->permit->is_named = true;
+    return 0;
+}
+
+int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb on_done,
+                          void *data) {
+    struct rl_event event = {.type = RL_EV_RELEASE};
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    status = check_free(lock);
+    if (status != 0) {
+        return status;
+    }
+    if (!is_token(token)) {
+        return refuse_token(lock);
+    }
+    status = check_slots(lock);
+    if (status != 0) {
+        return status;
+    }
+    event.u.token = token;
+    lock->reentry.owes_lost = false;
+    lock->span.id = 0; /* it was acquired by another client */
+    rl_mode_take_over(lock);
+    rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
+    rl_step_event(lock, &event);
+    return 0;
+}
+
+int redlock_disown(redlock_lock *lock) {
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    if (!rl_hold_is_held(lock)) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    }
+    if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
+        return refuse_busy(lock,
+                           "in use: it was acquired more than once, or other objects share it");
+    }
+    const struct rl_holding *holding = &rl_hold_primary(lock)->holding;
+    if (holding->mode == RL_EXCLUSIVE &&
+        (holding->unsure | holding->stray) != 0) { /* mode/mode.h */
+        return refuse_busy(lock, "in use: a node has not answered a change of its mode");
+    }
+    if (!rl_reentrancy_disown(lock)) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD); /* by the clock now; on_lost says so */
+    }
+    return 0;
+}
+
+int redlock_cancel(redlock_lock *lock) {
+    int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    if (rl_reentrancy_cancel(lock)) {
+        return 0;
+    }
+    redlock_lock *primary = rl_hold_primary(lock);
+    const struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
+    bool extends = extend->is_active && !extend->is_done; /* else it may be another's by now */
+    if (!rl_lock_is_acquiring(&lock->core) && !extends) {
+        return refuse(lock, REDLOCK_ERR_IDLE);
+    }
+    rl_step_simple(extends ? primary : lock, RL_EV_CANCEL);
+    return 0;
+}

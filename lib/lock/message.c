@@ -1,0 +1,397 @@
+/* What people and programs may ask: sentences, every node's part in a round, statistics.
+ *
+ * Sentences are made when they are asked for, so that an attempt that fails a thousand times a
+ * second costs no formatting. They are bounded, and end in "..." where there was more to say.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/sized.h"
+#include "client/env.h"
+#include "client/own.h"
+#include "lock/hold.h"
+#include "lock/message.h"
+#include "lock/op.h"
+#include "nodes/credentials.h"
+#include "nodes/eligibility.h"
+#include "wait/waiting.h"
+
+/* -- A bounded text -- */
+
+struct text {
+    char *begin;
+    char *at;
+    size_t left; /* with room for the terminating zero */
+    bool is_cut;
+};
+
+static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text->at, text->left, format, args);
+    va_end(args);
+    assert(length >= 0);
+    text->is_cut = text->is_cut || (size_t)length >= text->left;
+    size_t used = (size_t)length < text->left ? (size_t)length : text->left - 1;
+    text->at += used;
+    text->left -= used;
+}
+
+/* size: not 0. No message is longer than REDLOCK_MESSAGE_MAX says. */
+static struct text begin(char *buffer, size_t size) {
+    buffer[0] = '\0';
+    return (struct text){buffer, buffer, size < REDLOCK_MESSAGE_MAX ? size : REDLOCK_MESSAGE_MAX,
+                         false};
+}
+
+static const char *end(const struct text *text) {
+    if (text->is_cut && text->at - text->begin >= 3) {
+        memcpy(text->at - 3, "...", 3);
+    }
+    return text->begin;
+}
+
+/* -- What was refused -- */
+
+void rl_message_refuse(redlock_lock *lock, const char *text) {
+    lock->last.refusal = text;
+}
+
+void rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
+    char text[REDLOCK_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    size_t size = strlen(text) + 1;
+    rl_free(&lock->client->memory, lock->last.refusal_text);
+    lock->last.refusal_text = rl_alloc(&lock->client->memory, 1, size);
+    if (lock->last.refusal_text != NULL) {
+        memcpy(lock->last.refusal_text, text, size);
+        lock->last.refusal = lock->last.refusal_text;
+    } else {
+        lock->last.refusal = redlock_strerror(REDLOCK_ERR_INVALID);
+    }
+}
+
+/* -- Messages -- */
+
+/* Why it is not up, in words that are not ours, or "". */
+static const char *detail_of(const struct rl_node *node) {
+    bool lacks_tls = node->reason == REDLOCK_ERR_NODE_DOWN && node->state == RL_NODE_CONNECTING &&
+                     node->is_reached;
+    return lacks_tls ? "no TLS handshake yet; is it a TLS port?" : node->detail;
+}
+
+/* With the text of its source, if it is still known. */
+static void add_reason(struct text *text, const struct rl_client_node *place, int reason) {
+    const struct rl_node *node = &place->node;
+    add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
+    if (node->reason == reason && detail_of(node)[0] != '\0') {
+        add(text, " (%s)", detail_of(node));
+    } else if (place->error == reason) {
+        add(text, " (%s)", place->words);
+    }
+}
+
+/* The nth of some nodes that are in quarantine. */
+static void add_waiting(struct text *text, const struct rl_client_node *place, int reason,
+                        uint32_t count, uint32_t nth) {
+    char part[192];
+    if (nth == 0) {
+        add(text, "; %u of %u nodes in quarantine: ", (unsigned)count,
+            (unsigned)place->client->n_nodes);
+    }
+    rl_eligibility_explain(place, reason, rl_client_now_ns(place->client), part, sizeof part);
+    add(text, "%s%s", nth > 0 ? "; " : "", part);
+}
+
+/* Each pair once. */
+static void add_twins(struct text *text, const redlock_client *client) {
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        uint32_t duplicates = rl_eligibility_duplicates(&client->nodes[i]) >> i >> 1 << 1 << i;
+        for (uint32_t j = i + 1; duplicates >> j != 0; j++) {
+            if (duplicates >> j & 1) {
+                add(text,
+                    "; %.60s and %.60s report that they are the same server: they have one vote",
+                    client->nodes[i].node.url.name, client->nodes[j].node.url.name);
+            }
+        }
+    }
+}
+
+const char *redlock_client_message(const redlock_client *client, char *buffer, size_t size) {
+    if (buffer == NULL || size == 0) {
+        return "";
+    }
+    struct text text = begin(buffer, size);
+    if (client == NULL) {
+        return buffer;
+    }
+    rl_own(client, __func__);
+    uint32_t waiting = client->up & ~client->voters;
+    add(&text, "%u of %u nodes up", (unsigned)rl_bits_count(client->up), (unsigned)client->n_nodes);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_node *node = &client->nodes[i].node;
+        if (!rl_node_is_up(node)) {
+            add_reason(&text, &client->nodes[i], node->reason);
+        } else if (node->auth.reason != 0) {
+            add(&text, "; %.60s: new credentials refused: %s (%s)", node->url.name,
+                redlock_strerror(node->auth.reason), node->auth.words);
+        }
+    }
+    for (uint32_t i = 0, nth = 0; i < client->n_nodes; i++) {
+        if (waiting >> i & 1) {
+            add_waiting(&text, &client->nodes[i], client->reasons[i], rl_bits_count(waiting),
+                        nth++);
+        }
+    }
+    add_twins(&text, client);
+    return end(&text);
+}
+
+static bool was_waiting(const struct rl_ballot *ballot) {
+    return ballot->vote == RL_VOTE_FAILED && rl_eligibility_is_quarantine(ballot->reason);
+}
+
+/* ... and still is. */
+static bool is_waiting(const redlock_client *client, const struct rl_round *round, uint32_t i) {
+    return was_waiting(&round->ballots[i]) &&
+           rl_eligibility_wait_ms(&client->nodes[i], rl_client_now_ns(client)) > 0;
+}
+
+static void add_ballots(struct text *text, const redlock_client *client,
+                        const struct rl_round *round, const char *refused) {
+    uint32_t waiting = 0, nth = 0;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_node *node = &client->nodes[i].node;
+        const struct rl_ballot *ballot = &round->ballots[i];
+        if (is_waiting(client, round, i)) {
+            waiting++;
+        } else if (was_waiting(ballot)) {
+            add(text, "; %.60s: in quarantine then, votes now", node->url.name);
+        } else if (ballot->vote == RL_VOTE_REFUSED) {
+            add(text, "; %.60s: %s", node->url.name, refused);
+        } else if (ballot->vote == RL_VOTE_FAILED) {
+            add_reason(text, &client->nodes[i], ballot->reason);
+        } else if (ballot->vote == RL_VOTE_PENDING) {
+            add(text, "; %.60s: no answer yet", node->url.name);
+        }
+    }
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        if (is_waiting(client, round, i)) {
+            add_waiting(text, &client->nodes[i], round->ballots[i].reason, waiting, nth++);
+        }
+    }
+}
+
+static void add_round(struct text *text, const redlock_lock *lock) {
+    static const char *const done[] = {[RL_ROUND_ACQUIRE] = "granted",
+                                       [RL_ROUND_FENCE] = "raised",
+                                       [RL_ROUND_EXTEND] = "renewed",
+                                       [RL_ROUND_UPGRADE] = "upgraded",
+                                       [RL_ROUND_RELEASE] = "deleted"};
+    static const char *const refused[] = {[RL_ROUND_ACQUIRE] = "held by another",
+                                          [RL_ROUND_FENCE] = "the token is gone",
+                                          [RL_ROUND_EXTEND] = "the token is gone",
+                                          [RL_ROUND_UPGRADE] = "read by others",
+                                          [RL_ROUND_RELEASE] = "the token is gone"};
+    const struct rl_round *round = &rl_hold_primary(lock)->core.round;
+    add(text, ": %u of %u %s, %u needed", (unsigned)round->granted, (unsigned)round->n,
+        done[round->kind], (unsigned)rl_quorum(round->n));
+    add_ballots(text, lock->client, round, refused[round->kind]);
+}
+
+static void add_words(struct text *text, const redlock_lock *lock, enum rl_words words) {
+    static const char *const table[] = {
+        [RL_WORDS_SHARES] = "it shares its owner's hold",
+        [RL_WORDS_NO_FENCE] = RL_MESSAGE_NO_FENCE,
+        [RL_WORDS_OWNER_LOST] = "its owner's hold, which it was about to share, was lost",
+        [RL_WORDS_STILL_HELD] = "it was acquired more than once and is still held",
+        [RL_WORDS_HELD_BY_OTHERS] = "its owner still holds it through another object",
+        [RL_WORDS_WAITING] = "in line behind another lock of this client",
+        [RL_WORDS_WAITED_IN_VAIN] =
+            "in line behind another lock of this client, whose attempts fail",
+        [RL_WORDS_QUEUED] = "in line behind other clients",
+        [RL_WORDS_NO_RANDOM] = "no random bytes for a token",
+        [RL_WORDS_NO_PERMIT] = "no permit is free, or others wait for those that are",
+    };
+    bool was_lost = words == RL_WORDS_WAS_LOST;
+    if (words == RL_WORDS_PERMITS) {
+        add(text, "%u, and this lock is of %u", (unsigned)lock->permit->kept,
+            (unsigned)lock->target.permits);
+        return;
+    }
+    add(text, "%s", was_lost ? redlock_strerror(lock->loss.status) : table[words]);
+}
+
+/* A pending acquire: where it is. */
+static void add_acquire(struct text *text, const redlock_lock *lock) {
+    if (lock->core.state == RL_WAITING) {
+        add_words(text, lock, rl_waiting_words(lock, rl_waiting_status(lock)));
+        if (lock->queueing.is_queued && lock->last.has_asked) {
+            add(text, "; the last attempt: %s",
+                redlock_strerror(rl_lock_status(lock->core.acquire.attempt)));
+            add_round(text, lock);
+        }
+    } else if (lock->core.state == RL_READY) {
+        add(text, "pending: asking which permits are free");
+    } else if (lock->core.state != RL_BACKOFF) {
+        add(text, "pending");
+        add_round(text, lock);
+    } else if (lock->last.has_asked) {
+        add(text, "waiting for the next attempt; the last one: %s",
+            redlock_strerror(rl_lock_status(lock->core.acquire.attempt)));
+        add_round(text, lock);
+    } else {
+        add(text, "waiting for its first attempt");
+    }
+}
+
+/* What is over. */
+static void add_status(struct text *text, const redlock_lock *lock, int status,
+                       enum rl_words words) {
+    add(text, "%s", redlock_strerror(status));
+    if (words > RL_WORDS_NONE) {
+        add(text, ": ");
+        add_words(text, lock, words);
+    } else if (words == RL_WORDS_ROUND) {
+        if (status == REDLOCK_ERR_DEADLINE) {
+            add(text, " (%s)", redlock_strerror(lock->last.attempt));
+        }
+        add_round(text, lock);
+    }
+}
+
+const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t size) {
+    if (buffer == NULL || size == 0) {
+        return "";
+    }
+    struct text text = begin(buffer, size);
+    if (lock == NULL) {
+        return buffer;
+    }
+    rl_own(lock->client, __func__);
+    const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
+    const struct rl_round *round = &rl_hold_primary(lock)->core.round;
+    if (lock->last.refusal != NULL) {
+        add(&text, "%s", lock->last.refusal);
+    } else if (lock->reentry.depth == 0 && acquire->is_active && !acquire->is_done) {
+        add_acquire(&text, lock);
+    } else if (lock->reentry.depth == 0 && lock->last.words != RL_WORDS_ROUND) {
+        add_status(&text, lock, lock->last.status, (enum rl_words)lock->last.words);
+    } else if (round->id == 0) {
+        add(&text, "no request has been sent yet");
+    } else if (round->decision == RL_OPEN) {
+        add(&text, "pending");
+        add_round(&text, lock);
+    } else {
+        add_status(&text, lock, lock->last.status, (enum rl_words)lock->last.words);
+    }
+    return end(&text);
+}
+
+/* -- Figures -- */
+
+static_assert((int)REDLOCK_VOTE_FAILED == (int)RL_VOTE_FAILED, "votes are the core's votes");
+static_assert((int)REDLOCK_VOTE_PENDING == (int)RL_VOTE_PENDING, "votes are the core's votes");
+
+int redlock_lock_attempt_status(const redlock_lock *lock) {
+    if (lock == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(lock->client, __func__);
+    const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
+    if (acquire->is_active && !acquire->is_done) {
+        bool has_ended = lock->core.acquire.attempt != RL_RESULT_NONE;
+        return has_ended ? rl_lock_status(lock->core.acquire.attempt) : 0;
+    }
+    return lock->last.attempt;
+}
+
+int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_outcome *outcome) {
+    if (lock == NULL || outcome == NULL || index >= lock->client->n_nodes) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(lock->client, __func__);
+    const struct rl_ballot *ballot = &rl_hold_primary(lock)->ballots[index];
+    redlock_node_outcome full = {
+        .node = lock->client->nodes[index].node.url.name,
+        .vote = (enum redlock_vote)ballot->vote,
+        .reason = ballot->reason,
+        .latency_us = ballot->latency_us,
+        .votes_in_ms =
+            rl_eligibility_wait_ms(&lock->client->nodes[index], rl_client_now_ns(lock->client)),
+    };
+    return rl_sized_give(outcome, outcome->size, &full, sizeof full);
+}
+
+int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
+    if (client == NULL || stats == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(client, __func__);
+    redlock_stats full = client->stats;
+    full.pending_releases = client->pending_releases;
+    RL_EACH(const redlock_lock, lock, &client->locks, link) {
+        full.locks += !lock->is_freed;
+        full.held += rl_lock_is_holding(&lock->core);
+        full.waiting += lock->core.state == RL_WAITING;
+    }
+    RL_EACH(const struct rl_resource, resource, &client->lines.waiting, waits) {
+        full.places += resource->line.place != 0;
+    }
+    full.nodes_up = rl_bits_count(client->up);
+    full.nodes_voting = rl_eligibility_count(client);
+    full.credentials_pending = rl_credentials_pending(client);
+    return rl_sized_give(stats, stats->size, &full, sizeof full);
+}
+
+int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
+    if (client == NULL || info == NULL || index >= client->n_nodes) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(client, __func__);
+    const struct rl_client_node *place = &client->nodes[index];
+    const struct rl_node *node = &place->node;
+    int reason = rl_node_is_up(node) ? client->reasons[index] : node->reason;
+    if (reason == 0 && rl_eligibility_duplicates(place) != 0) {
+        reason = REDLOCK_ERR_DUPLICATE;
+    }
+    redlock_node_info full = {
+        .node = node->url.name,
+        .up = rl_node_is_up(node),
+        .reason = reason,
+        .detail = detail_of(node),
+        .connects = node->connects,
+        .failures = node->failures,
+        .requests = node->requests,
+        .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* no handshakes */
+        .pending_releases = place->pending_releases.count,
+        .voting = (client->voters >> index & 1) != 0,
+        .votes_in_ms = rl_eligibility_wait_ms(place, rl_client_now_ns(client)),
+        .credentials = rl_credentials_status(place),
+        .credentials_detail = node->auth.words,
+    };
+    return rl_sized_give(info, info->size, &full, sizeof full);
+}
+
+int redlock_node_outcome_init(redlock_node_outcome *outcome, size_t size) {
+    static const redlock_node_outcome fresh = REDLOCK_NODE_OUTCOME_INIT;
+    return rl_sized_fresh(outcome, size, &fresh, sizeof fresh);
+}
+
+int redlock_stats_init(redlock_stats *stats, size_t size) {
+    static const redlock_stats fresh = REDLOCK_STATS_INIT;
+    return rl_sized_fresh(stats, size, &fresh, sizeof fresh);
+}
+
+int redlock_node_info_init(redlock_node_info *info, size_t size) {
+    static const redlock_node_info fresh = REDLOCK_NODE_INFO_INIT;
+    return rl_sized_fresh(info, size, &fresh, sizeof fresh);
+}

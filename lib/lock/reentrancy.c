@@ -1,0 +1,228 @@
+/* See reentrancy.h. */
+#include "lock/reentrancy.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "lock/hold.h"
+#include "lock/lock_life.h"
+#include "lock/op.h"
+#include "lock/step.h"
+#include "watch/span.h"
+
+/* The object no longer uses the hold. If no object does, it is released in the background,
+ * unless the last one that used it is releasing it just now: that release is not this object's to
+ * end, though its core may be. */
+static void leave(redlock_lock *lock) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    const redlock_lock *extends =
+        primary->reentry.for_extend != NULL ? primary->reentry.for_extend : primary;
+    assert(!rl_hold_uses(lock));
+    rl_lock_ref(primary);
+    if (primary->core.state == RL_EXTENDING && extends == lock) {
+        rl_step_simple(primary, RL_EV_CANCEL); /* not the watchdog's */
+    }
+    if (primary->reentry.for_release == lock) {
+        rl_step_simple(primary, RL_EV_ABANDON);
+    }
+    rl_hold_detach(lock);
+    if (!rl_hold_has_users(primary) && primary->reentry.for_release == NULL) {
+        rl_step_simple(primary, RL_EV_ABANDON);
+    }
+    rl_lock_unref(primary);
+}
+
+/* -- Acquire -- */
+
+/* Of whatever kind. */
+static bool same_name(const struct rl_resource *a, const struct rl_resource *b) {
+    return a == b || (a->home_hash == b->home_hash && a->length == b->length &&
+                      memcmp(a->bytes, b->bytes, a->length) == 0);
+}
+
+static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
+    if (a->resource_count != b->resource_count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->resource_count; i++) {
+        bool found = false;
+        for (uint32_t j = 0; j < b->resource_count; j++) {
+            found = found || same_name(a->resources[i], b->resources[j]);
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The lock of a line that is held for this owner now, or NULL. */
+static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
+    redlock_lock *holder = NULL;
+    for (const struct rl_ticket *at = turns->first; at != NULL && holder == NULL; at = at->next) {
+        redlock_lock *lock = at->owner;
+        const bool holds = lock->reentry.primary == NULL && rl_lock_is_holding(&lock->core);
+        holder = holds && lock->reentry.owner == owner && rl_hold_has_users(lock) ? lock : NULL;
+    }
+    if (holder != NULL && rl_lock_lost_ns(&holder->core) <= rl_client_now_ns(holder->client)) {
+        rl_step_simple(holder, RL_EV_TICK);
+        holder = rl_lock_is_holding(&holder->core) ? holder : NULL;
+    }
+    return holder;
+}
+
+/* Those who write it for those who read it, and the other way round; NULL: there are none. */
+static struct rl_resource *other_mode(const struct rl_resource *resource) {
+    if (resource->kind > RL_SHARED) {
+        return NULL;
+    }
+    const uint32_t other = resource->kind == RL_SHARED ? RL_EXCLUSIVE : RL_SHARED;
+    return rl_resource_find(resource->table, other, resource->bytes, resource->length);
+}
+
+/* A writer's hold, or a reader's, of this resource, whichever this lock would be. */
+static redlock_lock *find_hold(const struct rl_resource *resource, uint64_t owner) {
+    redlock_lock *holder = held_by(&resource->turns, owner);
+    const struct rl_resource *same = holder == NULL ? other_mode(resource) : NULL;
+    return same != NULL ? held_by(&same->turns, owner) : holder;
+}
+
+/* Whether the lock can share this hold of its owner's: 0, or why not. */
+static int sharing_status(const redlock_lock *lock, const redlock_lock *primary) {
+    const bool reads = primary->holding.mode == RL_SHARED;
+    assert(rl_lock_is_holding(&primary->core));
+    if (!same_resources(lock, primary)) {
+        return REDLOCK_ERR_PART_HELD;
+    }
+    return lock->holding.made == RL_EXCLUSIVE && reads ? REDLOCK_ERR_WOULD_DEADLOCK : 0;
+}
+
+redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
+    *why = 0;
+    redlock_lock *primary = NULL;
+    for (uint32_t i = 0; owner != 0 && primary == NULL && i < lock->resource_count; i++) {
+        primary = find_hold(lock->resources[i], owner);
+    }
+    if (primary != NULL) {
+        *why = sharing_status(lock, primary);
+    }
+    return *why == 0 ? primary : NULL;
+}
+
+void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {
+    assert(primary->reentry.owner != 0);
+    assert(!lock->reentry.joining);
+    if (lock->reentry.primary == NULL) {
+        rl_hold_attach(lock, primary);
+    }
+    lock->reentry.owner = primary->reentry.owner;
+    lock->reentry.joining = true;
+    lock->client->stats.shared++;
+    rl_op_end(lock, RL_OP_ACQUIRE, 0, RL_WORDS_SHARES);
+}
+
+static void admit_one(redlock_lock *lock, redlock_lock *primary) {
+    rl_step_simple(lock, RL_EV_CANCEL); /* out of the line */
+    struct rl_op *op = &lock->ops[RL_OP_ACQUIRE];
+    const int status = sharing_status(lock, primary);
+    assert(op->is_active && op->is_done);
+    if (status != 0) {
+        op->status = status; /* it would wait for its own owner */
+        op->words = RL_WORDS_NONE;
+    } else if (lock->core.acquire.fences && rl_lock_fence(&primary->core) == 0) {
+        op->status = REDLOCK_ERR_ALREADY_HELD;
+        op->words = RL_WORDS_NO_FENCE;
+    } else {
+        op->is_done = false;
+        rl_reentrancy_join(lock, primary);
+    }
+}
+
+/* Those that ask just now, too, as readers do beside each other: an owner has one hold. */
+static void admit_all(const struct rl_waitlist *turns, redlock_lock *primary) {
+    struct rl_ticket *next = turns->first;
+    assert(primary->reentry.owner != 0);
+    while (next != NULL) {
+        redlock_lock *lock = next->owner;
+        next = next->next;
+        if (lock->reentry.owner == primary->reentry.owner && rl_lock_is_acquiring(&lock->core)) {
+            admit_one(lock, primary);
+        }
+    }
+}
+
+void rl_reentrancy_admit(redlock_lock *primary) {
+    for (uint32_t i = 0; primary->reentry.owner != 0 && i < primary->resource_count; i++) {
+        const struct rl_resource *resource = primary->resources[i];
+        admit_all(&resource->turns, primary);
+        resource = other_mode(resource);
+        if (resource != NULL) {
+            admit_all(&resource->turns, primary);
+        }
+    }
+}
+
+bool rl_reentrancy_cancel(redlock_lock *lock) {
+    if (!lock->reentry.joining) {
+        return false;
+    }
+    rl_hold_end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
+    if (lock->reentry.depth == 0) {
+        leave(lock);
+    }
+    return true;
+}
+
+/* -- Release -- */
+
+void rl_reentrancy_release(redlock_lock *lock) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    assert(lock->ops[RL_OP_RELEASE].is_active);
+    if (lock->reentry.owes_lost) {
+        lock->reentry.owes_lost = false;
+        bool is_said = lock->loss.status == REDLOCK_ERR_LOST; /* by the round */
+        rl_op_end(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
+                  is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
+        return;
+    }
+    assert(lock->reentry.depth > 0);
+    lock->reentry.depth--;
+    rl_span_released(lock);
+    if (lock->reentry.depth > 0) {
+        rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_STILL_HELD);
+    } else if (rl_hold_has_users(primary)) {
+        leave(lock);
+        rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_HELD_BY_OTHERS);
+    } else {
+        primary->reentry.for_release = primary != lock ? lock : NULL;
+        rl_step_simple(primary, RL_EV_RELEASE);
+    }
+}
+
+bool rl_reentrancy_disown(redlock_lock *lock) {
+    redlock_lock *primary = rl_hold_primary(lock);
+    assert(lock->reentry.depth == 1 && !lock->reentry.joining && !rl_hold_has_others(lock));
+    rl_lock_ref(primary);
+    rl_step_simple(primary, RL_EV_DISOWN);
+    bool is_lost = primary->core.state == RL_LOST;
+    if (!is_lost) {
+        lock->reentry.depth = 0;
+        rl_span_released(lock);
+        rl_hold_detach(lock);
+    }
+    rl_lock_unref(primary);
+    return !is_lost;
+}
+
+void rl_reentrancy_abandon(redlock_lock *lock) {
+    if (lock->reentry.joining) {
+        rl_hold_end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
+    }
+    if (lock->reentry.depth > 0) {
+        lock->reentry.depth = 0;
+        rl_span_released(lock);
+    }
+    lock->reentry.owes_lost = false;
+    leave(lock); /* of itself as well: it may go on carrying others */
+}

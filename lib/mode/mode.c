@@ -1,0 +1,125 @@
+/* See mode.h. */
+#include "mode/mode.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mark.h"
+
+void rl_mode_begin(redlock_lock *lock) {
+    const uint8_t made = lock->holding.made;
+    assert(!rl_lock_is_holding(&lock->core));
+    lock->holding =
+        (struct rl_holding){.made = made, .mode = made, .was_shared = made == RL_SHARED};
+    lock->queueing.noted_intent = false;
+}
+
+void rl_mode_take_over(redlock_lock *lock) {
+    rl_mode_begin(lock);
+    assert(!lock->holding.converts);
+    lock->holding.was_shared = lock->holding.made != RL_PERMIT;
+}
+
+uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind) {
+    assert(kind < RL_CALL_KINDS);
+    const bool shared =
+        kind == RL_CALL_UPGRADE || (kind == RL_CALL_RELEASE && lock->holding.was_shared);
+    if (kind == RL_CALL_RAISE && lock->holding.is_upgrading) {
+        return RL_EXCLUSIVE; /* of nodes that have converted: only there is the fence a writer's */
+    }
+    return shared ? RL_SHARED : lock->holding.mode;
+}
+
+bool rl_mode_converts(const redlock_lock *lock, uint32_t node) {
+    assert(node < lock->client->n_nodes);
+    return lock->holding.mode == RL_SHARED && lock->holding.converts &&
+           (lock->holding.unsure >> node & 1) == 0;
+}
+
+void rl_mode_convert_sent(redlock_lock *lock, uint32_t node) {
+    assert((lock->holding.unsure >> node & 1) == 0); /* or one answer would stand for two */
+    lock->holding.unsure |= UINT32_C(1) << node;
+}
+
+void rl_mode_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
+                   const struct rl_answer *answer) {
+    const uint32_t bit = UINT32_C(1) << node;
+    const bool runs_late = answer->verdict == RL_UNANSWERED || answer->verdict == RL_NOT_REDIS;
+    const bool upgrades = request->kind == RL_COMMAND_UPGRADE;
+    assert(node < lock->client->n_nodes);
+    if ((!request->converts && !upgrades) ||
+        memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
+        return; /* as nearly all answers */
+    }
+    if (request->converts) { /* after an error it is over, whatever it has done */
+        lock->holding.unsure &= ~bit;
+        lock->holding.stray |= runs_late ? bit : 0;
+    }
+    if (upgrades && answer->verdict == RL_NO && answer->line.which == RL_UPGRADE_MEETS_UPGRADE) {
+        lock->holding.meets_upgrade = true;
+    }
+}
+
+void rl_mode_downgrade(redlock_lock *lock) {
+    assert(rl_lock_is_holding(&lock->core));
+    assert(lock->holding.mode == RL_EXCLUSIVE);
+    lock->holding.mode = RL_SHARED;
+    lock->holding.was_shared = lock->holding.converts = true;
+}
+
+void rl_mode_upgrade(redlock_lock *lock) {
+    assert(lock->holding.mode == RL_SHARED);
+    assert(!lock->holding.is_upgrading);
+    lock->holding.is_upgrading = lock->holding.converts = true;
+    lock->holding.meets_upgrade = false;
+}
+
+bool rl_mode_is_unsure(const redlock_lock *lock) {
+    const bool writes = lock->holding.mode == RL_EXCLUSIVE || lock->holding.is_upgrading;
+    return writes && (lock->holding.unsure | lock->holding.stray) != 0;
+}
+
+/* A server that has other addresses runs the conversion for all of them. */
+static uint32_t unsure_nodes(const redlock_lock *lock) {
+    const redlock_client *client = lock->client;
+    const uint32_t unsure = lock->holding.unsure | lock->holding.stray;
+    uint32_t nodes = unsure;
+    assert((unsure & ~rl_all_nodes(client->n_nodes)) == 0);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        nodes |= unsure >> i & 1 ? client->duplicates[i] : 0;
+    }
+    return nodes;
+}
+
+void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
+                       int16_t reasons[RL_NODES_MAX]) {
+    const uint32_t unsure = unsure_nodes(lock);
+    const uint32_t n = lock->client->n_nodes;
+    assert(rl_mode_is_unsure(lock));
+    memcpy(reasons, event->reasons, n * sizeof reasons[0]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (unsure >> i & 1 && reasons[i] == 0) {
+            RL_MARK(UNSURE_NOT_COUNTED);
+            reasons[i] = REDLOCK_ERR_NODE_TIMEOUT;
+        }
+    }
+    event->reasons = reasons;
+    event->voters &= ~unsure;
+}
+
+int rl_mode_end(redlock_lock *lock, enum rl_op_kind op, int status) {
+    struct rl_holding *holding = &lock->holding;
+    if (op != RL_OP_EXTEND || !holding->is_upgrading) {
+        return status;
+    }
+    assert(holding->mode == RL_SHARED);
+    holding->is_upgrading = false;
+    if (status == 0) {
+        holding->mode = RL_EXCLUSIVE;
+        return 0;
+    }
+    redlock_lock *whose = lock->reentry.for_extend != NULL ? lock->reentry.for_extend : lock;
+    whose->ops[op].words = RL_WORDS_NONE; /* the round is the one that converted back */
+    return status == REDLOCK_ERR_HELD && holding->meets_upgrade ? REDLOCK_ERR_WOULD_DEADLOCK
+                                                                : status;
+}

@@ -1,0 +1,230 @@
+/* See eligibility.h. */
+#include "nodes/eligibility.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "client/env.h"
+#include "core/home.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static_assert((int)REDLOCK_GUARD_OFF == (int)RL_GUARD_OFF, "the interface's modes are the core's");
+static_assert((int)REDLOCK_GUARD_OBSERVED == (int)RL_GUARD_OBSERVED, "... and so is this one");
+static_assert((int)REDLOCK_GUARD_STRICT == (int)RL_GUARD_STRICT, "... and this one");
+static_assert(RL_INFO_ID_LEN == RL_GUARD_ID_LEN, "core and redis agree on the length of an id");
+
+static uint32_t bit_of(const struct rl_client_node *place) {
+    assert(place->index < place->client->n_nodes);
+    return UINT32_C(1) << place->index;
+}
+
+/* -- Judging -- */
+
+/* Why it is not used, and why it is in quarantine when it is of use again. */
+static const struct {
+    int16_t refused, waits;
+} reasons[RL_STANDINGS] = {
+    [RL_STANDING_RESTARTED] = {.waits = REDLOCK_ERR_NODE_RESTARTED},
+    [RL_STANDING_REPLACED] = {.waits = REDLOCK_ERR_NODE_REPLICATION_CHANGED},
+    [RL_STANDING_RECENTLY_STARTED] = {.waits = REDLOCK_ERR_NODE_RECENTLY_STARTED},
+    [RL_STANDING_REPLICA] = {REDLOCK_ERR_NODE_READONLY, REDLOCK_ERR_NODE_WAS_REPLICA},
+    [RL_STANDING_LOADING] = {.refused = REDLOCK_ERR_NODE_LOADING},
+    [RL_STANDING_EVICTS] = {REDLOCK_ERR_NODE_EVICTS, REDLOCK_ERR_NODE_WAS_EVICTING},
+};
+
+/* The seconds of an uptime are those of two clock readings that were cut: it may be one less. */
+static uint64_t uptime_ns(uint64_t uptime_s) {
+    uint64_t sure_s = uptime_s > 0 ? uptime_s - 1 : 0;
+    return sure_s < UINT64_MAX / NS_PER_S ? sure_s * NS_PER_S : UINT64_MAX;
+}
+
+static struct rl_server server_of(const struct rl_info *info) {
+    struct rl_server server = {
+        .uptime_ns = uptime_ns(info->uptime_s),
+        .is_replica = info->is_replica,
+        .is_loading = info->is_loading,
+        .evicts = info->evicts,
+    };
+    memcpy(server.run_id, info->run_id, sizeof server.run_id);
+    memcpy(server.replid, info->replid, sizeof server.replid);
+    return server;
+}
+
+/* Who is the same server, by what all have said last. */
+static void find_duplicates(struct rl_client_node *place) {
+    redlock_client *client = place->client;
+    assert(place->guard.run_id[0] != '\0'); /* it would be the same as all who were never seen */
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_client_node *other = &client->nodes[i];
+        bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
+        if (other != place && same) {
+            client->duplicates[place->index] |= bit_of(other);
+            client->duplicates[i] |= bit_of(place);
+        }
+    }
+}
+
+/* The node votes: a node that reports another identity by now, and is not in quarantine either, is
+ * no longer its duplicate. */
+static void part_duplicates(struct rl_client_node *place, uint64_t now_ns) {
+    redlock_client *client = place->client;
+    assert(rl_guard_may_vote(&place->guard, now_ns));
+    assert(client->voters & bit_of(place));
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_client_node *other = &client->nodes[i];
+        bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
+        if (!same && rl_guard_may_vote(&other->guard, now_ns)) {
+            client->duplicates[place->index] &= ~bit_of(other);
+            client->duplicates[i] &= ~bit_of(place);
+        }
+    }
+}
+
+int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
+                             char detail[RL_DETAIL_MAX]) {
+    redlock_client *client = place->client;
+    struct rl_server server = server_of(info);
+    assert(info->problem == NULL);
+    assert(!(client->up & bit_of(place)));
+    assert(client->guard_rules.mode != RL_GUARD_OFF); /* else it is not asked who it is */
+    enum rl_standing standing =
+        rl_guard_see(&place->guard, &client->guard_rules, &server, rl_client_now_ns(client));
+    if (standing == RL_STANDING_REPLICA) {
+        snprintf(detail, RL_DETAIL_MAX, "a replica cannot vote; give the URL of a primary");
+    } else if (standing == RL_STANDING_EVICTS) {
+        snprintf(detail, RL_DETAIL_MAX, "set maxmemory-policy to noeviction, or maxmemory to 0");
+    }
+    assert(standing == RL_STANDING_VOTES || standing >= RL_STANDING_REPLICA);
+    if (standing == RL_STANDING_VOTES) {
+        find_duplicates(place);
+        client->node_hashes[place->index] =
+            rl_home_hash(info->run_id, (uint32_t)strlen(info->run_id));
+    }
+    return reasons[standing].refused;
+}
+
+/* -- Coming and going -- */
+
+static void trace(struct rl_client_node *place, enum redlock_event_type type, int status,
+                  int64_t votes_in_ms) {
+    redlock_client *client = place->client;
+    if (client->trace != NULL) {
+        redlock_event event = {.type = type,
+                               .status = status,
+                               .now_ns = rl_client_now_ns(client),
+                               .node = place->node.url.name,
+                               .votes_in_ms = votes_in_ms};
+        client->trace(&event, client->trace_data);
+    }
+}
+
+void rl_eligibility_up(struct rl_client_node *place) {
+    redlock_client *client = place->client;
+    uint64_t now_ns = rl_client_now_ns(client);
+    assert(client->up & bit_of(place));
+    assert(!(client->voters & bit_of(place))); /* not since it was down */
+    if (rl_guard_may_vote(&place->guard, now_ns)) {
+        client->voters |= bit_of(place);
+        client->reasons[place->index] = 0;
+        part_duplicates(place, now_ns); /* the quarantine may have ended while it was away */
+        return;
+    }
+    int16_t why = reasons[place->guard.standing].waits;
+    assert(rl_eligibility_is_quarantine(why));
+    client->reasons[place->index] = why;
+    trace(place, REDLOCK_EVENT_NODE_QUARANTINED, why, rl_eligibility_wait_ms(place, now_ns));
+}
+
+void rl_eligibility_down(struct rl_client_node *place) {
+    assert(!(place->client->up & bit_of(place)));
+    assert(place->client->reasons[place->index] != 0);
+    place->client->voters &= ~bit_of(place);
+}
+
+uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *place) {
+    const redlock_client *client = place->client;
+    bool waits = client->up & ~client->voters & bit_of(place);
+    return waits ? place->guard.votes_ns : RL_NEVER;
+}
+
+void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns) {
+    redlock_client *client = place->client;
+    if (now_ns >= rl_eligibility_deadline_ns(place)) {
+        assert(rl_guard_may_vote(&place->guard, now_ns));
+        client->voters |= bit_of(place);
+        client->reasons[place->index] = 0;
+        part_duplicates(place, now_ns);
+        trace(place, REDLOCK_EVENT_NODE_VOTES, 0, 0);
+    }
+}
+
+/* -- Telling -- */
+
+uint32_t rl_eligibility_count(const redlock_client *client) {
+    uint32_t counted = 0;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        bool is_first = (client->duplicates[i] & counted) == 0;
+        counted |= is_first ? client->voters & UINT32_C(1) << i : 0;
+    }
+    assert((counted == 0) == (client->voters == 0)); /* of duplicates one counts */
+    return rl_bits_count(counted);
+}
+
+bool rl_eligibility_are_quorum(const redlock_client *client) {
+    return rl_eligibility_count(client) >= rl_quorum(client->n_nodes);
+}
+
+uint32_t rl_eligibility_duplicates(const struct rl_client_node *place) {
+    const redlock_client *client = place->client;
+    return client->up & bit_of(place) ? client->duplicates[place->index] & client->up : 0;
+}
+
+int64_t rl_eligibility_wait_ms(const struct rl_client_node *place, uint64_t now_ns) {
+    uint64_t votes_ns = place->guard.votes_ns;
+    uint64_t left_ns = votes_ns > now_ns ? votes_ns - now_ns : 0;
+    return (int64_t)((left_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS);
+}
+
+bool rl_eligibility_is_quarantine(int reason) {
+    for (enum rl_standing standing = RL_STANDING_VOTES; standing < RL_STANDINGS; standing++) {
+        if (reason != 0 && reasons[standing].waits == reason) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *what_happened(int why) {
+    switch (why) {
+        case REDLOCK_ERR_NODE_RESTARTED:
+            return "restarted";
+        case REDLOCK_ERR_NODE_REPLICATION_CHANGED:
+            return "changed its replication ID";
+        case REDLOCK_ERR_NODE_WAS_REPLICA:
+            return "was found to be no longer a replica";
+        case REDLOCK_ERR_NODE_WAS_EVICTING:
+            return "was found to no longer evict keys";
+        default:
+            assert(why == REDLOCK_ERR_NODE_RECENTLY_STARTED);
+            return "started";
+    }
+}
+
+void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_t now_ns,
+                            char *text, size_t size) {
+    assert(now_ns >= place->guard.since_ns);
+    double ago_s = (double)(now_ns - place->guard.since_ns) / 1e9;
+    int64_t left_ms = rl_eligibility_wait_ms(place, now_ns);
+    int used = snprintf(text, size, "%.60s %s %.1f s ago, votes%s", place->node.url.name,
+                        what_happened(why), ago_s,
+                        why == REDLOCK_ERR_NODE_RECENTLY_STARTED ? "" : " again");
+    assert(used > 0 && (size_t)used < size);
+    if (left_ms == 0) {
+        snprintf(text + used, size - (size_t)used, " now");
+    } else {
+        snprintf(text + used, size - (size_t)used, " in %.1f s", (double)left_ms / 1e3);
+    }
+}

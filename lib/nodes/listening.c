@@ -1,0 +1,454 @@
+/* See listening.h. */
+#include "nodes/listening.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "redis/command.h"
+#include "redis/node_auth.h"
+
+#define BIT(node) (UINT32_C(1) << (node))
+
+static_assert(sizeof RL_COMMAND_CLIENT_CHANNEL - 1 + RL_CLIENT_ID_LEN <= RL_CHANNEL_MAX,
+              "a channel's name has room");
+
+static redlock_client *client_of(const struct rl_listener *listener) {
+    return RL_CONTAINER(listener->io, redlock_client, io);
+}
+
+static uint32_t index_of(const struct rl_listener *listener) {
+    return (uint32_t)(listener - client_of(listener)->listening.listeners);
+}
+
+static struct rl_listener *listener_of(const redlock_client *client, uint32_t node) {
+    assert(node < client->n_nodes && client->listening.listeners != NULL);
+    return &client->listening.listeners[node];
+}
+
+static void listening_invariant(const struct rl_listening *listening) {
+    assert((listening->confirmed & ~listening->asked) == 0);
+    assert((listening->leaving & ~listening->asked) == 0);
+    assert((listening->wanted & ~listening->kept) == 0);
+    assert(listening->listeners != NULL || (listening->asked | listening->everywhere) == 0);
+    (void)listening; /* without assertions */
+}
+
+static bool is_needed(const redlock_client *client, uint32_t i) {
+    return client->listening.everywhere || (client->listening.kept & BIT(i));
+}
+
+/* -- When to look -- */
+
+/* Refused, and that was not reported yet. */
+static uint32_t unreported(const redlock_client *client) {
+    const struct rl_listening *listening = &client->listening;
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
+        if (listening->wanted & ~listening->reported & BIT(i) && rl_listening_refused(client, i)) {
+            nodes |= BIT(i);
+        }
+    }
+    return nodes;
+}
+
+/* When a node that is not wanted any more is given up. A refusal is kept for as long as it lasts.
+ */
+static uint64_t given_up_ns(const redlock_client *client, uint32_t node) {
+    const struct rl_listening *listening = &client->listening;
+    uint64_t at_ns = listening->until_ns[node];
+    assert(listening->kept & ~listening->wanted & BIT(node));
+    if (listening->listeners != NULL && rl_listening_refused(client, node) &&
+        listening->listeners[node].conn == NULL && listening->listeners[node].deadline_ns > at_ns) {
+        at_ns = listening->listeners[node].deadline_ns;
+    }
+    return at_ns;
+}
+
+static void set_deadline(redlock_client *client) {
+    struct rl_listening *listening = &client->listening;
+    uint64_t at_ns = unreported(client) != 0 ? rl_client_now_ns(client) : RL_NEVER;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        if (listening->listeners != NULL && listening->listeners[i].deadline_ns < at_ns) {
+            at_ns = listening->listeners[i].deadline_ns;
+        }
+        if (listening->kept & ~listening->wanted & BIT(i) && given_up_ns(client, i) < at_ns) {
+            at_ns = given_up_ns(client, i);
+        }
+    }
+    rl_deadlines_set(&client->deadlines, &listening->deadline, at_ns);
+}
+
+/* -- The client's own channel -- */
+
+static size_t own_channel(const redlock_client *client, char channel[RL_CHANNEL_MAX]) {
+    int length = snprintf(channel, RL_CHANNEL_MAX, "%s%s", RL_COMMAND_CLIENT_CHANNEL, client->id);
+    assert(length > 0 && (size_t)length < RL_CHANNEL_MAX);
+    return (size_t)length;
+}
+
+static bool is_own_channel(const redlock_client *client, const char *channel, size_t length) {
+    char own[RL_CHANNEL_MAX];
+    return length == own_channel(client, own) && memcmp(channel, own, length) == 0;
+}
+
+static void own_ask(redlock_client *client, uint32_t i, bool subscribe) {
+    struct rl_listening *listening = &client->listening;
+    char channel[RL_CHANNEL_MAX];
+    size_t length = own_channel(client, channel);
+    assert(!(listening->leaving & BIT(i)));
+    assert(subscribe == !(listening->asked & BIT(i))); /* once each */
+    if (!rl_listener_ask(listener_of(client, i), channel, length, subscribe)) {
+        return; /* the connection breaks, and what is wanted is asked for on the next one */
+    }
+    if (subscribe) {
+        listening->asked |= BIT(i);
+    } else {
+        listening->leaving |= BIT(i);
+    }
+}
+
+/* A node will say nothing more on it. Returns whether it was heard. */
+static bool own_forget(struct rl_listening *listening, uint32_t i) {
+    bool was_heard = listening->wanted & listening->confirmed & ~listening->leaving & BIT(i);
+    listening->asked &= ~BIT(i);
+    listening->confirmed &= ~BIT(i);
+    listening->leaving &= ~BIT(i);
+    return was_heard;
+}
+
+static void own_lost(redlock_client *client, uint32_t i) {
+    struct rl_listening *listening = &client->listening;
+    bool was_heard = own_forget(listening, i);
+    bool is_refused = unreported(client) & BIT(i);
+    assert(!rl_listening_confirmed(client, i));
+    listening->reported |= is_refused ? BIT(i) : 0;
+    listening_invariant(listening);
+    if ((was_heard || is_refused) && listening->events != NULL) {
+        listening->events->lost(client, i);
+    }
+}
+
+static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
+    struct rl_listening *listening = &client->listening;
+    if (!(listening->asked & BIT(i)) || (subscribed && listening->confirmed & BIT(i)) ||
+        (!subscribed && !(listening->leaving & BIT(i)))) {
+        return false;
+    }
+    if (!subscribed) {
+        own_forget(listening, i);
+        if (listening->wanted & BIT(i)) { /* again, meanwhile */
+            own_ask(client, i, true);
+        }
+        return true;
+    }
+    listening->confirmed |= BIT(i);
+    listening->reported &= ~BIT(i);
+    listening->failures[i] = listener_of(client, i)->failures;
+    listening->since_ns[i] = rl_client_now_ns(client);
+    if (rl_listening_confirmed(client, i) && listening->events != NULL) {
+        listening->events->confirmed(client, i);
+    }
+    return true;
+}
+
+/* -- What the listeners say -- */
+
+static void on_up(struct rl_listener *listener) {
+    redlock_client *client = client_of(listener);
+    uint32_t i = index_of(listener);
+    assert(!(client->listening.asked & BIT(i)));
+    assert(is_needed(client, i));
+    rl_trace(client, REDLOCK_EVENT_LISTEN_UP, NULL, &client->nodes[i].node, 0, 0);
+    if (client->listening.wanted & BIT(i)) {
+        own_ask(client, i, true);
+    }
+    client->listening.topics->up(client, i);
+}
+
+static void on_down(struct rl_listener *listener) {
+    redlock_client *client = client_of(listener);
+    uint32_t i = index_of(listener);
+    rl_trace(client, REDLOCK_EVENT_LISTEN_DOWN, NULL, &client->nodes[i].node, listener->reason, 0);
+    client->listening.topics->down(client, i);
+    own_lost(client, i);
+}
+
+/* The node's own connection may live on with credentials that are good no longer. */
+static void on_unauthorized(struct rl_listener *listener) {
+    redlock_client *client = client_of(listener);
+    rl_node_offer_again(&client->nodes[index_of(listener)].node);
+}
+
+static bool on_confirmed(struct rl_listener *listener, const char *channel, size_t length,
+                         bool subscribed) {
+    redlock_client *client = client_of(listener);
+    uint32_t i = index_of(listener);
+    if (is_own_channel(client, channel, length)) {
+        return own_confirmed(client, i, subscribed);
+    }
+    return client->listening.topics->confirmed(client, i, channel, length, subscribed);
+}
+
+static bool on_message(struct rl_listener *listener, const char *channel, size_t length,
+                       const char *payload, size_t payload_length) {
+    redlock_client *client = client_of(listener);
+    const struct rl_listening *listening = &client->listening;
+    uint32_t i = index_of(listener);
+    if (!is_own_channel(client, channel, length)) {
+        return listening->topics->message(client, i, channel, length);
+    }
+    if (!(listening->asked & BIT(i))) {
+        return false;
+    }
+    if (listening->events != NULL) {
+        listening->events->told(client, i, payload, payload_length);
+    }
+    return true;
+}
+
+static void on_deadline(struct rl_listener *listener) {
+    set_deadline(client_of(listener));
+}
+
+static void on_dirty(struct rl_listener *listener) {
+    client_of(listener)->listening.dirty |= BIT(index_of(listener));
+}
+
+static const struct rl_listener_events listener_events = {
+    .up = on_up,
+    .down = on_down,
+    .unauthorized = on_unauthorized,
+    .confirmed = on_confirmed,
+    .message = on_message,
+    .deadline = on_deadline,
+    .dirty = on_dirty,
+};
+
+/* -- The connections -- */
+
+static bool make_listeners(redlock_client *client) {
+    struct rl_listening *listening = &client->listening;
+    if (listening->listeners != NULL) {
+        return true;
+    }
+    struct rl_listener *listeners = rl_alloc(&client->memory, client->n_nodes, sizeof listeners[0]);
+    for (uint32_t i = 0; listeners != NULL && i < client->n_nodes; i++) {
+        rl_listener_init(&listeners[i], &client->io, &client->nodes[i].node.url,
+                         &client->node_options, &listener_events, rl_client_random(client));
+        listeners[i].dialer = client->nodes[i].node.dialer;
+    }
+    listening->listeners = listeners;
+    return listeners != NULL;
+}
+
+static void open_listener(redlock_client *client, uint32_t i) {
+    struct rl_node *node = &client->nodes[i].node;
+    if (is_needed(client, i) && rl_node_is_up(node) && client->phase == RL_CLIENT_OPEN) {
+        rl_listener_open(listener_of(client, i), rl_node_address(node)); /* if it is off */
+    }
+}
+
+static void close_listener(redlock_client *client, uint32_t i) {
+    struct rl_listener *listener = listener_of(client, i);
+    assert(!(client->listening.asked & BIT(i)) || !rl_node_is_up(&client->nodes[i].node));
+    rl_listener_close(listener);
+    client->listening.failures[i] = listener->failures; /* what comes is judged anew */
+    client->listening.reported &= ~BIT(i);
+    client->listening.topics->down(client, i);
+}
+
+/* -- Time -- */
+
+static void give_up(redlock_client *client, uint64_t now_ns) {
+    struct rl_listening *listening = &client->listening;
+    uint32_t idle = listening->kept & ~listening->wanted;
+    assert(idle >> client->n_nodes == 0);
+    for (uint32_t i = 0; idle >> i != 0; i++) {
+        if (!(idle & BIT(i)) || now_ns < given_up_ns(client, i)) {
+            continue;
+        }
+        listening->kept &= ~BIT(i);
+        if (listening->listeners == NULL) {
+            continue;
+        }
+        if (!listening->everywhere) {
+            own_forget(listening, i);
+            close_listener(client, i);
+        } else if (listening->asked & ~listening->leaving & BIT(i)) {
+            own_ask(client, i, false);
+        }
+    }
+}
+
+static void tick(struct rl_deadline *item, uint64_t now_ns) {
+    redlock_client *client = RL_CONTAINER(item, redlock_client, listening.deadline);
+    struct rl_listening *listening = &client->listening;
+    assert(client->phase < RL_CLIENT_TEARDOWN);
+    give_up(client, now_ns); /* before what is given up is tried again */
+    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
+        rl_listener_tick(&listening->listeners[i], now_ns);
+    }
+    uint32_t nodes = unreported(client);
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        if (nodes & BIT(i)) {
+            own_lost(client, i);
+        }
+    }
+    listening_invariant(listening);
+    set_deadline(client);
+}
+
+/* -- The interface -- */
+
+void rl_listening_init(redlock_client *client, uint64_t random) {
+    client->listening = (struct rl_listening){.events = NULL};
+    snprintf(client->id, sizeof client->id, "%016llx", (unsigned long long)random);
+    assert(strlen(client->id) == RL_CLIENT_ID_LEN);
+    rl_deadline_init(&client->listening.deadline, tick);
+}
+
+void rl_listening_attend(redlock_client *client, const struct rl_listening_events *events) {
+    assert(events->confirmed != NULL && events->lost != NULL && events->told != NULL);
+    client->listening.events = events;
+}
+
+void rl_listening_serve(redlock_client *client, const struct rl_listening_topics *topics) {
+    assert(client->listening.listeners == NULL); /* nothing was said yet */
+    assert(topics->up != NULL && topics->down != NULL);
+    assert(topics->confirmed != NULL && topics->message != NULL);
+    client->listening.topics = topics;
+}
+
+static void begin_to_want(redlock_client *client, uint32_t node) {
+    struct rl_listening *listening = &client->listening;
+    assert(client->phase == RL_CLIENT_OPEN);
+    listening->wanted |= BIT(node);
+    listening->kept |= BIT(node);
+    if (!make_listeners(client)) {
+        return; /* refused, until it is wanted anew */
+    }
+    open_listener(client, node);
+    if (rl_listener_is_up(listener_of(client, node)) && !(listening->asked & BIT(node))) {
+        own_ask(client, node, true);
+    }
+}
+
+void rl_listening_want(redlock_client *client, uint32_t node, bool wanted) {
+    struct rl_listening *listening = &client->listening;
+    assert(node < client->n_nodes);
+    bool was_wanted = listening->wanted & BIT(node);
+    if (wanted && client->phase == RL_CLIENT_OPEN) {
+        if (!was_wanted || listening->listeners == NULL) {
+            listening->reported &= ~BIT(node);
+            begin_to_want(client, node);
+        }
+    } else if (was_wanted && !wanted) {
+        listening->wanted &= ~BIT(node);
+        listening->until_ns[node] = rl_client_now_ns(client) + RL_LISTENING_LINGER_NS;
+    }
+    listening_invariant(listening);
+    set_deadline(client);
+}
+
+bool rl_listening_lingers(const redlock_client *client, uint32_t node) {
+    const struct rl_listening *listening = &client->listening;
+    assert(node < client->n_nodes);
+    return listening->confirmed & ~listening->leaving & BIT(node);
+}
+
+bool rl_listening_confirmed(const redlock_client *client, uint32_t node) {
+    return (client->listening.wanted & BIT(node)) != 0 && rl_listening_lingers(client, node);
+}
+
+bool rl_listening_refused(const redlock_client *client, uint32_t node) {
+    const struct rl_listening *listening = &client->listening;
+    assert(node < client->n_nodes);
+    if (listening->listeners == NULL) {
+        return listening->wanted & BIT(node);
+    }
+    const struct rl_listener *listener = &listening->listeners[node];
+    uint64_t failures = listener->failures - listening->failures[node];
+    return listener->state == RL_LISTENER_REFUSED || failures >= RL_LISTENING_FAILURES;
+}
+
+bool rl_listening_everywhere(redlock_client *client, bool wanted) {
+    struct rl_listening *listening = &client->listening;
+    if (wanted && !make_listeners(client)) {
+        return false;
+    }
+    listening->everywhere = wanted;
+    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
+        if (wanted) {
+            open_listener(client, i);
+        } else if (!(listening->kept & BIT(i))) {
+            own_forget(listening, i);
+            close_listener(client, i);
+        }
+    }
+    listening_invariant(listening);
+    return true;
+}
+
+bool rl_listening_is_up(const redlock_client *client, uint32_t node) {
+    return client->listening.listeners != NULL && rl_listener_is_up(listener_of(client, node));
+}
+
+bool rl_listening_ask(redlock_client *client, uint32_t node, const char *channel, size_t length,
+                      bool subscribe) {
+    assert(!is_own_channel(client, channel, length));
+    assert(client->listening.everywhere || !subscribe);
+    return rl_listener_ask(listener_of(client, node), channel, length, subscribe);
+}
+
+void rl_listening_node_up(redlock_client *client, uint32_t node) {
+    assert(node < client->n_nodes);
+    if (client->listening.listeners != NULL) {
+        open_listener(client, node);
+    }
+}
+
+void rl_listening_node_down(redlock_client *client, uint32_t node) {
+    assert(node < client->n_nodes);
+    if (client->listening.listeners != NULL) {
+        close_listener(client, node);
+        own_lost(client, node);
+    }
+}
+
+void rl_listening_authorized(redlock_client *client, uint32_t node) {
+    assert(node < client->n_nodes);
+    if (client->listening.listeners != NULL) {
+        rl_listener_authorized(listener_of(client, node));
+    }
+}
+
+void rl_listening_flush(redlock_client *client) {
+    struct rl_listening *listening = &client->listening;
+    assert(listening->dirty == 0 || listening->listeners != NULL);
+    while (listening->dirty != 0) {
+        uint32_t dirty = listening->dirty;
+        listening->dirty = 0;
+        for (uint32_t i = 0; dirty >> i != 0; i++) {
+            if (dirty & BIT(i)) {
+                rl_listener_flush(listener_of(client, i));
+            }
+        }
+    }
+}
+
+void rl_listening_close(redlock_client *client) {
+    struct rl_listening *listening = &client->listening;
+    assert(client->notifications.count == 0); /* nor any topic */
+    listening->wanted = listening->kept = listening->reported = 0;
+    listening->asked = listening->confirmed = listening->leaving = 0;
+    listening->everywhere = false;
+    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
+        rl_listener_close(&listening->listeners[i]);
+    }
+    listening->dirty = 0;
+    rl_free(&client->memory, listening->listeners);
+    listening->listeners = NULL;
+    set_deadline(client);
+}

@@ -1,0 +1,163 @@
+/* See tls.h. */
+#include "nodes/tls.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "nodes/tls_settings.h"
+
+int redlock_has_tls(void) {
+#ifdef RL_WITH_TLS
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+int rl_client_tls_check_nodes(const redlock_client *client, const redlock_client_options *o) {
+    uint32_t count = 0;
+    assert(client->nodes != NULL);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        count += client->nodes[i].node.url.is_tls;
+    }
+    return rl_client_tls_check_use(o, count > 0);
+}
+
+#ifdef RL_WITH_TLS
+
+#include "tls/peer.h"
+
+static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_HOST_MAX, "a host fits");
+static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_TLS_NAME_MAX, "a name fits");
+
+/* -- Sharing -- */
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static size_t put(char **at, const char **copy, const char *text) {
+    size_t length = text != NULL ? strlen(text) + 1 : 0;
+    if (*at != NULL && text != NULL) {
+        memcpy(*at, text, length);
+        *copy = *at;
+        *at += length;
+    }
+    return length;
+}
+
+/* With copies of the texts behind the struct: they are what another node's are compared with. */
+static struct rl_client_tls *shared_new(redlock_client *client,
+                                        const struct rl_tls_settings *settings) {
+    char *none = NULL;
+    const char *unused;
+    size_t length = put(&none, &unused, settings->ca) + put(&none, &unused, settings->cert) +
+                    put(&none, &unused, settings->key);
+    struct rl_client_tls *shared = rl_alloc(&client->memory, 1, sizeof *shared + length);
+    if (shared != NULL) {
+        char *at = (char *)(shared + 1);
+        put(&at, &shared->ca, settings->ca);
+        put(&at, &shared->cert, settings->cert);
+        put(&at, &shared->key, settings->key);
+        assert(at == (char *)(shared + 1) + length);
+        shared->insecure = settings->insecure;
+        shared->next = client->tls;
+        client->tls = shared;
+    }
+    return shared;
+}
+
+static struct rl_client_tls *shared_find(const redlock_client *client,
+                                         const struct rl_tls_settings *settings) {
+    struct rl_client_tls *shared = client->tls;
+    while (shared != NULL &&
+           !(same_text(shared->ca, settings->ca) && same_text(shared->cert, settings->cert) &&
+             same_text(shared->key, settings->key) && shared->insecure == settings->insecure)) {
+        shared = shared->next;
+    }
+    return shared;
+}
+
+/* Says of which node the sentence is. */
+static int of_node(int status, const char *name, char *error, size_t size) {
+    char why[REDLOCK_MESSAGE_MAX];
+    assert(status <= 0);
+    if (status == REDLOCK_ERR_INVALID && error != NULL && size > 0) {
+        rl_error_set(why, sizeof why, 0, "%s", error);
+        rl_error_set(error, size, 0, "node %.200s: %s", name, why);
+    }
+    return status;
+}
+
+static int share(redlock_client *client, const struct rl_tls_settings *settings, const char *name,
+                 char *error, size_t size, struct rl_client_tls **shared) {
+    *shared = shared_find(client, settings);
+    if (*shared != NULL) {
+        assert((*shared)->tls != NULL);
+        return 0;
+    }
+    *shared = shared_new(client, settings);
+    assert(*shared == NULL || client->tls == *shared);
+    if (*shared == NULL) {
+        return rl_error_set(error, size, REDLOCK_ERR_NOMEM, "out of memory");
+    }
+    return of_node(rl_tls_new(&(*shared)->tls, &client->memory, settings, error, size), name, error,
+                   size);
+}
+
+int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
+                       const struct rl_url_tls *said) {
+    struct rl_node *node = &client->nodes[i].node;
+    struct rl_client_tls *shared;
+    assert(i < client->n_nodes && node->dialer == NULL);
+    if (!node->url.is_tls) {
+        return 0;
+    }
+    struct rl_tls_settings settings = rl_client_tls_settings(o, said);
+    const char *name = rl_client_tls_name(o, said, node->url.host);
+    int status = rl_client_tls_check_node(&settings, name, node->url.name, o->error, o->error_size);
+    if (status == 0) {
+        status = share(client, &settings, node->url.name, o->error, o->error_size, &shared);
+    }
+    if (status == 0) {
+        node->dialer = rl_tls_peer_new(shared->tls, name);
+        status = node->dialer != NULL
+                     ? 0
+                     : rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
+    }
+    return status;
+}
+
+void rl_client_tls_free(redlock_client *client) {
+    for (uint32_t i = 0; client->nodes != NULL && i < client->n_nodes; i++) {
+        rl_tls_peer_free(client->nodes[i].node.dialer);
+    }
+    while (client->tls != NULL) {
+        struct rl_client_tls *shared = client->tls;
+        client->tls = shared->next;
+        rl_tls_free(shared->tls);
+        rl_free(&client->memory, shared);
+    }
+}
+
+#else
+
+int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
+                       const struct rl_url_tls *said) {
+    const struct rl_url *url = &client->nodes[i].node.url;
+    assert(i < client->n_nodes);
+    (void)said;
+    return url->is_tls ? rl_error_set(o->error, o->error_size, REDLOCK_ERR_NO_TLS,
+                                      "node URL \"rediss://%.200s\": scheme: rediss:// needs TLS, "
+                                      "and this library was built without; use redis://",
+                                      url->name)
+                       : 0;
+}
+
+void rl_client_tls_free(redlock_client *client) {
+    assert(client->tls == NULL);
+    (void)client;
+}
+
+#endif

@@ -1,0 +1,302 @@
+/* See query_result.h. */
+#include "query/query_result.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/sized.h"
+#include "query/query_data.h"
+
+/* -- Who holds it -- */
+
+/* How long a key lives on after the callback began, by what its node said before that. */
+int64_t rl_query_remaining_ms(const redlock_query *query, const struct rl_query_look *look) {
+    if (look->seen.remaining_ms <= 0) {
+        return look->seen.remaining_ms; /* for ever, or not held */
+    }
+    uint64_t since_ms = (query->told_ns - look->answered_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS;
+    uint64_t left_ms = (uint64_t)look->seen.remaining_ms;
+    return left_ms > since_ms ? (int64_t)(left_ms - since_ms) : 0;
+}
+
+int redlock_query_node(const redlock_query *query, size_t index, redlock_node_holder *node_holder) {
+    if (query == NULL || node_holder == NULL || index >= query->client->n_nodes) {
+        return REDLOCK_ERR_INVALID;
+    }
+    static const struct rl_holder_reply nothing; /* who holds it was not asked */
+    const struct rl_query_look *look = &query->looks[index];
+    const struct rl_holder_reply *seen = query->kind == RL_COMMAND_READ ? &look->seen : &nothing;
+    redlock_node_holder full = {
+        .node = query->client->nodes[index].node.url.name,
+        .status = rl_query_node_status(query, (uint32_t)index),
+        .is_held = look->is_held,
+        .token = seen->token,
+        .holder = seen->holder,
+        .remaining_ms = seen->remaining_ms != 0 ? rl_query_remaining_ms(query, look) : 0,
+        .latency_us = look->latency_us,
+        .is_reserved = seen->is_reserved,
+        .is_shared = seen->is_shared,
+    };
+    return rl_sized_give(node_holder, node_holder->size, &full, sizeof full);
+}
+
+/* Longest first; one that never ends before all others. */
+void rl_query_insert_life(int64_t lives[], uint32_t count, int64_t life) {
+    uint32_t at = count;
+    while (at > 0 && (uint64_t)lives[at - 1] < (uint64_t)life) { /* -1 is the largest then */
+        lives[at] = lives[at - 1];
+        at--;
+    }
+    lives[at] = life;
+}
+
+/* Whether two nodes have the key of one holder: our token, or one string that is not ours and ends,
+ * as every Redlock library sets it. */
+static bool is_one_holder(const struct rl_holder_reply *a, const struct rl_holder_reply *b) {
+    if (a->token[0] != '\0') {
+        return strcmp(a->token, b->token) == 0;
+    }
+    return a->is_foreign && b->is_foreign && a->remaining_ms >= 0 && b->remaining_ms >= 0 &&
+           strcmp(a->holder, b->holder) == 0;
+}
+
+int redlock_query_quorum(const redlock_query *query, const char **token, const char **holder,
+                         int64_t *remaining) {
+    if (query == NULL || query->kind != RL_COMMAND_READ) {
+        return 0;
+    }
+    uint32_t n = query->client->n_nodes;
+    uint32_t quorum = rl_quorum(n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rl_holder_reply *seen = &query->looks[i].seen;
+        int64_t lives[RL_NODES_MAX];
+        uint32_t count = 0, counted = 0;
+        for (uint32_t j = 0; j < n; j++) {
+            bool is_duplicate =
+                (query->client->duplicates[j] & counted) != 0; /* one server, one vote */
+            if (!is_duplicate && is_one_holder(seen, &query->looks[j].seen)) {
+                counted |= UINT32_C(1) << j;
+                rl_query_insert_life(lives, count++,
+                                     rl_query_remaining_ms(query, &query->looks[j]));
+            }
+        }
+        if (count >= quorum) {
+            if (token != NULL) {
+                *token = seen->token;
+            }
+            if (holder != NULL) {
+                *holder = seen->holder;
+            }
+            if (remaining != NULL) {
+                *remaining = lives[quorum - 1];
+            }
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* -- Who waits -- */
+
+static bool is_listed(const redlock_query *query, const struct rl_query_look *look) {
+    for (uint32_t i = 0; i < query->n_listed; i++) {
+        const struct rl_query_look *other = &query->looks[query->listed[i]];
+        assert(other->is_one);
+        if (other->request.lock_mode == look->request.lock_mode &&
+            strcmp(other->client, look->client) == 0 &&
+            (look->client[0] != '\0' || strcmp(other->holder, look->holder) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first looks of a mode are one for each node. */
+static const struct rl_query_look *first_look(const redlock_query *query, uint8_t mode,
+                                              uint32_t node) {
+    const uint32_t i = (uint32_t)mode - query->first_mode;
+    assert(i < query->n_modes && node < query->client->n_nodes);
+    return &query->looks[i * query->client->n_nodes + node];
+}
+
+/* The node with the longest line among those that are left, or the number of nodes. */
+static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t done) {
+    uint32_t n = query->client->n_nodes, longest = n;
+    assert(n * query->n_modes <= query->n_looks);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rl_query_look *look = first_look(query, mode, i);
+        if (look->is_one && (done >> i & 1) == 0 &&
+            (longest == n || look->count > first_look(query, mode, longest)->count)) {
+            longest = i;
+        }
+    }
+    return longest;
+}
+
+/* A client has one place in a line. Where it is in those of two nodes, it has moved from one to the
+ * other, or both nodes are one server. */
+static void list_waiters(redlock_query *query, uint8_t mode) {
+    uint32_t n = query->client->n_nodes, done = 0, before = query->n_listed;
+    uint32_t node = longest_line(query, mode, 0);
+    for (; node < n; node = longest_line(query, mode, done)) {
+        done |= UINT32_C(1) << node;
+        for (uint32_t i = 0; i < query->n_looks; i++) {
+            const struct rl_query_look *look = &query->looks[i];
+            if (look->node == node && look->request.lock_mode == mode && look->is_one &&
+                query->n_listed - before < query->max && !is_listed(query, look)) {
+                query->listed[query->n_listed++] = (uint16_t)i;
+            }
+        }
+    }
+    assert(query->n_listed <= query->room);
+}
+
+size_t redlock_query_waiting(const redlock_query *query) {
+    size_t sum = 0;
+    const bool is_of_waiters = query != NULL && query->kind == RL_COMMAND_WAITER;
+    for (uint8_t i = 0; is_of_waiters && i < query->n_modes; i++) {
+        const uint8_t mode = query->first_mode + i;
+        uint32_t n = query->client->n_nodes, node = longest_line(query, mode, 0);
+        size_t longest = node < n ? first_look(query, mode, node)->count : 0, listed = 0;
+        for (uint32_t j = 0; j < query->n_listed; j++) {
+            listed += query->looks[query->listed[j]].request.lock_mode == mode;
+        }
+        sum += listed > longest ? listed : longest;
+    }
+    return sum;
+}
+
+/* The one of a list, or NULL. */
+static const struct rl_query_look *listed_at(const redlock_query *query, enum rl_command_kind kind,
+                                             size_t index) {
+    if (query == NULL || query->kind != kind || index >= query->n_listed) {
+        return NULL;
+    }
+    const struct rl_query_look *look = &query->looks[query->listed[index]];
+    assert(look->is_one && query->told_ns >= look->answered_ns);
+    return look;
+}
+
+int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waiter *waiter) {
+    const struct rl_query_look *look = listed_at(query, RL_COMMAND_WAITER, index);
+    if (look == NULL || waiter == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    uint64_t since_ms = (query->told_ns - look->answered_ns) / RL_NS_PER_MS;
+    redlock_waiter full = {
+        .node = query->client->nodes[look->node].node.url.name,
+        .client = look->client,
+        .holder = look->holder,
+        .waited_ms = (int64_t)(look->waited_ms + since_ms),
+        .mode = look->request.lock_mode == RL_SHARED ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE,
+        .take = look->take,
+    };
+    return rl_sized_give(waiter, waiter->size, &full, sizeof full);
+}
+
+/* -- Who reads -- */
+
+static bool is_one_reader(const struct rl_query_look *a, const struct rl_query_look *b) {
+    assert(a->is_one && b->is_one);
+    return strcmp(a->seen.token, b->seen.token) == 0 &&
+           (a->seen.token[0] != '\0' || strcmp(a->seen.holder, b->seen.holder) == 0);
+}
+
+/* On how many servers the reader of this look is, and until when on a quorum of them. */
+static uint32_t count_votes(const redlock_query *query, const struct rl_query_look *look,
+                            int64_t *remaining) {
+    const uint32_t quorum = rl_quorum(query->client->n_nodes);
+    int64_t lives[RL_NODES_MAX];
+    uint32_t count = 0, counted = 0;
+    for (uint32_t i = 0; i < query->n_looks; i++) {
+        const struct rl_query_look *other = &query->looks[i];
+        uint32_t bit = UINT32_C(1) << other->node;
+        bool is_new = ((query->client->duplicates[other->node] | bit) & counted) == 0;
+        if (other->is_one && is_new && is_one_reader(look, other)) {
+            counted |= bit;
+            rl_query_insert_life(lives, count++, rl_query_remaining_ms(query, other));
+        }
+    }
+    assert(count > 0);
+    *remaining = count >= quorum ? lives[quorum - 1] : 0;
+    return count;
+}
+
+static bool is_read(const redlock_query *query, const struct rl_query_look *look) {
+    for (uint32_t i = 0; i < query->n_listed; i++) {
+        if (is_one_reader(&query->looks[query->listed[i]], look)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void list_readers(redlock_query *query) {
+    const uint32_t quorum = rl_quorum(query->client->n_nodes);
+    for (int with_quorum = 1; with_quorum >= 0; with_quorum--) {
+        for (uint32_t i = 0; i < query->n_looks; i++) {
+            const struct rl_query_look *look = &query->looks[i];
+            int64_t remaining;
+            if (look->is_one && !is_read(query, look) &&
+                (count_votes(query, look, &remaining) >= quorum) == with_quorum) {
+                query->listed[query->n_listed++] = (uint16_t)i;
+            }
+        }
+    }
+    assert(query->n_listed <= query->n_looks);
+}
+
+size_t redlock_query_reading(const redlock_query *query) {
+    if (query == NULL || query->kind != RL_COMMAND_READER) {
+        return 0;
+    }
+    uint32_t node = longest_line(query, RL_EXCLUSIVE, 0);
+    size_t most = node < query->client->n_nodes ? query->looks[node].count : 0;
+    return query->n_listed > most ? query->n_listed : most;
+}
+
+int redlock_query_reader(const redlock_query *query, size_t index, redlock_reader *reader) {
+    const struct rl_query_look *look = listed_at(query, RL_COMMAND_READER, index);
+    if (look == NULL || reader == NULL) {
+        return REDLOCK_ERR_INVALID;
+    }
+    redlock_reader full = {.token = look->seen.token, .holder = look->seen.holder};
+    full.votes = count_votes(query, look, &full.remaining_ms);
+    return rl_sized_give(reader, reader->size, &full, sizeof full);
+}
+
+/* -- When it is finished -- */
+
+void rl_query_list(redlock_query *query) {
+    assert(query->n_listed == 0);
+    if (query->kind == RL_COMMAND_READER) {
+        list_readers(query);
+    } else if (query->kind == RL_COMMAND_WAITER) {
+        for (uint8_t i = 0; i < query->n_modes; i++) {
+            list_waiters(query, query->first_mode + i);
+        }
+    }
+}
+
+int16_t rl_query_node_status(const redlock_query *query, uint32_t node) {
+    int16_t status = 0;
+    for (uint8_t i = 0; status == 0 && i < query->n_modes; i++) {
+        status = first_look(query, query->first_mode + i, node)->status;
+    }
+    return status;
+}
+
+int redlock_reader_init(redlock_reader *reader, size_t size) {
+    static const redlock_reader fresh = REDLOCK_READER_INIT;
+    return rl_sized_fresh(reader, size, &fresh, sizeof fresh);
+}
+
+int redlock_waiter_init(redlock_waiter *waiter, size_t size) {
+    static const redlock_waiter fresh = REDLOCK_WAITER_INIT;
+    return rl_sized_fresh(waiter, size, &fresh, sizeof fresh);
+}
+
+int redlock_node_holder_init(redlock_node_holder *node_holder, size_t size) {
+    static const redlock_node_holder fresh = REDLOCK_NODE_HOLDER_INIT;
+    return rl_sized_fresh(node_holder, size, &fresh, sizeof fresh);
+}

@@ -1,0 +1,494 @@
+/* See line.h. What is sent is in line_call.c. */
+#include "wait/line.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "core/home.h"
+#include "lock/lock_life.h"
+#include "lock/ready.h"
+#include "nodes/eligibility.h"
+#include "nodes/listening.h"
+#include "wait/line_call.h"
+
+/* -- What the core is told -- */
+
+uint32_t rl_line_homes(const redlock_client *client) {
+    uint32_t homes = 0;
+    if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_are_quorum(client)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        bool votes = client->voters >> i & 1;
+        homes |= (uint32_t)(votes && !rl_listening_refused(client, i)) << i;
+    }
+    return homes;
+}
+
+/* Nodes on which a turn would be heard. */
+static uint32_t heard_of(const redlock_client *client) {
+    uint32_t heard = 0;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        heard |= (uint32_t)rl_listening_confirmed(client, i) << i;
+    }
+    return heard;
+}
+
+redlock_lock *rl_line_active(const struct rl_resource *resource) {
+    return resource->turns.active != NULL ? resource->turns.active->owner : NULL;
+}
+
+struct rl_resource *rl_line_of(const redlock_lock *lock) {
+    assert(lock->queueing.line < lock->resource_count);
+    return lock->resources[lock->queueing.line];
+}
+
+redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
+    redlock_lock *active = rl_line_active(resource);
+    bool waits = active != NULL && (active->queueing.is_queued || active->waiting.has_turn);
+    bool is_here = waits && rl_line_of(active) == resource;
+    return is_here && (active->queueing.is_queued || active->resource_count == 1) ? active : NULL;
+}
+
+static void set_due(struct rl_resource *resource, uint64_t at_ns) {
+    assert(resource->references > 0); /* or nobody would take it out again */
+    rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->due, at_ns);
+}
+
+/* Not one that asks already, since it has a single try left: it gives its place up when it ends. */
+static void call_lock(redlock_lock *lock, enum rl_line_call call) {
+    assert(call != RL_LINE_CALL_NONE);
+    if (lock->core.state == RL_WAITING) {
+        assert(rl_line_active(rl_line_of(lock)) == lock);
+        lock->queueing.is_queued = true; /* its place may have been taken ahead of it */
+        lock->queueing.call = (uint8_t)call;
+        rl_ready_step(lock);
+    }
+}
+
+/* Where the client listens for a resource whose lock waits: at home, or on every node if each may
+ * pass it the lock. */
+static uint32_t listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
+    const uint32_t home = resource->line.home;
+    if (rl_line_lease_ms(resource, lock, RL_LINE_LEASE_MS) != 0) {
+        return rl_all_nodes(lock->client->n_nodes);
+    }
+    return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
+}
+
+/* A lock that holds by what came of waiting still has to hear who comes next. */
+static void follow_waiting(struct rl_resource *resource, const redlock_lock *lock) {
+    redlock_client *client = rl_line_client(resource);
+    uint32_t *listening = client->lines.listening;
+    const uint32_t before = resource->listens;
+    if (rl_link_is_in(&resource->waits)) {
+        resource->listens = listens_on(resource, lock);
+    } else if (!rl_link_is_in(&resource->passed)) {
+        resource->listens = 0;
+    }
+    for (uint32_t i = 0; resource->listens != before && i < client->n_nodes; i++) {
+        const bool was = before >> i & 1, is = resource->listens >> i & 1;
+        assert(!was || listening[i] > 0);
+        listening[i] += (uint32_t)is - (uint32_t)was;
+        if (was != is) {
+            rl_listening_want(client, i, listening[i] > 0);
+        }
+    }
+}
+
+/* A place has the name of the lock that it was taken for, as long as it stands: home knows it by
+ * both. Another lock may wait with it by then, or leave it. */
+static void name_place(struct rl_resource *resource, redlock_lock *lock) {
+    assert(resource->placed == NULL);
+    if (resource->line.place != 0) {
+        resource->placed = lock;
+        rl_lock_ref(lock);
+    }
+}
+
+/* placed: who had the place that is left. */
+static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lock *placed,
+                    const struct rl_line_actions *actions) {
+    redlock_client *client = rl_line_client(resource);
+    if (actions->leave) {
+        assert(placed != NULL);
+        rl_line_call_leave(placed, resource, actions->leave_home, actions->leave_place,
+                           actions->leave_line);
+    }
+    if (actions->join) {
+        assert(rl_listening_confirmed(client, resource->line.home));
+        /* If it cannot be sent, its deadline ends the wait. */
+        rl_line_call_join(resource->placed, resource, actions->quiet);
+    }
+    if (actions->turn) {
+        lock->queueing.turn_ns = rl_client_now_ns(client);
+        call_lock(lock, RL_LINE_CALL_TURN);
+    } else if (actions->alone && rl_line_active(resource) == lock) {
+        call_lock(lock, RL_LINE_CALL_ALONE);
+    }
+}
+
+/* A number that was not used yet. Of a semaphore its first byte says for how many permits it is. */
+static uint64_t place_after(struct rl_resource *resource) {
+    redlock_client *client = rl_line_client(resource);
+    struct rl_world *world = client->io.world;
+    uint64_t number;
+    if (client->lines.number == 0) {
+        number =
+            world->ops->random(world, &number, sizeof number) ? number : rl_client_random(client);
+        client->lines.number = number >> 8 != 0 ? number >> 8 : 1;
+    }
+    return (uint64_t)rl_resource_take(resource) << 56 | client->lines.number;
+}
+
+uint64_t rl_line_new_place(struct rl_resource *resource) {
+    const uint64_t place = place_after(resource);
+    rl_line_client(resource)->lines.number = 0;
+    assert(place != 0 && place != RL_LINE_NO_PLACE);
+    return place;
+}
+
+/* lock: who waits, or has waited until now. */
+void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event) {
+    redlock_client *client = rl_line_client(resource);
+    struct rl_line *line = &resource->line;
+    struct rl_line_actions actions;
+    const bool was_used = line->used;
+    const uint64_t place = line->place;
+    redlock_lock *placed = resource->placed;
+    assert(lock != NULL && lock->client == client);
+    event->now_ns = rl_client_now_ns(client);
+    event->new_place = place_after(resource);
+    event->timeout_ns = client->rules.node_timeout_ns;
+    event->idle_ns = lock->core.acquire.ttl_ms * RL_NS_PER_MS;
+    event->random = rl_client_random(client);
+    event->resource = resource->home_hash;
+    event->node_hashes = client->node_hashes;
+    event->homes = rl_line_homes(client);
+    event->heard = heard_of(client);
+    event->is_of_one = lock->resource_count == 1;
+    rl_line_step(line, event, &actions);
+    if (line->place == event->new_place) {
+        client->lines.number = 0;
+        client->stats.joins++;
+    }
+    if (rl_link_is_in(&resource->waits) != (line->state != RL_LINE_OUT)) {
+        if (line->state != RL_LINE_OUT) {
+            rl_list_add(&client->lines.waiting, &resource->waits);
+        } else {
+            rl_list_remove(&resource->waits);
+        }
+    }
+    follow_waiting(resource, lock);
+    if (line->place != place) {
+        resource->placed = NULL;
+        if (event->type != RL_LINE_EV_WON || !was_used) {
+            resource->successor[0] = '\0';
+            if (placed != NULL) {
+                rl_line_give_up(placed, place, was_used ? 0 : UINT32_MAX,
+                                was_used ? 0 : resource->passed_by);
+            }
+        }
+        resource->passed_by = 0;
+        name_place(resource, lock);
+    }
+    perform(resource, lock, placed, &actions);
+    if (line->place != place && placed != NULL) {
+        rl_lock_unref(placed); /* the resource stays: it is the lock's, too */
+    }
+    if (line->state == RL_LINE_LISTENING && rl_listening_confirmed(client, line->home)) {
+        struct rl_line_event again = {.type = RL_LINE_EV_NODES}; /* it was heard already */
+        rl_line_feed(resource, lock, &again);
+        return;
+    }
+    set_due(resource, rl_line_wake_ns(line));
+}
+
+static void step_simple(struct rl_resource *resource, redlock_lock *lock,
+                        enum rl_line_event_type type) {
+    struct rl_line_event event = {.type = type};
+    rl_line_feed(resource, lock, &event);
+}
+
+void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct rl_request *request,
+                      const struct rl_answer *answer) {
+    const redlock_client *client = rl_line_client(resource);
+    assert(node < client->n_nodes);
+    if (resource->line.avoid == 0 || (answer->verdict != RL_YES && answer->verdict != RL_NO)) {
+        return;
+    }
+    const uint64_t latency_ns = rl_request_latency_ns(request, rl_io_step_ns(&client->io));
+    if (latency_ns > client->rules.node_timeout_ns || !rl_listening_lingers(client, node) ||
+        !rl_line_trust(&resource->line, node)) {
+        return;
+    }
+    redlock_lock *waiter = rl_line_waiter(resource);
+    /* A line that is out may still await a release's answer, whose timer a step would remove. */
+    if (waiter != NULL && resource->line.state != RL_LINE_OUT) {
+        step_simple(resource, waiter, RL_LINE_EV_NODES);
+    }
+}
+
+void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
+    struct rl_line_event event = {.type = RL_LINE_EV_WANT};
+    event.u.since_ns = lock->waiting.since_ns;
+    assert(event.u.since_ns <= rl_client_now_ns(lock->client));
+    rl_line_feed(resource, lock, &event);
+}
+
+/* -- The lock that waits -- */
+
+/* Its keys have the name of the lock that the place was taken for. */
+static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
+    const struct rl_target *mine = &lock->target;
+    const struct rl_target *its = resource->placed != NULL ? &resource->placed->target : mine;
+    if (mine->holder_length != its->holder_length ||
+        (mine != its && memcmp(mine->holder, its->holder, mine->holder_length) != 0)) {
+        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+    }
+}
+
+static void queue(redlock_lock *lock, uint8_t line) {
+    assert(lock->core.state == RL_WAITING);
+    assert(rl_line_active(lock->resources[line]) == lock); /* else it has the place of another */
+    lock->queueing.is_queued = true;
+    lock->queueing.line = line;
+    lock->holding.shuts = false;
+    leave_if_named(rl_line_of(lock), lock);
+    rl_line_want(rl_line_of(lock), lock);
+}
+
+static uint64_t awaited_release_ns(const redlock_lock *lock) {
+    uint64_t until_ns = 0;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        uint64_t at_ns = lock->resources[i]->line.release_until_ns;
+        until_ns = at_ns > until_ns ? at_ns : until_ns;
+    }
+    return until_ns;
+}
+
+/* A lock that has little time keeps half of it for an attempt, if home does not answer. */
+static uint64_t patience_ns(const redlock_lock *lock) {
+    const uint64_t since_ns = lock->waiting.since_ns, give_up_ns = lock->core.give_up_ns;
+    const uint64_t until_ns = awaited_release_ns(lock);
+    assert(give_up_ns >= since_ns);
+    const uint64_t half_ns =
+        give_up_ns == RL_NEVER ? RL_NEVER : since_ns + (give_up_ns - since_ns) / 2;
+    return until_ns < half_ns ? until_ns : half_ns;
+}
+
+/* The first of its resources in whose line it must be; resource_count: none. */
+static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
+    uint32_t i = 0;
+    while (i < lock->resource_count && !rl_line_is_likely_busy(&lock->resources[i]->line, now_ns) &&
+           lock->resources[i]->line.state == RL_LINE_OUT) {
+        i++;
+    }
+    return i;
+}
+
+/* Most locks are wanted by nobody else: no need to look at the clock. */
+static bool knows_nothing(const redlock_lock *lock) {
+    bool knows = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_line *line = &lock->resources[i]->line;
+        knows = knows || rl_line_has_signs(line) || line->state != RL_LINE_OUT;
+    }
+    return !knows;
+}
+
+bool rl_line_holds_up(const redlock_lock *lock, bool may_wait) {
+    if (!may_wait || knows_nothing(lock)) {
+        return false;
+    }
+    const uint64_t now_ns = rl_client_now_ns(lock->client);
+    return rl_line_homes(lock->client) != 0 &&
+           (first_busy(lock, now_ns) < lock->resource_count || awaited_release_ns(lock) > now_ns);
+}
+
+void rl_line_go(redlock_lock *lock) {
+    const uint64_t now_ns = rl_client_now_ns(lock->client);
+    if (lock->core.state != RL_WAITING || lock->queueing.call != RL_LINE_CALL_NONE) {
+        return; /* it has ended, or is about to go on */
+    }
+    const uint32_t busy = first_busy(lock, now_ns);
+    const uint64_t until_ns = patience_ns(lock);
+    assert(rl_line_active(lock->resources[0]) == lock);
+    if (lock->resources[0]->line.state == RL_LINE_OUT) {
+        set_due(lock->resources[0], RL_NEVER); /* it goes into another's line, perhaps */
+    }
+    lock->queueing.is_queued = true;
+    lock->queueing.line = 0;
+    if (rl_line_homes(lock->client) == 0) {
+        call_lock(lock, RL_LINE_CALL_PLAIN);
+    } else if (busy < lock->resource_count) {
+        queue(lock, (uint8_t)busy);
+    } else if (until_ns > now_ns) {
+        set_due(lock->resources[0], until_ns);
+    } else {
+        call_lock(lock, RL_LINE_CALL_PLAIN);
+    }
+}
+
+void rl_line_released_told(struct rl_resource *resource) {
+    redlock_lock *active = rl_line_active(resource);
+    assert(resource->references > 0);
+    rl_line_release_answered(&resource->line);
+    if (active != NULL && active->queueing.is_queued &&
+        rl_line_of(active)->line.state == RL_LINE_OUT) {
+        rl_line_go(active); /* the release of another resource of its may be awaited still */
+    }
+}
+
+uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
+    enum rl_line_call call = lock->queueing.call;
+    struct rl_resource *resource = rl_line_of(lock);
+    assert(call != RL_LINE_CALL_NONE && lock->core.state == RL_WAITING);
+    lock->queueing.call = RL_LINE_CALL_NONE;
+    lock->waiting.has_turn = false;
+    lock->queueing.refused_life_ms = 0;
+    *pause = call == RL_LINE_CALL_ALONE;
+    if (call != RL_LINE_CALL_TURN) {
+        lock->queueing.is_queued = false;
+        set_due(resource, rl_line_wake_ns(&resource->line)); /* home's answer is not awaited */
+        return 0;
+    }
+    step_simple(resource, lock, RL_LINE_EV_TAKE);
+    lock->client->stats.turns += !resource->line.probes;
+    if (!resource->line.probes) {
+        return resource->line.place;
+    }
+    /* A probe has no turn: it would take keys that a release reserved for whoever is first in line,
+     * and a reader's would pass an intent. */
+    return resource->kind <= RL_SHARED ? 0 : RL_LINE_NO_PLACE;
+}
+
+/* -- After a step -- */
+
+static void taken(redlock_lock *lock, struct rl_resource *resource) {
+    redlock_client *client = lock->client;
+    assert(resource->line.state == RL_LINE_TAKING);
+    if (!resource->line.probes) {
+        uint64_t us = (rl_client_now_ns(client) - lock->queueing.turn_ns) / 1000;
+        client->stats.handover_us += us;
+        if (us > client->stats.handover_max_us) {
+            client->stats.handover_max_us = us;
+        }
+    }
+    rl_line_note_own(&resource->line, lock->core.now_ns);
+    const bool is_given = resource->kind == RL_EXCLUSIVE && !resource->line.probes;
+    lock->queueing.held = is_given ? resource->line.place : 0;
+    if (is_given && lock->resource_count == 1) {
+        lock->queueing.has_waited = true;
+        rl_list_add(&client->lines.passed, &resource->passed);
+    }
+    step_simple(resource, lock, RL_LINE_EV_WON);
+}
+
+/* The attempt that its turn began was refused by other nodes. Of several resources it may be
+ * another one: if that is held, it is waited for. If it is somebody's turn there, who may want this
+ * one as well, both would change places without end: each gives up what it has, and pauses. */
+static void refused(redlock_lock *lock, struct rl_resource *resource) {
+    struct rl_line_event event = {.type = RL_LINE_EV_REFUSED};
+    bool is_turn = lock->queueing.refused_life_ms <= RL_LINE_GRACE_MS;
+    event.u.life_ms = lock->queueing.refused_life_ms;
+    assert(resource->line.state == RL_LINE_TAKING);
+    lock->client->stats.turns_missed += !resource->line.probes;
+    if (lock->queueing.refused_by < lock->resource_count &&
+        lock->queueing.refused_by != lock->queueing.line && !is_turn) {
+        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+        queue(lock, lock->queueing.refused_by);
+    } else {
+        rl_line_feed(resource, lock, &event);
+    }
+}
+
+static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool has_failed) {
+    const struct rl_line *line = &resource->line;
+    assert(lock->queueing.is_queued && lock->core.state != RL_WAITING);
+    lock->queueing.is_queued = false;
+    lock->queueing.call = RL_LINE_CALL_NONE;
+    lock->queueing.line = 0; /* where its next place may be taken ahead of it */
+    if (line->state == RL_LINE_TAKING && has_failed) {
+        lock->client->stats.turns_missed += !line->probes;
+    }
+    if (line->state == RL_LINE_OUT) {
+        set_due(resource, RL_NEVER); /* it waited for home's answer */
+    } else {
+        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+    }
+}
+
+/* Nothing is under way that would step it. */
+static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
+    return lock->queueing.call == RL_LINE_CALL_NONE && resource->line.state == RL_LINE_OUT &&
+           resource->due.slot == RL_DEADLINE_UNSET;
+}
+
+static void follow_queued(redlock_lock *lock) {
+    struct rl_resource *resource = rl_line_of(lock);
+    const bool takes = resource->line.state == RL_LINE_TAKING;
+    if (lock->core.state != RL_WAITING) {
+        lock->queueing.call = RL_LINE_CALL_NONE;
+    }
+    switch ((enum rl_lock_state)lock->core.state) {
+        case RL_WAITING:
+            if (takes) {
+                refused(lock, resource);
+            } else if (is_idle(lock, resource)) {
+                rl_line_go(lock); /* it has just begun */
+            }
+            break;
+        case RL_READY:
+        case RL_TRYING:
+        case RL_FENCING:
+            break;
+        case RL_GRANTED:
+        case RL_HELD:
+        case RL_EXTENDING:
+            if (takes) {
+                taken(lock, resource);
+            }
+            leave_queue(lock, resource, false);
+            break;
+        case RL_IDLE:
+        case RL_BACKOFF:
+        case RL_RELEASING:
+        case RL_LOST:
+        case RL_LOCK_STATES:
+            leave_queue(lock, resource, true);
+            break;
+    }
+}
+
+static bool was_refused(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && rl_line_active(lock->resources[0]) == lock &&
+           !lock->waiting.has_turn;
+}
+
+/* What came of its place is over: nobody has to be told who comes next. */
+static void forget_next(redlock_lock *lock) {
+    const bool has_it = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
+    if (lock->queueing.has_waited && !has_it) {
+        lock->queueing.has_waited = false;
+        rl_list_remove(&lock->resources[0]->passed);
+        follow_waiting(lock->resources[0], lock);
+    }
+}
+
+void rl_line_follow(redlock_lock *lock) {
+    forget_next(lock);
+    if (lock->queueing.is_queued) {
+        follow_queued(lock);
+    } else if (was_refused(lock)) {
+        queue(lock,
+              lock->queueing.refused_by < lock->resource_count ? lock->queueing.refused_by : 0);
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_resource *resource = lock->resources[i];
+        if (resource->line.state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
+            step_simple(resource, lock, RL_LINE_EV_UNWANT);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+/* See line_event.h. */
+#include "wait/line_event.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "lock/calls.h"
+#include "lock/step.h"
+#include "mode/permit.h"
+#include "mode/permit_answer.h"
+#include "nodes/listening.h"
+#include "wait/line.h"
+#include "wait/line_call.h"
+#include "watch/span.h"
+
+#define FOREVER_MS 86400000 /* a key of somebody else's that does not end */
+
+static void feed_simple(struct rl_resource *resource, redlock_lock *lock,
+                        enum rl_line_event_type type) {
+    struct rl_line_event event = {.type = type};
+    assert(lock->client == rl_line_client(resource));
+    rl_line_feed(resource, lock, &event);
+}
+
+/* -- Answers -- */
+
+/* A turn of a semaphore has slots; else there are none. */
+static bool has_its_slots(const redlock_lock *lock, const struct rl_slots *slots) {
+    assert(slots->n <= RL_SLOTS_MAX);
+    return lock->permit != NULL ? rl_permit_may_be(lock, slots) : slots->n == 0;
+}
+
+/* Behind the line's step. A lock that asks already does so with those that it has. */
+static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
+                       const struct rl_slots *slots) {
+    const struct rl_line *line = &resource->line;
+    assert(has_its_slots(waiter, slots));
+    if (waiter->permit != NULL && line->state == RL_LINE_TURN &&
+        rl_permit_turn(waiter, line->home, line->place, slots)) {
+        rl_step_simple(waiter, RL_EV_READY);
+    }
+}
+
+/* To the JOIN of the place that stands. */
+static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl_line_event *event,
+                   const struct rl_answer *answer) {
+    const struct rl_slots *slots = &answer->line.slots;
+    assert(event->type == RL_LINE_EV_ANSWER);
+    if (waiter->permit != NULL && rl_permit_hear(waiter, resource->line.home, answer)) {
+        return;
+    }
+    if (answer->verdict == RL_NO) {
+        rl_span_trace_place(waiter, resource->line.home, answer->line.rank);
+    }
+    const bool yes = answer->verdict == RL_YES && has_its_slots(waiter, slots);
+    if (answer->verdict == RL_YES && !yes) {
+        event->u.answer.said = RL_LINE_SAID_NOTHING;
+    }
+    rl_line_feed(resource, waiter, event);
+    if (yes) {
+        take_slots(resource, waiter, slots);
+    }
+}
+
+void rl_line_answer(struct rl_node *node, struct rl_request *request,
+                    const struct rl_answer *answer) {
+    struct rl_line_event event = {.type = RL_LINE_EV_ANSWER};
+    struct rl_line_request *call = RL_CONTAINER(request, struct rl_line_request, request);
+    struct rl_resource *resource = call->resource;
+    redlock_lock *waiter = rl_line_waiter(resource);
+    (void)node;
+    assert(request->kind == RL_COMMAND_JOIN || request->kind == RL_COMMAND_LEAVE);
+    event.u.answer = (struct rl_line_answer_in){
+        .place = call->place,
+        .said = answer->verdict == RL_YES  ? RL_LINE_SAID_YES
+                : answer->verdict == RL_NO ? RL_LINE_SAID_NO
+                                           : RL_LINE_SAID_NOTHING,
+        .rank = answer->line.rank,
+        .life_ms = answer->line.life_ms >= 0 ? (uint64_t)answer->line.life_ms : FOREVER_MS};
+    if (request->join == RL_JOIN_PEEK) {
+        rl_permit_answer(call, answer);
+    } else if (request->kind == RL_COMMAND_JOIN && waiter != NULL &&
+               resource->line.place == call->place) {
+        joined(resource, waiter, &event, answer);
+    }
+    rl_line_answered(resource, call->node, request, answer);
+    rl_line_call_answered(call, answer->verdict);
+}
+
+/* -- The client's part -- */
+
+void rl_line_nodes_changed(redlock_client *client) {
+    struct rl_link *link = client->lines.waiting.first;
+    while (link != NULL) {
+        struct rl_resource *resource = RL_CONTAINER(link, struct rl_resource, waits);
+        redlock_lock *waiter = rl_line_waiter(resource);
+        link = link->next; /* this one may go */
+        assert(resource->line.state != RL_LINE_OUT);
+        if (waiter != NULL) {
+            feed_simple(resource, waiter, RL_LINE_EV_NODES);
+        }
+    }
+}
+
+static void on_heard(redlock_client *client, uint32_t node) {
+    const uint32_t bit = UINT32_C(1) << node;
+    assert(node < client->n_nodes);
+    client->lines.refused &= ~bit;
+    client->lines.refused |= rl_listening_refused(client, node) ? bit : 0;
+    rl_line_nodes_changed(client);
+}
+
+/* Of which resource it is the place, whose lock waits; NULL: of none. */
+static struct rl_resource *waiting_with(redlock_client *client, uint64_t place) {
+    struct rl_resource *found = NULL;
+    RL_EACH(struct rl_resource, resource, &client->lines.waiting, waits) {
+        if (place != 0 && resource->line.place == place && rl_line_waiter(resource) != NULL) {
+            found = resource;
+        }
+    }
+    return found;
+}
+
+/* ... or which a lock of ours holds by that token. */
+static struct rl_resource *held_by(redlock_client *client, const char *token) {
+    struct rl_resource *found = NULL;
+    RL_EACH(struct rl_resource, resource, &client->lines.passed, passed) {
+        redlock_lock *active = rl_line_active(resource);
+        if (active != NULL && rl_lock_has_token(&active->core, token)) {
+            found = resource;
+        }
+    }
+    return found;
+}
+
+static void hear_turn(struct rl_resource *resource, uint32_t node,
+                      const struct rl_line_message *said) {
+    redlock_client *client = rl_line_client(resource);
+    redlock_lock *waiter = rl_line_waiter(resource);
+    struct rl_line_event event = {.type = RL_LINE_EV_TURN};
+    event.u.place = said->place;
+    if (resource->line.home != node) {
+        return;
+    }
+    if (said->kind == RL_LINE_SAYS_HEIR || !has_its_slots(waiter, &said->slots)) {
+        event.type = RL_LINE_EV_HEIR; /* with wrong slots it asks, and is told why */
+        rl_line_feed(resource, waiter, &event);
+        return;
+    }
+    waiter->holding.shuts = said->kind == RL_LINE_SAYS_SHUT;
+    rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
+    rl_line_feed(resource, waiter, &event);
+    take_slots(resource, waiter, &said->slots);
+}
+
+/* Since when this node has its token, for a vote: 0 if it cannot be told, or is no vote of what the
+ * lock asks for. What a node was passed while it might not vote is no vote later. */
+static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
+                                const struct rl_line_message *said) {
+    const redlock_client *client = lock->client;
+    const struct rl_client_node *place = &client->nodes[node];
+    const uint64_t begin_us = said->time_us - said->time_us % 1000; /* lives are of whole ms */
+    const uint64_t start_ns =
+        rl_calibration_start_ns(&place->calibration, begin_us, rl_client_now_ns(client),
+                                client->listening.since_ns[node], client->rules.drift_ppm);
+    const bool has_fence = !lock->core.acquire.fences || said->counter != 0;
+    return start_ns > place->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
+                   rl_line_is_signed(said, place->secret, lock->resources[0])
+               ? start_ns
+               : 0;
+}
+
+/* Of a node whose vote cannot be told from what it says, the vote is asked for. */
+static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_message *said) {
+    const uint64_t start_ns = passed_since_ns(lock, node, said);
+    struct rl_event event = {.type = RL_EV_VOTE};
+    event.u.vote = (struct rl_ballot_in){.round = lock->core.round.id,
+                                         .node = node,
+                                         .vote = start_ns != 0 ? RL_VOTE_GRANTED : RL_VOTE_NONE,
+                                         .counter = said->counter,
+                                         .start_ns = start_ns};
+    rl_step_event(lock, &event);
+}
+
+/* The first of them begins the attempt. A lock that may not be passed asks for all votes when home
+ * says so. */
+static void hear_pass(struct rl_resource *resource, uint32_t node,
+                      const struct rl_line_message *said) {
+    redlock_client *client = rl_line_client(resource);
+    redlock_lock *waiter = rl_line_waiter(resource);
+    const uint32_t lease_ms = rl_line_lease_ms(resource, waiter, said->lease_ms);
+    const bool is_home = resource->line.home == node;
+    struct rl_line_event event = {.type = is_home ? RL_LINE_EV_TURN : RL_LINE_EV_PASS};
+    event.u.place = said->place;
+    resource->passed_by |= UINT32_C(1) << node;
+    if (lease_ms == 0 && !is_home) {
+        return;
+    }
+    if (resource->line.state != RL_LINE_TAKING) {
+        rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
+    }
+    rl_line_feed(resource, waiter, &event);
+    if (waiter->queueing.call == RL_LINE_CALL_TURN && waiter->resource_count == 1) {
+        waiter->queueing.lease_ms = lease_ms;
+        rl_step_called(waiter);
+    }
+    if (waiter->core.is_leased && waiter->core.state == RL_TRYING &&
+        rl_lock_has_token(&waiter->core, said->token)) {
+        hear_vote(waiter, node, said);
+    }
+}
+
+/* Who comes next is somebody else who waits. */
+static void hear_next(struct rl_resource *resource, const char *next) {
+    memcpy(resource->successor, next, sizeof resource->successor);
+    if (next[0] != '\0') {
+        rl_line_note(&resource->line, true, rl_client_now_ns(rl_line_client(resource)));
+    }
+}
+
+static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
+    struct rl_line_message said;
+    if (!rl_line_parse(client, payload, length, &said)) {
+        return;
+    }
+    struct rl_resource *resource = waiting_with(client, said.place);
+    struct rl_resource *held = resource == NULL ? held_by(client, said.token) : NULL;
+    if (said.kind == RL_LINE_SAYS_NEXT) {
+        if (resource != NULL || held != NULL) {
+            hear_next(resource != NULL ? resource : held, said.next);
+        }
+        return;
+    }
+    if (held != NULL && said.kind == RL_LINE_SAYS_PASS && said.next[0] != '\0') {
+        hear_next(held, said.next); /* home's pass comes when others have granted it already */
+    }
+    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->kind != RL_EXCLUSIVE) {
+        return; /* only writers are passed anything */
+    }
+    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->line.home == node) {
+        hear_next(resource, said.next);
+    }
+    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS) {
+        hear_pass(resource, node, &said);
+    } else if (resource != NULL) {
+        hear_turn(resource, node, &said);
+    } else if (said.kind == RL_LINE_SAYS_PASS) {
+        rl_calls_refuse(client, node, said.place);
+    }
+}
+
+static void resource_due(struct rl_deadline *item, uint64_t now_ns) {
+    struct rl_resource *resource = RL_CONTAINER(item, struct rl_resource, due);
+    redlock_lock *waiter = rl_line_waiter(resource);
+    assert(now_ns >= item->at_ns);
+    (void)now_ns;
+    rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->due, RL_NEVER);
+    if (waiter == NULL) {
+        return; /* rl_line_follow() decides */
+    }
+    if (resource->line.state != RL_LINE_OUT) {
+        feed_simple(resource, waiter, RL_LINE_EV_TICK);
+    } else {
+        rl_line_release_answered(&resource->line); /* home takes too long */
+        rl_line_go(waiter);
+    }
+}
+
+void rl_line_init(redlock_client *client) {
+    static const struct rl_listening_events events = {
+        .confirmed = on_heard, .lost = on_heard, .told = on_told};
+    assert(client->resources.count == 0); /* they copy what follows */
+    snprintf(client->lines.tail, sizeof client->lines.tail, "%08x",
+             (unsigned)(rl_client_random(client) >> 32));
+    rl_listening_attend(client, &events);
+    client->resources.due = resource_due;
+}

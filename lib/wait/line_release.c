@@ -1,0 +1,268 @@
+/* See line_release.h. */
+#include "wait/line_release.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "client/env.h"
+#include "core/home.h"
+#include "mode/mode.h"
+#include "wait/line.h"
+#include "wait/line_call.h"
+#include "wait/waiting.h"
+
+uint32_t rl_line_home(const struct rl_resource *resource) {
+    const redlock_client *client = rl_line_client(resource);
+    if (resource->line.state != RL_LINE_OUT && resource->line.home != RL_LINE_NO_HOME) {
+        return resource->line.home;
+    }
+    if (client->voters == 0) {
+        return RL_LINE_NO_HOME;
+    }
+    uint32_t heard = client->voters & ~client->lines.refused; /* where others can wait, too */
+    return rl_home_node(resource->home_hash, client->node_hashes,
+                        heard != 0 ? heard : client->voters);
+}
+
+/* Another address of a server is no home of its own: it refuses what the first one granted. */
+static bool is_home(const redlock_lock *lock, uint32_t node) {
+    bool found = false;
+    assert(node < lock->client->n_nodes);
+    if (lock->client->duplicates[node] != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        found = found || rl_line_home(lock->resources[i]) == node;
+    }
+    return found;
+}
+
+/* Whether a SET of this client may have come to that server by another address of it. */
+static bool may_be_own(const redlock_lock *lock, uint32_t home) {
+    bool found = false;
+    assert(home < lock->client->n_nodes);
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const redlock_lock *next = rl_line_active(lock->resources[i]);
+        found = found || (next != NULL && next->core.may_hold & lock->client->duplicates[home]);
+    }
+    return found;
+}
+
+/* Where nobody is in its lines home counts who has another token there, which may be this client
+ * with the next one. */
+static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
+                              const struct rl_answer *answer) {
+    const bool is_token = answer->verdict == RL_NO && answer->line.first_waited_ms == 0;
+    return answer->line.served ||
+           (answer->line.waiting > 0 && !(is_token && may_be_own(lock, home)));
+}
+
+/* Home has said whether somebody waits, or will not say. */
+static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
+                               const struct rl_request *request, const struct rl_answer *answer) {
+    const uint64_t now_ns = rl_line_client(resource)->step_ns; /* near enough */
+    assert(resource->references > 0);                          /* the lock that was released */
+    bool is_said = answer->verdict == RL_YES || answer->verdict == RL_NO;
+    if (is_said && request->announces) { /* after a refusal what is there is the holder's */
+        rl_line_note(&resource->line, anybody_waits, now_ns);
+    }
+    if (request->mode == RL_RELEASE_LOOK) {
+        rl_line_look_answered(&resource->line);
+    }
+    if (request->mode != RL_RELEASE_LOOK || rl_line_is_busy(&resource->line, now_ns)) {
+        rl_line_released_told(resource);
+    }
+}
+
+void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
+                   const struct rl_request *request, const struct rl_answer *answer) {
+    assert(lock->client == place->client);
+    if (rl_command_hands_on((enum rl_command_kind)request->kind)) {
+        const bool anybody_waits = does_anybody_wait(lock, place->index, answer);
+        for (uint32_t i = 0; i < lock->resource_count; i++) {
+            if (rl_line_home(lock->resources[i]) == place->index) {
+                learn_from_release(lock->resources[i], anybody_waits, request, answer);
+            }
+        }
+    } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
+               answer->line.waiting > 0) {
+        rl_line_note(&lock->resources[0]->line, true, place->client->step_ns);
+    } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
+        uint64_t life_ms = answer->line.life_ms > 0 ? (uint64_t)answer->line.life_ms : 0;
+        lock->queueing.refused_by = answer->line.which > 0 ? (uint8_t)(answer->line.which - 1) : 0;
+        if (life_ms > 0 &&
+            (lock->queueing.refused_life_ms == 0 || life_ms < lock->queueing.refused_life_ms)) {
+            lock->queueing.refused_life_ms = life_ms;
+        }
+        if (rl_lock_has_token(&lock->core, request->token) && is_home(lock, place->index)) {
+            lock->queueing.refused_at_home = true;
+        }
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: who is home may be another now */
+        rl_line_answered(lock->resources[i], place->index, request, answer);
+    }
+}
+
+/* -- Releases -- */
+
+/* The lock of this client that is next when this one has gone, or NULL. */
+static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
+    assert(i < lock->resource_count);
+    if (rl_waiting_is_beside(lock)) {
+        return NULL; /* none waits for it to go */
+    }
+    const struct rl_ticket *ticket = lock->resources[i]->turns.first;
+    while (ticket != NULL && ticket->owner == lock) {
+        ticket = ticket->next;
+    }
+    return ticket != NULL ? ticket->owner : NULL;
+}
+
+/* A turn that other nodes refused: it joins again behind this, ahead of those who came later. */
+static bool waits_again(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
+           lock->resource_count == 1 && rl_line_of(lock)->line.state == RL_LINE_TAKING &&
+           !rl_line_of(lock)->line.probes;
+}
+
+/* A writer that was told who comes next passes its keys on, for a lease: whoever is passed them and
+ * hangs costs the others no more than that. */
+static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
+    struct rl_resource *resource = lock->resources[0];
+    const uint64_t fence = rl_lock_fence(&lock->core);
+    if (lock->queueing.has_waited && lock->announces && lock->holding.mode == RL_EXCLUSIVE &&
+        resource->line.state == RL_LINE_OUT) {
+        memcpy(plan->successor, resource->successor, sizeof plan->successor);
+    }
+    resource->successor[0] = '\0';
+    if (lock->queueing.held != 0) {
+        rl_line_give_up(lock, lock->queueing.held, 0, 0);
+        lock->queueing.held = 0;
+    }
+    if (plan->successor[0] != '\0') {
+        const uint32_t ttl_ms = lock->core.acquire.ttl_ms;
+        plan->lease_ms = ttl_ms < RL_LINE_LEASE_MS ? ttl_ms : RL_LINE_LEASE_MS;
+        if (fence != 0) { /* should the counters be lost, the wall clock carries the order */
+            const uint64_t wall_us = lock->client->io.world->ops->wall_us(lock->client->io.world);
+            plan->counter = wall_us > fence && wall_us < RL_FENCE_FLOOR_MAX ? wall_us : fence + 1;
+        }
+    }
+}
+
+/* Who hands on among its own locks goes by the last sign, however old: holds that last longer than
+ * a sign is good for would pass others by for ever. Home's answer says if nobody waits any more. */
+static bool is_busy(const redlock_lock *lock) {
+    bool busy = false;
+    assert(lock->resource_count > 0);
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_line *line = &lock->resources[i]->line;
+        busy = busy || rl_line_is_busy(line, lock->core.now_ns) ||
+               (lock->announces && next_of(lock, i) != NULL && rl_line_was_busy(line));
+    }
+    return busy;
+}
+
+/* The lock of this client that goes on in place of this one, which leaves; NULL: there is none, or
+ * it wants other resources as well, or not all of these, where others may be next. */
+static redlock_lock *successor_of(const redlock_lock *lock) {
+    redlock_lock *next = next_of(lock, 0);
+    bool goes_on = lock->announces && lock->waiting.is_in_line && !rl_lock_is_in_line(&lock->core);
+    goes_on = goes_on && next != NULL && next->resource_count == lock->resource_count;
+    for (uint32_t i = 1; goes_on && i < lock->resource_count; i++) {
+        goes_on = next_of(lock, i) == next;
+    }
+    assert(next != lock);
+    return goes_on ? next : NULL;
+}
+
+/* Whoever of this client is next is put in line first, where home decides between it and others. */
+static void join_ahead(redlock_lock *lock) {
+    redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
+    if (next != NULL && is_busy(lock) && lock->resources[0]->line.state == RL_LINE_OUT &&
+        rl_line_homes(lock->client) != 0) {
+        rl_line_want(lock->resources[0], next);
+    }
+}
+
+/* Of several resources each may have another home: a node serves where it finds a line. */
+static uint32_t serving_nodes(const redlock_lock *lock) {
+    uint32_t home = rl_line_home(lock->resources[0]);
+    assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
+    if (lock->resource_count > 1) {
+        return rl_all_nodes(lock->client->n_nodes);
+    }
+    return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
+}
+
+/* Home has not yet said what it saw when the client handed on last. */
+static bool looks(const redlock_lock *lock) {
+    bool looks = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        looks = looks || rl_line_looks(&lock->resources[i]->line, lock->core.now_ns);
+    }
+    return looks;
+}
+
+/* A writer that was refused and goes on keeps new readers off, wherever readers hold; when it has
+ * had the lock, it does so no more. */
+static uint32_t intent_of(redlock_lock *lock) {
+    const bool goes_on = rl_lock_is_acquiring(&lock->core);
+    const bool drops = !goes_on && lock->announces && lock->queueing.noted_intent;
+    assert(!goes_on || !rl_lock_is_holding(&lock->core));
+    if (lock->holding.mode != RL_EXCLUSIVE) {
+        return 0;
+    }
+    lock->queueing.noted_intent = goes_on || (lock->queueing.noted_intent && !drops);
+    return goes_on ? RL_MODE_INTENT_MS : drops ? RL_INTENT_DROP : 0;
+}
+
+void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
+    const bool busy = is_busy(lock);
+    /* Who won without home may have passed somebody whose turn it was, and who asks again: keys
+     * that are deleted would go to the next newcomer, who knows as little.
+     * An attempt that went without the line and failed keeps nothing for anybody: where no line can
+     * be used, clients that did would be in each other's way for ever. */
+    const bool keeps = (busy && (lock->announces || lock->queueing.is_queued)) ||
+                       (lock->announces && lock->queueing.refused_at_home);
+    join_ahead(lock);
+    *plan = (struct rl_release_plan){.homes = serving_nodes(lock),
+                                     .mode = RL_RELEASE_SERVE,
+                                     .grace_ms = keeps ? RL_LINE_GRACE_MS : 0,
+                                     .intent_ms = intent_of(lock)};
+    pass_on(lock, plan);
+    if (waits_again(lock)) {
+        plan->mode = RL_RELEASE_PLAIN;
+        plan->grace_ms = RL_LINE_GRACE_MS;
+    } else if (!busy && successor_of(lock) != NULL && !looks(lock)) {
+        plan->mode = RL_RELEASE_LOOK;
+    }
+}
+
+void rl_line_plan_retry(const redlock_lock *lock, uint32_t grace_ms, struct rl_release_plan *plan) {
+    *plan = (struct rl_release_plan){
+        .homes = serving_nodes(lock), .mode = RL_RELEASE_SERVE, .grace_ms = grace_ms};
+}
+
+/* An answer is worth waiting for only where answers come: a home that stands costs the others
+ * nothing, once it is known. */
+void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mode mode) {
+    redlock_client *client = lock->client;
+    const struct rl_request *oldest = client->nodes[node].node.head;
+    const uint64_t timeout_ns = client->rules.node_timeout_ns;
+    const uint64_t wait_ns = timeout_ns < RL_LINE_ANSWER_NS ? timeout_ns : RL_LINE_ANSWER_NS;
+    assert(client->up >> node & 1);
+    if (oldest != NULL && oldest->sent_ns + wait_ns < lock->core.now_ns) {
+        return;
+    }
+    if (rl_waiting_is_beside(lock)) {
+        return; /* the next one of ours passes nobody by: new readers are kept off everywhere */
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_line *line = &lock->resources[i]->line;
+        if (node == rl_line_home(lock->resources[i]) && mode == RL_RELEASE_SERVE) {
+            rl_line_released(line, lock->core.now_ns + wait_ns);
+        } else if (node == rl_line_home(lock->resources[i])) {
+            rl_line_looked(line, lock->core.now_ns + wait_ns);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+/* See waiting.h.
+ *
+ * Can a turn be missed? A waiting lock can go on only after an active one has left one of its
+ * lines, and rl_waiting_update() looks at every line that an active lock has left. A lock that has
+ * its turn is active, and in the queue until the loop's turn, which always follows: what steps a
+ * lock is either a turn itself, or an event of the poll before it, or a call of the user, who wakes
+ * the loop.
+ */
+#include "wait/waiting.h"
+
+#include <assert.h>
+
+#include "lock/op.h"
+#include "lock/ready.h"
+#include "nodes/eligibility.h"
+#include "wait/line.h"
+
+bool rl_waiting_is_beside(const redlock_lock *lock) {
+    assert(lock->resource_count > 0);
+    return lock->resources[0]->kind != RL_EXCLUSIVE;
+}
+
+/* Whether an active lock is in the way that waits in the line of this very resource; or one that
+ * waits in that of another. */
+static bool has_before(const redlock_lock *lock, bool in_its_line) {
+    bool found = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_ticket *active = lock->waiting.tickets[i].turns->active;
+        const redlock_lock *other = active != NULL ? active->owner : NULL;
+        assert(other == NULL || other->client == lock->client);
+        found = found || (other != NULL && other != lock &&
+                          (rl_line_of(other) == lock->resources[i]) == in_its_line);
+    }
+    return found;
+}
+
+bool rl_waiting_stands_apart(const redlock_lock *lock) {
+    return rl_waiting_is_beside(lock) && has_before(lock, false);
+}
+
+bool rl_waiting_enter(redlock_lock *lock) {
+    assert(!lock->waiting.is_in_line);
+    rl_tickets_take(lock->waiting.tickets);
+    lock->waiting.is_in_line = true;
+    if (rl_waiting_is_beside(lock)) {
+        return has_before(lock, true);
+    }
+    if (!rl_tickets_may_ask(lock->waiting.tickets)) {
+        return true;
+    }
+    rl_tickets_ask(lock->waiting.tickets);
+    return false;
+}
+
+bool rl_waiting_is_busy(const redlock_lock *lock) {
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        if (lock->waiting.tickets[i].turns->active != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of one that asks before it: what its last attempt came to. Nodes that are known to be too few
+ * need no attempt. */
+static int asker_status(const redlock_lock *asker) {
+    if (asker->core.acquire.attempt != RL_RESULT_NONE &&
+        asker->core.acquire.attempt != RL_RESULT_OK) {
+        return rl_lock_status(asker->core.acquire.attempt);
+    }
+    return rl_eligibility_are_quorum(asker->client) ? REDLOCK_ERR_HELD : REDLOCK_ERR_NO_QUORUM;
+}
+
+int rl_waiting_status(const redlock_lock *lock) {
+    int status = REDLOCK_ERR_HELD;
+    for (uint32_t i = 0; i < lock->resource_count && status == REDLOCK_ERR_HELD; i++) {
+        const struct rl_ticket *active = lock->waiting.tickets[i].turns->active;
+        const redlock_lock *other = active != NULL ? active->owner : NULL;
+        if (other != NULL && other != lock && rl_lock_is_acquiring(&other->core)) {
+            status = asker_status(other);
+        }
+    }
+    return status;
+}
+
+enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
+    if (lock->queueing.is_queued) {
+        return RL_WORDS_QUEUED;
+    }
+    if (lock->permit != NULL && lock->permit->found_none) {
+        return RL_WORDS_NO_PERMIT;
+    }
+    return status == REDLOCK_ERR_HELD ? RL_WORDS_WAITING : RL_WORDS_WAITED_IN_VAIN;
+}
+
+static void let_ask(redlock_lock *lock, bool pause) {
+    assert(!lock->waiting.has_turn);
+    lock->waiting.has_turn = true;
+    lock->waiting.pauses = pause;
+    rl_ready_step(lock);
+}
+
+static void give_turn(redlock_lock *lock, bool pause) {
+    rl_tickets_ask(lock->waiting.tickets);
+    let_ask(lock, pause);
+}
+
+/* -- Beside each other -- */
+
+static bool waits(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && !lock->waiting.has_turn;
+}
+
+bool rl_waiting_is_active(const redlock_lock *lock) {
+    const struct rl_ticket *first = &lock->waiting.tickets[0];
+    assert(lock->waiting.is_in_line);
+    return first->turns->active == first; /* in all of its lists, or in none */
+}
+
+/* One that waits for its turn, where the active one has gone without being granted. */
+static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
+    struct rl_ticket *ticket = turns->first;
+    while (ticket != NULL && (!waits(ticket->owner) || has_before(ticket->owner, true))) {
+        ticket = ticket->next;
+    }
+    return ticket;
+}
+
+/* A permit is one's own: the next one waits for another. */
+static void pass_to_next(const redlock_lock *lock) {
+    assert(lock->permit != NULL);
+    struct rl_ticket *next = next_waiting(lock->waiting.tickets[0].turns);
+    if (next != NULL) {
+        give_turn(next->owner, false);
+    }
+}
+
+/* The turn of one was that of all. */
+static void pass_turn(redlock_lock *lock) {
+    const struct rl_line *line = &rl_line_of(lock)->line;
+    const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING && !line->probes;
+    rl_tickets_pass(lock->waiting.tickets);
+    if (lock->permit != NULL) {
+        pass_to_next(lock);
+        return;
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_ticket *ticket = lock->waiting.tickets[i].turns->first;
+        for (; ticket != NULL; ticket = ticket->next) {
+            redlock_lock *other = ticket->owner;
+            if (waits(other)) {
+                other->holding.has_turn = takes;
+                other->holding.shuts = lock->holding.shuts;
+                let_ask(other, false);
+            }
+        }
+    }
+}
+
+static void update_beside(redlock_lock *lock) {
+    const bool won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
+    if (lock->core.state != RL_WAITING) {
+        lock->waiting.has_turn = false; /* its own pause has ended at the same time */
+    }
+    if (rl_waiting_is_active(lock)) {
+        if (won) {
+            pass_turn(lock);
+        }
+    } else if (waits(lock) && rl_tickets_may_ask(lock->waiting.tickets)) {
+        rl_tickets_ask(lock->waiting.tickets); /* it was refused: the first to wait */
+    }
+}
+
+/* -- After a step -- */
+
+void rl_waiting_update(redlock_lock *lock) {
+    if (!lock->waiting.is_in_line) {
+        return;
+    }
+    const bool beside = rl_waiting_is_beside(lock);
+    if (rl_lock_is_in_line(&lock->core)) {
+        if (beside) {
+            update_beside(lock);
+        }
+        return;
+    }
+    bool is_free[REDLOCK_RESOURCES_MAX];
+    lock->waiting.is_in_line = lock->waiting.has_turn = false;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        is_free[i] = rl_ticket_leave(&lock->waiting.tickets[i]);
+    }
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_waitlist *turns = lock->waiting.tickets[i].turns;
+        bool pause = false;
+        if (is_free[i] && turns->active == NULL) {
+            struct rl_ticket *next =
+                beside ? next_waiting(turns) : rl_waitlist_next(turns, lock->core.now_ns, &pause);
+            if (next != NULL && !rl_tickets_may_ask(next->all)) {
+                let_ask(next->owner, false); /* apart from the one that waits elsewhere */
+            } else if (next != NULL) {
+                give_turn(next->owner, pause);
+            }
+        }
+    }
+}

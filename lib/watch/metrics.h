@@ -1,0 +1,27 @@
+/* Histograms, for clients that want them: see redlock/metrics.h.
+ *
+ * Happy path: rl_metrics_init() takes all memory that there will ever be, a lock is given its label
+ * when it is made, and an event is counted in a bucket. metrics_text.c writes them out.
+ *
+ * Failure modes: none but the memory at the start. A label too many is "other".
+ */
+#ifndef RL_WATCH_METRICS_H
+#define RL_WATCH_METRICS_H
+
+#include "client/state.h"
+
+/* Upper ends of the buckets, the last one's excepted, in microseconds. */
+extern const uint64_t rl_metrics_bounds_us[RL_METRICS_BOUNDS];
+
+/* False: no memory. */
+bool rl_metrics_init(redlock_client *client, const redlock_client_options *o);
+
+/* Runs the user's function, inside the call that makes the lock. */
+void rl_metrics_label(redlock_lock *lock, const redlock_bytes *resource);
+
+/* With metrics only. */
+void rl_metrics_waited(redlock_lock *lock, uint64_t ns);
+void rl_metrics_held(redlock_lock *lock, uint64_t ns);
+void rl_metrics_answered(struct rl_client_node *place, const struct rl_request *request);
+
+#endif
