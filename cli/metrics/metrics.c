@@ -40,7 +40,7 @@ static void print_one(const char *name, const char *type, const char *help, doub
     print_value(value);
 }
 
-/* -- Nodes: in the words of lib/watch/metrics_text.c, where a metric is in both -- */
+/* -- Nodes: in the words of lib/watch/metrics.c, where a metric is in both -- */
 
 static const struct {
     const char *name, *type, *help;

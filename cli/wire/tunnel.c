@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "exits.h"
-#include "nodes/tls_settings.h"
+#include "nodes/tls.h"
 #include "redlock/redlock.h"
 #include "say.h"
 

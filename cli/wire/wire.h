@@ -2,7 +2,7 @@
  *
  * Of the library's inside this folder knows: the grammar of URLs (redis/url.h, url_tls.h), how
  * other servers begin to speak (redis/reply.h), and TLS as clients have it (tls/context.h,
- * tls/peer.h, nodes/tls_settings.h, and base/world.h, whose streams it is made of). A second
+ * tls/peer.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
  * reader of its URLs, or a second opinion about a certificate, would one day be another one.
  * Nothing else in cli/ but this folder and doctor/ knows any of the library's inside. */
 #ifndef RL_CLI_WIRE_WIRE_H

@@ -5,8 +5,8 @@
 
 #include <assert.h>
 
-#include "client/reserve.h"
-#include "nodes/subscription.h"
+#include "client/env.h"
+#include "nodes/notification.h"
 #include "wait/waiting.h"
 
 /* -- A lock -- */

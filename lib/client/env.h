@@ -4,6 +4,7 @@
 #define RL_CLIENT_ENV_H
 
 #include "client/state.h"
+#include "redlock/redlock.h"
 
 static inline uint64_t rl_client_now_ns(const redlock_client *client) {
     return rl_io_now_ns(&client->io);
@@ -44,5 +45,38 @@ static inline void rl_trace(redlock_client *client, enum redlock_event_type type
         client->trace(&event, client->trace_data);
     }
 }
+
+/* Who may call: the thread that runs the client's loop. In a debug build (without NDEBUG) a call
+ * from another one ends the program, with a sentence that names the function: it would be a race,
+ * which shows itself much later or never.
+ *
+ * Which thread that is, is known from each turn of the loop. Before the first one nothing is known
+ * and no caller is refused: a client may be opened in one thread, and handed over with its loop. A
+ * child after fork() is known otherwise (fork.h). */
+
+#ifdef NDEBUG
+static inline void rl_own_turn(redlock_client *client) {
+    (void)client;
+}
+static inline void rl_own(const redlock_client *client, const char *function) {
+    (void)client, (void)function;
+}
+#else
+/* This thread runs the loop. */
+void rl_own_turn(redlock_client *client);
+
+/* function: of the interface, that was called on this client. */
+void rl_own(const redlock_client *client, const char *function);
+#endif
+
+/* Room that is taken before it is needed, so that what is done later cannot fail for want of it.
+ * False: no memory. */
+
+#define RL_CLIENT_DEADLINES 3 /* the client's own, listening's, notifications'; and all others */
+
+/* For the deadlines of one more lock, query or recipe, and of so many resources. */
+bool rl_reserve_deadline(redlock_client *client, uint32_t resources);
+/* To write any command of target. */
+bool rl_reserve_wire(redlock_client *client, const struct rl_target *target);
 
 #endif

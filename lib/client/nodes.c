@@ -8,7 +8,6 @@
 #include "lock/calls.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
-#include "nodes/place.h"
 #include "query/query.h"
 #include "redis/node_auth.h"
 #include "wait/line_call.h"

@@ -5,9 +5,7 @@
 
 #include "client/env.h"
 #include "client/options.h"
-#include "client/own.h"
-#include "client/reserve.h"
-#include "lock/ready.h"
+#include "lock/life.h"
 #include "nodes/notification.h"
 
 static void on_due(struct rl_deadline *item, uint64_t now_ns) {

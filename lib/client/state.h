@@ -91,7 +91,7 @@ struct rl_calls {
     struct rl_release_plan plan;
 };
 
-/* -- Nodes, see place.h -- */
+/* -- Nodes, see nodes/eligibility.h -- */
 
 struct rl_client_node {
     struct rl_node node;
@@ -141,7 +141,7 @@ struct rl_listening {
     struct rl_deadline deadline;
 };
 
-/* -- Release notifications, see notification.h and subscription.h -- */
+/* -- Release notifications, see nodes/notification.h -- */
 
 /* It is notified of releases. */
 struct rl_watcher {
@@ -462,7 +462,7 @@ struct redlock_client {
     /* Time and threads. */
     enum rl_client_phase phase;
     bool in_turn;
-    bool has_thread;   /* in a debug build, see own.h */
+    bool has_thread;   /* in a debug build, see env.h */
     pthread_t thread;  /* that runs the loop */
     uint64_t heard_ns; /* the world's, in this turn */
     uint64_t step_ns;  /* when the last step of a lock was */

@@ -1,7 +1,7 @@
 /* One turn: deadlines, callbacks, turns in line, flush, timer. The world asks for it
  * (base/world.h) after each batch of events and, where something was submitted since, before it
  * waits. The order is explained in state.h. Nothing else in lib/client runs code of the user's,
- * and nothing calls the turn: what it has to do is in its queues (ready.h).
+ * and nothing calls the turn: what it has to do is in its queues (lock/life.h).
  *
  * Can a success be reported before a loss that is due? No: before every callback the deadlines that
  * have passed are stepped and on_lost callbacks run first. A callback that blocks the loop
@@ -10,7 +10,7 @@
  * Can a node be given up whose answer is there? What is due, losses excepted, is due by the
  * world's heard_ns: what had arrived by then has been read, however long the program works in its
  * callbacks. And what is sent is waited for from the flush on, not from when it was submitted, if
- * much time lies between the two (put_off.h); validity runs from the submission all the same.
+ * much time lies between the two (put_off()); validity runs from the submission all the same.
  *
  * Can the world wait while something is due? What becomes due in one of its events is seen by the
  * turn right after it. What the user submits from elsewhere (a callback of his own, another
@@ -23,15 +23,11 @@
 
 #include "base/mark.h"
 #include "client/check.h"
-#include "client/closing.h"
 #include "client/env.h"
-#include "client/opening.h"
-#include "client/own.h"
-#include "client/put_off.h"
+#include "client/phase.h"
 #include "lock/calls.h"
 #include "lock/delivery.h"
-#include "lock/lock_life.h"
-#include "lock/ready.h"
+#include "lock/life.h"
 #include "lock/step.h"
 #include "nodes/listening.h"
 #include "query/query.h"
@@ -239,6 +235,31 @@ static void flush_nodes(redlock_client *client, uint32_t nodes) {
     }
 }
 
+/* What goes out late is waited for from when it goes out: a program that works for long after it has
+ * submitted something does not find its nodes silent. Validity runs from the submission all the
+ * same. */
+static void put_off(redlock_client *client, uint64_t now_ns) {
+    const uint64_t since_ns = client->flushing.flushed_ns;
+    const uint64_t connect_ns = client->node_options.connect_timeout_ns;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        rl_node_put_off(&client->nodes[i].node, since_ns, now_ns);
+    }
+    RL_EACH(redlock_lock, lock, &client->locks, link) {
+        rl_lock_put_off(&lock->core, since_ns, now_ns);
+        rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
+    }
+    rl_query_put_off(client, since_ns, now_ns);
+    if (client->phase == RL_CLIENT_CLOSING &&
+        client->closing.until_ns >= since_ns + client->rules.node_timeout_ns) {
+        client->closing.until_ns = now_ns + client->rules.node_timeout_ns;
+        rl_deadlines_set(&client->deadlines, &client->deadline, client->closing.until_ns);
+    } else if (client->opening.is_active && client->opening.quorum_ns == RL_NEVER &&
+               client->opening.until_ns >= since_ns + connect_ns) {
+        client->opening.until_ns = now_ns + connect_ns;
+        rl_deadlines_set(&client->deadlines, &client->deadline, client->opening.until_ns);
+    }
+}
+
 /* A turn that took a considerable part of that, or work of the program's after it had submitted
  * something, is not the nodes' fault. */
 static void flush(redlock_client *client) {
@@ -247,7 +268,7 @@ static void flush(redlock_client *client) {
         uint64_t now_ns = rl_client_now_ns(client);
         if (now_ns - flushing->dirty_ns > considerable_ns(client)) {
             RL_MARK(PUT_OFF);
-            rl_put_off(client, now_ns);
+            put_off(client, now_ns);
         }
         flushing->flushed_ns = now_ns + 1; /* not what is put off to now, once more */
     }

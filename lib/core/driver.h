@@ -1,6 +1,6 @@
 /* A driver: what a lock's core needs done by code that knows sockets, loops and users. rl_drive()
  * steps the core and has everything done that the step asks for, in one order for all drivers; the
- * client's is lock/driver.c.
+ * client's is lock/step.c.
  *
  * Happy path: an event, its step, its actions.
  *

@@ -6,7 +6,7 @@
 #include "base/require.h"
 #include "client/env.h"
 #include "lock/hold.h"
-#include "lock/op.h"
+#include "lock/life.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"
 #include "watch/span.h"

@@ -4,9 +4,7 @@
 #include <assert.h>
 
 #include "base/mark.h"
-#include "lock/lock_life.h"
-#include "lock/op.h"
-#include "lock/ready.h"
+#include "lock/life.h"
 
 redlock_lock *rl_hold_primary(const redlock_lock *lock) {
     return lock->reentry.primary != NULL ? lock->reentry.primary : (redlock_lock *)(uintptr_t)lock;

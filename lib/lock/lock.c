@@ -5,11 +5,9 @@
 
 #include "client/env.h"
 #include "client/options.h"
-#include "client/own.h"
 #include "lock/hold.h"
-#include "lock/lock_life.h"
+#include "lock/life.h"
 #include "lock/message.h"
-#include "lock/op.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"
 #include "mode/mode.h"

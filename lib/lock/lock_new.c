@@ -11,10 +11,9 @@
 
 #include "base/error.h"
 #include "base/sized.h"
+#include "client/env.h"
 #include "client/options.h"
-#include "client/own.h"
-#include "client/reserve.h"
-#include "lock/lock_life.h"
+#include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "watch/metrics.h"

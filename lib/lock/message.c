@@ -3,6 +3,8 @@
  * Sentences are made when they are asked for, so that an attempt that fails a thousand times a
  * second costs no formatting. They are bounded, and end in "..." where there was more to say.
  */
+#include "lock/message.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +13,8 @@
 #include "base/bits.h"
 #include "base/sized.h"
 #include "client/env.h"
-#include "client/own.h"
 #include "lock/hold.h"
-#include "lock/message.h"
-#include "lock/op.h"
+#include "lock/life.h"
 #include "nodes/credentials.h"
 #include "nodes/eligibility.h"
 #include "wait/waiting.h"
@@ -394,4 +394,68 @@ int redlock_stats_init(redlock_stats *stats, size_t size) {
 int redlock_node_info_init(redlock_node_info *info, size_t size) {
     static const redlock_node_info fresh = REDLOCK_NODE_INFO_INIT;
     return rl_sized_fresh(info, size, &fresh, sizeof fresh);
+}
+
+/* What may be asked of a lock of the public interface: nothing here changes it. */
+
+int redlock_lock_is_valid(const redlock_lock *lock) {
+    if (lock != NULL) {
+        rl_own(lock->client, __func__);
+    }
+    return lock != NULL && lock->reentry.depth > 0 && !rl_io_is_forked(&lock->client->io) &&
+           rl_lock_is_valid(&rl_hold_primary(lock)->core, rl_client_now_ns(lock->client));
+}
+
+uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock) {
+    if (lock != NULL) {
+        rl_own(lock->client, __func__);
+    }
+    bool held = lock != NULL && rl_hold_is_held(lock) && !rl_io_is_forked(&lock->client->io);
+    return held ? rl_hold_primary(lock)->core.valid_until_ns : 0;
+}
+
+int64_t redlock_lock_remaining_ms(const redlock_lock *lock) {
+    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
+    uint64_t now_ns = until_ns != 0 ? rl_client_now_ns(lock->client) : 0;
+    return until_ns > now_ns ? (int64_t)((until_ns - now_ns) / RL_NS_PER_MS) : 0;
+}
+
+const char *redlock_lock_token(const redlock_lock *lock) {
+    return lock != NULL ? rl_hold_primary(lock)->core.token : "";
+}
+
+enum redlock_mode redlock_lock_mode(const redlock_lock *lock) {
+    const bool shared = lock != NULL && rl_hold_primary(lock)->holding.mode == RL_SHARED;
+    return shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+}
+
+uint64_t redlock_lock_fence(const redlock_lock *lock) {
+    return lock != NULL ? lock->fence : 0;
+}
+
+int32_t redlock_lock_slot(const redlock_lock *lock, size_t index) {
+    const struct rl_permit *permit = lock != NULL ? lock->permit : NULL;
+    return permit != NULL && index < permit->told.n ? permit->told.at[index] : REDLOCK_NO_SLOT;
+}
+
+const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {
+    const struct rl_resource *first = lock != NULL ? lock->resources[0] : NULL;
+    if (length != NULL) {
+        *length = first != NULL ? first->length : 0;
+    }
+    return first != NULL ? first->bytes : NULL;
+}
+
+void redlock_lock_set_data(redlock_lock *lock, void *data) {
+    if (lock != NULL) {
+        lock->user_data = data;
+    }
+}
+
+void *redlock_lock_data(const redlock_lock *lock) {
+    return lock != NULL ? lock->user_data : NULL;
+}
+
+redlock_client *redlock_lock_client(const redlock_lock *lock) {
+    return lock != NULL ? lock->client : NULL;
 }

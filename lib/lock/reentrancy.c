@@ -6,8 +6,7 @@
 
 #include "client/env.h"
 #include "lock/hold.h"
-#include "lock/lock_life.h"
-#include "lock/op.h"
+#include "lock/life.h"
 #include "lock/step.h"
 #include "watch/span.h"
 

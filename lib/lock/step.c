@@ -2,14 +2,239 @@
 #include "lock/step.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "client/check.h"
-#include "lock/driver.h"
-#include "lock/lock_life.h"
+#include "client/env.h"
+#include "lock/calls.h"
+#include "lock/hold.h"
+#include "lock/life.h"
+#include "mode/mode.h"
 #include "mode/permit.h"
 #include "wait/line.h"
+#include "wait/line_call.h"
 #include "wait/waiting.h"
 #include "watch/span.h"
+
+static redlock_lock *lock_of(struct rl_lock *core) {
+    return RL_CONTAINER(core, redlock_lock, core);
+}
+
+static int vote_status(const struct rl_ballot_in *vote) {
+    assert(vote->vote != RL_VOTE_PENDING);
+    if (vote->vote == RL_VOTE_GRANTED) {
+        return 0;
+    }
+    return vote->vote == RL_VOTE_REFUSED ? REDLOCK_ERR_HELD : vote->reason;
+}
+
+static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool late) {
+    if (lock->client->trace != NULL) {
+        rl_span_trace_vote(lock, vote, vote_status(vote), late);
+    }
+}
+
+static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
+    const struct rl_node *asked = &lock_of(core)->client->nodes[node].node;
+    if (rl_node_is_clogged(asked)) {
+        return 0;
+    }
+    if (asked->head == NULL) {
+        return RL_NEVER;
+    }
+    const redlock_client *client = lock_of(core)->client; /* its answer may not have been read */
+    assert(client->step_ns >= client->heard_ns);
+    return asked->head->sent_ns + (client->step_ns - client->heard_ns);
+}
+
+static void stepped(struct rl_lock *core, const struct rl_event *event,
+                    const struct rl_actions *actions) {
+    redlock_lock *lock = lock_of(core);
+    if (event->type == RL_EV_VOTE && event->u.vote.vote != RL_VOTE_NONE) {
+        trace_vote(lock, &event->u.vote, actions->late);
+    } else if (event->type == RL_EV_ATTEMPT && core->is_leased) {
+        rl_trace(lock->client, REDLOCK_EVENT_TAKE, lock, NULL, 0, 0);
+    }
+}
+
+static void trace_fan_out(redlock_lock *lock, enum rl_call_kind kind, uint32_t round,
+                          uint32_t nodes) {
+    static const enum redlock_event_type types[] = {
+        [RL_CALL_SET] = REDLOCK_EVENT_ATTEMPT,     [RL_CALL_TAKE] = REDLOCK_EVENT_TAKE,
+        [RL_CALL_RAISE] = REDLOCK_EVENT_FENCE,     [RL_CALL_EXTEND] = REDLOCK_EVENT_EXTEND,
+        [RL_CALL_UPGRADE] = REDLOCK_EVENT_UPGRADE, [RL_CALL_RELEASE] = REDLOCK_EVENT_RELEASE};
+    redlock_client *client = lock->client;
+    if (kind != RL_CALL_SET || round != 0) {
+        rl_trace(client, types[kind], lock, NULL, 0, 0);
+        return;
+    }
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        if (nodes >> i & 1) {
+            rl_trace(client, REDLOCK_EVENT_REPAIR, lock, &client->nodes[i].node, 0, 0);
+        }
+    }
+}
+
+static void fan_out(struct rl_lock *core, enum rl_call_kind kind, uint32_t round, uint32_t nodes) {
+    redlock_lock *lock = lock_of(core);
+    assert(nodes != 0 && (nodes & ~rl_all_nodes(lock->client->n_nodes)) == 0);
+    assert(kind == RL_CALL_SET || kind == RL_CALL_RELEASE || round != 0); /* a repair, a clean-up */
+    assert((kind == RL_CALL_TAKE) == (round != 0 && core->place != 0 && core->state == RL_TRYING));
+    const bool is_told = kind == RL_CALL_TAKE && core->is_leased; /* when the attempt began */
+    if (lock->client->trace != NULL && !is_told) {
+        trace_fan_out(lock, kind, round, nodes);
+    }
+    lock->client->stats.raised += kind == RL_CALL_RAISE;
+    rl_calls_format(lock, kind);
+}
+
+static int16_t send_one(struct rl_lock *core, enum rl_call_kind kind, uint32_t round,
+                        uint32_t node) {
+    return rl_calls_send(lock_of(core), kind, round, node);
+}
+
+static void keep_release(struct rl_lock *core, uint32_t node) {
+    rl_calls_owe(lock_of(core), node);
+}
+
+static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result result) {
+    redlock_lock *lock = lock_of(core);
+    if (op == RL_OP_ACQUIRE && core->acquire.attempt != RL_RESULT_NONE) {
+        lock->last.attempt = (int16_t)rl_lock_status(core->acquire.attempt);
+    } else if (op == RL_OP_ACQUIRE && result == RL_RESULT_DEADLINE) {
+        lock->last.attempt = (int16_t)rl_waiting_status(lock); /* it has not come to an attempt */
+    }
+    if (op == RL_OP_ACQUIRE && !lock->last.has_asked) {
+        bool is_told = result == RL_RESULT_DEADLINE || result == RL_RESULT_HELD;
+        lock->ops[op].words =
+            (uint8_t)(is_told ? rl_waiting_words(lock, lock->last.attempt) : RL_WORDS_NONE);
+    }
+    if (op == RL_OP_ACQUIRE && result == RL_RESULT_PERMITS) {
+        lock->ops[op].words = RL_WORDS_PERMITS;
+    }
+    if (op == RL_OP_EXTEND && result == RL_RESULT_OK) {
+        rl_span_renewed(lock);
+    }
+    rl_hold_end(lock, op, rl_mode_end(lock, op, rl_lock_status(result)));
+}
+
+static void renewed(struct rl_lock *core, enum rl_result result) {
+    redlock_lock *lock = lock_of(core);
+    assert(result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN); /* all else is a loss */
+    if (result == RL_RESULT_OK) {
+        rl_span_renewed(lock);
+    }
+    lock->client->stats.renewed += result == RL_RESULT_OK;
+    lock->client->stats.extend_failed += result != RL_RESULT_OK;
+    rl_hold_renewed(lock, rl_lock_status(result));
+}
+
+static void lost(struct rl_lock *core, enum rl_result why) {
+    assert(!rl_lock_is_holding(core)); /* from now on, also for who shared it */
+    rl_hold_lost(lock_of(core), rl_lock_status(why));
+}
+
+static void tell(struct rl_lock *core) {
+    redlock_lock *lock = lock_of(core);
+    assert(core->state == RL_GRANTED);
+    assert(!lock->tell); /* once for each grant */
+    lock->tell = true;
+    rl_ready_done(lock);
+}
+
+/* The client's id comes first, by which a node finds the channel of who holds or waits. */
+static bool draw_token(redlock_client *client, char token[RL_TOKEN_LEN]) {
+    unsigned char bytes[(RL_TOKEN_LEN - RL_CLIENT_ID_LEN) / 2];
+    struct rl_world *world = client->io.world;
+    if (!world->ops->random(world, bytes, sizeof bytes)) {
+        return false;
+    }
+    memcpy(token, client->id, RL_CLIENT_ID_LEN);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        token[RL_CLIENT_ID_LEN + 2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        token[RL_CLIENT_ID_LEN + 2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    return true;
+}
+
+static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LEN],
+                                    struct rl_event *attempt) {
+    redlock_lock *lock = lock_of(core);
+    struct rl_world *world = lock->client->io.world;
+    assert(core->state == RL_READY);
+    if (lock->permit != NULL && !rl_permit_find(lock, &attempt->place)) {
+        return RL_TOKEN_LATER;
+    }
+    const uint64_t place = core->place != 0 ? core->place : attempt->place;
+    if (place != 0 && place != RL_LINE_NO_PLACE) {
+        rl_line_place(lock->client, place, token);
+        attempt->lease_ms = lock->queueing.lease_ms;
+        attempt->awaited = /* who says who comes next */
+            attempt->lease_ms != 0 ? UINT32_C(1) << rl_line_of(lock)->line.home : 0;
+    } else if (!draw_token(lock->client, token)) {
+        return RL_TOKEN_FAILED;
+    }
+    lock->queueing.lease_ms = 0;
+    lock->queueing.refused_at_home = false;
+    attempt->floor = core->acquire.fences ? world->ops->wall_us(world) : 0;
+    lock->last.has_asked = true;
+    lock->client->stats.attempts++;
+    return RL_TOKEN_GIVEN;
+}
+
+static void token_failed(struct rl_lock *core) {
+    struct rl_op *op = &lock_of(core)->ops[RL_OP_ACQUIRE];
+    assert(op->is_done && op->status == REDLOCK_ERR_CANCELED);
+    op->status = REDLOCK_ERR_SYSTEM;
+    op->words = RL_WORDS_NO_RANDOM;
+}
+
+static void feed(struct rl_lock *core, struct rl_event *event) {
+    rl_driver_run(lock_of(core), event);
+}
+
+static const struct rl_driver driver = {
+    .oldest_ns = oldest_ns,
+    .stepped = stepped,
+    .fan_out = fan_out,
+    .send = send_one,
+    .owe = keep_release,
+    .ended = ended,
+    .renewed = renewed,
+    .lost = lost,
+    .tell = tell,
+    .generate_token = generate_token,
+    .token_failed = token_failed,
+    .feed = feed,
+};
+
+bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
+    redlock_client *client = lock->client;
+    event->now_ns = client->step_ns = rl_io_step_ns(&client->io);
+    assert((client->voters & ~client->up) == 0);
+    assert(event->type != RL_EV_VOTE || event->u.vote.node < client->n_nodes);
+    assert(event->type != RL_EV_VOTE || event->u.vote.vote != RL_VOTE_FAILED ||
+           event->u.vote.reason != 0); /* messages say why */
+    event->random = rl_client_random(client);
+    event->up = client->up;
+    event->voters = client->voters;
+    event->reasons = client->reasons;
+    event->duplicates = client->duplicates;
+    event->lines =
+        client->phase == RL_CLIENT_OPEN && client->voters != 0 && !rl_waiting_stands_apart(lock);
+    if (event->type == RL_EV_ACQUIRE) {
+        lock->waiting.since_ns = event->now_ns;
+    }
+    bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
+    lock->announces = was_won || event->type == RL_EV_RELEASE;
+    /* A lease is extended early, however little is left of it. */
+    client->until_ns = lock->core.is_leased ? RL_NEVER : lock->core.valid_until_ns;
+    int16_t reasons[RL_NODES_MAX];
+    if (rl_mode_is_unsure(lock)) {
+        rl_mode_leave_out(lock, event, reasons);
+    }
+    return rl_drive(&lock->core, event, &driver);
+}
 
 bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;

@@ -10,7 +10,6 @@
 #include <assert.h>
 
 #include "client/env.h"
-#include "client/own.h"
 #include "redis/node_auth.h"
 
 static_assert(REDLOCK_USER_MAX == RL_URL_USER_MAX, "interface and URL agree on users");

@@ -228,3 +228,14 @@ void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_
         snprintf(text + used, size - (size_t)used, " in %.1f s", (double)left_ms / 1e3);
     }
 }
+
+void rl_place_update(struct rl_client_node *place) {
+    uint64_t at_ns = rl_node_deadline_ns(&place->node);
+    if (rl_node_is_up(&place->node) && place->pending_releases.retry_ns < at_ns) {
+        at_ns = place->pending_releases.retry_ns;
+    }
+    if (rl_eligibility_deadline_ns(place) < at_ns) {
+        at_ns = rl_eligibility_deadline_ns(place);
+    }
+    rl_deadlines_set(&place->client->deadlines, &place->deadline, at_ns);
+}

@@ -56,4 +56,9 @@ bool rl_eligibility_is_quarantine(int reason);
 void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_t now_ns,
                             char *text, size_t size);
 
+/* A node in its client: when it is to be looked at next. */
+
+/* Something has changed that decides it. */
+void rl_place_update(struct rl_client_node *place);
+
 #endif

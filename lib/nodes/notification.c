@@ -7,7 +7,234 @@
 #include "base/bits.h"
 #include "client/env.h"
 #include "core/quorum.h"
-#include "nodes/subscription.h"
+#include "nodes/listening.h"
+
+#define PREFIX_LEN (sizeof(RL_CHANNEL_PREFIX) - 1)
+
+bool rl_subscription_is_wanted(const struct rl_subscription *subscription) {
+    return subscription->watchers.first != NULL;
+}
+
+static void subscription_invariant(const struct rl_subscription *subscription) {
+    assert((subscription->confirmed & ~subscription->asked) == 0);
+    assert((subscription->leaving & ~subscription->asked) == 0);
+    assert(!subscription->is_ending || !rl_subscription_is_wanted(subscription));
+    assert(subscription->resource->subscription == subscription);
+    (void)subscription; /* without assertions */
+}
+
+/* -- Subscriptions -- */
+
+static void subscription_free(redlock_client *client, struct rl_subscription *subscription) {
+    struct rl_notifications *notifications = &client->notifications;
+    assert(!rl_subscription_is_wanted(subscription));
+    assert(notifications->count > 0);
+    notifications->count--;
+    notifications->ending -= subscription->is_ending;
+    rl_list_remove(&subscription->link);
+    subscription->resource->subscription = NULL;
+    rl_resource_put(&client->resources, subscription->resource);
+    rl_free(&client->memory, subscription);
+}
+
+static void subscription_ask(redlock_client *client, struct rl_subscription *subscription,
+                             uint32_t i, bool subscribe) {
+    char channel[RL_CHANNEL_MAX];
+    const struct rl_resource *resource = subscription->resource;
+    memcpy(channel, RL_CHANNEL_PREFIX, PREFIX_LEN);
+    memcpy(channel + PREFIX_LEN, resource->bytes, resource->length);
+    if (!rl_listening_ask(client, i, channel, PREFIX_LEN + resource->length, subscribe)) {
+        return; /* the connection breaks, and what is wanted is asked for on the next one */
+    }
+    if (subscribe) {
+        subscription->asked |= UINT32_C(1) << i;
+    } else {
+        subscription->leaving |= UINT32_C(1) << i;
+    }
+}
+
+/* Subscribes wherever it can and has not. */
+static void subscription_subscribe(redlock_client *client, struct rl_subscription *subscription) {
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        bool asked = subscription->asked & UINT32_C(1) << i;
+        if (!asked && rl_listening_is_up(client, i)) {
+            subscription_ask(client, subscription, i, true);
+        }
+    }
+}
+
+/* The confirmations have changed. */
+static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
+    bool had_quorum = subscription->has_quorum;
+    subscription->has_quorum = rl_bits_count(subscription->confirmed) >= rl_quorum(client->n_nodes);
+    subscription_invariant(subscription);
+    if (subscription->has_quorum && !had_quorum) {
+        client->notifications.events->due(client, subscription);
+    }
+}
+
+/* A node will say nothing more about it. */
+static void lose_node(redlock_client *client, struct rl_subscription *subscription, uint32_t i) {
+    uint32_t others = ~(UINT32_C(1) << i);
+    subscription->asked &= others;
+    subscription->confirmed &= others;
+    subscription->leaving &= others;
+    if (subscription->is_ending && subscription->asked == 0) {
+        subscription_free(client, subscription);
+    } else {
+        subscription_confirmed(client, subscription);
+    }
+}
+
+/* Unsubscribes; gone when that is confirmed. */
+void rl_subscription_end(redlock_client *client, struct rl_subscription *subscription) {
+    subscription->is_ending = true;
+    client->notifications.ending++;
+    uint32_t staying = subscription->asked & ~subscription->leaving;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        if (staying & UINT32_C(1) << i) {
+            assert(rl_listening_is_up(client, i));
+            subscription_ask(client, subscription, i, false);
+        }
+    }
+    if (subscription->asked == 0) {
+        subscription_free(client, subscription);
+    }
+}
+
+/* -- What the listeners say -- */
+
+static struct rl_subscription *subscription_of(redlock_client *client, const char *channel,
+                                               size_t length) {
+    if (length <= PREFIX_LEN || memcmp(channel, RL_CHANNEL_PREFIX, PREFIX_LEN) != 0) {
+        return NULL;
+    }
+    const struct rl_resource *resource =
+        rl_resource_find(&client->resources, RL_EXCLUSIVE, channel + PREFIX_LEN,
+                         length - PREFIX_LEN); /* whose lock a recipe watches */
+    return resource != NULL ? resource->subscription : NULL;
+}
+
+static void on_up(redlock_client *client, uint32_t i) {
+    RL_EACH(struct rl_subscription, subscription, &client->notifications.subscriptions, link) {
+        if (!subscription->is_ending && rl_listening_is_up(client, i)) {
+            subscription_ask(client, subscription, i, true);
+        }
+    }
+}
+
+static void lose_all(redlock_client *client, uint32_t i) {
+    struct rl_link *link = client->notifications.subscriptions.first;
+    while (link != NULL) {
+        struct rl_link *next = link->next; /* this one may go */
+        lose_node(client, RL_CONTAINER(link, struct rl_subscription, link), i);
+        link = next;
+    }
+}
+
+static bool on_confirmed(redlock_client *client, uint32_t i, const char *channel, size_t length,
+                         bool subscribed) {
+    uint32_t bit = UINT32_C(1) << i;
+    struct rl_subscription *subscription = subscription_of(client, channel, length);
+    if (subscription == NULL || !(subscription->asked & bit)) {
+        return false;
+    }
+    if (!subscribed) {
+        bool asked_for = subscription->leaving & bit;
+        if (asked_for) {
+            bool is_ending = subscription->is_ending;
+            lose_node(client, subscription, i);
+            if (!is_ending) { /* wanted again meanwhile */
+                subscription_ask(client, subscription, i, true);
+            }
+        }
+        return asked_for;
+    }
+    if (subscription->confirmed & bit) {
+        return false;
+    }
+    subscription->confirmed |= bit;
+    subscription_confirmed(client, subscription);
+    return true;
+}
+
+static bool on_message(redlock_client *client, uint32_t i, const char *channel, size_t length) {
+    uint32_t bit = UINT32_C(1) << i;
+    struct rl_subscription *subscription = subscription_of(client, channel, length);
+    if (subscription == NULL || !(subscription->asked & bit)) {
+        return false;
+    }
+    client->notifications.events->received(client, subscription, bit);
+    return true;
+}
+
+static const struct rl_listening_topics topics = {
+    .up = on_up,
+    .down = lose_all,
+    .confirmed = on_confirmed,
+    .message = on_message,
+};
+
+/* -- The interface -- */
+
+void rl_subscription_init(redlock_client *client, const struct rl_subscription_events *events) {
+    assert(events->received != NULL && events->due != NULL);
+    client->notifications = (struct rl_notifications){.events = events, .sweep_ns = RL_NEVER};
+    rl_listening_serve(client, &topics);
+}
+
+static struct rl_subscription *subscription_make(redlock_client *client,
+                                                 struct rl_resource *resource) {
+    struct rl_notifications *notifications = &client->notifications;
+    struct rl_subscription *subscription = NULL;
+    if (notifications->count < RL_SUBSCRIPTIONS_MAX) {
+        subscription = rl_alloc(&client->memory, 1, sizeof *subscription);
+    }
+    if (subscription == NULL) {
+        return NULL;
+    }
+    subscription->resource = resource;
+    resource->references++;
+    resource->subscription = subscription;
+    rl_list_add(&notifications->subscriptions, &subscription->link);
+    notifications->count++;
+    return subscription;
+}
+
+void rl_subscription_close_idle(redlock_client *client) {
+    if (client->notifications.count == client->notifications.ending) {
+        rl_listening_everywhere(client, false);
+    }
+}
+
+struct rl_subscription *rl_subscription_get(redlock_client *client, struct rl_resource *resource) {
+    struct rl_subscription *subscription = resource->subscription;
+    if (!rl_listening_everywhere(client, true)) {
+        return NULL;
+    }
+    if (subscription == NULL) {
+        subscription = subscription_make(client, resource);
+    }
+    if (subscription == NULL) {
+        rl_subscription_close_idle(client);
+        return NULL;
+    }
+    client->notifications.ending -= subscription->is_ending;
+    subscription->is_ending = false;
+    subscription_subscribe(client, subscription);
+    return subscription;
+}
+
+/* -- The end -- */
+
+void rl_subscription_close_all(redlock_client *client) {
+    struct rl_notifications *notifications = &client->notifications;
+    struct rl_link *first;
+    rl_listening_everywhere(client, false);
+    while ((first = notifications->subscriptions.first) != NULL) {
+        subscription_free(client, RL_CONTAINER(first, struct rl_subscription, link));
+    }
+}
 
 static void set_deadline(redlock_client *client) {
     struct rl_notifications *notifications = &client->notifications;

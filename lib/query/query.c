@@ -5,12 +5,9 @@
 #include <string.h>
 
 #include "client/env.h"
-#include "client/own.h"
-#include "client/reserve.h"
 #include "core/home.h"
 #include "query/query_data.h"
 #include "query/query_result.h"
-#include "query/query_slots.h"
 #include "redis/holder_reply.h"
 
 static void query_due(struct rl_deadline *item, uint64_t now_ns);

@@ -9,7 +9,7 @@
  *         -> as above; node_timeout counts from the last that was sent, or of slots, which may be
  *         many, from the last answer
  *     redlock_query_readers(): the same with RL_COMMAND_READER; redlock_query_slots(): with
- *         RL_COMMAND_SLOT (query_slots.h)
+ *         RL_COMMAND_SLOT (query_result.h)
  *
  * The line may move between two answers of a node: then one who waits is missed, or comes twice and
  * is listed once; the same goes for readers that renew. A script that answers all of them at once

@@ -6,8 +6,7 @@
 
 #include "client/env.h"
 #include "core/home.h"
-#include "lock/lock_life.h"
-#include "lock/ready.h"
+#include "lock/life.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "wait/line_call.h"

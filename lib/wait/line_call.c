@@ -6,7 +6,7 @@
 
 #include "base/require.h"
 #include "client/env.h"
-#include "lock/lock_life.h"
+#include "lock/life.h"
 #include "redis/holder_reply.h"
 #include "redis/line_reply.h"
 #include "redis/received.h"

@@ -10,8 +10,7 @@
 
 #include <assert.h>
 
-#include "lock/op.h"
-#include "lock/ready.h"
+#include "lock/life.h"
 #include "nodes/eligibility.h"
 #include "wait/line.h"
 

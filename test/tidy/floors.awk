@@ -56,7 +56,7 @@ BEGIN {
     n = split("lock mode nodes query wait watch", seven, " ")
     for (i = 1; i <= n; i++) {
         rooms["client", seven[i]] = lists[seven[i], "client/state"] = lists[seven[i], "client/env"] = 1
-        lists[seven[i], "client/own"] = lists[seven[i], "client/reserve"] = 1
+        lists[seven[i], "client/env"] = lists[seven[i], "client/env"] = 1
     }
     seven[++n] = "client"
     for (i = 1; i <= n; i++)
@@ -64,8 +64,8 @@ BEGIN {
     # One file of a room that may be known, or may know a room: what a recipe needs of a client, the
     # thread with a loop that blocking calls use, and where what is heard goes up again.
     n = split("election:client/recipe blocking:client/recipe blocking:uv/loop_thread " \
-        "lock:client/options lock:client/check mode:lock/step nodes:wait/resource wait:lock/lock_life " \
-        "wait:lock/op wait:lock/ready wait:mode/mode wait/line_event:lock wait/line_event:mode " \
+        "lock:client/options lock:client/check mode:lock/step nodes:wait/resource wait:lock/life " \
+        "wait:lock/life wait:lock/life wait:mode/mode wait/line_event:lock wait/line_event:mode " \
         "watch:lock/message", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); lists[ab[1], ab[2]] = 1 }
     # Nobody calls the file that opens and closes clients.
