@@ -9,6 +9,7 @@
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/notification.h"
+#include "wait/left.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 
@@ -62,7 +63,7 @@ void rl_closing_check(redlock_client *client) {
         rl_node_close(&client->nodes[i].node);
         rl_calls_drop(&client->nodes[i]);
     }
-    rl_line_drop_left(client);
+    rl_left_drop(client);
     rl_line_calls_drop(client);
     client->up = client->voters = 0;
     assert(client->calls.outstanding == 0); /* each was answered by the end of its connection */

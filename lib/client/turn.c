@@ -31,6 +31,7 @@
 #include "lock/step.h"
 #include "nodes/listening.h"
 #include "query/query.h"
+#include "wait/left.h"
 #include "wait/line.h"
 #include "wait/waiting.h"
 
@@ -301,8 +302,9 @@ bool rl_turn_run(void *owner) {
     if (client->phase >= RL_CLIENT_TEARDOWN) {
         return tells; /* nothing is queued, nothing may be armed */
     }
-    if (client->lines.refuses) {
-        rl_calls_refuse_left(client);
+    struct rl_left_key key;
+    while (rl_left_take(client, &key)) {
+        rl_calls_give_back(key.lock, key.node, key.place);
     }
     flush(client);
     rl_check_client(client);

@@ -9,6 +9,7 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit_answer.h"
+#include "wait/left.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 
@@ -82,8 +83,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
         place->client->stats.late_votes += rl_step_event(call->lock, &event);
     }
     if (rl_command_releases((enum rl_command_kind)request->kind) && answer->verdict != RL_YES) {
-        rl_calls_given_up(place->client, place->index,
-                          rl_line_place_of(place->client, request->token));
+        rl_left_gone(place->client, place->index, rl_line_place_of(place->client, request->token));
     }
     rl_calls_settle(place, call, outcome);
 }

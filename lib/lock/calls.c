@@ -314,51 +314,20 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
     return sent;
 }
 
-/* A release that found the key has undone that already. */
-static void refuse(redlock_client *client, uint32_t node, struct rl_left *left) {
-    struct rl_client_node *place = &client->nodes[node];
-    const uint32_t bit = UINT32_C(1) << node;
-    if ((left->gone & left->passed & bit) == 0 || left->lock->permit != NULL) {
-        return;
-    }
-    left->passed &= ~bit;
-    struct rl_lock_call *call = rl_node_is_up(&place->node) ? call_take(left->lock) : NULL;
+void rl_calls_give_back(redlock_lock *lock, uint32_t node, uint64_t place) {
+    redlock_client *client = lock->client;
+    struct rl_client_node *at = &client->nodes[node];
+    struct rl_lock_call *call = rl_node_is_up(&at->node) ? call_take(lock) : NULL;
     if (call == NULL) {
         return; /* the lease ends by itself */
     }
     call->sent = (struct rl_call){.kind = RL_CALL_RELEASE};
     rl_pending_release_init(&call->sent.pending, &client->rules, RL_LINE_LEASE_MS);
-    request_fill(&call->request, left->lock, RL_CALL_RELEASE);
+    request_fill(&call->request, lock, RL_CALL_RELEASE);
     call->request.grace_ms = RL_LINE_GRACE_MS; /* who came next was told that this one does */
-    rl_line_place(client, left->place, call->request.token);
-    if (!retry_one(&call->sent.pending, place)) {
+    rl_line_place(client, place, call->request.token);
+    if (!retry_one(&call->sent.pending, at)) {
         call_give_back(call);
-    }
-}
-
-void rl_calls_refuse_left(redlock_client *client) {
-    client->lines.refuses = false;
-    for (uint32_t i = 0; i < RL_LINES_LEFT * client->n_nodes; i++) {
-        struct rl_left *left = &client->lines.left[i / client->n_nodes];
-        if (left->lock != NULL) {
-            refuse(client, i % client->n_nodes, left);
-        }
-    }
-}
-
-void rl_calls_refuse(redlock_client *client, uint32_t node, uint64_t place) {
-    struct rl_left *left = rl_line_left(client, place);
-    if (left != NULL) {
-        left->passed |= UINT32_C(1) << node;
-        refuse(client, node, left);
-    }
-}
-
-void rl_calls_given_up(redlock_client *client, uint32_t node, uint64_t place) {
-    struct rl_left *left = place != 0 ? rl_line_left(client, place) : NULL;
-    if (left != NULL) {
-        left->gone |= UINT32_C(1) << node;
-        refuse(client, node, left);
     }
 }
 

@@ -27,11 +27,8 @@ void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
 
 /* Sends a node everything that is pending for it. */
 void rl_calls_retry(struct rl_client_node *node);
-/* The node has passed us a key of a token that was given up: it is released there, unless the
- * release of that found it. Whether it did, its answer says. */
-void rl_calls_refuse(redlock_client *client, uint32_t node, uint64_t place);
-void rl_calls_refuse_left(redlock_client *client); /* what could not be at once */
-void rl_calls_given_up(redlock_client *client, uint32_t node, uint64_t place);
+/* The node has passed a key to a place of this lock that was given up: it is released there. */
+void rl_calls_give_back(redlock_lock *lock, uint32_t node, uint64_t place);
 /* Drops what is pending for it. */
 void rl_calls_drop(struct rl_client_node *node);
 /* The memory of all calls, none of which is out. */

@@ -4,10 +4,10 @@
  *     off -> wanted -> asked -> confirmed -> lingers -> off
  *
  * Two use it. The lines of resources (order between clients) want the client's own channel,
- * rl_listening_want(), while a lock of it waits, or holds by what came of that: at home, or on every
- * node if each may pass it the lock. And subscriptions (notification.h) want a connection to every
- * node. One connection to a node serves both; it is open while either wants that node, and where
- * nobody waits there is none.
+ * rl_listening_want(), while a lock of it waits, or holds by what came of that: at home, or on
+ * every node if each may pass it the lock. And subscriptions (notification.h) want a connection to
+ * every node. One connection to a node serves both; it is open while either wants that node, and
+ * where nobody waits there is none.
  *
  * Happy path: a node is wanted; its listener (redis/listener.h) connects and subscribes;
  * `confirmed`; `told` for each message. Some seconds after it was last wanted the channel is left,

@@ -9,6 +9,7 @@
 #include "lock/life.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
+#include "wait/left.h"
 #include "wait/line_call.h"
 
 /* -- What the core is told -- */
@@ -185,8 +186,8 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
         if (event->type != RL_LINE_EV_WON || !was_used) {
             resource->successor[0] = '\0';
             if (placed != NULL) {
-                rl_line_give_up(placed, place, was_used ? 0 : UINT32_MAX,
-                                was_used ? 0 : resource->passed_by);
+                rl_left_add(placed, place, was_used ? 0 : UINT32_MAX,
+                            was_used ? 0 : resource->passed_by);
             }
         }
         resource->passed_by = 0;

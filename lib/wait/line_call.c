@@ -146,43 +146,6 @@ uint32_t rl_line_lease_ms(const struct rl_resource *resource, const redlock_lock
                : 0;
 }
 
-/* -- Places that were given up -- */
-
-static void drop_left(struct rl_left *left) {
-    redlock_lock *lock = left->lock;
-    left->lock = NULL;
-    if (lock != NULL) {
-        rl_lock_unref(lock);
-    }
-}
-
-void rl_line_drop_left(redlock_client *client) {
-    for (uint32_t i = 0; i < RL_LINES_LEFT; i++) {
-        drop_left(&client->lines.left[i]);
-    }
-}
-
-struct rl_left *rl_line_left(redlock_client *client, uint64_t place) {
-    struct rl_left *found = NULL;
-    for (uint32_t i = 0; i < RL_LINES_LEFT; i++) {
-        struct rl_left *left = &client->lines.left[i];
-        found = left->lock != NULL && left->place == place ? left : found;
-    }
-    return found;
-}
-
-void rl_line_give_up(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t passed) {
-    struct rl_lines *lines = &lock->client->lines;
-    struct rl_left *left = &lines->left[lines->left_next];
-    if (lock->client->phase == RL_CLIENT_OPEN) {
-        lines->left_next = (lines->left_next + 1) % RL_LINES_LEFT;
-        rl_lock_ref(lock);
-        drop_left(left);
-        *left = (struct rl_left){.lock = lock, .place = place, .gone = gone, .passed = passed};
-        lines->refuses = lines->refuses || (gone & passed) != 0;
-    }
-}
-
 /* -- Calls -- */
 
 static struct rl_line_request *call_take(redlock_lock *lock, struct rl_resource *resource,

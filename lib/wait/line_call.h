@@ -62,13 +62,6 @@ bool rl_line_call_peek(redlock_lock *lock, struct rl_resource *resource, uint32_
                        uint64_t place);
 void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
                         uint64_t place, bool line_only);
-/* The lock will not use the token of its place any more. gone: nodes that no release of it is sent
- * to; passed: that have said that they had passed it a key. */
-void rl_line_give_up(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t passed);
-/* Among the last that were given up; NULL: it is none. */
-struct rl_left *rl_line_left(redlock_client *client, uint64_t place);
-/* The client closes: nothing is refused any more. */
-void rl_line_drop_left(redlock_client *client);
 
 /* It was answered, or will not be: a LEAVE that did not arrive is owed. */
 void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict);

@@ -11,6 +11,7 @@
 #include "mode/permit.h"
 #include "mode/permit_answer.h"
 #include "nodes/listening.h"
+#include "wait/left.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "watch/span.h"
@@ -247,7 +248,7 @@ static void on_told(redlock_client *client, uint32_t node, const char *payload, 
     } else if (resource != NULL) {
         hear_turn(resource, node, &said);
     } else if (said.kind == RL_LINE_SAYS_PASS) {
-        rl_calls_refuse(client, node, said.place);
+        rl_left_passed(client, node, said.place);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "mode/mode.h"
+#include "wait/left.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -136,7 +137,7 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     }
     resource->successor[0] = '\0';
     if (lock->queueing.held != 0) {
-        rl_line_give_up(lock, lock->queueing.held, 0, 0);
+        rl_left_add(lock, lock->queueing.held, 0, 0);
         lock->queueing.held = 0;
     }
     if (plan->successor[0] != '\0') {
