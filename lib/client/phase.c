@@ -51,7 +51,7 @@ void rl_closing_check(redlock_client *client) {
     }
     assert(client->in_turn);
     assert(!client->opening.is_active); /* on_open has run */
-    bool answered = client->calls.outstanding == 0 && client->lines.outstanding == 0 &&
+    bool answered = !rl_calls_await_answers(client) && !rl_line_awaits_answers(client) &&
                     client->pending_releases == 0;
     if (rl_ready_has_callbacks(client) ||
         (!answered && client->heard_ns < client->closing.until_ns)) {
@@ -66,7 +66,7 @@ void rl_closing_check(redlock_client *client) {
     rl_left_drop(client);
     rl_line_calls_drop(client);
     client->up = client->voters = 0;
-    assert(client->calls.outstanding == 0); /* each was answered by the end of its connection */
+    assert(!rl_calls_await_answers(client)); /* each was answered by the end of its connection */
     assert(client->pending_releases == 0);
     assert(!rl_ready_has_callbacks(client)); /* what still ended had no user */
     rl_notification_close(client);

@@ -235,10 +235,11 @@ struct rl_reentry {
 /* Locks of one client take turns, see waiting.h. */
 struct rl_waiting {
     struct rl_ticket *tickets; /* one for each resource, behind the struct */
-    uint64_t since_ns;         /* when the acquire was submitted */
     bool is_in_line;           /* waits, asks or holds */
     bool has_turn;             /* its turn in line has come, and it was not stepped yet */
     bool pauses;               /* ... and is to let others go first */
+    bool takes;                /* ... with that of another lock of ours among all clients */
+    bool shuts;                /* its turn among all clients came while writers wait */
 };
 
 /* In which way it is held, see mode.h. Masks have a bit for each node. */
@@ -252,8 +253,6 @@ struct rl_holding {
     bool is_upgrading;
     bool is_adopted;    /* what was sent for it before is not known here */
     bool meets_upgrade; /* of another reader */
-    bool shuts;         /* its turn came while writers wait */
-    bool has_turn;      /* ... with that of another lock of ours */
 };
 
 /* What home was asked for, and said, see permit.h. */
@@ -362,7 +361,8 @@ struct redlock_lock {
     struct rl_loss loss;
     struct rl_renewal renewal;
     struct rl_last last;
-    uint64_t fence; /* of the hold of the last of them: the primary may be gone */
+    uint64_t fence;        /* of the hold of the last of them: the primary may be gone */
+    uint64_t submitted_ns; /* the last acquire; 0: it has joined a hold at once, or adopted one */
 
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */

@@ -33,6 +33,7 @@
 #include "query/query.h"
 #include "wait/left.h"
 #include "wait/line.h"
+#include "wait/line_call.h"
 #include "wait/waiting.h"
 
 /* -- What is due -- */
@@ -166,15 +167,14 @@ void rl_turn_closed(redlock_client *client) {
 
 /* Its turn among this client's locks. Whether it may ask for votes, or must wait for other clients,
  * is the line's to say. */
-static void step_in_turn(redlock_lock *lock) {
+static void step_in_turn(redlock_lock *lock, const struct rl_turn *turn) {
     struct rl_event event = {.type = RL_EV_TURN};
     assert(lock->core.state == RL_WAITING);
-    lock->waiting.has_turn = false;
     lock->client->stats.handoffs++;
     if (rl_waiting_is_beside(lock) && !rl_waiting_is_active(lock)) {
-        event.place = lock->holding.has_turn ? RL_LINE_NO_PLACE : 0;
+        event.place = turn->takes ? RL_LINE_NO_PLACE : 0;
         rl_step_event(lock, &event);
-    } else if (lock->waiting.pauses && !rl_line_holds_up(lock, true)) {
+    } else if (turn->pauses && !rl_line_holds_up(lock, true)) {
         event.u.pause = true; /* who does not wait in line has a gap then */
         rl_step_event(lock, &event);
     } else {
@@ -192,23 +192,24 @@ static void step_notified(redlock_lock *lock) {
 
 /* The SET of the next in line follows the release of the one before it in one write. */
 static void run_ready(redlock_client *client) {
+    struct rl_turn turn;
     redlock_lock *lock;
     while ((lock = rl_ready_take_step(client)) != NULL) {
         bool is_open = client->phase == RL_CLIENT_OPEN;
-        if (!lock->waiting.has_turn && !lock->is_notified &&
-            lock->queueing.call == RL_LINE_CALL_NONE) {
+        const bool is_called = rl_line_has_call(lock);
+        if (!is_called && !rl_waiting_has_turn(lock) && !lock->is_notified) {
             RL_MARK(TURN_TAKEN_BACK); /* it has left the line since */
         }
-        if (lock->queueing.call != RL_LINE_CALL_NONE && is_open) {
-            rl_step_called(lock); /* before step_in_turn(), which may queue it anew */
+        if (is_called && is_open) {
+            rl_step_called(lock); /* before its turn, which may queue it anew */
         }
-        if (lock->waiting.has_turn && is_open) {
-            step_in_turn(lock);
+        if (rl_waiting_take_turn(lock, &turn) && is_open) {
+            step_in_turn(lock, &turn);
         }
         if (lock->is_notified && is_open) {
             step_notified(lock);
         }
-        lock->waiting.has_turn = lock->is_notified = false;
+        lock->is_notified = false;
         rl_lock_unref(lock);
     }
 }
@@ -236,9 +237,9 @@ static void flush_nodes(redlock_client *client, uint32_t nodes) {
     }
 }
 
-/* What goes out late is waited for from when it goes out: a program that works for long after it has
- * submitted something does not find its nodes silent. Validity runs from the submission all the
- * same. */
+/* What goes out late is waited for from when it goes out: a program that works for long after it
+ * has submitted something does not find its nodes silent. Validity runs from the submission all
+ * the same. */
 static void put_off(redlock_client *client, uint64_t now_ns) {
     const uint64_t since_ns = client->flushing.flushed_ns;
     const uint64_t connect_ns = client->node_options.connect_timeout_ns;
@@ -273,7 +274,7 @@ static void flush(redlock_client *client) {
         }
         flushing->flushed_ns = now_ns + 1; /* not what is put off to now, once more */
     }
-    while (flushing->nodes != 0 || client->listening.dirty != 0) {
+    while (flushing->nodes != 0 || rl_listening_is_dirty(client)) {
         rl_listening_flush(client); /* either may break, and what follows from that be sent */
         uint32_t nodes = flushing->nodes;
         flushing->nodes = 0;

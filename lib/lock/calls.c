@@ -10,11 +10,13 @@
 #include "client/env.h"
 #include "lock/life.h"
 #include "mode/mode.h"
+#include "mode/slots.h"
 #include "nodes/eligibility.h"
 #include "redis/native.h"
 #include "redis/request.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
+#include "wait/waiting.h"
 
 /* -- Memory: allocated once, used again -- */
 
@@ -108,12 +110,12 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
     };
     memcpy(request->token, core->token, RL_TOKEN_LEN);
     if (lock->permit != NULL) {
-        assert(lock->permit->slots.n > 0);
-        request->slots = lock->permit->slots;
+        request->slots = *rl_slots_of(lock);
+        assert(request->slots.n > 0);
     }
     if (kind == RL_CALL_TAKE) {
         request->has_turn = true;
-        request->shut_ms = lock->holding.shuts ? RL_MODE_SHUT_MS : 0;
+        request->shut_ms = rl_waiting_shuts(lock) ? RL_MODE_SHUT_MS : 0;
     }
 }
 
@@ -175,7 +177,7 @@ void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
 static void call_init(struct rl_lock_call *call, const redlock_lock *lock, enum rl_call_kind kind,
                       uint32_t round) {
     rl_call_init(&call->sent, &lock->core, kind, round);
-    if (kind == RL_CALL_RELEASE && lock->holding.is_adopted) {
+    if (kind == RL_CALL_RELEASE && rl_mode_is_adopted(lock)) {
         /* Its former holder may have asked for a longer life: no other bound is known. */
         rl_pending_release_init(&call->sent.pending, lock->core.rules, REDLOCK_TTL_MS_MAX);
     }
@@ -369,4 +371,8 @@ void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
             break;
     }
     call_give_back(call);
+}
+
+bool rl_calls_await_answers(const redlock_client *client) {
+    return client->calls.outstanding != 0;
 }

@@ -34,4 +34,7 @@ void rl_calls_drop(struct rl_client_node *node);
 /* The memory of all calls, none of which is out. */
 void rl_calls_free(redlock_client *client);
 
+/* Whether requests are out. */
+bool rl_calls_await_answers(const redlock_client *client);
+
 #endif

@@ -9,6 +9,7 @@
 #include "lock/life.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"
+#include "mode/slots.h"
 #include "watch/span.h"
 
 void rl_delivery_grant(redlock_lock *lock) {
@@ -30,10 +31,10 @@ static void acquired(redlock_lock *lock) {
     assert(!lock->reentry.owes_lost); /* of an earlier hold: the acquire has ended that */
     lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
     if (lock->permit != NULL) {
-        lock->permit->told = rl_hold_primary(lock)->permit->slots;
+        rl_slots_tell(lock, rl_hold_primary(lock));
     }
     lock->client->stats.fenced += lock->fence != 0;
-    rl_span_acquired(lock);
+    rl_span_acquired(lock, lock->reentry.depth == 0);
     lock->reentry.joining = false;
     lock->reentry.depth++;
     RL_REQUIRE(rl_hold_is_held(lock)); /* or a success would be told that is none */

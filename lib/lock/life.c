@@ -20,7 +20,7 @@ void rl_lock_destroy(redlock_lock *lock) {
     RL_REQUIRE(lock->references == 0 || client->phase == RL_CLIENT_GONE);
     RL_REQUIRE(!rl_queued_is_in(&lock->done) && !rl_queued_is_in(&lock->ready));
     RL_REQUIRE(!rl_queued_is_in(&lock->loss.queued));
-    assert(!lock->waiting.is_in_line || client->phase == RL_CLIENT_GONE);
+    assert(!rl_lock_is_in_line(&lock->core) || client->phase == RL_CLIENT_GONE);
     assert(lock->reentry.followers.first == NULL || client->phase == RL_CLIENT_GONE);
     assert(client->lock_count > 0);
     rl_deadlines_set(&client->deadlines, &lock->deadline, RL_NEVER);
@@ -122,7 +122,6 @@ void rl_ready_lost(redlock_lock *lock) {
 }
 
 void rl_ready_step(redlock_lock *lock) {
-    assert(lock->waiting.has_turn || lock->is_notified || lock->queueing.call != RL_LINE_CALL_NONE);
     put(&lock->client->ready, &lock->ready, lock);
 }
 

@@ -12,6 +12,7 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit.h"
+#include "mode/slots.h"
 #include "wait/line.h"
 #include "wait/waiting.h"
 #include "watch/span.h"
@@ -152,16 +153,16 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
-    rl_span_submitted(lock);
+    rl_span_submitted(lock, lock->reentry.depth > 0);
     if (primary != NULL) {
         rl_reentrancy_join(lock, primary);
     } else {
         assert(lock->reentry.primary == NULL && lock->reentry.depth == 0);
         rl_mode_begin(lock);
+        rl_waiting_reset(lock);
         bool is_behind = rl_waiting_enter(lock);
         bool queues = !is_behind && !rl_waiting_stands_apart(lock) &&
-                      rl_line_holds_up(lock, event.u.acquire.tries > 1);
-        lock->queueing.is_queued = queues;
+                      rl_line_enter(lock, event.u.acquire.tries > 1);
         event.u.acquire.waits = is_behind || queues;
         rl_step_event(lock, &event);
     }
@@ -175,7 +176,7 @@ static bool is_token(const char *token) {
 
 /* Of a semaphore a token says nothing without its slots. */
 static int check_slots(redlock_lock *lock) {
-    if (lock->permit == NULL || lock->permit->is_named) {
+    if (lock->permit == NULL || rl_slots_is_named(lock)) {
         return 0;
     }
     rl_message_refuse(lock,
@@ -225,10 +226,10 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     full.owner = 0;
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
-    rl_span_submitted(lock);
+    rl_span_submitted(lock, false);
     lock->last.has_asked = true;
-    rl_mode_take_over(lock);
-    lock->holding.is_adopted = true;
+    rl_mode_take_over(lock, true);
+    rl_waiting_reset(lock);
     event.u.adopt.token = token;
     bool waits = rl_waiting_enter(lock);
     assert(!waits); /* rl_waiting_is_busy() would have said so */
@@ -283,7 +284,7 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
 
 /* Whether the mode of the hold can be changed: others that use it rely on it. */
 static int check_mode(redlock_lock *lock, enum rl_mode from) {
-    const uint8_t mode = rl_hold_primary(lock)->holding.mode;
+    const enum rl_mode mode = rl_mode_now(rl_hold_primary(lock));
     int status = check_extend(lock);
     if (status != 0) {
         return status;
@@ -320,7 +321,7 @@ int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data)
     if (status == 0) {
         status = check_mode(lock, RL_SHARED);
     }
-    if (status == 0 && rl_hold_primary(lock)->holding.is_adopted) {
+    if (status == 0 && rl_mode_is_adopted(rl_hold_primary(lock))) {
         rl_message_refuse(lock,
                           "it was adopted, and what was sent for it before may come late: "
                           "release it and acquire it exclusively");
@@ -376,11 +377,7 @@ int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
                                  (unsigned)lock->target.take);
         return REDLOCK_ERR_INVALID;
     }
-    lock->permit->slots.n = (uint8_t)n;
-    for (size_t i = 0; i < n; i++) {
-        lock->permit->slots.at[i] = (uint16_t)slots[i];
-    }
-    lock->permit->is_named = true;
+    rl_slots_name(lock, slots, n);
     return 0;
 }
 
@@ -405,7 +402,8 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     event.u.token = token;
     lock->reentry.owes_lost = false;
     lock->span.id = 0; /* it was acquired by another client */
-    rl_mode_take_over(lock);
+    rl_mode_take_over(lock, false);
+    rl_waiting_reset(lock);
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
     rl_step_event(lock, &event);
     return 0;
@@ -423,9 +421,8 @@ int redlock_disown(redlock_lock *lock) {
         return refuse_busy(lock,
                            "in use: it was acquired more than once, or other objects share it");
     }
-    const struct rl_holding *holding = &rl_hold_primary(lock)->holding;
-    if (holding->mode == RL_EXCLUSIVE &&
-        (holding->unsure | holding->stray) != 0) { /* mode/mode.h */
+    const redlock_lock *primary = rl_hold_primary(lock);
+    if (rl_mode_now(primary) == RL_EXCLUSIVE && rl_mode_is_unsure(primary)) {
         return refuse_busy(lock, "in use: a node has not answered a change of its mode");
     }
     if (!rl_reentrancy_disown(lock)) {

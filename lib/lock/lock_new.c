@@ -16,6 +16,8 @@
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"
+#include "mode/slots.h"
+#include "wait/waiting.h"
 #include "watch/metrics.h"
 
 static_assert(sizeof(struct rl_bytes) == sizeof(redlock_bytes), "names are handed on");
@@ -138,11 +140,11 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
         return NULL;
     }
     if (permit > 0) {
-        lock->permit = (struct rl_permit *)(void *)((char *)lock + before);
-        lock->permit->from = RL_NO_SLOT;
+        rl_slots_init(lock, (struct rl_permit *)(void *)((char *)lock + before));
     }
-    lock->waiting.tickets = (struct rl_ticket *)(void *)((char *)lock + before + permit);
-    lock->resources = (struct rl_resource **)(void *)(lock->waiting.tickets + n);
+    struct rl_ticket *tickets = (struct rl_ticket *)(void *)((char *)lock + before + permit);
+    rl_waiting_init(lock, tickets);
+    lock->resources = (struct rl_resource **)(void *)(tickets + n);
     char *holder = (char *)(names_of(lock, n) + n);
     assert(holder + holder_length + 1 == (char *)lock + size); /* with its zero the last part */
     if (holder_length > 0) {
@@ -161,7 +163,7 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
 static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
     struct rl_resources *table = &lock->client->resources;
     const uint32_t kind =
-        rl_resource_kind(lock->holding.made, lock->target.take, lock->target.permits);
+        rl_resource_kind((uint8_t)rl_mode_made(lock), lock->target.take, lock->target.permits);
     for (uint32_t i = 0; i < lock->target.n; i++) {
         struct rl_resource *resource =
             rl_resource_get(table, kind, o->resources[i].data, o->resources[i].length);
@@ -172,7 +174,7 @@ static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
         names_of(lock, lock->target.n)[i] = (struct rl_bytes){resource->bytes, resource->length};
         assert(lock->resource_count == i); /* what rl_lock_destroy() gives back */
         lock->resource_count++;
-        rl_ticket_init(lock->waiting.tickets, lock->target.n, i, &resource->turns, lock);
+        rl_waiting_want(lock, i);
     }
     return true;
 }
@@ -206,10 +208,9 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         rl_reserve_deadline(client, (uint32_t)o.n_resources) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
-        lock->holding.made = o.permits > 0              ? RL_PERMIT
-                             : o.mode == REDLOCK_SHARED ? RL_SHARED
-                                                        : RL_EXCLUSIVE;
-        rl_mode_begin(lock);
+        rl_mode_init(lock, o.permits > 0              ? RL_PERMIT
+                           : o.mode == REDLOCK_SHARED ? RL_SHARED
+                                                      : RL_EXCLUSIVE);
         rl_metrics_label(lock, &o.resources[0]);
         rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
         rl_deadline_init(&lock->deadline, rl_step_due);

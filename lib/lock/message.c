@@ -15,8 +15,12 @@
 #include "client/env.h"
 #include "lock/hold.h"
 #include "lock/life.h"
+#include "mode/mode.h"
+#include "mode/slots.h"
 #include "nodes/credentials.h"
 #include "nodes/eligibility.h"
+#include "wait/line.h"
+#include "wait/line_call.h"
 #include "wait/waiting.h"
 
 /* -- A bounded text -- */
@@ -223,7 +227,7 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
     };
     bool was_lost = words == RL_WORDS_WAS_LOST;
     if (words == RL_WORDS_PERMITS) {
-        add(text, "%u, and this lock is of %u", (unsigned)lock->permit->kept,
+        add(text, "%u, and this lock is of %u", (unsigned)rl_slots_kept(lock),
             (unsigned)lock->target.permits);
         return;
     }
@@ -233,8 +237,9 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
 /* A pending acquire: where it is. */
 static void add_acquire(struct text *text, const redlock_lock *lock) {
     if (lock->core.state == RL_WAITING) {
-        add_words(text, lock, rl_waiting_words(lock, rl_waiting_status(lock)));
-        if (lock->queueing.is_queued && lock->last.has_asked) {
+        const enum rl_words words = rl_waiting_words(lock, rl_waiting_status(lock));
+        add_words(text, lock, words);
+        if (words == RL_WORDS_QUEUED && lock->last.has_asked) {
             add(text, "; the last attempt: %s",
                 redlock_strerror(rl_lock_status(lock->core.acquire.attempt)));
             add_round(text, lock);
@@ -343,9 +348,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
         full.held += rl_lock_is_holding(&lock->core);
         full.waiting += lock->core.state == RL_WAITING;
     }
-    RL_EACH(const struct rl_resource, resource, &client->lines.waiting, waits) {
-        full.places += resource->line.place != 0;
-    }
+    full.places = rl_line_places(client);
     full.nodes_up = rl_bits_count(client->up);
     full.nodes_voting = rl_eligibility_count(client);
     full.credentials_pending = rl_credentials_pending(client);
@@ -425,7 +428,7 @@ const char *redlock_lock_token(const redlock_lock *lock) {
 }
 
 enum redlock_mode redlock_lock_mode(const redlock_lock *lock) {
-    const bool shared = lock != NULL && rl_hold_primary(lock)->holding.mode == RL_SHARED;
+    const bool shared = lock != NULL && rl_mode_now(rl_hold_primary(lock)) == RL_SHARED;
     return shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 }
 
@@ -434,8 +437,8 @@ uint64_t redlock_lock_fence(const redlock_lock *lock) {
 }
 
 int32_t redlock_lock_slot(const redlock_lock *lock, size_t index) {
-    const struct rl_permit *permit = lock != NULL ? lock->permit : NULL;
-    return permit != NULL && index < permit->told.n ? permit->told.at[index] : REDLOCK_NO_SLOT;
+    const struct rl_slots *told = lock != NULL && lock->permit != NULL ? rl_slots_told(lock) : NULL;
+    return told != NULL && index < told->n ? told->at[index] : REDLOCK_NO_SLOT;
 }
 
 const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {

@@ -8,6 +8,7 @@
 #include "lock/hold.h"
 #include "lock/life.h"
 #include "lock/step.h"
+#include "mode/mode.h"
 #include "watch/span.h"
 
 /* The object no longer uses the hold. If no object does, it is released in the background,
@@ -89,12 +90,12 @@ static redlock_lock *find_hold(const struct rl_resource *resource, uint64_t owne
 
 /* Whether the lock can share this hold of its owner's: 0, or why not. */
 static int sharing_status(const redlock_lock *lock, const redlock_lock *primary) {
-    const bool reads = primary->holding.mode == RL_SHARED;
+    const bool reads = rl_mode_now(primary) == RL_SHARED;
     assert(rl_lock_is_holding(&primary->core));
     if (!same_resources(lock, primary)) {
         return REDLOCK_ERR_PART_HELD;
     }
-    return lock->holding.made == RL_EXCLUSIVE && reads ? REDLOCK_ERR_WOULD_DEADLOCK : 0;
+    return rl_mode_made(lock) == RL_EXCLUSIVE && reads ? REDLOCK_ERR_WOULD_DEADLOCK : 0;
 }
 
 redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
@@ -187,7 +188,9 @@ void rl_reentrancy_release(redlock_lock *lock) {
     }
     assert(lock->reentry.depth > 0);
     lock->reentry.depth--;
-    rl_span_released(lock);
+    if (lock->reentry.depth == 0) {
+        rl_span_released(lock);
+    }
     if (lock->reentry.depth > 0) {
         rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_STILL_HELD);
     } else if (rl_hold_has_users(primary)) {

@@ -115,7 +115,16 @@ static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result resul
     if (op == RL_OP_EXTEND && result == RL_RESULT_OK) {
         rl_span_renewed(lock);
     }
-    rl_hold_end(lock, op, rl_mode_end(lock, op, rl_lock_status(result)));
+    int status = rl_lock_status(result);
+    bool has_failed = false;
+    if (op == RL_OP_EXTEND) {
+        status = rl_mode_extended(lock, status, &has_failed);
+    }
+    if (has_failed) {
+        redlock_lock *whose = lock->reentry.for_extend != NULL ? lock->reentry.for_extend : lock;
+        whose->ops[op].words = RL_WORDS_NONE;
+    }
+    rl_hold_end(lock, op, status);
 }
 
 static void renewed(struct rl_lock *core, enum rl_result result) {
@@ -168,14 +177,13 @@ static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LE
     const uint64_t place = core->place != 0 ? core->place : attempt->place;
     if (place != 0 && place != RL_LINE_NO_PLACE) {
         rl_line_place(lock->client, place, token);
-        attempt->lease_ms = lock->queueing.lease_ms;
+        attempt->lease_ms = rl_line_lease(lock);
         attempt->awaited = /* who says who comes next */
             attempt->lease_ms != 0 ? UINT32_C(1) << rl_line_of(lock)->line.home : 0;
     } else if (!draw_token(lock->client, token)) {
         return RL_TOKEN_FAILED;
     }
-    lock->queueing.lease_ms = 0;
-    lock->queueing.refused_at_home = false;
+    rl_line_asks(lock);
     attempt->floor = core->acquire.fences ? world->ops->wall_us(world) : 0;
     lock->last.has_asked = true;
     lock->client->stats.attempts++;
@@ -223,7 +231,7 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     event->lines =
         client->phase == RL_CLIENT_OPEN && client->voters != 0 && !rl_waiting_stands_apart(lock);
     if (event->type == RL_EV_ACQUIRE) {
-        lock->waiting.since_ns = event->now_ns;
+        lock->submitted_ns = event->now_ns;
     }
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;

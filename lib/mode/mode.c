@@ -6,18 +6,35 @@
 
 #include "base/mark.h"
 
+void rl_mode_init(redlock_lock *lock, enum rl_mode made) {
+    lock->holding.made = (uint8_t)made;
+    rl_mode_begin(lock);
+}
+
+enum rl_mode rl_mode_made(const redlock_lock *lock) {
+    return (enum rl_mode)lock->holding.made;
+}
+
+enum rl_mode rl_mode_now(const redlock_lock *lock) {
+    return (enum rl_mode)lock->holding.mode;
+}
+
+bool rl_mode_is_adopted(const redlock_lock *lock) {
+    return lock->holding.is_adopted;
+}
+
 void rl_mode_begin(redlock_lock *lock) {
     const uint8_t made = lock->holding.made;
     assert(!rl_lock_is_holding(&lock->core));
     lock->holding =
         (struct rl_holding){.made = made, .mode = made, .was_shared = made == RL_SHARED};
-    lock->queueing.noted_intent = false;
 }
 
-void rl_mode_take_over(redlock_lock *lock) {
+void rl_mode_take_over(redlock_lock *lock, bool adopts) {
     rl_mode_begin(lock);
     assert(!lock->holding.converts);
     lock->holding.was_shared = lock->holding.made != RL_PERMIT;
+    lock->holding.is_adopted = adopts;
 }
 
 uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind) {
@@ -107,9 +124,10 @@ void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
     event->voters &= ~unsure;
 }
 
-int rl_mode_end(redlock_lock *lock, enum rl_op_kind op, int status) {
+int rl_mode_extended(redlock_lock *lock, int status, bool *failed) {
     struct rl_holding *holding = &lock->holding;
-    if (op != RL_OP_EXTEND || !holding->is_upgrading) {
+    *failed = holding->is_upgrading && status != 0;
+    if (!holding->is_upgrading) {
         return status;
     }
     assert(holding->mode == RL_SHARED);
@@ -118,8 +136,6 @@ int rl_mode_end(redlock_lock *lock, enum rl_op_kind op, int status) {
         holding->mode = RL_EXCLUSIVE;
         return 0;
     }
-    redlock_lock *whose = lock->reentry.for_extend != NULL ? lock->reentry.for_extend : lock;
-    whose->ops[op].words = RL_WORDS_NONE; /* the round is the one that converted back */
     return status == REDLOCK_ERR_HELD && holding->meets_upgrade ? REDLOCK_ERR_WOULD_DEADLOCK
                                                                 : status;
 }

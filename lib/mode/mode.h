@@ -36,12 +36,20 @@
 #define RL_MODE_INTENT_MS 5000u /* a writer that was refused keeps new readers off for so long */
 #define RL_MODE_SHUT_MS 2000u   /* ... and readers whose turn came before it */
 
+/* How the lock was made. Once. */
+void rl_mode_init(redlock_lock *lock, enum rl_mode made);
+enum rl_mode rl_mode_made(const redlock_lock *lock);
+
 /* An acquire begins. */
 void rl_mode_begin(redlock_lock *lock);
 
 /* An adoption, or the release of a token: its holder may have changed the mode, and left nodes that
  * have it in either. A reader's release gives up both. */
-void rl_mode_take_over(redlock_lock *lock);
+void rl_mode_take_over(redlock_lock *lock, bool adopts);
+bool rl_mode_is_adopted(const redlock_lock *lock);
+
+/* Of the attempt, or the hold. */
+enum rl_mode rl_mode_now(const redlock_lock *lock);
 
 /* enum rl_mode of a command that is sent for the lock now. */
 uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind);
@@ -66,7 +74,8 @@ bool rl_mode_is_unsure(const redlock_lock *lock);
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
                        int16_t reasons[RL_NODES_MAX]);
 
-/* An operation of the lock's core has ended. Returns its status, in an upgrade's own words. */
-int rl_mode_end(redlock_lock *lock, enum rl_op_kind op, int status);
+/* An extension of the lock's core has ended. Returns its status; of an upgrade that has failed its
+ * own, and *failed: the core's words are about the round that converted back. */
+int rl_mode_extended(redlock_lock *lock, int status, bool *failed);
 
 #endif

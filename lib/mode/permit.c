@@ -30,7 +30,7 @@ static uint32_t home_of(const redlock_lock *lock) {
     if (home == RL_LINE_NO_HOME || (differ >> home & 1) == 0) {
         return home;
     }
-    const uint32_t others = client->voters & ~client->lines.refused & ~differ;
+    const uint32_t others = client->voters & ~rl_line_refused(client) & ~differ;
     assert((others >> home & 1) == 0);
     return others != 0 ? rl_home_node(resource->home_hash, client->node_hashes, others)
                        : RL_LINE_NO_HOME;

@@ -362,6 +362,11 @@ bool rl_listening_confirmed(const redlock_client *client, uint32_t node) {
     return (client->listening.wanted & BIT(node)) != 0 && rl_listening_lingers(client, node);
 }
 
+uint64_t rl_listening_since_ns(const redlock_client *client, uint32_t node) {
+    assert(node < client->n_nodes);
+    return client->listening.since_ns[node];
+}
+
 bool rl_listening_refused(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     assert(node < client->n_nodes);
@@ -422,6 +427,10 @@ void rl_listening_authorized(redlock_client *client, uint32_t node) {
     if (client->listening.listeners != NULL) {
         rl_listener_authorized(listener_of(client, node));
     }
+}
+
+bool rl_listening_is_dirty(const redlock_client *client) {
+    return client->listening.dirty != 0;
 }
 
 void rl_listening_flush(redlock_client *client) {

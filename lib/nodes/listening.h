@@ -81,6 +81,9 @@ bool rl_listening_lingers(const redlock_client *client, uint32_t node);
 /* It cannot be had on this node for the time being: do without the node. */
 bool rl_listening_refused(const redlock_client *client, uint32_t node);
 
+/* Since when that is so, at the latest: what it has published since then was heard. */
+uint64_t rl_listening_since_ns(const redlock_client *client, uint32_t node);
+
 /* -- For subscriptions -- */
 
 /* Wants a connection to every node, or no longer. False: no memory. */
@@ -101,6 +104,8 @@ void rl_listening_node_down(redlock_client *client, uint32_t node);
 /* A node has accepted newer credentials. */
 void rl_listening_authorized(redlock_client *client, uint32_t node);
 
+/* Whether there is something to be written; writes it. */
+bool rl_listening_is_dirty(const redlock_client *client);
 void rl_listening_flush(redlock_client *client);
 
 /* Closes all connections, without an event. Subscriptions are closed before. */

@@ -232,7 +232,7 @@ void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct 
 
 void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
     struct rl_line_event event = {.type = RL_LINE_EV_WANT};
-    event.u.since_ns = lock->waiting.since_ns;
+    event.u.since_ns = lock->submitted_ns;
     assert(event.u.since_ns <= rl_client_now_ns(lock->client));
     rl_line_feed(resource, lock, &event);
 }
@@ -254,7 +254,7 @@ static void queue(redlock_lock *lock, uint8_t line) {
     assert(rl_line_active(lock->resources[line]) == lock); /* else it has the place of another */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
-    lock->holding.shuts = false;
+    lock->waiting.shuts = false;
     leave_if_named(rl_line_of(lock), lock);
     rl_line_want(rl_line_of(lock), lock);
 }
@@ -270,7 +270,7 @@ static uint64_t awaited_release_ns(const redlock_lock *lock) {
 
 /* A lock that has little time keeps half of it for an attempt, if home does not answer. */
 static uint64_t patience_ns(const redlock_lock *lock) {
-    const uint64_t since_ns = lock->waiting.since_ns, give_up_ns = lock->core.give_up_ns;
+    const uint64_t since_ns = lock->submitted_ns, give_up_ns = lock->core.give_up_ns;
     const uint64_t until_ns = awaited_release_ns(lock);
     assert(give_up_ns >= since_ns);
     const uint64_t half_ns =
@@ -305,6 +305,11 @@ bool rl_line_holds_up(const redlock_lock *lock, bool may_wait) {
     const uint64_t now_ns = rl_client_now_ns(lock->client);
     return rl_line_homes(lock->client) != 0 &&
            (first_busy(lock, now_ns) < lock->resource_count || awaited_release_ns(lock) > now_ns);
+}
+
+bool rl_line_enter(redlock_lock *lock, bool may_wait) {
+    lock->queueing.is_queued = rl_line_holds_up(lock, may_wait);
+    return lock->queueing.is_queued;
 }
 
 void rl_line_go(redlock_lock *lock) {

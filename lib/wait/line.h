@@ -46,6 +46,9 @@
  * others are known to wait, or home is about to say. Its lock begins as one that waits then. */
 bool rl_line_holds_up(const redlock_lock *lock, bool may_wait);
 
+/* ... and it waits then. */
+bool rl_line_enter(redlock_lock *lock, bool may_wait);
+
 /* The lock is first of this client's, and waits: in line, for home's answer to a release, or not
  * any more. */
 void rl_line_go(redlock_lock *lock);

@@ -7,6 +7,7 @@
 #include "base/require.h"
 #include "client/env.h"
 #include "lock/life.h"
+#include "mode/slots.h"
 #include "redis/holder_reply.h"
 #include "redis/line_reply.h"
 #include "redis/received.h"
@@ -214,7 +215,6 @@ static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *reso
 static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t waited_ms,
                       enum rl_join_mode join) {
     redlock_client *client = call->lock->client;
-    const struct rl_permit *permit = call->lock->permit;
     const uint64_t now_ns = rl_client_now_ns(client);
     call->request = (struct rl_request){.target = &call->lock->target,
                                         .kind = (uint8_t)kind,
@@ -224,7 +224,7 @@ static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, u
                                         .grace_ms = RL_LINE_GRACE_MS,
                                         .join = (uint8_t)join,
                                         .line_only = call->line_only,
-                                        .from = permit != NULL ? permit->from : RL_NO_SLOT};
+                                        .from = rl_slots_from(call->lock)};
     rl_line_place(client, call->place, call->request.token);
     struct rl_node *node = &client->nodes[call->node].node;
     rl_node_put_script(node, &call->request);
@@ -315,4 +315,35 @@ void rl_line_calls_free(redlock_client *client) {
         client->lines.free = call->next;
         rl_free(&client->memory, call);
     }
+}
+
+/* -- All of them -- */
+
+uint64_t rl_line_places(const redlock_client *client) {
+    uint64_t places = 0;
+    RL_EACH(const struct rl_resource, resource, &client->lines.waiting, waits) {
+        places += resource->line.place != 0;
+    }
+    return places;
+}
+
+uint32_t rl_line_refused(const redlock_client *client) {
+    return client->lines.refused;
+}
+
+bool rl_line_awaits_answers(const redlock_client *client) {
+    return client->lines.outstanding != 0;
+}
+
+bool rl_line_has_call(const redlock_lock *lock) {
+    return lock->queueing.call != RL_LINE_CALL_NONE;
+}
+
+uint32_t rl_line_lease(const redlock_lock *lock) {
+    return lock->queueing.lease_ms;
+}
+
+void rl_line_asks(redlock_lock *lock) {
+    lock->queueing.lease_ms = 0;
+    lock->queueing.refused_at_home = false;
 }

@@ -91,4 +91,18 @@ uint32_t rl_line_lease_ms(const struct rl_resource *resource, const redlock_lock
 bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,
                    struct rl_line_message *out);
 
+/* Places in lines that are the client's; nodes that do not let it listen, as a mask; whether JOINs
+ * or LEAVEs are out. */
+uint64_t rl_line_places(const redlock_client *client);
+uint32_t rl_line_refused(const redlock_client *client);
+bool rl_line_awaits_answers(const redlock_client *client);
+
+/* Whether it has a call, enum rl_line_call. */
+bool rl_line_has_call(const redlock_lock *lock);
+
+/* For how long the keys live that the attempt's token is passed, which has its turn; 0: it asks for
+ * them. And: the attempt has its token. */
+uint32_t rl_line_lease(const redlock_lock *lock);
+void rl_line_asks(redlock_lock *lock);
+
 #endif

@@ -150,7 +150,7 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
         rl_line_feed(resource, waiter, &event);
         return;
     }
-    waiter->holding.shuts = said->kind == RL_LINE_SAYS_SHUT;
+    waiter->waiting.shuts = said->kind == RL_LINE_SAYS_SHUT;
     rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
     rl_line_feed(resource, waiter, &event);
     take_slots(resource, waiter, &said->slots);
@@ -165,7 +165,7 @@ static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
     const uint64_t begin_us = said->time_us - said->time_us % 1000; /* lives are of whole ms */
     const uint64_t start_ns =
         rl_calibration_start_ns(&place->calibration, begin_us, rl_client_now_ns(client),
-                                client->listening.since_ns[node], client->rules.drift_ppm);
+                                rl_listening_since_ns(client, node), client->rules.drift_ppm);
     const bool has_fence = !lock->core.acquire.fences || said->counter != 0;
     return start_ns > place->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
                    rl_line_is_signed(said, place->secret, lock->resources[0])

@@ -131,7 +131,7 @@ static bool waits_again(const redlock_lock *lock) {
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_resource *resource = lock->resources[0];
     const uint64_t fence = rl_lock_fence(&lock->core);
-    if (lock->queueing.has_waited && lock->announces && lock->holding.mode == RL_EXCLUSIVE &&
+    if (lock->queueing.has_waited && lock->announces && rl_mode_now(lock) == RL_EXCLUSIVE &&
         resource->line.state == RL_LINE_OUT) {
         memcpy(plan->successor, resource->successor, sizeof plan->successor);
     }
@@ -210,7 +210,7 @@ static uint32_t intent_of(redlock_lock *lock) {
     const bool goes_on = rl_lock_is_acquiring(&lock->core);
     const bool drops = !goes_on && lock->announces && lock->queueing.noted_intent;
     assert(!goes_on || !rl_lock_is_holding(&lock->core));
-    if (lock->holding.mode != RL_EXCLUSIVE) {
+    if (rl_mode_now(lock) != RL_EXCLUSIVE) {
         return 0;
     }
     lock->queueing.noted_intent = goes_on || (lock->queueing.noted_intent && !drops);

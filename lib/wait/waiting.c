@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "lock/life.h"
+#include "mode/slots.h"
 #include "nodes/eligibility.h"
 #include "wait/line.h"
 
@@ -35,6 +36,34 @@ static bool has_before(const redlock_lock *lock, bool in_its_line) {
 
 bool rl_waiting_stands_apart(const redlock_lock *lock) {
     return rl_waiting_is_beside(lock) && has_before(lock, false);
+}
+
+void rl_waiting_init(redlock_lock *lock, struct rl_ticket *tickets) {
+    lock->waiting.tickets = tickets;
+}
+
+void rl_waiting_want(redlock_lock *lock, uint32_t i) {
+    rl_ticket_init(lock->waiting.tickets, lock->target.n, i, &lock->resources[i]->turns, lock);
+}
+
+void rl_waiting_reset(redlock_lock *lock) {
+    lock->waiting.takes = lock->waiting.shuts = lock->queueing.noted_intent = false;
+}
+
+bool rl_waiting_shuts(const redlock_lock *lock) {
+    return lock->waiting.shuts;
+}
+
+bool rl_waiting_take_turn(redlock_lock *lock, struct rl_turn *turn) {
+    struct rl_waiting *waiting = &lock->waiting;
+    const bool has_turn = waiting->has_turn;
+    *turn = (struct rl_turn){.pauses = waiting->pauses, .takes = waiting->takes};
+    waiting->has_turn = false;
+    return has_turn;
+}
+
+bool rl_waiting_has_turn(const redlock_lock *lock) {
+    return lock->waiting.has_turn;
 }
 
 bool rl_waiting_enter(redlock_lock *lock) {
@@ -86,7 +115,7 @@ enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
     if (lock->queueing.is_queued) {
         return RL_WORDS_QUEUED;
     }
-    if (lock->permit != NULL && lock->permit->found_none) {
+    if (rl_slots_found_none(lock)) {
         return RL_WORDS_NO_PERMIT;
     }
     return status == REDLOCK_ERR_HELD ? RL_WORDS_WAITING : RL_WORDS_WAITED_IN_VAIN;
@@ -148,8 +177,8 @@ static void pass_turn(redlock_lock *lock) {
         for (; ticket != NULL; ticket = ticket->next) {
             redlock_lock *other = ticket->owner;
             if (waits(other)) {
-                other->holding.has_turn = takes;
-                other->holding.shuts = lock->holding.shuts;
+                other->waiting.takes = takes;
+                other->waiting.shuts = lock->waiting.shuts;
                 let_ask(other, false);
             }
         }

@@ -17,6 +17,11 @@
 
 #include "client/state.h"
 
+struct rl_turn {
+    bool pauses; /* it is to let others go first */
+    bool takes;  /* it is that of another lock of ours among all clients, too */
+};
+
 /* Whether locks of this client may hold it side by side: those that ask or hold are not in each
  * other's way, and one that must wait for other clients waits for all of ours. */
 bool rl_waiting_is_beside(const redlock_lock *lock);
@@ -29,8 +34,19 @@ bool rl_waiting_stands_apart(const redlock_lock *lock);
 /* Whether it is the one that asks or holds, or that waits for all of ours. In line. */
 bool rl_waiting_is_active(const redlock_lock *lock);
 
+/* Of a lock that is made; tickets: memory for one for each of its resources. And it wants its i-th
+ * resource, which it has. */
+void rl_waiting_init(redlock_lock *lock, struct rl_ticket *tickets);
+void rl_waiting_want(redlock_lock *lock, uint32_t i);
+
+/* An acquire, an adoption or the release of a token begins. */
+void rl_waiting_reset(redlock_lock *lock);
+
 /* Into the line of each of its resources. Returns whether it must wait. */
 bool rl_waiting_enter(redlock_lock *lock);
+
+/* Whether its turn has come while writers wait: it is to keep new readers off. */
+bool rl_waiting_shuts(const redlock_lock *lock);
 
 /* Whether another lock of this client asks for one of the lock's resources, or holds it. */
 bool rl_waiting_is_busy(const redlock_lock *lock);
@@ -39,6 +55,10 @@ bool rl_waiting_is_busy(const redlock_lock *lock);
 int rl_waiting_status(const redlock_lock *lock);
 /* That in words; or that other clients do, which it is in line with. */
 enum rl_words rl_waiting_words(const redlock_lock *lock, int status);
+
+/* Whether its turn among this client's locks has come; and takes that. */
+bool rl_waiting_has_turn(const redlock_lock *lock);
+bool rl_waiting_take_turn(redlock_lock *lock, struct rl_turn *turn);
 
 /* To be called after every step of a lock: one that neither asks, holds nor waits leaves the lines,
  * and the next ones are given their turn. */

@@ -10,30 +10,29 @@ static void trace(redlock_lock *lock, enum redlock_event_type type, int status) 
     rl_trace(lock->client, type, lock, NULL, status, 0);
 }
 
-void rl_span_submitted(redlock_lock *lock) {
+void rl_span_submitted(redlock_lock *lock, bool joins) {
     redlock_client *client = lock->client;
-    assert(lock->ops[RL_OP_ACQUIRE].is_active);
     client->stats.acquires++;
-    lock->span.joins = lock->reentry.depth > 0;
+    lock->span.joins = joins;
     if (lock->span.joins) {
         return; /* it belongs to the hold */
     }
     assert(lock->span.held_ns == 0); /* the hold before has ended */
     lock->span.id = client->stats.acquires;
     lock->span.round = lock->core.round.id;
-    lock->waiting.since_ns = 0; /* until it is known */
+    lock->submitted_ns = 0; /* until it is known */
     trace(lock, REDLOCK_EVENT_SUBMITTED, 0);
 }
 
-void rl_span_acquired(redlock_lock *lock) {
+void rl_span_acquired(redlock_lock *lock, bool is_first) {
     assert(lock->span.id != 0);
     trace(lock, REDLOCK_EVENT_ACQUIRED, 0);
-    if (lock->client->metrics == NULL || lock->reentry.depth > 0) {
+    if (lock->client->metrics == NULL || !is_first) {
         return;
     }
     lock->span.held_ns = rl_client_now_ns(lock->client);
-    if (lock->waiting.since_ns != 0) { /* it has not joined a hold at once, nor adopted one */
-        rl_metrics_waited(lock, lock->span.held_ns - lock->waiting.since_ns);
+    if (lock->submitted_ns != 0) { /* it has not joined a hold at once, nor adopted one */
+        rl_metrics_waited(lock, lock->span.held_ns - lock->submitted_ns);
     }
 }
 
@@ -54,7 +53,6 @@ void rl_span_renewed(redlock_lock *lock) {
 }
 
 static void hold_ended(redlock_lock *lock) {
-    assert(lock->reentry.depth == 0);
     if (lock->span.held_ns != 0) {
         rl_metrics_held(lock, rl_client_now_ns(lock->client) - lock->span.held_ns);
         lock->span.held_ns = 0;
@@ -62,10 +60,8 @@ static void hold_ended(redlock_lock *lock) {
 }
 
 void rl_span_released(redlock_lock *lock) {
-    if (lock->reentry.depth == 0) {
-        trace(lock, REDLOCK_EVENT_RELEASED, 0);
-        hold_ended(lock);
-    }
+    trace(lock, REDLOCK_EVENT_RELEASED, 0);
+    hold_ended(lock);
 }
 
 void rl_span_lost(redlock_lock *lock, int status) {

@@ -11,10 +11,10 @@
 #include "client/state.h"
 
 /* An acquire, or an adoption, begins. */
-void rl_span_submitted(redlock_lock *lock);
+void rl_span_submitted(redlock_lock *lock, bool joins);
 
 /* ... ends: the object holds from now on (its depth was counted not yet), or why not. */
-void rl_span_acquired(redlock_lock *lock);
+void rl_span_acquired(redlock_lock *lock, bool is_first);
 void rl_span_failed(redlock_lock *lock, int status);
 
 /* An extension, of the watchdog or of the user, ended with 0. */

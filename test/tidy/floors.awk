@@ -8,6 +8,7 @@
 #     declares FILE WORD      FILE (a header of lib/, or a public one) has this word in it
 #     function FILE LINE NAME the data has a function
 #     user FILE LINE          FILE calls a function of the user's
+#     field FILE LINE NAME    FILE reaches into a struct that is a field NAME of another
 #
 # and prints "RULE WHAT: why" for what breaks a rule, once. A unit is a .c and its header.
 
@@ -46,8 +47,7 @@ function edge(from, to, why) {
 }
 
 BEGIN {
-    # open.c gives a client its world, and has the interface for a header. Arrows go down. "include" are the public headers, and functions of the interface for those
-    # who know nothing else of a room.
+    # Arrows go down. open.c gives a client its world, and has the interface for a header.
     n = split("core:base redis:base uv:base client:tls nodes:tls tls:base election:base blocking:base " \
         "open:client open:uv open:base lock:mode lock:nodes lock:wait lock:watch mode:wait wait:nodes " \
         "wait:watch", pair, " ")
@@ -56,7 +56,6 @@ BEGIN {
     n = split("lock mode nodes query wait watch", seven, " ")
     for (i = 1; i <= n; i++) {
         rooms["client", seven[i]] = lists[seven[i], "client/state"] = lists[seven[i], "client/env"] = 1
-        lists[seven[i], "client/env"] = lists[seven[i], "client/env"] = 1
     }
     seven[++n] = "client"
     for (i = 1; i <= n; i++)
@@ -65,7 +64,7 @@ BEGIN {
     # thread with a loop that blocking calls use, and where what is heard goes up again.
     n = split("election:client/recipe blocking:client/recipe blocking:uv/loop_thread " \
         "lock:client/options lock:client/check mode:lock/step nodes:wait/resource wait:lock/life " \
-        "wait:lock/life wait:lock/life wait:mode/mode wait/line_event:lock wait/line_event:mode " \
+        "wait:mode/mode wait:mode/slots wait/line_event:lock wait/line_event:mode " \
         "watch:lock/message", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); lists[ab[1], ab[2]] = 1 }
     # Nobody calls the file that opens and closes clients.
@@ -74,6 +73,11 @@ BEGIN {
     outside["<uv.h>"] = "uv"
     outside["<hiredis/hiredis.h>"] = outside["<hiredis/async.h>"] = "redis"
     outside["<hiredis/read.h>"] = outside["<hiredis/sds.h>"] = "redis"
+    # Structs of the client and the lock that one room alone looks into.
+    n = split("calls:lock loss:lock reentry:lock renewal:lock lines:wait queueing:wait waiting:wait " \
+        "holding:mode permit:mode listening:nodes notifications:nodes closing:client " \
+        "flushing:client", pair, " ")
+    for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); owner[ab[1]] = ab[2] }
     # Recipes know the interface: what they use of it is no arrow into the client.
     recipe["election"] = recipe["blocking"] = 1
 }
@@ -91,6 +95,12 @@ $1 == "defines" { where[$3] = $2 }
 $1 == "uses" { user[++uses] = $2; symbol[uses] = $3 }
 $1 == "declares" { if ($2 ~ /^redlock\//) public[$3] = 1; else declared[$2, $3] = 1 }
 $1 == "function" { broken("data", unit($2) " " $4, "lib/" $2 ":" $3 " has a function: " $4 "()") }
+# What checks the invariants, and lays the data out, looks into all of them.
+$1 == "field" && $4 in owner && room($2) != owner[$4] &&
+    (room($2) == "client" || (room($2), "client/state") in lists) &&
+    $2 != "client/check.c" && $2 != "client/state.h" {
+    broken("field", unit($2) " " $4, "lib/" $2 ":" $3 " looks into what is the " owner[$4] " room's")
+}
 $1 == "user" {
     broken("user-code", unit($2), "lib/" $2 ":" $3 " calls the user: only client/turn.c may")
 }

@@ -15,6 +15,7 @@
     if (FILENAME ~ /^(client|lock|mode|nodes|query|wait|watch)\// && FILENAME != "client/turn.c" &&
         line ~ /^ .*(->|\.|[^a-z_])callback\(|^ .*(->|\.)on_[a-z]+\(/)
         print "user", FILENAME, FNR
+    fields(line)
     if (FILENAME == "client/state.h" && line ~ /^[a-z].*[a-z_0-9]\(/ &&
         line !~ /^(static|typedef|struct.*\{)/) {
         name = line
@@ -32,6 +33,15 @@ function words(text,    n, i, word) {
             seen[FILENAME, word[i]] = 1
             print "declares", FILENAME, word[i]
         }
+}
+
+# Fields of other structs that are reached into: the rooms' structs are such.
+function fields(text) {
+    while (match(text, /(->|\.)[a-z]+(->|\.|\[)/)) {
+        text = substr(text, RSTART)
+        sub(/^[-.>]+/, "", text)
+        print "field", FILENAME, FNR, substr(text, 1, match(text, /[^a-z]/) - 1)
+    }
 }
 
 # The line without what is in comments, or in strings.

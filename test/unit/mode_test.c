@@ -68,9 +68,17 @@ static struct rl_event leave_out(struct scene *s, enum rl_event_type type) {
     return event;
 }
 
+/* Its end, after which the core's words are its own, or not if it has failed. */
+static int ended(struct scene *s, int status) {
+    bool has_failed;
+    const int what = rl_mode_extended(s->lock, status, &has_failed);
+    assert_int_equal(has_failed, status != 0);
+    return what;
+}
+
 static int upgrade(struct scene *s, int status) {
     rl_mode_upgrade(s->lock);
-    return rl_mode_end(s->lock, RL_OP_EXTEND, status);
+    return ended(s, status);
 }
 
 /* -- Which commands -- */
@@ -122,7 +130,7 @@ static void converts_only_what_may_be_the_writers(void **state) {
     assert_int_equal(extend(&s), 0);
     rl_mode_upgrade(s.lock);
     assert_int_equal(extend(&s), 7); /* in vain: that is a part of it */
-    assert_int_equal(rl_mode_end(s.lock, RL_OP_EXTEND, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
+    assert_int_equal(ended(&s, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
     hold(&s, RL_SHARED);
     assert_int_equal(upgrade(&s, 0), 0);
     assert_int_equal(extend(&s), 0); /* it is the writer's, and shall be */
@@ -254,9 +262,7 @@ static void says_what_it_came_to(void **state) {
         assert_false(s.lock->holding.meets_upgrade);
         upgrade_answer(&s, RL_NO, RL_UPGRADE_MEETS_UPGRADE);
         assert_true(s.lock->holding.meets_upgrade);
-        assert_int_equal(rl_mode_end(s.lock, RL_OP_ACQUIRE, 0), 0); /* not its end */
-        assert_true(s.lock->holding.is_upgrading);
-        assert_int_equal(rl_mode_end(s.lock, RL_OP_EXTEND, rows[i].status), rows[i].wanted);
+        assert_int_equal(ended(&s, rows[i].status), rows[i].wanted);
         assert_int_equal(s.lock->holding.mode, rows[i].status == 0 ? RL_EXCLUSIVE : RL_SHARED);
         assert_false(s.lock->holding.is_upgrading);
         if (rows[i].status != 0) { /* the next one is told what it meets itself */
