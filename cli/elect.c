@@ -364,10 +364,7 @@ static int check_words(const struct rl_args *args) {
 }
 
 int rl_cmd_elect(struct rl_args *args) {
-    struct elect *elect = calloc(1, sizeof *elect);
-    if (elect == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    struct elect *elect = rl_must_alloc(1, sizeof *elect);
     bool has_command = args->child != NULL;
     int status = check_words(args);
     elect->args = args;

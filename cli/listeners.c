@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "say.h"
 #include "wire/connection.h"
 #include "wire/wires.h"
 
@@ -66,11 +67,11 @@ static void ask(void *data) {
 void rl_listeners_look(struct rl_line *line, const struct rl_args *args) {
     struct rl_wire *wires = NULL;
     const size_t n = args->nodes.n;
-    struct question *questions = line->n > 0 ? calloc(n, sizeof *questions) : NULL;
-    if (questions == NULL || rl_wires_open(&wires, args, args->node_timeout_ms) != 0) {
-        free(questions);
+    struct question *questions = NULL;
+    if (line->n == 0 || rl_wires_open(&wires, args, args->node_timeout_ms) != 0) {
         return;
     }
+    questions = rl_must_alloc(n, sizeof *questions);
     for (size_t i = 0; i < n; i++) {
         struct question *question = &questions[i];
         *question = (struct question){.wire = &wires[i], .line = line};

@@ -251,10 +251,7 @@ static int rounds(struct run *run) {
 }
 
 int rl_cmd_run(struct rl_args *args) {
-    struct run *run = calloc(1, sizeof *run);
-    if (run == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    struct run *run = rl_must_alloc(1, sizeof *run);
     int status = check_words(args);
     status = status == 0 ? rl_plan_check_ttl(args) : status;
     run->args = args;

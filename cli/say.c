@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "exits.h"
 #include "output.h"
 #include "tool/utf8.h"
 
@@ -65,6 +66,26 @@ int rl_fail(int status, const char *format, ...) {
     say_list(format, args);
     va_end(args);
     return status;
+}
+
+void *rl_must_alloc(size_t n, size_t size) {
+    void *memory = calloc(n, size);
+    if (memory == NULL) {
+        exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
+    }
+    return memory;
+}
+
+void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {
+    if (used < *room) {
+        return items;
+    }
+    *room = 2 * *room + 64;
+    items = realloc(items, *room * size);
+    if (items == NULL) {
+        exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
+    }
+    return items;
 }
 
 int rl_say_columns(const char *text) {

@@ -17,6 +17,12 @@ void rl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and returns status: a check can end with it. */
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock that is
+ * held then does not stay: its guard process releases it, or it ends with its ttl. */
+void *rl_must_alloc(size_t n, size_t size);
+/* Room for one item more behind those that are used: items, or what they have been moved to. */
+void *rl_must_grow(void *items, size_t used, size_t *room, size_t size);
+
 /* Whether a line that is kept up to date may stand on stderr: a terminal, and ours to write to. */
 bool rl_say_has_line(void);
 /* Such a line instead of the one before, cut to the terminal's width; NULL: none any more.

@@ -276,10 +276,7 @@ static int release(struct script *script, struct rl_args *args) {
 
 static int run(struct rl_args *args, bool takes_token,
                int (*work)(struct script *, struct rl_args *)) {
-    struct script *script = calloc(1, sizeof *script);
-    if (script == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    struct script *script = rl_must_alloc(1, sizeof *script);
     int status = check_words(script, args, takes_token);
     if (status == 0 && !takes_token) {
         if (args->holder != NULL) {

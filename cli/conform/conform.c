@@ -134,11 +134,8 @@ static int finish(struct runs *runs, struct run *run) {
 
 /* Waits until one of those that run has ended. */
 static int await(struct runs *runs) {
-    struct pollfd *polls = calloc(runs->n, sizeof *polls);
+    struct pollfd *polls = rl_must_alloc(runs->n, sizeof *polls);
     int exit_status = 0;
-    if (polls == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
     for (size_t i = 0; i < runs->n; i++) {
         polls[i] = (struct pollfd){.fd = runs->all[i].state == RUNNING ? runs->all[i].fd : -1,
                                    .events = POLLIN};
@@ -208,10 +205,7 @@ static bool is_wanted(const struct rl_conform *settings, const char *name) {
 
 static int try_client(const struct rl_conform *settings) {
     struct runs runs = {.settings = settings, .report = {.json = settings->json}};
-    runs.all = calloc(rl_stories_size, sizeof *runs.all);
-    if (runs.all == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    runs.all = rl_must_alloc(rl_stories_size, sizeof *runs.all);
     for (size_t i = 0; i < rl_stories_size; i++) {
         if (is_wanted(settings, rl_stories[i].name)) {
             runs.all[runs.n++].story = &rl_stories[i];

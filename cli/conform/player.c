@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "say.h"
 #include "tool/utf8.h"
 
 extern char **environ;
@@ -157,10 +158,7 @@ static char **make_environment(char *nodes, char *story) {
     while (environ[n] != NULL) {
         n++;
     }
-    char **made = calloc(n + 3, sizeof *made);
-    if (made == NULL) {
-        abort();
-    }
+    char **made = rl_must_alloc(n + 3, sizeof *made);
     for (size_t i = 0; i < n; i++) {
         if (strncmp(environ[i], "REDLOCK_", 8) != 0) { /* the user's own nodes are not to be hit */
             made[used++] = environ[i];
@@ -231,10 +229,7 @@ static void on_written(uv_write_t *request, int status) {
 }
 
 void rl_player_ask(struct rl_player *player, const char *request) {
-    struct written *written = calloc(1, sizeof *written);
-    if (written == NULL) {
-        abort();
-    }
+    struct written *written = rl_must_alloc(1, sizeof *written);
     snprintf(player->request, sizeof player->request, "%s", request);
     snprintf(written->line, sizeof written->line, "%s\n", request);
     player->answered = false;

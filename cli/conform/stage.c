@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "say.h"
+
 #define ANSWER_MS 6000 /* for one attempt */
 #define READY_MS 20000
 #define WARM_KEY "conform:warm-up"
@@ -170,10 +172,7 @@ static const char *write_urls(const struct rl_stage *s, char *urls, size_t size)
 void rl_stage_open(struct rl_stage *s) {
     uv_loop_init(&s->loop);
     uv_timer_init(&s->loop, &s->tick);
-    s->events = calloc(RL_EVENTS_MAX, sizeof *s->events);
-    if (s->events == NULL) {
-        abort();
-    }
+    s->events = rl_must_alloc(RL_EVENTS_MAX, sizeof *s->events);
     s->key = KEY;
     for (int i = 0; i < RL_NODES; i++) {
         s->watched[i] = (struct rl_watched){s, i};

@@ -21,8 +21,7 @@ static int examine(struct rl_facts *facts, struct rl_args *args) {
         rl_doctor_judge_node(&findings, &facts[i], (int)i);
     }
     int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, args->nodes.n);
-    int status = findings.is_short ? rl_fail(RL_EXIT_SYSTEM, "out of memory")
-                                   : rl_doctor_show(&findings, facts, args, wait_s);
+    int status = rl_doctor_show(&findings, facts, args, wait_s);
     rl_findings_free(&findings);
     return status;
 }
@@ -43,11 +42,11 @@ int rl_cmd_doctor(struct rl_args *args) {
     if (status != 0) {
         return status;
     }
-    struct rl_facts *facts = calloc(args->nodes.n, sizeof *facts);
-    for (size_t i = 0; facts != NULL && i < args->nodes.n; i++) {
+    struct rl_facts *facts = rl_must_alloc(args->nodes.n, sizeof *facts);
+    for (size_t i = 0; i < args->nodes.n; i++) {
         facts[i].wire = &wires[i];
     }
-    status = facts != NULL ? examine(facts, args) : rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    status = examine(facts, args);
     free(facts);
     rl_wires_free(wires, args->nodes.n);
     return status;

@@ -1,26 +1,18 @@
 /* See findings.h. */
 #include "doctor/findings.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "say.h"
+
 void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
                      const char *remedy, const char *format, ...) {
-    if (findings->count == findings->capacity) {
-        size_t capacity = findings->capacity * 2 + 64;
-        struct rl_finding *items = realloc(findings->items, capacity * sizeof *items);
-        if (items == NULL) {
-            findings->is_short = true;
-            return;
-        }
-        findings->items = items;
-        findings->capacity = capacity;
-    }
+    findings->items =
+        rl_must_grow(findings->items, findings->count, &findings->room, sizeof *findings->items);
     struct rl_finding *finding = &findings->items[findings->count++];
     va_list args;
-    assert(findings->count <= findings->capacity);
     finding->check = check;
     finding->level = level;
     finding->node = node;

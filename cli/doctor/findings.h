@@ -1,11 +1,8 @@
 /* What doctor has to say: one finding for each thing that was looked at, good or bad, with a
- * remedy.
- *
- * Failure modes: without memory a finding is left out, and is_short says so. */
+ * remedy. */
 #ifndef RL_CLI_DOCTOR_FINDINGS_H
 #define RL_CLI_DOCTOR_FINDINGS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum rl_level { RL_LEVEL_OK, RL_LEVEL_NOTE, RL_LEVEL_WARNING, RL_LEVEL_ERROR };
@@ -22,8 +19,7 @@ struct rl_finding {
 
 struct rl_findings {
     struct rl_finding *items;
-    size_t count, capacity;
-    bool is_short; /* out of memory: some are missing */
+    size_t count, room;
 };
 
 void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,

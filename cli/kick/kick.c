@@ -194,10 +194,7 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
 }
 
 int rl_cmd_kick(struct rl_args *args) {
-    struct kick *kick = calloc(1, sizeof *kick);
-    if (kick == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    struct kick *kick = rl_must_alloc(1, sizeof *kick);
     int exit_status = check(kick, args);
     exit_status = exit_status == 0 ? rl_session_open(&kick->session, args) : exit_status;
     if (exit_status == 0) {

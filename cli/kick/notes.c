@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "say.h"
 #include "when.h"
 #include "wire/connection.h"
 #include "wire/wires.h"
@@ -52,7 +53,7 @@ static void merge(struct rl_kick_notes *notes, const struct rl_kick_note *note) 
     }
 }
 
-/* Runs ask() for every node, and puts together what it found. Without memory nothing is done. */
+/* Runs ask() for every node, and puts together what it found. */
 static void send_all(const struct rl_args *args, redlock_bytes name, const struct errand *plan,
                      struct rl_kick_noted *noted, void (*ask)(void *),
                      struct rl_kick_notes *merged) {
@@ -60,13 +61,12 @@ static void send_all(const struct rl_args *args, redlock_bytes name, const struc
     struct rl_wire *wires = NULL;
     const size_t n = args->nodes.n, length = rl_kick_key(name, key);
     const int64_t patience_ms = 4 * args->node_timeout_ms;
-    struct errand *errands = calloc(n, sizeof *errands);
+    struct errand *errands = rl_must_alloc(n, sizeof *errands);
     struct sigaction
         pipe_action; /* rl_wires_open() changes it, and a command may be started next */
     sigaction(SIGPIPE, NULL, &pipe_action);
-    if (errands != NULL &&
-        rl_wires_open(&wires, args, patience_ms > ANSWER_MS_MIN ? patience_ms : ANSWER_MS_MIN) ==
-            0) {
+    if (rl_wires_open(&wires, args, patience_ms > ANSWER_MS_MIN ? patience_ms : ANSWER_MS_MIN) ==
+        0) {
         for (size_t i = 0; i < n; i++) {
             errands[i] = *plan;
             errands[i].wire = &wires[i];

@@ -15,15 +15,11 @@
 #define SAMPLES 3 /* of a node's clock, one after the other */
 
 static int show(struct rl_sweep *sweep, const struct rl_args *args) {
-    bool is_whole = true;
     rl_list_sort(&sweep->list, (enum rl_list_order)args->sort);
     if (args->json) {
         rl_json_print(sweep, args->waiting);
     } else {
-        is_whole = rl_table_print(sweep, args->waiting);
-    }
-    if (!is_whole) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
+        rl_table_print(sweep, args->waiting);
     }
     if (!rl_sweep_has_quorum(sweep)) {
         return rl_fail(RL_EXIT_NO_QUORUM,
@@ -52,8 +48,8 @@ int rl_cmd_ls(struct rl_args *args) {
     }
     int status = rl_scan_open(&scan, args, &options);
     if (status == 0) {
-        status = rl_scan_sweep(&scan, &sweep) ? show(&sweep, args)
-                                              : rl_fail(RL_EXIT_SYSTEM, "out of memory");
+        rl_scan_sweep(&scan, &sweep);
+        status = show(&sweep, args);
     }
     rl_sweep_free(&sweep);
     rl_scan_close(&scan);
@@ -68,7 +64,8 @@ int rl_ls_names(struct rl_args *args, void (*each)(void *data, const char *name,
     struct rl_sweep sweep = {0};
     const struct rl_lock *last = NULL; /* a lock and a semaphore may have one name */
     int status = rl_scan_open(&scan, args, &options);
-    if (status == 0 && rl_scan_sweep(&scan, &sweep)) {
+    if (status == 0) {
+        rl_scan_sweep(&scan, &sweep);
         for (size_t i = 0; i < sweep.list.n; i++) {
             const struct rl_lock *lock = &sweep.list.locks[i];
             bool is_again = last != NULL && last->length == lock->length &&

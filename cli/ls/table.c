@@ -167,11 +167,8 @@ static void print_sum(const struct rl_sweep *sweep) {
     }
 }
 
-bool rl_table_print(const struct rl_sweep *sweep, bool waiting) {
-    struct rl_cells *cells = malloc(sizeof *cells);
-    if (cells == NULL) {
-        return false;
-    }
+void rl_table_print(const struct rl_sweep *sweep, bool waiting) {
+    struct rl_cells *cells = rl_must_alloc(1, sizeof *cells);
     size_t rows = print_class(sweep, RL_LOCK_HELD, waiting, "", cells);
     rows += print_class(sweep, RL_LOCK_LEFTOVER, waiting,
                         rows > 0 ? "\nwithout a quorum: left over, or just being acquired\n"
@@ -185,5 +182,4 @@ bool rl_table_print(const struct rl_sweep *sweep, bool waiting) {
     printf("%s", rows > 0 ? "\n" : "");
     print_sum(sweep);
     free(cells);
-    return true;
 }

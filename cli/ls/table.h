@@ -5,7 +5,7 @@
 
 #include "scan/scan.h"
 
-/* waiting: only what clients wait for. The list is sorted. Returns false: memory. */
-bool rl_table_print(const struct rl_sweep *sweep, bool waiting);
+/* waiting: only what clients wait for. The list is sorted. */
+void rl_table_print(const struct rl_sweep *sweep, bool waiting);
 
 #endif

@@ -182,8 +182,8 @@ int rl_cmd_metrics(struct rl_args *args) {
     }
     int status = rl_scan_open(&scan, args, &options);
     if (status == 0) {
-        status =
-            rl_scan_sweep(&scan, &sweep) ? print(&sweep) : rl_fail(RL_EXIT_SYSTEM, "out of memory");
+        rl_scan_sweep(&scan, &sweep);
+        status = print(&sweep);
     }
     rl_sweep_free(&sweep);
     rl_scan_close(&scan);

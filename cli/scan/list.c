@@ -7,6 +7,7 @@
 
 #include "redis/holder_reply.h"
 #include "redlock/redlock.h"
+#include "say.h"
 #include "tool/utf8.h"
 
 #define HOLDINGS_MAX (REDLOCK_NODES_MAX * RL_SEEN_READERS_MAX)
@@ -100,9 +101,7 @@ static bool is_held(const struct sight *sight) {
 }
 
 static const char *keep(struct merging *m, const char *text) {
-    const char *kept = rl_memory_text(&m->list->memory, text, strlen(text));
-    m->list->is_short |= kept == NULL;
-    return kept != NULL ? kept : "";
+    return rl_memory_text(&m->list->memory, text, strlen(text));
 }
 
 static void add_holding(struct merging *m, const struct rl_holder_reply *held, int slot,
@@ -262,7 +261,7 @@ static void find_kicks(struct merging *m, struct rl_lock *lock) {
             for (size_t k = 0; k < n; k++) {
                 is_known |= strcmp(kicks[k], seen->members[j].text) == 0;
             }
-            if (kicks != NULL && !is_known && n < room) {
+            if (!is_known && n < room) {
                 kicks[n++] = seen->members[j].text;
             }
         }
@@ -280,10 +279,6 @@ static void sum_up(struct merging *m, struct rl_lock *lock, enum rl_lock_class c
     struct rl_holding *kept = rl_memory_take(&m->list->memory, size);
     lock->class = has_quorum ? RL_LOCK_HELD : class;
     lock->age_ms = -1;
-    if (kept == NULL) {
-        m->list->is_short = true;
-        return;
-    }
     memcpy(kept, m->holdings, size);
     lock->holdings = kept;
     lock->n_holdings = m->n_holdings;
@@ -303,16 +298,7 @@ static void sum_up(struct merging *m, struct rl_lock *lock, enum rl_lock_class c
 
 static void add_lock(struct merging *m, const struct rl_lock *lock) {
     struct rl_list *list = m->list;
-    if (list->n == list->room) {
-        size_t room = list->room > 0 ? 2 * list->room : 1024;
-        struct rl_lock *more = realloc(list->locks, room * sizeof *more);
-        if (more == NULL) {
-            list->is_short = true;
-            return;
-        }
-        list->locks = more;
-        list->room = room;
-    }
+    list->locks = rl_must_grow(list->locks, list->n, &list->room, sizeof *list->locks);
     list->locks[list->n++] = *lock;
     list->counts[lock->class]++;
     list->waiting += lock->waiting;
@@ -433,12 +419,9 @@ static void merge_name(struct merging *m) {
 
 void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_t n,
                    int64_t wall_us) {
-    struct merging *m = calloc(1, sizeof *m);
+    struct merging *m = rl_must_alloc(1, sizeof *m);
     assert(n > 0 && n <= REDLOCK_NODES_MAX);
-    *list = (struct rl_list){.nodes = n, .is_short = m == NULL};
-    if (m == NULL) {
-        return;
-    }
+    *list = (struct rl_list){.nodes = n};
     size_t at[REDLOCK_NODES_MAX] = {0};
     *m = (struct merging){
         .list = list, .nodes = nodes, .n = n, .quorum = n / 2 + 1, .wall_us = wall_us};

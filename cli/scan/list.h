@@ -5,8 +5,7 @@
  * have one of its slots so. What there is of tokens without a quorum is left over, or an attempt
  * that is under way. A value that is no token of ours is another library's.
  *
- * Failure modes: too few nodes were read: nothing has a quorum, and all is left over. Memory:
- * list->is_short, and the list ends early. */
+ * Failure modes: too few nodes were read: nothing has a quorum, and all is left over. */
 #ifndef RL_CLI_SCAN_LIST_H
 #define RL_CLI_SCAN_LIST_H
 
@@ -62,7 +61,6 @@ struct rl_list {
     size_t counts[RL_LOCK_CLASSES];
     uint64_t waiting;
     size_t nodes, whole; /* all; those whose keys were read */
-    bool is_short;
 };
 
 /* What was read of a node, in the order that rl_list_merge() needs. */

@@ -1,9 +1,10 @@
 /* See memory.h. */
 #include "scan/memory.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "say.h"
 
 #define BLOCK 65536
 #define ALIGN sizeof(max_align_t)
@@ -16,16 +17,10 @@ struct rl_memory_block {
 
 void *rl_memory_take(struct rl_memory *memory, size_t size) {
     struct rl_memory_block *block = memory->first;
-    if (size > SIZE_MAX / 2) {
-        return NULL;
-    }
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
     if (block == NULL || block->size - memory->used < size) {
         size_t room = size > BLOCK ? size : BLOCK;
-        block = calloc(1, sizeof *block + room);
-        if (block == NULL) {
-            return NULL;
-        }
+        block = rl_must_alloc(1, sizeof *block + room);
         block->next = memory->first;
         block->size = room;
         memory->first = block;
@@ -38,10 +33,7 @@ void *rl_memory_take(struct rl_memory *memory, size_t size) {
 
 char *rl_memory_text(struct rl_memory *memory, const char *bytes, size_t length) {
     char *text = rl_memory_take(memory, length + 1);
-    if (text != NULL) {
-        memcpy(text, bytes, length);
-    }
-    return text;
+    return memcpy(text, bytes, length);
 }
 
 void rl_memory_free(struct rl_memory *memory) {

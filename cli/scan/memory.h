@@ -1,6 +1,4 @@
-/* Memory for what one look at the nodes finds: taken piece by piece, given back all at once.
- *
- * Failure mode: none is left: NULL. */
+/* Memory for what one look at the nodes finds: taken piece by piece, given back all at once. */
 #ifndef RL_CLI_SCAN_MEMORY_H
 #define RL_CLI_SCAN_MEMORY_H
 

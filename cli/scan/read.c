@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "redlock/redlock.h"
+#include "say.h"
 #include "scan/facts.h"
 #include "scan/slice.h"
 #include "wire/connection.h"
@@ -138,12 +139,8 @@ void rl_read_node(struct rl_seen_node *node, const struct rl_read_options *optio
                  wire->tls_end[0] != '\0' ? wire->tls_end : wire->failure);
         return;
     }
-    struct reading *r = calloc(1, sizeof *r);
+    struct reading *r = rl_must_alloc(1, sizeof *r);
     node->is_up = true;
-    if (r == NULL) {
-        snprintf(node->why, sizeof node->why, "out of memory");
-        return;
-    }
     r->node = r->slice.node = node;
     r->options = options;
     wire->elements_max = NAMED_MAX;

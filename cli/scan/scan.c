@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "redlock/redlock.h"
+#include "say.h"
 #include "wire/connection.h"
 #include "wire/wires.h"
 
@@ -35,16 +36,13 @@ static int64_t wall_us(void) {
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-bool rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
+void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
     struct reader readers[REDLOCK_NODES_MAX];
     uint64_t began_ns = redlock_now_ns();
     rl_list_free(&sweep->list);
     if (sweep->nodes == NULL) {
-        sweep->nodes = calloc(scan->n, sizeof *sweep->nodes);
+        sweep->nodes = rl_must_alloc(scan->n, sizeof *sweep->nodes);
         sweep->n = scan->n;
-    }
-    if (sweep->nodes == NULL) {
-        return false;
     }
     for (size_t i = 0; i < scan->n; i++) {
         sweep->nodes[i].wire = &scan->wires[i];
@@ -59,7 +57,6 @@ bool rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
     }
     rl_list_merge(&sweep->list, sweep->nodes, scan->n, wall_us());
     sweep->took_ms = (double)(redlock_now_ns() - began_ns) / 1e6;
-    return !sweep->list.is_short;
 }
 
 void rl_sweep_free(struct rl_sweep *sweep) {

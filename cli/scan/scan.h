@@ -37,8 +37,8 @@ struct rl_sweep {
 /* Returns 0, or says why not and returns the exit status. */
 int rl_scan_open(struct rl_scan *scan, const struct rl_args *args,
                  const struct rl_read_options *options);
-/* sweep: zero, or an earlier one of the same scan. False: memory. */
-bool rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep);
+/* sweep: zero, or an earlier one of the same scan. */
+void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep);
 void rl_sweep_free(struct rl_sweep *sweep);
 void rl_scan_close(struct rl_scan *scan); /* also after an rl_scan_open() that failed */
 

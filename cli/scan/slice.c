@@ -9,6 +9,7 @@
 
 #include "redis/holder_reply.h"
 #include "redlock/redlock.h"
+#include "say.h"
 #include "tool/utf8.h"
 #include "wire/connection.h"
 
@@ -100,7 +101,7 @@ static void drop(struct rl_slice *s, struct rl_seen *seen, const redisReply *rep
     }
 }
 
-static bool take_value(struct rl_slice *s, struct rl_seen *seen, struct rl_asked *asked,
+static void take_value(struct rl_slice *s, struct rl_seen *seen, struct rl_asked *asked,
                        const redisReply *value, const redisReply *life) {
     seen->remaining_ms = life->type == REDIS_REPLY_INTEGER ? life->integer : -2;
     asked->is_other = is_wrong_type(value) && seen->remaining_ms >= 0;
@@ -108,7 +109,7 @@ static bool take_value(struct rl_slice *s, struct rl_seen *seen, struct rl_asked
         (value->type != REDIS_REPLY_STRING && !asked->is_other)) {
         s->node->others += is_wrong_type(value);
         drop(s, seen, life->type == REDIS_REPLY_ERROR ? life : value);
-        return true;
+        return;
     }
     if (value->type == REDIS_REPLY_STRING) {
         char text[RL_HOLDER_TEXT_MAX + 1];
@@ -119,9 +120,7 @@ static bool take_value(struct rl_slice *s, struct rl_seen *seen, struct rl_asked
         seen->is_gone = text[0] == '\0' || (held.is_foreign && seen->remaining_ms < 0);
         s->node->others += seen->is_gone;
         seen->value = rl_memory_text(&s->node->memory, text, strlen(text));
-        return seen->value != NULL || fail(s, "out of memory");
     }
-    return true;
 }
 
 static void take_count(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
@@ -149,15 +148,15 @@ static int64_t ms_of(const struct rl_slice *s, enum rl_key_kind kind, double sco
     return ms < 0 || !(ms < 1e15) ? 0 : (int64_t)ms;
 }
 
-static bool take_members(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
+static void take_members(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
     const size_t step = seen->kind == RL_KEY_KICKS ? 1 : 2;
     struct rl_memory *memory = &s->node->memory;
     if (reply->type != REDIS_REPLY_ARRAY) {
         drop(s, seen, reply);
-        return true;
+        return;
     }
     seen->members = rl_memory_take(memory, (reply->elements / step) * sizeof *seen->members);
-    for (size_t i = 0; seen->members != NULL && i + step <= reply->elements; i += step) {
+    for (size_t i = 0; i + step <= reply->elements; i += step) {
         const redisReply *member = reply->element[i];
         struct rl_member *to = &seen->members[seen->n_members];
         if (member->str == NULL || (step == 2 && reply->element[i + 1]->str == NULL)) {
@@ -165,12 +164,8 @@ static bool take_members(struct rl_slice *s, struct rl_seen *seen, const redisRe
         }
         to->text = rl_memory_text(memory, member->str, member->len);
         to->ms = step == 2 ? ms_of(s, seen->kind, strtod(reply->element[i + 1]->str, NULL)) : 0;
-        if (to->text == NULL) {
-            return fail(s, "out of memory");
-        }
         seen->n_members++;
     }
-    return seen->members != NULL || fail(s, "out of memory");
 }
 
 static bool has_number(const struct rl_seen *seen) {
@@ -190,12 +185,14 @@ static bool take_key(struct rl_slice *s, size_t i) {
     redisReply *second = first != NULL && !is_kicks ? next(s) : NULL;
     bool is_whole = first != NULL && (is_kicks || second != NULL);
     if (is_whole && is_value) {
-        is_whole = take_value(s, seen, &s->asked[i], first, second);
+        take_value(s, seen, &s->asked[i], first, second);
     } else if (is_whole && is_kicks) {
-        is_whole = take_members(s, seen, first);
+        take_members(s, seen, first);
     } else if (is_whole) {
         take_count(s, seen, first);
-        is_whole = seen->is_gone || take_members(s, seen, second);
+        if (!seen->is_gone) {
+            take_members(s, seen, second);
+        }
     }
     if (first != NULL) {
         freeReplyObject(first);
@@ -281,9 +278,6 @@ static bool take_types(struct rl_slice *s) {
         if (reply != NULL) {
             freeReplyObject(reply);
         }
-        if (seen->value == NULL && s->asked[i].is_other && !seen->is_gone) {
-            return fail(s, "out of memory");
-        }
     }
     return true;
 }
@@ -331,19 +325,8 @@ bool rl_slice_add(struct rl_slice *s, const struct rl_key *key, const redisReply
         begin(s);
     }
     s->bytes += bytes;
-    if (node->n == node->room) {
-        size_t room = node->room > 0 ? 2 * node->room : 1024;
-        struct rl_seen *more = realloc(node->seen, room * sizeof *more);
-        if (more == NULL) {
-            return fail(s, "out of memory");
-        }
-        node->seen = more;
-        node->room = room;
-    }
+    node->seen = rl_must_grow(node->seen, node->n, &node->room, sizeof *node->seen);
     const char *resource = rl_memory_text(&node->memory, key->resource, key->length);
-    if (resource == NULL) {
-        return fail(s, "out of memory");
-    }
     node->seen[node->n++] = (struct rl_seen){.resource = resource,
                                              .length = (uint32_t)key->length,
                                              .slot = key->slot,

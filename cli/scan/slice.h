@@ -7,7 +7,7 @@
  * who stay longest; numbers are read by one MGET, which costs the node a third of what each by
  * itself does.
  *
- * Failure modes: an answer that does not come in time, or memory: false, and node->why says so. A
+ * Failure modes: an answer that does not come in time: false, and node->why says so. A
  * key that may not be read is counted and left out; so is one that ended meanwhile. */
 #ifndef RL_CLI_SCAN_SLICE_H
 #define RL_CLI_SCAN_SLICE_H

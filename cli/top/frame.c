@@ -1,44 +1,12 @@
 /* See frame.h. */
 #include "top/frame.h"
 
-#include <assert.h>
 #include <locale.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
 #include "tool/utf8.h"
-
-static void add(struct rl_frame *frame, const char *bytes, size_t length) {
-    if (frame->room - frame->n < length) {
-        size_t room = 2 * frame->room + length + 4096;
-        char *more = realloc(frame->bytes, room);
-        if (more == NULL) {
-            frame->is_short = true;
-            return;
-        }
-        frame->bytes = more;
-        frame->room = room;
-    }
-    memcpy(frame->bytes + frame->n, bytes, length);
-    frame->n += length;
-}
-
-static void addf(struct rl_frame *frame, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void addf(struct rl_frame *frame, const char *format, ...) {
-    char text[64];
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    assert(length > 0 && (size_t)length < sizeof text);
-    add(frame, text, (size_t)length);
-}
 
 static const char *code_of(const struct rl_frame *frame, enum rl_style style) {
     static const char *const codes[] = {
@@ -102,13 +70,11 @@ static size_t fitting(const char *text, int columns, int *taken) {
 }
 
 void rl_frame_begin(struct rl_frame *frame, int columns, int rows) {
-    frame->n = 0;
     frame->columns = columns;
     frame->rows = rows;
-    frame->is_short = false;
-    addf(frame, "\033[0m\033[H");
+    fprintf(frame->out, "\033[0m\033[H");
     for (int row = 0; row < rows; row++) {
-        addf(frame, "\033[%d;1H\033[K", row + 1);
+        fprintf(frame->out, "\033[%d;1H\033[K", row + 1);
     }
 }
 
@@ -125,22 +91,13 @@ void rl_frame_put(struct rl_frame *frame, int row, int column, int width, const 
         bytes = fitting(text, width - 1, &taken);
     }
     int shift = is_right && !is_cut ? width - taken : 0;
-    addf(frame, "\033[%d;%dH\033[%sm", row + 1, column + shift + 1, code_of(frame, style));
-    add(frame, text, bytes);
-    addf(frame, "%s\033[0m", is_cut ? "~" : "");
+    fprintf(frame->out, "\033[%d;%dH\033[%sm%.*s%s\033[0m", row + 1, column + shift + 1,
+            code_of(frame, style), (int)bytes, text, is_cut ? "~" : "");
 }
 
 void rl_frame_fill(struct rl_frame *frame, int row, enum rl_style style) {
     if (row >= 0 && row < frame->rows) {
-        addf(frame, "\033[%d;1H\033[%sm", row + 1, code_of(frame, style));
-        for (int column = 0; column < frame->columns; column++) {
-            add(frame, " ", 1);
-        }
-        addf(frame, "\033[0m");
+        fprintf(frame->out, "\033[%d;1H\033[%sm%*s\033[0m", row + 1, code_of(frame, style),
+                frame->columns, "");
     }
-}
-
-void rl_frame_free(struct rl_frame *frame) {
-    free(frame->bytes);
-    *frame = (struct rl_frame){0};
 }

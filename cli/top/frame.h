@@ -5,14 +5,12 @@
  * character in one shifts nothing in another. Rows that nothing was put into are empty.
  *
  * Why no curses? What it has more than this (a minimal update, windows, a database of terminals)
- * is not needed for a screen every other second, and the program stays one file.
- *
- * Failure mode: memory: frame->is_short, and the rest is left out. */
+ * is not needed for a screen every other second, and the program stays one file. */
 #ifndef RL_CLI_TOP_FRAME_H
 #define RL_CLI_TOP_FRAME_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
 
 enum rl_style {
     RL_STYLE_PLAIN,
@@ -25,14 +23,12 @@ enum rl_style {
 };
 
 struct rl_frame {
-    char *bytes;
-    size_t n, room;
+    FILE *out;
     int columns, rows;
     bool is_colored;
-    bool is_short;
 };
 
-/* Forgets what was drawn; its memory is kept. */
+/* Empties it: out gets this and all that follows. */
 void rl_frame_begin(struct rl_frame *frame, int columns, int rows);
 
 /* text, valid and printable UTF-8, in row and column (from 0) and `width` columns at most, to the
@@ -42,8 +38,6 @@ void rl_frame_put(struct rl_frame *frame, int row, int column, int width, const 
 
 /* A whole row of this style, for what is put on it afterwards. */
 void rl_frame_fill(struct rl_frame *frame, int row, enum rl_style style);
-
-void rl_frame_free(struct rl_frame *frame);
 
 /* How many columns the text takes on a terminal: two for an ideogram, none for an accent. */
 int rl_frame_width(const char *text);

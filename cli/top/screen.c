@@ -100,6 +100,7 @@ bool rl_screen_open(void) {
     now.c_cc[VMIN] = 1;
     now.c_cc[VTIME] = 0;
     watch_crashes();
+    atexit(restore); /* rl_must_alloc() ends the program where it is */
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &now) != 0) {
         return false;
     }

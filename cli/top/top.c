@@ -32,7 +32,7 @@ struct top {
     struct rl_rates rates;
     struct rl_view view;
     struct rl_frame frame;
-    bool is_reading, is_ending, is_short;
+    bool is_reading, is_ending;
     int status;
 };
 
@@ -50,34 +50,33 @@ static void end(struct top *top, int status) {
 
 static void draw(struct top *top) {
     int columns = 0, rows = 0;
-    if (top->is_ending) {
+    char *bytes = NULL;
+    size_t n = 0;
+    if (top->is_ending || (top->frame.out = open_memstream(&bytes, &n)) == NULL) {
         return;
     }
     rl_screen_size(&columns, &rows);
     rl_frame_begin(&top->frame, columns, rows);
     rl_view_draw(&top->view, &top->frame, top->shown < 0 ? NULL : &top->sweeps[top->shown],
                  &top->rates);
-    if (!rl_screen_write(top->frame.bytes, top->frame.n)) {
+    fclose(top->frame.out);
+    if (!rl_screen_write(bytes, n)) {
         end(top, RL_EXIT_SIGNAL + SIGHUP);
     }
+    free(bytes);
 }
 
 /* -- Reading -- */
 
 static void sweep(uv_work_t *work) {
     struct top *top = work->data;
-    top->is_short = !rl_scan_sweep(&top->scan, &top->sweeps[top->shown == 0 ? 1 : 0]);
+    rl_scan_sweep(&top->scan, &top->sweeps[top->shown == 0 ? 1 : 0]);
 }
 
 static void swept(uv_work_t *work, int status) {
     struct top *top = work->data;
     top->is_reading = false;
     if (top->is_ending || status != 0) {
-        return;
-    }
-    if (top->is_short) {
-        end(top, RL_EXIT_SYSTEM);
-        rl_say("out of memory");
         return;
     }
     top->shown = top->shown == 0 ? 1 : 0;
@@ -241,10 +240,7 @@ int rl_cmd_top(struct rl_args *args) {
     if (status != 0) {
         return status;
     }
-    struct top *top = calloc(1, sizeof *top);
-    if (top == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    struct top *top = rl_must_alloc(1, sizeof *top);
     top->shown = -1;
     top->view = (struct rl_view){.order = (enum rl_list_order)args->sort, .waiting = args->waiting};
     top->frame.is_colored = rl_say_is_colored(stdout);
@@ -256,7 +252,6 @@ int rl_cmd_top(struct rl_args *args) {
     rl_sweep_free(&top->sweeps[0]);
     rl_sweep_free(&top->sweeps[1]);
     rl_scan_close(&top->scan);
-    rl_frame_free(&top->frame);
     free(top);
     return status;
 }

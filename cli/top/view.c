@@ -300,8 +300,8 @@ static void draw_keys(const struct rl_view *view, struct rl_frame *frame) {
 
 void rl_view_draw(struct rl_view *view, struct rl_frame *frame, const struct rl_sweep *sweep,
                   const struct rl_rates *rates) {
-    struct rl_cells *cells = malloc(sizeof *cells);
-    if (sweep == NULL || cells == NULL) {
+    struct rl_cells *cells = rl_must_alloc(1, sizeof *cells);
+    if (sweep == NULL) {
         rl_frame_put(frame, 0, 0, frame->columns, "redlock top: reading the nodes", RL_STYLE_BOLD,
                      false);
     } else {

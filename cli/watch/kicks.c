@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "say.h"
+
 #define SAME_MS 100 /* two looks at one end */
 
 /* What the thread has, apart from what the loop's thread uses. */
@@ -59,15 +61,12 @@ static void on_read(uv_work_t *work, int status) {
 static void on_looked(struct rl_kick_look *look, void *data) {
     struct rl_watch_kicks *kicks = data;
     const int64_t end_ms = (int64_t)uv_now(&kicks->session->loop) + look->left_ms;
-    struct reading *reading = NULL;
     assert(kicks->is_busy);
-    if (!kicks->is_closed && look->left_ms > 0 && end_ms > kicks->end_ms + SAME_MS) {
-        reading = calloc(1, sizeof *reading);
-    }
-    if (reading == NULL) {
+    if (kicks->is_closed || look->left_ms <= 0 || end_ms <= kicks->end_ms + SAME_MS) {
         go_on(kicks);
         return;
     }
+    struct reading *reading = rl_must_alloc(1, sizeof *reading);
     kicks->end_ms = end_ms;
     reading->kicks = kicks;
     reading->work.data = reading;

@@ -6,17 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A new one at the end, zeroed; NULL: no memory. */
+#include "say.h"
+
+/* A new one at the end, zeroed. */
 static struct rl_item *add(struct rl_snapshot *snapshot, enum rl_item_kind kind) {
-    if (snapshot->n == snapshot->room) {
-        const size_t room = snapshot->room > 0 ? 2 * snapshot->room : 8;
-        struct rl_item *items = realloc(snapshot->items, room * sizeof *items);
-        if (items == NULL) {
-            return NULL;
-        }
-        snapshot->items = items;
-        snapshot->room = room;
-    }
+    snapshot->items =
+        rl_must_grow(snapshot->items, snapshot->n, &snapshot->room, sizeof *snapshot->items);
     struct rl_item *item = &snapshot->items[snapshot->n++];
     *item = (struct rl_item){.kind = kind};
     return item;
@@ -32,14 +27,11 @@ static void set_token(struct rl_item *item, const char *text) {
 
 /* -- Who holds it -- */
 
-static bool take_holder(struct rl_snapshot *snapshot, const struct rl_look *look) {
+static void take_holder(struct rl_snapshot *snapshot, const struct rl_look *look) {
     if (!look->is_held || look->is_shared) {
-        return true;
+        return;
     }
     struct rl_item *item = add(snapshot, RL_ITEM_LOCK);
-    if (item == NULL) {
-        return false;
-    }
     if (look->is_foreign) {
         snprintf(item->id, sizeof item->id, "%s", look->holder);
     } else {
@@ -48,10 +40,9 @@ static bool take_holder(struct rl_snapshot *snapshot, const struct rl_look *look
     rl_look_name(look, item->who);
     item->votes = (uint32_t)look->holding;
     item->left_ms = look->remaining_ms;
-    return true;
 }
 
-static bool take_readers(struct rl_snapshot *snapshot, const struct rl_look *look,
+static void take_readers(struct rl_snapshot *snapshot, const struct rl_look *look,
                          const struct rl_readers *readers) {
     for (size_t i = 0; i < readers->n; i++) {
         const struct rl_reader *reader = &readers->readers[i];
@@ -59,55 +50,43 @@ static bool take_readers(struct rl_snapshot *snapshot, const struct rl_look *loo
             continue; /* a left-over */
         }
         struct rl_item *item = add(snapshot, RL_ITEM_READER);
-        if (item == NULL) {
-            return false;
-        }
         set_token(item, reader->token);
         snprintf(item->who, sizeof item->who, "%s",
                  reader->who[0] != '\0' ? reader->who : "no name");
         item->votes = (uint32_t)reader->votes;
         item->left_ms = reader->remaining_ms;
     }
-    return true;
 }
 
-static bool take_slots(struct rl_snapshot *snapshot, const struct rl_permits *permits) {
+static void take_slots(struct rl_snapshot *snapshot, const struct rl_permits *permits) {
     for (size_t i = 0; i < permits->n; i++) {
         const struct rl_permit *slot = &permits->slots[i];
         if (!slot->is_held) {
             continue;
         }
         struct rl_item *item = add(snapshot, RL_ITEM_SLOT);
-        if (item == NULL) {
-            return false;
-        }
         set_token(item, slot->token[0] != '\0' ? slot->token : slot->who);
         snprintf(item->who, sizeof item->who, "%s", slot->who[0] != '\0' ? slot->who : "no name");
         item->number = (uint32_t)slot->number;
         item->votes = (uint32_t)slot->votes;
         item->left_ms = slot->remaining_ms;
     }
-    return true;
 }
 
 /* -- Who waits -- */
 
-static bool take_line(struct rl_snapshot *snapshot, const struct rl_line *line) {
+static void take_line(struct rl_snapshot *snapshot, const struct rl_line *line) {
     for (size_t i = 0; i < line->n; i++) {
         const struct rl_line_place *place = &line->places[i];
         struct rl_item *item = add(snapshot, place->take > 0     ? RL_ITEM_WAITS_FOR_PERMITS
                                              : i < line->writing ? RL_ITEM_WAITS
                                                                  : RL_ITEM_WAITS_TO_READ);
-        if (item == NULL) {
-            return false;
-        }
         rl_line_who(place, item->who);
         snprintf(item->id, sizeof item->id, "%s",
                  place->client[0] != '\0' ? place->client : item->who);
         item->number = place->take;
         item->waited_ms = place->waited_ms;
     }
-    return true;
 }
 
 /* -- What was not answered -- */
@@ -127,19 +106,14 @@ static bool is_unknown(const struct rl_found *found, enum rl_item_kind kind) {
     }
 }
 
-static bool take_over(struct rl_snapshot *snapshot, const struct rl_found *found,
+static void take_over(struct rl_snapshot *snapshot, const struct rl_found *found,
                       const struct rl_snapshot *old) {
     for (size_t i = 0; i < old->n; i++) {
         const struct rl_item *item = &old->items[i];
         if (is_unknown(found, item->kind) && rl_snapshot_find(snapshot, item) == NULL) {
-            struct rl_item *copy = add(snapshot, item->kind);
-            if (copy == NULL) {
-                return false;
-            }
-            *copy = *item;
+            *add(snapshot, item->kind) = *item;
         }
     }
-    return true;
 }
 
 /* -- What changes hands -- */
@@ -194,19 +168,17 @@ static void look_for_left_overs(struct rl_snapshot *snapshot, const struct rl_lo
     snapshot->is_unsettled = !look->is_held && reserved + snapshot->left_over > 0;
 }
 
-bool rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found,
+void rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found,
                       const struct rl_snapshot *old) {
     *snapshot = (struct rl_snapshot){0};
     look_for_left_overs(snapshot, &found->look);
-    if (take_holder(snapshot, &found->look) &&
-        take_readers(snapshot, &found->look, &found->readers) &&
-        take_slots(snapshot, &found->permits) && take_line(snapshot, &found->line) &&
-        take_line(snapshot, &found->permits_line) && take_over(snapshot, found, old)) {
-        snapshot->is_unsettled |= is_on_its_way(snapshot, old);
-        return true;
-    }
-    rl_snapshot_free(snapshot);
-    return false;
+    take_holder(snapshot, &found->look);
+    take_readers(snapshot, &found->look, &found->readers);
+    take_slots(snapshot, &found->permits);
+    take_line(snapshot, &found->line);
+    take_line(snapshot, &found->permits_line);
+    take_over(snapshot, found, old);
+    snapshot->is_unsettled |= is_on_its_way(snapshot, old);
 }
 
 void rl_snapshot_free(struct rl_snapshot *snapshot) {

@@ -3,7 +3,7 @@
  *
  * Happy path: rl_snapshot_take() of what was found; rl_snapshot_free() in the end.
  *
- * Failure modes: no memory, and it says so. What a node alone knows, and did not answer, is taken
+ * Failure modes: what a node alone knows, and did not answer, is taken
  * over from the snapshot before: a client does not leave a line because its node is slow. A lock
  * that is just changing hands is unsettled: nobody has a quorum, and keys are reserved, or those of
  * several, or somebody waited for it. */
@@ -46,8 +46,8 @@ struct rl_snapshot {
     size_t left_over; /* nodes with keys that nobody holds */
 };
 
-/* old: the one before, or empty. False: no memory. */
-bool rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found,
+/* old: the one before, or empty. */
+void rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found,
                       const struct rl_snapshot *old);
 void rl_snapshot_free(struct rl_snapshot *snapshot);
 

@@ -159,10 +159,7 @@ static uint64_t take(struct watched *watched) {
         return interval_ms;
     }
     watched->is_semaphore = watched->is_semaphore || rl_found_has_permits(found);
-    if (!rl_snapshot_take(&now, found, &watched->seen)) {
-        stop(watched->watch, rl_fail(RL_EXIT_SYSTEM, "out of memory"));
-        return interval_ms;
-    }
+    rl_snapshot_take(&now, found, &watched->seen);
     const int most = now.is_unsettled                          ? UNSETTLED_MAX
                      : rl_snapshot_lacks(&now, &watched->seen) ? MISSING_MAX
                                                                : 0;
@@ -204,10 +201,7 @@ static void on_timer(uv_timer_t *timer) {
 
 /* Returns 0 or an exit status. */
 static int parse_words(struct watch *watch, const struct rl_args *args) {
-    watch->words = calloc((size_t)args->n_words, sizeof *watch->words);
-    if (watch->words == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    watch->words = rl_must_alloc((size_t)args->n_words, sizeof *watch->words);
     for (int i = 0; i < args->n_words; i++) {
         const char *why = rl_keys_parse(&watch->words[watch->n_words++], args->words[i]);
         if (why != NULL) {
@@ -215,8 +209,8 @@ static int parse_words(struct watch *watch, const struct rl_args *args) {
         }
         watch->n += watch->words[i].count;
     }
-    watch->items = calloc(watch->n, sizeof *watch->items);
-    return watch->items != NULL ? 0 : rl_fail(RL_EXIT_SYSTEM, "out of memory");
+    watch->items = rl_must_alloc(watch->n, sizeof *watch->items);
+    return 0;
 }
 
 static void begin(struct watch *watch) {
@@ -266,10 +260,7 @@ static void forget(struct watch *watch) {
 }
 
 int rl_cmd_watch(struct rl_args *args) {
-    struct watch *watch = calloc(1, sizeof *watch);
-    if (watch == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    struct watch *watch = rl_must_alloc(1, sizeof *watch);
     int status = rl_ask_keys_check(args);
     status = status == 0 ? parse_words(watch, args) : status;
     status = status == 0 ? rl_session_open(&watch->session, args) : status;

@@ -50,10 +50,7 @@ static int parse(struct rl_wire *wire, const struct rl_args *args, const char *t
 int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
     int status = 0;
     assert(args->nodes.n > 0 && args->nodes.n <= REDLOCK_NODES_MAX);
-    struct rl_wire *opened = calloc(args->nodes.n, sizeof *opened);
-    if (opened == NULL) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    struct rl_wire *opened = rl_must_alloc(args->nodes.n, sizeof *opened);
     for (size_t i = 0; status == 0 && i < args->nodes.n; i++) {
         opened[i].answer_ms = answer_ms;
         status = parse(&opened[i], args, args->nodes.items[i]);
