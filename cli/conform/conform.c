@@ -13,13 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "conform/report.h"
 #include "conform/settings.h"
 #include "conform/stage.h"
-#include "conform/stories.h"
 #include "exits.h"
 #include "say.h"
+#include "tool/json.h"
 #include "tool/utf8.h"
+
+#define NAME_WIDTH 16
+#define INDENT 6
 
 static_assert(sizeof(struct rl_result) <= PIPE_BUF, "a verdict is written in one piece");
 
@@ -37,8 +39,69 @@ struct runs {
     const struct rl_conform *settings;
     struct run *all;
     size_t n, running;
-    struct rl_report report;
+    int counts[RL_VERDICTS];
 };
+
+/* -- What is shown -- */
+
+static const char *const names[RL_VERDICTS] = {"PASS", "FAIL", "NOTE"};
+
+static void list_stories(bool json) {
+    struct tool_json out = {.file = stdout};
+    for (size_t i = 0; rl_story(i) != NULL; i++) {
+        if (json) {
+            tool_json_open(&out, NULL, '{');
+            tool_json_text(&out, "story", rl_story(i)->name);
+            tool_json_text(&out, "what", rl_story(i)->what);
+            tool_json_close(&out, '}');
+            tool_json_end(&out);
+        } else {
+            printf("%-*s %s\n", NAME_WIDTH, rl_story(i)->name, rl_story(i)->what);
+        }
+    }
+}
+
+static void show_json(const struct rl_story *story, const struct rl_result *result) {
+    struct tool_json out = {.file = stdout};
+    bool passes = result->verdict == RL_VERDICT_PASS;
+    tool_json_open(&out, NULL, '{');
+    tool_json_text(&out, "story", story->name);
+    tool_json_text(&out, "what", story->what);
+    tool_json_text(&out, "verdict", names[result->verdict]);
+    tool_json_text(&out, "rule", passes ? NULL : result->rule);
+    tool_json_text(&out, "text", passes ? NULL : result->text);
+    tool_json_number(&out, "ms", result->ms);
+    tool_json_close(&out, '}');
+    tool_json_end(&out);
+}
+
+static void show_verdict(struct runs *runs, const struct rl_story *story,
+                         const struct rl_result *result) {
+    static const enum rl_paint paints[RL_VERDICTS] = {RL_PAINT_GOOD, RL_PAINT_BAD, RL_PAINT_WARN};
+    char text[RL_VERDICT_TEXT_MAX + RL_VERDICT_RULE_MAX + 2];
+    runs->counts[result->verdict]++;
+    if (runs->settings->json) {
+        show_json(story, result);
+        return;
+    }
+    rl_say_painted(paints[result->verdict], names[result->verdict], INDENT);
+    printf("%-*s ", NAME_WIDTH, story->name);
+    rl_say_wrapped(story->what, INDENT + NAME_WIDTH + 1);
+    if (result->verdict != RL_VERDICT_PASS) {
+        snprintf(text, sizeof text, "%s: %s", result->rule, result->text);
+        printf("%*s", INDENT, "");
+        rl_say_wrapped(text, INDENT);
+    }
+}
+
+static void show_counts(const struct runs *runs) {
+    const int *counts = runs->counts;
+    if (!runs->settings->json) {
+        printf("\n%d stories: %d PASS, %d FAIL, %d NOTE. The rules are in docs/protocol.md.\n",
+               counts[0] + counts[1] + counts[2], counts[RL_VERDICT_PASS], counts[RL_VERDICT_FAIL],
+               counts[RL_VERDICT_NOTE]);
+    }
+}
 
 /* -- In the story's process -- */
 
@@ -68,7 +131,7 @@ static void play(const struct rl_conform *settings, const struct rl_story *story
     static struct rl_stage stage; /* large */
     stage = (struct rl_stage){.scale = settings->scale,
                               .command = settings->command,
-                              .story = story->name,
+                              .story = story,
                               .shows_errors = settings->verbose};
     const uint64_t begin_ns = uv_hrtime();
     rl_stage_open(&stage);
@@ -168,7 +231,7 @@ static int show(struct runs *runs) {
             return cannot_start(&run->result);
         }
         if (run->state == DONE) {
-            rl_report_show(&runs->report, run->story, &run->result);
+            show_verdict(runs, run->story, &run->result);
             run->state = SHOWN;
             fflush(stdout);
         }
@@ -204,18 +267,22 @@ static bool is_wanted(const struct rl_conform *settings, const char *name) {
 }
 
 static int try_client(const struct rl_conform *settings) {
-    struct runs runs = {.settings = settings, .report = {.json = settings->json}};
-    runs.all = rl_must_alloc(rl_stories_size, sizeof *runs.all);
-    for (size_t i = 0; i < rl_stories_size; i++) {
-        if (is_wanted(settings, rl_stories[i].name)) {
-            runs.all[runs.n++].story = &rl_stories[i];
+    struct runs runs = {.settings = settings};
+    size_t n = 0;
+    while (rl_story(n) != NULL) {
+        n++;
+    }
+    runs.all = rl_must_alloc(n, sizeof *runs.all);
+    for (size_t i = 0; i < n; i++) {
+        if (is_wanted(settings, rl_story(i)->name)) {
+            runs.all[runs.n++].story = rl_story(i);
         }
     }
     int exit_status = run_all(&runs);
     free(runs.all);
     if (exit_status == 0) {
-        rl_report_end(&runs.report);
-        exit_status = runs.report.counts[RL_VERDICT_FAIL] > 0 ? RL_EXIT_HELD : RL_EXIT_OK;
+        show_counts(&runs);
+        exit_status = runs.counts[RL_VERDICT_FAIL] > 0 ? RL_EXIT_HELD : RL_EXIT_OK;
     }
     return exit_status;
 }
@@ -225,7 +292,7 @@ int rl_cmd_conform(int argc, char **argv) {
     int exit_status = 0;
     bool runs = rl_conform_read(&settings, argc, argv, &exit_status);
     if (runs && settings.lists) {
-        rl_report_list(settings.json);
+        list_stories(settings.json);
     } else if (runs) {
         exit_status = try_client(&settings);
     }

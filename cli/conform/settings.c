@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conform/stories.h"
+#include "conform/stories_grant.h"
+#include "conform/stories_hold.h"
+#include "conform/stories_together.h"
 #include "exits.h"
 #include "say.h"
 #include "tool/options.h"
@@ -29,8 +31,29 @@ const struct tool_option rl_conform_table[] = {
 
 const size_t rl_conform_table_size = sizeof rl_conform_table / sizeof rl_conform_table[0];
 
+const struct rl_story *rl_story(size_t i) {
+    static const struct rl_story *const parts[] = {rl_stories_grant, rl_stories_hold,
+                                                   rl_stories_together};
+    for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
+        for (const struct rl_story *story = parts[part]; story->name != NULL; story++) {
+            if (i-- == 0) {
+                return story;
+            }
+        }
+    }
+    return NULL;
+}
+
 const char *rl_conform_story(size_t i) {
-    return i < rl_stories_size ? rl_stories[i].name : NULL;
+    return rl_story(i) != NULL ? rl_story(i)->name : NULL;
+}
+
+static bool is_story(const char *name) {
+    size_t i = 0;
+    while (rl_story(i) != NULL && strcmp(rl_story(i)->name, name) != 0) {
+        i++;
+    }
+    return rl_story(i) != NULL;
 }
 
 static const char before[] =
@@ -88,7 +111,7 @@ static int check(struct rl_conform *out, const struct tool_options *options) {
                        TOOL_LIST_MAX);
     }
     for (size_t i = 0; i < out->stories.n; i++) {
-        if (rl_story_find(out->stories.items[i]) == NULL) {
+        if (!is_story(out->stories.items[i])) {
             return rl_fail(RL_EXIT_USAGE,
                            "conform: there is no story \"%s\"; redlock conform --list names all",
                            out->stories.items[i]);

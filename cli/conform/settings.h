@@ -21,7 +21,9 @@ struct rl_conform {
 extern const struct tool_option rl_conform_table[];
 extern const size_t rl_conform_table_size;
 
-const char *rl_conform_story(size_t i); /* its name; NULL: there are no more */
+/* Story number i, in the order in which they are told, and its name; NULL: there are no more. */
+const struct rl_story *rl_story(size_t i);
+const char *rl_conform_story(size_t i);
 
 /* True: *out is complete. False: end with *exit_status; --help was shown, or what is wrong. */
 bool rl_conform_read(struct rl_conform *out, int argc, char **argv, int *exit_status);

@@ -224,7 +224,7 @@ void rl_stage_start(struct rl_stage *s, int who) {
     if (s->is_decided) {
         return;
     }
-    rl_player_start(player, &s->loop, s->command, write_urls(s, urls, sizeof urls), s->story,
+    rl_player_start(player, &s->loop, s->command, write_urls(s, urls, sizeof urls), s->story->name,
                     s->shows_errors);
     if (!rl_stage_until(s, is_ready, player, READY_MS)) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "P1",

@@ -20,7 +20,6 @@
 #include <uv.h>
 
 #include "conform/player.h"
-#include "conform/verdict.h"
 #include "tool/server/fake_node.h"
 
 #define RL_NODES 5
@@ -53,7 +52,33 @@ struct rl_event {
     char held[RL_VALUE_MAX]; /* of CAME */
 };
 
+/* What a story ends with: its verdict, the rule of docs/protocol.md that it is about, and a
+ * sentence. It crosses from the story's process to the one that reports, as bytes. */
+enum rl_verdict { RL_VERDICT_PASS, RL_VERDICT_FAIL, RL_VERDICT_NOTE, RL_VERDICTS };
+
+#define RL_VERDICT_RULE_MAX 8
+#define RL_VERDICT_TEXT_MAX 900
+#define RL_VERDICT_ERRORS_MAX 2000
+
+struct rl_result {
+    enum rl_verdict verdict;
+    int exit_status; /* of redlock, if the client cannot start: text says why; else 0 */
+    int64_t ms;      /* how long it took */
+    char rule[RL_VERDICT_RULE_MAX];     /* "A7"; of a PASS: "" */
+    char text[RL_VERDICT_TEXT_MAX];     /* of a PASS: "" */
+    char errors[RL_VERDICT_ERRORS_MAX]; /* if it cannot start: the end of its stderr */
+};
+
 struct rl_stage;
+
+/* Each is a function in one of the files stories_*.c, with a row at the end of it. */
+struct rl_story {
+    const char *name; /* NULL behind the last one */
+    const char *what; /* is done, in a line */
+    void (*play)(struct rl_stage *s);
+    bool starts_itself; /* else client 0 has entered when it begins */
+    const char *error;  /* that nodes answer */
+};
 
 struct rl_watched { /* what a node's watch knows */
     struct rl_stage *stage;
@@ -71,7 +96,7 @@ struct rl_stage {
     const char *key; /* whose commands and changes are events */
     int64_t scale;
     char *const *command;
-    const char *story;
+    const struct rl_story *story;
     bool shows_errors;
     bool swaps;  /* a GET of the key, outside of a script, is the last that its holder sees of it */
     int swapped; /* so often another holder has got it in this way */

@@ -2,20 +2,21 @@
 #include "conform/stories_grant.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TTL 8000
 #define TTL_TEXT "8 s"
 
-static bool is_everywhere(struct rl_stage *s, void *data) {
-    return rl_stage_count(s, 0, RL_NODES, data) == RL_NODES;
-}
-
 static const char *line(const struct rl_stage *s) {
     return rl_stage_answer(s, 0)->line;
 }
 
-void rl_play_grant(struct rl_stage *s) {
+static bool is_everywhere(struct rl_stage *s, void *data) {
+    return rl_stage_count(s, 0, RL_NODES, data) == RL_NODES;
+}
+
+static void play_grant(struct rl_stage *s) {
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
          "a free key on five nodes that answer was not granted: \"%s\"", line(s));
     char token[RL_PLAYER_LINE_MAX];
@@ -27,7 +28,7 @@ void rl_play_grant(struct rl_stage *s) {
          rl_stage_count(s, 0, RL_NODES, token));
 }
 
-void rl_play_release(struct rl_stage *s) {
+static void play_release(struct rl_stage *s) {
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s));
     MUST(s, rl_stage_release(s, 0, KEY), "R2", "a lock that is held was not released: \"%s\"",
          line(s));
@@ -37,7 +38,7 @@ void rl_play_release(struct rl_stage *s) {
          rl_stage_any(s, 0, RL_NODES));
 }
 
-void rl_play_key(struct rl_stage *s) {
+static void play_key(struct rl_stage *s) {
     static const char odd[] = "conform:{a}:\xc3\xa4:%41:*?[b]:$c";
     s->key = odd;
     rl_stage_acquire(s, 0, odd, TTL, 1);
@@ -47,7 +48,7 @@ void rl_play_key(struct rl_stage *s) {
     MUST(s, rl_stage_answer(s, 0)->is_yes, "A6", "not granted: \"%s\"", line(s));
 }
 
-void rl_play_ttl(struct rl_stage *s) {
+static void play_ttl(struct rl_stage *s) {
     const int64_t ttl_ms = 1234;
     rl_stage_acquire(s, 0, KEY, ttl_ms, 1);
     rl_stage_run(s, 20);
@@ -64,7 +65,7 @@ void rl_play_ttl(struct rl_stage *s) {
     }
 }
 
-void rl_play_atomic(struct rl_stage *s) {
+static void play_atomic(struct rl_stage *s) {
     rl_stage_acquire(s, 0, KEY, TTL, 1);
     size_t at = 0;
     const struct rl_event *set = NULL;
@@ -77,7 +78,7 @@ void rl_play_atomic(struct rl_stage *s) {
     }
 }
 
-void rl_play_held(struct rl_stage *s) {
+static void play_held(struct rl_stage *s) {
     rl_stage_plant(s, 0, RL_NODES, OTHER, TTL);
     bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
     MUST(s, rl_stage_count(s, 0, RL_NODES, OTHER) == RL_NODES, "A3",
@@ -99,15 +100,15 @@ static void play_down(struct rl_stage *s, int down) {
          "a node is down, and the others were not released: their keys stay for the ttl");
 }
 
-void rl_play_one_down(struct rl_stage *s) {
+static void play_one_down(struct rl_stage *s) {
     play_down(s, 1);
 }
 
-void rl_play_two_down(struct rl_stage *s) {
+static void play_two_down(struct rl_stage *s) {
     play_down(s, 2);
 }
 
-void rl_play_three_down(struct rl_stage *s) {
+static void play_three_down(struct rl_stage *s) {
     rl_stage_down(s, 0, 3);
     bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
     MUST(s, !granted, "A6",
@@ -117,7 +118,7 @@ void rl_play_three_down(struct rl_stage *s) {
          "not granted, but the key stays on the nodes that had said yes, for the ttl of " TTL_TEXT);
 }
 
-void rl_play_minority_held(struct rl_stage *s) {
+static void play_minority_held(struct rl_stage *s) {
     rl_stage_plant(s, 0, 2, OTHER, TTL);
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
          "three nodes of five say yes, which is a quorum, and it was not granted: \"%s\"", line(s));
@@ -128,7 +129,7 @@ void rl_play_minority_held(struct rl_stage *s) {
          "the release deleted the key of another holder: a third client gets a lock that is held");
 }
 
-void rl_play_majority_held(struct rl_stage *s) {
+static void play_majority_held(struct rl_stage *s) {
     rl_stage_plant(s, 0, 3, OTHER, TTL);
     bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
     MUST(s, !granted, "A6", "granted by two nodes of five, while another has the other three");
@@ -138,7 +139,7 @@ void rl_play_majority_held(struct rl_stage *s) {
     MUST(s, rl_stage_count(s, 0, 3, OTHER) == 3, "R1", "the release deleted another holder's key");
 }
 
-void rl_play_lost_vote(struct rl_stage *s) {
+static void play_lost_vote(struct rl_stage *s) {
     rl_stage_plant(s, 1, 3, OTHER, TTL);
     rl_stage_rule(s, 0, 1, (struct fake_rule){.action = FAKE_EXECUTE_CLOSE, .times = 1});
     bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
@@ -149,7 +150,7 @@ void rl_play_lost_vote(struct rl_stage *s) {
     MUST(s, rl_stage_cleans(s, 4, 1, 1000), "A8", "node 5 had said yes, and was not released");
 }
 
-void rl_play_lost_vote_held(struct rl_stage *s) {
+static void play_lost_vote_held(struct rl_stage *s) {
     rl_stage_rule(s, 0, 1, (struct fake_rule){.action = FAKE_EXECUTE_CLOSE, .times = 1});
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
          "one answer of five was lost, and it was not granted: \"%s\"", line(s));
@@ -159,7 +160,7 @@ void rl_play_lost_vote_held(struct rl_stage *s) {
          "lost for the ttl of " TTL_TEXT);
 }
 
-void rl_play_duplicates(struct rl_stage *s) {
+static void play_duplicates(struct rl_stage *s) {
     fake_node_share(s->nodes[1], s->nodes[0]);
     fake_node_share(s->nodes[2], s->nodes[0]);
     rl_stage_start(s, 0);
@@ -171,7 +172,7 @@ void rl_play_duplicates(struct rl_stage *s) {
     MUST(s, rl_stage_cleans(s, 0, 1, 1000), "A8", "not granted, and the key stays on the server");
 }
 
-void rl_play_at_once(struct rl_stage *s) {
+static void play_at_once(struct rl_stage *s) {
     const int64_t delay_ms = 60;
     uint64_t first_ns = UINT64_MAX, last_ns = 0;
     rl_stage_rule(s, 0, RL_NODES,
@@ -191,3 +192,183 @@ void rl_play_at_once(struct rl_stage *s) {
                 "one by one, so every slow node's time is added up and taken off the validity",
                 (unsigned long long)rl_stage_ms(s, delay_ms), (unsigned long long)spread_ms);
 }
+
+#define SAMPLES 10
+#define VARYING_MIN 20 /* places; of hex digits, 80 bits */
+#define ATTEMPTS 9
+#define ATTEMPTS_MIN 6 /* to judge their pauses by */
+
+static const char *value_on(struct rl_stage *s, int node) {
+    const char *value = rl_stage_value(s, node);
+    return value != NULL ? value : "";
+}
+
+/* In how many places the values differ. */
+static int count_varying(char values[SAMPLES][RL_VALUE_MAX]) {
+    int varying = 0;
+    for (size_t i = 0; values[0][i] != '\0'; i++) {
+        bool differs = false;
+        for (int k = 1; k < SAMPLES && !differs; k++) {
+            differs = strlen(values[k]) <= i || values[k][i] != values[0][i];
+        }
+        varying += differs;
+    }
+    return varying;
+}
+
+static void play_token(struct rl_stage *s) {
+    char values[SAMPLES][RL_VALUE_MAX];
+    for (int i = 0; i < SAMPLES; i++) {
+        MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 3), "A6", "not granted: \"%s\"", line(s));
+        snprintf(values[i], sizeof values[i], "%s", value_on(s, 2));
+        rl_stage_release(s, 0, KEY);
+        rl_stage_cleans(s, 0, RL_NODES, 1000);
+        for (int k = 0; k < i; k++) {
+            MUST(s, strcmp(values[i], values[k]) != 0, "A2",
+                 "two acquires had one token, \"%.60s\": a late release of the first one ends the "
+                 "second",
+                 values[i]);
+        }
+    }
+    const int varying = count_varying(values);
+    MUST(s, varying >= VARYING_MIN, "A2",
+         "of the tokens (\"%.60s\") %d characters change from one to the next; 20 random bytes, as "
+         "40 hex digits, are asked for: two clients may draw the same, or guess it",
+         values[SAMPLES - 1], varying);
+}
+
+struct seen { /* waits until so many attempts have come there */
+    int node, attempts;
+};
+
+static bool has_seen(struct rl_stage *s, void *data) {
+    const struct seen *seen = data;
+    const struct rl_event *attempts[ATTEMPTS];
+    return rl_stage_attempts(s, seen->node, attempts, ATTEMPTS) >= seen->attempts;
+}
+
+/* The first attempt meets another holder on nodes 3 to 5, the later ones on 4 and 5 alone. */
+static bool play_second_try(struct rl_stage *s) {
+    rl_stage_plant(s, 2, 3, OTHER, 60000);
+    rl_stage_tell_acquire(s, 0, KEY, TTL, 6);
+    for (int i = 2; i < RL_NODES; i++) {
+        struct seen first = {i, 1};
+        rl_stage_until(s, has_seen, &first, 3000);
+    }
+    rl_stage_uproot(s, 2, 1);
+    return rl_stage_hear(s, 0);
+}
+
+static void play_fresh_token(struct rl_stage *s) {
+    const struct rl_event *attempts[ATTEMPTS] = {NULL}, *set = NULL, *before = NULL;
+    bool granted = play_second_try(s);
+    int n = rl_stage_attempts(s, 0, attempts, ATTEMPTS);
+    for (int i = 1; i < n && i < ATTEMPTS; i++) {
+        MUST(s, strcmp(attempts[i]->value, attempts[i - 1]->value) != 0, "A2",
+             "attempts %d and %d had one token: an answer or a release of the first, when it comes "
+             "late, is taken for one of the second",
+             i, i + 1);
+    }
+    for (size_t at = 0; (set = rl_stage_next(s, &at, RL_EVENT_SET, 0)) != NULL; before = set) {
+        MUST(s, before == NULL || strcmp(set->value, before->value) != 0, "A2",
+             "two attempts had one token");
+    }
+    MUST(s, granted, "A9",
+         "one attempt was refused; with six it was not granted, though a quorum was free by then: "
+         "\"%s\"",
+         line(s));
+}
+
+static void play_between_tries(struct rl_stage *s) {
+    const struct rl_event *attempts[ATTEMPTS] = {NULL};
+    bool granted = play_second_try(s);
+    int n = rl_stage_attempts(s, 0, attempts, ATTEMPTS);
+    for (int i = 1; i < n && i < ATTEMPTS; i++) {
+        MUST(s, attempts[i]->held[0] == '\0' || strncmp(attempts[i]->held, "reserved", 8) == 0,
+             "A8",
+             "attempt %d found the key of attempt %d on node 1: what an attempt has set was not "
+             "released before the next one, so the client stands in its own way, and in that of "
+             "others",
+             i + 1, i);
+    }
+    MUST(s, granted, "A9",
+         "a quorum was free from the second attempt on, and none of six was "
+         "granted: \"%s\"",
+         line(s));
+}
+
+static void play_tries(struct rl_stage *s) {
+    const struct rl_event *attempts[1];
+    rl_stage_plant(s, 0, RL_NODES, OTHER, 60000);
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 3), "A5", "granted what another holds");
+    int n = rl_stage_attempts(s, 0, attempts, 1);
+    MUST(s, n <= 3, "A9", "three attempts were allowed, and node 1 has seen %d", n);
+    MUST(s, n > 0, "A4", "node 1 was not asked");
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n) {
+    qsort(values, (size_t)n, sizeof *values, compare);
+    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static void play_pauses(struct rl_stage *s) {
+    const struct rl_event *attempts[ATTEMPTS] = {NULL};
+    double pauses_ms[ATTEMPTS], off_ms[ATTEMPTS];
+    rl_stage_plant(s, 0, RL_NODES, OTHER, 60000);
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, ATTEMPTS), "A5", "granted what another holds");
+    int n = rl_stage_attempts(s, 0, attempts, ATTEMPTS);
+    n = n < ATTEMPTS ? n : ATTEMPTS;
+    if (n < ATTEMPTS_MIN) {
+        return; /* it does not ask again and again: it waits in another way */
+    }
+    for (int i = 0; i + 1 < n; i++) {
+        pauses_ms[i] = (double)(attempts[i + 1]->at_ns - attempts[i]->at_ns) / 1e6;
+    }
+    const double middle_ms = median(pauses_ms, n - 1);
+    for (int i = 0; i + 1 < n; i++) {
+        off_ms[i] = pauses_ms[i] > middle_ms ? pauses_ms[i] - middle_ms : middle_ms - pauses_ms[i];
+    }
+    MUST(s, middle_ms >= 5, "A9",
+         "it tries again after %.1f ms: two clients that were refused meet again at once, and load "
+         "the nodes",
+         middle_ms);
+    /* A machine that stands still now and then makes some of them longer. */
+    qsort(off_ms, (size_t)n - 1, sizeof *off_ms, compare);
+    const double spread_ms = off_ms[n - 4];
+    MUST(s, spread_ms >= middle_ms * 0.04, "A9",
+         "its pauses are all alike (%.1f ms, all but two within %.1f ms of that): clients that "
+         "split the votes once split them again and again",
+         middle_ms, spread_ms);
+}
+
+const struct rl_story rl_stories_grant[] = {
+    {"grant", "five nodes are up, the key is free", .play = play_grant},
+    {"release", "a lock that is held is released", .play = play_release},
+    {"key", "the key has braces, percent signs and UTF-8 in it", .play = play_key},
+    {"ttl", "a ttl that is no whole second", .play = play_ttl},
+    {"atomic", "value and life of the key come in one step", .play = play_atomic},
+    {"held", "another holder has the key everywhere", .play = play_held},
+    {"one-down", "one node refuses connections", .play = play_one_down},
+    {"two-down", "two nodes refuse connections", .play = play_two_down},
+    {"three-down", "three nodes refuse connections", .play = play_three_down},
+    {"minority-held", "another holder has the key on two nodes", .play = play_minority_held},
+    {"majority-held", "another holder has the key on three nodes", .play = play_majority_held},
+    {"lost-vote", "a node sets the key, its answer is lost, and the attempt fails",
+     .play = play_lost_vote},
+    {"lost-vote-held", "a node sets the key, its answer is lost, and the lock is granted",
+     .play = play_lost_vote_held},
+    {"duplicates", "three of the URLs lead to one server, the others are down", play_duplicates,
+     .starts_itself = true},
+    {"at-once", "every node takes a while to answer", .play = play_at_once},
+    {"token", "the tokens of ten acquires are compared", .play = play_token},
+    {"fresh-token", "the first attempt is refused, a later one is not", .play = play_fresh_token},
+    {"between-tries", "... and is not in the way of the next one", .play = play_between_tries},
+    {"tries", "three attempts are allowed, and all are refused", .play = play_tries},
+    {"pauses", "the pauses between attempts are compared", .play = play_pauses},
+    {.name = NULL},
+};

@@ -11,7 +11,73 @@ static const char *line(const struct rl_stage *s, int who) {
     return rl_stage_answer(s, who)->line;
 }
 
-void rl_play_two_keys(struct rl_stage *s) {
+/* -- Errors and connections -- */
+
+/* Nodes 1 to 3 answer with an error, then 1 and 2 alone. */
+static void play_error(struct rl_stage *s) {
+    const char *error = s->story->error;
+    const struct fake_rule rule = {.action = FAKE_INSTEAD, .bytes = error};
+    const int word = (int)strcspn(error + 1, " "); /* LOADING */
+    rl_stage_rule(s, 0, 3, rule);
+    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
+    MUST(s, !granted, "A5",
+         "three nodes of five answered %.*s, which is no vote, and it was granted: two hold "
+         "the lock",
+         word, error + 1);
+    MUST(s, rl_stage_cleans(s, 3, 2, 1500), "A8",
+         "three nodes answered %.*s, and the other two, which had said yes, were not "
+         "released",
+         word, error + 1);
+    rl_stage_clear(s, 0, 3);
+    rl_stage_rule(s, 0, 2, rule);
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "A6",
+         "two nodes of five answer %.*s, three say yes, and it was not granted: \"%s\"", word,
+         error + 1, line(s, 0));
+}
+
+static void play_fragments(struct rl_stage *s) {
+    rl_stage_rule(s, 0, RL_NODES,
+                  (struct fake_rule){.action = FAKE_SPLIT, .delay_ms = rl_stage_ms(s, 25)});
+    for (int i = 0; i < RL_NODES; i++) {
+        fake_node_set_fragment(s->nodes[i], 1);
+    }
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "W2",
+         "the answers came byte by byte, and a free key was not granted: \"%s\"", line(s, 0));
+    MUST(s, rl_stage_extend(s, 0, KEY, TTL), "W2",
+         "the answers came byte by byte, and the extension fails: \"%s\"", line(s, 0));
+    rl_stage_release(s, 0, KEY);
+    MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1000), "W2",
+         "the answers came byte by byte, and the key was not released");
+}
+
+static void play_cut(struct rl_stage *s) {
+    rl_stage_rule(s, 0, 3, (struct fake_rule){.action = FAKE_CUT, .times = 1});
+    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
+    MUST(s, !granted, "W2",
+         "three connections were closed in the middle of the answer, and it was granted: half an "
+         "answer is none");
+    MUST(s, rl_stage_cleans(s, 0, RL_NODES, 2000), "R2",
+         "three connections were closed in the middle of the answer; the keys that those nodes had "
+         "set are still there: they were not released over new connections");
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
+         "after three connections were closed a free key is not granted any more: \"%s\"",
+         line(s, 0));
+}
+
+static void play_reconnect(struct rl_stage *s) {
+    for (int i = 0; i < RL_NODES; i++) {
+        fake_node_drop(s->nodes[i], false);
+    }
+    rl_stage_run(s, 30);
+    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
+         "all nodes closed their connections while nothing was asked, and then a free key is not "
+         "granted in four attempts: \"%s\"",
+         line(s, 0));
+}
+
+/* -- Several keys, several clients -- */
+
+static void play_two_keys(struct rl_stage *s) {
     char token[RL_PLAYER_LINE_MAX];
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
     snprintf(token, sizeof token, "%s", rl_stage_answer(s, 0)->token);
@@ -26,7 +92,7 @@ void rl_play_two_keys(struct rl_stage *s) {
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1000), "R2", "the first of two keys was not released");
 }
 
-void rl_play_two_clients(struct rl_stage *s) {
+static void play_two_clients(struct rl_stage *s) {
     rl_stage_enter(s, 1);
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
     MUST(s, !rl_stage_acquire(s, 1, KEY, TTL, 1), "A6",
@@ -63,7 +129,7 @@ static void play_round(struct rl_stage *s) {
     rl_stage_cleans(s, 0, RL_NODES, 1000);
 }
 
-void rl_play_contend(struct rl_stage *s) {
+static void play_contend(struct rl_stage *s) {
     rl_stage_enter(s, 1);
     for (int i = 0; i < ROUNDS && !s->is_decided; i++) {
         play_round(s);
@@ -79,17 +145,17 @@ static void play_foreign(struct rl_stage *s, const char *value, const char *what
          value, what);
 }
 
-void rl_play_readers(struct rl_stage *s) {
+static void play_readers(struct rl_stage *s) {
     play_foreign(s, "redlock:shared", "libredlock's while readers hold the lock");
 }
 
-void rl_play_reserved(struct rl_stage *s) {
+static void play_reserved(struct rl_stage *s) {
     play_foreign(s, "reserved:shared", "libredlock's while it is the readers' turn");
 }
 
 /* -- What may be left out -- */
 
-void rl_play_guard(struct rl_stage *s) {
+static void play_guard(struct rl_stage *s) {
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
     rl_stage_restart(s, 0, 3);
     rl_stage_run(s, 50);
@@ -109,7 +175,7 @@ static int count_counters(struct rl_stage *s) {
     return n;
 }
 
-void rl_play_fence(struct rl_stage *s) {
+static void play_fence(struct rl_stage *s) {
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
     rl_stage_run(s, 30);
     NOTE_UNLESS(s, count_counters(s) > 0, "O2",
@@ -128,7 +194,7 @@ static bool is_in_line(struct rl_stage *s, void *data) {
     return n > 0;
 }
 
-void rl_play_line(struct rl_stage *s) {
+static void play_line(struct rl_stage *s) {
     rl_stage_enter(s, 1);
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
     rl_stage_tell_acquire(s, 1, KEY, TTL, 50);
@@ -139,3 +205,31 @@ void rl_play_line(struct rl_stage *s) {
     MUST(s, rl_stage_hear(s, 1), "O3", "it waited in line, and did not get the lock: \"%s\"",
          line(s, 1));
 }
+
+const struct rl_story rl_stories_together[] = {
+    {"loading", "nodes answer LOADING", play_error,
+     .error = "-LOADING Redis is loading the dataset in memory\r\n"},
+    {"readonly", "nodes answer READONLY", play_error,
+     .error = "-READONLY You can't write against a read only replica.\r\n"},
+    {"oom", "nodes answer OOM", play_error,
+     .error = "-OOM command not allowed when used memory > 'maxmemory'.\r\n"},
+    {"noauth", "nodes answer NOAUTH", .play = play_error,
+     .error = "-NOAUTH Authentication required.\r\n"},
+    {"noperm", "nodes answer NOPERM", play_error,
+     .error = "-NOPERM No permissions to access a key\r\n"},
+    {"misconf", "nodes answer MISCONF", play_error,
+     .error = "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to "
+              "persist to disk.\r\n"},
+    {"fragments", "every answer comes byte by byte", .play = play_fragments},
+    {"cut", "connections are closed in the middle of an answer", .play = play_cut},
+    {"reconnect", "all connections are closed while nothing is asked", .play = play_reconnect},
+    {"two-keys", "one client holds two keys", .play = play_two_keys},
+    {"two-clients", "two clients ask for one key, one after the other", .play = play_two_clients},
+    {"contend", "two clients ask for one key at once, four times", .play = play_contend},
+    {"readers", "libredlock's readers hold the key", .play = play_readers},
+    {"reserved", "libredlock has reserved the key for another client", .play = play_reserved},
+    {"guard", "three nodes restart without their keys while the lock is held", .play = play_guard},
+    {"fence", "whether a grant has a fence", .play = play_fence},
+    {"line", "whether a client that waits stands in line", .play = play_line},
+    {.name = NULL},
+};

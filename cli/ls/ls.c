@@ -1,25 +1,352 @@
 /* See ls.h. */
 #include "ls/ls.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exits.h"
-#include "ls/json.h"
-#include "ls/table.h"
+#include "kick/note.h"
+#include "ls/cells.h"
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/order.h"
 #include "scan/scan.h"
+#include "token.h"
+#include "tool/json.h"
 #include "tool/utf8.h"
+
+static const char *const kinds[RL_LOCK_CLASSES] = {
+    [RL_LOCK_HELD] = "lock",       [RL_LOCK_FREE] = "lock",     [RL_LOCK_LEFTOVER] = "leftover",
+    [RL_LOCK_FOREIGN] = "foreign", [RL_LOCK_KICKED] = "kicked",
+};
+static const char *const standings[] = {
+    [RL_NODE_VOTES] = "votes",
+    [RL_NODE_IN_QUARANTINE] = "quarantine",
+    [RL_NODE_UNFIT] = "unfit",
+    [RL_NODE_UNKNOWN] = "unknown",
+};
+
+static const char *or_null(const char *text) {
+    return text[0] != '\0' ? text : NULL;
+}
+
+/* What is 0, or less than `least`, is not known. */
+static void number(struct tool_json *json, const char *name, int64_t value, int64_t least) {
+    if (value < least) {
+        tool_json_null(json, name);
+    } else {
+        tool_json_number(json, name, value);
+    }
+}
+
+static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
+    tool_json_open(json, "holders", '[');
+    for (size_t i = 0; i < lock->n_holdings; i++) {
+        const struct rl_holding *holding = &lock->holdings[i];
+        const bool is_foreign = holding->token[0] == '\0';
+        tool_json_open(json, NULL, '{');
+        tool_json_text(json, is_foreign ? "value" : "holder", or_null(holding->holder));
+        if (!is_foreign) { /* as redlock release takes it */
+            char token[RL_TOKEN_TEXT_MAX];
+            tool_json_text(json, "token", rl_token_show(holding->token, holding->holder, token));
+        }
+        if (holding->slot >= 0) {
+            tool_json_number(json, "slot", holding->slot);
+        }
+        tool_json_number(json, "votes", holding->votes);
+        tool_json_bool(json, "held", holding->has_quorum);
+        tool_json_number(json, "remaining_ms", holding->remaining_ms);
+        number(json, "fence", (int64_t)holding->fence, 1);
+        number(json, "age_ms", holding->age_ms, 0);
+        tool_json_close(json, '}');
+    }
+    tool_json_close(json, ']');
+}
+
+static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
+    tool_json_open(json, "kicks", '[');
+    for (size_t i = 0; i < lock->n_kicks; i++) {
+        struct rl_kick_note note;
+        if (rl_cells_kick(lock, i, &note)) {
+            tool_json_open(json, NULL, '{');
+            rl_kick_note_json(json, &note);
+            tool_json_close(json, '}');
+        }
+    }
+    tool_json_close(json, ']');
+}
+
+static void lock_json(struct tool_json *json, const struct rl_lock *lock, size_t nodes) {
+    const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
+    char next[RL_CELL_MAX];
+    tool_json_open(json, NULL, '{');
+    tool_json_text(json, "kind", kinds[lock->class]);
+    tool_json_bytes(json, "key", lock->name, lock->length);
+    tool_json_bool(json, "held", is_held);
+    tool_json_text(json, "mode", lock->class == RL_LOCK_FOREIGN ? NULL : rl_cells_mode(lock->mode));
+    if (lock->mode == RL_LOCK_PERMITS) {
+        number(json, "permits", lock->permits, 1);
+    }
+    tool_json_number(json, "votes", lock->votes);
+    tool_json_number(json, "nodes", (int64_t)nodes);
+    tool_json_number(json, "quorum", (int64_t)(nodes / 2 + 1));
+    tool_json_number(json, "holding", (int64_t)lock->holders);
+    holdings_json(json, lock);
+    number(json, "fence", (int64_t)lock->fence, 1);
+    number(json, "age_ms", lock->age_ms, 0);
+    tool_json_number(json, "remaining_ms", lock->remaining_ms);
+    tool_json_number(json, "waiting", (int64_t)lock->waiting);
+    tool_json_number(json, "waiting_to_read", (int64_t)lock->waiting_shared);
+    tool_json_number(json, "longest_wait_ms", lock->waited_ms);
+    const char *colon = strchr(lock->next, ':'); /* behind the place */
+    tool_json_text(
+        json, "longest_waiter",
+        colon == NULL ? NULL : tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next));
+    kicks_json(json, lock);
+    tool_json_close(json, '}');
+    tool_json_end(json);
+}
+
+static void node_json(struct tool_json *json, const struct rl_seen_node *node) {
+    tool_json_open(json, NULL, '{');
+    tool_json_text(json, "kind", "node");
+    tool_json_text(json, "node", node->wire->url.name);
+    tool_json_bool(json, "up", node->is_up);
+    tool_json_bool(json, "read", node->is_whole);
+    tool_json_bool(json, "complete", node->is_whole && !node->is_cut);
+    tool_json_text(json, "why", or_null(node->why));
+    if (node->is_up) {
+        tool_json_number(json, "keys", (int64_t)node->keys);
+        tool_json_number(json, "other_keys", (int64_t)node->others);
+        tool_json_number(json, "refused_keys", (int64_t)node->refused);
+        tool_json_number(json, "scan_calls", (int64_t)node->calls);
+        tool_json_real(json, "took_ms", node->took_ms);
+        tool_json_text(json, "standing", standings[node->standing]);
+        tool_json_number(json, "votes_in_ms", node->votes_in_ms);
+    }
+    if (node->is_up && node->clock.is_known) {
+        tool_json_real(json, "latency_ms", node->clock.latency_ms);
+        tool_json_real(json, "clock_ahead_ms", node->clock.ahead_ms);
+    }
+    if (node->is_up && node->has_info) {
+        tool_json_text(json, "server", node->server);
+        tool_json_text(json, "version", node->version);
+        tool_json_number(json, "uptime_s", node->uptime_s);
+        tool_json_number(json, "memory_bytes", node->memory_bytes);
+        tool_json_number(json, "commands_per_s", node->commands_per_s);
+    }
+    tool_json_close(json, '}');
+    tool_json_end(json);
+}
+
+static void print_json(const struct rl_sweep *sweep, bool waiting) {
+    const struct rl_list *list = &sweep->list;
+    struct tool_json json = {.file = stdout};
+    for (size_t i = 0; i < list->n; i++) {
+        if (!waiting || list->locks[i].waiting > 0) {
+            lock_json(&json, &list->locks[i], sweep->n);
+        }
+    }
+    for (size_t i = 0; i < sweep->n; i++) {
+        node_json(&json, &sweep->nodes[i]);
+    }
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "kind", "summary");
+    tool_json_number(&json, "locks", (int64_t)list->counts[RL_LOCK_HELD]);
+    tool_json_number(&json, "leftovers", (int64_t)list->counts[RL_LOCK_LEFTOVER]);
+    tool_json_number(&json, "foreign", (int64_t)list->counts[RL_LOCK_FOREIGN]);
+    tool_json_number(&json, "waiting", (int64_t)list->waiting);
+    tool_json_number(&json, "nodes", (int64_t)sweep->n);
+    tool_json_number(&json, "nodes_read", (int64_t)sweep->whole);
+    tool_json_number(&json, "quorum", (int64_t)(sweep->n / 2 + 1));
+    tool_json_real(&json, "took_ms", sweep->took_ms);
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+}
+
+#define NAME_WIDTH_MAX 40
+#define CELL_WIDTH_MAX 32
+#define GAP 2
+
+/* Columns that no row of a table has anything in are left out. */
+struct columns {
+    int name, cells[RL_CELLS];
+};
+
+/* Whether the lock is in a table of this class. */
+static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool waiting) {
+    bool is_of = lock->class == class || (class == RL_LOCK_HELD && lock->class == RL_LOCK_FREE);
+    return is_of && (!waiting || lock->waiting > 0);
+}
+
+static int widest(int width, const char *text, int max) {
+    int columns = rl_say_columns(text);
+    return columns <= width ? width : columns < max ? columns : max;
+}
+
+static struct columns measure(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
+                              struct rl_cells *cells) {
+    struct columns columns = {.name = (int)strlen("resource")};
+    for (size_t i = 0; i < sweep->list.n; i++) {
+        if (is_in(&sweep->list.locks[i], class, waiting)) {
+            rl_cells_fill(cells, &sweep->list.locks[i], sweep->n);
+            columns.name = widest(columns.name, cells->name, NAME_WIDTH_MAX);
+            for (int c = 0; c < RL_CELLS; c++) {
+                columns.cells[c] = widest(columns.cells[c], cells->text[c], CELL_WIDTH_MAX);
+            }
+        }
+    }
+    for (int c = 0; c < RL_CELLS; c++) {
+        if (columns.cells[c] > 0) {
+            columns.cells[c] = widest(columns.cells[c], rl_cell_heads[c], CELL_WIDTH_MAX);
+        }
+    }
+    return columns;
+}
+
+/* One that is longer than its column pushes the others. width 0: the last one. */
+static void print_cell(const char *text, int width, enum rl_paint paint) {
+    int columns = rl_say_columns(text);
+    rl_say_painted(paint, text, 0);
+    printf("%*s", width == 0 ? 0 : columns > width ? GAP : width - columns + GAP, "");
+}
+
+/* What is behind the last cell that has anything is left out, too. */
+static void print_row(const struct columns *columns, const char *name,
+                      const char *const texts[RL_CELLS], enum rl_paint votes) {
+    int last = -1;
+    for (int c = 0; c < RL_CELLS; c++) {
+        last = columns->cells[c] > 0 && texts[c][0] != '\0' ? c : last;
+    }
+    print_cell(name, last < 0 ? 0 : columns->name, RL_PAINT_NONE);
+    for (int c = 0; c <= last; c++) {
+        if (columns->cells[c] > 0) {
+            print_cell(texts[c], c < last ? columns->cells[c] : 0,
+                       c == RL_CELL_VOTES ? votes : RL_PAINT_NONE);
+        }
+    }
+    printf("\n");
+}
+
+/* Returns how many rows there were. */
+static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
+                          const char *title, struct rl_cells *cells) {
+    const struct columns columns = measure(sweep, class, waiting, cells);
+    size_t rows = 0;
+    for (size_t i = 0; i < sweep->list.n; i++) {
+        const struct rl_lock *lock = &sweep->list.locks[i];
+        const char *texts[RL_CELLS];
+        if (!is_in(lock, class, waiting)) {
+            continue;
+        }
+        if (rows++ == 0) {
+            printf("%s", title);
+            print_row(&columns, "resource", rl_cell_heads, RL_PAINT_NONE);
+        }
+        rl_cells_fill(cells, lock, sweep->n);
+        for (int c = 0; c < RL_CELLS; c++) {
+            texts[c] = cells->text[c];
+        }
+        print_row(&columns, cells->name, texts,
+                  lock->votes < sweep->n ? RL_PAINT_WARN : RL_PAINT_NONE);
+    }
+    return rows;
+}
+
+static void print_kicks(const struct rl_sweep *sweep) {
+    bool is_first = true;
+    for (size_t i = 0; i < sweep->list.n; i++) {
+        const struct rl_lock *lock = &sweep->list.locks[i];
+        for (size_t k = 0; k < lock->n_kicks; k++) {
+            struct rl_kick_note note;
+            char said[RL_KICK_SAY_MAX], name[RL_CELL_NAME_MAX];
+            if (rl_cells_kick(lock, k, &note)) {
+                printf("%s%s: %s\n", is_first ? "\nkicked in the last day\n" : "",
+                       tool_utf8_clean(lock->name, lock->length, name, sizeof name),
+                       rl_kick_note_say(&note, said));
+                is_first = false;
+            }
+        }
+    }
+}
+
+/* -- How much was seen -- */
+
+static void print_node(const struct rl_seen_node *node) {
+    const char *name = node->wire->url.name;
+    if (!node->is_up || !node->is_whole) {
+        bool is_forbidden = strncmp(node->why, "NOPERM", 6) == 0;
+        printf("  %s: %s: %s%s\n", name, node->is_up ? "not all was read" : "not read", node->why,
+               is_forbidden ? "; redlock doctor --acl NAME prints what a user needs" : "");
+    } else if (node->is_cut) {
+        printf("  %s: read %" PRIu64 " keys and stopped there, see --max-keys", name, node->keys);
+        if (node->stored >= 0) {
+            printf("; it has %" PRId64, node->stored);
+        }
+        printf("\n");
+    }
+    if (node->refused > 0) {
+        printf("  %s: %" PRIu64 " keys are not for this user to read: %s\n", name, node->refused,
+               node->refusal);
+    }
+}
+
+static void print_sum(const struct rl_sweep *sweep) {
+    const size_t *counts = sweep->list.counts;
+    size_t locks = counts[RL_LOCK_HELD];
+    uint64_t least = UINT64_MAX, most = 0, others = 0;
+    char took[32];
+    for (size_t i = 0; i < sweep->n; i++) {
+        const struct rl_seen_node *node = &sweep->nodes[i];
+        least = node->is_whole && node->keys < least ? node->keys : least;
+        most = node->is_whole && node->keys > most ? node->keys : most;
+        others = node->is_whole && node->others > others ? node->others : others;
+    }
+    printf("%zu lock%s held, %" PRIu64 " client%s wait%s; ", locks, locks == 1 ? "" : "s",
+           sweep->list.waiting, sweep->list.waiting == 1 ? "" : "s",
+           sweep->list.waiting == 1 ? "s" : "");
+    printf("read %zu of %zu nodes", sweep->whole, sweep->n);
+    if (sweep->whole > 0 && least < most) {
+        printf(", %" PRIu64 " to %" PRIu64 " keys each", least, most);
+    } else if (sweep->whole > 0) {
+        printf(", %" PRIu64 " key%s each", most, most == 1 ? "" : "s");
+    }
+    if (others > 0) {
+        printf(" (up to %" PRIu64 " that are no locks)", others);
+    }
+    printf(", in %s\n", rl_say_duration(sweep->took_ms, took, sizeof took));
+    for (size_t i = 0; i < sweep->n; i++) {
+        print_node(&sweep->nodes[i]);
+    }
+}
+
+static void print_tables(const struct rl_sweep *sweep, bool waiting) {
+    struct rl_cells *cells = rl_must_alloc(1, sizeof *cells);
+    size_t rows = print_class(sweep, RL_LOCK_HELD, waiting, "", cells);
+    rows += print_class(sweep, RL_LOCK_LEFTOVER, waiting,
+                        rows > 0 ? "\nwithout a quorum: left over, or just being acquired\n"
+                                 : "without a quorum: left over, or just being acquired\n",
+                        cells);
+    rows += print_class(sweep, RL_LOCK_FOREIGN, waiting,
+                        rows > 0 ? "\nof other libraries\n" : "of other libraries\n", cells);
+    if (!waiting) {
+        print_kicks(sweep);
+    }
+    printf("%s", rows > 0 ? "\n" : "");
+    print_sum(sweep);
+    free(cells);
+}
 
 #define SAMPLES 3 /* of a node's clock, one after the other */
 
 static int show(struct rl_sweep *sweep, const struct rl_args *args) {
     rl_list_sort(&sweep->list, (enum rl_list_order)args->sort);
     if (args->json) {
-        rl_json_print(sweep, args->waiting);
+        print_json(sweep, args->waiting);
     } else {
-        rl_table_print(sweep, args->waiting);
+        print_tables(sweep, args->waiting);
     }
     if (!rl_sweep_has_quorum(sweep)) {
         return rl_fail(RL_EXIT_NO_QUORUM,

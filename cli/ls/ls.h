@@ -1,7 +1,12 @@
 /* redlock ls: all locks of the nodes, at one look.
  *
- * Happy path: all nodes are read at once (scan/scan.h), and what follows is printed: for people
- * (table.h) or for programs (json.h).
+ * Happy path: all nodes are read at once (scan/scan.h), and what follows is printed: tables of
+ * locks, of what is left over, of other libraries' keys and of kicks, and how much was seen of
+ * which node; or one object a line, for each lock, each node, and the whole.
+ *
+ *     {"kind": "lock", "key": ..., "held": true, "mode": "exclusive", "votes": 5, ...}
+ *     {"kind": "node", "node": "10.0.0.1:6379", "read": true, ...}
+ *     {"kind": "summary", ...}
  *
  * Failure modes: nodes that are down, or do not let themselves be read, are named at the end. Fewer
  * than a quorum were read: RL_EXIT_NO_QUORUM, and what was seen is shown all the same. */

@@ -1,13 +1,276 @@
 /* See scan.h. */
 #include "scan/scan.h"
 
+#include <assert.h>
+#include <hiredis/hiredis.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "redis/info.h"
 #include "redlock/redlock.h"
 #include "say.h"
+#include "scan/slice.h"
 #include "wire/connection.h"
+#include "wire/info.h"
 #include "wire/wires.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+
+static const char *unfit_text(enum rl_standing standing) {
+    return standing == RL_STANDING_REPLICA   ? "a replica"
+           : standing == RL_STANDING_LOADING ? "loading"
+                                             : "may evict keys";
+}
+
+/* As a client does it (lib/client/eligibility.c). */
+static void judge(struct rl_seen_node *node, const struct rl_info *info) {
+    const struct rl_args *args = node->wire->args;
+    const int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
+    const struct rl_guard_rules rules = {.mode = (enum rl_guard_mode)args->guard,
+                                         .quarantine_ns = (uint64_t)quarantine_ms * NS_PER_MS};
+    struct rl_server server = {
+        .uptime_ns = info->uptime_s > 0 && info->uptime_s < UINT64_MAX / NS_PER_S
+                         ? (info->uptime_s - 1) * NS_PER_S
+                         : 0,
+        .is_replica = info->is_replica,
+        .is_loading = info->is_loading,
+        .evicts = info->evicts,
+    };
+    uint64_t now_ns = redlock_now_ns();
+    memcpy(server.run_id, info->run_id, sizeof server.run_id);
+    memcpy(server.replid, info->replid, sizeof server.replid);
+    if (rules.mode == RL_GUARD_OFF) {
+        node->standing = RL_NODE_VOTES;
+        return;
+    }
+    enum rl_standing standing = rl_guard_see(node->guard, &rules, &server, now_ns);
+    if (standing != RL_STANDING_VOTES) {
+        node->standing = RL_NODE_UNFIT;
+        node->unfit = unfit_text(standing);
+    } else if (!rl_guard_may_vote(node->guard, now_ns)) {
+        node->standing = RL_NODE_IN_QUARANTINE;
+        node->votes_in_ms = (int64_t)((node->guard->votes_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
+    } else {
+        node->standing = RL_NODE_VOTES;
+    }
+}
+
+/* "db0:keys=12,expires=12,avg_ttl=25712"; a database without keys is not named. */
+static int64_t read_stored(const struct rl_seen_node *node, const char *info) {
+    char name[32], text[RL_WIRE_TEXT_MAX];
+    long long keys = 0;
+    snprintf(name, sizeof name, "db%u", node->wire->url.db);
+    rl_wire_info_text(info, name, text);
+    return sscanf(text, "keys=%lld", &keys) == 1 ? keys : 0;
+}
+
+static void read_info(struct rl_seen_node *node, const char *text) {
+    struct rl_info info;
+    rl_info_read(&info, text, strlen(text));
+    rl_wire_info_server(text, node->server, node->version);
+    rl_wire_info_text(text, "run_id", node->run_id);
+    node->has_info = true;
+    node->uptime_s = rl_wire_info_number(text, "uptime_in_seconds");
+    node->clients = rl_wire_info_number(text, "connected_clients");
+    node->memory_bytes = rl_wire_info_number(text, "used_memory");
+    node->memory_max_bytes = rl_wire_info_number(text, "maxmemory");
+    node->commands = rl_wire_info_number(text, "total_commands_processed");
+    node->commands_per_s = rl_wire_info_number(text, "instantaneous_ops_per_sec");
+    node->stored = read_stored(node, text);
+    if (info.problem == NULL) {
+        judge(node, &info);
+    }
+}
+
+/* "cmdstat_zpopmin:calls=12,usec=30,..." */
+static void read_turns(struct rl_seen_node *node, const char *text) {
+    char found[RL_WIRE_TEXT_MAX];
+    long long calls = 0;
+    rl_wire_info_text(text, "cmdstat_zpopmin", found);
+    node->turns = sscanf(found, "calls=%lld", &calls) == 1 ? calls : 0;
+}
+
+static redisReply *next(struct rl_seen_node *node) {
+    redisReply *reply = rl_wire_checked(node->wire, rl_wire_reply(node->wire));
+    if (reply != NULL && reply->str == NULL) {
+        freeReplyObject(reply);
+        return NULL;
+    }
+    return reply;
+}
+
+/* Forgets what the node had said before. samples: of its clock. */
+static void ask_facts(struct rl_seen_node *node, int samples) {
+    node->has_info = false;
+    node->standing = RL_NODE_UNKNOWN;
+    node->unfit = NULL;
+    node->votes_in_ms = 0;
+    node->stored = -1;
+    node->no_info[0] = '\0';
+    rl_wire_clock(node->wire, samples, &node->clock);
+    node->asked += node->clock.n_samples + 2;
+    redisAppendCommand(node->wire->context, "INFO");
+    redisAppendCommand(node->wire->context, "INFO commandstats");
+    redisReply *info = next(node);
+    if (info == NULL) {
+        memcpy(node->no_info, node->wire->failure, sizeof node->no_info);
+    } else {
+        read_info(node, info->str);
+        freeReplyObject(info);
+    }
+    redisReply *stats = next(node);
+    if (stats != NULL) {
+        read_turns(node, stats->str);
+        freeReplyObject(stats);
+    }
+}
+
+#define READ_COUNT 1000
+#define PREFIX_MAX 1024
+#define NAMED_MAX 1048576 /* keys that one step of SCAN may name */
+#define PIECES_MAX 4096
+
+struct reading {
+    struct rl_seen_node *node;
+    const struct rl_read_options *options;
+    struct rl_slice slice;
+};
+
+static bool fail(struct reading *r, const char *why) {
+    snprintf(r->node->why, sizeof r->node->why, "%s", why);
+    return false;
+}
+
+static bool is_wanted(const struct reading *r, const struct rl_key *key) {
+    const char *prefix = r->options->prefix;
+    const size_t length = strlen(prefix);
+    return key->kind != RL_KEY_BESIDE && key->length <= REDLOCK_RESOURCE_MAX &&
+           key->length >= length && memcmp(key->resource, prefix, length) == 0;
+}
+
+/* Reads what was named. */
+static bool read_named(struct reading *r, const redisReply *names) {
+    for (size_t i = 0; i < names->elements; i++) {
+        const redisReply *name = names->element[i];
+        struct rl_key key;
+        if (name->str == NULL) {
+            continue;
+        }
+        rl_key_read(name->str, name->len, &key);
+        r->node->keys++;
+        if (is_wanted(r, &key) && !rl_slice_add(&r->slice, &key, name)) {
+            return false;
+        }
+    }
+    return rl_slice_end(&r->slice);
+}
+
+/* -- SCAN -- */
+
+/* A pattern that the names of all keys of such resources match, and few others. */
+static void make_pattern(const char *prefix, char out[2 * PREFIX_MAX + 3]) {
+    size_t used = 0;
+    out[used++] = '*';
+    for (const char *at = prefix; *at != '\0'; at++) {
+        if (strchr("*?[]\\", *at) != NULL) {
+            out[used++] = '\\';
+        }
+        out[used++] = *at;
+    }
+    out[used++] = '*';
+    out[used] = '\0';
+    assert(used < 2 * PREFIX_MAX + 3);
+}
+
+static bool is_scan(const redisReply *reply) {
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+           reply->element[0]->str != NULL && reply->element[1]->type == REDIS_REPLY_ARRAY;
+}
+
+/* One step, from the cursor on, which becomes the next one. */
+static bool step(struct reading *r, const char *pattern, char cursor[32]) {
+    struct rl_wire *wire = r->node->wire;
+    const bool is_all = r->options->prefix[0] == '\0'; /* a pattern costs the node as much again */
+    redisReply *reply = rl_wire_checked(
+        wire,
+        is_all ? rl_wire_command(wire, "SCAN %s COUNT %d", cursor, READ_COUNT)
+               : rl_wire_command(wire, "SCAN %s MATCH %s COUNT %d", cursor, pattern, READ_COUNT));
+    if (reply == NULL) {
+        return fail(r, wire->failure);
+    }
+    r->node->calls++;
+    r->node->asked++;
+    bool is_good = is_scan(reply);
+    if (is_good) {
+        snprintf(cursor, 32, "%.31s", reply->element[0]->str);
+        is_good = read_named(r, reply->element[1]);
+    } else {
+        fail(r, "protocol error: unexpected reply");
+    }
+    freeReplyObject(reply);
+    return is_good;
+}
+
+static void scan(struct reading *r) {
+    char cursor[32] = "0", pattern[2 * PREFIX_MAX + 3];
+    make_pattern(r->options->prefix, pattern);
+    do {
+        if (!step(r, pattern, cursor)) {
+            return;
+        }
+    } while (strcmp(cursor, "0") != 0 && r->node->keys < r->options->keys_max &&
+             r->node->calls * READ_COUNT < r->options->keys_max);
+    r->node->is_cut = strcmp(cursor, "0") != 0;
+    r->node->is_whole = true;
+}
+
+static int64_t wall_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void forget(struct rl_seen_node *node) {
+    rl_memory_free(&node->memory);
+    node->n = 0;
+    node->keys = node->others = node->refused = node->calls = 0;
+    node->asked = 0;
+    node->is_up = node->is_whole = node->is_cut = false;
+    node->why[0] = node->refusal[0] = '\0';
+}
+
+/* Forgets what was read before. */
+static void read_node(struct rl_seen_node *node, const struct rl_read_options *options) {
+    struct rl_wire *wire = node->wire;
+    static_assert(PREFIX_MAX >= REDLOCK_RESOURCE_MAX, "a name of a resource is a prefix, too");
+    assert(strlen(options->prefix) <= PREFIX_MAX);
+    uint64_t began_ns = redlock_now_ns();
+    forget(node);
+    if (wire->context == NULL && !(rl_wire_connect(wire) && rl_wire_hello(wire))) {
+        rl_wire_disconnect(wire);
+        snprintf(node->why, sizeof node->why, "%s",
+                 wire->tls_end[0] != '\0' ? wire->tls_end : wire->failure);
+        return;
+    }
+    struct reading *r = rl_must_alloc(1, sizeof *r);
+    node->is_up = true;
+    r->node = r->slice.node = node;
+    r->options = options;
+    wire->elements_max = NAMED_MAX;
+    wire->pieces_max = PIECES_MAX;
+    ask_facts(node, options->samples);
+    r->slice.now_us = (double)wall_us() + node->clock.ahead_ms * 1e3;
+    scan(r);
+    free(r);
+    if (wire->context->err != 0 || !options->stays) {
+        node->is_up = wire->context->err == 0;
+        rl_wire_disconnect(wire);
+    }
+    node->took_ms = (double)(redlock_now_ns() - began_ns) / 1e6;
+}
 
 /* What a thread has. */
 struct reader {
@@ -17,7 +280,7 @@ struct reader {
 
 static void read_one(void *item) {
     const struct reader *reader = item;
-    rl_read_node(reader->node, reader->options);
+    read_node(reader->node, reader->options);
     rl_list_prepare(reader->node);
 }
 
@@ -28,12 +291,6 @@ int rl_scan_open(struct rl_scan *scan, const struct rl_args *args,
         rl_guard_init(&scan->guards[i]);
     }
     return rl_wires_open(&scan->wires, args, rl_wires_answer_ms(args));
-}
-
-static int64_t wall_us(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {

@@ -8,15 +8,39 @@
  * shows one while the next is made has two of them.
  *
  * Failure modes: those of rl_wires_open(), which end it. A node that is down or slow is one of the
- * facts: sweep->nodes[i].why. Each slice of answers may take four
- * times --node-timeout, at least a second, as in doctor. */
+ * facts: sweep->nodes[i].why. Each slice of answers may take four times --node-timeout, at least a
+ * second, as in doctor.
+ *
+ * Of a node all keys are read, and none is changed: a step of SCAN names some, and what they have
+ * is asked for in one go, as much as fits into a socket; until all have been named. Each step looks
+ * at 1000 keys on the node, and of a key only the beginning is read (106 bytes of a value, the
+ * first of a line, some readers): so the node is busy for a millisecond at a time, whatever it
+ * stores.
+ *
+ * Failure modes of one node: no connection, or SCAN is forbidden: node->why says so. More keys than
+ * the limit: what was read is there, and node->is_cut. A key that this user may not read is
+ * counted, and left out. One that ends meanwhile, or is named twice, is so by SCAN's contract: it
+ * is dropped.
+ *
+ * What a node has is not of one moment, and value and life of one key need not be either: a lock
+ * that changes hands meanwhile may be seen with one holder's name and the other's time.
+ *
+ * Whether a node votes is what the guard of a client says that has seen it as often as this program
+ * has (core/guard.h): at the first look it is the uptime that counts, with --guard strict. Where
+ * TIME or INFO is forbidden the clock, or the rest, is not known. */
 #ifndef RL_CLI_SCAN_SCAN_H
 #define RL_CLI_SCAN_SCAN_H
 
 #include "args.h"
 #include "scan/list.h"
-#include "scan/read.h"
 #include "scan/seen.h"
+
+struct rl_read_options {
+    const char *prefix; /* of the resources' names; "": all */
+    uint64_t keys_max;  /* that are looked at on each node */
+    int samples;        /* of its clock */
+    bool stays;         /* connected, for another look */
+};
 
 /* The nodes, connected or not. */
 struct rl_scan {

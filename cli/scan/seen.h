@@ -1,5 +1,5 @@
 /* What one node has: its keys, read, and what it says of itself. Data alone, without any printing:
- * read.h fills it in, list.h makes locks of it. */
+ * scan.h fills it in, list.h makes locks of it. */
 #ifndef RL_CLI_SCAN_SEEN_H
 #define RL_CLI_SCAN_SEEN_H
 
@@ -8,10 +8,59 @@
 #include <stdint.h>
 
 #include "core/guard.h"
-#include "scan/key.h"
-#include "scan/memory.h"
 #include "wire/clock.h"
 #include "wire/wire.h"
+
+/* Memory for what one look at the nodes finds: taken piece by piece, given back all at once. */
+struct rl_memory {
+    struct rl_memory_block *first;
+    size_t used;
+};
+
+/* Aligned for everything; its bytes are zero. */
+void *rl_memory_take(struct rl_memory *memory, size_t size);
+/* length bytes, and a zero behind them. */
+char *rl_memory_text(struct rl_memory *memory, const char *bytes, size_t length);
+void rl_memory_free(struct rl_memory *memory);
+
+/* What a key on a node is, by its name alone: a lock's own, or what libredlock keeps beside it.
+ *
+ *     NAME                              the lock; also another library's, or no lock at all
+ *     libredlock:fence:NAME             its counter
+ *     libredlock:readers:{NAME}         who reads it
+ *     libredlock:line:{NAME}            who waits for it; line:shared: to read it; line:permits:
+ *                                       for permits of it
+ *     libredlock:permits:{NAME}         how many permits there are
+ *     libredlock:slot:I:{NAME}          permit number I, which has a counter as a lock has
+ *     libredlock:kicks:{NAME}           who was kicked (kick/note.h)
+ *     libredlock:...                    anything else: order alone, or a newer redlock's
+ *
+ * No resource's name begins with "libredlock:" (lib/redis/command.h). Pure.
+ *
+ * Failure mode: a name that begins so and is none of these is RL_KEY_BESIDE, and is not read. */
+enum rl_key_kind {
+    RL_KEY_LOCK,
+    RL_KEY_FENCE,
+    RL_KEY_READERS,
+    RL_KEY_LINE,
+    RL_KEY_LINE_SHARED,
+    RL_KEY_LINE_PERMITS,
+    RL_KEY_PERMITS,
+    RL_KEY_SLOT,
+    RL_KEY_SLOT_FENCE,
+    RL_KEY_KICKS,
+    RL_KEY_BESIDE,
+};
+
+struct rl_key {
+    enum rl_key_kind kind;
+    uint16_t slot;        /* RL_KEY_SLOT, RL_KEY_SLOT_FENCE */
+    const char *resource; /* its name, within the key's */
+    size_t length;
+};
+
+/* name: any bytes. key refers to them. */
+void rl_key_read(const char *name, size_t length, struct rl_key *key);
 
 #define RL_SEEN_FOR_EVER INT64_C(-1) /* the key never ends */
 #define RL_SEEN_READERS_MAX 64       /* leases of one resource that are read: those that end last */

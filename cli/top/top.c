@@ -16,7 +16,6 @@
 #include "signals.h"
 #include "terminal.h"
 #include "tool/utf8.h"
-#include "top/keys.h"
 #include "top/screen.h"
 #include "top/view.h"
 

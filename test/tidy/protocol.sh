@@ -25,7 +25,7 @@ report() {
         while read -r rule; do
             grep -qE "\*\*$rule\*\*" "$page" || echo "rules $rule: redlock conform names it"
         done
-    sed -n 's/^    {"\([a-z-]*\)", .*/\1/p' "$1/cli/conform/stories.c" |
+    sed -n 's/^    {"\([a-z-]*\)", .*/\1/p' "$1"/cli/conform/stories_*.c |
         while read -r story; do
             grep -qF "\`$story\`" "$page" || echo "stories $story: redlock conform plays it"
         done
@@ -36,7 +36,7 @@ report() {
 }
 
 self_test() {
-    for file in docs/protocol.md test/unit/script_shas.h cli/conform/stories.c lib/redis/command_data.h; do
+    for file in docs/protocol.md test/unit/script_shas.h cli/conform/stories_hold.c lib/redis/command_data.h; do
         mkdir -p "$scratch/tree/$(dirname "$file")"
         cp "$root/$file" "$scratch/tree/$file"
     done
@@ -53,9 +53,9 @@ self_test() {
     found 'another hash' 1 'hashes extend: no row'
     : >"$scratch/tree/lib/redis/scripts/shrink.lua"
     found 'a script without a row' 2 'hashes shrink: the script'
-    echo 'rule("A77")' >>"$scratch/tree/cli/conform/stories.c"
+    echo 'rule("A77")' >>"$scratch/tree/cli/conform/stories_hold.c"
     found 'a rule that is not there' 3 'rules A77'
-    echo '    {"drought", "no rain", play, false},' >>"$scratch/tree/cli/conform/stories.c"
+    echo '    {"drought", "no rain", .play = play},' >>"$scratch/tree/cli/conform/stories_hold.c"
     found 'a story that is not there' 4 'stories drought'
     echo '#define X "libredlock:ghost:"' >>"$scratch/tree/lib/redis/command_data.h"
     found 'a key that is not there' 5 'names libredlock:ghost:'

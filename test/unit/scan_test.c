@@ -1,8 +1,8 @@
 /* What redlock ls and top make of the keys that the nodes have: names, votes, quorums, left-overs,
  * keys of others, readers, permits, lines. Five nodes that have what a case gives them. */
-#include "scan/key.h"
 #include "scan/list.h"
 #include "scan/order.h"
+#include "scan/seen.h"
 #include "unit/check.h"
 
 #define NODES 5
