@@ -1,16 +1,136 @@
 /* See ask.h. */
 #include "doctor/ask.h"
 
+#include <assert.h>
 #include <hiredis/hiredis.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
-#include "doctor/info.h"
-#include "doctor/probe.h"
 #include "doctor/trial.h"
+#include "redis/reply.h"
 #include "tool/utf8.h"
 #include "wire/clock.h"
 #include "wire/connection.h"
+#include "wire/info.h"
 #include "wire/wires.h"
+
+#define TEXT(name, field) \
+    { name, offsetof(struct rl_facts, field), false }
+#define NUMBER(name, field) \
+    { name, offsetof(struct rl_facts, field), true }
+
+static const struct {
+    const char *name;
+    size_t offset;
+    bool is_number;
+} fields[] = {
+    TEXT("redis_mode", mode), /* of Valkey server_mode, see below */
+    TEXT("run_id", run_id),
+    TEXT("master_replid", replid),
+    TEXT("role", role),
+    TEXT("maxmemory_policy", policy),
+    TEXT("aof_last_write_status", aof_write),
+    TEXT("rdb_last_bgsave_status", bgsave),
+    NUMBER("connected_slaves", replicas),
+    NUMBER("uptime_in_seconds", uptime_s),
+    NUMBER("maxmemory", maxmemory),
+    NUMBER("used_memory", used_memory),
+    NUMBER("aof_enabled", aof_enabled),
+    NUMBER("loading", loading),
+    NUMBER("evicted_keys", evicted),
+};
+
+static void read_info(struct rl_facts *facts, const char *info) {
+    char host[RL_FACT_MAX], port[RL_FACT_MAX];
+    assert(info != NULL);
+    rl_info_read(&facts->judged, info, strlen(info));
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        char *field = (char *)facts + fields[i].offset;
+        if (fields[i].is_number) {
+            *(int64_t *)(void *)field = rl_wire_info_number(info, fields[i].name);
+        } else {
+            rl_wire_info_text(info, fields[i].name, field);
+        }
+    }
+    rl_wire_info_text(info, "master_host", host);
+    rl_wire_info_text(info, "master_port", port);
+    snprintf(facts->master, sizeof facts->master, "%s%s%s", host, host[0] != '\0' ? ":" : "", port);
+    if (facts->mode[0] == '\0') {
+        rl_wire_info_text(info, "server_mode", facts->mode);
+    }
+    rl_wire_info_server(info, facts->server, facts->version);
+}
+
+int64_t rl_doctor_quarantine_s(const struct rl_facts *facts) {
+    const struct rl_args *args = facts->wire->args;
+    /* A second of the node's uptime may have only begun, so clients count one less. */
+    int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
+    int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->uptime_s;
+    return args->guard == REDLOCK_GUARD_STRICT && left_s > 0 ? left_s : 0;
+}
+
+/* What is behind a port that takes connections and does not speak Redis: TLS, or another server.
+ *
+ * What it said first tells; if it said nothing, its answer to the beginning of a TLS handshake, on
+ * a connection of its own.
+ *
+ * Failure modes: what answers in another way is shown by its first bytes, as printable text. What
+ * says nothing in either case stays unknown: it may well be Redis, and hang. */
+#define PROBE_MS 500
+
+/* A ClientHello of TLS 1.2 with no extension, for ciphers that most know. A server with others
+ * answers with an alert, which tells as much. */
+static const char client_hello[] =
+    "\x16\x03\x01\x00\x33"             /* handshake, 51 bytes */
+    "\x01\x00\x00\x2f\x03\x03"         /* ClientHello, 47 bytes, TLS 1.2 */
+    "redlock-doctor asks: who's there" /* random: 32 bytes */
+    "\x00"                             /* no session */
+    "\x00\x08\xc0\x2f\xc0\x30\xc0\x2b\x00\x9c"
+    "\x01"; /* compression: none, by the zero that ends the string */
+static_assert(sizeof client_hello == 5 + 51, "as it says of itself");
+
+/* What is said to that. Returns how many bytes came back; 0: none, or no connection. */
+static size_t shake_hands(struct rl_wire *wire, char answer[RL_WIRE_FIRST_MAX]) {
+    const size_t length = sizeof client_hello;
+    ssize_t got = 0;
+    if (rl_wire_connect(wire)) {
+        redisContext *context = wire->context;
+        redisSetTimeout(context, (struct timeval){.tv_usec = PROBE_MS * 1000});
+        if (send(context->fd, client_hello, length, MSG_NOSIGNAL) == (ssize_t)length) {
+            got = recv(context->fd, answer, RL_WIRE_FIRST_MAX, 0);
+        }
+    }
+    rl_wire_disconnect(wire);
+    return got > 0 ? (size_t)got : 0;
+}
+
+static void probe(struct rl_facts *facts) {
+    struct rl_wire *wire = facts->wire;
+    const char *failed_at = wire->failed_at;
+    char answer[RL_WIRE_FIRST_MAX], shown[32], failure[RL_WIRE_TEXT_MAX];
+    size_t length = wire->first_length;
+    memcpy(answer, wire->first, sizeof answer);
+    memcpy(failure, wire->failure, sizeof failure);
+    if (length == 0) {
+        length = shake_hands(wire, answer);
+    }
+    wire->failed_at = failed_at; /* of the connection before this one */
+    memcpy(wire->failure, failure, sizeof wire->failure);
+    if (length == 0 || answer[0] == '+' || answer[0] == '-') { /* nothing, or Redis after all */
+        return;
+    }
+    const char *stranger = rl_reply_stranger(answer, length);
+    if (stranger != NULL) {
+        facts->wants_tls = strcmp(stranger, RL_REPLY_TLS) == 0;
+        snprintf(facts->other, sizeof facts->other, "%s", stranger);
+        return;
+    }
+    snprintf(facts->other, sizeof facts->other, "a server that answers PING with \"%s\"",
+             tool_utf8_clean(answer, length < 24 ? length : 24, shown, sizeof shown));
+}
 
 /* -- Single questions -- */
 
@@ -21,7 +141,7 @@ static void ask_info(struct rl_facts *facts) {
         return;
     }
     if (reply->str != NULL) {
-        rl_doctor_read_info(facts, reply->str);
+        read_info(facts, reply->str);
     }
     freeReplyObject(reply);
 }
@@ -51,7 +171,7 @@ static void ask_otherwise(struct rl_facts *facts) {
         wire->failed_at = "TLS";
         memcpy(wire->failure, wire->tls_end, sizeof wire->failure);
     } else {
-        rl_doctor_probe(facts);
+        probe(facts);
     }
 }
 

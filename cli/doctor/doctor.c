@@ -1,18 +1,117 @@
 /* See doctor.h. */
 #include "doctor/doctor.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/acl.h"
 #include "doctor/ask.h"
 #include "doctor/judge_node.h"
 #include "doctor/judge_nodes.h"
 #include "doctor/show.h"
 #include "exits.h"
+#include "redis/command.h"
+#include "redis/url.h"
 #include "say.h"
+#include "tool/json.h"
 #include "tool/utf8.h"
 #include "wire/wires.h"
+
+#define PREFIX_MAX 200
+
+static const char commands[] =
+    /* connecting; INFO is for the guard */
+    "+ping +select +client|setname +info "
+    /* a lock, and what its scripts do */
+    "+set +eval +evalsha +get +del +pttl +pexpire +exists "
+    /* who holds it; releases that are announced */
+    "+type +getrange +publish +subscribe +unsubscribe "
+    /* the line of those who wait, and TIME for doctor as well */
+    "+zadd +zrem +zrange +zrank +zcard +zpopmin +pubsub|numsub +time "
+    /* readers, besides */
+    "+zscore +zcount +zrangebyscore +zremrangebyscore +pexpireat "
+    /* semaphores, besides */
+    "+mget "
+    /* redlock ls and top */
+    "+scan "
+    /* doctor */
+    "+config|get";
+
+/* Those alone that redlock ls and top use: nobody can change anything with them. */
+static const char reading_commands[] =
+    "+ping +select +info +time +scan +getrange +pttl +type +mget +zcard +zrange";
+
+/* As a pattern that matches it and nothing else. False: it does not fit. */
+static bool escape(const char *prefix, char *out, size_t size) {
+    size_t used = 0;
+    for (const char *at = prefix; *at != '\0'; at++) {
+        bool is_special = strchr("*?[]\\", *at) != NULL;
+        if (*at <= ' ' || *at > '~' || *at == '"' || *at == '\'' || used + 3 > size) {
+            return false;
+        }
+        if (is_special) {
+            out[used++] = '\\';
+        }
+        out[used++] = *at;
+    }
+    out[used] = '\0';
+    return true;
+}
+
+static bool is_name(const char *name) {
+    size_t length = strlen(name);
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\'') {
+            return false;
+        }
+    }
+    return length > 0 && length <= RL_URL_USER_MAX;
+}
+
+/* Prints what a user of the nodes needs. Returns the exit status. */
+static int print_acl(const struct rl_args *args) {
+    char prefix[PREFIX_MAX], keys[3 * PREFIX_MAX + 64], line[1280];
+    if (!is_name(args->acl)) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--acl: the name of a user is printable characters without spaces and "
+                       "quotes, at most %d",
+                       RL_URL_USER_MAX);
+    }
+    if (!escape(args->key_prefix != NULL ? args->key_prefix : "", prefix, sizeof prefix)) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "--key-prefix: for an ACL it is printable characters without spaces and "
+                       "quotes, not more than 100");
+    }
+    /* All that the library keeps beside a resource has it between braces; but for its counter. The
+     * node's secret is of no resource. */
+    int length = prefix[0] == '\0'
+                     ? snprintf(keys, sizeof keys, "~*")
+                     : snprintf(keys, sizeof keys,
+                                "~%s* ~" RL_COMMAND_COUNTER_PREFIX "%s* ~" RL_COMMAND_PREFIX
+                                "*:{%s* ~" RL_COMMAND_SECRET,
+                                prefix, prefix, prefix);
+    assert(length > 0 && (size_t)length < sizeof keys);
+    length = args->read_only ? snprintf(line, sizeof line,
+                                        "ACL SETUSER %s reset on >PASSWORD %s resetchannels %s",
+                                        args->acl, keys, reading_commands)
+                             : snprintf(line, sizeof line,
+                                        "ACL SETUSER %s reset on >PASSWORD %s &redlock:%s* "
+                                        "&" RL_COMMAND_CLIENT_CHANNEL "* %s",
+                                        args->acl, keys, prefix, commands);
+    assert(length > 0 && (size_t)length < sizeof line);
+    (void)length;
+    if (args->json) {
+        struct tool_json json = {.file = stdout};
+        tool_json_open(&json, NULL, '{');
+        tool_json_text(&json, "acl", line);
+        tool_json_close(&json, '}');
+        tool_json_end(&json);
+    } else {
+        printf("%s\n", line);
+    }
+    return RL_EXIT_OK;
+}
 
 static int examine(struct rl_facts *facts, struct rl_args *args) {
     struct rl_findings findings = {0};
@@ -35,7 +134,7 @@ int rl_cmd_doctor(struct rl_args *args) {
                        tool_utf8_clean(word, strlen(word), shown, sizeof shown));
     }
     if (args->acl != NULL) {
-        return rl_doctor_acl(args);
+        return print_acl(args);
     }
     struct rl_wire *wires = NULL;
     int status = rl_wires_open(&wires, args, rl_wires_answer_ms(args));

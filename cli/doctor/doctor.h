@@ -2,15 +2,20 @@
  *
  *     ask (ask.h)              every node at once, a thread each: facts
  *     judge (judge_node.h,     facts become findings: what was looked at, how bad it is, and what
- *            judge_nodes.h,    to do about it
- *            judge_tls.h)
+ *            judge_nodes.h)    to do about it
  *     show (show.h)            findings, as a screen or as JSON; the worst is the exit status
  *
- * With --acl it asks no node, and prints the line that makes a user (acl.h).
+ * With --acl it asks no node, and prints the line that makes a user.
  *
- * Failure modes: a node that does not answer is a finding, not an end; so is a command that the
- * node forbids. Nothing waits longer than the timeouts of the command line, not for an answer
- * without end either, but for the system's own look-up of a host name.
+ * That is the whole: locks of one and of several keys, watchdog, fences, waiting in turn, releases
+ * that are announced, queries, the guard, elections, and doctor itself. What may be left out is in
+ * docs/operations.md. That it is enough, and that nothing in it is idle, is tried on nodes by
+ * test/cli/acl_test.sh.
+ *
+ * Failure modes: a name or a prefix that does not fit into an ACL is refused with a sentence. A
+ * node that does not answer is a finding, not an end; so is a command that the node forbids.
+ * Nothing waits longer than the timeouts of the command line, not for an answer without end either,
+ * but for the system's own look-up of a host name.
  *
  * Of the library's inside this folder knows three headers: the commands, INFO and the classes of
  * errors (redis/command.h, info.h, reply.h). doctor tries what the library sends, and sees what it

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/info.h"
-#include "doctor/judge_tls.h"
+#include "doctor/ask.h"
+#include "doctor/judge_nodes.h"
 #include "redis/command.h"
 #include "redis/reply.h"
 #include "say.h"

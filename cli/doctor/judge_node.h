@@ -4,8 +4,8 @@
 #ifndef RL_CLI_DOCTOR_JUDGE_NODE_H
 #define RL_CLI_DOCTOR_JUDGE_NODE_H
 
-#include "doctor/facts.h"
-#include "doctor/findings.h"
+#include "doctor/ask.h"
+#include "doctor/show.h"
 
 void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node);
 

@@ -3,8 +3,14 @@
 #ifndef RL_CLI_DOCTOR_JUDGE_NODES_H
 #define RL_CLI_DOCTOR_JUDGE_NODES_H
 
-#include "doctor/facts.h"
-#include "doctor/findings.h"
+#include "doctor/ask.h"
+#include "doctor/show.h"
+
+/* Whether the certificate of a node is looked at; what is wrong with one is why it is not reachable
+ * (judge_node.h). */
+
+/* Nothing, for a node without TLS. */
+void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *facts, int node);
 
 /* Returns after how many seconds a quorum votes for strict clients: 0 if it does, or if too few
  * nodes can be used. */

@@ -4,17 +4,240 @@
 #include <assert.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "doctor/attempt.h"
-#include "doctor/trial_modes.h"
 #include "redis/command.h"
 #include "redis/info.h"
 #include "redis/reply.h"
+#include "tool/utf8.h"
 #include "wire/connection.h"
 
-static void make_names(struct rl_trials *trial) {
+#define TTL_MS 10000
+#define TTL "10000"
+
+struct trials {
+    struct rl_facts *facts;
+    char key[RL_FACT_MAX];
+    char channel[RL_FACT_MAX + 16];
+    char client[sizeof RL_COMMAND_CLIENT_CHANNEL + RL_CLIENT_ID_LEN]; /* the channel of one */
+    char token[RL_COMMAND_TOKEN_LEN + 1];
+};
+
+/* Notes what is wrong with a reply, and frees it. Whether nothing is. */
+static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, bool is_good) {
+    char *out = trials->facts->trials[which];
+    const char *why = reply == NULL                      ? rl_wire_error(trials->facts->wire)
+                      : reply->type == REDIS_REPLY_ERROR ? reply->str
+                      : is_good                          ? ""
+                                                         : "protocol error: unexpected reply";
+    tool_utf8_clean(why, strlen(why), out, RL_FACT_MAX);
+    if (reply != NULL) {
+        freeReplyObject(reply);
+    }
+    return out[0] == '\0';
+}
+
+/* Whether the node has forgotten, or never had, the script. */
+static bool lacks_script(const redisReply *reply) {
+    return reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+           strncmp(reply->str, "NOSCRIPT", 8) == 0;
+}
+
+/* Sends the very command of the library. NULL: it cannot be sent, or is not answered. */
+static redisReply *send_command(struct trials *trials, const struct rl_command *command) {
+    char *wire = malloc(rl_command_room(command->target));
+    if (wire == NULL) {
+        return NULL;
+    }
+    size_t length = rl_command_format(wire, command);
+    redisAppendFormattedCommand(trials->facts->wire->context, wire, length);
+    free(wire);
+    return rl_wire_reply(trials->facts->wire);
+}
+
+/* The command, of the trial's key; its token too, unless it has one. */
+static redisReply *run(struct trials *trials, struct rl_command command) {
+    const struct rl_bytes name = {trials->key, strlen(trials->key)};
+    const bool is_permit = command.lock_mode == RL_PERMIT;
+    const struct rl_target target = {.resources = &name,
+                                     .n = 1,
+                                     .retention_ms = TTL_MS,
+                                     .permits = is_permit,
+                                     .take = is_permit,
+                                     .holder = ""};
+    command.target = &target;
+    command.token = command.token != NULL ? command.token : trials->token;
+    command.ttl_ms = TTL_MS;
+    command.grace_ms = TTL_MS;
+    redisReply *reply = send_command(trials, &command);
+    if (lacks_script(reply)) {
+        freeReplyObject(reply);
+        command.whole_script = true;
+        reply = send_command(trials, &command);
+    }
+    return reply;
+}
+
+/* As rl_reply_judge(). What is an error or missing is no answer of Redis here. */
+static struct rl_answer judge(const struct rl_command *command, redisReply *reply) {
+    struct rl_answer answer = {.verdict = RL_NOT_REDIS};
+    if (reply != NULL && reply->type != REDIS_REPLY_ERROR) {
+        answer = rl_reply_judge(command->kind, reply);
+    }
+    return answer;
+}
+
+/* A command that the library does not send, with the trial's key for %s: its answer is ignored. */
+static void forget(struct trials *trials, const char *format) {
+    redisReply *reply = rl_wire_command(trials->facts->wire, format, trials->key);
+    if (reply != NULL) {
+        freeReplyObject(reply);
+    }
+}
+
+/* A command, and what the node has to answer. */
+struct step {
+    struct rl_command command;
+    enum rl_verdict verdict;
+    uint32_t waiting; /* of the answer; how many read */
+    uint8_t which;
+};
+
+/* Whether each is answered as it should be. */
+static bool play(struct trials *trials, enum rl_trial about, const struct step *steps, size_t n) {
+    bool is_good = true;
+    for (size_t i = 0; is_good && i < n; i++) {
+        const struct step *step = &steps[i];
+        struct redisReply *reply = run(trials, step->command);
+        const struct rl_answer answer = judge(&step->command, reply);
+        const bool is_answer = answer.verdict != RL_NOT_REDIS;
+        is_good = answer.verdict == step->verdict && answer.line.waiting == step->waiting &&
+                  answer.line.which == step->which;
+        if (note(trials, about, reply, is_answer) && !is_good) {
+            snprintf(trials->facts->trials[about], RL_FACT_MAX,
+                     "NOPERM one of its commands is forbidden");
+        }
+    }
+    return is_good;
+}
+
+static bool may_try(const struct trials *trials) {
+    return trials->facts->trials[RL_TRIAL_SET][0] == '\0' &&
+           trials->facts->trials[RL_TRIAL_RELEASE][0] == '\0';
+}
+
+/* number: behind the client. */
+static void make_token(const struct trials *trials, const char *number,
+                       char token[RL_COMMAND_TOKEN_LEN + 1]) {
+    int length = snprintf(token, RL_COMMAND_TOKEN_LEN + 1, "%.*s%s", RL_CLIENT_ID_LEN,
+                          trials->token, number);
+    assert(length == RL_COMMAND_TOKEN_LEN);
+    (void)length;
+}
+
+/* Two read; neither can become the writer while the other reads, and the second is told that they
+ * would wait for each other; a writer notes that it waits, and new readers are kept out; the one
+ * that is left becomes the writer, another waits to read and leaves; it reads again, releases. */
+static void try_readers(struct trials *trials) {
+    char other[RL_COMMAND_TOKEN_LEN + 1], waiter[RL_COMMAND_TOKEN_LEN + 1];
+    if (!may_try(trials)) {
+        return;
+    }
+    snprintf(other, sizeof other, "%c%s", trials->token[0] == '0' ? '1' : '0', trials->token + 1);
+    make_token(trials, "0123456789abcdef01234567", waiter);
+    const struct rl_command share = {.kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED};
+    const struct rl_command upgrade = {.kind = RL_COMMAND_UPGRADE, .lock_mode = RL_SHARED};
+    const struct rl_command extend = {.kind = RL_COMMAND_EXTEND, .lock_mode = RL_SHARED};
+    const struct rl_command release = {
+        .kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED, .mode = RL_RELEASE_SERVE};
+    const struct rl_command intend = {.kind = RL_COMMAND_RELEASE_LINE, .token = other};
+    struct rl_command share_other = share, upgrade_other = upgrade, release_other = release,
+                      convert = extend, note = intend, drop = intend;
+    share_other.token = upgrade_other.token = release_other.token = other;
+    convert.converts = true;
+    note.intent_ms = TTL_MS;
+    drop.intent_ms = RL_INTENT_DROP;
+    const struct step steps[] = {
+        {share, RL_YES, 0, 0},
+        {share_other, RL_YES, 0, 0},
+        {extend, RL_YES, 0, 0},
+        {{.kind = RL_COMMAND_READER}, RL_YES, 2, 0},
+        {upgrade, RL_NO, 0, RL_UPGRADE_OTHERS},
+        {upgrade_other, RL_NO, 0, RL_UPGRADE_MEETS_UPGRADE},
+        {release_other, RL_YES, 0, 0},
+        {note, RL_NO, 0, 0},
+        {share_other, RL_NO, 0, 1},
+        {drop, RL_NO, 0, 0},
+        {share_other, RL_YES, 0, 0},
+        {release_other, RL_YES, 0, 0},
+        {upgrade, RL_YES, 0, 0},
+        {{.kind = RL_COMMAND_JOIN, .lock_mode = RL_SHARED, .token = waiter}, RL_NO, 0, 0},
+        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED, .token = waiter}, RL_YES, 0, 0},
+        {convert, RL_YES, 0, 0},
+        {release, RL_YES, 0, 0},
+    };
+    if (!play(trials, RL_TRIAL_READERS, steps, sizeof steps / sizeof steps[0])) {
+        forget(trials, "DEL %s");
+        forget(trials, "DEL " RL_COMMAND_READERS_PREFIX "{%s}");
+        forget(trials, "DEL " RL_COMMAND_INTENT_PREFIX "{%s}");
+        forget(trials, "DEL " RL_COMMAND_UPGRADE_PREFIX "{%s}");
+        forget(trials, "DEL " RL_COMMAND_LINE_SHARED_PREFIX "{%s}");
+    }
+}
+
+/* A semaphore of one permit: the first client gets it, the second waits, leaves, waits again, and
+ * is not there when the permit is released; then the number is set, and asked for. */
+static void try_permits(struct trials *trials) {
+    static const struct rl_slots slot = {.at = {0}, .n = 1};
+    char first[RL_COMMAND_TOKEN_LEN + 1], second[RL_COMMAND_TOKEN_LEN + 1];
+    if (!may_try(trials)) {
+        return;
+    }
+    make_token(trials, "010000000000000000000001", first); /* for one permit each */
+    make_token(trials, "010000000000000000000002", second);
+    const struct rl_command join = {
+        .kind = RL_COMMAND_JOIN, .lock_mode = RL_PERMIT, .token = second, .from = RL_NO_SLOT};
+    const struct rl_command take = {.kind = RL_COMMAND_TAKE,
+                                    .lock_mode = RL_PERMIT,
+                                    .token = first,
+                                    .has_turn = true,
+                                    .slots = &slot};
+    const struct step steps[] = {
+        {{.kind = RL_COMMAND_JOIN,
+          .lock_mode = RL_PERMIT,
+          .token = first,
+          .from = RL_NO_SLOT,
+          .join = RL_JOIN_PEEK},
+         RL_YES,
+         0,
+         0},
+        {take, RL_YES, 0, 0},
+        {join, RL_NO, 0, 0},
+        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT, .token = second}, RL_YES, 0, 0},
+        {join, RL_NO, 0, 0},
+        {take, RL_YES, 1, 0}, /* as when its answer was lost; now it counts who waits */
+        {{.kind = RL_COMMAND_RELEASE_PERMIT,
+          .lock_mode = RL_PERMIT,
+          .token = first,
+          .mode = RL_RELEASE_SERVE,
+          .slots = &slot},
+         RL_YES,
+         0,
+         0},
+        {{.kind = RL_COMMAND_SET_PERMITS, .lock_mode = RL_PERMIT}, RL_YES, 0, 0},
+        {{.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = RL_NO_SLOT}, RL_YES, 1, 0},
+        {{.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = 0}, RL_NO, 0, 0},
+    };
+    play(trials, RL_TRIAL_PERMITS, steps, sizeof steps / sizeof steps[0]);
+    /* The number lives for a day. */
+    forget(trials, "DEL " RL_COMMAND_PERMITS_PREFIX "{%s}");
+    forget(trials, "DEL " RL_COMMAND_SLOT_PREFIX "0:{%s}");
+    forget(trials, "DEL " RL_COMMAND_LINE_PREFIX "permits:{%s}");
+}
+
+static void make_names(struct trials *trial) {
     unsigned char random[RL_COMMAND_TOKEN_LEN / 2] = {0};
     const char *prefix = trial->facts->wire->args->key_prefix;
     ssize_t length = getrandom(random, sizeof random, 0);
@@ -31,31 +254,30 @@ static void make_names(struct rl_trials *trial) {
 }
 
 /* As the library does: by its hash, and whole if the node does not have it. */
-static redisReply *eval(struct rl_trials *trial, enum rl_command_kind kind) {
-    redisReply *reply = rl_wire_command(trial->facts->wire, "EVALSHA %s 1 %s %s " RL_ATTEMPT_TTL,
+static redisReply *eval(struct trials *trial, enum rl_command_kind kind) {
+    redisReply *reply = rl_wire_command(trial->facts->wire, "EVALSHA %s 1 %s %s " TTL,
                                         rl_command_script_sha1(kind), trial->key, trial->token);
-    if (rl_attempt_lacks_script(reply)) {
+    if (lacks_script(reply)) {
         freeReplyObject(reply);
-        reply = rl_wire_command(trial->facts->wire, "EVAL %s 1 %s %s " RL_ATTEMPT_TTL,
-                                rl_command_script(kind), trial->key, trial->token);
+        reply = rl_wire_command(trial->facts->wire, "EVAL %s 1 %s %s " TTL, rl_command_script(kind),
+                                trial->key, trial->token);
     }
     return reply;
 }
 
-static void try_key(struct rl_trials *trial) {
-    redisReply *reply = rl_wire_command(trial->facts->wire, "SET %s %s NX PX " RL_ATTEMPT_TTL,
-                                        trial->key, trial->token);
+static void try_key(struct trials *trial) {
+    redisReply *reply =
+        rl_wire_command(trial->facts->wire, "SET %s %s NX PX " TTL, trial->key, trial->token);
     bool is_set = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    rl_attempt_note(trial, RL_TRIAL_SET, reply, is_set);
+    note(trial, RL_TRIAL_SET, reply, is_set);
     /* Without a key, because SET was refused, the scripts answer 0 if they may run. */
     reply = eval(trial, RL_COMMAND_EXTEND);
-    rl_attempt_note(
-        trial, RL_TRIAL_EXTEND, reply,
-        reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
+    note(trial, RL_TRIAL_EXTEND, reply,
+         reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
     reply = eval(trial, RL_COMMAND_RELEASE);
-    bool is_released = rl_attempt_note(
-        trial, RL_TRIAL_RELEASE, reply,
-        reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
+    bool is_released =
+        note(trial, RL_TRIAL_RELEASE, reply,
+             reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
     if (is_set && !is_released) {
         reply = rl_wire_command(trial->facts->wire, "DEL %s", trial->key);
         if (reply != NULL) {
@@ -69,7 +291,7 @@ static void try_key(struct rl_trials *trial) {
 /* It works, or the server does not know it, or it is a finding. The key is gone by now. A client
  * would try the same, by what INFO says. After all others but SUBSCRIBE: what is between client and
  * server may end the connection (lib/redis/native.h). */
-static void try_native(struct rl_trials *trial) {
+static void try_native(struct trials *trial) {
     const struct rl_info *info = &trial->facts->judged;
     const bool has_delex = rl_info_has_delex(info);
     if (!has_delex && !rl_info_has_delifeq(info)) {
@@ -77,10 +299,10 @@ static void try_native(struct rl_trials *trial) {
     }
     const enum rl_command_kind kind = has_delex ? RL_COMMAND_DELEX : RL_COMMAND_DELIFEQ;
     assert(rl_command_is_native_release(kind));
-    redisReply *reply = rl_attempt_run(trial, (struct rl_command){.kind = kind});
+    redisReply *reply = run(trial, (struct rl_command){.kind = kind});
     bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
-        rl_attempt_note(trial, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
+        note(trial, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
     } else if (reply != NULL) {
         freeReplyObject(reply);
     }
@@ -90,33 +312,33 @@ static void try_native(struct rl_trials *trial) {
 
 #define FENCE UINT64_C(1) /* of a counter of the doctor's own */
 
-static bool try_script(struct rl_trials *trial, enum rl_trial which, enum rl_command_kind kind,
+static bool try_script(struct trials *trial, enum rl_trial which, enum rl_command_kind kind,
                        enum rl_verdict wanted) {
     const struct rl_command command = {.kind = kind, .counter = FENCE};
-    redisReply *reply = rl_attempt_run(trial, command);
-    const bool is_good = rl_attempt_judge(&command, reply).verdict == wanted;
-    return rl_attempt_note(trial, which, reply, is_good);
+    redisReply *reply = run(trial, command);
+    const bool is_good = judge(&command, reply).verdict == wanted;
+    return note(trial, which, reply, is_good);
 }
 
 /* Key and counter end by their ttl if they cannot be deleted. */
-static void try_fence(struct rl_trials *trial) {
+static void try_fence(struct trials *trial) {
     bool is_fenced = try_script(trial, RL_TRIAL_FENCE, RL_COMMAND_TAKE, RL_YES);
     try_script(trial, RL_TRIAL_RAISE, RL_COMMAND_RAISE, is_fenced ? RL_YES : RL_NO);
-    rl_attempt_forget(trial, "DEL %s");
-    rl_attempt_forget(trial, "DEL " RL_COMMAND_COUNTER_PREFIX "%s");
+    forget(trial, "DEL %s");
+    forget(trial, "DEL " RL_COMMAND_COUNTER_PREFIX "%s");
 }
 
 /* -- The line -- */
 
 /* One step of it, after which so many wait. The scripts overlook some refusals; then they answer,
  * but not what they should. */
-static bool try_step(struct rl_trials *trial, struct rl_command command, enum rl_verdict verdict,
+static bool try_step(struct trials *trial, struct rl_command command, enum rl_verdict verdict,
                      uint32_t waiting) {
-    redisReply *reply = rl_attempt_run(trial, command);
-    struct rl_answer answer = rl_attempt_judge(&command, reply);
+    redisReply *reply = run(trial, command);
+    struct rl_answer answer = judge(&command, reply);
     bool is_answer = answer.verdict != RL_NOT_REDIS;
     bool is_good = answer.verdict == verdict && answer.line.waiting == waiting;
-    if (rl_attempt_note(trial, RL_TRIAL_LINE, reply, is_answer) && !is_good) {
+    if (note(trial, RL_TRIAL_LINE, reply, is_answer) && !is_good) {
         snprintf(trial->facts->trials[RL_TRIAL_LINE], RL_FACT_MAX,
                  "NOPERM one of its commands is forbidden");
     }
@@ -126,7 +348,7 @@ static bool try_step(struct rl_trials *trial, struct rl_command command, enum rl
 /* Two clients: the first has the turn, the second waits, leaves, waits again, is passed the lock,
  * is handed it, and is not there. So each command of the scripts is tried. Where a node cannot know
  * that it is not there it has the lock, for a moment. */
-static void try_line(struct rl_trials *trial) {
+static void try_line(struct trials *trial) {
     char second[RL_PLACE_LEN + 1];
     snprintf(second, sizeof second, "%.*s%s", RL_CLIENT_ID_LEN, trial->token,
              "0123456789abcdef01234567");
@@ -145,39 +367,38 @@ static void try_line(struct rl_trials *trial) {
                                                 .lease_ms = 1},
                             RL_YES, 0);
     if (!is_good) {
-        rl_attempt_forget(trial, "DEL %s");
-        rl_attempt_forget(trial, "DEL " RL_COMMAND_LINE_PREFIX "{%s}");
+        forget(trial, "DEL %s");
+        forget(trial, "DEL " RL_COMMAND_LINE_PREFIX "{%s}");
     }
     redisReply *reply;
     if (is_good) { /* the scripts do without it, in two round trips */
         reply = rl_wire_command(trial->facts->wire, "GET " RL_COMMAND_SECRET);
-        rl_attempt_note(
+        note(
             trial, RL_TRIAL_LINE, reply,
             reply != NULL && (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_NIL));
     }
     reply = rl_wire_command(trial->facts->wire, "PUBSUB NUMSUB %s", trial->client);
-    rl_attempt_note(trial, RL_TRIAL_NUMSUB, reply,
-                    reply != NULL && reply->type == REDIS_REPLY_ARRAY);
+    note(trial, RL_TRIAL_NUMSUB, reply, reply != NULL && reply->type == REDIS_REPLY_ARRAY);
 }
 
-static void try_publish(struct rl_trials *trial, enum rl_trial which, const char *channel) {
+static void try_publish(struct trials *trial, enum rl_trial which, const char *channel) {
     redisReply *reply = rl_wire_command(trial->facts->wire, "PUBLISH %s %s", channel, "");
-    rl_attempt_note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_INTEGER);
+    note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_INTEGER);
 }
 
-static void try_subscribe(struct rl_trials *trial, enum rl_trial which, const char *channel) {
+static void try_subscribe(struct trials *trial, enum rl_trial which, const char *channel) {
     redisReply *reply = rl_wire_command(trial->facts->wire, "SUBSCRIBE %s", channel);
-    rl_attempt_note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_ARRAY);
+    note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_ARRAY);
 }
 
 void rl_doctor_try(struct rl_facts *facts) {
-    struct rl_trials trial = {.facts = facts};
+    struct trials trial = {.facts = facts};
     make_names(&trial);
     try_key(&trial);
     try_fence(&trial);
     try_line(&trial);
-    rl_doctor_try_readers(&trial);
-    rl_doctor_try_permits(&trial);
+    try_readers(&trial);
+    try_permits(&trial);
     try_publish(&trial, RL_TRIAL_TURN, trial.client);
     try_publish(&trial, RL_TRIAL_PUBLISH, trial.channel);
     try_native(&trial);

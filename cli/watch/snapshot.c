@@ -17,6 +17,18 @@ static struct rl_item *add(struct rl_snapshot *snapshot, enum rl_item_kind kind)
     return item;
 }
 
+/* The one of the same kind, whose it is and (of a slot) number; or NULL. */
+static const struct rl_item *find(const struct rl_snapshot *snapshot, const struct rl_item *item) {
+    for (size_t i = 0; i < snapshot->n; i++) {
+        const struct rl_item *other = &snapshot->items[i];
+        const bool is_same_slot = item->kind != RL_ITEM_SLOT || other->number == item->number;
+        if (other->kind == item->kind && is_same_slot && strcmp(other->id, item->id) == 0) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
 /* text may be a token with slots in front of it and a name behind: its digits are whose it is. */
 static void set_token(struct rl_item *item, const char *text) {
     const char *at = strchr(text, '@'), *colon = strchr(text, ':');
@@ -110,7 +122,7 @@ static void take_over(struct rl_snapshot *snapshot, const struct rl_found *found
                       const struct rl_snapshot *old) {
     for (size_t i = 0; i < old->n; i++) {
         const struct rl_item *item = &old->items[i];
-        if (is_unknown(found, item->kind) && rl_snapshot_find(snapshot, item) == NULL) {
+        if (is_unknown(found, item->kind) && find(snapshot, item) == NULL) {
             *add(snapshot, item->kind) = *item;
         }
     }
@@ -186,24 +198,93 @@ void rl_snapshot_free(struct rl_snapshot *snapshot) {
     *snapshot = (struct rl_snapshot){0};
 }
 
-const struct rl_item *rl_snapshot_find(const struct rl_snapshot *snapshot,
-                                       const struct rl_item *item) {
-    for (size_t i = 0; i < snapshot->n; i++) {
-        const struct rl_item *other = &snapshot->items[i];
-        const bool is_same_slot = item->kind != RL_ITEM_SLOT || other->number == item->number;
-        if (other->kind == item->kind && is_same_slot && strcmp(other->id, item->id) == 0) {
+bool rl_snapshot_lacks(const struct rl_snapshot *snapshot, const struct rl_snapshot *old) {
+    for (size_t i = 0; i < old->n; i++) {
+        const struct rl_item *item = &old->items[i];
+        if (item->kind != RL_ITEM_LOCK && find(snapshot, item) == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+#define SLACK_MS 100 /* the two looks, and the nodes' clocks */
+
+static bool is_holder(const struct rl_item *item) {
+    return item->kind == RL_ITEM_LOCK || item->kind == RL_ITEM_READER || item->kind == RL_ITEM_SLOT;
+}
+
+/* Who has got what another had: of a lock, or of the same slot. Readers hold side by side. */
+static const struct rl_item *heir_of(const struct rl_item *item, const struct rl_snapshot *old,
+                                     const struct rl_snapshot *now) {
+    for (size_t i = 0; i < now->n; i++) {
+        const struct rl_item *other = &now->items[i];
+        const bool is_same = item->kind != RL_ITEM_SLOT || other->number == item->number;
+        if (item->kind != RL_ITEM_READER && other->kind == item->kind && is_same &&
+            find(old, other) == NULL) {
             return other;
         }
     }
     return NULL;
 }
 
-bool rl_snapshot_lacks(const struct rl_snapshot *snapshot, const struct rl_snapshot *old) {
+static const struct rl_item *had_by(const struct rl_item *item, const struct rl_snapshot *old,
+                                    const struct rl_snapshot *now) {
     for (size_t i = 0; i < old->n; i++) {
-        const struct rl_item *item = &old->items[i];
-        if (item->kind != RL_ITEM_LOCK && rl_snapshot_find(snapshot, item) == NULL) {
+        const struct rl_item *other = &old->items[i];
+        if (is_holder(other) && find(now, other) == NULL && heir_of(other, old, now) == item) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Who waited, and is among those that have got it since, by its name. */
+static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old,
+                       const struct rl_snapshot *now) {
+    for (size_t i = 0; i < now->n; i++) {
+        const struct rl_item *other = &now->items[i];
+        if (is_holder(other) && find(old, other) == NULL && strcmp(other->who, item->who) == 0) {
             return true;
         }
     }
     return false;
+}
+
+static void find_gone(const struct rl_snapshot *old, const struct rl_snapshot *now,
+                      int64_t between_ms, rl_change_cb on_change, void *data) {
+    for (size_t i = 0; i < old->n; i++) {
+        const struct rl_item *item = &old->items[i];
+        struct rl_change change = {.item = item};
+        if (find(now, item) != NULL) {
+            continue;
+        }
+        if (!is_holder(item)) {
+            change.type = RL_CHANGE_LEFT;
+            if (!has_got_it(item, old, now)) {
+                on_change(&change, data);
+            }
+        } else if (heir_of(item, old, now) == NULL) {
+            const bool is_over = item->left_ms >= 0 && item->left_ms <= between_ms + SLACK_MS;
+            change.type = is_over ? RL_CHANGE_ENDED : RL_CHANGE_RELEASED;
+            on_change(&change, data);
+        }
+    }
+}
+
+void rl_changes(const struct rl_snapshot *old, const struct rl_snapshot *now, int64_t between_ms,
+                rl_change_cb on_change, void *data) {
+    find_gone(old, now, between_ms, on_change, data);
+    for (size_t i = 0; i < now->n; i++) {
+        const struct rl_item *item = &now->items[i];
+        struct rl_change change = {.type = RL_CHANGE_WAITS, .item = item};
+        if (find(old, item) != NULL) {
+            continue;
+        }
+        if (is_holder(item)) {
+            change.from = had_by(item, old, now);
+            change.type = change.from != NULL ? RL_CHANGE_HANDED_OVER : RL_CHANGE_HELD;
+        }
+        on_change(&change, data);
+    }
 }

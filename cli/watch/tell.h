@@ -10,7 +10,7 @@
 
 #include "args.h"
 #include "kick/note.h"
-#include "watch/changes.h"
+#include "watch/snapshot.h"
 
 struct rl_watch_tell {
     const struct rl_args *args;

@@ -12,12 +12,122 @@
 #include "ask_keys.h"
 #include "exits.h"
 #include "keys.h"
+#include "kick/notes.h"
 #include "output.h"
 #include "say.h"
 #include "session.h"
-#include "watch/kicks.h"
 #include "watch/snapshot.h"
 #include "watch/tell.h"
+
+#define SAME_MS 100 /* two looks at one end */
+
+/* Whether a holder that has gone was kicked: the notes of its key, when there is a new one.
+ *
+ * Happy path: look_for_kicks() asks the nodes, by a look at the key of the notes, whether
+ * there are any and since when; only if there is one that is not known are they read
+ * (kick/notes.h), on a thread of libuv's, and each new one is an event.
+ *
+ * Failure modes: the nodes do not answer, or forbid it: no event. What was noted before the watch
+ * began is not said. */
+struct kicks {
+    struct rl_session *session;
+    const struct rl_watch_tell *tell;
+    struct rl_kick_look look;
+    struct rl_kick_notes known;
+    int64_t end_ms; /* of the notes that are known, by the loop's clock */
+    bool has_begun; /* what there was at the beginning is known */
+    bool is_busy, is_wanted, is_closed;
+};
+
+/* What the thread has, apart from what the loop's thread uses. */
+struct reading {
+    uv_work_t work;
+    struct kicks *kicks;
+    struct rl_args args;
+    struct rl_kick_notes found;
+};
+
+static void read_notes(uv_work_t *work) {
+    struct reading *reading = work->data;
+    rl_kick_notes_read(&reading->args, reading->kicks->tell->key, &reading->found);
+}
+
+static bool is_known(const struct rl_kick_notes *known, const struct rl_kick_note *note) {
+    for (size_t i = 0; i < known->n; i++) {
+        if (memcmp(&known->notes[i], note, sizeof *note) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_for_kicks(struct kicks *kicks);
+
+static void go_on(struct kicks *kicks) {
+    kicks->is_busy = false;
+    kicks->has_begun = true;
+    if (kicks->is_wanted) {
+        kicks->is_wanted = false;
+        look_for_kicks(kicks);
+    }
+}
+
+static void on_read(uv_work_t *work, int status) {
+    struct reading *reading = work->data;
+    struct kicks *kicks = reading->kicks;
+    const bool tells = status == 0 && kicks->has_begun && !kicks->is_closed;
+    for (size_t i = reading->found.n; tells && i > 0; i--) { /* the oldest first */
+        const struct rl_kick_note *note = &reading->found.notes[i - 1];
+        if (!is_known(&kicks->known, note)) {
+            rl_watch_tell_kicked(kicks->tell, note);
+        }
+    }
+    if (status == 0 && reading->found.n > 0) {
+        kicks->known = reading->found;
+    }
+    explicit_bzero(reading, sizeof *reading); /* with a password */
+    free(reading);
+    go_on(kicks);
+}
+
+static void on_looked(struct rl_kick_look *look, void *data) {
+    struct kicks *kicks = data;
+    const int64_t end_ms = (int64_t)uv_now(&kicks->session->loop) + look->left_ms;
+    assert(kicks->is_busy);
+    if (kicks->is_closed || look->left_ms <= 0 || end_ms <= kicks->end_ms + SAME_MS) {
+        go_on(kicks);
+        return;
+    }
+    struct reading *reading = rl_must_alloc(1, sizeof *reading);
+    kicks->end_ms = end_ms;
+    reading->kicks = kicks;
+    reading->work.data = reading;
+    reading->args = *kicks->session->args;
+    if (uv_queue_work(&kicks->session->loop, &reading->work, read_notes, on_read) != 0) {
+        on_read(&reading->work, UV_ENOMEM);
+    }
+}
+
+static void look_for_kicks(struct kicks *kicks) {
+    if (kicks->is_busy || kicks->is_closed) {
+        kicks->is_wanted = true;
+        return;
+    }
+    kicks->is_busy =
+        rl_kick_look_ask(&kicks->look, kicks->session->client, kicks->session->args->nodes.n,
+                         kicks->tell->key, on_looked, kicks) == 0;
+}
+
+static void open_kicks(struct kicks *kicks, struct rl_session *session,
+                       const struct rl_watch_tell *tell) {
+    *kicks = (struct kicks){.session = session, .tell = tell};
+    look_for_kicks(kicks);
+}
+
+/* From now on nothing is said. What is being asked ends before the session is closed. */
+static void close_kicks(struct kicks *kicks) {
+    kicks->is_closed = true;
+}
 
 #define UNSETTLED_MS 50 /* until a lock that changes hands is looked at again */
 #define UNSETTLED_MAX 8 /* so often; then it is shown as it is */
@@ -34,7 +144,7 @@ struct watched {
     uv_timer_t timer;
     struct rl_found found;
     struct rl_snapshot seen; /* what was said last */
-    struct rl_watch_kicks kicks;
+    struct kicks kicks;
     uint64_t looked_ms;
     unsigned looks;
     int unsettled; /* looks, one after the other */
@@ -115,7 +225,7 @@ static void on_change(const struct rl_change *change, void *data) {
     struct watched *watched = data;
     rl_watch_tell_change(&watched->tell, change);
     if (change->type == RL_CHANGE_RELEASED || change->type == RL_CHANGE_HANDED_OVER) {
-        rl_watch_kicks_look(&watched->kicks);
+        look_for_kicks(&watched->kicks);
     }
 }
 
@@ -225,7 +335,7 @@ static void begin(struct watch *watch) {
             struct watched *watched = &watch->items[at++];
             watched->watch = watch;
             watched->tell = (struct rl_watch_tell){session->args, watch->words[i].items[j]};
-            rl_watch_kicks_open(&watched->kicks, session, &watched->tell);
+            open_kicks(&watched->kicks, session, &watched->tell);
             uv_timer_init(&session->loop, &watched->timer);
             watched->timer.data = watched;
             watched->looked_ms = uv_now(&session->loop);
@@ -241,7 +351,7 @@ static void end(struct watch *watch) {
     uv_close((uv_handle_t *)&watch->timer, NULL);
     for (size_t i = 0; i < watch->n; i++) {
         uv_close((uv_handle_t *)&watch->items[i].timer, NULL);
-        rl_watch_kicks_close(&watch->items[i].kicks);
+        close_kicks(&watch->items[i].kicks);
     }
     rl_session_close(session);
 }

@@ -2,7 +2,7 @@
  * or SIGHUP, which end it with status 0; so does the end of whoever reads its output.
  *
  * Happy path: each key is looked at (found.h) every --interval, and what has changed since the look
- * before is said (changes.h). When a holder has gone, the nodes are asked whether it was kicked.
+ * before is said (snapshot.h). When a holder has gone, the nodes are asked whether it was kicked.
  *
  * Why looks, and no messages? A release is announced only to who waits or watches an election; a
  * look costs the nodes what it costs and no holder anything. What it costs a node: for each look
@@ -13,7 +13,7 @@
  * Failure modes: a node that does not answer puts off what a look sees by --node-timeout, until it
  * counts as down; looks of the other keys go on meanwhile. Fewer nodes than a quorum: that is said,
  * and what there is when they are back. A lock that is just changing hands is looked at again,
- * sooner, and shown when it has. No memory: it says so and ends. */
+ * sooner, and shown when it has. */
 #ifndef RL_CLI_WATCH_WATCH_H
 #define RL_CLI_WATCH_WATCH_H
 
