@@ -5,9 +5,38 @@
 #include <string.h>
 
 #include "exits.h"
-#include "holder.h"
+#include "found.h"
+#include "keys.h"
 #include "say.h"
 #include "tool/utf8.h"
+
+static void on_looked(struct rl_look *look, int status, void *data) {
+    (void)look;
+    rl_session_done(data, status);
+}
+
+/* One look at one key, waited for. Returns the query's status. */
+static int look_at(struct rl_look *look, struct rl_session *session, redlock_bytes key) {
+    int status = rl_look_at(look, session->client, session->args->nodes.n, key, on_looked, session);
+    look->reads = session->args->shared;
+    return status == 0 ? rl_session_wait(session) : status;
+}
+
+/* rl_look_say() of the first of the keys that has something to say. False: none has, or too few
+ * nodes answer. */
+static bool find_holder(struct rl_session *session, const char *keys_text,
+                        char out[RL_LOOK_TEXT_MAX]) {
+    struct rl_keys keys;
+    static struct rl_look look;
+    bool found = false;
+    if (rl_keys_parse(&keys, keys_text) == NULL) {
+        for (size_t i = 0; i < keys.count && !found; i++) {
+            found = look_at(&look, session, keys.items[i]) == 0 && rl_look_say(&look, out);
+        }
+    }
+    rl_keys_free(&keys);
+    return found;
+}
 
 /* Why it was that an acquire did not get through: RL_EXIT_HELD, RL_EXIT_NO_QUORUM,
  * or RL_EXIT_USAGE if the number of permits is not that of the others. */
@@ -41,7 +70,7 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
         char holder[RL_LOOK_TEXT_MAX];
         bool found = args->permits != 0 ? rl_look_say_permits(args->permits, args->take, holder)
-                                        : rl_holder_find(session, keys, holder);
+                                        : find_holder(session, keys, holder);
         snprintf(session->why_not, sizeof session->why_not, "%s",
                  found ? holder : "another client was faster");
     }

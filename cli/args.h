@@ -9,6 +9,13 @@
 #include "password.h"
 #include "redlock/redlock.h"
 #include "tool/list.h"
+#include "tool/options.h"
+
+/* Every option of redlock(1), one row each, in the order in which --help shows them. */
+
+/* Of fields of struct rl_args; the bits of `uses` are 1u << enum rl_command_name. */
+extern const struct tool_option rl_args_table[];
+extern const size_t rl_args_table_size;
 
 enum rl_command_name {
     RL_CMD_RUN,

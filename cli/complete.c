@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "args_table.h"
+#include "args.h"
 #include "conform/settings.h"
 #include "exits.h"
 #include "ls/ls.h"

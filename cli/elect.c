@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "exits.h"
-#include "nodes.h"
 #include "output.h"
 #include "plan.h"
 #include "redlock/election.h"

@@ -2,7 +2,377 @@
 #include "found.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "kick/note.h"
+#include "redlock/semaphore.h"
+#include "say.h"
+#include "tool/utf8.h"
+
+const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]) {
+    bool has_detail = info->detail != NULL && info->detail[0] != '\0';
+    snprintf(out, RL_LOOK_WHY_MAX, "%s%s%s%s", redlock_strerror(info->reason),
+             has_detail ? " (" : "", has_detail ? info->detail : "", has_detail ? ")" : "");
+    return out;
+}
+
+/* A node that has not answered may be down since: then that is why. */
+static void look_at_node(struct rl_look_sight *node_holder, const redlock_client *client,
+                         size_t index) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    int known = redlock_client_node(client, index, &info);
+    assert(known == 0);
+    (void)known;
+    node_holder->votes = info.voting != 0;
+    node_holder->votes_in_ms = info.votes_in_ms;
+    if (node_holder->s.status != 0 && info.up) {
+        snprintf(node_holder->why, sizeof node_holder->why, "%s",
+                 redlock_strerror(node_holder->s.status));
+    } else if (node_holder->s.status != 0) {
+        rl_look_why(&info, node_holder->why);
+    }
+}
+
+bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder) {
+    if (!look->is_held || node_holder->s.status != 0 || !node_holder->s.is_held) {
+        return false;
+    }
+    if (look->is_shared || node_holder->s.is_shared) {
+        return look->is_shared && node_holder->s.is_shared;
+    }
+    return look->is_foreign
+               ? node_holder->token[0] == '\0' && strcmp(node_holder->holder, look->holder) == 0
+               : strncmp(node_holder->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
+}
+
+/* Readers hold it if a quorum of nodes says so: until fewer do. */
+static void look_for_readers(struct rl_look *look) {
+    const size_t quorum = look->n / 2 + 1;
+    int64_t lives[REDLOCK_NODES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const redlock_node_holder *seen = &look->node_holders[i].s;
+        if (seen->status == 0 && seen->is_shared) {
+            size_t at = count++;
+            for (; at > 0 && lives[at - 1] < seen->remaining_ms; at--) {
+                lives[at] = lives[at - 1];
+            }
+            lives[at] = seen->remaining_ms;
+        }
+    }
+    if (count >= quorum) {
+        look->is_held = look->is_shared = true;
+        look->remaining_ms = lives[quorum - 1];
+    }
+}
+
+static void on_query(redlock_query *query, int status, void *data) {
+    struct rl_look *look = data;
+    const char *token = "", *holder = "";
+    look->is_held = redlock_query_quorum(query, &token, &holder, &look->remaining_ms) == 1;
+    look->is_foreign = look->is_held && token[0] == '\0';
+    if (look->is_held) {
+        if (!look->is_foreign) {
+            rl_token_show(token, holder, look->token);
+        }
+        tool_utf8_clean(holder, strlen(holder), look->holder, sizeof look->holder);
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        struct rl_look_sight *node_holder = &look->node_holders[i];
+        node_holder->s = (redlock_node_holder)REDLOCK_NODE_HOLDER_INIT;
+        int known = redlock_query_node(query, i, &node_holder->s);
+        assert(known == 0);
+        (void)known;
+        const char *text = node_holder->s.holder != NULL ? node_holder->s.holder : "";
+        tool_utf8_clean(text, strlen(text), node_holder->holder, sizeof node_holder->holder);
+        snprintf(node_holder->token, sizeof node_holder->token, "%s",
+                 node_holder->s.token != NULL ? node_holder->s.token : "");
+        look_at_node(node_holder, look->client, i);
+        look->answered += node_holder->s.status == 0;
+    }
+    if (!look->is_held) {
+        look_for_readers(look);
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        look->holding += rl_look_is_holding(look, &look->node_holders[i]);
+    }
+    look->on_done(look, status, look->data);
+}
+
+int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, redlock_bytes key,
+               rl_look_cb on_done, void *data) {
+    memset(look, 0, sizeof *look);
+    look->client = client;
+    look->on_done = on_done;
+    look->data = data;
+    look->key = key;
+    look->n = n_nodes;
+    return redlock_query_holder(client, key.data, key.length, on_query, look);
+}
+
+const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]) {
+    if (look->is_foreign) {
+        snprintf(out, RL_LOOK_NAME_MAX, "another library's client (value \"%s\")", look->holder);
+    } else if (look->is_shared) {
+        snprintf(out, RL_LOOK_NAME_MAX, "readers");
+    } else {
+        snprintf(out, RL_LOOK_NAME_MAX, "%s",
+                 look->holder[0] != '\0' ? look->holder : "a holder without a name");
+    }
+    return out;
+}
+
+const char *rl_look_next(const struct rl_look *look) {
+    return look->is_shared && look->reads ? "; a writer is next" : "";
+}
+
+/* Keys that are no locks of ours, and keep a quorum from being had. False: too few for that. */
+static bool name_hindrance(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
+    const struct rl_look_sight *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const struct rl_look_sight *node_holder = &look->node_holders[i];
+        bool hinders = node_holder->s.status == 0 && node_holder->s.is_held &&
+                       !node_holder->s.is_shared && node_holder->token[0] == '\0';
+        first = hinders && first == NULL ? node_holder : first;
+        count += hinders;
+    }
+    if (look->n - count >= look->n / 2 + 1) {
+        return false;
+    }
+    snprintf(out, RL_LOOK_TEXT_MAX,
+             "the key holds something other than this library's lock on %zu of %zu nodes: %s",
+             count, look->n, first->holder);
+    return true;
+}
+
+bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
+    char left[32], name[RL_LOOK_NAME_MAX];
+    if (!look->is_held) {
+        return name_hindrance(look, out);
+    }
+    snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s%s", rl_look_name(look, name),
+             rl_say_duration((double)look->remaining_ms, left, sizeof left), rl_look_next(look));
+    return true;
+}
+
+bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]) {
+    assert(take >= 1 && take <= permits);
+    if (take == 1) {
+        snprintf(out, RL_LOOK_TEXT_MAX,
+                 "none of %" PRId64 " permits is free, or others wait for those that are", permits);
+    } else {
+        snprintf(out, RL_LOOK_TEXT_MAX,
+                 "fewer than %" PRId64 " of %" PRId64
+                 " permits are free, or others wait for those that are",
+                 take, permits);
+    }
+    return true;
+}
+
+static void take_place(struct rl_line_place *place, const redlock_waiter *waiter) {
+    tool_utf8_clean(waiter->holder, strlen(waiter->holder), place->who, sizeof place->who);
+    snprintf(place->client, sizeof place->client, "%s", waiter->client);
+    place->node = waiter->node;
+    place->waited_ms = waiter->waited_ms;
+    place->take = waiter->take;
+}
+
+static void on_line_listed(redlock_query *query, int status, void *data) {
+    struct rl_line *line = data;
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    while (line->n < 2 * RL_LINE_MAX && redlock_query_waiter(query, line->n, &waiter) == 0) {
+        take_place(&line->places[line->n++], &waiter);
+        line->writing += waiter.mode == REDLOCK_EXCLUSIVE;
+    }
+    line->waiting = redlock_query_waiting(query);
+    assert(line->waiting >= line->n);
+    for (size_t i = 0; i < line->n_nodes; i++) {
+        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+        redlock_query_node(query, i, &node_holder);
+        line->refused = line->refused == 0 ? node_holder.status : line->refused;
+        line->unanswered |= node_holder.status != 0 ? UINT32_C(1) << i : 0;
+    }
+    line->is_known = status == 0 || line->n > 0;
+    line->on_done(line, line->data);
+}
+
+/* Who waits for the key, or for permits of it. line lives until on_done. Returns what
+ * redlock_query_waiters() does. */
+static int rl_line_ask(struct rl_line *line, redlock_client *client, size_t n_nodes,
+                       redlock_bytes key, bool of_permits, rl_line_cb on_done, void *data) {
+    memset(line, 0, sizeof *line);
+    line->on_done = on_done;
+    line->data = data;
+    line->n_nodes = n_nodes;
+    line->refused = (of_permits ? redlock_query_permit_waiters : redlock_query_waiters)(
+        client, key.data, key.length, RL_LINE_MAX, on_line_listed, line);
+    return line->refused;
+}
+
+/* More than are listed are of the kind that has as many as are. */
+void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading) {
+    const size_t more = line->waiting - line->n, listed = line->n - line->writing;
+    const bool are_writers = line->writing == RL_LINE_MAX && listed < RL_LINE_MAX;
+    *writing = line->writing + (are_writers ? more : 0);
+    *reading = listed + (are_writers ? 0 : more);
+}
+
+const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_MAX]) {
+    if (place->who[0] != '\0') {
+        snprintf(out, RL_LINE_WHO_MAX, "%s", place->who);
+    } else {
+        snprintf(out, RL_LINE_WHO_MAX, "no name (client %s)", place->client);
+    }
+    return out;
+}
+
+static void take_reader(struct rl_readers *readers, const redlock_reader *reader, size_t quorum) {
+    struct rl_reader *taken = &readers->readers[readers->n++];
+    tool_utf8_clean(reader->holder, strlen(reader->holder), taken->who, sizeof taken->who);
+    if (reader->token[0] != '\0') {
+        rl_token_show(reader->token, reader->holder, taken->token);
+    }
+    taken->votes = reader->votes;
+    taken->remaining_ms = reader->remaining_ms;
+    readers->holding += reader->votes >= quorum;
+}
+
+static void on_readers_listed(redlock_query *query, int status, void *data) {
+    struct rl_readers *readers = data;
+    const size_t n_nodes = readers->n_nodes;
+    redlock_reader reader = REDLOCK_READER_INIT;
+    while (readers->n < RL_READERS_MAX && redlock_query_reader(query, readers->n, &reader) == 0) {
+        take_reader(readers, &reader, n_nodes / 2 + 1);
+    }
+    readers->reading = redlock_query_reading(query);
+    assert(readers->reading >= readers->n);
+    for (size_t i = 0; i < n_nodes && readers->refused == 0; i++) {
+        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+        redlock_query_node(query, i, &node_holder);
+        readers->refused = node_holder.status;
+    }
+    readers->is_known = status == 0;
+    readers->on_done(readers, readers->data);
+}
+
+/* Who reads the key. readers lives until on_done. Returns what redlock_query_readers() does. */
+static int rl_readers_ask(struct rl_readers *readers, redlock_client *client, size_t n_nodes,
+                          redlock_bytes key, rl_readers_cb on_done, void *data) {
+    memset(readers, 0, sizeof *readers);
+    readers->on_done = on_done;
+    readers->data = data;
+    readers->n_nodes = n_nodes;
+    readers->refused = redlock_query_readers(client, key.data, key.length, RL_READERS_MAX,
+                                             on_readers_listed, readers);
+    return readers->refused;
+}
+
+static void take_slot(struct rl_permits *permits, const redlock_slot *slot, size_t quorum) {
+    assert(permits->n < REDLOCK_PERMITS_MAX);
+    struct rl_permit *taken = &permits->slots[permits->n++];
+    tool_utf8_clean(slot->holder, strlen(slot->holder), taken->who, sizeof taken->who);
+    if (slot->token[0] != '\0') {
+        rl_token_show_permits(&slot->number, 1, slot->token, slot->holder, taken->token);
+    }
+    taken->number = slot->number;
+    taken->votes = slot->votes;
+    taken->remaining_ms = slot->remaining_ms;
+    taken->fence = slot->fence;
+    taken->is_reserved = slot->is_reserved != 0;
+    taken->is_held = !taken->is_reserved && slot->votes >= quorum;
+    permits->held += taken->is_held;
+    permits->reserved += taken->is_reserved;
+}
+
+/* What most nodes say; of two numbers that as many say, the larger. */
+static int32_t agreed(const struct rl_permits *permits, size_t n) {
+    int32_t best = 0;
+    size_t best_count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t count = 0;
+        for (size_t j = 0; j < n; j++) {
+            count += permits->kept[j] == permits->kept[i];
+        }
+        bool is_better = count > best_count || (count == best_count && permits->kept[i] > best);
+        if (permits->kept[i] > 0 && is_better) {
+            best = permits->kept[i];
+            best_count = count;
+        }
+    }
+    assert(best >= 0 && best <= REDLOCK_PERMITS_MAX);
+    return best;
+}
+
+static void on_slots_listed(redlock_query *query, int status, void *data) {
+    struct rl_permits *permits = data;
+    const size_t n_nodes = permits->n_nodes;
+    redlock_slot slot = REDLOCK_SLOT_INIT;
+    while (redlock_query_slot(query, permits->n, &slot) == 0) {
+        take_slot(permits, &slot, n_nodes / 2 + 1);
+    }
+    for (size_t i = 0; i < n_nodes; i++) {
+        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+        redlock_query_node(query, i, &node_holder);
+        permits->answered += node_holder.status == 0;
+        permits->refused = permits->refused == 0 ? node_holder.status : permits->refused;
+        permits->kept[i] = redlock_query_permits(query, i);
+    }
+    permits->permits = agreed(permits, n_nodes);
+    permits->free = (size_t)permits->permits;
+    for (size_t i = 0; i < permits->n; i++) {
+        permits->free -= permits->slots[i].number < permits->permits;
+    }
+    permits->is_known = status == 0;
+    permits->on_done(permits, permits->data);
+}
+
+/* Who has which permit of the key. permits lives until on_done. Returns what redlock_query_slots()
+ * does. */
+static int rl_permits_ask(struct rl_permits *permits, redlock_client *client, size_t n_nodes,
+                          redlock_bytes key, rl_permits_cb on_done, void *data) {
+    memset(permits, 0, sizeof *permits);
+    permits->on_done = on_done;
+    permits->data = data;
+    permits->n_nodes = n_nodes;
+    permits->refused = redlock_query_slots(client, key.data, key.length, REDLOCK_PERMITS_MAX,
+                                           on_slots_listed, permits);
+    return permits->refused;
+}
+
+/* Whether there is anything to show: the key is, or was recently, that of a semaphore. */
+static bool rl_permits_any(const struct rl_permits *permits) {
+    bool is_kept = permits->n > 0;
+    for (size_t i = 0; i < permits->n_nodes; i++) {
+        is_kept = is_kept || permits->kept[i] > 0;
+    }
+    return is_kept;
+}
+
+static void on_kicks_looked(redlock_query *query, int status, void *data) {
+    struct rl_kick_look *look = data;
+    (void)status; /* what any node has will do */
+    for (size_t i = 0; i < look->n_nodes; i++) {
+        redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
+        redlock_query_node(query, i, &seen);
+        const bool is_there =
+            seen.status == 0 && seen.is_held && strcmp(seen.holder, "(zset)") == 0;
+        if (is_there && seen.remaining_ms > look->left_ms) {
+            look->left_ms = seen.remaining_ms;
+        }
+    }
+    look->on_done(look, look->data);
+}
+
+int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, size_t n_nodes,
+                     redlock_bytes name, rl_kick_look_cb on_done, void *data) {
+    char key[RL_KICK_KEY_MAX];
+    const size_t length = rl_kick_key(name, key);
+    *look = (struct rl_kick_look){.on_done = on_done, .data = data, .n_nodes = n_nodes};
+    return redlock_query_holder(client, key, length, on_kicks_looked, look);
+}
 
 static void part_done(struct rl_found *found) {
     assert(found->out > 0);

@@ -11,12 +11,205 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "kick/look.h"
-#include "line.h"
-#include "look.h"
-#include "permits.h"
-#include "readers.h"
+#include "redlock/redlock.h"
+#include "redlock/semaphore.h"
+#include "redlock/token.h"
+#include "token.h"
+
+/* One look at one key: what every node has under it, and who holds it by the quorum's word.
+ *
+ * Happy path: rl_look_at(); the callback runs when the nodes have answered, and the look is filled
+ * in.
+ *
+ * Failure modes: those of redlock_query_holder(). What a look shows is over when it is shown. */
+
+#define RL_LOOK_VALUE_MAX 128 /* of a holder's name, or of a value that is not of our kind */
+#define RL_LOOK_NAME_MAX (RL_LOOK_VALUE_MAX + 48)
+#define RL_LOOK_TEXT_MAX (RL_LOOK_NAME_MAX + 96)
+#define RL_LOOK_WHY_MAX 320
+
+struct rl_look;
+typedef void (*rl_look_cb)(struct rl_look *look, int status, void *data);
+
+/* The strings of the sights are copied, they end with the query's callback. */
+struct rl_look {
+    redlock_client *client;
+    rl_look_cb on_done;
+    void *data;
+    redlock_bytes key;
+    size_t n;
+    size_t answered, holding; /* nodes; that have what the quorum has */
+    bool is_held;             /* by a quorum */
+    char token[RL_TOKEN_TEXT_MAX];
+    char holder[RL_LOOK_VALUE_MAX];
+    bool is_foreign; /* held, by a client of another library: then holder is its value */
+    bool is_shared;  /* held, by readers: then there is no token and no holder */
+    bool reads;      /* set by the caller: who looks would be one more of them */
+    int64_t remaining_ms;
+    struct rl_look_sight {
+        redlock_node_holder s;
+        char token[REDLOCK_TOKEN_LENGTH + 1];
+        char holder[RL_LOOK_VALUE_MAX];
+        char why[RL_LOOK_WHY_MAX]; /* s.status is not 0 */
+        bool votes;                /* it may be asked to grant a lock */
+        int64_t votes_in_ms;       /* if not, because it may have forgotten some: until it may */
+    } node_holders[REDLOCK_NODES_MAX];
+};
+
+/* look and key live until on_done, whose status is that of the query. Returns what
+ * redlock_query_holder() does. */
+int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, redlock_bytes key,
+               rl_look_cb on_done, void *data);
+
+/* Why a node is down or may not vote, with what it or the system said of it. Returns out. */
+const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]);
+
+/* Whether a node has what the quorum has. */
+bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder);
+
+/* Who holds it. Returns out. */
+const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);
+
+/* Why one who would read waits while others read: what follows on "held by readers", or "". */
+const char *rl_look_next(const struct rl_look *look);
+
+/* "held by web1:4711 for another 25 s". A lock of another library is named by its value; readers
+ * are "readers"; a key that is no lock and in the way is named, too. False: none of these. */
+bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
+
+/* What stands in the way of `take` of so many permits: neither who holds the slots nor who comes
+ * first is asked. True, as there is always something to say. */
+bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]);
+
+/* Who waits for a key, to have it alone or to read it, or for permits of it, in which order, as
+ * the nodes report it.
+ *
+ * Happy path: rl_line_ask(); the callback runs when the nodes have answered, and the line is filled
+ * in: the clients in it are listed from the next one on.
+ *
+ * Failure modes: those of redlock_query_waiters() and redlock_query_permit_waiters(). A node that
+ * forbids the commands of a line is named by `refused`. A line may have moved on when it is
+ * shown. */
+
+#define RL_LINE_WHO_MAX (RL_HOLDER_TEXT_MAX + 64)
+#define RL_LINE_MAX 200 /* clients of each kind that are listed; the others are counted */
+
+/* Whether a client still listens for its turn. */
+enum rl_listens { RL_LISTENS_UNKNOWN, RL_LISTENS_NO, RL_LISTENS_YES };
+
+struct rl_line;
+typedef void (*rl_line_cb)(struct rl_line *line, void *data);
+
+struct rl_line {
+    rl_line_cb on_done;
+    void *data;
+    size_t n_nodes;
+    bool is_known;       /* a quorum answered, or at least the node that has the line */
+    int refused;         /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
+    uint32_t unanswered; /* bits: the nodes that did not */
+    size_t waiting, n;
+    size_t writing; /* of the n; the others would read, and are behind them */
+    struct rl_line_place {
+        char who[RL_LINE_WHO_MAX]; /* the name, fit for a terminal; "" if it has none */
+        char client[32];
+        const char *node;
+        int64_t waited_ms;
+        uint32_t take;   /* so many permits it wants; 0: it wants a lock */
+        uint8_t listens; /* enum rl_listens, see listeners.h */
+    } places[2 * RL_LINE_MAX];
+};
+
+/* How many wait to have it alone, and to read: with those that are not listed. */
+void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading);
+
+/* Who stands there: a name, or "no name (client 0123456789abcdef)". Returns out. */
+const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_MAX]);
+
+/* Who reads a key, as the nodes report it.
+ *
+ * Happy path: rl_readers_ask(); the callback runs when the nodes have answered, and the readers are
+ * filled in, those that a quorum has first.
+ *
+ * Failure modes: those of redlock_query_readers(). A node that forbids the commands for it is named
+ * by `refused`. A reader that renews while it is asked for may be missing. */
+
+#define RL_READERS_MAX 200 /* that are listed; the others are counted */
+
+struct rl_readers;
+typedef void (*rl_readers_cb)(struct rl_readers *readers, void *data);
+
+struct rl_readers {
+    rl_readers_cb on_done;
+    void *data;
+    size_t n_nodes;
+    bool is_known; /* a quorum answered */
+    int refused;   /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
+    size_t reading, n;
+    size_t holding; /* those that a quorum has */
+    struct rl_reader {
+        char who[RL_HOLDER_TEXT_MAX + 64]; /* the name, fit for a terminal; "" if it has none */
+        char token[RL_TOKEN_TEXT_MAX];     /* as release wants it; "" if it is not of our kind */
+        size_t votes;
+        int64_t remaining_ms; /* 0: fewer than a quorum have it */
+    } readers[RL_READERS_MAX];
+};
+
+/* The permits of a key, as the nodes report them: how many there are, who has which slot.
+ *
+ * Happy path: rl_permits_ask(); the callback runs when the nodes have answered, and what is in use
+ * is filled in. Who waits for permits: line.h.
+ *
+ * Failure modes: those of redlock_query_slots(). A node that forbids the commands for it is named
+ * by `refused`. A permit that changes hands while it is asked for may be missing. Nodes may
+ * disagree on how many there are: then the number is that of most of them. */
+
+struct rl_permits;
+typedef void (*rl_permits_cb)(struct rl_permits *permits, void *data);
+
+struct rl_permits {
+    rl_permits_cb on_done;
+    void *data;
+    size_t n_nodes;
+    bool is_known;   /* a quorum answered */
+    size_t answered; /* so many nodes did, of all their slots */
+    int refused;     /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
+    int32_t permits; /* how many there are; 0: no node says */
+    int32_t kept[REDLOCK_NODES_MAX]; /* what each node says; 0: nothing */
+    size_t held, reserved, n;        /* slots that a quorum has; of the n in use */
+    size_t free;                     /* of the slots below `permits` */
+    struct rl_permit {
+        int32_t number;
+        char who[RL_HOLDER_TEXT_MAX + 64]; /* the name, fit for a terminal; "" if it has none */
+        char token[RL_TOKEN_TEXT_MAX];     /* as release wants it; "" if it is not of our kind */
+        size_t votes;
+        int64_t remaining_ms; /* 0: fewer than a quorum have it */
+        uint64_t fence;       /* 0: none */
+        bool is_reserved, is_held;
+    } slots[REDLOCK_PERMITS_MAX];
+};
+
+/* Whether there are notes of kicks of a name, and how long they live, asked for on the connections
+ * that a client has: a look at their key, which costs a node one script. What they say is in
+ * notes.h, and takes connections of its own.
+ *
+ * Failure modes: those of redlock_query_holder(). The key of a name of more than 1005
+ * bytes is longer than a resource may be (REDLOCK_ERR_INVALID): as if there were no notes. */
+
+struct rl_kick_look;
+typedef void (*rl_kick_look_cb)(struct rl_kick_look *look, void *data);
+
+struct rl_kick_look {
+    rl_kick_look_cb on_done;
+    void *data;
+    size_t n_nodes;
+    int64_t left_ms; /* until the notes end, a day after the last kick; 0: there are none */
+};
+
+/* look lives until on_done. Returns what redlock_query_holder() does. */
+int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, size_t n_nodes,
+                     redlock_bytes name, rl_kick_look_cb on_done, void *data);
 
 struct rl_found;
 typedef void (*rl_found_cb)(struct rl_found *found, void *data);

@@ -7,8 +7,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -18,7 +20,30 @@
 
 #include "redlock/redlock.h"
 #include "say.h"
-#include "title.h"
+
+static char *area; /* the arguments, one behind the other, as the kernel laid them out */
+static size_t area_size;
+
+void rl_title_open(int argc, char **argv) {
+    area = argc > 0 ? argv[0] : NULL;
+    area_size = 0;
+    for (int i = 0; i < argc && argv[i] == area + area_size; i++) {
+        area_size += strlen(argv[i]) + 1;
+    }
+}
+
+/* comm: 15 bytes at most. text: instead of the arguments, whose strings are gone then: nobody may
+ * read argv, or what points into it, any more. */
+static void set_title(const char *comm, const char *text) {
+    size_t length = strlen(text);
+    assert(strlen(comm) <= 15);
+    prctl(PR_SET_NAME, comm);
+    if (area_size == 0) {
+        return;
+    }
+    memset(area, 0, area_size);
+    memcpy(area, text, length < area_size ? length : area_size - 1);
+}
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -147,7 +172,7 @@ static void become_guard(int channel, const struct rl_guard_plan *plan,
                          const struct rl_guard_word *word) {
     char title[32];
     snprintf(title, sizeof title, "lock-guard %ld", (long)getppid());
-    rl_title_set("lock-guard", title);
+    set_title("lock-guard", title);
     setsid(); /* out of reach of the terminal's signals */
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_IGN);

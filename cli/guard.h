@@ -46,6 +46,17 @@
 
 #include "redlock/redlock.h"
 
+/* The name under which ps, pkill and killall see this process: its comm, and its arguments.
+ *
+ * The guard process needs one of its own: `pkill -9 redlock` and `pkill -9 -f redlock` must not end
+ * it along with redlock. (`killall /path/to/redlock` goes by the file that is executed, and does.)
+ *
+ * Failure modes: arguments that are not in one piece are left as they are. What is longer than they
+ * were is cut. */
+
+/* To be called first, with what main() was given: where the arguments are. */
+void rl_title_open(int argc, char **argv);
+
 #define RL_GUARD_NEVER UINT64_MAX
 
 struct rl_guard {

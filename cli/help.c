@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "args_table.h"
+#include "args.h"
 #include "tool/options_help.h"
 
 struct help {

@@ -1,10 +1,13 @@
 /* See line_show.h. */
 #include "line_show.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "say.h"
+#include "tool/utf8.h"
 
 static const char *plural(size_t number) {
     return number == 1 ? "" : "s";
@@ -55,7 +58,7 @@ void rl_line_print(const struct rl_line *line, const struct rl_look *look) {
     }
 }
 
-void rl_line_print_permits(const struct rl_line *line, const struct rl_look *look) {
+static void rl_line_print_permits(const struct rl_line *line, const struct rl_look *look) {
     char waited[32], name[RL_LINE_WHO_MAX];
     print_unknown(line, look, "who waits for permits");
     if (line->n > 0) {
@@ -103,7 +106,7 @@ void rl_line_json(struct tool_json *json, const struct rl_line *line) {
     tool_json_close(json, ']');
 }
 
-void rl_line_json_permits(struct tool_json *json, const struct rl_line *line) {
+static void rl_line_json_permits(struct tool_json *json, const struct rl_line *line) {
     waiting_json(json, "permits_waiting", line);
     tool_json_open(json, "permits_waiters", '[');
     for (size_t i = 0; i < line->n; i++) {
@@ -116,4 +119,203 @@ void rl_line_json_permits(struct tool_json *json, const struct rl_line *line) {
         tool_json_close(json, '}');
     }
     tool_json_close(json, ']');
+}
+
+#define HOLDER_WIDTH_MAX 36 /* with a fence behind it the row has 80 columns */
+#define NODE_WIDTH_MAX 40
+#define SLOT_WIDTH 6
+#define VOTES_WIDTH 7
+#define LEFT_WIDTH 9
+#define PERMITS_WIDTH 9
+#define LATENCY_WIDTH 10
+
+static int width_of(int width, const char *text, int max) {
+    int columns = rl_say_columns(text);
+    columns = columns > width ? columns : width;
+    return columns < max ? columns : max;
+}
+
+/* -- Its screen -- */
+
+static void print_head(const struct rl_permits *permits, const struct rl_look *look) {
+    char key[256];
+    const size_t quorum = look->n / 2 + 1, odd = permits->n - permits->held - permits->reserved;
+    tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
+    if (!permits->is_known) {
+        printf("%s: permits are not known, %zu of %zu nodes answer (%zu needed)\n", key,
+               permits->answered, look->n, quorum);
+        return;
+    }
+    if (permits->permits > 0) {
+        printf("%s: %zu of %" PRId32 " permit%s held", key, permits->held, permits->permits,
+               plural((size_t)permits->permits));
+    } else {
+        printf("%s: %zu permit%s held", key, permits->held, plural(permits->held));
+    }
+    if (permits->reserved > 0) {
+        printf(", %zu reserved", permits->reserved);
+    }
+    if (odd > 0) {
+        printf(", %zu without a quorum", odd);
+    }
+    if (permits->permits > 0) {
+        printf(", %zu free", permits->free);
+    }
+    printf(" (%zu of %zu nodes needed)\n", quorum, look->n);
+}
+
+static const char *holder_text(const struct rl_permit *slot) {
+    if (slot->is_reserved) {
+        return "reserved";
+    }
+    return slot->who[0] != '\0' ? slot->who : "no name";
+}
+
+static void print_slot(const struct rl_permit *slot, const struct rl_look *look, int holder_width) {
+    char votes[32], left[32] = "-", fence[32] = "-";
+    snprintf(votes, sizeof votes, "%zu/%zu", slot->votes, look->n);
+    if (slot->remaining_ms != 0) {
+        rl_say_duration(slot->remaining_ms > 0 ? (double)slot->remaining_ms : 0, left, sizeof left);
+    }
+    if (slot->fence > 0) {
+        snprintf(fence, sizeof fence, "%" PRIu64, slot->fence);
+    }
+    printf("  %-*" PRId32, SLOT_WIDTH, slot->number);
+    rl_say_painted(RL_PAINT_NONE, holder_text(slot), holder_width);
+    rl_say_painted(slot->is_held || slot->is_reserved ? RL_PAINT_NONE : RL_PAINT_WARN, votes,
+                   VOTES_WIDTH);
+    printf("%-*s%s\n", LEFT_WIDTH, slot->remaining_ms < 0 ? "for ever" : left, fence);
+}
+
+static void print_slots(const struct rl_permits *permits, const struct rl_look *look) {
+    int holder_width = 10;
+    const size_t listed = permits->n < RL_PERMITS_LISTED_MAX ? permits->n : RL_PERMITS_LISTED_MAX;
+    for (size_t i = 0; i < listed; i++) {
+        holder_width = width_of(holder_width, holder_text(&permits->slots[i]), HOLDER_WIDTH_MAX);
+    }
+    holder_width += 2;
+    if (listed > 0) {
+        printf("\n  %-*s%-*s%-*s%-*sfence\n", SLOT_WIDTH, "slot", holder_width, "holder",
+               VOTES_WIDTH, "votes", LEFT_WIDTH, "left");
+    }
+    for (size_t i = 0; i < listed; i++) {
+        print_slot(&permits->slots[i], look, holder_width);
+    }
+    if (permits->n > listed) {
+        printf("  and %zu more; --json has all\n", permits->n - listed);
+    }
+}
+
+/* What is odd about the number. */
+static void print_remarks(const struct rl_permits *permits, const struct rl_look *look) {
+    size_t above = 0;
+    char text[160];
+    for (size_t i = 0; i < look->n; i++) {
+        if (permits->kept[i] > 0 && permits->kept[i] != permits->permits) {
+            snprintf(text, sizeof text, "%.80s has another number of permits: %" PRId32,
+                     look->node_holders[i].s.node, permits->kept[i]);
+            printf("\n  ");
+            rl_say_painted(RL_PAINT_WARN, text, 0);
+            printf("\n");
+        }
+    }
+    for (size_t i = 0; i < permits->n && permits->permits > 0; i++) {
+        above += permits->slots[i].number >= permits->permits;
+    }
+    if (above > 0) {
+        printf("\n  the number was lowered: %zu slot%s above it %s given no more when free\n",
+               above, plural(above), above == 1 ? "is" : "are");
+    }
+    if (permits->is_known && permits->permits == 0 && permits->n > 0) {
+        printf("\n  no node knows how many there are: the last acquire was over a day ago\n");
+    }
+}
+
+static void print_node(const struct rl_permits *permits, const struct rl_look *look, size_t index,
+                       int node_width) {
+    const struct rl_look_sight *node = &look->node_holders[index];
+    const int32_t kept = permits->kept[index];
+    char number[32] = "-", latency[32], votes_in[32], vote[64];
+    printf("  %-*s", node_width, node->s.node);
+    if (node->s.status != 0) {
+        rl_say_painted(RL_PAINT_BAD, node->why, 0);
+        printf("\n");
+        return;
+    }
+    if (kept > 0) {
+        snprintf(number, sizeof number, "%" PRId32, kept);
+    }
+    bool is_odd = kept > 0 && kept != permits->permits;
+    rl_say_painted(is_odd ? RL_PAINT_WARN : RL_PAINT_NONE, number, PERMITS_WIDTH);
+    rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency);
+    if (node->votes_in_ms > 0) {
+        printf("%-*s", LATENCY_WIDTH, latency);
+        snprintf(vote, sizeof vote, "votes in %s",
+                 rl_say_duration((double)node->votes_in_ms, votes_in, sizeof votes_in));
+        rl_say_painted(RL_PAINT_WARN, vote, 0);
+    } else {
+        printf("%s", latency);
+    }
+    printf("\n");
+}
+
+void rl_permits_print(const struct rl_permits *permits, const struct rl_line *line,
+                      const struct rl_look *look, bool has_nodes) {
+    int node_width = 4;
+    for (size_t i = 0; i < look->n; i++) {
+        node_width = width_of(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
+    }
+    node_width += 2;
+    print_head(permits, look);
+    print_slots(permits, look);
+    print_remarks(permits, look);
+    rl_line_print_permits(line, look);
+    if (!has_nodes) {
+        printf("\n  %-*s%-*s%s\n", node_width, "node", PERMITS_WIDTH, "permits", "latency");
+    }
+    for (size_t i = 0; i < look->n && !has_nodes; i++) {
+        print_node(permits, look, i, node_width);
+    }
+}
+
+/* -- JSON -- */
+
+static void slot_json(struct tool_json *json, const struct rl_permit *slot) {
+    tool_json_open(json, NULL, '{');
+    tool_json_number(json, "slot", slot->number);
+    tool_json_bool(json, "held", slot->is_held);
+    tool_json_bool(json, "reserved", slot->is_reserved);
+    tool_json_text(json, "holder", slot->who[0] != '\0' ? slot->who : NULL);
+    tool_json_text(json, "token", slot->token[0] != '\0' ? slot->token : NULL);
+    tool_json_number(json, "votes", (int64_t)slot->votes);
+    tool_json_number(json, "remaining_ms", slot->remaining_ms);
+    if (slot->fence > 0) {
+        tool_json_number(json, "fence", (int64_t)slot->fence);
+    } else {
+        tool_json_null(json, "fence");
+    }
+    tool_json_close(json, '}');
+}
+
+void rl_permits_json(struct tool_json *json, const struct rl_permits *permits,
+                     const struct rl_line *line) {
+    const bool has_number = permits->is_known && permits->permits > 0;
+    if (has_number) {
+        tool_json_number(json, "permits", permits->permits);
+        tool_json_number(json, "permits_free", (int64_t)permits->free);
+    } else {
+        tool_json_null(json, "permits");
+        tool_json_null(json, "permits_free");
+    }
+    if (permits->is_known) {
+        tool_json_number(json, "permits_held", (int64_t)permits->held);
+    } else {
+        tool_json_null(json, "permits_held");
+    }
+    tool_json_open(json, "slots", '[');
+    for (size_t i = 0; i < permits->n; i++) {
+        slot_json(json, &permits->slots[i]);
+    }
+    tool_json_close(json, ']');
+    rl_line_json_permits(json, line);
 }

@@ -13,6 +13,7 @@
 #include "doctor/doctor.h"
 #include "elect.h"
 #include "exits.h"
+#include "guard.h"
 #include "help.h"
 #include "kick/kick.h"
 #include "ls/ls.h"
@@ -24,7 +25,6 @@
 #include "say.h"
 #include "script.h"
 #include "status.h"
-#include "title.h"
 #include "tool/utf8.h"
 #include "top/top.h"
 

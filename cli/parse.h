@@ -1,12 +1,16 @@
 /* What redlock(1) was asked to do: the command line, the environment and the configuration file.
  *
- * One table (args_table.h) describes every option: its name, what it takes, which commands know it,
- * and whether the configuration file may set it. tool/option.h reads it.
+ * One table (args.h) describes every option: its name, what it takes, which commands know it, and
+ * whether the configuration file may set it. tool/option.h reads it.
  *
- * What is given on the command line wins over the environment, and that over the file (config.h).
+ * What is given on the command line wins over the environment, and that over the file: the one
+ * named by --config or REDLOCK_CONFIG, or the first that is there of
+ * $XDG_CONFIG_HOME/redlock/redlock.conf (~/.config) and /etc/redlock.conf. tool/config.h reads it.
  *
  * Failure modes: a sentence on stderr that names the option, or file and line, and says what to
- * write instead; exit status RL_EXIT_USAGE, of a file RL_EXIT_CONFIG. Nothing was done then.
+ * write instead; exit status RL_EXIT_USAGE, of a file RL_EXIT_CONFIG. Nothing was done then. A file
+ * that was asked for must be there. One that others can read although it has a password in it is
+ * told, and used.
  *
  * What follows "--" is the command to run, and is never looked at. What precedes it may have
  * options and words in any order. */

@@ -8,6 +8,15 @@
 
 #include "args.h"
 
+/* REDLOCK_NODES without its passwords, for the command that redlock runs.
+ *
+ * Failure modes: a list that cannot be read is not handed on at all, since nobody can tell where a
+ * password in it begins. */
+
+/* Takes users and passwords out of REDLOCK_NODES in our own environment, which is what the command
+ * inherits; the whole variable if it cannot be read. Returns 0 or an exit status. */
+int rl_nodes_hide_passwords(void);
+
 #define RL_PLAN_VARIABLES 6
 
 struct rl_variables {

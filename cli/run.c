@@ -11,8 +11,9 @@
 
 #include "acquire.h"
 #include "exits.h"
-#include "kick/loss.h"
-#include "nodes.h"
+#include "found.h"
+#include "keys.h"
+#include "kick/notes.h"
 #include "plan.h"
 #include "redlock/semaphore.h"
 #include "say.h"
@@ -59,6 +60,56 @@ static int check_words(const struct rl_args *args) {
         return rl_fail(RL_EXIT_USAGE, "run: which command? redlock run KEY -- COMMAND");
     }
     return 0;
+}
+
+/* -- Was it kicked? -- */
+
+/* Whether a lock that was lost was kicked: said behind the loss, by run.
+ *
+ * Happy path: a look at the notes of each key (found.h); where there are any they are read, and the
+ * one of this token is said, with --json as an event.
+ *
+ * Failure modes: the nodes do not answer, or there is no note of this token: nothing is said. It
+ * takes the timeouts of a node at most, and comes when the command has ended. */
+static void on_looked(struct rl_kick_look *look, void *session) {
+    (void)look;
+    rl_session_done(session, 0);
+}
+
+static bool has_notes(struct rl_session *session, redlock_bytes key) {
+    struct rl_kick_look look;
+    if (rl_kick_look_ask(&look, session->client, session->args->nodes.n, key, on_looked, session) !=
+        0) {
+        return false;
+    }
+    rl_session_wait(session);
+    return look.left_ms > 0;
+}
+
+/* A note of all readers has no token. */
+static bool is_of(const struct rl_kick_note *note, const char *token, bool reads) {
+    return note->token[0] != '\0' ? strcmp(note->token, token) == 0
+                                  : reads && strcmp(note->what, "readers") == 0;
+}
+
+static void tell_kick(struct rl_session *session, const struct rl_tell *tell, const char *token) {
+    struct rl_keys keys;
+    struct rl_kick_notes notes = {0};
+    char said[RL_KICK_SAY_MAX];
+    const bool is_parsed = rl_keys_parse(&keys, tell->keys) == NULL;
+    for (size_t i = 0; is_parsed && i < keys.count; i++) {
+        if (has_notes(session, keys.items[i])) {
+            rl_kick_notes_read(session->args, keys.items[i], &notes);
+        }
+        for (size_t j = 0; j < notes.n; j++) { /* the newest first */
+            if (is_of(&notes.notes[j], token, session->args->shared)) {
+                rl_tell_kicked(tell, rl_kick_note_say(&notes.notes[j], said));
+                rl_keys_free(&keys);
+                return;
+            }
+        }
+    }
+    rl_keys_free(&keys);
 }
 
 /* -- One round -- */
@@ -199,7 +250,7 @@ static int release(struct run *run, int exit_status) {
     rl_work_close(&run->work);
     status = status == 0 ? rl_session_wait(&run->session) : status;
     if (run->is_gone) {
-        rl_kick_loss_tell(&run->session, &run->tell, redlock_lock_token(run->lock));
+        tell_kick(&run->session, &run->tell, redlock_lock_token(run->lock));
     }
     if (run->is_lost) {
         status = REDLOCK_ERR_LOST; /* if it was still ours, the next one has it at once */

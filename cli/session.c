@@ -11,7 +11,10 @@
 #include "exits.h"
 #include "keys.h"
 #include "say.h"
+#include "tool/json.h"
 #include "tool/utf8.h"
+
+#define PASSWORD_MS 1000 /* how often the file is looked at */
 
 /* -- The loop -- */
 
@@ -122,10 +125,81 @@ static void on_signal(int signal_number, void *data) {
     }
 }
 
+/* -- A password that changes -- */
+
+/* A password that changes while a command lasts: the file of --password-file is looked at, and what
+ * is new in it goes to the nodes. Each node's answer to a new one is reported: a refusal always,
+ * acceptance with --verbose; of run and elect with --json both, as events on stderr. The first
+ * password is set before the loop runs, so it is as one in the URLs: a node that refuses it stays
+ * down.
+ *
+ * Why no signal? SIGHUP is the command's, and ends the waiting. And who changes a file, as the
+ * mounted secrets of a container are changed, sends none. */
+static void on_password_timer(uv_timer_t *timer) {
+    struct rl_session *session = timer->data;
+    if (rl_password_look(&session->args->password)) {
+        int status = rl_password_set(&session->args->password, session->client);
+        if (status != 0 && status != REDLOCK_ERR_CLOSED) {
+            rl_say("the new password: %s", redlock_strerror(status));
+        }
+    }
+}
+
+static int open_rotation(struct rl_session *session) {
+    struct rl_password *password = &session->args->password;
+    if (password->is_watched) {
+        uv_timer_init(&session->loop, &session->password_timer);
+        session->password_timer.data = session;
+        uv_timer_start(&session->password_timer, on_password_timer, PASSWORD_MS, PASSWORD_MS);
+        uv_unref((uv_handle_t *)&session->password_timer);
+        session->has_password_timer = true;
+    }
+    return rl_password_set(password, session->client);
+}
+
+static void say_refused(const struct rl_session *session, const redlock_event *event) {
+    for (size_t i = 0; i < session->args->nodes.n; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+        if (redlock_client_node(session->client, i, &info) == 0 &&
+            strcmp(info.node, event->node) == 0) {
+            bool has_words = info.credentials_detail[0] != '\0';
+            rl_say("node %s refuses the new password: %s%s%s%s%s", event->node,
+                   redlock_strerror(event->status), has_words ? " (" : "", info.credentials_detail,
+                   has_words ? ")" : "", info.connects > 0 ? "; the one before stays in use" : "");
+        }
+    }
+}
+
+static void tell(const redlock_event *event) {
+    struct tool_json json = {.file = stderr};
+    assert(event->node != NULL);
+    tool_json_open(&json, NULL, '{');
+    tool_json_text(&json, "event", "password");
+    tool_json_text(&json, "node", event->node);
+    tool_json_text(&json, "status", redlock_err_name(event->status));
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+}
+
+static void report_rotation(const struct rl_session *session, const redlock_event *event) {
+    const bool is_refused = event->type == REDLOCK_EVENT_CREDENTIALS_REFUSED;
+    if (!is_refused && event->type != REDLOCK_EVENT_CREDENTIALS_ACCEPTED) {
+        return;
+    }
+    const struct rl_args *args = session->args;
+    if (args->json && (args->command == RL_CMD_RUN || args->command == RL_CMD_ELECT)) {
+        tell(event);
+    } else if (is_refused) {
+        say_refused(session, event);
+    } else if (args->verbose) {
+        rl_say("node %s accepts the new password", event->node);
+    }
+}
+
 static void on_event(const redlock_event *event, void *data) {
     struct rl_session *session = data;
     rl_waiting_on_event(&session->waiting, event);
-    rl_rotation_on_event(&session->rotation, event);
+    report_rotation(session, event);
 }
 
 /* -- Open and close -- */
@@ -165,7 +239,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
                        error[0] != '\0' ? error : redlock_strerror(status));
     }
     session->is_open = true;
-    status = rl_rotation_open(&session->rotation, &session->loop, session->client, args);
+    status = open_rotation(session);
     if (status != 0) {
         rl_session_close(session);
         return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
@@ -194,7 +268,9 @@ void rl_session_close(struct rl_session *session) {
         return;
     }
     session->is_interruptible = false; /* a second signal: the client's end is waited for */
-    rl_rotation_close(&session->rotation);
+    if (session->has_password_timer) {
+        uv_close((uv_handle_t *)&session->password_timer, NULL);
+    }
     if (redlock_client_close(session->client, client_cb, session) == 0) {
         rl_session_wait(session);
     }

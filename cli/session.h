@@ -18,7 +18,6 @@
 #include "args.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
-#include "rotation.h"
 #include "signals.h"
 #include "token.h"
 #include "waiting.h"
@@ -29,14 +28,14 @@ struct rl_session {
     struct rl_args *args;
     struct rl_signals signals;
     struct rl_waiting waiting;
-    struct rl_rotation rotation;
-    redlock_lock *acquiring; /* what a signal cancels */
+    uv_timer_t password_timer; /* when its file is looked at again, if has_password_timer */
+    redlock_lock *acquiring;   /* what a signal cancels */
     bool is_done;
     int status;  /* that the callback brought */
     int outcome; /* of the last acquire */
     char why_not[REDLOCK_MESSAGE_MAX];
     int caught; /* the signal that ended the waiting, 0 */
-    bool is_open;
+    bool is_open, has_password_timer;
     bool is_interruptible; /* a signal ends the waiting */
 };
 

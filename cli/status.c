@@ -10,7 +10,6 @@
 #include "kick/notes.h"
 #include "line_show.h"
 #include "output.h"
-#include "permits_show.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

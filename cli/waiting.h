@@ -20,8 +20,8 @@
 #include <uv.h>
 
 #include "args.h"
+#include "found.h"
 #include "keys.h"
-#include "look.h"
 
 struct rl_waiting {
     redlock_client *client;

@@ -9,15 +9,20 @@
 #include <unistd.h>
 
 #include "exits.h"
+#include "found.h"
 #include "keys.h"
-#include "kick/show.h"
+#include "kick/notes.h"
+#include "kick/targets.h"
+#include "output.h"
 #include "say.h"
 #include "session.h"
+#include "tool/json.h"
 #include "tool/utf8.h"
-#include "when.h"
+
+#define NODE_WIDTH_MAX 40
+#define KEY_WIDTH 11
 
 #define ANSWER_MAX 64
-#define NAME_MAX_BYTES 64 /* of a user; a host has as much */
 
 struct kick {
     struct rl_session session;
@@ -28,6 +33,170 @@ struct kick {
     struct rl_kick_noted noted[REDLOCK_NODES_MAX];
     char answer[ANSWER_MAX];
 };
+
+static const char *shown_key(const struct kick *kick, char out[256]) {
+    const redlock_bytes key = kick->found.look.key;
+    return tool_utf8_clean(key.data, key.length, out, 256);
+}
+
+/* Who is next, or NULL. */
+static const struct rl_line_place *next_of(const struct kick *kick) {
+    const struct rl_line *line =
+        kick->targets.items[0].slot >= 0 ? &kick->found.permits_line : &kick->found.line;
+    return line->n > 0 ? &line->places[0] : NULL;
+}
+
+/* -- Before -- */
+
+/* A holder loses it. */
+static void say_cost(const struct kick *kick, const char *key, const char *who) {
+    const struct rl_kick_targets *targets = &kick->targets;
+    char left[32];
+    const bool ends = targets->left_ms > 0;
+    rl_say("%s: held by %s%s%s, on %zu of %zu nodes", key, who, ends ? " for another " : "",
+           ends ? rl_say_duration((double)targets->left_ms, left, sizeof left) : "",
+           targets->items[0].votes, kick->found.look.n);
+    rl_say(
+        "its holder is not asked, and does not notice before it renews, up to a third of its ttl "
+        "from now;");
+    rl_say(
+        "the next one has the lock at once. What both write meanwhile only a fence keeps apart.");
+    rl_say("Can it be ended where it runs? Then do that instead: it releases the lock itself");
+}
+
+/* On stderr, before anything is done. */
+static void show_meaning(const struct kick *kick) {
+    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_LINE_WHO_MAX];
+    const struct rl_kick_targets *targets = &kick->targets;
+    const struct rl_look *look = &kick->found.look;
+    const struct rl_line_place *place = next_of(kick);
+    const char *who = rl_kick_targets_say(targets, whom);
+    shown_key(kick, key);
+    if (strcmp(targets->what, "leftover") != 0) {
+        say_cost(kick, key, who);
+    } else if (look->answered >= look->n / 2 + 1) {
+        rl_say("%s: no client has a quorum; %s is deleted", key, who);
+    } else {
+        rl_say(
+            "%s: only %zu of %zu nodes answer (%zu needed): %s may hold it by the others, and "
+            "then keeps it",
+            key, look->answered, look->n, look->n / 2 + 1, who);
+    }
+    if (place != NULL) {
+        rl_say("next in line is %s", rl_line_who(place, next));
+    }
+    if (targets->unlisted > 0) {
+        rl_say("%zu more read it, who are not kicked by this: kick again behind it",
+               targets->unlisted);
+    }
+}
+
+/* -- Behind it -- */
+
+static void print_node(const struct kick *kick, size_t index, int node_width) {
+    const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, index);
+    const struct rl_kick_noted *noted = &kick->noted[index];
+    printf("  %-*s", node_width, kick->found.look.node_holders[index].s.node);
+    if (outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED) {
+        printf("%-*s", KEY_WIDTH, outcome.vote == REDLOCK_VOTE_GRANTED ? "deleted" : "not there");
+    } else {
+        rl_say_painted(RL_PAINT_BAD,
+                       outcome.vote == REDLOCK_VOTE_FAILED ? redlock_strerror(outcome.reason)
+                                                           : "no answer in time",
+                       KEY_WIDTH);
+    }
+    if (noted->is_noted) {
+        printf("noted");
+    } else {
+        char why[RL_KICK_WHY_MAX + 16];
+        snprintf(why, sizeof why, "%snot noted: %s",
+                 outcome.vote == REDLOCK_VOTE_FAILED ? "; " : "", noted->why);
+        rl_say_painted(RL_PAINT_WARN, why, 0);
+    }
+    printf("\n");
+}
+
+static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) {
+    const struct rl_look *look = &kick->found.look;
+    const struct rl_line_place *place = next_of(kick);
+    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_LINE_WHO_MAX];
+    const char *who = rl_kick_targets_say(&kick->targets, whom);
+    int node_width = 4;
+    size_t noted = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const int columns = rl_say_columns(look->node_holders[i].s.node);
+        node_width = columns > node_width ? columns : node_width;
+        noted += kick->noted[i].is_noted;
+    }
+    node_width = (node_width < NODE_WIDTH_MAX ? node_width : NODE_WIDTH_MAX) + 2;
+    printf("  %-*s%-*s%s\n", node_width, "node", KEY_WIDTH, "key", "note");
+    for (size_t i = 0; i < look->n; i++) {
+        print_node(kick, i, node_width);
+    }
+    printf("\n%s: ", shown_key(kick, key));
+    if (verdict == RL_KICK_DONE) {
+        printf("%s %s kicked", who, kick->targets.n == 1 ? "was" : "were");
+        if (place != NULL) {
+            printf("; next in line was %s", rl_line_who(place, next));
+        }
+        printf("%s\n", noted == 0 ? ". No node has noted it: write it down elsewhere" : "");
+    } else if (verdict == RL_KICK_GONE) {
+        printf("%s did not hold it any more: nothing was kicked, and nothing is noted\n", who);
+    } else {
+        printf(
+            "not known whether %s was kicked: too few nodes answer. If they answer its holder, it "
+            "keeps the lock, and gives it back to the others. Kick again when they are back\n",
+            who);
+    }
+}
+
+static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
+    static const char *const verdicts[] = {"ERR_LOST", "OK", "ERR_NO_QUORUM"};
+    const struct rl_look *look = &kick->found.look;
+    const struct rl_line_place *place = next_of(kick);
+    struct tool_json json = {.file = stdout};
+    tool_json_open(&json, NULL, '{');
+    tool_json_bytes(&json, "key", look->key.data, look->key.length);
+    tool_json_text(&json, "status", verdicts[verdict]);
+    rl_kick_note_json(&json, &kick->note);
+    tool_json_number(&json, "count", (int64_t)kick->targets.n);
+    tool_json_text(&json, "next", place != NULL && place->who[0] != '\0' ? place->who : NULL);
+    tool_json_open(&json, "nodes", '[');
+    for (size_t i = 0; i < look->n; i++) {
+        const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, i);
+        const bool is_answered =
+            outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED;
+        tool_json_open(&json, NULL, '{');
+        tool_json_text(&json, "node", look->node_holders[i].s.node);
+        if (is_answered) {
+            tool_json_bool(&json, "deleted", outcome.vote == REDLOCK_VOTE_GRANTED);
+        } else {
+            tool_json_null(&json, "deleted");
+        }
+        tool_json_text(
+            &json, "status",
+            redlock_err_name(is_answered                           ? 0
+                             : outcome.vote == REDLOCK_VOTE_FAILED ? outcome.reason
+                                                                   : REDLOCK_ERR_NODE_TIMEOUT));
+        tool_json_bool(&json, "noted", kick->noted[i].is_noted);
+        tool_json_close(&json, '}');
+    }
+    tool_json_close(&json, ']');
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+}
+
+/* On stdout, behind it. */
+static void show_outcome(const struct kick *kick, enum rl_kick_verdict verdict) {
+    if (kick->session.args->json) {
+        print_json(kick, verdict);
+    } else {
+        print_screen(kick, verdict);
+    }
+    rl_output_flush();
+}
+
+#define NAME_MAX_BYTES 64 /* of a user; a host has as much */
 
 /* -- Arguments -- */
 
@@ -163,16 +332,11 @@ static int look(struct kick *kick) {
 
 static int kick_it(struct kick *kick, struct rl_args *args) {
     const char *key = args->words[0];
-    const struct rl_kick_report report = {.args = args,
-                                          .found = &kick->found,
-                                          .targets = &kick->targets,
-                                          .note = &kick->note,
-                                          .noted = kick->noted};
     int exit_status = look(kick);
     if (exit_status != 0) {
         return exit_status;
     }
-    rl_kick_show_meaning(&report);
+    show_meaning(kick);
     if (!args->yes && !is_confirmed(kick, key)) {
         return kick->session.caught != 0 ? RL_EXIT_SIGNAL + kick->session.caught
                                          : rl_fail(RL_EXIT_HELD, "nothing was done");
@@ -187,7 +351,7 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
     if (verdict == RL_KICK_GONE) {
         rl_kick_notes_withdraw(args, kick->keys.items[0], &kick->note);
     }
-    rl_kick_show_outcome(&report, verdict);
+    show_outcome(kick, verdict);
     return verdict == RL_KICK_DONE   ? RL_EXIT_OK
            : verdict == RL_KICK_GONE ? RL_EXIT_LOST
                                      : RL_EXIT_NO_QUORUM;

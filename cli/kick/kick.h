@@ -3,8 +3,13 @@
  *     look     who has it, by which token                               (targets.h)
  *     say      what it means; and ask, on a terminal
  *     note     on every node: who kicks whom, when and why               (notes.h)
- *     release  on every node, by the token that was seen                 (release.h)
+ *     release  on every node, by the token that was seen                 (targets.h)
  *     report   node by node; the note is withdrawn if nothing was there any more
+ *
+ *       node             key        note
+ *       127.0.0.1:7001   deleted    noted
+ *       127.0.0.1:7002   not there  noted
+ *       127.0.0.1:7003   node did not answer in time
  *
  * Failure modes: not confirmed, and nothing was done. Its holder released it meanwhile, or another
  * has it: nothing is deleted (RL_EXIT_LOST). Nodes do not answer: what they have stays, and if they
@@ -17,7 +22,7 @@
  * before its validity ends, if it reaches no node. Only a fence that is checked where it writes
  * keeps its late writes out: its number is below that of the next holder.
  *
- * Can another than the one that was seen lose it? No: nodes compare the token, see release.h.
+ * Can another than the one that was seen lose it? No: nodes compare the token, see targets.h.
  *
  * What stays behind? Of a lock of several keys the others, until its holder has seen the loss. A
  * repair that was on its way when the kick came puts the token back on a minority of nodes: the

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "say.h"
 #include "tool/utf8.h"
-#include "when.h"
 
 #define VERSION "1"
 #define NONE "-"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "say.h"
-#include "when.h"
 #include "wire/connection.h"
 #include "wire/wires.h"
 

@@ -5,12 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "look.h"
+#include "found.h"
 #include "output.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
-#include "when.h"
 
 /* -- Lines -- */
 
