@@ -15,8 +15,7 @@
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
-#include "wire/connection.h"
-#include "wire/wires.h"
+#include "wire/wire.h"
 
 /* -- Who still listens -- */
 

@@ -12,10 +12,7 @@
 #include "doctor/trial.h"
 #include "redis/reply.h"
 #include "tool/utf8.h"
-#include "wire/clock.h"
-#include "wire/connection.h"
-#include "wire/info.h"
-#include "wire/wires.h"
+#include "wire/wire.h"
 
 #define TEXT(name, field) \
     { name, offsetof(struct rl_facts, field), false }

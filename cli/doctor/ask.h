@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "redis/info.h"
-#include "wire/clock.h"
 #include "wire/wire.h"
 
 /* What doctor found out about one node, before it is judged. Data only: asked for here and by

@@ -16,7 +16,7 @@
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
-#include "wire/wires.h"
+#include "wire/wire.h"
 
 #define PREFIX_MAX 200
 

@@ -12,7 +12,7 @@
 #include "redis/info.h"
 #include "redis/reply.h"
 #include "tool/utf8.h"
-#include "wire/connection.h"
+#include "wire/wire.h"
 
 #define TTL_MS 10000
 #define TTL "10000"

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "say.h"
-#include "wire/connection.h"
-#include "wire/wires.h"
+#include "wire/wire.h"
 
 #define ANSWER_MS_MIN 1000 /* as doctor has it: a node may be slow when one wants to kick */
 

@@ -11,7 +11,7 @@
 #include "say.h"
 #include "scan/scan.h"
 #include "tool/utf8.h"
-#include "wire/clock.h"
+#include "wire/wire.h"
 
 #define UNKNOWN ((double)NAN) /* the sample is left out */
 

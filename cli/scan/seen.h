@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "core/guard.h"
-#include "wire/clock.h"
 #include "wire/wire.h"
 
 /* Memory for what one look at the nodes finds: taken piece by piece, given back all at once. */

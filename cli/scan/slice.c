@@ -11,7 +11,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "tool/utf8.h"
-#include "wire/connection.h"
+#include "wire/wire.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define SLICE_BYTES 49152 /* of commands: they fit into a socket, see wire/tunnel.h */

@@ -4,13 +4,11 @@
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 
-#include "exits.h"
 #include "nodes/tls.h"
 #include "redlock/redlock.h"
-#include "say.h"
 
 static bool refuse(redisContext *context, const char *why) {
-    context->err = RL_WIRE_ERR_TLS;
+    context->err = RL_TUNNEL_ERR;
     snprintf(context->errstr, sizeof context->errstr, "%s", why);
     return false;
 }
@@ -49,7 +47,7 @@ struct rl_tunnel {
     pthread_t thread;
     bool is_tls_end; /* what why says is TLS's */
     size_t from, to;
-    char why[RL_WIRE_TEXT_MAX];
+    char why[RL_TUNNEL_WHY_MAX];
     char bytes[PIECE]; /* of the context, that are to be sent: from `from` to `to` */
 };
 
@@ -225,10 +223,10 @@ static void *carry_all(void *data) {
     return NULL;
 }
 
-void rl_wire_tunnel_end(struct rl_tunnel *t, char why[RL_WIRE_TEXT_MAX]) {
+void rl_tunnel_end(struct rl_tunnel *t, char why[RL_TUNNEL_WHY_MAX]) {
     pthread_join(t->thread, NULL); /* the context's end is closed: it does not wait any more */
     if (t->is_tls_end) {
-        snprintf(why, RL_WIRE_TEXT_MAX, "%s", t->why);
+        snprintf(why, RL_TUNNEL_WHY_MAX, "%s", t->why);
     }
     tunnel_close(t);
 }
@@ -248,11 +246,10 @@ static bool take_socket(struct rl_tunnel *t, redisContext *context) {
     return taken || refuse(context, strerror(errno));
 }
 
-static bool shake_hands(struct rl_tunnel *t, const struct rl_wire *wire) {
-    redisContext *context = wire->context;
+static bool shake_hands(struct rl_tunnel *t, redisContext *context, int64_t limit_ms) {
     static const struct rl_address there;
     int error = 0;
-    uint64_t until_ns = redlock_now_ns() + (uint64_t)wire->args->connect_timeout_ms * NS_PER_MS;
+    uint64_t until_ns = redlock_now_ns() + (uint64_t)limit_ms * NS_PER_MS;
     t->stream = t->dialer->dial(t->dialer, &t->world, &there, &owner_events, t, &error);
     if (t->stream == NULL) {
         return refuse(context, strerror(error));
@@ -275,8 +272,8 @@ static bool start_thread(struct rl_tunnel *t, redisContext *context) {
     return true;
 }
 
-struct rl_tunnel *rl_wire_tunnel(const struct rl_wire *wire) {
-    redisContext *context = wire->context;
+struct rl_tunnel *rl_tunnel_open(redisContext *context, const struct rl_args *args,
+                                 const struct rl_url_tls *tls, const char *host) {
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     char error[REDLOCK_MESSAGE_MAX] = "";
     struct rl_tunnel *t = calloc(1, sizeof *t);
@@ -284,19 +281,19 @@ struct rl_tunnel *rl_wire_tunnel(const struct rl_wire *wire) {
         refuse(context, "out of memory");
         return NULL;
     }
-    rl_args_tls(wire->args, &options);
-    struct rl_tls_settings settings = rl_client_tls_settings(&options, &wire->tls);
+    rl_args_tls(args, &options);
+    struct rl_tls_settings settings = rl_client_tls_settings(&options, tls);
     t->world.ops = &world_ops;
     t->socket = t->plain = -1;
     bool begun = false;
     if (rl_tls_new(&t->tls, &memory, &settings, error, sizeof error) != 0) {
         refuse(context, error);
     } else {
-        t->dialer =
-            rl_tls_peer_new(t->tls, rl_client_tls_name(&options, &wire->tls, wire->url.host));
-        begun = t->dialer != NULL
-                    ? take_socket(t, context) && shake_hands(t, wire) && start_thread(t, context)
-                    : refuse(context, "out of memory");
+        t->dialer = rl_tls_peer_new(t->tls, rl_client_tls_name(&options, tls, host));
+        begun = t->dialer != NULL ? take_socket(t, context) &&
+                                        shake_hands(t, context, args->connect_timeout_ms) &&
+                                        start_thread(t, context)
+                                  : refuse(context, "out of memory");
     }
     if (!begun) {
         tunnel_close(t);
@@ -304,9 +301,8 @@ struct rl_tunnel *rl_wire_tunnel(const struct rl_wire *wire) {
     return begun ? t : NULL;
 }
 
-/* Whether a client would open: the files are read. */
-static int check_files(const struct rl_tls_settings *settings, const char *node, char *error,
-                       size_t size) {
+int rl_tunnel_check_files(const struct rl_tls_settings *settings, const char *node, char *error,
+                          size_t size) {
     char why[REDLOCK_MESSAGE_MAX - 256] = "";
     struct rl_tls *tls = NULL;
     int status = rl_tls_new(&tls, &memory, settings, why, sizeof why);
@@ -317,44 +313,21 @@ static int check_files(const struct rl_tls_settings *settings, const char *node,
 
 #else
 
-static int check_files(const struct rl_tls_settings *settings, const char *node, char *error,
-                       size_t size) {
+int rl_tunnel_check_files(const struct rl_tls_settings *settings, const char *node, char *error,
+                          size_t size) {
     (void)settings, (void)node, (void)error, (void)size;
     return 0;
 }
 
-struct rl_tunnel *rl_wire_tunnel(const struct rl_wire *wire) {
-    refuse(wire->context, redlock_strerror(REDLOCK_ERR_NO_TLS));
+struct rl_tunnel *rl_tunnel_open(redisContext *context, const struct rl_args *args,
+                                 const struct rl_url_tls *tls, const char *host) {
+    (void)args, (void)tls, (void)host;
+    refuse(context, redlock_strerror(REDLOCK_ERR_NO_TLS));
     return NULL;
 }
 
-void rl_wire_tunnel_end(struct rl_tunnel *t, char why[RL_WIRE_TEXT_MAX]) {
+void rl_tunnel_end(struct rl_tunnel *t, char why[RL_TUNNEL_WHY_MAX]) {
     (void)t, (void)why;
 }
 
 #endif
-
-int rl_wire_tunnel_check(const struct rl_wire *wires, size_t n) {
-    char error[REDLOCK_MESSAGE_MAX] = "";
-    bool has_tls = false;
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    options.error = error;
-    options.error_size = sizeof error;
-    rl_args_tls(wires[0].args, &options);
-    int status = rl_client_tls_check(&options);
-    for (size_t i = 0; i < n && status == 0; i++) {
-        if (wires[i].url.is_tls) {
-            struct rl_tls_settings settings = rl_client_tls_settings(&options, &wires[i].tls);
-            const char *name = rl_client_tls_name(&options, &wires[i].tls, wires[i].url.host);
-            has_tls = true;
-            status =
-                rl_client_tls_check_node(&settings, name, wires[i].url.name, error, sizeof error);
-            status = status != 0 ? status
-                                 : check_files(&settings, wires[i].url.name, error, sizeof error);
-        }
-    }
-    if (status == 0) {
-        status = rl_client_tls_check_use(&options, has_tls);
-    }
-    return status != 0 ? rl_fail(RL_EXIT_USAGE, "%s", error) : 0;
-}

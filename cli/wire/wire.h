@@ -1,4 +1,21 @@
-/* One node, as commands have it that ask the nodes themselves: data, for connection.h.
+/* The nodes, for commands that ask them themselves: one connection to each, hiredis's blocking
+ * context, with an end to every question. None of the library's client is in it, so that what it
+ * says is seen by a second pair of eyes.
+ *
+ * Happy path: rl_wires_open() for all nodes; in a thread for each (rl_wires_each()), so that a slow
+ * node keeps no other waiting, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
+ *
+ *     redisReply *reply = rl_wire_command(wire, "TIME");      one question
+ *     redisAppendCommand(wire->context, ...);                 several at once,
+ *     redisReply *reply = rl_wire_reply(wire);                and an answer to each, in order
+ *
+ * Why not redisCommand()? It waits anew after each byte that comes: a server that sends one now and
+ * then, or never stops, would hold the command for ever, and the second would fill the memory.
+ *
+ * Failure modes: a URL, or what is set for TLS, is bad: rl_wires_open() says so. A thread cannot be
+ * had: its node is asked when it is its turn. No connection, no TLS, a password that is refused:
+ * wire->failed_at and wire->failure say so. The answer is not whole in time, or too long: no reply,
+ * and the context has the error, so that nothing more is asked on it.
  *
  * Of the library's inside this folder knows: the grammar of URLs (redis/url.h, url_tls.h), how
  * other servers begin to speak (redis/reply.h), and TLS as clients have it (tls/context.h,
@@ -14,13 +31,13 @@
 #include "args.h"
 #include "redis/url.h"
 #include "redis/url_tls.h"
+#include "wire/tunnel.h"
 
-#define RL_WIRE_TEXT_MAX 128
+#define RL_WIRE_TEXT_MAX RL_TUNNEL_WHY_MAX
 #define RL_WIRE_FIRST_MAX 64
-#define RL_WIRE_ERR_TLS 64 /* err of a context; hiredis's own are small */
 
 struct redisContext;
-struct rl_tunnel;
+struct redisReply;
 
 struct rl_wire {
     const char *text; /* the URL */
@@ -45,5 +62,74 @@ struct rl_wire {
     char failure[RL_WIRE_TEXT_MAX]; /* why; or why the last answer was none, see below */
     char tls_end[RL_WIRE_TEXT_MAX]; /* why TLS ended a connection that was there; "": it did not */
 };
+
+/* As redisConnectWithTimeout(), to what the URL names. One at a time. False: failed_at and failure
+ * say why; rl_wire_disconnect() comes all the same. */
+bool rl_wire_connect(struct rl_wire *wire);
+
+/* As redisFree(), if there is a connection; wire->tls_end says afterwards whether TLS had ended
+ * it. */
+void rl_wire_disconnect(struct rl_wire *wire);
+
+/* Logs in, selects the database, and looks whether the node answers. False: failed_at and failure
+ * say why. */
+bool rl_wire_hello(struct rl_wire *wire);
+
+/* As redisCommand(), but the whole answer has to be there in time, and of a reasonable length. */
+struct redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...);
+/* The same for what has been appended to the context. */
+struct redisReply *rl_wire_reply(struct rl_wire *wire);
+
+/* The reply; or NULL if it is none or an error, which is left in wire->failure. */
+struct redisReply *rl_wire_checked(struct rl_wire *wire, struct redisReply *reply);
+
+/* Why the context has failed. */
+const char *rl_wire_error(const struct rl_wire *wire);
+
+/* A node's clock, and how long an answer takes.
+ *
+ * Each question is sent when the one before it has been answered, so that what is measured is the
+ * node's own time and not that of a queue. The answer that came fastest tells the clock most
+ * exactly.
+ *
+ * Failure mode: TIME is forbidden, or is not answered as Redis does: nothing is known, or no more
+ * than before. */
+#define RL_WIRE_SAMPLES 5
+
+struct rl_wire_clock {
+    bool is_known;
+    double latency_ms, latency_max_ms; /* of the samples: the fastest, the slowest */
+    double samples_ms[RL_WIRE_SAMPLES];
+    int n_samples;
+    double ahead_ms; /* of this machine's, from the fastest sample */
+    double error_ms; /* half of its round trip */
+};
+
+/* Asks n times, at most RL_WIRE_SAMPLES. */
+void rl_wire_clock(struct rl_wire *wire, int n, struct rl_wire_clock *clock);
+
+/* What INFO says, field by field: "name:value", read as the library reads it (redis/info.h). Of a
+ * field that a server does not have the text is empty and the number 0. */
+/* The first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal. Returns out. */
+const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]);
+int64_t rl_wire_info_number(const char *info, const char *name);
+
+/* "Redis" or "Valkey", and its own version. */
+void rl_wire_info_server(const char *info, char server[RL_WIRE_TEXT_MAX],
+                         char version[RL_WIRE_TEXT_MAX]);
+
+/* One wire for each of args->nodes, with its password, to be freed; args lives on. Each whole
+ * answer may take answer_ms. Returns 0, or says why not and returns the exit status. From then on
+ * SIGPIPE is ignored: hiredis writes without MSG_NOSIGNAL. */
+int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms);
+
+/* How long a whole answer may take: a slow node is to be called slow, not dead. */
+int64_t rl_wires_answer_ms(const struct rl_args *args);
+
+/* Wipes the passwords. wires: NULL is fine. */
+void rl_wires_free(struct rl_wire *wires, size_t n);
+
+/* Runs ask(item) for each of n items of `size` bytes, a thread each, and waits for all. */
+void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item));
 
 #endif

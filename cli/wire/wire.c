@@ -1,19 +1,26 @@
-/* See connection.h. */
-#include "wire/connection.h"
+/* See wire.h. */
+#include "wire/wire.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <hiredis/hiredis.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <uv.h>
 
+#include "exits.h"
+#include "nodes/tls.h"
+#include "redis/info.h"
 #include "redis/reply.h"
 #include "redlock/redlock.h"
+#include "say.h"
 #include "tool/utf8.h"
-#include "wire/tunnel.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -42,10 +49,11 @@ bool rl_wire_connect(struct rl_wire *wire) {
         return fail(wire, "connect", "out of memory");
     }
     if (context->err == 0 && url->is_tls) {
-        wire->tunnel = rl_wire_tunnel(wire); /* or the context has the error */
+        wire->tunnel = rl_tunnel_open(context, wire->args, &wire->tls,
+                                      url->host); /* or the context has the error */
     }
     if (context->err != 0) {
-        return fail(wire, context->err == RL_WIRE_ERR_TLS ? "TLS" : "connect", rl_wire_error(wire));
+        return fail(wire, context->err == RL_TUNNEL_ERR ? "TLS" : "connect", rl_wire_error(wire));
     }
     redisSetTimeout(context, timeval_of(wire->answer_ms));
     wire->is_connected = true;
@@ -58,7 +66,7 @@ void rl_wire_disconnect(struct rl_wire *wire) {
         wire->context = NULL;
     }
     if (wire->tunnel != NULL) {
-        rl_wire_tunnel_end(wire->tunnel, wire->tls_end);
+        rl_tunnel_end(wire->tunnel, wire->tls_end);
         wire->tunnel = NULL;
     }
 }
@@ -212,4 +220,177 @@ bool rl_wire_hello(struct rl_wire *wire) {
         freeReplyObject(reply);
     }
     return reply != NULL && !must_log_in;
+}
+
+static double now_ms(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static bool is_time(const redisReply *reply) {
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+           reply->element[0]->str != NULL && reply->element[1]->str != NULL;
+}
+
+static bool sample(struct rl_wire *wire, struct rl_wire_clock *clock) {
+    double sent_ms = now_ms(CLOCK_MONOTONIC), wall_ms = now_ms(CLOCK_REALTIME);
+    redisReply *reply = rl_wire_checked(wire, rl_wire_command(wire, "TIME"));
+    double trip_ms = now_ms(CLOCK_MONOTONIC) - sent_ms;
+    bool is_good = is_time(reply);
+    if (is_good && (!clock->is_known || trip_ms < clock->latency_ms)) {
+        double theirs_ms =
+            strtod(reply->element[0]->str, NULL) * 1e3 + strtod(reply->element[1]->str, NULL) / 1e3;
+        clock->latency_ms = trip_ms;
+        clock->error_ms = trip_ms / 2;
+        clock->ahead_ms = theirs_ms - (wall_ms + trip_ms / 2);
+        clock->is_known = true;
+    }
+    if (is_good) {
+        clock->samples_ms[clock->n_samples++] = trip_ms;
+    }
+    clock->latency_max_ms = trip_ms > clock->latency_max_ms ? trip_ms : clock->latency_max_ms;
+    if (reply != NULL) {
+        freeReplyObject(reply);
+    }
+    return is_good;
+}
+
+void rl_wire_clock(struct rl_wire *wire, int n, struct rl_wire_clock *clock) {
+    *clock = (struct rl_wire_clock){0};
+    assert(n <= RL_WIRE_SAMPLES);
+    while (clock->n_samples < n && sample(wire, clock)) {
+    }
+}
+
+const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]) {
+    const size_t length = strlen(name);
+    const char *at = info, *end = info + strlen(info);
+    struct rl_info_line line;
+    out[0] = '\0';
+    while (rl_info_next(&at, end, &line)) {
+        if (line.name_length == length && memcmp(line.name, name, length) == 0) {
+            return tool_utf8_clean(line.value, line.value_length, out, RL_WIRE_TEXT_MAX);
+        }
+    }
+    return out;
+}
+
+int64_t rl_wire_info_number(const char *info, const char *name) {
+    char text[RL_WIRE_TEXT_MAX];
+    return strtoll(rl_wire_info_text(info, name, text), NULL, 10);
+}
+
+void rl_wire_info_server(const char *info, char server[RL_WIRE_TEXT_MAX],
+                         char version[RL_WIRE_TEXT_MAX]) {
+    bool is_valkey = strcmp(rl_wire_info_text(info, "server_name", server), "valkey") == 0;
+    snprintf(server, RL_WIRE_TEXT_MAX, is_valkey ? "Valkey" : "Redis");
+    rl_wire_info_text(info, is_valkey ? "valkey_version" : "redis_version", version);
+}
+
+/* Of an answer, unless who asks sets others: an array of more is none, and INFO takes one or two
+ * pieces. */
+#define ELEMENTS_MAX 1024
+#define PIECES_MAX 256
+
+#define ANSWER_MS_MIN 1000
+
+int64_t rl_wires_answer_ms(const struct rl_args *args) {
+    int64_t ms = 4 * args->node_timeout_ms;
+    return ms > ANSWER_MS_MIN ? ms : ANSWER_MS_MIN;
+}
+
+static int parse(struct rl_wire *wire, const struct rl_args *args, const char *text) {
+    char error[REDLOCK_MESSAGE_MAX];
+    wire->text = text;
+    wire->args = args;
+    wire->elements_max = ELEMENTS_MAX;
+    wire->pieces_max = PIECES_MAX;
+    if (rl_url_parse_tls(text, &wire->url, &wire->tls, error, sizeof error) != 0) {
+        return rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from, error);
+    }
+    if (wire->url.is_tls && !redlock_has_tls()) {
+        return rl_fail(RL_EXIT_USAGE, "%s: %s: %s", args->nodes_from, wire->url.name,
+                       redlock_strerror(REDLOCK_ERR_NO_TLS));
+    }
+    if (args->password.text[0] != '\0') {
+        struct rl_url *url = &wire->url;
+        url->has_password = true;
+        snprintf(url->user, sizeof url->user, "%s", args->user != NULL ? args->user : "");
+        snprintf(url->password, sizeof url->password, "%s", args->password.text);
+    }
+    return 0;
+}
+
+/* Whether what is set for TLS can be used, for all nodes. Returns 0, or says why not and returns
+ * the exit status. */
+static int check_tls(const struct rl_wire *wires, size_t n) {
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    bool has_tls = false;
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    options.error = error;
+    options.error_size = sizeof error;
+    rl_args_tls(wires[0].args, &options);
+    int status = rl_client_tls_check(&options);
+    for (size_t i = 0; i < n && status == 0; i++) {
+        if (wires[i].url.is_tls) {
+            struct rl_tls_settings settings = rl_client_tls_settings(&options, &wires[i].tls);
+            const char *name = rl_client_tls_name(&options, &wires[i].tls, wires[i].url.host);
+            has_tls = true;
+            status =
+                rl_client_tls_check_node(&settings, name, wires[i].url.name, error, sizeof error);
+            status = status != 0
+                         ? status
+                         : rl_tunnel_check_files(&settings, wires[i].url.name, error, sizeof error);
+        }
+    }
+    if (status == 0) {
+        status = rl_client_tls_check_use(&options, has_tls);
+    }
+    return status != 0 ? rl_fail(RL_EXIT_USAGE, "%s", error) : 0;
+}
+
+int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
+    int status = 0;
+    assert(args->nodes.n > 0 && args->nodes.n <= REDLOCK_NODES_MAX);
+    struct rl_wire *opened = rl_must_alloc(args->nodes.n, sizeof *opened);
+    for (size_t i = 0; status == 0 && i < args->nodes.n; i++) {
+        opened[i].answer_ms = answer_ms;
+        status = parse(&opened[i], args, args->nodes.items[i]);
+    }
+    if (status == 0) {
+        status = check_tls(opened, args->nodes.n);
+    }
+    if (status != 0) {
+        rl_wires_free(opened, args->nodes.n);
+        return status;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    *wires = opened;
+    return 0;
+}
+
+void rl_wires_free(struct rl_wire *wires, size_t n) {
+    if (wires != NULL) {
+        explicit_bzero(wires, n * sizeof *wires);
+        free(wires);
+    }
+}
+
+void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item)) {
+    uv_thread_t threads[REDLOCK_NODES_MAX];
+    bool runs[REDLOCK_NODES_MAX];
+    assert(n <= REDLOCK_NODES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        void *item = (char *)items + i * size;
+        runs[i] = uv_thread_create(&threads[i], ask, item) == 0;
+        if (!runs[i]) {
+            ask(item);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (runs[i]) {
+            uv_thread_join(&threads[i]);
+        }
+    }
 }
