@@ -33,10 +33,14 @@ static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, 
                       : is_good                          ? ""
                                                          : "protocol error: unexpected reply";
     tool_utf8_clean(why, strlen(why), out, RL_FACT_MAX);
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
+    freeReplyObject(reply);
     return out[0] == '\0';
+}
+
+/* The same of a command that is none of the library's; nil is good, too. */
+static void note_type(struct trials *trials, enum rl_trial which, redisReply *reply, int type) {
+    note(trials, which, reply,
+         reply != NULL && (reply->type == type || reply->type == REDIS_REPLY_NIL));
 }
 
 /* Whether the node has forgotten, or never had, the script. */
@@ -92,9 +96,7 @@ static struct rl_answer judge(const struct rl_command *command, redisReply *repl
 /* A command that the library does not send, with the trial's key for %s: its answer is ignored. */
 static void forget(struct trials *trials, const char *format) {
     redisReply *reply = rl_wire_command(trials->facts->wire, format, trials->key);
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
+    freeReplyObject(reply);
 }
 
 /* A command, and what the node has to answer. */
@@ -253,44 +255,29 @@ static void make_names(struct trials *trial) {
              RL_CLIENT_ID_LEN, trial->token);
 }
 
-/* As the library does: by its hash, and whole if the node does not have it. */
-static redisReply *eval(struct trials *trial, enum rl_command_kind kind) {
-    redisReply *reply = rl_wire_command(trial->facts->wire, "EVALSHA %s 1 %s %s " TTL,
-                                        rl_command_script_sha1(kind), trial->key, trial->token);
-    if (lacks_script(reply)) {
-        freeReplyObject(reply);
-        reply = rl_wire_command(trial->facts->wire, "EVAL %s 1 %s %s " TTL, rl_command_script(kind),
-                                trial->key, trial->token);
-    }
-    return reply;
+/* One command; without a key, because SET was refused, those that follow it answer no if they may
+ * run. */
+static bool try_script(struct trials *trial, enum rl_trial which, struct rl_command command,
+                       enum rl_verdict wanted) {
+    redisReply *reply = run(trial, command);
+    const bool is_good = judge(&command, reply).verdict == wanted;
+    return note(trial, which, reply, is_good);
 }
 
 static void try_key(struct trials *trial) {
-    redisReply *reply =
-        rl_wire_command(trial->facts->wire, "SET %s %s NX PX " TTL, trial->key, trial->token);
-    bool is_set = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    note(trial, RL_TRIAL_SET, reply, is_set);
-    /* Without a key, because SET was refused, the scripts answer 0 if they may run. */
-    reply = eval(trial, RL_COMMAND_EXTEND);
-    note(trial, RL_TRIAL_EXTEND, reply,
-         reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
-    reply = eval(trial, RL_COMMAND_RELEASE);
-    bool is_released =
-        note(trial, RL_TRIAL_RELEASE, reply,
-             reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer == is_set);
-    if (is_set && !is_released) {
-        reply = rl_wire_command(trial->facts->wire, "DEL %s", trial->key);
-        if (reply != NULL) {
-            freeReplyObject(reply);
-        }
+    const bool is_set =
+        try_script(trial, RL_TRIAL_SET, (struct rl_command){.kind = RL_COMMAND_SET}, RL_YES);
+    const enum rl_verdict wanted = is_set ? RL_YES : RL_NO;
+    try_script(trial, RL_TRIAL_EXTEND, (struct rl_command){.kind = RL_COMMAND_EXTEND}, wanted);
+    if (!try_script(trial, RL_TRIAL_RELEASE, (struct rl_command){.kind = RL_COMMAND_RELEASE},
+                    wanted)) {
+        forget(trial, "DEL %s");
     }
 }
 
-/* -- A release by a command of the server's own -- */
-
-/* It works, or the server does not know it, or it is a finding. The key is gone by now. A client
- * would try the same, by what INFO says. After all others but SUBSCRIBE: what is between client and
- * server may end the connection (lib/redis/native.h). */
+/* A release by a command of the server's own. It works, or the server does not know it, or it is a
+ * finding. The key is gone by now. A client would try the same, by what INFO says. After all others
+ * but SUBSCRIBE: what is between client and server may end the connection (lib/redis/native.h). */
 static void try_native(struct trials *trial) {
     const struct rl_info *info = &trial->facts->judged;
     const bool has_delex = rl_info_has_delex(info);
@@ -298,111 +285,76 @@ static void try_native(struct trials *trial) {
         return;
     }
     const enum rl_command_kind kind = has_delex ? RL_COMMAND_DELEX : RL_COMMAND_DELIFEQ;
-    assert(rl_command_is_native_release(kind));
     redisReply *reply = run(trial, (struct rl_command){.kind = kind});
     bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
         note(trial, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
-    } else if (reply != NULL) {
+    } else {
         freeReplyObject(reply);
     }
 }
 
-/* -- Fences -- */
-
-#define FENCE UINT64_C(1) /* of a counter of the doctor's own */
-
-static bool try_script(struct trials *trial, enum rl_trial which, enum rl_command_kind kind,
-                       enum rl_verdict wanted) {
-    const struct rl_command command = {.kind = kind, .counter = FENCE};
-    redisReply *reply = run(trial, command);
-    const bool is_good = judge(&command, reply).verdict == wanted;
-    return note(trial, which, reply, is_good);
-}
-
-/* Key and counter end by their ttl if they cannot be deleted. */
+/* With a counter of the doctor's own. Key and counter expire if they cannot be deleted. */
 static void try_fence(struct trials *trial) {
-    bool is_fenced = try_script(trial, RL_TRIAL_FENCE, RL_COMMAND_TAKE, RL_YES);
-    try_script(trial, RL_TRIAL_RAISE, RL_COMMAND_RAISE, is_fenced ? RL_YES : RL_NO);
+    const struct rl_command take = {.kind = RL_COMMAND_TAKE, .counter = 1};
+    const struct rl_command raise = {.kind = RL_COMMAND_RAISE, .counter = 1};
+    const bool is_fenced = try_script(trial, RL_TRIAL_FENCE, take, RL_YES);
+    try_script(trial, RL_TRIAL_RAISE, raise, is_fenced ? RL_YES : RL_NO);
     forget(trial, "DEL %s");
     forget(trial, "DEL " RL_COMMAND_COUNTER_PREFIX "%s");
-}
-
-/* -- The line -- */
-
-/* One step of it, after which so many wait. The scripts overlook some refusals; then they answer,
- * but not what they should. */
-static bool try_step(struct trials *trial, struct rl_command command, enum rl_verdict verdict,
-                     uint32_t waiting) {
-    redisReply *reply = run(trial, command);
-    struct rl_answer answer = judge(&command, reply);
-    bool is_answer = answer.verdict != RL_NOT_REDIS;
-    bool is_good = answer.verdict == verdict && answer.line.waiting == waiting;
-    if (note(trial, RL_TRIAL_LINE, reply, is_answer) && !is_good) {
-        snprintf(trial->facts->trials[RL_TRIAL_LINE], RL_FACT_MAX,
-                 "NOPERM one of its commands is forbidden");
-    }
-    return is_good;
 }
 
 /* Two clients: the first has the turn, the second waits, leaves, waits again, is passed the lock,
  * is handed it, and is not there. So each command of the scripts is tried. Where a node cannot know
  * that it is not there it has the lock, for a moment. */
 static void try_line(struct trials *trial) {
-    char second[RL_PLACE_LEN + 1];
-    snprintf(second, sizeof second, "%.*s%s", RL_CLIENT_ID_LEN, trial->token,
-             "0123456789abcdef01234567");
+    char second[RL_COMMAND_TOKEN_LEN + 1];
+    make_token(trial, "0123456789abcdef01234567", second);
     const struct rl_command join = {.kind = RL_COMMAND_JOIN, .token = second};
-    bool is_good = try_step(trial, (struct rl_command){.kind = RL_COMMAND_JOIN}, RL_YES, 0) &&
-                   try_step(trial, join, RL_NO, 0) &&
-                   try_step(trial, (struct rl_command){.kind = RL_COMMAND_LEAVE, .token = second},
-                            RL_YES, 0) &&
-                   try_step(trial, join, RL_NO, 0) &&
-                   try_step(trial, (struct rl_command){.kind = RL_COMMAND_TAKE, .has_turn = true},
-                            RL_YES, 1) &&
-                   try_step(trial,
-                            (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE,
-                                                .mode = RL_RELEASE_SERVE,
-                                                .successor = second,
-                                                .lease_ms = 1},
-                            RL_YES, 0);
-    if (!is_good) {
+    const struct step steps[] = {
+        {{.kind = RL_COMMAND_JOIN}, RL_YES, 0, 0},
+        {join, RL_NO, 0, 0},
+        {{.kind = RL_COMMAND_LEAVE, .token = second}, RL_YES, 0, 0},
+        {join, RL_NO, 0, 0},
+        {{.kind = RL_COMMAND_TAKE, .has_turn = true}, RL_YES, 1, 0},
+        {{.kind = RL_COMMAND_RELEASE_LINE,
+          .mode = RL_RELEASE_SERVE,
+          .successor = second,
+          .lease_ms = 1},
+         RL_YES,
+         0,
+         0},
+    };
+    if (play(trial, RL_TRIAL_LINE, steps, sizeof steps / sizeof steps[0])) {
+        /* The scripts do without it, in two round trips. */
+        note_type(trial, RL_TRIAL_LINE,
+                  rl_wire_command(trial->facts->wire, "GET " RL_COMMAND_SECRET),
+                  REDIS_REPLY_STRING);
+    } else {
         forget(trial, "DEL %s");
         forget(trial, "DEL " RL_COMMAND_LINE_PREFIX "{%s}");
     }
-    redisReply *reply;
-    if (is_good) { /* the scripts do without it, in two round trips */
-        reply = rl_wire_command(trial->facts->wire, "GET " RL_COMMAND_SECRET);
-        note(
-            trial, RL_TRIAL_LINE, reply,
-            reply != NULL && (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_NIL));
-    }
-    reply = rl_wire_command(trial->facts->wire, "PUBSUB NUMSUB %s", trial->client);
-    note(trial, RL_TRIAL_NUMSUB, reply, reply != NULL && reply->type == REDIS_REPLY_ARRAY);
-}
-
-static void try_publish(struct trials *trial, enum rl_trial which, const char *channel) {
-    redisReply *reply = rl_wire_command(trial->facts->wire, "PUBLISH %s %s", channel, "");
-    note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_INTEGER);
-}
-
-static void try_subscribe(struct trials *trial, enum rl_trial which, const char *channel) {
-    redisReply *reply = rl_wire_command(trial->facts->wire, "SUBSCRIBE %s", channel);
-    note(trial, which, reply, reply != NULL && reply->type == REDIS_REPLY_ARRAY);
 }
 
 void rl_doctor_try(struct rl_facts *facts) {
     struct trials trial = {.facts = facts};
+    struct rl_wire *wire = facts->wire;
     make_names(&trial);
     try_key(&trial);
     try_fence(&trial);
     try_line(&trial);
+    note_type(&trial, RL_TRIAL_NUMSUB, rl_wire_command(wire, "PUBSUB NUMSUB %s", trial.client),
+              REDIS_REPLY_ARRAY);
     try_readers(&trial);
     try_permits(&trial);
-    try_publish(&trial, RL_TRIAL_TURN, trial.client);
-    try_publish(&trial, RL_TRIAL_PUBLISH, trial.channel);
+    note_type(&trial, RL_TRIAL_TURN, rl_wire_command(wire, "PUBLISH %s %s", trial.client, ""),
+              REDIS_REPLY_INTEGER);
+    note_type(&trial, RL_TRIAL_PUBLISH, rl_wire_command(wire, "PUBLISH %s %s", trial.channel, ""),
+              REDIS_REPLY_INTEGER);
     try_native(&trial);
     /* Last, since the connection is good for nothing else afterwards. */
-    try_subscribe(&trial, RL_TRIAL_TURN_HEARD, trial.client);
-    try_subscribe(&trial, RL_TRIAL_SUBSCRIBE, trial.channel);
+    note_type(&trial, RL_TRIAL_TURN_HEARD, rl_wire_command(wire, "SUBSCRIBE %s", trial.client),
+              REDIS_REPLY_ARRAY);
+    note_type(&trial, RL_TRIAL_SUBSCRIBE, rl_wire_command(wire, "SUBSCRIBE %s", trial.channel),
+              REDIS_REPLY_ARRAY);
 }
