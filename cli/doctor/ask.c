@@ -152,9 +152,7 @@ static bool ask_setting(struct rl_facts *facts, const char *name, char *out) {
     if (found) {
         tool_utf8_clean(reply->element[1]->str, strlen(reply->element[1]->str), out, RL_FACT_MAX);
     }
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
+    freeReplyObject(reply);
     return found;
 }
 

@@ -108,9 +108,7 @@ static void write_one(void *data) {
         errand->noted->is_noted = reply != NULL;
         snprintf(errand->noted->why, sizeof errand->noted->why, "%s", wire->failure);
     }
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
+    freeReplyObject(reply);
     rl_wire_disconnect(wire);
 }
 
@@ -163,9 +161,7 @@ static void read_one(void *data) {
     if (reply != NULL && reply->type == REDIS_REPLY_ARRAY) {
         take_notes(errand, reply);
     }
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
+    freeReplyObject(reply);
     rl_wire_disconnect(wire);
 }
 

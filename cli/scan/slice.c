@@ -194,12 +194,8 @@ static bool take_key(struct rl_slice *s, size_t i) {
             take_members(s, seen, second);
         }
     }
-    if (first != NULL) {
-        freeReplyObject(first);
-    }
-    if (second != NULL) {
-        freeReplyObject(second);
-    }
+    freeReplyObject(first);
+    freeReplyObject(second);
     return is_whole;
 }
 
@@ -248,9 +244,7 @@ static bool take_numbers(struct rl_slice *s) {
             freeReplyObject(one);
         }
     }
-    if (all != NULL) {
-        freeReplyObject(all);
-    }
+    freeReplyObject(all);
     return at == s->numbers;
 }
 
@@ -275,9 +269,7 @@ static bool take_types(struct rl_slice *s) {
         } else if (reply != NULL) {
             drop(s, seen, reply);
         }
-        if (reply != NULL) {
-            freeReplyObject(reply);
-        }
+        freeReplyObject(reply);
     }
     return true;
 }

@@ -165,9 +165,7 @@ redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...) {
 redisReply *rl_wire_checked(struct rl_wire *wire, redisReply *reply) {
     if (reply == NULL || reply->type == REDIS_REPLY_ERROR) {
         fail(wire, wire->failed_at, reply != NULL ? reply->str : rl_wire_error(wire));
-        if (reply != NULL) {
-            freeReplyObject(reply);
-        }
+        freeReplyObject(reply);
         return NULL;
     }
     wire->failure[0] = '\0';
@@ -216,9 +214,7 @@ bool rl_wire_hello(struct rl_wire *wire) {
         fail(wire, must_log_in ? "AUTH" : "connect",
              reply != NULL ? reply->str : rl_wire_error(wire));
     }
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
+    freeReplyObject(reply);
     return reply != NULL && !must_log_in;
 }
 
@@ -250,9 +246,7 @@ static bool sample(struct rl_wire *wire, struct rl_wire_clock *clock) {
         clock->samples_ms[clock->n_samples++] = trip_ms;
     }
     clock->latency_max_ms = trip_ms > clock->latency_max_ms ? trip_ms : clock->latency_max_ms;
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
+    freeReplyObject(reply);
     return is_good;
 }
 
