@@ -6,67 +6,7 @@
 #ifndef RL_CLI_DOCTOR_ASK_H
 #define RL_CLI_DOCTOR_ASK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "redis/info.h"
-#include "wire/wire.h"
-
-/* What doctor found out about one node, before it is judged. Data only: asked for here and by
- * trial.h, judged by judge_node.h and judge_nodes.h. */
-#define RL_FACT_MAX RL_WIRE_TEXT_MAX
-
-/* Our commands, as they are tried on a key of the doctor's own. */
-enum rl_trial {
-    RL_TRIAL_SET,
-    RL_TRIAL_EXTEND,
-    RL_TRIAL_RELEASE,
-    RL_TRIAL_DELIFEQ, /* in place of that script, where the server has one of the two */
-    RL_TRIAL_DELEX,
-    RL_TRIAL_FENCE,
-    RL_TRIAL_RAISE,
-    RL_TRIAL_LINE,       /* the scripts of a line */
-    RL_TRIAL_READERS,    /* the scripts of readers */
-    RL_TRIAL_PERMITS,    /* the scripts of semaphores */
-    RL_TRIAL_NUMSUB,     /* who of it is still there */
-    RL_TRIAL_TURN,       /* PUBLISH to a client that waits */
-    RL_TRIAL_TURN_HEARD, /* SUBSCRIBE, as one that waits does */
-    RL_TRIAL_PUBLISH,    /* releases that are announced */
-    RL_TRIAL_SUBSCRIBE,
-    RL_TRIALS
-};
-
-struct rl_facts {
-    struct rl_wire *wire; /* the node; why it cannot be asked, if not */
-
-    bool is_reachable; /* connected, authenticated, database selected, it answers */
-    bool wants_tls;
-    char other[RL_FACT_MAX]; /* what is there if it is not Redis; "": it is, or says nothing */
-
-    char no_info[RL_FACT_MAX]; /* why INFO is missing; "": it is there */
-
-    struct rl_info judged; /* what a client's guard takes from it */
-
-    char version[RL_FACT_MAX];
-    char server[RL_FACT_MAX]; /* "Redis" or "Valkey" */
-    char mode[RL_FACT_MAX];   /* standalone, cluster, sentinel */
-    char run_id[RL_FACT_MAX];
-    char replid[RL_FACT_MAX];
-    char role[RL_FACT_MAX];
-    char master[2 * RL_FACT_MAX]; /* host:port, of a replica */
-    char policy[RL_FACT_MAX];
-    char aof_write[RL_FACT_MAX]; /* aof_last_write_status */
-    char bgsave[RL_FACT_MAX];    /* rdb_last_bgsave_status */
-    int64_t replicas, uptime_s, maxmemory, used_memory, aof_enabled, loading, evicted;
-
-    bool has_config; /* CONFIG GET is allowed */
-    char appendfsync[RL_FACT_MAX];
-    char save[RL_FACT_MAX];
-
-    struct rl_wire_clock clock;
-
-    char trials[RL_TRIALS][RL_FACT_MAX]; /* "": it works; else what the node said */
-};
+#include "doctor/facts.h"
 
 /* For how long strict clients still do not ask it for votes. 0: they do, or they are not strict. */
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts);

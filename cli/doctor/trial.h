@@ -10,7 +10,7 @@
 #ifndef RL_CLI_DOCTOR_TRIAL_H
 #define RL_CLI_DOCTOR_TRIAL_H
 
-#include "doctor/ask.h"
+#include "doctor/facts.h"
 
 /* Tries our commands over the wire's connection. */
 void rl_doctor_try(struct rl_facts *facts);
