@@ -14,22 +14,21 @@ static void put_side(struct tool_json *json, const struct rl_bench_report *repor
         failed += series->slices[i].failed;
     }
     tool_json_open(json, NULL, '{');
-    tool_json_text(json, "side", series->name);
+    tool_json_put(json, JSON_TEXT("side", series->name));
     for (size_t i = 0; i < rl_bench_figures_count; i++) {
         const struct rl_bench_figure *figure = &rl_bench_figures[i];
-        if (rl_bench_figure_is_shown(figure, report)) {
-            tool_json_real(json, figure->key, rl_bench_figure_value(figure, report, side));
-        }
+        tool_json_put(json,
+                      JSON_IF(rl_bench_figure_is_shown(figure, report),
+                              JSON_REAL(figure->key, rl_bench_figure_value(figure, report, side))));
     }
-    tool_json_number(json, "failed", (int64_t)failed);
-    if (report->options->workload == RL_BENCH_CONTEND) {
-        tool_json_number(json, "least_grants_of_a_waiter", (int64_t)series->least_grants);
-        tool_json_number(json, "most_grants_of_a_waiter", (int64_t)series->most_grants);
-    }
-    if (report->options->workload == RL_BENCH_CONTEND ||
-        report->options->workload == RL_BENCH_SHELLS) {
-        tool_json_number(json, "overlaps", (int64_t)series->overlaps);
-    }
+    tool_json_put(json, JSON_INT("failed", failed),
+                  JSON_IF(report->options->workload == RL_BENCH_CONTEND,
+                          JSON_INT("least_grants_of_a_waiter", series->least_grants)),
+                  JSON_IF(report->options->workload == RL_BENCH_CONTEND,
+                          JSON_INT("most_grants_of_a_waiter", series->most_grants)),
+                  JSON_IF(report->options->workload == RL_BENCH_CONTEND ||
+                              report->options->workload == RL_BENCH_SHELLS,
+                          JSON_INT("overlaps", series->overlaps)));
     tool_json_close(json, '}');
 }
 
@@ -38,9 +37,9 @@ static void put_ratios(struct tool_json *json, const struct rl_bench_report *rep
     tool_json_open(json, "ratios", '{');
     for (size_t i = 0; i < rl_bench_figures_count; i++) {
         const struct rl_bench_figure *figure = &rl_bench_figures[i];
-        if (rl_bench_figure_is_shown(figure, report) && figure->of_slice != NULL) {
-            tool_json_real(json, figure->key, rl_bench_figure_ratio(figure, report));
-        }
+        tool_json_put(json,
+                      JSON_IF(rl_bench_figure_is_shown(figure, report) && figure->of_slice != NULL,
+                              JSON_REAL(figure->key, rl_bench_figure_ratio(figure, report))));
     }
     tool_json_close(json, '}');
 }
@@ -49,16 +48,14 @@ static void put_slice(struct tool_json *json, const struct rl_bench_report *repo
                       size_t number) {
     const struct rl_bench_slice *slice = &report->series[side].slices[number];
     tool_json_open(json, NULL, '{');
-    tool_json_text(json, "side", report->series[side].name);
-    tool_json_number(json, "index", (int64_t)number);
-    tool_json_number(json, "locks", (int64_t)slice->locks);
-    tool_json_number(json, "failed", (int64_t)slice->failed);
-    tool_json_real(json, "seconds", slice->seconds);
+    tool_json_put(json, JSON_TEXT("side", report->series[side].name), JSON_INT("index", number),
+                  JSON_INT("locks", slice->locks), JSON_INT("failed", slice->failed),
+                  JSON_REAL("seconds", slice->seconds));
     for (size_t i = 0; i < rl_bench_figures_count; i++) {
         const struct rl_bench_figure *figure = &rl_bench_figures[i];
-        if (rl_bench_figure_is_shown(figure, report) && figure->of_slice != NULL) {
-            tool_json_real(json, figure->key, figure->of_slice(slice));
-        }
+        tool_json_put(json,
+                      JSON_IF(rl_bench_figure_is_shown(figure, report) && figure->of_slice != NULL,
+                              JSON_REAL(figure->key, figure->of_slice(slice))));
     }
     tool_json_close(json, '}');
 }
@@ -82,56 +79,53 @@ static void put_slices(struct tool_json *json, const struct rl_bench_report *rep
 }
 
 static void put_keep(struct tool_json *json, const struct rl_bench_keep_figures *figures) {
-    tool_json_number(json, "locks", (int64_t)figures->locks);
-    tool_json_real(json, "seconds", figures->seconds);
-    tool_json_real(json, "renewals_per_s", figures->renewals_per_s);
-    tool_json_real(json, "cpu_share", figures->cpu_share);
-    tool_json_real(json, "bytes_per_lock", figures->bytes_per_lock);
-    tool_json_number(json, "unknown", (int64_t)figures->unknown);
-    tool_json_number(json, "lost", (int64_t)figures->lost);
-    tool_json_number(json, "notified_in_time", (int64_t)figures->told_before.count);
-    tool_json_real(json, "notice_p50_ms",
-                   (double)rl_bench_hist_percentile_ns(&figures->told_before, 0.5) / 1e6);
-    tool_json_real(json, "notice_p1_ms",
-                   (double)rl_bench_hist_percentile_ns(&figures->told_before, 0.01) / 1e6);
-    tool_json_number(json, "notified_late", (int64_t)figures->told_after.count);
-    tool_json_real(json, "notified_late_max_ms", (double)figures->told_after.max_ns / 1e6);
+    tool_json_put(json, JSON_INT("locks", figures->locks), JSON_REAL("seconds", figures->seconds),
+                  JSON_REAL("renewals_per_s", figures->renewals_per_s),
+                  JSON_REAL("cpu_share", figures->cpu_share),
+                  JSON_REAL("bytes_per_lock", figures->bytes_per_lock),
+                  JSON_INT("unknown", figures->unknown), JSON_INT("lost", figures->lost),
+                  JSON_INT("notified_in_time", figures->told_before.count),
+                  JSON_REAL("notice_p50_ms",
+                            (double)rl_bench_hist_percentile_ns(&figures->told_before, 0.5) / 1e6),
+                  JSON_REAL("notice_p1_ms",
+                            (double)rl_bench_hist_percentile_ns(&figures->told_before, 0.01) / 1e6),
+                  JSON_INT("notified_late", figures->told_after.count),
+                  JSON_REAL("notified_late_max_ms", (double)figures->told_after.max_ns / 1e6));
 }
 
 static void put_contenders(struct tool_json *json, const struct rl_bench_report *report) {
     const struct rl_bench_options *options = report->options;
     const struct rl_bench_hist *late = &report->late;
     if (options->workload == RL_BENCH_SHELLS) {
-        tool_json_number(json, "shells", options->shells);
-        tool_json_number(json, "work_ms", options->work_ms);
+        tool_json_put(json, JSON_INT("shells", options->shells),
+                      JSON_INT("work_ms", options->work_ms));
     } else {
-        tool_json_number(json, "processes", options->processes);
-        tool_json_text(json, "waiters_per_process", options->waiters);
-        tool_json_number(json, "hold_ms", options->hold_ms);
-        tool_json_number(json, "readers_percent", options->readers);
+        tool_json_put(json, JSON_INT("processes", options->processes),
+                      JSON_TEXT("waiters_per_process", options->waiters),
+                      JSON_INT("hold_ms", options->hold_ms),
+                      JSON_INT("readers_percent", options->readers));
     }
-    if (late->count > 0) {
-        tool_json_real(json, "late_p50_ms", (double)rl_bench_hist_percentile_ns(late, 0.5) / 1e6);
-        tool_json_real(json, "late_p99_ms", (double)rl_bench_hist_percentile_ns(late, 0.99) / 1e6);
-    }
+    tool_json_put(
+        json,
+        JSON_IF(late->count > 0,
+                JSON_REAL("late_p50_ms", (double)rl_bench_hist_percentile_ns(late, 0.5) / 1e6)),
+        JSON_IF(late->count > 0,
+                JSON_REAL("late_p99_ms", (double)rl_bench_hist_percentile_ns(late, 0.99) / 1e6)));
 }
 
 void rl_bench_report_print_json(const struct rl_bench_report *report) {
     const struct rl_bench_options *options = report->options;
     struct tool_json json = {.file = stdout};
     tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "workload", rl_bench_workload_name(options->workload));
-    tool_json_text(&json, "version", redlock_version());
-    tool_json_number(&json, "nodes", (int64_t)report->n_nodes);
-    tool_json_number(&json, "ttl_ms", options->ttl_ms);
-    if (options->permits > 0) {
-        tool_json_number(&json, "permits", options->permits);
-        tool_json_number(&json, "take", options->take);
-    }
+    tool_json_put(&json, JSON_TEXT("workload", rl_bench_workload_name(options->workload)),
+                  JSON_TEXT("version", redlock_version()), JSON_INT("nodes", report->n_nodes),
+                  JSON_INT("ttl_ms", options->ttl_ms),
+                  JSON_IF(options->permits > 0, JSON_INT("permits", options->permits)),
+                  JSON_IF(options->permits > 0, JSON_INT("take", options->take)));
     if (options->workload == RL_BENCH_CONTEND || options->workload == RL_BENCH_SHELLS) {
         put_contenders(&json, report);
     } else {
-        tool_json_number(&json, "in_flight", options->in_flight);
+        tool_json_put(&json, JSON_INT("in_flight", options->in_flight));
     }
     if (options->workload == RL_BENCH_KEEP) {
         put_keep(&json, &report->keep);

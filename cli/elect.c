@@ -43,20 +43,11 @@ struct elect {
 
 static void tell_event(const struct elect *elect, const char *event, const char *leader,
                        uint64_t fence, const char *message) {
-    struct tool_json json = {.file = elect->tell.file};
-    tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "event", event);
-    tool_json_text(&json, "election", elect->tell.keys);
-    tool_json_text(&json, "leader", leader);
-    tool_json_text(&json, "candidate", redlock_election_candidate(elect->election));
-    if (fence != 0) {
-        tool_json_number(&json, "fence", (int64_t)fence);
-    }
-    if (message != NULL) {
-        tool_json_text(&json, "message", message);
-    }
-    tool_json_close(&json, '}');
-    tool_json_end(&json);
+    tool_json_line(elect->tell.file, JSON_TEXT("event", event),
+                   JSON_TEXT("election", elect->tell.keys), JSON_TEXT("leader", leader),
+                   JSON_TEXT("candidate", redlock_election_candidate(elect->election)),
+                   JSON_IF(fence != 0, JSON_INT("fence", fence)),
+                   JSON_IF(message != NULL, JSON_TEXT("message", message)));
     rl_output_flush();
 }
 

@@ -78,45 +78,15 @@ static void rl_line_print_permits(const struct rl_line *line, const struct rl_lo
 
 /* -- JSON -- */
 
-static void waiting_json(struct tool_json *json, const char *name, const struct rl_line *line) {
-    if (line->is_known) {
-        tool_json_number(json, name, (int64_t)line->waiting);
-    } else {
-        tool_json_null(json, name);
-    }
-}
-
-static void who_json(struct tool_json *json, const struct rl_line_place *place) {
-    tool_json_text(json, "holder", place->who[0] != '\0' ? place->who : NULL);
-    tool_json_text(json, "client", place->client[0] != '\0' ? place->client : NULL);
-}
-
 void rl_line_json(struct tool_json *json, const struct rl_line *line) {
-    waiting_json(json, "waiting", line);
+    tool_json_put(json, JSON_KNOWN(line->is_known, INT, "waiting", line->waiting));
     tool_json_open(json, "waiters", '[');
     for (size_t i = 0; i < line->n; i++) {
         const struct rl_line_place *place = &line->places[i];
-        tool_json_open(json, NULL, '{');
-        who_json(json, place);
-        tool_json_number(json, "waited_ms", place->waited_ms);
-        tool_json_text(json, "node", place->node);
-        tool_json_bool(json, "shared", i >= line->writing);
-        tool_json_close(json, '}');
-    }
-    tool_json_close(json, ']');
-}
-
-static void rl_line_json_permits(struct tool_json *json, const struct rl_line *line) {
-    waiting_json(json, "permits_waiting", line);
-    tool_json_open(json, "permits_waiters", '[');
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        tool_json_open(json, NULL, '{');
-        who_json(json, place);
-        tool_json_text(json, "node", place->node);
-        tool_json_number(json, "take", place->take);
-        tool_json_number(json, "waited_ms", place->waited_ms);
-        tool_json_close(json, '}');
+        tool_json_object(json, NULL, JSON_TEXT_OR_NULL("holder", place->who),
+                         JSON_TEXT_OR_NULL("client", place->client),
+                         JSON_INT("waited_ms", place->waited_ms), JSON_TEXT("node", place->node),
+                         JSON_BOOL("shared", i >= line->writing));
     }
     tool_json_close(json, ']');
 }
@@ -280,42 +250,30 @@ void rl_permits_print(const struct rl_permits *permits, const struct rl_line *li
 
 /* -- JSON -- */
 
-static void slot_json(struct tool_json *json, const struct rl_permit *slot) {
-    tool_json_open(json, NULL, '{');
-    tool_json_number(json, "slot", slot->number);
-    tool_json_bool(json, "held", slot->is_held);
-    tool_json_bool(json, "reserved", slot->is_reserved);
-    tool_json_text(json, "holder", slot->who[0] != '\0' ? slot->who : NULL);
-    tool_json_text(json, "token", slot->token[0] != '\0' ? slot->token : NULL);
-    tool_json_number(json, "votes", (int64_t)slot->votes);
-    tool_json_number(json, "remaining_ms", slot->remaining_ms);
-    if (slot->fence > 0) {
-        tool_json_number(json, "fence", (int64_t)slot->fence);
-    } else {
-        tool_json_null(json, "fence");
-    }
-    tool_json_close(json, '}');
-}
-
 void rl_permits_json(struct tool_json *json, const struct rl_permits *permits,
                      const struct rl_line *line) {
     const bool has_number = permits->is_known && permits->permits > 0;
-    if (has_number) {
-        tool_json_number(json, "permits", permits->permits);
-        tool_json_number(json, "permits_free", (int64_t)permits->free);
-    } else {
-        tool_json_null(json, "permits");
-        tool_json_null(json, "permits_free");
-    }
-    if (permits->is_known) {
-        tool_json_number(json, "permits_held", (int64_t)permits->held);
-    } else {
-        tool_json_null(json, "permits_held");
-    }
+    tool_json_put(json, JSON_KNOWN(has_number, INT, "permits", permits->permits),
+                  JSON_KNOWN(has_number, INT, "permits_free", permits->free),
+                  JSON_KNOWN(permits->is_known, INT, "permits_held", permits->held));
     tool_json_open(json, "slots", '[');
     for (size_t i = 0; i < permits->n; i++) {
-        slot_json(json, &permits->slots[i]);
+        const struct rl_permit *slot = &permits->slots[i];
+        tool_json_object(json, NULL, JSON_INT("slot", slot->number),
+                         JSON_BOOL("held", slot->is_held), JSON_BOOL("reserved", slot->is_reserved),
+                         JSON_TEXT_OR_NULL("holder", slot->who),
+                         JSON_TEXT_OR_NULL("token", slot->token), JSON_INT("votes", slot->votes),
+                         JSON_INT("remaining_ms", slot->remaining_ms),
+                         JSON_KNOWN(slot->fence > 0, INT, "fence", slot->fence));
     }
     tool_json_close(json, ']');
-    rl_line_json_permits(json, line);
+    tool_json_put(json, JSON_KNOWN(line->is_known, INT, "permits_waiting", line->waiting));
+    tool_json_open(json, "permits_waiters", '[');
+    for (size_t i = 0; i < line->n; i++) {
+        const struct rl_line_place *place = &line->places[i];
+        tool_json_object(json, NULL, JSON_TEXT_OR_NULL("holder", place->who),
+                         JSON_TEXT_OR_NULL("client", place->client), JSON_TEXT("node", place->node),
+                         JSON_INT("take", place->take), JSON_INT("waited_ms", place->waited_ms));
+    }
+    tool_json_close(json, ']');
 }

@@ -287,30 +287,17 @@ static void places_json(struct tool_json *json, const struct rl_line *line) {
     for (size_t i = 0; i < line->n; i++) {
         const struct rl_line_place *place = &line->places[i];
         const bool is_reader = place->take == 0 && i >= line->writing;
-        tool_json_open(json, NULL, '{');
-        if (is_reader) {
-            tool_json_null(json, "place");
-        } else {
-            tool_json_number(json, "place", (int64_t)i + 1);
-        }
-        tool_json_text(json, "wants",
-                       place->take > 0 ? "permits"
-                       : is_reader     ? "shared"
-                                       : "exclusive");
-        if (place->take > 0) {
-            tool_json_number(json, "permits", place->take);
-        }
-        tool_json_text(json, "holder", place->who[0] != '\0' ? place->who : NULL);
-        tool_json_text(json, "client", place->client[0] != '\0' ? place->client : NULL);
-        tool_json_text(json, "since", rl_when_utc(since_ms(place), since));
-        tool_json_number(json, "waited_ms", place->waited_ms);
-        tool_json_text(json, "node", place->node);
-        if (place->listens == RL_LISTENS_UNKNOWN) {
-            tool_json_null(json, "alive");
-        } else {
-            tool_json_bool(json, "alive", place->listens == RL_LISTENS_YES);
-        }
-        tool_json_close(json, '}');
+        tool_json_object(json, NULL, JSON_KNOWN(!is_reader, INT, "place", i + 1),
+                         JSON_TEXT("wants", place->take > 0 ? "permits"
+                                            : is_reader     ? "shared"
+                                                            : "exclusive"),
+                         JSON_IF(place->take > 0, JSON_INT("permits", place->take)),
+                         JSON_TEXT_OR_NULL("holder", place->who),
+                         JSON_TEXT_OR_NULL("client", place->client),
+                         JSON_TEXT("since", rl_when_utc(since_ms(place), since)),
+                         JSON_INT("waited_ms", place->waited_ms), JSON_TEXT("node", place->node),
+                         JSON_KNOWN(place->listens != RL_LISTENS_UNKNOWN, BOOL, "alive",
+                                    place->listens == RL_LISTENS_YES));
     }
 }
 
@@ -319,18 +306,13 @@ static void print_json(const struct rl_found *found, const struct home *home) {
     const bool is_known = found->line.is_known && found->permits_line.is_known;
     struct tool_json json = {.file = stdout};
     tool_json_open(&json, NULL, '{');
-    tool_json_bytes(&json, "key", look->key.data, look->key.length);
-    if (is_known) {
-        tool_json_number(&json, "waiting",
-                         (int64_t)(found->line.waiting + found->permits_line.waiting));
-    } else {
-        tool_json_null(&json, "waiting");
-    }
-    tool_json_text(&json, "home", home->now < 0 ? NULL : node_of(home, home->now).node);
-    tool_json_text(&json, "usual_home", node_of(home, home->usual).node);
-    tool_json_number(&json, "answered", (int64_t)look->answered);
-    tool_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
-    tool_json_number(&json, "reserved", (int64_t)count_reserved(look));
+    tool_json_put(
+        &json, JSON_BYTES("key", look->key.data, look->key.length),
+        JSON_KNOWN(is_known, INT, "waiting", found->line.waiting + found->permits_line.waiting),
+        JSON_TEXT("home", home->now < 0 ? NULL : node_of(home, home->now).node),
+        JSON_TEXT("usual_home", node_of(home, home->usual).node),
+        JSON_INT("answered", look->answered), JSON_INT("quorum", look->n / 2 + 1),
+        JSON_INT("reserved", count_reserved(look)));
     tool_json_open(&json, "places", '[');
     places_json(&json, &found->line);
     places_json(&json, &found->permits_line);

@@ -120,27 +120,16 @@ static void show_token(struct script *script, const struct rl_args *args,
 
 /* One line of JSON: what came of it. */
 static void print_json(struct script *script, int status, const char *token, const char *message) {
-    struct tool_json json = {.file = stdout};
-    tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "key", script->keys);
-    tool_json_text(&json, "status", redlock_err_name(status));
-    if (token != NULL) {
-        tool_json_text(&json, "token", token);
-        if (redlock_lock_fence(script->lock) != 0) {
-            tool_json_number(&json, "fence", (int64_t)redlock_lock_fence(script->lock));
-        }
-        if (script->token.n_slots > 0) {
-            tool_json_open(&json, "slots", '[');
-            for (size_t i = 0; i < script->token.n_slots; i++) {
-                tool_json_number(&json, NULL, script->token.slots[i]);
-            }
-            tool_json_close(&json, ']');
-        }
-        tool_json_number(&json, "valid_ms", redlock_lock_remaining_ms(script->lock));
-    }
-    tool_json_text(&json, "message", message);
-    tool_json_close(&json, '}');
-    tool_json_end(&json);
+    const bool is_held = token != NULL;
+    const uint64_t fence = redlock_lock_fence(script->lock);
+    const size_t n_slots = script->token.n_slots;
+    tool_json_line(
+        stdout, JSON_TEXT("key", script->keys), JSON_TEXT("status", redlock_err_name(status)),
+        JSON_IF(is_held, JSON_TEXT("token", token)),
+        JSON_IF(is_held && fence != 0, JSON_INT("fence", fence)),
+        JSON_IF(is_held && n_slots > 0, JSON_INTS("slots", script->token.slots, n_slots)),
+        JSON_IF(is_held, JSON_INT("valid_ms", redlock_lock_remaining_ms(script->lock))),
+        JSON_TEXT("message", message));
 }
 
 static int release_own(struct script *script) {

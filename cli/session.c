@@ -171,14 +171,9 @@ static void say_refused(const struct rl_session *session, const redlock_event *e
 }
 
 static void tell(const redlock_event *event) {
-    struct tool_json json = {.file = stderr};
     assert(event->node != NULL);
-    tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "event", "password");
-    tool_json_text(&json, "node", event->node);
-    tool_json_text(&json, "status", redlock_err_name(event->status));
-    tool_json_close(&json, '}');
-    tool_json_end(&json);
+    tool_json_line(stderr, JSON_TEXT("event", "password"), JSON_TEXT("node", event->node),
+                   JSON_TEXT("status", redlock_err_name(event->status)));
 }
 
 static void report_rotation(const struct rl_session *session, const redlock_event *event) {

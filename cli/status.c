@@ -197,21 +197,16 @@ static void print_screen(const struct rl_found *found, const struct rl_kick_note
 
 static void readers_json(struct tool_json *json, const struct rl_found *found) {
     const struct rl_readers *readers = &found->readers;
-    tool_json_bool(json, "shared", found->look.is_shared);
-    if (found->look.is_shared && !readers->is_known) {
-        tool_json_null(json, "reading");
-    } else {
-        tool_json_number(json, "reading", (int64_t)readers->reading);
-    }
+    tool_json_put(
+        json, JSON_BOOL("shared", found->look.is_shared),
+        JSON_KNOWN(!found->look.is_shared || readers->is_known, INT, "reading", readers->reading));
     tool_json_open(json, "readers", '[');
     for (size_t i = 0; i < readers->n; i++) {
         const struct rl_reader *reader = &readers->readers[i];
-        tool_json_open(json, NULL, '{');
-        tool_json_text(json, "holder", reader->who[0] != '\0' ? reader->who : NULL);
-        tool_json_text(json, "token", reader->token[0] != '\0' ? reader->token : NULL);
-        tool_json_number(json, "votes", (int64_t)reader->votes);
-        tool_json_number(json, "remaining_ms", reader->remaining_ms);
-        tool_json_close(json, '}');
+        tool_json_object(json, NULL, JSON_TEXT_OR_NULL("holder", reader->who),
+                         JSON_TEXT_OR_NULL("token", reader->token),
+                         JSON_INT("votes", reader->votes),
+                         JSON_INT("remaining_ms", reader->remaining_ms));
     }
     tool_json_close(json, ']');
 }
@@ -219,57 +214,42 @@ static void readers_json(struct tool_json *json, const struct rl_found *found) {
 static void print_json(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     const struct rl_look *look = &found->look;
     struct tool_json json = {.file = stdout};
+    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
-    tool_json_bytes(&json, "key", look->key.data, look->key.length);
-    tool_json_bool(&json, "held", look->is_held);
-    tool_json_bool(&json, "foreign", look->is_foreign);
-    tool_json_text(&json, "holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL);
-    tool_json_text(&json, "token", look->token[0] != '\0' ? look->token : NULL);
-    if (look->is_held) {
-        tool_json_number(&json, "remaining_ms", look->remaining_ms);
-    }
-    tool_json_number(&json, "answered", (int64_t)look->answered);
-    tool_json_number(&json, "quorum", (int64_t)(look->n / 2 + 1));
+    tool_json_put(
+        &json, JSON_BYTES("key", look->key.data, look->key.length),
+        JSON_BOOL("held", look->is_held), JSON_BOOL("foreign", look->is_foreign),
+        JSON_TEXT("holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL),
+        JSON_TEXT_OR_NULL("token", look->token),
+        JSON_IF(look->is_held, JSON_INT("remaining_ms", look->remaining_ms)),
+        JSON_INT("answered", look->answered), JSON_INT("quorum", look->n / 2 + 1));
     rl_line_json(&json, &found->line);
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
-        const struct rl_look_sight *node_holder = &look->node_holders[i];
-        tool_json_open(&json, NULL, '{');
-        tool_json_text(&json, "node", node_holder->s.node);
-        tool_json_text(&json, "status", redlock_err_name(node_holder->s.status));
-        if (node_holder->s.status != 0) {
-            tool_json_text(&json, "message", node_holder->why);
-        }
-        tool_json_bool(&json, "voting", node_holder->votes);
-        tool_json_number(&json, "votes_in_ms", node_holder->votes_in_ms);
-        if (node_holder->s.status == 0) {
-            tool_json_bool(&json, "held", node_holder->s.is_held != 0);
-            tool_json_bool(&json, "reserved", node_holder->s.is_reserved != 0);
-            tool_json_real(&json, "latency_ms", node_holder->s.latency_us / 1e3);
-        }
-        if (found->permits.kept[i] > 0) {
-            tool_json_number(&json, "permits", found->permits.kept[i]);
-        }
-        if (node_holder->s.status == 0 && node_holder->s.is_held) {
-            tool_json_text(&json, "token",
-                           node_holder->token[0] != '\0' ? node_holder->token : NULL);
-            tool_json_text(&json, "holder",
-                           node_holder->holder[0] != '\0' ? node_holder->holder : NULL);
-        }
-        if (node_holder->s.is_held || node_holder->s.is_reserved) {
-            tool_json_number(&json, "remaining_ms", node_holder->s.remaining_ms);
-            tool_json_bool(&json, "shared", node_holder->s.is_shared != 0);
-        }
-        tool_json_close(&json, '}');
+        const struct rl_look_sight *seen = &look->node_holders[i];
+        const bool is_known = seen->s.status == 0, is_held = is_known && seen->s.is_held;
+        const bool has_ttl = seen->s.is_held || seen->s.is_reserved;
+        const int32_t permits = found->permits.kept[i];
+        tool_json_object(&json, NULL, JSON_TEXT("node", seen->s.node),
+                         JSON_TEXT("status", redlock_err_name(seen->s.status)),
+                         JSON_IF(!is_known, JSON_TEXT("message", seen->why)),
+                         JSON_BOOL("voting", seen->votes),
+                         JSON_INT("votes_in_ms", seen->votes_in_ms),
+                         JSON_IF(is_known, JSON_BOOL("held", seen->s.is_held != 0)),
+                         JSON_IF(is_known, JSON_BOOL("reserved", seen->s.is_reserved != 0)),
+                         JSON_IF(is_known, JSON_REAL("latency_ms", seen->s.latency_us / 1e3)),
+                         JSON_IF(permits > 0, JSON_INT("permits", permits)),
+                         JSON_IF(is_held, JSON_TEXT_OR_NULL("token", seen->token)),
+                         JSON_IF(is_held, JSON_TEXT_OR_NULL("holder", seen->holder)),
+                         JSON_IF(has_ttl, JSON_INT("remaining_ms", seen->s.remaining_ms)),
+                         JSON_IF(has_ttl, JSON_BOOL("shared", seen->s.is_shared != 0)));
     }
     tool_json_close(&json, ']');
     readers_json(&json, found);
     rl_permits_json(&json, &found->permits, &found->permits_line);
     tool_json_open(&json, "kicks", '[');
     for (size_t i = 0; i < kicks->n; i++) {
-        tool_json_open(&json, NULL, '{');
-        rl_kick_note_json(&json, &kicks->notes[i]);
-        tool_json_close(&json, '}');
+        tool_json_object(&json, NULL, RL_KICK_NOTE_JSON(&kicks->notes[i], at));
     }
     tool_json_close(&json, ']');
     tool_json_close(&json, '}');

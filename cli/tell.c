@@ -10,19 +10,17 @@
 #include "tool/json.h"
 #include "tool/utf8.h"
 
-static struct tool_json begin(const struct rl_tell *tell, const char *event) {
-    struct tool_json json = {.file = tell->file};
-    tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "event", event);
-    tool_json_text(&json, "key", tell->keys);
-    return json;
+/* Whether it was written: with --json alone. */
+static bool put_event(const struct rl_tell *tell, const struct tool_json_member *members) {
+    if (tell->args->json) {
+        tool_json_put_line(tell->file, members);
+        rl_output_flush();
+    }
+    return tell->args->json;
 }
-
-static void end(struct tool_json *json) {
-    tool_json_close(json, '}');
-    tool_json_end(json);
-    rl_output_flush();
-}
+#define EVENT(tell, event, ...)                                                             \
+    put_event(tell, JSON_MEMBERS(JSON_TEXT("event", event), JSON_TEXT("key", (tell)->keys), \
+                                 __VA_ARGS__))
 
 static const char *clean(const struct rl_tell *tell, char out[128]) {
     return tool_utf8_clean(tell->keys, strlen(tell->keys), out, 128);
@@ -43,24 +41,9 @@ const char *rl_tell_slots(const struct rl_tell *tell, char out[RL_TELL_SLOTS_MAX
 void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fence,
                       int64_t valid_ms) {
     char shown[128], left[32], with[48] = "", slots[RL_TELL_SLOTS_MAX];
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "acquired");
-        if (token != NULL) {
-            tool_json_text(&json, "token", token);
-        }
-        if (fence != 0) {
-            tool_json_number(&json, "fence", (int64_t)fence);
-        }
-        tool_json_number(&json, "valid_ms", valid_ms);
-        if (tell->n_slots > 0) {
-            tool_json_open(&json, "slots", '[');
-            for (size_t i = 0; i < tell->n_slots; i++) {
-                tool_json_number(&json, NULL, tell->slots[i]);
-            }
-            tool_json_close(&json, ']');
-        }
-        end(&json);
-    }
+    EVENT(tell, "acquired", JSON_IF(token != NULL, JSON_TEXT("token", token)),
+          JSON_IF(fence != 0, JSON_INT("fence", fence)), JSON_INT("valid_ms", valid_ms),
+          JSON_IF(tell->n_slots > 0, JSON_INTS("slots", tell->slots, tell->n_slots)));
     if (tell->args->verbose) {
         if (fence != 0) {
             snprintf(with, sizeof with, " with fence %" PRIu64, fence);
@@ -73,22 +56,14 @@ void rl_tell_acquired(const struct rl_tell *tell, const char *token, uint64_t fe
 }
 
 void rl_tell_refused(const struct rl_tell *tell, int status, const char *message) {
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "refused");
-        tool_json_text(&json, "status", redlock_err_name(status));
-        tool_json_text(&json, "message", message);
-        end(&json);
-    }
+    EVENT(tell, "refused", JSON_TEXT("status", redlock_err_name(status)),
+          JSON_TEXT("message", message));
 }
 
 void rl_tell_renewed(const struct rl_tell *tell, int status, int64_t valid_ms) {
     char shown[128], left[32];
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "renewed");
-        tool_json_text(&json, "status", redlock_err_name(status));
-        tool_json_number(&json, "valid_ms", valid_ms);
-        end(&json);
-    }
+    EVENT(tell, "renewed", JSON_TEXT("status", redlock_err_name(status)),
+          JSON_INT("valid_ms", valid_ms));
     if (tell->args->verbose) {
         rl_say("%s: %s, valid for %s", clean(tell, shown),
                status == 0 ? "renewed" : "not renewed yet",
@@ -111,38 +86,27 @@ const char *rl_tell_cause(const char *message) {
 
 void rl_tell_lost(const struct rl_tell *tell, int status, const char *message, const char *then) {
     char shown[128];
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "lost");
-        tool_json_text(&json, "status", redlock_err_name(status));
-        tool_json_text(&json, "message", message);
-        end(&json);
-    } else {
+    if (!EVENT(tell, "lost", JSON_TEXT("status", redlock_err_name(status)),
+               JSON_TEXT("message", message))) {
         rl_say("%s: the lock was lost: %s; %s", clean(tell, shown), rl_tell_cause(message), then);
     }
 }
 
 void rl_tell_kicked(const struct rl_tell *tell, const char *message) {
     char shown[128];
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "kicked");
-        tool_json_text(&json, "message", message);
-        end(&json);
-    } else {
+    if (!EVENT(tell, "kicked", JSON_TEXT("message", message))) {
         rl_say("%s: %s", clean(tell, shown), message);
     }
 }
 
 void rl_tell_guard(const struct rl_tell *tell, const char *what, const char *why_no_other) {
     char shown[128];
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "guard");
-        tool_json_text(&json, "message", what);
-        tool_json_bool(&json, "replaced", why_no_other == NULL);
-        if (why_no_other != NULL) {
-            tool_json_text(&json, "why", why_no_other);
-        }
-        end(&json);
-    } else if (why_no_other == NULL) {
+    const bool is_replaced = why_no_other == NULL;
+    if (EVENT(tell, "guard", JSON_TEXT("message", what), JSON_BOOL("replaced", is_replaced),
+              JSON_IF(!is_replaced, JSON_TEXT("why", why_no_other)))) {
+        return;
+    }
+    if (is_replaced) {
         rl_say("%s: the guard process was %s; another one has replaced it", clean(tell, shown),
                what);
     } else {
@@ -154,11 +118,7 @@ void rl_tell_guard(const struct rl_tell *tell, const char *what, const char *why
 
 void rl_tell_ended(const struct rl_tell *tell, int exit_status) {
     char shown[128];
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "ended");
-        tool_json_number(&json, "exit_status", exit_status);
-        end(&json);
-    }
+    EVENT(tell, "ended", JSON_INT("exit_status", exit_status));
     if (tell->args->verbose) {
         rl_say("%s: the command ended with status %d", clean(tell, shown), exit_status);
     }
@@ -166,12 +126,8 @@ void rl_tell_ended(const struct rl_tell *tell, int exit_status) {
 
 void rl_tell_released(const struct rl_tell *tell, int status, const char *message) {
     char shown[128];
-    if (tell->args->json) {
-        struct tool_json json = begin(tell, "released");
-        tool_json_text(&json, "status", redlock_err_name(status));
-        end(&json);
-    }
-    if (tell->args->verbose || (status != 0 && !tell->args->json)) {
+    const bool is_json = EVENT(tell, "released", JSON_TEXT("status", redlock_err_name(status)));
+    if (tell->args->verbose || (status != 0 && !is_json)) {
         rl_say("%s: %s%s%s", clean(tell, shown),
                status == 0 ? "released" : "not released: ", status == 0 ? "" : message,
                status == 0 ? "" : "; it ends with its ttl");

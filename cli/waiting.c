@@ -35,20 +35,11 @@ static size_t voting(const struct rl_waiting *waiting) {
     return (size_t)stats.nodes_voting;
 }
 
-static struct tool_json begin_json(const struct rl_waiting *waiting, const char *event) {
-    struct tool_json json = {.file = stderr}; /* acquire has its one line on stdout */
-    tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "event", event);
-    tool_json_text(&json, "key", waiting->label);
-    return json;
-}
-
-static void end_json(const struct rl_waiting *waiting, struct tool_json *json) {
-    tool_json_number(json, "nodes_voting", (int64_t)voting(waiting));
-    tool_json_number(json, "quorum", (int64_t)quorum_of(waiting));
-    tool_json_close(json, '}');
-    tool_json_end(json);
-}
+/* On stderr: acquire has its one line on stdout. */
+#define EVENT(waiting, event, ...)                                                        \
+    tool_json_line(stderr, JSON_TEXT("event", event), JSON_TEXT("key", (waiting)->label), \
+                   __VA_ARGS__, JSON_INT("nodes_voting", voting(waiting)),                \
+                   JSON_INT("quorum", quorum_of(waiting)))
 
 /* -- The nodes -- */
 
@@ -57,13 +48,10 @@ static int state_of(const redlock_node_info *info) {
 }
 
 static void node_json(const struct rl_waiting *waiting, const redlock_node_info *info) {
-    struct tool_json json = begin_json(waiting, "node");
-    tool_json_text(&json, "node", info->node);
-    tool_json_bool(&json, "up", info->up != 0);
-    tool_json_bool(&json, "voting", info->voting != 0);
-    tool_json_text(&json, "status", redlock_err_name(info->reason));
-    tool_json_number(&json, "votes_in_ms", info->votes_in_ms);
-    end_json(waiting, &json);
+    EVENT(waiting, "node", JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
+          JSON_BOOL("voting", info->voting != 0),
+          JSON_TEXT("status", redlock_err_name(info->reason)),
+          JSON_INT("votes_in_ms", info->votes_in_ms));
 }
 
 static void say_node(const struct rl_waiting *waiting, const redlock_node_info *info, int before) {
@@ -151,14 +139,10 @@ static void say_once(struct rl_waiting *waiting) {
     waiting->is_said = true;
     show_why(waiting, why, sizeof why);
     if (waiting->args->json) {
-        struct tool_json json = begin_json(waiting, "waiting");
-        tool_json_text(&json, "holder", look->is_held && !look->is_shared ? look->holder : NULL);
-        if (look->is_held) {
-            tool_json_number(&json, "remaining_ms", look->remaining_ms);
-        }
-        tool_json_text(&json, "message", why);
-        tool_json_bool(&json, "shared", look->is_shared);
-        end_json(waiting, &json);
+        EVENT(waiting, "waiting",
+              JSON_TEXT("holder", look->is_held && !look->is_shared ? look->holder : NULL),
+              JSON_IF(look->is_held, JSON_INT("remaining_ms", look->remaining_ms)),
+              JSON_TEXT("message", why), JSON_BOOL("shared", look->is_shared));
     } else if (voting(waiting) < quorum_of(waiting)) {
         rl_say("%s: waiting for nodes: %s", shown_label(waiting, label),
                redlock_client_message(waiting->client, sentence, sizeof sentence));

@@ -44,9 +44,9 @@ static void begin(struct tool_json *json, const char *name) {
     json->needs_comma = true;
 }
 
-void tool_json_open(struct tool_json *json, const char *name, char bracket) {
+void tool_json_open(struct tool_json *json, const char *key, char bracket) {
     assert(bracket == '{' || bracket == '[');
-    begin(json, name);
+    begin(json, key);
     fputc(bracket, json->file);
     json->needs_comma = false;
 }
@@ -62,39 +62,47 @@ void tool_json_end(struct tool_json *json) {
     json->needs_comma = false;
 }
 
-void tool_json_text(struct tool_json *json, const char *name, const char *text) {
-    if (text == NULL) {
-        tool_json_null(json, name);
-        return;
+static void put(struct tool_json *json, const struct tool_json_member *member) {
+    const bool is_real = member->kind == TOOL_JSON_REAL && isfinite(member->real);
+    begin(json, member->name);
+    if (member->kind == TOOL_JSON_BYTES) {
+        put_string(json->file, member->text, member->length);
+    } else if (member->kind == TOOL_JSON_TEXT && member->text != NULL) {
+        put_string(json->file, member->text, strlen(member->text));
+    } else if (member->kind == TOOL_JSON_INT) {
+        fprintf(json->file, "%" PRId64, member->number);
+    } else if (member->kind == TOOL_JSON_INTS) {
+        fputc('[', json->file);
+        for (size_t i = 0; i < member->length; i++) {
+            fprintf(json->file, "%s%" PRId32, i > 0 ? ", " : "", member->numbers[i]);
+        }
+        fputc(']', json->file);
+    } else if (is_real) {
+        fprintf(json->file, "%.3f", member->real);
+    } else if (member->kind == TOOL_JSON_BOOL) {
+        fputs(member->number != 0 ? "true" : "false", json->file);
+    } else {
+        fputs("null", json->file);
     }
-    tool_json_bytes(json, name, text, strlen(text));
 }
 
-void tool_json_bytes(struct tool_json *json, const char *name, const void *bytes, size_t length) {
-    begin(json, name);
-    put_string(json->file, bytes, length);
-}
-
-void tool_json_number(struct tool_json *json, const char *name, int64_t number) {
-    begin(json, name);
-    fprintf(json->file, "%" PRId64, number);
-}
-
-void tool_json_real(struct tool_json *json, const char *name, double number) {
-    if (!isfinite(number)) {
-        tool_json_null(json, name);
-        return;
+void tool_json_put_all(struct tool_json *json, const struct tool_json_member *members) {
+    for (; members->kind != TOOL_JSON_LAST; members++) {
+        if (members->kind != TOOL_JSON_LEFT_OUT) {
+            put(json, members);
+        }
     }
-    begin(json, name);
-    fprintf(json->file, "%.3f", number);
 }
 
-void tool_json_bool(struct tool_json *json, const char *name, bool value) {
-    begin(json, name);
-    fputs(value ? "true" : "false", json->file);
+void tool_json_put_object(struct tool_json *json, const char *key,
+                          const struct tool_json_member *members) {
+    tool_json_open(json, key, '{');
+    tool_json_put_all(json, members);
+    tool_json_close(json, '}');
 }
 
-void tool_json_null(struct tool_json *json, const char *name) {
-    begin(json, name);
-    fputs("null", json->file);
+void tool_json_put_line(FILE *file, const struct tool_json_member *members) {
+    struct tool_json json = {.file = file};
+    tool_json_put_object(&json, NULL, members);
+    tool_json_end(&json);
 }

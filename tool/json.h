@@ -1,8 +1,7 @@
-/* JSON, written as it goes.
+/* JSON, written as it goes: an object is a list of members.
  *
- *     tool_json_open(&json, NULL, '{');
- *     tool_json_text(&json, "key", "nightly");
- *     tool_json_close(&json, '}');
+ *     tool_json_line(stdout, JSON_TEXT("key", "nightly"), JSON_INT("votes", 3),
+ *                    JSON_IF(fence != 0, JSON_INT("fence", fence)));
  *
  * Failure modes: texts are any bytes; those that are no UTF-8 are written as U+FFFD, so that the
  * output is valid JSON in any case. Nesting is the caller's duty, and so is a flush.
@@ -22,15 +21,68 @@ struct tool_json {
     bool needs_comma;
 };
 
-/* name: of the member, NULL in an array and at the top. bracket: '{' or '['. */
-void tool_json_open(struct tool_json *json, const char *name, char bracket);
-void tool_json_close(struct tool_json *json, char bracket);                      /* '}' or ']' */
-void tool_json_end(struct tool_json *json);                                      /* of a line */
-void tool_json_text(struct tool_json *json, const char *name, const char *text); /* NULL: null */
-void tool_json_bytes(struct tool_json *json, const char *name, const void *bytes, size_t length);
-void tool_json_number(struct tool_json *json, const char *name, int64_t number);
-void tool_json_real(struct tool_json *json, const char *name, double number); /* three decimals */
-void tool_json_bool(struct tool_json *json, const char *name, bool value);
-void tool_json_null(struct tool_json *json, const char *name);
+enum tool_json_kind {
+    TOOL_JSON_LAST, /* behind the members */
+    TOOL_JSON_LEFT_OUT,
+    TOOL_JSON_NULL,
+    TOOL_JSON_TEXT, /* NULL: null */
+    TOOL_JSON_BYTES,
+    TOOL_JSON_INT,
+    TOOL_JSON_INTS, /* an array */
+    TOOL_JSON_REAL, /* three decimals; null if it is not finite */
+    TOOL_JSON_BOOL,
+};
+
+struct tool_json_member {
+    enum tool_json_kind kind;
+    const char *name; /* NULL: of an array, or at the top */
+    const char *text;
+    size_t length;
+    int64_t number;
+    const int32_t *numbers;
+    double real;
+};
+
+#define JSON_MEMBER(type, key, ...) \
+    ((struct tool_json_member){.kind = TOOL_JSON_##type, .name = (key), __VA_ARGS__})
+#define JSON_TEXT(key, value) JSON_MEMBER(TEXT, key, .text = (value))
+#define JSON_BYTES(key, bytes, size) JSON_MEMBER(BYTES, key, .text = (bytes), .length = (size))
+#define JSON_INT(key, value) JSON_MEMBER(INT, key, .number = (int64_t)(value))
+#define JSON_INTS(key, values, n) JSON_MEMBER(INTS, key, .numbers = (values), .length = (n))
+#define JSON_REAL(key, value) JSON_MEMBER(REAL, key, .real = (value))
+#define JSON_BOOL(key, value) JSON_MEMBER(BOOL, key, .number = (value))
+
+#define JSON_TEXT_OR_NULL(key, value) JSON_KNOWN((value)[0] != '\0', TEXT, key, value)
+
+/* The member is evaluated only if the condition holds. Otherwise it is left out, or null. */
+#define JSON_IF(condition, member) ((condition) ? (member) : JSON_MEMBER(LEFT_OUT, NULL, ))
+#define JSON_KNOWN(condition, type, key, value) \
+    ((condition) ? JSON_##type(key, value) : JSON_MEMBER(NULL, key, ))
+
+/* clang-format off: it takes the braces for a block */
+#define JSON_MEMBERS(...)               \
+    (const struct tool_json_member[]) { \
+        __VA_ARGS__, {                  \
+            .kind = TOOL_JSON_LAST      \
+        }                               \
+    }
+/* clang-format on */
+
+/* Of the object or array that is open. */
+#define tool_json_put(json, ...) tool_json_put_all(json, JSON_MEMBERS(__VA_ARGS__))
+/* A whole object; key: as of a member. */
+#define tool_json_object(json, key, ...) tool_json_put_object(json, key, JSON_MEMBERS(__VA_ARGS__))
+/* A whole object, on a line of its own. */
+#define tool_json_line(file, ...) tool_json_put_line(file, JSON_MEMBERS(__VA_ARGS__))
+
+void tool_json_put_all(struct tool_json *json, const struct tool_json_member *members);
+void tool_json_put_object(struct tool_json *json, const char *key,
+                          const struct tool_json_member *members);
+void tool_json_put_line(FILE *file, const struct tool_json_member *members);
+
+/* For objects that have others in them. bracket: '{' or '['. */
+void tool_json_open(struct tool_json *json, const char *key, char bracket);
+void tool_json_close(struct tool_json *json, char bracket); /* '}' or ']' */
+void tool_json_end(struct tool_json *json);                 /* of a line */
 
 #endif

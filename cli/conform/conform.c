@@ -47,14 +47,10 @@ struct runs {
 static const char *const names[RL_VERDICTS] = {"PASS", "FAIL", "NOTE"};
 
 static void list_stories(bool json) {
-    struct tool_json out = {.file = stdout};
     for (size_t i = 0; rl_story(i) != NULL; i++) {
         if (json) {
-            tool_json_open(&out, NULL, '{');
-            tool_json_text(&out, "story", rl_story(i)->name);
-            tool_json_text(&out, "what", rl_story(i)->what);
-            tool_json_close(&out, '}');
-            tool_json_end(&out);
+            tool_json_line(stdout, JSON_TEXT("story", rl_story(i)->name),
+                           JSON_TEXT("what", rl_story(i)->what));
         } else {
             printf("%-*s %s\n", NAME_WIDTH, rl_story(i)->name, rl_story(i)->what);
         }
@@ -62,17 +58,11 @@ static void list_stories(bool json) {
 }
 
 static void show_json(const struct rl_story *story, const struct rl_result *result) {
-    struct tool_json out = {.file = stdout};
     bool passes = result->verdict == RL_VERDICT_PASS;
-    tool_json_open(&out, NULL, '{');
-    tool_json_text(&out, "story", story->name);
-    tool_json_text(&out, "what", story->what);
-    tool_json_text(&out, "verdict", names[result->verdict]);
-    tool_json_text(&out, "rule", passes ? NULL : result->rule);
-    tool_json_text(&out, "text", passes ? NULL : result->text);
-    tool_json_number(&out, "ms", result->ms);
-    tool_json_close(&out, '}');
-    tool_json_end(&out);
+    tool_json_line(stdout, JSON_TEXT("story", story->name), JSON_TEXT("what", story->what),
+                   JSON_TEXT("verdict", names[result->verdict]),
+                   JSON_TEXT("rule", passes ? NULL : result->rule),
+                   JSON_TEXT("text", passes ? NULL : result->text), JSON_INT("ms", result->ms));
 }
 
 static void show_verdict(struct runs *runs, const struct rl_story *story,

@@ -102,11 +102,7 @@ static int print_acl(const struct rl_args *args) {
     assert(length > 0 && (size_t)length < sizeof line);
     (void)length;
     if (args->json) {
-        struct tool_json json = {.file = stdout};
-        tool_json_open(&json, NULL, '{');
-        tool_json_text(&json, "acl", line);
-        tool_json_close(&json, '}');
-        tool_json_end(&json);
+        tool_json_line(stdout, JSON_TEXT("acl", line));
     } else {
         printf("%s\n", line);
     }

@@ -204,29 +204,25 @@ static void show_screen(const struct rl_findings *findings, const struct rl_fact
 /* -- JSON -- */
 
 static void show_node(struct tool_json *json, const struct rl_facts *f) {
+    const bool has_clock = f->clock.is_known;
     tool_json_open(json, NULL, '{');
-    tool_json_text(json, "node", f->wire->url.name);
-    tool_json_bool(json, "reachable", f->is_reachable);
+    tool_json_put(json, JSON_TEXT("node", f->wire->url.name),
+                  JSON_BOOL("reachable", f->is_reachable));
     if (f->is_reachable && f->no_info[0] == '\0') {
-        tool_json_text(json, "server", f->server);
-        tool_json_text(json, "version", f->version);
-        tool_json_text(json, "mode", f->mode);
-        tool_json_text(json, "role", strcmp(f->role, "slave") == 0 ? "replica" : "primary");
-        tool_json_text(json, "run_id", f->run_id);
-        tool_json_number(json, "uptime_s", f->uptime_s);
-        tool_json_number(json, "replicas", f->replicas);
-        tool_json_bool(json, "aof", f->aof_enabled != 0);
-        tool_json_text(json, "appendfsync", f->has_config ? f->appendfsync : NULL);
-        tool_json_text(json, "save", f->has_config ? f->save : NULL);
-        tool_json_text(json, "maxmemory_policy", f->policy);
-        tool_json_number(json, "maxmemory", f->maxmemory);
+        tool_json_put(json, JSON_TEXT("server", f->server), JSON_TEXT("version", f->version),
+                      JSON_TEXT("mode", f->mode),
+                      JSON_TEXT("role", strcmp(f->role, "slave") == 0 ? "replica" : "primary"),
+                      JSON_TEXT("run_id", f->run_id), JSON_INT("uptime_s", f->uptime_s),
+                      JSON_INT("replicas", f->replicas), JSON_BOOL("aof", f->aof_enabled != 0),
+                      JSON_TEXT("appendfsync", f->has_config ? f->appendfsync : NULL),
+                      JSON_TEXT("save", f->has_config ? f->save : NULL),
+                      JSON_TEXT("maxmemory_policy", f->policy),
+                      JSON_INT("maxmemory", f->maxmemory));
     }
-    if (f->clock.is_known) {
-        tool_json_real(json, "latency_ms", f->clock.latency_ms);
-        tool_json_real(json, "latency_max_ms", f->clock.latency_max_ms);
-        tool_json_real(json, "clock_offset_ms", f->clock.ahead_ms);
-        tool_json_real(json, "clock_error_ms", f->clock.error_ms);
-    }
+    tool_json_put(json, JSON_IF(has_clock, JSON_REAL("latency_ms", f->clock.latency_ms)),
+                  JSON_IF(has_clock, JSON_REAL("latency_max_ms", f->clock.latency_max_ms)),
+                  JSON_IF(has_clock, JSON_REAL("clock_offset_ms", f->clock.ahead_ms)),
+                  JSON_IF(has_clock, JSON_REAL("clock_error_ms", f->clock.error_ms)));
     tool_json_close(json, '}');
 }
 
@@ -234,8 +230,8 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
     static const char *const verdicts[] = {"ok", "warnings", "errors"};
     struct tool_json json = {.file = stdout};
     tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "verdict", verdicts[exit_status_of(findings)]);
-    tool_json_number(&json, "quorum", (int64_t)(n / 2 + 1));
+    tool_json_put(&json, JSON_TEXT("verdict", verdicts[exit_status_of(findings)]),
+                  JSON_INT("quorum", n / 2 + 1));
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < n; i++) {
         show_node(&json, &facts[i]);
@@ -244,14 +240,10 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
     tool_json_open(&json, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
         const struct rl_finding *f = &findings->items[i];
-        tool_json_open(&json, NULL, '{');
-        tool_json_text(&json, "check", f->check);
-        tool_json_text(&json, "level", level_names[f->level]);
-        tool_json_text(&json, "node",
-                       f->node == RL_NODE_NONE ? NULL : facts[f->node].wire->url.name);
-        tool_json_text(&json, "text", f->text);
-        tool_json_text(&json, "remedy", f->remedy[0] != '\0' ? f->remedy : NULL);
-        tool_json_close(&json, '}');
+        tool_json_object(
+            &json, NULL, JSON_TEXT("check", f->check), JSON_TEXT("level", level_names[f->level]),
+            JSON_TEXT("node", f->node == RL_NODE_NONE ? NULL : facts[f->node].wire->url.name),
+            JSON_TEXT("text", f->text), JSON_TEXT_OR_NULL("remedy", f->remedy));
     }
     tool_json_close(&json, ']');
     tool_json_close(&json, '}');

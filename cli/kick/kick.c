@@ -155,31 +155,25 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
     const struct rl_look *look = &kick->found.look;
     const struct rl_line_place *place = next_of(kick);
     struct tool_json json = {.file = stdout};
+    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
-    tool_json_bytes(&json, "key", look->key.data, look->key.length);
-    tool_json_text(&json, "status", verdicts[verdict]);
-    rl_kick_note_json(&json, &kick->note);
-    tool_json_number(&json, "count", (int64_t)kick->targets.n);
-    tool_json_text(&json, "next", place != NULL && place->who[0] != '\0' ? place->who : NULL);
+    tool_json_put(&json, JSON_BYTES("key", look->key.data, look->key.length),
+                  JSON_TEXT("status", verdicts[verdict]), RL_KICK_NOTE_JSON(&kick->note, at),
+                  JSON_INT("count", kick->targets.n),
+                  JSON_TEXT("next", place != NULL && place->who[0] != '\0' ? place->who : NULL));
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
         const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, i);
         const bool is_answered =
             outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED;
-        tool_json_open(&json, NULL, '{');
-        tool_json_text(&json, "node", look->node_holders[i].s.node);
-        if (is_answered) {
-            tool_json_bool(&json, "deleted", outcome.vote == REDLOCK_VOTE_GRANTED);
-        } else {
-            tool_json_null(&json, "deleted");
-        }
-        tool_json_text(
-            &json, "status",
-            redlock_err_name(is_answered                           ? 0
-                             : outcome.vote == REDLOCK_VOTE_FAILED ? outcome.reason
-                                                                   : REDLOCK_ERR_NODE_TIMEOUT));
-        tool_json_bool(&json, "noted", kick->noted[i].is_noted);
-        tool_json_close(&json, '}');
+        tool_json_object(
+            &json, NULL, JSON_TEXT("node", look->node_holders[i].s.node),
+            JSON_KNOWN(is_answered, BOOL, "deleted", outcome.vote == REDLOCK_VOTE_GRANTED),
+            JSON_TEXT("status", redlock_err_name(is_answered ? 0
+                                                 : outcome.vote == REDLOCK_VOTE_FAILED
+                                                     ? outcome.reason
+                                                     : REDLOCK_ERR_NODE_TIMEOUT)),
+            JSON_BOOL("noted", kick->noted[i].is_noted));
     }
     tool_json_close(&json, ']');
     tool_json_close(&json, '}');

@@ -137,13 +137,3 @@ const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_S
              rl_when_show(note->at_ms, false, when), note->reason);
     return out;
 }
-
-void rl_kick_note_json(struct tool_json *json, const struct rl_kick_note *note) {
-    char at[RL_WHEN_MAX];
-    tool_json_text(json, "kicked_at", rl_when_utc(note->at_ms, at));
-    tool_json_text(json, "by", note->by);
-    tool_json_text(json, "what", note->what);
-    tool_json_text(json, "holder", note->holder[0] != '\0' ? note->holder : NULL);
-    tool_json_text(json, "token", note->token[0] != '\0' ? note->token : NULL);
-    tool_json_text(json, "reason", note->reason);
-}

@@ -57,7 +57,10 @@ bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t len
 #define RL_KICK_SAY_MAX (RL_HOLDER_TEXT_MAX + RL_KICK_BY_MAX + RL_KICK_REASON_MAX + 96)
 const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_SAY_MAX]);
 
-/* Members of an object: kicked_at, by, what, holder, token, reason. */
-void rl_kick_note_json(struct tool_json *json, const struct rl_kick_note *note);
+/* The members of its object. at: char[RL_WHEN_MAX]. */
+#define RL_KICK_NOTE_JSON(note, at)                                                      \
+    JSON_TEXT("kicked_at", rl_when_utc((note)->at_ms, at)), JSON_TEXT("by", (note)->by), \
+        JSON_TEXT("what", (note)->what), JSON_TEXT_OR_NULL("holder", (note)->holder),    \
+        JSON_TEXT_OR_NULL("token", (note)->token), JSON_TEXT("reason", (note)->reason)
 
 #endif

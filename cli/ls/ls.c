@@ -28,39 +28,19 @@ static const char *const standings[] = {
     [RL_NODE_UNKNOWN] = "unknown",
 };
 
-static const char *or_null(const char *text) {
-    return text[0] != '\0' ? text : NULL;
-}
-
-/* What is 0, or less than `least`, is not known. */
-static void number(struct tool_json *json, const char *name, int64_t value, int64_t least) {
-    if (value < least) {
-        tool_json_null(json, name);
-    } else {
-        tool_json_number(json, name, value);
-    }
-}
-
 static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_open(json, "holders", '[');
     for (size_t i = 0; i < lock->n_holdings; i++) {
-        const struct rl_holding *holding = &lock->holdings[i];
-        const bool is_foreign = holding->token[0] == '\0';
-        tool_json_open(json, NULL, '{');
-        tool_json_text(json, is_foreign ? "value" : "holder", or_null(holding->holder));
-        if (!is_foreign) { /* as redlock release takes it */
-            char token[RL_TOKEN_TEXT_MAX];
-            tool_json_text(json, "token", rl_token_show(holding->token, holding->holder, token));
-        }
-        if (holding->slot >= 0) {
-            tool_json_number(json, "slot", holding->slot);
-        }
-        tool_json_number(json, "votes", holding->votes);
-        tool_json_bool(json, "held", holding->has_quorum);
-        tool_json_number(json, "remaining_ms", holding->remaining_ms);
-        number(json, "fence", (int64_t)holding->fence, 1);
-        number(json, "age_ms", holding->age_ms, 0);
-        tool_json_close(json, '}');
+        const struct rl_holding *h = &lock->holdings[i];
+        const bool is_ours = h->token[0] != '\0';
+        char token[RL_TOKEN_TEXT_MAX]; /* as redlock release takes it */
+        tool_json_object(
+            json, NULL, JSON_TEXT_OR_NULL(is_ours ? "holder" : "value", h->holder),
+            JSON_IF(is_ours, JSON_TEXT("token", rl_token_show(h->token, h->holder, token))),
+            JSON_IF(h->slot >= 0, JSON_INT("slot", h->slot)), JSON_INT("votes", h->votes),
+            JSON_BOOL("held", h->has_quorum), JSON_INT("remaining_ms", h->remaining_ms),
+            JSON_KNOWN(h->fence > 0, INT, "fence", h->fence),
+            JSON_KNOWN(h->age_ms >= 0, INT, "age_ms", h->age_ms));
     }
     tool_json_close(json, ']');
 }
@@ -69,10 +49,9 @@ static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_open(json, "kicks", '[');
     for (size_t i = 0; i < lock->n_kicks; i++) {
         struct rl_kick_note note;
+        char at[RL_WHEN_MAX];
         if (rl_cells_kick(lock, i, &note)) {
-            tool_json_open(json, NULL, '{');
-            rl_kick_note_json(json, &note);
-            tool_json_close(json, '}');
+            tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&note, at));
         }
     }
     tool_json_close(json, ']');
@@ -80,65 +59,51 @@ static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
 
 static void lock_json(struct tool_json *json, const struct rl_lock *lock, size_t nodes) {
     const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
+    const bool is_foreign = lock->class == RL_LOCK_FOREIGN;
+    const char *colon = strchr(lock->next, ':'); /* behind the place */
     char next[RL_CELL_MAX];
     tool_json_open(json, NULL, '{');
-    tool_json_text(json, "kind", kinds[lock->class]);
-    tool_json_bytes(json, "key", lock->name, lock->length);
-    tool_json_bool(json, "held", is_held);
-    tool_json_text(json, "mode", lock->class == RL_LOCK_FOREIGN ? NULL : rl_cells_mode(lock->mode));
-    if (lock->mode == RL_LOCK_PERMITS) {
-        number(json, "permits", lock->permits, 1);
-    }
-    tool_json_number(json, "votes", lock->votes);
-    tool_json_number(json, "nodes", (int64_t)nodes);
-    tool_json_number(json, "quorum", (int64_t)(nodes / 2 + 1));
-    tool_json_number(json, "holding", (int64_t)lock->holders);
+    tool_json_put(json, JSON_TEXT("kind", kinds[lock->class]),
+                  JSON_BYTES("key", lock->name, lock->length), JSON_BOOL("held", is_held),
+                  JSON_KNOWN(!is_foreign, TEXT, "mode", rl_cells_mode(lock->mode)),
+                  JSON_IF(lock->mode == RL_LOCK_PERMITS,
+                          JSON_KNOWN(lock->permits > 0, INT, "permits", lock->permits)),
+                  JSON_INT("votes", lock->votes), JSON_INT("nodes", nodes),
+                  JSON_INT("quorum", nodes / 2 + 1), JSON_INT("holding", lock->holders));
     holdings_json(json, lock);
-    number(json, "fence", (int64_t)lock->fence, 1);
-    number(json, "age_ms", lock->age_ms, 0);
-    tool_json_number(json, "remaining_ms", lock->remaining_ms);
-    tool_json_number(json, "waiting", (int64_t)lock->waiting);
-    tool_json_number(json, "waiting_to_read", (int64_t)lock->waiting_shared);
-    tool_json_number(json, "longest_wait_ms", lock->waited_ms);
-    const char *colon = strchr(lock->next, ':'); /* behind the place */
-    tool_json_text(
-        json, "longest_waiter",
-        colon == NULL ? NULL : tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next));
+    tool_json_put(json, JSON_KNOWN(lock->fence > 0, INT, "fence", lock->fence),
+                  JSON_KNOWN(lock->age_ms >= 0, INT, "age_ms", lock->age_ms),
+                  JSON_INT("remaining_ms", lock->remaining_ms), JSON_INT("waiting", lock->waiting),
+                  JSON_INT("waiting_to_read", lock->waiting_shared),
+                  JSON_INT("longest_wait_ms", lock->waited_ms),
+                  JSON_KNOWN(colon != NULL, TEXT, "longest_waiter",
+                             tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next)));
     kicks_json(json, lock);
     tool_json_close(json, '}');
     tool_json_end(json);
 }
 
-static void node_json(struct tool_json *json, const struct rl_seen_node *node) {
-    tool_json_open(json, NULL, '{');
-    tool_json_text(json, "kind", "node");
-    tool_json_text(json, "node", node->wire->url.name);
-    tool_json_bool(json, "up", node->is_up);
-    tool_json_bool(json, "read", node->is_whole);
-    tool_json_bool(json, "complete", node->is_whole && !node->is_cut);
-    tool_json_text(json, "why", or_null(node->why));
-    if (node->is_up) {
-        tool_json_number(json, "keys", (int64_t)node->keys);
-        tool_json_number(json, "other_keys", (int64_t)node->others);
-        tool_json_number(json, "refused_keys", (int64_t)node->refused);
-        tool_json_number(json, "scan_calls", (int64_t)node->calls);
-        tool_json_real(json, "took_ms", node->took_ms);
-        tool_json_text(json, "standing", standings[node->standing]);
-        tool_json_number(json, "votes_in_ms", node->votes_in_ms);
-    }
-    if (node->is_up && node->clock.is_known) {
-        tool_json_real(json, "latency_ms", node->clock.latency_ms);
-        tool_json_real(json, "clock_ahead_ms", node->clock.ahead_ms);
-    }
-    if (node->is_up && node->has_info) {
-        tool_json_text(json, "server", node->server);
-        tool_json_text(json, "version", node->version);
-        tool_json_number(json, "uptime_s", node->uptime_s);
-        tool_json_number(json, "memory_bytes", node->memory_bytes);
-        tool_json_number(json, "commands_per_s", node->commands_per_s);
-    }
-    tool_json_close(json, '}');
-    tool_json_end(json);
+static void print_node_json(const struct rl_seen_node *node) {
+    const bool is_up = node->is_up, has_info = is_up && node->has_info;
+    const bool has_clock = is_up && node->clock.is_known;
+    tool_json_line(stdout, JSON_TEXT("kind", "node"), JSON_TEXT("node", node->wire->url.name),
+                   JSON_BOOL("up", is_up), JSON_BOOL("read", node->is_whole),
+                   JSON_BOOL("complete", node->is_whole && !node->is_cut),
+                   JSON_TEXT_OR_NULL("why", node->why),
+                   JSON_IF(is_up, JSON_INT("keys", node->keys)),
+                   JSON_IF(is_up, JSON_INT("other_keys", node->others)),
+                   JSON_IF(is_up, JSON_INT("refused_keys", node->refused)),
+                   JSON_IF(is_up, JSON_INT("scan_calls", node->calls)),
+                   JSON_IF(is_up, JSON_REAL("took_ms", node->took_ms)),
+                   JSON_IF(is_up, JSON_TEXT("standing", standings[node->standing])),
+                   JSON_IF(is_up, JSON_INT("votes_in_ms", node->votes_in_ms)),
+                   JSON_IF(has_clock, JSON_REAL("latency_ms", node->clock.latency_ms)),
+                   JSON_IF(has_clock, JSON_REAL("clock_ahead_ms", node->clock.ahead_ms)),
+                   JSON_IF(has_info, JSON_TEXT("server", node->server)),
+                   JSON_IF(has_info, JSON_TEXT("version", node->version)),
+                   JSON_IF(has_info, JSON_INT("uptime_s", node->uptime_s)),
+                   JSON_IF(has_info, JSON_INT("memory_bytes", node->memory_bytes)),
+                   JSON_IF(has_info, JSON_INT("commands_per_s", node->commands_per_s)));
 }
 
 static void print_json(const struct rl_sweep *sweep, bool waiting) {
@@ -150,20 +115,14 @@ static void print_json(const struct rl_sweep *sweep, bool waiting) {
         }
     }
     for (size_t i = 0; i < sweep->n; i++) {
-        node_json(&json, &sweep->nodes[i]);
+        print_node_json(&sweep->nodes[i]);
     }
-    tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "kind", "summary");
-    tool_json_number(&json, "locks", (int64_t)list->counts[RL_LOCK_HELD]);
-    tool_json_number(&json, "leftovers", (int64_t)list->counts[RL_LOCK_LEFTOVER]);
-    tool_json_number(&json, "foreign", (int64_t)list->counts[RL_LOCK_FOREIGN]);
-    tool_json_number(&json, "waiting", (int64_t)list->waiting);
-    tool_json_number(&json, "nodes", (int64_t)sweep->n);
-    tool_json_number(&json, "nodes_read", (int64_t)sweep->whole);
-    tool_json_number(&json, "quorum", (int64_t)(sweep->n / 2 + 1));
-    tool_json_real(&json, "took_ms", sweep->took_ms);
-    tool_json_close(&json, '}');
-    tool_json_end(&json);
+    tool_json_line(
+        stdout, JSON_TEXT("kind", "summary"), JSON_INT("locks", list->counts[RL_LOCK_HELD]),
+        JSON_INT("leftovers", list->counts[RL_LOCK_LEFTOVER]),
+        JSON_INT("foreign", list->counts[RL_LOCK_FOREIGN]), JSON_INT("waiting", list->waiting),
+        JSON_INT("nodes", sweep->n), JSON_INT("nodes_read", sweep->whole),
+        JSON_INT("quorum", sweep->n / 2 + 1), JSON_REAL("took_ms", sweep->took_ms));
 }
 
 #define NAME_WIDTH_MAX 40

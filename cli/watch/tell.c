@@ -92,21 +92,19 @@ static void print_change(const struct rl_watch_tell *tell, const struct rl_chang
 
 /* -- JSON -- */
 
-static struct tool_json begin_json(const struct rl_watch_tell *tell, const char *event) {
+#define EVENT(tell, event, ...) put_event((tell)->key, event, JSON_MEMBERS(__VA_ARGS__))
+
+static void put_event(redlock_bytes key, const char *event,
+                      const struct tool_json_member *members) {
     struct tool_json json = {.file = stdout};
     char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
-    tool_json_text(&json, "at", rl_when_utc(rl_when_now_ms(), at));
-    tool_json_text(&json, "event", event);
-    if (tell->key.data != NULL) {
-        tool_json_bytes(&json, "key", tell->key.data, tell->key.length);
-    }
-    return json;
-}
-
-static void end_json(struct tool_json *json) {
-    tool_json_close(json, '}');
-    tool_json_end(json);
+    tool_json_put(&json, JSON_TEXT("at", rl_when_utc(rl_when_now_ms(), at)),
+                  JSON_TEXT("event", event),
+                  JSON_IF(key.data != NULL, JSON_BYTES("key", key.data, key.length)));
+    tool_json_put_all(&json, members);
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
     rl_output_flush();
 }
 
@@ -118,26 +116,16 @@ static void change_json(const struct rl_watch_tell *tell, const struct rl_change
     const struct rl_item *item = change->item;
     const bool waits = item->kind >= RL_ITEM_WAITS;
     const bool has = change->type == RL_CHANGE_HELD || change->type == RL_CHANGE_HANDED_OVER;
-    struct tool_json json = begin_json(tell, events[change->type]);
-    tool_json_text(&json, "kind", kinds[item->kind]);
-    tool_json_text(&json, "holder", item->who);
-    if (item->kind == RL_ITEM_SLOT || item->kind == RL_ITEM_WAITS_FOR_PERMITS) {
-        tool_json_number(&json, item->kind == RL_ITEM_SLOT ? "slot" : "permits", item->number);
-    }
-    if (waits) {
-        tool_json_text(&json, "client", item->id);
-        tool_json_number(&json, "waited_ms", item->waited_ms);
-    } else {
-        tool_json_text(&json, "token", item->token[0] != '\0' ? item->token : NULL);
-    }
-    if (has) {
-        tool_json_number(&json, "remaining_ms", item->left_ms);
-        tool_json_number(&json, "votes", item->votes);
-    }
-    if (change->from != NULL) {
-        tool_json_text(&json, "from", change->from->who);
-    }
-    end_json(&json);
+    EVENT(tell, events[change->type], JSON_TEXT("kind", kinds[item->kind]),
+          JSON_TEXT("holder", item->who),
+          JSON_IF(item->kind == RL_ITEM_SLOT, JSON_INT("slot", item->number)),
+          JSON_IF(item->kind == RL_ITEM_WAITS_FOR_PERMITS, JSON_INT("permits", item->number)),
+          JSON_IF(waits, JSON_TEXT("client", item->id)),
+          JSON_IF(waits, JSON_INT("waited_ms", item->waited_ms)),
+          JSON_IF(!waits, JSON_TEXT_OR_NULL("token", item->token)),
+          JSON_IF(has, JSON_INT("remaining_ms", item->left_ms)),
+          JSON_IF(has, JSON_INT("votes", item->votes)),
+          JSON_IF(change->from != NULL, JSON_TEXT("from", change->from->who)));
 }
 
 /* -- Events -- */
@@ -154,9 +142,7 @@ void rl_watch_tell_change(const struct rl_watch_tell *tell, const struct rl_chan
 
 void rl_watch_tell_free(const struct rl_watch_tell *tell, size_t left_over) {
     if (tell->args->json) {
-        struct tool_json json = begin_json(tell, left_over > 0 ? "left_over" : "free");
-        tool_json_number(&json, "keys", (int64_t)left_over);
-        end_json(&json);
+        EVENT(tell, left_over > 0 ? "left_over" : "free", JSON_INT("keys", left_over));
         return;
     }
     begin_line(tell);
@@ -172,10 +158,7 @@ void rl_watch_tell_free(const struct rl_watch_tell *tell, size_t left_over) {
 void rl_watch_tell_unknown(const struct rl_watch_tell *tell, size_t answered) {
     const size_t quorum = tell->args->nodes.n / 2 + 1;
     if (tell->args->json) {
-        struct tool_json json = begin_json(tell, "unknown");
-        tool_json_number(&json, "answered", (int64_t)answered);
-        tool_json_number(&json, "quorum", (int64_t)quorum);
-        end_json(&json);
+        EVENT(tell, "unknown", JSON_INT("answered", answered), JSON_INT("quorum", quorum));
         return;
     }
     begin_line(tell);
@@ -185,11 +168,9 @@ void rl_watch_tell_unknown(const struct rl_watch_tell *tell, size_t answered) {
 }
 
 void rl_watch_tell_kicked(const struct rl_watch_tell *tell, const struct rl_kick_note *note) {
-    char said[RL_KICK_SAY_MAX];
+    char said[RL_KICK_SAY_MAX], at[RL_WHEN_MAX];
     if (tell->args->json) {
-        struct tool_json json = begin_json(tell, "kicked");
-        rl_kick_note_json(&json, note);
-        end_json(&json);
+        EVENT(tell, "kicked", RL_KICK_NOTE_JSON(note, at));
         return;
     }
     begin_line(tell);
@@ -202,15 +183,11 @@ void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_inf
     const size_t n = tell->args->nodes.n;
     char left[32], why[RL_LOOK_WHY_MAX];
     if (tell->args->json) {
-        struct tool_json json = begin_json(tell, "node");
-        tool_json_text(&json, "node", info->node);
-        tool_json_bool(&json, "up", info->up != 0);
-        tool_json_bool(&json, "voting", info->voting != 0);
-        tool_json_text(&json, "status", redlock_err_name(info->reason));
-        tool_json_number(&json, "votes_in_ms", info->votes_in_ms);
-        tool_json_number(&json, "nodes_voting", (int64_t)voting);
-        tool_json_number(&json, "quorum", (int64_t)(n / 2 + 1));
-        end_json(&json);
+        EVENT(tell, "node", JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
+              JSON_BOOL("voting", info->voting != 0),
+              JSON_TEXT("status", redlock_err_name(info->reason)),
+              JSON_INT("votes_in_ms", info->votes_in_ms), JSON_INT("nodes_voting", voting),
+              JSON_INT("quorum", n / 2 + 1));
         return;
     }
     begin_line(tell);

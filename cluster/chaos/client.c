@@ -107,15 +107,17 @@ static int run(struct program *program) {
     start_handles(program);
     process->on_all_closed = all_closed;
     snprintf(name, sizeof(name), "c%" PRId64, settings->process);
-    tool_json_text(chaos_journal_begin(&process->journal, name, "begin"), "control",
-                   tool_choice_name(CHAOS_CONTROLS, settings->control, control));
+    tool_json_put(
+        chaos_journal_begin(&process->journal, name, "begin"),
+        JSON_TEXT("control", tool_choice_name(CHAOS_CONTROLS, settings->control, control)));
     chaos_journal_end(&process->journal);
     for (int i = 0; i < settings->clients; i++) {
         chaos_life_open(&program->workers[i], process, i + 1);
     }
     uv_run(&process->loop, UV_RUN_DEFAULT);
     int leaked = uv_loop_close(&process->loop);
-    tool_json_number(chaos_journal_begin(&process->journal, name, "end"), "leaked", leaked != 0);
+    tool_json_put(chaos_journal_begin(&process->journal, name, "end"),
+                  JSON_INT("leaked", leaked != 0));
     chaos_journal_end(&process->journal);
     chaos_journal_close(&process->journal);
     free(program->workers);

@@ -111,9 +111,8 @@ struct tool_json *chaos_journal_begin(struct chaos_journal *journal, const char 
                                       const char *what) {
     journal->json = (struct tool_json){.file = journal->story};
     tool_json_open(&journal->json, NULL, '{');
-    tool_json_number(&journal->json, "t_ns", (int64_t)redlock_now_ns());
-    tool_json_text(&journal->json, "client", client);
-    tool_json_text(&journal->json, "what", what);
+    tool_json_put(&journal->json, JSON_INT("t_ns", redlock_now_ns()), JSON_TEXT("client", client),
+                  JSON_TEXT("what", what));
     return &journal->json;
 }
 
@@ -128,9 +127,7 @@ void chaos_journal_end(struct chaos_journal *journal) {
 void chaos_journal_status(struct chaos_journal *journal, const char *client, const char *what,
                           const char *resource, const char *status) {
     struct tool_json *json = chaos_journal_begin(journal, client, what);
-    if (resource != NULL) {
-        tool_json_text(json, "resource", resource);
-    }
-    tool_json_text(json, "status", status);
+    tool_json_put(json, JSON_IF(resource != NULL, JSON_TEXT("resource", resource)),
+                  JSON_TEXT("status", status));
     chaos_journal_end(journal);
 }

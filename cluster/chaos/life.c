@@ -147,9 +147,8 @@ static void renewed_cb(redlock_lock *lock, int status, void *data) {
 static void tell_denied(struct chaos_worker *worker, int status, uint64_t wait_us) {
     struct chaos_journal *journal = &worker->process->journal;
     struct tool_json *json = chaos_journal_begin(journal, worker->name, "denied");
-    tool_json_text(json, "resource", worker->resource);
-    tool_json_text(json, "status", redlock_err_name(status));
-    tool_json_number(json, "wait_us", (int64_t)wait_us);
+    tool_json_put(json, JSON_TEXT("resource", worker->resource),
+                  JSON_TEXT("status", redlock_err_name(status)), JSON_INT("wait_us", wait_us));
     chaos_journal_end(journal);
 }
 
@@ -195,14 +194,10 @@ static void new_lock(struct chaos_worker *worker) {
 static void tell_wait(struct chaos_worker *worker) {
     struct chaos_journal *journal = &worker->process->journal;
     struct tool_json *json = chaos_journal_begin(journal, worker->name, "wait");
-    tool_json_text(json, "resource", worker->resource);
-    if (worker->reads) {
-        tool_json_bool(json, "reads", true);
-    }
-    if (worker->permits > 0) {
-        tool_json_number(json, "permits", worker->permits);
-        tool_json_number(json, "take", worker->take);
-    }
+    tool_json_put(json, JSON_TEXT("resource", worker->resource),
+                  JSON_IF(worker->reads, JSON_BOOL("reads", true)),
+                  JSON_IF(worker->permits > 0, JSON_INT("permits", worker->permits)),
+                  JSON_IF(worker->permits > 0, JSON_INT("take", worker->take)));
     chaos_journal_end(journal);
 }
 
@@ -265,7 +260,7 @@ static void traced(const redlock_event *event, void *data) {
         raise(SIGKILL);
     }
     struct tool_json *json = chaos_journal_begin(journal, worker->name, what);
-    tool_json_text(json, "node", event->node);
+    tool_json_put(json, JSON_TEXT("node", event->node));
     chaos_journal_end(journal);
 }
 
@@ -348,7 +343,7 @@ void chaos_life_count(const struct chaos_worker *worker) {
     struct chaos_journal *journal = &worker->process->journal;
     struct tool_json *json = chaos_journal_begin(journal, worker->name, "count");
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        tool_json_number(json, counts[i].name, (int64_t)counts[i].count);
+        tool_json_put(json, JSON_INT(counts[i].name, counts[i].count));
     }
     chaos_journal_end(journal);
 }

@@ -100,10 +100,9 @@ void chaos_work_lost(struct chaos_worker *worker, int status) {
     struct chaos_journal *journal = &worker->process->journal;
     struct tool_json *json = chaos_journal_begin(journal, worker->name, "lost");
     int64_t left_ns = (int64_t)worker->valid_until_ns - (int64_t)redlock_now_ns();
-    tool_json_text(json, "resource", worker->resource);
-    tool_json_text(json, "status", redlock_err_name(status));
-    tool_json_text(json, "plan", plan_names[worker->plan]);
-    tool_json_number(json, "left_us", left_ns / 1000);
+    tool_json_put(json, JSON_TEXT("resource", worker->resource),
+                  JSON_TEXT("status", redlock_err_name(status)),
+                  JSON_TEXT("plan", plan_names[worker->plan]), JSON_INT("left_us", left_ns / 1000));
     chaos_journal_end(journal);
     const int control = worker->process->settings.control;
     if (worker->is_working && control != CHAOS_IGNORE_VALIDITY && control != CHAOS_FROM_REPLY) {
@@ -116,12 +115,10 @@ void chaos_work_lost(struct chaos_worker *worker, int status) {
 static void tell_extended(const struct chaos_worker *worker, const char *what, int status,
                           uint64_t valid_until_ns) {
     struct tool_json *json = chaos_journal_begin(&worker->process->journal, worker->name, what);
-    tool_json_text(json, "resource", worker->resource);
-    tool_json_text(json, "status", redlock_err_name(status));
-    if (valid_until_ns > 0) {
-        tool_json_number(json, "asked_ns", (int64_t)worker->asked_ns);
-        tool_json_number(json, "valid_until_ns", (int64_t)valid_until_ns);
-    }
+    tool_json_put(json, JSON_TEXT("resource", worker->resource),
+                  JSON_TEXT("status", redlock_err_name(status)),
+                  JSON_IF(valid_until_ns > 0, JSON_INT("asked_ns", worker->asked_ns)),
+                  JSON_IF(valid_until_ns > 0, JSON_INT("valid_until_ns", valid_until_ns)));
     chaos_journal_end(&worker->process->journal);
 }
 
@@ -278,16 +275,12 @@ static void draw_plan(struct chaos_worker *worker) {
 static void tell_grant(struct chaos_worker *worker, uint64_t now_ns) {
     struct chaos_journal *journal = &worker->process->journal;
     struct tool_json *json = chaos_journal_begin(journal, worker->name, "grant");
-    tool_json_text(json, "resource", worker->resource);
-    tool_json_text(json, "status", "OK");
-    tool_json_text(json, "token", worker->token);
-    tool_json_number(json, "wait_us", (int64_t)((now_ns - worker->wait_ns) / 1000));
-    tool_json_number(json, "asked_ns", (int64_t)worker->asked_ns);
-    tool_json_number(json, "valid_until_ns", (int64_t)worker->valid_until_ns);
-    tool_json_text(json, "plan", plan_names[worker->plan]);
-    if (worker->permits > 0) {
-        tool_json_text(json, "slots", worker->slots);
-    }
+    tool_json_put(
+        json, JSON_TEXT("resource", worker->resource), JSON_TEXT("status", "OK"),
+        JSON_TEXT("token", worker->token), JSON_INT("wait_us", ((now_ns - worker->wait_ns) / 1000)),
+        JSON_INT("asked_ns", worker->asked_ns), JSON_INT("valid_until_ns", worker->valid_until_ns),
+        JSON_TEXT("plan", plan_names[worker->plan]),
+        JSON_IF(worker->permits > 0, JSON_TEXT("slots", worker->slots)));
     chaos_journal_end(journal);
 }
 

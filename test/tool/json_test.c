@@ -31,13 +31,12 @@ static void nests(void **state) {
     struct tool_json json = begin();
     tool_json_open(&json, NULL, '{');
     tool_json_open(&json, "list", '[');
-    tool_json_number(&json, NULL, -1);
+    tool_json_put(&json, JSON_INT(NULL, -1));
     tool_json_open(&json, NULL, '{');
     tool_json_close(&json, '}');
-    tool_json_bool(&json, NULL, true);
+    tool_json_put(&json, JSON_BOOL(NULL, true));
     tool_json_close(&json, ']');
-    tool_json_null(&json, "none");
-    tool_json_text(&json, "text", NULL);
+    tool_json_put(&json, JSON_KNOWN(false, TEXT, "none", NULL), JSON_TEXT("text", NULL));
     tool_json_close(&json, '}');
     tool_json_end(&json);
     tool_json_open(&json, NULL, '[');
@@ -48,7 +47,7 @@ static void nests(void **state) {
 
 static void text(const char *bytes, size_t length, const char *wanted) {
     struct tool_json json = begin();
-    tool_json_bytes(&json, NULL, bytes, length);
+    tool_json_put(&json, JSON_BYTES(NULL, bytes, length));
     check(&json, wanted);
 }
 
@@ -68,12 +67,24 @@ static void numbers(void **state) {
     (void)state;
     struct tool_json json = begin();
     tool_json_open(&json, NULL, '[');
-    tool_json_real(&json, NULL, 1.0 / 3);
-    tool_json_real(&json, NULL, (double)NAN);
-    tool_json_real(&json, NULL, (double)INFINITY);
-    tool_json_number(&json, NULL, INT64_MIN);
+    tool_json_put(&json, JSON_REAL(NULL, 1.0 / 3), JSON_REAL(NULL, (double)NAN),
+                  JSON_REAL(NULL, (double)INFINITY), JSON_INT(NULL, INT64_MIN));
     tool_json_close(&json, ']');
     check(&json, "[0.333, null, null, -9223372036854775808]");
+}
+
+static void objects(void **state) {
+    (void)state;
+    const int32_t slots[] = {0, 3};
+    struct tool_json json = begin();
+    tool_json_line(json.file, JSON_TEXT("a", ""), JSON_TEXT_OR_NULL("b", ""),
+                   JSON_TEXT_OR_NULL("c", "x"), JSON_IF(false, JSON_INT("d", 1)),
+                   JSON_IF(true, JSON_INT("e", 1)), JSON_INTS("f", slots, 2),
+                   JSON_INTS("g", slots, 0), JSON_KNOWN(true, BOOL, "h", false));
+    tool_json_object(&json, NULL, JSON_IF(false, JSON_INT("d", 1)));
+    check(&json,
+          "{\"a\": \"\", \"b\": null, \"c\": \"x\", \"e\": 1, \"f\": [0, 3], \"g\": [], "
+          "\"h\": false}\n{}");
 }
 
 int main(void) {
@@ -81,6 +92,7 @@ int main(void) {
         cmocka_unit_test(nests),
         cmocka_unit_test(escapes),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
