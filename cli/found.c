@@ -180,6 +180,26 @@ static void take_place(struct rl_line_place *place, const redlock_waiter *waiter
     place->take = waiter->take;
 }
 
+/* Why the first of the nodes that did not answer a query did not. 0: all did. */
+static int refusal_of(const redlock_query *query, size_t n_nodes, uint32_t *unanswered) {
+    int refused = 0;
+    for (size_t i = 0; i < n_nodes; i++) {
+        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+        redlock_query_node(query, i, &node_holder);
+        refused = refused == 0 ? node_holder.status : refused;
+        *unanswered |= node_holder.status != 0 ? UINT32_C(1) << i : 0;
+    }
+    return refused;
+}
+
+static void part_done(struct rl_found *found) {
+    assert(found->out > 0);
+    found->out--;
+    if (found->out == 0) {
+        found->on_done(found, found->data);
+    }
+}
+
 static void on_line_listed(redlock_query *query, int status, void *data) {
     struct rl_line *line = data;
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
@@ -189,27 +209,9 @@ static void on_line_listed(redlock_query *query, int status, void *data) {
     }
     line->waiting = redlock_query_waiting(query);
     assert(line->waiting >= line->n);
-    for (size_t i = 0; i < line->n_nodes; i++) {
-        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-        redlock_query_node(query, i, &node_holder);
-        line->refused = line->refused == 0 ? node_holder.status : line->refused;
-        line->unanswered |= node_holder.status != 0 ? UINT32_C(1) << i : 0;
-    }
+    line->refused = refusal_of(query, line->found->look.n, &line->unanswered);
     line->is_known = status == 0 || line->n > 0;
-    line->on_done(line, line->data);
-}
-
-/* Who waits for the key, or for permits of it. line lives until on_done. Returns what
- * redlock_query_waiters() does. */
-static int rl_line_ask(struct rl_line *line, redlock_client *client, size_t n_nodes,
-                       redlock_bytes key, bool of_permits, rl_line_cb on_done, void *data) {
-    memset(line, 0, sizeof *line);
-    line->on_done = on_done;
-    line->data = data;
-    line->n_nodes = n_nodes;
-    line->refused = (of_permits ? redlock_query_permit_waiters : redlock_query_waiters)(
-        client, key.data, key.length, RL_LINE_MAX, on_line_listed, line);
-    return line->refused;
+    part_done(line->found);
 }
 
 /* More than are listed are of the kind that has as many as are. */
@@ -240,34 +242,22 @@ static void take_reader(struct rl_readers *readers, const redlock_reader *reader
     readers->holding += reader->votes >= quorum;
 }
 
+/* Readers of whom none has a quorum are left-overs, as keys are. */
 static void on_readers_listed(redlock_query *query, int status, void *data) {
-    struct rl_readers *readers = data;
-    const size_t n_nodes = readers->n_nodes;
+    struct rl_found *found = data;
+    struct rl_readers *readers = &found->readers;
+    struct rl_look *look = &found->look;
     redlock_reader reader = REDLOCK_READER_INIT;
+    uint32_t unanswered = 0;
     while (readers->n < RL_READERS_MAX && redlock_query_reader(query, readers->n, &reader) == 0) {
-        take_reader(readers, &reader, n_nodes / 2 + 1);
+        take_reader(readers, &reader, look->n / 2 + 1);
     }
     readers->reading = redlock_query_reading(query);
     assert(readers->reading >= readers->n);
-    for (size_t i = 0; i < n_nodes && readers->refused == 0; i++) {
-        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-        redlock_query_node(query, i, &node_holder);
-        readers->refused = node_holder.status;
-    }
+    readers->refused = refusal_of(query, look->n, &unanswered);
     readers->is_known = status == 0;
-    readers->on_done(readers, readers->data);
-}
-
-/* Who reads the key. readers lives until on_done. Returns what redlock_query_readers() does. */
-static int rl_readers_ask(struct rl_readers *readers, redlock_client *client, size_t n_nodes,
-                          redlock_bytes key, rl_readers_cb on_done, void *data) {
-    memset(readers, 0, sizeof *readers);
-    readers->on_done = on_done;
-    readers->data = data;
-    readers->n_nodes = n_nodes;
-    readers->refused = redlock_query_readers(client, key.data, key.length, RL_READERS_MAX,
-                                             on_readers_listed, readers);
-    return readers->refused;
+    look->is_held &= !look->is_shared || !readers->is_known || readers->holding > 0;
+    part_done(found);
 }
 
 static void take_slot(struct rl_permits *permits, const redlock_slot *slot, size_t quorum) {
@@ -307,17 +297,17 @@ static int32_t agreed(const struct rl_permits *permits, size_t n) {
 }
 
 static void on_slots_listed(redlock_query *query, int status, void *data) {
-    struct rl_permits *permits = data;
-    const size_t n_nodes = permits->n_nodes;
+    struct rl_found *found = data;
+    struct rl_permits *permits = &found->permits;
+    const size_t n_nodes = found->look.n;
     redlock_slot slot = REDLOCK_SLOT_INIT;
+    uint32_t unanswered = 0;
     while (redlock_query_slot(query, permits->n, &slot) == 0) {
         take_slot(permits, &slot, n_nodes / 2 + 1);
     }
+    permits->refused = refusal_of(query, n_nodes, &unanswered);
     for (size_t i = 0; i < n_nodes; i++) {
-        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-        redlock_query_node(query, i, &node_holder);
-        permits->answered += node_holder.status == 0;
-        permits->refused = permits->refused == 0 ? node_holder.status : permits->refused;
+        permits->answered += (unanswered >> i & 1) == 0;
         permits->kept[i] = redlock_query_permits(query, i);
     }
     permits->permits = agreed(permits, n_nodes);
@@ -326,29 +316,7 @@ static void on_slots_listed(redlock_query *query, int status, void *data) {
         permits->free -= permits->slots[i].number < permits->permits;
     }
     permits->is_known = status == 0;
-    permits->on_done(permits, permits->data);
-}
-
-/* Who has which permit of the key. permits lives until on_done. Returns what redlock_query_slots()
- * does. */
-static int rl_permits_ask(struct rl_permits *permits, redlock_client *client, size_t n_nodes,
-                          redlock_bytes key, rl_permits_cb on_done, void *data) {
-    memset(permits, 0, sizeof *permits);
-    permits->on_done = on_done;
-    permits->data = data;
-    permits->n_nodes = n_nodes;
-    permits->refused = redlock_query_slots(client, key.data, key.length, REDLOCK_PERMITS_MAX,
-                                           on_slots_listed, permits);
-    return permits->refused;
-}
-
-/* Whether there is anything to show: the key is, or was recently, that of a semaphore. */
-static bool rl_permits_any(const struct rl_permits *permits) {
-    bool is_kept = permits->n > 0;
-    for (size_t i = 0; i < permits->n_nodes; i++) {
-        is_kept = is_kept || permits->kept[i] > 0;
-    }
-    return is_kept;
+    part_done(found);
 }
 
 static void on_kicks_looked(redlock_query *query, int status, void *data) {
@@ -374,35 +342,18 @@ int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, size_t n
     return redlock_query_holder(client, key, length, on_kicks_looked, look);
 }
 
-static void part_done(struct rl_found *found) {
-    assert(found->out > 0);
-    found->out--;
-    if (found->out == 0) {
-        found->on_done(found, found->data);
-    }
-}
-
-static void on_line(struct rl_line *line, void *data) {
-    (void)line;
-    part_done(data);
-}
-
-static void on_permits(struct rl_permits *permits, void *data) {
-    (void)permits;
-    part_done(data);
-}
-
 static void on_kicks(struct rl_kick_look *look, void *data) {
     (void)look;
     part_done(data);
 }
 
-/* Readers of whom none has a quorum are left-overs, as keys are. */
-static void on_readers(struct rl_readers *readers, void *data) {
-    struct rl_found *found = data;
-    struct rl_look *look = &found->look;
-    look->is_held &= !look->is_shared || !readers->is_known || readers->holding > 0;
-    part_done(found);
+/* Who waits for the key, or for permits of it. */
+static void ask_for_line(struct rl_found *found, struct rl_line *line, bool of_permits) {
+    const redlock_bytes key = found->look.key;
+    line->found = found;
+    line->refused = (of_permits ? redlock_query_permit_waiters : redlock_query_waiters)(
+        found->client, key.data, key.length, RL_LINE_MAX, on_line_listed, line);
+    found->out += line->refused == 0;
 }
 
 static void on_looked(struct rl_look *look, int status, void *data) {
@@ -412,9 +363,11 @@ static void on_looked(struct rl_look *look, int status, void *data) {
     for (size_t i = 0; i < look->n; i++) {
         is_read |= look->node_holders[i].s.is_shared != 0;
     }
-    if (is_read && rl_readers_ask(&found->readers, found->client, look->n, look->key, on_readers,
-                                  found) == 0) {
-        found->out++;
+    if (is_read) {
+        found->readers.refused =
+            redlock_query_readers(found->client, look->key.data, look->key.length, RL_READERS_MAX,
+                                  on_readers_listed, found);
+        found->out += found->readers.refused == 0;
     }
     part_done(found);
 }
@@ -430,12 +383,15 @@ int rl_found_ask(struct rl_found *found, redlock_client *client, size_t n_nodes,
         return status;
     }
     found->out = 1;
-    found->out +=
-        parts.line && rl_line_ask(&found->line, client, n_nodes, key, false, on_line, found) == 0;
-    found->out += parts.permits &&
-                  rl_permits_ask(&found->permits, client, n_nodes, key, on_permits, found) == 0;
-    found->out += parts.permits && rl_line_ask(&found->permits_line, client, n_nodes, key, true,
-                                               on_line, found) == 0;
+    if (parts.line) {
+        ask_for_line(found, &found->line, false);
+    }
+    if (parts.permits) {
+        found->permits.refused = redlock_query_slots(client, key.data, key.length,
+                                                     REDLOCK_PERMITS_MAX, on_slots_listed, found);
+        found->out += found->permits.refused == 0;
+        ask_for_line(found, &found->permits_line, true);
+    }
     found->out +=
         parts.kicks && rl_kick_look_ask(&found->kicks, client, n_nodes, key, on_kicks, found) == 0;
     return 0;
@@ -452,5 +408,9 @@ bool rl_found_has_lock(const struct rl_found *found) {
 }
 
 bool rl_found_has_permits(const struct rl_found *found) {
-    return rl_permits_any(&found->permits) || found->permits_line.n > 0;
+    bool has_permits = found->permits.n > 0 || found->permits_line.n > 0;
+    for (size_t i = 0; i < found->look.n; i++) {
+        has_permits |= found->permits.kept[i] > 0;
+    }
+    return has_permits;
 }

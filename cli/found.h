@@ -83,11 +83,8 @@ bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
  * first is asked. True, as there is always something to say. */
 bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]);
 
-/* Who waits for a key, to have it alone or to read it, or for permits of it, in which order, as
- * the nodes report it.
- *
- * Happy path: rl_line_ask(); the callback runs when the nodes have answered, and the line is filled
- * in: the clients in it are listed from the next one on.
+/* Who waits for a key, to have it alone or to read it, or for permits of it, as the nodes report
+ * it: the clients in line, the next one first.
  *
  * Failure modes: those of redlock_query_waiters() and redlock_query_permit_waiters(). A node that
  * forbids the commands of a line is named by `refused`. A line may have moved on when it is
@@ -99,14 +96,11 @@ bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MA
 /* Whether a client still listens for its turn. */
 enum rl_listens { RL_LISTENS_UNKNOWN, RL_LISTENS_NO, RL_LISTENS_YES };
 
-struct rl_line;
-typedef void (*rl_line_cb)(struct rl_line *line, void *data);
+struct rl_found;
 
 struct rl_line {
-    rl_line_cb on_done;
-    void *data;
-    size_t n_nodes;
-    bool is_known;       /* a quorum answered, or at least the node that has the line */
+    struct rl_found *found; /* whose part it is */
+    bool is_known;          /* a quorum answered, or at least the node that has the line */
     int refused;         /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
     uint32_t unanswered; /* bits: the nodes that did not */
     size_t waiting, n;
@@ -127,23 +121,14 @@ void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading)
 /* Who stands there: a name, or "no name (client 0123456789abcdef)". Returns out. */
 const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_MAX]);
 
-/* Who reads a key, as the nodes report it.
- *
- * Happy path: rl_readers_ask(); the callback runs when the nodes have answered, and the readers are
- * filled in, those that a quorum has first.
+/* Who reads a key, as the nodes report it: first the readers that a quorum has.
  *
  * Failure modes: those of redlock_query_readers(). A node that forbids the commands for it is named
  * by `refused`. A reader that renews while it is asked for may be missing. */
 
 #define RL_READERS_MAX 200 /* that are listed; the others are counted */
 
-struct rl_readers;
-typedef void (*rl_readers_cb)(struct rl_readers *readers, void *data);
-
 struct rl_readers {
-    rl_readers_cb on_done;
-    void *data;
-    size_t n_nodes;
     bool is_known; /* a quorum answered */
     int refused;   /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
     size_t reading, n;
@@ -158,20 +143,11 @@ struct rl_readers {
 
 /* The permits of a key, as the nodes report them: how many there are, who has which slot.
  *
- * Happy path: rl_permits_ask(); the callback runs when the nodes have answered, and what is in use
- * is filled in. Who waits for permits: line.h.
- *
  * Failure modes: those of redlock_query_slots(). A node that forbids the commands for it is named
  * by `refused`. A permit that changes hands while it is asked for may be missing. Nodes may
  * disagree on how many there are: then the number is that of most of them. */
 
-struct rl_permits;
-typedef void (*rl_permits_cb)(struct rl_permits *permits, void *data);
-
 struct rl_permits {
-    rl_permits_cb on_done;
-    void *data;
-    size_t n_nodes;
     bool is_known;   /* a quorum answered */
     size_t answered; /* so many nodes did, of all their slots */
     int refused;     /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
@@ -211,7 +187,6 @@ struct rl_kick_look {
 int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, size_t n_nodes,
                      redlock_bytes name, rl_kick_look_cb on_done, void *data);
 
-struct rl_found;
 typedef void (*rl_found_cb)(struct rl_found *found, void *data);
 
 struct rl_found {
