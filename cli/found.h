@@ -111,7 +111,7 @@ struct rl_line {
         const char *node;
         int64_t waited_ms;
         uint32_t take;   /* so many permits it wants; 0: it wants a lock */
-        uint8_t listens; /* enum rl_listens, see listeners.h */
+        uint8_t listens; /* enum rl_listens, see queue.c */
     } places[2 * RL_LINE_MAX];
 };
 

@@ -9,8 +9,29 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-static const char *plural(size_t number) {
-    return number == 1 ? "" : "s";
+#define LATENCY_WIDTH 10
+
+bool rl_node_print(const struct rl_look_sight *node, int width) {
+    printf("  %-*s", width, node->s.node);
+    if (node->s.status != 0) {
+        rl_say_painted(RL_PAINT_BAD, node->why, 0);
+        printf("\n");
+    }
+    return node->s.status == 0;
+}
+
+void rl_node_print_latency(const struct rl_look_sight *node) {
+    char latency[32], votes_in[32], vote[64];
+    rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency);
+    if (node->votes_in_ms > 0) {
+        printf("%-*s", LATENCY_WIDTH, latency);
+        snprintf(vote, sizeof vote, "votes in %s",
+                 rl_say_duration((double)node->votes_in_ms, votes_in, sizeof votes_in));
+        rl_say_painted(RL_PAINT_WARN, vote, 0);
+    } else {
+        printf("%s", latency);
+    }
+    printf("\n");
 }
 
 /* It is known of whom nothing is known if a quorum does not answer. */
@@ -44,11 +65,11 @@ void rl_line_print(const struct rl_line *line, const struct rl_look *look) {
     print_unknown(line, look, "who waits");
     for (size_t i = 0; i < line->n; i++) {
         if (i == 0 && writing > 0) {
-            printf("\n  %zu client%s wait%s, the next one first:\n", writing, plural(writing),
-                   writing == 1 ? "s" : "");
+            printf("\n  %zu client%s wait%s, the next one first:\n", writing,
+                   rl_say_plural(writing), writing == 1 ? "s" : "");
         }
         if (i == line->writing) {
-            printf("\n  %zu client%s wait%s to read:\n", reading, plural(reading),
+            printf("\n  %zu client%s wait%s to read:\n", reading, rl_say_plural(reading),
                    reading == 1 ? "s" : "");
         }
         print_place(line, i);
@@ -63,7 +84,7 @@ static void rl_line_print_permits(const struct rl_line *line, const struct rl_lo
     print_unknown(line, look, "who waits for permits");
     if (line->n > 0) {
         printf("\n  %zu client%s wait%s for permits, the next one first:\n", line->waiting,
-               plural(line->waiting), line->waiting == 1 ? "s" : "");
+               rl_say_plural(line->waiting), line->waiting == 1 ? "s" : "");
     }
     for (size_t i = 0; i < line->n; i++) {
         const struct rl_line_place *place = &line->places[i];
@@ -97,13 +118,6 @@ void rl_line_json(struct tool_json *json, const struct rl_line *line) {
 #define VOTES_WIDTH 7
 #define LEFT_WIDTH 9
 #define PERMITS_WIDTH 9
-#define LATENCY_WIDTH 10
-
-static int width_of(int width, const char *text, int max) {
-    int columns = rl_say_columns(text);
-    columns = columns > width ? columns : width;
-    return columns < max ? columns : max;
-}
 
 /* -- Its screen -- */
 
@@ -118,9 +132,9 @@ static void print_head(const struct rl_permits *permits, const struct rl_look *l
     }
     if (permits->permits > 0) {
         printf("%s: %zu of %" PRId32 " permit%s held", key, permits->held, permits->permits,
-               plural((size_t)permits->permits));
+               rl_say_plural((size_t)permits->permits));
     } else {
-        printf("%s: %zu permit%s held", key, permits->held, plural(permits->held));
+        printf("%s: %zu permit%s held", key, permits->held, rl_say_plural(permits->held));
     }
     if (permits->reserved > 0) {
         printf(", %zu reserved", permits->reserved);
@@ -161,7 +175,8 @@ static void print_slots(const struct rl_permits *permits, const struct rl_look *
     int holder_width = 10;
     const size_t listed = permits->n < RL_PERMITS_LISTED_MAX ? permits->n : RL_PERMITS_LISTED_MAX;
     for (size_t i = 0; i < listed; i++) {
-        holder_width = width_of(holder_width, holder_text(&permits->slots[i]), HOLDER_WIDTH_MAX);
+        holder_width =
+            rl_say_widen(holder_width, holder_text(&permits->slots[i]), HOLDER_WIDTH_MAX);
     }
     holder_width += 2;
     if (listed > 0) {
@@ -194,7 +209,7 @@ static void print_remarks(const struct rl_permits *permits, const struct rl_look
     }
     if (above > 0) {
         printf("\n  the number was lowered: %zu slot%s above it %s given no more when free\n",
-               above, plural(above), above == 1 ? "is" : "are");
+               above, rl_say_plural(above), above == 1 ? "is" : "are");
     }
     if (permits->is_known && permits->permits == 0 && permits->n > 0) {
         printf("\n  no node knows how many there are: the last acquire was over a day ago\n");
@@ -203,13 +218,9 @@ static void print_remarks(const struct rl_permits *permits, const struct rl_look
 
 static void print_node(const struct rl_permits *permits, const struct rl_look *look, size_t index,
                        int node_width) {
-    const struct rl_look_sight *node = &look->node_holders[index];
     const int32_t kept = permits->kept[index];
-    char number[32] = "-", latency[32], votes_in[32], vote[64];
-    printf("  %-*s", node_width, node->s.node);
-    if (node->s.status != 0) {
-        rl_say_painted(RL_PAINT_BAD, node->why, 0);
-        printf("\n");
+    char number[32] = "-";
+    if (!rl_node_print(&look->node_holders[index], node_width)) {
         return;
     }
     if (kept > 0) {
@@ -217,23 +228,14 @@ static void print_node(const struct rl_permits *permits, const struct rl_look *l
     }
     bool is_odd = kept > 0 && kept != permits->permits;
     rl_say_painted(is_odd ? RL_PAINT_WARN : RL_PAINT_NONE, number, PERMITS_WIDTH);
-    rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency);
-    if (node->votes_in_ms > 0) {
-        printf("%-*s", LATENCY_WIDTH, latency);
-        snprintf(vote, sizeof vote, "votes in %s",
-                 rl_say_duration((double)node->votes_in_ms, votes_in, sizeof votes_in));
-        rl_say_painted(RL_PAINT_WARN, vote, 0);
-    } else {
-        printf("%s", latency);
-    }
-    printf("\n");
+    rl_node_print_latency(&look->node_holders[index]);
 }
 
 void rl_permits_print(const struct rl_permits *permits, const struct rl_line *line,
                       const struct rl_look *look, bool has_nodes) {
     int node_width = 4;
     for (size_t i = 0; i < look->n; i++) {
-        node_width = width_of(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
+        node_width = rl_say_widen(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
     }
     node_width += 2;
     print_head(permits, look);

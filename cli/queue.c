@@ -215,10 +215,9 @@ static void print_table(const struct rl_line *line) {
     int who_width = 3;
     char who[RL_LINE_WHO_MAX];
     for (size_t i = 0; i < line->n; i++) {
-        int columns = rl_say_columns(rl_line_who(&line->places[i], who));
-        who_width = columns > who_width ? columns : who_width;
+        who_width = rl_say_widen(who_width, rl_line_who(&line->places[i], who), WHO_WIDTH_MAX);
     }
-    who_width = (who_width < WHO_WIDTH_MAX ? who_width : WHO_WIDTH_MAX) + 2;
+    who_width += 2;
     printf("\n  %-*s%-*s%-*s%-*s%s\n", PLACE_WIDTH, "place", WANTS_WIDTH, "wants", WAITED_WIDTH,
            "waited", SINCE_WIDTH, "since", "who");
     for (size_t i = 0; i < line->n; i++) {

@@ -135,6 +135,16 @@ int rl_say_columns(const char *text) {
     return columns;
 }
 
+int rl_say_widen(int width, const char *text, int max) {
+    int columns = rl_say_columns(text);
+    columns = columns > width ? columns : width;
+    return columns < max ? columns : max;
+}
+
+const char *rl_say_plural(uint64_t number) {
+    return number == 1 ? "" : "s";
+}
+
 bool rl_say_is_colored(FILE *file) {
     const char *off = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");

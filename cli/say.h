@@ -49,6 +49,12 @@ void rl_say_line(const char *text);
 /* How many columns the text takes, as far as one column a character goes. */
 int rl_say_columns(const char *text);
 
+/* How wide a column has to be for this text, too; not wider than max. */
+int rl_say_widen(int width, const char *text, int max);
+
+/* "s", unless the number is 1. */
+const char *rl_say_plural(uint64_t number);
+
 enum rl_paint { RL_PAINT_NONE, RL_PAINT_GOOD, RL_PAINT_WARN, RL_PAINT_BAD, RL_PAINT_FAINT };
 
 /* Whether file may be coloured. */

@@ -18,13 +18,8 @@
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 40 /* a UUID in quotes, and some */
 #define LEFT_WIDTH 9
-#define LATENCY_WIDTH 10
 
 /* -- Its screen -- */
-
-static const char *plural(size_t number) {
-    return number == 1 ? "" : "s";
-}
 
 static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_MAX]) {
     const struct rl_readers *readers = &found->readers;
@@ -33,7 +28,7 @@ static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_M
     }
     snprintf(out, RL_LOOK_NAME_MAX, "%s%zu reader%s",
              readers->reading > readers->n ? "at least " : "", readers->holding,
-             plural(readers->holding));
+             rl_say_plural(readers->holding));
     return out;
 }
 
@@ -90,36 +85,18 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
 
 static void print_sight(const struct rl_look *look, size_t index, int node_width,
                         int holder_width) {
-    const struct rl_look_sight *node_holder = &look->node_holders[index];
-    char left[32] = "", latency[32], votes_in[32], vote[64] = "", holder[RL_LOOK_NAME_MAX];
-    printf("  %-*s", node_width, node_holder->s.node);
-    if (node_holder->s.status != 0) {
-        rl_say_painted(RL_PAINT_BAD, node_holder->why, 0);
-        printf("\n");
+    const struct rl_look_sight *seen = &look->node_holders[index];
+    const int64_t left_ms = seen->s.remaining_ms;
+    char left[32] = "", holder[RL_LOOK_NAME_MAX];
+    if (!rl_node_print(seen, node_width)) {
         return;
     }
-    if (node_holder->s.is_held || node_holder->s.is_reserved) {
-        rl_say_duration(node_holder->s.remaining_ms > 0 ? (double)node_holder->s.remaining_ms : 0,
-                        left, sizeof left);
+    if (seen->s.is_held || seen->s.is_reserved) {
+        rl_say_duration(left_ms > 0 ? (double)left_ms : 0, left, sizeof left);
     }
-    rl_say_duration(node_holder->s.latency_us / 1e3, latency, sizeof latency);
-    printf("%-*s%-*s", holder_width, holder_text(look, node_holder, holder), LEFT_WIDTH,
-           node_holder->s.is_held && node_holder->s.remaining_ms < 0 ? "for ever" : left);
-    if (node_holder->votes_in_ms > 0) {
-        printf("%-*s", LATENCY_WIDTH, latency);
-        snprintf(vote, sizeof vote, "votes in %s",
-                 rl_say_duration((double)node_holder->votes_in_ms, votes_in, sizeof votes_in));
-        rl_say_painted(RL_PAINT_WARN, vote, 0);
-    } else {
-        printf("%s", latency);
-    }
-    printf("\n");
-}
-
-static int width_of(int width, const char *text, int max) {
-    int columns = rl_say_columns(text);
-    columns = columns > width ? columns : width;
-    return columns < max ? columns : max;
+    printf("%-*s%-*s", holder_width, holder_text(look, seen, holder), LEFT_WIDTH,
+           seen->s.is_held && left_ms < 0 ? "for ever" : left);
+    rl_node_print_latency(seen);
 }
 
 /* Nothing if nobody reads. */
@@ -131,7 +108,7 @@ static void print_readers(const struct rl_found *found) {
         printf("\n  who reads is not known: %s\n", redlock_strerror(readers->refused));
     }
     if (readers->n > 0) {
-        printf("\n  %zu client%s read%s:\n", readers->reading, plural(readers->reading),
+        printf("\n  %zu client%s read%s:\n", readers->reading, rl_say_plural(readers->reading),
                readers->reading == 1 ? "s" : "");
     }
     for (size_t i = 0; i < readers->n; i++) {
@@ -156,9 +133,9 @@ static void print_lock(const struct rl_found *found) {
     char holder[RL_LOOK_NAME_MAX];
     int node_width = 4, holder_width = 10;
     for (size_t i = 0; i < look->n; i++) {
-        node_width = width_of(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
-        holder_width = width_of(holder_width, holder_text(look, &look->node_holders[i], holder),
-                                HOLDER_WIDTH_MAX);
+        node_width = rl_say_widen(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
+        holder_width = rl_say_widen(holder_width, holder_text(look, &look->node_holders[i], holder),
+                                    HOLDER_WIDTH_MAX);
     }
     node_width += 2;
     holder_width += 2;

@@ -64,10 +64,9 @@ static int exit_status_of(const struct rl_findings *findings) {
 static void print_facts(const struct rl_facts *facts, size_t n) {
     int width = 4;
     for (size_t i = 0; i < n; i++) {
-        int columns = rl_say_columns(facts[i].wire->url.name);
-        width = columns > width ? columns : width;
+        width = rl_say_widen(width, facts[i].wire->url.name, NAME_WIDTH_MAX);
     }
-    width = (width < NAME_WIDTH_MAX ? width : NAME_WIDTH_MAX) + 2;
+    width += 2;
     printf("%-*s%-10s%-9s%-10s%-10s%s\n", width, "node", "version", "role", "up", "latency",
            "clock");
     for (size_t i = 0; i < n; i++) {

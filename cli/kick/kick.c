@@ -124,11 +124,10 @@ static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) 
     int node_width = 4;
     size_t noted = 0;
     for (size_t i = 0; i < look->n; i++) {
-        const int columns = rl_say_columns(look->node_holders[i].s.node);
-        node_width = columns > node_width ? columns : node_width;
+        node_width = rl_say_widen(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
         noted += kick->noted[i].is_noted;
     }
-    node_width = (node_width < NODE_WIDTH_MAX ? node_width : NODE_WIDTH_MAX) + 2;
+    node_width += 2;
     printf("  %-*s%-*s%s\n", node_width, "node", KEY_WIDTH, "key", "note");
     for (size_t i = 0; i < look->n; i++) {
         print_node(kick, i, node_width);

@@ -140,26 +140,21 @@ static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool wai
     return is_of && (!waiting || lock->waiting > 0);
 }
 
-static int widest(int width, const char *text, int max) {
-    int columns = rl_say_columns(text);
-    return columns <= width ? width : columns < max ? columns : max;
-}
-
 static struct columns measure(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
                               struct rl_cells *cells) {
     struct columns columns = {.name = (int)strlen("resource")};
     for (size_t i = 0; i < sweep->list.n; i++) {
         if (is_in(&sweep->list.locks[i], class, waiting)) {
             rl_cells_fill(cells, &sweep->list.locks[i], sweep->n);
-            columns.name = widest(columns.name, cells->name, NAME_WIDTH_MAX);
+            columns.name = rl_say_widen(columns.name, cells->name, NAME_WIDTH_MAX);
             for (int c = 0; c < RL_CELLS; c++) {
-                columns.cells[c] = widest(columns.cells[c], cells->text[c], CELL_WIDTH_MAX);
+                columns.cells[c] = rl_say_widen(columns.cells[c], cells->text[c], CELL_WIDTH_MAX);
             }
         }
     }
     for (int c = 0; c < RL_CELLS; c++) {
         if (columns.cells[c] > 0) {
-            columns.cells[c] = widest(columns.cells[c], rl_cell_heads[c], CELL_WIDTH_MAX);
+            columns.cells[c] = rl_say_widen(columns.cells[c], rl_cell_heads[c], CELL_WIDTH_MAX);
         }
     }
     return columns;
