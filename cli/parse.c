@@ -115,13 +115,55 @@ static bool is_given(const struct tool_options *options, size_t at) {
     return tool_options_from(options, at) == TOOL_LINE;
 }
 
-static int check_fence(const struct rl_args *args, const struct tool_options *options) {
+#define GIVEN(field) is_given(options, offsetof(struct rl_args, field))
+
+static int check_together(const struct rl_args *args, const struct tool_options *options) {
+    const bool has_fd = args->password_fd != RL_PASSWORD_NO_FD;
+    const bool has_password = has_fd || args->password_file != NULL;
+    const bool watches = args->command != RL_CMD_STATUS || args->watch;
+    const struct {
+        bool is_wrong;
+        const char *why;
+    } rules[] = {
+        {GIVEN(wait_ms) && args->no_wait, "--wait and --no-wait exclude each other; leave one out"},
+        {GIVEN(grace_ms) && args->on_lost == RL_ON_LOST_IGNORE,
+         "--grace has no effect with --on-lost=ignore; leave one of them out"},
+        {args->read_only && args->acl == NULL,
+         "--read-only has no effect without --acl; add that, or leave it out"},
+        {args->is_repeated && args->no_wait, "--repeat waits for the lock; leave --no-wait out"},
+        {GIVEN(interval_ms) && !watches,
+         "--interval has no effect without --watch; add that, or leave it out"},
+        {args->slot >= 0 && args->token != NULL,
+         "--slot and --token exclude each other; leave one out"},
+        {has_fd && GIVEN(password_file),
+         "--password-file and --password-fd exclude each other; leave one out"},
+        {GIVEN(user) && !has_password,
+         "--user has no effect without --password-file or --password-fd; add one, or write user "
+         "and password into the URLs"},
+        {args->permits == 0 && GIVEN(take),
+         "--take has no effect without --permits; add that, or leave it out"},
+        {args->permits != 0 && args->shared,
+         "--permits and --shared exclude each other; leave one out"},
+        {!args->fence && GIVEN(fence_retention_ms),
+         "--fence-retention has no effect without --fence; add that, or leave it out"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].is_wrong) {
+            return rl_fail(RL_EXIT_USAGE, "%s", rules[i].why);
+        }
+    }
+    return 0;
+}
+
+static int check_sizes(const struct rl_args *args) {
     char retention[TOOL_DURATION_TEXT_MAX], ttl[TOOL_DURATION_TEXT_MAX],
         least[TOOL_DURATION_TEXT_MAX];
-    if (!args->fence && is_given(options, offsetof(struct rl_args, fence_retention_ms))) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--fence-retention has no effect without --fence; add that, or leave it "
-                       "out");
+    if (args->user != NULL && strlen(args->user) > REDLOCK_USER_MAX) {
+        return rl_fail(RL_EXIT_USAGE, "--user is longer than %d bytes", REDLOCK_USER_MAX);
+    }
+    if (args->permits != 0 && args->take > args->permits) {
+        return rl_fail(RL_EXIT_USAGE, "--take %" PRId64 " is more than --permits %" PRId64,
+                       args->take, args->permits);
     }
     if (args->fence && args->fence_retention_ms / 2 < args->ttl_ms) {
         return rl_fail(
@@ -133,68 +175,6 @@ static int check_fence(const struct rl_args *args, const struct tool_options *op
             tool_duration_show(2 * args->ttl_ms, least, sizeof least));
     }
     return 0;
-}
-
-static int check_permits(const struct rl_args *args, const struct tool_options *options) {
-    if (args->permits == 0 && is_given(options, offsetof(struct rl_args, take))) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--take has no effect without --permits; add that, or leave it out");
-    }
-    if (args->permits != 0 && args->shared) {
-        return rl_fail(RL_EXIT_USAGE, "--permits and --shared exclude each other; leave one out");
-    }
-    if (args->permits != 0 && args->take > args->permits) {
-        return rl_fail(RL_EXIT_USAGE, "--take %" PRId64 " is more than --permits %" PRId64,
-                       args->take, args->permits);
-    }
-    return 0;
-}
-
-static int check_password(const struct rl_args *args, const struct tool_options *options) {
-    bool has_fd = args->password_fd != RL_PASSWORD_NO_FD;
-    if (has_fd && is_given(options, offsetof(struct rl_args, password_file))) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--password-file and --password-fd exclude each other; leave one out");
-    }
-    if (is_given(options, offsetof(struct rl_args, user)) && args->password_file == NULL &&
-        !has_fd) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--user has no effect without --password-file or --password-fd; add one, or "
-                       "write user and password into the URLs");
-    }
-    if (args->user != NULL && strlen(args->user) > REDLOCK_USER_MAX) {
-        return rl_fail(RL_EXIT_USAGE, "--user is longer than %d bytes", REDLOCK_USER_MAX);
-    }
-    return 0;
-}
-
-static int check_together(const struct rl_args *args, const struct tool_options *options) {
-    if (is_given(options, offsetof(struct rl_args, wait_ms)) && args->no_wait) {
-        return rl_fail(RL_EXIT_USAGE, "--wait and --no-wait exclude each other; leave one out");
-    }
-    if (is_given(options, offsetof(struct rl_args, grace_ms)) &&
-        args->on_lost == RL_ON_LOST_IGNORE) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--grace has no effect with --on-lost=ignore; leave one of them out");
-    }
-    if (args->read_only && args->acl == NULL) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--read-only has no effect without --acl; add that, or leave it out");
-    }
-    if (args->is_repeated && args->no_wait) {
-        return rl_fail(RL_EXIT_USAGE, "--repeat waits for the lock; leave --no-wait out");
-    }
-    if (args->command == RL_CMD_STATUS && !args->watch &&
-        is_given(options, offsetof(struct rl_args, interval_ms))) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--interval has no effect without --watch; add that, or leave it out");
-    }
-    if (args->slot >= 0 && args->token != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "--slot and --token exclude each other; leave one out");
-    }
-    int exit_status = check_password(args, options);
-    exit_status = exit_status == 0 ? check_permits(args, options) : exit_status;
-    return exit_status == 0 ? check_fence(args, options) : exit_status;
 }
 
 /* The library would refuse it, too, but by other names. */
@@ -307,11 +287,12 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
         rl_help_show(command, &options);
         return RL_ARGS_DONE;
     }
-    for (int step = 0; *exit_status == 0 && step < 5; step++) {
+    for (int step = 0; *exit_status == 0 && step < 6; step++) {
         *exit_status = step == 0   ? read_config(args, &options)
                        : step == 1 ? split_nodes(args, &options)
                        : step == 2 ? check_together(args, &options)
-                       : step == 3 ? check_ttl(args)
+                       : step == 3 ? check_sizes(args)
+                       : step == 4 ? check_ttl(args)
                                    : read_password(args);
     }
     return *exit_status == 0 ? RL_ARGS_READY : RL_ARGS_BAD;

@@ -56,17 +56,7 @@ const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]) {
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 120
 
-static void say_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
-
 static bool has_line; /* one stands there, with the cursor at its beginning */
-
-static void say_list(const char *format, va_list args) {
-    rl_say_line(NULL);
-    rl_output_flush(); /* so that both streams are read in the order of what happened */
-    fputs("redlock: ", stderr);
-    vfprintf(stderr, format, args);
-    fputs("\n", stderr);
-}
 
 bool rl_say_has_line(void) {
     const char *terminal = getenv("TERM");
@@ -92,17 +82,14 @@ void rl_say_line(const char *text) {
     fprintf(stderr, "\r\033[J%.*s%s", (int)bytes, text != NULL ? text : "", has_line ? "\r" : "");
 }
 
-void rl_say(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    say_list(format, args);
-    va_end(args);
-}
-
 int rl_fail(int status, const char *format, ...) {
     va_list args;
+    rl_say_line(NULL);
+    rl_output_flush(); /* so that both streams are read in the order of what happened */
     va_start(args, format);
-    say_list(format, args);
+    fputs("redlock: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("\n", stderr);
     va_end(args);
     return status;
 }

@@ -28,11 +28,9 @@ const char *rl_when_show(int64_t at_ms, bool with_ms, char out[RL_WHEN_MAX]);
 /* "2026-11-23T01:31:07.123Z". Returns out. */
 const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]);
 
-/* "redlock: ..." on stderr. */
-void rl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* The same, and returns status: a check can end with it. */
+/* "redlock: ..." on stderr. Returns status: a check can end with it. */
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define rl_say(...) ((void)rl_fail(0, __VA_ARGS__))
 
 /* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock that is
  * held then does not stay: its guard process releases it, or it ends with its ttl. */

@@ -31,13 +31,13 @@ static int64_t left_of(const struct rl_lock *lock) {
     return lock->remaining_ms == RL_SEEN_FOR_EVER ? INT64_MAX : lock->remaining_ms;
 }
 
-static int by(enum rl_list_order order, const void *a, const void *b) {
+static int compare(const void *a, const void *b, void *order) {
     const struct rl_lock *x = a, *y = b;
     int found = by_class(x, y);
     if (found != 0) {
         return found;
     }
-    switch (order) {
+    switch (*(const enum rl_list_order *)order) {
         case RL_ORDER_HOLDER:
             found = strcmp(holder_of(x), holder_of(y));
             break;
@@ -66,28 +66,9 @@ static int by(enum rl_list_order order, const void *a, const void *b) {
     return found != 0 ? found : by_name(x, y) != 0 ? by_name(x, y) : (int)x->mode - (int)y->mode;
 }
 
-#define BY(name, order)                             \
-    static int name(const void *a, const void *b) { \
-        return by(order, a, b);                     \
-    }
-BY(compare_name, RL_ORDER_NAME)
-BY(compare_holder, RL_ORDER_HOLDER)
-BY(compare_votes, RL_ORDER_VOTES)
-BY(compare_fence, RL_ORDER_FENCE)
-BY(compare_age, RL_ORDER_AGE)
-BY(compare_left, RL_ORDER_LEFT)
-BY(compare_waiting, RL_ORDER_WAITING)
-BY(compare_longest, RL_ORDER_LONGEST)
-
 void rl_list_sort(struct rl_list *list, enum rl_list_order order) {
-    static int (*const compare[RL_ORDERS])(const void *, const void *) = {
-        [RL_ORDER_NAME] = compare_name,       [RL_ORDER_HOLDER] = compare_holder,
-        [RL_ORDER_VOTES] = compare_votes,     [RL_ORDER_FENCE] = compare_fence,
-        [RL_ORDER_AGE] = compare_age,         [RL_ORDER_LEFT] = compare_left,
-        [RL_ORDER_WAITING] = compare_waiting, [RL_ORDER_LONGEST] = compare_longest,
-    };
     assert(order < RL_ORDERS);
     if (list->n > 0) {
-        qsort(list->locks, list->n, sizeof *list->locks, compare[order]);
+        qsort_r(list->locks, list->n, sizeof *list->locks, compare, &order);
     }
 }
