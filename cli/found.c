@@ -18,6 +18,22 @@ const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]
     return out;
 }
 
+const char *rl_look_state(const redlock_node_info *info, const char *voting,
+                          char out[RL_LOOK_WHY_MAX + 32]) {
+    char why[RL_LOOK_WHY_MAX], left[32];
+    if (!info->up) {
+        snprintf(out, RL_LOOK_WHY_MAX + 32, "went away: %s", rl_look_why(info, why));
+    } else if (info->voting) {
+        snprintf(out, RL_LOOK_WHY_MAX + 32, "%s", voting);
+    } else if (info->votes_in_ms > 0) {
+        snprintf(out, RL_LOOK_WHY_MAX + 32, "is up, and votes in %s",
+                 rl_say_duration((double)info->votes_in_ms, left, sizeof left));
+    } else {
+        snprintf(out, RL_LOOK_WHY_MAX + 32, "does not vote: %s", rl_look_why(info, why));
+    }
+    return out;
+}
+
 /* A node that has not answered may be down since: then that is why. */
 static void look_at_node(struct rl_look_sight *node_holder, const redlock_client *client,
                          size_t index) {

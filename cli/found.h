@@ -66,6 +66,11 @@ int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, red
 /* Why a node is down or may not vote, with what it or the system said of it. Returns out. */
 const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]);
 
+/* What became of a node: "went away: connection refused", "is up, and votes in 12 s". Of one that
+ * votes: voting. Returns out. */
+const char *rl_look_state(const redlock_node_info *info, const char *voting,
+                          char out[RL_LOOK_WHY_MAX + 32]);
+
 /* Whether a node has what the quorum has. */
 bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder);
 

@@ -118,8 +118,9 @@ static void show_token(struct script *script, const struct rl_args *args,
 
 /* -- Output -- */
 
-/* One line of JSON: what came of it. */
+/* One line of JSON: what came of it. message: NULL, the lock has it. */
 static void print_json(struct script *script, int status, const char *token, const char *message) {
+    char sentence[REDLOCK_MESSAGE_MAX];
     const bool is_held = token != NULL;
     const uint64_t fence = redlock_lock_fence(script->lock);
     const size_t n_slots = script->token.n_slots;
@@ -129,7 +130,9 @@ static void print_json(struct script *script, int status, const char *token, con
         JSON_IF(is_held && fence != 0, JSON_INT("fence", fence)),
         JSON_IF(is_held && n_slots > 0, JSON_INTS("slots", script->token.slots, n_slots)),
         JSON_IF(is_held, JSON_INT("valid_ms", redlock_lock_remaining_ms(script->lock))),
-        JSON_TEXT("message", message));
+        JSON_TEXT("message", message != NULL
+                                 ? message
+                                 : redlock_lock_message(script->lock, sentence, sizeof sentence)));
 }
 
 static int release_own(struct script *script) {
@@ -142,12 +145,24 @@ static int release_own(struct script *script) {
 
 /* It was not granted or renewed, or was lost since: this process was stopped for too long. */
 static int not_held(struct script *script, const struct rl_args *args, int status) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     if (args->json) {
-        print_json(script, status, NULL,
-                   redlock_lock_message(script->lock, sentence, sizeof sentence));
+        print_json(script, status, NULL, NULL);
     }
     return rl_session_refused(script->lock, script->keys, status);
+}
+
+static void say_message(const struct script *script) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    if (script->session.args->verbose) {
+        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
+    }
+}
+
+/* From now on the token alone knows of the lock. */
+static int disown(struct script *script) {
+    say_message(script);
+    const int status = redlock_disown(script->lock);
+    return status == 0 ? 0 : rl_session_refused(script->lock, script->keys, status);
 }
 
 /* -- Commands -- */
@@ -160,7 +175,6 @@ static int not_acquired(struct script *script, const struct rl_args *args, int e
 }
 
 static int acquire(struct script *script, struct rl_args *args) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     char token[RL_TOKEN_TEXT_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     int status;
@@ -177,7 +191,7 @@ static int acquire(struct script *script, struct rl_args *args) {
     }
     show_token(script, args, token);
     if (args->json) {
-        print_json(script, 0, token, redlock_lock_message(script->lock, sentence, sizeof sentence));
+        print_json(script, 0, token, NULL);
     } else if (args->fence) {
         printf("%s %" PRIu64 "\n", token, redlock_lock_fence(script->lock));
     } else {
@@ -186,15 +200,10 @@ static int acquire(struct script *script, struct rl_args *args) {
     if (rl_output_flush() != 0) {
         return release_own(script);
     }
-    if (args->verbose) {
-        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
-    }
-    status = redlock_disown(script->lock);
-    return status == 0 ? 0 : rl_session_refused(script->lock, script->keys, status);
+    return disown(script);
 }
 
 static int extend(struct script *script, struct rl_args *args) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     options.ttl_ms = args->ttl_ms;
     int status = redlock_adopt(script->lock, script->token.digits, &options, rl_session_lock_cb,
@@ -210,13 +219,9 @@ static int extend(struct script *script, struct rl_args *args) {
     if (args->json) {
         char token[RL_TOKEN_TEXT_MAX];
         show_token(script, args, token);
-        print_json(script, 0, token, redlock_lock_message(script->lock, sentence, sizeof sentence));
+        print_json(script, 0, token, NULL);
     }
-    if (args->verbose) {
-        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
-    }
-    status = redlock_disown(script->lock);
-    return status == 0 ? 0 : rl_session_refused(script->lock, script->keys, status);
+    return disown(script);
 }
 
 /* What is known of a release: 0: a quorum had the token; LOST: no quorum can have had it;
@@ -235,7 +240,6 @@ static int judge_release(struct script *script) {
 }
 
 static int release(struct script *script, struct rl_args *args) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     int status = redlock_release_token(script->lock, script->token.digits, rl_session_lock_cb,
                                        &script->session);
     status = status == 0 ? rl_session_wait(&script->session) : status;
@@ -246,8 +250,7 @@ static int release(struct script *script, struct rl_args *args) {
         status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
     }
     if (args->json) {
-        print_json(script, status, NULL,
-                   redlock_lock_message(script->lock, sentence, sizeof sentence));
+        print_json(script, status, NULL, NULL);
     }
     if (status == REDLOCK_ERR_LOST) {
         char shown[128];
@@ -257,9 +260,7 @@ static int release(struct script *script, struct rl_args *args) {
     if (status != 0) {
         return rl_session_refused(script->lock, script->keys, status);
     }
-    if (args->verbose) {
-        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
-    }
+    say_message(script);
     return 0;
 }
 

@@ -55,22 +55,8 @@ static void node_json(const struct rl_waiting *waiting, const redlock_node_info 
 }
 
 static void say_node(const struct rl_waiting *waiting, const redlock_node_info *info, int before) {
-    char label[128], left[32], why[RL_LOOK_WHY_MAX], what[RL_LOOK_WHY_MAX + 32];
-    switch (state_of(info)) {
-        case NODE_DOWN:
-            snprintf(what, sizeof what, "went away: %s", rl_look_why(info, why));
-            break;
-        case NODE_VOTES:
-            snprintf(what, sizeof what, "%s", before == NODE_DOWN ? "is up" : "votes again");
-            break;
-        default:
-            if (info->votes_in_ms > 0) {
-                snprintf(what, sizeof what, "is up, and votes in %s",
-                         rl_say_duration((double)info->votes_in_ms, left, sizeof left));
-            } else {
-                snprintf(what, sizeof what, "does not vote: %s", rl_look_why(info, why));
-            }
-    }
+    char label[128], what[RL_LOOK_WHY_MAX + 32];
+    rl_look_state(info, before == NODE_DOWN ? "is up" : "votes again", what);
     rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
            shown_label(waiting, label), info->node, what, voting(waiting), waiting->args->nodes.n,
            quorum_of(waiting));

@@ -181,7 +181,7 @@ void rl_watch_tell_kicked(const struct rl_watch_tell *tell, const struct rl_kick
 void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_info *info,
                         uint64_t voting) {
     const size_t n = tell->args->nodes.n;
-    char left[32], why[RL_LOOK_WHY_MAX];
+    char what[RL_LOOK_WHY_MAX + 32];
     if (tell->args->json) {
         EVENT(tell, "node", JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
               JSON_BOOL("voting", info->voting != 0),
@@ -191,17 +191,7 @@ void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_inf
         return;
     }
     begin_line(tell);
-    printf("node %s ", info->node);
-    if (!info->up) {
-        printf("went away: %s", rl_look_why(info, why));
-    } else if (info->voting) {
-        printf("is up");
-    } else if (info->votes_in_ms > 0) {
-        printf("is up, and votes in %s",
-               rl_say_duration((double)info->votes_in_ms, left, sizeof left));
-    } else {
-        printf("does not vote: %s", rl_look_why(info, why));
-    }
+    printf("node %s %s", info->node, rl_look_state(info, "is up", what));
     printf("; %" PRIu64 " of %zu nodes can vote, %zu are needed", voting, n, n / 2 + 1);
     end_line();
 }
