@@ -21,17 +21,17 @@ static const char add_script[] =
     "while redis.call('zcard', KEYS[1]) > tonumber(ARGV[4]) do redis.call('zpopmin', KEYS[1]) end\n"
     "return redis.call('pexpire', KEYS[1], ARGV[3])\n";
 
-/* What one node is asked. */
+/* What one node is asked: to add a note, to take it away, or which there are. */
 struct errand {
+    enum { ADD, WITHDRAW, READ } what;
     struct rl_wire *wire;
     const char *key;
     size_t key_length;
     const char *text; /* a note */
     size_t text_length;
     int64_t at_ms;
-    bool withdraws;
     struct rl_kick_noted *noted; /* NULL: it is not asked for */
-    struct rl_kick_notes found;  /* by reading */
+    struct rl_kick_notes found;
 };
 
 /* Adds a note that is not there yet, the newest first; the oldest is left out. */
@@ -51,17 +51,58 @@ static void merge(struct rl_kick_notes *notes, const struct rl_kick_note *note) 
     }
 }
 
-/* Runs ask() for every node, and puts together what it found. */
+static redisReply *ask(struct errand *e) {
+    char at[24];
+    snprintf(at, sizeof at, "%" PRId64, e->at_ms);
+    return e->what == READ ? rl_wire_command(e->wire, "ZRANGE %b -%d -1", e->key, e->key_length,
+                                             RL_KICK_NOTES_MAX)
+           : e->what == WITHDRAW
+               ? rl_wire_command(e->wire, "ZREM %b %b", e->key, e->key_length, e->text,
+                                 e->text_length)
+               : rl_wire_command(e->wire, "EVAL %s 1 %b %s %b %d %d", add_script, e->key,
+                                 e->key_length, at, e->text, e->text_length, RL_KICK_LIFE_MS,
+                                 RL_KICK_NOTES_MAX);
+}
+
+static void take_notes(struct errand *errand, const redisReply *reply) {
+    const int64_t over_ms = rl_when_now_ms() - RL_KICK_LIFE_MS;
+    for (size_t i = 0; i < reply->elements; i++) {
+        struct rl_kick_note note = {0};
+        const redisReply *member = reply->element[i];
+        if (member->type == REDIS_REPLY_STRING &&
+            rl_kick_note_parse(&note, member->str, member->len) && note.at_ms > over_ms) {
+            merge(&errand->found, &note);
+        }
+    }
+}
+
+static void send_one(void *data) {
+    struct errand *errand = data;
+    struct rl_wire *wire = errand->wire;
+    redisReply *reply = NULL;
+    if (rl_wire_connect(wire) && rl_wire_hello(wire)) {
+        reply = rl_wire_checked(wire, ask(errand));
+    }
+    if (errand->noted != NULL) {
+        errand->noted->is_noted = reply != NULL;
+        snprintf(errand->noted->why, sizeof errand->noted->why, "%s", wire->failure);
+    }
+    if (errand->what == READ && reply != NULL && reply->type == REDIS_REPLY_ARRAY) {
+        take_notes(errand, reply);
+    }
+    freeReplyObject(reply);
+    rl_wire_disconnect(wire);
+}
+
+/* Sends it to every node, and puts together what they have. merged: NULL, it is not asked for. */
 static void send_all(const struct rl_args *args, redlock_bytes name, const struct errand *plan,
-                     struct rl_kick_noted *noted, void (*ask)(void *),
-                     struct rl_kick_notes *merged) {
+                     struct rl_kick_noted *noted, struct rl_kick_notes *merged) {
     char key[RL_KICK_KEY_MAX];
     struct rl_wire *wires = NULL;
     const size_t n = args->nodes.n, length = rl_kick_key(name, key);
     const int64_t patience_ms = 4 * args->node_timeout_ms;
     struct errand *errands = rl_must_alloc(n, sizeof *errands);
-    struct sigaction
-        pipe_action; /* rl_wires_open() changes it, and a command may be started next */
+    struct sigaction pipe_action; /* rl_wires_open() changes it; a command may be started next */
     sigaction(SIGPIPE, NULL, &pipe_action);
     if (rl_wires_open(&wires, args, patience_ms > ANSWER_MS_MIN ? patience_ms : ANSWER_MS_MIN) ==
         0) {
@@ -72,7 +113,7 @@ static void send_all(const struct rl_args *args, redlock_bytes name, const struc
             errands[i].key_length = length;
             errands[i].noted = noted != NULL ? &noted[i] : NULL;
         }
-        rl_wires_each(errands, sizeof *errands, n, ask);
+        rl_wires_each(errands, sizeof *errands, n, send_one);
         for (size_t i = 0; merged != NULL && i < n; i++) {
             for (size_t j = 0; j < errands[i].found.n; j++) {
                 merge(merged, &errands[i].found.notes[j]);
@@ -84,43 +125,15 @@ static void send_all(const struct rl_args *args, redlock_bytes name, const struc
     sigaction(SIGPIPE, &pipe_action, NULL);
 }
 
-/* -- Writing -- */
-
-static redisReply *send_note(struct errand *errand) {
-    char at[24];
-    snprintf(at, sizeof at, "%" PRId64, errand->at_ms);
-    return errand->withdraws
-               ? rl_wire_command(errand->wire, "ZREM %b %b", errand->key, errand->key_length,
-                                 errand->text, errand->text_length)
-               : rl_wire_command(errand->wire, "EVAL %s 1 %b %s %b %d %d", add_script, errand->key,
-                                 errand->key_length, at, errand->text, errand->text_length,
-                                 RL_KICK_LIFE_MS, RL_KICK_NOTES_MAX);
-}
-
-static void write_one(void *data) {
-    struct errand *errand = data;
-    struct rl_wire *wire = errand->wire;
-    redisReply *reply = NULL;
-    if (rl_wire_connect(wire) && rl_wire_hello(wire)) {
-        reply = rl_wire_checked(wire, send_note(errand));
-    }
-    if (errand->noted != NULL) {
-        errand->noted->is_noted = reply != NULL;
-        snprintf(errand->noted->why, sizeof errand->noted->why, "%s", wire->failure);
-    }
-    freeReplyObject(reply);
-    rl_wire_disconnect(wire);
-}
-
 static void write_all(const struct rl_args *args, redlock_bytes name,
                       const struct rl_kick_note *note, bool withdraws,
                       struct rl_kick_noted *noted) {
     char text[RL_KICK_NOTE_MAX];
-    const struct errand plan = {.text = text,
+    const struct errand plan = {.what = withdraws ? WITHDRAW : ADD,
+                                .text = text,
                                 .text_length = rl_kick_note_format(note, text),
-                                .at_ms = note->at_ms,
-                                .withdraws = withdraws};
-    send_all(args, name, &plan, noted, write_one, NULL);
+                                .at_ms = note->at_ms};
+    send_all(args, name, &plan, noted, NULL);
 }
 
 void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
@@ -136,38 +149,9 @@ void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
     write_all(args, name, note, true, NULL);
 }
 
-/* -- Reading -- */
-
-static void take_notes(struct errand *errand, const redisReply *reply) {
-    const int64_t over_ms = rl_when_now_ms() - RL_KICK_LIFE_MS;
-    for (size_t i = 0; i < reply->elements; i++) {
-        struct rl_kick_note note = {0};
-        const redisReply *member = reply->element[i];
-        if (member->type == REDIS_REPLY_STRING &&
-            rl_kick_note_parse(&note, member->str, member->len) && note.at_ms > over_ms) {
-            merge(&errand->found, &note);
-        }
-    }
-}
-
-static void read_one(void *data) {
-    struct errand *errand = data;
-    struct rl_wire *wire = errand->wire;
-    redisReply *reply = NULL;
-    if (rl_wire_connect(wire) && rl_wire_hello(wire)) {
-        reply = rl_wire_checked(wire, rl_wire_command(wire, "ZRANGE %b -%d -1", errand->key,
-                                                      errand->key_length, RL_KICK_NOTES_MAX));
-    }
-    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY) {
-        take_notes(errand, reply);
-    }
-    freeReplyObject(reply);
-    rl_wire_disconnect(wire);
-}
-
 void rl_kick_notes_read(const struct rl_args *args, redlock_bytes name,
                         struct rl_kick_notes *notes) {
-    const struct errand plan = {0};
+    const struct errand plan = {.what = READ};
     memset(notes, 0, sizeof *notes);
-    send_all(args, name, &plan, NULL, read_one, notes);
+    send_all(args, name, &plan, NULL, notes);
 }

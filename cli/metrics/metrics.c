@@ -159,7 +159,8 @@ static void print_locks(const struct rl_list *list) {
 
 /* -- The command -- */
 
-static int print(const struct rl_sweep *sweep) {
+static int print(struct rl_sweep *sweep, void *data) {
+    (void)data;
     print_nodes(sweep);
     if (!rl_sweep_has_quorum(sweep)) {
         return rl_fail(RL_EXIT_NO_QUORUM, "%zu of %zu nodes could be read, %zu are needed",
@@ -170,22 +171,11 @@ static int print(const struct rl_sweep *sweep) {
 }
 
 int rl_cmd_metrics(struct rl_args *args) {
-    const struct rl_read_options options = {
-        .prefix = "", .keys_max = (uint64_t)args->keys_max, .samples = RL_WIRE_SAMPLES};
-    struct rl_scan scan;
-    struct rl_sweep sweep = {0};
     if (args->n_words > 0 || args->child != NULL) {
         const char *word = args->n_words > 0 ? args->words[0] : "--";
         char shown[64];
         return rl_fail(RL_EXIT_USAGE, "metrics: \"%s\" is one argument too many",
                        tool_utf8_clean(word, strlen(word), shown, sizeof shown));
     }
-    int status = rl_scan_open(&scan, args, &options);
-    if (status == 0) {
-        rl_scan_sweep(&scan, &sweep);
-        status = print(&sweep);
-    }
-    rl_sweep_free(&sweep);
-    rl_scan_close(&scan);
-    return status;
+    return rl_scan_once(args, RL_WIRE_SAMPLES, print, NULL);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "exits.h"
 #include "redis/info.h"
 #include "redlock/redlock.h"
 #include "say.h"
@@ -133,7 +134,8 @@ static void ask_facts(struct rl_seen_node *node, int samples) {
 
 struct reading {
     struct rl_seen_node *node;
-    const struct rl_read_options *options;
+    const char *prefix; /* of the resources' names; "": all */
+    uint64_t keys_max;
     struct rl_slice slice;
 };
 
@@ -142,11 +144,14 @@ static bool fail(struct reading *r, const char *why) {
     return false;
 }
 
+static const char *prefix_of(const struct rl_args *args) {
+    return args->prefix != NULL ? args->prefix : "";
+}
+
 static bool is_wanted(const struct reading *r, const struct rl_key *key) {
-    const char *prefix = r->options->prefix;
-    const size_t length = strlen(prefix);
+    const size_t length = strlen(r->prefix);
     return key->kind != RL_KEY_BESIDE && key->length <= REDLOCK_RESOURCE_MAX &&
-           key->length >= length && memcmp(key->resource, prefix, length) == 0;
+           key->length >= length && memcmp(key->resource, r->prefix, length) == 0;
 }
 
 /* Reads what was named. */
@@ -191,7 +196,7 @@ static bool is_scan(const redisReply *reply) {
 /* One step, from the cursor on, which becomes the next one. */
 static bool step(struct reading *r, const char *pattern, char cursor[32]) {
     struct rl_wire *wire = r->node->wire;
-    const bool is_all = r->options->prefix[0] == '\0'; /* a pattern costs the node as much again */
+    const bool is_all = r->prefix[0] == '\0'; /* a pattern costs the node as much again */
     redisReply *reply = rl_wire_checked(
         wire,
         is_all ? rl_wire_command(wire, "SCAN %s COUNT %d", cursor, READ_COUNT)
@@ -214,13 +219,13 @@ static bool step(struct reading *r, const char *pattern, char cursor[32]) {
 
 static void scan(struct reading *r) {
     char cursor[32] = "0", pattern[2 * PREFIX_MAX + 3];
-    make_pattern(r->options->prefix, pattern);
+    make_pattern(r->prefix, pattern);
     do {
         if (!step(r, pattern, cursor)) {
             return;
         }
-    } while (strcmp(cursor, "0") != 0 && r->node->keys < r->options->keys_max &&
-             r->node->calls * READ_COUNT < r->options->keys_max);
+    } while (strcmp(cursor, "0") != 0 && r->node->keys < r->keys_max &&
+             r->node->calls * READ_COUNT < r->keys_max);
     r->node->is_cut = strcmp(cursor, "0") != 0;
     r->node->is_whole = true;
 }
@@ -241,10 +246,8 @@ static void forget(struct rl_seen_node *node) {
 }
 
 /* Forgets what was read before. */
-static void read_node(struct rl_seen_node *node, const struct rl_read_options *options) {
+static void read_node(struct rl_seen_node *node, const struct rl_scan *opened) {
     struct rl_wire *wire = node->wire;
-    static_assert(PREFIX_MAX >= REDLOCK_RESOURCE_MAX, "a name of a resource is a prefix, too");
-    assert(strlen(options->prefix) <= PREFIX_MAX);
     uint64_t began_ns = redlock_now_ns();
     forget(node);
     if (wire->context == NULL && !(rl_wire_connect(wire) && rl_wire_hello(wire))) {
@@ -256,14 +259,15 @@ static void read_node(struct rl_seen_node *node, const struct rl_read_options *o
     struct reading *r = rl_must_alloc(1, sizeof *r);
     node->is_up = true;
     r->node = r->slice.node = node;
-    r->options = options;
+    r->prefix = prefix_of(wire->args);
+    r->keys_max = (uint64_t)wire->args->keys_max;
     wire->elements_max = NAMED_MAX;
     wire->pieces_max = PIECES_MAX;
-    ask_facts(node, options->samples);
+    ask_facts(node, opened->samples);
     r->slice.now_us = (double)wall_us() + node->clock.ahead_ms * 1e3;
     scan(r);
     free(r);
-    if (wire->context->err != 0 || !options->stays) {
+    if (wire->context->err != 0 || !opened->stays) {
         node->is_up = wire->context->err == 0;
         rl_wire_disconnect(wire);
     }
@@ -273,18 +277,21 @@ static void read_node(struct rl_seen_node *node, const struct rl_read_options *o
 /* What a thread has. */
 struct reader {
     struct rl_seen_node *node;
-    const struct rl_read_options *options;
+    const struct rl_scan *scan;
 };
 
 static void read_one(void *item) {
     const struct reader *reader = item;
-    read_node(reader->node, reader->options);
+    read_node(reader->node, reader->scan);
     rl_list_prepare(reader->node);
 }
 
-int rl_scan_open(struct rl_scan *scan, const struct rl_args *args,
-                 const struct rl_read_options *options) {
-    *scan = (struct rl_scan){.n = args->nodes.n, .options = *options};
+int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, bool stays) {
+    *scan = (struct rl_scan){.n = args->nodes.n, .samples = samples, .stays = stays};
+    static_assert(PREFIX_MAX >= REDLOCK_RESOURCE_MAX, "a name of a resource is a prefix, too");
+    if (strlen(prefix_of(args)) > REDLOCK_RESOURCE_MAX) {
+        return rl_fail(RL_EXIT_USAGE, "--prefix is longer than %d bytes", REDLOCK_RESOURCE_MAX);
+    }
     for (size_t i = 0; i < scan->n; i++) {
         rl_guard_init(&scan->guards[i]);
     }
@@ -302,7 +309,7 @@ void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
     for (size_t i = 0; i < scan->n; i++) {
         sweep->nodes[i].wire = &scan->wires[i];
         sweep->nodes[i].guard = &scan->guards[i];
-        readers[i] = (struct reader){&sweep->nodes[i], &scan->options};
+        readers[i] = (struct reader){&sweep->nodes[i], scan};
     }
     rl_wires_each(readers, sizeof readers[0], scan->n, read_one);
     sweep->up = sweep->whole = 0;
@@ -330,6 +337,20 @@ void rl_scan_close(struct rl_scan *scan) {
     }
     rl_wires_free(scan->wires, scan->n);
     scan->wires = NULL;
+}
+
+int rl_scan_once(const struct rl_args *args, int samples,
+                 int (*show)(struct rl_sweep *sweep, void *data), void *data) {
+    struct rl_scan scan;
+    struct rl_sweep sweep = {0};
+    int status = rl_scan_open(&scan, args, samples, false);
+    if (status == 0) {
+        rl_scan_sweep(&scan, &sweep);
+        status = show(&sweep, data);
+    }
+    rl_sweep_free(&sweep);
+    rl_scan_close(&scan);
+    return status;
 }
 
 bool rl_sweep_has_quorum(const struct rl_sweep *sweep) {

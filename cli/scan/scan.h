@@ -35,19 +35,13 @@
 #include "scan/list.h"
 #include "scan/seen.h"
 
-struct rl_read_options {
-    const char *prefix; /* of the resources' names; "": all */
-    uint64_t keys_max;  /* that are looked at on each node */
-    int samples;        /* of its clock */
-    bool stays;         /* connected, for another look */
-};
-
 /* The nodes, connected or not. */
 struct rl_scan {
     struct rl_wire *wires;
     struct rl_guard guards[REDLOCK_NODES_MAX];
     size_t n;
-    struct rl_read_options options;
+    int samples; /* of a node's clock */
+    bool stays;  /* connected, for another look */
 };
 
 struct rl_sweep {
@@ -58,13 +52,17 @@ struct rl_sweep {
     double took_ms;
 };
 
-/* Returns 0, or says why not and returns the exit status. */
-int rl_scan_open(struct rl_scan *scan, const struct rl_args *args,
-                 const struct rl_read_options *options);
+/* What is read goes by --prefix and --max-keys. Returns 0, or says why not and returns the exit
+ * status. */
+int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, bool stays);
 /* sweep: zero, or an earlier one of the same scan. */
 void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep);
 void rl_sweep_free(struct rl_sweep *sweep);
 void rl_scan_close(struct rl_scan *scan); /* also after an rl_scan_open() that failed */
+
+/* One sweep and show(sweep, data), whose exit status it returns. */
+int rl_scan_once(const struct rl_args *args, int samples,
+                 int (*show)(struct rl_sweep *sweep, void *data), void *data);
 
 /* Whether a quorum of nodes was read: without, no lock can be seen to be held. */
 bool rl_sweep_has_quorum(const struct rl_sweep *sweep);

@@ -228,14 +228,7 @@ static int refuse(const struct rl_args *args) {
 }
 
 int rl_cmd_top(struct rl_args *args) {
-    const struct rl_read_options options = {.prefix = args->prefix != NULL ? args->prefix : "",
-                                            .keys_max = (uint64_t)args->keys_max,
-                                            .samples = RL_WIRE_SAMPLES,
-                                            .stays = true};
     int status = refuse(args);
-    if (status == 0 && strlen(options.prefix) > REDLOCK_RESOURCE_MAX) {
-        status = rl_fail(RL_EXIT_USAGE, "--prefix is longer than %d bytes", REDLOCK_RESOURCE_MAX);
-    }
     if (status != 0) {
         return status;
     }
@@ -244,7 +237,7 @@ int rl_cmd_top(struct rl_args *args) {
     top->view = (struct rl_view){.order = (enum rl_list_order)args->sort, .waiting = args->waiting};
     top->frame.is_colored = rl_say_is_colored(stdout);
     rl_output_flush();
-    status = rl_scan_open(&top->scan, args, &options);
+    status = rl_scan_open(&top->scan, args, RL_WIRE_SAMPLES, true);
     if (status == 0) {
         status = run(top, args);
     }
