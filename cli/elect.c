@@ -159,30 +159,28 @@ static void on_due(void *data) {
 
 static void start(struct elect *elect) {
     struct rl_variables variables;
-    int64_t valid_ms = redlock_election_remaining_ms(elect->election);
-    int status = RL_EXIT_SYSTEM;
     assert(!elect->is_working);
     if (elect->is_ending) {
         return;
     }
-    if (rl_plan_variables(&variables, elect->args->words[0], NULL, valid_ms,
-                          redlock_election_fence(elect->election), NULL)) {
-        struct rl_work_plan plan = {.loop = &elect->session.loop,
-                                    .argv = elect->args->child,
-                                    .variables = (const char *const *)variables.list,
-                                    .valid_until_ns = valid_until_ns(elect),
-                                    .grace_ms = rl_args_grace_ms(elect->args),
-                                    .is_guarded = true,
-                                    .tell = &elect->tell,
-                                    .on_due = on_due,
-                                    .on_end = on_end,
-                                    .data = elect,
-                                    .orphan = &elect->orphan,
-                                    .token = redlock_election_token(elect->election)};
-        rl_orphan_set(&elect->orphan, redlock_election_candidate(elect->election));
-        status = rl_work_start(&elect->work, &plan);
-        rl_plan_variables_free(&variables);
-    }
+    rl_plan_variables(&variables, elect->args->words[0], NULL,
+                      redlock_election_remaining_ms(elect->election),
+                      redlock_election_fence(elect->election), NULL);
+    const struct rl_work_plan plan = {.loop = &elect->session.loop,
+                                      .argv = elect->args->child,
+                                      .variables = (const char *const *)variables.list,
+                                      .valid_until_ns = valid_until_ns(elect),
+                                      .grace_ms = rl_args_grace_ms(elect->args),
+                                      .is_guarded = true,
+                                      .tell = &elect->tell,
+                                      .on_due = on_due,
+                                      .on_end = on_end,
+                                      .data = elect,
+                                      .orphan = &elect->orphan,
+                                      .token = redlock_election_token(elect->election)};
+    rl_orphan_set(&elect->orphan, redlock_election_candidate(elect->election));
+    const int status = rl_work_start(&elect->work, &plan);
+    rl_plan_variables_free(&variables);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
             elect->args->is_repeated = false; /* it will not be there the next time either */
@@ -358,16 +356,9 @@ int rl_cmd_elect(struct rl_args *args) {
     bool has_command = args->child != NULL;
     int status = check_words(args);
     elect->args = args;
-    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
-    unsetenv("REDLOCK_SLOT");
     elect->tell = (struct rl_tell){
         .args = args, .file = has_command ? stderr : stdout, .keys = args->words[0]};
-    if (status == 0 && !rl_orphan_init(&elect->orphan, args, true)) {
-        status = rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
-    if (status == 0 && !args->keeps_passwords) {
-        status = rl_nodes_hide_passwords();
-    }
+    status = status == 0 ? rl_plan_begin(args, &elect->orphan, true) : status;
     status = status == 0 ? rl_session_open(&elect->session, args) : status;
     if (status == 0) {
         status = open_election(elect);

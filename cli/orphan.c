@@ -12,14 +12,10 @@
 #include "session.h"
 #include "tool/utf8.h"
 
-bool rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name) {
+void rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name) {
     assert(args->n_words == 1);
     *orphan = (struct rl_orphan){
-        .args = args,
-        .keys = strdup(args->words[0]),
-        .is_name = is_name,
-    };
-    return orphan->keys != NULL;
+        .args = args, .keys = rl_must_print("%s", args->words[0]), .is_name = is_name};
 }
 
 void rl_orphan_free(struct rl_orphan *orphan) {

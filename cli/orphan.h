@@ -26,8 +26,7 @@ struct rl_orphan {
     char holder[REDLOCK_HOLDER_MAX + 1]; /* "": none */
 };
 
-/* False: no memory. */
-bool rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name);
+void rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name);
 void rl_orphan_free(struct rl_orphan *orphan);
 
 /* holder: what is stored behind the token. */

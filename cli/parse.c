@@ -25,15 +25,11 @@ static char *user_file(void) {
     const char *base = getenv("XDG_CONFIG_HOME");
     const char *home = getenv("HOME");
     bool has_base = base != NULL && base[0] == '/';
-    char *path = NULL;
     if (!has_base && (home == NULL || home[0] == '\0')) {
         return NULL;
     }
-    if (asprintf(&path, "%s%s/redlock/redlock.conf", has_base ? base : home,
-                 has_base ? "" : "/.config") < 0) {
-        return NULL;
-    }
-    return path;
+    return rl_must_print("%s%s/redlock/redlock.conf", has_base ? base : home,
+                         has_base ? "" : "/.config");
 }
 
 /* Opens the file to read and names it in args->config. NULL with *status 0: there is none. */

@@ -64,14 +64,16 @@ static size_t hide_password(char *text) {
     return is_known ? strlen(text) : 0;
 }
 
-int rl_nodes_hide_passwords(void) {
+/* Takes users and passwords out of REDLOCK_NODES in our own environment, which is what the command
+ * inherits; the whole variable if it cannot be read: nobody can tell where a password begins. */
+static int hide_passwords(void) {
     const char *from = getenv("REDLOCK_NODES");
-    char *list = from != NULL ? strdup(from) : NULL;
-    char *out = list, *at = list;
     if (from == NULL) {
         return 0;
     }
-    while (at != NULL && *at != '\0') {
+    char *list = rl_must_print("%s", from);
+    char *out = list, *at = list;
+    while (*at != '\0') {
         size_t separators = strspn(at, TOOL_LIST_SEPARATORS);
         memmove(out, at, separators);
         out += separators;
@@ -88,14 +90,18 @@ int rl_nodes_hide_passwords(void) {
         at += length;
         *at = behind;
     }
-    int failed = -1;
-    if (list != NULL) {
-        *out = '\0';
-        failed = out > list ? setenv("REDLOCK_NODES", list, 1) : unsetenv("REDLOCK_NODES");
-        explicit_bzero(list, strlen(from));
-    }
+    *out = '\0';
+    int failed = out > list ? setenv("REDLOCK_NODES", list, 1) : unsetenv("REDLOCK_NODES");
+    explicit_bzero(list, strlen(from));
     free(list);
     return failed == 0 ? 0 : rl_fail(RL_EXIT_SYSTEM, "out of memory");
+}
+
+int rl_plan_begin(const struct rl_args *args, struct rl_orphan *orphan, bool is_name) {
+    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: they are not this lock's */
+    unsetenv("REDLOCK_SLOT");
+    rl_orphan_init(orphan, args, is_name);
+    return args->keeps_passwords ? 0 : hide_passwords();
 }
 
 static int64_t validity_of(int64_t ttl_ms) {
@@ -150,27 +156,22 @@ int rl_plan_check_ttl(const struct rl_args *args) {
                    tool_duration_show(enough_ms, enough, sizeof enough), bound);
 }
 
-bool rl_plan_variables(struct rl_variables *variables, const char *keys, const char *token,
+void rl_plan_variables(struct rl_variables *variables, const char *keys, const char *token,
                        int64_t valid_ms, uint64_t fence, const char *slots) {
     size_t used = 0;
     memset(variables, 0, sizeof *variables);
-    bool done = asprintf(&variables->list[used++], "REDLOCK_KEY=%s", keys) >= 0;
-    if (done && token != NULL) {
-        done = asprintf(&variables->list[used++], "REDLOCK_TOKEN=%s", token) >= 0;
+    variables->list[used++] = rl_must_print("REDLOCK_KEY=%s", keys);
+    if (token != NULL) {
+        variables->list[used++] = rl_must_print("REDLOCK_TOKEN=%s", token);
     }
-    done = done && asprintf(&variables->list[used++], "REDLOCK_VALID_MS=%" PRId64, valid_ms) >= 0;
-    if (done && fence != 0) {
-        done = asprintf(&variables->list[used++], "REDLOCK_FENCE=%" PRIu64, fence) >= 0;
+    variables->list[used++] = rl_must_print("REDLOCK_VALID_MS=%" PRId64, valid_ms);
+    if (fence != 0) {
+        variables->list[used++] = rl_must_print("REDLOCK_FENCE=%" PRIu64, fence);
     }
-    if (done && slots != NULL) {
-        done = asprintf(&variables->list[used++], "REDLOCK_SLOT=%s", slots) >= 0;
+    if (slots != NULL) {
+        variables->list[used++] = rl_must_print("REDLOCK_SLOT=%s", slots);
     }
     assert(used < RL_PLAN_VARIABLES);
-    if (!done) {
-        variables->list[used - 1] = NULL; /* asprintf() leaves it undefined */
-        rl_plan_variables_free(variables);
-    }
-    return done;
 }
 
 void rl_plan_variables_free(struct rl_variables *variables) {

@@ -219,11 +219,8 @@ static int work(struct run *run) {
     uint64_t fence = redlock_lock_fence(run->lock);
     note_slots(run);
     rl_tell_acquired(&run->tell, token, fence, redlock_lock_remaining_ms(run->lock));
-    if (!rl_plan_variables(&variables, run->args->words[0], token,
-                           redlock_lock_remaining_ms(run->lock), fence,
-                           run->tell.n_slots > 0 ? rl_tell_slots(&run->tell, slots) : NULL)) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    rl_plan_variables(&variables, run->args->words[0], token, redlock_lock_remaining_ms(run->lock),
+                      fence, run->tell.n_slots > 0 ? rl_tell_slots(&run->tell, slots) : NULL);
     struct rl_work_plan plan = plan_of(run);
     plan.variables = (const char *const *)variables.list;
     plan.valid_until_ns = redlock_lock_valid_until_ns(run->lock);
@@ -307,8 +304,6 @@ int rl_cmd_run(struct rl_args *args) {
     status = status == 0 ? rl_plan_check_ttl(args) : status;
     run->args = args;
     run->ignores_loss = args->on_lost == RL_ON_LOST_IGNORE;
-    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: it is not this lock's */
-    unsetenv("REDLOCK_SLOT");
     if (status == 0) {
         run->tell = (struct rl_tell){.args = args, .file = stderr, .keys = args->words[0]};
         snprintf(run->holder, sizeof run->holder, "%s", args->holder != NULL ? args->holder : "");
@@ -316,12 +311,7 @@ int rl_cmd_run(struct rl_args *args) {
             rl_session_holder((long)getpid(), run->holder, sizeof run->holder);
         }
     }
-    if (status == 0 && !rl_orphan_init(&run->orphan, args, false)) {
-        status = rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
-    if (status == 0 && !args->keeps_passwords) {
-        status = rl_nodes_hide_passwords();
-    }
+    status = status == 0 ? rl_plan_begin(args, &run->orphan, false) : status;
     status = status == 0 ? rl_session_open(&run->session, args) : status;
     if (status == 0) {
         status = rl_session_lock(&run->session, args->words[0], run->holder, &run->lock);

@@ -102,6 +102,17 @@ void *rl_must_alloc(size_t n, size_t size) {
     return memory;
 }
 
+char *rl_must_print(const char *format, ...) {
+    va_list args;
+    char *text = NULL;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0) {
+        exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
+    }
+    va_end(args);
+    return text;
+}
+
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {
     if (used < *room) {
         return items;

@@ -35,6 +35,8 @@ int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2
 /* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock that is
  * held then does not stay: its guard process releases it, or it ends with its ttl. */
 void *rl_must_alloc(size_t n, size_t size);
+/* As asprintf(), in the same way. */
+char *rl_must_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Room for one item more behind those that are used: items, or what they have been moved to. */
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size);
 
