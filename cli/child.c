@@ -25,41 +25,6 @@ struct go {
     size_t count;
 };
 
-/* -- The environment -- */
-
-static bool is_replaced(const char *entry, const char *const *variables) {
-    for (; *variables != NULL; variables++) {
-        size_t length = strcspn(*variables, "=") + 1;
-        if (strncmp(entry, *variables, length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Ours with the variables over it; the strings are not copied. NULL: no memory. */
-static char **make_environment(const char *const *variables) {
-    size_t count = 0, used = 0;
-    while (environ[count] != NULL) {
-        count++;
-    }
-    size_t more = 0;
-    while (variables[more] != NULL) {
-        more++;
-    }
-    char **all = calloc(count + more + 1, sizeof *all);
-    for (size_t i = 0; all != NULL && i < count; i++) {
-        if (!is_replaced(environ[i], variables)) {
-            all[used++] = environ[i];
-        }
-    }
-    for (size_t i = 0; all != NULL && i < more; i++) {
-        memcpy(&all[used++], &variables[i], sizeof *all); /* a const that execve() keeps */
-    }
-    assert(all == NULL || used <= count + more);
-    return all;
-}
-
 /* -- In the child -- */
 
 /* Handlers would write into the parent's loop: none may run here. What is ignored stays so. */
@@ -111,38 +76,34 @@ static bool read_all(int gate, void *out, size_t size) {
     return true;
 }
 
-/* Waits until the gate is opened. What is read is not freed: the command replaces it. */
-static char **wait_at(int gate) {
+/* Waits until the gate is opened. What is read is not freed: it becomes the environment. */
+static void wait_at(int gate) {
     struct go go;
     if (!read_all(gate, &go, sizeof go)) {
         _exit(RL_EXIT_SYSTEM);
     }
     char *text = malloc(go.size + 1);
-    const char **variables = calloc(go.count + 1, sizeof *variables);
-    if (text == NULL || variables == NULL) {
+    if (text == NULL) {
         fail(gate, ENOMEM);
     }
     if (!read_all(gate, text, go.size)) {
         _exit(RL_EXIT_SYSTEM);
     }
-    for (size_t i = 0; i < go.count; i++) {
-        variables[i] = text;
+    for (; go.count > 0; go.count--) {
+        if (putenv(text) != 0) {
+            fail(gate, ENOMEM);
+        }
         text += strlen(text) + 1;
     }
-    char **environment = make_environment(variables);
-    if (environment == NULL) {
-        fail(gate, ENOMEM);
-    }
-    return environment;
 }
 
 static void become(char *const *argv, const sigset_t *mask, int gate) {
     prctl(PR_SET_NAME, "lock-command");
     reset_signals();
     close_ours(gate);
-    char **environment = wait_at(gate);
+    wait_at(gate);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    execvpe(argv[0], argv, environment);
+    execvp(argv[0], argv);
     fail(gate, errno);
 }
 

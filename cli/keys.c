@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "say.h"
+
 static const char *end_key(struct rl_keys *keys, char *begin, const char *end) {
     size_t length = (size_t)(end - begin);
     if (length == 0) {
@@ -28,10 +30,7 @@ static const char *end_key(struct rl_keys *keys, char *begin, const char *end) {
 const char *rl_keys_parse(struct rl_keys *keys, const char *text) {
     static_assert(REDLOCK_RESOURCES_MAX == 64, "the sentence names the limit");
     static_assert(REDLOCK_RESOURCE_MAX == 1024, "the sentence names the limit");
-    *keys = (struct rl_keys){.text = strdup(text)};
-    if (keys->text == NULL) {
-        return "out of memory";
-    }
+    *keys = (struct rl_keys){.text = rl_must_print("%s", text)};
     char *begin = keys->text, *out = begin;
     const char *why = NULL;
     for (const char *in = text; why == NULL; in++) {

@@ -239,14 +239,13 @@ static int read_password(struct rl_args *args) {
                : rl_password_read(&args->password, path, args->password_fd, args->user);
 }
 
-/* What follows "--" is the command's. Returns how many arguments are ours. */
-static int cut_child(struct rl_args *args, int argc, char **argv) {
+int rl_args_cut(int argc, char **argv, char ***command) {
     int own = 1;
     while (own < argc && strcmp(argv[own], "--") != 0) {
         own++;
     }
     if (own < argc) {
-        args->child = argv + own + 1;
+        *command = argv + own + 1;
         argv[own] = NULL;
     }
     return own;
@@ -278,7 +277,7 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
                                    .name = rl_args_command_text(command)};
     snprintf(program, sizeof program, "redlock %s", options.name);
     set_defaults(args, command);
-    *exit_status = parse(args, &options, cut_child(args, argc, argv), argv);
+    *exit_status = parse(args, &options, rl_args_cut(argc, argv, &args->child), argv);
     if (*exit_status == 0 && options.stop != NULL) {
         rl_help_show(command, &options);
         return RL_ARGS_DONE;

@@ -26,4 +26,7 @@ enum rl_args_result { RL_ARGS_READY, RL_ARGS_DONE, RL_ARGS_BAD };
 enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc,
                                   char **argv, int *exit_status);
 
+/* What follows "--" is the command's. Returns how many arguments are ours. */
+int rl_args_cut(int argc, char **argv, char ***command);
+
 #endif

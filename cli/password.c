@@ -131,11 +131,8 @@ int rl_password_read(struct rl_password *password, const char *path, int64_t fd,
     char why[WHY_MAX];
     const char *mode = NULL;
     memset(password, 0, sizeof *password);
-    password->path = path != NULL ? strdup(path) : NULL;
-    password->user = user != NULL ? strdup(user) : NULL;
-    if ((path != NULL && password->path == NULL) || (user != NULL && password->user == NULL)) {
-        return rl_fail(RL_EXIT_SYSTEM, "out of memory");
-    }
+    password->path = path != NULL ? rl_must_print("%s", path) : NULL;
+    password->user = user != NULL ? rl_must_print("%s", user) : NULL;
     if (fd != RL_PASSWORD_NO_FD) {
         return read_descriptor(password, fd);
     }

@@ -152,25 +152,22 @@ static void on_ended(uv_process_t *process, int64_t status, int signal_number) {
     player->has_ended = true;
 }
 
-/* The environment, and these two behind it; the caller frees it. */
-static char **make_environment(char *nodes, char *story) {
-    size_t n = 0, used = 0;
-    while (environ[n] != NULL) {
-        n++;
-    }
-    char **made = rl_must_alloc(n + 3, sizeof *made);
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(environ[i], "REDLOCK_", 8) != 0) { /* the user's own nodes are not to be hit */
-            made[used++] = environ[i];
+/* Of this process, which is the story's own: without the user's nodes, which are not to be hit. */
+static void set_environment(const char *nodes, const char *story) {
+    for (size_t i = 0; environ[i] != NULL;) {
+        if (strncmp(environ[i], "REDLOCK_", 8) == 0) {
+            char *name = rl_must_print("%.*s", (int)strcspn(environ[i], "="), environ[i]);
+            unsetenv(name);
+            free(name);
+        } else {
+            i++;
         }
     }
-    made[used++] = nodes;
-    made[used] = story;
-    return made;
+    setenv("REDLOCK_NODES", nodes, 1);
+    setenv("REDLOCK_CONFORM_STORY", story, 1);
 }
 
-static int spawn(struct rl_player *player, uv_loop_t *loop, char *const *command,
-                 char **environment, bool shows) {
+static int spawn(struct rl_player *player, uv_loop_t *loop, char *const *command, bool shows) {
     uv_stdio_container_t stdio[3] = {
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&player->in},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&player->out},
@@ -183,7 +180,6 @@ static int spawn(struct rl_player *player, uv_loop_t *loop, char *const *command
     uv_process_options_t options = {.exit_cb = on_ended,
                                     .file = command[0],
                                     .args = (char **)(uintptr_t)command,
-                                    .env = environment,
                                     .flags = UV_PROCESS_DETACHED,
                                     .stdio_count = 3,
                                     .stdio = stdio};
@@ -196,17 +192,13 @@ static int spawn(struct rl_player *player, uv_loop_t *loop, char *const *command
 
 void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *command,
                      const char *nodes, const char *story, bool shows) {
-    char nodes_text[640], story_text[64];
     memset(player, 0, sizeof *player);
-    snprintf(nodes_text, sizeof nodes_text, "REDLOCK_NODES=%s", nodes);
-    snprintf(story_text, sizeof story_text, "REDLOCK_CONFORM_STORY=%s", story);
     uv_pipe_init(loop, &player->in, 0);
     uv_pipe_init(loop, &player->out, 0);
     uv_pipe_init(loop, &player->errors, 0);
     player->in.data = player->out.data = player->errors.data = player->process.data = player;
-    char **environment = make_environment(nodes_text, story_text);
-    int error = spawn(player, loop, command, environment, shows);
-    free(environment);
+    set_environment(nodes, story);
+    int error = spawn(player, loop, command, shows);
     player->is_started = true;
     if (error != 0) {
         char text[128];

@@ -9,6 +9,7 @@
 #include "conform/stories_hold.h"
 #include "conform/stories_together.h"
 #include "exits.h"
+#include "parse.h"
 #include "say.h"
 #include "tool/options.h"
 #include "tool/options_help.h"
@@ -88,19 +89,6 @@ static const char behind[] =
     "Exit status: 0 no FAIL; 1 a FAIL; 64 wrong usage; 71 COMMAND never wrote\n"
     "\"ready\", or the system refused; 127 COMMAND cannot be started.\n";
 
-/* What follows "--" is the command's. Returns how many arguments are ours. */
-static int cut_command(struct rl_conform *out, int argc, char **argv) {
-    int own = 1;
-    while (own < argc && strcmp(argv[own], "--") != 0) {
-        own++;
-    }
-    if (own < argc) {
-        out->command = argv + own + 1;
-        argv[own] = NULL;
-    }
-    return own;
-}
-
 static int check(struct rl_conform *out, const struct tool_options *options) {
     if (options->n_words > 0) {
         return rl_fail(RL_EXIT_USAGE, "conform: \"%s\": the client's command stands behind --",
@@ -133,7 +121,7 @@ bool rl_conform_read(struct rl_conform *out, int argc, char **argv, int *exit_st
                                    .name = "conform"};
     *out = (struct rl_conform){.scale = 1, .jobs = 8};
     *exit_status = RL_EXIT_OK;
-    if (tool_options_parse(&options, cut_command(out, argc, argv), argv) != 0) {
+    if (tool_options_parse(&options, rl_args_cut(argc, argv, &out->command), argv) != 0) {
         *exit_status = rl_fail(RL_EXIT_USAGE, "%s", options.error);
     } else if (options.stop != NULL) {
         fputs(before, stdout);
