@@ -258,179 +258,128 @@ static const char *user_of(const struct rl_facts *facts) {
     return facts->wire->url.user[0] != '\0' ? facts->wire->url.user : "default";
 }
 
-static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
-    static const struct {
-        enum rl_trial trial;
-        const char *name;
-        const char *right;
-        enum rl_level level;
-    } trials[] = {
-        {RL_TRIAL_SET, "SET", "+set", RL_LEVEL_ERROR},
-        {RL_TRIAL_EXTEND, "the script that extends", "+eval +evalsha +get +pttl +pexpire",
-         RL_LEVEL_ERROR},
-        {RL_TRIAL_RELEASE, "the script that releases", "+eval +evalsha +get +del", RL_LEVEL_ERROR},
-        {RL_TRIAL_PUBLISH, "PUBLISH", "+publish &redlock:*", RL_LEVEL_WARNING},
-        {RL_TRIAL_SUBSCRIBE, "SUBSCRIBE", "+subscribe &redlock:*", RL_LEVEL_WARNING},
-    };
-    const char *check = "commands";
-    bool all_good = true;
-    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
-        char remedy[320];
-        const char *said = facts->trials[trials[i].trial];
-        int reason = rl_reply_reason(said);
-        if (said[0] == '\0') {
-            continue;
-        }
-        all_good = false;
-        if (reason == REDLOCK_ERR_NODE_PERMISSION) {
-            const char *prefix = facts->wire->args->key_prefix;
-            snprintf(
-                remedy, sizeof remedy,
-                "allow it: ACL SETUSER %.40s %s, and the keys of your locks (doctor tries %.40s*; "
-                "--key-prefix changes that); --acl prints the whole line",
-                user_of(facts), trials[i].right, prefix != NULL ? prefix : "redlock-doctor:");
-        } else if (reason == REDLOCK_ERR_NODE_CLUSTER) {
-            snprintf(remedy, sizeof remedy, "see mode");
-        } else {
-            snprintf(remedy, sizeof remedy, "no lock works here without it; the node says why");
-        }
-        if (trials[i].level == RL_LEVEL_WARNING) {
-            snprintf(remedy, sizeof remedy,
-                     "allow it (%s): without it those who watch an election learn later who leads",
-                     trials[i].right);
-        }
-        rl_findings_add(findings, check, trials[i].level, node, remedy, "%s is refused: %s",
-                        trials[i].name, said);
-    }
-    if (all_good) {
-        ADD(OK, NULL, "SET, the scripts of extend and release, PUBLISH, SUBSCRIBE are allowed");
-    }
+/* Whether a trial of this check would only say again what another one has said. */
+static bool says_nothing(const struct rl_facts *facts, const char *check) {
+    const bool is_released = facts->trials[RL_TRIAL_RELEASE][0] == '\0';
+    return !is(check, "commands") &&
+           (facts->trials[RL_TRIAL_SET][0] != '\0' || (!is_released && !is(check, "fences")));
 }
 
-/* What the script that releases is not needed for. */
-static void judge_native(struct rl_findings *findings, const struct rl_facts *facts, int node) {
-    static const struct {
-        enum rl_trial trial;
-        const char *name;
-        const char *right;
-    } trials[] = {{RL_TRIAL_DELIFEQ, "DELIFEQ", "+delifeq"}, {RL_TRIAL_DELEX, "DELEX", "+delex"}};
-    const char *check = "commands";
-    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
-        char remedy[200];
-        const char *said = facts->trials[trials[i].trial];
-        snprintf(
-            remedy, sizeof remedy,
-            "allow it: ACL SETUSER %.40s %s; without it releases run a script, which costs the "
-            "node twice as much",
-            user_of(facts), trials[i].right);
-        if (said[0] != '\0') {
-            ADD(NOTE, remedy, "%s is refused: %s", trials[i].name, said);
-        }
-    }
-}
+#define ALLOW "allow it: ACL SETUSER "
+#define ELECTIONS "without it those who watch an election learn later who leads"
+#define IN_TURN                                                                                \
+    ": without it clients that wait are not served in turn by this node, but ask again after " \
+    "a pause; locks work"
+#define TWICE "; without it releases run a script, which costs the node twice as much"
+#define OTHERS " ~" RL_COMMAND_PREFIX "*; --acl prints the whole line. Other locks work"
 
-/* What clients that wait send besides. Without it locks work. */
-static void judge_line(struct rl_findings *findings, const struct rl_facts *facts, int node) {
-    static const struct {
-        enum rl_trial trial;
-        const char *what;
-        const char *right;
-    } trials[] = {
-        {RL_TRIAL_LINE, "the line of those who wait",
-         "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX
-         "* ~" RL_COMMAND_SECRET},
-        {RL_TRIAL_NUMSUB, "PUBSUB NUMSUB", "+pubsub|numsub"},
-        {RL_TRIAL_TURN, "PUBLISH to a client's channel",
-         "+publish &" RL_COMMAND_CLIENT_CHANNEL "*"},
-        {RL_TRIAL_TURN_HEARD, "SUBSCRIBE to a client's channel",
-         "+subscribe &" RL_COMMAND_CLIENT_CHANNEL "*"},
-    };
-    const char *check = "line";
-    bool all_good = true;
-    if (facts->trials[RL_TRIAL_SET][0] != '\0' || facts->trials[RL_TRIAL_RELEASE][0] != '\0') {
-        return; /* it would say the same again */
-    }
-    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
-        char remedy[400];
-        const char *said = facts->trials[trials[i].trial];
-        if (said[0] == '\0') {
-            continue;
-        }
-        all_good = false;
-        bool is_forbidden = rl_reply_reason(said) == REDLOCK_ERR_NODE_PERMISSION;
-        snprintf(remedy, sizeof remedy,
-                 "%s%.40s%s%s: without it clients that wait are not served in turn by this node, "
-                 "but ask again after a pause; locks work",
-                 is_forbidden ? "allow it, ACL SETUSER " : "the node says why",
-                 is_forbidden ? user_of(facts) : "", is_forbidden ? " " : "",
-                 is_forbidden ? trials[i].right : "");
-        ADD(WARNING, remedy, "%s is refused: %s", trials[i].what, said);
-    }
-    if (all_good) {
-        ADD(OK, NULL, "clients can wait in turn");
-    }
-}
+#define FENCES "if you use fences, " /* left out with --fence */
 
-/* What --fence sends besides. Who does not use fences may leave it forbidden. */
-static void judge_fences(struct rl_findings *findings, const struct rl_facts *facts, int node) {
-    const char *check = "fences", *take = facts->trials[RL_TRIAL_FENCE];
-    const char *said = take[0] != '\0' ? take : facts->trials[RL_TRIAL_RAISE];
-    char remedy[320];
-    if (facts->trials[RL_TRIAL_SET][0] != '\0') {
-        return; /* it would say the same again */
-    }
-    if (said[0] == '\0') {
-        ADD(OK, NULL, "their scripts and counters are allowed");
-        return;
-    }
-    int reason = rl_reply_reason(said);
-    if (reason == REDLOCK_ERR_NODE_CLUSTER) {
-        snprintf(remedy, sizeof remedy,
-                 "a cluster stores a lock and its counter in different slots, which no command may "
-                 "touch together: set cluster-enabled no");
-    } else if (reason == REDLOCK_ERR_NODE_PERMISSION) {
-        snprintf(remedy, sizeof remedy,
-                 "%sallow them: ACL SETUSER %.40s +eval +evalsha +get +set "
-                 "~" RL_COMMAND_COUNTER_PREFIX "*",
-                 facts->wire->args->fence ? "" : "if you use fences, ", user_of(facts));
+/* In the order of the checks. What is tried besides SET and its scripts, some clients do without.
+ * The remedy is to allow it if that is what is missing (`allow`, the user, `right`, `then`), else
+ * `otherwise`, if there is any. */
+static const struct trial {
+    enum rl_trial trial;
+    enum rl_level level;
+    const char *check, *what, *allow, *right;
+    const char *then; /* NULL: which keys are tried */
+    const char *otherwise;
+    const char *in_cluster; /* NULL: as otherwise */
+    const char *good;       /* of the last one of a check: if all of them work */
+} trials[] = {
+    {RL_TRIAL_SET, RL_LEVEL_ERROR, "commands", "SET", ALLOW, "+set", NULL,
+     "no lock works here without it; the node says why", "see mode", NULL},
+    {RL_TRIAL_EXTEND, RL_LEVEL_ERROR, "commands", "the script that extends", ALLOW,
+     "+eval +evalsha +get +pttl +pexpire", NULL, "no lock works here without it; the node says why",
+     "see mode", NULL},
+    {RL_TRIAL_RELEASE, RL_LEVEL_ERROR, "commands", "the script that releases", ALLOW,
+     "+eval +evalsha +get +del", NULL, "no lock works here without it; the node says why",
+     "see mode", NULL},
+    {RL_TRIAL_PUBLISH, RL_LEVEL_WARNING, "commands", "PUBLISH", NULL, NULL, NULL,
+     "allow it (+publish &redlock:*): " ELECTIONS, NULL, NULL},
+    {RL_TRIAL_SUBSCRIBE, RL_LEVEL_WARNING, "commands", "SUBSCRIBE", NULL, NULL, NULL,
+     "allow it (+subscribe &redlock:*): " ELECTIONS, NULL,
+     "SET, the scripts of extend and release, PUBLISH, SUBSCRIBE are allowed"},
+    {RL_TRIAL_DELIFEQ, RL_LEVEL_NOTE, "commands", "DELIFEQ", ALLOW, "+delifeq", TWICE, NULL, NULL,
+     NULL},
+    {RL_TRIAL_DELEX, RL_LEVEL_NOTE, "commands", "DELEX", ALLOW, "+delex", TWICE, NULL, NULL, NULL},
+    {RL_TRIAL_LINE, RL_LEVEL_WARNING, "line", "the line of those who wait",
+     "allow it, ACL SETUSER ",
+     "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX
+     "* ~" RL_COMMAND_SECRET,
+     IN_TURN, "the node says why" IN_TURN, NULL, NULL},
+    {RL_TRIAL_NUMSUB, RL_LEVEL_WARNING, "line", "PUBSUB NUMSUB", "allow it, ACL SETUSER ",
+     "+pubsub|numsub", IN_TURN, "the node says why" IN_TURN, NULL, NULL},
+    {RL_TRIAL_TURN, RL_LEVEL_WARNING, "line", "PUBLISH to a client's channel",
+     "allow it, ACL SETUSER ", "+publish &" RL_COMMAND_CLIENT_CHANNEL "*", IN_TURN,
+     "the node says why" IN_TURN, NULL, NULL},
+    {RL_TRIAL_TURN_HEARD, RL_LEVEL_WARNING, "line", "SUBSCRIBE to a client's channel",
+     "allow it, ACL SETUSER ", "+subscribe &" RL_COMMAND_CLIENT_CHANNEL "*", IN_TURN,
+     "the node says why" IN_TURN, NULL, "clients can wait in turn"},
+    {RL_TRIAL_FENCE, RL_LEVEL_NOTE, "fences", "a lock with a fence",
+     FENCES "allow them: ACL SETUSER ", "+eval +evalsha +get +set ~" RL_COMMAND_COUNTER_PREFIX "*",
+     "", "no lock with a fence works here; the node says why",
+     "a cluster stores a lock and its counter in different slots, which no command may touch "
+     "together: set cluster-enabled no",
+     NULL},
+    {RL_TRIAL_RAISE, RL_LEVEL_NOTE, "fences", "a lock with a fence",
+     FENCES "allow them: ACL SETUSER ", "+eval +evalsha +get +set ~" RL_COMMAND_COUNTER_PREFIX "*",
+     "", "no lock with a fence works here; the node says why",
+     "a cluster stores a lock and its counter in different slots, which no command may touch "
+     "together: set cluster-enabled no",
+     "their scripts and counters are allowed"},
+    {RL_TRIAL_READERS, RL_LEVEL_NOTE, "readers", "a shared lock",
+     "if you use --shared, which does not work without it: ACL SETUSER ",
+     "+exists +zadd +zrem +zrange +zrank +zcard +zscore +zcount +zrangebyscore "
+     "+zremrangebyscore +pexpireat +time",
+     OTHERS, "the node says why; other locks work", NULL, "locks can be shared by readers"},
+    {RL_TRIAL_PERMITS, RL_LEVEL_NOTE, "permits", "a semaphore",
+     "if you use --permits, which does not work without it: ACL SETUSER ",
+     "+mget +exists +zadd +zrem +zrange +zrank +zcard +time", OTHERS,
+     "the node says why; other locks work", NULL, "semaphores can be used"},
+};
+
+static void set_remedy(const struct rl_facts *facts, const struct trial *trial, int reason,
+                       char *out, size_t size) {
+    const struct rl_args *args = facts->wire->args;
+    const bool is_fence = is(trial->check, "fences");
+    char keys[200];
+    snprintf(keys, sizeof keys,
+             ", and the keys of your locks (doctor tries %.40s*; --key-prefix changes that); --acl "
+             "prints the whole line",
+             args->key_prefix != NULL ? args->key_prefix : "redlock-doctor:");
+    if (trial->otherwise == NULL ||
+        (trial->allow != NULL && reason == REDLOCK_ERR_NODE_PERMISSION)) {
+        snprintf(out, size, "%s%.40s %s%s",
+                 trial->allow + (is_fence && args->fence ? strlen(FENCES) : 0), user_of(facts),
+                 trial->right, trial->then != NULL ? trial->then : keys);
     } else {
-        snprintf(remedy, sizeof remedy, "no lock with a fence works here; the node says why");
+        const bool in_cluster = reason == REDLOCK_ERR_NODE_CLUSTER && trial->in_cluster != NULL;
+        snprintf(out, size, "%s", in_cluster ? trial->in_cluster : trial->otherwise);
     }
-    rl_findings_add(findings, check, facts->wire->args->fence ? RL_LEVEL_ERROR : RL_LEVEL_NOTE,
-                    node, remedy, "a lock with a fence is refused: %s", said);
 }
 
-/* What readers and semaphores send besides. Who does not use them may leave it forbidden. */
-static void judge_modes(struct rl_findings *findings, const struct rl_facts *facts, int node) {
-    static const struct {
-        enum rl_trial trial;
-        const char *check, *what, *good, *option, *right;
-    } modes[] = {
-        {RL_TRIAL_READERS, "readers", "a shared lock", "locks can be shared by readers", "--shared",
-         "+exists +zadd +zrem +zrange +zrank +zcard +zscore +zcount +zrangebyscore "
-         "+zremrangebyscore +pexpireat +time"},
-        {RL_TRIAL_PERMITS, "permits", "a semaphore", "semaphores can be used", "--permits",
-         "+mget +exists +zadd +zrem +zrange +zrank +zcard +time"},
-    };
-    if (facts->trials[RL_TRIAL_SET][0] != '\0' || facts->trials[RL_TRIAL_RELEASE][0] != '\0') {
-        return; /* it would say the same again */
-    }
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-        const char *check = modes[i].check, *said = facts->trials[modes[i].trial];
-        char remedy[320];
-        if (said[0] == '\0') {
-            ADD(OK, NULL, "%s", modes[i].good);
+static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    bool is_good = true;
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        const struct trial *trial = &trials[i];
+        const char *check = trial->check, *said = facts->trials[trial->trial];
+        const bool is_fence = is(check, "fences");
+        char remedy[400];
+        is_good = is_good || !is(check, trials[i - 1].check);
+        if (says_nothing(facts, check)) {
             continue;
         }
-        if (rl_reply_reason(said) == REDLOCK_ERR_NODE_PERMISSION) {
-            snprintf(remedy, sizeof remedy,
-                     "if you use %s, which does not work without it: ACL SETUSER %.40s %s "
-                     "~" RL_COMMAND_PREFIX "*; --acl prints the whole line. Other locks work",
-                     modes[i].option, user_of(facts), modes[i].right);
-        } else {
-            snprintf(remedy, sizeof remedy, "the node says why; other locks work");
+        if (said[0] != '\0' && (is_good || !is_fence)) { /* one finding about fences is enough */
+            is_good = false;
+            set_remedy(facts, trial, rl_reply_reason(said), remedy, sizeof remedy);
+            rl_findings_add(findings, check,
+                            is_fence && facts->wire->args->fence ? RL_LEVEL_ERROR : trial->level,
+                            node, remedy, "%s is refused: %s", trial->what, said);
         }
-        ADD(NOTE, remedy, "%s is refused: %s", modes[i].what, said);
+        if (is_good && trial->good != NULL) {
+            ADD(OK, NULL, "%s", trial->good);
+        }
     }
 }
 
@@ -491,8 +440,4 @@ void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *f
     judge_latency(findings, facts, node);
     judge_clock(findings, facts, node);
     judge_trials(findings, facts, node);
-    judge_native(findings, facts, node);
-    judge_line(findings, facts, node);
-    judge_fences(findings, facts, node);
-    judge_modes(findings, facts, node);
 }
