@@ -93,7 +93,7 @@ bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys
                 redlock_acquire_options *options, int *exit_status) {
     const struct rl_args *args = session->args;
     options->ttl_ms = args->ttl_ms;
-    options->min_validity_ms = args->ttl_ms / 2; /* no lease alone: a command needs time to begin */
+    options->min_validity_ms = args->ttl_ms / 2; /* a command needs time to start */
     options->wait_ms = args->wait_ms;
     options->fencing = args->fence;
     if (args->no_wait) {

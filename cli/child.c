@@ -27,7 +27,7 @@ struct go {
 
 /* -- In the child -- */
 
-/* Handlers would write into the parent's loop: none may run here. What is ignored stays so. */
+/* The parent's handlers write into its loop and must not run here. Ignored signals stay so. */
 static void reset_signals(void) {
     for (int i = 1; i < NSIG; i++) {
         struct sigaction action;
@@ -64,7 +64,7 @@ static void close_ours(int gate) {
     }
 }
 
-/* False: the gate is closed. The signals are blocked, so nothing interrupts it. */
+/* False: the gate is closed. Signals are blocked, so read() is not interrupted. */
 static bool read_all(int gate, void *out, size_t size) {
     for (size_t used = 0; used < size;) {
         ssize_t length = read(gate, (char *)out + used, size - used);
@@ -124,7 +124,7 @@ static int say_not_run(const char *name, int error) {
                    error == EACCES ? "; is it executable (chmod +x)?" : "");
 }
 
-/* What execve() said; 0: it did not come back. */
+/* The errno of execve(); 0: it succeeded. */
 static int read_report(int gate) {
     int error = 0;
     ssize_t length;

@@ -69,7 +69,7 @@ static void offer_options(const struct line *line) {
     }
 }
 
-/* Of a list, candidates are for the item that is being typed. */
+/* In a list, candidates complete the item that is being typed. */
 static void go_to_item(struct line *line) {
     const char *comma = strrchr(line->typed, ',');
     if (comma != NULL && (comma == line->typed || comma[-1] != '\\')) {
@@ -160,7 +160,7 @@ static void offer_keys(struct line *line) {
 
 /* -- Where the cursor is -- */
 
-/* The row that the option names and that wants a value of its own. */
+/* The option's row, if the option takes a value. */
 static const struct tool_option *asks_for_value(const struct line *line, const char *option,
                                                 size_t length) {
     for (size_t i = 0; i < line->options.count; i++) {

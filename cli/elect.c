@@ -35,7 +35,7 @@ struct elect {
     bool is_leading; /* else we wait, see waiting.h */
     bool is_working;
     bool is_lost;   /* the command that runs is being ended */
-    bool is_kept;   /* ... and the leadership that it had is ours until then */
+    bool is_kept;   /* ... while its leadership is still ours */
     bool is_ending; /* no command is started any more */
 };
 
@@ -86,7 +86,7 @@ static void on_leader(redlock_election *election, const char *leader, void *data
 /* -- The command -- */
 
 static uint64_t valid_until_ns(const struct elect *elect) {
-    /* The clock first: if we are stopped between the two the sum is too early, not too late. */
+    /* The clock first: if we are stopped between the two calls, the sum errs on the early side. */
     uint64_t now_ns = redlock_now_ns();
     int64_t left_ms = redlock_election_remaining_ms(elect->election);
     return now_ns + (uint64_t)left_ms * NS_PER_MS;
@@ -147,7 +147,7 @@ static void tell_lost(const struct elect *elect, const char *message) {
     }
 }
 
-/* The leadership is still ours, and stays it while the command is terminated: see work.h. */
+/* The leadership is still ours, and we keep it while the command is terminated: see work.h. */
 static void on_due(void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
@@ -183,7 +183,7 @@ static void start(struct elect *elect) {
     rl_plan_variables_free(&variables);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
-            elect->args->is_repeated = false; /* it will not be there the next time either */
+            elect->args->is_repeated = false; /* it would not start the next time either */
         }
         elect->is_ending = true;
         rl_session_done(&elect->session, status);
@@ -293,7 +293,7 @@ static int campaign(struct elect *elect) {
     return exit_status;
 }
 
-/* The library's words for what the command line calls otherwise. */
+/* Puts the library's error in terms of the command line. */
 static int refuse_election(int status, const char *error) {
     if (strncmp(error, "candidate ", 10) == 0) {
         return rl_fail(RL_EXIT_USAGE, "--id %.*s", (int)strcspn(error + 10, ","), error + 10);

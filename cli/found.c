@@ -34,8 +34,8 @@ const char *rl_look_state(const redlock_node_info *info, const char *voting,
     return out;
 }
 
-/* A node that has not answered may be down since: then that is why. */
-static void look_at_node(struct rl_look_sight *node_holder, const redlock_client *client,
+/* A node that did not answer may have gone down since; then that is the reason. */
+static void look_at_node(struct rl_look_node *node_holder, const redlock_client *client,
                          size_t index) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     int known = redlock_client_node(client, index, &info);
@@ -51,7 +51,7 @@ static void look_at_node(struct rl_look_sight *node_holder, const redlock_client
     }
 }
 
-bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder) {
+bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *node_holder) {
     if (!look->is_held || node_holder->s.status != 0 || !node_holder->s.is_held) {
         return false;
     }
@@ -96,7 +96,7 @@ static void on_query(redlock_query *query, int status, void *data) {
         tool_utf8_clean(holder, strlen(holder), look->holder, sizeof look->holder);
     }
     for (size_t i = 0; i < look->n; i++) {
-        struct rl_look_sight *node_holder = &look->node_holders[i];
+        struct rl_look_node *node_holder = &look->node_holders[i];
         node_holder->s = (redlock_node_holder)REDLOCK_NODE_HOLDER_INIT;
         int known = redlock_query_node(query, i, &node_holder->s);
         assert(known == 0);
@@ -144,12 +144,12 @@ const char *rl_look_next(const struct rl_look *look) {
     return look->is_shared && look->reads ? "; a writer is next" : "";
 }
 
-/* Keys that are no locks of ours, and keep a quorum from being had. False: too few for that. */
+/* Foreign keys that make a quorum impossible. False: there are too few of them for that. */
 static bool name_hindrance(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
-    const struct rl_look_sight *first = NULL;
+    const struct rl_look_node *first = NULL;
     size_t count = 0;
     for (size_t i = 0; i < look->n; i++) {
-        const struct rl_look_sight *node_holder = &look->node_holders[i];
+        const struct rl_look_node *node_holder = &look->node_holders[i];
         bool hinders = node_holder->s.status == 0 && node_holder->s.is_held &&
                        !node_holder->s.is_shared && node_holder->token[0] == '\0';
         first = hinders && first == NULL ? node_holder : first;
@@ -230,7 +230,7 @@ static void on_line_listed(redlock_query *query, int status, void *data) {
     part_done(line->found);
 }
 
-/* More than are listed are of the kind that has as many as are. */
+/* Those that are not listed are of the kind whose list is full. */
 void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading) {
     const size_t more = line->waiting - line->n, listed = line->n - line->writing;
     const bool are_writers = line->writing == RL_LINE_MAX && listed < RL_LINE_MAX;
@@ -258,7 +258,7 @@ static void take_reader(struct rl_readers *readers, const redlock_reader *reader
     readers->holding += reader->votes >= quorum;
 }
 
-/* Readers of whom none has a quorum are left-overs, as keys are. */
+/* If no reader has a quorum, their keys are left over and the lock is not held. */
 static void on_readers_listed(redlock_query *query, int status, void *data) {
     struct rl_found *found = data;
     struct rl_readers *readers = &found->readers;
@@ -293,7 +293,7 @@ static void take_slot(struct rl_permits *permits, const redlock_slot *slot, size
     permits->reserved += taken->is_reserved;
 }
 
-/* What most nodes say; of two numbers that as many say, the larger. */
+/* The number most nodes report; on a tie, the larger one. */
 static int32_t agreed(const struct rl_permits *permits, size_t n) {
     int32_t best = 0;
     size_t best_count = 0;

@@ -48,7 +48,7 @@ struct rl_look {
     bool is_shared;  /* held, by readers: then there is no token and no holder */
     bool reads;      /* set by the caller: who looks would be one more of them */
     int64_t remaining_ms;
-    struct rl_look_sight {
+    struct rl_look_node {
         redlock_node_holder s;
         char token[REDLOCK_TOKEN_LENGTH + 1];
         char holder[RL_LOOK_VALUE_MAX];
@@ -72,7 +72,7 @@ const char *rl_look_state(const redlock_node_info *info, const char *voting,
                           char out[RL_LOOK_WHY_MAX + 32]);
 
 /* Whether a node has what the quorum has. */
-bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_sight *node_holder);
+bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *node_holder);
 
 /* Who holds it. Returns out. */
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);

@@ -112,7 +112,7 @@ static void arm(int timer, uint64_t at_ns) {
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* What the other end of the channel said last. False: it is closed. */
+/* Reads the last message of the channel. False: it is closed. */
 static bool read_words(struct rl_guard_word *word) {
     struct rl_guard_word next;
     ssize_t length;

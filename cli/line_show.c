@@ -11,7 +11,7 @@
 
 #define LATENCY_WIDTH 10
 
-bool rl_node_print(const struct rl_look_sight *node, int width) {
+bool rl_node_print(const struct rl_look_node *node, int width) {
     printf("  %-*s", width, node->s.node);
     if (node->s.status != 0) {
         rl_say_painted(RL_PAINT_BAD, node->why, 0);
@@ -20,7 +20,7 @@ bool rl_node_print(const struct rl_look_sight *node, int width) {
     return node->s.status == 0;
 }
 
-void rl_node_print_latency(const struct rl_look_sight *node) {
+void rl_node_print_latency(const struct rl_look_node *node) {
     char latency[32], votes_in[32], vote[64];
     rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency);
     if (node->votes_in_ms > 0) {
@@ -34,7 +34,7 @@ void rl_node_print_latency(const struct rl_look_sight *node) {
     printf("\n");
 }
 
-/* It is known of whom nothing is known if a quorum does not answer. */
+/* Without a quorum of answers the head line has said so already. */
 static void print_unknown(const struct rl_line *line, const struct rl_look *look,
                           const char *what) {
     if (!line->is_known && look->answered >= look->n / 2 + 1) {
@@ -42,7 +42,7 @@ static void print_unknown(const struct rl_line *line, const struct rl_look *look
     }
 }
 
-/* What follows behind a place, and ends its row. */
+/* Ends the row of a place. */
 static void print_where(const struct rl_line *line, const struct rl_line_place *place) {
     const bool is_elsewhere = place->node != line->places[0].node;
     printf("%s%s\n", is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");

@@ -10,9 +10,9 @@
 #include "tool/json.h"
 
 /* Begins a node's row. False: the node did not answer; the row says why, and is complete. */
-bool rl_node_print(const struct rl_look_sight *node, int width);
+bool rl_node_print(const struct rl_look_node *node, int width);
 /* Ends it: how fast the node answered, and when it votes if it does not yet. */
-void rl_node_print_latency(const struct rl_look_sight *node);
+void rl_node_print_latency(const struct rl_look_node *node);
 
 /* The lists of status. look: of the same key. Nothing if nobody waits. */
 void rl_line_print(const struct rl_line *line, const struct rl_look *look);

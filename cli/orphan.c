@@ -46,7 +46,7 @@ static redlock_lock *same_lock(const struct rl_orphan *orphan, struct rl_session
     return lock;
 }
 
-/* What redlock_release_token() does, of a semaphore for the slots that the token is of. */
+/* redlock_release_token(), of a semaphore for the token's slots. */
 static int release(redlock_lock *lock, const struct rl_args *args, const struct rl_guard_word *word,
                    struct rl_session *session) {
     int status =

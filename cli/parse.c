@@ -173,7 +173,7 @@ static int check_sizes(const struct rl_args *args) {
     return 0;
 }
 
-/* The library would refuse it, too, but by other names. */
+/* The library would refuse it too, but not in terms of the options. */
 static int check_ttl(const struct rl_args *args) {
     const unsigned with_ttl =
         FOR(RL_CMD_RUN) | FOR(RL_CMD_ACQUIRE) | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_ELECT);

@@ -18,7 +18,7 @@
 
 /* -- Reading -- */
 
-/* All of it, but no more than would fit. Returns how much, or -1. */
+/* Reads until the end or until out is full. Returns the length, or -1. */
 static ssize_t read_all(int fd, char *out, size_t room) {
     size_t length = 0;
     while (length < room) {
@@ -37,7 +37,7 @@ static ssize_t read_all(int fd, char *out, size_t room) {
     return (ssize_t)length;
 }
 
-/* One line, its end left out. Returns NULL, or why it is no password. */
+/* Strips the line end. Returns NULL, or why the text is no password. */
 static const char *take_line(char *text, size_t length, char why[WHY_MAX]) {
     if (length > 0 && text[length - 1] == '\n') {
         length -= length > 1 && text[length - 2] == '\r' ? 2 : 1;
@@ -56,9 +56,9 @@ static const char *take_line(char *text, size_t length, char why[WHY_MAX]) {
     return strchr(text, '\n') != NULL ? "it has more than one line" : NULL;
 }
 
-/* Into password->text, which is as it was if there is none. Returns NULL, or why. */
+/* Reads into password->text, which is unchanged on failure. Returns NULL, or why not. */
 static const char *read_from(struct rl_password *password, int fd, char why[WHY_MAX]) {
-    /* Behind the longest one, two bytes for the line's end and one to see that it is too long. */
+    /* Room for the longest password, a line end, and one byte more to notice a longer one. */
     char text[REDLOCK_PASSWORD_MAX + 4];
     const char *problem = NULL;
     ssize_t length = read_all(fd, text, sizeof text - 1);
@@ -84,7 +84,7 @@ static void note_file(struct rl_password *password, const struct stat *file) {
     password->seen.written = file->st_mtim;
 }
 
-/* Others than who needs it. (Who reads a file of another user may need to be of its group.) */
+/* Returns the mode to chmod to if others can read it. (A group may be how we can read it.) */
 static const char *who_can_read(const struct stat *file) {
     bool is_ours = file->st_uid == geteuid();
     if (!S_ISREG(file->st_mode) || (file->st_mode & (is_ours ? S_IRGRP | S_IROTH : S_IROTH)) == 0) {
@@ -122,7 +122,7 @@ static int read_descriptor(struct rl_password *password, int64_t fd) {
         return rl_fail(RL_EXIT_CONFIG, "--password-fd %" PRId64 ": %s", fd, problem);
     }
     if (fd > STDERR_FILENO) {
-        close((int)fd); /* it is nothing for the command that is run */
+        close((int)fd); /* the command must not inherit it */
     }
     return 0;
 }
@@ -169,7 +169,7 @@ bool rl_password_look(struct rl_password *password) {
     const char *mode;
     struct stat file;
     if (!password->is_watched || stat(password->path, &file) != 0) {
-        return false; /* gone: between two names, or for good, and the one before stays */
+        return false; /* missing: just being replaced, or for good; keep the password */
     }
     bool is_same = file.st_dev == password->seen.device && file.st_ino == password->seen.inode &&
                    file.st_size == password->seen.size &&

@@ -118,7 +118,7 @@ static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t g
            ttl_ms / 3 + args->node_timeout_ms <= validity_ms - margin_ms;
 }
 
-/* That the ttl has room for, in tenths of a second; 0: for none. */
+/* The longest grace that the ttl leaves room for, in steps of 100 ms; 0: none. */
 static int64_t longest_grace_ms(const struct rl_args *args) {
     int64_t grace_ms = args->ttl_ms / 2 / 100 * 100;
     while (grace_ms > 0 && !is_long_enough(args, args->ttl_ms, grace_ms)) {

@@ -164,7 +164,7 @@ static void print_holder(const struct rl_found *found) {
     }
 }
 
-/* What is odd about where the line is: a sentence each. */
+/* A sentence for each oddity of where the line is. */
 static void print_home(const struct rl_line *line, const struct home *home) {
     const bool has_moved = home->now != home->usual;
     const redlock_node_info usual = node_of(home, home->usual);
@@ -256,7 +256,7 @@ static size_t count_reserved(const struct rl_look *look) {
     return reserved;
 }
 
-/* Whose turn it is stands in no line any more. */
+/* The client whose turn it is has left the line. */
 static void print_turn(const struct rl_look *look) {
     const size_t reserved = count_reserved(look);
     if (reserved > 0) {

@@ -40,7 +40,7 @@ struct run {
     uv_timer_t prepare;
 };
 
-#define PREPARE_MS 50 /* a lock that comes sooner finds nothing prepared */
+#define PREPARE_MS 50 /* if the lock comes sooner, nothing is prepared */
 
 /* -- Checks -- */
 
@@ -136,7 +136,7 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
     }
 }
 
-/* The lock is still ours, and stays it while the command is terminated: see work.h. */
+/* The lock is still ours, and we keep it while the command is terminated: see work.h. */
 static void on_due(void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;
@@ -173,7 +173,7 @@ static struct rl_work_plan plan_of(struct run *run) {
                                  .orphan = &run->orphan};
 }
 
-/* We have to wait: what the command needs is made ready, so that the lock does not wait for it. */
+/* The lock is not free: start what the command needs now, so that the lock need not wait for it. */
 static void on_prepare(uv_timer_t *timer) {
     struct run *run = timer->data;
     if (run->session.caught == 0) {
@@ -230,7 +230,7 @@ static int work(struct run *run) {
     rl_plan_variables_free(&variables);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
-            run->args->is_repeated = false; /* it will not be there the next time either */
+            run->args->is_repeated = false; /* the command will not be there the next time either */
         }
         return status;
     }
@@ -239,18 +239,19 @@ static int work(struct run *run) {
     return rl_session_wait(&run->session);
 }
 
-/* Returns the status that stands: the command's, or that of the loss. */
+/* Returns the exit status: the command's, or RL_EXIT_LOST. */
 static int release(struct run *run, int exit_status) {
     char sentence[REDLOCK_MESSAGE_MAX];
     int status = redlock_release(run->lock, rl_session_lock_cb, &run->session);
-    uv_run(&run->session.loop, UV_RUN_NOWAIT); /* it is sent; the next one need not wait for: */
+    uv_run(&run->session.loop,
+           UV_RUN_NOWAIT); /* the release is sent; the next holder does not wait for what follows */
     rl_work_close(&run->work);
     status = status == 0 ? rl_session_wait(&run->session) : status;
     if (run->is_gone) {
         tell_kick(&run->session, &run->tell, redlock_lock_token(run->lock));
     }
     if (run->is_lost) {
-        status = REDLOCK_ERR_LOST; /* if it was still ours, the next one has it at once */
+        status = REDLOCK_ERR_LOST; /* if it was still ours, the next holder has it at once */
     }
     if (status != REDLOCK_ERR_LOST) {
         rl_tell_released(&run->tell, status,
@@ -267,7 +268,7 @@ static void on_pause(uv_timer_t *timer) {
     rl_session_done(&run->session, 0);
 }
 
-/* False: it was interrupted, there is no next round. */
+/* False: interrupted, no further round. */
 static bool pause_and_go_on(struct run *run, int exit_status) {
     bool is_hopeless = exit_status == RL_EXIT_USAGE || exit_status == RL_EXIT_SYSTEM;
     if (!run->args->is_repeated || run->session.caught != 0 || is_hopeless ||

@@ -78,14 +78,14 @@ void rl_say_line(const char *text) {
         left--;
     }
     has_line = bytes > 0;
-    /* To the end of the screen: since the terminal got narrower what was one line may be two. */
+    /* Clears to the end of the screen: if the terminal was narrowed, one line may be two now. */
     fprintf(stderr, "\r\033[J%.*s%s", (int)bytes, text != NULL ? text : "", has_line ? "\r" : "");
 }
 
 int rl_fail(int status, const char *format, ...) {
     va_list args;
     rl_say_line(NULL);
-    rl_output_flush(); /* so that both streams are read in the order of what happened */
+    rl_output_flush(); /* keeps the order of the two streams */
     va_start(args, format);
     fputs("redlock: ", stderr);
     vfprintf(stderr, format, args);
@@ -199,7 +199,7 @@ const char *rl_say_duration(double ms, char *out, size_t size) {
         const char *name;
     } units[] = {{86400e3, "d"}, {3600e3, "h"}, {60e3, "min"}, {1e3, "s"}, {1, "ms"}};
     size_t i = 0;
-    /* Two of a unit at least, so that 90 s is not "1.5 min". */
+    /* At least two of a unit, so that 90 s is not "1.5 min". */
     while (i + 1 < sizeof units / sizeof units[0] && ms < units[i].ms * (i < 3 ? 2 : 1)) {
         i++;
     }

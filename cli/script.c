@@ -118,7 +118,7 @@ static void show_token(struct script *script, const struct rl_args *args,
 
 /* -- Output -- */
 
-/* One line of JSON: what came of it. message: NULL, the lock has it. */
+/* The outcome as one line of JSON. message: NULL for the lock's own. */
 static void print_json(struct script *script, int status, const char *token, const char *message) {
     char sentence[REDLOCK_MESSAGE_MAX];
     const bool is_held = token != NULL;
@@ -143,7 +143,7 @@ static int release_own(struct script *script) {
                    strerror(rl_output_flush()));
 }
 
-/* It was not granted or renewed, or was lost since: this process was stopped for too long. */
+/* Not granted, not renewed, or expired since because this process was stopped for too long. */
 static int not_held(struct script *script, const struct rl_args *args, int status) {
     if (args->json) {
         print_json(script, status, NULL, NULL);
@@ -271,7 +271,7 @@ static int run(struct rl_args *args, bool takes_token,
     if (status == 0 && !takes_token) {
         if (args->holder != NULL) {
             snprintf(script->token.holder, sizeof script->token.holder, "%s", args->holder);
-        } else { /* the script lives on, this process does not */
+        } else { /* the script outlives this process */
             rl_session_holder((long)getppid(), script->token.holder, sizeof script->token.holder);
         }
     }

@@ -98,7 +98,7 @@ static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64
     uv_timer_start(&timer, late_timeout, (uint64_t)limit_ms, 0);
     session->is_interruptible = is_interruptible;
     rl_session_wait(session);
-    session->is_interruptible = false; /* before the loop runs again: nobody waits any more */
+    session->is_interruptible = false; /* before the loop runs again, since nobody waits any more */
     uv_close((uv_handle_t *)&check, NULL);
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);
@@ -250,7 +250,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     }
     if (status == 0) {
         wait_for_late(session, is_connecting, args->node_timeout_ms / 2, true);
-        session->status = 0; /* that of the opening; who goes on looks at what was caught */
+        session->status = 0; /* the status of opening; callers check what was caught */
     }
     if (args->verbose && status == 0) {
         rl_say("%s", redlock_client_message(session->client, sentence, sizeof sentence));
@@ -262,14 +262,14 @@ void rl_session_close(struct rl_session *session) {
     if (!session->is_open) {
         return;
     }
-    session->is_interruptible = false; /* a second signal: the client's end is waited for */
+    session->is_interruptible = false; /* a second signal: we are closing the client already */
     if (session->has_password_timer) {
         uv_close((uv_handle_t *)&session->password_timer, NULL);
     }
     if (redlock_client_close(session->client, client_cb, session) == 0) {
         rl_session_wait(session);
     }
-    rl_signals_close(&session->signals); /* not before: what was done stays so, and is reported */
+    rl_signals_close(&session->signals); /* not before: the outcome so far is reported */
     rl_waiting_close(&session->waiting);
     uv_run(&session->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&session->loop);
@@ -291,7 +291,7 @@ void rl_session_holder(long number, char *out, size_t size) {
     snprintf(out, size, "%s:%ld", host, number);
 }
 
-/* The library's words for what the command line calls otherwise. */
+/* Puts the library's error in terms of the command line. */
 static int refuse_lock(int status, const char *error) {
     if (strncmp(error, "holder: ", 8) == 0) {
         return rl_fail(RL_EXIT_USAGE, "--%s", error);

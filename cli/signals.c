@@ -14,7 +14,7 @@ bool rl_signals_is_ignored(int signal_number) {
     return sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* Our parent may have blocked it, and then nothing would say that a command has ended. */
+/* Our parent may have blocked SIGCHLD; then we would not notice the command's end. */
 static void unblock(int signal_number) {
     sigset_t set;
     sigemptyset(&set);

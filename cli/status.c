@@ -64,7 +64,7 @@ static void print_head(const struct rl_found *found) {
     }
 }
 
-static const char *holder_text(const struct rl_look *look, const struct rl_look_sight *node_holder,
+static const char *holder_text(const struct rl_look *look, const struct rl_look_node *node_holder,
                                char out[RL_LOOK_NAME_MAX]) {
     if (node_holder->s.status != 0 || !node_holder->s.is_held) {
         return node_holder->s.status == 0 && node_holder->s.is_reserved ? "reserved" : "-";
@@ -83,9 +83,8 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
     return out;
 }
 
-static void print_sight(const struct rl_look *look, size_t index, int node_width,
-                        int holder_width) {
-    const struct rl_look_sight *seen = &look->node_holders[index];
+static void print_node(const struct rl_look *look, size_t index, int node_width, int holder_width) {
+    const struct rl_look_node *seen = &look->node_holders[index];
     const int64_t left_ms = seen->s.remaining_ms;
     char left[32] = "", holder[RL_LOOK_NAME_MAX];
     if (!rl_node_print(seen, node_width)) {
@@ -143,7 +142,7 @@ static void print_lock(const struct rl_found *found) {
     printf("\n  %-*s%-*s%-*s%s\n", node_width, "node", holder_width, "holder", LEFT_WIDTH, "left",
            "latency");
     for (size_t i = 0; i < look->n; i++) {
-        print_sight(look, i, node_width, holder_width);
+        print_node(look, i, node_width, holder_width);
     }
     print_readers(found);
     rl_line_print(&found->line, look);
@@ -203,7 +202,7 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
     rl_line_json(&json, &found->line);
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
-        const struct rl_look_sight *seen = &look->node_holders[i];
+        const struct rl_look_node *seen = &look->node_holders[i];
         const bool is_known = seen->s.status == 0, is_held = is_known && seen->s.is_held;
         const bool has_ttl = seen->s.is_held || seen->s.is_reserved;
         const int32_t permits = found->permits.kept[i];

@@ -17,7 +17,7 @@
 
 #define FIRST_MS 200 /* a lock that comes sooner was not waited for */
 #define LINE_MS 1000
-#define NODES_MS 20 /* what happens to several nodes at once is reported at once */
+#define NODES_MS 20 /* batches events of several nodes */
 
 enum { NODE_DOWN, NODE_UP, NODE_VOTES };
 
@@ -191,7 +191,7 @@ static void on_looked(struct rl_look *look, int status, void *data) {
 static void on_timer(uv_timer_t *timer) {
     struct rl_waiting *waiting = timer->data;
     if (waiting->is_looking || !waiting->is_waiting) {
-        return; /* that of a waiting before; this one's is on_looked() all the same */
+        return; /* a query of the waiting before is pending; on_looked() runs anyway */
     }
     if (waiting->args->permits != 0) { /* a lock of the same key is not in the way */
         rl_look_say_permits(waiting->args->permits, waiting->args->take, waiting->who);

@@ -16,7 +16,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define POLL_MS 20 /* how often an emptying group is looked at */
 #define BRIEF_MS 1000
-#define BRIEF_GUARDS_MAX 5 /* so many guards that lived for less than that, and no more */
+#define BRIEF_GUARDS_MAX 5 /* how many guards may die sooner than that */
 
 static uint64_t before(uint64_t until_ns, int64_t ms) {
     uint64_t ns = (uint64_t)ms * NS_PER_MS;
@@ -72,7 +72,7 @@ static void arm(struct rl_work *work) {
     }
 }
 
-/* Only what the loop calls may call this, and as its last deed: the work may be over then. */
+/* Only for callbacks of the loop, as their last statement: the work may be over afterwards. */
 static void look(struct rl_work *work) {
     kill_if_due(work);
     if (rl_child_is_gone(&work->child)) {
@@ -152,7 +152,7 @@ static const char *start_guard(struct rl_work *work) {
     return why;
 }
 
-/* It was killed and has been waited for, or it is stopped, which is as bad. */
+/* It was killed and reaped, or it is stopped, which is just as bad. */
 static void replace_guard(struct rl_work *work, bool is_stopped) {
     bool is_brief = redlock_now_ns() - work->guarded_ns < BRIEF_MS * NS_PER_MS;
     const char *why = "they keep dying";
@@ -171,7 +171,7 @@ static void replace_guard(struct rl_work *work, bool is_stopped) {
 
 /* -- Job control -- */
 
-/* May the command go on after a stop? If the lock has ended meanwhile, it never runs again. */
+/* Continues the command after a stop, unless the lock has expired: then it never runs again. */
 static void go_on(struct rl_work *work) {
     if (work->plan.is_guarded &&
         redlock_now_ns() >= before(work->plan.valid_until_ns, RL_WORK_GUARD_MS)) {
@@ -188,7 +188,7 @@ static void go_on(struct rl_work *work) {
 static void on_stopped(struct rl_work *work, int signal_number) {
     bool asks = signal_number == SIGTTIN || signal_number == SIGTTOU;
     if (work->terminal.fd < 0 || (!asks && signal_number != SIGTSTP)) {
-        return; /* a SIGSTOP from outside: the lock is held on */
+        return; /* SIGSTOP from outside: we keep holding the lock */
     }
     if (asks && rl_terminal_give(&work->terminal, work->child.pid)) {
         rl_child_signal(&work->child, SIGCONT);
@@ -197,7 +197,7 @@ static void on_stopped(struct rl_work *work, int signal_number) {
     work->wants_terminal = asks || work->terminal.is_given;
     rl_terminal_take(&work->terminal, work->child.pid);
     if (!rl_terminal_stop_self(signal_number) && !asks) {
-        go_on(work); /* no shell is there to do it: a stop makes no sense */
+        go_on(work); /* there is no shell to continue us, so a stop makes no sense */
     }
 }
 
@@ -232,7 +232,7 @@ static void reap(struct rl_work *work) {
 static void on_signal(int signal_number, void *data) {
     struct rl_work *work = data;
     if (!work->is_working) {
-        return; /* rl_work_start() looks itself; after on_end there is nobody to pass it on to */
+        return; /* rl_work_start() checks by itself; after on_end no process is left */
     }
     switch (signal_number) {
         case SIGCHLD:
@@ -282,7 +282,7 @@ void rl_work_prepare(struct rl_work *work, const struct rl_work_plan *plan) {
     }
 }
 
-/* Whether both wait for us, and the guard knows of the grant. */
+/* Whether child and guard are waiting, and the guard knows of the grant. */
 static bool is_prepared(const struct rl_work *work) {
     return rl_child_is_waiting(&work->child) &&
            (!work->plan.is_guarded || (rl_guard_is_awake(&work->guard) && move_guard(work)));

@@ -100,7 +100,7 @@ static bool has_no_errors_to_come(struct rl_stage *stage, void *player) {
     return uv_is_active((uv_handle_t *)&((struct rl_player *)player)->errors) == 0;
 }
 
-/* A client that never gets ready on five nodes that are up has nothing that could be tried. */
+/* A client that does not get ready on five healthy nodes cannot be tried. */
 static void look_whether_it_starts(struct rl_stage *stage, const struct rl_story *story) {
     struct rl_player *player = &stage->players[0];
     struct rl_result *result = &stage->result;

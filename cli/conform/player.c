@@ -152,7 +152,7 @@ static void on_ended(uv_process_t *process, int64_t status, int signal_number) {
     player->has_ended = true;
 }
 
-/* Of this process, which is the story's own: without the user's nodes, which are not to be hit. */
+/* Each story is a process of its own: this is its environment, without the user's nodes. */
 static void set_environment(const char *nodes, const char *story) {
     for (size_t i = 0; environ[i] != NULL;) {
         if (strncmp(environ[i], "REDLOCK_", 8) == 0) {
@@ -216,7 +216,7 @@ struct written {
 };
 
 static void on_written(uv_write_t *request, int status) {
-    (void)status; /* who does not read has ended, or does not answer: both are seen elsewhere */
+    (void)status; /* a client that does not read is noticed elsewhere */
     free(request->data);
 }
 

@@ -64,7 +64,7 @@ static void copy_arg(char *to, size_t size, const void *data, size_t length) {
 }
 
 static struct rl_event *add_event(struct rl_stage *s, enum rl_event_kind kind, int node) {
-    if (s->n_events == RL_EVENTS_MAX) { /* what comes now is a client that does not stop */
+    if (s->n_events == RL_EVENTS_MAX) { /* the client never stops */
         return NULL;
     }
     struct rl_event *event = &s->events[s->n_events++];
@@ -201,7 +201,7 @@ void rl_stage_close(struct rl_stage *s) {
     for (int i = 0; i < RL_PLAYERS; i++) {
         rl_player_close(&s->players[i]);
     }
-    for (int i = RL_NODES - 1; i >= 0; i--) { /* who shares a server goes before its owner */
+    for (int i = RL_NODES - 1; i >= 0; i--) { /* those that share a server before its owner */
         fake_node_close(s->nodes[i]);
     }
     uv_close((uv_handle_t *)&s->tick, NULL);
@@ -391,7 +391,7 @@ static bool is_clean(struct rl_stage *s, void *data) {
     int left = 0;
     for (int i = span->first; i < span->first + span->count; i++) {
         const char *there = rl_stage_value(s, i);
-        /* A reservation is nobody's, and ends by itself. */
+        /* A reservation belongs to no client and expires by itself. */
         left += there != NULL && strcmp(there, OTHER) != 0 && strncmp(there, "reserved", 8) != 0;
     }
     return left == 0;

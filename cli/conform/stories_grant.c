@@ -324,7 +324,7 @@ static void play_pauses(struct rl_stage *s) {
     int n = rl_stage_attempts(s, 0, attempts, ATTEMPTS);
     n = n < ATTEMPTS ? n : ATTEMPTS;
     if (n < ATTEMPTS_MIN) {
-        return; /* it does not ask again and again: it waits in another way */
+        return; /* it waits in another way than by polling */
     }
     for (int i = 0; i + 1 < n; i++) {
         pauses_ms[i] = (double)(attempts[i + 1]->at_ns - attempts[i]->at_ns) / 1e6;

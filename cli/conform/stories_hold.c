@@ -324,7 +324,7 @@ static void play_three_silent(struct rl_stage *s) {
          "not granted, but the key stays on the nodes that had said yes");
 }
 
-/* Nodes 1 to 3 answer when the client has given up, while it asks for another key there. */
+/* Nodes 1 to 3 answer only after the client has given up and asks them for another key. */
 static void play_late_answers(struct rl_stage *s) {
     static const char next[] = KEY ":next";
     rl_stage_rule(s, 0, 3, slow(s, 700));

@@ -89,7 +89,7 @@ static const char client_hello[] =
     "\x01"; /* compression: none, by the zero that ends the string */
 static_assert(sizeof client_hello == 5 + 51, "as it says of itself");
 
-/* What is said to that. Returns how many bytes came back; 0: none, or no connection. */
+/* Sends it and reads the answer. Returns its length; 0: no answer, or no connection. */
 static size_t shake_hands(struct rl_wire *wire, char answer[RL_WIRE_FIRST_MAX]) {
     const size_t length = sizeof client_hello;
     ssize_t got = 0;
@@ -158,7 +158,7 @@ static bool ask_setting(struct rl_facts *facts, const char *name, char *out) {
 
 /* -- One node, all nodes -- */
 
-/* What else may be there, of a node that took the connection and did not answer. */
+/* Finds out what else listens where a connection was accepted but not answered. */
 static void ask_otherwise(struct rl_facts *facts) {
     struct rl_wire *wire = facts->wire;
     rl_wire_disconnect(wire);

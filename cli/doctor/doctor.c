@@ -38,11 +38,11 @@ static const char commands[] =
     /* doctor */
     "+config|get";
 
-/* Those alone that redlock ls and top use: nobody can change anything with them. */
+/* Only what redlock ls and top use: none of them changes anything. */
 static const char reading_commands[] =
     "+ping +select +info +time +scan +getrange +pttl +type +mget +zcard +zrange";
 
-/* As a pattern that matches it and nothing else. False: it does not fit. */
+/* Escapes it into a pattern that matches nothing else. False: it does not fit. */
 static bool escape(const char *prefix, char *out, size_t size) {
     size_t used = 0;
     for (const char *at = prefix; *at != '\0'; at++) {

@@ -25,7 +25,7 @@ struct trials {
     char token[RL_COMMAND_TOKEN_LEN + 1];
 };
 
-/* Notes what is wrong with a reply, and frees it. Whether nothing is. */
+/* Notes what is wrong with a reply, if anything, and frees it. Returns whether it is good. */
 static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, bool is_good) {
     char *out = trials->facts->trials[which];
     const char *why = reply == NULL                      ? rl_wire_error(trials->facts->wire)
@@ -37,7 +37,7 @@ static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, 
     return out[0] == '\0';
 }
 
-/* The same of a command that is none of the library's; nil is good, too. */
+/* The same for a command that the library does not have; nil is good, too. */
 static void note_type(struct trials *trials, enum rl_trial which, redisReply *reply, int type) {
     note(trials, which, reply,
          reply != NULL && (reply->type == type || reply->type == REDIS_REPLY_NIL));
@@ -49,7 +49,7 @@ static bool lacks_script(const redisReply *reply) {
            strncmp(reply->str, "NOSCRIPT", 8) == 0;
 }
 
-/* Sends the very command of the library. NULL: it cannot be sent, or is not answered. */
+/* Sends the command exactly as the library does. NULL: not sent, or not answered. */
 static redisReply *send_command(struct trials *trials, const struct rl_command *command) {
     char *wire = malloc(rl_command_room(command->target));
     if (wire == NULL) {
@@ -84,7 +84,7 @@ static redisReply *run(struct trials *trials, struct rl_command command) {
     return reply;
 }
 
-/* As rl_reply_judge(). What is an error or missing is no answer of Redis here. */
+/* As rl_reply_judge(); an error or a missing reply counts as RL_NOT_REDIS. */
 static struct rl_answer judge(const struct rl_command *command, redisReply *reply) {
     struct rl_answer answer = {.verdict = RL_NOT_REDIS};
     if (reply != NULL && reply->type != REDIS_REPLY_ERROR) {
@@ -107,7 +107,7 @@ struct step {
     uint8_t which;
 };
 
-/* Whether each is answered as it should be. */
+/* Returns whether each step got the answer it should get. */
 static bool play(struct trials *trials, enum rl_trial about, const struct step *steps, size_t n) {
     bool is_good = true;
     for (size_t i = 0; is_good && i < n; i++) {
@@ -219,7 +219,7 @@ static void try_permits(struct trials *trials) {
         {join, RL_NO, 0, 0},
         {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT, .token = second}, RL_YES, 0, 0},
         {join, RL_NO, 0, 0},
-        {take, RL_YES, 1, 0}, /* as when its answer was lost; now it counts who waits */
+        {take, RL_YES, 1, 0}, /* as after a lost answer; the reply counts the waiters */
         {{.kind = RL_COMMAND_RELEASE_PERMIT,
           .lock_mode = RL_PERMIT,
           .token = first,
@@ -352,7 +352,7 @@ void rl_doctor_try(struct rl_facts *facts) {
     note_type(&trial, RL_TRIAL_PUBLISH, rl_wire_command(wire, "PUBLISH %s %s", trial.channel, ""),
               REDIS_REPLY_INTEGER);
     try_native(&trial);
-    /* Last, since the connection is good for nothing else afterwards. */
+    /* Last: a subscribed connection takes no other commands. */
     note_type(&trial, RL_TRIAL_TURN_HEARD, rl_wire_command(wire, "SUBSCRIBE %s", trial.client),
               REDIS_REPLY_ARRAY);
     note_type(&trial, RL_TRIAL_SUBSCRIBE, rl_wire_command(wire, "SUBSCRIBE %s", trial.channel),

@@ -274,7 +274,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
     rl_session_done(&kick->session, 0);
 }
 
-/* The loop runs meanwhile, so that Ctrl-C is heard. */
+/* The loop runs meanwhile, so that Ctrl-C works. */
 static bool is_confirmed(struct kick *kick, const char *key) {
     char shown[128], whom[RL_KICK_WHOM_MAX];
     uv_poll_t poll;

@@ -34,7 +34,7 @@ struct errand {
     struct rl_kick_notes found;
 };
 
-/* Adds a note that is not there yet, the newest first; the oldest is left out. */
+/* Adds a note unless it is there already, newest first; the oldest drops out. */
 static void merge(struct rl_kick_notes *notes, const struct rl_kick_note *note) {
     size_t at = 0;
     for (size_t i = 0; i < notes->n; i++) {

@@ -170,7 +170,7 @@ static void add_readers(struct rl_kick_targets *targets, const struct rl_readers
 /* Keys that nobody holds by a quorum. */
 static void add_left_overs(struct rl_kick_targets *targets, const struct rl_found *found) {
     for (size_t i = 0; i < found->look.n; i++) {
-        const struct rl_look_sight *seen = &found->look.node_holders[i];
+        const struct rl_look_node *seen = &found->look.node_holders[i];
         if (seen->s.status == 0 && seen->s.is_held && seen->token[0] != '\0') {
             char text[RL_TOKEN_TEXT_MAX];
             add(targets, rl_token_show(seen->token, seen->holder, text), 1, NONE);

@@ -129,7 +129,7 @@ static void print_json(const struct rl_sweep *sweep, bool waiting) {
 #define CELL_WIDTH_MAX 32
 #define GAP 2
 
-/* Columns that no row of a table has anything in are left out. */
+/* Empty columns are left out. */
 struct columns {
     int name, cells[RL_CELLS];
 };
@@ -160,14 +160,14 @@ static struct columns measure(const struct rl_sweep *sweep, enum rl_lock_class c
     return columns;
 }
 
-/* One that is longer than its column pushes the others. width 0: the last one. */
+/* A text longer than its column shifts the rest of the row. width 0: the last cell. */
 static void print_cell(const char *text, int width, enum rl_paint paint) {
     int columns = rl_say_columns(text);
     rl_say_painted(paint, text, 0);
     printf("%*s", width == 0 ? 0 : columns > width ? GAP : width - columns + GAP, "");
 }
 
-/* What is behind the last cell that has anything is left out, too. */
+/* Empty cells at the end of a row are left out, too. */
 static void print_row(const struct columns *columns, const char *name,
                       const char *const texts[RL_CELLS], enum rl_paint votes) {
     int last = -1;

@@ -14,14 +14,14 @@
 #define YEAR_US (INT64_C(366) * 86400 * 1000000)
 
 /* What one node has under the key of a lock or a slot. */
-struct sight {
+struct node_value {
     bool is_there;
     struct rl_holder_reply held;
     int64_t remaining_ms;
     uint64_t fence;
 };
 
-/* All that is known of one name: of each node a part of what it has. */
+/* All keys of one name: a slice of each node's list. */
 struct merging {
     struct rl_list *list;
     const struct rl_seen_node *nodes;
@@ -70,7 +70,7 @@ static const struct rl_seen *find(const struct merging *m, size_t node, enum rl_
 
 /* -- Votes -- */
 
-/* How long a quorum has it; less than a quorum: the longest. lives: of `votes` nodes. */
+/* How long a quorum will hold it; without a quorum, the longest life. lives: of `votes` nodes. */
 static int64_t life_of(int64_t *lives, size_t votes, size_t quorum) {
     for (size_t i = 1; i < votes; i++) { /* the longest first */
         int64_t life = lives[i];
@@ -91,13 +91,13 @@ static int64_t age_ms(const struct merging *m, uint64_t fence) {
     return age_us > 10 * YEAR_US || age_us < -YEAR_US / 366 ? -1 : age_us > 0 ? age_us / 1000 : 0;
 }
 
-static bool is_same(const struct sight *a, const struct sight *b) {
+static bool is_same(const struct node_value *a, const struct node_value *b) {
     return a->held.is_foreign == b->held.is_foreign && strcmp(a->held.token, b->held.token) == 0 &&
            (!a->held.is_foreign || strcmp(a->held.holder, b->held.holder) == 0);
 }
 
-static bool is_held(const struct sight *sight) {
-    return sight->is_there && (sight->held.is_foreign || sight->held.token[0] != '\0');
+static bool is_held(const struct node_value *value) {
+    return value->is_there && (value->held.is_foreign || value->held.token[0] != '\0');
 }
 
 static const char *keep(struct merging *m, const char *text) {
@@ -128,21 +128,21 @@ static void add_holding(struct merging *m, const struct rl_holder_reply *held, i
 }
 
 /* Who has the key, or the slot, on how many nodes. */
-static void count_votes(struct merging *m, const struct sight *sights, int slot) {
+static void count_votes(struct merging *m, const struct node_value *values, int slot) {
     for (size_t i = 0; i < m->n; i++) {
         int64_t lives[REDLOCK_NODES_MAX];
         uint32_t votes = 0;
         uint64_t fence = 0;
-        bool is_first = is_held(&sights[i]);
+        bool is_first = is_held(&values[i]);
         for (size_t j = 0; is_first && j < m->n; j++) {
-            if (is_held(&sights[j]) && is_same(&sights[i], &sights[j])) {
+            if (is_held(&values[j]) && is_same(&values[i], &values[j])) {
                 is_first = j >= i;
-                lives[votes++] = sights[j].remaining_ms;
-                fence = sights[j].fence > fence ? sights[j].fence : fence;
+                lives[votes++] = values[j].remaining_ms;
+                fence = values[j].fence > fence ? values[j].fence : fence;
             }
         }
         if (is_first) {
-            add_holding(m, &sights[i].held, slot, votes, life_of(lives, votes, m->quorum), fence);
+            add_holding(m, &values[i].held, slot, votes, life_of(lives, votes, m->quorum), fence);
         }
     }
 }
@@ -150,17 +150,17 @@ static void count_votes(struct merging *m, const struct sight *sights, int slot)
 /* What all nodes have under the key, or the slot. Returns on how many something is kept for one who
  * is next. */
 static size_t look(const struct merging *m, enum rl_key_kind kind, uint16_t slot,
-                   struct sight *sights) {
+                   struct node_value *values) {
     const enum rl_key_kind counter = kind == RL_KEY_SLOT ? RL_KEY_SLOT_FENCE : RL_KEY_FENCE;
     size_t reserved = 0;
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *seen = find(m, i, kind, slot), *fence = find(m, i, counter, slot);
-        sights[i].is_there = seen != NULL;
-        sights[i].fence = fence != NULL ? fence->number : 0;
+        values[i].is_there = seen != NULL;
+        values[i].fence = fence != NULL ? fence->number : 0;
         if (seen != NULL) {
-            rl_holder_value_parse(seen->value, &sights[i].held);
-            sights[i].remaining_ms = seen->remaining_ms;
-            reserved += sights[i].held.is_reserved;
+            rl_holder_value_parse(seen->value, &values[i].held);
+            values[i].remaining_ms = seen->remaining_ms;
+            reserved += values[i].held.is_reserved;
         }
     }
     return reserved;
@@ -169,10 +169,10 @@ static size_t look(const struct merging *m, enum rl_key_kind kind, uint16_t slot
 /* -- Readers -- */
 
 /* The reader's lease on a node where readers have the key, or NULL. */
-static const struct rl_member *lease_of(const struct merging *m, const struct sight *sights,
+static const struct rl_member *lease_of(const struct merging *m, const struct node_value *values,
                                         size_t node, const char *value) {
     const struct rl_seen *readers = find(m, node, RL_KEY_READERS, 0);
-    if (readers == NULL || !sights[node].is_there || !sights[node].held.is_shared) {
+    if (readers == NULL || !values[node].is_there || !values[node].held.is_shared) {
         return NULL;
     }
     for (size_t i = 0; i < readers->n_members; i++) {
@@ -183,7 +183,7 @@ static const struct rl_member *lease_of(const struct merging *m, const struct si
     return NULL;
 }
 
-static void count_reader(struct merging *m, const struct sight *sights, size_t node,
+static void count_reader(struct merging *m, const struct node_value *values, size_t node,
                          const char *value) {
     int64_t lives[REDLOCK_NODES_MAX];
     char text[RL_HOLDER_TEXT_MAX + 1];
@@ -191,32 +191,32 @@ static void count_reader(struct merging *m, const struct sight *sights, size_t n
     uint32_t votes = 0;
     uint64_t fence = 0;
     for (size_t i = 0; i < m->n; i++) {
-        const struct rl_member *lease = lease_of(m, sights, i, value);
+        const struct rl_member *lease = lease_of(m, values, i, value);
         if (lease != NULL && i < node) {
             return; /* it has been counted */
         }
         if (lease != NULL) {
             lives[votes++] = lease->ms;
-            fence = sights[i].fence > fence ? sights[i].fence : fence;
+            fence = values[i].fence > fence ? values[i].fence : fence;
         }
     }
     if (votes > 0) {
         tool_utf8_clean(value, strlen(value), text, sizeof text);
         rl_holder_value_parse(text, &held);
         add_holding(m, &held, -1, votes, life_of(lives, votes, m->quorum), fence);
-        /* A reader's fence is the last writer's: it says nothing of when it came. */
+        /* A reader's fence is the last writer's, so it does not show the reader's age. */
         m->holdings[m->n_holdings - 1].age_ms = -1;
     }
 }
 
-/* Returns how many there are that a quorum of nodes has, as far as they can be told apart. */
-static uint64_t count_readers(struct merging *m, const struct sight *sights) {
+/* Returns how many readers hold by a quorum, as far as they can be told apart. */
+static uint64_t count_readers(struct merging *m, const struct node_value *values) {
     uint64_t counts[REDLOCK_NODES_MAX], more = 0, with_quorum = 0;
     size_t n = 0;
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *readers = find(m, i, RL_KEY_READERS, 0);
         for (size_t j = 0; readers != NULL && j < readers->n_members; j++) {
-            count_reader(m, sights, i, readers->members[j].text);
+            count_reader(m, values, i, readers->members[j].text);
         }
         if (readers != NULL && readers->number > RL_SEEN_READERS_MAX) {
             counts[n++] = readers->number;
@@ -272,7 +272,7 @@ static void find_kicks(struct merging *m, struct rl_lock *lock) {
 
 /* -- Locks -- */
 
-/* What follows from the holdings; class: without any that has a quorum. */
+/* Fills in what follows from the holdings. class: if none of them has a quorum. */
 static void sum_up(struct merging *m, struct rl_lock *lock, enum rl_lock_class class) {
     bool has_quorum = m->n_holdings > 0 && m->holdings[0].has_quorum;
     size_t size = m->n_holdings * sizeof *m->holdings;
@@ -313,31 +313,31 @@ static struct rl_lock begin_lock(struct merging *m, enum rl_lock_mode mode) {
                             .age_ms = -1};
 }
 
-/* Keys that readers have, and no lease counts: how many nodes say so. */
-static void count_shared(struct rl_lock *lock, const struct sight *sights, size_t n) {
+/* Shared keys without a valid lease: on how many nodes. */
+static void count_shared(struct rl_lock *lock, const struct node_value *values, size_t n) {
     for (size_t i = 0; i < n && lock->holders == 0; i++) {
-        bool is_shared = sights[i].is_there && sights[i].held.is_shared;
+        bool is_shared = values[i].is_there && values[i].held.is_shared;
         lock->votes += is_shared && lock->n_holdings == 0;
-        if (is_shared && sights[i].remaining_ms > lock->remaining_ms) {
-            lock->remaining_ms = sights[i].remaining_ms;
+        if (is_shared && values[i].remaining_ms > lock->remaining_ms) {
+            lock->remaining_ms = values[i].remaining_ms;
         }
     }
 }
 
 /* Whether there is a lock to be listed; kicks: the name has notes. */
 static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
-    static const struct sight none;
-    struct sight sights[REDLOCK_NODES_MAX];
+    static const struct node_value none;
+    struct node_value values[REDLOCK_NODES_MAX];
     size_t shared = 0, tokens = 0;
     *lock = begin_lock(m, RL_LOCK_EXCLUSIVE);
     for (size_t i = 0; i < m->n; i++) {
-        sights[i] = none;
+        values[i] = none;
     }
-    size_t reserved = look(m, RL_KEY_LOCK, 0, sights);
+    size_t reserved = look(m, RL_KEY_LOCK, 0, values);
     for (size_t i = 0; i < m->n; i++) {
-        shared += sights[i].is_there && sights[i].held.is_shared;
+        shared += values[i].is_there && values[i].held.is_shared;
     }
-    count_votes(m, sights, -1);
+    count_votes(m, values, -1);
     bool has_quorum = m->n_holdings > 0 && m->holdings[0].has_quorum;
     if (has_quorum) {
         m->n_holdings = 1; /* what others have besides is no lock */
@@ -345,7 +345,7 @@ static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
     for (size_t i = 0; i < m->n_holdings; i++) {
         tokens += m->holdings[i].token[0] != '\0';
     }
-    uint64_t readers = shared > 0 && !has_quorum ? count_readers(m, sights) : 0;
+    uint64_t readers = shared > 0 && !has_quorum ? count_readers(m, values) : 0;
     lock->mode = readers > 0 || shared > tokens ? RL_LOCK_SHARED : RL_LOCK_EXCLUSIVE;
     bool is_foreign = has_quorum ? tokens == 0 : m->n_holdings > 0 && tokens == 0 && shared == 0;
     count_line(m, RL_KEY_LINE, lock);
@@ -357,13 +357,13 @@ static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
                                           : RL_LOCK_KICKED);
     lock->class = is_foreign ? RL_LOCK_FOREIGN : lock->class;
     lock->holders = readers > lock->holders ? readers : lock->holders;
-    count_shared(lock, sights, m->n);
+    count_shared(lock, values, m->n);
     return lock->class != RL_LOCK_KICKED || kicks > 0;
 }
 
 static bool merge_permits(struct merging *m, struct rl_lock *lock) {
-    static const struct sight none;
-    struct sight sights[REDLOCK_NODES_MAX];
+    static const struct node_value none;
+    struct node_value values[REDLOCK_NODES_MAX];
     size_t at[REDLOCK_NODES_MAX] = {0}, reserved = 0;
     *lock = begin_lock(m, RL_LOCK_PERMITS);
     for (size_t i = 0; i < m->n; i++) {
@@ -387,14 +387,14 @@ static bool merge_permits(struct merging *m, struct rl_lock *lock) {
             break;
         }
         for (size_t i = 0; i < m->n; i++) {
-            sights[i] = none;
+            values[i] = none;
             while (at[i] < m->count[i] && m->first[i][at[i]].kind == RL_KEY_SLOT &&
                    m->first[i][at[i]].slot == slot) {
                 at[i]++;
             }
         }
-        reserved += look(m, RL_KEY_SLOT, (uint16_t)slot, sights);
-        count_votes(m, sights, slot);
+        reserved += look(m, RL_KEY_SLOT, (uint16_t)slot, values);
+        count_votes(m, values, slot);
     }
     count_line(m, RL_KEY_LINE_PERMITS, lock);
     sum_up(m, lock, m->n_holdings > 0 ? RL_LOCK_LEFTOVER : RL_LOCK_FREE);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static int by_class(const struct rl_lock *x, const struct rl_lock *y) {
-    /* Who waits for what nobody holds is shown among the locks. */
+    /* A free lock with waiters is listed among those that are held. */
     int a = x->class == RL_LOCK_FREE ? RL_LOCK_HELD : (int)x->class;
     int b = y->class == RL_LOCK_FREE ? RL_LOCK_HELD : (int)y->class;
     return a - b;

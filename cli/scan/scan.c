@@ -101,7 +101,7 @@ static redisReply *next(struct rl_seen_node *node) {
     return reply;
 }
 
-/* Forgets what the node had said before. samples: of its clock. */
+/* Replaces what an earlier sweep found. samples: of the node's clock. */
 static void ask_facts(struct rl_seen_node *node, int samples) {
     node->has_info = false;
     node->standing = RL_NODE_UNKNOWN;
@@ -173,7 +173,7 @@ static bool read_named(struct reading *r, const redisReply *names) {
 
 /* -- SCAN -- */
 
-/* A pattern that the names of all keys of such resources match, and few others. */
+/* A pattern that matches all keys of such resources, and few others. */
 static void make_pattern(const char *prefix, char out[2 * PREFIX_MAX + 3]) {
     size_t used = 0;
     out[used++] = '*';

@@ -90,7 +90,7 @@ static bool is_wrong_type(const redisReply *reply) {
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "WRONGTYPE", 9) == 0;
 }
 
-/* The key tells nothing. An error but for a wrong type is a refusal. */
+/* Drops the key. Any error but WRONGTYPE counts as a refusal. */
 static void drop(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
     seen->is_gone = true;
     if (reply->type == REDIS_REPLY_ERROR && !is_wrong_type(reply)) {
@@ -142,7 +142,7 @@ static void take_number(struct rl_slice *s, struct rl_seen *seen, const redisRep
     }
 }
 
-/* What a score says: when a lease ends, in ms; since when a place is in line, in us. */
+/* A score is the end of a lease, in ms, or when a client joined a line, in us. */
 static int64_t ms_of(const struct rl_slice *s, enum rl_key_kind kind, double score) {
     double ms = kind == RL_KEY_READERS ? score - s->now_us / 1e3 : (s->now_us - score) / 1e3;
     return ms < 0 || !(ms < 1e15) ? 0 : (int64_t)ms;
@@ -199,7 +199,7 @@ static bool take_key(struct rl_slice *s, size_t i) {
     return is_whole;
 }
 
-/* The numbers of a slice: all at once, which costs the node a third of what each by itself does. */
+/* All numbers of a slice in one MGET, which costs the node a third of single reads. */
 static void ask_numbers(struct rl_slice *s) {
     const char *args[RL_SLICE_MAX + 1] = {"MGET"};
     size_t lengths[RL_SLICE_MAX + 1] = {4};
@@ -248,7 +248,7 @@ static bool take_numbers(struct rl_slice *s) {
     return at == s->numbers;
 }
 
-/* Of keys that are no strings: what they are, as redlock status has it. */
+/* Asks for the type of keys that are not strings, to show it as redlock status does. */
 static bool take_types(struct rl_slice *s) {
     for (size_t i = 0; i < s->n; i++) {
         if (s->asked[i].is_other) {

@@ -149,7 +149,7 @@ void rl_frame_fill(struct rl_frame *frame, int row, enum rl_style style) {
 
 #define COLUMNS_DEFAULT 80
 #define ROWS_DEFAULT 24
-#define WRITE_MS 2000 /* a terminal that takes nothing for so long (Ctrl-S) misses a screenful */
+#define WRITE_MS 2000 /* after that a stopped terminal (Ctrl-S) misses a screenful */
 #define LEAVE_MS 500  /* ... and what turns it back */
 
 /* The alternate screen, no cursor, nothing wraps; and back. */
@@ -161,7 +161,7 @@ static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static struct termios before;
 static int flags_before;
 static volatile sig_atomic_t is_open;
-static bool is_stuck; /* the last write was given up: the next one does not wait as well */
+static bool is_stuck; /* the last write timed out: do not wait for the next one as well */
 
 static int64_t now_ms(void) {
     struct timespec now;
@@ -192,7 +192,7 @@ static bool write_within(int64_t ms, const char *bytes, size_t length) {
     return true;
 }
 
-/* Also in a handler: all that this calls may be called there. */
+/* Called in signal handlers too: everything it calls is async-signal-safe. */
 static void restore(void) {
     if (is_open) {
         is_open = 0;

@@ -195,7 +195,7 @@ static int run(struct top *top, const struct rl_args *args) {
         return rl_fail(RL_EXIT_SYSTEM, "no event loop");
     }
     uv_timer_init(&top->loop, &top->timer);
-    /* In this order: a poll sets O_NONBLOCK, which the screen is to find as it was. */
+    /* The screen first: it saves the flags of stdin, and uv_poll_init() sets O_NONBLOCK. */
     if (!rl_screen_open() || uv_poll_init(&top->loop, &top->typing, STDIN_FILENO) != 0) {
         rl_screen_close();
         return rl_fail(RL_EXIT_SYSTEM, "top: the terminal cannot be used");

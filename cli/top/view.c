@@ -56,7 +56,7 @@ static int compare(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* The latency that this part of the node's last answers does not exceed; below 0: not known. */
+/* The given quantile of the node's latencies; negative: not known. */
 static double rl_rates_latency_ms(const struct rl_rates *rates, size_t node, double part) {
     const struct rl_rate *rate = &rates->nodes[node];
     size_t n = rate->n_latencies < RL_RATES_LATENCIES ? rate->n_latencies : RL_RATES_LATENCIES;
@@ -142,7 +142,7 @@ static void put(struct rl_frame *frame, int row, const struct place *place, cons
     rl_frame_put(frame, row, place->column, place->width - 1, text, style, is_right);
 }
 
-/* How it stands, and whether that is good. */
+/* Its state in words, and whether it is good. */
 static enum rl_style say_state(const struct rl_seen_node *node, char out[32]) {
     char left[24];
     switch (node->standing) {

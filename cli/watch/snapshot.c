@@ -17,7 +17,7 @@ static struct rl_item *add(struct rl_snapshot *snapshot, enum rl_item_kind kind)
     return item;
 }
 
-/* The one of the same kind, whose it is and (of a slot) number; or NULL. */
+/* The item of the same kind, owner and, for a slot, number; or NULL. */
 static const struct rl_item *find(const struct rl_snapshot *snapshot, const struct rl_item *item) {
     for (size_t i = 0; i < snapshot->n; i++) {
         const struct rl_item *other = &snapshot->items[i];
@@ -239,7 +239,7 @@ static const struct rl_item *had_by(const struct rl_item *item, const struct rl_
     return NULL;
 }
 
-/* Who waited, and is among those that have got it since, by its name. */
+/* Whether a waiter of before, by its name, is one of the new holders. */
 static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old,
                        const struct rl_snapshot *now) {
     for (size_t i = 0; i < now->n; i++) {

@@ -35,11 +35,11 @@ struct kicks {
     struct rl_kick_look look;
     struct rl_kick_notes known;
     int64_t end_ms; /* of the notes that are known, by the loop's clock */
-    bool has_begun; /* what there was at the beginning is known */
+    bool has_begun; /* the notes of before the watch are known */
     bool is_busy, is_wanted, is_closed;
 };
 
-/* What the thread has, apart from what the loop's thread uses. */
+/* What the worker thread uses; it shares nothing with the loop's thread. */
 struct reading {
     uv_work_t work;
     struct kicks *kicks;
@@ -124,7 +124,7 @@ static void open_kicks(struct kicks *kicks, struct rl_session *session,
     look_for_kicks(kicks);
 }
 
-/* From now on nothing is said. What is being asked ends before the session is closed. */
+/* No more events. A pending query ends before the session is closed. */
 static void close_kicks(struct kicks *kicks) {
     kicks->is_closed = true;
 }
@@ -170,7 +170,7 @@ static void stop(struct watch *watch, int exit_status) {
     rl_session_done(&watch->session, 0);
 }
 
-/* Ends it if nobody reads what is written. */
+/* Ends the watch when the reader of its output is gone. */
 static void check_output(struct watch *watch) {
     struct pollfd out = {.fd = STDOUT_FILENO};
     const int error = rl_output_flush();
@@ -194,7 +194,7 @@ static uint64_t voting(const struct watch *watch) {
     return stats.nodes_voting;
 }
 
-/* is_first: nodes that are as they should be are not worth a line then. */
+/* is_first: then healthy nodes get no line. */
 static void look_at_nodes(struct watch *watch, bool is_first) {
     const struct rl_watch_tell tell = {.args = watch->session.args};
     for (size_t i = 0; i < watch->session.args->nodes.n; i++) {
@@ -229,7 +229,7 @@ static void on_change(const struct rl_change *change, void *data) {
     }
 }
 
-/* Whether anybody has it, a permit of it, or reads it. */
+/* Whether anyone holds the lock or a permit of it, or reads it. */
 static bool is_had(const struct rl_snapshot *snapshot) {
     bool is_had = false;
     for (size_t i = 0; i < snapshot->n; i++) {
@@ -238,7 +238,7 @@ static bool is_had(const struct rl_snapshot *snapshot) {
     return is_had;
 }
 
-/* What has changed since the last look that was shown, this one. */
+/* Reports what has changed since the last look, and keeps this one. */
 static void show(struct watched *watched, struct rl_snapshot *now, uint64_t now_ms) {
     const bool is_new = !watched->was_said || !watched->is_known;
     const size_t left_over = watched->seen.left_over;
@@ -345,7 +345,7 @@ static void begin(struct watch *watch) {
     assert(at == watch->n);
 }
 
-/* The looks that are out end with the client, before their memory goes. */
+/* Pending queries end with the client, before their memory is freed. */
 static void end(struct watch *watch) {
     struct rl_session *session = &watch->session;
     uv_close((uv_handle_t *)&watch->timer, NULL);

@@ -167,7 +167,7 @@ static void read_plain(struct rl_tunnel *t) {
     }
 }
 
-/* One event at most of each end. until_ns: UINT64_MAX for ever. */
+/* Handles at most one event of each end. until_ns: UINT64_MAX for ever. */
 static void carry(struct rl_tunnel *t, uint64_t until_ns) {
     uint64_t now_ns = redlock_now_ns();
     struct pollfd polled[] = {
@@ -192,7 +192,7 @@ static void carry(struct rl_tunnel *t, uint64_t until_ns) {
     }
     if (!t->is_over && polled[1].revents != 0) {
         if (t->from < t->to) {
-            t->is_over = true; /* the context has gone before all was sent */
+            t->is_over = true; /* the context was closed before all was sent */
         } else {
             read_plain(t);
         }
@@ -233,7 +233,7 @@ void rl_tunnel_end(struct rl_tunnel *t, char why[RL_TUNNEL_WHY_MAX]) {
 
 /* -- Beginning -- */
 
-/* The context goes on with one end of a pair, under its own number. */
+/* Puts one end of a socket pair in the place of the context's descriptor. */
 static bool take_socket(struct rl_tunnel *t, redisContext *context) {
     int pair[2];
     t->socket = fcntl(context->fd, F_DUPFD_CLOEXEC, 0);

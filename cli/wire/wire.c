@@ -86,7 +86,7 @@ static void break_off(redisContext *context, int error, const char *why) {
     snprintf(context->errstr, sizeof context->errstr, "%s", why);
 }
 
-/* Whether the socket has something before until_ns. */
+/* Waits until the socket is readable. False: it is not before until_ns. */
 static bool is_readable(redisContext *context, uint64_t until_ns) {
     struct pollfd polled = {.fd = context->fd, .events = POLLIN};
     for (;;) {
