@@ -6,8 +6,8 @@
 
 #include "exits.h"
 #include "found.h"
-#include "keys.h"
 #include "say.h"
+#include "token.h"
 #include "tool/utf8.h"
 
 static void on_looked(struct rl_look *look, int status, void *data) {

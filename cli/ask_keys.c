@@ -2,8 +2,8 @@
 #include "ask_keys.h"
 
 #include "exits.h"
-#include "keys.h"
 #include "say.h"
+#include "token.h"
 
 static void on_found(struct rl_found *found, void *session) {
     rl_session_done(session, found->status);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "exits.h"
-#include "output.h"
 #include "plan.h"
 #include "redlock/election.h"
 #include "say.h"

@@ -18,7 +18,6 @@
 #include "kick/kick.h"
 #include "ls/ls.h"
 #include "metrics/metrics.h"
-#include "output.h"
 #include "parse.h"
 #include "queue.h"
 #include "run.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keys.h"
 #include "redlock/semaphore.h"
 #include "say.h"
 #include "session.h"
+#include "token.h"
 #include "tool/utf8.h"
 
 void rl_orphan_init(struct rl_orphan *orphan, const struct rl_args *args, bool is_name) {

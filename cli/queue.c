@@ -11,7 +11,6 @@
 #include "ask_keys.h"
 #include "exits.h"
 #include "found.h"
-#include "output.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

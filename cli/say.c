@@ -2,6 +2,8 @@
 #include "say.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,7 +15,6 @@
 #include <unistd.h>
 
 #include "exits.h"
-#include "output.h"
 #include "tool/utf8.h"
 
 #define MS_PER_S 1000
@@ -208,4 +209,50 @@ const char *rl_say_duration(double ms, char *out, size_t size) {
     int digits = value >= 10 ? 0 : value >= 1 ? 1 : 2;
     snprintf(out, size, "%.*f %s", value > 0 ? digits : 0, value, units[i].name);
     return out;
+}
+
+#define BUFFER_BYTES 65536
+
+static char buffer[BUFFER_BYTES]; /* glibc ignores the size if it is to make one itself */
+static int first_error;
+
+int rl_output_open(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) {
+            continue;
+        }
+        int direction = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (open("/dev/null", direction | O_CLOEXEC) != fd) { /* the lowest that is free */
+            return errno;
+        }
+    }
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    return 0;
+}
+
+int rl_output_flush(void) {
+    if (fflush(stdout) != 0 && first_error == 0) {
+        first_error = errno;
+    }
+    if (ferror(stdout) && first_error == 0) {
+        first_error = EIO; /* more than the buffer was printed at once: the reason is gone */
+    }
+    return first_error;
+}
+
+void rl_output_drop(void) {
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO) {
+        fflush(stdout); /* what is in the buffer goes there */
+        clearerr(stdout);
+        first_error = 0;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+int rl_output_close(void) {
+    int error = rl_output_flush();
+    return error == 0 && fclose(stdout) != 0 ? errno : error;
 }

@@ -35,7 +35,7 @@ int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2
 /* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock that is
  * held then does not stay: its guard process releases it, or it ends with its ttl. */
 void *rl_must_alloc(size_t n, size_t size);
-/* As asprintf(), in the same way. */
+/* As asprintf(), and returns the text; without memory as rl_must_alloc(). */
 char *rl_must_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Room for one item more behind those that are used: items, or what they have been moved to. */
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size);
@@ -69,5 +69,30 @@ void rl_say_wrapped(const char *text, int indent);
 
 /* "8.2 s", "15 min", "0.3 ms": a duration in three digits. */
 const char *rl_say_duration(double ms, char *out, size_t size);
+
+/* The standard descriptors, and stdout in particular: a script must not take an empty token for a
+ * lock.
+ *
+ * Happy path: rl_output_open() first of all; what is printed to stdout is buffered until
+ * rl_output_flush(), so that the errno of a failure is there when it is looked at.
+ *
+ * Failure modes: stdout cannot be written (closed, a full disk): rl_output_flush() returns the
+ * first errno, from then on. One of 0, 1, 2 is closed: whatever is opened next would get its
+ * number; libuv aborts when it closes one of these, and what is meant for stderr would go to a
+ * node. So each is kept open on /dev/null in the direction that it is not used in: its use fails
+ * with EBADF as if it were closed. The command that redlock runs finds it closed. */
+
+/* Returns 0 or an errno. */
+int rl_output_open(void);
+
+/* Writes what was printed to stdout. Returns 0, or the errno of the first failure. */
+int rl_output_flush(void);
+
+/* Whoever read stdout has gone, and that is no failure: what is printed from now on is dropped, and
+ * so is what could not be written. */
+void rl_output_drop(void);
+
+/* As rl_output_flush(), and closes stdout, where a file server may say that its disk is full. */
+int rl_output_close(void);
 
 #endif

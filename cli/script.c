@@ -11,7 +11,6 @@
 
 #include "acquire.h"
 #include "exits.h"
-#include "output.h"
 #include "redlock/semaphore.h"
 #include "say.h"
 #include "session.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "exits.h"
-#include "keys.h"
 #include "say.h"
+#include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

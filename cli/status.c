@@ -9,7 +9,6 @@
 #include "exits.h"
 #include "kick/notes.h"
 #include "line_show.h"
-#include "output.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "output.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

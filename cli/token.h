@@ -30,4 +30,15 @@ const char *rl_token_show(const char *digits, const char *holder, char out[RL_TO
 const char *rl_token_show_permits(const int32_t *slots, size_t n, const char *digits,
                                   const char *holder, char out[RL_TOKEN_TEXT_MAX]);
 
+/* "KEY[,KEY...]" taken apart. In a key \, is a comma and \\ a backslash. */
+struct rl_keys {
+    char *text; /* what items point into */
+    redlock_bytes items[REDLOCK_RESOURCES_MAX];
+    size_t count;
+};
+
+/* Returns NULL, or why not: a clause. rl_keys_free() in any case. */
+const char *rl_keys_parse(struct rl_keys *keys, const char *text);
+void rl_keys_free(struct rl_keys *keys);
+
 #endif

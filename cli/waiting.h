@@ -21,7 +21,7 @@
 
 #include "args.h"
 #include "found.h"
-#include "keys.h"
+#include "token.h"
 
 struct rl_waiting {
     redlock_client *client;

@@ -10,12 +10,11 @@
 
 #include "exits.h"
 #include "found.h"
-#include "keys.h"
 #include "kick/notes.h"
 #include "kick/targets.h"
-#include "output.h"
 #include "say.h"
 #include "session.h"
+#include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

@@ -9,7 +9,6 @@
 #include <uv.h>
 
 #include "exits.h"
-#include "output.h"
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/scan.h"

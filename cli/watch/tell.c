@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "found.h"
-#include "output.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

@@ -11,11 +11,10 @@
 
 #include "ask_keys.h"
 #include "exits.h"
-#include "keys.h"
 #include "kick/notes.h"
-#include "output.h"
 #include "say.h"
 #include "session.h"
+#include "token.h"
 #include "watch/snapshot.h"
 #include "watch/tell.h"
 
