@@ -11,9 +11,9 @@
 #include "exits.h"
 #include "plan.h"
 #include "redlock/election.h"
+#include "report.h"
 #include "say.h"
 #include "session.h"
-#include "tell.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 #include "work.h"
@@ -25,7 +25,7 @@
 struct elect {
     struct rl_session session;
     struct rl_args *args;
-    struct rl_tell tell;
+    struct rl_report report;
     struct rl_work work;
     struct rl_orphan orphan;
     redlock_election *election;
@@ -40,10 +40,10 @@ struct elect {
 
 /* -- What is reported -- */
 
-static void tell_event(const struct elect *elect, const char *event, const char *leader,
-                       uint64_t fence, const char *message) {
-    tool_json_line(elect->tell.file, JSON_TEXT("event", event),
-                   JSON_TEXT("election", elect->tell.keys), JSON_TEXT("leader", leader),
+static void report_event(const struct elect *elect, const char *event, const char *leader,
+                         uint64_t fence, const char *message) {
+    tool_json_line(elect->report.file, JSON_TEXT("event", event),
+                   JSON_TEXT("election", elect->report.keys), JSON_TEXT("leader", leader),
                    JSON_TEXT("candidate", redlock_election_candidate(elect->election)),
                    JSON_IF(fence != 0, JSON_INT("fence", fence)),
                    JSON_IF(message != NULL, JSON_TEXT("message", message)));
@@ -66,14 +66,14 @@ static void on_leader(redlock_election *election, const char *leader, void *data
         tool_utf8_clean(leader, strlen(leader), shown, sizeof shown);
     }
     if (elect->args->json) {
-        tell_event(elect, "leader", leader, 0, NULL);
+        report_event(elect, "leader", leader, 0, NULL);
     } else if (elect->args->child == NULL) {
         bool we_lead = leader != NULL && redlock_election_is_leader(election);
         show_fence(election, we, sizeof we);
         printf("%s leads%s%s%s\n", shown, we_lead ? " (we" : "", we_lead ? we : "",
                we_lead ? ")" : "");
     } else if (elect->args->verbose || !(elect->args->quiet || elect->is_leading)) {
-        rl_say("%s: %s leads", elect->tell.keys, shown);
+        rl_say("%s: %s leads", elect->report.keys, shown);
     }
     int error = elect->args->child == NULL ? rl_output_flush() : 0;
     if (error != 0) {
@@ -103,7 +103,7 @@ static void start(struct elect *elect);
 /* We do not lead, or not any more. */
 static void wait_on(struct elect *elect) {
     elect->is_leading = false;
-    rl_waiting_begin(&elect->session.waiting, elect->session.client, elect->tell.keys, NULL);
+    rl_waiting_begin(&elect->session.waiting, elect->session.client, elect->report.keys, NULL);
 }
 
 /* The leadership that was reported as lost is over now. */
@@ -121,7 +121,7 @@ static void on_end(struct rl_work *work, int status, void *data) {
     (void)work;
     elect->is_working = false;
     rl_work_close(&elect->work);
-    rl_tell_ended(&elect->tell, status);
+    rl_report_ended(&elect->report, status);
     if (!elect->is_lost || elect->session.caught != 0) {
         elect->is_ending = true;
         rl_session_done(&elect->session, elect->is_lost ? RL_EXIT_LOST : status);
@@ -137,11 +137,11 @@ static void on_end(struct rl_work *work, int status, void *data) {
     }
 }
 
-static void tell_lost(const struct elect *elect, const char *message) {
+static void report_lost(const struct elect *elect, const char *message) {
     if (elect->args->json) {
-        tell_event(elect, "lost", NULL, 0, message);
+        report_event(elect, "lost", NULL, 0, message);
     } else {
-        rl_say("%s: the leadership was lost: %s%s", elect->tell.keys, rl_tell_cause(message),
+        rl_say("%s: the leadership was lost: %s%s", elect->report.keys, rl_report_cause(message),
                elect->is_working ? "; the command is terminated" : "");
     }
 }
@@ -150,10 +150,10 @@ static void tell_lost(const struct elect *elect, const char *message) {
 static void on_due(void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
-    char message[RL_TELL_MAX];
+    char message[RL_REPORT_MAX];
     elect->is_lost = elect->is_kept = true;
     redlock_election_message(elect->election, sentence, sizeof sentence);
-    tell_lost(elect, rl_tell_not_renewed(sentence, message));
+    report_lost(elect, rl_report_not_renewed(sentence, message));
 }
 
 static void start(struct elect *elect) {
@@ -171,7 +171,7 @@ static void start(struct elect *elect) {
                                       .valid_until_ns = valid_until_ns(elect),
                                       .grace_ms = rl_args_grace_ms(elect->args),
                                       .is_guarded = true,
-                                      .tell = &elect->tell,
+                                      .report = &elect->report,
                                       .on_due = on_due,
                                       .on_end = on_end,
                                       .data = elect,
@@ -201,12 +201,12 @@ static void on_elected(redlock_election *election, int status, void *data) {
     elect->is_leading = true;
     rl_waiting_end(&elect->session.waiting);
     if (elect->args->json) {
-        tell_event(elect, "elected", redlock_election_candidate(election),
-                   redlock_election_fence(election), NULL);
+        report_event(elect, "elected", redlock_election_candidate(election),
+                     redlock_election_fence(election), NULL);
     } else if (elect->args->verbose) {
         char fence[48];
         show_fence(election, fence, sizeof fence);
-        rl_say("%s: elected as %s%s", elect->tell.keys, redlock_election_candidate(election),
+        rl_say("%s: elected as %s%s", elect->report.keys, redlock_election_candidate(election),
                fence);
     }
     if (elect->args->child != NULL && !elect->is_working) {
@@ -220,7 +220,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
     const char *message = redlock_election_message(election, sentence, sizeof sentence);
     wait_on(elect);
     if (status == REDLOCK_ERR_SYSTEM) {
-        rl_say("%s: %s", elect->tell.keys, message);
+        rl_say("%s: %s", elect->report.keys, message);
         elect->is_ending = true;
         if (!elect->is_working) {
             rl_session_done(&elect->session, RL_EXIT_SYSTEM);
@@ -229,7 +229,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
     }
     elect->is_kept = false;
     if (!elect->is_lost) {
-        tell_lost(elect, message);
+        report_lost(elect, message);
     }
     if (elect->is_working) {
         elect->is_lost = true;
@@ -355,7 +355,7 @@ int rl_cmd_elect(struct rl_args *args) {
     bool has_command = args->child != NULL;
     int status = check_words(args);
     elect->args = args;
-    elect->tell = (struct rl_tell){
+    elect->report = (struct rl_report){
         .args = args, .file = has_command ? stderr : stdout, .keys = args->words[0]};
     status = status == 0 ? rl_plan_begin(args, &elect->orphan, true) : status;
     status = status == 0 ? rl_session_open(&elect->session, args) : status;

@@ -90,7 +90,7 @@ extern const char rl_guard_not_ready[];
 /* Waits until the guard is ready. Returns NULL, or why there is none: a clause. */
 const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *plan,
                            const struct rl_guard_word *word);
-/* False: it was not told. If it is dead or stopped SIGCHLD says so, too. */
+/* False: it did not get the message. If it is dead or stopped, SIGCHLD says so, too. */
 bool rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word);
 /* Whether it is there, neither ended nor stopped. */
 bool rl_guard_is_awake(const struct rl_guard *guard);

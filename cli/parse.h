@@ -8,9 +8,9 @@
  * $XDG_CONFIG_HOME/redlock/redlock.conf (~/.config) and /etc/redlock.conf. tool/config.h reads it.
  *
  * Failure modes: a sentence on stderr that names the option, or file and line, and says what to
- * write instead; exit status RL_EXIT_USAGE, of a file RL_EXIT_CONFIG. Nothing was done then. A file
- * that was asked for must be there. One that others can read although it has a password in it is
- * told, and used.
+ * write instead; exit status RL_EXIT_USAGE, for a file RL_EXIT_CONFIG; nothing was done. A file
+ * that was asked for must exist. A file with a password that others can read is used, with a
+ * warning.
  *
  * What follows "--" is the command to run, and is never looked at. What precedes it may have
  * options and words in any order. */

@@ -15,9 +15,9 @@
 #include "kick/notes.h"
 #include "plan.h"
 #include "redlock/semaphore.h"
+#include "report.h"
 #include "say.h"
 #include "session.h"
-#include "tell.h"
 #include "token.h"
 #include "tool/number.h"
 #include "tool/utf8.h"
@@ -26,7 +26,7 @@
 struct run {
     struct rl_session session;
     struct rl_args *args;
-    struct rl_tell tell;
+    struct rl_report report;
     struct rl_work work;
     struct rl_orphan orphan;
     redlock_lock *lock;
@@ -92,18 +92,19 @@ static bool is_of(const struct rl_kick_note *note, const char *token, bool reads
                                   : reads && strcmp(note->what, "readers") == 0;
 }
 
-static void tell_kick(struct rl_session *session, const struct rl_tell *tell, const char *token) {
+static void report_kick(struct rl_session *session, const struct rl_report *report,
+                        const char *token) {
     struct rl_keys keys;
     struct rl_kick_notes notes = {0};
     char said[RL_KICK_SAY_MAX];
-    const bool is_parsed = rl_keys_parse(&keys, tell->keys) == NULL;
+    const bool is_parsed = rl_keys_parse(&keys, report->keys) == NULL;
     for (size_t i = 0; is_parsed && i < keys.count; i++) {
         if (has_notes(session, keys.items[i])) {
             rl_kick_notes_read(session->args, keys.items[i], &notes);
         }
         for (size_t j = 0; j < notes.n; j++) { /* the newest first */
             if (is_of(&notes.notes[j], token, session->args->shared)) {
-                rl_tell_kicked(tell, rl_kick_note_say(&notes.notes[j], said));
+                rl_report_kicked(report, rl_kick_note_say(&notes.notes[j], said));
                 rl_keys_free(&keys);
                 return;
             }
@@ -120,11 +121,11 @@ static void lose(struct run *run, int status, const char *message) {
     }
     run->is_lost = true;
     run->is_gone = status == REDLOCK_ERR_LOST;
-    rl_tell_lost(&run->tell, status, message,
-                 !run->has_started   ? "the command is not started"
-                 : !run->is_working  ? "the command has ended"
-                 : run->ignores_loss ? "the command goes on without it"
-                                     : "the command is terminated");
+    rl_report_lost(&run->report, status, message,
+                   !run->has_started   ? "the command is not started"
+                   : !run->is_working  ? "the command has ended"
+                   : run->ignores_loss ? "the command goes on without it"
+                                       : "the command is terminated");
 }
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
@@ -140,14 +141,15 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
 static void on_due(void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;
-    char message[RL_TELL_MAX];
-    lose(run, REDLOCK_ERR_EXPIRED,
-         rl_tell_not_renewed(redlock_lock_message(run->lock, sentence, sizeof sentence), message));
+    char message[RL_REPORT_MAX];
+    lose(
+        run, REDLOCK_ERR_EXPIRED,
+        rl_report_not_renewed(redlock_lock_message(run->lock, sentence, sizeof sentence), message));
 }
 
 static void on_renew(redlock_lock *lock, int status, void *data) {
     struct run *run = data;
-    rl_tell_renewed(&run->tell, status, redlock_lock_remaining_ms(lock));
+    rl_report_renewed(&run->report, status, redlock_lock_remaining_ms(lock));
     if (run->is_working) {
         rl_work_renewed(&run->work, redlock_lock_valid_until_ns(lock));
     }
@@ -157,7 +159,7 @@ static void on_end(struct rl_work *work, int status, void *data) {
     struct run *run = data;
     (void)work;
     run->is_working = false;
-    rl_tell_ended(&run->tell, status);
+    rl_report_ended(&run->report, status);
     rl_session_done(&run->session, status);
 }
 
@@ -166,7 +168,7 @@ static struct rl_work_plan plan_of(struct run *run) {
                                  .argv = run->args->child,
                                  .grace_ms = rl_args_grace_ms(run->args),
                                  .is_guarded = !run->ignores_loss,
-                                 .tell = &run->tell,
+                                 .report = &run->report,
                                  .on_due = on_due,
                                  .on_end = on_end,
                                  .data = run,
@@ -205,27 +207,27 @@ static bool acquire(struct run *run, int *exit_status) {
 }
 
 static void note_slots(struct run *run) {
-    run->tell.n_slots = 0;
+    run->report.n_slots = 0;
     for (int64_t i = 0; run->args->permits != 0 && i < run->args->take; i++) {
-        run->tell.slots[run->tell.n_slots++] = redlock_lock_slot(run->lock, (size_t)i);
+        run->report.slots[run->report.n_slots++] = redlock_lock_slot(run->lock, (size_t)i);
     }
 }
 
 static int work(struct run *run) {
-    char slots[RL_TELL_SLOTS_MAX];
+    char slots[RL_REPORT_SLOTS_MAX];
     struct rl_variables variables;
     char token[RL_TOKEN_TEXT_MAX];
     rl_token_show(redlock_lock_token(run->lock), run->holder, token);
     uint64_t fence = redlock_lock_fence(run->lock);
     note_slots(run);
-    rl_tell_acquired(&run->tell, token, fence, redlock_lock_remaining_ms(run->lock));
+    rl_report_acquired(&run->report, token, fence, redlock_lock_remaining_ms(run->lock));
     rl_plan_variables(&variables, run->args->words[0], token, redlock_lock_remaining_ms(run->lock),
-                      fence, run->tell.n_slots > 0 ? rl_tell_slots(&run->tell, slots) : NULL);
+                      fence, run->report.n_slots > 0 ? rl_report_slots(&run->report, slots) : NULL);
     struct rl_work_plan plan = plan_of(run);
     plan.variables = (const char *const *)variables.list;
     plan.valid_until_ns = redlock_lock_valid_until_ns(run->lock);
     plan.token = redlock_lock_token(run->lock);
-    memcpy(plan.slots, run->tell.slots, sizeof plan.slots);
+    memcpy(plan.slots, run->report.slots, sizeof plan.slots);
     int status = rl_work_start(&run->work, &plan);
     rl_plan_variables_free(&variables);
     if (status != 0) {
@@ -248,14 +250,14 @@ static int release(struct run *run, int exit_status) {
     rl_work_close(&run->work);
     status = status == 0 ? rl_session_wait(&run->session) : status;
     if (run->is_gone) {
-        tell_kick(&run->session, &run->tell, redlock_lock_token(run->lock));
+        report_kick(&run->session, &run->report, redlock_lock_token(run->lock));
     }
     if (run->is_lost) {
         status = REDLOCK_ERR_LOST; /* if it was still ours, the next holder has it at once */
     }
     if (status != REDLOCK_ERR_LOST) {
-        rl_tell_released(&run->tell, status,
-                         redlock_lock_message(run->lock, sentence, sizeof sentence));
+        rl_report_released(&run->report, status,
+                           redlock_lock_message(run->lock, sentence, sizeof sentence));
         return exit_status;
     }
     return run->ignores_loss ? exit_status : RL_EXIT_LOST;
@@ -293,7 +295,7 @@ static int rounds(struct run *run) {
             bool can_start = redlock_lock_is_valid(run->lock);
             exit_status = release(run, can_start ? work(run) : RL_EXIT_LOST);
         } else if (run->session.caught == 0) {
-            rl_tell_refused(&run->tell, run->session.outcome, run->session.why_not);
+            rl_report_refused(&run->report, run->session.outcome, run->session.why_not);
         }
     } while (pause_and_go_on(run, exit_status));
     return exit_status;
@@ -306,7 +308,7 @@ int rl_cmd_run(struct rl_args *args) {
     run->args = args;
     run->ignores_loss = args->on_lost == RL_ON_LOST_IGNORE;
     if (status == 0) {
-        run->tell = (struct rl_tell){.args = args, .file = stderr, .keys = args->words[0]};
+        run->report = (struct rl_report){.args = args, .file = stderr, .keys = args->words[0]};
         snprintf(run->holder, sizeof run->holder, "%s", args->holder != NULL ? args->holder : "");
         if (args->holder == NULL) {
             rl_session_holder((long)getpid(), run->holder, sizeof run->holder);

@@ -170,7 +170,7 @@ static void say_refused(const struct rl_session *session, const redlock_event *e
     }
 }
 
-static void tell(const redlock_event *event) {
+static void report_password(const redlock_event *event) {
     assert(event->node != NULL);
     tool_json_line(stderr, JSON_TEXT("event", "password"), JSON_TEXT("node", event->node),
                    JSON_TEXT("status", redlock_err_name(event->status)));
@@ -183,7 +183,7 @@ static void report_rotation(const struct rl_session *session, const redlock_even
     }
     const struct rl_args *args = session->args;
     if (args->json && (args->command == RL_CMD_RUN || args->command == RL_CMD_ELECT)) {
-        tell(event);
+        report_password(event);
     } else if (is_refused) {
         say_refused(session, event);
     } else if (args->verbose) {

@@ -159,10 +159,10 @@ static void replace_guard(struct rl_work *work, bool is_stopped) {
     rl_guard_stop(&work->guard);
     work->brief_guards = is_brief ? work->brief_guards + 1 : 0;
     if (work->brief_guards < BRIEF_GUARDS_MAX && (why = start_guard(work)) == NULL) {
-        rl_tell_guard(work->plan.tell, is_stopped ? "stopped" : "killed", NULL);
+        rl_report_guard(work->plan.report, is_stopped ? "stopped" : "killed", NULL);
         return;
     }
-    rl_tell_guard(work->plan.tell, is_stopped ? "stopped" : "killed", why);
+    rl_report_guard(work->plan.report, is_stopped ? "stopped" : "killed", why);
     if (!work->is_ending) {
         work->is_unguarded = true;
         rl_work_lost(work);

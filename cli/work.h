@@ -49,8 +49,8 @@
 #include "child.h"
 #include "guard.h"
 #include "orphan.h"
+#include "report.h"
 #include "signals.h"
-#include "tell.h"
 #include "terminal.h"
 
 /* How long before the end of validity each step comes: on_due with SIGTERM, then SIGKILL, then the
@@ -70,7 +70,7 @@ struct rl_work_plan {
     uint64_t valid_until_ns;
     int64_t grace_ms;
     bool is_guarded; /* ends with the lock; false for --on-lost=ignore */
-    const struct rl_tell *tell;
+    const struct rl_report *report;
     void (*on_due)(void *data); /* it was not renewed in time, the command is about to be ended */
     rl_work_cb on_end;
     void *data;

@@ -1,5 +1,5 @@
-/* The client that is tried: a process that acquires, extends and releases as told, one request a
- * line. docs/protocol.md, "redlock conform", has its lines.
+/* The client that is tried: a process that acquires, extends and releases as requested, a line for
+ * each. docs/protocol.md, "redlock conform", has its lines.
  *
  * Happy path: rl_player_start(); it says "ready"; rl_player_ask(), and the loop runs until
  * player->answered.

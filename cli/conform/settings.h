@@ -21,7 +21,7 @@ struct rl_conform {
 extern const struct tool_option rl_conform_table[];
 extern const size_t rl_conform_table_size;
 
-/* Story number i, in the order in which they are told, and its name; NULL: there are no more. */
+/* Story number i, in the order in which they are played, and its name; NULL: there are no more. */
 const struct rl_story *rl_story(size_t i);
 const char *rl_conform_story(size_t i);
 

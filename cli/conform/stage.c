@@ -243,7 +243,7 @@ static bool has_heard(struct rl_stage *s, void *data) {
     return rl_stage_has_heard(s, *(int *)data);
 }
 
-static void tell(struct rl_stage *s, int who, const char *request) {
+static void ask(struct rl_stage *s, int who, const char *request) {
     if (!s->is_decided) {
         rl_player_ask(&s->players[who], request);
     }
@@ -254,7 +254,7 @@ void rl_stage_tell_acquire(struct rl_stage *s, int who, const char *key, int64_t
     char request[RL_PLAYER_LINE_MAX];
     snprintf(request, sizeof request, "acquire %s %llu %d", key,
              (unsigned long long)rl_stage_ms(s, ttl_ms), tries);
-    tell(s, who, request);
+    ask(s, who, request);
 }
 
 bool rl_stage_hear(struct rl_stage *s, int who) {
@@ -287,14 +287,14 @@ bool rl_stage_extend(struct rl_stage *s, int who, const char *key, int64_t ttl_m
     char request[RL_PLAYER_LINE_MAX];
     snprintf(request, sizeof request, "extend %s %llu", key,
              (unsigned long long)rl_stage_ms(s, ttl_ms));
-    tell(s, who, request);
+    ask(s, who, request);
     return rl_stage_hear(s, who);
 }
 
 bool rl_stage_release(struct rl_stage *s, int who, const char *key) {
     char request[RL_PLAYER_LINE_MAX];
     snprintf(request, sizeof request, "release %s", key);
-    tell(s, who, request);
+    ask(s, who, request);
     return rl_stage_hear(s, who);
 }
 

@@ -15,8 +15,8 @@
 #include "say.h"
 #include "session.h"
 #include "token.h"
+#include "watch/report.h"
 #include "watch/snapshot.h"
-#include "watch/tell.h"
 
 #define SAME_MS 100 /* two looks at one end */
 
@@ -30,7 +30,7 @@
  * began is not said. */
 struct kicks {
     struct rl_session *session;
-    const struct rl_watch_tell *tell;
+    const struct rl_watch_report *report;
     struct rl_kick_look look;
     struct rl_kick_notes known;
     int64_t end_ms; /* of the notes that are known, by the loop's clock */
@@ -48,7 +48,7 @@ struct reading {
 
 static void read_notes(uv_work_t *work) {
     struct reading *reading = work->data;
-    rl_kick_notes_read(&reading->args, reading->kicks->tell->key, &reading->found);
+    rl_kick_notes_read(&reading->args, reading->kicks->report->key, &reading->found);
 }
 
 static bool is_known(const struct rl_kick_notes *known, const struct rl_kick_note *note) {
@@ -78,7 +78,7 @@ static void on_read(uv_work_t *work, int status) {
     for (size_t i = reading->found.n; tells && i > 0; i--) { /* the oldest first */
         const struct rl_kick_note *note = &reading->found.notes[i - 1];
         if (!is_known(&kicks->known, note)) {
-            rl_watch_tell_kicked(kicks->tell, note);
+            rl_watch_report_kicked(kicks->report, note);
         }
     }
     if (status == 0 && reading->found.n > 0) {
@@ -114,12 +114,12 @@ static void look_for_kicks(struct kicks *kicks) {
     }
     kicks->is_busy =
         rl_kick_look_ask(&kicks->look, kicks->session->client, kicks->session->args->nodes.n,
-                         kicks->tell->key, on_looked, kicks) == 0;
+                         kicks->report->key, on_looked, kicks) == 0;
 }
 
 static void open_kicks(struct kicks *kicks, struct rl_session *session,
-                       const struct rl_watch_tell *tell) {
-    *kicks = (struct kicks){.session = session, .tell = tell};
+                       const struct rl_watch_report *report) {
+    *kicks = (struct kicks){.session = session, .report = report};
     look_for_kicks(kicks);
 }
 
@@ -139,7 +139,7 @@ struct watch;
 /* One key. */
 struct watched {
     struct watch *watch;
-    struct rl_watch_tell tell;
+    struct rl_watch_report report;
     uv_timer_t timer;
     struct rl_found found;
     struct rl_snapshot seen; /* what was said last */
@@ -195,14 +195,14 @@ static uint64_t voting(const struct watch *watch) {
 
 /* is_first: then healthy nodes get no line. */
 static void look_at_nodes(struct watch *watch, bool is_first) {
-    const struct rl_watch_tell tell = {.args = watch->session.args};
+    const struct rl_watch_report report = {.args = watch->session.args};
     for (size_t i = 0; i < watch->session.args->nodes.n; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         redlock_client_node(watch->session.client, i, &info);
         const int before = watch->states[i], now = state_of(&info);
         watch->states[i] = now;
         if (is_first ? !info.voting : before != now) {
-            rl_watch_tell_node(&tell, &info, voting(watch));
+            rl_watch_report_node(&report, &info, voting(watch));
         }
     }
 }
@@ -222,7 +222,7 @@ static void look_in(struct watched *watched, uint64_t ms) {
 
 static void on_change(const struct rl_change *change, void *data) {
     struct watched *watched = data;
-    rl_watch_tell_change(&watched->tell, change);
+    rl_watch_report_change(&watched->report, change);
     if (change->type == RL_CHANGE_RELEASED || change->type == RL_CHANGE_HANDED_OVER) {
         look_for_kicks(&watched->kicks);
     }
@@ -244,7 +244,7 @@ static void show(struct watched *watched, struct rl_snapshot *now, uint64_t now_
     rl_changes(&watched->seen, now, (int64_t)(now_ms - watched->looked_ms), on_change, watched);
     const bool is_odd = now->left_over > 0 && left_over == 0;
     if (!is_had(now) && (is_new || is_odd)) {
-        rl_watch_tell_free(&watched->tell, now->left_over);
+        rl_watch_report_free(&watched->report, now->left_over);
     }
     rl_snapshot_free(&watched->seen);
     watched->seen = *now;
@@ -261,7 +261,7 @@ static uint64_t take(struct watched *watched) {
     struct rl_snapshot now;
     if (found->status != 0) {
         if (watched->is_known || !watched->was_said) {
-            rl_watch_tell_unknown(&watched->tell, found->look.answered);
+            rl_watch_report_unknown(&watched->report, found->look.answered);
         }
         watched->was_said = true;
         watched->is_known = false;
@@ -299,7 +299,7 @@ static void on_timer(uv_timer_t *timer) {
     const struct rl_found_parts parts = {.line = true,
                                          .permits = watched->is_semaphore || looks_for_permits};
     const int status = rl_found_ask(&watched->found, session->client, session->args->nodes.n,
-                                    watched->tell.key, parts, on_found, watched);
+                                    watched->report.key, parts, on_found, watched);
     watched->is_looking = status == 0;
     if (status != 0) {
         stop(watched->watch, rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status)));
@@ -333,8 +333,8 @@ static void begin(struct watch *watch) {
         for (size_t j = 0; j < watch->words[i].count; j++) {
             struct watched *watched = &watch->items[at++];
             watched->watch = watch;
-            watched->tell = (struct rl_watch_tell){session->args, watch->words[i].items[j]};
-            open_kicks(&watched->kicks, session, &watched->tell);
+            watched->report = (struct rl_watch_report){session->args, watch->words[i].items[j]};
+            open_kicks(&watched->kicks, session, &watched->report);
             uv_timer_init(&session->loop, &watched->timer);
             watched->timer.data = watched;
             watched->looked_ms = uv_now(&session->loop);

@@ -5,27 +5,27 @@
  * and with --json an object each.
  *
  * Failure modes: stdout cannot be written: rl_output_flush() says so to whom asks next. */
-#ifndef RL_CLI_WATCH_TELL_H
-#define RL_CLI_WATCH_TELL_H
+#ifndef RL_CLI_WATCH_REPORT_H
+#define RL_CLI_WATCH_REPORT_H
 
 #include "args.h"
 #include "kick/note.h"
 #include "watch/snapshot.h"
 
-struct rl_watch_tell {
+struct rl_watch_report {
     const struct rl_args *args;
     redlock_bytes key; /* of the events that are of one */
 };
 
-void rl_watch_tell_change(const struct rl_watch_tell *tell, const struct rl_change *change);
+void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change);
 
 /* What there is when nobody holds it: at the beginning, and after what nobody could say. */
-void rl_watch_tell_free(const struct rl_watch_tell *tell, size_t left_over);
+void rl_watch_report_free(const struct rl_watch_report *report, size_t left_over);
 /* Fewer nodes answer than a quorum. */
-void rl_watch_tell_unknown(const struct rl_watch_tell *tell, size_t answered);
-void rl_watch_tell_kicked(const struct rl_watch_tell *tell, const struct rl_kick_note *note);
+void rl_watch_report_unknown(const struct rl_watch_report *report, size_t answered);
+void rl_watch_report_kicked(const struct rl_watch_report *report, const struct rl_kick_note *note);
 /* Of no key. voting: how many nodes can vote now. */
-void rl_watch_tell_node(const struct rl_watch_tell *tell, const redlock_node_info *info,
-                        uint64_t voting);
+void rl_watch_report_node(const struct rl_watch_report *report, const redlock_node_info *info,
+                          uint64_t voting);
 
 #endif
