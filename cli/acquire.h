@@ -1,7 +1,8 @@
-/* One acquire, as the options say: waited for, interrupted, and its failure in a sentence.
+/* One acquire, as the options ask for it: how it waits, how a signal interrupts it, and how a
+ * failure is reported.
  *
- * Failure modes: another has the lock, which is said with his name; too few nodes answer; a signal
- * came: then the lock is given back if it was granted. */
+ * Failure modes: another client has the lock, and is named; too few nodes answer; a signal
+ * arrived, after which a lock that was granted is released. */
 #ifndef RL_CLI_ACQUIRE_H
 #define RL_CLI_ACQUIRE_H
 

@@ -1,4 +1,4 @@
-/* What redlock(1) was asked to do, as data: filled in by parse.h, and what follows from it. */
+/* The command line as data, filled in by parse.h, and values derived from it. */
 #ifndef RL_CLI_ARGS_H
 #define RL_CLI_ARGS_H
 

@@ -1,8 +1,8 @@
-/* The commands that ask the nodes for each of several keys, one after the other, and show what was
+/* For commands that take several keys: asks the nodes for each key in turn, and shows what was
  * found.
  *
- * Failure modes: a key that cannot be one, and nodes that cannot be asked, end it with a sentence.
- * SIGINT and the like end it before the next key. */
+ * Failure modes: a malformed key, or nodes that cannot be asked, end the command with a message.
+ * SIGINT, SIGTERM and SIGHUP end it before the next key. */
 #ifndef RL_CLI_ASK_KEYS_H
 #define RL_CLI_ASK_KEYS_H
 

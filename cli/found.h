@@ -1,11 +1,11 @@
 /* All that the nodes know of one key: who holds it, who reads it, who has which permit, who waits.
  *
- * Happy path: rl_found_ask(); the nodes are asked for all of it at once, and for the readers when
- * one of them says that there are any. Then the callback runs.
+ * Happy path: rl_found_ask(); all queries go out at once; the one for readers follows if a node
+ * reports any. The callback runs when all have been answered.
  *
- * Failure modes: `status` is that of the question who holds it, which all nodes are asked; the
- * parts say for themselves whether they are known. A part that could not be asked for (no memory)
- * is not known. What is found is over when it is shown, and each part is of another moment. */
+ * Failure modes: `status` is that of the query for the holder. Each other part has a flag of its
+ * own that says whether it is known; without memory for its query it is not. The parts are not of
+ * one moment, and may be outdated when they are shown. */
 #ifndef RL_CLI_FOUND_H
 #define RL_CLI_FOUND_H
 
@@ -18,12 +18,11 @@
 #include "redlock/token.h"
 #include "token.h"
 
-/* One look at one key: what every node has under it, and who holds it by the quorum's word.
+/* What each node has under a key, and who holds it according to a quorum.
  *
- * Happy path: rl_look_at(); the callback runs when the nodes have answered, and the look is filled
- * in.
+ * Happy path: rl_look_at(); the nodes answer, the struct is filled in, and the callback runs.
  *
- * Failure modes: those of redlock_query_holder(). What a look shows is over when it is shown. */
+ * Failure modes: those of redlock_query_holder(). The result may be outdated when it is shown. */
 
 #define RL_LOOK_VALUE_MAX 128 /* of a holder's name, or of a value that is not of our kind */
 #define RL_LOOK_NAME_MAX (RL_LOOK_VALUE_MAX + 48)
@@ -33,7 +32,7 @@
 struct rl_look;
 typedef void (*rl_look_cb)(struct rl_look *look, int status, void *data);
 
-/* The strings of the sights are copied, they end with the query's callback. */
+/* The nodes' strings are copies, since the query's own end with its callback. */
 struct rl_look {
     redlock_client *client;
     rl_look_cb on_done;
@@ -77,19 +76,19 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *n
 /* Who holds it. Returns out. */
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);
 
-/* Why one who would read waits while others read: what follows on "held by readers", or "". */
+/* Why a reader has to wait while others read, to be appended to "held by readers"; or "". */
 const char *rl_look_next(const struct rl_look *look);
 
-/* "held by web1:4711 for another 25 s". A lock of another library is named by its value; readers
- * are "readers"; a key that is no lock and in the way is named, too. False: none of these. */
+/* "held by web1:4711 for another 25 s". A lock of another library is named by its value, readers
+ * as "readers"; so is a key that is in the way and no lock. False: there is nothing to name. */
 bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
 
-/* What stands in the way of `take` of so many permits: neither who holds the slots nor who comes
- * first is asked. True, as there is always something to say. */
+/* Why `take` of so many permits are not to be had. The nodes are not asked who holds the slots
+ * or who is first in line. Always true. */
 bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]);
 
-/* Who waits for a key, to have it alone or to read it, or for permits of it, as the nodes report
- * it: the clients in line, the next one first.
+/* The clients that wait for a key, exclusively or to read it, or for permits of it, as the nodes
+ * report them, the next one first.
  *
  * Failure modes: those of redlock_query_waiters() and redlock_query_permit_waiters(). A node that
  * forbids the commands of a line is named by `refused`. A line may have moved on when it is
@@ -120,7 +119,7 @@ struct rl_line {
     } places[2 * RL_LINE_MAX];
 };
 
-/* How many wait to have it alone, and to read: with those that are not listed. */
+/* How many wait for it exclusively, and to read it, including those that are not listed. */
 void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading);
 
 /* Who stands there: a name, or "no name (client 0123456789abcdef)". Returns out. */
@@ -171,9 +170,9 @@ struct rl_permits {
     } slots[REDLOCK_PERMITS_MAX];
 };
 
-/* Whether there are notes of kicks of a name, and how long they live, asked for on the connections
- * that a client has: a look at their key, which costs a node one script. What they say is in
- * notes.h, and takes connections of its own.
+/* Whether there are notes of kicks of a name, and how long they live. Asking for their key uses
+ * the client's connections and costs each node one script; reading the notes takes connections of
+ * its own (notes.h).
  *
  * Failure modes: those of redlock_query_holder(). The key of a name of more than 1005
  * bytes is longer than a resource may be (REDLOCK_ERR_INVALID): as if there were no notes. */
@@ -219,7 +218,7 @@ struct rl_found_parts {
 int rl_found_ask(struct rl_found *found, redlock_client *client, size_t n_nodes, redlock_bytes key,
                  struct rl_found_parts parts, rl_found_cb on_done, void *data);
 
-/* Whether anything is there of a lock, or of a semaphore. */
+/* Whether the nodes know anything of a lock, or of a semaphore, with this key. */
 bool rl_found_has_lock(const struct rl_found *found);
 bool rl_found_has_permits(const struct rl_found *found);
 

@@ -1,8 +1,8 @@
-/* The lists of those who wait for a key, below its holder, as redlock status shows them. The table
- * of all that is known of them is queue.h.
+/* The lists of waiting clients that redlock status shows below the holder. The full table is
+ * that of redlock queue (queue.h).
  *
- * Failure modes: more wait than are listed: the others are counted. A place at another node than
- * the first one's is named. */
+ * Failure modes: clients that are not listed are counted. A client that waits at another node
+ * than the first one has that node named. */
 #ifndef RL_CLI_LINE_SHOW_H
 #define RL_CLI_LINE_SHOW_H
 

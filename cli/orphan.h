@@ -1,5 +1,5 @@
-/* What becomes of a lock whose redlock was killed: its guard process, which has ended the command,
- * gives it back, so that the next holder need not wait for the rest of the ttl.
+/* Releases the lock of a redlock that was killed: the guard process does it once it has ended
+ * the command, so that the next holder need not wait for the ttl.
  *
  * Happy path: a new client on a new loop, since a client of before the fork() cannot be used; a
  * release by the token; one sentence.

@@ -1,5 +1,5 @@
-/* What run and elect have in common: what is checked and set before, and what the command finds in
- * its environment. */
+/* What run and elect share: the checks and settings before they begin, and the command's
+ * environment. */
 #ifndef RL_CLI_PLAN_H
 #define RL_CLI_PLAN_H
 

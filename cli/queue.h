@@ -8,8 +8,8 @@
  *       2      exclusive  3.1 s    2026-11-23 02:31:16  web2:4148    gone
  *       -      to read    2.0 s    2026-11-23 02:31:17  web3:12
  *
- * Happy path: the nodes are asked for the line (found.h), and those that have one for who of it
- * still listens: a client that waits does, as a turn is a message.
+ * Happy path: the nodes are asked for the line (found.h), and those that have one are asked
+ * which of its clients still listen: a waiting client does, since its turn comes as a message.
  *
  * Failure modes: the home of the line does not answer, or another node keeps it for now, or clients
  * stand in lines of several nodes: each has a sentence. Whether a place's client still listens may

@@ -6,9 +6,9 @@
  * rl_session_wait() runs the loop until the callback of the call before it has come.
  *
  * Failure modes: the client cannot be opened (a bad URL: RL_EXIT_USAGE); too few nodes answer,
- * which is no end here: who waits for a lock also waits for nodes. SIGINT, SIGTERM or SIGHUP
- * while an acquire is waited for cancel it, so that no key stays behind; session->caught is the
- * signal. */
+ * which is no error here: a client that waits for a lock waits for nodes as well. SIGINT, SIGTERM
+ * or SIGHUP while an acquire is waited for cancel it, so that no key stays behind; session->caught
+ * is the signal. */
 #ifndef RL_CLI_SESSION_H
 #define RL_CLI_SESSION_H
 

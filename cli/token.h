@@ -1,9 +1,9 @@
 /* A token as redlock(1) prints and reads it: the 40 hex digits, and behind a colon the holder's
- * name that it was stored with. Both are needed to extend or release it: the nodes compare the
- * whole. Of permits of a semaphore it begins with the slots, "0,3@", which a token alone does not
- * tell.
+ * name that it was stored with. Both are needed to extend or release it, since the nodes compare
+ * the whole value. A token of permits begins with the slots, "0,3@", which the digits do not
+ * contain.
  *
- * Failure modes: what is no token is refused with a sentence, before anything is sent. */
+ * Failure modes: a malformed token is refused with a message before anything is sent. */
 #ifndef RL_CLI_TOKEN_H
 #define RL_CLI_TOKEN_H
 

@@ -1,10 +1,10 @@
-/* What a waiter says while it waits, so that it does not seem to hang.
+/* What redlock reports while it waits for a lock, so that it does not seem to hang.
  *
  * Happy path: rl_waiting_begin() when an acquire begins. If it is not over after a moment, the
  * nodes are asked who holds the lock, and that is said once; on a terminal it is a line that is
- * kept up to date, and is gone when the waiting is over. Between, each node that goes away or comes
- * back is reported when it happens, with how many are left and how many it takes. With --json these
- * are events. --quiet silences all of it.
+ * kept up to date, and is gone when the waiting is over. Meanwhile each node that goes down or
+ * comes back is reported, with how many can vote and how many are needed. With --json these are
+ * events. --quiet silences all of it.
  *
  * Failure modes: too few nodes answer: that is what is said. stderr is a terminal that is too
  * narrow: the line is cut, it never wraps; resized: it is drawn anew. The cursor stands at its

@@ -180,10 +180,11 @@ void rl_stage_forget_scripts(struct rl_stage *s);
 
 /* What is there: a value, or NULL. Of the key, until the loop turns. */
 const char *rl_stage_value(struct rl_stage *s, int node);
-/* On how many of them there is a value that begins so: another holder's, a token; or anything. */
+/* On how many of them the value begins with this text; on how many there is any value. */
 int rl_stage_count(struct rl_stage *s, int first, int count, const char *value);
 int rl_stage_any(struct rl_stage *s, int first, int count);
-/* Whether it becomes so, within the time, that nothing is left of anybody but the other holder. */
+/* Waits until nothing but the other holder's values is left. False: something is, after this
+ * time. */
 bool rl_stage_cleans(struct rl_stage *s, int first, int count, int64_t ms);
 
 /* -- What they have seen -- */

@@ -1,7 +1,7 @@
-/* Whom redlock kick is about to take a lock from: tokens that the nodes have at that moment.
+/* The holders that redlock kick takes a lock from: the tokens that the nodes have now.
  *
- * Happy path: by default the holder by a quorum's word, or every reader; where nobody has a quorum,
- * what is left on single nodes. --slot: who has that slot. --token: the one of these that has it.
+ * Happy path: by default the holder on a quorum, or every reader; without a quorum, what is left
+ * on single nodes. --slot: the holder of that slot. --token: of these, the one with this token.
  *
  * Failure modes: nobody holds it (RL_EXIT_HELD, as status has it); a semaphore, and no slot given
  * (RL_EXIT_USAGE); a value that is not this library's, whose owner would not be the one that was

@@ -1,4 +1,4 @@
-/* redlock metrics: the nodes as a monitoring system sees them, once.
+/* redlock metrics: metrics of the nodes, printed once.
  *
  * Happy path: all nodes are read at once (scan/scan.h), and printed as Prometheus's text format,
  * for node_exporter's textfile collector, or a pipe. There is no server: a timer runs it.

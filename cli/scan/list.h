@@ -1,11 +1,12 @@
-/* The locks of all nodes, made of what each of them has. Pure: no node is asked, nothing printed.
+/* Merges what each node has into one list of locks. Pure: no I/O.
  *
- * A lock is held by the one whose token a quorum of all nodes has, of those that are down too; by
- * readers if a quorum says so, and one of them has a lease on a quorum; a semaphore by those who
- * have one of its slots so. What there is of tokens without a quorum is left over, or an attempt
- * that is under way. A value that is no token of ours is another library's.
+ * A lock is held by the client whose token is on a quorum of all nodes, including those that are
+ * down; by readers if a quorum has it as shared and at least one reader has a lease on a quorum.
+ * Slots of a semaphore count like locks. Tokens without a quorum are left over, or belong to an
+ * attempt in progress. Any other value belongs to another library.
  *
- * Failure modes: too few nodes were read: nothing has a quorum, and all is left over. */
+ * Failure modes: too few nodes were read: nothing has a quorum, and everything is shown as left
+ * over. */
 #ifndef RL_CLI_SCAN_LIST_H
 #define RL_CLI_SCAN_LIST_H
 

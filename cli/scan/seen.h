@@ -1,5 +1,5 @@
-/* What one node has: its keys, read, and what it says of itself. Data alone, without any printing:
- * scan.h fills it in, list.h makes locks of it. */
+/* What one node has: its keys, and what it reports about itself. Data only: scan.h fills it in,
+ * list.h makes locks of it. */
 #ifndef RL_CLI_SCAN_SEEN_H
 #define RL_CLI_SCAN_SEEN_H
 

@@ -1,4 +1,4 @@
-/* Keys of one node that are asked for together, and what their answers are.
+/* Keys of one node that are read together, and the answers.
  *
  *     rl_slice_add() for each key, rl_slice_end()
  *

@@ -1,4 +1,5 @@
-/* redlock top: what redlock ls shows, in a terminal, again and again; and the nodes.
+/* redlock top: the list of redlock ls, kept up to date in a terminal, below a table of the
+ * nodes.
  *
  * Happy path: a thread reads the nodes (scan/scan.h) every --interval; when it is done, what it
  * found is drawn, and what was shown before becomes what the next sweep is put into. Keys, signals

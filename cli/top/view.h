@@ -1,5 +1,5 @@
-/* What redlock top shows, as texts in a frame: a line about all, the nodes, the locks, the keys. No
- * terminal is touched.
+/* Draws the screen of redlock top into a frame: the summary, the nodes, the locks, the keys. It
+ * does not touch the terminal.
  *
  * What does not fit is left out: of the columns fence and age first, of the nodes as many as leave
  * the locks half of the screen. */

@@ -1,12 +1,12 @@
-/* What there is of one key at one moment, as a list: its holder, or its readers, the slots of a
- * semaphore that are held, and who waits for any of it.
+/* The state of one key at one moment, as a list: its holder or readers, the slots of a semaphore
+ * that are held, and the clients that wait.
  *
  * Happy path: rl_snapshot_take() of what was found; rl_snapshot_free() in the end.
  *
- * Failure modes: what a node alone knows, and did not answer, is taken
- * over from the snapshot before: a client does not leave a line because its node is slow. A lock
- * that is just changing hands is unsettled: nobody has a quorum, and keys are reserved, or those of
- * several, or somebody waited for it. */
+ * Failure modes: what only a node that did not answer knows is taken over from the snapshot
+ * before: a client has not left the line because its node is slow. A lock that is changing hands is
+ * unsettled: no client has a quorum, and its keys are reserved or of several clients, or a client
+ * was waiting for it. */
 #ifndef RL_CLI_WATCH_SNAPSHOT_H
 #define RL_CLI_WATCH_SNAPSHOT_H
 
@@ -58,9 +58,8 @@ bool rl_snapshot_lacks(const struct rl_snapshot *snapshot, const struct rl_snaps
 /* What has changed between two snapshots of one key, as events in an order that reads well: who let
  * go, who has it now, who waits.
  *
- * Can a change be missed? Yes: what began and ended between two looks is in neither snapshot, and a
- * holder that released and acquired anew is shown as handed over to itself. What is said is what
- * stood there when it was looked. */
+ * Can a change be missed? Yes: what began and ended between two queries is in neither snapshot,
+ * and a holder that released and acquired again is shown as handed over to itself. */
 
 enum rl_change_type {
     RL_CHANGE_RELEASED, /* before its time: by its holder, or another that knows the token */
