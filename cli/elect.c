@@ -30,7 +30,6 @@ struct elect {
     struct rl_orphan orphan;
     redlock_election *election;
     uv_timer_t look;
-    uv_timer_t pause;
     bool is_leading; /* else we wait, see waiting.h */
     bool is_working;
     bool is_lost;   /* the command that runs is being ended */
@@ -249,19 +248,6 @@ static void resign(struct elect *elect) {
     }
 }
 
-static void on_pause(uv_timer_t *timer) {
-    struct elect *elect = timer->data;
-    rl_session_done(&elect->session, 0);
-}
-
-static void wait_a_while(struct elect *elect) {
-    uv_update_time(&elect->session.loop);
-    uv_timer_start(&elect->pause, on_pause, (uint64_t)elect->args->repeat_ms, 0);
-    elect->session.is_interruptible = true;
-    rl_session_wait(&elect->session);
-    uv_timer_stop(&elect->pause);
-}
-
 /* Until a signal comes, or the command has ended by itself. */
 static int campaign(struct elect *elect) {
     int exit_status = RL_EXIT_OK;
@@ -285,7 +271,7 @@ static int campaign(struct elect *elect) {
         resign(elect);
         if (elect->args->is_repeated && elect->session.caught == 0 &&
             exit_status != RL_EXIT_SIGNAL + SIGINT) {
-            wait_a_while(elect);
+            rl_session_pause(&elect->session, elect->args->repeat_ms);
         }
     } while (elect->args->is_repeated && elect->session.caught == 0 &&
              exit_status != RL_EXIT_SIGNAL + SIGINT);
@@ -323,8 +309,7 @@ static int open_election(struct elect *elect) {
         return refuse_election(status, error);
     }
     uv_timer_init(&elect->session.loop, &elect->look);
-    uv_timer_init(&elect->session.loop, &elect->pause);
-    elect->look.data = elect->pause.data = elect;
+    elect->look.data = elect;
     int64_t look_ms = args->ttl_ms / LOOKS_PER_TTL;
     look_ms = look_ms > LOOK_MS_MIN ? look_ms : LOOK_MS_MIN;
     uv_timer_start(&elect->look, on_look, (uint64_t)look_ms, (uint64_t)look_ms);
@@ -365,7 +350,6 @@ int rl_cmd_elect(struct rl_args *args) {
             status = campaign(elect);
             redlock_election_free(elect->election);
             uv_close((uv_handle_t *)&elect->look, NULL);
-            uv_close((uv_handle_t *)&elect->pause, NULL);
         }
         rl_session_close(&elect->session);
     }

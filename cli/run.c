@@ -36,7 +36,6 @@ struct run {
     bool is_lost;
     bool is_gone; /* the nodes said that the token was not there */
     bool ignores_loss;
-    uv_timer_t pause;
     uv_timer_t prepare;
 };
 
@@ -265,11 +264,6 @@ static int release(struct run *run, int exit_status) {
 
 /* -- Round after round -- */
 
-static void on_pause(uv_timer_t *timer) {
-    struct run *run = timer->data;
-    rl_session_done(&run->session, 0);
-}
-
 /* False: interrupted, no further round. */
 static bool pause_and_go_on(struct run *run, int exit_status) {
     bool is_hopeless = exit_status == RL_EXIT_USAGE || exit_status == RL_EXIT_SYSTEM;
@@ -277,14 +271,7 @@ static bool pause_and_go_on(struct run *run, int exit_status) {
         exit_status == RL_EXIT_SIGNAL + SIGINT) {
         return false;
     }
-    uv_timer_init(&run->session.loop, &run->pause);
-    run->pause.data = run;
-    uv_update_time(&run->session.loop);
-    uv_timer_start(&run->pause, on_pause, (uint64_t)run->args->repeat_ms, 0);
-    run->session.is_interruptible = true;
-    rl_session_wait(&run->session);
-    run->session.is_interruptible = false;
-    uv_close((uv_handle_t *)&run->pause, NULL);
+    rl_session_pause(&run->session, run->args->repeat_ms);
     return run->session.caught == 0;
 }
 

@@ -42,6 +42,23 @@ int rl_session_wait(struct rl_session *session) {
     return session->status;
 }
 
+static void on_pause(uv_timer_t *timer) {
+    rl_session_done(timer->data, 0);
+}
+
+void rl_session_pause(struct rl_session *session, int64_t ms) {
+    uv_timer_t timer;
+    uv_timer_init(&session->loop, &timer);
+    timer.data = session;
+    uv_update_time(&session->loop);
+    uv_timer_start(&timer, on_pause, (uint64_t)ms, 0);
+    session->is_interruptible = true;
+    rl_session_wait(session);
+    session->is_interruptible = false;
+    uv_close((uv_handle_t *)&timer, NULL);
+    uv_run(&session->loop, UV_RUN_NOWAIT);
+}
+
 /* -- Nodes that are late -- */
 
 typedef bool is_late_fn(const redlock_node_info *info);

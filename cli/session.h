@@ -51,6 +51,9 @@ int rl_session_wait(struct rl_session *session);
 void rl_session_done(struct rl_session *session, int status);
 void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
 
+/* Waits for so long, or until a signal comes. */
+void rl_session_pause(struct rl_session *session, int64_t ms);
+
 /* A command that ends now: waits until every node that is connected has answered, for at most the
  * node timeout. An acquire or an extension is over with a majority's answers; a node that does not
  * have the script yet needs it sent whole, and one that has lost the key gets it again, and for

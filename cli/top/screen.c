@@ -63,20 +63,11 @@ static const char *code_of(const struct rl_frame *frame, enum rl_style style) {
     return is_color && !frame->is_colored ? "" : codes[style];
 }
 
-static uint32_t code_point(const char *text, size_t bytes) {
-    const unsigned char *b = (const unsigned char *)text;
-    uint32_t code = bytes == 1 ? b[0] : b[0] & (0xffu >> (bytes + 1));
-    for (size_t i = 1; i < bytes; i++) {
-        code = code << 6 | (b[i] & 0x3f);
-    }
-    return code;
-}
-
 /* The bytes of the first character; *width: the columns that it takes. */
 static size_t character(const char *text, int *width) {
     static bool has_locale;
     size_t bytes = tool_utf8_length(text, strlen(text));
-    if (!has_locale) { /* for wcwidth(); texts are UTF-8 whatever the locale */
+    if (!has_locale) { /* texts are UTF-8 whatever the user's locale is */
         setlocale(LC_CTYPE, "C.UTF-8");
         has_locale = true;
     }
@@ -84,7 +75,8 @@ static size_t character(const char *text, int *width) {
         *width = 1;
         return 1;
     }
-    *width = wcwidth((wchar_t)code_point(text, bytes));
+    wchar_t wide = 0;
+    *width = mbtowc(&wide, text, bytes) > 0 ? wcwidth(wide) : 1;
     *width = *width < 0 ? 1 : *width;
     return bytes;
 }
