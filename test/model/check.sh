@@ -1,8 +1,8 @@
 #!/bin/sh
-# The models: spin looks at every state of them. What they are: docs/proof.md.
+# The model of fences: spin looks at every state of fence.pml. What it is: docs/proof.md.
 #
 #   check.sh [--cc CC] [NAME...]           the quick set, or the checks of these names
-#   check.sh [--cc CC] --long [NAME...]    the large bounds as well: half an hour, 12 GB
+#   check.sh [--cc CC] --long [NAME...]    the large bounds as well: some minutes, 8 GB
 #   check.sh [--cc CC] --story NAME        tells the counter-example of a control, step by step
 #   check.sh --list                        all names
 #
@@ -23,39 +23,20 @@ usage() {
     exit 2
 }
 
-# kind, name, model, what it is to find ("-": nothing), depth in thousands, options. "long" is a
-# proof that only --long runs.
-two='-DEXTENSIONS=2 -DAT_ONCE -DONE_EXTENDS'
-checks="
-proof   lock-restart   lock  -       2000  -DEXTENSIONS=0 -DRESTARTS
-proof   fence-lost     fence -       1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART
-long    lock-extend    lock  -       2000  $two -DRESTARTS
-long    lock-release   lock  -       2000  -DEXTENSIONS=0 -DRELEASES -DAT_ONCE -DROOM=2 -DLOSS
-long    fence          fence -       1     -DATTEMPTS_1=1
-long    lock-lone      lock  -       9000  -DEXTENSIONS=1 -DRESTARTS
-long    lock-room      lock  -       9000  -DEXTENSIONS=0 -DRESTARTS -DROOM=2
-long    lock-both      lock  -       9000  -DEXTENSIONS=2 -DRESTARTS -DAT_ONCE
-long    lock-waits     lock  -       9000  $two -DRESTARTS -DEXTEND_VOTES -DREPAIR_WAITS
-long    fence-two      fence -       1     -DAHEAD=0
-long    fence-two-lost fence -       1     -DATTEMPTS_1=1 -DRESTART -DAHEAD=0
-witness lock-reach     lock  stands  500   $two -DRESTARTS -DWITNESS
-witness fence-reach    fence raising 1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART -DWITNESS
-control no-guard       lock  held    500   -DEXTENSIONS=0 -DRESTARTS -DAT_ONCE -DNO_GUARD
-control unchecked      lock  held    500   -DEXTENSIONS=0 -DRESTARTS -DASK_UNCHECKED
-control extend-votes   lock  held    500   $two -DRESTARTS -DEXTEND_VOTES
-control early-end      lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DEARLY
-control half-quorum    lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DQUORUM=1
-control late-vote      lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DLATE_VOTE
-control blind-release  lock  held    500   -DEXTENSIONS=0 -DAT_ONCE -DROOM=2 -DBLIND_RELEASE
-control revive         lock  broken  500   -DEXTENSIONS=1 -DAT_ONCE -DONE_EXTENDS -DREVIVE
-control late-repair    lock  broken  500   $two -DLATE_REPAIR
-control no-raise       fence fence   1     -DATTEMPTS_0=1 -DNO_RAISE
-control blind-raise    fence fence   1     -DATTEMPTS_1=1 -DBLIND_RAISE
-control raise-above    fence fence   1     -DATTEMPTS_1=1 -DRAISE_ABOVE
-control fewer          fence fence   1     -DATTEMPTS_1=1 -DFEWER -DRAISE_ABOVE
-control mortal         fence fence   1     -DATTEMPTS_1=1 -DMORTAL
-control lost-counters  fence fence   1     -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART -DNO_GUARD
-"
+# kind, name, what it is to find ("-": nothing), options. "long" is a proof that only --long runs.
+checks='
+proof   fence-lost     -       -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART
+long    fence          -       -DATTEMPTS_1=1
+long    fence-two      -       -DAHEAD=0
+long    fence-two-lost -       -DATTEMPTS_1=1 -DRESTART -DAHEAD=0
+witness fence-reach    raising -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART -DWITNESS
+control no-raise       fence   -DATTEMPTS_0=1 -DNO_RAISE
+control blind-raise    fence   -DATTEMPTS_1=1 -DBLIND_RAISE
+control raise-above    fence   -DATTEMPTS_1=1 -DRAISE_ABOVE
+control fewer          fence   -DATTEMPTS_1=1 -DFEWER -DRAISE_ABOVE
+control mortal         fence   -DATTEMPTS_1=1 -DMORTAL
+control lost-counters  fence   -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART -DNO_GUARD
+'
 
 long=no story='' cc=cc
 while [ $# -gt 0 ]; do
@@ -89,22 +70,18 @@ cd "$scratch" || exit 2
 memory_mb=2000
 [ "$long" = no ] || memory_mb=14000
 
-# search KIND MODEL DEPTH OPTIONS: leaves what the search wrote in ./log. For a story nodes keep
-# their numbers, and where the model has circles the search goes in breadth, to find a short one.
+# search KIND OPTIONS: leaves what the search wrote in ./log. For a story nodes keep their numbers.
 search() {
     search_flags='-O2 -DSAFETY -DNOREDUCE'
     case $1 in control | witness) search_flags='-O1 -DSAFETY -DNOREDUCE' ;; esac
-    [ -z "$story" ] || [ "$2" != lock ] || search_flags='-O1 -DSAFETY -DBFS'
-    search_model=$here/$2.pml
-    search_depth=$3
-    shift 3
+    shift
     [ -z "$story" ] || set -- "$@" -DPLAIN
     rm -f pan ./*.trail
-    spin -a "$@" "$search_model" >log 2>&1 || return 1
+    spin -a "$@" "$here/fence.pml" >log 2>&1 || return 1
     # spin's own C code has warnings. $cc may be several words.
     # shellcheck disable=SC2086
     $cc -w $search_flags -DMEMLIM="$memory_mb" -o pan pan.c >>log 2>&1 || return 1
-    ./pan -m"$search_depth"000 >log 2>&1
+    ./pan -m1000 >log 2>&1
 }
 
 # verdict KIND WANTED: why the search in ./log is not what it has to be; nothing if it is
@@ -129,7 +106,7 @@ figures() {
         END { printf "%d states, depth %d, %s s", states, depth, seconds }' log
 }
 
-while read -r kind name model wanted depth options; do
+while read -r kind name wanted options; do
     [ -n "$kind" ] || continue
     if [ -n "$story" ]; then
         [ "$name" = "$story" ] || continue
@@ -139,11 +116,11 @@ while read -r kind name model wanted depth options; do
         continue
     fi
     # shellcheck disable=SC2086
-    search "$kind" "$model" "$depth" $options </dev/null
+    search "$kind" $options </dev/null
     verdict "$kind" "$wanted" >why
     if [ -n "$story" ]; then
         # shellcheck disable=SC2086
-        spin -t -k "$model.pml.trail" -DPLAIN $options "$here/$model.pml" </dev/null |
+        spin -t -k fence.pml.trail -DPLAIN $options "$here/fence.pml" </dev/null |
             sed -n -e 's/^ *\(client\|node\|time\)/\1/p' -e '/assertion violated/p'
         continue
     fi

@@ -29,8 +29,9 @@
  * Built wrongly: NO_RAISE (the maximum is granted at once), BLIND_RAISE (the token is not
  * compared), RAISE_ABOVE (a node whose counter is larger already counts as raised), FEWER (the
  * smaller of the two numbers that a quorum voted; alone it is harmless, so with RAISE_ABOVE),
- * MORTAL (a counter ends with the key), NO_GUARD (with RESTART: no quarantine). PLAIN: as in
- * lock.pml. WITNESS: a grant that had to raise is reached, also after a node lost its counters.
+ * MORTAL (a counter ends with the key), NO_GUARD (with RESTART: no quarantine). PLAIN: nodes
+ * keep their numbers, for a story. WITNESS: a grant that had to raise is reached, also after a node
+ * lost its counters.
  */
 #ifndef ATTEMPTS_0
 #define ATTEMPTS_0 2
