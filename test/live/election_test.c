@@ -1,5 +1,5 @@
-/* Elections of clients in one process: who is told what, and when. What becomes of processes that
- * die or stand still is in election_process_test.c, how elections end in election_end_test.c. */
+/* Elections of clients in one process: who is told what, and when. How elections end is in
+ * election_end_test.c. */
 #include <string.h>
 
 #include "live/campaign.h"

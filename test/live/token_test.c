@@ -118,7 +118,11 @@ static void refuses_what_makes_no_sense(void **state) {
     redlock_lock *second = live_lock(r.live->client, "key");
     LIVE_STATUS(redlock_adopt(second, r.token, NULL, NULL, NULL), REDLOCK_ERR_BUSY);
     LIVE_STATUS(redlock_release_token(r.a, r.token, NULL, NULL), REDLOCK_ERR_ALREADY_HELD);
-    LIVE_STATUS(live_release(r.live, r.a), 0);
+    struct live_done done = {0};
+    LIVE_STATUS(redlock_release(r.a, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_release_token(r.a, r.token, NULL, NULL), REDLOCK_ERR_BUSY);
+    LIVE_UNTIL(r.live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
     finish(&r);
 }
 
