@@ -1,10 +1,16 @@
-"""What a build has to make for the tests of a suite: needs.py BUILD SUITE. Prints ninja's targets."""
+"""What a build has to make for some tests: needs.py BUILD OPTIONS. Prints ninja's targets.
+
+The options are those that "meson test" gets; all but --suite and --no-suite are ignored.
+"""
 
 import json
 import os
 import sys
 
-build, suite = os.path.abspath(sys.argv[1]), sys.argv[2]
+build = os.path.abspath(sys.argv[1])
+options = list(zip(sys.argv[2:], sys.argv[3:]))
+wanted = {value for option, value in options if option == "--suite"}
+unwanted = {value for option, value in options if option == "--no-suite"}
 
 
 def read(what):
@@ -12,9 +18,14 @@ def read(what):
         return json.load(file)
 
 
+def runs(test):
+    suites = {name.split(":")[-1] for name in test["suite"]}
+    return (not wanted or suites & wanted) and not suites & unwanted
+
+
 files = {target["id"]: target["filename"] for target in read("targets")}
-needed = {file for test in read("tests") for target in test["depends"] for file in files[target]
-          if suite in [name.split(":")[-1] for name in test["suite"]]}
+needed = {file for test in read("tests") if runs(test) for target in test["depends"]
+          for file in files[target]}
 if not needed:
-    sys.exit(f"needs.py: no test is in the suite {suite}")
+    sys.exit("needs.py: no test of these suites needs anything")
 print("\n".join(sorted(os.path.relpath(file, build) for file in needed)))

@@ -6,8 +6,12 @@
 #   sh test/run.sh --compiler gcc|clang   one leg: built with this compiler
 #   sh test/run.sh --sanitize             one leg: clang, hiredis 1.x, ASan with leaks, UBSan, fuzzers
 #   sh test/run.sh --tsan                 one leg: clang, TSan, the tests of what has threads
-#   sh test/run.sh --long [SECONDS]       the simulator alone, for an hour, with fresh seeds
+#   sh test/run.sh --long [SECONDS]       what test/judged.txt names, and the simulator for an hour
 #   sh test/run.sh --help                 this list
+#
+# What judges the checker, the model or the rules of test/tidy runs only where these have changed since it
+# last passed: test/judged.txt. A run notes there what has passed; commit it with what was tested, or CI
+# runs the same again.
 #
 # --compiler and --sanitize go together. Where the system has hiredis 0.14, 1.x is built for --sanitize
 # (test/hiredis1.sh); if it can't be, that leg has the system's. What follows -- is handed to
@@ -137,6 +141,46 @@ run() {
     return "$run_status"
 }
 
+# -- what judges the judges ----------------------------------------------------------------------
+
+judged=test/judged.txt # lines: SUITE DIGEST PATH...
+
+# The lines of $judged with the digests of now: of the names and contents of all files below the paths
+digests() {
+    while read -r digests_suite digests_is digests_paths; do
+        # shellcheck disable=SC2086
+        [ "$digests_suite" = '#' ] ||
+            digests_is=$(find $digests_paths -type f ! -path '*/__pycache__/*' | LC_ALL=C sort |
+                xargs sha256sum | sha256sum | cut -c 1-20)
+        echo "$digests_suite ${digests_is:-none} $digests_paths"
+    done <"$judged"
+}
+
+# Options for meson that leave out the suites whose files are those with which they last passed
+unchanged() {
+    digests | grep -vx -e '# .*' -e '[^ ]* none .*' | grep -xF -f "$judged" >"$tmp/unchanged"
+    sed 's/ .*//; s/^/--no-suite /' "$tmp/unchanged" | tr '\n' ' '
+}
+
+# record TESTLOG BEFORE: notes the digests of those suites that passed whole, without a case skipped, and
+# whose files are those that they were before the build
+record() {
+    digests >"$tmp/digests"
+    while read -r record_line; do
+        record_suite=${record_line%% *}
+        record_now=$(grep "^$record_suite " "$tmp/digests" | grep -xF -f "$2")
+        [ "$record_suite" != '#' ] && [ -n "$record_now" ] &&
+            awk -v suite="[:+]$record_suite([+][^ ]*)? / " '
+                match($0, /"name": "[^"]*"/) && substr($0, RSTART, RLENGTH) ~ suite {
+                    seen = 1
+                    if ($0 !~ /"result": "OK"/ || /# SKIP/) bad = 1
+                }
+                END { exit !seen || bad }' "$1" && record_line=$record_now
+        echo "$record_line"
+    done <"$judged" >"$tmp/judged"
+    cmp -s "$tmp/judged" "$judged" || cp "$tmp/judged" "$judged"
+}
+
 # -- one leg -------------------------------------------------------------------------------------
 
 fail() {
@@ -215,11 +259,14 @@ leg() {
         return
     }
     shift 4
-    # Newer mesons leave out of "all" what only tests need. The tests with threads need a fourth of it.
+    digests >"$tmp/before"
+    # The first leg shows that everything can be built; the others build what their tests need. Newer
+    # mesons leave out of "all" what only tests need.
     leg_build='all meson-test-prereq'
-    if [ "$leg" = tsan ] && [ $# -eq 0 ]; then
+    if [ "$leg$long" != gcc ] && [ $# -eq 0 ]; then
         run ninja -C "$leg_dir" build.ninja >"$tmp/log" 2>&1 # what needs.py reads is made with it
-        leg_build=$(python3 test/needs.py "$leg_dir" threads) || {
+        # shellcheck disable=SC2086
+        leg_build=$(python3 test/needs.py "$leg_dir" $leg_test) || {
             cat "$tmp/log"
             fail "$leg: test/needs.py"
             return
@@ -235,9 +282,11 @@ leg() {
     rm -f "$leg_dir/meson-logs/testlog.json"
     # Most tests wait most of their time: for a timeout, a ttl, a process.
     # shellcheck disable=SC2086
-    run meson test -C "$leg_dir" --no-rebuild --num-processes "$((2 * $(nproc) + 4))" $leg_test "$@"
+    run meson test -C "$leg_dir" --no-rebuild --num-processes "$((3 * $(nproc) + 4))" $leg_test "$@"
     if [ -s "$leg_dir/meson-logs/testlog.json" ]; then
         count "$leg"
+        # By name, only some tests of a suite may have run.
+        [ "$leg$#" != gcc0 ] || record "$leg_dir/meson-logs/testlog.json" "$tmp/before"
     else
         fail "$leg: no test ran"
     fi
@@ -249,27 +298,37 @@ leg() {
 
 # What does not depend on how the library is built runs in the first leg alone.
 once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no-suite examples
---no-suite controls --no-suite once'
+--no-suite package --no-suite controls --no-suite once'
 
-# What is about the protocol or a command's words, and not about the compiler or the reader of answers,
-# and what a file of inputs finds: with and without sanitizers is enough.
-protocol='--no-suite sim --no-suite corpus --no-suite twice'
+# What a sanitizer sees best, and the compiler and the reader of answers do not change: commands and
+# their words, failing memory and system calls, files of inputs. The other legs leave it to the one that
+# is sanitized, if that follows.
+sanitized='--no-suite sanitized'
 
 # The limits in meson.build are for a quiet machine. They are there to end what hangs: what is slow may
 # be so because of what runs beside it, or of the sanitizers.
 busy='-t 2'
 busy_sanitized='-t 5'
 
-gcc_leg() { leg gcc gcc '' "$busy" "$@"; }
+# By name everything can be run.
+gcc_without=''
+gcc_leg() {
+    gcc_test=$busy
+    [ $# -gt 0 ] || gcc_test="$gcc_without $busy $(unchanged)"
+    leg gcc gcc '' "$gcc_test" "$@"
+}
 
 # ... without what takes longest: nodes broken on purpose, models, memcheck, MariaDB, failing memory.
 slow='--no-suite chaos --no-suite model --no-suite valgrind --no-suite examples --no-suite fail'
-quick_leg() { leg gcc gcc '' "$slow $busy" "$@"; }
+quick_leg() {
+    gcc_without=$slow
+    gcc_leg "$@"
+}
 
-# ... as it is shipped: optimised, without assertions. What fails is seen with and without sanitizers.
+# ... as it is shipped: optimised, without assertions. What fails is seen in the other legs.
 clang_leg() {
     leg clang clang '--buildtype=release -Ddocs=disabled' \
-        "$once $protocol --no-suite package --no-suite fail $busy" "$@"
+        "$once $sanitized --no-suite sim --no-suite fail $busy" "$@"
 }
 
 # hiredis 1.x for the leg that is sanitized: sets $hiredis_setup. The other legs have the system's.
@@ -297,7 +356,7 @@ sanitize_leg() {
     find_hiredis1
     leg "sanitize-$sanitize_cc" "$sanitize_cc" \
         "-Db_sanitize=address,undefined -Ddocs=disabled $sanitize_more $hiredis_setup" \
-        "$once --no-suite package $busy_sanitized" "$@"
+        "$once $busy_sanitized" "$@"
 }
 
 # Only what has threads: the rest of the library belongs to one.
@@ -309,12 +368,12 @@ tsan_leg() {
 # -- all of it -----------------------------------------------------------------------------------
 
 if [ -n "$long" ]; then
-    echo "The simulator for $long s, on every processor"
+    echo "What $judged names, and then the simulator for $long s, on every processor"
 elif [ "$quick" = yes ]; then
     echo 'One leg of four, about two minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
-Four legs, one after the other, about 17 minutes on two cores; each builds the library anew:
+Four legs, one after the other, at most 17 minutes on two cores; each builds what it needs:
   gcc             every test
   clang           as it is shipped: optimised, without assertions
   sanitize-clang  ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
@@ -343,12 +402,9 @@ flock -n 9 || {
 }
 
 if [ -n "$long" ]; then
-    { set_up gcc gcc '' && run ninja -C "$leg_dir" test/sim/redlock-sim >"$tmp/log" 2>&1; } || {
-        cat "$tmp/log"
-        exit 2
-    }
-    run sh test/sim/long.sh "$leg_dir/test/sim/redlock-sim" "$long"
-    exit
+    export REDLOCK_LONG=1
+    leg gcc gcc '' "$busy $(sed -n 's/^\([^# ]*\) .*/--suite \1/p' "$judged" | tr '\n' ' ')"
+    run sh test/sim/long.sh "$leg_dir/test/sim/redlock-sim" "$long" || fail 'the simulator'
 elif [ "$quick" = yes ]; then
     quick_leg "$@"
 elif [ "$tsan" = yes ]; then
@@ -358,6 +414,7 @@ elif [ "$sanitize" = yes ]; then
 elif [ -n "$compiler" ]; then
     "${compiler}_leg" "$@"
 else
+    gcc_without=$sanitized
     gcc_leg "$@"
     clang_leg "$@"
     sanitize_leg clang "$@"
@@ -365,6 +422,7 @@ else
 fi
 
 echo
+[ ! -e "$tmp/unchanged" ] || sed 's/ .*//; s/^/  unchanged since it passed: /' "$tmp/unchanged"
 printf '%b' "$summary"
 [ "$skipped" -eq 0 ] || echo "$skipped skipped"
 echo "$passed passed, $failed failed"

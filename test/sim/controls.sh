@@ -260,12 +260,15 @@ number=0
 objects
 number=0
 failed=0
+seen=' ' # of a patch only the first violation is looked for, unless in test/run.sh --long
 printf '%s' "$controls" | grep -v '^$' >"$scratch/controls"
 while read -r kind name violation seeds arguments; do
     case $only in
     '' | "$name") ;;
     *) continue ;;
     esac
+    case $kind,$seen,${REDLOCK_LONG-} in patch,*" $name "*,) continue ;; esac
+    seen="$seen$name "
     number=$((number + 1))
     case $kind in
     patch)

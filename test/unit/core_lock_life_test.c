@@ -5,9 +5,7 @@
  */
 #include "unit/lock_explore.h"
 
-#ifndef LIVES /* that are drawn; with sanitizers half of them */
-#define LIVES 4000
-#endif
+#define LIVES 4000 /* that are drawn */
 
 /* -- Everything, with a bound on the rounds -- */
 
