@@ -72,66 +72,6 @@ static void waits_in_silence(void **state) {
     waiters_end(&w);
 }
 
-/* -- Greedy ones: who had it asks again at once -- */
-
-#define ROUNDS 40
-
-struct greedy {
-    struct waiters w;
-    int grants[WAITERS_MAX];
-    int total;
-    bool is_over;
-};
-
-static struct greedy greedy;
-
-static void granted_again(redlock_lock *lock, int status, void *data);
-
-static void round_again(redlock_lock *lock, int status, void *data) {
-    LIVE_STATUS(status, 0);
-    if (!greedy.is_over) {
-        LIVE_STATUS(redlock_acquire(lock, &greedy.w.options, granted_again, data), 0);
-    }
-    live_wake();
-}
-
-static void granted_again(redlock_lock *lock, int status, void *data) {
-    LIVE_STATUS(status, 0);
-    greedy.grants[(struct waiter *)data - greedy.w.w]++;
-    if (++greedy.total == 10 * (int)greedy.w.n) { /* by now they know of each other */
-        memset(greedy.grants, 0, sizeof(greedy.grants));
-    }
-    LIVE_STATUS(redlock_release(lock, round_again, data), 0);
-    live_wake();
-}
-
-static void all_get_the_same(struct live *live, size_t n) {
-    int least = 1 << 20, most = 0;
-    memset(&greedy, 0, sizeof(greedy));
-    waiters_open(&greedy.w, live, n, "key");
-    for (size_t i = 0; i < n; i++) {
-        LIVE_STATUS(
-            redlock_acquire(greedy.w.w[i].lock, &greedy.w.options, granted_again, &greedy.w.w[i]),
-            0);
-    }
-    LIVE_UNTIL(live, greedy.total >= ROUNDS * (int)n);
-    greedy.is_over = true;
-    for (size_t i = 0; i < n; i++) {
-        least = greedy.grants[i] < least ? greedy.grants[i] : least;
-        most = greedy.grants[i] > most ? greedy.grants[i] : most;
-    }
-    assert_in_range(most - least, 0, 20); /* on a busy machine a turn is missed now and then */
-    waiters_end(&greedy.w);
-}
-
-static void two_in_turn(void **state) {
-    all_get_the_same(*state, 2);
-}
-
-static void eight_in_turn(void **state) {
-    all_get_the_same(*state, 8);
-}
-
 /* -- Every way out, in every state of waiting -- */
 
 enum way { CANCEL, FREE, CLOSE, DEADLINE, WAYS };
@@ -268,20 +208,6 @@ static void home_hangs(void **state) {
 
 /* -- Keys of others -- */
 
-/* Home's key is somebody's, a quorum is free. */
-static void only_home_is_taken(void **state) {
-    struct live *live = *state;
-    struct waiters w;
-    behind_a_holder(&w, live, 2);
-    size_t home = waiters_home(live, "key");
-    live_tell(live, home, "SET key stranger PX 60000");
-    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
-    LIVE_UNTIL(live, w.count == 2);
-    assert_true(live_key_is(live, home, "key", "stranger"));
-    live_tell(live, home, "DEL key");
-    waiters_end(&w);
-}
-
 /* Home would serve it, the others refuse: it waits, and does not spin. */
 static void all_but_home_are_taken(void **state) {
     struct live *live = *state;
@@ -366,22 +292,115 @@ static void fences_grow(void **state) {
     waiters_end(&w);
 }
 
+/* -- The name of a place -- */
+
+#define CROWD 1 /* whose client has more locks, with names of their own */
+#define OTHER 2
+
+static redlock_lock *named(redlock_client *client, const char *name) {
+    static const redlock_bytes key = {"key", 3};
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_lock *lock = NULL;
+    options.resources = &key;
+    options.n_resources = 1;
+    options.holder = name;
+    LIVE_STATUS(redlock_lock_new_with(client, &options, &lock, NULL, 0), 0);
+    return lock;
+}
+
+static bool stands_as(const struct live *live, const char *name) {
+    redisReply *reply =
+        live_ask(live, waiters_home(live, "key"), "ZRANGE libredlock:line:{key} 0 0");
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    const char *colon = reply->elements == 1 ? strchr(reply->element[0]->str, ':') : NULL;
+    bool same = colon != NULL && strcmp(colon + 1, name) == 0;
+    freeReplyObject(reply);
+    return same;
+}
+
+/* Its channel is lost, and confirmed anew. */
+static void join_again(struct live *live, redlock_client *client) {
+    size_t home = waiters_home(live, "key");
+    uint64_t before = live_node(client, home).requests;
+    live_tell(live, home, "CLIENT KILL TYPE pubsub");
+    LIVE_UNTIL(live, live_node(client, home).requests > before && live_is_quiet(client, 5));
+}
+
+/* One lock joins, ahead of its turn, and is cancelled; another of its client goes on, with a name
+ * of its own. Home writes into the key what stands in line, so that is the value of who waits. */
+static void a_place_has_the_name_of_who_waits(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    struct live_done second = {0}, third = {0};
+    waiters_open(&w, live, 3, "key");
+    redlock_lock *locks[] = {named(w.w[CROWD].client, "second"), named(w.w[CROWD].client, "third")};
+    live_hold(live, w.w[HOLDER].lock, &w.options);
+    w.keeps = true;
+    waiters_line_up(&w, CROWD, 2);
+    LIVE_STATUS(live_release(live, w.w[HOLDER].lock), 0);
+    LIVE_UNTIL(live, w.count == 1 && live_is_quiet(w.w[CROWD].client, 5));
+    waiters_expect(&w, "1"); /* by a turn, and home has said to TAKE that the other waits */
+    LIVE_STATUS(redlock_acquire(locks[0], &w.options, live_lock_cb, &second), 0);
+    LIVE_STATUS(redlock_acquire(locks[1], &w.options, live_lock_cb, &third), 0);
+    LIVE_STATUS(redlock_release(w.w[CROWD].lock, NULL, NULL), 0);
+    LIVE_STATUS(redlock_cancel(locks[0]), 0);
+    LIVE_UNTIL(live, w.count == 2 && second.count == 1);
+    waiters_expect(&w, "12");
+    LIVE_UNTIL(live, live_is_quiet(w.w[CROWD].client, 5));
+    LIVE_POLL(live, waiters_standing(live, "key") == 1);
+    assert_true(stands_as(live, "third"));
+    join_again(live, w.w[CROWD].client);
+    assert_int_equal(waiters_standing(live, "key"), 1);
+    LIVE_STATUS(redlock_cancel(locks[1]), 0);
+    LIVE_UNTIL(live, third.count == 1 && live_is_quiet(w.w[CROWD].client, 5));
+    assert_int_equal(waiters_standing(live, "key"), 0);
+    LIVE_STATUS(live_release(live, w.w[OTHER].lock), 0);
+    waiters_end(&w);
+}
+
+/* -- A lock made for each use -- */
+
+/* What was learnt of those who wait is not forgotten with the lock that was released: its client
+ * joins behind them, without asking for votes first. */
+static void a_lock_for_each_use(void **state) {
+    struct live *live = *state;
+    struct waiters w;
+    redlock_client *client = live_another(live);
+    redlock_lock *lock = live_lock(client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    waiters_open(&w, live, 1, "key");
+    w.keeps = true;
+    waiters_line_up(&w, 0, 1);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+    LIVE_UNTIL(live, live_is_quiet(client, live->n) && w.count == 1);
+    lock = live_lock(client, "key");
+    uint64_t attempts = live_stats(client).attempts;
+    struct live_done done = {0};
+    LIVE_STATUS(redlock_acquire(lock, &w.options, live_lock_cb, &done), 0);
+    LIVE_POLL(live, waiters_standing(live, "key") == 1);
+    assert_int_equal(live_stats(client).attempts, attempts);
+    redlock_lock_free(lock); /* with the acquire that waits */
+    LIVE_STATUS(live_release(live, w.w[0].lock), 0);
+    live_close(live, client);
+    waiters_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(served_as_they_came),
         LIVE_TEST_FIVE(waits_in_silence),
-        LIVE_TEST_FIVE(two_in_turn),
-        LIVE_TEST_FIVE(eight_in_turn),
         LIVE_TEST_FIVE(leaves_in_every_way),
         LIVE_TEST_FIVE(home_dies),
         LIVE_TEST_FIVE(home_dies_with_the_turn),
         LIVE_TEST_FIVE_HASTY(home_hangs),
-        LIVE_TEST_FIVE(only_home_is_taken),
         LIVE_TEST_FIVE(all_but_home_are_taken),
         LIVE_TEST_FIVE(a_stranger_holds),
         LIVE_TEST_FIVE(a_channel_is_forbidden),
         LIVE_TEST_FIVE(the_line_is_forbidden),
         LIVE_TEST_FIVE(fences_grow),
+        LIVE_TEST_FIVE(a_place_has_the_name_of_who_waits),
+        LIVE_TEST_FIVE(a_lock_for_each_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
