@@ -76,9 +76,13 @@ static void counts_on_one_object(void **state) {
     struct live *live = *state;
     struct party p;
     invite(&p, live, TTL_MS);
-    for (int i = 0; i < 3; i++) {
-        LIVE_STATUS(acquire(&p, p.a), 0);
-    }
+    LIVE_STATUS(acquire(&p, p.a), 0);
+    struct live_done done = {0};
+    LIVE_STATUS(redlock_acquire(p.a, &p.options, live_lock_cb, &done), 0);
+    LIVE_STATUS(redlock_disown(p.a), REDLOCK_ERR_BUSY); /* it is about to be told that it joined */
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(acquire(&p, p.a), 0);
+    LIVE_STATUS(redlock_disown(p.a), REDLOCK_ERR_BUSY);
     for (int i = 0; i < 3; i++) {
         assert_true(is_held(&p));
         assert_int_equal(redlock_lock_is_valid(p.a), 1);
@@ -218,6 +222,7 @@ static void is_lost_for_all(void **state) {
     LIVE_STATUS(p.lost_a.status, REDLOCK_ERR_EXPIRED);
     assert_non_null(strstr(LOCK_MESSAGE(p.b), "5 of 5 granted"));
     assert_int_equal(redlock_lock_is_valid(p.a) + redlock_lock_is_valid(p.b), 0);
+    LIVE_STATUS(redlock_extend(p.b, 0, NULL, NULL), REDLOCK_ERR_NOT_HELD);
     LIVE_STATUS(live_release(live, p.b), REDLOCK_ERR_LOST);
     LIVE_STATUS(redlock_release(p.b, NULL, NULL), REDLOCK_ERR_NOT_HELD);
     LIVE_STATUS(acquire(&p, p.b), 0); /* a new hold, of b alone */
@@ -347,6 +352,10 @@ static void is_disowned_by_the_last(void **state) {
     invite(&p, live, TTL_MS);
     LIVE_STATUS(acquire(&p, p.a), 0);
     LIVE_STATUS(acquire(&p, p.b), 0);
+    LIVE_STATUS(acquire(&p, p.c), 0);
+    LIVE_STATUS(redlock_disown(p.b), REDLOCK_ERR_BUSY);
+    LIVE_STATUS(live_release(live, p.c), 0);
+    LIVE_STATUS(redlock_disown(p.b), REDLOCK_ERR_BUSY);
     LIVE_STATUS(live_release(live, p.a), 0);
     memcpy(token, redlock_lock_token(p.b), sizeof(token));
     LIVE_STATUS(redlock_disown(p.b), 0);

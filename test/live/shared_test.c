@@ -343,6 +343,9 @@ static void an_owner_reads_and_writes(void **state) {
     redlock_lock *b = readers_lock(live->client, "key", REDLOCK_SHARED);
     owned.owner = 7;
     LIVE_STATUS(live_acquire(live, writer, &owned), 0);
+    LIVE_STATUS(live_acquire(live, writer, &owned), 0);
+    LIVE_STATUS(redlock_downgrade(writer, NULL, NULL), REDLOCK_ERR_BUSY); /* more than once */
+    LIVE_STATUS(live_release(live, writer), 0);
     LIVE_STATUS(live_acquire(live, a, &owned), 0); /* shares the writer's hold */
     assert_string_equal(redlock_lock_token(a), redlock_lock_token(writer));
     LIVE_STATUS(redlock_downgrade(writer, NULL, NULL), REDLOCK_ERR_BUSY);
