@@ -184,7 +184,7 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
     if (line->place != place) {
         resource->placed = NULL;
         if (event->type != RL_LINE_EV_WON || !was_used) {
-            resource->successor[0] = '\0';
+            rl_resource_set_successor(resource, "");
             if (placed != NULL) {
                 rl_left_add(placed, place, was_used ? 0 : UINT32_MAX,
                             was_used ? 0 : resource->passed_by);

@@ -215,7 +215,7 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
 
 /* Who comes next is somebody else who waits. */
 static void hear_next(struct rl_resource *resource, const char *next) {
-    memcpy(resource->successor, next, sizeof resource->successor);
+    rl_resource_set_successor(resource, next);
     if (next[0] != '\0') {
         rl_line_note(&resource->line, true, rl_client_now_ns(rl_line_client(resource)));
     }

@@ -132,10 +132,10 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_resource *resource = lock->resources[0];
     const uint64_t fence = rl_lock_fence(&lock->core);
     if (lock->queueing.has_waited && lock->announces && rl_mode_now(lock) == RL_EXCLUSIVE &&
-        resource->line.state == RL_LINE_OUT) {
-        memcpy(plan->successor, resource->successor, sizeof plan->successor);
+        resource->line.state == RL_LINE_OUT && resource->successor != NULL) {
+        snprintf(plan->successor, sizeof plan->successor, "%s", resource->successor);
     }
-    resource->successor[0] = '\0';
+    rl_resource_set_successor(resource, "");
     if (lock->queueing.held != 0) {
         rl_left_add(lock, lock->queueing.held, 0, 0);
         lock->queueing.held = 0;

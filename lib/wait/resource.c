@@ -106,6 +106,7 @@ static void forget(struct rl_resources *table, struct rl_resource *resource) {
     }
     *at = resource->next;
     table->count--;
+    rl_free(table->memory, resource->successor);
     rl_free(table->memory, resource);
 }
 
@@ -140,6 +141,17 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
         keep(table, resource);
     } else {
         forget(table, resource);
+    }
+}
+
+/* Most resources are never waited for, so only those that are have the room. */
+void rl_resource_set_successor(struct rl_resource *resource, const char *value) {
+    if (resource->successor == NULL && value[0] != '\0') {
+        resource->successor = rl_alloc(resource->table->memory, 1, RL_VALUE_MAX + 1);
+    }
+    if (resource->successor != NULL) {
+        assert(strlen(value) <= RL_VALUE_MAX);
+        memcpy(resource->successor, value, strlen(value) + 1);
     }
 }
 

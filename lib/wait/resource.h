@@ -39,8 +39,7 @@ struct rl_resource {
     struct rl_link passed;       /* see struct rl_lines */
     uint32_t listens;            /* nodes that are listened to for this resource, as a mask */
     uint32_t passed_by;          /* nodes that have said that their key has the place's token */
-    char successor[RL_VALUE_MAX +
-                   1];      /* who comes next when a lock of ours goes; "": it is not known */
+    char *successor; /* who comes next when a lock of ours goes; NULL or "": it is not known */
     struct rl_deadline due; /* whatever the line waits for */
     struct rl_subscription
         *subscription; /* if releases of it are listened for (notification.h), or NULL */
@@ -86,6 +85,9 @@ struct rl_resource *rl_resource_find(const struct rl_resources *table, uint32_t 
                                      const void *bytes, size_t length);
 
 void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
+
+/* Who comes next; "": nobody, or it is not known any more. Without memory it is not known. */
+void rl_resource_set_successor(struct rl_resource *resource, const char *value);
 
 /* Frees the table and what is kept; every reference has been put back. */
 void rl_resources_free(struct rl_resources *table);
