@@ -12,7 +12,7 @@
 #include "wait/left.h"
 #include "wait/line_call.h"
 
-/* -- What the core is told -- */
+/* -- What the core is given -- */
 
 uint32_t rl_line_homes(const redlock_client *client) {
     uint32_t homes = 0;
@@ -26,7 +26,7 @@ uint32_t rl_line_homes(const redlock_client *client) {
     return homes;
 }
 
-/* Nodes on which a turn would be heard. */
+/* Nodes on which the client would hear of a turn. */
 static uint32_t heard_of(const redlock_client *client) {
     uint32_t heard = 0;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
@@ -52,23 +52,24 @@ redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
 }
 
 static void set_due(struct rl_resource *resource, uint64_t at_ns) {
-    assert(resource->references > 0); /* or nobody would take it out again */
+    assert(resource->references > 0); /* or nothing would remove it again */
     rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->due, at_ns);
 }
 
-/* Not one that asks already, since it has a single try left: it gives its place up when it ends. */
+/* Does not call a lock that asks already because it has a single try left: it gives up its place
+ * when it ends. */
 static void call_lock(redlock_lock *lock, enum rl_line_call call) {
     assert(call != RL_LINE_CALL_NONE);
     if (lock->core.state == RL_WAITING) {
         assert(rl_line_active(rl_line_of(lock)) == lock);
-        lock->queueing.is_queued = true; /* its place may have been taken ahead of it */
+        lock->queueing.is_queued = true; /* its place may have been taken in advance */
         lock->queueing.call = (uint8_t)call;
         rl_ready_step(lock);
     }
 }
 
-/* Where the client listens for a resource whose lock waits: at home, or on every node if each may
- * pass it the lock. */
+/* Where the client listens for a resource with a waiting lock: at home, or on every node if each
+ * may pass the lock on to it. */
 static uint32_t listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
     const uint32_t home = resource->line.home;
     if (rl_line_lease_ms(resource, lock, RL_LINE_LEASE_MS) != 0) {
@@ -77,7 +78,7 @@ static uint32_t listens_on(const struct rl_resource *resource, const redlock_loc
     return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
 }
 
-/* A lock that holds by what came of waiting still has to hear who comes next. */
+/* A lock that was granted after waiting still has to hear of its successor. */
 static void follow_waiting(struct rl_resource *resource, const redlock_lock *lock) {
     redlock_client *client = rl_line_client(resource);
     uint32_t *listening = client->lines.listening;
@@ -97,8 +98,8 @@ static void follow_waiting(struct rl_resource *resource, const redlock_lock *loc
     }
 }
 
-/* A place has the name of the lock that it was taken for, as long as it stands: home knows it by
- * both. Another lock may wait with it by then, or leave it. */
+/* A place keeps the holder's name of the lock that took it, as long as it stands: home knows the
+ * place by token and name. By then another lock may wait with the place, or leave it. */
 static void name_place(struct rl_resource *resource, redlock_lock *lock) {
     assert(resource->placed == NULL);
     if (resource->line.place != 0) {
@@ -107,7 +108,7 @@ static void name_place(struct rl_resource *resource, redlock_lock *lock) {
     }
 }
 
-/* placed: who had the place that is left. */
+/* placed: the lock that took the place that is left. */
 static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lock *placed,
                     const struct rl_line_actions *actions) {
     redlock_client *client = rl_line_client(resource);
@@ -129,7 +130,7 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     }
 }
 
-/* A number that was not used yet. Of a semaphore its first byte says for how many permits it is. */
+/* A number that was never used. For a semaphore its first byte is the number of permits. */
 static uint64_t place_after(struct rl_resource *resource) {
     redlock_client *client = rl_line_client(resource);
     struct rl_world *world = client->io.world;
@@ -149,7 +150,7 @@ uint64_t rl_line_new_place(struct rl_resource *resource) {
     return place;
 }
 
-/* lock: who waits, or has waited until now. */
+/* lock: the lock that waits, or did until now. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event) {
     redlock_client *client = rl_line_client(resource);
     struct rl_line *line = &resource->line;
@@ -195,10 +196,10 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
     }
     perform(resource, lock, placed, &actions);
     if (line->place != place && placed != NULL) {
-        rl_lock_unref(placed); /* the resource stays: it is the lock's, too */
+        rl_lock_unref(placed); /* the resource stays: the lock refers to it, too */
     }
     if (line->state == RL_LINE_LISTENING && rl_listening_confirmed(client, line->home)) {
-        struct rl_line_event again = {.type = RL_LINE_EV_NODES}; /* it was heard already */
+        struct rl_line_event again = {.type = RL_LINE_EV_NODES}; /* confirmed before */
         rl_line_feed(resource, lock, &again);
         return;
     }
@@ -239,7 +240,8 @@ void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
 
 /* -- The lock that waits -- */
 
-/* Its keys have the name of the lock that the place was taken for. */
+/* Keys carry the holder's name of the lock that took the place: a lock of another name needs a new
+ * one. */
 static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     const struct rl_target *mine = &lock->target;
     const struct rl_target *its = resource->placed != NULL ? &resource->placed->target : mine;
@@ -251,7 +253,7 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
 
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
-    assert(rl_line_active(lock->resources[line]) == lock); /* else it has the place of another */
+    assert(rl_line_active(lock->resources[line]) == lock); /* else it has another's place */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
     lock->waiting.shuts = false;
@@ -321,7 +323,7 @@ void rl_line_go(redlock_lock *lock) {
     const uint64_t until_ns = patience_ns(lock);
     assert(rl_line_active(lock->resources[0]) == lock);
     if (lock->resources[0]->line.state == RL_LINE_OUT) {
-        set_due(lock->resources[0], RL_NEVER); /* it goes into another's line, perhaps */
+        set_due(lock->resources[0], RL_NEVER); /* it may go into another resource's line */
     }
     lock->queueing.is_queued = true;
     lock->queueing.line = 0;
@@ -342,7 +344,7 @@ void rl_line_released_told(struct rl_resource *resource) {
     rl_line_release_answered(&resource->line);
     if (active != NULL && active->queueing.is_queued &&
         rl_line_of(active)->line.state == RL_LINE_OUT) {
-        rl_line_go(active); /* the release of another resource of its may be awaited still */
+        rl_line_go(active); /* it may still await another resource's release */
     }
 }
 
@@ -356,7 +358,7 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     *pause = call == RL_LINE_CALL_ALONE;
     if (call != RL_LINE_CALL_TURN) {
         lock->queueing.is_queued = false;
-        set_due(resource, rl_line_wake_ns(&resource->line)); /* home's answer is not awaited */
+        set_due(resource, rl_line_wake_ns(&resource->line)); /* no longer waits for home's answer */
         return 0;
     }
     step_simple(resource, lock, RL_LINE_EV_TAKE);
@@ -364,8 +366,8 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     if (!resource->line.probes) {
         return resource->line.place;
     }
-    /* A probe has no turn: it would take keys that a release reserved for whoever is first in line,
-     * and a reader's would pass an intent. */
+    /* A probe has no turn: it would take keys that a release reserved for the first in line, and a
+     * reader's would ignore a writer's intent. */
     return resource->kind <= RL_SHARED ? 0 : RL_LINE_NO_PLACE;
 }
 
@@ -391,9 +393,10 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
     step_simple(resource, lock, RL_LINE_EV_WON);
 }
 
-/* The attempt that its turn began was refused by other nodes. Of several resources it may be
- * another one: if that is held, it is waited for. If it is somebody's turn there, who may want this
- * one as well, both would change places without end: each gives up what it has, and pauses. */
+/* Other nodes refused the attempt that the lock's turn began. If another of its resources is held,
+ * the lock waits for that one. If that key is reserved for another client's turn, which may want
+ * this resource as well, the two would swap places for ever: instead each gives up what it has, and
+ * pauses. */
 static void refused(redlock_lock *lock, struct rl_resource *resource) {
     struct rl_line_event event = {.type = RL_LINE_EV_REFUSED};
     bool is_turn = lock->queueing.refused_life_ms <= RL_LINE_GRACE_MS;
@@ -414,7 +417,7 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
     assert(lock->queueing.is_queued && lock->core.state != RL_WAITING);
     lock->queueing.is_queued = false;
     lock->queueing.call = RL_LINE_CALL_NONE;
-    lock->queueing.line = 0; /* where its next place may be taken ahead of it */
+    lock->queueing.line = 0; /* where its next place may be taken in advance */
     if (line->state == RL_LINE_TAKING && has_failed) {
         lock->client->stats.turns_missed += !line->probes;
     }
@@ -425,7 +428,7 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
     }
 }
 
-/* Nothing is under way that would step it. */
+/* Nothing is pending that would step the lock. */
 static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
     return lock->queueing.call == RL_LINE_CALL_NONE && resource->line.state == RL_LINE_OUT &&
            resource->due.slot == RL_DEADLINE_UNSET;
@@ -472,7 +475,7 @@ static bool was_refused(const redlock_lock *lock) {
            !lock->waiting.has_turn;
 }
 
-/* What came of its place is over: nobody has to be told who comes next. */
+/* The hold that the place led to is over: the client need not hear of a successor any more. */
 static void forget_next(redlock_lock *lock) {
     const bool has_it = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     if (lock->queueing.has_waited && !has_it) {

@@ -4,34 +4,35 @@
  *     refused -> rl_line_follow() -> JOIN at home ... TURN -> the turn steps the lock -> TAKE
  *                                                 ... PASS, from each node: a vote
  *
- * Who waits: of the locks of one client that want a resource, one is active (core/waitlist.h). It
- * waits in the line for all of them, with the time that the longest of them has waited. So a
- * thousand waiters of one process are one place, and local and remote waiters are served in the
- * order in which they came.
+ * Which lock waits: of one client's locks that want a resource, one is active (core/waitlist.h). It
+ * waits in line for all of them, ranked by the time that the longest of them has waited. So a
+ * thousand waiters of one process take one place, and local and remote waiters are served first
+ * come, first served.
  *
- * Handing on: whoever releases while another lock of this client is next
- *   - lets that one ask at once, behind the release, if nobody else is known to wait;
- *   - puts it in line first, if others are: home decides who is next, by the time waited.
- * To another client: a lock that has waited is told by home who comes next, in home's pass (which
- * a won attempt waits for, 1 ms at most) or later, and its release passes the keys on. The tokens
- * that were given up last are remembered: what is passed to them late is released.
+ * Handing on: a lock that is released while another lock of this client is next
+ *   - lets the next lock ask at once, behind the release, if no other client is known to wait;
+ *   - otherwise puts the next lock in line first: home decides which client is next, by the time
+ *     waited.
+ * To another client: home notifies a lock that has waited of its successor, in home's pass (which a
+ * won attempt waits for, 1 ms at most) or later, and the lock's release passes the keys on. The
+ * tokens that were given up last are remembered: keys that are passed to them late are released.
  *
- * What is known of others: the answers to TAKE, and to a release of what was held, say whether
- * somebody waits. Who knows of waiters leaves the keys of other nodes reserved, and joins
- * without asking for votes first. A lock that was just released is not asked for again before
- * home has answered the release: its SETs would be behind the release everywhere but at home, where
- * the next is served, and would win.
+ * What is known of other clients: the answers to TAKE, and to the release of a held lock, say
+ * whether another client waits. A client that knows of waiters leaves the keys of other nodes
+ * reserved, and joins the line before it asks for votes. A lock that was just released is not
+ * requested again before home has answered the release: the new SETs would follow the release
+ * everywhere but at home, where the next client is served, and would win.
  *
- * Failure modes: a node that fails is no home (core/line.h); without memory for a JOIN the line is
- * done without, and a LEAVE that cannot be sent costs the next one a grace.
+ * Failure modes: a node that fails is no home (core/line.h); without memory for a JOIN the lock
+ * does without the line, and a LEAVE that cannot be sent costs the next client one grace period.
  *
- * Can a lock wait for ever? It waits for a turn or a `plain` or `alone` call, in the queue of the
- * loop's turn; for an event of its line, which has a deadline in each state of waiting; or for the
- * answer to a release, with a deadline too. And the acquire's own deadline and tries run all the
- * while in its core.
+ * Can a lock wait for ever? No. It waits for a turn or a `plain` or `alone` call, in the queue of
+ * the loop's turn; for an event of its line, which has a deadline in each state of waiting; or for
+ * the answer to a release, which has a deadline too. The acquire's own deadline and number of tries
+ * also apply all the while, in its core.
  *
- * Can the active lock go, and its place stay? Every step of a lock ends in rl_line_follow(), which
- * gives up the place of each of its resources that no lock of ours waits for.
+ * Can the active lock leave, and its place stay? No: every step of a lock ends in rl_line_follow(),
+ * which gives up the place of each of its resources that no lock of ours waits for.
  */
 #ifndef RL_WAIT_LINE_H
 #define RL_WAIT_LINE_H
@@ -42,49 +43,52 @@
 
 #include "client/state.h"
 
-/* Whether an acquire that nothing of this client is in the way of must not ask for votes at once:
- * others are known to wait, or home is about to say. Its lock begins as one that waits then. */
+/* Whether an acquire that no other lock of this client blocks must still not ask for votes at once:
+ * other clients are known to wait, or home's answer is pending. Its lock then begins as a
+ * waiter. */
 bool rl_line_holds_up(const redlock_lock *lock, bool may_wait);
 
-/* ... and it waits then. */
+/* The same, and marks the lock as waiting in line if so. */
 bool rl_line_enter(redlock_lock *lock, bool may_wait);
 
-/* The lock is first of this client's, and waits: in line, for home's answer to a release, or not
- * any more. */
+/* The lock is the first of this client's waiters: it goes on to wait in line, to wait for home's
+ * answer to a release, or to ask the nodes. */
 void rl_line_go(redlock_lock *lock);
 
-/* Home has answered a release of the resource, or will not: who waits for that may go on. */
+/* Home has answered a release of the resource, or will not: a lock that waits for the answer may go
+ * on. */
 void rl_line_released_told(struct rl_resource *resource);
 
 /* To be called after every step of a lock. */
 void rl_line_follow(redlock_lock *lock);
 
 /* Before a lock that has a call (enum rl_line_call) is stepped: the place of its turn, or none (0);
- * *pause: the line is of no use, it is to pause. */
+ * *pause: no line can be used, and the lock must pause. */
 uint64_t rl_line_take_call(redlock_lock *lock, bool *pause);
 
-/* The lock of ours that asks or holds; of readers: that waits for all of them. NULL: none. */
+/* This client's lock that asks or holds; for readers, the lock that waits for all of them. NULL:
+ * none. */
 redlock_lock *rl_line_active(const struct rl_resource *resource);
 /* The resource in whose line the lock is, or was last. */
 struct rl_resource *rl_line_of(const redlock_lock *lock);
-/* The lock of ours that waits in this line, or asks in its turn; or is about to, its place having
- * been taken ahead of it. NULL: none. */
+/* This client's lock that waits in this line, or asks in its turn, or is about to because its place
+ * was taken in advance. NULL: none. */
 redlock_lock *rl_line_waiter(const struct rl_resource *resource);
-/* A place for this lock, if there is none of ours. */
+/* Takes a place for this lock, if this client has none in the line. */
 void rl_line_want(struct rl_resource *resource, redlock_lock *lock);
 
-/* Something has happened to the line; lock: who waits in it, or has until now. */
+/* Steps the line with an event. lock: the lock that waits in it, or did until now. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event);
 
-/* A node has answered something that was sent for the resource: one that was passed over as home
- * may be home again. */
+/* A node has answered a command for the resource: if it was avoided as home, it may be home
+ * again. */
 void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct rl_request *request,
                       const struct rl_answer *answer);
 
-/* A number for a place. */
+/* A fresh number for a place. */
 uint64_t rl_line_new_place(struct rl_resource *resource);
 
-/* Nodes that may be home, if a quorum may vote, as a mask. */
+/* The nodes that may be home, as a mask; 0 if fewer than a quorum may vote. */
 uint32_t rl_line_homes(const redlock_client *client);
 
 static inline redlock_client *rl_line_client(const struct rl_resource *resource) {

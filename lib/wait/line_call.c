@@ -13,7 +13,7 @@
 #include "redis/received.h"
 #include "redis/request.h"
 
-#define OWED_MAX 1024           /* LEAVEs; one that is dropped costs the others a grace */
+#define OWED_MAX 1024           /* LEAVEs; each dropped one costs the others a grace period */
 #define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */
 
 static_assert(RL_PLACE_LEN == 2 * ID_LEN + RL_TAIL_LEN, "the client's id, a number, its tail");
@@ -45,7 +45,8 @@ uint64_t rl_line_place_of(const redlock_client *client, const char *token) {
     return is_one ? parse_hex(token + ID_LEN) : 0;
 }
 
-/* A token that begins with the client's id. *place: its number, 0 if it is no place's. */
+/* Parses a token that begins with the client's id. out->place: its number, 0 if it belongs to no
+ * place. */
 static const char *take_token(const redlock_client *client, const char *at,
                               struct rl_line_message *out) {
     if (strspn(at, "0123456789abcdef") < RL_TOKEN_LEN || memcmp(at, client->id, ID_LEN) != 0) {
@@ -57,7 +58,7 @@ static const char *take_token(const redlock_client *client, const char *at,
     return at + RL_TOKEN_LEN;
 }
 
-/* A space, and a value of our kind. */
+/* Parses a space, and a value of our kind. */
 static bool take_next(const char *at, struct rl_line_message *out) {
     struct rl_holder_reply value;
     if (at[0] != ' ' || strlen(at + 1) > RL_VALUE_MAX) {
@@ -68,7 +69,8 @@ static bool take_next(const char *at, struct rl_line_message *out) {
     return value.token[0] != '\0';
 }
 
-/* Behind the token of a pass: the node's time, the lease, the counter, perhaps who comes next. */
+/* Parses what follows the token of a pass: the node's time, the lease, the counter, perhaps the
+ * successor. */
 static bool take_pass(const char *at, struct rl_line_message *out) {
     uint64_t lease_ms = 0;
     at = at[0] == ' ' ? rl_line_number(at + 1, UINT64_MAX, false, &out->time_us) : NULL;
@@ -177,7 +179,7 @@ static void call_end(struct rl_line_request *call) {
     rl_lock_unref(lock);
 }
 
-/* Only a LEAVE is worth it: a place that stands joins again. */
+/* Only a LEAVE is kept for later: a place that stands joins again anyway. */
 static void call_owe(struct rl_line_request *call, enum rl_command_kind kind) {
     redlock_client *client = call->lock->client;
     assert(client->lines.owed_count <= OWED_MAX);
@@ -211,7 +213,7 @@ static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *reso
     return i;
 }
 
-/* Returns whether it is out; if not, it is owed, or has ended. */
+/* Returns whether the call is outstanding; if not, it is pending, or has ended. */
 static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t waited_ms,
                       enum rl_join_mode join) {
     redlock_client *client = call->lock->client;
@@ -281,7 +283,7 @@ void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32
     }
 }
 
-/* Takes all that are owed to these nodes; for each of them `act`. */
+/* Removes all calls that are pending for these nodes, and runs `act` on each. */
 static void owed_take(redlock_client *client, uint32_t nodes,
                       void (*act)(struct rl_line_request *call)) {
     struct rl_line_request *owed = client->lines.owed;
@@ -291,7 +293,7 @@ static void owed_take(redlock_client *client, uint32_t nodes,
         struct rl_line_request *call = owed;
         owed = owed->next;
         if (nodes >> call->node & 1) {
-            act(call); /* which may owe it again */
+            act(call); /* which may make it pending again */
         } else {
             call_owe(call, RL_COMMAND_LEAVE);
         }

@@ -16,7 +16,7 @@
 #include "wait/line_call.h"
 #include "watch/span.h"
 
-#define FOREVER_MS 86400000 /* a key of somebody else's that does not end */
+#define FOREVER_MS 86400000 /* another client's key that never expires */
 
 static void feed_simple(struct rl_resource *resource, redlock_lock *lock,
                         enum rl_line_event_type type) {
@@ -27,13 +27,13 @@ static void feed_simple(struct rl_resource *resource, redlock_lock *lock,
 
 /* -- Answers -- */
 
-/* A turn of a semaphore has slots; else there are none. */
+/* Whether slots were named if, and only if, the lock is a semaphore's. */
 static bool has_its_slots(const redlock_lock *lock, const struct rl_slots *slots) {
     assert(slots->n <= RL_SLOTS_MAX);
     return lock->permit != NULL ? rl_permit_may_be(lock, slots) : slots->n == 0;
 }
 
-/* Behind the line's step. A lock that asks already does so with those that it has. */
+/* To be called after the line's step. A lock that asks already keeps the slots that it has. */
 static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
                        const struct rl_slots *slots) {
     const struct rl_line *line = &resource->line;
@@ -44,7 +44,7 @@ static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
     }
 }
 
-/* To the JOIN of the place that stands. */
+/* The answer to the JOIN of the place that stands. */
 static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl_line_event *event,
                    const struct rl_answer *answer) {
     const struct rl_slots *slots = &answer->line.slots;
@@ -97,7 +97,7 @@ void rl_line_nodes_changed(redlock_client *client) {
     while (link != NULL) {
         struct rl_resource *resource = RL_CONTAINER(link, struct rl_resource, waits);
         redlock_lock *waiter = rl_line_waiter(resource);
-        link = link->next; /* this one may go */
+        link = link->next; /* this link may be removed */
         assert(resource->line.state != RL_LINE_OUT);
         if (waiter != NULL) {
             feed_simple(resource, waiter, RL_LINE_EV_NODES);
@@ -113,7 +113,7 @@ static void on_heard(redlock_client *client, uint32_t node) {
     rl_line_nodes_changed(client);
 }
 
-/* Of which resource it is the place, whose lock waits; NULL: of none. */
+/* The resource with a waiting lock whose place this is; NULL: none. */
 static struct rl_resource *waiting_with(redlock_client *client, uint64_t place) {
     struct rl_resource *found = NULL;
     RL_EACH(struct rl_resource, resource, &client->lines.waiting, waits) {
@@ -124,7 +124,7 @@ static struct rl_resource *waiting_with(redlock_client *client, uint64_t place) 
     return found;
 }
 
-/* ... or which a lock of ours holds by that token. */
+/* The resource that a lock of ours holds by this token; NULL: none. */
 static struct rl_resource *held_by(redlock_client *client, const char *token) {
     struct rl_resource *found = NULL;
     RL_EACH(struct rl_resource, resource, &client->lines.passed, passed) {
@@ -146,7 +146,7 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
         return;
     }
     if (said->kind == RL_LINE_SAYS_HEIR || !has_its_slots(waiter, &said->slots)) {
-        event.type = RL_LINE_EV_HEIR; /* with wrong slots it asks, and is told why */
+        event.type = RL_LINE_EV_HEIR; /* with wrong slots it asks, and gets the reason */
         rl_line_feed(resource, waiter, &event);
         return;
     }
@@ -156,8 +156,9 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
     take_slots(resource, waiter, &said->slots);
 }
 
-/* Since when this node has its token, for a vote: 0 if it cannot be told, or is no vote of what the
- * lock asks for. What a node was passed while it might not vote is no vote later. */
+/* Since when this node has the lock's token, for a vote: 0 if that cannot be determined, or if it
+ * is no vote for what the lock asks. A key that a node passed while it might not vote never becomes
+ * a vote. */
 static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
                                 const struct rl_line_message *said) {
     const redlock_client *client = lock->client;
@@ -173,7 +174,7 @@ static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
                : 0;
 }
 
-/* Of a node whose vote cannot be told from what it says, the vote is asked for. */
+/* Counts the node's vote if the message proves it, and asks for the vote otherwise. */
 static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_message *said) {
     const uint64_t start_ns = passed_since_ns(lock, node, said);
     struct rl_event event = {.type = RL_EV_VOTE};
@@ -185,8 +186,8 @@ static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_me
     rl_step_event(lock, &event);
 }
 
-/* The first of them begins the attempt. A lock that may not be passed asks for all votes when home
- * says so. */
+/* The first pass begins the attempt. A lock that keys may not be passed to asks for all votes when
+ * home says that it has its turn. */
 static void hear_pass(struct rl_resource *resource, uint32_t node,
                       const struct rl_line_message *said) {
     redlock_client *client = rl_line_client(resource);
@@ -213,7 +214,7 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     }
 }
 
-/* Who comes next is somebody else who waits. */
+/* A known successor is also a sign that another client waits. */
 static void hear_next(struct rl_resource *resource, const char *next) {
     rl_resource_set_successor(resource, next);
     if (next[0] != '\0') {
@@ -238,7 +239,7 @@ static void on_told(redlock_client *client, uint32_t node, const char *payload, 
         hear_next(held, said.next); /* home's pass comes when others have granted it already */
     }
     if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->kind != RL_EXCLUSIVE) {
-        return; /* only writers are passed anything */
+        return; /* keys are passed to writers only */
     }
     if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->line.home == node) {
         hear_next(resource, said.next);

@@ -25,7 +25,7 @@ uint32_t rl_line_home(const struct rl_resource *resource) {
                         heard != 0 ? heard : client->voters);
 }
 
-/* Another address of a server is no home of its own: it refuses what the first one granted. */
+/* A second address of a server is no home: it refuses what the first address granted. */
 static bool is_home(const redlock_lock *lock, uint32_t node) {
     bool found = false;
     assert(node < lock->client->n_nodes);
@@ -38,7 +38,7 @@ static bool is_home(const redlock_lock *lock, uint32_t node) {
     return found;
 }
 
-/* Whether a SET of this client may have come to that server by another address of it. */
+/* Whether a SET of this client may have reached home by another address of that server. */
 static bool may_be_own(const redlock_lock *lock, uint32_t home) {
     bool found = false;
     assert(home < lock->client->n_nodes);
@@ -49,8 +49,8 @@ static bool may_be_own(const redlock_lock *lock, uint32_t home) {
     return found;
 }
 
-/* Where nobody is in its lines home counts who has another token there, which may be this client
- * with the next one. */
+/* If no client is in its lines, home counts the holder of another token there, which may be this
+ * client's next lock. */
 static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
                               const struct rl_answer *answer) {
     const bool is_token = answer->verdict == RL_NO && answer->line.first_waited_ms == 0;
@@ -58,13 +58,13 @@ static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
            (answer->line.waiting > 0 && !(is_token && may_be_own(lock, home)));
 }
 
-/* Home has said whether somebody waits, or will not say. */
+/* Home has said whether another client waits, or will not say. */
 static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
                                const struct rl_request *request, const struct rl_answer *answer) {
     const uint64_t now_ns = rl_line_client(resource)->step_ns; /* near enough */
     assert(resource->references > 0);                          /* the lock that was released */
     bool is_said = answer->verdict == RL_YES || answer->verdict == RL_NO;
-    if (is_said && request->announces) { /* after a refusal what is there is the holder's */
+    if (is_said && request->announces) { /* after a refusal the key there is the holder's */
         rl_line_note(&resource->line, anybody_waits, now_ns);
     }
     if (request->mode == RL_RELEASE_LOOK) {
@@ -99,18 +99,18 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
             lock->queueing.refused_at_home = true;
         }
     }
-    for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: who is home may be another now */
+    for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: home may change */
         rl_line_answered(lock->resources[i], place->index, request, answer);
     }
 }
 
 /* -- Releases -- */
 
-/* The lock of this client that is next when this one has gone, or NULL. */
+/* This client's lock that is next after this one has left, or NULL. */
 static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     assert(i < lock->resource_count);
     if (rl_waiting_is_beside(lock)) {
-        return NULL; /* none waits for it to go */
+        return NULL; /* no lock waits for it to leave */
     }
     const struct rl_ticket *ticket = lock->resources[i]->turns.first;
     while (ticket != NULL && ticket->owner == lock) {
@@ -119,15 +119,16 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     return ticket != NULL ? ticket->owner : NULL;
 }
 
-/* A turn that other nodes refused: it joins again behind this, ahead of those who came later. */
+/* Whether other nodes refused the lock's turn: it joins again behind this release, ahead of later
+ * waiters. */
 static bool waits_again(const redlock_lock *lock) {
     return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
            lock->resource_count == 1 && rl_line_of(lock)->line.state == RL_LINE_TAKING &&
            !rl_line_of(lock)->line.probes;
 }
 
-/* A writer that was told who comes next passes its keys on, for a lease: whoever is passed them and
- * hangs costs the others no more than that. */
+/* A writer that knows its successor passes its keys on, for a lease: a successor that hangs costs
+ * the others no more than the lease. */
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_resource *resource = lock->resources[0];
     const uint64_t fence = rl_lock_fence(&lock->core);
@@ -150,8 +151,9 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     }
 }
 
-/* Who hands on among its own locks goes by the last sign, however old: holds that last longer than
- * a sign is good for would pass others by for ever. Home's answer says if nobody waits any more. */
+/* A client that hands on among its own locks goes by the last sign, however old: otherwise holds
+ * that outlast the life of a sign would let it overtake others for ever. Home's answer says when no
+ * other client waits any more. */
 static bool is_busy(const redlock_lock *lock) {
     bool busy = false;
     assert(lock->resource_count > 0);
@@ -163,8 +165,8 @@ static bool is_busy(const redlock_lock *lock) {
     return busy;
 }
 
-/* The lock of this client that goes on in place of this one, which leaves; NULL: there is none, or
- * it wants other resources as well, or not all of these, where others may be next. */
+/* This client's lock that goes on in place of this one, which leaves; NULL: there is none, or its
+ * resources are not exactly these, so that others may be next on the rest. */
 static redlock_lock *successor_of(const redlock_lock *lock) {
     redlock_lock *next = next_of(lock, 0);
     bool goes_on = lock->announces && lock->waiting.is_in_line && !rl_lock_is_in_line(&lock->core);
@@ -176,7 +178,7 @@ static redlock_lock *successor_of(const redlock_lock *lock) {
     return goes_on ? next : NULL;
 }
 
-/* Whoever of this client is next is put in line first, where home decides between it and others. */
+/* Puts this client's next lock in line first: home decides between it and other clients. */
 static void join_ahead(redlock_lock *lock) {
     redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
     if (next != NULL && is_busy(lock) && lock->resources[0]->line.state == RL_LINE_OUT &&
@@ -185,7 +187,7 @@ static void join_ahead(redlock_lock *lock) {
     }
 }
 
-/* Of several resources each may have another home: a node serves where it finds a line. */
+/* Several resources may each have another home: a node serves where it finds a line. */
 static uint32_t serving_nodes(const redlock_lock *lock) {
     uint32_t home = rl_line_home(lock->resources[0]);
     assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
@@ -195,7 +197,7 @@ static uint32_t serving_nodes(const redlock_lock *lock) {
     return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
 }
 
-/* Home has not yet said what it saw when the client handed on last. */
+/* Whether home's answer to the client's last hand-over is still pending. */
 static bool looks(const redlock_lock *lock) {
     bool looks = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
@@ -204,8 +206,8 @@ static bool looks(const redlock_lock *lock) {
     return looks;
 }
 
-/* A writer that was refused and goes on keeps new readers off, wherever readers hold; when it has
- * had the lock, it does so no more. */
+/* A writer that was refused and goes on keeps new readers off, wherever readers hold. Once it has
+ * had the lock, it withdraws that. */
 static uint32_t intent_of(redlock_lock *lock) {
     const bool goes_on = rl_lock_is_acquiring(&lock->core);
     const bool drops = !goes_on && lock->announces && lock->queueing.noted_intent;
@@ -219,10 +221,10 @@ static uint32_t intent_of(redlock_lock *lock) {
 
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
     const bool busy = is_busy(lock);
-    /* Who won without home may have passed somebody whose turn it was, and who asks again: keys
-     * that are deleted would go to the next newcomer, who knows as little.
-     * An attempt that went without the line and failed keeps nothing for anybody: where no line can
-     * be used, clients that did would be in each other's way for ever. */
+    /* A client that won without home may have overtaken another whose turn it was and who asks
+     * again: deleted keys would go to the next newcomer, which knows as little. An attempt that
+     * went without the line and failed reserves nothing: where no line can be used, clients that
+     * did so would block each other for ever. */
     const bool keeps = (busy && (lock->announces || lock->queueing.is_queued)) ||
                        (lock->announces && lock->queueing.refused_at_home);
     join_ahead(lock);
@@ -244,8 +246,8 @@ void rl_line_plan_retry(const redlock_lock *lock, uint32_t grace_ms, struct rl_r
         .homes = serving_nodes(lock), .mode = RL_RELEASE_SERVE, .grace_ms = grace_ms};
 }
 
-/* An answer is worth waiting for only where answers come: a home that stands costs the others
- * nothing, once it is known. */
+/* Waits for home's answer only if home is answering: a home that hangs costs the next locks
+ * nothing, once that is known. */
 void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mode mode) {
     redlock_client *client = lock->client;
     const struct rl_request *oldest = client->nodes[node].node.head;
@@ -256,7 +258,7 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
         return;
     }
     if (rl_waiting_is_beside(lock)) {
-        return; /* the next one of ours passes nobody by: new readers are kept off everywhere */
+        return; /* the next one of ours overtakes nobody: all nodes keep new readers off */
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_line *line = &lock->resources[i]->line;

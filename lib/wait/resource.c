@@ -8,7 +8,7 @@
 
 #define CHAINS_AT_FIRST 16u
 
-/* FNV-1a, begun with the seed and the kind. */
+/* FNV-1a, starting from the seed and the kind. */
 static uint64_t hash_of(const struct rl_resources *table, uint32_t kind, const void *bytes,
                         size_t length) {
     const unsigned char *at = bytes;
@@ -24,7 +24,7 @@ static struct rl_resource **chain_of(const struct rl_resources *table, uint64_t 
     return &table->chains[hash & (table->chain_count - 1)];
 }
 
-/* Twice as many chains, if there is memory for them. */
+/* Doubles the number of chains, if there is memory. */
 static void grow(struct rl_resources *table) {
     uint32_t count = table->chain_count == 0 ? CHAINS_AT_FIRST : 2 * table->chain_count;
     struct rl_resource **chains = rl_alloc(table->memory, count, sizeof chains[0]);
@@ -144,7 +144,7 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
     }
 }
 
-/* Most resources are never waited for, so only those that are have the room. */
+/* Most resources are never waited for, so the room is allocated on first use. */
 void rl_resource_set_successor(struct rl_resource *resource, const char *value) {
     if (resource->successor == NULL && value[0] != '\0') {
         resource->successor = rl_alloc(resource->table->memory, 1, RL_VALUE_MAX + 1);

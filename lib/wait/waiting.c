@@ -1,10 +1,10 @@
 /* See waiting.h.
  *
- * Can a turn be missed? A waiting lock can go on only after an active one has left one of its
- * lines, and rl_waiting_update() looks at every line that an active lock has left. A lock that has
- * its turn is active, and in the queue until the loop's turn, which always follows: what steps a
- * lock is either a turn itself, or an event of the poll before it, or a call of the user, who wakes
- * the loop.
+ * Can a turn be missed? No. A waiting lock can go on only after an active one has left one of its
+ * waitlists, and rl_waiting_update() looks at every waitlist that an active lock has left. A lock
+ * that has its turn is active, and stays in the queue until the loop's turn, which always follows:
+ * a lock is stepped by a turn itself, by an event of the poll before it, or by a call of the user,
+ * which wakes the loop.
  */
 #include "wait/waiting.h"
 
@@ -20,8 +20,8 @@ bool rl_waiting_is_beside(const redlock_lock *lock) {
     return lock->resources[0]->kind != RL_EXCLUSIVE;
 }
 
-/* Whether an active lock is in the way that waits in the line of this very resource; or one that
- * waits in that of another. */
+/* Whether another lock is active for one of this lock's resources and, as in_its_line says, waits
+ * in the line of that very resource or of another one. */
 static bool has_before(const redlock_lock *lock, bool in_its_line) {
     bool found = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
@@ -89,8 +89,8 @@ bool rl_waiting_is_busy(const redlock_lock *lock) {
     return false;
 }
 
-/* Of one that asks before it: what its last attempt came to. Nodes that are known to be too few
- * need no attempt. */
+/* The outcome of the last attempt of the lock ahead. Without an attempt: whether there are too few
+ * nodes. */
 static int asker_status(const redlock_lock *asker) {
     if (asker->core.acquire.attempt != RL_RESULT_NONE &&
         asker->core.acquire.attempt != RL_RESULT_OK) {
@@ -145,7 +145,7 @@ bool rl_waiting_is_active(const redlock_lock *lock) {
     return first->turns->active == first; /* in all of its lists, or in none */
 }
 
-/* One that waits for its turn, where the active one has gone without being granted. */
+/* The next lock that waits for its turn, after the active one has left without a grant. */
 static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
     struct rl_ticket *ticket = turns->first;
     while (ticket != NULL && (!waits(ticket->owner) || has_before(ticket->owner, true))) {
@@ -154,7 +154,7 @@ static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
     return ticket;
 }
 
-/* A permit is one's own: the next one waits for another. */
+/* A grant of a permit serves one lock only: the next lock waits for another permit. */
 static void pass_to_next(const redlock_lock *lock) {
     assert(lock->permit != NULL);
     struct rl_ticket *next = next_waiting(lock->waiting.tickets[0].turns);
@@ -163,7 +163,7 @@ static void pass_to_next(const redlock_lock *lock) {
     }
 }
 
-/* The turn of one was that of all. */
+/* The turn of one reader is the turn of all. */
 static void pass_turn(redlock_lock *lock) {
     const struct rl_line *line = &rl_line_of(lock)->line;
     const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING && !line->probes;
@@ -224,7 +224,7 @@ void rl_waiting_update(redlock_lock *lock) {
             struct rl_ticket *next =
                 beside ? next_waiting(turns) : rl_waitlist_next(turns, lock->core.now_ns, &pause);
             if (next != NULL && !rl_tickets_may_ask(next->all)) {
-                let_ask(next->owner, false); /* apart from the one that waits elsewhere */
+                let_ask(next->owner, false); /* another active lock waits elsewhere */
             } else if (next != NULL) {
                 give_turn(next->owner, pause);
             }

@@ -1,14 +1,15 @@
-/* The waitlists of a client's locks (core/waitlist.h), driven: who comes, who leaves, whose turn it
- * is.
+/* The waitlists of a client's locks (core/waitlist.h), driven: locks enter, leave and get their
+ * turn.
  *
- * Turns are given by the loop's turn, after the callbacks and before the flush, so that the SET of
- * the next follows the release of the one before it in one write. They are not given synchronously:
- * a thousand waiters that fail at once must not be a thousand nested calls.
+ * The loop's turn gives a lock its turn, after the callbacks and before the flush, so that the next
+ * lock's SET follows the previous lock's release in one write. Turns are not given synchronously: a
+ * thousand waiters that fail at once must not be a thousand nested calls.
  *
- * Readers ask all at once. The first that is refused becomes the active one and stands in line with
- * other clients; those that are refused, or come, while it does so wait behind it. When it is
- * granted, they all ask as in their turn: a turn is that of all readers of a client. Permits of a
- * semaphore are as readers, but for the last: then the next one stands in line.
+ * Readers ask all at once. The first that is refused becomes the active one and stands in line
+ * among other clients; readers that are refused, or arrive, meanwhile wait behind it. When it is
+ * granted, they all ask as if in their turn: a turn is for all readers of a client. Permits of a
+ * semaphore behave like readers, except that a grant lets only the next one go on, which then
+ * stands in line.
  */
 #ifndef RL_WAIT_WAITING_H
 #define RL_WAIT_WAITING_H
@@ -18,50 +19,50 @@
 #include "client/state.h"
 
 struct rl_turn {
-    bool pauses; /* it is to let others go first */
-    bool takes;  /* it is that of another lock of ours among all clients, too */
+    bool pauses; /* the lock must let other clients go first */
+    bool takes;  /* another lock of ours has its turn among all clients */
 };
 
-/* Whether locks of this client may hold it side by side: those that ask or hold are not in each
- * other's way, and one that must wait for other clients waits for all of ours. */
+/* Whether locks of this client may hold the resource side by side: locks that ask or hold do not
+ * block each other, and a lock that must wait for other clients waits for all of ours. */
 bool rl_waiting_is_beside(const redlock_lock *lock);
 
-/* Whether one of ours that wants one of its resources waits in the line of another resource. It
- * must not be waited for: that may be held by who waits for this lock. So this one asks the nodes,
- * and pauses where it is refused. */
+/* Whether a lock of ours that wants one of this lock's resources waits in the line of another
+ * resource. This lock must not wait for it: the holder of that other resource may be waiting for
+ * this lock. So this lock asks the nodes, and pauses if it is refused. */
 bool rl_waiting_stands_apart(const redlock_lock *lock);
 
-/* Whether it is the one that asks or holds, or that waits for all of ours. In line. */
+/* Whether the lock is the one that asks or holds, or waits for all of ours. It must be in line. */
 bool rl_waiting_is_active(const redlock_lock *lock);
 
-/* Of a lock that is made; tickets: memory for one for each of its resources. And it wants its i-th
- * resource, which it has. */
+/* Initialises a new lock; tickets: memory for one ticket per resource. And: prepares the ticket of
+ * its i-th resource, which the lock already has. */
 void rl_waiting_init(redlock_lock *lock, struct rl_ticket *tickets);
 void rl_waiting_want(redlock_lock *lock, uint32_t i);
 
 /* An acquire, an adoption or the release of a token begins. */
 void rl_waiting_reset(redlock_lock *lock);
 
-/* Into the line of each of its resources. Returns whether it must wait. */
+/* Enters the waitlist of each of its resources. Returns whether the lock must wait. */
 bool rl_waiting_enter(redlock_lock *lock);
 
-/* Whether its turn has come while writers wait: it is to keep new readers off. */
+/* Whether the lock's turn has come while writers wait: it must keep new readers off. */
 bool rl_waiting_shuts(const redlock_lock *lock);
 
 /* Whether another lock of this client asks for one of the lock's resources, or holds it. */
 bool rl_waiting_is_busy(const redlock_lock *lock);
 
-/* What holds up a lock that waits: HELD, or why the one before it is not granted either. */
+/* Why a waiting lock waits: HELD, or why the lock ahead of it is not granted either. */
 int rl_waiting_status(const redlock_lock *lock);
-/* That in words; or that other clients do, which it is in line with. */
+/* The same in words; or that the lock waits in line among other clients. */
 enum rl_words rl_waiting_words(const redlock_lock *lock, int status);
 
-/* Whether its turn among this client's locks has come; and takes that. */
+/* Whether the lock's turn among this client's locks has come; and takes the turn. */
 bool rl_waiting_has_turn(const redlock_lock *lock);
 bool rl_waiting_take_turn(redlock_lock *lock, struct rl_turn *turn);
 
-/* To be called after every step of a lock: one that neither asks, holds nor waits leaves the lines,
- * and the next ones are given their turn. */
+/* To be called after every step of a lock: a lock that no longer asks, holds or waits leaves the
+ * waitlists, and the next ones get their turn. */
 void rl_waiting_update(redlock_lock *lock);
 
 #endif
