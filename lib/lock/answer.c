@@ -13,7 +13,7 @@
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 
-/* A fence that leaves no room to count, or none where one was asked for. */
+/* Whether the fence leaves no room to count on, or is missing although it was requested. */
 static bool has_bad_fence(const struct rl_request *request, const struct rl_answer *answer) {
     const bool asks = request->counter > 0 &&
                       (request->kind == RL_COMMAND_TAKE || request->kind == RL_COMMAND_UPGRADE);
@@ -21,7 +21,7 @@ static bool has_bad_fence(const struct rl_request *request, const struct rl_answ
            (asks && answer->verdict == RL_YES && answer->counter == 0);
 }
 
-/* What the core is to make of an answer. */
+/* The outcome of an answer, for the core. */
 static enum rl_outcome outcome_of(const struct rl_request *request,
                                   const struct rl_answer *answer) {
     static const enum rl_outcome outcomes[] = {
@@ -59,7 +59,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     struct rl_event event;
     RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has none */
     assert(call->lock->client == place->client);
-    assert(request->kind != RL_COMMAND_READ); /* the queries' */
+    assert(request->kind != RL_COMMAND_READ); /* only queries send it */
     assert(answer->verdict != RL_ERROR || reason != 0);
     assert(place->client->calls.outstanding > 0);
     place->client->calls.outstanding--;

@@ -1,4 +1,4 @@
-/* What a node answered to a call of a lock becomes a vote, and the lock is stepped. */
+/* Turns a node's answer to a call of a lock into a vote, and steps the lock with it. */
 #ifndef RL_LOCK_ANSWER_H
 #define RL_LOCK_ANSWER_H
 

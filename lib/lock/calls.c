@@ -18,7 +18,7 @@
 #include "wait/line_release.h"
 #include "wait/waiting.h"
 
-/* -- Memory: allocated once, used again -- */
+/* -- Memory: allocated once, then reused -- */
 
 #define ROUNDS_AT_FIRST 4 /* the first block has room for so many fan-outs */
 
@@ -51,7 +51,7 @@ static struct rl_lock_call *call_take(redlock_lock *lock) {
     }
     struct rl_lock_call *call = client->calls.free;
     client->calls.free = call->next_free;
-    RL_REQUIRE(call->lock == NULL); /* nobody uses it */
+    RL_REQUIRE(call->lock == NULL); /* it is not in use */
     call->lock = lock;
     rl_lock_ref(lock);
     return call;
@@ -78,7 +78,7 @@ void rl_calls_free(redlock_client *client) {
     client->calls.free = NULL;
 }
 
-/* -- What is sent -- */
+/* -- Sending -- */
 
 static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_kind kind,
                                          uint8_t mode) {
@@ -93,7 +93,7 @@ static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_
     return kind == RL_CALL_SET && !is_plain ? RL_COMMAND_TAKE : kinds[kind]; /* without a place */
 }
 
-/* What is the same for all nodes. */
+/* Fills in what is the same for all nodes. */
 static void request_fill(struct rl_request *request, const redlock_lock *lock,
                          enum rl_call_kind kind) {
     const struct rl_lock *core = &lock->core;
@@ -119,10 +119,10 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
     }
 }
 
-/* Writes the command, unless it is written already: what a fan-out sends is the same for all nodes,
- * but for a release, which home is told otherwise, and for an extension that converts, which some
- * are not told to. That is in the other half of the buffer. It is written anew for a node that does
- * not know the script yet, or releases in another way than the node before it. */
+/* Writes the command, unless it is written already. A fan-out sends the same command to all nodes,
+ * with two exceptions: a release differs at home, and an extension may convert on some nodes only.
+ * These variants use the other half of the buffer. The command is written anew for a node that does
+ * not know the script yet, or releases in another way than the previous node. */
 static const char *format(redlock_client *client, const struct rl_node *node,
                           struct rl_request *request, size_t *length) {
     rl_node_put_script(node, request);
@@ -134,20 +134,21 @@ static const char *format(redlock_client *client, const struct rl_node *node,
         *written = (struct rl_written){rl_request_format(request, wire), request->kind,
                                        request->whole_script};
     }
-    request->successor = NULL; /* is the plan's: a script that was forgotten passes to nobody */
+    request->successor = NULL; /* belongs to the plan: a retried script passes no keys on */
     *length = written->length;
     RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
     return wire;
 }
 
-/* It is of one key, which is deleted as a lock's is. */
+/* Whether the request concerns one key, which is deleted as a lock's is. */
 static bool is_single(const struct rl_request *request) {
     assert(request->lock_mode <= RL_PERMIT);
     return request->lock_mode == RL_EXCLUSIVE ||
            (request->lock_mode == RL_PERMIT && request->slots.n == 1);
 }
 
-/* A release is not the same for all: home serves who waits, and not all have a command for it. */
+/* A release differs between nodes: home serves the next waiter, and only some nodes have a native
+ * command for it. */
 static void put_form(struct rl_request *request, const struct rl_release_plan *plan,
                      const struct rl_client_node *node) {
     const bool at_home = plan->homes >> node->index & 1;
@@ -178,7 +179,7 @@ static void call_init(struct rl_lock_call *call, const redlock_lock *lock, enum 
                       uint32_t round) {
     rl_call_init(&call->sent, &lock->core, kind, round);
     if (kind == RL_CALL_RELEASE && rl_mode_is_adopted(lock)) {
-        /* Its former holder may have asked for a longer life: no other bound is known. */
+        /* The former holder may have set a longer ttl: no other bound is known. */
         rl_pending_release_init(&call->sent.pending, lock->core.rules, REDLOCK_TTL_MS_MAX);
     }
 }
@@ -232,14 +233,14 @@ bool rl_calls_again(struct rl_node *node, struct rl_request *request) {
 /* -- Pending releases -- */
 
 static void owe_changed(struct rl_client_node *node, uint32_t count_before) {
-    assert(node->client->pending_releases >= count_before); /* it is part of them */
+    assert(node->client->pending_releases >= count_before); /* the node's are part of them */
     assert(node->pending_releases.count <= RL_PENDING_MAX);
     node->client->pending_releases += node->pending_releases.count;
     node->client->pending_releases -= count_before;
     rl_place_update(node);
 }
 
-/* What became of one node's release; the lock may have another token by now. */
+/* Traces the outcome of one node's release; the lock may have another token by now. */
 static void trace_release(struct rl_client_node *node, enum redlock_event_type type,
                           const struct rl_lock_call *call, const redlock_lock *lock) {
     redlock_client *client = node->client;
@@ -268,10 +269,9 @@ static void owe_drop(struct rl_client_node *node, struct rl_pending_release *ite
 
 static void owe(struct rl_client_node *node, struct rl_lock_call *call, enum rl_release_left left) {
     uint32_t before = node->pending_releases.count;
-    assert(call->sent.kind ==
-           RL_CALL_RELEASE); /* nothing else is sent to a node that is up again */
+    assert(call->sent.kind == RL_CALL_RELEASE); /* a retry sends nothing else */
     assert(call->lock->client == node->client);
-    call->request.grace_ms = 0; /* who waited may be served by then */
+    call->request.grace_ms = 0; /* the waiter may be served by then */
     struct rl_pending_release *given_up =
         rl_pending_add(&node->pending_releases, &call->sent.pending, left,
                        rl_node_is_up(&node->node), rl_client_now_ns(node->client));
@@ -326,7 +326,7 @@ void rl_calls_give_back(redlock_lock *lock, uint32_t node, uint64_t place) {
     call->sent = (struct rl_call){.kind = RL_CALL_RELEASE};
     rl_pending_release_init(&call->sent.pending, &client->rules, RL_LINE_LEASE_MS);
     request_fill(&call->request, lock, RL_CALL_RELEASE);
-    call->request.grace_ms = RL_LINE_GRACE_MS; /* who came next was told that this one does */
+    call->request.grace_ms = RL_LINE_GRACE_MS; /* the successor was told that this one comes */
     rl_line_place(client, place, call->request.token);
     if (!retry_one(&call->sent.pending, at)) {
         call_give_back(call);

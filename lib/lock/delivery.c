@@ -14,7 +14,7 @@
 
 void rl_delivery_grant(redlock_lock *lock) {
     assert(lock->client->in_turn);
-    assert(rl_queued_is_in(&lock->done)); /* what this ends is taken with the rest */
+    assert(rl_queued_is_in(&lock->done)); /* an end in this step is delivered with the rest */
     if (lock->tell) {
         lock->tell = false;
         rl_step_simple(lock, RL_EV_TELL); /* looks at the clock once more */
@@ -28,7 +28,7 @@ bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {
 /* The object holds from now on. */
 static void acquired(redlock_lock *lock) {
     assert(lock->reentry.primary == NULL || lock->reentry.joining);
-    assert(!lock->reentry.owes_lost); /* of an earlier hold: the acquire has ended that */
+    assert(!lock->reentry.owes_lost); /* the acquire has ended any earlier hold */
     lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
     if (lock->permit != NULL) {
         rl_slots_tell(lock, rl_hold_primary(lock));
@@ -37,7 +37,7 @@ static void acquired(redlock_lock *lock) {
     rl_span_acquired(lock, lock->reentry.depth == 0);
     lock->reentry.joining = false;
     lock->reentry.depth++;
-    RL_REQUIRE(rl_hold_is_held(lock)); /* or a success would be told that is none */
+    RL_REQUIRE(rl_hold_is_held(lock)); /* or a false success would be reported */
     if (lock->reentry.primary == NULL && lock->reentry.depth == 1) {
         rl_reentrancy_admit(lock);
     }
@@ -55,7 +55,7 @@ static struct rl_delivery take_op(redlock_lock *lock, enum rl_op_kind kind) {
     } else if (kind == RL_OP_ACQUIRE) {
         rl_span_failed(lock, op.status);
     } else if (kind == RL_OP_EXTEND && op.status == 0 && rl_hold_is_held(lock)) {
-        lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core); /* an upgrade has a new one */
+        lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core); /* an upgrade changes it */
     }
     rl_trace(lock->client, REDLOCK_EVENT_DONE, lock, NULL, op.status, 0);
     return (struct rl_delivery){op.callback, op.data, op.status};
@@ -71,14 +71,14 @@ static struct rl_delivery take_renewal(redlock_lock *lock) {
 }
 
 struct rl_delivery rl_delivery_take(redlock_lock *lock, enum rl_delivery_kind kind) {
-    assert(lock->client->in_turn); /* code of the user's runs nowhere else */
+    assert(lock->client->in_turn); /* user code runs nowhere else */
     assert(rl_delivery_is_due(lock, kind));
     return kind == RL_DELIVERY_RENEWAL ? take_renewal(lock) : take_op(lock, (enum rl_op_kind)kind);
 }
 
 struct rl_delivery rl_delivery_take_loss(redlock_lock *lock) {
     struct rl_loss *loss = &lock->loss;
-    RL_REQUIRE(!rl_queued_is_in(&loss->queued)); /* or it would come again */
+    RL_REQUIRE(!rl_queued_is_in(&loss->queued)); /* or it would be delivered twice */
     assert(lock->client->in_turn);
     assert(loss->status < 0);
     assert(lock->reentry.depth == 0); /* nothing new is held before the user knows */

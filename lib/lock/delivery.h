@@ -1,7 +1,7 @@
-/* The callbacks of a lock, one at a time: what is to be called, and what is true from then on.
- * The turn calls it, and delivers the losses that have become due in between.
+/* The callbacks of a lock, one at a time: which one to call, and what is true from then on. The
+ * turn calls it, and delivers the losses that have become due in between.
  *
- * Can a success be reported after the loss of what it is about was due? The turn delivers losses
+ * Can a success be reported after the loss of the same hold was due? No: the turn delivers losses
  * before it takes a callback, and again between two of one lock, since the first may have blocked
  * the loop. A loss that is found then changes the status of an extension that is done (hold.h).
  */
@@ -26,7 +26,7 @@ enum rl_delivery_kind {
     RL_DELIVERY_KINDS
 };
 
-/* A lock that was granted is held from now on, if it is not too late: its callback is next. */
+/* A granted lock is held from now on, if it is not too late: its callback is next. */
 void rl_delivery_grant(redlock_lock *lock);
 
 bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind);

@@ -14,7 +14,7 @@ bool rl_hold_is_held(const redlock_lock *lock) {
     return lock->reentry.depth > 0 && rl_lock_is_holding(&rl_hold_primary(lock)->core);
 }
 
-/* Uses the hold: its callback said so, or is about to. */
+/* Whether the object uses the hold: its callback said so, or is about to. */
 bool rl_hold_uses(const redlock_lock *lock) {
     return lock->reentry.depth > 0 || lock->reentry.joining;
 }
@@ -43,7 +43,7 @@ void rl_hold_attach(redlock_lock *lock, redlock_lock *primary) {
     assert(lock->client == primary->client);
     assert(rl_lock_is_holding(&primary->core));
     if (lock != primary) {
-        assert(!rl_lock_is_in_line(&lock->core)); /* it would wait for what it shares */
+        assert(!rl_lock_is_in_line(&lock->core)); /* it would wait for its own hold */
         rl_lock_ref(primary);
         lock->reentry.primary = primary;
         rl_list_add(&primary->reentry.followers, &lock->reentry.link);
@@ -63,7 +63,7 @@ void rl_hold_detach(redlock_lock *lock) {
     rl_lock_unref(primary);
 }
 
-/* Whose operation it is that the core of the primary does. */
+/* The lock object whose operation the primary's core carries out. */
 static redlock_lock *user_of(redlock_lock *primary, enum rl_op_kind kind) {
     redlock_lock *lock = kind == RL_OP_EXTEND    ? primary->reentry.for_extend
                          : kind == RL_OP_RELEASE ? primary->reentry.for_release
@@ -72,7 +72,7 @@ static redlock_lock *user_of(redlock_lock *primary, enum rl_op_kind kind) {
     return lock != NULL ? lock : primary;
 }
 
-/* The last round of all who hold was an extension: their messages are about that. */
+/* The last round of all users of the hold was an extension: their messages are about it. */
 static void note_extension(redlock_lock *primary, int status) {
     if (primary->reentry.depth > 0) {
         rl_lock_note(primary, status, RL_WORDS_ROUND);
@@ -85,7 +85,7 @@ static void note_extension(redlock_lock *primary, int status) {
 }
 
 void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status) {
-    assert(lock->reentry.primary == NULL); /* a core that shares another's hold does nothing */
+    assert(lock->reentry.primary == NULL); /* a follower's core does nothing */
     redlock_lock *whose = user_of(lock, kind);
     rl_op_end(whose, kind, status, (enum rl_words)whose->ops[kind].words);
     if (kind == RL_OP_EXTEND) {
@@ -99,7 +99,7 @@ void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status) {
     }
 }
 
-/* An acquire that has joined comes to something else after all. */
+/* Ends an acquire that has joined with another status after all. */
 void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words) {
     assert(lock->reentry.joining);
     assert(lock->ops[RL_OP_ACQUIRE].is_done && status < 0);
@@ -149,7 +149,7 @@ static void renewed(redlock_lock *lock, int status) {
 
 void rl_hold_renewed(redlock_lock *primary, int status) {
     assert(primary->reentry.primary == NULL);
-    assert(primary->reentry.for_extend == NULL); /* the watchdog waits for the user's */
+    assert(primary->reentry.for_extend == NULL); /* the watchdog waits for the user's extension */
     note_extension(primary, status);
     renewed(primary, status);
     RL_EACH(redlock_lock, at, &primary->reentry.followers, reentry.link) {

@@ -1,4 +1,4 @@
-/* Who uses a hold, and what it comes to for each of them.
+/* The users of a hold, and the outcome for each of them.
  *
  * The lock object whose acquire was granted is the primary: its core has the token. Others of the
  * same owner and the same resources share it (followers, whose `primary` points to it), and one
@@ -12,30 +12,31 @@
 
 #include "client/state.h"
 
-/* The lock object whose core is asked for this one: its primary, or itself. */
+/* The lock object whose core acts for this one: its primary, or itself. */
 redlock_lock *rl_hold_primary(const redlock_lock *lock);
 
-/* Held, as its callback has said. */
+/* Whether the object holds, as its callback has said. */
 bool rl_hold_is_held(const redlock_lock *lock);
 
-/* The object uses the hold: its callback said so, or is about to; whether any object does. */
+/* Whether the object uses the hold: its callback has said so, or is about to. And: whether any
+ * object does. */
 bool rl_hold_uses(const redlock_lock *lock);
 bool rl_hold_has_users(const redlock_lock *primary);
 
 /* Whether other objects use the hold that this object uses, or is the primary of. */
 bool rl_hold_has_others(const redlock_lock *lock);
 
-/* The object shares the hold from now on; of no effect for the primary itself. */
+/* The object shares the hold from now on; no effect on the primary itself. */
 void rl_hold_attach(redlock_lock *lock, redlock_lock *primary);
-/* ... not any more. Without another reference the primary may be gone. */
+/* The object no longer shares the hold. Without another reference the primary may be freed. */
 void rl_hold_detach(redlock_lock *lock);
 
-/* An acquire that has joined comes to something else after all. */
+/* Ends an acquire that has joined with another status after all. */
 void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words);
 
-/* -- What the core says, to all who use the hold -- */
+/* -- What the core reports, to all users of the hold -- */
 
-/* An operation of it is done: of this object or of one that shares it. */
+/* An operation on the hold is done, for this object or one that shares it. */
 void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status);
 
 /* The watchdog has extended, or tried to. */

@@ -36,7 +36,7 @@ void rl_lock_destroy(redlock_lock *lock) {
 }
 
 void rl_lock_ref(redlock_lock *lock) {
-    RL_REQUIRE(lock->references > 0); /* one that goes cannot be kept */
+    RL_REQUIRE(lock->references > 0); /* a lock that is being freed cannot be kept */
     lock->references++;
 }
 

@@ -7,9 +7,9 @@
 /* The first reference, the maker's: the client knows the lock from now on. */
 void rl_lock_enlist(redlock_lock *lock);
 void rl_lock_ref(redlock_lock *lock);
-/* The lock may be gone then. */
+/* The lock may be freed by this. */
 void rl_lock_unref(redlock_lock *lock);
-/* Whatever refers to it: the client is gone. */
+/* Frees the lock despite all references: the client is closed. */
 void rl_lock_destroy(redlock_lock *lock);
 
 /* An operation of the user: submitted, then done, then delivered.
@@ -22,24 +22,25 @@ void rl_lock_destroy(redlock_lock *lock);
 void rl_op_submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb callback, void *data);
 /* words: what a message adds to the status. */
 void rl_op_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_words words);
-/* Into the statistics. */
+/* Counts the result in the statistics. */
 void rl_op_count(redlock_stats *stats, enum rl_op_kind kind, int status);
 
 int rl_lock_status(enum rl_result result);
-/* From now on messages are about this, and not about a call that was refused before. */
+/* From now on messages are about this status, and not about a call that was refused before. */
 void rl_lock_note(redlock_lock *lock, int status, enum rl_words words);
 
-/* The queues that the turn empties: what is done goes in here, and is looked at there. So nothing
- * has to call the turn, and nothing that is found while a reply is read steps another lock on the
- * spot: a thousand waiters that fail at once are not a thousand nested calls.
+/* The queues that the turn empties: work is queued here, and done there. So nothing has to call the
+ * turn, and a reply that is being read does not step another lock synchronously: a thousand waiters
+ * that fail at once are not a thousand nested calls.
  *
  * A lock is in each of them at most once, with a reference. */
 
-/* It has callbacks to run. Of no effect if it is in the queue already; so are the others. */
+/* The lock has callbacks to run. No effect if it is in the queue already; the same holds for the
+ * other queues. */
 void rl_ready_done(redlock_lock *lock);
-/* Its on_lost is to run. */
+/* The lock's on_lost is to run. */
 void rl_ready_lost(redlock_lock *lock);
-/* It is to be stepped: its turn in line has come, or it is to try soon. */
+/* The lock is to be stepped: its turn in line has come, or it is to try soon. */
 void rl_ready_step(redlock_lock *lock);
 
 /* The first one, with its reference; NULL if there is none. */
@@ -47,7 +48,7 @@ redlock_lock *rl_ready_take_done(redlock_client *client);
 redlock_lock *rl_ready_take_lost(redlock_client *client);
 redlock_lock *rl_ready_take_step(redlock_client *client);
 
-/* Whether code of the user's is to run. */
+/* Whether user code is to run. */
 bool rl_ready_has_callbacks(const redlock_client *client);
 
 #endif

@@ -1,5 +1,5 @@
-/* The lock of the public interface: arguments are checked, the core is stepped. What ends is
- * delivered by the turn. */
+/* The lock of the public interface: checks arguments and steps the core. The turn delivers what has
+ * ended. */
 #include <assert.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ void redlock_lock_free(redlock_lock *lock) {
     lock->loss.callback = NULL;
     lock->renewal.callback = NULL;
     if (rl_io_is_forked(&lock->client->io)) {
-        return; /* a child's copy, as that of its client, goes with the child */
+        return; /* a copy in a child process ends with the child */
     }
     if (lock->client->phase == RL_CLIENT_OPEN) {
         rl_client_wake(lock->client);
@@ -45,7 +45,7 @@ static int refuse(redlock_lock *lock, int status) {
     return status;
 }
 
-/* What every operation asks first. Brings the lock up to date: one whose validity is over is lost
+/* The checks of every operation. Brings the lock up to date: if its validity is over, it is lost
  * before anything else is done with it. */
 static int enter(redlock_lock *lock, const char *function) {
     if (lock == NULL || lock->is_freed) {
@@ -74,7 +74,7 @@ static int refuse_busy(redlock_lock *lock, const char *why) {
     return REDLOCK_ERR_BUSY;
 }
 
-/* What is in the way of an acquire, an adoption, a release; NULL: nothing. */
+/* What prevents an acquire, an adoption or a release; NULL: nothing. */
 static const char *in_the_way(const redlock_lock *lock) {
     if (lock->ops[RL_OP_ACQUIRE].is_active) {
         return "in use: an acquire is pending";
@@ -88,7 +88,7 @@ static const char *in_the_way(const redlock_lock *lock) {
     return rl_queued_is_in(&lock->loss.queued) ? "in use: on_lost is about to run" : NULL;
 }
 
-/* Refuses what cannot be done while the object holds something, or is in use. */
+/* Refuses operations that are impossible while the object holds something or is in use. */
 static int check_free(redlock_lock *lock) {
     const char *why = in_the_way(lock);
     if (why != NULL) {
@@ -99,7 +99,7 @@ static int check_free(redlock_lock *lock) {
 }
 
 static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
-    assert(!rl_queued_is_in(&lock->loss.queued)); /* it would be called for the hold before */
+    assert(!rl_queued_is_in(&lock->loss.queued)); /* it would be called for the previous hold */
     assert(lock->reentry.depth == 0 || lock->reentry.owner == full->owner);
     lock->loss.callback = full->on_lost;
     lock->loss.data = full->lost_data;
@@ -174,7 +174,7 @@ static bool is_token(const char *token) {
            strspn(token, "0123456789abcdef") == RL_TOKEN_LEN;
 }
 
-/* Of a semaphore a token says nothing without its slots. */
+/* A semaphore's token means nothing without its slots. */
 static int check_slots(redlock_lock *lock) {
     if (lock->permit == NULL || rl_slots_is_named(lock)) {
         return 0;
@@ -238,7 +238,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     return 0;
 }
 
-/* What an extension, or a change of the mode, asks for. */
+/* The checks of an extension or a change of mode. */
 static int check_extend(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     bool is_extending = primary->core.state == RL_EXTENDING && !primary->core.renews;
@@ -441,7 +441,7 @@ int redlock_cancel(redlock_lock *lock) {
     }
     redlock_lock *primary = rl_hold_primary(lock);
     const struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
-    bool extends = extend->is_active && !extend->is_done; /* else it may be another's by now */
+    bool extends = extend->is_active && !extend->is_done; /* else it may be another lock's by now */
     if (!rl_lock_is_acquiring(&lock->core) && !extends) {
         return refuse(lock, REDLOCK_ERR_IDLE);
     }

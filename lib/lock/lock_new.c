@@ -1,9 +1,9 @@
-/* Locks come and go.
+/* Making and freeing locks.
  *
  * A lock is one piece of memory: the struct, a ballot for each node, a ticket, a reference and a
  * name for each resource, and the holder's name. The resources themselves are shared (resource.h).
- * All that it will ever need is taken here (its place among the deadlines, room to write its
- * longest command), so that nothing that is done with it later can fail for lack of memory, calls
+ * Everything that the lock will ever need is reserved here (its place among the deadlines, room to
+ * write its longest command), so that no later operation can fail for lack of memory, calls
  * excepted.
  */
 #include <assert.h>
@@ -146,7 +146,7 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
     rl_waiting_init(lock, tickets);
     lock->resources = (struct rl_resource **)(void *)(tickets + n);
     char *holder = (char *)(names_of(lock, n) + n);
-    assert(holder + holder_length + 1 == (char *)lock + size); /* with its zero the last part */
+    assert(holder + holder_length + 1 == (char *)lock + size); /* the last part, with its zero */
     if (holder_length > 0) {
         memcpy(holder, o->holder, holder_length);
     }

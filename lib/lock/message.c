@@ -1,7 +1,7 @@
-/* What people and programs may ask: sentences, every node's part in a round, statistics.
+/* Human-readable messages, each node's part in a round, and statistics.
  *
- * Sentences are made when they are asked for, so that an attempt that fails a thousand times a
- * second costs no formatting. They are bounded, and end in "..." where there was more to say.
+ * Messages are formatted on request, so that an attempt that fails a thousand times a second costs
+ * no formatting. Their length is bounded; a message that is cut ends in "...".
  */
 #include "lock/message.h"
 
@@ -60,7 +60,7 @@ static const char *end(const struct text *text) {
     return text->begin;
 }
 
-/* -- What was refused -- */
+/* -- Refused calls -- */
 
 void rl_message_refuse(redlock_lock *lock, const char *text) {
     lock->last.refusal = text;
@@ -85,14 +85,14 @@ void rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
 
 /* -- Messages -- */
 
-/* Why it is not up, in words that are not ours, or "". */
+/* Why the node is not up, in the words of another library or the server, or "". */
 static const char *detail_of(const struct rl_node *node) {
     bool lacks_tls = node->reason == REDLOCK_ERR_NODE_DOWN && node->state == RL_NODE_CONNECTING &&
                      node->is_reached;
     return lacks_tls ? "no TLS handshake yet; is it a TLS port?" : node->detail;
 }
 
-/* With the text of its source, if it is still known. */
+/* Adds a reason, with the text of its source if that is still known. */
 static void add_reason(struct text *text, const struct rl_client_node *place, int reason) {
     const struct rl_node *node = &place->node;
     add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
@@ -103,7 +103,7 @@ static void add_reason(struct text *text, const struct rl_client_node *place, in
     }
 }
 
-/* The nth of some nodes that are in quarantine. */
+/* Adds the nth of `count` nodes in quarantine. */
 static void add_waiting(struct text *text, const struct rl_client_node *place, int reason,
                         uint32_t count, uint32_t nth) {
     char part[192];
@@ -115,7 +115,7 @@ static void add_waiting(struct text *text, const struct rl_client_node *place, i
     add(text, "%s%s", nth > 0 ? "; " : "", part);
 }
 
-/* Each pair once. */
+/* Names each pair of duplicates once. */
 static void add_twins(struct text *text, const redlock_client *client) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         uint32_t duplicates = rl_eligibility_duplicates(&client->nodes[i]) >> i >> 1 << 1 << i;
@@ -163,7 +163,7 @@ static bool was_waiting(const struct rl_ballot *ballot) {
     return ballot->vote == RL_VOTE_FAILED && rl_eligibility_is_quarantine(ballot->reason);
 }
 
-/* ... and still is. */
+/* Whether the node was waiting, and still is. */
 static bool is_waiting(const redlock_client *client, const struct rl_round *round, uint32_t i) {
     return was_waiting(&round->ballots[i]) &&
            rl_eligibility_wait_ms(&client->nodes[i], rl_client_now_ns(client)) > 0;
@@ -234,7 +234,7 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
     add(text, "%s", was_lost ? redlock_strerror(lock->loss.status) : table[words]);
 }
 
-/* A pending acquire: where it is. */
+/* Adds the state of a pending acquire. */
 static void add_acquire(struct text *text, const redlock_lock *lock) {
     if (lock->core.state == RL_WAITING) {
         const enum rl_words words = rl_waiting_words(lock, rl_waiting_status(lock));
@@ -258,7 +258,7 @@ static void add_acquire(struct text *text, const redlock_lock *lock) {
     }
 }
 
-/* What is over. */
+/* Adds the outcome of what is over. */
 static void add_status(struct text *text, const redlock_lock *lock, int status,
                        enum rl_words words) {
     add(text, "%s", redlock_strerror(status));
@@ -399,7 +399,7 @@ int redlock_node_info_init(redlock_node_info *info, size_t size) {
     return rl_sized_fresh(info, size, &fresh, sizeof fresh);
 }
 
-/* What may be asked of a lock of the public interface: nothing here changes it. */
+/* Queries on a lock of the public interface: none of them changes it. */
 
 int redlock_lock_is_valid(const redlock_lock *lock) {
     if (lock != NULL) {

@@ -8,10 +8,11 @@
     "the owner's hold, which would be shared, has no fence: set fencing on the owner's first " \
     "acquire"
 
-/* Why a call on this lock is refused, until a call on it is not, or an operation of it ends. text:
- * static. */
+/* Records why a call on this lock is refused; kept until a call is accepted or an operation of the
+ * lock ends. text: static. */
 void rl_message_refuse(redlock_lock *lock, const char *text);
-/* ... of an argument that is invalid. If there is no memory for the sentence, it says just that. */
+/* The same for an invalid argument. If there is no memory for the sentence, the message says just
+ * that. */
 void rl_message_refuse_format(redlock_lock *lock, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

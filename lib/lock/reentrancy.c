@@ -11,9 +11,9 @@
 #include "mode/mode.h"
 #include "watch/span.h"
 
-/* The object no longer uses the hold. If no object does, it is released in the background,
- * unless the last one that used it is releasing it just now: that release is not this object's to
- * end, though its core may be. */
+/* The object no longer uses the hold. If no object does, the hold is released in the background,
+ * unless its last user is releasing it just now: this object must not end that release, even if its
+ * core carries it out. */
 static void leave(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     const redlock_lock *extends =
@@ -21,7 +21,7 @@ static void leave(redlock_lock *lock) {
     assert(!rl_hold_uses(lock));
     rl_lock_ref(primary);
     if (primary->core.state == RL_EXTENDING && extends == lock) {
-        rl_step_simple(primary, RL_EV_CANCEL); /* not the watchdog's */
+        rl_step_simple(primary, RL_EV_CANCEL); /* the object's own, not the watchdog's */
     }
     if (primary->reentry.for_release == lock) {
         rl_step_simple(primary, RL_EV_ABANDON);
@@ -35,7 +35,7 @@ static void leave(redlock_lock *lock) {
 
 /* -- Acquire -- */
 
-/* Of whatever kind. */
+/* Compares names, whatever the kinds. */
 static bool same_name(const struct rl_resource *a, const struct rl_resource *b) {
     return a == b || (a->home_hash == b->home_hash && a->length == b->length &&
                       memcmp(a->bytes, b->bytes, a->length) == 0);
@@ -57,7 +57,7 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
     return true;
 }
 
-/* The lock of a line that is held for this owner now, or NULL. */
+/* The lock in this waitlist that the owner holds now, or NULL. */
 static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
     redlock_lock *holder = NULL;
     for (const struct rl_ticket *at = turns->first; at != NULL && holder == NULL; at = at->next) {
@@ -72,7 +72,8 @@ static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
     return holder;
 }
 
-/* Those who write it for those who read it, and the other way round; NULL: there are none. */
+/* The same name in the other mode: the writers' resource for the readers', and vice versa; NULL:
+ * there is none. */
 static struct rl_resource *other_mode(const struct rl_resource *resource) {
     if (resource->kind > RL_SHARED) {
         return NULL;
@@ -81,14 +82,14 @@ static struct rl_resource *other_mode(const struct rl_resource *resource) {
     return rl_resource_find(resource->table, other, resource->bytes, resource->length);
 }
 
-/* A writer's hold, or a reader's, of this resource, whichever this lock would be. */
+/* The owner's hold of this resource, a writer's or a reader's, whatever this lock's mode. */
 static redlock_lock *find_hold(const struct rl_resource *resource, uint64_t owner) {
     redlock_lock *holder = held_by(&resource->turns, owner);
     const struct rl_resource *same = holder == NULL ? other_mode(resource) : NULL;
     return same != NULL ? held_by(&same->turns, owner) : holder;
 }
 
-/* Whether the lock can share this hold of its owner's: 0, or why not. */
+/* Whether the lock can share this hold of its owner: 0, or why not. */
 static int sharing_status(const redlock_lock *lock, const redlock_lock *primary) {
     const bool reads = rl_mode_now(primary) == RL_SHARED;
     assert(rl_lock_is_holding(&primary->core));
@@ -123,7 +124,7 @@ void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {
 }
 
 static void admit_one(redlock_lock *lock, redlock_lock *primary) {
-    rl_step_simple(lock, RL_EV_CANCEL); /* out of the line */
+    rl_step_simple(lock, RL_EV_CANCEL); /* leaves the waitlists */
     struct rl_op *op = &lock->ops[RL_OP_ACQUIRE];
     const int status = sharing_status(lock, primary);
     assert(op->is_active && op->is_done);
@@ -139,7 +140,7 @@ static void admit_one(redlock_lock *lock, redlock_lock *primary) {
     }
 }
 
-/* Those that ask just now, too, as readers do beside each other: an owner has one hold. */
+/* Also admits locks that are asking just now, as readers do side by side: an owner has one hold. */
 static void admit_all(const struct rl_waitlist *turns, redlock_lock *primary) {
     struct rl_ticket *next = turns->first;
     assert(primary->reentry.owner != 0);
@@ -181,7 +182,7 @@ void rl_reentrancy_release(redlock_lock *lock) {
     assert(lock->ops[RL_OP_RELEASE].is_active);
     if (lock->reentry.owes_lost) {
         lock->reentry.owes_lost = false;
-        bool is_said = lock->loss.status == REDLOCK_ERR_LOST; /* by the round */
+        bool is_said = lock->loss.status == REDLOCK_ERR_LOST; /* the round says so */
         rl_op_end(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
                   is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
         return;
@@ -226,5 +227,5 @@ void rl_reentrancy_abandon(redlock_lock *lock) {
         rl_span_released(lock);
     }
     lock->reentry.owes_lost = false;
-    leave(lock); /* of itself as well: it may go on carrying others */
+    leave(lock); /* also its own hold, which may go on for its followers */
 }

@@ -1,17 +1,17 @@
-/* Reentrancy: lock objects of one owner that share one hold (hold.h): how they come and go.
+/* Reentrancy: how lock objects of one owner join and leave one shared hold (hold.h).
  *
- * The hold ends on the nodes when no object uses it any more, also if its primary was
+ * The hold is released on the nodes when no object uses it any more, even if its primary was
  * released, or freed, long before.
  *
  *     a: acquire (owner 7) ---- granted ---------- release -> a is not held, its core goes on
  *     b:             acquire (owner 7) -- granted at once ------------- release -> on the nodes
  *
- * Failure modes: the hold is lost, and the on_lost of all who use it run; it is lost between an
- * acquire that joins and its callback, and the callback says so; a user is freed or the client is
+ * Failure modes: if the hold is lost, the on_lost of each user runs; if it is lost between an
+ * acquire that joins and its callback, the callback says so; a user is freed or the client is
  * closed.
  *
- * Can a hold be left behind with no user? Every way out of using it (release, free, cancel, close)
- * goes through leave(), which releases the hold if that was the last.
+ * Can a hold be left behind with no user? No: every way out of using it (release, free, cancel,
+ * close) goes through leave(), which releases the hold if that was the last.
  */
 #ifndef RL_LOCK_REENTRANCY_H
 #define RL_LOCK_REENTRANCY_H
@@ -21,28 +21,28 @@
 
 #include "client/state.h"
 
-/* The primary of a hold of these resources by this owner, or NULL. *why: 0, or why its owner has
- * one that cannot be shared: PART_HELD (it is of some of them, or of more), WOULD_DEADLOCK (it
- * reads, and this lock would wait for that to end). */
+/* The primary of this owner's hold of these resources, or NULL. *why: 0, or why the owner's hold
+ * cannot be shared: PART_HELD (it covers only some of the resources, or others too), WOULD_DEADLOCK
+ * (it is a reader's, and this lock would wait for it to end). */
 redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why);
 
 /* The acquire that was just submitted for lock succeeds by joining. */
 void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary);
 
-/* The lock's own acquire was reported: those of its owner that ask or wait, in either mode, need
- * not; or are told that they would wait for it. */
+/* The lock's own acquire was reported: pending acquires of its owner, in either mode, join it, or
+ * fail because they would wait for it. */
 void rl_reentrancy_admit(redlock_lock *primary);
 
-/* The release that was just submitted for lock. */
+/* Performs the release that was just submitted for lock. */
 void rl_reentrancy_release(redlock_lock *lock);
 
-/* The only user of the hold lets go of it. Returns false if it has been lost by now. */
+/* The only user of the hold disowns it. Returns false if the hold has been lost by now. */
 bool rl_reentrancy_disown(redlock_lock *lock);
 
-/* A pending join is cancelled. Returns false if there is none. */
+/* Cancels a pending join. Returns false if there is none. */
 bool rl_reentrancy_cancel(redlock_lock *lock);
 
-/* The object is given up, or the client is closed: all that it does or holds ends. */
+/* The object is freed, or the client is closed: ends all its operations and its use of a hold. */
 void rl_reentrancy_abandon(redlock_lock *lock);
 
 #endif

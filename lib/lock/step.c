@@ -42,7 +42,7 @@ static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
     if (asked->head == NULL) {
         return RL_NEVER;
     }
-    const redlock_client *client = lock_of(core)->client; /* its answer may not have been read */
+    const redlock_client *client = lock_of(core)->client; /* the answer may be unread */
     assert(client->step_ns >= client->heard_ns);
     return asked->head->sent_ns + (client->step_ns - client->heard_ns);
 }
@@ -102,7 +102,7 @@ static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result resul
     if (op == RL_OP_ACQUIRE && core->acquire.attempt != RL_RESULT_NONE) {
         lock->last.attempt = (int16_t)rl_lock_status(core->acquire.attempt);
     } else if (op == RL_OP_ACQUIRE && result == RL_RESULT_DEADLINE) {
-        lock->last.attempt = (int16_t)rl_waiting_status(lock); /* it has not come to an attempt */
+        lock->last.attempt = (int16_t)rl_waiting_status(lock); /* no attempt was made */
     }
     if (op == RL_OP_ACQUIRE && !lock->last.has_asked) {
         bool is_told = result == RL_RESULT_DEADLINE || result == RL_RESULT_HELD;
@@ -129,7 +129,7 @@ static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result resul
 
 static void renewed(struct rl_lock *core, enum rl_result result) {
     redlock_lock *lock = lock_of(core);
-    assert(result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN); /* all else is a loss */
+    assert(result == RL_RESULT_OK || result == RL_RESULT_UNKNOWN); /* any other result is a loss */
     if (result == RL_RESULT_OK) {
         rl_span_renewed(lock);
     }
@@ -139,7 +139,7 @@ static void renewed(struct rl_lock *core, enum rl_result result) {
 }
 
 static void lost(struct rl_lock *core, enum rl_result why) {
-    assert(!rl_lock_is_holding(core)); /* from now on, also for who shared it */
+    assert(!rl_lock_is_holding(core)); /* from now on, also for followers */
     rl_hold_lost(lock_of(core), rl_lock_status(why));
 }
 
@@ -151,7 +151,7 @@ static void tell(struct rl_lock *core) {
     rl_ready_done(lock);
 }
 
-/* The client's id comes first, by which a node finds the channel of who holds or waits. */
+/* The client's id comes first: by it a node finds the channel of the holder or waiter. */
 static bool draw_token(redlock_client *client, char token[RL_TOKEN_LEN]) {
     unsigned char bytes[(RL_TOKEN_LEN - RL_CLIENT_ID_LEN) / 2];
     struct rl_world *world = client->io.world;
@@ -178,7 +178,7 @@ static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LE
     if (place != 0 && place != RL_LINE_NO_PLACE) {
         rl_line_place(lock->client, place, token);
         attempt->lease_ms = rl_line_lease(lock);
-        attempt->awaited = /* who says who comes next */
+        attempt->awaited = /* the node that names the successor */
             attempt->lease_ms != 0 ? UINT32_C(1) << rl_line_of(lock)->line.home : 0;
     } else if (!draw_token(lock->client, token)) {
         return RL_TOKEN_FAILED;
@@ -247,7 +247,7 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
 bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;
     const uint8_t before = lock->core.state;
-    rl_lock_ref(lock); /* what ends here may be the last that refers to it */
+    rl_lock_ref(lock); /* what ends here may hold the last reference */
     bool late = rl_driver_run(lock, event);
     rl_waiting_update(lock);
     if (lock->permit != NULL) {

@@ -1,5 +1,6 @@
-/* The client's driver (core/driver.h): what the core decides is done to real nodes. Commands are
- * sent, what ends is noted and queued. What else follows from a step is step.h's.
+/* The client's driver (core/driver.h) carries out the core's decisions: it sends commands to the
+ * nodes, and records and queues what has ended. The step functions also do what else follows from a
+ * step.
  *
  * No function here calls user code, the trace hook excepted.
  */
@@ -8,18 +9,18 @@
 
 #include "client/state.h"
 
-/* Completes an event whose type and union are filled in, steps the lock's core with it, and does
- * what it asks for. Returns whether it was a late vote. */
+/* Completes an event whose type and union are filled in, steps the lock's core with it, and carries
+ * out the result. Returns whether it was a late vote. */
 bool rl_driver_run(redlock_lock *lock, struct rl_event *event);
 
-/* One step of a lock, and what follows from it: others may have their turn in line, its releases
- * are listened for or not any more, it is due at another time.
+/* One step of a lock, and what follows from it: other locks may get their turn in line, the client
+ * starts or stops listening for releases, and the lock's deadline changes.
  */
 
 /* Steps the lock with an event whose type and union are filled in. Returns whether it was a late
  * vote. Without another reference the lock may be gone. */
 bool rl_step_event(redlock_lock *lock, struct rl_event *event);
-/* One that has a call (enum rl_line_call): it asks the nodes, or pauses. */
+/* Steps a lock that has a call (enum rl_line_call): it asks the nodes, or pauses. */
 void rl_step_called(redlock_lock *lock);
 void rl_step_simple(redlock_lock *lock, enum rl_event_type type);
 
