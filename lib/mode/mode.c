@@ -42,7 +42,7 @@ uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind) {
     const bool shared =
         kind == RL_CALL_UPGRADE || (kind == RL_CALL_RELEASE && lock->holding.was_shared);
     if (kind == RL_CALL_RAISE && lock->holding.is_upgrading) {
-        return RL_EXCLUSIVE; /* of nodes that have converted: only there is the fence a writer's */
+        return RL_EXCLUSIVE; /* only nodes that have converted have a writer's fence */
     }
     return shared ? RL_SHARED : lock->holding.mode;
 }
@@ -54,7 +54,7 @@ bool rl_mode_converts(const redlock_lock *lock, uint32_t node) {
 }
 
 void rl_mode_convert_sent(redlock_lock *lock, uint32_t node) {
-    assert((lock->holding.unsure >> node & 1) == 0); /* or one answer would stand for two */
+    assert((lock->holding.unsure >> node & 1) == 0); /* or one answer would count for two */
     lock->holding.unsure |= UINT32_C(1) << node;
 }
 
@@ -66,9 +66,9 @@ void rl_mode_learn(redlock_lock *lock, uint32_t node, const struct rl_request *r
     assert(node < lock->client->n_nodes);
     if ((!request->converts && !upgrades) ||
         memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
-        return; /* as nearly all answers */
+        return; /* the usual case */
     }
-    if (request->converts) { /* after an error it is over, whatever it has done */
+    if (request->converts) { /* an error also ends it, whatever was done */
         lock->holding.unsure &= ~bit;
         lock->holding.stray |= runs_late ? bit : 0;
     }
@@ -96,7 +96,7 @@ bool rl_mode_is_unsure(const redlock_lock *lock) {
     return writes && (lock->holding.unsure | lock->holding.stray) != 0;
 }
 
-/* A server that has other addresses runs the conversion for all of them. */
+/* A server with several addresses runs the conversion for all of them. */
 static uint32_t unsure_nodes(const redlock_lock *lock) {
     const redlock_client *client = lock->client;
     const uint32_t unsure = lock->holding.unsure | lock->holding.stray;

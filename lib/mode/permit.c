@@ -11,9 +11,10 @@
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 
-/* -- Home is asked -- */
+/* -- Asking home -- */
 
-/* That answers, as far as is known. In the middle of a turn home may be a node that is gone. */
+/* Whether the node answers, as far as is known. In the middle of a turn home may be a node that is
+ * down. */
 static bool is_answering(const redlock_client *client, uint32_t node) {
     const struct rl_node *asked = &client->nodes[node].node;
     const uint64_t oldest_ns = asked->head != NULL ? asked->head->sent_ns : RL_NEVER;
@@ -22,7 +23,7 @@ static bool is_answering(const redlock_client *client, uint32_t node) {
            !rl_is_silent(&client->rules, oldest_ns, client->step_ns);
 }
 
-/* The first of those that have not said that they keep another number. */
+/* Home, chosen among the nodes that have not reported another number of permits. */
 static uint32_t home_of(const redlock_lock *lock) {
     const redlock_client *client = lock->client;
     const struct rl_resource *resource = lock->resources[0];
@@ -36,7 +37,8 @@ static uint32_t home_of(const redlock_lock *lock) {
                        : RL_LINE_NO_HOME;
 }
 
-/* In line already, it asks with its place there, which it keeps: its turn may be on the way. */
+/* A lock that is already in line asks with its place there, and keeps it: its turn may be on the
+ * way. */
 static uint64_t place_at(redlock_lock *lock, uint32_t home) {
     struct rl_resource *resource = lock->resources[0];
     const struct rl_line *line = &resource->line;
@@ -59,7 +61,7 @@ bool rl_permit_peek(redlock_lock *lock) {
     return permit->asks;
 }
 
-/* It is not waited for any more: what it may still reserve is given back. */
+/* Stops waiting for a peek: slots that it may still reserve are released. */
 static void give_up_peek(redlock_lock *lock) {
     struct rl_permit *permit = lock->permit;
     assert(permit->asks && permit->place != 0);
@@ -78,7 +80,7 @@ bool rl_permit_may_be(const redlock_lock *lock, const struct rl_slots *slots) {
     return good;
 }
 
-/* Without anybody who knows better. Those that follow one another are as good as any. */
+/* Chooses slots at random, for lack of better knowledge. Consecutive ones are as good as any. */
 static void choose(redlock_lock *lock) {
     const uint32_t k = lock->target.permits;
     const uint32_t from = (uint32_t)(rl_client_random(lock->client) % k);
@@ -89,7 +91,7 @@ static void choose(redlock_lock *lock) {
     }
 }
 
-/* Those that home has named. */
+/* Uses the slots that home has named. */
 static void use(redlock_lock *lock, struct rl_slots *named) {
     struct rl_permit *permit = lock->permit;
     assert(named->n == lock->target.take);
@@ -98,7 +100,7 @@ static void use(redlock_lock *lock, struct rl_slots *named) {
     permit->from = RL_NO_SLOT;
 }
 
-/* Of the turn that this attempt is made in, and of no other. */
+/* Whether there are slots of the turn that this attempt is made in. */
 static bool has_turn(const redlock_lock *lock) {
     const struct rl_line *line = &rl_line_of(lock)->line;
     const struct rl_permit *permit = lock->permit;
@@ -106,7 +108,7 @@ static bool has_turn(const redlock_lock *lock) {
     return permit->turn.n > 0 && permit->turn_place == line->place && !line->probes;
 }
 
-/* Where it asked with its place in line, that is used now: its token is the attempt's. */
+/* If the lock asked with its place in line, that place is used now: its token is the attempt's. */
 static void use_place(const redlock_lock *lock) {
     struct rl_line *line = &lock->resources[0]->line;
     if (line->state != RL_LINE_OUT && line->place == lock->permit->place) {
@@ -114,7 +116,7 @@ static void use_place(const redlock_lock *lock) {
     }
 }
 
-/* Whether they are known; the place to take them with. */
+/* Whether the slots are known. *place: the place to take them with. */
 static bool find_first(redlock_lock *lock, uint64_t *place) {
     struct rl_permit *permit = lock->permit;
     if (permit->asks) {
@@ -156,7 +158,7 @@ void rl_permit_follow(redlock_lock *lock) {
         give_up_peek(lock);
     }
     if (!rl_lock_is_acquiring(&lock->core)) {
-        permit->next.n = permit->turn.n = 0; /* nobody wants them any more */
+        permit->next.n = permit->turn.n = 0; /* no longer needed */
         permit->is_blind = false;
     }
     assert(!permit->asks || permit->next.n == 0);

@@ -10,9 +10,9 @@
 #include "lock/step.h"
 #include "mode/permit.h"
 
-/* -- The number -- */
+/* -- The number of permits -- */
 
-/* Of its acquire nothing can come: no quorum is left that could agree. */
+/* Whether the acquire cannot succeed: no quorum is left that could agree. */
 static bool is_outvoted(const redlock_lock *lock) {
     const uint32_t n = lock->client->n_nodes;
     const uint8_t state = lock->core.state;
@@ -59,7 +59,7 @@ void rl_permit_learn(redlock_lock *lock, uint32_t node, const struct rl_request 
         return;
     }
     if (rl_permit_hear(lock, node, answer)) {
-        return; /* its vote comes too late */
+        return; /* its vote is too late */
     }
     const uint32_t which = answer->line.which > 0 ? answer->line.which - 1u : 0;
     assert(permit->slots.n > 0 && lock->target.permits > 0);
@@ -77,8 +77,8 @@ static bool is_same_name(const struct rl_target *target, const struct rl_resourc
            memcmp(name->data, resource->bytes, name->length) == 0;
 }
 
-/* Something of the same semaphore was given back before home was asked, and was sent again, behind
- * the question: home did not know its script, or refused the command in place of it. */
+/* Whether a release of the same semaphore was sent before the peek, and sent again behind it,
+ * because home did not know its script or refused the native command in its place. */
 static bool is_overtaken(const redlock_lock *lock, uint32_t node) {
     const struct rl_request *request = lock->client->nodes[node].node.head;
     bool found = false;
@@ -105,7 +105,7 @@ void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answ
     struct rl_permit *permit = lock->permit;
     assert(call->request.join == RL_JOIN_PEEK);
     if (!permit->asks || permit->place != call->place) {
-        return; /* LEAVE is on its way */
+        return; /* a LEAVE is on its way */
     }
     assert(lock->core.state == RL_READY);
     permit->asks = false;
@@ -118,10 +118,10 @@ void rl_permit_answer(struct rl_line_request *call, const struct rl_answer *answ
     } else if (answer->verdict == RL_NO) {
         take_no(lock, call->node);
     } else {
-        if (answer->verdict == RL_UNANSWERED) { /* and may have reserved slots */
+        if (answer->verdict == RL_UNANSWERED) { /* home may have reserved slots */
             rl_line_call_leave(lock, lock->resources[0], call->node, call->place, false);
         }
-        permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else the next is asked */
+        permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else ask the next */
         rl_step_simple(lock, RL_EV_READY);
     }
 }
