@@ -3,7 +3,7 @@
  * Happy path: the user's strings are checked and copied once, each node gets a copy of its own, and
  * the copy here is wiped.
  *
- * Failure modes: a node for which there is no memory keeps them for its next connection, and the
+ * Failure modes: a node for which memory runs out uses them from its next connection on, and the
  * others get them all the same. */
 #include "nodes/credentials.h"
 

@@ -23,7 +23,7 @@ static uint32_t bit_of(const struct rl_client_node *place) {
 
 /* -- Judging -- */
 
-/* Why it is not used, and why it is in quarantine when it is of use again. */
+/* Why a node is refused, and why it is in quarantine once it can be used again. */
 static const struct {
     int16_t refused, waits;
 } reasons[RL_STANDINGS] = {
@@ -35,7 +35,8 @@ static const struct {
     [RL_STANDING_EVICTS] = {REDLOCK_ERR_NODE_EVICTS, REDLOCK_ERR_NODE_WAS_EVICTING},
 };
 
-/* The seconds of an uptime are those of two clock readings that were cut: it may be one less. */
+/* An uptime is the difference of two clock readings cut to seconds: the true value may be one
+ * second less. */
 static uint64_t uptime_ns(uint64_t uptime_s) {
     uint64_t sure_s = uptime_s > 0 ? uptime_s - 1 : 0;
     return sure_s < UINT64_MAX / NS_PER_S ? sure_s * NS_PER_S : UINT64_MAX;
@@ -53,10 +54,10 @@ static struct rl_server server_of(const struct rl_info *info) {
     return server;
 }
 
-/* Who is the same server, by what all have said last. */
+/* Finds the nodes that are the same server, by what each has reported last. */
 static void find_duplicates(struct rl_client_node *place) {
     redlock_client *client = place->client;
-    assert(place->guard.run_id[0] != '\0'); /* it would be the same as all who were never seen */
+    assert(place->guard.run_id[0] != '\0'); /* else it would equal all nodes that were never seen */
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_client_node *other = &client->nodes[i];
         bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
@@ -67,8 +68,8 @@ static void find_duplicates(struct rl_client_node *place) {
     }
 }
 
-/* The node votes: a node that reports another identity by now, and is not in quarantine either, is
- * no longer its duplicate. */
+/* The node votes: another node that now reports a different identity, and is not in quarantine
+ * either, is no longer its duplicate. */
 static void part_duplicates(struct rl_client_node *place, uint64_t now_ns) {
     redlock_client *client = place->client;
     assert(rl_guard_may_vote(&place->guard, now_ns));
@@ -89,7 +90,7 @@ int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info 
     struct rl_server server = server_of(info);
     assert(info->problem == NULL);
     assert(!(client->up & bit_of(place)));
-    assert(client->guard_rules.mode != RL_GUARD_OFF); /* else it is not asked who it is */
+    assert(client->guard_rules.mode != RL_GUARD_OFF); /* else its identity is not requested */
     enum rl_standing standing =
         rl_guard_see(&place->guard, &client->guard_rules, &server, rl_client_now_ns(client));
     if (standing == RL_STANDING_REPLICA) {
@@ -106,7 +107,7 @@ int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info 
     return reasons[standing].refused;
 }
 
-/* -- Coming and going -- */
+/* -- Nodes come up and go down -- */
 
 static void trace(struct rl_client_node *place, enum redlock_event_type type, int status,
                   int64_t votes_in_ms) {
@@ -129,7 +130,7 @@ void rl_eligibility_up(struct rl_client_node *place) {
     if (rl_guard_may_vote(&place->guard, now_ns)) {
         client->voters |= bit_of(place);
         client->reasons[place->index] = 0;
-        part_duplicates(place, now_ns); /* the quarantine may have ended while it was away */
+        part_duplicates(place, now_ns); /* the quarantine may have ended while it was down */
         return;
     }
     int16_t why = reasons[place->guard.standing].waits;
@@ -161,7 +162,7 @@ void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns) {
     }
 }
 
-/* -- Telling -- */
+/* -- Reporting -- */
 
 uint32_t rl_eligibility_count(const redlock_client *client) {
     uint32_t counted = 0;
@@ -169,7 +170,7 @@ uint32_t rl_eligibility_count(const redlock_client *client) {
         bool is_first = (client->duplicates[i] & counted) == 0;
         counted |= is_first ? client->voters & UINT32_C(1) << i : 0;
     }
-    assert((counted == 0) == (client->voters == 0)); /* of duplicates one counts */
+    assert((counted == 0) == (client->voters == 0)); /* duplicates count once */
     return rl_bits_count(counted);
 }
 

@@ -1,23 +1,25 @@
-/* Which nodes may be asked for a vote: the client's side of the guard (core/guard.h).
+/* Which nodes may vote: the client's side of the guard (core/guard.h).
  *
- * Happy path: rl_eligibility_judge() when a node has said which server it is, rl_eligibility_up()
- * when it is up, and if it is in quarantine rl_eligibility_tick() at its end.
+ * Happy path: rl_eligibility_judge() when a node has reported which server it is,
+ * rl_eligibility_up() when it is up, and rl_eligibility_tick() at the end of its quarantine, if
+ * any.
  *
- * Failure modes: a node that cannot be used as a lock's node is refused with a reason, and asked
- * again when it is connected again. One that may have forgotten is up and does everything but
- * grant: client->voters lacks it, and client->reasons says why, until the quarantine is over. Two
- * that report to be the same server are duplicates: both are used, and have one vote together,
- * which the core ensures (6 in lock.h).
+ * Failure modes: a node that is unfit for locks is refused with a reason, and judged again at its
+ * next connection. A node that may have forgotten keys is up and does everything but grant:
+ * client->voters lacks it, and client->reasons says why, until the quarantine is over. Two nodes
+ * that report the same server are duplicates: both are used, but share one vote, which the core
+ * ensures (6 in lock.h).
  *
- * Can duplicates have two votes in one round? Nodes are duplicates by what they reported last,
- * whether they are up or not. One that reports another identity has restarted, and is in
- * quarantine; until that is over it stays a duplicate. Rounds are shorter. So a round in which it
- * voted as the server that it was is over before the other's vote is counted besides.
+ * Can duplicates have two votes in one round? No. Nodes are duplicates by what they reported last,
+ * whether they are up or not. A node that reports a new identity has restarted, and is in
+ * quarantine; until that is over it stays a duplicate. A round is shorter than a quarantine, so a
+ * round in which the node voted under its old identity is over before its vote counts separately
+ * from the other's.
  *
- * Can a vote of a node in quarantine be counted? No SET of an attempt is sent to a node outside of
- * client->voters. What was sent before the node got there was sent on an earlier connection, whose
- * end has answered it (node.h): the quarantine begins before the node is up again. The core counts
- * no yes of it to an extension either.
+ * Can a vote of a node in quarantine be counted? No. No SET of an attempt is sent to a node outside
+ * of client->voters. Commands from before the quarantine were sent on an earlier connection, whose
+ * end has answered them (node.h): the quarantine begins before the node is up again. The core does
+ * not count the node's yes to an extension either.
  */
 #ifndef RL_NODES_ELIGIBILITY_H
 #define RL_NODES_ELIGIBILITY_H
@@ -31,7 +33,7 @@
 int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
                              char detail[RL_DETAIL_MAX]);
 
-/* The node is up, is not up any more. */
+/* The node is up; is down. */
 void rl_eligibility_up(struct rl_client_node *place);
 void rl_eligibility_down(struct rl_client_node *place);
 
@@ -39,14 +41,14 @@ void rl_eligibility_down(struct rl_client_node *place);
 uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *place);
 void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns);
 
-/* How many servers may vote: duplicates are one. */
+/* The number of servers that may vote: duplicates count once. */
 uint32_t rl_eligibility_count(const redlock_client *client);
 bool rl_eligibility_are_quorum(const redlock_client *client);
 
 /* Nodes that are up and are the same server as this one, as a mask. */
 uint32_t rl_eligibility_duplicates(const struct rl_client_node *place);
 
-/* How long until a node that is in quarantine votes, rounded up; 0: it is not. */
+/* The time until a node in quarantine votes, rounded up; 0: it is not in quarantine. */
 int64_t rl_eligibility_wait_ms(const struct rl_client_node *place, uint64_t now_ns);
 
 /* Whether a vote failed with this reason because the node was in quarantine. */
@@ -56,9 +58,9 @@ bool rl_eligibility_is_quarantine(int reason);
 void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_t now_ns,
                             char *text, size_t size);
 
-/* A node in its client: when it is to be looked at next. */
+/* A client's node: when it is due next. */
 
-/* Something has changed that decides it. */
+/* To be called when something has changed that decides when the node is due. */
 void rl_place_update(struct rl_client_node *place);
 
 #endif

@@ -39,9 +39,9 @@ static bool is_needed(const redlock_client *client, uint32_t i) {
     return client->listening.everywhere || (client->listening.kept & BIT(i));
 }
 
-/* -- When to look -- */
+/* -- Deadlines -- */
 
-/* Refused, and that was not reported yet. */
+/* Nodes that refuse, and whose refusal was not reported yet. */
 static uint32_t unreported(const redlock_client *client) {
     const struct rl_listening *listening = &client->listening;
     uint32_t nodes = 0;
@@ -53,7 +53,8 @@ static uint32_t unreported(const redlock_client *client) {
     return nodes;
 }
 
-/* When a node that is not wanted any more is given up. A refusal is kept for as long as it lasts.
+/* When a node that is no longer wanted is given up. A refusal is remembered for as long as it
+ * lasts.
  */
 static uint64_t given_up_ns(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
@@ -100,7 +101,7 @@ static void own_ask(redlock_client *client, uint32_t i, bool subscribe) {
     assert(!(listening->leaving & BIT(i)));
     assert(subscribe == !(listening->asked & BIT(i))); /* once each */
     if (!rl_listener_ask(listener_of(client, i), channel, length, subscribe)) {
-        return; /* the connection breaks, and what is wanted is asked for on the next one */
+        return; /* the connection breaks; the next one subscribes again */
     }
     if (subscribe) {
         listening->asked |= BIT(i);
@@ -109,7 +110,8 @@ static void own_ask(redlock_client *client, uint32_t i, bool subscribe) {
     }
 }
 
-/* A node will say nothing more on it. Returns whether it was heard. */
+/* A node will report nothing more on the client's channel. Returns whether it was confirmed and
+ * wanted. */
 static bool own_forget(struct rl_listening *listening, uint32_t i) {
     bool was_heard = listening->wanted & listening->confirmed & ~listening->leaving & BIT(i);
     listening->asked &= ~BIT(i);
@@ -138,7 +140,7 @@ static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
     }
     if (!subscribed) {
         own_forget(listening, i);
-        if (listening->wanted & BIT(i)) { /* again, meanwhile */
+        if (listening->wanted & BIT(i)) { /* wanted again meanwhile */
             own_ask(client, i, true);
         }
         return true;
@@ -153,7 +155,7 @@ static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
     return true;
 }
 
-/* -- What the listeners say -- */
+/* -- Events of the listeners -- */
 
 static void on_up(struct rl_listener *listener) {
     redlock_client *client = client_of(listener);
@@ -175,7 +177,7 @@ static void on_down(struct rl_listener *listener) {
     own_lost(client, i);
 }
 
-/* The node's own connection may live on with credentials that are good no longer. */
+/* The node's main connection may still be open with credentials that are no longer valid. */
 static void on_unauthorized(struct rl_listener *listener) {
     redlock_client *client = client_of(listener);
     rl_node_offer_again(&client->nodes[index_of(listener)].node);
@@ -254,7 +256,7 @@ static void close_listener(redlock_client *client, uint32_t i) {
     struct rl_listener *listener = listener_of(client, i);
     assert(!(client->listening.asked & BIT(i)) || !rl_node_is_up(&client->nodes[i].node));
     rl_listener_close(listener);
-    client->listening.failures[i] = listener->failures; /* what comes is judged anew */
+    client->listening.failures[i] = listener->failures; /* later failures count anew */
     client->listening.reported &= ~BIT(i);
     client->listening.topics->down(client, i);
 }
@@ -286,7 +288,7 @@ static void tick(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, listening.deadline);
     struct rl_listening *listening = &client->listening;
     assert(client->phase < RL_CLIENT_TEARDOWN);
-    give_up(client, now_ns); /* before what is given up is tried again */
+    give_up(client, now_ns); /* before a given-up node is tried again */
     for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
         rl_listener_tick(&listening->listeners[i], now_ns);
     }
@@ -315,7 +317,7 @@ void rl_listening_attend(redlock_client *client, const struct rl_listening_event
 }
 
 void rl_listening_serve(redlock_client *client, const struct rl_listening_topics *topics) {
-    assert(client->listening.listeners == NULL); /* nothing was said yet */
+    assert(client->listening.listeners == NULL); /* nothing is connected yet */
     assert(topics->up != NULL && topics->down != NULL);
     assert(topics->confirmed != NULL && topics->message != NULL);
     client->listening.topics = topics;
@@ -327,7 +329,7 @@ static void begin_to_want(redlock_client *client, uint32_t node) {
     listening->wanted |= BIT(node);
     listening->kept |= BIT(node);
     if (!make_listeners(client)) {
-        return; /* refused, until it is wanted anew */
+        return; /* refused until it is wanted again */
     }
     open_listener(client, node);
     if (rl_listener_is_up(listener_of(client, node)) && !(listening->asked & BIT(node))) {
@@ -449,7 +451,7 @@ void rl_listening_flush(redlock_client *client) {
 
 void rl_listening_close(redlock_client *client) {
     struct rl_listening *listening = &client->listening;
-    assert(client->notifications.count == 0); /* nor any topic */
+    assert(client->notifications.count == 0); /* and no topic either */
     listening->wanted = listening->kept = listening->reported = 0;
     listening->asked = listening->confirmed = listening->leaving = 0;
     listening->everywhere = false;

@@ -1,27 +1,29 @@
-/* Listening: the second connections to nodes on which a client hears what is published.
+/* Listening: the second connection to each node, on which a client receives published messages.
  *
  *     the client's own channel, for each node:
  *     off -> wanted -> asked -> confirmed -> lingers -> off
  *
  * Two use it. The lines of resources (order between clients) want the client's own channel,
- * rl_listening_want(), while a lock of it waits, or holds by what came of that: at home, or on
- * every node if each may pass it the lock. And subscriptions (notification.h) want a connection to
- * every node. One connection to a node serves both; it is open while either wants that node, and
- * where nobody waits there is none.
+ * rl_listening_want(), while one of its locks waits, or holds after waiting: at home, or on every
+ * node if each may pass the lock on to it. Subscriptions (notification.h) want a connection to
+ * every node. One connection to a node serves both; it is open while either wants that node, so a
+ * client that waits for nothing has none.
  *
  * Happy path: a node is wanted; its listener (redis/listener.h) connects and subscribes;
- * `confirmed`; `told` for each message. Some seconds after it was last wanted the channel is left,
- * and the connection closed if no subscription needs it: a loop of acquires finds it in place.
+ * `confirmed`; `told` for each message. Some seconds after it was last wanted the client leaves the
+ * channel, and closes the connection if no subscription needs it: so a loop of acquires finds it in
+ * place.
  *
- * Failure modes: the connection is lost (`lost`), and made anew, and confirmed again; an ACL
- * forbids it, or the connection fails again and again before it is confirmed, as with a proxy that
- * has no such command (`lost`, and rl_listening_refused() from then on); no memory (refused as
- * well). A refusal is remembered, also while the node is not wanted, until the listener would try
- * again. A node says what it was not asked for: the listener ends that connection.
+ * Failure modes: the connection is lost (`lost`), reconnected, and confirmed again; an ACL forbids
+ * it, or the connection fails again and again before it is confirmed, as with a proxy that has no
+ * such command (`lost`, and rl_listening_refused() from then on); no memory (refused as well). A
+ * refusal is remembered, even while the node is not wanted, until the listener would try again. If
+ * a node sends something that was not requested, the listener closes that connection.
  *
  * Can a message be missed while rl_listening_confirmed() says yes? Only if the connection is lost
- * before it comes, and then `lost` comes: a channel that is being left counts as not confirmed.
- * Can a message come for nobody? Yes, while it lingers: whoever attends has to answer that.
+ * first, and then `lost` follows: a channel that is being left counts as not confirmed. Can a
+ * message arrive that no lock waits for? Yes, while the channel lingers: the handler of `told` must
+ * cope with that.
  */
 #ifndef RL_NODES_LISTENING_H
 #define RL_NODES_LISTENING_H
@@ -33,55 +35,56 @@
 #include "client/state.h"
 
 #define RL_LISTENING_LINGER_NS (UINT64_C(5) * 1000000000)
-#define RL_LISTENING_FAILURES 2 /* connections lost without a confirmation, until it is refused */
+#define RL_LISTENING_FAILURES 2 /* connections lost unconfirmed before it counts as refused */
 
-/* What is said of the client's own channel. Each may want other nodes, or this one no longer; none
- * runs the user's code. */
+/* Events of the client's own channel. A handler may want other nodes, or no longer want this one;
+ * none runs user code. */
 struct rl_listening_events {
-    /* From now on what is published there is heard. */
+    /* From now on messages that are published there arrive. */
     void (*confirmed)(redlock_client *client, uint32_t node);
 
-    /* No longer; or it is refused now, see rl_listening_refused(). */
+    /* They no longer do; or the channel is refused now, see rl_listening_refused(). */
     void (*lost)(redlock_client *client, uint32_t node);
 
-    /* Bytes from anybody, at most RL_PAYLOAD_MAX, valid within the call. */
+    /* A message, from any sender: at most RL_PAYLOAD_MAX bytes, valid within the call. */
     void (*told)(redlock_client *client, uint32_t node, const char *payload, size_t length);
 };
 
-/* The same of all other channels. */
+/* Events of all other channels. */
 struct rl_listening_topics {
     void (*up)(redlock_client *client, uint32_t node);   /* subscribed to nothing yet */
     void (*down)(redlock_client *client, uint32_t node); /* subscribed to nothing any more */
 
-    /* False if this was not asked for. */
+    /* Returns false if this was not requested. */
     bool (*confirmed)(redlock_client *client, uint32_t node, const char *channel, size_t length,
                       bool subscribed);
     bool (*message)(redlock_client *client, uint32_t node, const char *channel, size_t length);
 };
 
-/* random: of the client's id, which no other client may have. */
+/* random: for the client's id, which no other client may have. */
 void rl_listening_init(redlock_client *client, uint64_t random);
 
-/* Who is told, from now on; one of each. */
+/* Sets the receiver of events from now on; one of each kind. */
 void rl_listening_attend(redlock_client *client, const struct rl_listening_events *events);
 void rl_listening_serve(redlock_client *client, const struct rl_listening_topics *topics);
 
 /* -- The client's own channel -- */
 
-/* Wants it on a node, or no longer. A flag, not counted. What is confirmed already is not reported
- * again; of the events none comes inside the call. Of no effect in a client that closes. */
+/* Wants the channel on a node, or no longer. A flag, not a count. A channel that is already
+ * confirmed is not reported again; no event occurs inside the call. No effect in a client that is
+ * closing. */
 void rl_listening_want(redlock_client *client, uint32_t node, bool wanted);
 
-/* It is wanted, and what is published is heard. */
+/* Whether the channel is wanted, and its messages arrive. */
 bool rl_listening_confirmed(const redlock_client *client, uint32_t node);
 
-/* The same, wanted or not: it would be confirmed as soon as it is wanted. */
+/* The same, wanted or not: the channel would be confirmed as soon as it is wanted. */
 bool rl_listening_lingers(const redlock_client *client, uint32_t node);
 
-/* It cannot be had on this node for the time being: do without the node. */
+/* Whether the channel is unavailable on this node for the time being: do without the node. */
 bool rl_listening_refused(const redlock_client *client, uint32_t node);
 
-/* Since when that is so, at the latest: what it has published since then was heard. */
+/* The time since which, at the latest, all messages of the node were received. */
 uint64_t rl_listening_since_ns(const redlock_client *client, uint32_t node);
 
 /* -- For subscriptions -- */
@@ -97,18 +100,18 @@ bool rl_listening_ask(redlock_client *client, uint32_t node, const char *channel
 
 /* -- For the client -- */
 
-/* A node can, cannot be sent to from now on. */
+/* A node is up; is down. */
 void rl_listening_node_up(redlock_client *client, uint32_t node);
 void rl_listening_node_down(redlock_client *client, uint32_t node);
 
 /* A node has accepted newer credentials. */
 void rl_listening_authorized(redlock_client *client, uint32_t node);
 
-/* Whether there is something to be written; writes it. */
+/* Whether there is something to write; writes it. */
 bool rl_listening_is_dirty(const redlock_client *client);
 void rl_listening_flush(redlock_client *client);
 
-/* Closes all connections, without an event. Subscriptions are closed before. */
+/* Closes all connections, without an event. Subscriptions must have been closed before. */
 void rl_listening_close(redlock_client *client);
 
 #endif

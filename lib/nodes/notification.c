@@ -44,7 +44,7 @@ static void subscription_ask(redlock_client *client, struct rl_subscription *sub
     memcpy(channel, RL_CHANNEL_PREFIX, PREFIX_LEN);
     memcpy(channel + PREFIX_LEN, resource->bytes, resource->length);
     if (!rl_listening_ask(client, i, channel, PREFIX_LEN + resource->length, subscribe)) {
-        return; /* the connection breaks, and what is wanted is asked for on the next one */
+        return; /* the connection breaks; the next one subscribes again */
     }
     if (subscribe) {
         subscription->asked |= UINT32_C(1) << i;
@@ -53,7 +53,7 @@ static void subscription_ask(redlock_client *client, struct rl_subscription *sub
     }
 }
 
-/* Subscribes wherever it can and has not. */
+/* Subscribes on every connected node where it has not yet. */
 static void subscription_subscribe(redlock_client *client, struct rl_subscription *subscription) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         bool asked = subscription->asked & UINT32_C(1) << i;
@@ -63,7 +63,7 @@ static void subscription_subscribe(redlock_client *client, struct rl_subscriptio
     }
 }
 
-/* The confirmations have changed. */
+/* To be called when the confirmations have changed. */
 static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
     bool had_quorum = subscription->has_quorum;
     subscription->has_quorum = rl_bits_count(subscription->confirmed) >= rl_quorum(client->n_nodes);
@@ -73,7 +73,7 @@ static void subscription_confirmed(redlock_client *client, struct rl_subscriptio
     }
 }
 
-/* A node will say nothing more about it. */
+/* A node will report nothing more about the subscription. */
 static void lose_node(redlock_client *client, struct rl_subscription *subscription, uint32_t i) {
     uint32_t others = ~(UINT32_C(1) << i);
     subscription->asked &= others;
@@ -86,7 +86,7 @@ static void lose_node(redlock_client *client, struct rl_subscription *subscripti
     }
 }
 
-/* Unsubscribes; gone when that is confirmed. */
+/* Unsubscribes; the subscription is freed when that is confirmed. */
 void rl_subscription_end(redlock_client *client, struct rl_subscription *subscription) {
     subscription->is_ending = true;
     client->notifications.ending++;
@@ -102,7 +102,7 @@ void rl_subscription_end(redlock_client *client, struct rl_subscription *subscri
     }
 }
 
-/* -- What the listeners say -- */
+/* -- Events of the listeners -- */
 
 static struct rl_subscription *subscription_of(redlock_client *client, const char *channel,
                                                size_t length) {
@@ -111,7 +111,7 @@ static struct rl_subscription *subscription_of(redlock_client *client, const cha
     }
     const struct rl_resource *resource =
         rl_resource_find(&client->resources, RL_EXCLUSIVE, channel + PREFIX_LEN,
-                         length - PREFIX_LEN); /* whose lock a recipe watches */
+                         length - PREFIX_LEN); /* a recipe watches its lock */
     return resource != NULL ? resource->subscription : NULL;
 }
 
@@ -144,7 +144,7 @@ static bool on_confirmed(redlock_client *client, uint32_t i, const char *channel
         if (asked_for) {
             bool is_ending = subscription->is_ending;
             lose_node(client, subscription, i);
-            if (!is_ending) { /* wanted again meanwhile */
+            if (!is_ending) { /* it is wanted again */
                 subscription_ask(client, subscription, i, true);
             }
         }
@@ -243,7 +243,8 @@ static void set_deadline(redlock_client *client) {
 
 /* -- Waking -- */
 
-/* Of so many nodes a watcher must hear: as many as the holder had, if so many can be heard. */
+/* How many nodes a watcher must hear from: as many as the holder had, or all that are heard if
+ * these are fewer. */
 static uint32_t heard_enough(const redlock_client *client,
                              const struct rl_subscription *subscription) {
     uint32_t quorum = rl_quorum(client->n_nodes);
@@ -256,7 +257,7 @@ static void wake_watchers(redlock_client *client, struct rl_subscription *subscr
     struct rl_link *link = subscription->watchers.first;
     while (link != NULL) {
         struct rl_watcher *watcher = RL_CONTAINER(link, struct rl_watcher, link);
-        link = link->next; /* it may leave */
+        link = link->next; /* this one may be removed */
         assert(watcher->subscription == subscription && watcher->told != NULL);
         watcher->heard |= bits;
         if (rl_bits_count(watcher->heard) >= heard_enough(client, subscription)) {
@@ -266,7 +267,7 @@ static void wake_watchers(redlock_client *client, struct rl_subscription *subscr
     }
 }
 
-/* What was released before this was not heard. */
+/* Releases from before this point were not received. */
 static void on_due(redlock_client *client, struct rl_subscription *subscription) {
     wake_watchers(client, subscription, rl_all_nodes(client->n_nodes));
 }

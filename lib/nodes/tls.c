@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* -- What is wrong with the options -- */
+/* -- Checks of the options -- */
 
 static const char *some_option(const redlock_client_options *o) {
     return o->tls_ca != NULL             ? "tls_ca"
@@ -52,7 +52,7 @@ int rl_client_tls_check(const redlock_client_options *o) {
 int rl_client_tls_check_use(const redlock_client_options *o, bool has_tls) {
     const char *option = some_option(o);
     assert(o->error != NULL || o->error_size == 0);
-    if (option != NULL && !has_tls) { /* who sets it believes that the connections are safe */
+    if (option != NULL && !has_tls) { /* its user believes the connections to be safe */
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
                             "%s is set, but no node has TLS: write rediss:// in their URLs, or "
                             "leave it out",
@@ -68,8 +68,9 @@ static const char *either(const char *said, const char *otherwise) {
     return said[0] != '\0' ? said : otherwise;
 }
 
-/* A certificate and its key are one thing: a URL that names one of them names both. And a URL that
- * says whom it trusts, or that it trusts all, is not asked about the client's authorities. */
+/* A certificate and its key belong together: a URL that names one of them names both. And if a URL
+ * says which authorities it trusts, or that it trusts all, the client's authorities are not
+ * used. */
 struct rl_tls_settings rl_client_tls_settings(const redlock_client_options *o,
                                               const struct rl_url_tls *said) {
     assert(!said->insecure || said->has_insecure);
@@ -89,13 +90,13 @@ const char *rl_client_tls_name(const redlock_client_options *o, const struct rl_
     return either(said->server_name, o->tls_server_name != NULL ? o->tls_server_name : host);
 }
 
-/* As a URL's host. A dot at the beginning, or a star, would be taken for many names. */
+/* Same rules as for a URL's host. A leading dot, or a star, would match many names. */
 static bool is_name(const char *name) {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
     struct in6_addr address;
     size_t length = strlen(name);
-    assert(length > 0); /* an empty one is refused before */
+    assert(length > 0); /* an empty one was refused before */
     return inet_pton(AF_INET6, name, &address) == 1 ||
            (length <= RL_URL_TLS_NAME_MAX && name[0] != '.' && strspn(name, allowed) == length);
 }
@@ -166,7 +167,7 @@ static size_t put(char **at, const char **copy, const char *text) {
     return length;
 }
 
-/* With copies of the texts behind the struct: they are what another node's are compared with. */
+/* Copies the texts behind the struct: another node's texts are compared with them. */
 static struct rl_client_tls *shared_new(redlock_client *client,
                                         const struct rl_tls_settings *settings) {
     char *none = NULL;
@@ -198,7 +199,7 @@ static struct rl_client_tls *shared_find(const redlock_client *client,
     return shared;
 }
 
-/* Says of which node the sentence is. */
+/* Puts the node's name before the sentence. */
 static int of_node(int status, const char *name, char *error, size_t size) {
     char why[REDLOCK_MESSAGE_MAX];
     assert(status <= 0);
