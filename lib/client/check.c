@@ -11,7 +11,7 @@
 
 /* -- A lock -- */
 
-/* A follower knows its primary, which knows it; there is one floor of them. */
+/* A follower and its primary refer to each other; a primary is never a follower itself. */
 static void check_reentry(const redlock_lock *lock) {
     const struct rl_reentry *reentry = &lock->reentry;
     assert(rl_link_is_in(&reentry->link) == (reentry->primary != NULL));
@@ -53,19 +53,20 @@ static void check_waiting(const redlock_lock *lock) {
         if (rl_waiting_is_beside(lock)) {
             assert(!is_active || rl_lock_is_acquiring(&lock->core));
             assert(lock->core.state != RL_WAITING || is_active || waiting->has_turn || i > 0 ||
-                   !rl_tickets_may_ask(waiting->tickets)); /* behind one that waits */
+                   !rl_tickets_may_ask(waiting->tickets)); /* behind a waiter */
             continue;
         }
         assert(is_active ==
                (waiting->is_in_line &&
                 (lock->core.state != RL_WAITING || waiting->has_turn || lock->queueing.is_queued)));
-        /* Who was given the turn will be stepped, or all behind it would wait for ever. */
+        /* A lock that was given the turn will be stepped, or all locks behind it would wait for
+         * ever. */
         assert(next == NULL || next->core.state != RL_WAITING || rl_queued_is_in(&next->ready) ||
                next->queueing.is_queued);
     }
 }
 
-/* One that is queued has an event to come: see the argument in line.h. */
+/* A queued lock has an event to come: see the argument in line.h. */
 static void check_queueing(const redlock_lock *lock) {
     const struct rl_queueing *queueing = &lock->queueing;
     const struct rl_line *line = &lock->resources[queueing->line]->line;
@@ -155,7 +156,8 @@ void rl_check_client(const redlock_client *client) {
     check_room(client);
 }
 
-/* What is counted and listed has gone: nothing that the world or a node knows refers to it. */
+/* All counts are zero and all lists are empty: neither the world nor a node refers to the
+ * client. */
 void rl_check_gone(const redlock_client *client) {
     const struct rl_lock_call *call = client->calls.free;
     uint32_t calls = 0;
@@ -163,7 +165,7 @@ void rl_check_gone(const redlock_client *client) {
         calls++;
         assert(call->lock == NULL);
     }
-    assert(calls == client->calls.count); /* none was lost */
+    assert(calls == client->calls.count); /* no call was lost */
     assert(client->calls.outstanding == 0 && client->pending_releases == 0);
     assert(client->lines.outstanding == 0 && client->lines.waiting.first == NULL);
     assert(client->user_count == 0 && client->lock_count == 0);

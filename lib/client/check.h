@@ -1,5 +1,5 @@
-/* What is true of a lock after each of its steps, and of a client at the end of each turn. In a
- * debug build it is asserted; a release build has none of it (but base/require.h). */
+/* Invariants of a lock after each of its steps, and of a client at the end of each turn. A debug
+ * build asserts them; a release build has none of this (only base/require.h). */
 #ifndef RL_CLIENT_CHECK_H
 #define RL_CLIENT_CHECK_H
 
@@ -17,9 +17,9 @@ static inline void rl_check_gone(const redlock_client *client) {
 }
 #else
 void rl_check_lock(const redlock_lock *lock);
-/* Costs the same for any number of locks. */
+/* The cost does not depend on the number of locks. */
 void rl_check_client(const redlock_client *client);
-/* Before its memory goes. */
+/* To be called before the client's memory is freed. */
 void rl_check_gone(const redlock_client *client);
 #endif
 

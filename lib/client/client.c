@@ -1,13 +1,13 @@
-/* A client: opening, the nodes coming and going, closing.
+/* A client: opening and closing.
  *
- * Opening: options and URLs are checked and all memory is taken before anything of the world is
- * used, so a failure leaves nothing behind. Then every node is started; a node that fails is tried
- * again for as long as the client lives.
+ * Opening: options and URLs are checked and all memory is allocated before anything of the world is
+ * used, so a failure leaves nothing behind. Then every node is started; a node that fails is
+ * retried for as long as the client is open.
  *
- * Closing: every lock is abandoned (operations end as cancelled, what is held is released) and
- * every query cancelled, then the answers that locks need are waited for until all are in or
- * node_timeout has passed, then the nodes are closed, then the world, and when it has closed
- * on_close runs and the memory goes.
+ * Closing: every lock is abandoned (operations end as cancelled, holds are released) and every
+ * query cancelled. The client waits for the answers that locks need until all are in or
+ * node_timeout has passed. Then it closes the nodes, then the world, and at last on_close runs and
+ * the memory is freed.
  */
 #include "client/client.h"
 
@@ -74,7 +74,7 @@ static void free_client(redlock_client *client) {
     rl_line_calls_free(client);
     rl_client_tls_free(client);
     rl_free(&memory, client->metrics);
-    if (client->nodes != NULL) { /* with the passwords */
+    if (client->nodes != NULL) { /* and wipes the passwords */
         rl_wipe(client->nodes, client->n_nodes * sizeof client->nodes[0]);
     }
     rl_free(&memory, client->nodes);
@@ -93,7 +93,7 @@ static void client_due(struct rl_deadline *item, uint64_t now_ns) {
     rl_deadlines_set(&client->deadlines, item, RL_NEVER);
 }
 
-/* Everything that can fail. */
+/* Does everything that can fail. */
 static int prepare_client(redlock_client *client, struct rl_world *world,
                           const redlock_client_options *o) {
     rl_memory_init(&client->memory, o->allocator);
@@ -133,7 +133,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     return status != 0 ? status : rl_client_tls_check_nodes(client, o);
 }
 
-/* The world has closed: nothing calls any more. */
+/* The world has closed: no more calls come. */
 static void closed(void *owner) {
     redlock_client *client = owner;
     struct rl_link *first;
@@ -157,8 +157,7 @@ static const struct rl_world_events world_events = {
 };
 
 static void start_client(redlock_client *client, redlock_client_cb on_open, void *data) {
-    assert(client->deadlines.count ==
-           0); /* what follows cannot fail, what was before does not wait */
+    assert(client->deadlines.count == 0); /* nothing after this can fail, nothing before it waits */
     client->phase = RL_CLIENT_OPEN;
     client->opening.is_active = true;
     client->opening.callback = on_open;
@@ -237,7 +236,7 @@ int redlock_client_close(redlock_client *client, redlock_client_cb on_close, voi
     client->closing.callback = on_close;
     client->closing.data = data;
     client->closing.until_ns = rl_client_now_ns(client) + client->rules.node_timeout_ns;
-    assert(client->closing.until_ns > client->heard_ns); /* the answers have a turn to come in */
+    assert(client->closing.until_ns > client->heard_ns); /* a turn is left for the answers */
     struct rl_link *link = client->locks.first;
     while (link != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);

@@ -5,11 +5,12 @@
 #include "base/world.h"
 #include "redlock/redlock.h"
 
-/* The caller's options over the defaults, so far checked that a world can be made for them. 0, or
- * the status of redlock_client_open(). */
+/* Merges the caller's options with the defaults, and checks them as far as a world needs. Returns
+ * 0, or the status of redlock_client_open(). */
 int rl_client_options(redlock_client_options *full, const redlock_client_options *user);
-/* redlock_client_open() on a world; o is from rl_client_options(). After a failure nothing but time
- * and chance was asked of the world, which stays the caller's; after 0 the client closes it. */
+/* redlock_client_open() on a world; o is from rl_client_options(). After a failure only the time
+ * and random numbers were taken from the world, which the caller still owns; after 0 the client
+ * closes it. */
 int rl_client_open(redlock_client **out, struct rl_world *world, const redlock_client_options *o,
                    redlock_client_cb on_open, void *data);
 

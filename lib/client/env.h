@@ -1,5 +1,5 @@
-/* What every room of the client needs of its surroundings: the clock, chance, a turn soon, and
- * whoever traces. */
+/* What every part of the client needs from its environment: the clock, random numbers, a turn soon,
+ * and the trace hook. */
 #ifndef RL_CLIENT_ENV_H
 #define RL_CLIENT_ENV_H
 
@@ -12,25 +12,24 @@ static inline uint64_t rl_client_now_ns(const redlock_client *client) {
 
 /* For jitter, not for secrets. */
 static inline uint64_t rl_client_random(redlock_client *client) {
-    assert(client->random != 0); /* it would stay so */
+    assert(client->random != 0); /* else it would stay 0 */
     client->random ^= client->random << 13;
     client->random ^= client->random >> 7;
     client->random ^= client->random << 17;
     return client->random;
 }
 
-/* The user has submitted something: the world must not wait before the next turn. Its events need
- * not call it, a turn follows them; a callback of the user's own, or another client's turn, would
- * otherwise leave work lying. */
+/* The user has submitted something: the world must not wait before the next turn. The world's
+ * events need not call this: a turn follows them. But work that is submitted in the user's own
+ * callbacks, or in another client's turn, would otherwise wait. */
 static inline void rl_client_wake(redlock_client *client) {
-    assert(client->phase < RL_CLIENT_TEARDOWN); /* no turn comes any more */
+    assert(client->phase < RL_CLIENT_TEARDOWN); /* no turn follows any more */
     if (!client->in_turn) {
         client->io.world->ops->wake(client->io.world);
     }
 }
 
-/* The trace hook is the one function of the user's that is called from anywhere: it may only
- * look. */
+/* The trace hook is the only user function that is called from anywhere: it must only observe. */
 static inline void rl_trace(redlock_client *client, enum redlock_event_type type,
                             const redlock_lock *lock, const struct rl_node *node, int status,
                             uint32_t latency_us) {
@@ -46,13 +45,13 @@ static inline void rl_trace(redlock_client *client, enum redlock_event_type type
     }
 }
 
-/* Who may call: the thread that runs the client's loop. In a debug build (without NDEBUG) a call
- * from another one ends the program, with a sentence that names the function: it would be a race,
- * which shows itself much later or never.
+/* Only the thread that runs the client's loop may call. In a debug build (without NDEBUG) a call
+ * from another thread ends the program, with a sentence that names the function: it would be a
+ * race, which shows much later or never.
  *
- * Which thread that is, is known from each turn of the loop. Before the first one nothing is known
- * and no caller is refused: a client may be opened in one thread, and handed over with its loop. A
- * child after fork() is known otherwise (fork.h). */
+ * Each turn of the loop records its thread. Before the first turn no caller is refused: a client
+ * may be opened in one thread, and handed over with its loop. A child after fork() is detected
+ * separately (fork.h). */
 
 #ifdef NDEBUG
 static inline void rl_own_turn(redlock_client *client) {
@@ -65,18 +64,18 @@ static inline void rl_own(const redlock_client *client, const char *function) {
 /* This thread runs the loop. */
 void rl_own_turn(redlock_client *client);
 
-/* function: of the interface, that was called on this client. */
+/* function: the public function that was called on this client. */
 void rl_own(const redlock_client *client, const char *function);
 #endif
 
-/* Room that is taken before it is needed, so that what is done later cannot fail for want of it.
- * False: no memory. */
+/* Reserves room in advance, so that later operations cannot fail for lack of it. False: no
+ * memory. */
 
 #define RL_CLIENT_DEADLINES 3 /* the client's own, listening's, notifications'; and all others */
 
-/* For the deadlines of one more lock, query or recipe, and of so many resources. */
+/* Room for the deadlines of one more lock, query or recipe, and of so many resources. */
 bool rl_reserve_deadline(redlock_client *client, uint32_t resources);
-/* To write any command of target. */
+/* Room to write any command of target. */
 bool rl_reserve_wire(redlock_client *client, const struct rl_target *target);
 
 #endif

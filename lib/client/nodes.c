@@ -50,7 +50,7 @@ static void node_up(struct rl_node *node) {
     rl_place_update(place);
     rl_listening_node_up(client, place->index);
     rl_calls_retry(place);
-    rl_line_calls_retry(client, place->index); /* before it joins again */
+    rl_line_calls_retry(client, place->index); /* before any JOIN is sent */
     rl_line_nodes_changed(client);
 }
 
@@ -88,8 +88,8 @@ static void node_credentials(struct rl_node *node, int16_t reason) {
     }
 }
 
-/* An answer goes to the sender of the command. (NOAUTH on a connection that was let in: a password
- * was set on an old server, or on one behind a proxy that has changed the connection.) */
+/* Passes an answer to the sender of the command. (NOAUTH on an authenticated connection: a password
+ * was set on an old server, or on a server behind a proxy that has switched connections.) */
 static void node_answer(struct rl_node *node, struct rl_request *request,
                         const struct rl_answer *answer) {
     if (answer->verdict == RL_ERROR && answer->reason == REDLOCK_ERR_NODE_AUTH) {

@@ -1,4 +1,5 @@
-/* What nodes report (redis/node.h), and what is due at them: passed on to whom it is about. */
+/* Events of nodes (redis/node.h) and their deadlines, passed on to the parts of the client that
+ * they concern. */
 #ifndef RL_CLIENT_NODES_H
 #define RL_CLIENT_NODES_H
 

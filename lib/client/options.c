@@ -1,4 +1,4 @@
-/* Options: what is allowed, what is missing, and a sentence for what is wrong.
+/* Options: checks, defaults, and a sentence for each error.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 #include "client/options.h"
 #include "lock/message.h"
 
-#define DURATION_MS_MAX 3600000 /* connect, node and reconnect times: an hour */
-#define TIMER_MS 1              /* how late a timer of libuv is by its resolution alone */
+#define DURATION_MS_MAX 3600000 /* of connect, node and reconnect times: an hour */
+#define TIMER_MS 1              /* how late a libuv timer may be by its resolution alone */
 
 /* -- Client -- */
 
@@ -41,7 +41,7 @@ static bool check_times(const redlock_client_options *o, char *error, size_t siz
 }
 
 static bool check_drift(const redlock_client_options *o, char *error, size_t size) {
-    if (!(o->drift_ratio >= 0 && o->drift_ratio < 1)) { /* also not a number */
+    if (!(o->drift_ratio >= 0 && o->drift_ratio < 1)) { /* also refuses NaN */
         rl_error_set(error, size, REDLOCK_ERR_INVALID,
                      "drift_ratio is %g: it must be 0 or more and below 1", o->drift_ratio);
         return false;
@@ -140,8 +140,8 @@ static bool check_allocator(const redlock_allocator *allocator, char *error, siz
     return true;
 }
 
-/* In millionths, rounded up. Volatile, so that the product is a double: i386 multiplies with more
- * digits, by which 0.01 is a little more than 10,000 of them. */
+/* Converts to millionths, rounded up. Volatile, so that the product is a double: with the extended
+ * precision of i386, 0.01 would be slightly more than 10,000 millionths. */
 static uint32_t to_ppm(double ratio) {
     const volatile double millionths = ratio * 1e6;
     uint32_t ppm = (uint32_t)millionths;
@@ -233,7 +233,7 @@ static bool check_range(redlock_lock *lock, const char *name, int64_t value, int
     return false;
 }
 
-/* The watchdog: 0 for none, or after how much of the validity it extends. */
+/* Determines the watchdog's interval: after how much of the validity it extends; 0: no watchdog. */
 static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint32_t *renew_ms) {
     int64_t renew = full->renew_ms;
     *renew_ms = 0;
@@ -246,7 +246,7 @@ static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint3
     uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)full->ttl_ms);
     uint64_t margin_ns = lock->client->rules.lost_margin_ns;
     if (margin_ns > validity_ns / 2) {
-        margin_ns = validity_ns / 2; /* it is no more than that, see rl_lock_set_validity() */
+        margin_ns = validity_ns / 2; /* the most there is, see rl_lock_set_validity() */
     }
     int64_t most = (int64_t)((validity_ns - margin_ns - 1) / RL_NS_PER_MS);
     if (renew < 1 || renew > most) {

@@ -13,7 +13,7 @@
 #include "wait/line.h"
 #include "wait/line_call.h"
 
-#define JOIN_NS (UINT64_C(50) * 1000000) /* on_open waits so long for more than a quorum */
+#define JOIN_NS (UINT64_C(50) * 1000000) /* how long on_open waits for more than a quorum */
 
 bool rl_opening_is_over(redlock_client *client, uint64_t now_ns, int *status) {
     if (!client->opening.is_active) {
@@ -57,7 +57,7 @@ void rl_closing_check(redlock_client *client) {
         (!answered && client->heard_ns < client->closing.until_ns)) {
         return;
     }
-    assert(client->ready.first == NULL); /* who was to be stepped had a callback to come */
+    assert(client->ready.first == NULL); /* a lock to be stepped had a callback to come */
     client->phase = RL_CLIENT_TEARDOWN;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         rl_node_close(&client->nodes[i].node);
@@ -66,9 +66,9 @@ void rl_closing_check(redlock_client *client) {
     rl_left_drop(client);
     rl_line_calls_drop(client);
     client->up = client->voters = 0;
-    assert(!rl_calls_await_answers(client)); /* each was answered by the end of its connection */
+    assert(!rl_calls_await_answers(client)); /* the end of its connection has answered each */
     assert(client->pending_releases == 0);
-    assert(!rl_ready_has_callbacks(client)); /* what still ended had no user */
+    assert(!rl_ready_has_callbacks(client)); /* whatever ended late had no user */
     rl_notification_close(client);
     rl_listening_close(client);
     client->io.world->ops->close(client->io.world);

@@ -92,7 +92,7 @@ void rl_recipe_unwatch(struct rl_recipe *recipe) {
 }
 
 void rl_recipe_announce(redlock_lock *lock) {
-    assert(lock->core.state == RL_IDLE); /* its releases are of one kind */
+    assert(lock->core.state == RL_IDLE); /* all its releases are of one kind */
     lock->target.notifies = true;
 }
 

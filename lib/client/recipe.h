@@ -1,5 +1,5 @@
 /* What recipes (lib/election, lib/blocking) may use of a client besides the public interface: a
- * place in the list of what ends with it, a deadline, releases to listen for.
+ * place in the list of what ends with the client, a deadline, and notifications of releases.
  *
  * A recipe is a struct of its own, the first of whose members is this one.
  */
@@ -13,22 +13,21 @@ struct rl_recipe {
     struct rl_link link;
     struct rl_deadline deadline;
     struct rl_watcher watcher;
-    void (*end)(struct rl_recipe *recipe); /* the client is gone: it frees itself */
+    void (*end)(struct rl_recipe *recipe); /* the client is closed: it frees itself */
     void (*due)(struct rl_recipe *recipe,
                 uint64_t now_ns);               /* its deadline has come, and is unset */
-    void (*notified)(struct rl_recipe *recipe); /* a release was heard of */
+    void (*notified)(struct rl_recipe *recipe); /* a release was notified */
 };
 
-/* Memory for a recipe of so many bytes, in the client's list, with `client` set; NULL: there is
- * none. rl_recipe_free() takes it out of the list, and what it waits for. */
+/* Allocates a recipe of so many bytes and adds it to the client's list, with `client` set; NULL: no
+ * memory. rl_recipe_free() removes it from the list, and ends what it waits for. */
 struct rl_recipe *rl_recipe_new(redlock_client *client, size_t size);
 void rl_recipe_free(struct rl_recipe *recipe);
 
-/* What every function of the interface asks first: 0, FORKED or CLOSED. In a debug build a call
+/* The check at the start of every public function: 0, FORKED or CLOSED. In a debug build a call
  * from another thread ends the program. */
 int rl_recipe_enter(const redlock_client *client, const char *function);
-/* From now on the calling thread runs the client's loop: it is asked for where that is handed from
- * thread to thread. */
+/* From now on the calling thread runs the client's loop: needed where threads hand the loop on. */
 void rl_recipe_take_over(redlock_client *client);
 bool rl_recipe_is_open(const redlock_client *client);
 
@@ -40,19 +39,19 @@ void rl_recipe_wake(redlock_client *client);
 /* Sets the deadline; RL_NEVER: none. */
 void rl_recipe_at(struct rl_recipe *recipe, uint64_t at_ns);
 
-/* Listens for releases of the lock's first resource, or not any more; while no node can be
- * subscribed to, nothing is received. */
+/* Starts and stops watching for releases of the lock's first resource; nothing is received while no
+ * node accepts the subscription. */
 void rl_recipe_watch(struct rl_recipe *recipe, redlock_lock *lock);
 void rl_recipe_unwatch(struct rl_recipe *recipe);
-/* The lock's releases are announced, to whoever watches. Once, before it is used. */
+/* Makes the lock announce its releases to watchers. To be called once, before the lock is used. */
 void rl_recipe_announce(redlock_lock *lock);
-/* A lock that pauses between two attempts makes the next one soon. */
+/* Makes a lock that pauses between two attempts start the next one soon. */
 void rl_recipe_hurry(redlock_lock *lock);
 
-/* What redlock_acquire() would say to these options: 0, or INVALID and a message of the lock. */
+/* Checks options as redlock_acquire() would: 0, or INVALID and a message of the lock. */
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options);
 
-/* For the client: its end. */
+/* For the client: ends all its recipes. */
 void rl_recipe_end_all(redlock_client *client);
 
 #endif

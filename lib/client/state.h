@@ -1,10 +1,10 @@
-/* The data of a client and its locks: how the pure core meets real nodes. No functions: each room
- * has its own header.
+/* The data of a client and its locks: it connects the pure core with real nodes. No functions: each
+ * part of the client has its own header.
  *
  * One iteration of the loop, seen from here:
- *   - poll: replies arrive; answer.c turns them into votes, step.c steps the locks' cores; what the
- *     cores ask for is appended to connections (driver.c, calls.c); what ended, and what is to be
- *     stepped, is queued (ready.c). No user code runs.
+ *   - poll: replies arrive; answer.c turns them into votes, step.c steps the locks' cores; the
+ *     commands that the cores ask for are appended to connections (step.c, calls.c); locks that
+ *     have ended something, or are to be stepped, are queued (life.c). No user code runs.
  *   - the turn (turn.c): deadlines that have passed are stepped, losses first, each of which is
  *     reported at once; then the other callbacks run, those of queries last; then the locks whose
  *     turn in line has come ask; then every connection that has something to write is flushed; then
@@ -14,7 +14,7 @@
  * costs one write for each node and turn.
  *
  * Memory: a lock lives as long as there is a reference to it: the user's until redlock_lock_free(),
- * one for each call that is out or pending, and the queues'.
+ * one for each call that is outstanding or pending, and the queues'.
  */
 #ifndef RL_CLIENT_STATE_H
 #define RL_CLIENT_STATE_H
@@ -50,14 +50,14 @@ static_assert(RL_NODES_MAX == REDLOCK_NODES_MAX, "core and interface agree on th
 
 /* A command to one node on behalf of a lock. */
 struct rl_lock_call {
-    struct rl_request request; /* while it is out */
-    struct rl_call sent;       /* what the core has to know of it; while it is pending, too */
+    struct rl_request request; /* while it is outstanding */
+    struct rl_call sent;       /* what the core has to know of it, also while it is pending */
     redlock_lock *lock;        /* a reference */
     struct rl_lock_call *next_free;
 };
 
-/* Calls are allocated in blocks, each as large as all before it, and never given back while the
- * client lives: a load that repeats soon allocates nothing. */
+/* Calls are allocated in blocks, each as large as all before it, and kept while the client is open:
+ * a repeating load soon allocates nothing. */
 struct rl_lock_call_block {
     struct rl_lock_call_block *next;
     struct rl_lock_call calls[];
@@ -67,11 +67,11 @@ struct rl_lock_call_block {
 struct rl_release_plan {
     uint32_t homes;     /* nodes that keep lines of its resources, as a mask: `mode` is for them */
     uint32_t grace_ms;  /* for which others reserve the keys; 0: they delete them */
-    uint32_t lease_ms;  /* for which the keys are passed to `next` */
+    uint32_t lease_ms;  /* for which the keys are passed to `successor` */
     uint32_t intent_ms; /* as in struct rl_command */
-    uint64_t counter;   /* the least fence that is good for it; 0: none */
+    uint64_t counter;   /* the least fence that suits the successor; 0: none */
     enum rl_release_mode mode;
-    char successor[RL_VALUE_MAX + 1]; /* "": it is not known */
+    char successor[RL_VALUE_MAX + 1]; /* "": not known */
 };
 
 /* A command as bytes. */
@@ -87,7 +87,7 @@ struct rl_calls {
     uint32_t count;               /* in all blocks */
     uint32_t outstanding;         /* sent, not answered */
     struct rl_request request;    /* of a fan-out: what is the same for all nodes */
-    struct rl_written written[2]; /* ... and written, for others and for home */
+    struct rl_written written[2]; /* its bytes, for other nodes and for home */
     struct rl_release_plan plan;
 };
 
@@ -99,10 +99,10 @@ struct rl_client_node {
     struct rl_guard guard;
     struct rl_deadline deadline; /* of the node, of its pending releases, or of its quarantine */
     struct rl_calibration calibration;
-    uint64_t secret; /* by which its messages are known; 0: it is not known */
+    uint64_t secret; /* by which its messages are verified; 0: not known */
     redlock_client *client;
     int16_t error;             /* the last error reply while it was up, 0: none */
-    char words[RL_DETAIL_MAX]; /* ... and what it said */
+    char words[RL_DETAIL_MAX]; /* the text of that reply */
     uint8_t index;
     bool is_settled; /* has been up or has failed once */
 };
@@ -129,21 +129,21 @@ struct rl_listening {
     struct rl_listener *listeners;   /* one for each node; NULL before the first is needed */
     bool everywhere;                 /* subscriptions want all nodes */
     uint32_t wanted;                 /* the client's own channel is */
-    uint32_t kept;                   /* that, or it was until recently */
+    uint32_t kept;                   /* wanted now, or until recently */
     uint32_t asked;                  /* may send messages: SUBSCRIBE is out or confirmed */
     uint32_t confirmed;              /* of them */
     uint32_t leaving;                /* of them: UNSUBSCRIBE is out */
-    uint32_t reported;               /* a refusal was */
+    uint32_t reported;               /* its refusal was */
     uint32_t dirty;                  /* listeners to flush */
-    uint64_t until_ns[RL_NODES_MAX]; /* kept and not wanted: when it is given up */
-    uint64_t failures[RL_NODES_MAX]; /* the listener's, when it was confirmed or closed last */
-    uint64_t since_ns[RL_NODES_MAX]; /* confirmed: when it was */
+    uint64_t until_ns[RL_NODES_MAX]; /* when a kept node that is not wanted is given up */
+    uint64_t failures[RL_NODES_MAX]; /* the listener's, when last confirmed or closed */
+    uint64_t since_ns[RL_NODES_MAX]; /* when it was confirmed */
     struct rl_deadline deadline;
 };
 
 /* -- Release notifications, see nodes/notification.h -- */
 
-/* It is notified of releases. */
+/* A watcher of a resource: it is notified of releases. */
 struct rl_watcher {
     struct rl_link link;                      /* in the subscription's */
     struct rl_subscription *subscription;     /* NULL: does not listen */
@@ -153,10 +153,10 @@ struct rl_watcher {
 
 /* Masks have a bit for each node. */
 struct rl_subscription {
-    struct rl_link link;          /* all of the client */
+    struct rl_link link;          /* all subscriptions of the client */
     struct rl_resource *resource; /* a reference */
     struct rl_list watchers;
-    uint64_t until_ns;  /* without watchers: when it is given up */
+    uint64_t until_ns;  /* when it is given up, without watchers */
     uint32_t asked;     /* may send messages: SUBSCRIBE is out or confirmed */
     uint32_t confirmed; /* of them */
     uint32_t leaving;   /* of them: UNSUBSCRIBE is out */
@@ -169,7 +169,7 @@ struct rl_notifications {
     struct rl_list subscriptions;
     uint32_t count;
     uint32_t ending;   /* of them */
-    uint64_t sweep_ns; /* when idle subscriptions are looked for, RL_NEVER if there are none */
+    uint64_t sweep_ns; /* when idle subscriptions are searched for; RL_NEVER: none are idle */
     struct rl_deadline deadline;
 };
 
@@ -177,12 +177,12 @@ struct rl_notifications {
 
 /* What a message says after the status. */
 enum rl_words {
-    RL_WORDS_ROUND, /* what the last round came to. All others had none of their own: */
+    RL_WORDS_ROUND, /* the result of the last round. All others had no round: */
     RL_WORDS_NONE,
     RL_WORDS_SHARES,         /* acquired with a hold of its owner */
-    RL_WORDS_NO_FENCE,       /* could not share that */
-    RL_WORDS_OWNER_LOST,     /* was about to share it */
-    RL_WORDS_WAS_LOST,       /* released, but lost before for lost_status */
+    RL_WORDS_NO_FENCE,       /* could not share that hold, which has no fence */
+    RL_WORDS_OWNER_LOST,     /* was about to share a hold */
+    RL_WORDS_WAS_LOST,       /* released, but lost before, for loss.status */
     RL_WORDS_STILL_HELD,     /* released, but not as often as acquired */
     RL_WORDS_HELD_BY_OTHERS, /* released, but others of the owner go on */
     RL_WORDS_WAITING,        /* behind another lock of the client */
@@ -190,7 +190,7 @@ enum rl_words {
     RL_WORDS_QUEUED, /* behind other clients */
     RL_WORDS_NO_RANDOM,
     RL_WORDS_NO_PERMIT, /* none was free */
-    RL_WORDS_PERMITS    /* there is another number of them */
+    RL_WORDS_PERMITS    /* the nodes keep another number of permits */
 };
 
 /* An operation of the user: submitted, then done, then delivered. */
@@ -203,7 +203,7 @@ struct rl_op {
     uint8_t words;  /* enum rl_words */
 };
 
-/* The holder hears of the end of its hold. */
+/* The holder is notified of the loss of its hold. */
 struct rl_loss {
     struct rl_queued queued; /* on_lost is due */
     redlock_lock_cb callback;
@@ -211,7 +211,7 @@ struct rl_loss {
     int16_t status; /* why */
 };
 
-/* ... of what the watchdog does. */
+/* The holder is notified of the watchdog's extensions. */
 struct rl_renewal {
     redlock_lock_cb callback;
     void *data;
@@ -225,7 +225,7 @@ struct rl_reentry {
     redlock_lock *primary;    /* the lock whose hold this one shares (a reference), or NULL */
     struct rl_list followers; /* the locks that share this one's hold */
     struct rl_link link;      /* in the primary's */
-    redlock_lock *for_extend; /* whose extension, or release, of this core is pending */
+    redlock_lock *for_extend; /* whose extension of this core's hold is pending; release */
     redlock_lock *for_release;
     uint32_t depth; /* acquires of this object that were delivered and not released */
     bool joining;   /* an acquire that shares a hold is done and not delivered */
@@ -236,72 +236,72 @@ struct rl_reentry {
 struct rl_waiting {
     struct rl_ticket *tickets; /* one for each resource, behind the struct */
     bool is_in_line;           /* waits, asks or holds */
-    bool has_turn;             /* its turn in line has come, and it was not stepped yet */
-    bool pauses;               /* ... and is to let others go first */
-    bool takes;                /* ... with that of another lock of ours among all clients */
+    bool has_turn;             /* its turn has come, and it was not stepped yet */
+    bool pauses;               /* ... and it must let others go first */
+    bool takes;                /* ... and another lock of ours has its turn among all clients */
     bool shuts;                /* its turn among all clients came while writers wait */
 };
 
-/* In which way it is held, see mode.h. Masks have a bit for each node. */
+/* The mode in which a lock is held, see mode.h. Masks have a bit for each node. */
 struct rl_holding {
-    uint32_t unsure; /* may convert what is the writer's late: no answer to that has come */
-    uint32_t stray;  /* ... and none will come: for as long as the hold lasts */
+    uint32_t unsure; /* may run a conversion late: it is not answered yet */
+    uint32_t stray;  /* ... and will not be answered: for as long as the hold lasts */
     uint8_t made;    /* enum rl_mode, as it was made */
     uint8_t mode;    /* ... of the attempt, or the hold, now */
-    bool was_shared; /* it is released as a reader's */
-    bool converts;   /* nodes may have it as the writer's, and it is a reader */
+    bool was_shared; /* it must be released as a reader's */
+    bool converts;   /* a reader whose nodes may still have the writer's key */
     bool is_upgrading;
-    bool is_adopted;    /* what was sent for it before is not known here */
-    bool meets_upgrade; /* of another reader */
+    bool is_adopted;    /* earlier commands for its token are not known here */
+    bool meets_upgrade; /* another reader is upgrading */
 };
 
-/* What home was asked for, and said, see permit.h. */
+/* What home was asked, and has answered, see permit.h. */
 struct rl_permit {
     struct rl_slots slots; /* of the present token, or the last */
-    struct rl_slots next;  /* as home has answered the peek; n 0: it has not, or they are used */
-    struct rl_slots turn;  /* the same of a turn in line */
-    struct rl_slots told;  /* of the last grant that was told */
+    struct rl_slots next;  /* from home's answer to the peek; n 0: none yet, or used */
+    struct rl_slots turn;  /* the same from a turn in line */
+    struct rl_slots told;  /* of the last grant that was reported */
     uint64_t place;        /* of the peek, or the attempt behind it */
     uint64_t turn_place;   /* whose turn it was */
-    uint32_t differ; /* nodes that keep another number of permits, as each said last: a mask */
+    uint32_t differ; /* nodes that keep another number of permits, as each reported last: a mask */
     uint16_t from;   /* from which slot on to look for free ones; RL_NO_SLOT: any */
     uint16_t kept;   /* that number; 0: none is known */
     uint8_t home;    /* that was asked */
     bool asks;       /* home, and its answer is waited for */
-    bool is_blind;   /* home does not say: the next attempt is by chance */
+    bool is_blind;   /* home does not answer: the next attempt takes random slots */
     bool found_none; /* the last attempt: nothing was free */
     bool is_named;   /* `slots` are of a token that is to be adopted or released */
 };
 
-/* What the loop's turn is to do with a lock that is first of its client's and waits. */
+/* What the loop's turn must do with the first waiting lock of its client. */
 enum rl_line_call {
     RL_LINE_CALL_NONE,
     RL_LINE_CALL_TURN,  /* its turn among all clients has come */
-    RL_LINE_CALL_PLAIN, /* nobody is known to wait: it asks as if nobody did */
-    RL_LINE_CALL_ALONE  /* there is no line to wait in: it tries again after a pause */
+    RL_LINE_CALL_PLAIN, /* it asks without a turn: no other client is known to wait */
+    RL_LINE_CALL_ALONE  /* no line can be used: it tries again after a pause */
 };
 
-/* ... among the locks of all clients, see line.h. */
+/* A lock's wait among the locks of all clients, see line.h. */
 struct rl_queueing {
     uint64_t turn_ns;         /* when its turn came */
-    uint64_t held;            /* the place whose token it holds by; 0: it is no place's */
+    uint64_t held;            /* the place whose token it holds with; 0: none */
     uint64_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
-    uint32_t lease_ms;        /* its turn is passed: so long its keys live; 0: it asks for them */
-    uint8_t refused_by;       /* the resource that was, a number */
-    bool refused_at_home;     /* the attempt's token was, whoever granted it */
-    uint8_t line;             /* the resource in whose line it is */
-    uint8_t call;             /* enum rl_line_call */
-    bool has_waited;          /* it holds by what came of its place */
-    bool is_queued;           /* in line, or asks in its turn, or waits for home's answer */
-    bool noted_intent;        /* refused, it has kept new readers off */
+    uint32_t lease_ms;    /* how long the keys live that its turn is passed; 0: it asks for them */
+    uint8_t refused_by;   /* index of the resource that was held */
+    bool refused_at_home; /* home has refused the attempt's token */
+    uint8_t line;         /* the resource in whose line it is */
+    uint8_t call;         /* enum rl_line_call */
+    bool has_waited;      /* it was granted by a turn of its place */
+    bool is_queued;       /* in line, or asks in its turn, or waits for home's answer */
+    bool noted_intent;    /* it was refused, and keeps new readers off */
 };
 
-/* A token that was given up, and may still be passed a key. Masks have a bit for each node. */
+/* A place that was given up, and may still be passed a key. Masks have a bit for each node. */
 struct rl_left {
-    redlock_lock *lock; /* a reference: its user may free it at once; NULL: none */
+    redlock_lock *lock; /* a reference, since the user may free it at once; NULL: none */
     uint64_t place;
-    uint32_t gone;   /* had no key of it when it was given up, or were not told */
-    uint32_t passed; /* have said since that they had passed it one */
+    uint32_t gone;   /* nodes without its key when it was given up, or that get no release */
+    uint32_t passed; /* nodes that have reported passing it one */
 };
 
 #define RL_LINES_LEFT 16
@@ -309,34 +309,34 @@ struct rl_left {
 /* The lines that a client waits in. */
 struct rl_lines {
     struct rl_list waiting; /* resources, by `waits` */
-    struct rl_list passed;  /* ... that may be held by what came of waiting, by `passed` */
+    struct rl_list passed;  /* resources that may be held after waiting, by `passed` */
     struct rl_line_request *free;
     struct rl_line_request *owed; /* LEAVEs that did not arrive */
     uint32_t owed_count;
     uint64_t number;            /* of the next place: 56 bits */
-    uint32_t refused;           /* nodes that do not let it listen, as a mask */
+    uint32_t refused;           /* nodes that do not let the client listen, as a mask */
     uint32_t outstanding;       /* JOINs and LEAVEs, sent, not answered */
     char tail[RL_TAIL_LEN + 1]; /* of the tokens of its places */
     struct rl_left left[RL_LINES_LEFT];
     uint32_t left_next;
     uint32_t listening[REDLOCK_NODES_MAX]; /* resources for which each node is listened to */
-    bool refuses; /* some of them were passed a key that is not refused yet */
+    bool refuses; /* some of `left` were passed a key that is not released yet */
 };
 
 /* What messages are about. */
 struct rl_last {
-    const char *refusal; /* why the last call on it was refused; NULL: it was not */
-    char *refusal_text;  /* memory of its own for that, or NULL */
+    const char *refusal; /* why the last call was refused; NULL: it was not */
+    char *refusal_text;  /* allocated text for that, or NULL */
     int16_t status;      /* of the last operation, loss or renewal */
     int16_t attempt;     /* of the last attempt of the last acquire that ended */
     uint8_t words;       /* enum rl_words, of status */
     bool has_asked;      /* an attempt of the last acquire has begun */
 };
 
-/* What an acquire, and the hold that it came to, are known by: see span.h. */
+/* Identifies an acquire and its hold in traces and metrics: see span.h. */
 struct rl_lock_span {
     uint64_t id;      /* redlock_event.acquire_id */
-    uint64_t held_ns; /* since when it is held; 0: it is not, or there are no metrics */
+    uint64_t held_ns; /* since when it is held; 0: not held, or no metrics */
     uint32_t round;   /* the last one before the acquire */
     bool joins;       /* the acquire was submitted while the object held: it has no span */
     uint8_t label;    /* of metrics */
@@ -348,20 +348,20 @@ struct redlock_lock {
     struct rl_link link; /* all locks of the client */
     void *user_data;     /* redlock_lock_set_data() */
     uint32_t references;
-    uint8_t resource_count; /* so many were taken; all, once it is made */
+    uint8_t resource_count; /* so many are referenced: all, once the lock is made */
     bool is_freed;          /* by the user */
 
-    bool announces;   /* a release is of what was won, not of an attempt that failed */
+    bool announces;   /* a release ends a hold, not a failed attempt */
     bool is_notified; /* it is to try soon: RL_EV_NOTICE is due */
     bool tell;        /* granted: RL_EV_TELL is due */
 
     struct rl_op ops[RL_OPS];
-    struct rl_queued done;  /* some of ops are, or what follows is due */
-    struct rl_queued ready; /* to be stepped: it has its turn, or is to try soon */
+    struct rl_queued done;  /* an operation is done, or another callback is due */
+    struct rl_queued ready; /* to be stepped: it has its turn, or must try soon */
     struct rl_loss loss;
     struct rl_renewal renewal;
     struct rl_last last;
-    uint64_t fence;        /* of the hold of the last of them: the primary may be gone */
+    uint64_t fence;        /* of the last hold: the primary may be freed */
     uint64_t submitted_ns; /* the last acquire; 0: it has joined a hold at once, or adopted one */
 
     struct rl_deadline deadline; /* whatever the core waits for */
@@ -371,11 +371,11 @@ struct redlock_lock {
     struct rl_waiting waiting;
     struct rl_queueing queueing;
     struct rl_holding holding;
-    struct rl_permit *permit; /* behind the struct; NULL: it is of no semaphore */
+    struct rl_permit *permit; /* behind the struct; NULL: not a semaphore's */
     struct rl_lock_span span;
 
     struct rl_target target;        /* the resources and the holder, for commands */
-    struct rl_resource **resources; /* target.n of them; behind the struct, as the names */
+    struct rl_resource **resources; /* target.n of them; behind the struct, like the names */
     struct rl_ballot ballots[];
 };
 
@@ -394,18 +394,18 @@ struct rl_metrics_label {
 };
 
 struct rl_metrics {
-    redlock_metrics_label_cb label; /* NULL: all locks have the first of the labels */
+    redlock_metrics_label_cb label; /* NULL: all locks have the first label */
     void *label_data;
     uint32_t n_labels;                /* in use */
     struct rl_histogram *latency;     /* one for each node, behind the labels */
-    struct rl_metrics_label labels[]; /* the first is of what has no other */
+    struct rl_metrics_label labels[]; /* the first is for locks without another */
 };
 
 /* -- The client -- */
 
 enum rl_client_phase {
     RL_CLIENT_OPEN,     /* in use */
-    RL_CLIENT_CLOSING,  /* releases are out */
+    RL_CLIENT_CLOSING,  /* releases are outstanding */
     RL_CLIENT_TEARDOWN, /* handles are closing */
     RL_CLIENT_GONE      /* on_close runs */
 };
@@ -425,12 +425,12 @@ struct rl_closing {
     uint64_t until_ns;
 };
 
-/* What is sent in a turn goes out at its end. */
+/* Commands of a turn are written at its end. */
 struct rl_flushing {
     uint32_t nodes;      /* to flush, as a mask */
     uint32_t count;      /* of flushes */
     uint64_t dirty_ns;   /* since when there are any */
-    uint64_t flushed_ns; /* what is sent from then on has not been flushed */
+    uint64_t flushed_ns; /* commands sent since then are not flushed yet */
 };
 
 struct redlock_client {
@@ -439,10 +439,10 @@ struct redlock_client {
 
     /* Options. */
     struct rl_rules rules;
-    uint64_t node_hashes[RL_NODES_MAX]; /* of run ids, until they are known of names */
+    uint64_t node_hashes[RL_NODES_MAX]; /* of run ids; of names until those are known */
     uint32_t fence_retention_ms;
     struct rl_guard_rules guard_rules;
-    uint32_t max_ttl_ms; /* without a guard the longest that there is */
+    uint32_t max_ttl_ms; /* without a guard the longest possible */
     struct rl_node_options node_options;
     char client_name[65];
     char id[RL_CLIENT_ID_LEN + 1]; /* hex digits, no other client's */
@@ -453,8 +453,8 @@ struct redlock_client {
     uint32_t n_nodes;
     uint32_t up;                       /* nodes that can be sent to, as a mask */
     uint32_t voters;                   /* of these, the ones that may be asked to grant */
-    uint32_t duplicates[RL_NODES_MAX]; /* for each node, those that say they are the same server */
-    int16_t reasons[RL_NODES_MAX];     /* why the others cannot, or may not */
+    uint32_t duplicates[RL_NODES_MAX]; /* for each node, those that report the same server */
+    int16_t reasons[RL_NODES_MAX];     /* why other nodes are not up, or may not vote */
     struct rl_flushing flushing;
     uint64_t pending_releases; /* of all nodes */
     struct rl_calls calls;
@@ -475,11 +475,11 @@ struct redlock_client {
     struct rl_opening opening;
     struct rl_closing closing;
 
-    /* What it is used for. */
+    /* Users of the client. */
     struct rl_list locks;
     uint32_t lock_count;
     struct rl_list queries;
-    struct rl_list recipes;   /* what ends with the client, see recipe.h */
+    struct rl_list recipes;   /* end with the client, see recipe.h */
     struct rl_queue done;     /* locks with callbacks */
     struct rl_queue lost;     /* locks with on_lost */
     struct rl_queue ready;    /* locks to step */

@@ -1,21 +1,22 @@
 /* One turn: deadlines, callbacks, turns in line, flush, timer. The world asks for it
  * (base/world.h) after each batch of events and, where something was submitted since, before it
- * waits. The order is explained in state.h. Nothing else in lib/client runs code of the user's,
- * and nothing calls the turn: what it has to do is in its queues (lock/life.h).
+ * waits. The order is explained in state.h. Nothing else in lib/client runs user code, and nothing
+ * calls the turn: its work is in its queues (lock/life.h).
  *
  * Can a success be reported before a loss that is due? No: before every callback the deadlines that
  * have passed are stepped and on_lost callbacks run first. A callback that blocks the loop
  * therefore delays what follows, but cannot put a success before a loss.
  *
- * Can a node be given up whose answer is there? What is due, losses excepted, is due by the
- * world's heard_ns: what had arrived by then has been read, however long the program works in its
- * callbacks. And what is sent is waited for from the flush on, not from when it was submitted, if
- * much time lies between the two (put_off()); validity runs from the submission all the same.
+ * Can a node be given up although its answer has arrived? No. Deadlines, losses excepted, are
+ * judged by the world's heard_ns: everything that had arrived by then has been read, however long
+ * the program works in its callbacks. And the wait for an answer starts at the flush, not at the
+ * submission, if much time lies between the two (put_off()); validity runs from the submission all
+ * the same.
  *
- * Can the world wait while something is due? What becomes due in one of its events is seen by the
- * turn right after it. What the user submits from elsewhere (a callback of his own, another
- * client's callback) asks for a turn, and so does a queue that is not empty at the end of a turn.
- * Otherwise the timer is armed for the first deadline.
+ * Can the world wait while something is due? No. The turn right after an event sees what became due
+ * in it. A submission from elsewhere (the user's own callback, another client's callback) requests
+ * a turn, and so does a queue that is not empty at the end of a turn. Otherwise the timer is armed
+ * for the first deadline.
  */
 #include "client/turn.h"
 
@@ -38,8 +39,8 @@
 
 /* -- What is due -- */
 
-/* The first item of a heap has been stepped. If it is still the first, it is of a later time now,
- * or this would spin; if not, it may be gone, and its lock with it. */
+/* The first item of a heap has been stepped. If it is still the first, its time must be later now,
+ * or this would spin; if not, it may be freed, and its lock with it. */
 static void check_progress(const struct rl_deadlines *heap, const struct rl_deadline *stepped,
                            uint64_t until_ns) {
     assert(rl_deadlines_first(heap) != stepped || stepped->at_ns > until_ns);
@@ -56,10 +57,9 @@ static void deliver_loss(redlock_lock *lock) {
     rl_lock_unref(lock);
 }
 
-/* What is due: losses by now, the rest by until_ns. Losses go first, also those that become due
- * meanwhile: if they waited for what else is due, then the retries of a hundred thousand locks
- * would put them off, each for the others. Returns whether an on_lost ran; what has become due in
- * it is for the next call. */
+/* Steps what is due: losses by now, the rest by until_ns. Losses go first, also those that become
+ * due meanwhile: otherwise the retries of a hundred thousand locks would delay them. Returns
+ * whether an on_lost ran; what became due during it is left to the next call. */
 static bool run_due(redlock_client *client, uint64_t until_ns) {
     uint64_t now_ns = rl_client_now_ns(client);
     bool told = false;
@@ -83,7 +83,7 @@ static bool run_due(redlock_client *client, uint64_t until_ns) {
     }
 }
 
-/* Before a callback that may report a success. */
+/* To be called before a callback that may report a success. */
 static void deliver_losses(redlock_client *client) {
     while (run_due(client, client->heard_ns)) {
     }
@@ -98,7 +98,7 @@ static void deliver(redlock_lock *lock) {
             continue;
         }
         if (has_called) {
-            deliver_losses(lock->client); /* which the callback may have put off */
+            deliver_losses(lock->client); /* the callback may have delayed them */
         }
         struct rl_delivery delivery = rl_delivery_take(lock, kind);
         has_called = true;
@@ -108,8 +108,8 @@ static void deliver(redlock_lock *lock) {
     }
 }
 
-/* Those that are queued now; what they queue is for the next turn, so that a callback that submits
- * what fails at once cannot starve the loop. */
+/* Runs the callbacks of the locks that are queued now; what these queue is left to the next turn,
+ * so that a callback whose submissions fail at once cannot starve the loop. */
 static bool run_done(redlock_client *client) {
     const bool any = client->done.first != NULL;
     const struct rl_queued *last = client->done.last;
@@ -165,8 +165,8 @@ void rl_turn_closed(redlock_client *client) {
 
 /* -- Locks to step -- */
 
-/* Its turn among this client's locks. Whether it may ask for votes, or must wait for other clients,
- * is the line's to say. */
+/* Steps a lock that has its turn among this client's locks. The line decides whether it may ask for
+ * votes, or must wait for other clients. */
 static void step_in_turn(redlock_lock *lock, const struct rl_turn *turn) {
     struct rl_event event = {.type = RL_EV_TURN};
     assert(lock->core.state == RL_WAITING);
@@ -175,7 +175,7 @@ static void step_in_turn(redlock_lock *lock, const struct rl_turn *turn) {
         event.place = turn->takes ? RL_LINE_NO_PLACE : 0;
         rl_step_event(lock, &event);
     } else if (turn->pauses && !rl_line_holds_up(lock, true)) {
-        event.u.pause = true; /* who does not wait in line has a gap then */
+        event.u.pause = true; /* leaves a gap for clients outside the line */
         rl_step_event(lock, &event);
     } else {
         rl_line_go(lock);
@@ -198,10 +198,10 @@ static void run_ready(redlock_client *client) {
         bool is_open = client->phase == RL_CLIENT_OPEN;
         const bool is_called = rl_line_has_call(lock);
         if (!is_called && !rl_waiting_has_turn(lock) && !lock->is_notified) {
-            RL_MARK(TURN_TAKEN_BACK); /* it has left the line since */
+            RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
         }
         if (is_called && is_open) {
-            rl_step_called(lock); /* before its turn, which may queue it anew */
+            rl_step_called(lock); /* before its turn, which may queue it again */
         }
         if (rl_waiting_take_turn(lock, &turn) && is_open) {
             step_in_turn(lock, &turn);
@@ -216,15 +216,16 @@ static void run_ready(redlock_client *client) {
 
 /* -- The end of a turn -- */
 
-/* An eighth of what a vote, or a connection, is waited for. */
+/* An eighth of the timeout of a vote, or of a connection. */
 static uint64_t considerable_ns(const redlock_client *client) {
     const uint64_t node_ns = client->rules.node_timeout_ns;
     const uint64_t connect_ns = client->node_options.connect_timeout_ns;
     return (node_ns < connect_ns ? node_ns : connect_ns) / 8;
 }
 
-/* Beginning with any of them: on a fast network the first answer may be there before the last node
- * is written to, and is read later. That would be added to the first node's latency each time. */
+/* Starts at a varying node: on a fast network the first answer may arrive before the last node is
+ * written to, and is read only later. A fixed order would add that delay to the first node's
+ * latency each time. */
 static void flush_nodes(redlock_client *client, uint32_t nodes) {
     const uint32_t n = client->n_nodes;
     uint32_t node = (client->flushing.count++ * UINT32_C(2654435769) >> 16) % n; /* in no pattern */
@@ -237,9 +238,9 @@ static void flush_nodes(redlock_client *client, uint32_t nodes) {
     }
 }
 
-/* What goes out late is waited for from when it goes out: a program that works for long after it
- * has submitted something does not find its nodes silent. Validity runs from the submission all
- * the same. */
+/* The wait for an answer to a command that is sent late starts when it is sent: so a program that
+ * works for long after a submission does not find its nodes silent. Validity runs from the
+ * submission all the same. */
 static void put_off(redlock_client *client, uint64_t now_ns) {
     const uint64_t since_ns = client->flushing.flushed_ns;
     const uint64_t connect_ns = client->node_options.connect_timeout_ns;
@@ -262,8 +263,8 @@ static void put_off(redlock_client *client, uint64_t now_ns) {
     }
 }
 
-/* A turn that took a considerable part of that, or work of the program's after it had submitted
- * something, is not the nodes' fault. */
+/* The nodes are not blamed for a turn that took a considerable part of the timeout, or for the
+ * program's own work after a submission. */
 static void flush(redlock_client *client) {
     struct rl_flushing *flushing = &client->flushing;
     if (flushing->nodes != 0) {
@@ -272,10 +273,10 @@ static void flush(redlock_client *client) {
             RL_MARK(PUT_OFF);
             put_off(client, now_ns);
         }
-        flushing->flushed_ns = now_ns + 1; /* not what is put off to now, once more */
+        flushing->flushed_ns = now_ns + 1; /* later than what was put off to now */
     }
     while (flushing->nodes != 0 || rl_listening_is_dirty(client)) {
-        rl_listening_flush(client); /* either may break, and what follows from that be sent */
+        rl_listening_flush(client); /* either may break, and cause more to be sent */
         uint32_t nodes = flushing->nodes;
         flushing->nodes = 0;
         flush_nodes(client, nodes);
@@ -301,7 +302,7 @@ bool rl_turn_run(void *owner) {
     tells |= run_opening(client);
     rl_closing_check(client);
     if (client->phase >= RL_CLIENT_TEARDOWN) {
-        return tells; /* nothing is queued, nothing may be armed */
+        return tells; /* nothing is queued, no timer may be armed */
     }
     struct rl_left_key key;
     while (rl_left_take(client, &key)) {
@@ -317,8 +318,8 @@ bool rl_turn_run(void *owner) {
     return tells;
 }
 
-/* Losses that are due when the loop has been blocked do not wait for all the answers that have come
- * in meanwhile. Whatever else is due may be settled by these answers, and does wait for them. */
+/* If the loop was blocked, losses that are due do not wait for the answers that have arrived
+ * meanwhile. Everything else that is due does wait, since these answers may settle it. */
 bool rl_turn_before_wait(void *owner) {
     redlock_client *client = owner;
     const struct rl_deadline *end = rl_deadlines_first(&client->ends);
