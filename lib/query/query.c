@@ -99,7 +99,7 @@ void rl_query_told(redlock_query *query) {
     query_free_unused(query);
 }
 
-/* Those that are out are given up: their answers come too late. */
+/* Gives up outstanding requests: their answers come too late. */
 static void query_due(struct rl_deadline *item, uint64_t now_ns) {
     (void)now_ns;
     redlock_query *query = RL_CONTAINER(item, redlock_query, deadline);
@@ -131,7 +131,8 @@ void rl_query_cancel_all(redlock_client *client) {
 
 /* -- Asking and being answered -- */
 
-/* The next look: asks a node, for waiters which one in which line. */
+/* Starts the next look: asks a node; for waiters, `mode` and `index` say which one in which
+ * line. */
 static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t index,
                      size_t length) {
     redlock_client *client = query->client;
@@ -148,7 +149,7 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
                                 query->asked_ns);
     if (look->status == 0) {
         query->out++;
-        look->status = REDLOCK_ERR_CANCELED; /* until something else is known */
+        look->status = REDLOCK_ERR_CANCELED; /* until more is known */
     }
 }
 
@@ -168,7 +169,7 @@ static void await_answers(redlock_query *query) {
                      query->asked_ns + query->client->rules.node_timeout_ns);
 }
 
-/* Those behind the first, from number `from` on, as far as there is room. */
+/* Asks for the rest behind the first, from number `from` on, as far as there is room. */
 static void ask_rest(redlock_query *query, const struct rl_query_look *first, uint32_t from) {
     uint64_t asked_ns = rl_client_now_ns(query->client);
     assert(from <= 1 && !query->is_finished);
@@ -187,7 +188,7 @@ static bool is_hex(const char *text, size_t length) {
     return strspn(text, "0123456789abcdef") >= length;
 }
 
-/* For how many permits a place is: the first two digits of its number. */
+/* The number of permits that a place is for: the first two digits of its number. */
 static uint8_t take_of(const char *place) {
     static const char digits[] = "0123456789abcdef";
     const char *high = memchr(digits, place[RL_CLIENT_ID_LEN], sizeof digits - 1);
@@ -197,8 +198,8 @@ static uint8_t take_of(const char *place) {
     return take > 0 ? take : 1; /* as the scripts count */
 }
 
-/* A member of a line is a place, which begins with its client, and perhaps a colon and a holder.
- * What else is there is shown as it is: it was put there by hand. */
+/* A member of a line is a place, which begins with its client's id, and perhaps a colon and a
+ * holder. Anything else was put there by hand, and is shown as it is. */
 static void take_waiter(struct rl_query_look *look, const struct rl_answer *answer) {
     const char *member = answer->text;
     look->waited_ms = answer->line.first_waited_ms;
@@ -213,7 +214,7 @@ static void take_waiter(struct rl_query_look *look, const struct rl_answer *answ
     memcpy(look->holder, member, strlen(member) + 1);
 }
 
-/* One slot; or what there is of all, and then each of them. */
+/* The answer about one slot; or about all slots, which are then asked for one by one. */
 static void take_slot(struct rl_query_look *look, const struct rl_answer *answer) {
     if (look->request.index == RL_NO_SLOT) {
         look->rest = look->query->n_looks;
@@ -224,7 +225,7 @@ static void take_slot(struct rl_query_look *look, const struct rl_answer *answer
     }
 }
 
-/* One of a list, and perhaps the first of it. */
+/* One item of a list, perhaps the first. */
 static void take_one(struct rl_query_look *look, const struct rl_answer *answer) {
     look->is_one = true;
     look->count = answer->line.waiting;
@@ -258,7 +259,7 @@ static void look_take(struct rl_query_look *look, const struct rl_answer *answer
         take_one(look, answer);
     } else if (is_there) {
         bool parsed = rl_holder_reply_parse(answer->text, &look->seen);
-        assert(parsed); /* the judge has looked at it */
+        assert(parsed); /* the reply was checked before */
         (void)parsed;
         look->is_held = !look->seen.is_reserved;
     }
@@ -300,22 +301,22 @@ static void query_ask(redlock_query *query) {
     }
 }
 
-/* What is asked for: max as in the query's data; permits: 0 of locks, else of a semaphore, and how
- * many there are to be. */
+/* What is asked for. max: as in the query's data; permits: 0 for locks, else a semaphore's new
+ * number. */
 struct question {
     enum rl_command_kind kind;
     size_t max;
     int32_t permits;
 };
 
-/* How many looks a query may need for each node, behind its first ones. */
+/* How many looks a query may need behind its first ones. */
 static size_t count_more(const struct question *question, uint8_t n_modes, size_t n_nodes) {
     const size_t most = question->max;
     assert(most >= 1);
     if (question->kind == RL_COMMAND_SLOT) {
         return n_nodes * most;
     }
-    /* Lines are at one node; a quorum has each of the readers. */
+    /* A line is on one node; each reader is on a quorum of nodes. */
     return (question->kind == RL_COMMAND_READER ? n_nodes : n_modes) * (most - 1);
 }
 

@@ -1,5 +1,4 @@
-/* What a query is made of. Data alone: how it lives is in query.h, how it is read in
- * query_result.h. */
+/* The data of a query. Its life is described in query.h, its evaluation in query_result.h. */
 #ifndef RL_QUERY_DATA_H
 #define RL_QUERY_DATA_H
 
@@ -10,7 +9,7 @@
 #include "redis/holder_reply.h"
 #include "redlock/token.h"
 
-/* What one node said, or why it did not. */
+/* One node's answer, or why there is none. */
 struct rl_query_look {
     struct rl_request request;
     redlock_query *query;
@@ -20,14 +19,14 @@ struct rl_query_look {
     uint8_t node;
     bool is_held;
     struct rl_holder_reply
-        seen;           /* of a READ that found a key, of a READER or SLOT that found one */
-    bool is_one;        /* of a WAITER, a READER or a slot's SLOT that found one */
-    uint32_t count;     /* ... so many there are; SLOT of all: so many were asked for */
-    uint32_t rest;      /* SLOT of all: at which look the slots of its node begin */
+        seen;           /* from a READ that found a key, or a READER or SLOT that found one */
+    bool is_one;        /* a WAITER, a READER or a slot's SLOT found one */
+    uint32_t count;     /* ... how many there are; SLOT of all: how many were asked for */
+    uint32_t rest;      /* SLOT of all: the look at which its node's slots begin */
     uint16_t permits;   /* ... how many permits the node keeps */
-    uint8_t take;       /* WAITER: so many permits it waits for; 0: for none */
+    uint8_t take;       /* WAITER: the number of permits it waits for; 0: none */
     uint64_t fence;     /* SLOT: the counter */
-    uint64_t waited_ms; /* this and the rest: of a WAITER */
+    uint64_t waited_ms; /* from here on: of a WAITER */
     char client[RL_CLIENT_ID_LEN + 1];
     char holder[RL_REPLY_TEXT_MAX];
 };
@@ -41,21 +40,21 @@ struct redlock_query {
     struct rl_deadline deadline;
     struct rl_target target;
     struct rl_bytes name;
-    uint64_t sent_ns;  /* to each node once */
-    uint64_t asked_ns; /* the last that was sent */
+    uint64_t sent_ns;  /* once to each node */
+    uint64_t asked_ns; /* when the last request was sent */
     uint64_t told_ns;
     int status;
-    uint32_t out; /* requests without an answer */
+    uint32_t out; /* outstanding requests */
     uint8_t kind; /* RL_COMMAND_READ, ..._WAITER, ..._READER, ..._SLOT or ..._SET_PERMITS */
     bool is_finished;
     bool is_told;
-    uint8_t first_mode; /* of the lines that are asked for */
+    uint8_t first_mode; /* of the lines that are queried */
     uint8_t n_modes;    /* how many of them: 2, else 1 */
-    uint32_t max;     /* of the waiters of a line, readers or slots of a node that are asked for */
-    uint32_t n_looks; /* in use: one for each node, mode by mode, then those behind the first */
+    uint32_t max;     /* of waiters per line, or of readers or slots per node, that are asked for */
+    uint32_t n_looks; /* in use: one for each node, mode by mode, then the rest */
     uint32_t room;
     uint32_t n_listed;
-    uint16_t *listed; /* looks: waiters in the order of their line, or readers; or slots' numbers */
+    uint16_t *listed; /* looks: waiters in the order of their line, or readers; or slot numbers */
     struct rl_query_look looks[]; /* then the array, then the resource's bytes */
 };
 

@@ -9,12 +9,12 @@
 #include "redis/holder_reply.h"
 #include "redlock/semaphore.h"
 
-/* -- Who holds it -- */
+/* -- Holders -- */
 
-/* How long a key lives on after the callback began, by what its node said before that. */
+/* How long a key lives from the start of the callback, by its node's earlier answer. */
 int64_t rl_query_remaining_ms(const redlock_query *query, const struct rl_query_look *look) {
     if (look->seen.remaining_ms <= 0) {
-        return look->seen.remaining_ms; /* for ever, or not held */
+        return look->seen.remaining_ms; /* unlimited, or not held */
     }
     uint64_t since_ms = (query->told_ns - look->answered_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS;
     uint64_t left_ms = (uint64_t)look->seen.remaining_ms;
@@ -25,7 +25,7 @@ int redlock_query_node(const redlock_query *query, size_t index, redlock_node_ho
     if (query == NULL || node_holder == NULL || index >= query->client->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
-    static const struct rl_holder_reply nothing; /* who holds it was not asked */
+    static const struct rl_holder_reply nothing; /* the holder was not queried */
     const struct rl_query_look *look = &query->looks[index];
     const struct rl_holder_reply *seen = query->kind == RL_COMMAND_READ ? &look->seen : &nothing;
     redlock_node_holder full = {
@@ -42,7 +42,7 @@ int redlock_query_node(const redlock_query *query, size_t index, redlock_node_ho
     return rl_sized_give(node_holder, node_holder->size, &full, sizeof full);
 }
 
-/* Longest first; one that never ends before all others. */
+/* Sorted longest first; a key that never expires comes before all others. */
 void rl_query_insert_life(int64_t lives[], uint32_t count, int64_t life) {
     uint32_t at = count;
     while (at > 0 && (uint64_t)lives[at - 1] < (uint64_t)life) { /* -1 is the largest then */
@@ -52,8 +52,8 @@ void rl_query_insert_life(int64_t lives[], uint32_t count, int64_t life) {
     lives[at] = life;
 }
 
-/* Whether two nodes have the key of one holder: our token, or one string that is not ours and ends,
- * as every Redlock library sets it. */
+/* Whether two nodes have the key of one holder: the same token of ours, or the same foreign string
+ * with an expiry, as every Redlock library sets it. */
 static bool is_one_holder(const struct rl_holder_reply *a, const struct rl_holder_reply *b) {
     if (a->token[0] != '\0') {
         return strcmp(a->token, b->token) == 0;
@@ -98,7 +98,7 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
     return 0;
 }
 
-/* -- Who waits -- */
+/* -- Waiters -- */
 
 static bool is_listed(const redlock_query *query, const struct rl_query_look *look) {
     for (uint32_t i = 0; i < query->n_listed; i++) {
@@ -113,7 +113,7 @@ static bool is_listed(const redlock_query *query, const struct rl_query_look *lo
     return false;
 }
 
-/* The first looks of a mode are one for each node. */
+/* The first looks of a mode: one for each node. */
 static const struct rl_query_look *first_look(const redlock_query *query, uint8_t mode,
                                               uint32_t node) {
     const uint32_t i = (uint32_t)mode - query->first_mode;
@@ -121,7 +121,7 @@ static const struct rl_query_look *first_look(const redlock_query *query, uint8_
     return &query->looks[i * query->client->n_nodes + node];
 }
 
-/* The node with the longest line among those that are left, or the number of nodes. */
+/* The node with the longest line among those not yet done; the number of nodes if there is none. */
 static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t done) {
     uint32_t n = query->client->n_nodes, longest = n;
     assert(n * query->n_modes <= query->n_looks);
@@ -135,8 +135,8 @@ static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t 
     return longest;
 }
 
-/* A client has one place in a line. Where it is in those of two nodes, it has moved from one to the
- * other, or both nodes are one server. */
+/* A client has one place in a line. If it appears in the lines of two nodes, it has moved from one
+ * to the other, or both nodes are one server. */
 static void list_waiters(redlock_query *query, uint8_t mode) {
     uint32_t n = query->client->n_nodes, done = 0, before = query->n_listed;
     uint32_t node = longest_line(query, mode, 0);
@@ -168,7 +168,7 @@ size_t redlock_query_waiting(const redlock_query *query) {
     return sum;
 }
 
-/* The one of a list, or NULL. */
+/* The item at an index of the list, or NULL. */
 static const struct rl_query_look *listed_at(const redlock_query *query, enum rl_command_kind kind,
                                              size_t index) {
     if (query == NULL || query->kind != kind || index >= query->n_listed) {
@@ -196,7 +196,7 @@ int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waite
     return rl_sized_give(waiter, waiter->size, &full, sizeof full);
 }
 
-/* -- Who reads -- */
+/* -- Readers -- */
 
 static bool is_one_reader(const struct rl_query_look *a, const struct rl_query_look *b) {
     assert(a->is_one && b->is_one);
@@ -204,7 +204,8 @@ static bool is_one_reader(const struct rl_query_look *a, const struct rl_query_l
            (a->seen.token[0] != '\0' || strcmp(a->seen.holder, b->seen.holder) == 0);
 }
 
-/* On how many servers the reader of this look is, and until when on a quorum of them. */
+/* The number of servers that have the reader of this look, and how long a quorum of them will have
+ * it. */
 static uint32_t count_votes(const redlock_query *query, const struct rl_query_look *look,
                             int64_t *remaining) {
     const uint32_t quorum = rl_quorum(query->client->n_nodes);
@@ -267,7 +268,7 @@ int redlock_query_reader(const redlock_query *query, size_t index, redlock_reade
     return rl_sized_give(reader, reader->size, &full, sizeof full);
 }
 
-/* -- When it is finished -- */
+/* -- The end of a query -- */
 
 void rl_query_list(redlock_query *query) {
     assert(query->n_listed == 0);
@@ -340,7 +341,7 @@ void rl_query_judge_slots(redlock_query *query) {
     }
 }
 
-/* What the node has in the slot; NULL: nothing, or it has not said. */
+/* What the node has in the slot; NULL: nothing, or it has not answered. */
 static const struct rl_query_look *slot_at(const redlock_query *query, uint32_t node,
                                            uint32_t slot) {
     const struct rl_query_look *all = &query->looks[node];
@@ -367,14 +368,15 @@ void rl_query_list_slots(redlock_query *query) {
     assert(query->n_listed <= query->room);
 }
 
-/* Two nodes of one holder; or with any two reservations: which place it is for only home knows. */
+/* Whether two nodes have the key of one holder; or both a reservation, since only home knows for
+ * which place. */
 static bool is_same(const struct rl_holder_reply *a, const struct rl_holder_reply *b) {
     return a->is_reserved == b->is_reserved &&
            (a->is_reserved ||
             (strcmp(a->token, b->token) == 0 && strcmp(a->holder, b->holder) == 0));
 }
 
-/* On how many servers is what this look saw, and for how long on a quorum of them. */
+/* The number of servers that have what this look saw, and for how long a quorum of them will. */
 static uint32_t count_slot_votes(const redlock_query *query, const struct rl_query_look *look,
                                  int64_t *remaining) {
     const uint32_t n = query->client->n_nodes, quorum = rl_quorum(n);
@@ -390,7 +392,7 @@ static uint32_t count_slot_votes(const redlock_query *query, const struct rl_que
         }
     }
     assert(count > 0);
-    /* A reservation needs no quorum: it lasts as long as the one that is there longest. */
+    /* A reservation needs no quorum: it lasts as long as the longest of its keys. */
     const bool is_reserved = look->seen.is_reserved;
     *remaining = is_reserved ? lives[0] : count >= quorum ? lives[quorum - 1] : 0;
     return count;
@@ -407,7 +409,7 @@ static redlock_slot slot_of(const redlock_query *query, uint32_t number) {
         slot.fence = look->fence > slot.fence ? look->fence : slot.fence;
         const bool is_first = slot.votes == 0, is_reserved = look->seen.is_reserved;
         const uint32_t votes = count_slot_votes(query, look, &remaining);
-        /* What is held says more than what is kept for who is next. */
+        /* A holder takes precedence over a reservation for the next client. */
         const bool is_better =
             slot.is_reserved == is_reserved ? votes > slot.votes : slot.is_reserved;
         if (is_first || is_better) {
@@ -418,7 +420,7 @@ static redlock_slot slot_of(const redlock_query *query, uint32_t number) {
             slot.is_reserved = is_reserved;
         }
     }
-    assert(slot.votes > 0); /* it is listed */
+    assert(slot.votes > 0); /* listed slots have votes */
     return slot;
 }
 
