@@ -9,7 +9,7 @@
 uint64_t rl_calibration_start_ns(const struct rl_calibration *calibration, uint64_t time_us,
                                  uint64_t now_ns, uint64_t subscribed_ns, uint32_t drift_ppm) {
     const uint64_t sent_ns = calibration->sent_ns;
-    const uint64_t at_us = calibration->time_us + 1; /* it showed whole us: it was less than that */
+    const uint64_t at_us = calibration->time_us + 1; /* the clock shows whole us: less than this */
     const uint64_t apart_us = time_us >= at_us ? time_us - at_us : at_us - time_us;
     assert(drift_ppm < MILLION);
     if (sent_ns == 0 || sent_ns <= subscribed_ns || now_ns < sent_ns ||

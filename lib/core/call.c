@@ -55,7 +55,7 @@ enum rl_end rl_call_end(const struct rl_call *call, enum rl_outcome outcome) {
 
 void rl_call_again(struct rl_call *call) {
     assert(call->kind == RL_CALL_RELEASE);
-    assert(call->pending.next == NULL); /* taken out of the pending releases */
+    assert(call->pending.next == NULL); /* it was taken out of the pending releases */
     call->is_retry = true;
     call->round = 0;
 }

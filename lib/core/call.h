@@ -1,11 +1,11 @@
-/* A command that one node was sent on behalf of a lock, from the sending to its end.
+/* A command to one node on behalf of a lock, from the sending to its end.
  *
  * Happy path: rl_call_init(), the driver sends it, rl_call_vote() when its outcome is known, and
  * rl_call_end() says that the driver is done with it.
  *
- * Failure modes: of a release, rl_call_end() may say that it is pending, and the driver puts it to
- * the node's pending releases (rl_pending_add). From there it is sent again by rl_pending_retry(),
- * after rl_call_again().
+ * Failure modes: rl_call_end() may say that a release is pending, and the driver adds it to the
+ * node's pending releases (rl_pending_add). From there rl_pending_retry() sends it again, after
+ * rl_call_again().
  */
 #ifndef RL_CORE_CALL_H
 #define RL_CORE_CALL_H
@@ -19,7 +19,7 @@
 
 enum rl_call_kind {
     RL_CALL_SET,
-    RL_CALL_TAKE, /* a SET that reserved keys give way to, see line.h */
+    RL_CALL_TAKE, /* a SET that may take reserved keys, see line.h */
     RL_CALL_RAISE,
     RL_CALL_EXTEND,
     RL_CALL_UPGRADE,
@@ -34,7 +34,7 @@ struct rl_call {
     bool is_retry;                     /* a pending release that was sent again */
 };
 
-/* What becomes of it. */
+/* How a call ended. */
 enum rl_end {
     RL_END_DONE,
     RL_END_REPAIRED,     /* done: a node that had lost the key has it again */
@@ -43,13 +43,13 @@ enum rl_end {
     RL_END_PENDING_AGAIN /* RL_RELEASE_REFUSED */
 };
 
-/* A command of the lock's present token. A pending release has the life of the longest ttl that a
- * key of this token was given. */
+/* Initialises a command with the lock's present token. A pending release has the life of the
+ * longest ttl that a key of this token was given. */
 void rl_call_init(struct rl_call *call, const struct rl_lock *lock, enum rl_call_kind kind,
                   uint32_t round);
 
-/* Fills in the vote to feed; false if the command belongs to no round. counter: what a fenced SET
- * was answered, if the outcome is yes. */
+/* Fills in the vote to feed; false if the command belongs to no round. counter: the answer to a
+ * fenced SET, if the outcome is yes. */
 bool rl_call_vote(const struct rl_call *call, uint32_t node, enum rl_outcome outcome,
                   int16_t reason, uint64_t counter, struct rl_event *event);
 

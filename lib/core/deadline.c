@@ -72,7 +72,7 @@ void rl_deadline_init(struct rl_deadline *item, rl_due_cb due) {
 struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_deadline **items,
                                           uint32_t capacity) {
     assert(capacity >= heap->count);
-    assert(capacity < RL_DEADLINE_UNSET); /* which is no slot */
+    assert(capacity < RL_DEADLINE_UNSET); /* which marks an unset item */
     assert(items != heap->items);
     struct rl_deadline **old = heap->items;
     if (heap->count > 0) {

@@ -13,8 +13,8 @@
 
 struct rl_deadline;
 
-/* What is done when it is due. item: part of whatever waits for it. Afterwards it is set to a later
- * time, or is not set, or is gone. */
+/* Called when a deadline is due. item: part of the struct that waits. Afterwards the item is set to
+ * a later time, or is unset, or is freed. */
 typedef void (*rl_due_cb)(struct rl_deadline *item, uint64_t now_ns);
 
 struct rl_deadline {

@@ -32,7 +32,7 @@ static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
 
 /* -- After the step -- */
 
-/* Of these nodes, all of which are up and cannot have the key, those that are silent. */
+/* The silent ones among these nodes, all of which are up and cannot have the key. */
 static uint32_t silent_of(struct rl_lock *lock, uint32_t nodes, const struct rl_driver *driver) {
     uint32_t silent = 0;
     for (uint32_t i = 0; nodes >> i != 0; i++) {
@@ -87,7 +87,7 @@ static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
     uint32_t failed = send_to(lock, kinds[lock->round.kind], round, actions->send,
                               actions->may_have, why, driver);
     if (lock->round.kind == RL_ROUND_ACQUIRE &&
-        lock->place == 0) {        /* else it may have been given */
+        lock->place == 0) {        /* else its key may have been passed */
         lock->may_hold &= ~failed; /* now: the first failed vote may end the attempt */
     }
     for (uint32_t i = 0; failed >> i != 0; i++) {
@@ -119,8 +119,8 @@ static void end_operations(struct rl_lock *lock, const struct rl_actions *action
     }
 }
 
-/* Without a token there is no attempt. Validity runs from before the wall clock is read: a process
- * that is stopped between the two would else have a lock with a fence of long ago. */
+/* Without a token there is no attempt. Validity runs from before the wall clock is read: otherwise
+ * a process that is stopped between the two would hold a lock with an outdated fence. */
 static void begin_attempt(struct rl_lock *lock, const struct rl_driver *driver) {
     char token[RL_TOKEN_LEN];
     struct rl_event event = {.type = RL_EV_ATTEMPT, .since_ns = lock->now_ns};

@@ -4,8 +4,9 @@
  * the same step as the key, and returns it. All return the same number, which is the fence. A fence
  * is *placed* on a node when the node's counter was exactly the fence at some moment at which the
  * node had the grant's token; a grant needs a quorum of such nodes. A release that passes its keys
- * sets counter and key likewise, and the message has the number. Whatever else writes a token, as
- * home does for a turn, counts up a counter that is there: never is it another's fence by then.
+ * sets counter and key likewise, and the message has the number. Any other script that writes a
+ * token, as home does for a turn, counts up an existing counter, so that the counter is never
+ * another grant's fence by then.
  *
  * Failure modes: the nodes return different numbers (a counter is ahead of the floor, and another
  * is not). Then the largest is the fence, and a second round raises the counters to it, only where
@@ -27,7 +28,7 @@
  * granted the lock or extended it for longer than the retention, the floor carries the order: it is
  * the wall clock of the client, so clocks must agree to within the time that has passed from the
  * last grant or extension to the beginning of the attempt. Its SET may run as much as a ttl later
- * than that, so of a retention that has ended, the ttl does not count.
+ * than that, so the ttl does not count towards a retention that has ended.
  */
 #ifndef RL_CORE_FENCE_H
 #define RL_CORE_FENCE_H
@@ -38,20 +39,20 @@
 /* Floors end here: numbers up to 2^53 are exact in a node's scripts, and 2^40 are left to count. */
 #define RL_FENCE_FLOOR_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 40))
 
-/* A counter that is voted is no larger: half of those numbers are never counted off. One node that
- * is beyond would take all others with it, and at 2^53 none of them could count on. */
+/* No larger counter is accepted as a vote: half of those numbers are never reached by counting. A
+ * node beyond this would take all others with it, and at 2^53 none of them could count on. */
 #define RL_FENCE_VOTE_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 39))
 
 struct rl_fence {
-    uint64_t floor; /* what a command carries: of a SET the floor, of a raise the fence */
+    uint64_t floor; /* what a command carries: a SET the floor, a raise the fence */
     uint64_t value; /* the largest counter that was voted, so far */
-    uint32_t nodes; /* that voted it, as a mask */
+    uint32_t nodes; /* that voted `value`, as a mask */
 };
 
-/* A new attempt. floor 0: without a fence. */
+/* Begins a new attempt. floor 0: without a fence. */
 void rl_fence_begin(struct rl_fence *fence, uint64_t floor);
 
-/* A counted vote with the node's counter. */
+/* Takes a counted vote with the node's counter. */
 void rl_fence_vote(struct rl_fence *fence, uint32_t node, uint64_t counter);
 
 /* Whether the votes alone have placed the maximum: a quorum of n nodes voted it. */

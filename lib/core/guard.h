@@ -6,34 +6,36 @@
  * remembers. So a node that may have forgotten gives no vote until every lock that it may
  * have voted for is over: for the longest ttl that any client asks for, plus drift.
  *
- * Happy path: rl_guard_see() on every connect, with what the node says of itself; it is the server
- * that it was, and votes.
+ * Happy path: rl_guard_see() on every connect, with what the node reports of itself; it is the same
+ * server as before, and votes.
  *
  * Failure modes:
  *   - its run_id has changed: it restarted. Its replication id has changed: it was, or is, another
  *     server's replica. Both: quarantine, from the moment that this was seen;
- *   - strict: it is seen for the first time, and is up for less than a quarantine: perhaps it
- *     restarted while nobody of us looked. Quarantine, from its start;
- *   - it is a replica, is loading, or may evict keys: no use at all, whatever the time;
- *   - it was a replica, or could evict, when it was seen last: quarantine. It may lack what its
- *     primary voted for, or have evicted what it voted for itself, until just before.
- * A lost connection changes nothing: the same ids, the same server.
+ *   - strict: it is seen for the first time, and is up for less than a quarantine: it may have
+ *     restarted while no client of ours was connected. Quarantine, from its start;
+ *   - it is a replica, is loading, or may evict keys: unfit for as long as that lasts;
+ *   - it was a replica, or could evict, when it was last seen: quarantine. Until just before, it
+ *     may have lacked keys that its primary voted for, or evicted keys that it voted for itself.
+ * A lost connection alone changes nothing: the same ids are the same server.
  *
- * Why the quarantine is long enough: what it forgot was voted for before it restarted, so before it
- * was seen, by a SET or an extension with a ttl of at most max_ttl, whose sender relies on it for
- * less than that. (A young node's start is reckoned by its own uptime, as its youth is: a clock of
- * its that steps forward meanwhile shortens this, as it shortens leases.)
+ * Why the quarantine is long enough: the node voted for the forgotten keys before it restarted, so
+ * before it was seen, by a SET or an extension with a ttl of at most max_ttl, whose sender relies
+ * on the vote for less than that. (The start of a recently started node is computed from its own
+ * uptime: if its clock steps forward meanwhile, this shortens the quarantine, as it shortens
+ * leases.)
  *
- * A node in quarantine is asked for no acquire vote, and its yes to an extension does not count,
- * though it is asked, and given the key back. It looks as if that yes could count, since the node
- * has our token now. But perhaps it has it only because it forgot another's: that other client may
- * have its yes of before the restart in an attempt that is still open, and count it (test/model,
- * story extend-votes). When the quarantine is over, so is whatever that yes can bring.
+ * A node in quarantine is not asked for acquire votes, and its yes to an extension does not count,
+ * although it is sent extensions, and given the key back. That yes might seem safe to count, since
+ * the node has our token now. But the node may have it only because it forgot another client's
+ * token: that client may have received a yes before the restart, in an attempt that is still open,
+ * and count it (test/model, story extend-votes). By the end of the quarantine, anything that the
+ * other client could win with that yes is over.
  *
- * Not seen: a server that became a replica and a primary again while a connection to it stayed
- * open and nothing was asked of it (node.c); a failover before a client saw the node for the first
- * time, if the promoted server has been up for long; an old primary that lives on after a failover,
- * and is still asked by another client.
+ * Not detected: a server that became a replica and a primary again while a connection to it stayed
+ * open and idle (node.c); a failover before a client saw the node for the first time, if the
+ * promoted server has been up for long; an old primary that lives on after a failover, and is still
+ * asked by another client.
  */
 #ifndef RL_CORE_GUARD_H
 #define RL_CORE_GUARD_H
@@ -45,8 +47,8 @@
 
 enum rl_guard_mode {
     RL_GUARD_OFF,
-    RL_GUARD_OBSERVED, /* what this client has seen change counts */
-    RL_GUARD_STRICT    /* also a short time up when first seen */
+    RL_GUARD_OBSERVED, /* changes that this client has seen count */
+    RL_GUARD_STRICT    /* so does a short uptime when first seen */
 };
 
 struct rl_guard_rules {
@@ -54,7 +56,7 @@ struct rl_guard_rules {
     uint64_t quarantine_ns; /* the longest ttl, plus drift */
 };
 
-/* What a node says of itself. */
+/* What a node reports of itself. */
 struct rl_server {
     char run_id[RL_GUARD_ID_LEN + 1];
     char replid[RL_GUARD_ID_LEN + 1];
@@ -69,7 +71,7 @@ enum rl_standing {
     RL_STANDING_RESTARTED, /* this and the next two: in quarantine */
     RL_STANDING_REPLACED,
     RL_STANDING_RECENTLY_STARTED,
-    RL_STANDING_REPLICA, /* this and the next two: of no use; or in quarantine, since it was so */
+    RL_STANDING_REPLICA, /* this and the next two: unfit; or in quarantine because it was unfit */
     RL_STANDING_LOADING,
     RL_STANDING_EVICTS,
     RL_STANDINGS
@@ -79,19 +81,19 @@ struct rl_guard {
     char run_id[RL_GUARD_ID_LEN + 1]; /* "" before it was seen */
     char replid[RL_GUARD_ID_LEN + 1];
     uint64_t since_ns; /* when the quarantine began */
-    uint64_t votes_ns; /* when it ends; 0: there is none */
+    uint64_t votes_ns; /* when it ends; 0: no quarantine */
     uint8_t standing;  /* enum rl_standing: why there is, or was, a quarantine */
     uint8_t unfit;     /* enum rl_standing: a replica, or evicting, when last seen; 0: neither */
 };
 
 void rl_guard_init(struct rl_guard *guard);
 
-/* The node was connected to at now_ns and is this server. Returns RL_STANDING_VOTES, though perhaps
- * from guard->votes_ns on; or why it is of no use. */
+/* The node was connected at now_ns and is this server. Returns RL_STANDING_VOTES, although perhaps
+ * only from guard->votes_ns on; or why the node is unfit. */
 enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rules *rules,
                               const struct rl_server *server, uint64_t now_ns);
 
-/* Whether it may be asked for an acquire vote. */
+/* Whether the node may be asked for an acquire vote. */
 bool rl_guard_may_vote(const struct rl_guard *guard, uint64_t now_ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* See line.h. Each event has a handler; settle() decides who is home, and leaves what it leaves. */
+/* See line.h. Each event has a handler; line_settle() decides which node is home, and leaves the
+ * old one. */
 #include "core/line.h"
 
 #include <assert.h>
@@ -9,14 +10,15 @@
 
 #define IN(state) (1u << (state))
 
-/* When one tries without a turn: asks for a key that others hold are summed up. To the heir, who
- * asks often, one that ends so soon that it may be reserved, for a client that has its turn and
- * pauses, weighs little; not nothing, since home's clock may stand. */
+/* When a place tries without a turn: its questions about a key that others hold are counted, with
+ * weights. For the heir, which asks often, a key that ends so soon that it may be reserved, for a
+ * client that has its turn and pauses, weighs little; but not nothing, since home's clock may have
+ * stopped. */
 #define RESERVED_MS_MAX (RL_LINE_PAUSE_NS_MAX / RL_NS_PER_MS + RL_LINE_GRACE_MS)
 #define WEIGHT_FULL 4
 #define PROBES_FROM (3 * WEIGHT_FULL)
 #define PROBES_AGAIN (2 * WEIGHT_FULL)
-#define PROBES_BEHIND (4 * WEIGHT_FULL) /* ... by who is not near the first */
+#define PROBES_BEHIND (4 * WEIGHT_FULL) /* for a place that is not near the first */
 
 static bool line_is(const struct rl_line *line, uint32_t set) {
     assert(line->state < RL_LINE_STATES);
@@ -39,7 +41,7 @@ static void line_check_actions(const struct rl_line *line, const struct rl_line_
                                const struct rl_line_actions *out) {
     assert(!out->join || line->state == (out->quiet ? RL_LINE_PAUSING : RL_LINE_JOINING));
     assert(!out->join || line->place != 0);
-    assert(!out->join || (event->heard >> line->home & 1)); /* or its turn is told to nobody */
+    assert(!out->join || (event->heard >> line->home & 1)); /* or nobody would hear of its turn */
     assert(!out->leave || (out->leave_place != 0 && out->leave_home < RL_NODES_MAX));
     assert(!out->turn || line->state == RL_LINE_TURN);
     assert(!out->alone || line->state == RL_LINE_OUT);
@@ -53,8 +55,8 @@ static void line_move(struct rl_line *line, enum rl_line_state state, uint64_t a
     line->ask_ns = ask_ns;
 }
 
-/* Home has what it was asked to keep: the place in its line, or the key with the token in it. Once
- * the nodes were asked with the token, its release ends that; LEAVE must not then. */
+/* Home has either the place in its line, or the token in its key. Once the nodes were asked with
+ * the token, its release must end the key, and LEAVE must not. */
 static void line_leave(struct rl_line *line, struct rl_line_actions *out) {
     if (line->stands && !(line->used && line->given)) {
         assert(!out->leave);
@@ -65,7 +67,7 @@ static void line_leave(struct rl_line *line, struct rl_line_actions *out) {
     }
     line->stands = line->is_heir = line->probes = line->turned = line->given = line->used = false;
     line->pause_ns = 0;
-    out->join = out->quiet = false; /* what is left is not joined in the same step */
+    out->join = out->quiet = false; /* a place that is left does not join in the same step */
 }
 
 static void line_end(struct rl_line *line) {
@@ -91,7 +93,7 @@ static void line_turn(struct rl_line *line, struct rl_line_actions *out, bool pr
     out->turn = true;
 }
 
-/* Joins, or waits until it may. */
+/* Joins, or waits until the client is heard at home. */
 static void line_begin(struct rl_line *line, const struct rl_line_event *event,
                        struct rl_line_actions *out) {
     if (event->heard >> line->home & 1) {
@@ -101,11 +103,11 @@ static void line_begin(struct rl_line *line, const struct rl_line_event *event,
     }
 }
 
-/* The place is at the first node that may be home. Not in the middle of a turn: it is at an end
- * soon, whatever comes of it. */
+/* Puts the place at the first node that may be home. Not in the middle of a turn, which ends soon
+ * in any case. */
 static void line_settle(struct rl_line *line, const struct rl_line_event *event,
                         struct rl_line_actions *out) {
-    line->avoid &= event->homes; /* one that is connected anew may be home again */
+    line->avoid &= event->homes; /* a reconnected node may be home again */
     const uint32_t homes = event->homes & ~line->avoid;
     if (line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
         return;
@@ -124,7 +126,7 @@ static void line_settle(struct rl_line *line, const struct rl_line_event *event,
         line->place = event->new_place;
         line_begin(line, event, out);
     } else if (line->state == RL_LINE_LISTENING && is_heard) {
-        line_join(line, event, out); /* anew, if it stood: a turn may have been told to nobody */
+        line_join(line, event, out); /* again, if it stood: a turn may have been missed */
     } else if (line->state != RL_LINE_LISTENING && !is_heard) {
         line_move(line, RL_LINE_LISTENING, event->now_ns + event->timeout_ns);
     }
@@ -134,7 +136,7 @@ static void line_avoid_home(struct rl_line *line, const struct rl_line_event *ev
                             struct rl_line_actions *out, bool is_silent) {
     const uint32_t bit = UINT32_C(1) << line->home;
     if (event->now_ns >= line->avoid_until_ns + event->timeout_ns) {
-        line->firm = 0; /* one that was asked within that time has had its own to answer */
+        line->firm = 0; /* a node that was asked since then has had its own time to answer */
     }
     line->firm |= is_silent ? 0 : bit;
     line->avoid |= bit;
@@ -147,12 +149,12 @@ static void line_avoid_home(struct rl_line *line, const struct rl_line_event *ev
 static void on_want(struct rl_line *line, const struct rl_line_event *event,
                     struct rl_line_actions *out) {
     if (line->state != RL_LINE_OUT) {
-        return; /* it is in line for the lock before this one */
+        return; /* the place already stands, for an earlier lock */
     }
     assert(!line->stands);
     assert(event->new_place != 0);
     if (event->now_ns >= line->avoid_until_ns) {
-        line->avoid = 0; /* there is no tick while it is out */
+        line->avoid = 0; /* a line that is out has no tick */
     }
     line->since_ns = event->u.since_ns;
     line->asks = line->asks_behind = 0;
@@ -163,7 +165,7 @@ static void on_want(struct rl_line *line, const struct rl_line_event *event,
     line_settle(line, event, out);
 }
 
-/* Those who stood before it may stand there still: who asks next must not pass them by. */
+/* Clients ahead of it may still be in line: this client's next acquire must not overtake them. */
 static void on_unwant(struct rl_line *line, const struct rl_line_event *event,
                       struct rl_line_actions *out) {
     if (line->state != RL_LINE_OUT) {
@@ -173,7 +175,7 @@ static void on_unwant(struct rl_line *line, const struct rl_line_event *event,
     line_end(line);
 }
 
-/* How long the heir waits before it asks again, or one who is not. */
+/* The pause before the next question, as the heir or not. */
 static uint64_t next_pause_ns(struct rl_line *line, uint64_t idle_ns, uint64_t life_ms) {
     if (!line->is_heir) {
         return idle_ns < RL_LINE_IDLE_NS_MAX ? idle_ns : RL_LINE_IDLE_NS_MAX;
@@ -189,7 +191,7 @@ static uint64_t next_pause_ns(struct rl_line *line, uint64_t idle_ns, uint64_t l
 static void on_no(struct rl_line *line, const struct rl_line_event *event,
                   struct rl_line_actions *out) {
     const struct rl_line_answer_in *in = &event->u.answer;
-    assert(line->stands); /* or home would have had nothing to answer */
+    assert(line->stands); /* or home would have had no question */
     line->is_heir = line->is_heir || in->rank == 0;
     line_move(line, RL_LINE_WAITING,
               event->now_ns + next_pause_ns(line, event->idle_ns, in->life_ms));
@@ -216,7 +218,7 @@ static void on_answer(struct rl_line *line, const struct rl_line_event *event,
                       struct rl_line_actions *out) {
     const struct rl_line_answer_in *in = &event->u.answer;
     if (in->place != line->place) {
-        return; /* it was left */
+        return; /* the place was left */
     }
     if (in->said == RL_LINE_SAID_YES) {
         line->given = true;
@@ -231,13 +233,13 @@ static void on_answer(struct rl_line *line, const struct rl_line_event *event,
 static void on_turn(struct rl_line *line, const struct rl_line_event *event,
                     struct rl_line_actions *out) {
     if (event->u.place != line->place || !line->stands) {
-        return; /* LEAVE is on its way */
+        return; /* a LEAVE is on its way */
     }
     line->given = line->given || event->type == RL_LINE_EV_TURN;
     line_given(line, out);
 }
 
-/* Not a moment to try the votes in: the client before this one has its turn just now. */
+/* Not the time to try without a turn: the client ahead has its turn just now. */
 static void on_heir(struct rl_line *line, const struct rl_line_event *event) {
     if (event->u.place != line->place || !line->stands) {
         return;
@@ -260,7 +262,7 @@ static void on_tick(struct rl_line *line, const struct rl_line_event *event,
     }
     if (line_is(line, IN(RL_LINE_WAITING) | IN(RL_LINE_PAUSING))) {
         line_begin(line, event, out);
-    } else if (!out->leave) { /* else it has just moved on */
+    } else if (!out->leave) { /* else it has just moved to another home */
         line_avoid_home(line, event, out, true);
     }
 }
@@ -270,10 +272,10 @@ static uint64_t next_backoff_ns(const struct rl_line *line) {
     return backoff_ns < RL_LINE_PAUSE_NS_MAX ? backoff_ns : RL_LINE_PAUSE_NS_MAX;
 }
 
-/* The token is released, and never used again. It stands with a new one at once, so that nobody
- * goes by; and asks when the pause is over. One that wants other resources as well stands
- * nowhere till then: the first in two lines that want both would be given their turns again and
- * again. */
+/* The token is released, and never used again. A new place joins at once, so that nobody overtakes,
+ * and asks when the pause is over. If the lock wants other resources as well, its place stands
+ * nowhere until then: otherwise the first waiters of two lines, both wanting both, would get their
+ * turns again and again. */
 static void line_again(struct rl_line *line, const struct rl_line_event *event,
                        struct rl_line_actions *out) {
     const uint64_t life_ms = event->u.life_ms;
@@ -286,7 +288,7 @@ static void line_again(struct rl_line *line, const struct rl_line_event *event,
     line->place = event->new_place;
     line_move(line, RL_LINE_PAUSING, event->now_ns + pause_ns);
     line_settle(line, event, out);
-    if (line->state == RL_LINE_PAUSING && event->is_of_one) { /* home is the same, and is heard */
+    if (line->state == RL_LINE_PAUSING && event->is_of_one) { /* home is the same, and heard */
         line->stands = out->join = out->quiet = true;
     }
 }
@@ -296,7 +298,7 @@ static void on_refused(struct rl_line *line, const struct rl_line_event *event,
     assert(line->state == RL_LINE_TAKING);
     if (!line->probes) {
         line_again(line, event, out);
-    } else if (line->turned) { /* keys have been given to it meanwhile */
+    } else if (line->turned) { /* it has been given its turn meanwhile */
         line->turned = false;
         line_turn(line, out, false);
     } else {
@@ -318,7 +320,7 @@ void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
     assert(event->type < RL_LINE_EVENT_TYPES);
     *out = (struct rl_line_actions){0};
     if (line->state == RL_LINE_OUT) {
-        line->ask_ns = RL_NEVER; /* zero at first */
+        line->ask_ns = RL_NEVER; /* it is 0 at first */
     }
     switch (event->type) {
         case RL_LINE_EV_WANT:
@@ -369,7 +371,7 @@ bool rl_line_trust(struct rl_line *line, uint32_t node) {
         return false;
     }
     line->avoid &= ~bit;
-    line->firm |= bit; /* if it is passed over again by then */
+    line->firm |= bit; /* in case it is avoided again by then */
     return true;
 }
 

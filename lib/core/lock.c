@@ -1,6 +1,6 @@
-/* The step function of a lock: order, rounds and votes, the clock. The argument why it is safe is
- * in lock.h. What leads to a lock is in lock_acquire.c, what is done with it in lock_hold.c, what
- * both begin and end with in lock_round.c; none of the three knows this file.
+/* The step function of a lock: order, rounds and votes, the clock. The safety argument is in
+ * lock.h. Acquiring is in lock_acquire.c, holding in lock_hold.c, what both have in common in
+ * lock_round.c; none of the three knows this file.
  *
  * Order within a step: the clock first (a lock whose validity is over ends before anything else can
  * happen to it), then the event by its handler, then the invariant.
@@ -84,7 +84,7 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
         lock->set_ns = in->start_ns;
     }
     uint32_t bit = UINT32_C(1) << in->node;
-    /* In its turn a node may have been given the key before it was asked. */
+    /* In a turn a node may have been passed the key before it was asked. */
     bool did_not_run = in->vote == RL_VOTE_REFUSED ||
                        (in->vote == RL_VOTE_FAILED && !in->may_have_run && !lock->is_given);
     if (lock->round.kind == RL_ROUND_ACQUIRE && did_not_run) {
@@ -106,10 +106,10 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
     }
 }
 
-/* Of nodes that are one server the first yes counts. And the second SET of a token finds the key of
- * the first there: whichever answer comes first, that is no refusal by another client's key. (On a
- * release nothing rests: there only those count as one server that may vote, so that a node which
- * shows another identity each time cannot take the place of several.) */
+/* Of nodes that are one server only the first yes counts. And the second SET of a token finds the
+ * key of the first: whichever answer comes first, that is no refusal by another client's key. (No
+ * safety rests on a release: there only nodes that may vote count as one server, so that a node
+ * which shows another identity each time cannot stand in for several.) */
 static bool is_twins_second(struct rl_lock *lock, const struct rl_event *event) {
     const struct rl_ballot_in *in = &event->u.vote;
     struct rl_round *round = &lock->round;
@@ -137,9 +137,9 @@ static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
     take_vote(lock, &failed, out);
 }
 
-/* Not counted: the yes to an extension of a node that may not vote, see guard.h (it was asked to
- * grant while it could vote, on a connection that has not ended since); the second vote of a
- * server. */
+/* Not counted: a yes to an extension from a node that may not vote, see guard.h (a node is asked to
+ * grant only while it may vote, on a connection that has not ended since); a server's second
+ * vote. */
 static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
     assert(in->node < lock->rules->n);
@@ -172,7 +172,7 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
         rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
     } else if (lock->state == RL_TRYING && rl_round_awaits(&lock->round) &&
                event->now_ns >= lock->give_up_ns) {
-        rl_lock_collect(lock, event, out); /* it is won, or ends */
+        rl_lock_collect(lock, event, out); /* the attempt is won, or ends */
     } else if (acquiring && event->now_ns >= lock->give_up_ns) {
         rl_lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
     } else if (lock->state == RL_WAITING && event->now_ns >= lock->retry_ns) {
@@ -207,7 +207,7 @@ static void on_abandon(struct rl_lock *lock, const struct rl_event *event, struc
         return;
     }
     if (lock->state == RL_RELEASING) {
-        out->released = RL_RESULT_CANCELED; /* its requests are out or pending */
+        out->released = RL_RESULT_CANCELED; /* its requests are outstanding or pending */
         lock->may_hold = 0;
         rl_round_abandon(&lock->round);
     } else if (lock_is(lock, IS_ACQUIRING)) {

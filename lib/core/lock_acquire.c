@@ -1,5 +1,5 @@
-/* The way to a lock: waiting in line, attempts, pauses between them, the grant. The argument why it
- * is safe is in lock.h, that of the fence in fence.h.
+/* The way to a lock: waiting in line, attempts, pauses between them, the grant. The safety argument
+ * is in lock.h, that of the fence in fence.h.
  *
  * Happy path: on_acquire, on_attempt, votes, rl_lock_attempt_decided(), perhaps a second round for
  * the fence, on_tell.
@@ -22,8 +22,8 @@
 
 /* -- The end of an attempt -- */
 
-/* Tries again after a pause, or when its turn has come in the line; or gives up. In line a pause
- * that would outlast the acquire is no reason to: its turn may come before. */
+/* Tries again after a pause, or when its turn in line has come; or gives up. In line, a pause that
+ * would outlast the acquire is no reason to give up: the turn may come before. */
 static void lock_again(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                        enum rl_result why, bool queues) {
     assert(lock_is(lock, IS_ACQUIRING & ~IN(RL_BACKOFF)));
@@ -56,19 +56,19 @@ void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
     lock_again(lock, event, out, why, queues);
 }
 
-/* What an attempt would have come to if it were over: votes that are not there have failed. */
+/* The result of an attempt that is cut short: missing votes count as failed. */
 static enum rl_result lock_cut_short(const struct rl_lock *lock) {
     const struct rl_round *round = &lock->round;
-    assert(!lock->adopts); /* that has no deadline */
+    assert(!lock->adopts); /* an adoption has no deadline */
     if ((uint32_t)round->granted + round->refused < rl_quorum(round->n)) {
         return RL_RESULT_NO_QUORUM;
     }
     return round->kind == RL_ROUND_FENCE ? RL_RESULT_EXPIRED : RL_RESULT_HELD;
 }
 
-/* An acquire whose only attempt the deadline has cut short reports that one; in any other case
- * the last attempt that ended says more. One that has asked no node, in line, has had none: the
- * driver knows what held it up. */
+/* If the deadline has cut short the only attempt of an acquire, the acquire reports that attempt;
+ * otherwise the last finished attempt says more. An acquire that only waited in line has had no
+ * attempt: the driver knows what held it up. */
 void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_result why) {
     assert(lock_is(lock, IS_ACQUIRING));
@@ -76,7 +76,7 @@ void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, str
     if (why == RL_RESULT_DEADLINE && lock->acquire.attempt == RL_RESULT_NONE && is_open) {
         lock->acquire.attempt = (uint8_t)lock_cut_short(lock);
     } else if (why == RL_RESULT_HELD || why == RL_RESULT_PERMITS) {
-        lock->acquire.attempt = (uint8_t)why; /* the tries were over in line */
+        lock->acquire.attempt = (uint8_t)why; /* the tries were used up in line */
     }
     rl_lock_release_all(lock, event, out);
     rl_fence_begin(&lock->fence, 0);
@@ -103,7 +103,7 @@ static void lock_granted(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-/* The nodes do not agree on the fence: those that are up are raised to it where they have the
+/* The nodes do not agree on the fence: raises the counters of nodes that are up and have the
  * token. */
 static void lock_begin_fencing(struct rl_lock *lock, const struct rl_event *event,
                                struct rl_actions *out) {
@@ -111,7 +111,7 @@ static void lock_begin_fencing(struct rl_lock *lock, const struct rl_event *even
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
         return;
     }
-    if (event->now_ns >= lock->give_up_ns) { /* it was won, but for its fence */
+    if (event->now_ns >= lock->give_up_ns) { /* it was won except for its fence */
         rl_lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
         return;
     }
@@ -149,10 +149,10 @@ void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-/* -- In line, and on the way to an attempt -- */
+/* -- Waiting in line, and preparing an attempt -- */
 
-/* Whether the driver has a token at once, later, or none at all: it is asked again when a node's
- * time to answer is over. */
+/* The driver has a token at once, later, or not at all: it is asked again when the node timeout is
+ * over. */
 void rl_lock_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->may_hold == 0);
     if (lock->state != RL_READY) {
@@ -167,7 +167,7 @@ void rl_lock_ready(struct rl_lock *lock, const struct rl_event *event, struct rl
 void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->state == RL_WAITING);
     lock->retry_ns = RL_NEVER;
-    if (lock->was_refused && lock->acquire.tries == 1) { /* its last try is one that asks */
+    if (lock->was_refused && lock->acquire.tries == 1) { /* the last try must ask the nodes */
         rl_lock_ready(lock, event, out);
         return;
     }
@@ -201,23 +201,23 @@ void rl_lock_on_acquire(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-/* What it waited for is there. */
+/* The driver has what it waited for. */
 void rl_lock_on_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->state == RL_READY);
     rl_lock_ready(lock, event, out);
 }
 
-/* A try that was refused before a vote was asked for. */
+/* A try that was refused before any vote was requested. */
 void rl_lock_on_none(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->state == RL_READY);
-    assert(lock->place == 0); /* a turn has something */
+    assert(lock->place == 0); /* a turn always has something to request */
     if (lock->acquire.tries != RL_NO_LIMIT) {
         lock->acquire.tries--;
     }
     lock_again(lock, event, out, RL_RESULT_HELD, event->lines);
 }
 
-/* Neither waiting nor asking again helps. */
+/* Neither waiting nor retrying would help. */
 void rl_lock_on_permits(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     assert(lock_is(lock, IN(RL_WAITING) | IN(RL_READY) | IN(RL_TRYING) | IN(RL_BACKOFF)));
@@ -236,7 +236,8 @@ void rl_lock_on_turn(struct rl_lock *lock, const struct rl_event *event, struct 
     }
 }
 
-/* Several clients may hear of the same thing: the spread keeps them from splitting the votes. */
+/* Several clients may be notified of the same release: the random spread keeps them from splitting
+ * the votes. */
 void rl_lock_on_notice(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     (void)out;
     uint64_t retry_ns = event->now_ns + event->random % NOTICE_SPREAD_NS;
@@ -283,16 +284,16 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     }
     lock->set_ns = event->since_ns != 0 ? event->since_ns : event->now_ns;
     assert(lock->set_ns <= event->now_ns);
-    uint64_t floor = event->floor > 0 ? event->floor : 1; /* a wall clock may show anything */
+    uint64_t floor = event->floor > 0 ? event->floor : 1; /* the wall clock may be wrong */
     rl_fence_begin(&lock->fence, lock->acquire.fences ? floor : 0);
     if (lock->acquire.tries != RL_NO_LIMIT) {
         lock->acquire.tries--;
     }
     rl_lock_move(lock, RL_TRYING);
-    const bool has_keys = lock->place != 0; /* home has written them, or who held before */
+    const bool has_keys = lock->place != 0; /* home has written them, or the previous holder */
     lock->is_given = has_keys;
     lock->may_hold = has_keys ? event->up : 0;
-    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) { /* stopped since it was asked for */
+    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) { /* stopped since the request */
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
         out->release = has_keys ? out->release : 0;
         return;
@@ -300,7 +301,7 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     rl_lock_begin_round(lock, event, out, RL_ROUND_ACQUIRE, event->voters);
     if (lock->round.decision == RL_OPEN) {
         lock->may_hold |= event->voters;
-        if (lock->is_leased) { /* the votes are on their way */
+        if (lock->is_leased) { /* the votes are under way */
             out->send = lock->asked = 0;
             rl_round_await(&lock->round, event->awaited);
             const uint64_t some_ns = lock->rules->node_timeout_ns / 4;
@@ -309,7 +310,7 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
         }
         return;
     }
-    out->send = 0; /* too few nodes: do not set what has to be deleted */
+    out->send = 0; /* too few nodes: set no keys that must then be deleted */
     rl_lock_attempt_decided(lock, event, out);
     out->release = has_keys ? out->release : 0;
     rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);
@@ -333,7 +334,7 @@ void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct 
         rl_lock_attempt_decided(lock, event, out);
         return;
     }
-    if (event->now_ns >= ends_ns) { /* they could win nothing any more */
+    if (event->now_ns >= ends_ns) { /* they can no longer win */
         rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
         rl_lock_attempt_decided(lock, event, out);
         return;
@@ -345,7 +346,7 @@ void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct 
 }
 
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    if (lock->state == RL_GRANTED) { /* or lock_expire() has ended it: it came too late */
+    if (lock->state == RL_GRANTED) { /* else lock_expire() has ended it: TELL came too late */
         rl_lock_move(lock, RL_HELD);
         rl_lock_set_validity(lock, lock->valid_until_ns);
         rl_lock_plan_renewal(lock, event, false);

@@ -19,15 +19,15 @@ void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct
 void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 /* Asks a node that has passed its key on for its vote. */
 void rl_lock_ask(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
-/* Asks for the votes that an attempt which is passed has not heard of. */
+/* Asks for the votes that an attempt with passed keys has not received yet. */
 void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
-/* To READY, or still there: the driver is asked for a token. */
+/* Moves to READY, or stays there: asks the driver for a token. */
 void rl_lock_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
-/* In line: each pause costs a try, as if the nodes had been asked and had refused. */
+/* Waits in line: each pause costs a try, as if the nodes had been asked and had refused. */
 void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,

@@ -1,5 +1,5 @@
-/* What a lock is made of: its states, the events that it takes, the actions that it gives back.
- * Data alone: what is done with it is in lock.h, and what may be asked of it in lock_view.h. */
+/* The data of a lock: its states, its events and its actions. The operations are in lock.h, the
+ * queries in lock_view.h. */
 #ifndef RL_CORE_LOCK_DATA_H
 #define RL_CORE_LOCK_DATA_H
 
@@ -20,7 +20,7 @@ enum rl_lock_state {
     RL_TRYING,
     RL_FENCING, /* won, the counters of the fence are being raised */
     RL_BACKOFF,
-    RL_GRANTED, /* won, the user does not know yet */
+    RL_GRANTED, /* won, not reported to the user yet */
     RL_HELD,
     RL_EXTENDING, /* held, with an extension pending */
     RL_RELEASING,
@@ -50,18 +50,18 @@ enum rl_event_type {
     RL_EV_TICK,    /* any state: the deadline that rl_lock_wake_ns() named has come, or may have */
     RL_EV_TELL,    /* any state: the driver is about to run the callback of a granted acquire */
     RL_EV_EXTEND,  /* held, or extending by the watchdog; with `ttl_ms`; lost: it comes too late */
-    RL_EV_RELEASE, /* held, extending or lost; idle or lost with `token`: another's */
-    RL_EV_READY,   /* ready: what the driver waited for is there, it is asked for a token again */
-    RL_EV_NONE,    /* ready: there is nothing to ask the nodes for, others have it */
+    RL_EV_RELEASE, /* held, extending or lost; idle or lost with `token`: another client's */
+    RL_EV_READY,   /* ready: the driver has what it waited for, and is asked for a token again */
+    RL_EV_NONE,    /* ready: nothing to request from the nodes, other clients have it */
     RL_EV_PERMITS, /* waiting, ready, trying (no adoption) or backoff: another number of permits is
                       agreed on */
     RL_EV_CANCEL,  /* ready to granted, waiting, or extending */
-    RL_EV_ABANDON, /* any state: the user gives the lock up; all its operations end as cancelled */
+    RL_EV_ABANDON, /* any state: the user frees the lock; all its operations end as cancelled */
     RL_EV_TURN,    /* waiting: first in line now; with `pause` and `place` */
     RL_EV_NOTICE,  /* any state: it may be worth trying at once, instead of after the pause */
     RL_EV_ADOPT,   /* idle or lost; with `adopt` */
     RL_EV_DISOWN,  /* held or extending; lost: it comes too late and does nothing */
-    RL_EV_UPGRADE, /* as EXTEND, without ttl_ms: a reader would be the writer */
+    RL_EV_UPGRADE, /* as EXTEND, without ttl_ms: a reader wants to be the writer */
     RL_EVENT_TYPES
 };
 
@@ -72,11 +72,11 @@ struct rl_acquire {
     uint32_t delay_ms;
     uint32_t jitter_ms;
     uint32_t min_validity_ms;
-    uint32_t renew_ms;    /* the watchdog extends when so much validity is used up; 0: none */
+    uint32_t renew_ms;    /* how much validity is used up when the watchdog extends; 0: none */
     uint32_t max_hold_ms; /* 0: no limit */
     bool waits;           /* not first in line */
     bool fences;
-    uint8_t attempt; /* enum rl_result: of its last attempt that ended; begins as NONE */
+    uint8_t attempt; /* enum rl_result of its last finished attempt; NONE at first */
 };
 
 struct rl_adopt {
@@ -89,7 +89,7 @@ struct rl_ballot_in {
     uint32_t round; /* the round.id when the request was sent */
     uint32_t node;
     enum rl_vote
-        vote; /* NONE: the node has the key of an attempt that is passed, and is to be asked */
+        vote; /* NONE: the node has passed its key to the attempt, and must be asked for its vote */
     int16_t reason;      /* of a failed vote */
     uint64_t counter;    /* of a granted vote of a fenced attempt, not 0 */
     uint64_t start_ns;   /* of a granted vote: since when the key lives at least; 0: the round's */
@@ -101,19 +101,18 @@ struct rl_event {
     enum rl_event_type type;
     uint64_t now_ns;            /* never goes back for one lock */
     uint64_t random;            /* fresh; used for the jitter */
-    uint32_t up;                /* nodes that can be sent to now */
-    uint32_t voters;            /* of these, the ones that may be asked to grant, see guard.h */
-    const int16_t *reasons;     /* why the others cannot or may not, one for each node */
-    const uint32_t *duplicates; /* for each node, those that are the same server; NULL: none are */
+    uint32_t up;                /* nodes that are up */
+    uint32_t voters;            /* of these, the ones that may vote, see guard.h */
+    const int16_t *reasons;     /* why the others are down or may not vote, one for each node */
+    const uint32_t *duplicates; /* for each node, those that are the same server; NULL: none */
     uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
     uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h; also
                                    of an upgrade */
     uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own; of an
                                    attempt that has none from its turn: the one whose token it is */
-    uint32_t lease_ms;          /* of an attempt: so long live the keys that it is passed; 0: it
-                                   asks for its votes */
-    uint32_t awaited; /* ... nodes whose vote is worth a moment, though it is won: a mask */
-    bool lines;       /* there are lines to wait in, see line.h */
+    uint32_t lease_ms; /* of an attempt: the lease of its passed keys; 0: it asks for votes */
+    uint32_t awaited;  /* ... nodes whose vote a won attempt waits for briefly: a mask */
+    bool lines;        /* lines can be used, see line.h */
     union {
         struct rl_acquire acquire;
         struct rl_adopt adopt;
@@ -125,12 +124,12 @@ struct rl_event {
 };
 
 /* What the driver has to do, in this order. Masks have a bit for each node. The token is
- * lock->token and, for `send`, `repair` and `release`, the one of the time of this step: the driver
- * acts before it feeds the next event. */
+ * lock->token; for `send`, `repair` and `release` it is the token at the time of this step: the
+ * driver acts before it feeds the next event. */
 struct rl_actions {
     uint32_t release;    /* send a release; its answer belongs to no round */
-    uint32_t owe;        /* not up, and may have the key: keep a release for it */
-    uint32_t may_have;   /* of all nodes, at a release: where it cannot be sent, keep it */
+    uint32_t owe;        /* nodes that are down and may have the key: keep a release */
+    uint32_t may_have;   /* at a release: nodes for which a release that cannot be sent is kept */
     uint32_t send;       /* send the round's command: SET, extend or release by round.kind */
     uint32_t repair;     /* send SET NX with ttl_ms; the answer belongs to no round */
     bool generate_token; /* generate a token and feed RL_EV_ATTEMPT, at once */
@@ -149,29 +148,29 @@ struct rl_lock {
     uint64_t now_ns;         /* of the last event */
     uint64_t valid_until_ns; /* 0 unless granted, held or extending */
     uint64_t lost_at_ns;     /* when a held lock is given up */
-    uint64_t hold_until_ns;  /* validity never goes beyond; RL_NEVER: no limit */
+    uint64_t hold_until_ns;  /* validity never exceeds this; RL_NEVER: no limit */
     uint64_t renew_ns;       /* the watchdog's next extension, RL_NEVER if there is none */
     uint64_t give_up_ns;     /* the acquire's deadline */
     uint64_t set_ns;         /* when the attempt's SETs were sent */
-    uint64_t round_until_ns; /* outstanding votes have failed by then */
-    uint32_t asked;          /* of an attempt that is passed: nodes that were asked, as a mask */
-    uint64_t collect_ns; /* ... are asked for, of an attempt that is passed; RL_NEVER: they were */
-    uint64_t retry_ns;   /* the end of a backoff, or when waiting costs a try */
+    uint64_t round_until_ns; /* when outstanding votes have failed */
+    uint32_t asked;          /* of an attempt with passed keys: nodes that were asked, as a mask */
+    uint64_t collect_ns;     /* ... when it asks for the missing votes; RL_NEVER: it has asked */
+    uint64_t retry_ns;       /* the end of a backoff, or when waiting costs a try */
     struct rl_acquire acquire;
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t may_hold; /* nodes that may have a key with the present token */
-    uint64_t place;    /* the attempt is by a turn in line: TAKE in place of SET; 0: it is not */
-    bool is_given;     /* ... and nodes may have been given its keys without being asked */
-    bool is_leased;    /* its keys were passed, and not extended yet */
+    uint64_t place;    /* the place whose turn the attempt uses: TAKE instead of SET; 0: none */
+    bool is_given;     /* ... and nodes may have been passed its keys without being asked */
+    bool is_leased;    /* its keys were passed to it, and not extended yet */
     struct rl_fence fence;
-    uint64_t reader_fence; /* of a hold that an upgrade counts up from; else 0 */
+    uint64_t reader_fence; /* the fence before a pending upgrade; else 0 */
     int16_t timeout_reason;
-    uint8_t state;                /* enum rl_lock_state */
-    bool adopts;                  /* the attempt is an adoption: what it finds is not ours to end */
-    bool renews;                  /* the pending extension is the watchdog's */
-    uint8_t reverts;              /* enum rl_result: ... follows an upgrade that came to this */
-    bool was_refused;             /* waiting: after an attempt, for other clients */
+    uint8_t state;    /* enum rl_lock_state */
+    bool adopts;      /* the attempt is an adoption: it must not release what it finds */
+    bool renews;      /* the pending extension is the watchdog's */
+    uint8_t reverts;  /* enum rl_result: ... follows an upgrade with this result */
+    bool was_refused; /* waiting for other clients, after a refused attempt */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 

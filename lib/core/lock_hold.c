@@ -1,11 +1,11 @@
-/* A lock that is held: how long it is valid, extensions, repairs, how it ends. The argument why it
- * is safe is in lock.h.
+/* A lock that is held: how long it is valid, extensions, repairs, how it ends. The safety argument
+ * is in lock.h.
  *
  * Happy path: on_extend (or the watchdog's tick), votes, rl_lock_extend_decided(); on_release,
  * votes, rl_lock_release_decided().
  *
- * Failure modes: an extension without a majority's answer leaves validity as it was; one that finds
- * the token gone from a majority, or the clock, ends the lock as lost.
+ * Failure modes: an extension without a majority's answer leaves validity as it was; an extension
+ * that finds the token gone from a majority, or the clock, ends the lock as lost.
  */
 #include <assert.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 #include "core/watch.h"
 
 #define LIFE_MS_MAX 86400000u
-#define LEASE_NS_MAX (50 * RL_NS_PER_MS) /* a short hold pays for no extension */
+#define LEASE_NS_MAX (50 * RL_NS_PER_MS) /* a short hold needs no extension */
 
-/* An upgrade that counted up is not won: the fence is the reader's, as before. */
+/* An upgrade that counted up was not won: restores the reader's fence. */
 static void keep_reader_fence(struct rl_lock *lock) {
     const uint64_t fence = lock->reader_fence;
     assert(fence == 0 || lock->acquire.fences);
@@ -29,7 +29,7 @@ static void keep_reader_fence(struct rl_lock *lock) {
     }
 }
 
-/* The pending extension is over. Of the watchdog's, only on_renew waits for the outcome. */
+/* The pending extension is over. Only on_renew waits for the outcome of the watchdog's. */
 static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum rl_result result) {
     assert(lock->state == RL_EXTENDING);
     keep_reader_fence(lock);
@@ -46,8 +46,7 @@ static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum r
     lock->renews = false;
 }
 
-/* At the limit of holding an extension prolongs nothing, and must not put off when it is
- * reported. */
+/* At the holding limit an extension prolongs nothing, and must not delay the report of the loss. */
 static void lock_prolong(struct rl_lock *lock, uint64_t until_ns) {
     assert(until_ns >= lock->valid_until_ns); /* it was brought forward when the round began */
     if (lock->valid_until_ns < lock->hold_until_ns) {
@@ -137,7 +136,7 @@ void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
     }
     rl_lock_move(lock, RL_EXTENDING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
-    lock->may_hold |= lock->is_given ? event->up : 0; /* what was given is extended where it is */
+    lock->may_hold |= lock->is_given ? event->up : 0; /* passed keys are extended where they are */
     if (lock->round.decision != RL_OPEN) {            /* too few nodes are up */
         rl_lock_extend_decided(lock, event, out);
     }
@@ -165,7 +164,7 @@ void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struc
 
 /* -- Upgrades -- */
 
-/* What was converted is converted back by an extension, which does not shorten the hold. */
+/* Converts back by an extension, which does not shorten the hold. */
 static void convert_back(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
     const uint32_t ttl_ms = lock->acquire.ttl_ms;
@@ -184,11 +183,11 @@ void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out) {
     assert(rl_lock_is_upgrading(lock));
     rl_lock_stop_extend(lock, out);
-    lock->renews = true; /* nobody waits for it */
+    lock->renews = true; /* no caller waits for it */
     convert_back(lock, event, out);
 }
 
-/* Before a round of it is won. */
+/* Ends an upgrade before its round is won. */
 static void upgrade_over(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_result why) {
     assert(why == RL_RESULT_HELD || why == RL_RESULT_UNKNOWN);
@@ -197,7 +196,7 @@ static void upgrade_over(struct rl_lock *lock, const struct rl_event *event, str
     rl_lock_plan_renewal(lock, event, true);
 }
 
-/* The upgrade was not won. It is over when what it has converted is converted back. */
+/* The upgrade was not won. It is over when everything is converted back. */
 static void upgrade_failed(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out) {
     const bool others =
@@ -208,8 +207,8 @@ static void upgrade_failed(struct rl_lock *lock, const struct rl_event *event,
     convert_back(lock, event, out);
 }
 
-/* As of a grant (fence.h): the nodes do not agree on the fence, and those that may vote are raised
- * to it. Until they are it is not told, and the hold is a reader's. */
+/* As for a grant (fence.h): the nodes do not agree on the fence, and the counters of those that may
+ * vote are raised to it. Until then the new fence is not reported, and the hold is a reader's. */
 static void begin_raise(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     assert(lock->state == RL_EXTENDING && lock->reader_fence != 0);
@@ -240,7 +239,7 @@ void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
         upgrade_failed(lock, event, out);
         return;
     }
-    if (round->kind == RL_ROUND_FENCE) { /* what the upgrade would have prolonged, it has not */
+    if (round->kind == RL_ROUND_FENCE) { /* with a raise the upgrade has prolonged nothing */
         upgrade_won(lock, event, out);
     } else if (lock->reader_fence != 0 && !rl_fence_is_placed(&lock->fence, round->n)) {
         begin_raise(lock, event, out);
@@ -258,8 +257,8 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
     }
     assert(lock->state == RL_HELD || lock->renews);
     rl_lock_stop_extend(lock, out);
-    /* The longest: a node that no extension has reached since would end before the validity that
-     * those have given, and as a reader's it kept no other reader out. */
+    /* The longest ttl: on a node that later extensions have not reached, the key would end before
+     * the validity that these have given, and as a reader's it kept no other reader out. */
     lock->ttl_ms = lock->life_ms;
     lock->reader_fence = lock->fence.value;
     if (lock->reader_fence != 0) {
@@ -267,7 +266,7 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
                        event->floor > lock->reader_fence ? event->floor : lock->reader_fence + 1);
     }
     rl_lock_move(lock, RL_EXTENDING);
-    /* Whose yes would not count is not asked: what it converted would keep readers out. */
+    /* A node whose yes would not count is not asked: its converted key would keep readers out. */
     rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->voters);
     if (lock->round.decision != RL_OPEN) { /* too few nodes are up: convert nothing in vain */
         out->send = 0;
@@ -280,10 +279,10 @@ void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)) && event->u.token != NULL) {
         memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
-        lock->life_ms = LIFE_MS_MAX; /* it was set by another client, who knows how long */
+        lock->life_ms = LIFE_MS_MAX; /* another client has set it, with an unknown ttl */
         lock->may_hold = rl_all_nodes(lock->rules->n);
     } else if (lock->state == RL_LOST) {
-        out->released = RL_RESULT_LOST; /* rl_lock_lose() released what there was */
+        out->released = RL_RESULT_LOST; /* rl_lock_lose() has released everything */
         rl_lock_move(lock, RL_IDLE);
         return;
     } else {
@@ -303,11 +302,11 @@ void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struc
         return; /* lock_expire() was first */
     }
     rl_lock_stop_extend(lock, out);
-    if (lock->is_leased) { /* the keys are to live as long as was asked for */
+    if (lock->is_leased) { /* the keys must live as long as was requested */
         lock->ttl_ms = lock->acquire.ttl_ms;
         rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
         rl_round_abandon(&lock->round);
     }
-    lock->may_hold = 0; /* others may need the keys */
+    lock->may_hold = 0; /* other clients may need the keys */
     rl_lock_move(lock, RL_IDLE);
 }

@@ -1,5 +1,5 @@
-/* What is done with a lock that is held, a part of its step: see lock_hold.c. Each takes the event
- * of the step and adds to its actions. */
+/* Operations on a held lock, a part of its step: see lock_hold.c. Each takes the event of the step
+ * and adds to its actions. */
 #ifndef RL_CORE_LOCK_HOLD_H
 #define RL_CORE_LOCK_HOLD_H
 
@@ -15,7 +15,7 @@ void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struc
 /* Why validity ends when it does. */
 enum rl_result rl_lock_end_of_validity(const struct rl_lock *lock);
 
-/* When the watchdog is to extend next. */
+/* Sets when the watchdog extends next. */
 void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown);
 
 void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
@@ -27,17 +27,17 @@ void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
 void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
                              struct rl_actions *out);
 
-/* An upgrade is pending: it asks, or, won, raises the counters of its fence. */
+/* Whether an upgrade is pending: it is asking, or has won and raises the counters of its fence. */
 bool rl_lock_is_upgrading(const struct rl_lock *lock);
 
-/* The pending upgrade is cancelled; what it may have made the writer's is made the reader's
- * again. */
+/* Cancels the pending upgrade; keys that it may have converted to the writer's are converted
+ * back. */
 void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
                             struct rl_actions *out);
 
 void rl_lock_release_decided(struct rl_lock *lock, struct rl_actions *out);
 
-/* A holder ends its hold, or an extension: what is pending is cancelled. */
+/* The holder ends its hold, or an extension: cancels what is pending. */
 void rl_lock_stop_extend(struct rl_lock *lock, struct rl_actions *out);
 
 void rl_lock_lose(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,

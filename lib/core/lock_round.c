@@ -32,7 +32,7 @@ void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, str
         uint64_t until_ns = rl_lock_attempt_ends_ns(lock);
         assert(until_ns > event->now_ns);
         if (until_ns - event->now_ns < wait_ns) {
-            wait_ns = until_ns - event->now_ns; /* votes that come later could not win any more */
+            wait_ns = until_ns - event->now_ns; /* later votes can no longer win */
         }
     }
     if (lock->renews) {
@@ -44,7 +44,7 @@ void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, str
 void rl_lock_release_all(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
     if (lock_is(lock, IN(RL_BACKOFF) | IN(RL_WAITING) | IN(RL_READY))) {
-        return; /* the last attempt has been released, there is no other yet */
+        return; /* the last attempt is released, and no other has begun */
     }
     if (!lock->adopts) {
         out->release |= event->up;

@@ -41,7 +41,7 @@ void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
     if (lock->state != RL_TRYING) {
         lock->collect_ns = RL_NEVER;
     }
-    lock->was_refused = false; /* set behind the move */
+    lock->was_refused = false; /* set after the move */
 }
 
 void rl_lock_invariant(const struct rl_lock *lock) {
@@ -76,7 +76,7 @@ void rl_lock_invariant(const struct rl_lock *lock) {
         assert(lock->renew_ns == RL_NEVER || lock->acquire.renew_ms != 0 || lock->is_leased);
     }
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_WAITING) | IN(RL_READY) | IN(RL_LOST) | IN(RL_BACKOFF))) {
-        assert(lock->may_hold == 0); /* what may be out there has been released, or will be */
+        assert(lock->may_hold == 0); /* keys that may exist are released, or will be */
     }
 }
 

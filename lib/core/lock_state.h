@@ -20,7 +20,7 @@ static inline bool lock_is(const struct rl_lock *lock, uint32_t set) {
     return (IN(lock->state) & set) != 0;
 }
 
-/* Asserts that the move is one of the table. What belongs to the state that is left is cleared. */
+/* Asserts that the move is one of the table. Clears what belongs to the state that is left. */
 void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to);
 
 void rl_lock_invariant(const struct rl_lock *lock);

@@ -1,4 +1,4 @@
-/* What may be asked of a lock. */
+/* Queries on a lock. */
 #ifndef RL_CORE_LOCK_VIEW_H
 #define RL_CORE_LOCK_VIEW_H
 
@@ -10,14 +10,14 @@
 /* When RL_EV_TICK is due, RL_NEVER if no deadline is set. */
 uint64_t rl_lock_wake_ns(const struct rl_lock *lock);
 
-/* When the loss of a lock that is held is due, which RL_EV_TICK reports; RL_NEVER if it is not
- * held. For drivers with many locks: rl_lock_wake_ns() alone may name something less urgent. */
+/* When the loss of a held lock is due, which RL_EV_TICK reports; RL_NEVER if it is not held. For
+ * drivers with many locks: rl_lock_wake_ns() alone may name something less urgent. */
 uint64_t rl_lock_lost_ns(const struct rl_lock *lock);
 
-/* Held, and validity has not ended at now_ns. */
+/* Whether the lock is held, and its validity has not ended at now_ns. */
 bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns);
 
-/* Held or extending, whatever the time. */
+/* Whether the lock is held or extending, whatever the time. */
 bool rl_lock_is_holding(const struct rl_lock *lock);
 
 /* The fence of the last grant; 0 before it, or if the acquire did not ask for one. */

@@ -1,12 +1,12 @@
-/* The pending releases of one node: it may still have a token that its client gave up, and has
- * not answered the release.
+/* The pending releases of one node, which has not answered them: it may still have tokens that
+ * their client gave up.
  *
  * Happy path: the node answered its release, nothing is pending.
  * Failure modes: the node was not connected, or its connection ended before it answered: the item
  * stays until the node is up again, however long that takes, because a paused node may run our SET
- * as late as that. The node answered with an error (loading, no permission): again after a pause,
- * until the key must have expired there. Too many are pending: the oldest is dropped, its key
- * ends by its ttl.
+ * as late as that. The node answered with an error (loading, no permission): the release is sent
+ * again after a pause, until the key must have expired there. Too many are pending: the oldest is
+ * dropped, and its key expires with its ttl.
  *
  * A release compares tokens and tokens are never reused, so repeating one does no harm.
  */
@@ -32,7 +32,7 @@ struct rl_pending {
     struct rl_pending_release *head;
     struct rl_pending_release **tail;
     uint32_t count;
-    uint32_t max;      /* more are not kept */
+    uint32_t max;      /* the most that are kept */
     uint64_t retry_ns; /* when to try again on a connected node, RL_NEVER if not */
 };
 
@@ -43,8 +43,8 @@ void rl_pending_release_init(struct rl_pending_release *item, const struct rl_ru
                              uint32_t life_ms);
 
 /* Adds a release that was refused, or was not answered or not sent. Returns an item to drop
- * (perhaps this one), or NULL. is_up: the node could be sent to now; then what it was too busy for
- * is tried again after a pause, since no reconnecting will come. */
+ * (perhaps this one), or NULL. is_up: the node could be sent to now; then a release that it was too
+ * busy for is retried after a pause, since no reconnect will follow. */
 struct rl_pending_release *rl_pending_add(struct rl_pending *pending,
                                           struct rl_pending_release *item,
                                           enum rl_release_left left, bool is_up, uint64_t now_ns);

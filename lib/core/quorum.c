@@ -9,7 +9,7 @@ uint32_t rl_quorum(uint32_t n) {
     assert(n >= 1);
     assert(n <= RL_NODES_MAX);
     uint32_t quorum = n / 2 + 1;
-    assert(2 * quorum > n); /* two quorums meet */
+    assert(2 * quorum > n); /* two quorums share a node */
     return quorum;
 }
 

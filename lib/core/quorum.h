@@ -24,13 +24,13 @@ struct rl_rules {
     uint32_t n;               /* nodes, 1 to RL_NODES_MAX */
     uint32_t drift_ppm;       /* drift_ratio in millionths, rounded up */
     uint64_t drift_ns;        /* the constant part of the drift */
-    uint64_t node_timeout_ns; /* how long a vote is waited for */
+    uint64_t node_timeout_ns; /* how long to wait for a vote */
     uint64_t lost_margin_ns;  /* how long before the end of validity the holder is notified */
-    int16_t not_asked_reason; /* the driver's code for a vote that was not worth asking for */
-    int16_t duplicate_reason; /* ... for a vote of a server that has voted already */
+    int16_t not_asked_reason; /* the driver's code for a vote that was not requested */
+    int16_t duplicate_reason; /* ... for a second vote of one server */
 };
 
-/* The smallest number of nodes of which two sets always meet. */
+/* The smallest size at which any two sets of nodes share a node. */
 uint32_t rl_quorum(uint32_t n);
 
 /* A mask with one bit for each of n nodes. */

@@ -18,7 +18,7 @@ static const struct {
 
 enum rl_vote rl_outcome_vote(enum rl_outcome outcome) {
     assert(outcome < RL_OUTCOMES);
-    assert(meanings[outcome].vote >= RL_VOTE_GRANTED); /* else a row is missing */
+    assert(meanings[outcome].vote >= RL_VOTE_GRANTED); /* else a row is missing here */
     return meanings[outcome].vote;
 }
 

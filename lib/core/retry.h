@@ -1,6 +1,6 @@
 /* How long to wait between two attempts. A fixed part, so that the nodes are not hammered, and a
- * random one, so that clients that split the votes between them do not meet again (specification,
- * "Retry on failure"). Randomness is an argument. */
+ * random one, so that clients that split the votes do not collide again (specification, "Retry on
+ * failure"). Randomness is an argument. */
 #ifndef RL_CORE_RETRY_H
 #define RL_CORE_RETRY_H
 

@@ -147,7 +147,7 @@ void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
 }
 
 void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason) {
-    assert(round->kind != RL_ROUND_RELEASE); /* there it was a yes */
+    assert(round->kind != RL_ROUND_RELEASE); /* there a refusal is a yes */
     for (uint32_t i = 0; i < round->n; i++) {
         struct rl_ballot *ballot = &round->ballots[i];
         if (nodes >> i & 1 && ballot->vote == RL_VOTE_REFUSED) {
@@ -173,7 +173,7 @@ void rl_round_copy(struct rl_round *round, const struct rl_round *from) {
     assert(round->decision != RL_OPEN);
     assert(from->id != 0);
     *round = *from;
-    round->id = id; /* its own count goes on: a late vote must never meet its id a second time */
+    round->id = id; /* the count of ids goes on: a late vote must never match a reused id */
     round->ballots = ballots;
     memcpy(ballots, from->ballots, from->n * sizeof ballots[0]);
     rl_round_abandon(round);

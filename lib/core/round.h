@@ -36,7 +36,7 @@ enum rl_decision { RL_OPEN, RL_WON, RL_DEFEATED };
 
 struct rl_ballot {
     uint32_t latency_us;
-    int16_t reason; /* of a failed vote; the driver's code, not looked at here */
+    int16_t reason; /* of a failed vote; the driver's code, not used here */
     uint8_t vote;   /* enum rl_vote */
 };
 
@@ -48,7 +48,7 @@ struct rl_round {
     uint8_t granted;
     uint8_t refused;
     uint8_t failed;
-    uint32_t awaited; /* nodes without whose vote it is not won yet, as a mask */
+    uint32_t awaited; /* nodes whose vote is needed before it is won, as a mask */
     uint8_t kind;     /* enum rl_round_kind */
     uint8_t decision; /* enum rl_decision */
 };
@@ -62,18 +62,18 @@ void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t no
                     uint32_t asked, const int16_t *reasons);
 
 /* Records a vote. Returns false, and changes nothing, if it is late: of an earlier round, or of a
- * node whose vote is in already (it was given up as failed). */
+ * node whose vote is in already (perhaps as failed). */
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns);
 
-/* Of a vote that was recorded: how long the node itself took, which is less than since the round
- * was begun. For people to look at; validity counts from the round's beginning. */
+/* Records, for a recorded vote, how long the node itself took, which is less than the time since
+ * the round began. Only informative: validity counts from the round's beginning. */
 void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t latency_us);
 
-/* A round that has just begun is not won before these nodes have voted, or it is told so: by
- * rl_round_await() of none. */
+/* A round that has just begun is not won before these nodes have voted, or before rl_round_await()
+ * is called with none. */
 void rl_round_await(struct rl_round *round, uint32_t nodes);
-/* Whether it would be won, but for those. */
+/* Whether it would be won without the awaited votes. */
 bool rl_round_awaits(const struct rl_round *round);
 
 /* Fails every outstanding vote. */
@@ -82,10 +82,10 @@ void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns);
 /* Ends an open round as lost: its votes no longer matter. */
 void rl_round_abandon(struct rl_round *round);
 
-/* The outcome of another round, under a new id: only to look at, no vote belongs to it. */
+/* Copies the outcome of another round under a new id: only to be read, no vote belongs to it. */
 void rl_round_copy(struct rl_round *round, const struct rl_round *from);
 
-/* What some nodes said was no refusal: they have failed for this reason. */
+/* Turns the refusals of these nodes into failures with this reason. */
 void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason);
 
 /* Nodes whose vote is `vote`, as a mask. */

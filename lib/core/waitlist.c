@@ -81,7 +81,7 @@ bool rl_ticket_leave(struct rl_ticket *ticket) {
     return was_active;
 }
 
-/* The line goes on to the next: for how long already? */
+/* The waitlist is handed on: whether that has gone on for too long. */
 static bool turns_are_unfair(struct rl_waitlist *turns, uint64_t now_ns) {
     if (turns->since_ns == 0) {
         turns->since_ns = now_ns;

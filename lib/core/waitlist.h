@@ -1,27 +1,27 @@
 /* Whose turn it is to ask the nodes for a resource, among the locks of one client.
  *
  * Every lock that asks, holds or waits has a ticket in the waitlist of each of its resources. In
- * one at most one lock is active (asks or holds); the others wait. When it leaves, the first in
- * line that can go on is next. So a thousand waiters of one process cost the nodes what one costs,
- * and they are served in the order in which they came.
+ * each waitlist at most one lock is active (asks or holds); the others wait. When the active lock
+ * leaves, the first in line that can go on is next. So a thousand waiters of one process cost the
+ * nodes as much as one, and they are served first come, first served.
  *
- * A lock of several resources goes on when no line of its has an active lock. Until then those
- * behind it may overtake it: it reserves nothing. Can two wait for each other? Only an active lock
- * is waited for, and becoming active is one step for all resources of a lock; so a lock that is
- * waited for does not wait itself. If waiting locks kept others out, one that holds b and wants a
- * could wait for one that waits for a and b. The price: a lock of several resources under constant
- * load may be overtaken again and again.
+ * A lock of several resources goes on when none of its waitlists has an active lock. Until then
+ * locks behind it may overtake it: it reserves nothing. Can two locks wait for each other? No:
+ * locks wait only for an active lock, and a lock becomes active for all its resources in one step;
+ * so a lock that others wait for does not wait itself. If waiting locks kept others out, a lock
+ * that holds b and wants a could wait for one that waits for a and b. The price: a lock of several
+ * resources under constant load may be overtaken again and again.
  *
- * Readers hold beside each other: they ask all at once, and none of them is active. One is when
- * some must wait for a writer: the first of those, who stands in line for all of them, until it is
- * granted (wait/waiting.h).
+ * Readers hold side by side: they ask all at once, and none of them is active, unless some must
+ * wait for a writer: then the first of these is active, and stands in line for all of them until it
+ * is granted (wait/waiting.h).
  *
  * This is courtesy, not safety: if two locks of one client asked at once, the nodes would keep them
  * apart as they keep other clients apart.
  *
- * Fairness towards other clients: the next in line asks at once when the one before it has
- * released, so a long waitlist would leave others no gap. After RL_WAITLIST_FAIR_NS of handing on
- * without one, the next must pause first.
+ * Fairness towards other clients: the next lock in line asks as soon as the previous one has
+ * released, so a long waitlist would leave other clients no gap. After RL_WAITLIST_FAIR_NS of
+ * handing on without a gap, the next lock must pause first.
  */
 #ifndef RL_CORE_WAITLIST_H
 #define RL_CORE_WAITLIST_H
@@ -37,9 +37,8 @@ struct rl_ticket;
 struct rl_waitlist {
     struct rl_ticket *first;
     struct rl_ticket *last;
-    struct rl_ticket
-        *active;       /* who asks or holds, or NULL; of readers: who waits for all of them */
-    uint64_t since_ns; /* it has been handed on without a gap; 0: it has not */
+    struct rl_ticket *active; /* asks or holds, or NULL; of readers: waits for all of them */
+    uint64_t since_ns;        /* since when it has been handed on without a gap; 0: it has not */
 };
 
 /* One of the tickets of a lock, which are an array. The memory is the lock's. */
@@ -57,7 +56,7 @@ struct rl_ticket {
 void rl_ticket_init(struct rl_ticket *all, uint32_t n, uint32_t i, struct rl_waitlist *turns,
                     void *owner);
 
-/* At the end of each waitlist. */
+/* Takes a place at the end of each waitlist. */
 void rl_tickets_take(struct rl_ticket *all);
 
 /* Whether no lock is active in any of the lock's waitlists. */
@@ -66,15 +65,15 @@ bool rl_tickets_may_ask(const struct rl_ticket *all);
 /* The lock becomes active in all its waitlists. */
 void rl_tickets_ask(struct rl_ticket *all);
 
-/* The active lock steps aside, and keeps its tickets: of one that holds beside others. */
+/* The active lock steps aside, and keeps its tickets: for a lock that holds beside others. */
 void rl_tickets_pass(struct rl_ticket *all);
 
-/* Out of a waitlist, from anywhere in it. Returns whether it no longer has an active lock because
- * of that: then another lock may be next. */
+/* Leaves a waitlist, from anywhere in it. Returns whether the waitlist thereby lost its active
+ * lock: then another lock may be next. */
 bool rl_ticket_leave(struct rl_ticket *ticket);
 
-/* The first in line that may ask, or NULL. It is to be made active. *pause: the waitlist has been
- * handed on for too long; the count begins anew. */
+/* The first lock in line that may ask, or NULL. The caller must make it active. *pause: the
+ * waitlist has been handed on for too long; the count begins anew. */
 struct rl_ticket *rl_waitlist_next(struct rl_waitlist *turns, uint64_t now_ns, bool *pause);
 
 #endif
