@@ -1,12 +1,12 @@
-/* See command.h. Nothing here can fail but the size of the buffer, and that is settled by constants
- * for our own commands. */
+/* See command.h. Only the size of the buffer can be insufficient, and constants guarantee it for
+ * our own commands. */
 #include "redis/command.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "redis/scripts/scripts.h" /* made of *.lua there */
+#include "redis/scripts/scripts.h" /* generated from the *.lua there */
 #include "redis/writer.h"
 #include "redlock/redlock.h"
 
@@ -26,8 +26,8 @@ static_assert(sizeof RL_SCRIPT_RELEASE_LINE_TEXT + RL_COMMAND_RELEASE_MORE <=
 struct row {
     const char *text;
     const char *sha1;
-    const char *args; /* behind the keys, a letter each: arg_of() */
-    bool is_of_one;   /* of one resource, whatever others its target has, or of a semaphore */
+    const char *args; /* after the keys, a letter each: arg_of() */
+    bool is_of_one;   /* for one resource, whatever others its target has, or a semaphore */
 };
 
 #define SCRIPT(name) RL_SCRIPT_##name##_TEXT, RL_SCRIPT_##name##_SHA1
@@ -95,7 +95,7 @@ static bool is_of_one(const struct rl_command *command) {
     return rows[command->kind].is_of_one;
 }
 
-/* Of a semaphore the slots, in which the number of resources has no part. */
+/* For a semaphore the number of slots, whatever the number of resources. */
 static uint32_t count_keys(const struct rl_command *command) {
     assert(is_of_one(command) || !is_permit(command) || command->slots != NULL);
     return is_of_one(command) ? 1 : is_permit(command) ? command->slots->n : command->target->n;
@@ -143,7 +143,7 @@ struct arg {
     const void *bytes; /* NULL: the number */
     size_t length;
     uint64_t number;
-    bool is_value; /* the token, and the holder behind it */
+    bool is_value; /* the token, and the holder after it */
 };
 
 static struct arg text(const char *bytes) {
@@ -158,7 +158,7 @@ static struct arg number_if(bool is_there, uint64_t n) {
     return is_there ? number(n) : text("");
 }
 
-/* How a RELEASE_LINE goes. */
+/* The mode argument of a RELEASE_LINE. */
 static struct arg way_of(const struct rl_command *command) {
     static const char *const ways[] = {
         [RL_RELEASE_PLAIN] = "", [RL_RELEASE_LOOK] = "look", [RL_RELEASE_SERVE] = "serve"};
@@ -166,7 +166,7 @@ static struct arg way_of(const struct rl_command *command) {
     return text(ways[command->mode]);
 }
 
-/* Slots without a turn are keys like others: the number of permits is not looked at. */
+/* Slots without a turn are keys like others: the number of permits is not checked. */
 static bool knows_permits(const struct rl_command *command) {
     return is_permit(command) && (command->kind != RL_COMMAND_TAKE || command->has_turn);
 }
@@ -175,7 +175,7 @@ static bool passes(const struct rl_command *command) {
     return command->successor != NULL && command->successor[0] != '\0';
 }
 
-/* How a JOIN, or a LEAVE, goes. */
+/* The mode argument of a JOIN or a LEAVE. */
 static struct arg line_way_of(const struct rl_command *command) {
     static const char *const joins[] = {
         [RL_JOIN] = "", [RL_JOIN_PEEK] = "peek", [RL_JOIN_QUIET] = "quiet"};
@@ -205,7 +205,7 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
         case 't':
             assert(command->ttl_ms > 0); /* PX 0 is an error */
             return number(command->ttl_ms);
-        case 'f': /* the fence, or the least that is good; and how long its counter lives */
+        case 'f': /* the fence, or its floor; and how long its counter lives */
         case 'u':
             assert(command->counter > 0 || command->kind != RL_COMMAND_RAISE);
             return number_if(command->counter > 0, command->counter);
@@ -214,8 +214,8 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
             return number_if(command->counter > 0, target->retention_ms);
         case 'p':
             return text(command->has_turn ? "1" : "");
-        case 'c':                                       /* who comes next, and for how long */
-            assert(!passes(command) || target->n == 1); /* the script passes its first key alone */
+        case 'c':                                       /* the successor, and its lease */
+            assert(!passes(command) || target->n == 1); /* the script passes only its first key */
             return text(passes(command) ? command->successor : "");
         case 'l':
             return number_if(passes(command), command->lease_ms);
@@ -233,7 +233,7 @@ static struct arg arg_of(const struct rl_command *command, char letter) {
             assert(command->intent_ms == 0 || command->lock_mode == RL_EXCLUSIVE);
             return number_if(command->intent_ms > 0,
                              command->intent_ms == RL_INTENT_DROP ? 0 : command->intent_ms);
-        case 'm': /* of a semaphore the number of its permits, and its resource behind it */
+        case 'm': /* a semaphore's number of permits, then its resource */
             return mode_of(command);
         case 'r':
             return knows_permits(command)
@@ -270,7 +270,7 @@ static void put_value(struct rl_writer *w, const struct rl_command *command) {
     rl_put_bytes(w, "\r\n", 2);
 }
 
-/* The arguments; empty ones at the end are left out. Returns how many there are. */
+/* Lists the arguments; empty ones at the end are left out. Returns their number. */
 static size_t list_args(const struct rl_command *command, struct arg args[ARGS_MAX]) {
     const char *letters = rows[command->kind].args;
     size_t n = 0;

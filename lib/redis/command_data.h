@@ -1,5 +1,4 @@
-/* What a command is made of: names of keys, kinds, modes, what it is of. Data alone: what is done
- * with it is in command.h. */
+/* The data of commands: names of keys, kinds, modes and targets. The functions are in command.h. */
 #ifndef RL_REDIS_COMMAND_DATA_H
 #define RL_REDIS_COMMAND_DATA_H
 
@@ -17,14 +16,14 @@
 #define RL_COMMAND_INTENT_PREFIX "libredlock:intent:"
 #define RL_COMMAND_UPGRADE_PREFIX "libredlock:upgrade:"
 #define RL_COMMAND_SLOT_PREFIX "libredlock:slot:"       /* then a number, ":{", the resource, "}" */
-#define RL_COMMAND_PERMITS_PREFIX "libredlock:permits:" /* how many there are */
+#define RL_COMMAND_PERMITS_PREFIX "libredlock:permits:" /* the number of permits */
 #define RL_COMMAND_CLIENT_CHANNEL "libredlock:client:"  /* then the client's id */
 #define RL_CLIENT_ID_LEN 16                             /* hex digits */
 #define RL_PLACE_LEN RL_COMMAND_TOKEN_LEN /* a place in line is the token of the next attempt */
 #define RL_VALUE_MAX (RL_COMMAND_TOKEN_LEN + 1 + 64) /* a token, a colon and a holder's name */
-#define RL_RESERVED "reserved"                       /* a key's value: nobody's for a moment */
-#define RL_RESERVED_SHARED "reserved:shared"         /* for any reader whose turn it is */
-#define RL_SHARED_VALUE "redlock:shared"             /* of a key that readers hold */
+#define RL_RESERVED "reserved"               /* a key's value: reserved for a moment, no holder */
+#define RL_RESERVED_SHARED "reserved:shared" /* for any reader whose turn it is */
+#define RL_SHARED_VALUE "redlock:shared"     /* of a key that readers hold */
 
 struct rl_bytes {
     const void *data;
@@ -47,65 +46,65 @@ struct rl_slots {
     uint8_t n;
 };
 
-/* What a lock is of. It does not change while a request refers to it. */
+/* The resources and options of a lock. They do not change while a request refers to them. */
 struct rl_target {
     const struct rl_bytes *resources;
     uint32_t n;
     uint8_t holder_length; /* 0: none */
     bool notifies;         /* a release is announced */
     uint32_t retention_ms; /* of the counters of fences */
-    uint16_t permits;      /* a semaphore's, of which there is one resource; 0: it is none */
-    uint8_t take;          /* so many of them */
+    uint16_t permits;      /* a semaphore's, which has one resource; 0: no semaphore */
+    uint8_t take;          /* how many of them a lock takes */
     const char *holder;
 };
 
 enum rl_command_kind {
     /* Each but the first three is the script of that name, for every mode. */
-    RL_COMMAND_SET,     /* one resource without a fence, a writer's, where nothing is: OK, or nil */
+    RL_COMMAND_SET,     /* one resource without a fence, a writer's, if absent: OK, or nil */
     RL_COMMAND_DELIFEQ, /* RELEASE as a command of Valkey 9 and later */
     RL_COMMAND_DELEX,   /* ... of Redis 8.4 and later */
     RL_COMMAND_TAKE,    /* votes for every other acquire, in its turn over reservations */
     RL_COMMAND_RAISE,   /* compare, and set the counters to the fence: 1, or 0 */
-    RL_COMMAND_EXTEND,  /* compare and pexpire, never to a shorter life, and with a fence raise
-                            the counters that are below: 1, or 0 */
+    RL_COMMAND_EXTEND, /* compare and pexpire, never to a shorter life, and with a fence raise lower
+                            counters: 1, or 0 */
     RL_COMMAND_UPGRADE, /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
-    RL_COMMAND_RELEASE, /* one key of a writer that hands on to nobody: compare and delete: 1, or 0.
-                            A script of its own, with the answer of the two commands above */
-    RL_COMMAND_READ, /* who holds the one resource: see holder_reply.h, or nil; changes nothing */
+    RL_COMMAND_RELEASE, /* one key of a writer, without handing on: compare and delete: 1, or 0. A
+                            separate script, with the answers of the two native commands */
+    RL_COMMAND_READ, /* the holder of one resource: see holder_reply.h, or nil; changes nothing */
 
-    /* The line. Of the answers only numbers are looked at, see struct rl_line_answer. */
+    /* The line. Their answers are numbers, see struct rl_line_answer. */
     RL_COMMAND_JOIN,           /* one resource's line, at home. Yes: the turn is this place's */
     RL_COMMAND_RELEASE_LINE,   /* of any number, and reserves or hands on: enum rl_release_mode */
     RL_COMMAND_RELEASE_PERMIT, /* the same of slots */
     RL_COMMAND_LEAVE,          /* one resource's line: yes if it was in it, or had the turn */
     RL_COMMAND_WAITER,         /* one place in one resource's line, or nil; changes nothing */
 
-    RL_COMMAND_READER,      /* one of those who read one resource, or nil; changes nothing */
-    RL_COMMAND_SET_PERMITS, /* how many there are: 1 */
+    RL_COMMAND_READER,      /* one reader of one resource, or nil; changes nothing */
+    RL_COMMAND_SET_PERMITS, /* sets the number of permits: 1 */
     RL_COMMAND_SLOT,        /* of all slots, or one of them, or nil; changes nothing */
     RL_COMMAND_HANDSHAKE    /* a step of the handshake, see handshake.h */
 };
 
-/* What a RELEASE_LINE does besides giving up the keys that have the value. With a successor they
- * are that one's from then on. Else, grace_ms 0: they are deleted; or they are reserved for so
+/* What a RELEASE_LINE does besides giving up the keys that have the value. With a successor the
+ * keys become that client's. Otherwise they are deleted if grace_ms is 0, or reserved for so
  * long. */
 enum rl_release_mode {
-    RL_RELEASE_PLAIN, /* nothing; counts nobody */
-    RL_RELEASE_LOOK,  /* counts who waits */
-    RL_RELEASE_SERVE  /* and hands on to the first in line; nobody waits: deleted. At home */
+    RL_RELEASE_PLAIN, /* nothing; counts no waiters */
+    RL_RELEASE_LOOK,  /* counts the waiters */
+    RL_RELEASE_SERVE  /* and hands on to the first in line; without waiters: deleted. At home */
 };
 
 /* How a JOIN goes. */
 enum rl_join_mode {
     RL_JOIN,      /* its turn, or it stays in line */
-    RL_JOIN_PEEK, /* permit: what is free; it does not stay */
-    RL_JOIN_QUIET /* it stays in line, and gets no turn by this */
+    RL_JOIN_PEEK, /* permit: reports free slots; it does not stay */
+    RL_JOIN_QUIET /* it stays in line, and gets no turn now */
 };
 
-/* Why an UPGRADE is a no: rl_line_answer.which. */
+/* Why an UPGRADE was refused: rl_line_answer.which. */
 enum rl_upgrade_no {
     RL_UPGRADE_OTHERS = 1,        /* others read */
-    RL_UPGRADE_MEETS_UPGRADE = 2, /* and one of them has asked for the same */
+    RL_UPGRADE_MEETS_UPGRADE = 2, /* and one of them wants to upgrade, too */
     RL_UPGRADE_NO_READER = 3,     /* the lease is gone */
 };
 
@@ -116,22 +115,20 @@ struct rl_command {
     bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
     bool announces;    /* RELEASE_LINE: also publish, if the target notifies */
     uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
-    uint64_t counter;  /* TAKE, UPGRADE: the least that is good; RAISE, EXTEND: the fence;
-                           0: none */
+    uint64_t counter;  /* TAKE, UPGRADE: the floor; RAISE, EXTEND: the fence; 0: none */
     const struct rl_target *target;
-    const char *token; /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, WAITER */
-    const char
-        *successor;    /* RELEASE_LINE: the value that it passes the keys to; "": it is not known */
-    uint32_t lease_ms; /* ... and for how long; `counter` is the least fence that is good for it */
-    uint32_t waited_ms; /* JOIN: for how long by now */
-    uint32_t grace_ms;  /* the life of a reservation, or of a turn: JOIN, LEAVE, RELEASE_LINE */
+    const char *token;     /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, WAITER */
+    const char *successor; /* RELEASE_LINE: the value that it passes the keys to; "": not known */
+    uint32_t lease_ms;     /* ... and for how long; `counter` is its least fence */
+    uint32_t waited_ms;    /* JOIN: the time waited so far */
+    uint32_t grace_ms;     /* the life of a reservation, or of a turn: JOIN, LEAVE, RELEASE_LINE */
     uint32_t index;     /* WAITER, READER: which one, from 0; SLOT: its number; RL_NO_SLOT: all */
-    uint32_t shut_ms;   /* TAKE, shared: for so long new readers are kept out; 0: they are not */
+    uint32_t shut_ms;   /* TAKE, shared: how long new readers are kept out; 0: they are not */
     uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
                             RL_INTENT_DROP: no longer */
     uint8_t mode;       /* RELEASE_LINE: enum rl_release_mode */
     uint8_t which;      /* JOIN, LEAVE, WAITER, READER: of which resource of the target, from 0 */
-    bool converts;      /* EXTEND, shared: a key that has the token becomes a reader's */
+    bool converts;      /* EXTEND, shared: turns a key that has the token into a reader's */
     uint8_t lock_mode;  /* enum rl_mode; READ, READER: of no meaning */
     uint8_t join;       /* JOIN: enum rl_join_mode */
     bool has_turn;      /* TAKE: reservations give way to it */

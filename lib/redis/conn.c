@@ -3,8 +3,8 @@
  *     open -> stream and reader -> `up` -> ... -> conn_dispose()
  *
  * It ends in two ways: rl_conn_close(), and conn_settle(), which finds it broken after an event of
- * the stream or in a flush. What breaks it is noted first (conn_note()), for it may be found while
- * replies are read, and `broken` is the last thing that is done for a connection.
+ * the stream or in a flush. The reason is noted first (conn_note()), since it may be found while
+ * replies are read; `broken` is the last thing that is done for a connection.
  */
 #include "redis/conn.h"
 
@@ -25,11 +25,11 @@ struct rl_conn {
     void *owner;
     redisReader *reader;
     bool is_up;
-    bool is_full; /* the stream took less than it was given: wait for `room` */
+    bool is_full; /* the stream took less than offered: wait for `room` */
     bool is_reading;
     bool is_broken;
     bool listens;
-    bool waits; /* what is behind the first `ahead` bytes of out, until rl_conn_go_on() */
+    bool waits; /* bytes after the first `ahead` of out wait for rl_conn_go_on() */
     int16_t reason;
     char detail[RL_DETAIL_MAX];
     struct rl_out out;
@@ -37,7 +37,7 @@ struct rl_conn {
     struct rl_reply_slot slot;
 };
 
-/* The first reason is the reason. */
+/* Only the first reason counts. */
 static void conn_note(struct rl_conn *conn, int16_t reason, const char *detail) {
     assert(reason != 0);
     if (!conn->is_broken) {
@@ -48,7 +48,7 @@ static void conn_note(struct rl_conn *conn, int16_t reason, const char *detail) 
 }
 
 static void conn_dispose(struct rl_conn *conn) {
-    RL_REQUIRE(!conn->is_reading); /* or hiredis would go on in memory that is gone */
+    RL_REQUIRE(!conn->is_reading); /* or hiredis would go on in freed memory */
     const redlock_allocator *memory = conn->io->memory;
     if (conn->stream != NULL) {
         conn->stream->ops->close(conn->stream);
@@ -60,7 +60,7 @@ static void conn_dispose(struct rl_conn *conn) {
     rl_free(memory, conn);
 }
 
-/* Ends what is broken. The last thing that an event does. */
+/* Ends a broken connection. The last thing that an event does. */
 static void conn_settle(struct rl_conn *conn) {
     if (conn->is_broken) {
         const struct rl_conn_events *events = conn->events;
@@ -84,8 +84,8 @@ static void conn_deliver(struct rl_conn *conn, const redisReply *reply) {
     }
 }
 
-/* REDIS_ERR_OOM is how hiredis reports that the guard refused a reply. What another server says is
- * no reply from its first byte on, so it is at the beginning of what came last. */
+/* REDIS_ERR_OOM is how hiredis reports that the guard refused a reply. Another kind of server fails
+ * from its first byte on, so its text is at the beginning of the last bytes. */
 static void conn_refuse(struct rl_conn *conn, const char *bytes, size_t length) {
     char detail[RL_DETAIL_MAX];
     const char *stranger = rl_reply_stranger(bytes, length);
@@ -214,7 +214,7 @@ struct rl_conn *rl_conn_open(struct rl_io *io, struct rl_dialer *dialer,
                              void *owner, const uint32_t *waiting, int16_t *reason,
                              char detail[RL_DETAIL_MAX]) {
     int error = ENOMEM;
-    assert(*waiting == 0); /* answers that are missing went with the connection before */
+    assert(*waiting == 0); /* missing answers ended with the previous connection */
     struct rl_conn *conn = rl_alloc(io->memory, 1, sizeof *conn);
     if (conn != NULL) {
         conn->io = io;
@@ -279,7 +279,7 @@ bool rl_conn_reserve(struct rl_conn *conn, size_t room) {
     return true;
 }
 
-/* With room for all of it from the start the buffer is not moved while it grows. */
+/* With room for everything from the start the buffer does not move while it grows. */
 bool rl_conn_begin_secret(struct rl_conn *conn, size_t room) {
     if (!rl_conn_reserve(conn, room)) {
         return false;
@@ -301,7 +301,8 @@ bool rl_conn_send_apart(struct rl_conn *conn, const char *wire, size_t length, b
     return is_sent;
 }
 
-/* A hostile server may have answered what is not out yet: that, too, is written then. */
+/* A hostile server may have answered commands that are not written yet: these, too, are written
+ * then. */
 void rl_conn_go_on(struct rl_conn *conn) {
     assert(conn->is_up);
     if (conn->waits) {
@@ -321,7 +322,7 @@ void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail) {
 }
 
 void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info) {
-    assert(!conn->listens); /* such a one has another guard */
+    assert(!conn->listens); /* a listening connection has another guard */
     conn->slot.info = info;
 }
 

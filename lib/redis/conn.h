@@ -6,15 +6,15 @@
  *
  * Failure modes, all of which end in exactly one `broken` event (or in none, if the owner closes
  * first): refused, reset, end of file, a handshake or record of TLS that fails, bytes that are not
- * the protocol, a reply that nobody waits for, more than RL_CONN_BUFFER_MAX bytes without a
- * complete reply, no memory, or rl_conn_break().
+ * the protocol, a reply to no request, more than RL_CONN_BUFFER_MAX bytes without a complete reply,
+ * no memory, or rl_conn_break().
  *
- * Of hiredis there is only the parser, with our guard on what it may build (reply.h). Can `broken`
- * come from inside a function of hiredis, or of the world? No: it comes at the end of an event, and
- * of rl_conn_flush().
+ * Only the parser of hiredis is used, and our guard limits what it may build (reply.h). Can
+ * `broken` come from inside a function of hiredis, or of the world? No: it comes at the end of an
+ * event, and of rl_conn_flush().
  *
  * A connection that listens to channels (rl_conn_listen()) has another guard (received.h), and
- * `heard` comes for whatever is complete.
+ * `heard` comes for each complete item.
  */
 #ifndef RL_REDIS_CONN_H
 #define RL_REDIS_CONN_H
@@ -35,7 +35,7 @@
  *     rl_conn_break();
  *   - `heard` may be NULL for a connection that does not listen, `reply` for one that does;
  *   - `dirty` asks for rl_conn_flush() before the loop polls again;
- *   - after `broken` the connection is gone, its pointer must be forgotten. */
+ *   - after `broken` the connection is freed, its pointer must be forgotten. */
 struct rl_conn_events {
     void (*reached)(void *owner); /* the handshake of TLS begins: it has a time of its own */
     void (*connected)(void *owner);
@@ -47,7 +47,7 @@ struct rl_conn_events {
 
 struct rl_conn;
 
-/* Begins to connect. NULL if even that failed; *reason and detail tell why. dialer: outlives the
+/* Begins to connect. NULL if even that failed; *reason and detail say why. dialer: outlives the
  * connection; NULL: the world's own streams. waiting: the owner's number of requests without an
  * answer, read by the reply guard. */
 struct rl_conn *rl_conn_open(struct rl_io *io, struct rl_dialer *dialer,
@@ -63,39 +63,40 @@ void rl_conn_listen(struct rl_conn *conn, struct rl_received *heard, const uint3
  * which the next flush reports to the owner. */
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 
-/* Room for this many bytes more, so that appending them can't fail. False as rl_conn_send(). */
+/* Reserves room for this many more bytes, so that appending them cannot fail. False: as in
+ * rl_conn_send(). */
 bool rl_conn_reserve(struct rl_conn *conn, size_t room);
 
-/* What is appended from now on, `room` bytes at most, may have a password in it: it is wiped when
- * all of it is out, or the connection ends. In a handshake. False if there is no memory, as
- * rl_conn_send(). */
+/* The bytes that are appended from now on, `room` at most, may contain a password: they are wiped
+ * when all of them are written, or the connection ends. Only in a handshake. False if there is no
+ * memory, as in rl_conn_send(). */
 bool rl_conn_begin_secret(struct rl_conn *conn, size_t room);
 
-/* The same for one command that goes behind others. waits: it, and what is appended behind it, is
- * not written before rl_conn_go_on(). One at a time. False if there is no memory: nothing was
- * appended, and the connection goes on. */
+/* The same for one command that follows others. waits: the command, and everything appended after
+ * it, is not written before rl_conn_go_on(). One at a time. False if there is no memory: nothing
+ * was appended, and the connection goes on. */
 bool rl_conn_send_apart(struct rl_conn *conn, const char *wire, size_t length, bool waits);
 void rl_conn_go_on(struct rl_conn *conn);
 
 /* Writes what was appended. May end in `broken`. */
 void rl_conn_flush(struct rl_conn *conn);
 
-/* Bytes that were appended and that the stream has not taken yet; whether it takes no more now. */
+/* The number of appended bytes that the stream has not taken yet; whether it takes no more now. */
 size_t rl_conn_unsent(const struct rl_conn *conn);
 bool rl_conn_is_full(const struct rl_conn *conn);
 
-/* Writes what was appended before the turn ends, for the sake of memory. No `broken` comes here. */
+/* Writes what was appended before the turn ends, to save memory. No `broken` comes here. */
 void rl_conn_push(struct rl_conn *conn);
 
-/* Marks the connection as not to be trusted: no further reply is delivered and `broken` comes with
- * this reason, at the end of the event that is being handled or by the next flush. */
+/* Marks the connection as unusable: no further reply is delivered and `broken` comes with this
+ * reason, at the end of the event that is being handled or by the next flush. */
 void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail);
 
 /* The next reply answers INFO: if it is a bulk string, it is read into info before `reply` comes.
- * NULL: it does not. */
+ * NULL: it does not answer INFO. */
 void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info);
 
-/* Closes it now; no event comes any more. Not from inside `reply`. */
+/* Closes the connection now; no more events come. Not from inside `reply`. */
 void rl_conn_close(struct rl_conn *conn);
 
 #endif

@@ -55,7 +55,7 @@ size_t rl_credentials_format(const char *user, const char *password, char *wire)
     return length;
 }
 
-/* -- Newer ones -- */
+/* -- Newer credentials -- */
 
 static void auth_move(struct rl_auth *auth, enum rl_auth_state to) {
     assert(to < RL_AUTH_STATES);
@@ -64,7 +64,7 @@ static void auth_move(struct rl_auth *auth, enum rl_auth_state to) {
     assert(!auth->later.has_password || auth->state == RL_AUTH_SENT);
 }
 
-/* What was offered last is what is offered. */
+/* The latest offer replaces earlier ones. */
 static void auth_replace(struct rl_auth *auth, const struct rl_credentials *from) {
     assert(from->has_password);
     auth->offered = *from;
@@ -73,7 +73,7 @@ static void auth_replace(struct rl_auth *auth, const struct rl_credentials *from
     auth->is_skipped = auth->is_cut_live = false;
 }
 
-/* AUTH is out no longer. */
+/* AUTH is no longer outstanding. */
 static bool auth_next(struct rl_auth *auth) {
     if (!auth->later.has_password) {
         return false;
@@ -142,14 +142,14 @@ bool rl_auth_is_due(const struct rl_auth *auth) {
 
 /* -- What may be shown -- */
 
-#define SHOWN_MAX 4 /* of a password, by chance, in a row */
+#define SHOWN_MAX 4 /* characters of a password, by chance, in a row */
 
 void rl_auth_hide(char *text, const char *password) {
     char sought[RL_REPLY_TEXT_MAX];
     size_t length = strlen(text);
     assert(length < RL_REPLY_TEXT_MAX);
     assert(password[0] != '\0');
-    rl_reply_keep(sought, password, strlen(password)); /* as it would be in text */
+    rl_reply_keep(sought, password, strlen(password)); /* as it would appear in text */
     size_t most = strlen(sought) < SHOWN_MAX ? strlen(sought) : SHOWN_MAX;
     bool is_cut = length + 1 == RL_REPLY_TEXT_MAX;
     for (size_t at = 0; at < length; at++) {

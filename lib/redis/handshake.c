@@ -51,7 +51,7 @@ enum rl_command_kind rl_handshake_release(const struct rl_info *info) {
                                      : RL_COMMAND_RELEASE;
 }
 
-/* An error that only says that this command is not to be had. */
+/* Whether an error only means that this command is unavailable. */
 static bool is_forbidden(int16_t reason) {
     return reason == REDLOCK_ERR_NODE_PERMISSION || reason == REDLOCK_ERR_NODE_ERROR;
 }

@@ -1,15 +1,15 @@
-/* What is said on a new connection before it may carry votes.
+/* The commands on a new connection before it may carry votes.
  *
  *     AUTH       if newer credentials were set that the node has not accepted yet, alone
  *                (credentials.h); unless it accepts them, AUTH by the URL if that has a password
  *     SELECT     if the URL has a database other than 0
- *     CLIENT SETNAME, if wanted; a node that forbids it is used without
- *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
- *                It says as well whether the server should have a command in place of the release's
- *                script (native.h)
+ *     CLIENT SETNAME, if wanted; a node that forbids it is used without a name INFO if it is
+ *     wanted: which server it is, and whether it may be trusted with locks
+ *                It also says whether the server should have a native command for releases
+ *                (native.h)
  *     PING       answered last: a server that answers it as Redis does is up
  *
- * All but the first line goes out at once; the first answer that rules the node out ends the
+ * All but the first line are sent at once; the first answer that rules the node out ends the
  * connection.
  */
 #ifndef RL_REDIS_HANDSHAKE_H
@@ -31,7 +31,7 @@ enum rl_step {
     RL_STEPS
 };
 
-/* What is asked for besides what the URL says. */
+/* What the client wants besides the URL's settings. */
 struct rl_handshake_options {
     const char *client_name; /* NULL: none */
     bool wants_info;
@@ -42,15 +42,15 @@ struct rl_handshake_options {
 size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
                            const struct rl_handshake_options *options, char *wire);
 
-/* Which command releases a key there, as far as INFO says: RELEASE, the script, or one that the
- * server should have. */
+/* The command that releases a key there, according to INFO: RELEASE, the script, or a native one
+ * that the server should have. */
 enum rl_command_kind rl_handshake_release(const struct rl_info *info);
 
 /* 0 if the handshake goes on after this answer, or why the node cannot be used. */
 int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer);
 
-/* Why INFO does not say what must be known, human-readable, with the remedy: it was refused with
- * reason, or what it says has a problem. */
+/* Writes why INFO does not give the required information, human-readable, with the remedy: it was
+ * refused with reason, or its text has a problem. */
 void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* See sighting.h. */
+/* See holder_reply.h. */
 #include "redis/holder_reply.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ static_assert(RL_HOLDER_TEXT_MAX == 1 + 105, "the script of READ cuts there");
 
 static_assert(RL_HOLDER_NAME_MAX == REDLOCK_HOLDER_MAX, "one length of a holder's name");
 
-/* "-1" or digits, and a space. Returns what is behind it, or NULL. */
+/* Parses "-1" or digits, and a space. Returns what follows, or NULL. */
 static const char *parse_life(const char *text, int64_t *ms) {
     if (strncmp(text, "-1 ", 3) == 0) {
         *ms = -1;
@@ -34,7 +34,7 @@ static const char *parse_life(const char *text, int64_t *ms) {
     return text + digits + 1;
 }
 
-/* Whether behind a token there is nothing, or a colon and a name that a holder can have. */
+/* Whether a token is followed by nothing, or by a colon and a valid holder's name. */
 static bool is_tail(const char *tail) {
     size_t length = strlen(tail);
     if (length == 0) {

@@ -12,7 +12,7 @@ enum field {
     LOADING,
     MAXMEMORY,
     POLICY,
-    NEEDED, /* so many have to be there */
+    NEEDED, /* the number of required fields */
     REDIS = NEEDED,
     VALKEY,
     FIELDS
@@ -128,7 +128,7 @@ static bool read_role(const struct rl_info_line *line, bool *is_replica) {
     return !*is_replica || is_text(line, "slave") || is_text(line, "replica");
 }
 
-/* "8.4.0": the first two numbers, or 0. What is no version is none that offers anything. */
+/* "8.4.0": the first two numbers, or 0. An invalid version offers nothing. */
 static uint32_t read_version(const struct rl_info_line *line) {
     uint32_t numbers[2] = {0, 0};
     size_t digits = 0, dots = 0;
@@ -205,7 +205,7 @@ bool rl_info_read(struct rl_info *info, const char *text, size_t length) {
             continue;
         }
         if (seen & 1u << field && field >= NEEDED) {
-            is_odd = true; /* which of the two is it? */
+            is_odd = true; /* it is ambiguous */
         } else if (seen & 1u << field) {
             complain(info, field, "appears twice");
         } else if (!read_value(info, field, &line)) {
@@ -233,8 +233,8 @@ bool rl_info_has_delifeq(const struct rl_info *info) {
     return info->problem == NULL && info->valkey >= RL_INFO_VERSION(9, 0);
 }
 
-/* (Other servers that say a version of Redis have `redis_version` alone, and an older one. Whoever
- * says what is not so costs a trial, see native.h.) */
+/* (Other servers that report a version of Redis have only `redis_version`, and an older one. A
+ * wrong report costs a trial, see native.h.) */
 bool rl_info_has_delex(const struct rl_info *info) {
     assert(info->redis <= RL_INFO_VERSION(9999, 9999));
     return info->problem == NULL && info->valkey == 0 && info->redis >= RL_INFO_VERSION(8, 4);

@@ -8,9 +8,9 @@
 #include "redis/holder_reply.h"
 #include "redlock/redlock.h"
 
-#define DIGITS_MAX 18 /* what all of our numbers, and 2^53, fit into */
+#define DIGITS_MAX 18 /* enough for all of our numbers, and 2^53 */
 #define MEMBER_MAX (RL_PLACE_LEN + 1 + RL_HOLDER_NAME_MAX)
-#define READERS_MAX 999999999 /* as the script of READER counts, so that it fits with a value */
+#define READERS_MAX 999999999 /* the limit of the READER script, so that a value still fits */
 
 static_assert(MEMBER_MAX == RL_VALUE_MAX && MEMBER_MAX == 105, "the script of WAITER cuts there");
 static_assert(sizeof "999999999 4294967295 " - 1 + RL_HOLDER_TEXT_MAX < RL_LINE_REPLY_SIZE,
@@ -34,7 +34,7 @@ const char *rl_line_number(const char *at, uint64_t max, bool is_last, uint64_t 
     return sum <= max ? at + digits + !is_last : NULL;
 }
 
-/* The last of an answer: "-1" or a number. */
+/* Parses the last part of an answer: "-1" or a number. */
 static const char *take_life(const char *at, int64_t *out) {
     uint64_t life = 0;
     if (at != NULL && strcmp(at, "-1") == 0) {
@@ -46,7 +46,7 @@ static const char *take_life(const char *at, int64_t *out) {
     return at;
 }
 
-/* "0 NUMBER LIFE" behind its first two bytes. */
+/* Parses "0 NUMBER LIFE" after its first two bytes. */
 static bool parse_no(const char *at, uint64_t least, uint64_t most, uint64_t *number,
                      struct rl_line_answer *out) {
     assert(least <= most);
@@ -81,7 +81,7 @@ bool rl_slots_parse(const char *text, struct rl_slots *out) {
             return false;
         }
         out->at[out->n++] = (uint16_t)slot;
-        text = behind - !is_last; /* the space is in front of the next */
+        text = behind - !is_last; /* the space belongs to the next */
     }
     return out->n > 0 && text[0] == '\0';
 }

@@ -26,7 +26,7 @@ static const struct {
     [RL_LISTENER_REFUSED] = {"refused", IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF)},
 };
 
-/* What is said first: the part of a node's handshake that is not about scripts. */
+/* The first commands: the part of a node's handshake that is not about scripts. */
 static const enum rl_step steps[] = {RL_STEP_AUTH, RL_STEP_SELECT, RL_STEP_SETNAME, RL_STEP_PING};
 #define N_STEPS (sizeof steps / sizeof steps[0])
 static_assert(N_STEPS <= 32, "which are not answered is a mask");
@@ -80,7 +80,7 @@ static void listener_broken(void *owner, int16_t reason, const char *detail) {
     listener_failed(listener, reason, detail);
 }
 
-/* -- What is heard -- */
+/* -- Received items -- */
 
 static void listener_greeted(struct rl_listener *listener) {
     assert(listener->steps == 0); /* PING is answered last */
@@ -98,7 +98,7 @@ static void listener_step_answered(struct rl_listener *listener) {
     while (at < N_STEPS && !(listener->steps & IN(at))) {
         at++;
     }
-    assert(at < N_STEPS); /* the guard lets no answer through that nobody waits for */
+    assert(at < N_STEPS); /* the guard refuses an unsolicited answer */
     listener->steps &= ~IN(at);
     struct rl_answer answer = rl_reply_judge(RL_COMMAND_HANDSHAKE, &listener->heard.reply);
     int16_t reason = rl_handshake_judge(steps[at], &answer);
@@ -112,7 +112,7 @@ static void listener_step_answered(struct rl_listener *listener) {
     }
 }
 
-/* An error in answer to SUBSCRIBE. Forbidden: by an ACL, or the server has no such command. */
+/* SUBSCRIBE was answered with an error: an ACL forbids it, or the server has no such command. */
 static void listener_denied(struct rl_listener *listener) {
     assert(listener->heard.kind == RL_RECEIVED_ERROR);
     int16_t reason = rl_reply_reason(listener->heard.text);

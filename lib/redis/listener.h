@@ -1,24 +1,23 @@
-/* A second connection to a node, for hearing what is published on channels.
+/* A second connection to a node, for receiving messages on channels.
  *
  *     off -> connecting -> handshake -> up
  *      ^         |             |         |
  *      |         +-------------+---------+--> backoff, or refused -> connecting
  *      +--- rl_listener_close(), from everywhere
  *
- * Happy path: rl_listener_open() with the address that the node's first connection has, `up`,
- * rl_listener_ask() for each channel, `confirmed` for each of them, `message` again and again.
+ * Happy path: rl_listener_open() with the address of the node's first connection, `up`,
+ * rl_listener_ask() for each channel, `confirmed` for each of them, then any number of `message`.
  *
- * It lives beside a node's first connection: the owner opens it only while that one is up and
- * closes it when that one goes down, so a node that is dead or silent costs nothing more here, and
- * no name is looked up.
+ * The owner opens a listener only while the node's first connection is up, and closes it when that
+ * goes down, so a dead or silent node costs nothing more here, and no name is looked up.
  *
- * Failure modes: it is refused or lost, or says what it was not asked for. Each ends this
- * connection alone: `down` comes if it was up, and it is made anew after the same growing, jittered
- * pause as a first connection. Where an ACL forbids to listen it is left alone for
- * RL_LISTENER_REFUSED_NS.
+ * Failure modes: the connection is refused or lost, or the node sends something that was not
+ * requested. Each ends only this connection: `down` comes if it was up, and it is reconnected after
+ * the same growing, jittered pause as a first connection. If an ACL forbids listening, the node is
+ * left alone for RL_LISTENER_REFUSED_NS.
  *
- * Can it harm the votes? It sends no vote, is counted in no round, and nothing waits for it: what
- * is not heard costs the pause between two attempts, as without it.
+ * Can it harm the votes? No: it sends no vote, is counted in no round, and nothing waits for it. A
+ * missed message costs the pause between two attempts, as without a listener.
  */
 #ifndef RL_REDIS_LISTENER_H
 #define RL_REDIS_LISTENER_H
@@ -47,13 +46,14 @@ enum rl_listener_state {
 
 struct rl_listener;
 
-/* The owner's duties. In all of these it may ask this listener for channels and send to nodes; it
+/* The owner's duties. In all of these the owner may subscribe to channels and send to nodes; it
  * must not close this listener.
  *   - `up`: connected, and subscribed to nothing yet;
  *   - `down`: subscribed to nothing any more, or (state refused) not allowed to be: see reason;
  *   - `unauthorized`: its credentials, which are the node's, were refused; `down` may follow;
- *   - `confirmed`, `message`: false if this was not asked for, which ends the connection. A payload
- *     has at most RL_PAYLOAD_MAX bytes, of any kind and from anybody, and is valid within the call;
+ *   - `confirmed`, `message`: return false if this was not requested, which ends the connection. A
+ *     payload has at most RL_PAYLOAD_MAX bytes, of any content and from any sender, and is valid
+ *     within the call;
  *   - `deadline`: deadline_ns has changed;
  *   - `dirty`: call rl_listener_flush() before the loop polls again. */
 struct rl_listener_events {
@@ -73,7 +73,7 @@ struct rl_listener {
     const struct rl_listener_events *events;
     const struct rl_url *url;
     struct rl_io *io;
-    struct rl_dialer *dialer; /* as the node's; its owner sets it before it opens */
+    struct rl_dialer *dialer; /* the node's; the owner sets it before opening */
     struct rl_conn *conn;
     struct rl_address address;
     uint64_t deadline_ns;
@@ -81,15 +81,15 @@ struct rl_listener {
     uint64_t random;   /* state of the jitter */
     uint64_t connects;
     uint64_t failures;
-    uint32_t waiting; /* commands without an answer */
-    uint32_t steps;   /* of the handshake, without an answer, as a mask */
+    uint32_t waiting; /* unanswered commands */
+    uint32_t steps;   /* unanswered steps of the handshake, as a mask */
     uint8_t state;    /* enum rl_listener_state */
-    int16_t reason;   /* why it is not up; 0 if it is or was not wanted */
+    int16_t reason;   /* why it is not up; 0 if it is up or was not wanted */
     char detail[RL_DETAIL_MAX];
     struct rl_received heard;
 };
 
-/* url, options, events and io outlive it. seed: any number, different for each. */
+/* url, options, events and io must outlive it. seed: any number, different for each. */
 void rl_listener_init(struct rl_listener *listener, struct rl_io *io, const struct rl_url *url,
                       const struct rl_node_options *options,
                       const struct rl_listener_events *events, uint64_t seed);
@@ -98,7 +98,7 @@ void rl_listener_init(struct rl_listener *listener, struct rl_io *io, const stru
  * inside this call. */
 void rl_listener_open(struct rl_listener *listener, const struct rl_address *address);
 
-/* Subscribes to one channel, or ends that; only while it is up. False if there is no memory: the
+/* Subscribes to one channel, or unsubscribes; only while it is up. False if there is no memory: the
  * connection is broken then, and `down` comes. */
 bool rl_listener_ask(struct rl_listener *listener, const char *channel, size_t length,
                      bool subscribe);
@@ -109,10 +109,11 @@ void rl_listener_flush(struct rl_listener *listener);
 /* To be called when deadline_ns has come. */
 void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns);
 
-/* The node has other credentials now: if those before are why it is not up, it is tried at once. */
+/* The node has new credentials: if the old ones are why the listener is not up, it connects at
+ * once. */
 void rl_listener_authorized(struct rl_listener *listener);
 
-/* Off, at once and without an event. Not from inside one. */
+/* Switches it off, at once and without an event. Not from inside an event. */
 void rl_listener_close(struct rl_listener *listener);
 
 const char *rl_listener_state_name(enum rl_listener_state state);

@@ -34,9 +34,9 @@ void rl_native_try(struct rl_node *node, const struct rl_request *request,
     if (!has_run || native->offered == RL_COMMAND_RELEASE ||
         node->waiting >= node->options->requests_max / 2 ||
         rl_conn_unsent(node->conn) > node->options->unsent_max / 2) {
-        return; /* perhaps another time */
+        return; /* perhaps next time */
     }
-    struct rl_request again = *request; /* its target may go before the answer comes */
+    struct rl_request again = *request; /* its target may be freed before the answer comes */
     char *wire = node->io->wire;
     assert(rl_command_is_native_release((enum rl_command_kind)native->offered));
     assert(node->io->wire_room >= rl_command_room(request->target));
@@ -61,13 +61,13 @@ void rl_native_tried(struct rl_node *node, const struct rl_answer *answer) {
 
 void rl_native_lost(struct rl_node *node) {
     struct rl_native *native = &node->native;
-    assert(native->rest == 0); /* it was tried */
+    assert(native->rest == 0); /* it was not paused */
     RL_MARK(TRIAL_LOST);
     native->pause = (uint8_t)(native->pause < PAUSE_MAX ? 2 * native->pause + 1 : PAUSE_MAX);
     native->rest = native->pause;
 }
 
-/* It says something of the command or of the user, and not of this moment. */
+/* Whether the error is about the command or the user, and not temporary. */
 static bool is_lasting(int16_t reason) {
     assert(reason != 0);
     return reason == REDLOCK_ERR_NODE_ERROR || reason == REDLOCK_ERR_NODE_PERMISSION;
@@ -84,5 +84,5 @@ bool rl_native_resend(struct rl_node *node, struct rl_request *request,
         node->native.kind = RL_COMMAND_RELEASE;
     }
     request->kind = RL_COMMAND_RELEASE;
-    return rl_node_resend(node, request); /* or the release is pending */
+    return rl_node_resend(node, request); /* if not, the release is pending */
 }

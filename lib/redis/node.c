@@ -30,7 +30,7 @@ static void node_fail_requests(struct rl_node *node) {
     const struct rl_answer lost = {
         .verdict = RL_UNANSWERED, .reason = node->reason, .text = node->detail};
     struct rl_request *request = node->head;
-    assert(node->reason != 0); /* what they are told */
+    assert(node->reason != 0); /* the reason for the requests */
     node->head = NULL;
     node->tail = &node->head;
     node->unwritten = NULL;
@@ -44,7 +44,7 @@ static void node_fail_requests(struct rl_node *node) {
         }
         request = next;
     }
-    assert(node->head == NULL); /* a node that is not up cannot be sent to */
+    assert(node->head == NULL); /* no request is sent to a node that is down */
 }
 
 static void node_back_off(struct rl_node *node) {
@@ -62,7 +62,7 @@ static void node_failed(struct rl_node *node, int16_t reason, const char *detail
     node_note(node, reason, detail);
     if (!was_up && node->address_next < node->address_count) {
         node_fail_requests(node);
-        node_connect(node); /* the name has another address */
+        node_connect(node); /* try the name's next address */
         return;
     }
     node_back_off(node);
@@ -76,13 +76,13 @@ static void node_failed(struct rl_node *node, int16_t reason, const char *detail
 
 /* -- The handshake -- */
 
-/* The answer to INFO is the one that is read as such: no other, and no sooner. */
+/* Only the answer to INFO is parsed as INFO: no other, and no earlier one. */
 static void node_expect(struct rl_node *node) {
     bool is_info = node->head == &node->steps[RL_STEP_INFO];
     rl_conn_expect_info(node->conn, is_info ? &node->info : NULL);
 }
 
-/* The steps from one on, all at once. */
+/* Sends the steps from this one on, all at once. */
 static void node_say(struct rl_node *node, enum rl_step from) {
     char wire[RL_COMMAND_WIRE_MAX];
     assert(node->head == NULL); /* see credentials.h */
@@ -112,7 +112,7 @@ static void node_connected(void *owner) {
     }
 }
 
-/* AUTH with newer credentials was answered; in a handshake it was the first that was said. */
+/* AUTH with newer credentials was answered; in a handshake it was the first command. */
 static void node_auth_answer(struct rl_node *node, const struct rl_answer *answer) {
     int16_t reason = rl_node_auth_answer(node, answer);
     if (node->state == RL_NODE_HANDSHAKE && reason != REDLOCK_ERR_NODE_PROTOCOL) {
@@ -120,11 +120,11 @@ static void node_auth_answer(struct rl_node *node, const struct rl_answer *answe
     }
 }
 
-/* The last answer of the handshake has come, and none was against it. */
+/* The handshake is complete: no answer has ruled the node out. */
 static void node_shaken(struct rl_node *node) {
     char detail[RL_DETAIL_MAX] = "";
     int16_t reason = 0;
-    assert(node->head == NULL); /* who is not up is sent nothing else */
+    assert(node->head == NULL); /* a node that is down is sent nothing else */
     if (node->options->handshake.wants_info) {
         assert(node->info.problem == NULL); /* PING is answered after INFO */
         reason = node->events->judge(node, &node->info, detail);
@@ -186,7 +186,7 @@ static void node_handshake_answer(struct rl_node *node, const struct rl_request 
 
 /* -- Requests and replies -- */
 
-/* The node has the script no more (SCRIPT FLUSH, or it keeps few): the same request, whole. */
+/* The node has lost the script (SCRIPT FLUSH, or it keeps few): sends the same request, whole. */
 static bool node_resend_whole(struct rl_node *node, struct rl_request *request) {
     assert(!request->whole_script && request->kind != RL_COMMAND_SET);
     RL_MARK(SCRIPT_FORGOTTEN);
@@ -194,8 +194,8 @@ static bool node_resend_whole(struct rl_node *node, struct rl_request *request) 
     return rl_node_resend(node, request);
 }
 
-/* It was judged when it was connected, and is a replica now, or loads other data: what it will have
- * when it is a primary again is not what it had. It must be judged again before it votes. */
+/* Whether the node has become a replica since it was judged, or is loading other data: when it is a
+ * primary again, its data will not be what it was. It must be judged again before it votes. */
 static bool node_has_changed(const struct rl_node *node, const struct rl_answer *answer) {
     return node->options->handshake.wants_info && answer->verdict == RL_ERROR &&
            (answer->reason == REDLOCK_ERR_NODE_READONLY ||
@@ -205,13 +205,13 @@ static bool node_has_changed(const struct rl_node *node, const struct rl_answer 
 static void node_reply(void *owner, const redisReply *reply) {
     struct rl_node *node = owner;
     struct rl_request *request = node->head;
-    assert(request != NULL); /* the guard lets no reply through that nobody waits for */
+    assert(request != NULL); /* the guard refuses an unsolicited reply */
     node->head = request->next;
     if (node->head == NULL) {
         node->tail = &node->head;
     }
     if (node->unwritten == request) {
-        node->unwritten = request->next; /* the socket takes no more than it was given before */
+        node->unwritten = request->next; /* the socket is full of earlier bytes */
     }
     node->waiting--;
     node->answers++;
@@ -329,7 +329,7 @@ static void node_connect(struct rl_node *node) {
             node->is_reached = false;
             rl_node_move(node, RL_NODE_CONNECTING);
             rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
-            node->events->dirty(node); /* there is something to be put off */
+            node->events->dirty(node); /* a wait may have to be put off */
             return;
         }
     }
@@ -341,7 +341,7 @@ static void node_resolved(void *owner, const struct rl_address *addresses, uint3
     struct rl_node *node = owner;
     rl_node_invariant(node);
     assert(node->state == RL_NODE_RESOLVING);
-    RL_REQUIRE(count <= RL_ADDRESSES_MAX); /* there is no more room */
+    RL_REQUIRE(count <= RL_ADDRESSES_MAX); /* there is no room for more */
     node->resolve = NULL;
     if (count == 0) {
         node_failed(node, REDLOCK_ERR_NODE_RESOLVE, error);
@@ -384,7 +384,7 @@ static void node_forget_name(struct rl_node *node) {
     }
 }
 
-/* Gives the connection or the look-up up. */
+/* Gives up the connection or the look-up. */
 static void node_drop(struct rl_node *node, int16_t reason, const char *detail) {
     if (node->conn != NULL) {
         rl_conn_close(node->conn);

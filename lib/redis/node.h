@@ -1,4 +1,4 @@
-/* One Redis node: kept connected, sent commands, its answers matched to them.
+/* One Redis node: keeps the connection, sends commands, and matches answers to them.
  *
  *     idle -> resolving -> connecting -> handshake -> up
  *               ^    \         \            |         |
@@ -9,19 +9,18 @@
  * Happy path: rl_node_start(), `up`, rl_node_send(), `answer` for each request.
  *
  * Failure modes: a node that does not resolve, connect or shake hands before connect_timeout; whose
- * connection breaks; that answers with what Redis does not say; that answers nothing for stall_ns;
- * or that leaves its oldest request without an answer for RL_NODE_LATE_STALLS times as long, even
- * if it answers something now and then. Each of these ends the connection: `down` comes if the node
- * was up, then every request that is out is answered with RL_UNANSWERED, and the node is connected
- * again after a pause that doubles up to a cap and is jittered.
+ * connection breaks; that sends an unexpected reply; that answers nothing for stall_ns; or that
+ * leaves its oldest request unanswered for RL_NODE_LATE_STALLS times as long, even if it answers
+ * something now and then. Each of these ends the connection: `down` comes if the node was up, then
+ * every outstanding request is answered with RL_UNANSWERED, and the node is reconnected after a
+ * pause that doubles up to a cap and is jittered.
  *
- * Can an answer reach the wrong request? Answers come in the order of the commands on one
+ * Can an answer reach the wrong request? No. Answers come in the order of the commands on one
  * connection. A request is appended to the list when rl_conn_send() succeeds, each reply takes one
- * from its front, and the list is emptied when the connection ends. A
- * request that its owner has given up stays in the list until then, so that its late reply is
- * matched to it and to no other.
+ * from its front, and the list is emptied when the connection ends. A request that its owner has
+ * given up stays in the list until then, so that its late reply is matched to it and to no other.
  *
- * Can an answer be missed? A request leaves the list in two places only, node_reply() and
+ * Can an answer be missed? No: a request leaves the list in two places only, node_reply() and
  * node_fail_requests(), and both call `answer` for it, or put it back.
  */
 #ifndef RL_REDIS_NODE_H
@@ -30,7 +29,7 @@
 #include "redis/node_data.h"
 #include "redis/node_state.h"
 
-/* url is copied; options, events and io outlive the node. seed: any number, different for each
+/* url is copied; options, events and io must outlive the node. seed: any number, different for each
  * node. */
 void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *url,
                   const struct rl_node_options *options, const struct rl_node_events *events,
@@ -38,12 +37,13 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
 
 void rl_node_start(struct rl_node *node);
 
-/* Sends a command that was formatted as wire[0..length), with wire[length] == 0. Returns 0, and
- * `answer` will come; or why it was not sent, and it will not. */
+/* Sends a command that was formatted as wire[0..length), with wire[length] == 0. Returns 0 if
+ * `answer` will come; or why the command was not sent, and no `answer` comes. */
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                      size_t length, uint64_t now_ns);
 
-/* It takes less than it is sent: what is not a release would be refused as busy. */
+/* Whether the node takes less than it is sent: any command but a release would be refused as
+ * busy. */
 bool rl_node_is_clogged(const struct rl_node *node);
 
 void rl_node_flush(struct rl_node *node);

@@ -13,7 +13,7 @@
 
 /* -- Sending -- */
 
-/* False: no memory, and nothing has changed. */
+/* Returns false if there is no memory: nothing has changed. */
 static bool node_auth_send(struct rl_node *node, bool is_live) {
     char wire[RL_COMMAND_WIRE_MAX];
     struct rl_auth *auth = &node->auth;
@@ -38,12 +38,12 @@ bool rl_node_auth_greet(struct rl_node *node) {
     if (!node->auth.offered.has_password || node->auth.is_skipped) {
         return false;
     }
-    return node_auth_send(node, false); /* without memory for it: those before */
+    return node_auth_send(node, false); /* without memory: the old ones */
 }
 
 void rl_node_auth_up(struct rl_node *node) {
     if (rl_auth_is_due(&node->auth)) {
-        node_auth_send(node, true); /* without memory for it: on the next connection */
+        node_auth_send(node, true); /* without memory: on the next connection */
     }
 }
 
@@ -63,7 +63,7 @@ bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credential
         node->pause_ns = 0;
         rl_node_set_deadline(node, rl_io_now_ns(node->io));
     } else if (node->state == RL_NODE_HANDSHAKE) {
-        node->pause_ns = 0; /* those before may be refused now: the next pause is the shortest */
+        node->pause_ns = 0; /* the old ones may be refused now: the next pause is the shortest */
     }
     return true;
 }
@@ -141,7 +141,7 @@ int16_t rl_node_auth_answer(struct rl_node *node, const struct rl_answer *answer
         node_auth_refused(node, reason, answer->text);
     }
     if (node->state == RL_NODE_UP) {
-        rl_node_auth_up(node); /* newer ones still */
+        rl_node_auth_up(node); /* send even newer ones */
     }
     return reason;
 }

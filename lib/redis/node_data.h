@@ -1,5 +1,4 @@
-/* What a node is made of: its states, requests, its owner's duties. Data alone: what is done with
- * it is in node.h. */
+/* The data of a node: states, requests, its owner's duties. The functions are in node.h. */
 #ifndef RL_REDIS_NODE_DATA_H
 #define RL_REDIS_NODE_DATA_H
 
@@ -14,11 +13,11 @@
 #include "redis/io.h"
 #include "redis/url.h"
 
-#define RL_NODE_REQUESTS_MAX 65536u /* without an answer; more are refused as busy */
+#define RL_NODE_REQUESTS_MAX 65536u /* unanswered; more are refused as busy */
 #define RL_NODE_LATE_STALLS 4
 
-/* What lies unsent for one node, since it takes less than it is sent, is bounded: a command that
- * finds more there is refused as busy. Releases may take the room that the others leave: half. */
+/* The limit of unsent bytes for one node, which takes less than it is sent: a command beyond it is
+ * refused as busy. Half of the room is left to releases. */
 #define RL_NODE_UNSENT_MAX (8u << 20) /* bytes */
 
 enum rl_node_state {
@@ -32,20 +31,21 @@ enum rl_node_state {
     RL_NODE_STATES
 };
 
-/* A command that was sent and is not answered yet. The memory is the caller's, until `answer`. */
+/* A command that was sent and is not answered yet. The caller provides the memory until
+ * `answer`. */
 struct rl_request {
     struct rl_request *next;
     uint64_t sent_ns;
-    uint64_t began_ns;   /* as sent_ns, and never put off: no earlier did it run */
-    uint64_t written_ns; /* when its bytes were given to the system; 0: they were not yet */
-    const struct rl_target *target; /* as long as the request is out */
-    const char *successor;          /* until it is written; NULL: none */
+    uint64_t began_ns;              /* as sent_ns, but never put off: it did not run earlier */
+    uint64_t written_ns;            /* when its bytes were given to the system; 0: not yet */
+    const struct rl_target *target; /* valid while the request is outstanding */
+    const char *successor;          /* valid until it is written; NULL: none */
     uint32_t ttl_ms;
     uint64_t counter;
     uint8_t kind;      /* enum rl_command_kind */
-    bool whole_script; /* rl_node_put_script() says */
-    bool sent_again;   /* in another form, behind what was sent since */
-    bool announces;    /* a release of what was held */
+    bool whole_script; /* set by rl_node_put_script() */
+    bool sent_again;   /* in another form, behind later commands */
+    bool announces;    /* a release of a held lock */
     uint8_t mode;      /* this and the next: as in struct rl_command */
     uint8_t which;
     bool converts;
@@ -68,14 +68,14 @@ struct rl_node;
 
 /* The owner's duties. In all of these the owner may send to this and to other nodes, and must not
  * close any.
- *   - `judge`: it says that it is this server (if INFO is read), and would be up now: 0, or why it
- *     must not be, and a human-readable detail;
- *   - `answer`: exactly once for each request; the request's memory is the owner's again;
+ *   - `judge`: the node has reported which server it is (if INFO is read), and is about to be up:
+ *     0, or why it must not be, and a human-readable detail;
+ *   - `answer`: exactly once for each request; the request's memory belongs to the owner again;
  *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
  *     behind all that was sent since;
- *   - `up`, `down`: the node can, cannot be sent to from now on;
- *   - `credentials`: it has accepted newer ones (0), or refuses them, and those before go on: why.
- *     Once, not at each connect;
+ *   - `up`, `down`: from now on the node can, or cannot, be sent to;
+ *   - `credentials`: the node has accepted newer ones (0), or refuses them (why), and the old ones
+ *     stay in use. Once, not at each connect;
  *   - `failed`: an attempt to connect ended without success (the owner counts it);
  *   - `deadline`: rl_node_deadline_ns() has changed;
  *   - `dirty`: call rl_node_flush() before the loop polls again. */
@@ -105,20 +105,20 @@ struct rl_node_options {
 /* native.h. The kinds are of enum rl_command_kind. */
 struct rl_native {
     struct rl_request trial;
-    uint8_t kind;    /* of a release of one key, on this connection */
+    uint8_t kind;    /* the command for a release of one key, on this connection */
     uint8_t offered; /* what is still to be tried there; RL_COMMAND_RELEASE: nothing */
-    uint8_t pause;   /* after a trial that ended with its connection: on so many connections */
-    uint8_t rest;    /* nothing is tried; how many of them are still to come */
+    uint8_t pause;   /* after a trial that ended with its connection: for how many connections */
+    uint8_t rest;    /* how many of these, on which nothing is tried, are still to come */
 };
 
 struct rl_node {
     const struct rl_node_options *options;
     const struct rl_node_events *events;
     struct rl_io *io;
-    struct rl_dialer *dialer; /* NULL: the world; its owner sets it before it starts */
+    struct rl_dialer *dialer; /* NULL: the world; the owner sets it before the start */
     struct rl_conn *conn;
     void *resolve;           /* a look-up of the world */
-    struct rl_request *head; /* without an answer, oldest first */
+    struct rl_request *head; /* unanswered, oldest first */
     struct rl_request **tail;
     struct rl_request *unwritten; /* of them, the first that was sent since the last flush */
     uint32_t waiting;             /* how many */
@@ -134,15 +134,15 @@ struct rl_node {
     uint64_t answers;
     uint64_t answers_seen;      /* when the stall deadline was set */
     uint8_t state;              /* enum rl_node_state */
-    bool is_reached;            /* connecting: what is missing is the handshake of TLS */
+    bool is_reached;            /* connecting: only the TLS handshake is missing */
     int16_t reason;             /* why it is not up; 0 if it is */
-    char detail[RL_DETAIL_MAX]; /* what the node or the system said last */
-    char hint[RL_DETAIL_MAX];   /* an error that the handshake overlooked: why it may end now */
+    char detail[RL_DETAIL_MAX]; /* the last message of the node or the system */
+    char hint[RL_DETAIL_MAX];   /* an error that the handshake ignored: it may be why it ends */
     struct rl_request steps[RL_STEPS];
     struct rl_native native; /* how it releases one key */
     uint32_t known;      /* a bit for each kind whose script was sent whole on this connection */
     struct rl_info info; /* of the handshake */
-    struct rl_url url;   /* with the credentials that it accepted last */
+    struct rl_url url;   /* with the credentials that the node accepted last */
     struct rl_request auth_request;
     struct rl_auth auth;    /* newer ones */
     uint64_t auth_again_ns; /* before then rl_node_offer_again() does nothing */

@@ -78,7 +78,7 @@ void rl_node_note_written(struct rl_node *node) {
 
 uint64_t rl_request_latency_ns(const struct rl_request *request, uint64_t now_ns) {
     const uint64_t since_ns = request->written_ns != 0 ? request->written_ns : request->sent_ns;
-    return now_ns > since_ns ? now_ns - since_ns : 0; /* a step's time may be a little older */
+    return now_ns > since_ns ? now_ns - since_ns : 0; /* a step's time may be slightly older */
 }
 
 void rl_node_move(struct rl_node *node, enum rl_node_state to) {

@@ -1,5 +1,5 @@
 /* See received.h. hiredis calls the functions below in the order of the bytes: the array first,
- * then its three elements with their index. What they return is only looked at for being NULL. */
+ * then its three elements with their index. Their return value is only compared with NULL. */
 #include "redis/received.h"
 
 #include <assert.h>
@@ -89,7 +89,7 @@ static void *guard_array(const redisReadTask *task, rl_reply_count count) {
     return flat ? heard : NULL;
 }
 
-/* Only as the third of a confirmation: how many channels the connection has. */
+/* Only allowed as the third element of a confirmation: the connection's number of channels. */
 static void *guard_integer(const redisReadTask *task, long long integer) {
     struct rl_received *heard = task->privdata;
     (void)integer;

@@ -1,14 +1,14 @@
-/* What a node may say on a connection that listens to channels.
+/* What a node may send on a connection that listens to channels.
  *
  * Happy path: a status for each command of the handshake, a confirmation for each SUBSCRIBE and
- * UNSUBSCRIBE of one channel, and in between the messages that others publish, each a flat array of
- * three. Each of them fills one slot of the connection, and nothing is allocated. A message's
- * payload is kept as it came, any bytes: anybody can publish.
+ * UNSUBSCRIBE of one channel, and in between the messages that other clients publish, each a flat
+ * array of three. Each fills one slot of the connection, and nothing is allocated. A message's
+ * payload is kept as it came, with any bytes: anybody can publish.
  *
- * Failure modes: everything else. The guard refuses an answer that nobody waits for, an array of
- * another length or with another first word, nesting, a channel's name or a payload that is longer
- * than ours can be, and every type of RESP3; hiredis then ends the connection in good order.
- * Whether a channel was asked for is the listener's question, not the guard's.
+ * Failure modes: everything else. The guard refuses an answer to no request, an array of another
+ * length or with another first word, nesting, a channel's name or a payload that is longer than
+ * ours, and every type of RESP3; hiredis then ends the connection cleanly. The listener, not the
+ * guard, checks whether a channel was requested.
  */
 #ifndef RL_REDIS_RECEIVED_H
 #define RL_REDIS_RECEIVED_H
@@ -32,9 +32,9 @@ enum rl_received_kind {
     RL_RECEIVED_MESSAGE
 };
 
-/* One per connection. Valid until the next one is heard. */
+/* One per connection. Valid until the next item arrives. */
 struct rl_received {
-    const uint32_t *waiting; /* commands without an answer; 0: only messages are acceptable */
+    const uint32_t *waiting; /* unanswered commands; 0: only messages are acceptable */
     enum rl_received_kind kind;
     redisReply reply; /* of a status or an error */
     char text[RL_REPLY_TEXT_MAX];
@@ -44,7 +44,8 @@ struct rl_received {
     char payload[RL_PAYLOAD_MAX];
 };
 
-/* Puts the guard into a reader, before the first byte is read. heard and *waiting outlive it. */
+/* Puts the guard into a reader, before the first byte is read. heard and *waiting must outlive
+ * it. */
 void rl_received_guard(redisReader *reader, struct rl_received *heard, const uint32_t *waiting);
 
 #endif

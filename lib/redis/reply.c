@@ -56,7 +56,7 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
 static void *guard_array(const redisReadTask *task, rl_reply_count count) {
     (void)task;
     (void)count;
-    return NULL; /* none of our commands is answered with one */
+    return NULL; /* no command of ours has such an answer */
 }
 
 static void *guard_integer(const redisReadTask *task, long long integer) {
@@ -68,7 +68,7 @@ static void *guard_integer(const redisReadTask *task, long long integer) {
 }
 
 static void *guard_nil(const redisReadTask *task) {
-    /* "$-1" alone: "*-1" and RESP3's are nils too, but no answer to a command of ours */
+    /* only "$-1": "*-1" and RESP3's are nils, too, but no answer to a command of ours */
     return task->type == REDIS_REPLY_STRING ? guard_slot(task, REDIS_REPLY_NIL) : NULL;
 }
 
@@ -168,10 +168,10 @@ static int16_t wrapped_reason(const char *text) {
     return REDLOCK_ERR_NODE_ERROR;
 }
 
-/* Allowed to run scripts, but not what is in them. Redis up to 7.0: "ERR The user executing the
- * script can't run this command or subcommand script: ...", in 6 wrapped as above; since 7.2, and
- * Valkey: "ERR ACL failure in script: User x has no permissions to run the 'get' command ...". None
- * has the word NOPERM. */
+/* Whether the user may run scripts, but not the commands in them. Redis up to 7.0: "ERR The user
+ * executing the script can't run this command or subcommand script: ...", in 6 wrapped as above;
+ * since 7.2, and Valkey: "ERR ACL failure in script: User x has no permissions to run the 'get'
+ * command ...". None has the word NOPERM. */
 static bool is_script_denied(const char *text) {
     return strstr(text, "user executing the script can't") != NULL ||
            strstr(text, "ACL failure in script") != NULL;
@@ -187,7 +187,7 @@ int16_t rl_reply_reason(const char *text) {
         return REDLOCK_ERR_NODE_BUSY;
     }
     if (strncmp(text, "ERR Key should be of string type", 32) == 0) {
-        return REDLOCK_ERR_NODE_WRONGTYPE; /* DELEX's words for it */
+        return REDLOCK_ERR_NODE_WRONGTYPE; /* DELEX words it so */
     }
     if (is_script_denied(text)) {
         return REDLOCK_ERR_NODE_PERMISSION;
@@ -215,7 +215,7 @@ static struct rl_answer judge_error(enum rl_command_kind kind, const char *text)
     }
     int16_t reason = rl_reply_reason(text);
     if (rl_command_releases(kind) && reason == REDLOCK_ERR_NODE_WRONGTYPE) {
-        return answer(RL_NO, 0, ""); /* what is under the key cannot be ours */
+        return answer(RL_NO, 0, ""); /* the content of the key cannot be ours */
     }
     return answer(RL_ERROR, reason, text);
 }
@@ -240,7 +240,7 @@ static struct rl_answer judge_string(enum rl_command_kind kind, const redisReply
         return judged;
     }
     if (reply->len >= RL_REPLY_TEXT_MAX) {
-        return no_answer(); /* only its beginning was kept */
+        return no_answer(); /* the text was cut */
     }
     if (kind == RL_COMMAND_READ) {
         return rl_holder_reply_parse(reply->str, &ignored) ? judged : no_answer();

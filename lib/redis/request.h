@@ -1,4 +1,4 @@
-/* A request as bytes: when it is sent; and again, whole, where its script was forgotten. */
+/* Formats a request: when it is sent, and again, whole, if the node has forgotten its script. */
 #ifndef RL_REDIS_REQUEST_H
 #define RL_REDIS_REQUEST_H
 

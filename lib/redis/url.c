@@ -4,10 +4,9 @@
  * parse_tcp() or parse_unix(). Each part has one function that reads a span of the text and fills
  * its field.
  *
- * Failure modes: the first part that is wrong ends it. Its function leaves the part's name and the
- * reason in the parser and returns false; report() puts them behind the URL. Reasons are constants:
- * nothing of the text reaches a message but through rl_url_show(), the one place that keeps
- * passwords out. */
+ * Failure modes: the first wrong part ends the parsing. Its function leaves the part's name and the
+ * reason in the parser and returns false; report() puts them after the URL. Reasons are constants:
+ * the text reaches a message only through rl_url_show(), the one place that keeps passwords out. */
 #include "redis/url.h"
 
 #include <arpa/inet.h>

@@ -22,8 +22,8 @@
  *     rediss://, are refused.
  *
  * Failure: one sentence that names the part, the reason and what to write instead. It shows the URL
- * with everything that could be a password replaced by ***, also where the URL is so broken that
- * only a guess can say.
+ * with everything that could be a password replaced by ***, even if the URL is so broken that this
+ * is a guess.
  *
  * Thread rules: pure functions. */
 #ifndef RL_REDIS_URL_H
@@ -57,16 +57,16 @@ struct rl_url {
     bool is_tls;                                     /* TCP */
 };
 
-/* Takes text apart into *url.
+/* Parses text into *url.
  *
- * text: any string, or NULL. url: not NULL; all zero after an error, so that no password stays
- * behind. error: receives the sentence of a failure, cut to error_size, or "" on success; may be
- * NULL if error_size is 0. REDLOCK_MESSAGE_MAX bytes are always enough.
+ * text: any string, or NULL. url: not NULL; all zero after an error, so that no password remains.
+ * error: receives the sentence of a failure, cut to error_size, or "" on success; may be NULL if
+ * error_size is 0. REDLOCK_MESSAGE_MAX bytes are always enough.
  *
- * Returns 0 or REDLOCK_ERR_URL. Whether the library can do TLS is not looked at here. */
+ * Returns 0 or REDLOCK_ERR_URL. It does not check whether the library supports TLS. */
 int rl_url_parse(const char *text, struct rl_url *url, char *error, size_t error_size);
 
-/* The same, and what the URL says of TLS; nothing, if it is not a rediss:// one. */
+/* The same, with the URL's TLS settings; none, if it is not a rediss:// URL. */
 int rl_url_parse_tls(const char *text, struct rl_url *url, struct rl_url_tls *tls, char *error,
                      size_t error_size);
 

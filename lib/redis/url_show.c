@@ -1,10 +1,10 @@
 /* A URL without its password, for messages.
  *
- * Happy path: secret_of() finds the span that may be a password; what is before and behind it is
+ * Happy path: secret_of() finds the span that may be a password; the text before and after it is
  * copied, the span itself is not.
  *
- * Failure modes: a broken URL has no certain password, so the guess errs towards hiding: where an
- * '@' is, no other '@' than the last can be trusted to end the password, and without an '@',
+ * Failure modes: the password in a broken URL is uncertain, so the guess errs towards hiding: if
+ * there is an '@', only the last one can be trusted to end the password; without an '@',
  * "redis://user:secret" has lost its "@host". */
 #include "redis/url_show.h"
 
@@ -20,7 +20,7 @@ struct shown {
     size_t used; /* below size */
 };
 
-/* Where the first of the characters of set is found from begin on, or end. */
+/* The position of the first of the characters of set from begin on, or end. */
 static const char *find_any(const char *begin, const char *end, const char *set) {
     assert(begin <= end);
     assert(set[0] != '\0');
@@ -30,7 +30,7 @@ static const char *find_any(const char *begin, const char *end, const char *set)
     return begin;
 }
 
-/* Where what follows the scheme begins; text itself if it has none. */
+/* Where the text after the scheme begins; text itself if it has no scheme. */
 static const char *skip_scheme(const char *text, const char *end) {
     const char *scheme_end = find_any(text, end, ":/?#@");
     assert(scheme_end <= end);

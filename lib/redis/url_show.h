@@ -8,11 +8,11 @@
 #define RL_URL_SHOWN_MAX 160 /* bytes that are enough for a message, the zero included */
 
 /* Writes text to out with everything that may be a password replaced by ***:
- *   - if there is an '@': what stands between the first ':' behind the scheme (or the beginning, if
+ *   - if there is an '@': everything between the first ':' behind the scheme (or the beginning, if
  *     there is no ':') and the last '@'
- *   - if there is none: what stands in the place of the port, unless it looks like a port
- *   - what follows '?' or '#', since nobody knows what it is
- * A byte that is not printable becomes '?'. What does not fit ends in "...".
+ *   - if there is none: the text in the place of the port, unless it looks like a port
+ *   - everything after '?' or '#', since its meaning is unknown
+ * A byte that is not printable becomes '?'. A text that does not fit ends in "...".
  *
  * text: a string. out: receives at most size bytes, its zero included; size is 8 or more. */
 void rl_url_show(const char *text, char *out, size_t size);

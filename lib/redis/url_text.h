@@ -1,7 +1,6 @@
-/* What a URL is read with: spans of its text, and the first failure.
+/* Tools to parse a URL: spans of its text, and the first failure.
  *
- * A span never reaches behind the text that it is a part of, which ends in a zero. Pure
- * functions. */
+ * A span never extends beyond its text, which ends in a zero. Pure functions. */
 #ifndef RL_REDIS_URL_TEXT_H
 #define RL_REDIS_URL_TEXT_H
 
@@ -27,7 +26,7 @@ bool rl_url_is_digit(char c);
 bool rl_url_is_alnum(char c);
 char rl_url_lower(char c);
 
-/* -1: it is no hex digit. */
+/* -1: not a hex digit. */
 int rl_url_hex_value(char c);
 
 size_t rl_span_length(struct rl_span s);
@@ -44,7 +43,7 @@ bool rl_span_is(struct rl_span s, const char *word);
 /* Reads all of s as a number up to max. False if it is empty, not digits only, or more. */
 bool rl_span_number(struct rl_span s, uint32_t max, uint32_t *number);
 
-/* Remembers the first failure, in constants: nothing of the text. Returns false, so that a check
+/* Remembers the first failure, as constants: nothing of the text. Returns false, so that a check
  * can end with it. */
 bool rl_url_bad(struct rl_url_parser *p, const char *part, const char *why);
 

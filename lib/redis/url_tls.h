@@ -1,4 +1,5 @@
-/* What a rediss:// URL may say of TLS, for its node alone: it wins over the client's options.
+/* The TLS settings of a rediss:// URL, for its node alone: they take precedence over the client's
+ * options.
  *
  *     rediss://host?tls_ca=/etc/ssl/redis.pem&tls_server_name=redis.example
  *
@@ -17,12 +18,12 @@
 #define RL_URL_TLS_PATH_MAX 1023
 #define RL_URL_TLS_NAME_MAX 255
 
-struct rl_url_tls { /* "": it does not say */
+struct rl_url_tls { /* "": not set */
     char ca[RL_URL_TLS_PATH_MAX + 1];
     char cert[RL_URL_TLS_PATH_MAX + 1];
     char key[RL_URL_TLS_PATH_MAX + 1];
     char server_name[RL_URL_TLS_NAME_MAX + 1];
-    bool has_insecure; /* it says whether */
+    bool has_insecure; /* insecure is set */
     bool insecure;
 };
 

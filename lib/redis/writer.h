@@ -1,8 +1,8 @@
 /* RESP for a command, written into a buffer of a fixed size.
  *
- * Inline: all that a lock sends is written here, five small pieces for each argument.
+ * Inline: every command of a lock is written here, five small pieces for each argument.
  *
- * Failure mode: what does not fit sets `overflow`, and nothing more of it is written.
+ * Failure mode: a piece that does not fit sets `overflow`, and nothing more is written.
  */
 #ifndef RL_REDIS_WRITER_H
 #define RL_REDIS_WRITER_H
@@ -15,7 +15,7 @@
 
 struct rl_writer {
     char *at;
-    size_t left; /* more than what is written: a zero follows */
+    size_t left; /* always more than what is written: a zero follows */
     bool overflow;
 };
 
