@@ -1,4 +1,4 @@
-/* How a call of any thread gets to the loop thread and back: see state.h. */
+/* How a call from any thread reaches the loop thread, and its answer the caller: see state.h. */
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 void rl_blocking_ref(redlock_blocking *blocking) {
     uint32_t before = atomic_fetch_add_explicit(&blocking->references, 1, memory_order_relaxed);
-    RL_REQUIRE(before > 0); /* what goes cannot be kept */
+    RL_REQUIRE(before > 0); /* a client that is being freed cannot be kept */
     (void)before;
 }
 
@@ -27,7 +27,7 @@ void rl_blocking_unref(redlock_blocking *blocking) {
     assert(blocking->first == NULL && blocking->first_answer == NULL);
     assert(blocking->mutexes == NULL); /* each has a reference until it is freed */
     redlock_allocator memory = blocking->memory;
-    int cancel_state; /* to close a descriptor is a cancellation point */
+    int cancel_state; /* closing a descriptor is a cancellation point */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     pthread_mutex_destroy(&blocking->gate);
     pthread_cond_destroy(&blocking->changed);
@@ -46,13 +46,13 @@ int rl_ask_check(const redlock_blocking *blocking) {
     return rl_loop_thread_is_self(blocking->thread) ? REDLOCK_ERR_WRONG_THREAD : 0;
 }
 
-/* What is to be done once the gate is open. */
+/* What to do once the gate is open. */
 enum next { REST, WAKE, CALL, DRIVE };
 
 /* With the gate closed. */
 static enum next put(redlock_blocking *blocking, struct rl_ask *ask, bool can_drive) {
     bool was_asleep = blocking->is_asleep;
-    assert(!blocking->is_down); /* nobody would take it */
+    assert(!blocking->is_down); /* no thread would take it */
     assert((blocking->first == NULL) == (blocking->last == NULL));
     ask->blocking = blocking;
     ask->next = NULL;
@@ -63,7 +63,7 @@ static enum next put(redlock_blocking *blocking, struct rl_ask *ask, bool can_dr
     }
     blocking->last = ask;
     blocking->sent++;
-    blocking->is_asleep = false; /* others need not wake it, too */
+    blocking->is_asleep = false; /* other callers need not wake it, too */
     if (blocking->wheel == RL_WHEEL_FREE) {
         blocking->wheel = can_drive ? RL_WHEEL_CALLER : RL_WHEEL_THREAD;
         return can_drive ? DRIVE : CALL;
@@ -71,7 +71,8 @@ static enum next put(redlock_blocking *blocking, struct rl_ask *ask, bool can_dr
     return was_asleep ? WAKE : REST;
 }
 
-/* The caller's reference keeps all that is used here; he who closes the client has one, too. */
+/* The caller's reference keeps everything that is used here; the closer of the client has one,
+ * too. */
 static void go_on(redlock_blocking *blocking, const struct rl_ask *ask, enum next next) {
     if (next == WAKE) {
         rl_loop_thread_wake(blocking->thread);
@@ -95,7 +96,7 @@ static int send_and_wait(redlock_blocking *blocking, struct rl_ask *ask) {
     }
     go_on(blocking, ask, next);
     while (sem_wait(&ask->answered) != 0) {
-        assert(errno == EINTR); /* a handler of the program's */
+        assert(errno == EINTR); /* a signal handler of the program */
     }
     assert(ask->is_done);
     return ask->status;

@@ -1,15 +1,15 @@
-/* How a call of any thread gets to the loop thread and back: see state.h. */
+/* How a call from any thread reaches the loop thread, and its answer the caller: see state.h. */
 #ifndef RL_BLOCKING_ASK_H
 #define RL_BLOCKING_ASK_H
 
 #include "blocking/state.h"
 
-/* Sends an ask and waits for the answer. Returns it, or CLOSED, FORKED, WRONG_THREAD or SYSTEM, and
- * nothing was asked. */
+/* Sends an ask and waits for the answer. Returns the answer, or CLOSED, FORKED, WRONG_THREAD or
+ * SYSTEM if nothing was asked. */
 int rl_ask_send(redlock_blocking *blocking, struct rl_ask *ask);
-/* The last ask of the client: refused if there was one. Does not wait. */
+/* Sends the client's last ask: refused if one was sent before. Does not wait. */
 int rl_ask_send_last(redlock_blocking *blocking, struct rl_ask *ask);
-/* Whether this call could be made at all: 0, FORKED or WRONG_THREAD. */
+/* Whether this call is possible at all: 0, FORKED or WRONG_THREAD. */
 int rl_ask_check(const redlock_blocking *blocking);
 
 void rl_blocking_ref(redlock_blocking *blocking);

@@ -1,15 +1,15 @@
-/* A client with a loop thread of its own: opening, closing, and what is asked of it as a whole.
+/* A client with its own loop thread: opening, closing, and calls on the client as a whole.
  *
  * Opening: everything that can fail on this side is made first, then the thread, which opens the
- * asynchronous client on its loop. The opener waits for the thread's word; if it is an error the
- * thread has already cleaned its loop and is joined.
+ * asynchronous client on its loop. The opener waits for the thread's result; if that is an error,
+ * the thread has already cleaned up its loop and is joined.
  *
- * Closing: the last ask closes the asynchronous client, which ends what is under way; when that has
- * gone (on_close) the wake-up handle is closed, the loop has nothing left and ends, the thread says
- * that it is down and ends too, and the closer joins it.
+ * Closing: the last ask closes the asynchronous client, which ends all pending operations; when the
+ * client is closed (on_close) the wake-up handle is closed, the loop has nothing left and ends, the
+ * thread reports that it is down and ends, too, and the closer joins it.
  *
- * Failure modes: no memory, thread or pipe: an error, nothing is left. No quorum: an error with a
- * client that goes on trying. In a child after fork(): nothing is touched.
+ * Failure modes: no memory, thread or pipe: an error, nothing is left. No quorum: an error, with a
+ * client that keeps trying. In a child after fork(): nothing is touched.
  */
 
 #include <assert.h>
@@ -44,7 +44,7 @@ static void tell_opener(redlock_blocking *blocking, int status) {
 static void open_cb(redlock_client *client, int status, void *data) {
     redlock_blocking *blocking = data;
     assert(client == blocking->client && blocking->options != NULL); /* the opener waits */
-    assert(status != REDLOCK_ERR_CANCELED); /* nobody else can close it yet */
+    assert(status != REDLOCK_ERR_CANCELED); /* no other thread can close it yet */
     if (status != 0) {
         redlock_client_message(client, blocking->options->error, blocking->options->error_size);
     }
@@ -55,7 +55,7 @@ static bool begin(void *owner, struct uv_loop_s *loop) {
     redlock_blocking *blocking = owner;
     rl_wheel_take(blocking);
     int status = redlock_client_open(&blocking->client, loop, blocking->options, open_cb, blocking);
-    assert((status == 0) == (blocking->client != NULL)); /* which wait_until_open() goes by */
+    assert((status == 0) == (blocking->client != NULL)); /* wait_until_open() relies on it */
     blocking->begin_status = status;
     return status == 0;
 }
@@ -99,7 +99,7 @@ static const struct rl_loop_thread_events thread_events = {
 
 static const char no_memory[] = "out of memory";
 
-/* NULL, or a sentence; nothing is left then. */
+/* Returns NULL, or a sentence; in that case nothing is left. */
 static const char *make_parts(redlock_blocking *blocking) {
     const char *error = NULL;
     pthread_condattr_t clock;
@@ -137,9 +137,9 @@ static int wait_until_open(redlock_blocking *blocking) {
     }
     int status = blocking->open_status;
     assert(blocking->options ==
-           NULL); /* the loop thread has done with them: they are the opener's */
+           NULL); /* the loop thread no longer uses them: they are the opener's */
     rl_gate_open(blocking);
-    if (blocking->client == NULL) { /* there is none: the thread ends */
+    if (blocking->client == NULL) { /* no client: the thread ends */
         rl_loop_thread_join(blocking->thread);
     }
     pthread_setcancelstate(cancel_state, NULL);
@@ -204,7 +204,7 @@ static void close_cb(redlock_client *client, int status, void *data) {
     rl_loop_thread_stop(blocking->thread);
 }
 
-/* Nobody waits for this ask: the closer joins the thread. */
+/* No caller waits for this ask: the closer joins the thread. */
 static void run_close(struct rl_ask *ask) {
     redlock_blocking *blocking = ask->blocking;
     assert(blocking->first == NULL); /* it is the last of the list that was taken */
@@ -224,7 +224,7 @@ int redlock_blocking_close(redlock_blocking *blocking) {
     if (status != 0) {
         return status;
     }
-    int cancel_state; /* the wake-up would be a cancellation point, and the ask is on this stack */
+    int cancel_state; /* the wake-up is a cancellation point, and the ask is on this stack */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     status = rl_ask_send_last(blocking, &ask);
     if (status == 0) {
@@ -236,7 +236,7 @@ int redlock_blocking_close(redlock_blocking *blocking) {
     return status;
 }
 
-/* -- Looking -- */
+/* -- Reading -- */
 
 static void run_stats(struct rl_ask *ask) {
     rl_ask_answer(ask, redlock_client_stats(ask->blocking->client, ask->stats));

@@ -1,5 +1,5 @@
-/* New credentials, from any thread: an ask that carries the caller's own strings, so that there is
- * no further copy of a password here. */
+/* New credentials, from any thread: an ask that carries the caller's own strings, so that no
+ * further copy of a password exists here. */
 #include "blocking/credentials.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* An ask for other credentials; the strings are the caller's, who waits. */
+/* An ask to set credentials; the strings belong to the caller, which waits. */
 #ifndef RL_BLOCKING_CREDENTIALS_H
 #define RL_BLOCKING_CREDENTIALS_H
 

@@ -1,21 +1,21 @@
-/* Who runs the client's loop, and when another one does.
+/* Which thread runs the client's loop, and when it changes.
  *
- * Happy path: one thread locks and unlocks. To be woken, and to wake its caller, costs the loop
- * thread more than all the rest of a lock, so it leaves the loop after ALONE_MIN (wheel.c) asks
- * that came one by one; from then on each caller runs the loop himself while he waits, and leaves
- * it with his answer. If nobody has come for a moment (RL_REST_MS), or a timer is due, the loop
- * thread takes the loop back. It gets it at once when a caller leaves while others wait, and keeps
- * it then.
+ * Happy path: one thread locks and unlocks. Being woken, and waking its caller, costs the loop
+ * thread more than the rest of a lock, so it leaves the loop after ALONE_MIN (wheel.c) asks that
+ * came one by one; from then on each caller runs the loop itself while it waits, and leaves it with
+ * its answer. If no caller has come for RL_REST_MS, or a timer is due, the loop thread takes the
+ * loop back. If a caller leaves while others wait, the loop thread gets the loop at once, and keeps
+ * it.
  *
- * Failure modes: an answer that takes longer than STINT_MS, and a client that is closing, are the
- * loop thread's. So is everything of a client in which code of the program may run (on_lost, a
- * trace hook, an allocator), which was promised that thread, and a call on a small stack.
+ * Failure modes: the loop thread takes over an answer that takes longer than STINT_MS, and a client
+ * that is closing. It also runs everything of a client in which code of the program may run
+ * (on_lost, a trace hook, an allocator), as promised for such code, and a call on a small stack.
  *
- * What is late if nobody runs the loop for RL_REST_MS? Nothing that a caller waits for, who would
- * run it. Timers are not: due_ns says when the first one is, and the loop thread takes the loop
- * for it. (No test shows that: each who leaves the loop free has seen no timer due within
- * RL_REST_MS, so without due_ns one would be late by no more than that.) Bytes that arrive
- * meanwhile are read before a deadline of theirs is looked at (heard_ns() of base/world.h).
+ * What is late if no thread runs the loop for RL_REST_MS? Nothing that a caller waits for, since
+ * that caller would run it. Nor are timers: due_ns says when the first one is due, and the loop
+ * thread takes the loop for it. (No test shows that: a thread that leaves the loop free has seen no
+ * timer due within RL_REST_MS, so without due_ns a timer would be late by no more than that.) Bytes
+ * that arrive meanwhile are read before their deadline is checked (heard_ns() of base/world.h).
  */
 #include "blocking/drive.h"
 
@@ -28,13 +28,14 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define STINT_MS 5
-/* For the whole library, and libuv: 12 KB are the events of one wait, and a handshake by TLS needs
+/* For the whole library, and libuv: the events of one wait take 12 KB, and a TLS handshake needs
  * some 30. */
 #define STACK_ROOM ((size_t)128 * 1024)
 
 /* -- A caller -- */
 
-/* What its last turn has left to do at once is done first: commands may be waiting to be sent. */
+/* Work that the last turn has left to be done at once is done first: commands may be waiting to be
+ * sent. */
 static int finish(redlock_blocking *blocking) {
     int timeout_ms = rl_loop_thread_timeout_ms(blocking->thread);
     if (timeout_ms == 0) {
@@ -53,8 +54,8 @@ static void decline(redlock_blocking *blocking) {
     rl_wheel_call(blocking);
 }
 
-/* Where the stack is, the system is asked only now: a thread that must not make system calls of
- * its own can keep the wheel from being free (blocking.h). */
+/* The system is asked for the bounds of the stack only now: a thread that must not make system
+ * calls can keep the wheel from being free (blocking.h). */
 void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask) {
     if (!rl_stack_has_room(STACK_ROOM)) {
         decline(blocking);
@@ -112,5 +113,5 @@ void rl_drive_rest(redlock_blocking *blocking) {
         rl_wheel_take(blocking);
     }
     rl_gate_open(blocking);
-    rl_ask_after_wait(blocking); /* what was put into the list for it */
+    rl_ask_after_wait(blocking); /* runs what was put into the list for it */
 }

@@ -4,10 +4,10 @@
 
 #include "blocking/state.h"
 
-/* Caller, who has set wheel to RL_WHEEL_CALLER: runs the loop until the ask is answered, or for a
- * moment. */
+/* For a caller that has set wheel to RL_WHEEL_CALLER: runs the loop until the ask is answered, or
+ * for a moment. */
 void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask);
-/* The loop thread, out of its loop: returns when it has the wheel again. */
+/* For the loop thread, outside its loop: returns when it has the wheel again. */
 void rl_drive_rest(redlock_blocking *blocking);
 
 #endif

@@ -1,4 +1,5 @@
-/* The gate: the one lock between callers and the loop thread. What is behind it says state.h. */
+/* The gate: the one lock between callers and the loop thread. state.h says what it protects.
+ * "Closed" means locked. */
 #ifndef RL_BLOCKING_GATE_H
 #define RL_BLOCKING_GATE_H
 
@@ -23,14 +24,14 @@ static inline void rl_gate_open(redlock_blocking *blocking) {
     (void)error;
 }
 
-/* Closed before and after, open meanwhile. */
+/* The gate is closed before and after, and open meanwhile. */
 static inline void rl_gate_wait(redlock_blocking *blocking, pthread_cond_t *condition) {
     int error = pthread_cond_wait(condition, &blocking->gate);
     assert(error == 0);
     (void)error;
 }
 
-/* As rl_gate_wait(), until that time of CLOCK_MONOTONIC at most. False: it is over. */
+/* As rl_gate_wait(), until that time of CLOCK_MONOTONIC at most. False: that time has passed. */
 static inline bool rl_gate_wait_until(redlock_blocking *blocking, pthread_cond_t *condition,
                                       uint64_t until_ns) {
     const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),

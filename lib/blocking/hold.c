@@ -1,23 +1,23 @@
-/* What is done in the loop for a mutex: lock objects of the asynchronous API, one for each owner
- * that wants the mutex, holds it, or has lost it and not unlocked it.
+/* The loop's side of a mutex: lock objects of the asynchronous API, one for each owner that wants
+ * the mutex, holds it, or has lost it and not unlocked it.
  *
- * Happy path: lock takes a lock object that is unused and submits an acquire for the owner; its
- * callback publishes the validity and answers the caller; unlock takes the validity back, submits
- * the release, and its callback answers.
+ * Happy path: lock takes an unused lock object and submits an acquire for the owner; its callback
+ * publishes the validity and answers the caller; unlock withdraws the validity and submits the
+ * release, whose callback answers.
  *
- * Failure modes: the owner has locked already (counted here, no node is asked); it reads and would
- * write (refused, it would wait for itself); another one holds it (the asynchronous API keeps the
- * line); the hold is lost (on_lost publishes that at once, and every unlock that is still to come
- * says so); the client is closed (the callbacks come as cancelled).
+ * Failure modes: the owner has locked already (counted here, no node is asked); it reads and wants
+ * to write (refused: it would wait for itself); another owner holds it (the asynchronous API keeps
+ * the line); the hold is lost (on_lost publishes that at once, and every later unlock reports it);
+ * the client is closed (the callbacks report cancellation).
  *
- * In which mode it is held is the lock object's to say: a downgrade or an upgrade changes it there,
- * and nothing here.
+ * The lock object keeps the mode of the hold: a downgrade or an upgrade changes it there, and
+ * nothing here.
  *
- * Can two owners see that they hold it, and not both as readers? A hold's validity is set only when
- * the asynchronous API has reported an acquire, an extension or a renewal of this owner, and is
- * taken back before the release is submitted, when it is lost, and before the client is closed;
- * that API reports a loss before any later success. rl_valid_publish() asserts that no other
- * writer's stands.
+ * Can two owners see themselves as holders, other than as readers? No. A hold's validity is set
+ * only when the asynchronous API has reported an acquire, an extension or a renewal of this owner,
+ * and is withdrawn before the release is submitted, when the hold is lost, and before the client is
+ * closed; that API reports a loss before any later success. rl_valid_publish() asserts that no
+ * other writer's validity stands.
  */
 #include <assert.h>
 
@@ -35,11 +35,11 @@
 
 static void publish(struct rl_hold *hold) {
     assert(hold->depth > 0 && !hold->is_lost);
-    assert(!hold->is_unlocking); /* validity is taken back before the release */
+    assert(!hold->is_unlocking); /* validity is withdrawn before the release */
     rl_valid_publish(hold, redlock_lock_valid_until_ns(hold->lock));
 }
 
-/* What this owner has to do with the mutex, or NULL. */
+/* This owner's hold of the mutex, in any state, or NULL. */
 static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
     struct rl_hold *hold = mutex->holds;
     while (hold != NULL && (hold->owner != owner || (hold->depth == 0 && hold->ask == NULL))) {
@@ -48,7 +48,7 @@ static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
     return hold;
 }
 
-/* What one extends, or shortens, all mutexes that share the hold show. */
+/* Publishes an extension, or a shortening, in all mutexes that share the hold. */
 static void publish_shared(const redlock_blocking *blocking, uint64_t owner) {
     for (const redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
         struct rl_hold *hold = hold_of(mutex, owner);
@@ -63,7 +63,8 @@ static void say_as(redlock_mutex *mutex, const redlock_lock *lock) {
     rl_mutex_say(mutex, redlock_lock_message(lock, sentence, sizeof sentence));
 }
 
-/* The answer, and for a failure the sentence; lock: whose message it is, or NULL for the status's.
+/* Answers, with a sentence for a failure; lock: the source of the message, or NULL for the
+ * status's.
  */
 static void answer(struct rl_ask *ask, redlock_lock *lock, int status) {
     if (status != 0 && lock != NULL) {
@@ -94,7 +95,7 @@ static void lost_cb(redlock_lock *lock, int status, void *data) {
         assert(mutex->lost == NULL);
         assert(rl_loop_thread_is_self(mutex->blocking->thread)); /* as promised: see drive.c */
         mutex->lost = hold;
-        rl_ask_tell(mutex->blocking); /* who was answered does not wait for the program's code */
+        rl_ask_tell(mutex->blocking); /* answered callers do not wait for the program's code */
         mutex->options.on_lost(mutex, status, mutex->options.lost_data);
         mutex->lost = NULL;
     }
@@ -142,7 +143,7 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
 static void released_cb(redlock_lock *lock, int status, void *data) {
     struct rl_hold *hold = data;
     assert(hold->depth == 0 && hold->is_unlocking);
-    assert(atomic_load(&hold->valid.owner) == 0); /* forgotten before the release */
+    assert(atomic_load(&hold->valid.owner) == 0); /* cleared before the release */
     hold->is_unlocking = hold->is_lost = false;
     answer(take_ask(hold), lock, status);
 }
@@ -153,12 +154,12 @@ static void extended_cb(redlock_lock *lock, int status, void *data) {
     assert(ask != NULL);
     assert(ask->mutex == hold->mutex); /* the hold may have another owner by now */
     hold->extend = NULL;
-    if (status == 0 && hold->fence != redlock_lock_fence(lock)) { /* an upgrade has its own */
+    if (status == 0 && hold->fence != redlock_lock_fence(lock)) { /* an upgrade changes it */
         rl_gate_close(hold->mutex->blocking);
         hold->fence = redlock_lock_fence(lock);
         rl_gate_open(hold->mutex->blocking);
     }
-    if (status == 0) { /* by now others may be all that use the hold */
+    if (status == 0) { /* by now only others may use the hold */
         publish_shared(hold->mutex->blocking, hold->owner);
     }
     answer(ask, lock, status);
@@ -181,8 +182,8 @@ static bool is_held(const redlock_mutex *mutex) {
 
 /* -- Lock -- */
 
-/* How much of the timeout is left; the loop may have been busy. Not 0 unless it was: that is
- * one attempt, with other statuses. */
+/* How much of the timeout is left; the loop may have been busy. 0 only if the timeout was 0: that
+ * means one attempt, with other statuses. */
 static int64_t left_ms(const struct rl_ask *ask) {
     int64_t spent_ms = (int64_t)((redlock_now_ns() - ask->asked_ns) / 1000000);
     assert(spent_ms >= 0);
@@ -195,7 +196,7 @@ static int64_t left_ms(const struct rl_ask *ask) {
 static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
     assert(hold->mutex == ask->mutex && ask->owner != 0);
     assert(hold->made == ask->mode);
-    assert(atomic_load(&hold->valid.owner) == 0); /* forgotten by the last one */
+    assert(atomic_load(&hold->valid.owner) == 0); /* cleared by the last owner */
     redlock_acquire_options options;
     rl_hold_options(&hold->mutex->options, &options);
     options.wait_ms = left_ms(ask);
@@ -216,7 +217,7 @@ static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
 
 #define IN_ANOTHER_THREAD "in use: the owner is locking or unlocking it in another thread"
 
-/* The owner has it, or is in the middle of something with it. */
+/* The owner holds it, or has a pending call on it. */
 static void lock_again(struct rl_hold *hold, struct rl_ask *ask) {
     assert(hold->mutex == ask->mutex);
     assert(hold->depth > 0 || hold->ask != NULL);
@@ -250,7 +251,7 @@ void rl_hold_lock(struct rl_ask *ask) {
         return;
     }
     /* An unused lock object may still carry the hold of other mutexes of its last owner:
-     * it is busy then, and another one does. */
+     * it is busy then, and another one is used. */
     int status = REDLOCK_ERR_BUSY;
     for (hold = mutex->holds; hold != NULL && status == REDLOCK_ERR_BUSY; hold = hold->next) {
         if (is_free(hold) && hold->made == ask->mode) {
@@ -282,7 +283,7 @@ static int not_his(const redlock_mutex *mutex) {
     return is_held(mutex) ? REDLOCK_ERR_NOT_OWNER : REDLOCK_ERR_NOT_HELD;
 }
 
-/* The last unlock of a hold that stands, or did until now. */
+/* The last unlock of a hold that is valid, or was until now. */
 static void unlock_last(struct rl_hold *hold, struct rl_ask *ask) {
     assert(hold->depth == 1 && !hold->is_unlocking);
     assert(hold->owner == ask->owner);
@@ -328,7 +329,7 @@ static int submit_extend(struct rl_hold *hold, const struct rl_ask *ask) {
 
 static int submit_downgrade(struct rl_hold *hold, const struct rl_ask *ask) {
     assert(hold->depth == 1 && !hold->is_lost);
-    assert(ask->ms == 0); /* there is one ttl for it */
+    assert(ask->ms == 0); /* an upgrade has only one ttl */
     (void)ask;
     return redlock_downgrade(hold->lock, extended_cb, hold);
 }
@@ -340,7 +341,7 @@ static int submit_upgrade(struct rl_hold *hold, const struct rl_ask *ask) {
     return redlock_try_upgrade(hold->lock, extended_cb, hold);
 }
 
-/* The hold that the ask's owner can prolong, or NULL: the ask is answered. */
+/* The hold that the ask's owner can prolong; NULL: none, and the ask is answered. */
 static struct rl_hold *hold_to_prolong(struct rl_ask *ask) {
     assert(rl_wheel_is_mine(ask->blocking));
     assert(ask->mutex->blocking == ask->blocking);
@@ -359,7 +360,7 @@ static struct rl_hold *hold_to_prolong(struct rl_ask *ask) {
 static void prolong(struct rl_hold *hold, struct rl_ask *ask,
                     int (*submit)(struct rl_hold *hold, const struct rl_ask *ask)) {
     assert(hold->mutex == ask->mutex && hold->owner == ask->owner);
-    assert(hold->ask == NULL); /* it is held, and not being unlocked */
+    assert(hold->ask == NULL); /* it is not being locked or unlocked */
     uint64_t until_ns = redlock_lock_valid_until_ns(hold->lock);
     int status = submit(hold, ask);
     if (status == 0) {
@@ -369,7 +370,7 @@ static void prolong(struct rl_hold *hold, struct rl_ask *ask,
             publish_shared(ask->blocking, ask->owner);
         }
     } else if (status == REDLOCK_ERR_NOT_HELD) {
-        answer(ask, NULL, REDLOCK_ERR_LOST); /* by the clock now */
+        answer(ask, NULL, REDLOCK_ERR_LOST); /* lost by the clock now */
     } else {
         answer(ask, hold->lock, status);
     }
@@ -382,7 +383,7 @@ void rl_hold_extend(struct rl_ask *ask) {
     }
 }
 
-/* What was locked twice is to be unlocked twice as what it was locked as. */
+/* A mutex that was locked twice must be unlocked twice in the mode in which it was locked. */
 static void change_mode(struct rl_ask *ask,
                         int (*submit)(struct rl_hold *hold, const struct rl_ask *ask)) {
     struct rl_hold *hold = hold_to_prolong(ask);

@@ -1,4 +1,4 @@
-/* What who has the wheel (state.h) does for a mutex. */
+/* What the thread with the wheel (state.h) does for a mutex. */
 #ifndef RL_BLOCKING_HOLD_H
 #define RL_BLOCKING_HOLD_H
 
@@ -10,7 +10,7 @@ void rl_hold_unlock(struct rl_ask *ask);
 void rl_hold_extend(struct rl_ask *ask);
 void rl_hold_downgrade(struct rl_ask *ask);
 void rl_hold_upgrade(struct rl_ask *ask);
-/* The client is about to be closed: nothing is valid any more. */
+/* The client is about to be closed: withdraws all validity. */
 void rl_hold_end_all(redlock_blocking *blocking);
 
 #endif

@@ -1,9 +1,9 @@
 /* Mutexes and their lock objects, made and freed in the loop.
  *
- * A mutex has one lock object from the beginning, whose making checks what the program asked for;
- * others are made when several owners want the mutex at one time, or in another mode, from the
- * mutex's own copy of the options. They go with the mutex, or with the client; the holds that they
- * were of go with the mutex, see state.h.
+ * A mutex has one lock object from the beginning, whose creation checks the program's options;
+ * others are made, from the mutex's copy of the options, when several owners want the mutex at one
+ * time or in another mode. They are freed with the mutex, or with the client; their holds are freed
+ * with the mutex, see state.h.
  */
 #include <assert.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static size_t room_for(const redlock_lock_options *target) {
     return room + (target->holder != NULL ? strlen(target->holder) + 1 : 0);
 }
 
-/* What was checked already, into the room behind the mutex. */
+/* Copies the checked target into the room behind the mutex. */
 static void copy_target(redlock_mutex *mutex, size_t behind, const redlock_lock_options *target) {
     redlock_bytes *resources = (redlock_bytes *)((unsigned char *)mutex + behind);
     unsigned char *at = (unsigned char *)(resources + target->n_resources);
@@ -133,15 +133,16 @@ void rl_hold_options(const redlock_mutex_options *from, redlock_acquire_options 
     out->fencing = from->fencing;
 }
 
-/* What each acquire will ask for is checked now: a program learns of a wrong option where it wrote
- * it. */
+/* Checks the options of every later acquire now: so the program gets the error where it set the
+ * option. */
 static int check(redlock_lock *lock, const redlock_mutex_options *options) {
     redlock_acquire_options acquire;
     rl_hold_options(options, &acquire);
     return rl_recipe_check_acquire(lock, &acquire);
 }
 
-/* Of a permit there may be several holders at one time, and what a mutex shows is one's. */
+/* Whether the target may have several holders at one time, as permits do: a mutex can show only
+ * one. */
 static bool may_have_several_holders(const struct rl_making *making) {
     const redlock_lock_options *target = making->target;
     assert(target != NULL && making->options != NULL);
@@ -245,7 +246,7 @@ void rl_hold_drop_memory(redlock_mutex *mutex) {
     struct rl_hold *hold = mutex->holds;
     while (hold != NULL) {
         struct rl_hold *next = hold->next;
-        assert(hold->lock == NULL); /* the loop knows neither any more */
+        assert(hold->lock == NULL); /* the loop no longer refers to either */
         assert(hold->mutex == mutex);
         rl_free(&memory, hold);
         hold = next;

@@ -1,6 +1,5 @@
-/* The mutex as its callers see it: arguments are checked, the owner is found out, the loop thread
- * is asked (state.h); what needs no waiting is read from atomics (valid.h) or under the
- * gate.
+/* The mutex as its callers see it: checks arguments, determines the owner, and asks the loop thread
+ * (state.h). Calls that need not wait read atomics (valid.h), or read under the gate.
  */
 #include "blocking/mutex.h"
 
@@ -20,7 +19,7 @@
 #include "blocking/valid.h"
 #include "blocking/work.h"
 
-#define TIMEOUT_MS_MAX (INT64_C(4294967294)) /* what redlock_acquire() takes */
+#define TIMEOUT_MS_MAX (INT64_C(4294967294)) /* the limit of redlock_acquire() */
 
 static uint64_t owner_of_call(const redlock_mutex *mutex) {
     assert(mutex->number > REDLOCK_OWNER_MAX);
@@ -82,7 +81,7 @@ int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t l
     return redlock_mutex_new_with(blocking, &lock, options, mutex);
 }
 
-/* The client is being closed: its thread still looks at the mutex until it is down. */
+/* The client is being closed: its thread uses the mutex until it is down. */
 static void wait_until_down(redlock_blocking *blocking) {
     int cancel_state; /* or the gate would stay closed */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
@@ -115,14 +114,14 @@ int redlock_mutex_free(redlock_mutex *mutex) {
 
 /* -- Calls that wait -- */
 
-/* Of this thread's last call of redlock_mutex_lock(): another thread's must not come in between. A
- * number, since another mutex may have the address of one that is gone. */
+/* The outcome of this thread's last call of redlock_mutex_lock(), which another thread's call must
+ * not change. Identified by a number, since a new mutex may have the address of a freed one. */
 static _Thread_local struct {
     uint64_t mutex;
     int status;
 } last_attempt;
 
-/* What the loop thread has not seen has no sentence yet. */
+/* A call that did not reach the loop thread has no sentence yet. */
 static int ask_loop(redlock_mutex *mutex, struct rl_ask *ask) {
     assert(ask->run != NULL && ask->mutex == NULL);
     assert(ask->ms >= 0 || ask->run != rl_hold_lock || ask->ms == REDLOCK_NO_LIMIT);
@@ -195,7 +194,7 @@ int redlock_mutex_attempt_status(const redlock_mutex *mutex) {
     return last_attempt.mutex == mutex->number ? last_attempt.status : 0;
 }
 
-/* -- Looking -- */
+/* -- Reading -- */
 
 int redlock_mutex_is_valid(const redlock_mutex *mutex) {
     return mutex != NULL && rl_valid_left_ns(mutex, owner_of_call(mutex)) > 0;
@@ -205,8 +204,9 @@ int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex) {
     return mutex == NULL ? 0 : (int64_t)(rl_valid_left_ns(mutex, owner_of_call(mutex)) / 1000000);
 }
 
-/* Under the gate: whose token and fence the caller may see, or NULL. In on_lost those that were
- * lost. They are written together with their owner, and he is forgotten before another comes. */
+/* Under the gate: the hold whose token and fence the caller may see, or NULL. In on_lost, the lost
+ * one. They are written together with their owner, which is cleared before another owner
+ * follows. */
 static const struct rl_hold *his_hold(const redlock_mutex *mutex, bool is_callback) {
     return is_callback ? mutex->lost : rl_valid_hold(mutex, owner_of_call(mutex));
 }

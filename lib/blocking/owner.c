@@ -1,9 +1,9 @@
 /* Numbers of owners.
  *
- * A thread's own number comes from a counter, not from its address or its identifier: those are
- * given again to a later thread, which would then hold what the earlier one never unlocked. The
- * upper half of the numbers is ours, the lower one the program's (REDLOCK_OWNER_MAX). The counter
- * is all that clients of one process share; 2^63 - 1 numbers do not run out.
+ * A thread's own number comes from a counter, not from its address or its identifier: a later
+ * thread may get the same, and would then hold what the earlier thread never unlocked. The upper
+ * half of the numbers is ours, the lower half the program's (REDLOCK_OWNER_MAX). The counter is all
+ * that the clients of a process share; 2^63 - 1 numbers do not run out.
  */
 #include <assert.h>
 
@@ -25,6 +25,6 @@ uint64_t rl_owner_of_thread(void) {
     if (number == 0) {
         number = rl_owner_draw();
     }
-    assert(number > REDLOCK_OWNER_MAX); /* no number of the program's */
+    assert(number > REDLOCK_OWNER_MAX); /* not one of the program's numbers */
     return number;
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A number that was never given before. */
+/* A number that was never used before. */
 uint64_t rl_owner_draw(void);
 /* The calling thread's. */
 uint64_t rl_owner_of_thread(void);

@@ -1,5 +1,5 @@
-/* The read/write lock: a mutex of which several owners may have a hold at one time. What differs is
- * in what a call asks for, the mode (hold.c); so all that is here is names and types.
+/* The read/write lock: a mutex that several owners may hold at one time. Only the mode that a call
+ * asks for differs (hold.c), so this file has just names and types.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ int redlock_rwlock_new_with(redlock_blocking *blocking, const redlock_lock_optio
     int status = rl_mutex_new(blocking, &making);
     assert((status == 0) == (making.made != NULL));
     if (status == 0) {
-        assert(making.made->options.on_lost == options.on_lost); /* not the user's, whose is next */
+        assert(making.made->options.on_lost == options.on_lost); /* not the user's, which follows */
         *out = (redlock_rwlock *)making.made;
         (*out)->on_lost = full.on_lost;
     }
@@ -119,7 +119,7 @@ int redlock_rwlock_try_upgrade(redlock_rwlock *rwlock) {
     return rl_mutex_ask(inner(rwlock), rl_hold_upgrade, 0);
 }
 
-/* -- Looking -- */
+/* -- Reading -- */
 
 int redlock_rwlock_attempt_status(const redlock_rwlock *rwlock) {
     return redlock_mutex_attempt_status(inner(rwlock));

@@ -1,6 +1,6 @@
-/* A holder of permits: a mutex that is its own owner, of a lock with `permits`. What differs is
- * that a permit that is held is not given again (hold.c), and the slots; so all that is here is
- * names and types.
+/* A holder of permits: a mutex that is its own owner, of a lock with `permits`. Only two things
+ * differ: a held permit cannot be acquired again (hold.c), and there are slots. So this file has
+ * just names and types.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -103,7 +103,7 @@ int redlock_semaphore_extend(redlock_semaphore *semaphore, int64_t ttl_ms) {
     return redlock_mutex_extend(inner(semaphore), ttl_ms);
 }
 
-/* -- Looking -- */
+/* -- Reading -- */
 
 int redlock_semaphore_attempt_status(const redlock_semaphore *semaphore) {
     return redlock_mutex_attempt_status(inner(semaphore));

@@ -1,85 +1,85 @@
-/* The inside of blocking.h: callers of any thread, and a loop that does the work.
+/* The inside of blocking.h: callers in any thread, and a loop that does the work.
  *
  * A call fills in an rl_ask on its own stack, puts it into the client's list and sleeps on the
- * ask's own semaphore. Who runs the loop takes the list, uses the asynchronous API (redlock.h, and
- * of the rest only what client/recipe.h has), and answers each ask once, at once or in a callback
- * of that API.
+ * ask's own semaphore. The thread that runs the loop takes the list, uses the asynchronous API
+ * (redlock.h, and otherwise only client/recipe.h), and answers each ask once, at once or in a
+ * callback of that API.
  *
- *     caller                  gate (a mutex)              who has the wheel
+ *     caller                  gate (a mutex)              thread with the wheel
  *     rl_ask_send() ------->  first .. last  ---------->  ask->run(ask)
  *     sem_wait()  <-------------------------------------  rl_ask_answer(ask, status)
  *
- * Who runs the loop? The client's own thread, the loop thread; or, while callers come one by one,
- * the caller himself while he waits: drive.c says when, and why. That is `wheel`, by the gate: the
- * loop thread, one caller, or nobody for a moment.
+ * Which thread runs the loop? The client's own thread, the loop thread; or, while callers come one
+ * by one, the caller itself while it waits: drive.c says when, and why. `wheel`, protected by the
+ * gate, says which thread has the wheel: the loop thread, one caller, or none for a moment.
  *
- * The gate is never closed while a thread is woken or a system call is made: a thread that is woken
- * would find it closed, and sleep again.
+ * The gate is never closed while a thread is woken or a system call is made: the woken thread would
+ * find it closed, and sleep again.
  *
- * Three kinds of memory, and who may touch what:
+ * Three kinds of memory, by the way they are protected:
  *   - by the gate: the list of asks, wheel, is_asleep, is_closing, is_open, is_down, a mutex's
  *     message, and a hold's token, fence and slots;
- * - by who has the wheel alone: the client, the loop, the list of mutexes, the answers that are
- * not
- *     told yet, and of holds the rest;
+ *   - only the thread with the wheel: the client, the loop, the list of mutexes, the answers that
+ *     are not delivered yet, and the rest of each hold;
  *   - atomics: the list of a mutex's holds, the validity of each, and the references.
- * An ask is its caller's until it is in the list, then that of who has the wheel until sem_post(),
- * then the caller's again.
+ * An ask belongs to its caller until it is in the list, then to the thread with the wheel until
+ * sem_post(), then to the caller again.
  *
- * Can two threads have the wheel? It changes hands under the gate only. A caller takes it when it
- * is free, by the call that puts his ask into the list, and gives it back, to the loop thread or
- * to nobody, as the last that he does with the loop. The loop thread makes it free only outside of
- * uv_run() (rl_drive_rest()), and goes back into it only when it has it again.
+ * Can two threads have the wheel? No: it changes hands only under the gate. A caller takes a free
+ * wheel in the call that puts its ask into the list, and returns it, to the loop thread or to none,
+ * as its last step with the loop. The loop thread frees the wheel only outside of uv_run()
+ * (rl_drive_rest()), and enters that again only when it has the wheel.
  *
- * Can a wake-up be lost? Before a thread waits in the loop it closes the gate, takes the list, and
- * says is_asleep. An ask that is put into the list before that is run now. Who puts one into it
- * after that finds is_asleep, takes it back, and calls rl_loop_thread_wake(): the wait that comes
- * ends, or the next one. After each wait, for whatever reason it has ended, the list is taken, and
- * is_asleep taken back: an ask that is put into it while there is work to do is run before the
- * next wait, and nobody has to wake anybody. One who took is_asleep back, and has not come to
- * rl_loop_thread_wake(), is about to call it; those who come after him rely on it.
+ * Can a wake-up be lost? No. Before a thread waits in the loop it closes the gate, takes the list,
+ * and sets is_asleep. An ask that was put into the list before that is run now. A caller that adds
+ * one after that finds is_asleep, clears it, and calls rl_loop_thread_wake(), which ends this wait
+ * or the next. After each wait, for whatever reason it has ended, the list is taken and is_asleep
+ * cleared: an ask that is added while there is work to do is run before the next wait, without a
+ * wake-up. A caller that has cleared is_asleep but not yet called rl_loop_thread_wake() is about to
+ * call it; later callers rely on that.
  *
- * Can an ask be left behind when the wheel changes hands? A caller who gives it back counts under
- * the gate: if there are asks that were sent and not answered, also those in the list, it is the
- * loop thread's, which is told so, and begins with the list. If there are none it is free, and who
- * puts the next one into the list takes it, or calls the loop thread.
+ * Can an ask be left behind when the wheel changes hands? No. A caller that returns the wheel
+ * counts under the gate: if any asks are unanswered, including those in the list, the loop thread
+ * gets the wheel, is woken, and begins with the list. If there are none the wheel is free, and the
+ * caller of the next ask takes it, or calls the loop thread.
  *
- * Can the loop thread sleep while it has the wheel? It waits for `changed`, with the gate closed
- * between its look at `wheel` and its sleep, and looks itself after RL_REST_MS.
+ * Can the loop thread sleep while it has the wheel? No: it waits for `changed`, with the gate
+ * closed between its check of `wheel` and its sleep, and checks again after RL_REST_MS.
  *
- * Can code of the program run in a caller's thread, inside the library? No: where there is any, the
- * wheel is never free (may_drive() of wheel.c). And if a mutex with on_lost is made while a caller
- * has the wheel, he takes nothing more out of the list, and leaves: what locks it is run by the
- * loop thread. So is what closes the client.
+ * Can code of the program run in a caller's thread, inside the library? No: if there is any such
+ * code, the wheel is never free (may_drive() of wheel.c). And if a mutex with on_lost is made while
+ * a caller has the wheel, the caller takes nothing more out of the list, and leaves: the loop
+ * thread runs the asks that lock it. It also runs the ask that closes the client.
  *
- * Can an answer be kept back? From the end of a wait until all that came was dealt with, to wake
- * their callers in one go (rl_ask_tell()): before the next wait, before the user's on_lost, before
- * the wheel changes hands, and at the end of the loop. At all other times it is told at once.
+ * Can an answer be kept back? Only from the end of a wait until everything that arrived is
+ * processed, to wake all callers together (rl_ask_tell()): before the next wait, before the user's
+ * on_lost, before the wheel changes hands, and at the end of the loop. At all other times it is
+ * delivered at once.
  *
- * Can a call wait for ever? Each ask is either answered where it is run, or stored in the one
- * place (ask or extend of a hold) out of which the callback of the asynchronous API answers it,
- * and those callbacks run exactly once, also when the client is closed. Closing sets is_closing
- * under the gate: what comes later is refused there, and what was in the list is before the ask
- * that closes.
+ * Can a call wait for ever? No. Each ask is either answered where it is run, or stored in the one
+ * place (ask or extend of a hold) from which the callback of the asynchronous API answers it, and
+ * those callbacks run exactly once, even when the client is closed. Closing sets is_closing under
+ * the gate: later asks are refused there, and asks that were in the list precede the one that
+ * closes.
  *
- * Can an ask be answered twice, or after its caller has gone? The place is emptied before the
+ * Can an ask be answered twice, or after its caller has left? No. The place is emptied before the
  * answer, and rl_ask_answer() requires that it is the first. The caller leaves only when the
- * semaphore lets him, and sem_post() is the last that is done with an ask: POSIX lets a thread
- * destroy a semaphore that has let it through, whether or not sem_post() has returned. A thread
- * that waits cannot be cancelled (its stack would go).
+ * semaphore lets it through, and sem_post() is the last operation on an ask: POSIX allows a thread
+ * to destroy a semaphore that has let it through, whether or not sem_post() has returned. A waiting
+ * thread cannot be cancelled (its stack would be freed).
  *
- * Can a mutex go while a callback uses it? It is freed only after an ask of its own, which runs
- * in the loop, as all callbacks do, and which is refused while an ask is stored in a hold.
- * With no ask stored no callback is to come but on_lost and on_renew, which redlock_lock_free()
- * takes back. While the client closes, a mutex is freed only once the loop thread has ended its
- * work.
+ * Can a mutex be freed while a callback uses it? No. It is freed only after an ask of its own,
+ * which runs in the loop, as all callbacks do, and which is refused while an ask is stored in a
+ * hold. With no ask stored, no callback can follow except on_lost and on_renew, which
+ * redlock_lock_free() cancels. While the client closes, a mutex is freed only after the loop thread
+ * has ended its work.
  *
- * Can a hold go while a thread looks at its validity? No: a mutex's holds are added, used again,
- * and freed with the mutex, by the thread that frees it.
+ * Can a hold be freed while a thread reads its validity? No: a mutex's holds are added and reused,
+ * and freed only with the mutex, by the thread that frees it.
  *
- * Can the client go while a thread is inside? It is counted: one reference for the opener, one
- * for each mutex, one for each call. The loop thread has none, the closer joins it before it
- * drops its own. The descriptor by which the loop is woken goes with the last one.
+ * Can the client be freed while a thread is inside? No: references are counted, one for the opener,
+ * one for each mutex, one for each call. The loop thread has none: the closer joins it before it
+ * drops its own. The descriptor that wakes the loop is closed with the last reference.
  */
 #ifndef RL_BLOCKING_STATE_H
 #define RL_BLOCKING_STATE_H
@@ -94,45 +94,45 @@
 #include "redlock/blocking.h"
 #include "uv/loop_thread.h"
 
-/* What a mutex is made from, and the mutex. */
+/* The options and memory from which a mutex is made, and the mutex. */
 struct rl_making {
     const redlock_lock_options *target;
     const redlock_mutex_options *options;
-    size_t size;    /* of what begins with a redlock_mutex */
+    size_t size;    /* of the struct that begins with a redlock_mutex */
     bool is_both;   /* its holds may be of either mode: a read/write lock */
     bool is_permit; /* it holds permits (semaphore.c) */
     redlock_mutex *made;
 };
 
-/* A call that waits; on its caller's stack. */
+/* A waiting call; on its caller's stack. */
 struct rl_ask {
-    void (*run)(struct rl_ask *ask); /* by who has the wheel; it sees to the answer */
+    void (*run)(struct rl_ask *ask); /* by the thread with the wheel; ensures an answer */
     redlock_blocking *blocking;
     redlock_mutex *mutex;
     uint64_t owner;
     uint64_t asked_ns;
     int64_t ms; /* the timeout of a lock, the ttl of an extension; of metrics their length */
     enum redlock_mode mode; /* of a lock */
-    redlock_stats *stats;   /* where these go */
+    redlock_stats *stats;   /* where statistics go */
     enum redlock_metrics_text metrics;
     struct rl_making *making;
     int attempt; /* of a lock: redlock_lock_attempt_status() */
     char *text;  /* where a sentence goes, or NULL */
     size_t text_size;
-    struct rl_ask *next; /* that was sent, or answered, after it */
+    struct rl_ask *next; /* the next one that was sent, or answered */
     sem_t answered;
     int status; /* the answer */
     bool is_done;
 };
 
-/* What every thread may see of a hold: see valid.h. */
+/* The part of a hold that every thread may read: see valid.h. */
 struct rl_valid {
     _Atomic uint64_t until_ns; /* 0: not held */
-    _Atomic uint64_t owner;    /* who holds it, or has lost it and not unlocked; 0: none */
+    _Atomic uint64_t owner;    /* its owner, also after a loss until the unlock; 0: none */
 };
 
 /* One lock object of a mutex. Owners that want the mutex at one time have one each; they are kept
- * and used again. By who has the wheel only, where it says nothing else.
+ * and reused. Only for the thread with the wheel, unless stated otherwise.
  *
  *     free:      depth 0, ask NULL
  *     locking:   depth 0, ask set
@@ -144,9 +144,9 @@ struct rl_hold {
     struct rl_hold *next;
     struct rl_valid valid;
     redlock_lock *lock;
-    enum redlock_mode made; /* what the lock object is for; downgraded, it is held in the other */
-    struct rl_ask *ask;     /* that waits for an acquire or a release */
-    struct rl_ask *extend;  /* that waits for an extension, or another mode */
+    enum redlock_mode made; /* the lock object's mode; after a downgrade the hold's mode differs */
+    struct rl_ask *ask;     /* the ask that waits for an acquire or a release */
+    struct rl_ask *extend;  /* the ask that waits for an extension, or a change of mode */
     uint64_t owner;
     uint32_t depth;
     bool is_lost;
@@ -154,18 +154,18 @@ struct rl_hold {
     /* By the gate. */
     char token[REDLOCK_TOKEN_LENGTH + 1];
     uint64_t fence;                  /* of the same grant */
-    int32_t slots[REDLOCK_TAKE_MAX]; /* too; behind them REDLOCK_NO_SLOT */
+    int32_t slots[REDLOCK_TAKE_MAX]; /* of the same grant; REDLOCK_NO_SLOT ends them */
 };
 
-/* A mutex, or what a read/write lock (rwlock.c) begins with: then several owners may hold it at
- * one time, as readers; or a holder of permits (semaphore.c). Behind each: the resources, then
+/* A mutex. A read/write lock (rwlock.c) begins with one, which several owners may then hold at one
+ * time, as readers; so does a holder of permits (semaphore.c). Behind each: the resources, then
  * their bytes, then the holder's name. */
 struct redlock_mutex {
     redlock_blocking *blocking;
     redlock_mutex_options options;
-    uint64_t own_owner; /* 0: the thread's that calls */
-    uint64_t number;    /* of this object, no other's before or after */
-    bool is_permit;     /* its owner does not lock it again while he holds it */
+    uint64_t own_owner; /* 0: the calling thread's */
+    uint64_t number;    /* of this object, never reused */
+    bool is_permit;     /* its owner cannot lock it again while holding it */
     _Atomic(struct rl_hold *) holds;
     /* By the gate. */
     char message[REDLOCK_MESSAGE_MAX];
@@ -176,7 +176,7 @@ struct redlock_mutex {
     redlock_lock_options target;
 };
 
-/* Who runs the loop. */
+/* Which thread runs the loop. */
 enum rl_wheel { RL_WHEEL_THREAD, RL_WHEEL_CALLER, RL_WHEEL_FREE };
 
 struct redlock_blocking {
@@ -190,28 +190,28 @@ struct redlock_blocking {
     struct rl_ask *first;
     struct rl_ask *last;
     uint64_t sent;  /* asks, ever */
-    bool is_asleep; /* who puts an ask into the list has to wake who has the wheel */
+    bool is_asleep; /* a new ask must wake the thread with the wheel */
     enum rl_wheel wheel;
-    uint64_t stints; /* of callers who had it */
-    uint64_t due_ns; /* while it is free: the first timer of the loop */
+    uint64_t stints; /* of callers that had the wheel */
+    uint64_t due_ns; /* while the wheel is free: the first timer of the loop */
     bool is_open;    /* opening has ended, with open_status */
     bool is_closing;
-    bool is_down; /* the loop thread will not touch anything more */
+    bool is_down; /* the loop thread touches nothing any more */
     int open_status;
     int begin_status; /* the thread's: whether there is a client */
 
     const redlock_client_options *options; /* the opener's, while it waits */
     redlock_client *client;
     redlock_mutex *mutexes;
-    struct rl_ask *first_answer; /* answered, their callers are still to be woken */
+    struct rl_ask *first_answer; /* answered asks whose callers are not woken yet */
     struct rl_ask *last_answer;
     bool keeps_answers;
     uint64_t answered;   /* asks, ever */
-    uint64_t considered; /* ... when it was last looked how many callers there are */
-    uint32_t alone;      /* so often no other one was left then */
+    uint64_t considered; /* ... when callers were last counted */
+    uint32_t alone;      /* how often in a row no other caller was left */
     uint32_t listeners;  /* mutexes with on_lost */
     bool has_own_code;   /* a trace hook or an allocator of the program */
-    bool leaves;         /* a caller who has the wheel is to give it back */
+    bool leaves;         /* a caller that has the wheel must return it */
 
     _Atomic(const void *) driver; /* the thread that has the wheel, for assertions */
 };

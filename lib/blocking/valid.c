@@ -1,17 +1,16 @@
-/* The validity of a mutex as every thread sees it, without a lock: who holds it, and until when.
- * Each hold has its own, since readers hold side by side.
+/* The validity of a mutex as every thread sees it, without a lock: its owner and the end of
+ * validity. Each hold has its own, since readers hold side by side.
  *
- * Who has the wheel (state.h) writes: the owner first, until_ns after it; to take it back until_ns
- * = 0, and then another owner. A thread that looks goes the other way round, from hold to hold. It
- * may do so: new ones are put at the head of the list, by one store, and none goes before the
- * mutex does.
+ * The thread with the wheel (state.h) writes: first the owner, then until_ns; to withdraw, first
+ * until_ns = 0, then another owner. A reading thread goes the other way round, from hold to hold.
+ * That is safe: new holds are put at the head of the list, by one store, and none is freed before
+ * the mutex.
  *
- * Can a thread take another owner's validity for its own? If the validity that it read was
- * published for another owner, then the owner that it reads after that is this other one or a
- * later one; and it is not the one that looks, who has not locked the mutex meanwhile: he is here.
- * Can validity be seen after an unlock? It is taken back before the caller of
- * unlock is answered. Can it be missed? An owner has one hold of a mutex at most, and it was added
- * before his call returned.
+ * Can a thread take another owner's validity for its own? No: if the validity that it read was
+ * published for another owner, then the owner that it reads next is that one or a later one; and
+ * not the reading owner itself, which cannot have locked the mutex meanwhile. Can validity be seen
+ * after an unlock? No: it is withdrawn before the caller of unlock is answered. Can it be missed?
+ * No: an owner has at most one hold of a mutex, which was added before its call returned.
  */
 #include <assert.h>
 
@@ -19,8 +18,8 @@
 #include "blocking/wheel.h"
 
 #ifndef NDEBUG
-/* Of holds that are made exclusive one asks or holds at a time: they have one waitlist. (That no
- * reader holds beside a writer is what the nodes see to.) */
+/* Of the exclusive holds only one asks or holds at a time: they share a waitlist. (The nodes ensure
+ * that no reader holds beside a writer.) */
 static bool is_alone(const struct rl_hold *hold) {
     assert(hold->made == REDLOCK_EXCLUSIVE);
     const struct rl_hold *other = atomic_load(&hold->mutex->holds);
@@ -45,7 +44,7 @@ void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns) {
 }
 
 void rl_valid_withdraw(struct rl_hold *hold) {
-    assert(rl_wheel_is_mine(hold->mutex->blocking)); /* it alone writes */
+    assert(rl_wheel_is_mine(hold->mutex->blocking)); /* only this thread writes */
     atomic_store_explicit(&hold->valid.until_ns, 0, memory_order_release);
 }
 

@@ -4,14 +4,14 @@
 
 #include "blocking/state.h"
 
-/* By who has the wheel: held by its owner until then; not valid any more, but the owner may still
- * ask for its token; unlocked. */
+/* By the thread with the wheel: held by its owner until then; no longer valid, but the owner may
+ * still read its token; unlocked. */
 void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns);
 void rl_valid_withdraw(struct rl_hold *hold);
 void rl_valid_forget(struct rl_hold *hold);
 /* Any thread. The hold of an owner, or NULL. */
 const struct rl_hold *rl_valid_hold(const redlock_mutex *mutex, uint64_t owner);
-/* Any thread. 0: it is not valid, or not for this owner. */
+/* Any thread. 0: not valid, or not for this owner. */
 uint64_t rl_valid_left_ns(const redlock_mutex *mutex, uint64_t owner);
 
 #endif

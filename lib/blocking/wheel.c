@@ -12,7 +12,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define ALONE_MIN 8
 
-/* Its address is the thread. */
+/* Its address identifies the thread. */
 static _Thread_local char here;
 
 void rl_wheel_take(redlock_blocking *blocking) {
@@ -34,7 +34,7 @@ bool rl_wheel_is_mine(const redlock_blocking *blocking) {
 
 uint64_t rl_wheel_now_ns(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now); /* the loop's, and that of the gate's conditions */
+    clock_gettime(CLOCK_MONOTONIC, &now); /* the clock of the loop and of the gate's conditions */
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -44,8 +44,8 @@ static bool may_drive(const redlock_blocking *blocking) {
     return !blocking->has_own_code && blocking->listeners == 0;
 }
 
-/* With the gate closed, by who has the wheel: whether nobody needs to have it for a while. Sets
- * due_ns. */
+/* With the gate closed, by the thread with the wheel: whether no thread needs the wheel for a
+ * while. Sets due_ns. */
 bool rl_wheel_may_let_go(redlock_blocking *blocking, int timeout_ms) {
     assert(rl_wheel_is_mine(blocking));
     assert(blocking->sent >= blocking->answered);

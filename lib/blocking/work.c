@@ -13,7 +13,7 @@
 void rl_ask_answer(struct rl_ask *ask, int status) {
     redlock_blocking *blocking = ask->blocking;
     assert(rl_wheel_is_mine(blocking));
-    RL_REQUIRE(!ask->is_done); /* else its caller may have gone, with the stack that it is on */
+    RL_REQUIRE(!ask->is_done); /* else its caller may have returned, and its stack be gone */
     assert(status <= 0);
     ask->status = status;
     ask->is_done = true;
@@ -37,15 +37,16 @@ void rl_ask_tell(redlock_blocking *blocking) {
     while (ask != NULL) {
         struct rl_ask *next = ask->next;
         assert(ask->blocking == blocking && ask->is_done);
-        int error = sem_post(&ask->answered); /* it is the caller's again */
+        int error = sem_post(&ask->answered); /* it belongs to the caller again */
         assert(error == 0);
         (void)error;
         ask = next;
     }
 }
 
-/* With the gate closed: the list, or nothing of it if what is in it is the loop thread's: what
- * closes the client, and what may lock a mutex with on_lost, which another caller has just made. */
+/* With the gate closed: takes the list, or nothing if only the loop thread may run it: an ask that
+ * closes the client, or one that may lock a mutex with on_lost, which another caller has just
+ * made. */
 static struct rl_ask *take_list(redlock_blocking *blocking) {
     struct rl_ask *ask = blocking->first;
     bool is_for_thread = blocking->is_closing || blocking->listeners > 0;
@@ -58,7 +59,7 @@ static struct rl_ask *take_list(redlock_blocking *blocking) {
     return ask;
 }
 
-/* Takes the list, and runs what was in it. */
+/* Takes the list, and runs its asks. */
 static void run_all(redlock_blocking *blocking, bool is_asleep) {
     assert(rl_wheel_is_mine(blocking));
     rl_gate_close(blocking);
@@ -69,7 +70,7 @@ static void run_all(redlock_blocking *blocking, bool is_asleep) {
     }
     rl_gate_open(blocking);
     while (ask != NULL) {
-        struct rl_ask *next = ask->next; /* of the list that was taken: nobody changes it */
+        struct rl_ask *next = ask->next; /* no thread changes the list that was taken */
         assert(ask->blocking == blocking && !ask->is_done);
         ask->run(ask);
         ask = next;
@@ -85,7 +86,7 @@ void rl_ask_tell_all(redlock_blocking *blocking) {
 void rl_ask_before_wait(redlock_blocking *blocking) {
     rl_ask_tell_all(blocking);
     run_all(blocking, true);
-    if (blocking->leaves) { /* it must not wait */
+    if (blocking->leaves) { /* this thread must not wait */
         rl_loop_thread_wake(blocking->thread);
     }
 }
