@@ -1,15 +1,15 @@
 /* The life of a candidate, on top of the public lock.
  *
  * Happy path: campaign acquires; elected reports it; the lock's watchdog renews; resign releases,
- * and the release notification wakes the next one.
+ * and the release notification wakes the next candidate.
  *
- * Failure modes: the lock is lost, and the campaign goes on by itself; there are no random bytes
- * for a token, and the campaign ends; the election is freed or its client closed at any moment.
+ * Failure modes: if the lock is lost, the campaign goes on automatically; without random bytes for
+ * a token, the campaign ends; the election may be freed, or its client closed, at any moment.
  *
- * Can two lead? No more than two can hold the lock; and is_leader asks the lock.
- * Can a callback run twice or never? on_elected runs where the state becomes leading, on_lost where
- * it leaves leading without a resignation, a resignation's where the state leaves resigning (or the
- * election is freed in it). The lock reports each of these once.
+ * Can two lead? Only if two could hold the lock: is_leader asks the lock. Can a callback run twice
+ * or never? No. on_elected runs where the state becomes leading, on_lost where it leaves leading
+ * without a resignation, a resignation's where the state leaves resigning (or the election is freed
+ * in it). The lock reports each of these once.
  */
 #include <assert.h>
 #include <limits.h>
@@ -52,9 +52,9 @@ static void election_move(redlock_election *election, enum redlock_election_stat
     rl_leader_watch_update(election);
 }
 
-/* -- What the lock reports -- */
+/* -- Events of the lock -- */
 
-/* The user's callback runs as long as the election lives. */
+/* User callbacks run as long as the election is not freed and its client is open. */
 static bool can_tell(const redlock_election *election) {
     return !election->is_freed && rl_recipe_is_open(rl_election_client(election));
 }
@@ -103,7 +103,7 @@ static int election_acquire(redlock_election *election);
 static void on_lock_lost(redlock_lock *lock, int status, void *data) {
     redlock_election *election = data;
     assert(lock == election->lock && status < 0);
-    assert(!election->is_freed); /* a lock that was freed tells no loss */
+    assert(!election->is_freed); /* a freed lock reports no loss */
     assert(election->state == REDLOCK_ELECTION_LEADING ||
            election->state == REDLOCK_ELECTION_RESIGNING);
     (void)lock;
@@ -127,14 +127,14 @@ static void on_released(redlock_lock *lock, int status, void *data) {
     rl_election_unref(election);
 }
 
-/* -- What the user asks for -- */
+/* -- Calls of the user -- */
 
 static int election_acquire(redlock_election *election) {
     const redlock_election_options *o = &election->options;
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
     assert(!election->is_freed);
     acquire.ttl_ms = o->ttl_ms;
-    acquire.min_validity_ms = o->ttl_ms / 3; /* a term begins with no lease alone */
+    acquire.min_validity_ms = o->ttl_ms / 3; /* a bare lease begins no term */
     acquire.wait_ms = REDLOCK_NO_LIMIT;
     acquire.delay_ms = o->poll_ms;
     acquire.jitter_ms = o->poll_ms / 2;
@@ -150,7 +150,7 @@ static int election_acquire(redlock_election *election) {
     return status;
 }
 
-/* What every function asks first. */
+/* The check at the start of every function. */
 static int enter(const redlock_election *election, const char *function) {
     if (election == NULL || election->is_freed) {
         return REDLOCK_ERR_INVALID;
@@ -205,7 +205,7 @@ void redlock_election_free(redlock_election *election) {
     if (election == NULL || election->is_freed) {
         return;
     }
-    rl_recipe_enter(rl_election_client(election), __func__); /* whatever it says */
+    rl_recipe_enter(rl_election_client(election), __func__); /* only for its assertion */
     rl_election_ref(election);
     assert(election->pending > 1 || election->state == REDLOCK_ELECTION_IDLE ||
            election->state == REDLOCK_ELECTION_LEADING);
@@ -227,7 +227,7 @@ static bool is_candidate(const char *name) {
     return length >= 1 && length <= REDLOCK_CANDIDATE_MAX;
 }
 
-/* "host:pid", with what cannot be stored left out; the number distinguishes processes. */
+/* "host:pid", without characters that cannot be stored; the pid distinguishes processes. */
 static int default_candidate(char out[REDLOCK_CANDIDATE_MAX + 1], char *error, size_t size) {
     char host[HOST_NAME_MAX + 1] = "";
     char pid[16];
@@ -265,13 +265,12 @@ static int check_options(const redlock_election_options *o, char *error, size_t 
     return 0;
 }
 
-/* The lock says what is wrong with ttl_ms, renew_ms and fencing, so it is asked before there is an
- * election. */
+/* The lock checks ttl_ms, renew_ms and fencing, so it is asked before the election is made. */
 static int check_acquire(redlock_lock *lock, const redlock_election_options *o, char *error,
                          size_t size) {
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
     acquire.ttl_ms = o->ttl_ms;
-    acquire.min_validity_ms = o->ttl_ms / 3; /* a term begins with no lease alone */
+    acquire.min_validity_ms = o->ttl_ms / 3; /* a bare lease begins no term */
     acquire.auto_extend = 1;
     acquire.renew_ms = o->renew_ms;
     acquire.fencing = o->fencing;

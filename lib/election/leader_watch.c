@@ -1,17 +1,17 @@
-/* Who leads: the nodes are asked, and asked again when something may have changed.
+/* Watches the leader: queries the nodes, and again when something may have changed.
  *
- * Happy path: a query every poll_ms, with a jitter; after a release notification one at once, and
- * then quickly again (5 ms, doubling up to poll_ms) until there is a leader. A leader knows by
- * itself.
+ * Happy path: a query every poll_ms, with a jitter; after a release notification a query at once,
+ * and then at short intervals (5 ms, doubling up to poll_ms) until there is a leader. A leader
+ * needs no query.
  *
- * It also hurries a candidate on that is in no line, because its attempt had no quorum or there is
- * no home, and pauses for poll_ms: when a release was notified, when the keys of a leader that does
- * not renew them end, or when there is no leader, its next attempt is brought forward
- * (rl_recipe_hurry). That only ever moves an attempt forward that would have come anyway: it
- * decides nothing.
+ * It also hurries a candidate that is in no line, because its attempt had no quorum or there is no
+ * home, and that pauses for poll_ms: when a release was notified, when the keys of a leader that
+ * does not renew them expire, or when there is no leader, its next attempt is brought forward
+ * (rl_recipe_hurry). That only makes an attempt earlier that would have come anyway: it decides
+ * nothing.
  *
- * Failure modes: too few nodes answer to decide, and nothing is reported; there is no memory for a
- * query, and the next one comes after a pause.
+ * Failure modes: if too few nodes answer to decide, nothing is reported; without memory for a
+ * query, the next one follows after a pause.
  *
  * "No leader" is reported only if no token can have a quorum, whatever the silent nodes have: a
  * leader whose nodes are partly down still leads.
@@ -29,12 +29,12 @@
 static bool wants_to_know(const redlock_election *election) {
     bool campaigns = election->state == REDLOCK_ELECTION_CAMPAIGNING;
     bool leads = election->state == REDLOCK_ELECTION_LEADING;
-    bool resigns = election->state == REDLOCK_ELECTION_RESIGNING; /* nodes may not know yet */
+    bool resigns = election->state == REDLOCK_ELECTION_RESIGNING; /* nodes may still have the key */
     return !election->is_freed && rl_recipe_is_open(rl_election_client(election)) && !leads &&
            !resigns && (campaigns || election->options.on_leader != NULL);
 }
 
-/* Three quarters to five quarters of it. */
+/* Three quarters to five quarters of ms. */
 static uint64_t jittered_ns(redlock_election *election, uint64_t ms) {
     assert(ms > 0); /* queries would follow each other without a pause */
     uint64_t ns = ms * RL_NS_PER_MS;
@@ -72,7 +72,7 @@ static void poll_fast(redlock_election *election) {
     }
 }
 
-/* -- Telling -- */
+/* -- Reporting -- */
 
 static void set_leader(redlock_election *election, const char *leader) {
     bool has_leader = leader != NULL;
@@ -81,7 +81,7 @@ static void set_leader(redlock_election *election, const char *leader) {
     if (same) {
         return;
     }
-    assert(has_leader || election->state != REDLOCK_ELECTION_LEADING); /* who leads knows */
+    assert(has_leader || election->state != REDLOCK_ELECTION_LEADING); /* a leader knows itself */
     election->is_known = true;
     election->has_leader = has_leader;
     snprintf(election->leader, sizeof election->leader, "%s", has_leader ? leader : "");
@@ -93,14 +93,14 @@ static void set_leader(redlock_election *election, const char *leader) {
 }
 
 void rl_leader_watch_elected(redlock_election *election) {
-    if (election->state == REDLOCK_ELECTION_LEADING) { /* not resigned in on_elected */
+    if (election->state == REDLOCK_ELECTION_LEADING) { /* not if on_elected has resigned */
         set_leader(election, election->candidate);
     }
 }
 
-/* -- Looking -- */
+/* -- Querying -- */
 
-/* Whether no token has, or can have by what silent nodes may know, a quorum. */
+/* Whether no token has a quorum, nor could have one with the silent nodes. */
 static bool is_no_leader(const redlock_query *query) {
     uint32_t n = 0, silent = 0, most = 0;
     redlock_node_holder each = REDLOCK_NODE_HOLDER_INIT;
@@ -121,7 +121,7 @@ static bool is_no_leader(const redlock_query *query) {
         }
         most = same > most ? same : most;
     }
-    assert(most + silent <= n); /* each node is one or the other */
+    assert(most + silent <= n); /* each node counts once */
     return most + silent <= n / 2;
 }
 
@@ -144,7 +144,7 @@ static void on_looked(redlock_query *query, int status, void *data) {
     assert(election->pending > 0);
     election->is_looking = false;
     election->expires_ns = RL_NEVER;
-    bool is_old = election->looks_again; /* something has happened since it was asked */
+    bool is_old = election->looks_again; /* something has happened since the query was sent */
     election->looks_again = false;
     if (is_old && wants_to_know(election)) {
         look_at(election, rl_recipe_now_ns(rl_election_client(election)));
@@ -156,7 +156,7 @@ static void on_looked(redlock_query *query, int status, void *data) {
             rl_recipe_hurry(election->lock);
             set_leader(election, NULL);
         }
-        if (wants_to_know(election)) { /* after what the user did in on_leader */
+        if (wants_to_know(election)) { /* the user may have changed that in on_leader */
             look_later(election);
         }
     }
@@ -166,7 +166,7 @@ static void on_looked(redlock_query *query, int status, void *data) {
 /* A release was notified. */
 static void on_notified(struct rl_recipe *recipe) {
     redlock_election *election = RL_CONTAINER(recipe, redlock_election, recipe);
-    assert(!election->is_freed); /* it has left the watchers then */
+    assert(!election->is_freed); /* else it would have left the watchers */
     poll_fast(election);
     rl_recipe_hurry(election->lock);
     look_now(election);
@@ -193,7 +193,7 @@ static void on_due(struct rl_recipe *recipe, uint64_t now_ns) {
     rl_election_ref(election);
 }
 
-/* -- Beginning and ending to look -- */
+/* -- Starting and stopping to watch -- */
 
 void rl_leader_watch_update(redlock_election *election) {
     if (!wants_to_know(election)) {
@@ -202,7 +202,7 @@ void rl_leader_watch_update(redlock_election *election) {
         election->quick_ms = 0;
         election->expires_ns = RL_NEVER;
         if (election->state != REDLOCK_ELECTION_LEADING) {
-            election->is_known = false; /* a leader may know itself from a query already */
+            election->is_known = false; /* a leader may already know itself from a query */
         }
         return;
     }

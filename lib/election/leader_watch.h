@@ -1,4 +1,4 @@
-/* Who leads: see leader_watch.c. */
+/* Watches the leader: see leader_watch.c. */
 #ifndef RL_ELECTION_LEADER_WATCH_H
 #define RL_ELECTION_LEADER_WATCH_H
 
@@ -6,7 +6,7 @@
 
 void rl_leader_watch_init(redlock_election *election);
 
-/* The state or the freedom of the election has changed: looks, or does not any more. */
+/* The state of the election has changed, or it was freed: starts or stops watching. */
 void rl_leader_watch_update(redlock_election *election);
 
 /* We are the leader ourselves. Calls the user, who may free the election. */

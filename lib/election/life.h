@@ -4,12 +4,12 @@
 
 #include "election/state.h"
 
-/* For each callback that will come, and callers further up. */
+/* One reference for each callback that will come, and for callers further up. */
 void rl_election_ref(redlock_election *election);
-/* The election may be gone then. */
+/* The election may be freed by this. */
 void rl_election_unref(redlock_election *election);
 
-/* The client's end, see recipe.h; no callback of the election is out. */
+/* The client's end, see recipe.h; no callback of the election is pending. */
 void rl_election_end(struct rl_recipe *recipe);
 
 #endif

@@ -1,8 +1,9 @@
-/* The data of an election: election.c is the candidate's life, leader_watch.c who leads.
+/* The data of an election: election.c handles the candidate's life, leader_watch.c watches the
+ * leader.
  *
- * Memory: the election lives until the user has freed it and every callback that knows it (of an
- * acquire, a release, a query) has run; `pending` counts those. The client's end frees what is
- * left: by then no callback is out.
+ * Memory: the election exists until the user has freed it and every callback that refers to it (of
+ * an acquire, a release, a query) has run; `pending` counts those. The client's end frees the rest:
+ * by then no callback is pending.
  */
 #ifndef RL_ELECTION_STATE_H
 #define RL_ELECTION_STATE_H
@@ -24,12 +25,12 @@ struct redlock_election {
     uint8_t state;    /* enum redlock_election_state */
     bool is_freed;
 
-    /* Who leads. */
-    uint64_t looked_ns;  /* when the query that is out was sent */
-    uint64_t expires_ns; /* when the leader's keys end, by the last answer, or RL_NEVER */
+    /* The leader. */
+    uint64_t looked_ns;  /* when the pending query was sent */
+    uint64_t expires_ns; /* when the leader's keys expire, by the last answer, or RL_NEVER */
     uint32_t quick_ms;   /* the pause while there is no leader, 0: there is one */
-    bool is_looking;     /* a query is out */
-    bool looks_again;    /* ... and what it will say is old already */
+    bool is_looking;     /* a query is pending */
+    bool looks_again;    /* ... and its result is already outdated */
     bool is_known;
     bool has_leader;
     char leader[REDLOCK_CANDIDATE_MAX + 1];
