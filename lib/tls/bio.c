@@ -57,7 +57,7 @@ static int pipe_read(BIO *bio, char *out, int length) {
     return (int)n;
 }
 
-/* There is nothing to be flushed, and nothing else to be known. */
+/* There is nothing to flush, and nothing else to report. */
 static long pipe_ctrl(BIO *bio, int what, long number, void *pointer) {
     (void)bio;
     (void)number;
@@ -66,7 +66,7 @@ static long pipe_ctrl(BIO *bio, int what, long number, void *pointer) {
 }
 
 BIO_METHOD *rl_tls_bio_method(void) {
-    /* Without an index of its own: there are few, for the life of the process. */
+    /* Uses no index of its own: they are few, and last for the life of the process. */
     BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "libredlock");
     if (method != NULL) {
         BIO_meth_set_write(method, pipe_write);

@@ -1,16 +1,16 @@
-/* OpenSSL's view of a connection: a BIO that reads what came with the event that is being handled,
- * and writes to the stream below.
+/* OpenSSL's view of a connection: a BIO that reads the bytes of the current event, and writes to
+ * the stream below.
  *
- * Happy path: nothing is kept. A record that is read is copied once, into OpenSSL's buffer; one
- * that is written goes to the stream below from there.
+ * Happy path: nothing is buffered here. A record that is read is copied once, into OpenSSL's
+ * buffer; one that is written goes from there to the stream below.
  *
- * Failure modes: nothing came: OpenSSL is to ask again. The stream below takes less than it is
- * given: the rest is kept. No memory for it (pipe->no_memory), or too much of it (is_clogged): the
- * connection is not to be used further.
+ * Failure modes: no bytes are left: OpenSSL must ask again. The stream below takes less than it is
+ * given: the rest is kept. No memory for that (pipe->no_memory), or too much of it (is_clogged):
+ * the connection must not be used any more.
  *
- * Can a peer make us keep ever more? No. Of the owner's a record at most is kept, for it writes
- * nothing while there is a rest (stream.c). But OpenSSL answers some messages by itself, also those
- * of a peer that reads nothing, and these answers are kept up to RL_TLS_KEPT_MAX. */
+ * Can a peer make us keep ever more? No. At most one record of the owner's data is kept, since the
+ * owner writes nothing while there is a rest (stream.c). But OpenSSL itself answers some messages,
+ * even from a peer that reads nothing, and these answers are kept up to RL_TLS_KEPT_MAX. */
 #ifndef RL_TLS_BIO_H
 #define RL_TLS_BIO_H
 
@@ -19,10 +19,10 @@
 /* NULL: no memory. The caller frees it, after all BIOs of it. */
 BIO_METHOD *rl_tls_bio_method(void);
 
-/* A BIO on pipe, which outlives it. NULL: no memory. */
+/* A BIO on pipe, which must outlive it. NULL: no memory. */
 BIO *rl_tls_bio_new(const BIO_METHOD *method, struct rl_tls_pipe *pipe);
 
-/* Gives the stream below what is kept. Returns whether all of it is out. */
+/* Writes the kept bytes to the stream below. Returns whether all of them were taken. */
 bool rl_tls_pipe_flush(struct rl_tls_pipe *pipe);
 
 #endif

@@ -26,9 +26,9 @@ static int no_memory(char *error, size_t size) {
     return rl_error_set(error, size, REDLOCK_ERR_NOMEM, "out of memory");
 }
 
-/* Of the ciphers of TLS 1.2 those that exchange keys by elliptic curves. They have forward secrecy;
- * and the others let the server choose numbers so long that the loop would stand still for half a
- * second (DHE with 10000 bits). What the system's configuration left out stays out. */
+/* Allows only the TLS 1.2 ciphers that exchange keys by elliptic curves. They have forward secrecy;
+ * with the others the server could choose numbers so long that the loop would block for half a
+ * second (DHE with 10000 bits). Ciphers that the system's configuration excludes stay excluded. */
 static bool context_set_ciphers(SSL_CTX *context) {
     char names[4096];
     size_t used = 0;
@@ -40,12 +40,12 @@ static bool context_set_ciphers(SSL_CTX *context) {
                                      SSL_CIPHER_get_name(cipher));
         }
     }
-    assert(used < sizeof names); /* there are some twenty */
+    assert(used < sizeof names); /* there are about twenty */
     return used > 0 ? SSL_CTX_set_cipher_list(context, names) == 1
                     : SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1;
 }
 
-/* What the system's configuration demands stays, if it demands more. */
+/* Stricter demands of the system's configuration stay in force. */
 static bool context_set(SSL_CTX *context) {
     assert(context != NULL);
     if (SSL_CTX_get_min_proto_version(context) < TLS1_2_VERSION &&
@@ -57,7 +57,7 @@ static bool context_set(SSL_CTX *context) {
     }
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY); /* messages without data are counted */
-    /* An authority need not be a root: whoever names a certificate in tls_ca trusts it. */
+    /* An authority need not be a root: a certificate that is named in tls_ca is trusted. */
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
     SSL_CTX_set_session_cache_mode(context,
                                    SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
@@ -100,7 +100,7 @@ int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
     tls->insecure = settings->insecure;
     tls->has_ca = settings->ca != NULL;
     tls->has_cert = settings->cert != NULL;
-    /* Threads may be at work here while the process ends: OpenSSL is not taken down then. */
+    /* Threads may be active here while the process exits: so OpenSSL is not cleaned up at exit. */
     int status = OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1
                      ? context_make(tls, settings, error, size)
                      : rl_error_set(error, size, REDLOCK_ERR_SYSTEM, "OpenSSL cannot be used");
@@ -110,7 +110,7 @@ int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
     } else {
         *out = tls;
     }
-    ERR_clear_error(); /* of this thread: it is not for others */
+    ERR_clear_error(); /* this thread's queue must not affect others */
     return status;
 }
 

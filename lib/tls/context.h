@@ -2,7 +2,7 @@
  *
  * Happy path: rl_tls_new() when a client opens: TLS 1.2 or later, certificates and keys are read.
  *
- * Failure modes: a file cannot be read, or is not what it should be; no memory. */
+ * Failure modes: a file cannot be read, or has the wrong content; no memory. */
 #ifndef RL_TLS_CONTEXT_H
 #define RL_TLS_CONTEXT_H
 
@@ -17,14 +17,14 @@ struct rl_tls_settings {
     const char *ca;   /* a file or a folder; NULL: the system's */
     const char *cert; /* a file; NULL: none */
     const char *key;  /* a file; with cert */
-    bool insecure;    /* what the server shows is not looked at */
+    bool insecure;    /* the server's certificate is not checked */
 };
 
 /* Returns 0, or a status and a sentence in error. memory outlives it. */
 int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
                const struct rl_tls_settings *settings, char *error, size_t size);
 
-/* After all that was made with it. NULL is ignored. */
+/* To be called after everything that was made with it is freed. NULL is ignored. */
 void rl_tls_free(struct rl_tls *tls);
 
 #endif

@@ -13,7 +13,7 @@
 #define ALERT_BASE SSL_AD_REASON_OFFSET
 #define ALERT_MAX 255
 #define SHOWN_NAMES_MAX 56 /* bytes of a sentence for the names in a certificate, ... */
-#define SHOWN_MAX 36       /* ... and for one that was wanted, or an issuer's */
+#define SHOWN_MAX 36       /* ... and for the expected name, or an issuer's */
 
 static void make_printable(char *text) {
     assert(text != NULL);
@@ -129,7 +129,7 @@ void rl_tls_explain_certificate(X509_STORE_CTX *verified, const struct rl_tls_pe
     int error = X509_STORE_CTX_get_error(verified);
     int depth = X509_STORE_CTX_get_error_depth(verified);
     assert(error != X509_V_OK);
-    assert(!peer->tls->insecure); /* it is not looked at */
+    assert(!peer->tls->insecure); /* it would not be checked */
     assert(size > 0);
     if (cert == NULL) {
         error = X509_V_ERR_UNSPECIFIED;
@@ -162,7 +162,7 @@ void rl_tls_explain_certificate(X509_STORE_CTX *verified, const struct rl_tls_pe
 
 /* -- The handshake -- */
 
-/* What the server says about us; NULL: nothing that needs more words than its own. */
+/* Explains a server's alert about our side; NULL: the alert's own text is enough. */
 static const char *explain_alert(int alert, const struct rl_tls *tls) {
     switch (alert) {
         case SSL3_AD_HANDSHAKE_FAILURE:

@@ -18,7 +18,8 @@
 
 #define SHOWN 200 /* bytes of a path in a sentence */
 
-/* A terminal is not asked for one. data: NULL, or a bool that says that one was wanted. */
+/* Prevents a password prompt on a terminal. data: NULL, or a bool that is set if a password was
+ * wanted. */
 static int no_password(char *buffer, int size, int writing, void *data) {
     bool *was_wanted = data;
     (void)buffer;
@@ -34,8 +35,8 @@ static bool is_no_memory(unsigned long error) {
     return ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
 }
 
-/* Why a file cannot be read, by OpenSSL's queue, where a failed open() is the first entry; NULL: it
- * was read. */
+/* Why a file cannot be read, from OpenSSL's queue, where a failed open() is the first entry; NULL:
+ * it was read. */
 static const char *why_unread(void) {
     unsigned long error = ERR_peek_error();
     if (ERR_GET_LIB(error) == ERR_LIB_SYS) {
@@ -61,7 +62,7 @@ static int add_file(X509_STORE *store, const char *path) {
         X509_free(cert);
         count++;
     }
-    /* At the end of the file no further one begins. */
+    /* At the end of the file no further certificate begins. */
     unsigned long error = ERR_peek_last_error();
     bool at_end = ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
     if (!failed && at_end) {
@@ -71,7 +72,7 @@ static int add_file(X509_STORE *store, const char *path) {
     return failed || !at_end ? -1 : count;
 }
 
-/* As add_file(). What has no certificate, and what is in no order, is passed over. */
+/* As add_file(), for a folder. Skips files without a certificate, and malformed ones. */
 static int add_folder(X509_STORE *store, const char *path) {
     char name[PATH_MAX];
     int total = 0;
@@ -126,13 +127,13 @@ int rl_tls_files_ca(SSL_CTX *context, const char *path, char *error, size_t size
                         SHOWN, path);
 }
 
-/* -- Our own -- */
+/* -- Our own certificate -- */
 
 static int refuse_file(const char *option, const char *path, const char *what, char *error,
                        size_t size) {
     unsigned long why = ERR_peek_error();
     const char *unread = why_unread();
-    assert(why != 0); /* or nothing is wrong with it */
+    assert(why != 0); /* or there was no error */
     if (is_no_memory(why)) {
         return rl_error_set(error, size, REDLOCK_ERR_NOMEM, "out of memory");
     }
@@ -160,7 +161,7 @@ int rl_tls_files_pair(SSL_CTX *context, const char *cert, const char *key, char 
     }
     ERR_clear_error();
     int done = SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM);
-    SSL_CTX_set_default_passwd_cb_userdata(context, NULL); /* it is gone as this returns */
+    SSL_CTX_set_default_passwd_cb_userdata(context, NULL); /* it ends with this function */
     if (done == 1) {
         return 0;
     }

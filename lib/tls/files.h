@@ -1,5 +1,5 @@
-/* Certificates and keys from files, when a client opens. The only reading of files that the library
- * does, besides OpenSSL's look into the system's store of authorities.
+/* Certificates and keys from files, when a client opens. The library reads no other files, except
+ * for OpenSSL's access to the system's store of authorities.
  *
  * Each returns 0, or REDLOCK_ERR_INVALID or REDLOCK_ERR_NOMEM and a sentence in error that names
  * the option, the file and the remedy. */
@@ -13,7 +13,7 @@
  * names are. None at all is an error. NULL: the system's. */
 int rl_tls_files_ca(SSL_CTX *context, const char *path, char *error, size_t size);
 
-/* Our own certificate, with its chain behind it, and the key to it. */
+/* Our own certificate, followed by its chain, and its key. */
 int rl_tls_files_pair(SSL_CTX *context, const char *cert, const char *key, char *error,
                       size_t size);
 

@@ -29,7 +29,7 @@ struct rl_dialer *rl_tls_peer_new(struct rl_tls *tls, const char *name) {
     if (peer == NULL) {
         return NULL;
     }
-    /* The root's dot is DNS's; certificates do not have it. */
+    /* The root's dot belongs to DNS; certificates do not have it. */
     length -= name[length - 1] == '.' && length > 1 ? 1 : 0;
     memcpy(peer->name, name, length);
     peer->tls = tls;

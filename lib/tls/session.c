@@ -19,7 +19,8 @@ void rl_tls_session_keep(struct rl_tls_peer *peer, SSL_SESSION *session) {
     peer->sessions[peer->n_sessions++] = session;
 }
 
-/* When it began, in seconds since 1970. Later releases deprecate the name that counts in a long. */
+/* When the session began, in seconds since 1970. Later releases deprecate the function that returns
+ * a long. */
 static time_t began_at(const SSL_SESSION *session) {
     assert(session != NULL);
 #if OPENSSL_VERSION_NUMBER >= 0x30300000L
@@ -49,7 +50,7 @@ SSL_SESSION *rl_tls_session_take(struct rl_tls_peer *peer) {
             SSL_SESSION_free(session);
         } else if (SSL_SESSION_get_protocol_version(session) >= TLS1_3_VERSION) {
             return session;
-        } else if (SSL_SESSION_up_ref(session)) { /* one of TLS 1.2 serves again and again */
+        } else if (SSL_SESSION_up_ref(session)) { /* a TLS 1.2 session can be reused */
             peer->n_sessions++;
             return session;
         }

@@ -4,8 +4,8 @@
  *     rl_tls_peer      one node: the name to look for in its certificate, sessions to resume
  *     rl_tls_stream    one connection, on a stream of the world
  *
- * OpenSSL sees no descriptor, no clock of ours and no memory of ours: it is handed what came, and
- * hands over what is to go. */
+ * OpenSSL sees no descriptor, no clock of ours and no memory of ours: it is given received bytes,
+ * and returns bytes to send. */
 #ifndef RL_TLS_STATE_H
 #define RL_TLS_STATE_H
 
@@ -21,7 +21,7 @@
 #define RL_TLS_RECORD_MAX 16384 /* bytes of plain text in one record */
 #define RL_TLS_DETAIL_MAX 128
 #define RL_TLS_NAME_MAX 255
-#define RL_TLS_SESSIONS_MAX 4       /* servers give two for each connection */
+#define RL_TLS_SESSIONS_MAX 4       /* servers send two for each connection */
 #define RL_TLS_KEPT_MAX (64u << 10) /* bytes that the stream below has not taken */
 #define RL_TLS_IDLE_MAX 32          /* messages in a row that carry no data: tickets, new keys */
 
@@ -29,10 +29,10 @@ struct rl_tls {
     const redlock_allocator *memory;
     SSL_CTX *context;
     BIO_METHOD *method;
-    bool insecure;                 /* certificates are not looked at */
+    bool insecure;                 /* certificates are not checked */
     bool has_cert;                 /* of our own */
-    bool has_ca;                   /* of its own, not the system's */
-    char plain[RL_TLS_RECORD_MAX]; /* what is read: no two streams read at one time */
+    bool has_ca;                   /* authorities of its own, not the system's */
+    char plain[RL_TLS_RECORD_MAX]; /* decrypted bytes: no two streams read at one time */
 };
 
 struct rl_tls_peer {
@@ -47,11 +47,11 @@ struct rl_tls_peer {
 /* Between OpenSSL and the stream below. */
 struct rl_tls_pipe {
     const redlock_allocator *memory;
-    struct rl_stream *under; /* NULL: it takes no bytes: not yet up, or over */
-    const char *in;          /* what came with the event that is being handled */
+    struct rl_stream *under; /* NULL: not yet up, or over */
+    const char *in;          /* the bytes of the current event */
     size_t in_left;
     struct rl_out out; /* what the stream below has not taken */
-    bool is_starved;   /* it was asked for more than came */
+    bool is_starved;   /* OpenSSL has asked for more bytes */
     bool no_memory;
     bool is_clogged; /* RL_TLS_KEPT_MAX */
 };
@@ -65,13 +65,13 @@ struct rl_tls_stream {
     bool is_up;
     bool is_over;
     bool is_closed;
-    bool in_event; /* memory stays until it has ended */
+    bool in_event; /* the memory must last until it ends */
     bool wants_room;
     bool was_asked;   /* for a certificate of ours */
     bool has_read;    /* anything */
     uint32_t n_idle;  /* messages without data since then */
-    bool has_failed;  /* a write has: the stream below ends for it */
-    bool is_rejected; /* the certificate, and detail says why */
+    bool has_failed;  /* a write has failed: so the stream below ends */
+    bool is_rejected; /* the certificate was; detail says why */
     char detail[RL_TLS_DETAIL_MAX];
 };
 

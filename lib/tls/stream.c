@@ -19,8 +19,8 @@ static struct rl_tls_stream *stream_of(struct rl_stream *stream) {
 
 /* -- The end -- */
 
-/* What is not set as shut down on both sides would take its sessions with it, and a node that died
- * is just the one that they are for. */
+/* Sets the connection as shut down on both sides: otherwise OpenSSL would drop its sessions, which
+ * are needed just when a node has died. */
 static void stream_free(struct rl_tls_stream *s) {
     const redlock_allocator *memory = s->peer->tls->memory;
     assert(!s->in_event);
@@ -36,11 +36,11 @@ static void stream_free(struct rl_tls_stream *s) {
 
 static void stream_close(struct rl_stream *stream) {
     struct rl_tls_stream *s = stream_of(stream);
-    RL_REQUIRE(!s->is_closed); /* its memory may be another's by now */
+    RL_REQUIRE(!s->is_closed); /* its memory may be reused by now */
     s->is_closed = true;
     if (s->is_up && !s->is_over && rl_out_length(&s->pipe.out) == 0) {
         ERR_clear_error();
-        (void)SSL_shutdown(s->ssl); /* if there is room for it; nobody waits for an answer */
+        (void)SSL_shutdown(s->ssl); /* if there is room; no answer is awaited */
     }
     s->pipe.under = NULL;
     assert(s->under != NULL);
@@ -58,10 +58,10 @@ static void stream_end(struct rl_tls_stream *s, int error, const char *detail) {
     s->base.events->end(s->base.owner, error, detail);
 }
 
-/* By OpenSSL's word. */
+/* Ends the stream for an OpenSSL error. */
 static void stream_break(struct rl_tls_stream *s) {
     unsigned long error = ERR_get_error();
-    assert(s->in_event); /* an end comes from nowhere else */
+    assert(s->in_event); /* an end occurs nowhere else */
     ERR_clear_error();
     rl_tls_session_drop_all(s->peer);
     if (s->pipe.is_clogged) {
@@ -76,7 +76,7 @@ static void stream_break(struct rl_tls_stream *s) {
     }
 }
 
-/* -- What comes -- */
+/* -- Receiving -- */
 
 static int on_verify(int good, X509_STORE_CTX *verified) {
     const SSL *ssl = X509_STORE_CTX_get_ex_data(verified, SSL_get_ex_data_X509_STORE_CTX_idx());
@@ -98,12 +98,12 @@ static int on_asked(SSL *ssl, void *owner) {
     return 1;
 }
 
-/* RFC 9525, section 2: the name is in no field but subjectAltName. */
+/* RFC 9525, section 2: only subjectAltName contains the name. */
 #define NAME_FLAGS (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
-/* OpenSSL ends a handshake whose certificate is bad. But a system's configuration may allow ciphers
- * without any; and where memory fails OpenSSL may lose the name that it is to look for, and go on
- * (3.0: what ssl_verify_cert_chain() copies of it is not looked at). */
+/* OpenSSL ends a handshake with a bad certificate. But a system's configuration may allow ciphers
+ * without certificates; and when memory runs out OpenSSL may lose the expected name, and go on
+ * (3.0: ssl_verify_cert_chain() does not check that its copy succeeded). */
 static bool is_verified(const struct rl_tls_stream *s) {
     const struct rl_tls_peer *peer = s->peer;
     if (peer->tls->insecure) {
@@ -119,7 +119,7 @@ static bool is_verified(const struct rl_tls_stream *s) {
     return is_good;
 }
 
-/* Whether it is up by now. */
+/* Continues the handshake. Returns whether it is complete. */
 static bool stream_shake(struct rl_tls_stream *s) {
     assert(!s->is_up && !s->is_over);
     ERR_clear_error();
@@ -143,7 +143,8 @@ static bool stream_shake(struct rl_tls_stream *s) {
     return true;
 }
 
-/* A message that is TLS's own, and not the owner's. Each may cost much more than its bytes. */
+/* Counts a message of TLS itself, without data for the owner. Each may cost much more than its
+ * bytes. */
 static void stream_idle(struct rl_tls_stream *s) {
     assert(s->is_up && s->n_idle <= RL_TLS_IDLE_MAX);
     if (++s->n_idle > RL_TLS_IDLE_MAX) {
@@ -237,8 +238,8 @@ static void under_room(void *owner) {
     event_end(s);
 }
 
-/* With TLS 1.3 our side is up before the server has looked at our certificate, and what it says
- * about that may be lost with the connection. */
+/* With TLS 1.3 our side is up before the server has checked our certificate, and its alert about
+ * that may be lost with the connection. */
 static const char *ended_unheard(const struct rl_tls_stream *s) {
     assert(s->is_up);
     return s->peer->tls->has_cert
@@ -274,7 +275,7 @@ static const struct rl_stream_events under_events = {
     .end = under_end,
 };
 
-/* -- What goes -- */
+/* -- Sending -- */
 
 static void stream_fail(struct rl_stream *stream, int error) {
     struct rl_tls_stream *s = stream_of(stream);
@@ -283,7 +284,7 @@ static void stream_fail(struct rl_stream *stream, int error) {
     s->under->ops->fail(s->under, error);
 }
 
-/* Record by record, as long as the stream below takes them. */
+/* Writes record by record, as long as the stream below takes them. */
 static size_t stream_write(struct rl_stream *stream, const char *bytes, size_t length) {
     struct rl_tls_stream *s = stream_of(stream);
     size_t done = 0;
@@ -340,7 +341,7 @@ static bool stream_prepare(struct rl_tls_stream *s) {
     }
     SSL_SESSION *session = rl_tls_session_take(peer);
     if (session != NULL) {
-        (void)SSL_set_session(s->ssl, session); /* without it the handshake is a full one */
+        (void)SSL_set_session(s->ssl, session); /* without it the handshake is full */
         SSL_SESSION_free(session);
     }
     return true;

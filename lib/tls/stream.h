@@ -1,28 +1,28 @@
-/* A connection with TLS: one more stream (base/world.h), on a stream of any world.
+/* A TLS connection: a stream (base/world.h) on top of a stream of any world.
  *
- * Happy path: rl_tls_dial(), the stream below is up (`reached`), the handshake, `up`; what is
- * written goes out as records of at most 16 KB, in the same system call as without TLS; what comes
- * is decrypted within the event that brought it.
+ * Happy path: rl_tls_dial(), the stream below is up (`reached`), the handshake, `up`; written data
+ * is sent as records of at most 16 KB, in the same system call as without TLS; received data is
+ * decrypted within the event that brought it.
  *
  * Failure modes: as for the stream below; the handshake fails, or the certificate is not accepted
  * (RL_END_TLS, RL_END_CERTIFICATE, with a sentence); later bytes are not TLS's, a record was
- * changed, or the peer sends an alert (RL_END_TLS). A handshake that hangs hangs: the owner has a
- * deadline for `up`. The peer cannot begin a handshake anew. An end without close_notify is the end
- * of the connection, as the one with it: what was cut off was not yet an answer, since every reply
- * says where it ends.
+ * changed, or the peer sends an alert (RL_END_TLS). A hanging handshake is not detected here: the
+ * owner has a deadline for `up`. The peer cannot begin a new handshake. An end without close_notify
+ * is treated as an end with it: a reply that was cut off is not an answer, since every reply says
+ * where it ends.
  *
- * Can one connection's error reach another? OpenSSL keeps its errors for each thread, not for each
- * connection, so the queue is empty before each call, and is left empty.
+ * Can one connection's error reach another? No: OpenSSL keeps its errors for each thread, not for
+ * each connection, so the queue is empty before each call, and is left empty.
  *
  * Can a peer keep us busy, or make us keep much, by messages that are TLS's own (tickets, new
- * keys)? No: after RL_TLS_IDLE_MAX of them without data in between it is over; so it is if it reads
- * too little of what OpenSSL answers to them (bio.h). How long a handshake computes does not depend
- * on numbers of its choice (context.c).
+ * keys)? No: the connection ends after RL_TLS_IDLE_MAX of them without data in between; also if the
+ * peer reads too little of OpenSSL's answers to them (bio.h). The computing time of a handshake
+ * does not depend on numbers that the peer chooses (context.c).
  *
- * Can an event of ours come from inside a call? Only what the stream below reports leads to one. A
+ * Can an event of ours come from inside a call? No: only events of the stream below lead to one. A
  * write that OpenSSL refuses (no memory) makes the stream below fail in the world's next turn.
  *
- * Can the owner's close() free memory that is in use? In an event it marks the stream, and the
+ * Can the owner's close() free memory that is in use? No: in an event it marks the stream, and the
  * event's end frees it.
  */
 #ifndef RL_TLS_STREAM_H
