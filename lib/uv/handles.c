@@ -7,11 +7,11 @@
 #include "base/require.h"
 
 static void idle_cb(uv_idle_t *idle) {
-    (void)idle; /* being active is its work */
+    (void)idle; /* only its being active matters */
 }
 
 void rl_uv_update_idle(struct rl_uv_world *w) {
-    assert(w->is_started && !w->is_closing); /* it would start a handle that is going */
+    assert(w->is_started && !w->is_closing); /* it would start a closing handle */
     if (w->is_woken || w->is_due) {
         uv_idle_start(&w->idle, idle_cb);
     } else {
@@ -30,7 +30,7 @@ void rl_uv_wake(struct rl_uv_world *w) {
 
 void rl_uv_free(struct rl_uv_world *w) {
     redlock_allocator memory = w->memory;
-    RL_REQUIRE(w->open == 0); /* or libuv would call back into memory that is gone */
+    RL_REQUIRE(w->open == 0); /* or libuv would call back into freed memory */
     assert(w->streams == NULL);
     rl_fork_end(&w->fork);
     rl_free(&memory, w);

@@ -48,8 +48,8 @@ static void check_cb(uv_check_t *check) {
     thread->events->after_wait(thread->owner);
 }
 
-/* libuv runs the handles of a kind from the last that was started to the first: the client's, which
- * begin() starts, come between these two. */
+/* libuv runs the handles of a kind from the last started to the first: the client's, which begin()
+ * starts, run between these two. */
 static void run(void *data) {
     struct rl_loop_thread *thread = data;
     thread->self = uv_thread_self();
@@ -94,7 +94,7 @@ static void close_handles(struct rl_loop_thread *thread) {
     uv_close((uv_handle_t *)&thread->stint, NULL);
 }
 
-/* 0, or an error of libuv; nothing is left on the loop then. */
+/* Returns 0, or an error of libuv; in that case nothing is left on the loop. */
 static int make_handles(struct rl_loop_thread *thread) {
     int error = uv_poll_init(&thread->loop, &thread->poll, thread->wake);
     if (error != 0) {
@@ -113,7 +113,7 @@ static int make_handles(struct rl_loop_thread *thread) {
     return error;
 }
 
-/* 0, or an error of libuv; nothing is left then. */
+/* Returns 0, or an error of libuv; in that case nothing is left. */
 static int make(struct rl_loop_thread *thread) {
     thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (thread->wake < 0) {
@@ -157,7 +157,7 @@ bool rl_loop_thread_new(struct rl_loop_thread **out, const redlock_allocator *me
 
 /* -- In use -- */
 
-/* It fails only if the number is full: then the loop is awake. */
+/* The write fails only if the counter is full: then the loop is awake. */
 void rl_loop_thread_wake(struct rl_loop_thread *thread) {
     static const uint64_t one = 1;
     ssize_t n = write(thread->wake, &one, sizeof one);
@@ -177,8 +177,8 @@ void rl_loop_thread_pause(struct rl_loop_thread *thread) {
 
 /* -- Another thread's turn -- */
 
-/* That it is not active any more is its work. It may be due before the loop has polled, and libuv
- * before 1.45 would poll then for as long as nothing comes. */
+/* Only its becoming inactive matters. It may be due before the loop has polled, and libuv before
+ * 1.45 would then poll until something arrives. */
 static void stint_cb(uv_timer_t *stint) {
     uv_stop(stint->loop);
 }

@@ -84,5 +84,5 @@ void rl_uv_forget(void *forgotten) {
     struct resolving *resolving = forgotten;
     assert(resolving->done != NULL);
     resolving->done = NULL;
-    uv_cancel((uv_req_t *)&resolving->request); /* in time only if it has not begun */
+    uv_cancel((uv_req_t *)&resolving->request); /* works only if it has not begun */
 }

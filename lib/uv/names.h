@@ -1,7 +1,7 @@
 /* Names to addresses, by getaddrinfo() in a thread of libuv's pool.
  *
- * A look-up that has begun cannot be cancelled: one that is forgotten ends unnoticed, and the world
- * stays until it has ended. */
+ * A look-up that has begun cannot be cancelled: a forgotten one ends without an event, and the
+ * world's memory stays until then. */
 #ifndef RL_UV_NAMES_H
 #define RL_UV_NAMES_H
 

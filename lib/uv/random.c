@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-/* A kernel that knows such pages has this call: it came earlier. */
+/* A kernel with such pages also has this call, which is older. */
 static bool refill(unsigned char *bytes, size_t length) {
     for (size_t at = 0; at < length;) {
         ssize_t n = getrandom(bytes + at, length - at, 0);

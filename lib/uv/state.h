@@ -11,7 +11,7 @@
 #include "base/world.h"
 #include "redlock/redlock.h"
 
-#define RL_UV_INPUT_BYTES 16384 /* that are read of one stream at once */
+#define RL_UV_INPUT_BYTES 16384 /* read from one stream at once */
 
 struct rl_uv_stream;
 
@@ -22,18 +22,18 @@ struct rl_uv_world {
     struct rl_fork fork;  /* of the process that opened it */
     size_t random_left;   /* random bytes at the end of the page of fork */
     uint32_t open;        /* handles and requests that libuv will call back */
-    uint32_t unread_runs; /* polls in a row that left something for the next one */
+    uint32_t unread_runs; /* polls in a row that left bytes unread */
     bool is_started;      /* the handles below exist */
     bool is_closing;
     bool in_turn;
     bool is_woken;      /* a turn is due before the poll */
-    bool is_due;        /* what was armed is due: the poll must not block */
+    bool is_due;        /* the armed time has come: the poll must not block */
     bool has_more;      /* a peer sent more than the last poll has read */
     bool has_failed;    /* a stream keeps an error for the next turn */
-    uint64_t armed_ns;  /* when the timer will fire, RL_NEVER_NS: it is not running */
+    uint64_t armed_ns;  /* when the timer will fire; RL_NEVER_NS: not running */
     uint64_t wanted_ns; /* what was given to arm() */
     uint64_t poll_ns;   /* when the last poll began */
-    uint64_t heard_ns;  /* what had arrived by then has been delivered */
+    uint64_t heard_ns;  /* everything that had arrived by then is delivered */
     uv_timer_t timer;
     uv_prepare_t prepare;
     uv_check_t check;

@@ -15,7 +15,7 @@
 struct rl_uv_stream {
     struct rl_stream base;
     struct rl_uv_world *world;
-    struct rl_uv_stream *next; /* those that are not closed */
+    struct rl_uv_stream *next; /* the next one that is not closed */
     struct rl_uv_stream **at;
     int fd;
     int error; /* kept for the next turn, 0: none */
@@ -23,7 +23,7 @@ struct rl_uv_stream {
     bool is_over;
     bool is_closed;
     bool wants_room;
-    bool is_cut; /* a write has failed, and what the peer said before may be unread */
+    bool is_cut; /* a write has failed, and the peer's last bytes may be unread */
     uv_poll_t poll;
 };
 
@@ -45,7 +45,7 @@ static void stream_freed(uv_handle_t *handle) {
 
 static void stream_close(struct rl_stream *stream) {
     struct rl_uv_stream *s = stream_of(stream);
-    RL_REQUIRE(!s->is_closed); /* its number may be another socket's by now */
+    RL_REQUIRE(!s->is_closed); /* its descriptor may be another socket's by now */
     assert(*s->at == s);
     s->is_closed = true;
     *s->at = s->next;
@@ -83,7 +83,7 @@ static ssize_t stream_receive(struct rl_uv_stream *s) {
     return n;
 }
 
-/* It may have said why. One piece, as in a poll. */
+/* Reads the peer's last bytes, which may say why. One piece, as in a poll. */
 static void stream_hear_out(struct rl_uv_stream *s) {
     ssize_t n = stream_receive(s);
     assert(s->error != 0);
@@ -93,7 +93,7 @@ static void stream_hear_out(struct rl_uv_stream *s) {
     }
 }
 
-/* From the start each time: an owner may close any stream. */
+/* Starts over each time: an owner may close any stream. */
 void rl_uv_end_failed(struct rl_uv_world *w) {
     assert(w->in_turn);
     while (w->has_failed) {
@@ -110,8 +110,9 @@ void rl_uv_end_failed(struct rl_uv_world *w) {
     }
 }
 
-/* The loop polls this number: libuv aborts if a child that goes on with it has no such descriptor,
- * and taking it out might reach the parent's epoll. So something else has the number. */
+/* The loop polls this descriptor: libuv aborts if a child that goes on with the loop has no such
+ * descriptor, and removing it might change the parent's epoll. So another socket takes its
+ * number. */
 static void replace(int fd) {
     int nothing = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (nothing < 0 || dup3(nothing, fd, O_CLOEXEC) < 0) {
@@ -174,7 +175,7 @@ static size_t stream_write(struct rl_stream *stream, const char *bytes, size_t l
     return taken;
 }
 
-/* Why poll complained: libuv calls it EBADF, whatever it is. */
+/* The real error of a failed poll: libuv always calls it EBADF. */
 static int stream_error(const struct rl_uv_stream *s, int otherwise) {
     int error = 0;
     socklen_t length = sizeof error;
@@ -196,7 +197,7 @@ static void stream_connecting(struct rl_uv_stream *s, int status, int events) {
     }
 }
 
-/* What came before an error is delivered before it. */
+/* Bytes that arrived before an error are delivered before it. */
 static void stream_read(struct rl_uv_stream *s, int status) {
     struct rl_uv_world *w = s->world;
     ssize_t n = stream_receive(s);
@@ -253,7 +254,7 @@ static const struct rl_stream_ops stream_ops = {.write = stream_write,
                                                 .fail = stream_fail_later,
                                                 .close = stream_close};
 
-/* Commands go out at once, and a peer that vanished is noticed while idle. Not worth failing for.
+/* Sends commands without delay, and detects a dead peer while idle. A failure here is ignored.
  */
 static void tune(int fd, int family) {
     int on = 1, idle_s = 15, interval_s = 5, probes = 3;
@@ -266,8 +267,8 @@ static void tune(int fd, int family) {
     }
 }
 
-/* A socket that is connecting; -1 and *error. EAGAIN is a unix socket whose queue is full: nothing
- * would ever follow. */
+/* Returns a socket that is connecting; or -1 and *error. EAGAIN means a unix socket whose queue is
+ * full: no event would ever follow. */
 static int connect_to(const struct rl_address *to, int *error) {
     int family = to->storage.ss_family;
     assert(to->length > 0 && to->length <= sizeof to->storage);
@@ -304,7 +305,7 @@ static bool stream_open(struct rl_uv_stream *s, int *error) {
     rl_uv_opened(s->world, 1);
     *error = stream_poll(s);
     if (*error != 0) {
-        stream_close(&s->base); /* libuv has to let go of it */
+        stream_close(&s->base); /* libuv must release it */
         return false;
     }
     return true;

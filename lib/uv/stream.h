@@ -4,15 +4,15 @@
  *              \___________________/^          close() comes from everywhere
  *
  * It polls for readability all the time, and for writability only while connecting and after a
- * write that took less than all: the steady state needs no epoll_ctl(). One read for each event,
- * into the world's one input buffer.
+ * partial write: the steady state needs no epoll_ctl(). One read for each event, into the world's
+ * one input buffer.
  *
  * Can SIGPIPE be raised? No: send() with MSG_NOSIGNAL. Can a program that another thread starts
- * inherit a socket? No: it is close-on-exec from socket() on. Can an owner be called while he
- * calls? No: what a write finds wrong is kept for the world's next turn, which first delivers what
- * the peer had said. Can the event of a closed stream reach its owner, after another socket got the
- * same number? Each event looks whether its stream is closed, and the memory stays until libuv has
- * let go of it. */
+ * inherit a socket? No: it is close-on-exec from socket() on. Can an owner be called back inside
+ * its own call? No: an error of a write is kept for the world's next turn, which first delivers the
+ * peer's last bytes. Can the event of a closed stream reach its owner, after another socket got the
+ * same number? No: each event checks whether its stream is closed, and the memory stays until libuv
+ * has released it. */
 #ifndef RL_UV_STREAM_H
 #define RL_UV_STREAM_H
 

@@ -6,12 +6,13 @@
  *     timer:   at its time only; before prepare, and since libuv 1.45 after check
  *
  * Can the loop block while a turn is due? No: wake() makes the idle handle active, and the loop
- * does not block while it is. So does arm() for a time that has passed, and a turn in which the
- * user's code ran: what it did may be what he waits for who runs a single iteration.
+ * does not block while it is. So does arm() for a time that has passed, and a turn in which user
+ * code ran: a program that runs a single iteration may be waiting for that.
  *
- * Can a peer's answer count as late that lay in its socket? heard_ns() is the moment before the
- * last poll that left nothing unread: what had arrived by then was delivered, however long the
- * program works in its callbacks, before the poll, after it, or between two polls that it asks for.
+ * Can a peer's answer count as late while it waits in the socket? No: heard_ns() is the moment
+ * before the last poll that left nothing unread: everything that had arrived by then was delivered,
+ * however long the program works in its callbacks, before the poll, after it, or between two polls
+ * that it runs.
  *
  * Can the timer be late by a suspend? By a second: libuv's clock stands still then and ours does
  * not, so the timer is never set further ahead than that.
@@ -31,7 +32,7 @@
 
 #define NS_PER_MS 1000000u
 #define NAP_NS (UINT64_C(1000) * NS_PER_MS)
-#define UNREAD_RUNS_MAX 32 /* enough for the answers to all requests that may be out */
+#define UNREAD_RUNS_MAX 32 /* enough for the answers to all outstanding requests */
 
 static struct rl_uv_world *uv_of(struct rl_world *world) {
     return (struct rl_uv_world *)(void *)world;
@@ -55,8 +56,8 @@ static uint64_t world_heard_ns(struct rl_world *world) {
     return uv_of(world)->heard_ns;
 }
 
-/* A poll reads one piece of each stream. If there may be more, then nothing counts as silent before
- * the next poll: but a peer that always sends more than is read must not stop this clock. */
+/* A poll reads one piece of each stream. If there may be more, no peer counts as silent before the
+ * next poll; but a peer that always sends more than is read must not stop this clock. */
 static void note_heard(struct rl_uv_world *w) {
     if (w->has_more && w->unread_runs < UNREAD_RUNS_MAX) {
         RL_MARK(MORE_TO_READ);
@@ -72,7 +73,7 @@ static void note_heard(struct rl_uv_world *w) {
 
 /* -- Turns -- */
 
-/* In a child after fork() nobody else would stop them. */
+/* Stops the handles in a child after fork(), where nothing else would. */
 static bool stop_in_child(struct rl_uv_world *w) {
     if (rl_fork_is_child(&w->fork)) {
         uv_prepare_stop(&w->prepare);
@@ -84,8 +85,8 @@ static bool stop_in_child(struct rl_uv_world *w) {
     return false;
 }
 
-/* Returns whether the user's code ran. Not inside another turn: a callback of the user may run the
- * loop inside the loop, and the outer turn goes on later. */
+/* Returns whether user code ran. Does nothing inside another turn: a callback of the user may run
+ * the loop inside the loop, and the outer turn goes on later. */
 static bool run_turn(struct rl_uv_world *w) {
     if (w->in_turn) {
         return false;
@@ -182,7 +183,7 @@ static void set_timer(struct rl_uv_world *w, uint64_t now_ns) {
 }
 
 /* uv_run() may return before the turn (UV_RUN_ONCE does, and since libuv 1.45 UV_RUN_NOWAIT, too),
- * and a program with a loop of its own asks uv_backend_timeout() next: wake() makes it 0. */
+ * and a program with its own loop calls uv_backend_timeout() next: wake() makes that 0. */
 static void timer_cb(uv_timer_t *timer) {
     struct rl_uv_world *w = timer->data;
     uint64_t now_ns = rl_clock_ns();
@@ -195,7 +196,7 @@ static void timer_cb(uv_timer_t *timer) {
     }
 }
 
-/* A timer that fires too early sets itself anew, so it is not moved to a later time. */
+/* A timer that fires too early sets itself again, so it need not be moved to a later time. */
 static void world_arm(struct rl_world *world, uint64_t at_ns) {
     struct rl_uv_world *w = uv_of(world);
     w->wanted_ns = at_ns;

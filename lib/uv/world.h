@@ -1,7 +1,7 @@
 /* The world (base/world.h) on libuv: one loop of the program, one client.
  *
  * Happy path: rl_uv_world_new(), the client is opened on it, and from then on it runs as part of
- * the program's loop; close(), and after `closed` its memory is gone.
+ * the program's loop; close(), and after `closed` its memory is freed.
  *
  * Failure modes: no memory. Nothing else can fail here: no handle exists, and nothing of the loop
  * is touched, before the first call that needs one (arm, wake, dial, resolve). Until then the world
