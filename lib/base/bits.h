@@ -10,7 +10,7 @@ static inline uint32_t rl_bit(uint32_t i) {
     return UINT32_C(1) << i;
 }
 
-/* How many are set. */
+/* The number of bits that are set. */
 static inline uint32_t rl_bits_count(uint32_t mask) {
     uint32_t count = 0;
     for (; mask != 0; mask &= mask - 1) {

@@ -10,26 +10,26 @@
 
 static_assert(RL_FORK_ROOM < 4096, "the first byte of the page is the mark");
 
-/* The process's own, since fork() is the process's: the one thing that clients share. */
+/* Global, since fork() concerns the process: the one thing that clients share. */
 static _Atomic uint32_t forks;
 
 static void count_in_child(void) {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
-/* No memory for it: what is left is the pid. */
+/* Without memory for it only the pid is left. */
 static void register_count(void) {
     (void)pthread_atfork(NULL, NULL, count_in_child);
 }
 
 static size_t page_size(void) {
     long size = sysconf(_SC_PAGESIZE);
-    assert(size >= 4096); /* what rl_fork_room() counts on */
+    assert(size >= 4096); /* rl_fork_room() relies on it */
     return (size_t)size;
 }
 
 #ifdef MADV_WIPEONFORK
-/* Some emulators (an older qemu in user mode) say yes to every advice, and follow none. */
+/* Some emulators (an older qemu in user mode) accept every advice, and follow none. */
 static bool knows_advice(unsigned char *page, size_t size) {
     return madvise(page, size, -1) != 0;
 }

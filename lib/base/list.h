@@ -1,8 +1,8 @@
-/* Lists and queues whose links are parts of what is in them, so that nothing is allocated.
+/* Lists and queues whose links are members of their items, so that nothing is allocated.
  *
- * A list is for items that must all be found: added in front, removed from anywhere. A
- * queue is for those whose turn comes: added at the end, taken from the front; each is in it at
- * most once. All zero: an empty list, an empty queue, a link that is in none.
+ * A list is for items that must all be found: added in front, removed from anywhere. A queue is for
+ * items that are processed in turn: added at the end, taken from the front; each is in it at most
+ * once. All zero: an empty list, an empty queue, a link in neither.
  */
 #ifndef RL_BASE_LIST_H
 #define RL_BASE_LIST_H
@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a member is part of. */
+/* The struct that contains a member. */
 #define RL_CONTAINER(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* ... or NULL. */
+/* The same, or NULL. */
 #define RL_CONTAINER_OR_NULL(pointer, type, member) \
     ((pointer) != NULL ? RL_CONTAINER(pointer, type, member) : NULL)
 
@@ -30,7 +30,8 @@ struct rl_list {
     struct rl_link *first;
 };
 
-/* All items of a list, which are of a type that has the link as a member. None may go meanwhile. */
+/* Loops over all items of a list; their type has the link as a member. None may be removed
+ * meanwhile. */
 #define RL_EACH(type, item, list, member)                                              \
     for (type *item = RL_CONTAINER_OR_NULL((list)->first, type, member); item != NULL; \
          item = RL_CONTAINER_OR_NULL(item->member.next, type, member))

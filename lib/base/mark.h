@@ -1,6 +1,6 @@
 /* Marks tie a rare branch to the test that must reach it: RL_MARK() in the branch, MARK_FROM() and
- * MARK_TO() (test/marks.h) around what the test does. A branch that can be reached no more, or that
- * its test no longer reaches, fails a test instead of rotting. test/tidy looks that every name has
+ * MARK_TO() (test/marks.h) around the test's steps. A branch that can no longer be reached, or that
+ * its test no longer reaches, fails a test instead of rotting. test/tidy checks that every name has
  * its branch and its test.
  *
  * Without assertions there are no marks: a shipped library has none. */

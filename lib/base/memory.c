@@ -44,5 +44,5 @@ void rl_free(const redlock_allocator *memory, void *pointer) {
 
 void rl_wipe(void *secret, size_t size) {
     memset(secret, 0, size);
-    __asm__ volatile("" : : "r"(secret) : "memory"); /* for all that is known here, it reads it */
+    __asm__ volatile("" : : "r"(secret) : "memory"); /* for all the compiler knows, this reads it */
 }

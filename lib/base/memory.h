@@ -1,4 +1,5 @@
-/* The client's allocator. Nothing else in lib/ may call malloc or free (the tidy test looks). */
+/* The client's allocator. Nothing else in lib/ may call malloc or free (the tidy test checks
+ * this). */
 #ifndef RL_MEMORY_H
 #define RL_MEMORY_H
 
@@ -6,16 +7,16 @@
 
 #include "redlock/redlock.h"
 
-/* user: copied; NULL for malloc and free. */
+/* user: copied; NULL: malloc and free. */
 void rl_memory_init(redlock_allocator *memory, const redlock_allocator *user);
 
-/* Zeroed; NULL if there is none, or count * size overflows. */
+/* Zeroed memory; NULL if there is none, or count * size overflows. */
 void *rl_alloc(const redlock_allocator *memory, size_t count, size_t size);
 
 void rl_free(const redlock_allocator *memory, void *pointer);
 
-/* Zeroes what a password may be in, for sure: no compiler leaves it out because nobody reads it
- * any more. */
+/* Zeroes memory that may contain a password, reliably: no compiler omits this because the memory is
+ * not read again. */
 void rl_wipe(void *secret, size_t size);
 
 #endif

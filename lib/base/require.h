@@ -1,7 +1,7 @@
-/* What is looked at in release builds as well: what costs a comparison, and without which a
- * callback would run twice, or memory that is gone be written to. A program that goes on then would
- * do harm with a lock in its hand; this ends it, with a sentence. All else is assert()'s, which
- * release builds leave out. */
+/* Checks that release builds keep, too: each costs a comparison, and prevents a callback from
+ * running twice, or a write to freed memory. A program that went on then could do harm while it
+ * holds a lock; so the check ends it, with a sentence. All other checks are assert()s, which
+ * release builds omit. */
 #ifndef RL_BASE_REQUIRE_H
 #define RL_BASE_REQUIRE_H
 

@@ -61,7 +61,7 @@ void rl_sha1_add(struct rl_sha1 *sha1, const void *data, size_t length) {
     }
 }
 
-/* Behind the message a one bit, zeros, and its length in bits. */
+/* Appends a one bit, zeros, and the length of the message in bits. */
 void rl_sha1_end(struct rl_sha1 *sha1, char hex[RL_SHA1_LEN + 1]) {
     const uint64_t bits = sha1->length * 8;
     rl_sha1_add(sha1, "\x80", 1);

@@ -27,7 +27,7 @@ static struct bounds ask_system(void) {
     return bounds;
 }
 
-/* Not the address of a variable: a sanitizer may have put that elsewhere. */
+/* Not the address of a variable: a sanitizer may place that elsewhere. */
 bool rl_stack_has_room(size_t bytes) {
     static _Thread_local struct bounds stack;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);

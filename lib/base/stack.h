@@ -2,8 +2,8 @@
  *
  * Happy path: the system is asked once for each thread where its stack is.
  *
- * Failure modes: a system that does not say, or a stack that the program has made itself (a
- * fiber's): there is no room. */
+ * Failure modes: if the system does not say, or the program has made the stack itself (a fiber's),
+ * there is no room. */
 #ifndef RL_STACK_H
 #define RL_STACK_H
 

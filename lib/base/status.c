@@ -52,7 +52,7 @@ const char *redlock_version(void) {
     return REDLOCK_VERSION;
 }
 
-/* -- Enumerations: without a default, so that the compiler misses what is added to them alone -- */
+/* -- Enumerations: without a default, so that the compiler reports missing values -- */
 
 const char *redlock_guard_name(enum redlock_guard guard) {
     switch (guard) {

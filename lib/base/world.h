@@ -1,27 +1,27 @@
-/* The world: what reaches the library from outside. Time, randomness, names, bytes.
+/* The world: everything that reaches the library from outside. Time, randomness, names, bytes.
  *
  * All of it comes through one table. lib/uv implements the table on libuv, test/sim implements it
  * with a seed, and everything above (lib/redis, lib/client, the recipes) runs on either unchanged.
  *
  * Rules that every world keeps:
  *   - Events come from the world's own turn only, never from inside a call of this table: no caller
- *     is called back by what it calls.
+ *     is called back inside its own call.
  *   - A stream has at most one `end`. After it no other event of that stream comes; the owner still
  *     calls close().
  *   - close() of a stream is allowed anywhere, in the stream's own events too. After it no event of
- *     that stream comes, and the owner's pointer is invalid. The world keeps the memory for as long
- *     as it needs it.
+ *     that stream comes, and the owner's pointer is invalid. The world keeps the memory as long as
+ *     needed.
  *   - turn() and before_wait() do not come inside each other or themselves, even if the user's code
  *     runs the loop inside the loop there; other events may.
  *   - After close() of the world no event comes but `closed`.
- *   - After each batch of events `turn` comes once. It also comes, before the world blocks, where
+ *   - After each batch of events `turn` comes once. It also comes before the world blocks, if
  *     wake() was called since the last turn, and at the time that was given to arm().
  *   - In a child after fork() no event comes any more.
  *
  * Can two ends of one stream be reported? No: an error that write() finds is kept and reported
- * once, by `end`, in the world's own turn; before that `bytes` may bring what had come. Can the
- * owner see bytes of a connection that it has closed? No: each event looks whether the stream is
- * closed first. */
+ * once, by `end`, in the world's own turn; before that `bytes` may deliver data that had arrived.
+ * Can the owner see bytes of a connection that it has closed? No: each event first checks whether
+ * the stream is closed. */
 #ifndef RL_WORLD_H
 #define RL_WORLD_H
 
@@ -33,7 +33,7 @@
 #define RL_NEVER_NS UINT64_MAX
 #define RL_ADDRESSES_MAX 8 /* of one name; more are not tried */
 
-/* A socket address, not a text: IPv6 scopes and unix paths of 107 bytes fit. */
+/* A socket address, not text: IPv6 scopes and unix paths of 107 bytes fit. */
 struct rl_address {
     socklen_t length;
     struct sockaddr_storage storage;
@@ -42,7 +42,7 @@ struct rl_address {
 struct rl_stream;
 struct rl_world;
 
-/* Ends that no errno value says. detail says more. */
+/* Ends without an errno value. detail says more. */
 enum rl_stream_end {
     RL_END_TLS = -1,        /* the handshake failed, or the peer broke the rules of TLS */
     RL_END_CERTIFICATE = -2 /* the peer's certificate is not accepted */
@@ -53,7 +53,7 @@ struct rl_stream_events {
     /* NULL, or: connected, and a handshake begins before `up`. Only a stream with TLS has that. */
     void (*reached)(void *owner);
 
-    /* Connected; a stream with TLS: after the handshake, and the certificate is good. */
+    /* Connected; a stream with TLS: after the handshake, with a valid certificate. */
     void (*up)(void *owner);
 
     /* Bytes, valid within this call only. */
@@ -62,19 +62,19 @@ struct rl_stream_events {
     /* After a write() that took less than all: try again. */
     void (*room)(void *owner);
 
-    /* It is over. error: an errno value, 0 for the peer's orderly end, or below 0 one of enum
-     * rl_stream_end; detail: a text, "" if there is no more to say than strerror(error). */
+    /* The stream has ended. error: an errno value, 0 for the peer's orderly end, or below 0 one of
+     * enum rl_stream_end; detail: a text, "" if it would only repeat strerror(error). */
     void (*end)(void *owner, int error, const char *detail);
 };
 
 struct rl_stream_ops {
-    /* Returns how many bytes were taken, 0 to length; after fewer than length `room` comes. It
+    /* Returns how many bytes were taken, 0 to length; if fewer than length, `room` comes later. It
      * never blocks, raises no SIGPIPE and keeps no pointer to bytes. On a failure it returns 0, and
      * `end` comes in the world's next turn. Only after `up` and before `end`. */
     size_t (*write)(struct rl_stream *stream, const char *bytes, size_t length);
 
     /* `end` comes in the world's next turn, with this errno value. Only after `up` and before
-     * `end`. For what lies between a stream and its owner: it has no turn of its own. */
+     * `end`. For layers between a stream and its owner, which have no turn of their own. */
     void (*fail)(struct rl_stream *stream, int error);
     void (*close)(struct rl_stream *stream);
 };
@@ -92,16 +92,16 @@ typedef void (*rl_resolved_cb)(void *owner, const struct rl_address *addresses, 
                                const char *error);
 
 struct rl_world_events {
-    /* See the rules. Returns whether code of the user ran: a loop that is run for one iteration
-     * must return then, and not block. */
+    /* See the rules. Returns whether user code ran: then a loop that is run for one iteration must
+     * return, and not block. */
     bool (*turn)(void *owner);
 
-    /* The world is about to wait for events, and nobody called wake(): what must not come after the
-     * bytes that are waiting already is done now (losses that are due). Returns as turn. */
+    /* The world is about to wait for events, and wake() was not called: does what must not come
+     * after bytes that have already arrived (losses that are due). Returns as turn. */
     bool (*before_wait)(void *owner);
 
-    /* After close(): nothing of the world is left but its own memory, which goes as this returns.
-     * The last event. */
+    /* After close(): nothing of the world is left but its own memory, which is freed when this
+     * returns. The last event. */
     void (*closed)(void *owner);
 };
 
@@ -112,27 +112,27 @@ struct rl_world_ops {
     /* Time of day in microseconds since 1970; may jump. Not 0. */
     uint64_t (*wall_us)(struct rl_world *world);
 
-    /* The moment until which everything that had arrived has been delivered: a peer that is silent
-     * since then was silent. It lags behind now_ns() while the program blocks the loop, or while a
-     * peer sends more than one turn reads. */
+    /* The moment until which everything that had arrived was delivered: a peer without a message
+     * since then really was silent. It lags behind now_ns() while the program blocks the loop, or
+     * while a peer sends more than one turn reads. */
     uint64_t (*heard_ns)(struct rl_world *world);
 
-    /* Bytes that cannot be guessed. False: there are none. */
+    /* Writes unpredictable bytes. False: none are available. */
     bool (*random)(struct rl_world *world, void *bytes, size_t length);
 
-    /* The one timer: `turn` comes at or after at_ns, never before. A call replaces the time that
-     * was given before; RL_NEVER_NS: no timer. An additional turn does no harm. */
+    /* The one timer: `turn` comes at or after at_ns, never before. A call replaces the previous
+     * time; RL_NEVER_NS: no timer. An additional turn does no harm. */
     void (*arm)(struct rl_world *world, uint64_t at_ns);
 
     /* One more turn before the world blocks. */
     void (*wake)(struct rl_world *world);
 
-    /* Begins to connect. NULL and *error (an errno value): not even that was possible (descriptors,
-     * memory, no route, a unix socket whose queue is full). */
+    /* Begins to connect. NULL and *error (an errno value) if even that failed (descriptors, memory,
+     * no route, a unix socket whose queue is full). */
     struct rl_stream *(*dial)(struct rl_world *world, const struct rl_address *to,
                               const struct rl_stream_events *events, void *owner, int *error);
 
-    /* Looks up a name; numeric addresses need none of this. NULL and *error, a sentence: it could
+    /* Looks up a name; numeric addresses do not need this. NULL and *error, a sentence, if it could
      * not begin. Otherwise `done` comes once, unless forget() was called. host is copied. */
     void *(*resolve)(struct rl_world *world, const char *host, uint16_t port, rl_resolved_cb done,
                      void *owner, const char **error);
@@ -141,10 +141,10 @@ struct rl_world_ops {
     /* Whether this process is a copy, by fork(), of the one that opened the world. Any thread. */
     bool (*is_forked)(const struct rl_world *world);
 
-    /* In such a copy: closes the descriptors and touches nothing that both processes share. */
+    /* In such a copy: closes the descriptors, and touches nothing that both processes share. */
     void (*abandon)(struct rl_world *world);
 
-    /* All streams are closed and all names forgotten. `closed` comes later. */
+    /* All streams must be closed and all look-ups forgotten. `closed` comes later. */
     void (*close)(struct rl_world *world);
 };
 
@@ -156,7 +156,8 @@ struct rl_world {
     void *owner;
 };
 
-/* Makes streams on a world, as its dial() does: what lies between it and a node (TLS) is one. */
+/* Makes streams on a world, as its dial() does: a layer between world and node (TLS) is a
+ * dialer. */
 struct rl_dialer {
     struct rl_stream *(*dial)(struct rl_dialer *dialer, struct rl_world *world,
                               const struct rl_address *to, const struct rl_stream_events *events,
