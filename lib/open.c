@@ -31,7 +31,7 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
         return rl_error_set(o.error, o.error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
     status = rl_client_open(out, world, &o, on_open, data);
-    assert((status == 0) == (*out != NULL)); /* the world is the client's, or nobody's */
+    assert((status == 0) == (*out != NULL)); /* the client owns the world, or it is freed */
     if (status != 0) {
         rl_uv_world_discard(world);
     }

@@ -98,13 +98,13 @@ void rl_metrics_answered(struct rl_client_node *place, const struct rl_request *
 
 /* redlock_metrics_format(): see redlock/metrics.h.
  *
- * One description for each metric, then all of its samples, as both formats want it: for those of
- * nodes and labels the outer loop is over the metrics. Numbers are written by hand where a locale
- * could put a comma into them. Metrics that `redlock metrics` prints, too, have the same words
- * there: node_exporter drops what is described in two ways.
+ * One description for each metric, then all of its samples, as both formats require: for nodes and
+ * labels the outer loop is over the metrics. Numbers are formatted by hand where a locale could
+ * insert a comma. Metrics that `redlock metrics` also prints have the same description there:
+ * node_exporter drops a metric with two descriptions.
  */
 
-/* What is written, and how long it would be if there were room for all of it. */
+/* The text, and its full length even if there is not enough room. */
 struct text {
     const redlock_client *client;
     char *buffer;
@@ -139,7 +139,7 @@ static void put_escaped(struct text *text, const char *value) {
     }
 }
 
-/* name: of a counter without its _total, which OpenMetrics has in the samples alone. */
+/* name: for a counter without its _total, which OpenMetrics has only in the samples. */
 static void describe(struct text *text, const char *name, const char *type, const char *help) {
     const char *end = strcmp(type, "counter") == 0 && !text->is_open ? "_total" : "";
     assert(strstr(name, "_total") == NULL);
@@ -171,7 +171,7 @@ static void put_count(struct text *text, const char *name, uint64_t value) {
     put(text, "} %" PRIu64 "\n", value);
 }
 
-/* Both formats want for each bucket how many are in it or below. */
+/* Both formats need cumulative counts of the buckets. */
 static void put_histogram(struct text *text, const char *name, const char *label, const char *value,
                           const struct rl_histogram *histogram) {
     static const char *const parts[] = {"_bucket", "_sum", "_count"};
@@ -200,11 +200,11 @@ static void put_histogram(struct text *text, const char *name, const char *label
     put(text, "} %" PRIu64 "\n", sum);
 }
 
-/* -- Of the client -- */
+/* -- Metrics of the client -- */
 
 struct scalar {
     const char *name; /* of a counter without _total */
-    const char *help; /* NULL: as the one before, with another value of its label */
+    const char *help; /* NULL: the same as before, with another value of its label */
     size_t offset;    /* in redlock_stats */
     const char *label, *value;
     bool is_gauge;
@@ -299,7 +299,7 @@ static void put_client(struct text *text) {
     put(text, "\n");
 }
 
-/* -- Of the nodes -- */
+/* -- Metrics of the nodes -- */
 
 static const struct {
     const char *name; /* of a counter without _total */

@@ -1,9 +1,9 @@
 /* Histograms, for clients that want them: see redlock/metrics.h.
  *
- * Happy path: rl_metrics_init() takes all memory that there will ever be, a lock is given its label
- * when it is made, and an event is counted in a bucket. metrics_text.c writes them out.
+ * Happy path: rl_metrics_init() allocates all memory, a lock gets its label when it is made, and
+ * each event is counted in a bucket. metrics.c also writes the text.
  *
- * Failure modes: none but the memory at the start. A label too many is "other".
+ * Failure modes: only lack of memory at the start. A label too many becomes "other".
  */
 #ifndef RL_WATCH_METRICS_H
 #define RL_WATCH_METRICS_H

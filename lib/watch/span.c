@@ -17,7 +17,7 @@ void rl_span_submitted(redlock_lock *lock, bool joins) {
     if (lock->span.joins) {
         return; /* it belongs to the hold */
     }
-    assert(lock->span.held_ns == 0); /* the hold before has ended */
+    assert(lock->span.held_ns == 0); /* the previous hold has ended */
     lock->span.id = client->stats.acquires;
     lock->span.round = lock->core.round.id;
     lock->submitted_ns = 0; /* until it is known */
@@ -31,7 +31,7 @@ void rl_span_acquired(redlock_lock *lock, bool is_first) {
         return;
     }
     lock->span.held_ns = rl_client_now_ns(lock->client);
-    if (lock->submitted_ns != 0) { /* it has not joined a hold at once, nor adopted one */
+    if (lock->submitted_ns != 0) { /* it neither joined a hold at once nor adopted one */
         rl_metrics_waited(lock, lock->span.held_ns - lock->submitted_ns);
     }
 }
@@ -88,11 +88,11 @@ void rl_span_trace_state(redlock_lock *lock, uint8_t before) {
     }
 }
 
-/* A late vote may be of an acquire before this one. */
+/* A late vote may belong to an earlier acquire. */
 void rl_span_trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, int status,
                         bool late) {
     redlock_client *client = lock->client;
-    const bool is_of_this = (int32_t)(vote->round - lock->span.round) > 0; /* ids go round */
+    const bool is_of_this = (int32_t)(vote->round - lock->span.round) > 0; /* ids wrap around */
     assert(client->trace != NULL && vote->node < client->n_nodes);
     redlock_event event = {.type = late ? REDLOCK_EVENT_LATE_VOTE : REDLOCK_EVENT_VOTE,
                            .status = status,
