@@ -1,6 +1,6 @@
 /* User and password of a node, and how newer credentials replace the old ones.
  *
- *     settled -> offered -> sent -> settled the node has accepted them
+ *     settled -> offered -> sent -> settled    the node has accepted them
  *                   ^         |
  *                   |         +--> refused     those before go on
  *                   +---------+----------+     the connection has ended

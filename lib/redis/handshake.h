@@ -3,8 +3,8 @@
  *     AUTH       if newer credentials were set that the node has not accepted yet, alone
  *                (credentials.h); unless it accepts them, AUTH by the URL if that has a password
  *     SELECT     if the URL has a database other than 0
- *     CLIENT SETNAME, if wanted; a node that forbids it is used without a name INFO if it is
- *     wanted: which server it is, and whether it may be trusted with locks
+ *     CLIENT SETNAME, if wanted; a node that forbids it is used without a name
+ *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
  *                It also says whether the server should have a native command for releases
  *                (native.h)
  *     PING       answered last: a server that answers it as Redis does is up
